@@ -15,7 +15,8 @@ const LISTS: [&str; 2] = ["package.json", "package-lock.json"];
 /// Returns a folder below `target/tools` with exactly the packages that the
 /// lists in `from` name, created once.
 pub(crate) fn modules(name: &str, from: &str) -> Outcome<PathBuf> {
-    let (from, dir) = (places::root().join(from), places::target()?.join("tools").join(name));
+    let from = places::root().join(from);
+    let dir = places::target()?.join("tools").join(name);
     let mut content = String::new();
     for list in LISTS {
         content.push_str(&fs::read_to_string(from.join(list))?);

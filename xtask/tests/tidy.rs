@@ -179,7 +179,8 @@ fn both_databases_have_the_same_migrations() {
         let entries = folder.read_dir().unwrap_or_else(|err| panic!("{}: {err}", folder.display()));
         entries.map(|it| it.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
     };
-    let (sqlite, postgres) = (names("sqlite"), names("postgres"));
+    let sqlite = names("sqlite");
+    let postgres = names("postgres");
 
     let missing = sqlite.symmetric_difference(&postgres).cloned();
 

@@ -123,7 +123,8 @@ impl AssignmentAdministration {
     ) -> Result<Operator, OperatorError> {
         let skill = draft.skill.ok_or(OperatorError::Invalid("a skill is required"))?;
         check(&draft.name, Some(&skill))?;
-        let (id, updated_at) = (OperatorId::generate(), self.clock.now());
+        let id = OperatorId::generate();
+        let updated_at = self.clock.now();
         let operator = Operator {
             id,
             name: draft.name,

@@ -136,7 +136,8 @@ impl Runs {
                 timeout: settings.wall_clock,
             }),
         };
-        let (store, clock) = (Arc::clone(&self.store), Arc::clone(&self.clock));
+        let store = Arc::clone(&self.store);
+        let clock = Arc::clone(&self.clock);
         let progress = StepProgress::new(store, clock, &run);
         let mut end = match self.steps.execute(request, progress).await {
             Ok(mut response) => {

@@ -159,7 +159,8 @@ impl Schedules {
         due: DueSchedule,
         now: Timestamp,
     ) -> Result<ScheduleStartOutcome, Unavailable> {
-        let (schedule, due_at) = (due.id, due.due_at);
+        let schedule = due.id;
+        let due_at = due.due_at;
         let next_at = due.recurrence.next_after(now);
         let assignment = self.assignment(due, now).await?;
         let start = ScheduleStart { schedule, due_at, next_at, assignment };

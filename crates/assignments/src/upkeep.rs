@@ -30,7 +30,8 @@ pub struct Upkeep {
 impl Upkeep {
     /// Ends the runs that take too long. Call it every second.
     pub async fn expire(&self) -> Result<(), Unavailable> {
-        let (now, settings) = (self.clock.now(), *self.settings.get());
+        let now = self.clock.now();
+        let settings = *self.settings.get();
         let failure = RunFailure {
             code: FailureCode::WallClockExceeded,
             message: "The assignment took longer than is permitted.".to_owned(),
@@ -45,7 +46,8 @@ impl Upkeep {
     /// Starts assignments again whose start was lost, and gives up those that
     /// were started too often. Call it every minute.
     pub async fn reconcile(&self) -> Result<(), Unavailable> {
-        let (now, settings) = (self.clock.now(), *self.settings.get());
+        let now = self.clock.now();
+        let settings = *self.settings.get();
         let queued = self.store.queued_before(now - settings.queued_grace, BATCH).await?;
         for (id, restarts) in queued {
             if self.engine.is_live(id).await? {
@@ -75,7 +77,8 @@ impl Upkeep {
     /// Deletes contents and assignments whose time is over. Call it every
     /// minute.
     pub async fn clean_up(&self) -> Result<(), Unavailable> {
-        let (now, settings) = (self.clock.now(), *self.settings.get());
+        let now = self.clock.now();
+        let settings = *self.settings.get();
         let before = now - settings.plaintext_retention;
         let event =
             NewEvent::once(EventKind::Redacted, "The contents were deleted after their time.");

@@ -47,7 +47,8 @@ impl BackgroundChat {
     ) -> Result<BackgroundAnswer, AssistantError> {
         let text = PromptText::from_words(&[instructions, question]);
         let estimate = text.estimate().saturating_add(max_tokens);
-        let (gateway, target) = (&self.gateway, &self.target);
+        let gateway = &self.gateway;
+        let target = &self.target;
         let _permit = gateway.acquire_background_permit(target, (self.purpose, estimate)).await?;
         let messages = json!([
             { "role": "system", "content": instructions },

@@ -135,7 +135,8 @@ impl Chat {
     /// now.
     pub async fn server_tools(&self, caller: AiCaller) -> Result<Vec<String>, AssistantError> {
         let prompt = UpstreamPrompt::from_messages("[]", PromptText::default());
-        let (gateway, mode) = (self.gateway.clone(), ToolMode::WithTools);
+        let gateway = self.gateway.clone();
+        let mode = ToolMode::WithTools;
         let turn = Turn::begin(gateway, caller, Mode::Assistant, prompt, mode).await?;
         Ok(turn.tool_names())
     }

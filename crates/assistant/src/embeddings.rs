@@ -126,7 +126,8 @@ impl Embeddings {
 /// Calls an embedding model.
 async fn call(gateway: &Gateway, target: &Arc<Target>, body: &Bytes) -> Result<Bytes, CallFailure> {
     let send = |key| {
-        let (target, body) = (Arc::clone(target), body.clone());
+        let target = Arc::clone(target);
+        let body = body.clone();
         gateway.upstream.embed(ModelCall { target, key, body })
     };
     gateway.call_with_keys(target, send).await

@@ -319,7 +319,8 @@ impl CreditStore for TestEnv {
     async fn admit(&self, request: AdmissionRequest) -> Result<AdmissionOutcome, Unavailable> {
         self.0.admission_requests.lock().unwrap().push(request);
         let mut credit_windows = self.0.credit_windows.lock().unwrap();
-        let (weeks, now) = (Weeks::default(), Timestamp::UNIX_EPOCH);
+        let weeks = Weeks::default();
+        let now = Timestamp::UNIX_EPOCH;
         let credit_windows = credit_windows.get_or_insert_with(|| CreditWindows {
             windows: BTreeMap::new(),
             weeks,
@@ -330,7 +331,8 @@ impl CreditStore for TestEnv {
         }
         Ok(match credit_windows.admit(&request) {
             Ok(grant) => {
-                let (id, sink) = (uuid::Uuid::now_v7(), Arc::new(self.clone()));
+                let id = uuid::Uuid::now_v7();
+                let sink = Arc::new(self.clone());
                 let reservation = ReservationGuard::new(id, grant.lines, sink);
                 AdmissionOutcome::Granted {
                     reservation,

@@ -109,7 +109,8 @@ impl Models {
     /// entry. Nobody is charged.
     pub async fn test(&self, by: UserId, key: &str) -> Result<ModelTest, ModelTestError> {
         let entry = self.find(key).ok_or(ModelTestError::Unknown)?;
-        let (at, object) = (self.gateway.clock.now(), format!("model:{key}"));
+        let at = self.gateway.clock.now();
+        let object = format!("model:{key}");
         let effects = SideEffects::of_object(at, Some(by), object, "Model.Tested");
         self.effects.write(&effects).await?;
         let timer = &self.gateway.timer;

@@ -43,18 +43,22 @@ impl BackgroundReranking {
     /// Returns a score for each text, in the order of the texts; higher is
     /// better.
     pub async fn rank(&self, question: &str, texts: &[String]) -> Result<Vec<f32>, AssistantError> {
-        let (gateway, target) = (&self.gateway, &self.target);
+        let gateway = &self.gateway;
+        let target = &self.target;
         let words: Vec<&str> = texts.iter().map(String::as_str).chain([question]).collect();
         let estimate = PromptText::from_words(&words).estimate();
         let _permit = gateway
             .acquire_background_permit(target, (BackgroundPurpose::Question, estimate))
             .await?;
         // Servers may return fewer results without `top_n`.
-        let (query, documents, count) = (json!(question), json!(texts), texts.len());
+        let query = json!(question);
+        let documents = json!(texts);
+        let count = texts.len();
         let body = format!("{{\"query\":{query},\"documents\":{documents},\"top_n\":{count}");
         let body = Bytes::from(body);
         let answer = gateway.call_with_keys(target, |key| {
-            let (target, body) = (Arc::clone(target), body.clone());
+            let target = Arc::clone(target);
+            let body = body.clone();
             gateway.upstream.rerank(ModelCall { target, key, body })
         });
         let answer = answer.await.map_err(|failure| failure.error)?;

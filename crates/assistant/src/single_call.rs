@@ -68,7 +68,8 @@ impl Gateway {
         for key in self.keys.order(&target.keys, self.timer.elapsed()) {
             let err = match self.unless_stopped(send(key.clone())).await {
                 None => {
-                    let (error, cost) = (AssistantError::Stopping, Billable::Something);
+                    let error = AssistantError::Stopping;
+                    let cost = Billable::Something;
                     return Err(CallFailure { error, cost });
                 }
                 Some(Ok(answer)) => {
@@ -104,7 +105,8 @@ mod tests {
     async fn a_question_waits_for_one_call_of_other_work_at_most() {
         let protection = Protection { concurrent: Some(1), ..Protection::default() };
         let target = Target { protection, ..(*target("model")).clone() };
-        let (gateway, order) = (TestEnv::with_scripts(Vec::new()).gateway(), Mutex::default());
+        let gateway = TestEnv::with_scripts(Vec::new()).gateway();
+        let order = Mutex::default();
         let call = async |purpose: BackgroundPurpose| {
             let _permit = gateway.acquire_background_permit(&target, (purpose, 1)).await.unwrap();
             Mutex::<Vec<BackgroundPurpose>>::lock(&order).unwrap().push(purpose);

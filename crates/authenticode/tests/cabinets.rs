@@ -83,7 +83,8 @@ fn unsigned_and_weakly_signed_cabinets_are_refused() {
 
 #[test]
 fn damaged_cabinets_are_refused() {
-    let (offset, length) = (number(RSA, SIGNATURE_OFFSET), number(RSA, SIGNATURE_LENGTH));
+    let offset = number(RSA, SIGNATURE_OFFSET);
+    let length = number(RSA, SIGNATURE_LENGTH);
     let longer = [RSA, &[0; 8]].concat();
     let mut unsigned = RSA[..offset].to_vec();
     unsigned[SIGNATURE_OFFSET..SIGNATURE_OFFSET + 8].fill(0);

@@ -51,7 +51,8 @@ impl Plan {
 ///
 /// Fails on a wrong response, never because of a time.
 pub fn admin(options: &Options) -> Outcome<()> {
-    let (plan, servers) = (Plan::from_options(options), Servers::start(options)?);
+    let plan = Plan::from_options(options);
+    let servers = Servers::start(options)?;
     let mut figures = Figures::default();
     let mut browsers = Vec::new();
     for (index, (name, server)) in servers.list.iter().enumerate() {

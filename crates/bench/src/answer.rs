@@ -55,7 +55,8 @@ impl ResponseReader {
             return Ok(None);
         }
         self.next = Next::Head;
-        let (tag, body) = (self.tag.take(), std::mem::take(&mut self.body));
+        let tag = self.tag.take();
+        let body = std::mem::take(&mut self.body);
         Ok(Some(Response { status: self.status, tag, body }))
     }
 

@@ -64,7 +64,8 @@ impl Plan {
 ///
 /// Fails if a run does not complete, never because of a time.
 pub fn assignments(options: &Options) -> Outcome<()> {
-    let (plan, dir) = (Plan::from_options(options), tempfile::tempdir()?);
+    let plan = Plan::from_options(options);
+    let dir = tempfile::tempdir()?;
     let postgres = options.postgres_url.as_deref().map(OwnDatabase::create).transpose()?;
     let mut facts = machine::describe(dir.path());
     let mut urls = vec![("SQLite", None)];
@@ -72,7 +73,8 @@ pub fn assignments(options: &Options) -> Outcome<()> {
         facts.push(("PostgreSQL", own.describe()?));
         urls.push(("PostgreSQL", Some(own.url.as_str())));
     }
-    let (runtime, mut figures) = (Runtime::new()?, Figures::default());
+    let runtime = Runtime::new()?;
+    let mut figures = Figures::default();
     let last = urls.len() - 1;
     for (place, (name, url)) in urls.iter().enumerate() {
         log_progress(&format!("seeding {name}"));

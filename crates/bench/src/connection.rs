@@ -25,7 +25,8 @@ impl Connection {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(TIMEOUT))?;
         stream.set_write_timeout(Some(TIMEOUT))?;
-        let (reader, buffer) = (ResponseReader::default(), vec![0; 64 * 1024]);
+        let reader = ResponseReader::default();
+        let buffer = vec![0; 64 * 1024];
         Ok(Self { stream, reader, buffered: None, buffer })
     }
 

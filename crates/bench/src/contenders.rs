@@ -158,7 +158,8 @@ impl Contenders {
     ) -> Outcome<Self> {
         let demo = free_address()?;
         let upstream = start_demo(&programs.demo, demo, dir)?;
-        let (content, server) = (content(demo)?, programs.server.clone());
+        let content = content(demo)?;
+        let server = programs.server.clone();
         let mut contenders = Self { list: Vec::new(), content, server, accounts };
         contenders.add("upstream, direct", ContenderRole::Reference, demo, upstream);
         let address = free_address()?;
@@ -189,7 +190,8 @@ impl Contenders {
     pub(crate) fn renew_tokens(&mut self) -> Outcome<()> {
         for contender in &mut self.list {
             let Some(data) = &contender.data else { continue };
-            let (token, to) = (data.accounts.token()?, contender.address);
+            let token = data.accounts.token()?;
+            let to = contender.address;
             let endpoint = Endpoint { to, path: SERVER_PATH, token: Some(&token), model: None };
             contender.calls = endpoint.calls(&self.content);
         }
@@ -297,7 +299,8 @@ impl Server {
         (dir, upstream): (&Path, SocketAddr),
         accounts: usize,
     ) -> Outcome<Self> {
-        let (address, home) = (free_address()?, dir.join(name.replace(", ", "-")));
+        let address = free_address()?;
+        let home = dir.join(name.replace(", ", "-"));
         let installation = Installation::prepare(&home, database, address, upstream)?;
         let mut command = Command::new(program);
         // No variable of this environment may change a setting.

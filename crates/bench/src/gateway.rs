@@ -24,7 +24,8 @@ const WARM_UP: Duration = Duration::from_millis(500);
 ///
 /// Fails if a contender sends a wrong response, but not if it is slow.
 pub fn gateway(options: &Options) -> Outcome<()> {
-    let (plan, programs) = (Plan::from_options(options), Programs::from_options(options)?);
+    let plan = Plan::from_options(options);
+    let programs = Programs::from_options(options)?;
     let dir = tempfile::tempdir()?;
     let mut figures = Figures::default();
     memory(&plan, &programs, options, &mut figures)?;
@@ -80,7 +81,8 @@ fn memory(
     options: &Options,
     figures: &mut Figures,
 ) -> Outcome<()> {
-    let (dir, postgres) = (tempfile::tempdir()?, databases(options)?);
+    let dir = tempfile::tempdir()?;
+    let postgres = databases(options)?;
     let urls = postgres.as_ref().map(|(one, other)| (one.url.as_str(), other.url.as_str()));
     let mut contenders = Contenders::start(&programs.without_peers(), urls, dir.path(), 1)?;
     contenders.renew_tokens()?;

@@ -42,14 +42,16 @@ impl Plan {
 ///
 /// Fails if a server sends a wrong response, but not if it is slow.
 pub fn identity(options: &Options) -> Outcome<()> {
-    let (plan, servers) = (Plan::from_options(options), Servers::start(options)?);
+    let plan = Plan::from_options(options);
+    let servers = Servers::start(options)?;
     let mut figures = Figures::default();
     let mut rejected = 0;
     for number in 1..=plan.rounds {
         log_progress(&format!("round {number} of {}", plan.rounds));
         rejected += Round { plan: &plan, servers: &servers.list, figures: &mut figures }.run()?;
     }
-    let (machine, names) = (&servers.machine, servers.names());
+    let machine = &servers.machine;
+    let names = servers.names();
     let report = Report { plan: &plan, machine, servers: &names, figures: &figures };
     publish(options, "identity", &report.render(rejected))
 }

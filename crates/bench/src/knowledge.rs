@@ -62,13 +62,15 @@ struct Measurements {
 /// Fails if a document is not ingested or a search fails, never because of a
 /// time.
 pub fn knowledge(options: &Options) -> Outcome<()> {
-    let (plan, dir) = (Plan::from_options(options), tempfile::tempdir()?);
+    let plan = Plan::from_options(options);
+    let dir = tempfile::tempdir()?;
     let cluster = options.postgres_url.as_deref();
     let mut facts = machine::describe(dir.path());
     if let Some(cluster) = cluster {
         facts.push(("PostgreSQL", OwnDatabase::create(cluster)?.describe()?));
     }
-    let (runtime, mut measured) = (Runtime::new()?, Measurements::default());
+    let runtime = Runtime::new()?;
+    let mut measured = Measurements::default();
     // First, so that its memory is that of the vectors.
     log_progress("retrieval");
     retrieval::measure(&runtime, &plan, &dir.path().join("vectors"), &mut measured.search)?;

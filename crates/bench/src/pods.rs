@@ -59,7 +59,8 @@ impl Plan {
 ///
 /// Fails if a call fails, never because of a time.
 pub fn pods(options: &Options) -> Outcome<()> {
-    let (plan, dir) = (Plan::from_options(options), tempfile::tempdir()?);
+    let plan = Plan::from_options(options);
+    let dir = tempfile::tempdir()?;
     let postgres = options.postgres_url.as_deref().map(OwnDatabase::create).transpose()?;
     let mut facts = machine::describe(dir.path());
     let mut urls = vec![("SQLite", None)];
@@ -67,7 +68,8 @@ pub fn pods(options: &Options) -> Outcome<()> {
         facts.push(("PostgreSQL", own.describe()?));
         urls.push(("PostgreSQL", Some(own.url.as_str())));
     }
-    let (runtime, mut figures) = (Runtime::new()?, Figures::default());
+    let runtime = Runtime::new()?;
+    let mut figures = Figures::default();
     for (place, (name, url)) in urls.iter().enumerate() {
         let db = runtime.block_on(database::open(dir.path(), *url))?;
         let token = runtime.block_on(token(&db))?;

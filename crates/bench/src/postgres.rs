@@ -47,8 +47,8 @@ impl OwnDatabase {
     /// commits.
     pub(crate) fn describe(&self) -> Outcome<String> {
         let version = self.cluster.setting("server_version")?;
-        let (fsync, commit) =
-            (self.cluster.setting("fsync")?, self.cluster.setting("synchronous_commit")?);
+        let fsync = self.cluster.setting("fsync")?;
+        let commit = self.cluster.setting("synchronous_commit")?;
         Ok(format!("{version}, fsync {fsync}, synchronous_commit {commit}"))
     }
 }

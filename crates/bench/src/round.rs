@@ -61,7 +61,8 @@ impl Round<'_> {
     /// Measures the closed-loop load. The CPU time includes writes after the
     /// last response.
     fn full_load(&mut self) -> Outcome<()> {
-        let (contenders, duration) = (self.contenders, self.plan.full);
+        let contenders = self.contenders;
+        let duration = self.plan.full;
         self.each(|it| {
             let before = it.process.cpu()?;
             let usage = it.data.as_ref().map(|data| &data.usage);

@@ -98,7 +98,8 @@ mod tests {
 
     fn run(sign_ins: &'static [u8]) -> Outcome<SignInLoad> {
         // Both are requested at one address, so the test needs two servers.
-        let (health, busy) = (stub_server(HELLO), stub_server(sign_ins));
+        let health = stub_server(HELLO);
+        let busy = stub_server(sign_ins);
         let load = super::sign_ins(health, &[hello_call(health)], &vec![hello_call(health); 5])?;
         assert_eq!(load.rejected, 0);
         let accepted = sign_in(Connection::open(busy)?, &hello_call(busy))?;

@@ -61,7 +61,8 @@ impl Plan {
 ///
 /// Fails if a server sends a wrong response, but not if it is slow.
 pub fn sync(options: &Options) -> Outcome<()> {
-    let (plan, servers) = (Plan::from_options(options), Servers::start(options)?);
+    let plan = Plan::from_options(options);
+    let servers = Servers::start(options)?;
     let mut figures: Figures<Metric> = Figures::default();
     let mut contenders = Vec::new();
     for (index, (name, server)) in servers.list.iter().enumerate() {
@@ -85,7 +86,8 @@ pub fn sync(options: &Options) -> Outcome<()> {
                 .map_err(with_name)?;
         }
     }
-    let (machine, names) = (&servers.machine, servers.names());
+    let machine = &servers.machine;
+    let names = servers.names();
     let report = Report { plan: &plan, machine, servers: &names, figures: &figures };
     publish(options, "sync", &report.render())
 }

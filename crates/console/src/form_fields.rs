@@ -22,7 +22,8 @@ impl FromRequest for FormFields {
     type Future = LocalBoxFuture<'static, Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
-        let (body, request) = (RawBody::from_request(request, payload), request.clone());
+        let body = RawBody::from_request(request, payload);
+        let request = request.clone();
         async move {
             let fields = Self::parse(&request, &body.await?)?;
             fields.check_csrf(&request)?;

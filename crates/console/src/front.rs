@@ -38,8 +38,9 @@ pub(crate) async fn show(
     let layout = PageRequest::from_request(&request).layout.with_base("auth/");
     let state = console.licences.setup_state();
     let is_closed = account_pages.accounts.rules().policy == RegistrationPolicy::Closed;
-    let (name, summary, links) =
-        (account_pages.name.clone(), summary(&layout, &state), links(&layout, &state, is_closed));
+    let name = account_pages.name.clone();
+    let summary = summary(&layout, &state);
+    let links = links(&layout, &state, is_closed);
     Ok(render(StatusCode::OK, &FrontPage { layout, name, summary, links }))
 }
 
@@ -57,7 +58,8 @@ fn links(
     let set_up = ("admin/setup", texts.set_up);
     let register = ("auth/register.html", texts.register);
     let forgot = ("auth/forgot-password.html", texts.forgot);
-    let (account, console) = (("account", texts.account), ("admin", texts.console));
+    let account = ("account", texts.account);
+    let console = ("admin", texts.console);
     match state {
         SetupState::Done if is_closed => vec![account, forgot, console],
         SetupState::Done => vec![register, account, forgot, console],

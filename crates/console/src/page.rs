@@ -37,7 +37,8 @@ pub(crate) fn page(status: StatusCode, template: &impl Template) -> HttpResponse
 /// Renders a template with the script of the pages.
 pub(crate) fn scripted_page(status: StatusCode, template: &impl Template) -> HttpResponse {
     let mut response = page(status, template);
-    let (headers, policy) = (response.headers_mut(), HeaderValue::from_static(SCRIPTED_POLICY));
+    let headers = response.headers_mut();
+    let policy = HeaderValue::from_static(SCRIPTED_POLICY);
     headers.insert(CONTENT_SECURITY_POLICY, policy);
     // Otherwise browsers would send the forms without an origin.
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));

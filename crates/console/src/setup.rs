@@ -71,7 +71,8 @@ pub(crate) async fn submit(
     body: RawBody,
 ) -> Result<HttpResponse, ApiError> {
     if !is_form(&request) {
-        let (status, code) = (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type");
+        let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+        let code = "unsupported_media_type";
         let message = "Send the page's form, or a licence file to /admin/setup/license.";
         return Err(ApiError::refused(status, code, message));
     }

@@ -25,8 +25,9 @@ impl SetupPages {
         token: &str,
         text: impl Into<Vec<u8>>,
     ) -> Result<Result<Licence, InstallError>, ApiError> {
-        let (services, token, text) =
-            (Arc::clone(&self.licences), Secret::new(token.to_owned()), text.into());
+        let services = Arc::clone(&self.licences);
+        let token = Secret::new(token.to_owned());
+        let text = text.into();
         // Must run to its end: half-way, the licence would be installed and the
         // token still valid.
         let install = async move { Ok::<_, ApiError>(services.install(&token, &text).await) };
@@ -40,7 +41,8 @@ impl SetupPages {
         token: &str,
         admin: NewAdmin,
     ) -> Result<Result<Account, FirstAdminError>, ApiError> {
-        let (first_admin, token) = (self.first_admin.clone(), Secret::new(token.to_owned()));
+        let first_admin = self.first_admin.clone();
+        let token = Secret::new(token.to_owned());
         let create =
             async move { Ok::<_, ApiError>(first_admin.create_first_admin(&token, admin).await) };
         self.runner.run(create).await

@@ -140,7 +140,8 @@ impl RenderedPage {
         let headers = response.headers().iter();
         let headers = headers
             .map(|(name, value)| (name.as_str().to_owned(), value.to_str().unwrap().to_owned()));
-        let (status, headers) = (response.status().as_u16(), headers.collect());
+        let status = response.status().as_u16();
+        let headers = headers.collect();
         let body = to_bytes(response.into_body()).await.unwrap();
         Self { status, headers, text: String::from_utf8(body.to_vec()).unwrap() }
     }

@@ -39,7 +39,8 @@ impl FromRequest for UploadForm {
     type Future = LocalBoxFuture<'static, Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
-        let (body, request) = (RawBody::from_request(request, payload), request.clone());
+        let body = RawBody::from_request(request, payload);
+        let request = request.clone();
         async move {
             let form = Self::parse(&request, body.await?.into_bytes()).await?;
             form.fields.check_csrf(&request)?;
@@ -58,7 +59,8 @@ impl UploadForm {
     async fn parse(request: &HttpRequest, body: Bytes) -> Result<Self, ApiError> {
         let chunks = stream::iter([Ok::<_, PayloadError>(body)]);
         let mut parts = Multipart::new(request.headers(), chunks);
-        let (mut fields, mut files) = (Vec::new(), Vec::new());
+        let mut fields = Vec::new();
+        let mut files = Vec::new();
         while let Some(part) = parts.next().await {
             let mut part = part.map_err(|err| malformed(&err))?;
             if fields.len() + files.len() == MAX_PARTS {

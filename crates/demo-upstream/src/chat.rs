@@ -64,7 +64,8 @@ pub(crate) async fn models() -> Json<Value> {
 
 /// `GET /demo/calls`
 pub(crate) async fn calls(journal: Data<Journal>) -> Json<Value> {
-    let (counts, last) = (journal.call_counts(), journal.last());
+    let counts = journal.call_counts();
+    let last = journal.last();
     Json(json!({
         "calls": counts.calls,
         "open": counts.open,

@@ -122,7 +122,8 @@ fn serve(
     let journal = Data::new(journal);
     let prepared = options.prepared.then(|| Data::new(Prepared::new(options.chunks)));
     let server = HttpServer::new(move || {
-        let (journal, prepared) = (journal.clone(), prepared.clone());
+        let journal = journal.clone();
+        let prepared = prepared.clone();
         App::new().configure(move |app| routes(app, options, journal, prepared))
     })
     .workers(options.workers)

@@ -193,7 +193,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_fingerprint_is_the_beginning_of_the_hash_of_the_key() {
-        let (ada, first) = (Ada::new(), Machine::new("first"));
+        let ada = Ada::new();
+        let first = Machine::new("first");
         ada.register(&first).await;
 
         // printf '\\4%.0s' {1..65} | sha256sum

@@ -58,7 +58,8 @@ impl Devices {
         user: UserId,
         form: DeviceForm,
     ) -> Result<RegisteredDevice, RegisterDeviceError> {
-        let (registration, at) = (form.validate()?, self.clock.now());
+        let registration = form.validate()?;
+        let at = self.clock.now();
         let session = OnboardingSession { text: random_text()?, ends_at: at + ONBOARDING_TTL };
         let decision = |account: &_| registration.decide(account, &session, (user, at));
         let is_first = decide(&*self.store, (user, at), decision).await?;
@@ -68,7 +69,8 @@ impl Devices {
 
     /// Activates a device with the approval of another.
     pub async fn approve(&self, user: UserId, form: ApprovalForm) -> Result<(), ApproveError> {
-        let (approval, at) = (form.validate()?, self.clock.now());
+        let approval = form.validate()?;
+        let at = self.clock.now();
         let decision = |account: &_| approval.decide(account, (user, at));
         decide(&*self.store, (user, at), decision).await?.ok_or(ApproveError::Gone)
     }
@@ -88,14 +90,16 @@ impl Devices {
         id: &DeviceId,
         form: KeyForm,
     ) -> Result<(), StoreKeyError> {
-        let (key, at) = (form.validate(id)?, self.clock.now());
+        let key = form.validate(id)?;
+        let at = self.clock.now();
         let decision = |account: &_| key.decide(account, (user, at), owner);
         decide(&*self.store, (user, at), decision).await?.ok_or(StoreKeyError::Gone)
     }
 
     /// Returns a user's devices, in the order of their first registration.
     pub async fn list(&self, user: UserId) -> Result<Vec<ListedDevice>, Unavailable> {
-        let (devices, now) = (self.store.devices(user).await?, self.clock.now());
+        let devices = self.store.devices(user).await?;
+        let now = self.clock.now();
         Ok(devices.into_iter().map(|it| listed(it, now)).collect())
     }
 
@@ -120,7 +124,8 @@ impl Devices {
 
     /// Returns the devices that ask for approval now.
     pub async fn waiting(&self, user: UserId) -> Result<Vec<WaitingDevice>, Unavailable> {
-        let (devices, now) = (self.store.devices(user).await?, self.clock.now());
+        let devices = self.store.devices(user).await?;
+        let now = self.clock.now();
         let waiting = devices.into_iter().filter(|it| it.onboarding(now).is_some());
         Ok(waiting.map(Into::into).collect())
     }

@@ -67,7 +67,8 @@ pub(crate) fn recovery_form() -> RecoveryForm {
 
 impl Machine {
     pub(crate) fn new(id: &str) -> Self {
-        let (algorithm, random) = (&ECDSA_P256_SHA256_FIXED_SIGNING, SystemRandom::new());
+        let algorithm = &ECDSA_P256_SHA256_FIXED_SIGNING;
+        let random = SystemRandom::new();
         let pkcs8 = EcdsaKeyPair::generate_pkcs8(algorithm, &random).unwrap();
         let signer = EcdsaKeyPair::from_pkcs8(algorithm, pkcs8.as_ref(), &random).unwrap();
         Self { id: DeviceId::parse(id).unwrap(), signer }
@@ -102,7 +103,8 @@ impl Ada {
 
     /// Returns an account that a first device has encrypted.
     pub(crate) async fn encrypted() -> (Self, Machine) {
-        let (ada, first) = (Self::new(), Machine::new("first"));
+        let ada = Self::new();
+        let first = Machine::new("first");
         ada.register(&first).await;
         ada.devices.store_key(ada.owner(), &first.id, key_form()).await.unwrap();
         (ada, first)

@@ -79,7 +79,8 @@ impl ProofKey {
     /// Returns whether `proof` was made with this key for this session:
     /// HMAC-SHA-256 over the session's text. A malformed proof is never valid.
     pub fn proves(&self, session: &str, proof: &str) -> bool {
-        let (key, proof) = (bytes(self.expose(), PROOF), bytes(proof, PROOF));
+        let key = bytes(self.expose(), PROOF);
+        let proof = bytes(proof, PROOF);
         let (Some(key), Some(proof)) = (key, proof) else { return false };
         let key = hmac::Key::new(hmac::HMAC_SHA256, &key);
         // Takes the same time wherever the two differ.

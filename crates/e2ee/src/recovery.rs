@@ -58,7 +58,8 @@ impl Recovery {
         (user, owner): (UserId, ReauthenticationOutcome),
         form: ProofKeyForm,
     ) -> Result<(), PutProofKeyError> {
-        let (key, at) = (form.validate()?, self.clock.now());
+        let key = form.validate()?;
+        let at = self.clock.now();
         let decision = |account: &_| key.decide(account, (user, at), owner);
         decide(&*self.store, (user, at), decision).await?.ok_or(PutProofKeyError::Gone)
     }
@@ -69,7 +70,8 @@ impl Recovery {
         (user, owner): (UserId, ReauthenticationOutcome),
         form: ActivationForm,
     ) -> Result<(), ActivateError> {
-        let (activation, at) = (form.validate()?, self.clock.now());
+        let activation = form.validate()?;
+        let at = self.clock.now();
         let decision = |account: &_| activation.decide(account, (user, at), owner);
         decide(&*self.store, (user, at), decision).await?.ok_or(ActivateError::Gone)
     }

@@ -20,7 +20,8 @@ pub(crate) fn to_markdown(text: &str) -> Result<String, ExtractError> {
         .has_headers(false)
         .flexible(true)
         .from_reader(text.as_bytes());
-    let (mut out, mut table) = (Markdown::default(), Table::default());
+    let mut out = Markdown::default();
+    let mut table = Table::default();
     let mut record = StringRecord::new();
     while reader.read_record(&mut record).map_err(|_reason| ExtractError::Damaged)? {
         let mut row = Row::default();

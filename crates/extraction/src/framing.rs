@@ -64,7 +64,8 @@ pub(crate) fn request_line(content_type: ContentType) -> String {
 
 /// Reads a request; none if its type is unknown.
 pub(crate) fn read_request(input: &mut impl BufRead) -> io::Result<Option<(ContentType, Vec<u8>)>> {
-    let (mut line, mut content) = (String::new(), Vec::new());
+    let mut line = String::new();
+    let mut content = Vec::new();
     input.read_line(&mut line)?;
     let Some(content_type) = ContentType::from_name(&line) else { return Ok(None) };
     input.read_to_end(&mut content)?;

@@ -41,7 +41,9 @@ pub(crate) fn to_markdown(bytes: &[u8]) -> Result<String, ExtractError> {
 
 /// Returns the relationships of the slides, in their order.
 fn slides(text: &str) -> Result<Vec<String>, ExtractError> {
-    let (mut xml, mut slides, mut is_presentation) = (Xml::new(text), Vec::new(), false);
+    let mut xml = Xml::new(text);
+    let mut slides = Vec::new();
+    let mut is_presentation = false;
     while let Some(piece) = xml.next()? {
         let Piece::Start(tag) = piece else { continue };
         is_presentation |= tag.name() == "presentation";

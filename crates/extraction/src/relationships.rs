@@ -24,7 +24,8 @@ impl Relationships {
         let separator = if folder.is_empty() { "" } else { "/" };
         let path = format!("{folder}{separator}_rels/{name}.rels");
         let Some(text) = archive.read(&path)? else { return Ok(Self::default()) };
-        let (mut xml, mut found) = (Xml::new(&text), Vec::new());
+        let mut xml = Xml::new(&text);
+        let mut found = Vec::new();
         while let Some(piece) = xml.next()? {
             let Piece::Start(tag) = piece else { continue };
             let values = (tag.attribute("Id"), tag.attribute("Type"), tag.attribute("Target"));

@@ -40,7 +40,9 @@ fn write_sheet(
     out: &mut Markdown,
 ) -> Result<(), ExtractError> {
     let mut cells = workbook.worksheet_cells_reader(name).map_err(|error| reason(&error))?;
-    let (mut table, mut row, mut number) = (Table::default(), Row::default(), 0);
+    let mut table = Table::default();
+    let mut row = Row::default();
+    let mut number = 0;
     while let Some(cell) = cells.next_cell().map_err(|error| reason(&error))? {
         let (at, column) = cell.get_position();
         if at != number {

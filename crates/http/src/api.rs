@@ -107,8 +107,8 @@ impl Api {
     /// Verifies the audit log: no entry was changed, or deleted before its
     /// retention ended.
     pub async fn verify_audit_log(&self) -> Result<ChainReport, HttpError> {
-        let (log, since) =
-            (Arc::clone(&self.audit), self.clock.now() - *self.audit_retention.get());
+        let log = Arc::clone(&self.audit);
+        let since = self.clock.now() - *self.audit_retention.get();
         self.run(async move { log.verify(since).await }).await
     }
 
@@ -127,7 +127,8 @@ impl Api {
         &self,
         token: &Secret<String>,
     ) -> Result<Option<SessionId>, ApiError> {
-        let (sessions, token) = (self.identity.sessions.clone(), token.clone());
+        let sessions = self.identity.sessions.clone();
+        let token = token.clone();
         let find = async move { sessions.session_of(&token).await };
         self.runner.run(find).await
     }

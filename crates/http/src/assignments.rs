@@ -45,7 +45,8 @@ impl AssignmentsApi {
             return Ok(());
         }
         let message = "Assignments are switched off on this server.";
-        let (status, code) = (StatusCode::SERVICE_UNAVAILABLE, "assignments_disabled");
+        let status = StatusCode::SERVICE_UNAVAILABLE;
+        let code = "assignments_disabled";
         Err(ApiError::refused(status, code, message).without_retry())
     }
 }
@@ -89,7 +90,8 @@ pub(crate) async fn enqueue(
     api.assignments.check_enabled()?;
     let assignments = api.assignments.assignments.clone();
     let AssignmentRequest { skill_name, input_json } = request;
-    let (skill, input) = (skill_name.unwrap_or_default(), input_json.unwrap_or_default());
+    let skill = skill_name.unwrap_or_default();
+    let input = input_json.unwrap_or_default();
     let enqueue = async move { assignments.enqueue(caller.0.user, &skill, input).await };
     let id = api.run(enqueue).await?.to_string();
     let location = (LOCATION, format!("/api/assignments/{id}"));
@@ -112,7 +114,8 @@ pub(crate) async fn show(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<AssignmentResponse>, HttpError> {
-    let (assignments, id) = (api.assignments.assignments.clone(), AssignmentId(id));
+    let assignments = api.assignments.assignments.clone();
+    let id = AssignmentId(id);
     let details = api.run(async move { assignments.load(caller.0.user, id).await }).await?;
     Ok(Json(details.ok_or_else(ApiError::not_found)?.into()))
 }
@@ -122,7 +125,8 @@ pub(crate) async fn cancel(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<HttpResponse, HttpError> {
-    let (assignments, id) = (api.assignments.assignments.clone(), AssignmentId(id));
+    let assignments = api.assignments.assignments.clone();
+    let id = AssignmentId(id);
     let cancel = async move { assignments.cancel(caller.0.user, id).await };
     if api.run(cancel).await? {
         Ok(HttpResponse::NoContent().finish())
@@ -136,13 +140,15 @@ pub(crate) async fn collect(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<HttpResponse, HttpError> {
-    let (assignments, id) = (api.assignments.assignments.clone(), AssignmentId(id));
+    let assignments = api.assignments.assignments.clone();
+    let id = AssignmentId(id);
     let collect = async move { assignments.collect(caller.0.user, id).await };
     match api.run(collect).await? {
         CollectionOutcome::Done => Ok(HttpResponse::NoContent().finish()),
         CollectionOutcome::Unfinished => {
             let message = "The assignment has not ended.";
-            let (status, code) = (StatusCode::CONFLICT, "assignment_unfinished");
+            let status = StatusCode::CONFLICT;
+            let code = "assignment_unfinished";
             Err(ApiError::refused(status, code, message).into())
         }
         CollectionOutcome::NotFound => Err(ApiError::not_found().into()),

@@ -31,7 +31,9 @@ pub(crate) async fn put_chat(
     Gzipped(body): Gzipped<RawBody>,
 ) -> Result<HttpResponse, HttpError> {
     RawBody::expect_json(&request)?;
-    let (chats, user, document) = (api.chats.clone(), caller.0.user, body.into_bytes());
+    let chats = api.chats.clone();
+    let user = caller.0.user;
+    let document = body.into_bytes();
     let put = async move { chats.put(user, id.map(ChatId), document).await };
     Ok(match api.run(put).await? {
         ChatPutOutcome::Created(document) => json(StatusCode::CREATED, document),
@@ -45,7 +47,8 @@ pub(crate) async fn get_chat(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<HttpResponse, HttpError> {
-    let (chats, user) = (api.chats.clone(), caller.0.user);
+    let chats = api.chats.clone();
+    let user = caller.0.user;
     let get = async move { chats.get(user, ChatId(id)).await };
     Ok(json(StatusCode::OK, api.run(get).await?.into_document()))
 }
@@ -57,7 +60,8 @@ pub(crate) async fn delete_chat(
     api: Data<Api>,
     ClientId(id): ClientId,
 ) -> Result<HttpResponse, HttpError> {
-    let (chats, user) = (api.chats.clone(), caller.0.user);
+    let chats = api.chats.clone();
+    let user = caller.0.user;
     if let Some(id) = id {
         let delete = async move { chats.delete(user, ChatId(id)).await };
         api.run(delete).await?;

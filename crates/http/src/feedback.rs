@@ -60,7 +60,8 @@ pub(crate) async fn submit(
     api: Data<Api>,
     Body(request): Body<AiFeedbackRequest>,
 ) -> Result<HttpResponse, HttpError> {
-    let (feedback, user) = (api.feedback.clone(), caller.0.user);
+    let feedback = api.feedback.clone();
+    let user = caller.0.user;
     let draft = request.into();
     let receipt = api.run(async move { feedback.submit(user, draft).await }).await?;
     let delivery = if receipt.notified { "notified" } else { "stored_only" };

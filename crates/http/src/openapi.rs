@@ -36,7 +36,8 @@ pub fn admin_document() -> Result<Value, serde_json::Error> {
 }
 
 fn build_document(document: OpenApiDocument) -> Result<Value, serde_json::Error> {
-    let (table, examples) = (RouteTable::new(crate::routes()), examples()?);
+    let table = RouteTable::new(crate::routes());
+    let examples = examples()?;
     Ok(pia_web::openapi(&table, document, env!("CARGO_PKG_VERSION"), &examples, credit_docs()))
 }
 

@@ -31,7 +31,9 @@ pub(crate) async fn package(
     PathId(id): PathId,
     request: HttpRequest,
 ) -> Result<HttpResponse, HttpError> {
-    let (plugins, plugin, group) = (api.plugins.clone(), PluginId(id), caller.0.group);
+    let plugins = api.plugins.clone();
+    let plugin = PluginId(id);
+    let group = caller.0.group;
     let find = async move { plugins.package_for(group, plugin).await };
     let package = api.run(find).await?;
     let tag = EntityTag::new_strong(package.hash.clone());
@@ -66,7 +68,8 @@ pub(crate) async fn icon(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<HttpResponse, HttpError> {
-    let (plugins, group) = (api.plugins.clone(), caller.0.group);
+    let plugins = api.plugins.clone();
+    let group = caller.0.group;
     let icon = api.run(async move { plugins.icon_for(group, PluginId(id)).await }).await?;
     Ok(HttpResponse::Ok()
         .content_type(ContentType::png())

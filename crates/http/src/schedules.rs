@@ -84,7 +84,8 @@ pub(crate) async fn create(
     Body(request): Body<ScheduleRequest>,
 ) -> Result<HttpResponse, HttpError> {
     api.assignments.check_enabled()?;
-    let (schedules, draft) = (api.assignments.schedules.clone(), request.draft()?);
+    let schedules = api.assignments.schedules.clone();
+    let draft = request.draft()?;
     let created = api.run(async move { schedules.create(caller.0.user, draft).await }).await?;
     Ok(HttpResponse::Created().json(ScheduleItem::from(created)))
 }
@@ -95,7 +96,8 @@ pub(crate) async fn update(
     PathId(id): PathId,
     Body(request): Body<ScheduleRequest>,
 ) -> Result<Json<ScheduleItem>, HttpError> {
-    let (schedules, draft) = (api.assignments.schedules.clone(), request.draft()?);
+    let schedules = api.assignments.schedules.clone();
+    let draft = request.draft()?;
     if draft.is_active {
         api.assignments.check_enabled()?;
     }
@@ -121,7 +123,8 @@ impl ScheduleRequest {
     fn draft(self) -> Result<ScheduleDraft, HttpError> {
         let catch_up = self.catch_up.as_deref().map_or(Some(CatchUp::Once), CatchUp::from_name);
         let catch_up = catch_up.ok_or_else(|| {
-            let (field, message) = ("catchUp".to_owned(), "Expected once or skip.".to_owned());
+            let field = "catchUp".to_owned();
+            let message = "Expected once or skip.".to_owned();
             ApiError::invalid(vec![FieldError { field, code: "invalid", message }])
         })?;
         Ok(ScheduleDraft {

@@ -24,7 +24,8 @@ fn bodies(document: &Value) -> Vec<(String, Value)> {
             let responses = operation["responses"].as_object().unwrap().values();
             for body in responses.chain([&operation["requestBody"]]) {
                 let json = &body["content"]["application/json"];
-                let (one, each) = (&json["schema"]["$ref"], &json["schema"]["items"]["$ref"]);
+                let one = &json["schema"]["$ref"];
+                let each = &json["schema"]["items"]["$ref"];
                 let schema = if one.is_null() { each } else { one };
                 let is_error = ["Error", "OpenAiError"]
                     .iter()

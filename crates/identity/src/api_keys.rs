@@ -155,7 +155,8 @@ impl ApiKeys {
         session_ref: SessionRef,
         key: ApiKeyId,
     ) -> Result<(), RemoveApiKeyError> {
-        let (at, key) = (self.proofs.clock.now(), ApiKeyRef { user: session_ref.user, key });
+        let at = self.proofs.clock.now();
+        let key = ApiKeyRef { user: session_ref.user, key };
         let removal = ApiKeyRemoval { key, by: Some(session_ref.user), at };
         let found = self.store.remove(removal, removed).await?;
         self.caller_cache.forget_user(session_ref.user);

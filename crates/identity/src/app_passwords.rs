@@ -125,7 +125,8 @@ impl AppPasswords {
     ) -> Result<CredentialStoreOutcome, ProofError> {
         // A generated password is always well-formed.
         let hash = codes::hash(password).ok_or(ProofError::Wrong)?;
-        let (name, at) = (entry.name.clone(), entry.created_at);
+        let name = entry.name.clone();
+        let at = entry.created_at;
         let new = NewAppPassword { id: entry.id, by, name, hash, at };
         let effects = added(by.user, at, &entry.name, verified);
         match self.store.add(new, MAX_APP_PASSWORDS, verified, effects).await? {

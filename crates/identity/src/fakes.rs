@@ -78,7 +78,8 @@ impl Factors {
     }
 
     pub(crate) fn challenges(self: &Arc<Self>, clock: Arc<dyn Clock>) -> FactorChallenges {
-        let (store, throttle) = (Arc::clone(self) as _, Arc::clone(self) as _);
+        let store = Arc::clone(self) as _;
+        let throttle = Arc::clone(self) as _;
         FactorChallenges::new(store, throttle, self.proofs(clock))
     }
 

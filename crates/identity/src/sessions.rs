@@ -161,7 +161,8 @@ impl Sessions {
         let refresh = refresh_tokens::fresh()?;
         let hash = self.keys.hash(&refresh);
         let new = self.new_session(account, method, device, hash);
-        let (user, session) = (new.user, new.session);
+        let user = new.user;
+        let session = new.session;
         self.begin(NewSession { app_password, ..new }).await?;
         Ok(self.grant(user, session, refresh)?)
     }

@@ -169,7 +169,8 @@ impl SignIn {
             return Err(SignInError::WrongCredentials);
         }
         let device = device.clone().tidy();
-        let (from, since) = (device.network(), self.clock.now() - RETENTION);
+        let from = device.network();
+        let since = self.clock.now() - RETENTION;
         let found = self.ports.accounts.candidate(email, from, since).await?;
         let user = found.as_ref().map(|it| it.credentials.account.user);
         let known = from.filter(|_| found.as_ref().is_some_and(|it| it.was_there_before));
@@ -178,8 +179,10 @@ impl SignIn {
         match &proved {
             Ok(_) => self.throttle.right(&guess).await,
             Err(SignInError::WrongCredentials) => {
-                let (at, device) = (self.clock.now(), device.clone());
-                let (outcome, method) = (SignInOutcome::WrongPassword, SignInMethod::Password);
+                let at = self.clock.now();
+                let device = device.clone();
+                let outcome = SignInOutcome::WrongPassword;
+                let method = SignInMethod::Password;
                 self.note(FailedSignIn { user, at, outcome, method, device }, failed).await;
             }
             Err(_) => self.throttle.give_back(&guess).await,
@@ -211,7 +214,8 @@ impl SignIn {
         let method = SignInMethod::PasswordWithFactor;
         let met = self.challenges.meet(challenge, answer).await;
         if let Err(ChallengeError::Wrong { user, warn }) = met {
-            let (at, device) = (self.clock.now(), device.clone().tidy());
+            let at = self.clock.now();
+            let device = device.clone().tidy();
             let outcome = SignInOutcome::WrongFactor;
             let failure = FailedSignIn { user: Some(user), at, outcome, method, device };
             self.note(failure, if warn { failed_too_often } else { failed }).await;

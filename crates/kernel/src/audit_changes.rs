@@ -18,7 +18,8 @@ impl AuditChanges {
     /// object has no `before`, a deleted one no `after`. For long texts, length
     /// and SHA-256 are recorded.
     pub fn between<T: Serialize>(before: Option<&T>, after: Option<&T>) -> Option<Self> {
-        let (mut before, after) = (fields(before), fields(after));
+        let mut before = fields(before);
+        let after = fields(after);
         let mut changes = Map::new();
         for (name, after) in after {
             let before = before.remove(&name).filter(|it| !it.is_null());
@@ -96,7 +97,8 @@ mod tests {
             "name": { "before": "Sales", "after": "Sellers" }, "description": { "after": "All" },
         });
         assert_eq!(changed, Some(expected));
-        let (name, ids) = (json!("Sales"), json!([1]));
+        let name = json!("Sales");
+        let ids = json!([1]);
         let created = json!({ "name": { "after": name }, "ids": { "after": ids } });
         assert_eq!(between(None, Some(&sales)), Some(created));
         let deleted = json!({ "name": { "before": name }, "ids": { "before": ids } });

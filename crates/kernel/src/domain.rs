@@ -15,7 +15,8 @@ pub fn ascii_domain(domain: &str) -> Option<String> {
     if domain.len() > MAX_BYTES {
         return None;
     }
-    let (form, length) = (Hyphens::Allow, DnsLength::Verify);
+    let form = Hyphens::Allow;
+    let length = DnsLength::Verify;
     let ascii = Uts46::new().to_ascii(domain.as_bytes(), AsciiDenyList::STD3, form, length);
     ascii.ok().map(Cow::into_owned)
 }

@@ -45,7 +45,8 @@ impl SideEffects {
     /// Returns these effects with the fields that a change affects.
     #[must_use]
     pub fn with_changes<T: Serialize>(&self, before: Option<&T>, after: Option<&T>) -> Self {
-        let (mut effects, changes) = (self.clone(), AuditChanges::between(before, after));
+        let mut effects = self.clone();
+        let changes = AuditChanges::between(before, after);
         for entry in &mut effects.audit {
             entry.changes.clone_from(&changes);
         }

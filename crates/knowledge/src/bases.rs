@@ -50,7 +50,8 @@ impl KnowledgeBases {
     ) -> Result<KnowledgeBase, KnowledgeError> {
         let name = check_name(draft.name)?;
         let owner = draft.owner.ok_or(KnowledgeError::OwnerRequired)?;
-        let (id, created_at) = (KnowledgeBaseId::generate(), self.clock.now());
+        let id = KnowledgeBaseId::generate();
+        let created_at = self.clock.now();
         let base = KnowledgeBase { id, owner, name, prompt: None, created_at };
         let effects = self.effects(by, id, "KnowledgeBase.Created");
         done(self.store.create(base.clone(), self.defaults, effects).await?)?;
@@ -203,7 +204,8 @@ mod tests {
 
     #[tokio::test]
     async fn outcomes_of_the_store_are_errors() {
-        let (group, base) = (GroupId::generate(), KnowledgeBaseId::generate());
+        let group = GroupId::generate();
+        let base = KnowledgeBaseId::generate();
         let exceeded =
             BaseChangeOutcome::QuotaExceeded { group: "Sales".to_owned(), limit: 3, current: 4 };
         for (outcome, expected) in [
@@ -226,7 +228,8 @@ mod tests {
     #[tokio::test]
     async fn groups_and_bases_are_stored_once_in_order() {
         let base = KnowledgeBaseId::generate();
-        let (first, second) = (GroupId::generate(), GroupId::generate());
+        let first = GroupId::generate();
+        let second = GroupId::generate();
         let mut store = MockBaseStore::new();
         let shared = move |groups: &[GroupId]| groups == [first, second];
         store

@@ -52,7 +52,8 @@ pub fn split(text: &ExtractedText, settings: ChunkingSettings) -> Vec<TextChunk>
         let config = ChunkConfig::new(max_chars);
         config.with_overlap(overlap).unwrap_or_else(|_larger| ChunkConfig::new(max_chars))
     };
-    let (markdown, plain) = (MarkdownSplitter::new(config()), TextSplitter::new(config()));
+    let markdown = MarkdownSplitter::new(config());
+    let plain = TextSplitter::new(config());
     let mut chunks = Vec::new();
     for Range { start, end } in pieces(&text.text, &outline, max_chars) {
         let piece = text.text.get(start..end).unwrap_or_default();
@@ -82,7 +83,8 @@ fn add_chunks<'a>(
         let section = outline.section(start + new_at, new);
         let is_within = new.is_empty() || outline.section(start + at, chunk) == section;
         let (at, text) = if is_within { (at, chunk) } else { (new_at, new) };
-        let (at, end) = (start + at, start + done);
+        let at = start + at;
+        let end = start + done;
         let next = outline.end_of(section, at, end).and_then(|it| text.split_at_checked(it - at));
         let (text, next) = next.unwrap_or((text, ""));
         add(chunks, outline.path(section, end - next.len()), text);
@@ -102,7 +104,8 @@ fn add(chunks: &mut Vec<TextChunk>, path: String, text: &str) {
 /// splitter reads up to the end of what it is given.
 fn pieces(text: &str, outline: &Outline, max_chars: usize) -> Vec<Range<usize>> {
     let size = max_chars.saturating_mul(CHUNKS_PER_PIECE).max(MIN_PIECE_BYTES);
-    let (mut pieces, mut start) = (Vec::new(), 0_usize);
+    let mut pieces = Vec::new();
+    let mut start = 0_usize;
     for part in outline.parts(text).chain([text.len()]) {
         while part - start > size {
             let half = text.ceil_char_boundary(start + size / 2);

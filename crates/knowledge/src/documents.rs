@@ -115,7 +115,8 @@ impl Documents {
         let content_type = check_type(draft.content_type.as_deref())?.unwrap_or(ContentType::Text);
         let content = check_content(draft.content, Some(content_type))?;
         let id = DocumentId::generate();
-        let (title, content_type) = (Some(title), Some(content_type));
+        let title = Some(title);
+        let content_type = Some(content_type);
         let content = NewContent { title, source_uri, content_type, ..new_content(id, content) };
         let stored = self.store.put(base, content, self.defaults, self.change(by));
         submitted(stored.await?)
@@ -171,7 +172,8 @@ impl Documents {
         base: BaseRef,
         model: &str,
     ) -> Result<u64, KnowledgeError> {
-        let (now, object) = (self.clock.now(), format!("knowledge-base:{}", base.id));
+        let now = self.clock.now();
+        let object = format!("knowledge-base:{}", base.id);
         let effects = SideEffects::of_object(now, by, object, "KnowledgeBase.Reindexed");
         self.store.reindex(base, model, now, effects).await?.ok_or(KnowledgeError::NotFound)
     }

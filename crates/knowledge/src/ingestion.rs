@@ -232,7 +232,8 @@ impl Ingestion {
 
     /// Reserves tokens out of the quota of the owner.
     async fn reserve(&self, claim: IngestClaim, tokens: i64) -> Result<(), IngestError> {
-        let (quota, now) = (self.settings.get().default_monthly_tokens, self.clock.now());
+        let quota = self.settings.get().default_monthly_tokens;
+        let now = self.clock.now();
         match self.queue.reserve(claim, tokens, quota, now).await? {
             ReservationOutcome::Done => Ok(()),
             ReservationOutcome::Lost => Err(IngestError::Lost),
@@ -245,7 +246,8 @@ impl Ingestion {
 
     /// Extends a lease of which a quarter has passed: every extension is a commit.
     async fn extend(&self, lease: &mut Lease) -> Result<(), IngestError> {
-        let (now, duration) = (self.clock.now(), self.settings.get().lease);
+        let now = self.clock.now();
+        let duration = self.settings.get().lease;
         if now < lease.extended_at + duration / 4 {
             return Ok(());
         }

@@ -105,7 +105,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_question_is_recorded_folded_and_without_addresses() {
-        let (group, mut log) = (GroupId::generate(), MockQuestionLog::new());
+        let group = GroupId::generate();
+        let mut log = MockQuestionLog::new();
         log.expect_record()
             .withf(move |of, text, at, limit| {
                 (*of, text, *at, *limit) == (group, "who is [email]", NOW, 500)
@@ -139,7 +140,8 @@ mod tests {
         let mut log = MockQuestionLog::new();
         log.expect_page().returning(|_, _| Ok(None));
         log.expect_delete().returning(|_, _| Ok(false));
-        let (use_case, group) = (questions(log, true), GroupId::generate());
+        let use_case = questions(log, true);
+        let group = GroupId::generate();
 
         let page = use_case.page(group, PageRequest { after: None, limit: 1 }).await;
         assert!(matches!(page, Err(KnowledgeError::NotFound)));

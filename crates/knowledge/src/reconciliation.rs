@@ -63,7 +63,8 @@ impl Reconciliation {
 
     /// Counts the chunks of a base that have no point, and changes nothing.
     pub async fn verify(&self, base: KnowledgeBaseId) -> Result<VerifiedChunks, Unavailable> {
-        let (mut after, mut found) = (None, VerifiedChunks::default());
+        let mut after = None;
+        let mut found = VerifiedChunks::default();
         loop {
             let chunks = self.chunks.published(Some(base), after, CHUNKS_PER_STEP).await?;
             let Some(last) = chunks.last() else { return Ok(found) };
@@ -74,7 +75,8 @@ impl Reconciliation {
     }
 
     async fn restore(&self) -> Result<usize, Unavailable> {
-        let (mut after, mut count) = (None, 0);
+        let mut after = None;
+        let mut count = 0;
         loop {
             let chunks = self.chunks.published(None, after, CHUNKS_PER_STEP).await?;
             let Some(last) = chunks.last() else { return Ok(count) };
@@ -95,7 +97,8 @@ impl Reconciliation {
     }
 
     async fn delete_unknown(&self) -> Result<usize, Unavailable> {
-        let (mut after, mut count) = (None, 0);
+        let mut after = None;
+        let mut count = 0;
         loop {
             let stored = self.vectors.list(after, CHUNKS_PER_STEP).await?;
             let Some(last) = stored.last() else { return Ok(count) };

@@ -144,7 +144,8 @@ impl Retrieval {
     /// The bases limit the search within the vector store, and again what the
     /// database returns.
     pub async fn search(&self, question: Question) -> Result<Vec<Passage>, RetrievalError> {
-        let (bases, text) = (question.bases, question.text.trim());
+        let bases = question.bases;
+        let text = question.text.trim();
         let text = text.get(..text.floor_char_boundary(MAX_QUESTION_BYTES)).unwrap_or_default();
         let settings = *self.settings.get();
         if bases.is_empty() || text.is_empty() || settings.max_passages == 0 {
@@ -218,12 +219,14 @@ impl Retrieval {
 /// Returns the first passages, each with the chunks around it that no earlier one
 /// includes, as far as they fit.
 fn without_neighbours(found: Vec<Candidate>, limit: usize) -> Vec<Passage> {
-    let (mut passages, mut included) = (Vec::new(), HashSet::<(DocumentId, i32)>::new());
+    let mut passages = Vec::new();
+    let mut included = HashSet::<(DocumentId, i32)>::new();
     for (chunk, similarity) in found {
         if passages.len() == limit {
             break;
         }
-        let (document, ordinal) = (chunk.document, chunk.ordinal);
+        let document = chunk.document;
+        let ordinal = chunk.ordinal;
         if !included.insert((document, ordinal)) {
             continue;
         }

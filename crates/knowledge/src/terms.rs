@@ -38,7 +38,8 @@ pub struct TermWeight {
 /// Returns the terms of a text that is indexed, with the part of their BM25
 /// score that does not depend on other texts.
 pub fn document_terms(text: &str) -> Vec<TermWeight> {
-    let (mut frequencies, mut words) = (BTreeMap::new(), 0_u16);
+    let mut frequencies = BTreeMap::new();
+    let mut words = 0_u16;
     for_each_word(text, |stems, weight| {
         for stem in stems {
             *frequencies.entry(*stem).or_insert(0.0) += weight;
@@ -152,7 +153,8 @@ mod tests {
     #[test]
     fn a_word_with_two_stems_counts_once() {
         // Their stems are the same in both languages, or differ.
-        let (same, differ) = ("hand", "anträge");
+        let same = "hand";
+        let differ = "anträge";
         assert_eq!((query_terms(same).len(), query_terms(differ).len()), (1, 2));
 
         assert!((overlap(same, same) - overlap(differ, differ)).abs() < 1e-6);

@@ -64,7 +64,9 @@ impl EmailRenderer for EmailTemplates {
             Language::En => english::write(&kind, facts, &self.public_url),
             Language::De => german::write(&kind, facts, &self.public_url),
         };
-        let (wording, facts, sender) = (&wording, facts.as_slice(), sender.as_str());
+        let wording = &wording;
+        let facts = facts.as_slice();
+        let sender = sender.as_str();
         let text = Text { wording, facts, sender }.render();
         let html = HtmlBody { language: language.tag(), wording, facts, sender }.render();
         Ok(EmailContent {

@@ -146,7 +146,8 @@ impl StreamableHttpClient for HttpClient {
         headers: Headers,
         limits: StreamableHttpResponseLimits,
     ) -> HttpResult<StreamableHttpPostResponse> {
-        let (http, token) = (&self.http, self.token());
+        let http = &self.http;
+        let token = self.token();
         let posting =
             http.post_message_with_response_limits(uri, message, session, token, headers, limits);
         posting.await.map_err(without_details)
@@ -184,7 +185,8 @@ impl StreamableHttpClient for HttpClient {
         headers: Headers,
         max_bytes: usize,
     ) -> HttpResult<BoxStream<'static, Result<Sse, SseError>>> {
-        let (http, token) = (&self.http, self.token());
+        let http = &self.http;
+        let token = self.token();
         let opening = http.get_stream_with_max_sse_event_size(
             uri, session, last_event, token, headers, max_bytes,
         );

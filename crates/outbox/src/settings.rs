@@ -103,7 +103,8 @@ mod tests {
     #[test]
     fn no_email_is_retried_after_its_lifetime() {
         let settings = OutboxSenderSettings::default();
-        let (day, mail) = (Duration::from_hours(24), claim(20));
+        let day = Duration::from_hours(24);
+        let mail = claim(20);
         let links = Some(Duration::from_hours(2));
 
         assert!(settings.next_try(mail, None, START + day * 2).is_some());

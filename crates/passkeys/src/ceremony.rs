@@ -43,7 +43,8 @@ impl PasskeyCeremony for WebauthnCeremony {
         account: &Account,
         existing: Vec<Vec<u8>>,
     ) -> Result<Ceremony, Unavailable> {
-        let (name, user) = (&account.email, account.user.0);
+        let name = &account.email;
+        let user = account.user.0;
         let display_name = account.display_name.as_ref().unwrap_or(name);
         let started = self.0.start_passkey_registration(user, name, display_name, Some(existing));
         let (challenge, state) = started.map_err(unavailable)?;

@@ -63,7 +63,8 @@ mod tests {
     use super::*;
 
     fn hasher(cost: &LiveSetting<HashCost>) -> Argon2Hasher {
-        let (threads, waiting) = (NonZeroUsize::MIN, NonZeroUsize::new(8).unwrap());
+        let threads = NonZeroUsize::MIN;
+        let waiting = NonZeroUsize::new(8).unwrap();
         Argon2Hasher::new(cost.clone(), PoolSize { threads, waiting }).unwrap()
     }
 

@@ -69,8 +69,10 @@ impl Calls {
 
     /// Starts a call, or lets it wait until others have ended.
     pub(crate) fn start(&mut self, invocation_id: String, work: Work) {
-        let (cancelled, permits) = (self.all.token().child_token(), Arc::clone(&self.permits));
-        let (call_id, limit) = (work.call_id.clone(), work.limit);
+        let cancelled = self.all.token().child_token();
+        let permits = Arc::clone(&self.permits);
+        let call_id = work.call_id.clone();
+        let limit = work.limit;
         self.running.insert(call_id.clone(), cancelled.clone());
         let (sender, progress) = watch::channel(String::new());
         let context = CallContext::new(cancelled.clone(), sender);

@@ -39,7 +39,8 @@ impl Connection {
         max_silence: Duration,
     ) -> Result<Self, ConnectionError> {
         let opening = async {
-            let (request, connector) = (endpoint.request()?, Some(endpoint.connector()));
+            let request = endpoint.request()?;
+            let connector = Some(endpoint.connector());
             let (socket, _response) =
                 connect_async_tls_with_config(request, None, true, connector).await?;
             let decoder = MessageDecoder::new(HubProtocol::Json, MessageLimits::default());

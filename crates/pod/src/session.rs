@@ -60,7 +60,8 @@ impl<'a> Session<'a> {
     /// Creates the conversation over a connection that was just opened.
     pub(crate) fn new(pod: &'a Pod, connection: Connection) -> Self {
         let calls = Calls::new(pod.max_concurrent_calls());
-        let (tools, phase) = (pod.subscribe(), Phase::Open);
+        let tools = pod.subscribe();
+        let phase = Phase::Open;
         Self {
             pod,
             connection,

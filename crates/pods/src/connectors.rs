@@ -135,9 +135,11 @@ impl Connectors {
         pod: PodId,
         identity: PodIdentity,
     ) -> Result<RotatedToken, ConnectorError> {
-        let (token, id) = (ConnectorToken::generate()?, identity.connector);
+        let token = ConnectorToken::generate()?;
+        let id = identity.connector;
         let new = self.expiring(&token);
-        let (hash, expires_at) = (new.hash, new.expires_at);
+        let hash = new.hash;
+        let expires_at = new.expires_at;
         let old_expires_at = self.clock.now() + OVERLAP;
         let rotation =
             TokenRotation { pod, old: identity.token, old_expires_at, new, limit: MAX_TOKENS };

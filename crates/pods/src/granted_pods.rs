@@ -61,7 +61,8 @@ mod tests {
 
     #[tokio::test]
     async fn grants_are_read_again_after_a_second_and_after_each_change() {
-        let (mut registry, mut store) = (MockPodRegistry::new(), MockConnectorStore::new());
+        let mut registry = MockPodRegistry::new();
+        let mut store = MockConnectorStore::new();
         registry.expect_connected().times(6).returning(|_, _| Ok(Vec::new()));
         registry.expect_drain().returning(|_, _| Ok(true));
         store.expect_grant().returning(|_, _, _| Ok(ConnectorChangeOutcome::Done));
@@ -77,7 +78,8 @@ mod tests {
             servers: Arc::new(NoToolServers),
             clock: shared,
         };
-        let (group, id) = (GroupId::generate(), ConnectorId::generate());
+        let group = GroupId::generate();
+        let id = ConnectorId::generate();
         let read = async || drop(granted.of(group).await.unwrap());
 
         // Each is read once: at first, after a second, after three changes, and another

@@ -74,7 +74,8 @@ pub struct HostedSkill {
 impl ToolPlane {
     /// Creates the tool plane of the pods that groups may use.
     pub fn new(granted: GrantedPods, link: Arc<dyn PodLink>) -> Self {
-        let (registry, clock) = (Arc::clone(&granted.registry), Arc::clone(&granted.clock));
+        let registry = Arc::clone(&granted.registry);
+        let clock = Arc::clone(&granted.clock);
         Self { registry, link, clock, granted, schemas: Arc::default() }
     }
 

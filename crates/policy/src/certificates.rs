@@ -128,7 +128,8 @@ impl TrustedCertificates {
     }
 
     fn effects(&self, by: UserId, id: CertificateId, action: &'static str) -> SideEffects {
-        let (at, object) = (self.clock.now(), format!("certificate:{id}"));
+        let at = self.clock.now();
+        let object = format!("certificate:{id}");
         SideEffects::of_object(at, Some(by), object, action)
     }
 }

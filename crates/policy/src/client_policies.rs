@@ -175,7 +175,8 @@ impl ClientPolicies {
         by: UserId,
         draft: ClientPolicyDraft,
     ) -> Result<ClientPolicyId, ClientPolicyError> {
-        let (id, updated_at) = (ClientPolicyId::generate(), self.clock.now());
+        let id = ClientPolicyId::generate();
+        let updated_at = self.clock.now();
         let effects = SideEffects::of_object(
             updated_at,
             Some(by),

@@ -137,8 +137,10 @@ impl Feedback {
     /// Deletes answers and reports whose retention ended. Returns how many
     /// rows changed.
     pub async fn sweep(&self) -> Result<u64, Unavailable> {
-        let (now, settings) = (self.clock.now(), self.settings.get());
-        let (answers, reports) = (settings.answer_retention, settings.report_retention);
+        let now = self.clock.now();
+        let settings = self.settings.get();
+        let answers = settings.answer_retention;
+        let reports = settings.report_retention;
         self.store.sweep(now - answers, now - reports).await
     }
 

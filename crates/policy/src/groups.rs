@@ -120,8 +120,10 @@ impl Groups {
 
     /// Creates a group without members, with default settings.
     pub async fn create(&self, actor: Option<UserId>, name: &str) -> Result<Group, GroupError> {
-        let (name, created_at) = (GroupName::parse(name)?, self.clock.now());
-        let (id, external_id) = (GroupId::generate(), None);
+        let name = GroupName::parse(name)?;
+        let created_at = self.clock.now();
+        let id = GroupId::generate();
+        let external_id = None;
         let group = Group { id, name, is_default: false, external_id, created_at };
         let effects = audit_effects(created_at, actor, group.id, "Group.Created");
         match self.store.add(group.clone(), effects).await? {

@@ -124,7 +124,8 @@ mod tests {
 
     #[test]
     fn a_licence_expires_exactly_at_its_end() {
-        let (second, end) = (1_000_000, Timestamp::from_micros(2_000_000_000_000_000));
+        let second = 1_000_000;
+        let end = Timestamp::from_micros(2_000_000_000_000_000);
         let key = SigningKey::generate().unwrap();
         let terms = Terms {
             expires_at: Some(end),

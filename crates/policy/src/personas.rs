@@ -147,7 +147,8 @@ impl ManagedPersonas {
     ) -> Result<PublishedPersona, PersonaError> {
         let is_active = draft.is_active.unwrap_or(true);
         let content = draft.checked().map_err(PersonaError::Invalid)?;
-        let (id, at) = (PersonaId::generate(), self.clock.now());
+        let id = PersonaId::generate();
+        let at = self.clock.now();
         let persona = PublishedPersona { id, content, is_active, created_at: at, updated_at: at };
         let effects = self.effects(by, id, "ManagedPersona.Created");
         self.store.create(persona.clone(), effects).await?;
@@ -230,7 +231,8 @@ impl ManagedPersonas {
     }
 
     fn effects(&self, by: UserId, persona: PersonaId, action: &'static str) -> SideEffects {
-        let (at, object) = (self.clock.now(), format!("managed-persona:{persona}"));
+        let at = self.clock.now();
+        let object = format!("managed-persona:{persona}");
         SideEffects::of_object(at, Some(by), object, action)
     }
 }

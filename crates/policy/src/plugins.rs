@@ -160,13 +160,15 @@ impl Plugins {
         let is_active = draft.is_active;
         let content = draft.checked().map_err(PluginError::Invalid)?;
         let update = PluginUpdate { content, is_active, expected };
-        let (at, effects) = (self.clock.now(), self.effects(by, plugin, "Plugin.Updated"));
+        let at = self.clock.now();
+        let effects = self.effects(by, plugin, "Plugin.Updated");
         changed(self.store.replace(plugin, update, at, effects).await?)
     }
 
     /// Deletes a plugin and its files.
     pub async fn delete(&self, by: UserId, plugin: PluginId) -> Result<(), PluginError> {
-        let (at, effects) = (self.clock.now(), self.effects(by, plugin, "Plugin.Deleted"));
+        let at = self.clock.now();
+        let effects = self.effects(by, plugin, "Plugin.Deleted");
         changed(self.store.delete(plugin, at, effects).await?)
     }
 
@@ -199,7 +201,8 @@ impl Plugins {
         let signed = self.reader.package(file.clone()).await?;
         let package = PluginPackage { hash: signed.hash.clone(), size: signed.size };
         let signer = signed.signer.clone();
-        let (at, effects) = (self.clock.now(), self.effects(by, plugin, "Plugin.PackageUploaded"));
+        let at = self.clock.now();
+        let effects = self.effects(by, plugin, "Plugin.PackageUploaded");
         match self.store.store_package(plugin, (signed, file), at, effects).await? {
             PluginChangeOutcome::Untrusted => Err(PluginError::Untrusted(signer)),
             outcome => changed(outcome).map(|()| package),
@@ -218,7 +221,8 @@ impl Plugins {
             Some(image) => Some(self.reader.icon(image).await?),
             None => None,
         };
-        let (at, effects) = (self.clock.now(), self.effects(by, plugin, "Plugin.IconUpdated"));
+        let at = self.clock.now();
+        let effects = self.effects(by, plugin, "Plugin.IconUpdated");
         changed(self.store.store_icon(plugin, icon, at, effects).await?)
     }
 
@@ -251,7 +255,8 @@ impl Plugins {
     }
 
     fn effects(&self, by: UserId, plugin: PluginId, action: &'static str) -> SideEffects {
-        let (at, object) = (self.clock.now(), format!("plugin:{plugin}"));
+        let at = self.clock.now();
+        let object = format!("plugin:{plugin}");
         SideEffects::of_object(at, Some(by), object, action)
     }
 }

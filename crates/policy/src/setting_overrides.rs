@@ -110,7 +110,8 @@ impl SettingOverrides {
     pub async fn check(&self, changes: &[(&str, String)]) -> Result<(), SettingOverrideError> {
         let mut layer = self.store.load().await?;
         for (key, value) in changes {
-            let (key, value) = (self.find(key)?.key, value.clone());
+            let key = self.find(key)?.key;
+            let value = value.clone();
             layer.settings.retain(|it| it.key != key);
             let updated_at = self.clock.now();
             layer.settings.push(SettingOverride { key, value, updated_at, updated_by: None });
@@ -132,7 +133,8 @@ impl SettingOverrides {
         let updated_at = self.clock.now();
         let object = format!("setting:{key}");
         let effects = SideEffects::of_object(updated_at, Some(by), object, "Setting.Changed");
-        let (value, updated_by) = (value.to_owned(), Some(by));
+        let value = value.to_owned();
+        let updated_by = Some(by);
         let setting = SettingOverride { key, value, updated_at, updated_by };
         for _ in 0..MAX_TRIES {
             let mut layer = self.store.load().await?;

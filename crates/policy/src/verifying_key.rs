@@ -112,7 +112,8 @@ const fn decode_base64(text: &str) -> Option<[u8; 32]> {
     }
     let mut key = [0; 32];
     let mut rest: &mut [u8] = &mut key;
-    let (mut bits, mut pending_bits) = (0_u32, 0_u32);
+    let mut bits = 0_u32;
+    let mut pending_bits = 0_u32;
     while let [symbol, others @ ..] = symbols {
         symbols = others;
         let Some(value) = sextet(*symbol) else { return None };

@@ -105,7 +105,8 @@ impl Client {
         settings: &ProviderSettings,
         request: &ProviderRequest,
     ) -> String {
-        let (state, nonce) = (request.state.expose().clone(), request.nonce.expose().clone());
+        let state = request.state.expose().clone();
+        let nonce = request.nonce.expose().clone();
         let verifier = PkceCodeVerifier::new(request.verifier.expose().clone());
         let request = self.0.authorize_url(
             AuthenticationFlow::<CoreResponseType>::AuthorizationCode,

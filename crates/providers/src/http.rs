@@ -113,7 +113,8 @@ impl<'c> AsyncHttpClient<'c> for Http {
 }
 
 async fn read_response(mut response: Response) -> Result<HttpResponse, HttpError> {
-    let (mut body, status) = (Vec::new(), response.status());
+    let mut body = Vec::new();
+    let status = response.status();
     let content_type = response.headers().get(header::CONTENT_TYPE).cloned();
     while let Some(chunk) = response.chunk().await.map_err(failed)? {
         if body.len() + chunk.len() > MAX_BODY_BYTES {

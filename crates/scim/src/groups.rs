@@ -27,8 +27,10 @@ pub(crate) async fn list(
 ) -> Result<HttpResponse, ApiError> {
     let filter = query.filter.as_deref().map_or(Ok(Vec::new()), comparisons)?;
     let conditions = filter.iter().map(condition).collect::<Result<Vec<_>, _>>()?;
-    let (offset, limit) = (query.offset() as usize, query.limit() as usize);
-    let (groups, with_members) = (scim.groups.clone(), query.includes("members"));
+    let offset = query.offset() as usize;
+    let limit = query.limit() as usize;
+    let groups = scim.groups.clone();
+    let with_members = query.includes("members");
     let page = async move {
         let mut found = Vec::new();
         for entry in groups.list().await? {
@@ -55,7 +57,8 @@ pub(crate) async fn show(
     PathId(id): PathId,
     query: Query<ScimQuery>,
 ) -> Result<HttpResponse, ApiError> {
-    let (groups, with_members) = (scim.groups.clone(), query.includes("members"));
+    let groups = scim.groups.clone();
+    let with_members = query.includes("members");
     let found = async move {
         let group = groups.find(GroupId(id)).await?.group;
         load(&groups, group, with_members).await
@@ -70,7 +73,8 @@ pub(crate) async fn create(
     query: Query<ScimQuery>,
     Resource(resource): Resource,
 ) -> Result<HttpResponse, ApiError> {
-    let (groups, changes) = (scim.groups.clone(), replacement(&resource)?);
+    let groups = scim.groups.clone();
+    let changes = replacement(&resource)?;
     let with_members = query.includes("members");
     let created = async move {
         let name = changes.name.clone().unwrap_or_default();
@@ -113,7 +117,8 @@ pub(crate) async fn delete(
     scim: Data<Scim>,
     PathId(id): PathId,
 ) -> Result<HttpResponse, ApiError> {
-    let (groups, group) = (scim.groups.clone(), GroupId(id));
+    let groups = scim.groups.clone();
+    let group = GroupId(id);
     let deleted = async move {
         match groups.delete(None, group).await {
             Err(GroupError::InUse(by)) if by.is_by_members_alone() => {
@@ -134,7 +139,8 @@ async fn change(
     id: GroupId,
     changes: GroupChanges,
 ) -> Result<HttpResponse, ApiError> {
-    let (groups, with_members) = (scim.groups.clone(), query.includes("members"));
+    let groups = scim.groups.clone();
+    let with_members = query.includes("members");
     let changed = async move {
         apply(&groups, id, changes).await?;
         let group = groups.find(id).await?.group;

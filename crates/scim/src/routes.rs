@@ -24,7 +24,8 @@ type Handler = fn(actix_web::Route) -> actix_web::Route;
 
 /// Returns all routes of this surface.
 pub fn routes() -> Vec<Route> {
-    let (of_users, of_groups) = (ScimScope::Users, ScimScope::Groups);
+    let of_users = ScimScope::Users;
+    let of_groups = ScimScope::Groups;
     vec![
         open("/scim/v2/ServiceProviderConfig", |it| it.to(discovery::service_provider_config)),
         open("/scim/v2/ResourceTypes", |it| it.to(discovery::resource_types)),

@@ -14,7 +14,8 @@ impl Scim {
     pub(crate) fn user_resource(&self, user: &ScimUser) -> Value {
         let ScimUserAttributes { user_name, external_id, email, display_name, .. } =
             &user.attributes;
-        let (id, group) = (user.user.to_string(), user.group.to_string());
+        let id = user.user.to_string();
+        let group = user.group.to_string();
         let mut resource = json!({
             "schemas": [USER_SCHEMA],
             "id": id,

@@ -49,7 +49,8 @@ pub(crate) async fn create(
     scim: Data<Scim>,
     Resource(resource): Resource,
 ) -> Result<HttpResponse, ApiError> {
-    let (users, update) = (scim.users.clone(), creation(&resource)?);
+    let users = scim.users.clone();
+    let update = creation(&resource)?;
     let user = scim.run(caller, async move { users.create(update).await }).await?;
     Ok(respond(StatusCode::CREATED, scim.user_resource(&user), &ScimQuery::default()))
 }

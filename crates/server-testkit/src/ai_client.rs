@@ -166,7 +166,8 @@ impl Heard {
 
     /// Appends a fragment to the call with its id, or else with its index.
     fn add_fragment(&mut self, fragment: &Value) {
-        let (id, index) = (fragment["id"].as_str(), fragment["index"].as_u64());
+        let id = fragment["id"].as_str();
+        let index = fragment["index"].as_u64();
         let found = self
             .calls
             .iter()

@@ -126,9 +126,11 @@ pub struct Fixed {
 impl Fixed {
     /// Starts an upstream that sends these bytes and closes the connection.
     pub async fn answering(response: impl Into<Vec<u8>>) -> Self {
-        let (response, Peer { listener, endpoint }) = (response.into(), Peer::start().await);
+        let response = response.into();
+        let Peer { listener, endpoint } = Peer::start().await;
         let calls = Arc::new(Mutex::new(Vec::new()));
-        let (recorded, mut serving) = (Arc::clone(&calls), JoinSet::new());
+        let recorded = Arc::clone(&calls);
+        let mut serving = JoinSet::new();
         serving.spawn(async move {
             let mut connections = JoinSet::new();
             while let Ok((socket, _)) = listener.accept().await {

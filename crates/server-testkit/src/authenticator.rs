@@ -108,7 +108,8 @@ impl Authenticator {
         let rp_id = options["rpId"].as_str().expect("an RP id");
         let mut draft = self.draft("webauthn.get", options, rp_id);
         forge(&mut draft);
-        let (data, client_data) = (authenticator_data(&draft), draft.client_data.to_string());
+        let data = authenticator_data(&draft);
+        let client_data = draft.client_data.to_string();
         let signed = [&data[..], digest(&SHA256, client_data.as_bytes()).as_ref()].concat();
         let signature = self.key.sign(&SystemRandom::new(), &signed).expect("a signature");
         json!({

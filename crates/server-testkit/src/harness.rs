@@ -164,7 +164,8 @@ impl TestApp {
         let config = Arc::new(LiveConfig::new(config));
         let app = Box::pin(compose(&config, &sources, setting.clock)).await.expect("a server");
         let Server { addr, background, server, .. } = Server::bind(listen, app).expect("a port");
-        let (handle, stop) = (server.handle(), background.stop.clone());
+        let handle = server.handle();
+        let stop = background.stop.clone();
         #[expect(clippy::disallowed_methods, reason = "stopped on drop")]
         let _running = tokio::spawn(async move {
             drop(server.await);

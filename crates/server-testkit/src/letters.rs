@@ -21,7 +21,8 @@ pub fn open(app: &TestApp) -> Database {
 /// Returns the unsent emails to an address, the oldest first.
 pub async fn letters_to(app: &TestApp, address: &str) -> Vec<StoredEmail> {
     let sealed = mails::table.order(mails::id).select((mails::id, mails::sealed));
-    let (db, seal) = (open(app), seal(app));
+    let db = open(app);
+    let seal = seal(app);
     let found: Result<Vec<Row>, DbError> = on_conn!(db.reader(), |conn| sealed.load(conn).await?);
     let opened = found.expect("emails").into_iter().map(|(id, sealed)| {
         let sealed = sealed.expect("an unsent email");

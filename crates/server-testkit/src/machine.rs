@@ -54,7 +54,8 @@ pub fn recovery_copy() -> Value {
 impl Machine {
     /// Creates a device with new keys.
     pub fn new() -> Self {
-        let (algorithm, random) = (&ECDSA_P256_SHA256_FIXED_SIGNING, SystemRandom::new());
+        let algorithm = &ECDSA_P256_SHA256_FIXED_SIGNING;
+        let random = SystemRandom::new();
         let pkcs8 = EcdsaKeyPair::generate_pkcs8(algorithm, &random).expect("a key");
         let signer = EcdsaKeyPair::from_pkcs8(algorithm, pkcs8.as_ref(), &random);
         Self { id: Uuid::now_v7().to_string(), signer: signer.expect("a key") }
@@ -117,8 +118,10 @@ impl Machine {
 
     /// Returns the body of an approval, signed in version 1 or 2.
     pub fn approval(&self, target: &Self, session: &str, version: Option<u8>) -> Value {
-        let (wrapped, salt) = (text(7, 60), text(8, 32));
-        let (id, key) = (&target.id, target.public_key());
+        let wrapped = text(7, 60);
+        let salt = text(8, 32);
+        let id = &target.id;
+        let key = target.public_key();
         let payload = match version {
             None | Some(1) => format!("{session}:{id}:{key}"),
             Some(_) => format!("pia-approval-v2:{session}:{id}:{key}:{wrapped}:{salt}"),

@@ -64,7 +64,8 @@ impl Call {
 
     /// Creates another invocation in this folder, with the same variables.
     pub fn beside(&self) -> Self {
-        let (dir, variables) = (Arc::clone(&self.dir), self.variables.clone());
+        let dir = Arc::clone(&self.dir);
+        let variables = self.variables.clone();
         Self { dir, variables, arguments: Vec::new() }
     }
 
@@ -135,7 +136,8 @@ impl Call {
     /// Starts it and waits until it listens.
     pub async fn start(&self) -> ServerProcess {
         let mut child = self.command().stderr(Stdio::piped()).spawn().expect("the binary");
-        let (log, lines) = (Log::default(), child.stderr.take().expect("a log"));
+        let log = Log::default();
+        let lines = child.stderr.take().expect("a log");
         let written = log.clone();
         thread::spawn(move || {
             for line in BufReader::new(lines).lines().map_while(Result::ok) {

@@ -248,13 +248,16 @@ impl AdminServices {
         let lifetime = DAY * u32::from(days);
         let invitation = Invitation { email, role, group: None, lifetime };
         let made = self.accounts.invitations.create(None, invitation).await?;
-        let (id, end, link) = (made.id, made.expires_at, made.link.expose());
+        let id = made.id;
+        let end = made.expires_at;
+        let link = made.link.expose();
         let role = role.name();
         Ok(format!("Invitation {id} created with role {role}, expires {end}:\n{link}\n"))
     }
 
     async fn invitations(&self) -> Result<String, AdminError> {
-        let (mut reported, mut after) = (String::new(), None);
+        let mut reported = String::new();
+        let mut after = None;
         loop {
             let part = self.accounts.invitations.page(PageRequest { limit: PART, after }).await?;
             for InvitationEntry { id, email, role, expires_at, .. } in &part {

@@ -38,7 +38,8 @@ pub(crate) struct AssignmentWorker {
 impl AssignmentWorker {
     /// Starts the worker, which ends when stopped, once its steps have ended.
     pub(crate) fn start(self, tasks: &TaskTracker, stop: &CancellationToken) {
-        let (queue, wake) = (Arc::clone(&self.queue), Arc::clone(&self.wake));
+        let queue = Arc::clone(&self.queue);
+        let wake = Arc::clone(&self.wake);
         let stopped = stop.clone();
         tasks.spawn(async move {
             stopped.run_until_cancelled(queue.wake_when_queued(&wake)).await;
@@ -107,7 +108,8 @@ async fn advance(runs: Runs, mut run: Run, stop: CancellationToken) {
 
 /// Starts the upkeep of assignments, which ends when stopped.
 pub(crate) fn start_upkeep(upkeep: Upkeep, tasks: &TaskTracker, stop: &CancellationToken) {
-    let (expiring, stopped) = (upkeep.clone(), stop.clone());
+    let expiring = upkeep.clone();
+    let stopped = stop.clone();
     tasks.spawn(async move {
         repeat(EVERY, stopped, || async {
             log(expiring.expire().await, "the time limit of assignments could not be checked");

@@ -180,14 +180,16 @@ pub async fn compose(
     let callers = &use_cases.identity_parts.callers;
     let free = config.follow(|it| it.free_tier.group.unwrap_or(DEFAULT_GROUP));
     let GroupPolicy { groups, rules } = GroupPolicy::compose(&base.db, callers, free, &base.clock);
-    let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
+    let stop = CancellationToken::new();
+    let tasks = TaskTracker::new();
     let (health_sender, health) = watch::channel(true);
     tasks.spawn(pulse::watch(base.db.clone(), health_sender, stop.clone()));
     let limit = config.latest().database.startup.options.statement_timeout;
     let runner = Runner::on_current_runtime().with_pulse(DatabaseHealth::new(health, limit));
     let metrics = Metrics::default();
     let weeks = config.follow(|it| it.token_usage.weeks);
-    let (db, main) = (base.db.clone(), Handle::current());
+    let db = base.db.clone();
+    let main = Handle::current();
     let credit_store = SqlCreditStore::start(db, weeks, base.clock(), &tasks, &main);
     let mut ai =
         AiFactory::compose(&base, &credit_store, &rules, use_cases.personas.clone(), stop.clone())?;

@@ -74,7 +74,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_configured_group_that_does_not_exist_is_missing() {
-        let (there, gone, away) = (GroupId::generate(), GroupId::generate(), GroupId::generate());
+        let there = GroupId::generate();
+        let gone = GroupId::generate();
+        let away = GroupId::generate();
         let mut store = MockGroupStore::new();
         store.expect_settings().returning(move |it| match it {
             it if it == there => Ok(Some(GroupSettings::default())),

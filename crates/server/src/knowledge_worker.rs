@@ -65,7 +65,9 @@ async fn ingest(ingestion: Ingestion, licence: FeatureLicence, stop: Cancellatio
 /// Ingests one document on a thread that may block: cutting a text takes long.
 /// When stopped, it ends between two steps, as after a crash.
 async fn ingest_next(ingestion: &Ingestion, stop: &CancellationToken) -> Result<bool, Unavailable> {
-    let (ingestion, stop, runtime) = (ingestion.clone(), stop.clone(), Handle::current());
+    let ingestion = ingestion.clone();
+    let stop = stop.clone();
+    let runtime = Handle::current();
     let work = tokio::task::spawn_blocking(move || {
         runtime.block_on(async {
             tokio::select! {

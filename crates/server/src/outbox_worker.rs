@@ -45,7 +45,8 @@ impl OutboxWorker {
 
     /// Runs once in a separate task, so that a panic does not end the worker.
     async fn run_guarded(&self, stop: &CancellationToken) {
-        let (worker, stop) = (self.clone(), stop.clone());
+        let worker = self.clone();
+        let stop = stop.clone();
         match self.tasks.spawn(async move { worker.once(&stop).await }).await {
             Ok(Ok(())) => {}
             Ok(Err(err)) => {

@@ -102,7 +102,8 @@ async fn migrate(sources: &Sources) -> Result<(), Failure> {
     let config = sources.read_for_migration().map_err(Failure::Settings)?;
     let _level = logging::start(&config.logging);
     let MigrationTargets { target, migration_target, maintenance_target } = config.database;
-    let (migrator, maintenance) = (migration_target.as_ref(), maintenance_target.as_ref());
+    let migrator = migration_target.as_ref();
+    let maintenance = maintenance_target.as_ref();
     let applied = pia_storage::migrate_only(&target, migrator, maintenance)
         .await
         .map_err(Failure::Database)?;
@@ -119,7 +120,8 @@ async fn serve(sources: Sources) -> Result<(), Failure> {
     for notice in &config.notices {
         tracing::warn!("{notice}");
     }
-    let (listen, shutdown) = (listen(&config)?, config.server.shutdown_timeout);
+    let listen = listen(&config)?;
+    let shutdown = config.server.shutdown_timeout;
     let live = Arc::new(LiveConfig::new(config));
     let app = Box::pin(compose(&live, &sources, Arc::new(SystemClock))).await;
     let app = app.map_err(Failure::Compose)?;

@@ -80,15 +80,22 @@ impl Server {
         let listener = listener(listen.address)?;
         let addr = listener.local_addr()?;
         let base_path = Data::new(BasePath(listen.base_path));
-        let (proxies, strict_transport) =
-            (Data::new(listen.proxies), Data::new(listen.strict_transport));
+        let proxies = Data::new(listen.proxies);
+        let strict_transport = Data::new(listen.strict_transport);
         let memory = Data::new(BodyMemory::new(listen.body_memory));
         let draining = Draining::default();
-        let (api, setup_pages, gates) = (Data::new(api), Data::new(setup_pages), Data::new(gates));
-        let (account_pages, metrics) = (Data::new(account_pages), Data::new(metrics));
-        let (uplink, connections) = (Data::new(uplink), Data::new(Connections::default()));
-        let (scim, mcp, ending) = (Data::new(scim), Data::new(mcp), Data::new(draining.clone()));
-        let (counted, pods) = (Data::clone(&metrics), Data::clone(&connections));
+        let api = Data::new(api);
+        let setup_pages = Data::new(setup_pages);
+        let gates = Data::new(gates);
+        let account_pages = Data::new(account_pages);
+        let metrics = Data::new(metrics);
+        let uplink = Data::new(uplink);
+        let connections = Data::new(Connections::default());
+        let scim = Data::new(scim);
+        let mcp = Data::new(mcp);
+        let ending = Data::new(draining.clone());
+        let counted = Data::clone(&metrics);
+        let pods = Data::clone(&connections);
         // Once here, so that an error prevents the start.
         ai.on_worker().map_err(std::io::Error::other)?;
         let factory = move || {
@@ -136,7 +143,8 @@ impl Server {
             Some(tls) => server.listen_rustls_0_23(listener, tls)?,
             None => server.listen(listener)?,
         };
-        let (background, server) = (app.background, server.run());
+        let background = app.background;
+        let server = server.run();
         Ok(Self { addr, background, metrics, draining, connections: pods, server })
     }
 

@@ -40,7 +40,8 @@ impl Setup {
         token_path: PathBuf,
         admins: Administrators,
     ) -> Self {
-        let (token, admins) = (Arc::new(TokenFile::at(token_path)), Arc::new(admins));
+        let token = Arc::new(TokenFile::at(token_path));
+        let admins = Arc::new(admins);
         let setup = Self { licence, token, admins, installing: Arc::default() };
         setup.sync_token();
         setup
@@ -108,14 +109,17 @@ impl LicenceService for Setup {
     }
 
     async fn install(&self, token: &Secret<String>, text: &[u8]) -> Result<Licence, InstallError> {
-        let (setup, token, text) = (self.clone(), token.clone(), text.to_vec());
+        let setup = self.clone();
+        let token = token.clone();
+        let text = text.to_vec();
         tokio::task::spawn_blocking(move || setup.install_blocking(&token, &text))
             .await
             .map_err(|err| Unavailable::new("the licence file", err))?
     }
 
     async fn replace(&self, text: &[u8]) -> Result<Licence, InstallError> {
-        let (setup, text) = (self.clone(), text.to_vec());
+        let setup = self.clone();
+        let text = text.to_vec();
         let replace = move || {
             let _guard = setup.installing.lock().unwrap_or_else(PoisonError::into_inner);
             setup.store_blocking(&text)
@@ -129,7 +133,8 @@ impl LicenceService for Setup {
 #[async_trait]
 impl SetupToken for Setup {
     async fn is_right(&self, candidate: &Secret<String>) -> Result<bool, Unavailable> {
-        let (token, candidate) = (Arc::clone(&self.token), candidate.clone());
+        let token = Arc::clone(&self.token);
+        let candidate = candidate.clone();
         tokio::task::spawn_blocking(move || token.verify(&candidate))
             .await
             .map_err(|err| Unavailable::new("the setup token", err))?

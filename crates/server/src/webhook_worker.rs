@@ -33,9 +33,11 @@ struct Attempts<'a> {
 /// Starts the delivery of webhooks, which ends when stopped. Every instance has
 /// one; each delivery is attempted by one of them.
 pub(crate) fn start_webhooks(webhooks: &Webhooks, tasks: &TaskTracker, stop: &CancellationToken) {
-    let (own, stopped) = (webhooks.clone(), stop.clone());
+    let own = webhooks.clone();
+    let stopped = stop.clone();
     tasks.spawn(async move { deliver(&own, &stopped).await });
-    let (webhooks, stop) = (webhooks.clone(), stop.clone());
+    let webhooks = webhooks.clone();
+    let stop = stop.clone();
     tasks.spawn(async move {
         repeat(CLEAN_UP_EVERY, stop, || async {
             log(webhooks.clean_up().await, "old deliveries could not be deleted");

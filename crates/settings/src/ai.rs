@@ -95,7 +95,8 @@ fn catalogue(from: &mut Section<'_>) -> ModelCatalogue {
             .then(|| served(own.over(&default, &mut section), &mut section))
             .flatten()
     };
-    let (assistant, research) = (model_of(Mode::Assistant), model_of(Mode::Research));
+    let assistant = model_of(Mode::Assistant);
+    let research = model_of(Mode::Research);
     let default = served(default, from);
     let Providers { entries, searches, embedders, .. } = providers;
     ModelCatalogue { default, assistant, research, entries, searches, embedders }
@@ -103,8 +104,10 @@ fn catalogue(from: &mut Section<'_>) -> ModelCatalogue {
 
 /// Builds the model of `Ai` or of a mode, which may be absent.
 fn served(model: Model, from: &mut Section<'_>) -> Option<Arc<Target>> {
-    let (rates, is_sound) = (model.rates(from), model.is_sound(from));
-    let (is_named, is_reachable) = (model.is_named(), model.is_reachable());
+    let rates = model.rates(from);
+    let is_sound = model.is_sound(from);
+    let is_named = model.is_named();
+    let is_reachable = model.is_reachable();
     if is_named && is_reachable {
         return model.target(rates?, from).map(Arc::new);
     }

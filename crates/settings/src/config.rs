@@ -253,8 +253,10 @@ impl AdminConfig {
         let smtp = Smtp::from_section(&mut all.section("Smtp"));
         let catalogue = ListedEntries::from_section(&all.section("Ai").section("Providers"));
         let audit = Audit::from_section(&mut all.section("Audit"));
-        let (vectors, embedding_model) = (vector_target(all), embedding_model(all));
-        let (database, encryption) = (database?, encryption?);
+        let vectors = vector_target(all);
+        let embedding_model = embedding_model(all);
+        let database = database?;
+        let encryption = encryption?;
         Some(Self {
             database,
             encryption,

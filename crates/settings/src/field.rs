@@ -151,7 +151,8 @@ impl<'a> Field<'a> {
     }
 
     fn refuse_item(&mut self, index: &str, item: &Value, text: impl Into<Cow<'static, str>>) {
-        let (key, origin) = (join(&self.key, index), self.layered.origin(item));
+        let key = join(&self.key, index);
+        let origin = self.layered.origin(item);
         self.outcome.errors.push(SettingError::of_key(key, origin, Reason::form(text)));
     }
 
@@ -176,7 +177,8 @@ impl<'a> Field<'a> {
     }
 
     fn out_of<T: Setting>(&mut self, range: &RangeInclusive<T>) {
-        let (start, end) = (range.start().format(), range.end().format());
+        let start = range.start().format();
+        let end = range.end().format();
         self.refuse(Reason::form(format!("expected a value from {start} to {end}")));
     }
 

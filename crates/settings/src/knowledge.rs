@@ -123,7 +123,8 @@ impl KnowledgeConfig {
 
 /// Reads the vector store; `None` if knowledge is off.
 pub(super) fn vector_target(all: &mut Section<'_>) -> Option<VectorTarget> {
-    let (is_development, dir) = (all.environment().is_development(), all.dir().to_owned());
+    let is_development = all.environment().is_development();
+    let dir = all.dir().to_owned();
     let mut from = all.section("Knowledge");
     let target = from.restart("ConnectionString").optional_or_blank::<ConnectionString>();
     let default = is_development.then(|| VectorTarget::Embedded("vectors".into()));

@@ -147,7 +147,8 @@ impl LiveConfig {
 impl SettingChanges {
     fn between(before: &Config, now: &Config, started: &Snapshot) -> Self {
         let mut changes = Self::default();
-        let (old, new) = (&before.snapshot, &now.snapshot);
+        let old = &before.snapshot;
+        let new = &now.snapshot;
         // A key that only the old settings have belongs to an entry that was
         // removed.
         let gone = old.keys().filter(|it| new.effect(it).is_none());

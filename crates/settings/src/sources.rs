@@ -125,7 +125,8 @@ impl Sources {
     }
 
     fn layered(&self, overrides: &[(String, String)]) -> Result<Layered, Faults> {
-        let (mut layers, mut errors) = (Figment::new(), Vec::new());
+        let mut layers = Figment::new();
+        let mut errors = Vec::new();
         for name in self.names() {
             match Layer::json(&name, &self.dir.join(&name)) {
                 Ok(layer) => layers = layers.merge(layer),

@@ -39,7 +39,9 @@ fn clock(text: &str) -> Option<u64> {
         None => (0, text),
     };
     let mut parts = time.split(':').map(|it| digits(it).filter(|_| it.len() <= 2));
-    let (hours, minutes, seconds) = (parts.next()??, parts.next()??, parts.next()??);
+    let hours = parts.next()??;
+    let minutes = parts.next()??;
+    let seconds = parts.next()??;
     if parts.next().is_some() || hours > 23 || minutes > 59 || seconds > 59 {
         return None;
     }

@@ -82,7 +82,8 @@ impl Search<'_> {
             match (self.known.sections.get(&inner), value.as_dict()) {
                 (Some(_), Some(section)) => self.section(&inner, section),
                 (Some(key), None) => {
-                    let (key, origin) = (key.clone(), self.layered.origin(value));
+                    let key = key.clone();
+                    let origin = self.layered.origin(value);
                     let reason = Reason::form("expected a section");
                     self.outcome.errors.push(SettingError::of_key(key, origin, reason));
                 }
@@ -112,7 +113,8 @@ impl Search<'_> {
 fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.chars().count()).collect();
     for (before, x) in a.chars().enumerate() {
-        let (mut diagonal, mut left) = (before, before + 1);
+        let mut diagonal = before;
+        let mut left = before + 1;
         let mut next = vec![left];
         for (y, above) in b.chars().zip(row.iter().skip(1)) {
             left = (diagonal + usize::from(x != y)).min(above + 1).min(left + 1);

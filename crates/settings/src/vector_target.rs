@@ -81,10 +81,12 @@ impl VectorTarget {
 
 /// Parses pairs of names and values.
 fn pairs(text: &str) -> Result<VectorTarget, VectorTargetError> {
-    let (mut url, mut secret) = (None, None);
+    let mut url = None;
+    let mut secret = None;
     for pair in text.split(';').map(str::trim).filter(|it| !it.is_empty()) {
         let (name, value) = pair.split_once('=').ok_or(VectorTargetError::Form)?;
-        let (name, value) = (name.trim(), value.trim());
+        let name = name.trim();
+        let value = value.trim();
         let stored = if name.eq_ignore_ascii_case("Endpoint") {
             url.replace(endpoint(value)?)
         } else if name.eq_ignore_ascii_case("Key") {

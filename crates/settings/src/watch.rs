@@ -53,7 +53,8 @@ fn wait(dropped: &Receiver<()>, interval: Duration) -> bool {
 impl Stamp {
     fn from_path(path: &Path) -> Option<Self> {
         let metadata = std::fs::metadata(path).ok()?;
-        let (length, inode) = (metadata.len(), inode(&metadata));
+        let length = metadata.len();
+        let inode = inode(&metadata);
         Some(Self { changed: metadata.modified().ok(), length, inode })
     }
 }

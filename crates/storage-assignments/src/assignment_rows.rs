@@ -68,7 +68,8 @@ pub(crate) struct DetailsRow {
 impl NewRow {
     /// Creates the row of an assignment with one event.
     pub(crate) fn new(new: &NewAssignment, seal: &PersonSeal) -> Result<Self, Unavailable> {
-        let (id, at) = (DbUid(new.id.0), DbInstant(new.at));
+        let id = DbUid(new.id.0);
+        let at = DbInstant(new.at);
         let skill = serde_json::to_string(&new.skill);
         Ok(Self {
             id,
@@ -96,7 +97,8 @@ impl AssignmentRow {
     /// Opens the assignment as it is listed. A message that cannot be opened must
     /// not make the whole list fail.
     pub(crate) fn open_listed(mut self, seal: Option<&PersonSeal>) -> Result<Assignment, DbError> {
-        let (id, sealed) = (self.id, self.error_message.take());
+        let id = self.id;
+        let sealed = self.error_message.take();
         let opened = seal.map(|it| Content::ErrorMessage.open(it, id, sealed)).transpose();
         if let Err(err) = &opened {
             let error = err as &dyn std::error::Error;
@@ -133,7 +135,8 @@ impl DetailsRow {
         events: Vec<AssignmentEvent>,
         seal: &PersonSeal,
     ) -> Result<AssignmentDetails, Unavailable> {
-        let (id, message) = (self.assignment.id, self.assignment.error_message.take());
+        let id = self.assignment.id;
+        let message = self.assignment.error_message.take();
         let message = Content::ErrorMessage.open(seal, id, message)?;
         Ok(AssignmentDetails {
             assignment: self.assignment.with_message(message)?,

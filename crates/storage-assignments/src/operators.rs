@@ -247,7 +247,8 @@ impl OperatorStore for SqlOperators {
         groups: Vec<GroupId>,
         effects: SideEffects,
     ) -> Result<OperatorChangeOutcome, Unavailable> {
-        let (id, ids) = (DbUid(id.0), groups.iter().map(|it| DbUid(it.0)).collect::<Vec<_>>());
+        let id = DbUid(id.0);
+        let ids = groups.iter().map(|it| DbUid(it.0)).collect::<Vec<_>>();
         let own = operator_groups::table.filter(operator_groups::operator_id.eq(id));
         let own = own.select(operator_groups::group_id);
         Ok(in_tx!(self.db, async |conn| -> Result<OperatorChangeOutcome, DbError> {

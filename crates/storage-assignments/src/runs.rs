@@ -43,7 +43,8 @@ impl RunStore for SqlAssignments {
         lease: Duration,
     ) -> Result<(), Unavailable> {
         let ahead = DbInstant(now + MAX_CLOCK_LEAD);
-        let (now, until) = (DbInstant(now), DbInstant(now + lease));
+        let until = DbInstant(now + lease);
+        let now = DbInstant(now);
         let row = (
             assignment_workers::id.eq(DbUid(worker.0)),
             assignment_workers::host.eq(host),

@@ -76,7 +76,9 @@ impl ScheduleRow {
     /// Opens the schedule. An input that cannot be opened is empty, so that its
     /// user can replace or delete it.
     pub(crate) fn open(self, seal: &PersonSeal) -> Result<Schedule, DbError> {
-        let (recurrence, catch_up, last) = (self.recurrence()?, self.catch_up()?, self.last());
+        let recurrence = self.recurrence()?;
+        let catch_up = self.catch_up()?;
+        let last = self.last();
         Ok(Schedule {
             id: ScheduleId(self.id.0),
             skill: self.skill_name,
@@ -92,7 +94,9 @@ impl ScheduleRow {
 
     /// Opens the schedule as one that is due.
     pub(crate) fn open_due(self, seal: Option<&PersonSeal>) -> Result<DueSchedule, DbError> {
-        let (recurrence, catch_up, user) = (self.recurrence()?, self.catch_up()?, self.user());
+        let recurrence = self.recurrence()?;
+        let catch_up = self.catch_up()?;
+        let user = self.user();
         Ok(DueSchedule {
             id: ScheduleId(self.id.0),
             user,

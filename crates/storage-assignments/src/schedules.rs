@@ -78,7 +78,8 @@ impl ScheduleStore for SqlAssignments {
         schedule: Schedule,
     ) -> Result<Option<Schedule>, Unavailable> {
         let Some(seal) = self.sealer.seal_for(user).await? else { return Ok(None) };
-        let (id, row) = (schedule.id, NewScheduleRow::new(user, &schedule, &seal)?);
+        let id = schedule.id;
+        let row = NewScheduleRow::new(user, &schedule, &seal)?;
         let stored: Option<ScheduleRow> =
             in_user_tx!(self.db, user, async |conn| -> Result<Option<ScheduleRow>, DbError> {
                 let update = diesel::update(own!(user, id)).set(&row);
@@ -104,7 +105,8 @@ impl ScheduleStore for SqlAssignments {
         })?;
         let mut due = Vec::new();
         for row in rows {
-            let (id, seal) = (row.id, self.sealer.seal_for(row.user()).await?);
+            let id = row.id;
+            let seal = self.sealer.seal_for(row.user()).await?;
             match row.open_due(seal.as_ref()) {
                 Ok(schedule) => due.push(schedule),
                 Err(err) => self.switch_off(id, &err).await?,
@@ -118,7 +120,8 @@ impl ScheduleStore for SqlAssignments {
         start: ScheduleStart,
         max_unfinished: u32,
     ) -> Result<ScheduleStartOutcome, Unavailable> {
-        let (id, due_at) = (DbUid(start.schedule.0), Some(DbInstant(start.due_at)));
+        let id = DbUid(start.schedule.0);
+        let due_at = Some(DbInstant(start.due_at));
         let next = assignment_schedules::next_at.eq(start.next_at.map(DbInstant));
         let assignment = match start.assignment {
             Ok(assignment) => Ok(self.rows_of(assignment).await?),
@@ -181,7 +184,8 @@ impl SqlAssignments {
         assignment: NewAssignment,
     ) -> Result<Option<(AssignmentId, NewRow, EventRow)>, Unavailable> {
         let Some(seal) = self.sealer.seal_for(assignment.user).await? else { return Ok(None) };
-        let (id, row) = (assignment.id, NewRow::new(&assignment, &seal)?);
+        let id = assignment.id;
+        let row = NewRow::new(&assignment, &seal)?;
         let event = EventRow::new(DbUid(id.0), assignment.event, assignment.at, Some(&seal))?;
         Ok(Some((id, row, event)))
     }

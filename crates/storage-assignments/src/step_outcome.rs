@@ -45,7 +45,8 @@ impl HeldRow {
         at: Timestamp,
         seal: &PersonSeal,
     ) -> Result<AssignmentPatch, Unavailable> {
-        let (id, mut unfinished) = (self.id, self.unfinished);
+        let id = self.id;
+        let mut unfinished = self.unfinished;
         let step_count = Some(self.step_count.saturating_add(1));
         Ok(match outcome {
             RunOutcome::Continued { output, tools } => {
@@ -112,7 +113,8 @@ impl SqlAssignments {
             return Ok(false);
         };
         let RunChange { at, tokens, abandoned, events, outcome } = change;
-        let (id, step_count) = (row.id, row.step_count);
+        let id = row.id;
+        let step_count = row.step_count;
         let events = events.into_iter().map(|it| EventRow::new(id, it, at, Some(&seal)));
         let transition = Transition {
             id,

@@ -109,7 +109,8 @@ impl Transition {
         patch: AssignmentPatch,
         event: EventRow,
     ) -> Self {
-        let (from, events) = (to.predecessors(), vec![event]);
+        let from = to.predecessors();
+        let events = vec![event];
         Self { id: DbUid(id.0), from, held: None, patch, tokens: (0, 0), events }
     }
 }

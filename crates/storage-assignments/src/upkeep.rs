@@ -39,7 +39,8 @@ impl SqlAssignments {
             on_conn!(self.all_rows.reader(), |conn| late.load(conn).await?)?;
         let mut expired = Vec::new();
         for (id, user) in late {
-            let (id, user) = (AssignmentId(id.0), UserId(user.0));
+            let id = AssignmentId(id.0);
+            let user = UserId(user.0);
             if self.fail(id, user, AssignmentStatus::Running, (failure, now)).await? {
                 expired.push(id);
             }

@@ -130,7 +130,8 @@ impl WebhookStore for SqlWebhooks {
         until: Timestamp,
         except: &[OperatorId],
     ) -> Result<Option<ClaimedDelivery>, Unavailable> {
-        let (now, until) = (DbInstant(now), DbInstant(until));
+        let now = DbInstant(now);
+        let until = DbInstant(until);
         let except: Vec<DbUid> = except.iter().map(|it| DbUid(it.0)).collect();
         let due = webhook_deliveries::table
             .filter(webhook_deliveries::next_at.le(now))

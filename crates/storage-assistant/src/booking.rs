@@ -226,7 +226,8 @@ impl Batch {
 
     /// Returns a holder for each pool that was not filled yet this week.
     fn unfilled(&self, credit_windows: &CreditWindows) -> Vec<CreditHolder> {
-        let (mut keys, mut unfilled) = (HashSet::new(), Vec::new());
+        let mut keys = HashSet::new();
+        let mut unfilled = Vec::new();
         for (_, request) in &self.requests {
             let holder = request.holder;
             if let Some(key) = pool_of(&holder, credit_windows)
@@ -280,7 +281,8 @@ impl Batch {
         credit_windows: &mut CreditWindows,
         missing: &BTreeSet<WindowKey>,
     ) -> (Vec<AdmissionVerdict>, Vec<ReservationRow>) {
-        let (mut verdicts, mut opened) = (Vec::new(), Vec::new());
+        let mut verdicts = Vec::new();
+        let mut opened = Vec::new();
         for (id, request) in &self.requests {
             if request.holder.windows().any(|it| missing.contains(&it)) {
                 verdicts.push(AdmissionVerdict::Gone);

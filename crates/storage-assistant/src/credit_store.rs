@@ -224,7 +224,8 @@ impl CreditStore for SqlCreditStore {
 
     async fn load_windows(&self, holder: CreditHolder) -> Result<CreditWindows, Unavailable> {
         let keys: Vec<String> = holder.windows().map(|it| it.to_string()).collect();
-        let (now, weeks) = (self.context.clock.now(), *self.context.weeks.get());
+        let now = self.context.clock.now();
+        let weeks = *self.context.weeks.get();
         Ok(on_conn!(self.context.db.reader(), |conn| {
             let rows = conn.windows(&keys).await?;
             let mut windows = holder.windows().map(|it| (it, WindowRow::new(it, None, None)));

@@ -66,7 +66,8 @@ pub(crate) fn current(
         let WindowKind::Limit(period) = window.key.kind else { continue };
         let limit = if period == BudgetPeriod::GroupDaily { daily } else { weekly };
         if window.used.0 / min_share.0.max(1) >= limit {
-            let (group, used) = (GroupId(window.key.owner), window.used);
+            let group = GroupId(window.key.owner);
+            let used = window.used;
             budgets.push(GroupBudget { group, period, limit, used });
         }
     }

@@ -259,7 +259,8 @@ mod tests {
     }
 
     fn settlement() -> Entry {
-        let (reservation, spent) = (Uuid::now_v7(), Micros(0));
+        let reservation = Uuid::now_v7();
+        let spent = Micros(0);
         Entry::Settled(Settlement { reservation, lines: Vec::new(), spent, usage: None })
     }
 

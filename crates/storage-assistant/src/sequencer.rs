@@ -257,7 +257,8 @@ impl Sequencer {
     fn fail(&mut self, context: &BookingContext, err: &DbError, entries: Vec<Entry>) {
         let queue = &context.queue;
         queue.requeue_entries(entries);
-        let (waiting, cause) = (queue.waiting(), cause(err));
+        let waiting = queue.waiting();
+        let cause = cause(err);
         tracing::warn!(error = %err, cause, waiting, "failed to store usage");
         // A record may be the cause: smaller batches find it.
         self.batch = (self.batch / 2).max(1);
@@ -294,7 +295,8 @@ async fn open_requests(context: &BookingContext) -> Vec<NumberedRequest> {
 
 /// Extracts the settlements from the entries, and the usage rows of them all.
 fn split_entries(entries: &[Entry]) -> (Vec<Settlement>, Vec<UsageRow>) {
-    let (mut settlements, mut usage) = (Vec::new(), Vec::new());
+    let mut settlements = Vec::new();
+    let mut usage = Vec::new();
     for entry in entries {
         match entry {
             Entry::Used(record) => usage.push(record.into()),

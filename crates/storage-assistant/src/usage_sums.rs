@@ -164,7 +164,9 @@ impl Days {
     }
 
     fn by_user(self, limit: u32) -> String {
-        let (calls, spent, weeks) = (self.sum("calls"), self.sum("spent"), self.weeks());
+        let calls = self.sum("calls");
+        let spent = self.sum("spent");
+        let weeks = self.weeks();
         format!(
             "SELECT t.*, a.email FROM (
                 SELECT user_id, CAST(SUM({calls}) AS BIGINT) AS calls,
@@ -177,7 +179,8 @@ impl Days {
     }
 
     fn count_users(self) -> String {
-        let (calls, weeks) = (self.sum("calls"), self.weeks());
+        let calls = self.sum("calls");
+        let weeks = self.weeks();
         format!(
             "SELECT COUNT(DISTINCT user_id) AS users
             FROM usage_by_user WHERE {weeks} AND {calls} > 0"
@@ -191,15 +194,19 @@ impl Days {
 
     /// Returns the sum of the columns of these days in a row of one week.
     fn sum(self, column: &str) -> String {
-        let (first, last) = (self.from.div_euclid(7), self.to.div_euclid(7));
-        let (start, end) = (self.from.rem_euclid(7), self.to.rem_euclid(7));
+        let first = self.from.div_euclid(7);
+        let last = self.to.div_euclid(7);
+        let start = self.from.rem_euclid(7);
+        let end = self.to.rem_euclid(7);
         let days = |days: std::ops::RangeInclusive<i32>| {
             days.map(|day| format!("{column}_{day}")).collect::<Vec<_>>().join(" + ")
         };
         if first == last {
             return format!("({})", days(start..=end));
         }
-        let (from, to, between) = (days(start..=6), days(0..=end), days(0..=6));
+        let from = days(start..=6);
+        let to = days(0..=end);
+        let between = days(0..=6);
         format!("CASE week WHEN {first} THEN {from} WHEN {last} THEN {to} ELSE {between} END")
     }
 }

@@ -50,7 +50,9 @@ impl SqlChats {
         if unless.contains(&version) {
             return Ok(ChatListOutcome::Unchanged(version));
         }
-        let (chats, deleted, next) = (Vec::new(), Vec::new(), None);
+        let chats = Vec::new();
+        let deleted = Vec::new();
+        let next = None;
         let mut page = ChatPage { version, chats, deleted, next };
         // Without a salt nothing was ever sealed for the account.
         let Some(salt) = head.salt else { return Ok(ChatListOutcome::Page(page)) };
@@ -133,7 +135,8 @@ async fn places(
     Ok(on_conn!(db.reader(), |conn| {
         let mut rows = chats::table.filter(owned).into_boxed();
         if let Some(after) = part.after {
-            let (at, id) = (DbInstant(after.at), DbUid(after.id));
+            let at = DbInstant(after.at);
+            let id = DbUid(after.id);
             let behind = chats::updated_at.gt(at).or(chats::id.gt(id));
             rows = rows.filter(chats::updated_at.ge(at).and(behind));
         }

@@ -105,7 +105,8 @@ impl DeviceRow {
     fn state(&mut self) -> Option<DeviceState> {
         match self.status {
             PENDING => {
-                let (text, ends_at) = (self.onboarding.take()?, self.onboarding_ends_at?.0);
+                let text = self.onboarding.take()?;
+                let ends_at = self.onboarding_ends_at?.0;
                 Some(DeviceState::Pending(OnboardingSession { text, ends_at }))
             }
             ACTIVE => self.key().map(DeviceState::Active),

@@ -49,7 +49,8 @@ impl KeyStore for SqlKeys {
         decide: DecideChange<'_>,
     ) -> Result<bool, Unavailable> {
         let Some(proof_key_sealer) = self.proof_key_sealer(user).await? else { return Ok(false) };
-        let (owner, at) = (DbUid(user.0), DbInstant(at));
+        let owner = DbUid(user.0);
+        let at = DbInstant(at);
         let done = in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             let Some(ledger) = conn.lock_ledger(user).await? else { return Ok(false) };
             let rows = devices::table.filter(devices::user_id.eq(owner));

@@ -126,8 +126,10 @@ impl AccountStore for SqlAccounts {
             ((false, _), true) => SessionScope::Data,
             ((false, _), false) => SessionScope::Full,
         };
-        let (customer, role) = (customer_type(customer)?, self::role(&role)?);
-        let (group, credential) = (GroupId(group.0), SessionRef { user, session }.into());
+        let customer = customer_type(customer)?;
+        let role = self::role(&role)?;
+        let group = GroupId(group.0);
+        let credential = SessionRef { user, session }.into();
         Ok(Some(CallerState { user, credential, customer, role, group, scope, email_verified }))
     }
 
@@ -163,8 +165,10 @@ impl AccountStore for SqlAccounts {
             return Ok(None);
         }
         let scope = SessionScope::Key(KeyUse { key, weekly_credits });
-        let (customer, role) = (customer_type(customer)?, self::role(&role)?);
-        let (group, credential) = (GroupId(group.0), ApiKeyRef { user, key }.into());
+        let customer = customer_type(customer)?;
+        let role = self::role(&role)?;
+        let group = GroupId(group.0);
+        let credential = ApiKeyRef { user, key }.into();
         Ok(Some(CallerState { user, credential, customer, role, group, scope, email_verified }))
     }
 

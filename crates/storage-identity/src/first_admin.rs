@@ -37,7 +37,8 @@ impl FirstAdminStore for SqlFirstAdmin {
         limits: SeatLimits,
         effects: SideEffects,
     ) -> Result<FirstAdminOutcome, Unavailable> {
-        let (user, row) = (UserId(new.account.user.0), AccountRow::from(new));
+        let user = UserId(new.account.user.0);
+        let row = AccountRow::from(new);
         Ok(in_tx!(self.db, async |conn| -> Result<FirstAdminOutcome, DbError> {
             if conn.another_admin(user).await? {
                 return Ok(FirstAdminOutcome::AlreadySetUp);

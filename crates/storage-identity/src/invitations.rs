@@ -49,7 +49,8 @@ impl InvitationStore for SqlInvitations {
         page: PageRequest,
     ) -> Result<Vec<InvitationEntry>, Unavailable> {
         let after = page.after.unwrap_or_else(Cursor::top);
-        let (at, id) = (DbInstant(after.at), DbUid(after.id));
+        let at = DbInstant(after.at);
+        let id = DbUid(after.id);
         let made = invitations::created_at;
         let behind = made.le(at).and(made.lt(at).or(invitations::id.lt(id)));
         let entries = invitations::table

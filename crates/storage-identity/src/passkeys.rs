@@ -38,7 +38,8 @@ impl PasskeyStore for SqlPasskeys {
         new: NewPasskey,
         max: usize,
     ) -> Result<PasskeyCreationOutcome, Unavailable> {
-        let (user, at) = (DbUid(change.user.0), DbInstant(change.at));
+        let user = DbUid(change.user.0);
+        let at = DbInstant(change.at);
         let row = NewRow {
             id: DbUid(new.id.0),
             user_id: user,

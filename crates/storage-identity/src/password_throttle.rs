@@ -35,7 +35,8 @@ impl PasswordThrottleStore for SqlPasswordThrottleStore {
         now: Timestamp,
     ) -> Result<RateLimitOutcome, Unavailable> {
         let now = now.micros();
-        let (first, longest) = (micros(rules.first_wait), micros(rules.longest_wait));
+        let first = micros(rules.first_wait);
+        let longest = micros(rules.longest_wait);
         let since = now.saturating_sub(micros(rules.memory));
         let free = i32::try_from(rules.free).unwrap_or(i32::MAX);
         let first_of_all = if free > 1 { 0 } else { first };

@@ -169,7 +169,8 @@ connection_trait! {
             effects: &SideEffects,
         ) -> Result<DeactivationOutcome, DbError> {
             self.take_turn().await?;
-            let (id, at) = (DbUid(user.0), DbInstant(at));
+            let id = DbUid(user.0);
+            let at = DbInstant(at);
             let found = accounts::table.find(id).select(COLUMNS).first::<Row>(self).await;
             let Some(before) = found.optional()?.map(member).transpose()? else {
                 return Ok(DeactivationOutcome::Unknown);

@@ -103,7 +103,8 @@ impl SqlScimUsers {
 
     async fn update(&self, edit: &ScimUserEdit) -> Result<ScimUserChangeOutcome, DbError> {
         let ScimUserEdit { user, expected, changes, activation, at, effects } = edit;
-        let (id, at) = (DbUid(user.0), *at);
+        let id = DbUid(user.0);
+        let at = *at;
         in_tx!(self.db, async |conn| -> Result<ScimUserChangeOutcome, DbError> {
             if activation.is_some() {
                 conn.take_turn().await?;

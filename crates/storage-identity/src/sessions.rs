@@ -140,7 +140,8 @@ impl SessionStore for SqlSessions {
         page: PageRequest,
     ) -> Result<Vec<SessionEntry>, Unavailable> {
         let after = page.after.unwrap_or_else(Cursor::top);
-        let (at, id) = (DbInstant(after.at), DbUid(after.id));
+        let at = DbInstant(after.at);
+        let id = DbUid(after.id);
         let began = sessions::began_at;
         let behind = began.le(at).and(began.lt(at).or(sessions::id.lt(id)));
         let live = sessions::user_id.eq(DbUid(user.0)).and(sessions::expires_at.gt(DbInstant(now)));
@@ -161,7 +162,8 @@ impl SessionStore for SqlSessions {
         now: Timestamp,
         effects: EndEffects,
     ) -> Result<Option<u64>, Unavailable> {
-        let (user, own) = (DbUid(by.user.0), DbUid(by.session.0));
+        let user = DbUid(by.user.0);
+        let own = DbUid(by.session.0);
         let live = sessions::user_id.eq(user).and(sessions::expires_at.gt(DbInstant(now)));
         Ok(in_tx!(self.db, async |conn| -> Result<Option<u64>, DbError> {
             // Updating the row to its own value locks the account, as session starts

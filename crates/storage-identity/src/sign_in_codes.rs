@@ -61,7 +61,8 @@ impl SignInCodes for SqlSignInCodes {
         at: Timestamp,
         if_replayed: ReplayEffects,
     ) -> Result<CodeRedemptionOutcome, Unavailable> {
-        let (hash, now) = (hash.0.to_vec(), DbInstant(at));
+        let hash = hash.0.to_vec();
+        let now = DbInstant(at);
         Ok(in_tx!(self.db, async |conn| -> Result<CodeRedemptionOutcome, DbError> {
             // The code's row is locked by the first statement, so that what
             // follows is serialised for the code, settling included.

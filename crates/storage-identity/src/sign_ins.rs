@@ -59,7 +59,8 @@ impl SignInLog for SqlSignIns {
 
     async fn page(&self, user: UserId, page: PageRequest) -> Result<Vec<SignInEntry>, Unavailable> {
         let after = page.after.unwrap_or_else(Cursor::top);
-        let (at, id) = (DbInstant(after.at), DbUid(after.id));
+        let at = DbInstant(after.at);
+        let id = DbUid(after.id);
         let behind = sign_ins::at.le(at).and(sign_ins::at.lt(at).or(sign_ins::id.lt(id)));
         let entries = sign_ins::table
             .filter(sign_ins::user_id.eq(DbUid(user.0)).and(behind))

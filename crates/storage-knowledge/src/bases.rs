@@ -138,7 +138,9 @@ impl BaseStore for SqlKnowledgeBases {
         effects: SideEffects,
     ) -> Result<BaseChangeOutcome, Unavailable> {
         let effects = effects.with_changes(None, Some(&base));
-        let (id, owner, at) = (DbUid(base.id.0), DbUid(base.owner.0), DbInstant(base.created_at));
+        let id = DbUid(base.id.0);
+        let owner = DbUid(base.owner.0);
+        let at = DbInstant(base.created_at);
         let row = (
             knowledge_bases::id.eq(id),
             knowledge_bases::group_id.eq(owner),
@@ -180,7 +182,8 @@ impl BaseStore for SqlKnowledgeBases {
             let new =
                 (knowledge_bases::name.eq(name), knowledge_bases::name_folded.eq(folded(name)));
             diesel::update(row).set(new).execute(conn).await?;
-            let (before, after) = (json!({ "name": before }), json!({ "name": name }));
+            let before = json!({ "name": before });
+            let after = json!({ "name": name });
             let effects = effects.with_changes(Some(&before), Some(&after));
             conn.write_effects(&self.db, &effects).await?;
             Ok(BaseChangeOutcome::Done)

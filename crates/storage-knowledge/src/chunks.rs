@@ -81,7 +81,8 @@ fn passage(row: PassageRow, neighbours: &Neighbours) -> StoredPassage {
         let (path, text) = neighbours.get(&(row.document, ordinal))?;
         (*path == row.path).then(|| text.clone())
     };
-    let (before, after) = (neighbour(row.ordinal - 1), neighbour(row.ordinal + 1));
+    let before = neighbour(row.ordinal - 1);
+    let after = neighbour(row.ordinal + 1);
     StoredPassage {
         chunk: ChunkId(row.chunk.0),
         base: KnowledgeBaseId(row.base.0),

@@ -123,7 +123,9 @@ impl DocumentStore for SqlDocuments {
         defaults: GroupQuotas,
         change: ContentChange,
     ) -> Result<DocumentStoreOutcome, Unavailable> {
-        let (db, id, content) = (&self.db, DbUid(base.id.0), &content);
+        let db = &self.db;
+        let id = DbUid(base.id.0);
+        let content = &content;
         Ok(in_tx!(self.db, async |conn| -> Result<DocumentStoreOutcome, DbError> {
             let owner = base_of!(base).select(knowledge_bases::group_id);
             let Some(owner) = owner.first::<DbUid>(conn).await.optional()? else {
@@ -152,7 +154,9 @@ impl DocumentStore for SqlDocuments {
         change: ContentChange,
     ) -> Result<DocumentStoreOutcome, Unavailable> {
         let base = document.base;
-        let (db, id, content) = (&self.db, DbUid(base.id.0), &content);
+        let db = &self.db;
+        let id = DbUid(base.id.0);
+        let content = &content;
         Ok(in_tx!(self.db, async |conn| -> Result<DocumentStoreOutcome, DbError> {
             let owner = base_of!(base).select(knowledge_bases::group_id);
             let Some(owner) = owner.first::<DbUid>(conn).await.optional()? else {
@@ -173,7 +177,8 @@ impl DocumentStore for SqlDocuments {
         document: DocumentRef,
         effects: SideEffects,
     ) -> Result<bool, Unavailable> {
-        let (id, base) = (DbUid(document.document.0), DbUid(document.base.id.0));
+        let id = DbUid(document.document.0);
+        let base = DbUid(document.base.id.0);
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             // Claims of it are lost.
             let fence = knowledge_documents::fence.eq(knowledge_documents::fence + 1);

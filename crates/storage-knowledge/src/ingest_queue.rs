@@ -85,7 +85,8 @@ impl IngestQueue for SqlIngestQueue {
         now: Timestamp,
         lease: Duration,
     ) -> Result<Option<IngestJob>, Unavailable> {
-        let (at, until) = (DbInstant(now), DbInstant(now + lease));
+        let at = DbInstant(now);
+        let until = DbInstant(now + lease);
         loop {
             let due = self.due(at).await?;
             if due.is_empty() {

@@ -101,7 +101,8 @@ connection_trait! {
             &mut self,
             write: ContentWrite<'_>,
         ) -> Result<DocumentStoreOutcome, DbError> {
-            let (content, change) = (write.content, write.change);
+            let content = write.content;
+            let change = write.change;
             if let Some(other) = self.duplicate(write).await? {
                 return Ok(DocumentStoreOutcome::Duplicate(other));
             }
@@ -123,7 +124,8 @@ connection_trait! {
             write: ContentWrite<'_>,
             stored: StoredDocument,
         ) -> Result<DocumentStoreOutcome, DbError> {
-            let (content, change) = (write.content, write.change);
+            let content = write.content;
+            let change = write.change;
             let document = DocumentId(stored.id.0);
             let status = parse_status(&stored.status)?;
             let content_type = content.content_type.unwrap_or(parse_type(&stored.content_type)?);

@@ -48,7 +48,9 @@ impl QuestionLog for SqlQuestionLog {
         at: Timestamp,
         limit: u16,
     ) -> Result<(), Unavailable> {
-        let (group, at, new) = (DbUid(group.0), DbInstant(at), DbUid(QuestionId::generate().0));
+        let group = DbUid(group.0);
+        let at = DbInstant(at);
+        let new = DbUid(QuestionId::generate().0);
         Ok(in_tx!(self.db, async |conn| -> Result<(), DbError> {
             // One after the other, so that none of them misses what another adds.
             conn.lock_group(group).await?;
@@ -87,7 +89,8 @@ impl QuestionLog for SqlQuestionLog {
     ) -> Result<Option<Page<UnansweredQuestion>>, Unavailable> {
         let group = DbUid(group.0);
         let after = page.after.unwrap_or_else(Cursor::top);
-        let (at, last) = (DbInstant(after.at), DbUid(after.id));
+        let at = DbInstant(after.at);
+        let last = DbUid(after.id);
         let behind = last_seen_at.le(at).and(last_seen_at.lt(at).or(id.lt(last)));
         let rows = knowledge_questions::table
             .filter(group_id.eq(group))

@@ -179,7 +179,8 @@ async fn read_page(
     after: Option<Cursor>,
 ) -> Result<ExportPage, Unavailable> {
     let after = after.unwrap_or_else(Cursor::top);
-    let (at, id) = (DbInstant(after.at), DbUid(after.id));
+    let at = DbInstant(after.at);
+    let id = DbUid(after.id);
     let created = assignments::created_at;
     let behind = created.le(at).and(created.lt(at).or(assignments::id.lt(id)));
     let page = assignments::table

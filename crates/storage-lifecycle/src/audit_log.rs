@@ -37,7 +37,8 @@ impl SqlAuditLog {
         use audit_entries::{action, at, id};
         // One upper bound, as SQLite uses an index for one alone.
         let end = upper_bound(filter, page);
-        let (time, key) = (DbInstant(end.at), DbUid(end.id));
+        let time = DbInstant(end.at);
+        let key = DbUid(end.id);
         let entries = audit_entries::table
             .filter(at.ge(DbInstant(filter.since.unwrap_or(Timestamp::UNIX_EPOCH))))
             .filter(at.le(time).and(at.lt(time).or(id.lt(key))))
@@ -66,7 +67,8 @@ impl SqlAuditLog {
     ) -> Result<Vec<EntryRow>, DbError> {
         use audit_entries::{action, at};
         use audit_identities::{entry_id, user_id};
-        let (after, name) = (page.after.unwrap_or_else(Cursor::top), filter.action.as_deref());
+        let after = page.after.unwrap_or_else(Cursor::top);
+        let name = filter.action.as_deref();
         let entry_ids = audit_identities::table
             .inner_join(audit_entries::table)
             .filter(at.ge(DbInstant(filter.since.unwrap_or(Timestamp::UNIX_EPOCH))))

@@ -56,7 +56,8 @@ async fn chats_of(
     after: Option<Cursor>,
 ) -> Result<ExportPage, Unavailable> {
     let mut rows = rows(db, user, after.unwrap_or_else(Cursor::top)).await?;
-    let (found, mut bytes) = (rows.len(), 0);
+    let found = rows.len();
+    let mut bytes = 0;
     let fitting = rows.iter().take_while(|it| {
         bytes += i64::from(it.size);
         bytes <= MAX_CHUNK_BYTES
@@ -76,7 +77,8 @@ async fn chats_of(
 }
 
 async fn rows(db: &Database, user: UserId, after: Cursor) -> Result<Vec<ChatRow>, DbError> {
-    let (at, id) = (DbInstant(after.at), DbUid(after.id));
+    let at = DbInstant(after.at);
+    let id = DbUid(after.id);
     let behind = chats::updated_at.le(at).and(chats::updated_at.lt(at).or(chats::id.lt(id)));
     let page = chats::table
         .filter(chats::user_id.eq(DbUid(user.0)).and(behind))

@@ -195,7 +195,8 @@ impl Eraser for SqlEraser {
     async fn erase_unverified(&self, unclaimed: UnverifiedAccounts) -> Result<u64, Unavailable> {
         let mut erased = 0;
         loop {
-            let (candidates, before) = (self.unclaimed(&unclaimed).await?, erased);
+            let candidates = self.unclaimed(&unclaimed).await?;
+            let before = erased;
             for user in candidates {
                 erased += u64::from(self.remove_unclaimed(user, &unclaimed).await?);
             }

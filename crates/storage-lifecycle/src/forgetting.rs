@@ -35,8 +35,10 @@ connection_trait! {
         /// Erases an account and all its data. Rows that refer to the account are
         /// deleted with it; others are named here.
         async fn forget(&mut self, user: UserId, email_folded: &str) -> Result<(), DbError> {
-            let (pattern, reservation_prefix) = (format!("%{user}%"), format!("{user}:%"));
-            let (pseudonym_id, user) = (pseudonym()?, DbUid(user.0));
+            let pattern = format!("%{user}%");
+            let reservation_prefix = format!("{user}:%");
+            let pseudonym_id = pseudonym()?;
+            let user = DbUid(user.0);
             // Before all that is shared with others: it may take long.
             let stored = chats::table.filter(chats::user_id.eq(user));
             diesel::delete(stored).execute(self).await?;

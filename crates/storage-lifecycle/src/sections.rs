@@ -51,7 +51,8 @@ macro_rules! section {
             user: UserId,
             after: Cursor,
         ) -> Result<Vec<ExportedRow>, DbError> {
-            let (at, id) = (DbInstant(after.at), DbUid(after.id));
+            let at = DbInstant(after.at);
+            let id = DbUid(after.id);
             let behind = $table::$at.le(at).and($table::$at.lt(at).or($table::id.lt(id)));
             let page = $table::table
                 .filter($table::$owner.eq(DbUid(user.0)).and(behind))

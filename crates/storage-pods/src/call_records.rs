@@ -43,8 +43,9 @@ struct WaitingRecord {
 impl CallRecords {
     /// Creates the records in `db`, which tasks on the current runtime write.
     pub(crate) fn new(db: Database, tasks: TaskTracker) -> Self {
-        let (waiting, writing, room) =
-            (Arc::default(), Arc::default(), Semaphore::new(MAX_WAITING));
+        let waiting = Arc::default();
+        let writing = Arc::default();
+        let room = Semaphore::new(MAX_WAITING);
         Self { db, tasks, main: Handle::current(), waiting, writing, room: Arc::new(room) }
     }
 

@@ -152,7 +152,8 @@ impl ConnectorStore for SqlConnectors {
         effects: SideEffects,
     ) -> Result<ConnectorChangeOutcome, Unavailable> {
         let NewConnector { connector, skill, token, mcp } = new;
-        let (id, at) = (DbUid(connector.id.0), DbInstant(connector.created_at));
+        let id = DbUid(connector.id.0);
+        let at = DbInstant(connector.created_at);
         let operator = connector.operator.map(|it| DbUid(it.0));
         let hosted = operator.zip(skill.map(|it| Skill::hosted(it, connector.id)));
         let groups = ids(&connector.groups);
@@ -250,7 +251,8 @@ impl ConnectorStore for SqlConnectors {
         groups: Vec<GroupId>,
         effects: SideEffects,
     ) -> Result<ConnectorChangeOutcome, Unavailable> {
-        let (id, groups) = (DbUid(id.0), ids(&groups));
+        let id = DbUid(id.0);
+        let groups = ids(&groups);
         Ok(in_tx!(self.db, async |conn| -> Result<ConnectorChangeOutcome, DbError> {
             let row: Option<ConnectorRow> = lock!(id).get_result(conn).await.optional()?;
             let Some(row) = row else { return Ok(ConnectorChangeOutcome::NotFound) };
@@ -311,8 +313,10 @@ impl ConnectorStore for SqlConnectors {
         rotation: TokenRotation,
         effects: SideEffects,
     ) -> Result<ConnectorChangeOutcome, Unavailable> {
-        let (id, now) = (DbUid(id.0), DbInstant(rotation.new.created_at));
-        let (old, old_end) = (rotation.old.0.to_vec(), DbInstant(rotation.old_expires_at));
+        let id = DbUid(id.0);
+        let now = DbInstant(rotation.new.created_at);
+        let old = rotation.old.0.to_vec();
+        let old_end = DbInstant(rotation.old_expires_at);
         Ok(in_tx!(self.db, async |conn| -> Result<ConnectorChangeOutcome, DbError> {
             let row: Option<ConnectorRow> = lock!(id).get_result(conn).await.optional()?;
             let own = connector_tokens::table.filter(connector_tokens::connector_id.eq(id));

@@ -88,8 +88,10 @@ impl Drop for Forget<'_> {
 impl PodRelay {
     /// Creates a relay between the instances of `db`.
     pub fn new(db: Database, local: Arc<dyn PodLink>, clock: Arc<dyn Clock>) -> Self {
-        let (waiting, abandoned) = (Mutex::default(), Mutex::default());
-        let (has_pods, wake) = (AtomicBool::new(false), Notify::new());
+        let waiting = Mutex::default();
+        let abandoned = Mutex::default();
+        let has_pods = AtomicBool::new(false);
+        let wake = Notify::new();
         Self { calls: RelayedCalls::new(db), local, clock, waiting, abandoned, has_pods, wake }
     }
 
@@ -185,7 +187,8 @@ impl PodRelay {
         if serving.begun.insert(id, expires_at).is_some() {
             return;
         }
-        let (calls, local) = (self.calls.clone(), Arc::clone(&self.local));
+        let calls = self.calls.clone();
+        let local = Arc::clone(&self.local);
         let task = serving.tasks.spawn(async move {
             let (sender, progress) = watch::channel(String::new());
             let sink = ProgressSink::new(move |it| drop(sender.send_replace(it)));
@@ -246,7 +249,8 @@ impl PodRelay {
     }
 
     async fn call_elsewhere(&self, pod: PodId, call: PodCall, progress: ProgressSink) -> Outcome {
-        let (id, limit) = (Uuid::now_v7(), call.timeout + GRACE);
+        let id = Uuid::now_v7();
+        let limit = call.timeout + GRACE;
         let (reply, answer) = oneshot::channel();
         self.waiting().insert(
             id,

@@ -19,7 +19,8 @@ impl TokenRow {
     /// Returns the token, if it is one of this connector.
     pub(crate) fn of(&self, connector: DbUid) -> Option<ValidToken> {
         let hash = ConnectorTokenHash(self.hash.as_slice().try_into().ok()?);
-        let (created_at, expires_at) = (self.created_at.0, self.expires_at.0);
+        let created_at = self.created_at.0;
+        let expires_at = self.expires_at.0;
         (self.connector_id == connector).then_some(ValidToken { hash, created_at, expires_at })
     }
 }

@@ -51,7 +51,8 @@ impl FeedbackStore for SqlFeedback {
         let ratings = ratings.filter(|it| filter.rating.is_none_or(|rating| rating == *it));
         let ratings: Vec<_> = ratings.map(Rating::name).collect();
         let after = page.after.unwrap_or_else(Cursor::top);
-        let (at, id) = (DbInstant(after.at), DbUid(after.id));
+        let at = DbInstant(after.at);
+        let id = DbUid(after.id);
         let behind = ai_feedback::received_at
             .le(at)
             .and(ai_feedback::received_at.lt(at).or(ai_feedback::id.lt(id)));
@@ -110,7 +111,8 @@ impl FeedbackStore for SqlFeedback {
                 .get_result(conn)
                 .await?;
             // The note may contain personal data.
-            let (from, to) = (json!({ "status": state }), json!({ "status": stored.status }));
+            let from = json!({ "status": state });
+            let to = json!({ "status": stored.status });
             let effects = effects.with_changes(Some(&from), Some(&to));
             conn.write_effects(&self.db, &effects).await?;
             Ok(FeedbackChangeOutcome::Done(Box::new(stored.try_into()?)))

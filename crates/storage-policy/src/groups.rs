@@ -318,7 +318,8 @@ impl GroupStore for SqlGroups {
         group: GroupId,
         effects: SideEffects,
     ) -> Result<MemberMoveOutcome, Unavailable> {
-        let (account, to) = (accounts::table.find(DbUid(user.0)), DbUid(group.0));
+        let account = accounts::table.find(DbUid(user.0));
+        let to = DbUid(group.0);
         Ok(in_tx!(self.db, async |conn| -> Result<MemberMoveOutcome, DbError> {
             // Before the account, so that the group exists until the commit.
             if !lock!(conn, to) {

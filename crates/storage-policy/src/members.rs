@@ -28,7 +28,8 @@ pub(crate) async fn page_of(
     page: PageRequest,
 ) -> Result<Page<GroupMember>, DbError> {
     let after = page.after.unwrap_or_else(Cursor::top);
-    let (at, id) = (DbInstant(after.at), DbUid(after.id));
+    let at = DbInstant(after.at);
+    let id = DbUid(after.id);
     let behind =
         accounts::created_at.le(at).and(accounts::created_at.lt(at).or(accounts::id.lt(id)));
     let pattern = like_containing(&filter.search);

@@ -96,11 +96,13 @@ impl PersonaStore for SqlManagedPersonas {
             })?;
         let counts =
             |it: Counts| it.into_iter().map(|(id, n)| (id.0, n)).collect::<HashMap<_, _>>();
-        let (groups, plugins) = (counts(groups), counts(plugins));
+        let groups = counts(groups);
+        let plugins = counts(plugins);
         let entry = |persona: PublishedPersona| {
             let count =
                 |of: &HashMap<_, i64>| of.get(&persona.id.0).map_or(0, |it| it.unsigned_abs());
-            let (group_count, plugin_count) = (count(&groups), count(&plugins));
+            let group_count = count(&groups);
+            let plugin_count = count(&plugins);
             PersonaEntry { persona, group_count, plugin_count }
         };
         Ok(rows.into_iter().map(|it| entry(it.into())).collect())

@@ -47,7 +47,9 @@ impl SqlSyncStore {
     }
 
     async fn write(&self, push: &PushTransaction<'_>) -> Result<ApplyOutcome, DbError> {
-        let (user, changes, named) = (push.user, push.changes, push_keys(push.changes));
+        let user = push.user;
+        let changes = push.changes;
+        let named = push_keys(push.changes);
         in_tx!(self.db, async |conn| -> Result<ApplyOutcome, DbError> {
             let Some(ledger) = conn.lock_ledger(user).await? else { return Ok(ApplyOutcome::Gone) };
             if ledger.encrypted && !changes.encrypted {

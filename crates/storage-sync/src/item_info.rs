@@ -76,7 +76,8 @@ impl SqlSyncAdminStore {
     async fn log(&self, user: UserId, page: PageRequest) -> Result<Vec<EventRow>, DbError> {
         use sync_events::{at, id};
         let after = page.after.unwrap_or_else(Cursor::top);
-        let (time, key) = (DbInstant(after.at), DbUid(after.id));
+        let time = DbInstant(after.at);
+        let key = DbUid(after.id);
         let events = sync_events::table
             .filter(sync_events::user_id.eq(DbUid(user.0)))
             .filter(at.le(time).and(at.lt(time).or(id.lt(key))))

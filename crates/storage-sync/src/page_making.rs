@@ -28,7 +28,8 @@ pub(crate) struct PageBuilder {
 
 impl PageBuilder {
     pub(crate) fn new(sealer: Sealer, user: UserId, limit: PageLimit) -> Self {
-        let (texts, page) = (Texts::default(), ItemPage::default());
+        let texts = Texts::default();
+        let page = ItemPage::default();
         Self { sealer, user, limit, seal: None, texts, count: 0, bytes: 0, page }
     }
 

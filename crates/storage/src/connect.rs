@@ -101,9 +101,12 @@ pub(crate) fn postgres(
 /// Connections are opened on the main runtime: one opened on a worker's
 /// runtime would end with it.
 fn sqlite_setup(path: &str, pragmas: String) -> SetupCallback<AsyncSqlite> {
-    let (path, main) = (path.to_owned(), Handle::current());
+    let path = path.to_owned();
+    let main = Handle::current();
     Box::new(move |_| {
-        let (path, pragmas, main) = (path.clone(), pragmas.clone(), main.clone());
+        let path = path.clone();
+        let pragmas = pragmas.clone();
+        let main = main.clone();
         let open = move || -> ConnectionResult<AsyncSqlite> {
             Ok(AsyncSqlite::new(sqlite::open(&path, &pragmas)?))
         };
@@ -115,9 +118,12 @@ fn sqlite_setup(path: &str, pragmas: String) -> SetupCallback<AsyncSqlite> {
 /// a connection must not depend on the worker that requested it, so it is
 /// spawned on the runtime that built the pool.
 fn postgres_setup(connector: Connector, limit: Duration) -> SetupCallback<AsyncPgConnection> {
-    let (main, limits) = (Handle::current(), postgres_limits(limit));
+    let main = Handle::current();
+    let limits = postgres_limits(limit);
     Box::new(move |_| {
-        let (main, connector, limits) = (main.clone(), connector.clone(), limits.clone());
+        let main = main.clone();
+        let connector = connector.clone();
+        let limits = limits.clone();
         let open = async move {
             let mut conn = connector.connect().await?;
             let limits = conn.batch_execute(&limits).await;

@@ -31,7 +31,8 @@ impl Database {
     {
         let (result_tx, result_rx) = oneshot::channel();
         if self.counts.put(QueuedCount { statement: Box::new(statement), result_tx }) {
-            let (db, turn) = (self.clone(), WriterGuard(self.counts.clone()));
+            let db = self.clone();
+            let turn = WriterGuard(self.counts.clone());
             self.main.spawn(async move { db.count_waiting(&turn).await });
         }
         result_rx.await.unwrap_or(Err(DbError::Abandoned))

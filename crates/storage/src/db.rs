@@ -43,8 +43,10 @@ impl Database {
         options: DatabaseOptions,
     ) -> Result<Self, OpenDatabaseError> {
         let pools = Pools::open(target, options)?;
-        let (main, migrated) = (Handle::current(), Arc::default());
-        let (counts, mail) = (CounterQueue::default(), LiveSetting::new(false));
+        let main = Handle::current();
+        let migrated = Arc::default();
+        let counts = CounterQueue::default();
+        let mail = LiveSetting::new(false);
         let statement_timeout = options.statement_timeout;
         Ok(Self {
             pools,

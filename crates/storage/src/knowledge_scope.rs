@@ -69,13 +69,15 @@ connection_trait! {
                 .filter(user_groups::id.eq_any(&groups))
                 .select((user_groups::id, user_groups::name, group_settings::knowledge_bases.nullable()));
             let limits: Vec<(DbUid, String, Option<i64>)> = limits.load(self).await?;
-            let (before, after) = (by_group(&present), by_group(&after));
+            let before = by_group(&present);
+            let after = by_group(&after);
             let number = |sets: &BTreeMap<_, BTreeSet<_>>, group: DbUid| {
                 let count = sets.get(&group.0).map_or(0, BTreeSet::len);
                 i64::try_from(count).unwrap_or(i64::MAX)
             };
             Ok(limits.into_iter().find_map(|(id, group, limit)| {
-                let (limit, current) = (limit.unwrap_or(default_limit), number(&after, id));
+                let limit = limit.unwrap_or(default_limit);
+                let current = number(&after, id);
                 let is_exceeded = current > limit && current > number(&before, id);
                 is_exceeded.then_some(ExceededBases { group, limit, current })
             }))

@@ -177,7 +177,8 @@ crate::connection_trait! {
 impl From<Row> for Ledger {
     fn from(row: Row) -> Self {
         let (version, last_stamp, encrypted_at, umk_version, reset_at, ..) = row;
-        let (encrypted, was_reset) = (encrypted_at.is_some(), reset_at.is_some());
+        let encrypted = encrypted_at.is_some();
+        let was_reset = reset_at.is_some();
         let (.., stored_bytes, group_limit) = row;
         let last_stamp = last_stamp.0;
         Self { version, last_stamp, encrypted, umk_version, was_reset, stored_bytes, group_limit }

@@ -81,7 +81,8 @@ pub(crate) async fn migrate_for(
                 Connector::new(target)?.connect().await.map_err(OpenDatabaseError::connection)?;
             let others = [roles.requests, roles.maintenance].into_iter().flatten();
             let others = others.filter(|it| target.user() != Some(*it)).map(str::to_owned);
-            let (others, restriction) = (others.collect(), roles.restriction);
+            let others = others.collect();
+            let restriction = roles.restriction;
             tokio::task::spawn_blocking(move || migrate_postgres(conn, others, restriction)).await
         }
     };

@@ -103,7 +103,8 @@ impl PostgresTarget {
     }
 
     fn new(mut settings: BTreeMap<&'static str, String>) -> Result<Self, TargetError> {
-        let (mode, roots) = (settings.remove("sslmode"), settings.remove("sslrootcert"));
+        let mode = settings.remove("sslmode");
+        let roots = settings.remove("sslrootcert");
         let tls = tls(mode.as_deref(), roots.as_deref())?;
         let max = settings.remove("max_pool_size").map(|it| it.parse());
         let max = max.transpose().or(Err(TargetError::Value("Maximum Pool Size")))?;

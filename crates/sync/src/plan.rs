@@ -130,7 +130,8 @@ impl PushPlanner<'_> {
                 ItemDecision::Keep => {
                     plan.conflicts.push(Conflict::resolved(item.key, Resolution::ServerWins));
                     // Once is enough: some devices repeat the change in each cycle.
-                    let (key, rejected) = (item.key, rejected_digest(&item, digest));
+                    let key = item.key;
+                    let rejected = rejected_digest(&item, digest);
                     if stored.is_none_or(|it| it.last_rejected_digest.as_ref() != Some(&rejected)) {
                         plan.writes.push(ItemWrite::Restamp { key, rejected_digest: rejected });
                     }
@@ -153,7 +154,8 @@ impl PushPlanner<'_> {
             if stored.deleted_at.is_some() {
                 continue;
             }
-            let (changed_at, at) = (stored.changed_at, stored.changed_at.max(self.deleted_at));
+            let changed_at = stored.changed_at;
+            let at = stored.changed_at.max(self.deleted_at);
             // One write per key: an item put by the same push is not written.
             plan.writes.retain(|it| it.key() != key);
             put_here.insert(key, StoredItem { deleted_at: Some(at), ..stored.clone() });
@@ -165,7 +167,8 @@ impl PushPlanner<'_> {
 
     /// Returns the items that the device may write, and refusals of others.
     fn writable(&self, items: Vec<(Item, Vec<u8>)>) -> (Vec<(Item, Vec<u8>)>, Vec<Conflict>) {
-        let (mut writable, mut refused) = (Vec::with_capacity(items.len()), Vec::new());
+        let mut writable = Vec::with_capacity(items.len());
+        let mut refused = Vec::new();
         for (item, digest) in items {
             let id = item.key.id;
             let rule = item.key.channel.rules().read_only;

@@ -116,7 +116,8 @@ impl PullState {
     pub fn tag(&self) -> String {
         let Head { epoch, version, last_stamp, .. } = &self.head;
         let epoch = epoch.first_chunk().copied().map(u64::from_be_bytes).unwrap_or_default();
-        let (catalogue, since) = (self.catalogue_version(), self.since.micros());
+        let catalogue = self.catalogue_version();
+        let since = self.since.micros();
         let last = last_stamp.micros();
         format!("v{version}-c{catalogue}-s{since}-e{epoch:016x}-l{last}")
     }

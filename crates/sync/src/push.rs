@@ -129,7 +129,8 @@ impl PushService {
         if push.items.len() + push.deletes.len() > MAX_CHANGES_PER_PUSH {
             return Err(PushError::TooMany);
         }
-        let (now, settings) = (self.clock.now(), self.settings.get());
+        let now = self.clock.now();
+        let settings = self.settings.get();
         // A device whose clock is fast must not win for ever.
         let sent_at = push.sent_at.unwrap_or(now).min(now);
         let sorted = ValidatedItems::new(user, push.items, push.encrypted, sent_at);
@@ -171,7 +172,8 @@ impl ValidatedItems {
             let count = counts.entry(sent.channel).or_default();
             let index = *count;
             *count += 1;
-            let (channel, id) = (sent.channel, sent.id());
+            let channel = sent.channel;
+            let id = sent.id();
             let id = id.unwrap_or_else(|| {
                 let id = sent.derived_id(user);
                 sorted.assigned.push(Assigned { key: ItemKey { channel, id }, index });

@@ -50,7 +50,9 @@ fn is_time_of_day(text: &str) -> bool {
         part.and_then(|it| it.parse().ok()).is_some_and(|it: u8| it < below)
     };
     let mut parts = time.split(':');
-    let (hour, minute, second) = (parts.next(), parts.next(), parts.next());
+    let hour = parts.next();
+    let minute = parts.next();
+    let second = parts.next();
     let is_valid = number(hour, 24) && number(minute, 60) && number(second, 60);
     is_valid && parts.next().is_none() && is_digits(fraction) && (1..=7).contains(&fraction.len())
 }

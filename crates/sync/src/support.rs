@@ -87,7 +87,8 @@ impl Support {
 
     /// Returns the number of an account's items by channel, and their limits.
     pub async fn counts(&self, user: UserId) -> Result<Vec<ItemCounts>, Unavailable> {
-        let (found, settings) = (self.store.counts(user).await?, self.settings.get());
+        let found = self.store.counts(user).await?;
+        let settings = self.settings.get();
         let count = |channel: Channel| {
             let found = found.iter().find(|it| it.0 == channel);
             let (live, deleted) = found.map_or((0, 0), |it| (it.1, it.2));

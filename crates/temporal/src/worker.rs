@@ -66,7 +66,9 @@ impl TemporalWorker {
     async fn poll(&self, stop: &CancellationToken) -> Result<(), WorkError> {
         // A client whose worker ended abnormally refuses another one.
         let client = self.engine.connection.connect().await?;
-        let (options, stop, runtime) = (self.options()?, stop.clone(), Handle::current());
+        let options = self.options()?;
+        let stop = stop.clone();
+        let runtime = Handle::current();
         let (sender, ended) = oneshot::channel();
         // The SDK's worker must stay on one thread; steps run on all. A thread
         // of the runtime would keep the process from ending before its steps.

@@ -130,7 +130,8 @@ impl TestDatabase {
         let mut owner = AsyncPgConnection::establish(&owned.url).await.expect("a connection");
         owner.batch_execute(ROLES).await.expect("roles");
         let role = |name| owned.url.replace("postgres@", &format!("{name}@"));
-        let (url, maintenance) = (role("test_requests"), role("test_maintenance"));
+        let url = role("test_requests");
+        let maintenance = role("test_maintenance");
         Self { url, roles: Some([owned.url.clone(), maintenance]), ..owned }
     }
 

@@ -41,7 +41,8 @@ pub(crate) async fn negotiate(
     uplink: Data<Uplink>,
 ) -> Result<Json<NegotiateResponse>, ApiError> {
     identify(&request, &query, &uplink).await?;
-    let (id, token) = (connection_token()?, connection_token()?);
+    let id = connection_token()?;
+    let token = connection_token()?;
     Ok(Json(NegotiateResponse::new(*wishes, id, token)))
 }
 
@@ -85,7 +86,8 @@ async fn identify(
     let header = header.and_then(|it| it.split_once(' '));
     let header = header.filter(|it| it.0.eq_ignore_ascii_case("Bearer")).map(|it| it.1.trim());
     let token = header.or(query.access_token.as_deref()).ok_or_else(ApiError::unauthenticated)?;
-    let (connectors, token) = (uplink.connectors.clone(), token.to_owned());
+    let connectors = uplink.connectors.clone();
+    let token = token.to_owned();
     let pod = uplink.runner.run(async move { connectors.authenticate(&token).await }).await?;
     pod.ok_or_else(ApiError::unauthenticated)
 }

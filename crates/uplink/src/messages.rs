@@ -62,7 +62,8 @@ struct CallResult {
 
 /// Returns the method and the argument of a call.
 pub(crate) fn invocation(id: Uuid, call: PodCall) -> (&'static str, Value) {
-    let (call_id, timeout) = (id.to_string(), call.timeout.as_secs());
+    let call_id = id.to_string();
+    let timeout = call.timeout.as_secs();
     match call.target {
         CallTarget::Tool { name, arguments } => {
             let argument = json!({

@@ -83,7 +83,8 @@ struct OpenCall {
 
 impl PodSession {
     pub(crate) fn new(uplink: Uplink, identity: PodIdentity, senders: PodSenders) -> Self {
-        let (id, connected_at) = (PodId(Uuid::now_v7()), uplink.clock.now());
+        let id = PodId(Uuid::now_v7());
+        let connected_at = uplink.clock.now();
         Self {
             uplink,
             identity,
@@ -298,10 +299,13 @@ impl PodSession {
         self.max_calls = description.max_concurrent_calls;
         self.is_registering = true;
         self.description = Some(description.clone());
-        let (pod, inputs, uplink) =
-            (self.connected_pod(description), self.senders.inputs.clone(), self.uplink.clone());
+        let pod = self.connected_pod(description);
+        let inputs = self.senders.inputs.clone();
+        let uplink = self.uplink.clone();
         actix_web::rt::spawn(async move {
-            let (id, put, now) = (pod.id, Arc::clone(&uplink.registry), uplink.clock.now());
+            let id = pod.id;
+            let put = Arc::clone(&uplink.registry);
+            let now = uplink.clock.now();
             let outcome = match uplink.runner.run(async move { put.put(pod, now).await }).await {
                 Ok(PodRegistrationOutcome::Done { token_expires_at }) => {
                     HelloOutcome::Done(token_expires_at)
@@ -320,7 +324,9 @@ impl PodSession {
     /// Replaces the token in the background.
     fn rotate_token(&mut self, invocation: String) {
         self.is_rotating = true;
-        let (pod, identity, inputs) = (self.id, self.identity, self.senders.inputs.clone());
+        let pod = self.id;
+        let identity = self.identity;
+        let inputs = self.senders.inputs.clone();
         let connectors = self.uplink.connectors.clone();
         self.uplink.runner.spawn(async move {
             let rotated = connectors.rotate_token(pod, identity).await;
@@ -336,7 +342,8 @@ impl PodSession {
     fn drain(&mut self) {
         self.draining_since.get_or_insert_with(Instant::now);
         self.uplink.links.drain(self.id);
-        let (id, registry) = (self.id, Arc::clone(&self.uplink.registry));
+        let id = self.id;
+        let registry = Arc::clone(&self.uplink.registry);
         self.uplink.runner.spawn(async move {
             if let Err(err) = registry.drain(id, SideEffects::default()).await {
                 tracing::warn!(error = %err, "the tools of a pod could not be withdrawn");

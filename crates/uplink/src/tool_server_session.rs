@@ -78,7 +78,9 @@ impl<'a> ToolServerSession<'a> {
             milliseconds: 0,
             is_draining: false,
         };
-        let (calls, handles, lists) = (JoinSet::new(), HashMap::new(), JoinSet::new());
+        let calls = JoinSet::new();
+        let handles = HashMap::new();
+        let lists = JoinSet::new();
         Self { host, server, pod, link, inputs, calls, handles, lists, end: None }
     }
 
@@ -102,7 +104,8 @@ impl<'a> ToolServerSession<'a> {
     }
 
     async fn step(&mut self, stop: &CancellationToken) {
-        let (server, is_open) = (Arc::clone(&self.server), self.end.is_none());
+        let server = Arc::clone(&self.server);
+        let is_open = self.end.is_none();
         let can_list = is_open && self.lists.is_empty();
         tokio::select! {
             Some(input) = self.inputs.recv() => self.handle(input).await,
@@ -179,7 +182,8 @@ impl<'a> ToolServerSession<'a> {
 
     fn call(&mut self, pending: PendingCall) {
         let PendingCall { id, call, reply, .. } = pending;
-        let (server, limit) = (Arc::clone(&self.server), call.timeout);
+        let server = Arc::clone(&self.server);
+        let limit = call.timeout;
         let task = self.calls.spawn(async move {
             let called = timeout(limit, server.call(call)).await;
             let result = called.unwrap_or(Err(ToolCallError::TimedOut));

@@ -63,7 +63,8 @@ impl ToolServerHost {
                 }
                 for (id, endpoint) in endpoints {
                     connected.entry(id).or_insert_with(|| {
-                        let (host, stop) = (self.clone(), stop.child_token());
+                        let host = self.clone();
+                        let stop = stop.child_token();
                         let own = stop.clone();
                         tasks.spawn(async move { host.keep_connected(id, endpoint, &own).await });
                         stop

@@ -35,7 +35,8 @@ pub(crate) struct Splitter {
 impl Splitter {
     /// Creates a splitter that refuses events of more than `limit` bytes.
     pub(crate) fn new(filter: Arc<EventFilter>, limit: usize) -> Self {
-        let (buffer, line) = (BytesMut::new(), LineState::default());
+        let buffer = BytesMut::new();
+        let line = LineState::default();
         Self { filter, limit, buffer, line, has_event: false, ending: StreamEnd::Open }
     }
 

@@ -59,7 +59,8 @@ impl VectorStore for EmbeddedVectors {
         if chunks.is_empty() {
             return Ok(());
         }
-        let (count, deletion) = (chunks.len(), request::delete(chunks));
+        let count = chunks.len();
+        let deletion = request::delete(chunks);
         self.run(move |shard| shard.write(count, deletion)).await
     }
 

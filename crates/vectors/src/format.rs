@@ -26,7 +26,8 @@ impl VectorFormat {
         if self == Self::REQUIRED {
             return Ok(());
         }
-        let (found, expected) = (self.to_string(), Self::REQUIRED.to_string());
+        let found = self.to_string();
+        let expected = Self::REQUIRED.to_string();
         Err(VectorSetupError::Format { found, expected })
     }
 }

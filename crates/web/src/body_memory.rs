@@ -171,8 +171,8 @@ mod tests {
     #[test]
     fn bodies_share_one_pool_and_release_it() {
         let memory = BodyMemory::new(40 * MIB);
-        let (mut first, mut second) =
-            (memory.new_permit(Some(user())), memory.new_permit(Some(user())));
+        let mut first = memory.new_permit(Some(user()));
+        let mut second = memory.new_permit(Some(user()));
         first.grow_to(UNCOUNTED_BYTES + 30 * MIB).unwrap();
 
         assert_eq!(code(second.grow_to(UNCOUNTED_BYTES + 6 * MIB)), "overloaded");

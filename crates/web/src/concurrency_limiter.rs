@@ -71,10 +71,13 @@ mod tests {
             two,
             NonZeroUsize::new(100).unwrap(),
         );
-        let (now, max) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let now = Arc::new(AtomicUsize::new(0));
+        let max = Arc::new(AtomicUsize::new(0));
 
         let served = join_all((0..50).map(|number| {
-            let (limiter, now, max) = (limiter.clone(), Arc::clone(&now), Arc::clone(&max));
+            let limiter = limiter.clone();
+            let now = Arc::clone(&now);
+            let max = Arc::clone(&max);
             async move {
                 let use_case = async move {
                     max.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);

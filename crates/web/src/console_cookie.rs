@@ -40,7 +40,8 @@ impl ConsoleCookie {
 
     /// Returns the header value that sets the cookie.
     pub fn set(&self, value: &str, lifetime: Duration) -> String {
-        let (name, secure) = (self.name(), if self.is_secure() { "; Secure" } else { "" });
+        let name = self.name();
+        let secure = if self.is_secure() { "; Secure" } else { "" };
         let seconds = lifetime.as_secs();
         format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}")
     }

@@ -289,7 +289,8 @@ impl Gates {
         scope: ScimScope,
     ) -> Result<ScimClient, ApiError> {
         let token = bearer(request).ok_or_else(ApiError::unauthenticated)?;
-        let (tokens, token) = (self.scim_tokens.clone(), Secret::new(token.to_owned()));
+        let tokens = self.scim_tokens.clone();
+        let token = Secret::new(token.to_owned());
         let client = self.runner.run(async move { tokens.authenticate(&token).await }).await?;
         let client = client.ok_or_else(ApiError::unauthenticated)?;
         if client.scopes.contains(&scope) {

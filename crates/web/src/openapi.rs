@@ -166,7 +166,9 @@ fn parameters(route: &Route, credits: &CreditDocs) -> Vec<Value> {
     }
     if let ResponseDoc::Part(_, parameters_of_page) = route.docs.answer {
         parameters.extend(parameters_of_page.iter().map(|it| {
-            let (name, description, schema) = (it.name, it.description, (it.schema)());
+            let name = it.name;
+            let description = it.description;
+            let schema = (it.schema)();
             json!({ "name": name, "in": "query", "description": description, "schema": schema })
         }));
     }

@@ -46,7 +46,8 @@ impl WebhookSender for WebhookClient {
         let later = |reason: &str| WebhookError::Later(reason.to_owned());
         let (client, url) =
             self.egress.permitted(&webhook.url).ok_or_else(|| later("the URL is not permitted"))?;
-        let (id, timestamp) = (id.to_string(), at.micros() / 1_000_000);
+        let id = id.to_string();
+        let timestamp = at.micros() / 1_000_000;
         let signature = standardwebhooks::Webhook::new(webhook.secret.expose())
             .and_then(|it| it.sign(&id, timestamp, payload.as_bytes()))
             .map_err(|_malformed| later("the secret is malformed"))?;

@@ -38,7 +38,8 @@ fn input(items: &serde_json::Value) -> String {
 
 #[tokio::test]
 async fn an_accepted_assignment_is_stored_with_its_event_and_started() {
-    let (mut store, mut engine) = (MockAssignmentStore::new(), MockWorkflowEngine::new());
+    let mut store = MockAssignmentStore::new();
+    let mut engine = MockWorkflowEngine::new();
     store
         .expect_create()
         .withf(|it, max| it.skill.name == "research" && it.event.key == "queued" && *max == 2)
@@ -52,7 +53,8 @@ async fn an_accepted_assignment_is_stored_with_its_event_and_started() {
 
 #[tokio::test]
 async fn an_assignment_that_cannot_be_started_is_discarded() {
-    let (mut store, mut engine) = (MockAssignmentStore::new(), MockWorkflowEngine::new());
+    let mut store = MockAssignmentStore::new();
+    let mut engine = MockWorkflowEngine::new();
     store.expect_create().returning(|_, _| Ok(AssignmentCreationOutcome::Done));
     store.expect_discard().once().returning(|_| Ok(()));
     engine.expect_start().returning(|_| Err(Unavailable::new("engine", "down")));
@@ -82,7 +84,8 @@ async fn a_refused_assignment_stores_nothing() {
 
 #[tokio::test]
 async fn the_workflow_of_a_cancelled_assignment_is_stopped() {
-    let (mut store, mut engine) = (MockAssignmentStore::new(), MockWorkflowEngine::new());
+    let mut store = MockAssignmentStore::new();
+    let mut engine = MockWorkflowEngine::new();
     store.expect_cancel().times(2).returning(|_, _, end| Ok(end.event.key == "cancelled"));
     engine.expect_stop().times(2).returning(|_, mode| {
         assert_eq!(mode, StopMode::Cancel);

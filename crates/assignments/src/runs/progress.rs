@@ -25,7 +25,9 @@ pub struct StepProgress {
 
 impl StepProgress {
     pub(crate) fn new(store: Arc<dyn RunStore>, clock: Arc<dyn Clock>, run: &Run) -> Self {
-        let (claim, step, appended) = (run.claim, run.step_count, Arc::default());
+        let claim = run.claim;
+        let step = run.step_count;
+        let appended = Arc::default();
         Self { store, clock, claim, step, appended }
     }
 
@@ -56,7 +58,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_step_appends_a_hundred_reports_at_most() {
-        let (mut store, keys) = (MockRunStore::new(), Arc::new(Mutex::new(Vec::new())));
+        let mut store = MockRunStore::new();
+        let keys = Arc::new(Mutex::new(Vec::new()));
         let recorded = Arc::clone(&keys);
         store.expect_change().returning(move |_, change| {
             assert_eq!(change.outcome, RunOutcome::Progressed);

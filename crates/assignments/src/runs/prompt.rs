@@ -21,7 +21,8 @@ pub(super) fn material(run: &Run) -> String {
         );
     }
     for (step, output) in run.skill.steps.iter().zip(&run.outputs) {
-        let (title, output) = (attribute(&step.title), fenced(output));
+        let title = attribute(&step.title);
+        let output = fenced(output);
         let _infallible = write!(material, "<step title=\"{title}\">\n{output}\n</step>\n");
     }
     material.push_str(

@@ -20,7 +20,8 @@ fn scene(
     let tools = tools.map(|it| it.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>());
     steps.expect_tools().returning(move |_, _| Ok(tools.clone()));
     steps.expect_execute().returning(move |request, _| respond(request));
-    let (mut store, changes) = (MockRunStore::new(), Arc::new(Mutex::new(Vec::new())));
+    let mut store = MockRunStore::new();
+    let changes = Arc::new(Mutex::new(Vec::new()));
     let recorded = Arc::clone(&changes);
     store.expect_change().returning(move |_, change| {
         recorded.lock().unwrap().push(change);

@@ -10,7 +10,8 @@ use crate::{MockOperatorStore, MockScheduleStore, MockWorkflowEngine, Operator};
 const INPUT: &str = r#"{"schemaVersion":1,"prompt":"What is new?"}"#;
 
 fn schedules(store: MockScheduleStore, is_granted: bool, started: usize) -> Schedules {
-    let (mut operators, mut engine) = (MockOperatorStore::new(), MockWorkflowEngine::new());
+    let mut operators = MockOperatorStore::new();
+    let mut engine = MockWorkflowEngine::new();
     let operator = Operator {
         id: OperatorId::generate(),
         name: "Colleague".to_owned(),
@@ -58,7 +59,8 @@ fn due(late: Duration, catch_up: CatchUp) -> DueSchedule {
 
 /// Starts one schedule that is due, and returns how.
 async fn start(due: DueSchedule, is_granted: bool) -> ScheduleStart {
-    let (mut store, seen) = (MockScheduleStore::new(), Arc::default());
+    let mut store = MockScheduleStore::new();
+    let seen = Arc::default();
     store.expect_due().returning(move |_, _| Ok(vec![due.clone()]));
     let stored: Arc<std::sync::Mutex<Option<ScheduleStart>>> = Arc::clone(&seen);
     store.expect_start().once().returning(move |start, max| {

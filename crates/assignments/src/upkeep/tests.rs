@@ -16,7 +16,8 @@ fn upkeep(store: MockRunStore, engine: MockWorkflowEngine) -> Upkeep {
 #[tokio::test]
 async fn a_lost_start_is_repeated_until_the_assignment_fails() {
     let [live, lost, abandoned] = [1, 2, 3].map(|_| AssignmentId::generate());
-    let (mut store, mut engine) = (MockRunStore::new(), MockWorkflowEngine::new());
+    let mut store = MockRunStore::new();
+    let mut engine = MockWorkflowEngine::new();
     store
         .expect_queued_before()
         .returning(move |_, _| Ok(vec![(live, 0), (lost, 4), (abandoned, 5)]));
@@ -34,7 +35,8 @@ async fn a_lost_start_is_repeated_until_the_assignment_fails() {
 
 #[tokio::test]
 async fn runs_that_take_too_long_end() {
-    let (mut store, mut engine) = (MockRunStore::new(), MockWorkflowEngine::new());
+    let mut store = MockRunStore::new();
+    let mut engine = MockWorkflowEngine::new();
     let limit = AssignmentSettings::default().wall_clock;
     store
         .expect_expire()

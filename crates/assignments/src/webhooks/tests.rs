@@ -31,7 +31,8 @@ fn delivery(attempts: u32) -> WebhookDelivery {
 
 /// Attempts a delivery, and returns what is stored.
 async fn attempted(attempts: u32, sent: Result<(), WebhookError>) -> WebhookDelivery {
-    let (mut store, mut sender) = (MockWebhookStore::new(), MockWebhookSender::new());
+    let mut store = MockWebhookStore::new();
+    let mut sender = MockWebhookSender::new();
     let operator = OperatorId::generate();
     store.expect_claim().once().returning(move |now, until, except| {
         assert_eq!((now, until), (NOW, NOW + CLAIM));
@@ -83,7 +84,8 @@ async fn only_permitted_urls_are_accepted() {
         assert!(changes.contains("hooks.example:8443") && !changes.contains("secret"));
         Ok(true)
     });
-    let (webhooks, id) = (webhooks(store, sender), OperatorId::generate());
+    let webhooks = webhooks(store, sender);
+    let id = OperatorId::generate();
 
     for refused in ["http://10.0.0.1/".to_owned(), format!("https://{}", "a".repeat(2_000))] {
         let put = webhooks.put(None, id, refused).await;

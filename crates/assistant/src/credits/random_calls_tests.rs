@@ -43,7 +43,8 @@ proptest! {
         let mut credit_windows = credit_windows(&holder);
         window(&mut credit_windows, WindowKind::Pool).fill(Micros::credits(5));
         window(&mut credit_windows, WindowKind::TopUp).total = Micros::credits(20);
-        let (mut open, mut hidden) = (Vec::<(CallGrant, Micros)>::new(), Micros(0));
+        let mut open = Vec::<(CallGrant, Micros)>::new();
+        let mut hidden = Micros(0);
         for step in steps {
             match step {
                 Step::Admit { fee, prompt, output } => {

@@ -55,7 +55,9 @@ impl BudgetRefusal {
     /// Returns the refusal of a user of the suspended free tier. The end of the suspension is
     /// unknown, so the caller is to retry when the next week begins.
     pub(crate) fn suspended(resets_at: Timestamp, now: Timestamp) -> Self {
-        let (gauge, pool, top_up) = (None, None, None);
+        let gauge = None;
+        let pool = None;
+        let top_up = None;
         let retry_after = until(resets_at, now);
         Self { period: Period::FreeTierSuspended, gauge, pool, top_up, resets_at, retry_after }
     }

@@ -49,7 +49,8 @@ mod tests {
 
     #[test]
     fn only_the_free_group_is_suspended() {
-        let (named, other) = (GroupId::generate(), GroupId::generate());
+        let named = GroupId::generate();
+        let other = GroupId::generate();
         let free = GroupRules { free: true, ..GroupRules::default() };
         let paying = GroupRules::default();
         let settings = |suspended, group| CreditSettings {

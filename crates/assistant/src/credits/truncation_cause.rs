@@ -26,14 +26,15 @@ impl TruncationCause {
     pub(crate) fn after(mut self, charge: Charge, now: Timestamp) -> BudgetRefusal {
         let credit_windows = &mut self.credit_windows;
         credit_windows.now = credit_windows.now.max(now);
-        let (weeks, now) = (credit_windows.weeks, credit_windows.now);
+        let weeks = credit_windows.weeks;
+        let now = credit_windows.now;
         // The size of a new week's pool is not known here.
         for window in credit_windows.windows.values_mut().filter(|it| !it.is_over(weeks, now)) {
             window.roll_over(weeks, now);
         }
         credit_windows.settle(&self.lines, charge.spent(&self.lines), &self.lines);
-        let (min_cost, full_cost) =
-            (self.request.cost(self.output + 1), self.request.cost(self.request.output));
+        let min_cost = self.request.cost(self.output + 1);
+        let full_cost = self.request.cost(self.request.output);
         credit_windows.refusal(&self.request.holder, min_cost, full_cost)
     }
 }

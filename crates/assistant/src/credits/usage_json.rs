@@ -24,7 +24,8 @@ pub(crate) fn usage(json: &str) -> Option<Usage> {
     let detail = |parents: [&str; 2], key: &str| {
         parents.into_iter().find_map(|it| usage.get(it)?.get(key).and_then(tokens)).unwrap_or(0)
     };
-    let (input, output) = (input.unwrap_or(0), output.unwrap_or(0));
+    let input = input.unwrap_or(0);
+    let output = output.unwrap_or(0);
     let cached = detail(["prompt_tokens_details", "input_tokens_details"], "cached_tokens");
     let reasoning =
         detail(["completion_tokens_details", "output_tokens_details"], "reasoning_tokens");

@@ -106,7 +106,8 @@ impl Credits {
         if !(1..=MAX_TOP_UP).contains(&credits) {
             return Err(TopUpError::Amount);
         }
-        let (at, object) = (self.clock.now(), format!("group:{group}"));
+        let at = self.clock.now();
+        let object = format!("group:{group}");
         let effects = SideEffects::of_object(at, Some(by), object, "Group.ToppedUp");
         let total = self.credit_store.top_up(group, Micros::credits(credits), effects).await?;
         total.map(|_| ()).ok_or(TopUpError::UnknownGroup)

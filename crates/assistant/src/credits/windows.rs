@@ -201,8 +201,8 @@ impl CreditWindows {
     ) -> impl Iterator<Item = BlockingWindow> + 'a {
         let rates = WindowKind::ALL.into_iter().filter(|it| !it.is_balance());
         rates.filter_map(move |kind| {
-            let (remaining, window) =
-                (self.remaining_in(holder, kind)?, self.window(holder, kind)?);
+            let remaining = self.remaining_in(holder, kind)?;
+            let window = self.window(holder, kind)?;
             let available_at = if remaining.plus(window.reserved) >= full_cost {
                 self.after_open_calls()
             } else {

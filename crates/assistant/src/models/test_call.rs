@@ -99,7 +99,8 @@ impl Gateway {
         let body = format!("{{\"input\":[{}],\"encoding_format\":\"float\"", json!(QUESTION));
         let body = Bytes::from(body);
         let send = |key| {
-            let (target, body) = (Arc::clone(target), body.clone());
+            let target = Arc::clone(target);
+            let body = body.clone();
             self.upstream.embed(ModelCall { target, key, body })
         };
         let body = self.test_model(target, send).await?;
@@ -122,7 +123,8 @@ impl Gateway {
         })?;
         let failure = Mutex::new(ModelTestFailure::Stopping);
         let answer = self.call_with_keys(target, |key| {
-            let (sent, failure) = (send(key), &failure);
+            let sent = send(key);
+            let failure = &failure;
             async move {
                 sent.await.inspect_err(|err| {
                     *failure.lock().unwrap_or_else(PoisonError::into_inner) = err.into();

@@ -106,7 +106,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for Message<'a> {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let (mut message, mut present) = (Message::default(), [false; 3]);
+                let mut message = Message::default();
+                let mut present = [false; 3];
                 while let Some((MemberKey(key), value)) =
                     map.next_entry::<MemberKey<'de>, &'de RawValue>()?
                 {

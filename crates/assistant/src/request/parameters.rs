@@ -67,7 +67,8 @@ pub(crate) fn cap<'a>(get: &dyn Fn(&str) -> Option<&'a RawValue>) -> Option<Outp
         let tokens = count(get(name.key())?)?;
         Some(OutputCap { tokens, name: Some(name) })
     };
-    let (old, new) = (parse(CapName::MaxTokens), parse(CapName::MaxCompletionTokens));
+    let old = parse(CapName::MaxTokens);
+    let new = parse(CapName::MaxCompletionTokens);
     old.into_iter().chain(new).min_by_key(|it| it.tokens)
 }
 

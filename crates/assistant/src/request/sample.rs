@@ -65,7 +65,8 @@ impl TokenSample {
         }
         let counted = tokens.count(&String::from_utf8_lossy(&self.beginning));
         let wide = |it: usize| i128::try_from(it).unwrap_or(i128::MAX);
-        let (total, part) = (wide(self.length), wide(self.beginning.len().max(1)));
+        let total = wide(self.length);
+        let part = wide(self.beginning.len().max(1));
         let tokens = (i128::from(counted) * total + part - 1) / part;
         let tokens = i64::try_from(tokens).unwrap_or(i64::MAX);
         if self.length == self.beginning.len() { tokens } else { tokens.max(self.by_length()) }

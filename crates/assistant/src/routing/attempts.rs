@@ -147,7 +147,8 @@ mod tests {
 
     #[test]
     fn attempts_are_counted_by_model_and_outcome() {
-        let (attempts, target) = (Attempts::default(), fakes::target("m"));
+        let attempts = Attempts::default();
+        let target = fakes::target("m");
         attempts.count(&target, AttemptOutcome::from_error(&refused(503)));
         attempts.count(&target, AttemptOutcome::from_error(&refused(500)));
         attempts.count(&target, AttemptOutcome::Answered);

@@ -101,7 +101,8 @@ mod tests {
 
     #[test]
     fn keys_take_turns() {
-        let (health, keys) = (KeyHealth::default(), keys(&["a", "b", "c"]));
+        let health = KeyHealth::default();
+        let keys = keys(&["a", "b", "c"]);
 
         let first: Vec<_> = (0..6).map(|_| order(&health, &keys, NOW)[0].clone()).collect();
 
@@ -112,7 +113,8 @@ mod tests {
 
     #[test]
     fn a_key_in_cooldown_is_last_until_its_end() {
-        let (health, keys) = (KeyHealth::default(), keys(&["a", "b"]));
+        let health = KeyHealth::default();
+        let keys = keys(&["a", "b"]);
         health.set_cooldown(&Secret::new("a".to_owned()), NOW, None);
 
         for _ in 0..4 {
@@ -128,7 +130,8 @@ mod tests {
 
     #[test]
     fn keys_in_cooldown_are_ordered_by_its_end_which_is_limited() {
-        let (health, keys) = (KeyHealth::default(), keys(&["a", "b"]));
+        let health = KeyHealth::default();
+        let keys = keys(&["a", "b"]);
         let set = |key: &str, cooldown| {
             health.set_cooldown(&Secret::new(key.to_owned()), NOW, Some(cooldown));
         };

@@ -129,7 +129,8 @@ impl UpstreamLimiter {
         let limits = self.instance_share(protection);
         let request = QueuedRequest { group, tokens, limits };
         let mut waiting = QueuedCall { limiter: self, name, position: None };
-        let (mut end, mut time) = (timer.pause(max_wait), None);
+        let mut end = timer.pause(max_wait);
+        let mut time = None;
         poll_fn(|cx| {
             let missing = match waiting.poll(request, timer.elapsed(), cx) {
                 Ok(()) => {

@@ -50,7 +50,8 @@ pub(crate) struct ChunkHead(String);
 impl ChunkHead {
     /// Creates a head for a response whose upstream has not sent one.
     pub(crate) fn new(id: &str, created: i64, model: &str) -> Self {
-        let (id, model) = (quoted(id), quoted(model));
+        let id = quoted(id);
+        let model = quoted(model);
         Self(format!(
             r#""id":{id},"object":"chat.completion.chunk","created":{created},"model":{model}"#
         ))
@@ -68,14 +69,16 @@ impl ChunkHead {
         for key in HEAD {
             chunk.remove(key);
         }
-        let (Self(head), chunk) = (self, chunk.to_json());
+        let Self(head) = self;
+        let chunk = chunk.to_json();
         let rest = chunk.strip_prefix('{')?;
         Some(if rest == "}" { format!("{{{head}}}") } else { format!("{{{head},{rest}") })
     }
 
     /// Returns a chunk with a finish reason.
     pub(crate) fn end(&self, reason: &str) -> String {
-        let (Self(head), reason) = (self, quoted(reason));
+        let Self(head) = self;
+        let reason = quoted(reason);
         format!(r#"{{{head},"choices":[{{"index":0,"delta":{{}},"finish_reason":{reason}}}]}}"#)
     }
 
@@ -90,7 +93,9 @@ const HEAD: [&str; 5] = ["id", "object", "created", "model", "system_fingerprint
 
 impl ParsedEvent {
     fn from_action(action: EventAction) -> Self {
-        let (ends, calls, answers) = (false, false, false);
+        let ends = false;
+        let calls = false;
+        let answers = false;
         Self { action, usage: None, ends, calls, answers, head: None }
     }
 }

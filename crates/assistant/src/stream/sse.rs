@@ -27,7 +27,9 @@ pub(crate) fn failure(err: &AssistantError, surface: Surface) -> Bytes {
     if surface == Surface::OpenAi {
         return openai_failure(err);
     }
-    let (title, message, budget) = (quoted(err.title()), quoted(&err.message()), budget(err));
+    let title = quoted(err.title());
+    let message = quoted(&err.message());
+    let budget = budget(err);
     Bytes::from(format!("data: {{\"error\":{title},\"message\":{message}{budget}}}\n\n{DONE}"))
 }
 
@@ -35,7 +37,8 @@ pub(crate) fn failure(err: &AssistantError, surface: Surface) -> Bytes {
 fn budget(err: &AssistantError) -> String {
     match err {
         AssistantError::OverBudget(BudgetRefusal { period, resets_at, .. }) => {
-            let (period, at) = (quoted(period.name()), quoted(&resets_at.to_string()));
+            let period = quoted(period.name());
+            let at = quoted(&resets_at.to_string());
             format!(",\"period\":{period},\"resetsAt\":{at}")
         }
         _ => String::new(),
@@ -45,8 +48,9 @@ fn budget(err: &AssistantError) -> String {
 /// Formats a failure as OpenAI's clients expect it.
 fn openai_failure(err: &AssistantError) -> Bytes {
     let openai_error = err.openai();
-    let (message, kind, code) =
-        (quoted(&openai_error.message), quoted(openai_error.kind), quoted(openai_error.code));
+    let message = quoted(&openai_error.message);
+    let kind = quoted(openai_error.kind);
+    let code = quoted(openai_error.code);
     let budget = budget(err);
     let error =
         format!("\"message\":{message},\"type\":{kind},\"code\":{code},\"param\":null{budget}");

@@ -138,7 +138,8 @@ impl ToolCallCollector {
     /// Adds a part to its call, which may start with it, and returns the
     /// position of the call.
     fn record_part(&mut self, part: &Value, is_server_tool: &dyn Fn(&str) -> bool) -> usize {
-        let (id, index) = (text(part.get("id")), part.get("index").and_then(Value::as_i64));
+        let id = text(part.get("id"));
+        let index = part.get("index").and_then(Value::as_i64);
         let function = part.get("function");
         let name = text(function.and_then(|it| it.get("name")));
         let found = self.open.iter().rposition(|it| {

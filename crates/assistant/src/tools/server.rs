@@ -173,7 +173,8 @@ impl ServerTools {
             question: Option<String>,
         }
         if ![SEARCH, LOOK, KNOWLEDGE].contains(&call.name.as_str()) {
-            let (name, arguments) = (call.name.clone(), call.arguments.clone());
+            let name = call.name.clone();
+            let arguments = call.arguments.clone();
             return ServerToolTask::Connector { name, arguments };
         }
         let Ok(arguments) = serde_json::from_str::<Arguments>(&call.arguments) else {

@@ -52,7 +52,8 @@ impl Turn {
             // removed.
             route.retain(|it| it.vision);
         }
-        let (mut tools, mut knowledge) = (tools, None);
+        let mut tools = tools;
+        let mut knowledge = None;
         if default_mode == Mode::Assistant {
             let can_use_tools = tool_mode == ToolMode::WithTools;
             let tools = can_use_tools.then_some(&mut tools);

@@ -49,7 +49,8 @@ impl Browser {
 
     /// Sends a `GET`, whose response must have status 200.
     pub(super) fn get(&self, connection: &mut Connection, path: &str) -> Outcome<Response> {
-        let (to, cookie) = (self.server, &self.cookie);
+        let to = self.server;
+        let cookie = &self.cookie;
         let request = format!("GET {path} HTTP/1.1\r\nhost: {to}\r\ncookie: {cookie}\r\n\r\n");
         right(path, connection.exchange(request.as_bytes())?)
     }

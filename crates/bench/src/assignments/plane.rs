@@ -57,7 +57,8 @@ impl Plane {
         let sealer = Sealer::new(master_keys(), Arc::new(SqlSalts::new(db.clone())));
         let store = Arc::new(SqlAssignments::new(db.clone(), sealer));
         let operators = Arc::new(SqlOperators::new(db.clone()));
-        let (clock, wake) = (Arc::new(SystemClock), Arc::new(Notify::new()));
+        let clock = Arc::new(SystemClock);
+        let wake = Arc::new(Notify::new());
         let settings = AssignmentSettings { max_per_user: u32::MAX, ..Default::default() };
         let settings = LiveSetting::new(settings);
         let runs = Runs {

@@ -63,7 +63,8 @@ impl Round<'_> {
         record(Metric::FirstEvent, self.first_event(user, &self.plane.wake)?);
         if url.is_some() {
             let woken = Arc::new(Notify::new());
-            let (store, wake) = (Arc::clone(&self.plane.store), Arc::clone(&woken));
+            let store = Arc::clone(&self.plane.store);
+            let wake = Arc::clone(&woken);
             let listening = self.runtime.spawn(async move { store.wake_when_queued(&wake).await });
             // It is woken once it listens.
             self.runtime.block_on(woken.notified());
@@ -99,7 +100,8 @@ impl Round<'_> {
     /// Advances runs until none is due. Returns the number of runs that ended.
     async fn drain(&self) -> Outcome<usize> {
         let work = (0..WORKERS).map(|_| {
-            let (runs, worker) = (self.plane.runs.clone(), self.plane.worker);
+            let runs = self.plane.runs.clone();
+            let worker = self.plane.worker;
             self.runtime.spawn(async move {
                 let mut ended = 0;
                 while let Some(mut run) = runs.claim(worker).await? {
@@ -120,7 +122,8 @@ impl Round<'_> {
     async fn commits(&self) -> Outcome<usize> {
         let each = self.plan.runs * STEPS / WORKERS;
         let work = self.plane.users.iter().take(WORKERS).map(|user| {
-            let (plane, user) = (self.plane.clone(), *user);
+            let plane = self.plane.clone();
+            let user = *user;
             self.runtime.spawn(async move {
                 for _ in 0..each {
                     plane.commit(user).await?;

@@ -46,7 +46,8 @@ fn statements(others: usize, id: impl Fn(&str) -> String, time: &str) -> String 
             SELECT n FROM counted WHERE n <= {to}) AS numbers"
         )
     };
-    let (copies, of_user) = (numbers(others), numbers(OF_USER));
+    let copies = numbers(others);
+    let of_user = numbers(OF_USER);
     let account = id("n");
     let assignment = id(&format!("place * {OF_USER} + n"));
     let event = id("ROW_NUMBER() OVER ()");

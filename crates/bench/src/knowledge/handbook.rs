@@ -47,7 +47,8 @@ impl Handbook {
                 .find_map(|(mark, language)| Some((line.strip_prefix(mark)?, language)));
             match question {
                 Some((text, language)) => {
-                    let (text, answered_by) = (text.to_owned(), vec![title.clone()]);
+                    let text = text.to_owned();
+                    let answered_by = vec![title.clone()];
                     handbook.questions.push(HandbookQuestion { text, language, answered_by });
                 }
                 None => content.extend([line, "\n"]),

@@ -74,7 +74,8 @@ impl Run<'_> {
             self.runtime.block_on(pipeline.put(format!("Document {number}"), document(number)))?;
         }
         let (took, chunks) = pipeline.ingest(self.runtime, Arc::<Timed<E>>::clone(embedder))?;
-        let (took, spent) = (took.as_secs_f64(), embedder.spent());
+        let took = took.as_secs_f64();
+        let spent = embedder.spent();
         let chunks = i32::try_from(chunks).map_or(f64::MAX, f64::from);
         let capacity = took * f64::from(embedder.slots);
         let shares = [

@@ -45,7 +45,8 @@ impl Pipeline {
     pub(super) async fn create(dir: &Path, postgres: Option<&str>) -> Outcome<Self> {
         let db = database::open(dir, postgres).await?;
         let id = KnowledgeBaseId::generate();
-        let (name, created_at) = ("Handbook".to_owned(), SystemClock.now());
+        let name = "Handbook".to_owned();
+        let created_at = SystemClock.now();
         let base = KnowledgeBase { id, owner: OWNER, name, prompt: None, created_at };
         let bases = SqlKnowledgeBases::new(db.clone());
         let created = bases.create(base, QUOTAS, SideEffects::default()).await?;

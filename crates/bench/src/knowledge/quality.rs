@@ -66,7 +66,8 @@ impl Quality<'_> {
         }
         pipeline.ingest(self.runtime, Arc::clone(embedder))?;
         let Pipeline { db, base, vectors } = pipeline;
-        let (mut dense, mut fused) = (Vec::new(), Vec::new());
+        let mut dense = Vec::new();
+        let mut fused = Vec::new();
         for question in &self.handbook.questions {
             let text = vec![question.text.clone()];
             let embedding = self.runtime.block_on(embedder.embed(&embedder.model(), text))?;
@@ -102,7 +103,9 @@ impl Quality<'_> {
 
     /// Records the rank of the first document that answers each question.
     fn record(&mut self, store: &SqlChunks, column: usize, found: &[Vec<ChunkId>]) -> Outcome<()> {
-        let (mut all, mut english, mut german) = (Vec::new(), Vec::new(), Vec::new());
+        let mut all = Vec::new();
+        let mut english = Vec::new();
+        let mut german = Vec::new();
         for (chunks, question) in found.iter().zip(&self.handbook.questions) {
             let titles = self.runtime.block_on(titles(store, chunks))?;
             let rank = titles.iter().position(|it| question.answered_by.contains(it));

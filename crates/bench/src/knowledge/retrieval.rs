@@ -144,9 +144,11 @@ fn recall(
     points: &Points,
     questions: &[DenseQuestion],
 ) -> Outcome<f64> {
-    let (mut found, mut expected) = (0, 0);
+    let mut found = 0;
+    let mut expected = 0;
     for (question, nearest) in questions.iter().zip(points.nearest(questions)?) {
-        let (bases, dense) = (points.bases.clone(), question.dense.clone());
+        let bases = points.bases.clone();
+        let dense = question.dense.clone();
         let query = VectorQuery { bases, dense, terms: Vec::new(), limit: NEAREST };
         let results: Vec<ChunkId> =
             runtime.block_on(store.search(query))?.into_iter().map(|it| it.chunk).collect();

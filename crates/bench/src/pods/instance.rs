@@ -71,7 +71,8 @@ impl Instance {
             servers: Arc::new(NoToolServers),
             clock: Arc::clone(&clock),
         };
-        let (host, runner) = ("bench".into(), Runner::on_current_runtime());
+        let host = "bench".into();
+        let runner = Runner::on_current_runtime();
         let uplink = Uplink { connectors, registry, links, host, clock, runner };
         let address = serve(uplink, plane.clone())?;
         Ok(Self { address, plane, granted, records, _tasks: tasks })
@@ -135,7 +136,8 @@ fn serve(uplink: Uplink, plane: ToolPlane) -> Outcome<SocketAddr> {
     let (sender, started) = sync_channel(1);
     std::thread::spawn(move || {
         rt::System::new().block_on(async move {
-            let (uplink, plane) = (Data::new(uplink), Data::new(plane));
+            let uplink = Data::new(uplink);
+            let plane = Data::new(plane);
             let connections = Data::new(Connections::default());
             let app = move || {
                 App::new()

@@ -23,8 +23,10 @@ impl Rng {
     /// Returns a random id, like those of devices, so that the rows of one push
     /// are far apart.
     pub(super) fn id(&mut self) -> String {
-        let (first, last) = (self.next_number(), self.next_number());
-        let (low, middle) = (first & 0xFFF, (first >> 16) & 0xFFFF);
+        let first = self.next_number();
+        let last = self.next_number();
+        let low = first & 0xFFF;
+        let middle = (first >> 16) & 0xFFFF;
         let tail = last & 0xFFFF_FFFF_FFFF;
         format!("{:08x}-{middle:04x}-4{low:03x}-8000-{tail:012x}", first >> 32)
     }

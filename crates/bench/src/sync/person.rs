@@ -104,7 +104,9 @@ impl Device {
     /// Pulls all pages and returns the milliseconds of each. Fails if there are
     /// not this many rows.
     pub(super) fn walk(&mut self, since: &str, catalogue: i64, rows: usize) -> Outcome<Vec<f64>> {
-        let (mut since, mut actual, mut milliseconds) = (since.to_owned(), 0, Vec::new());
+        let mut since = since.to_owned();
+        let mut actual = 0;
+        let mut milliseconds = Vec::new();
         loop {
             let page = self.pull(&since, catalogue)?;
             if page.rows > MAX_PAGE_ITEMS {

@@ -34,7 +34,8 @@ pub(super) struct Postgres {
 
 impl Postgres {
     pub(super) fn open(url: &str, dir: &Path, owner: &RowOwner<'_>) -> Outcome<Self> {
-        let (session, script) = (Session::open(url)?, dir.join("page.sql"));
+        let session = Session::open(url)?;
+        let script = dir.join("page.sql");
         // `reads` checks the number of rows, as `pgbench` does not.
         fs::write(
             &script,
@@ -61,9 +62,11 @@ impl Postgres {
     }
 
     pub(super) fn copy(&self, users: u32) -> Outcome<()> {
-        let (user, mut rng) = (&self.user, Rng::new(3));
+        let user = &self.user;
+        let mut rng = Rng::new(3);
         for number in 0..users {
-            let (other, email) = (rng.id(), format!("copy{number}@bench.example"));
+            let other = rng.id();
+            let email = format!("copy{number}@bench.example");
             self.session.run(&format!(
                 "INSERT INTO accounts (id, email, email_folded, provider, customer_type, created_at)
                     VALUES ('{other}', '{email}', '{email}', 'local', 0, now());

@@ -107,7 +107,8 @@ mod tests {
 
     #[test]
     fn sqlite_tables_are_filled_without_a_server() {
-        let (runtime, dir) = (Runtime::new().unwrap(), tempfile::tempdir().unwrap());
+        let runtime = Runtime::new().unwrap();
+        let dir = tempfile::tempdir().unwrap();
         let database = TestDatabase::sqlite();
         drop(runtime.block_on(database.connect()));
         let file = Path::new(database.url.strip_prefix("sqlite://").unwrap());
@@ -120,7 +121,8 @@ mod tests {
 
     #[test]
     fn postgres_tables_are_filled_without_a_server() {
-        let (runtime, dir) = (Runtime::new().unwrap(), tempfile::tempdir().unwrap());
+        let runtime = Runtime::new().unwrap();
+        let dir = tempfile::tempdir().unwrap();
         let database = runtime.block_on(TestDatabase::postgres());
         let session = Session::open(&database.url).unwrap();
         let id = "'00112233-4455-6677-8899-aabbccddeeff'";

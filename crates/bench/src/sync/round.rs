@@ -49,7 +49,8 @@ impl Round<'_> {
     /// Measures pulls between two runs of raw reads, so that a slow phase of
     /// the machine affects both.
     fn reads(&mut self, contender: &Contender<'_>, device: &Device, known: &Pulled) -> Outcome<()> {
-        let (since, duration) = (&contender.changes.hundredth, self.plan.load);
+        let since = &contender.changes.hundredth;
+        let duration = self.plan.load;
         let pull = device.page_request(since, known.catalogue, &known.at);
         let shares = contender.raw.share_metrics();
         for ((connections, [raw, pulls]), share) in
@@ -114,11 +115,12 @@ impl Round<'_> {
         many: &mut Device,
         known: &Pulled,
     ) -> Outcome<()> {
-        let (since, last) = (&contender.changes.hundredth, &contender.changes.last);
+        let since = &contender.changes.hundredth;
+        let last = &contender.changes.last;
         let mut few = device(contender.server, WITH_FEW)?;
         let known_few = few.pull(BEGINNING, 0)?;
-        let (last_of_many, last_of_few) =
-            (many.pull(last, known.catalogue)?, few.pull(&known_few.at, 0)?);
+        let last_of_many = many.pull(last, known.catalogue)?;
+        let last_of_few = few.pull(&known_few.at, 0)?;
         let unchanged_many = many.unchanged_request(last, &last_of_many);
         let unchanged_few = few.unchanged_request(&known_few.at, &last_of_few);
         let (pages, small) = alternately(
@@ -134,8 +136,10 @@ impl Round<'_> {
         let rows = f64::from(self.plan.pulls) * count(MANY / 100);
         let metrics = [Metric::HundredthP50, Metric::HundredthP99, Metric::HundredthRow];
         self.record_spread(metrics, &pages, rows)?;
-        let (page, small) = (share(&pages, 0.5)?, share(&small, 0.5)?);
-        let (same, small_same) = (share(&unchanged, 0.5)?, share(&small_unchanged, 0.5)?);
+        let page = share(&pages, 0.5)?;
+        let small = share(&small, 0.5)?;
+        let same = share(&unchanged, 0.5)?;
+        let small_same = share(&small_unchanged, 0.5)?;
         self.record(Metric::SmallP50, small);
         self.record(Metric::PullGrowth, page / small);
         self.record(Metric::SameP50, same);
@@ -193,7 +197,8 @@ impl Round<'_> {
         let unchanged =
             log.count(|| (0..COUNTED).try_for_each(|_| many.request_unchanged(&same).map(drop)))?;
         let pushed = log.count(|| pushes.iter().try_for_each(|it| pusher.push(it).map(drop)))?;
-        let (calls, pushes) = (f64::from(COUNTED), f64::from(COUNTED_PUSHES));
+        let calls = f64::from(COUNTED);
+        let pushes = f64::from(COUNTED_PUSHES);
         self.record(Metric::PullStatements, count(pulled.sync) / calls);
         self.record(Metric::SameStatements, count(unchanged.sync) / calls);
         self.record(Metric::PushStatements, count(pushed.sync) / pushes);
@@ -230,7 +235,8 @@ fn alternately(
     mut one: impl FnMut() -> Outcome<f64>,
     mut other: impl FnMut() -> Outcome<f64>,
 ) -> Outcome<(Vec<f64>, Vec<f64>)> {
-    let (mut ones, mut others) = (Vec::new(), Vec::new());
+    let mut ones = Vec::new();
+    let mut others = Vec::new();
     for turn in 0..times {
         if turn % 2 == 0 {
             ones.push(one()?);

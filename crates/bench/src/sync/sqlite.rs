@@ -87,9 +87,11 @@ impl Sqlite {
     /// Copies the data for this many users, one at a time so that the server may write in between.
     pub(super) fn copy(&mut self, users: u32) -> Outcome<()> {
         let mut writer = connect(&self.file, WRITES)?;
-        let (user, mut rng) = (digits(&self.user), Rng::new(3));
+        let user = digits(&self.user);
+        let mut rng = Rng::new(3);
         for number in 0..users {
-            let (other, email) = (digits(&rng.bytes()), format!("copy{number}@bench.example"));
+            let other = digits(&rng.bytes());
+            let email = format!("copy{number}@bench.example");
             writer.batch_execute(&format!(
                 "BEGIN IMMEDIATE;
                 INSERT INTO accounts (id, email, email_folded, provider, customer_type, created_at)
@@ -129,7 +131,8 @@ impl Sqlite {
     pub(super) fn inserts(&mut self, rng: &mut Rng, transactions: usize) -> Outcome<f64> {
         let start = Instant::now();
         for _ in 0..transactions {
-            let (user, rows) = (rng.bytes(), &self.rows);
+            let user = rng.bytes();
+            let rows = &self.rows;
             self.target.immediate_transaction(|target| {
                 rows.iter().try_for_each(|row| {
                     let row = Row { user_id: user.clone(), ..row.clone() };

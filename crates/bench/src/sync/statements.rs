@@ -86,7 +86,8 @@ impl StatementLog {
 /// tab.
 fn counted(log: &str, database: &str) -> Counted {
     let prefix = format!("{database}|LOG:  ");
-    let (mut counted, mut statement) = (Counted::default(), String::new());
+    let mut counted = Counted::default();
+    let mut statement = String::new();
     for line in log.lines().chain(std::iter::once("")) {
         if line.starts_with('\t') {
             statement += line;

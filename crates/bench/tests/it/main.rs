@@ -106,7 +106,8 @@ impl Drop for Proxy {
 }
 
 fn read_until(stream: &mut TcpStream, end: &str) -> String {
-    let (mut text, mut buffer) = (String::new(), [0; 1024]);
+    let mut text = String::new();
+    let mut buffer = [0; 1024];
     while !text.ends_with(end) {
         let bytes = stream.read(&mut buffer).expect("a request");
         assert!(bytes > 0, "the request ended early: {text}");

@@ -75,7 +75,8 @@ async fn list(page: PageContext) -> PageResult {
 
 async fn create(page: PageContext, form: FormFields) -> PageResult {
     let proofs = OwnerProofs::load(&page).await?;
-    let (keys, session) = (page.api.identity.api_keys.clone(), page.session_ref()?);
+    let keys = page.api.identity.api_keys.clone();
+    let session = page.session_ref()?;
     let created = match key_options(&page, &form) {
         Ok(options) => {
             let proof = proofs.parse(&form);
@@ -102,13 +103,15 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 }
 
 async fn revoke(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
-    let (keys, session) = (page.api.identity.api_keys.clone(), page.session_ref()?);
+    let keys = page.api.identity.api_keys.clone();
+    let session = page.session_ref()?;
     page.run_identity(async move { keys.revoke(session, ApiKeyId(id)).await }).await?;
     page.done(PATH, "revoked")
 }
 
 async fn entries(page: &PageContext) -> Result<Vec<ApiKeyEntry>, ApiError> {
-    let (keys, user) = (page.api.identity.api_keys.clone(), page.user());
+    let keys = page.api.identity.api_keys.clone();
+    let user = page.user();
     page.run_identity(async move { keys.list(user).await }).await
 }
 
@@ -197,7 +200,8 @@ fn values(page: &PageContext, entry: &ApiKeyEntry) -> [Cell; 4] {
 }
 
 fn created_view(page: &PageContext, created: &CreatedApiKey) -> View {
-    let (name, key) = (created.entry.name.clone(), created.key.expose().clone());
+    let name = created.entry.name.clone();
+    let key = created.key.expose().clone();
     let section = Section::new("api-key", "")
         .part(SectionPart::Secret(name, key))
         .part(links(page, &[(BACK, PATH)]));

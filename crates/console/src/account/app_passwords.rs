@@ -60,8 +60,10 @@ async fn list(page: PageContext) -> PageResult {
 
 async fn create(page: PageContext, form: FormFields) -> PageResult {
     let proofs = OwnerProofs::load(&page).await?;
-    let (passwords, session) = (page.api.identity.app_passwords.clone(), page.session_ref()?);
-    let (name, proof) = (form.some("name"), proofs.parse(&form));
+    let passwords = page.api.identity.app_passwords.clone();
+    let session = page.session_ref()?;
+    let name = form.some("name");
+    let proof = proofs.parse(&form);
     let create = async move { passwords.create(session, name.as_deref(), proof).await };
     match page.run_identity(create).await {
         Ok(created) => Ok(page.render(created_view(&page, &created))),
@@ -84,13 +86,15 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 }
 
 async fn revoke(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
-    let (passwords, session) = (page.api.identity.app_passwords.clone(), page.session_ref()?);
+    let passwords = page.api.identity.app_passwords.clone();
+    let session = page.session_ref()?;
     page.run_identity(async move { passwords.revoke(session, AppPasswordId(id)).await }).await?;
     page.done(PATH, "revoked")
 }
 
 async fn entries(page: &PageContext) -> Result<Vec<AppPasswordEntry>, ApiError> {
-    let (passwords, user) = (page.api.identity.app_passwords.clone(), page.user());
+    let passwords = page.api.identity.app_passwords.clone();
+    let user = page.user();
     page.run_identity(async move { passwords.list(user).await }).await
 }
 
@@ -125,7 +129,8 @@ fn times(page: &PageContext, entry: &AppPasswordEntry) -> [Cell; 2] {
 }
 
 fn created_view(page: &PageContext, created: &CreatedAppPassword) -> View {
-    let (name, password) = (created.entry.name.clone(), created.password.expose().clone());
+    let name = created.entry.name.clone();
+    let password = created.password.expose().clone();
     let section = Section::new("app-password", "")
         .part(SectionPart::Secret(name, password))
         .part(links(page, &[(BACK, PATH)]));

@@ -95,7 +95,8 @@ async fn restart(page: PageContext) -> PageResult {
 
 async fn begin(page: PageContext, form: FormFields) -> PageResult {
     let proofs = OwnerProofs::load(&page).await?;
-    let (factors, session) = (page.api.identity.second_factors.clone(), page.session_ref()?);
+    let factors = page.api.identity.second_factors.clone();
+    let session = page.session_ref()?;
     let password = match proofs.parse(&form) {
         Some(ReauthProof::Password(password)) => Some(password),
         // The account has no factor yet, so this is a password of six digits.
@@ -109,7 +110,8 @@ async fn begin(page: PageContext, form: FormFields) -> PageResult {
 }
 
 async fn confirm(page: PageContext, form: FormFields) -> PageResult {
-    let (factors, session) = (page.api.identity.second_factors.clone(), page.session_ref()?);
+    let factors = page.api.identity.second_factors.clone();
+    let session = page.session_ref()?;
     let code: String = form.text("code").split_whitespace().collect();
     let code = pia_kernel::Secret::new(code);
     match page.run_identity(async move { factors.confirm(session, code).await }).await {
@@ -138,7 +140,8 @@ async fn show_turn_off(page: PageContext) -> PageResult {
 
 async fn turn_off(page: PageContext, form: FormFields) -> PageResult {
     let proofs = OwnerProofs::load(&page).await?;
-    let (factors, session) = (page.api.identity.second_factors.clone(), page.session_ref()?);
+    let factors = page.api.identity.second_factors.clone();
+    let session = page.session_ref()?;
     let disabled = match proofs.require(&page, &form) {
         Ok(proof) => page.run_identity(async move { factors.disable(session, proof).await }).await,
         Err(err) => Err(err),
@@ -161,7 +164,8 @@ fn start_view(page: &PageContext, proofs: OwnerProofs) -> View {
 }
 
 fn scan_view(page: &PageContext, enrolment: &Enrolment) -> View {
-    let (picture, secret) = (enrolment.picture.expose(), enrolment.secret.expose());
+    let picture = enrolment.picture.expose();
+    let secret = enrolment.secret.expose();
     let scan = Section::new("scan", page.t(SCAN))
         .intro(page.t(SCAN_HINT))
         .part(SectionPart::Picture(picture.clone(), page.t(PICTURE).to_owned()))

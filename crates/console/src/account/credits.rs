@@ -47,7 +47,9 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn show(page: PageContext) -> PageResult {
-    let (credits, user, group) = (page.api.credits.clone(), page.user(), page.caller.group);
+    let credits = page.api.credits.clone();
+    let user = page.user();
+    let group = page.caller.group;
     let credits = page.run_identity(async move { credits.view(user, group, None).await }).await?;
     let view = View::new(page.t(TITLE));
     let suspended = Notice { text: page.t(SUSPENDED).to_owned(), is_error: false };
@@ -58,7 +60,8 @@ async fn show(page: PageContext) -> PageResult {
             if credits.suspended { section } else { section.paragraph(page.t(UNLIMITED)) };
         return Ok(page.render(view.section(section)));
     }
-    let (own, shared) = (own_rows(&page, &credits), group_rows(&page, &credits));
+    let own = own_rows(&page, &credits);
+    let shared = group_rows(&page, &credits);
     let view = view.intro(page.t(INTRO));
     let view = section(&page, view, Section::new("own", page.t(OWN)), own);
     let group = Section::new("group", page.t(GROUP)).intro(page.t(GROUP_HINT));
@@ -123,6 +126,7 @@ fn stock_row(page: &PageContext, name: Cell, stock: CreditStock, renewal: String
     } else {
         Cell::badge(number(remaining), Tone::Bad)
     };
-    let (used, limit) = (Cell::number(number(used)), Cell::number(number(total)));
+    let used = Cell::number(number(used));
+    let limit = Cell::number(number(total));
     Row::new(vec![name, left, used, limit, Cell::text(renewal)])
 }

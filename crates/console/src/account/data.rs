@@ -54,7 +54,8 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn show(page: PageContext) -> PageResult {
-    let (support, user) = (page.api.sync.support.clone(), page.user());
+    let support = page.api.sync.support.clone();
+    let user = page.user();
     let storage = page.run_identity(async move { support.storage(user).await }).await?;
     let size = |bytes| format::bytes(page.language, bytes);
     let stored = page.fill(STORED, &[&size(storage.current), &size(storage.limit)]);
@@ -81,7 +82,8 @@ async fn show_deletion(page: PageContext) -> PageResult {
 
 async fn delete(page: PageContext, form: FormFields, gates: Data<Gates>) -> PageResult {
     let proofs = OwnerProofs::load(&page).await?;
-    let (deletion, caller) = (page.api.identity.deletion.clone(), page.caller);
+    let deletion = page.api.identity.deletion.clone();
+    let caller = page.caller;
     let request = deletion_request(proofs, &form);
     let deleted = page.run_identity(async move { deletion.delete(caller, request).await }).await;
     if let Err(err) = deleted {

@@ -127,13 +127,15 @@ async fn remove(page: PageContext, PathId(id): PathId, _: FormFields) -> PageRes
     let (listed, _) = load(&page).await?;
     let device = listed.into_iter().find(|it| it.device.row == DeviceRow(id));
     let device = device.ok_or_else(ApiError::not_found)?.device.id;
-    let (devices, user) = (page.api.e2ee.devices.clone(), page.user());
+    let devices = page.api.e2ee.devices.clone();
+    let user = page.user();
     page.run(async move { devices.revoke(user, &device).await }).await?;
     page.done(PATH, "removed")
 }
 
 async fn load(page: &PageContext) -> Result<(Vec<ListedDevice>, KeyState), ApiError> {
-    let (devices, user) = (page.api.e2ee.devices.clone(), page.user());
+    let devices = page.api.e2ee.devices.clone();
+    let user = page.user();
     let load = async move {
         Ok::<_, Unavailable>((devices.list(user).await?, devices.state(user).await?))
     };

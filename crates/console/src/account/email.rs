@@ -45,8 +45,10 @@ async fn show(page: PageContext) -> PageResult {
 
 async fn request(page: PageContext, form: FormFields) -> PageResult {
     let proofs = OwnerProofs::load(&page).await?;
-    let (changes, caller) = (page.api.identity.address_changes.clone(), page.caller);
-    let (email, proof) = (form.text("email").to_owned(), proofs.parse(&form));
+    let changes = page.api.identity.address_changes.clone();
+    let caller = page.caller;
+    let email = form.text("email").to_owned();
+    let proof = proofs.parse(&form);
     let requested =
         page.run_identity(async move { changes.request(caller, &email, proof).await }).await;
     match requested {
@@ -56,7 +58,8 @@ async fn request(page: PageContext, form: FormFields) -> PageResult {
 }
 
 async fn show_confirmation(page: PageContext) -> PageResult {
-    let (email, token) = (page.query("email"), page.query("token"));
+    let email = page.query("email");
+    let token = page.query("token");
     if email.is_empty() || token.is_empty() {
         return page.redirect(PATH);
     }
@@ -64,8 +67,10 @@ async fn show_confirmation(page: PageContext) -> PageResult {
 }
 
 async fn confirm(page: PageContext, form: FormFields) -> PageResult {
-    let (changes, user) = (page.api.identity.address_changes.clone(), page.user());
-    let (email, token) = (form.text("email").to_owned(), form.secret("token"));
+    let changes = page.api.identity.address_changes.clone();
+    let user = page.user();
+    let email = form.text("email").to_owned();
+    let token = form.secret("token");
     let confirm = async move { changes.confirm(user, &email, &token).await };
     match page.run_identity(confirm).await {
         Ok(()) => page.done(profile::PATH, "address-changed"),

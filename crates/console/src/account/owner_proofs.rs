@@ -35,7 +35,8 @@ impl OwnerProofs {
     /// Loads those of the caller's account.
     pub(super) async fn load(page: &PageContext) -> Result<Self, ApiError> {
         let identity = &page.api.identity;
-        let (accounts, factors) = (identity.accounts.clone(), identity.second_factors.clone());
+        let accounts = identity.accounts.clone();
+        let factors = identity.second_factors.clone();
         let user = page.user();
         let load = async move {
             let has_password = accounts.me(user).await?.provider == LOCAL;

@@ -107,7 +107,8 @@ async fn show_new(page: PageContext) -> PageResult {
 
 async fn begin(page: PageContext, form: FormFields) -> PageResult {
     let proofs = OwnerProofs::load(&page).await?;
-    let (passkeys, session) = (page.api.identity.passkeys.clone(), page.session_ref()?);
+    let passkeys = page.api.identity.passkeys.clone();
+    let session = page.session_ref()?;
     let proof = proofs.parse(&form);
     match page.run_identity(async move { passkeys.ask(session, proof).await }).await {
         Ok(options) => Ok(page.render(create_view(&page, options))),
@@ -116,8 +117,10 @@ async fn begin(page: PageContext, form: FormFields) -> PageResult {
 }
 
 async fn add(page: PageContext, form: FormFields) -> PageResult {
-    let (passkeys, session) = (page.api.identity.passkeys.clone(), page.session_ref()?);
-    let (token, name) = (form.secret("challengeToken"), form.text("name").to_owned());
+    let passkeys = page.api.identity.passkeys.clone();
+    let session = page.session_ref()?;
+    let token = form.secret("challengeToken");
+    let name = form.text("name").to_owned();
     let credential = form.text("credential").to_owned();
     let add = async move { passkeys.add(session, &token, &name, &credential).await };
     match page.run_identity(add).await {
@@ -162,19 +165,22 @@ async fn unblock(page: PageContext, PathId(id): PathId, form: FormFields) -> Pag
 }
 
 async fn remove(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
-    let (passkeys, session) = (page.api.identity.passkeys.clone(), page.session_ref()?);
+    let passkeys = page.api.identity.passkeys.clone();
+    let session = page.session_ref()?;
     page.run_identity(async move { passkeys.remove(session, PasskeyId(id)).await }).await?;
     page.done(PATH, "passkey-removed")
 }
 
 async fn apply(page: &PageContext, id: PasskeyId, change: PasskeyChange) -> Result<(), ApiError> {
-    let (passkeys, user) = (page.api.identity.passkeys.clone(), page.user());
+    let passkeys = page.api.identity.passkeys.clone();
+    let user = page.user();
     page.run_identity(async move { passkeys.change(user, id, change).await }).await?;
     Ok(())
 }
 
 async fn entries(page: &PageContext) -> Result<Vec<PasskeyEntry>, ApiError> {
-    let (passkeys, user) = (page.api.identity.passkeys.clone(), page.user());
+    let passkeys = page.api.identity.passkeys.clone();
+    let user = page.user();
     page.run_identity(async move { passkeys.list(user).await }).await
 }
 

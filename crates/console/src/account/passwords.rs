@@ -42,8 +42,10 @@ async fn show(page: PageContext, pages: Data<AccountPages>) -> PageResult {
 }
 
 async fn change(page: PageContext, pages: Data<AccountPages>, form: FormFields) -> PageResult {
-    let (passwords, session) = (page.api.identity.passwords.clone(), page.session_ref()?);
-    let (current, new) = (form.secret("currentPassword"), form.secret("newPassword"));
+    let passwords = page.api.identity.passwords.clone();
+    let session = page.session_ref()?;
+    let current = form.secret("currentPassword");
+    let new = form.secret("newPassword");
     let revoke = form.text("revokeAppAccess") == "true";
     let change = async move { passwords.change(session, current, new, revoke).await };
     match page.run_identity(change).await {

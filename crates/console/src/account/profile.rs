@@ -76,7 +76,8 @@ async fn show(page: PageContext, gates: Data<Gates>) -> PageResult {
 }
 
 async fn rename(page: PageContext, gates: Data<Gates>, form: FormFields) -> PageResult {
-    let (accounts, user) = (page.api.identity.accounts.clone(), page.user());
+    let accounts = page.api.identity.accounts.clone();
+    let user = page.user();
     let name = form.some("displayName");
     let rename = async move { accounts.rename(user, name.as_deref()).await };
     match page.run_identity(rename).await {
@@ -86,7 +87,8 @@ async fn rename(page: PageContext, gates: Data<Gates>, form: FormFields) -> Page
 }
 
 async fn declare_business(page: PageContext, gates: Data<Gates>, form: FormFields) -> PageResult {
-    let (accounts, user) = (page.api.identity.accounts.clone(), page.user());
+    let accounts = page.api.identity.accounts.clone();
+    let user = page.user();
     let declaration = TraderDeclaration {
         company_name: form.some("companyName"),
         acting_as_business: form.text("actingAsBusiness") == "true",
@@ -106,7 +108,8 @@ async fn profile_view(
     gates: &Gates,
     typed_company: Option<&str>,
 ) -> Result<View, ApiError> {
-    let (accounts, user) = (page.api.identity.accounts.clone(), page.user());
+    let accounts = page.api.identity.accounts.clone();
+    let user = page.user();
     let account = page.run_identity(async move { accounts.me(user).await }).await?;
     let owes_declaration = gates.rules.get().owes_declaration(account.customer);
     let is_verified = account.email_verified_at.is_some();

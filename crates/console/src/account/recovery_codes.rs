@@ -53,7 +53,8 @@ async fn show(page: PageContext) -> PageResult {
 
 async fn regenerate(page: PageContext, form: FormFields) -> PageResult {
     let proofs = OwnerProofs::load(&page).await?;
-    let (factors, session) = (page.api.identity.second_factors.clone(), page.session_ref()?);
+    let factors = page.api.identity.second_factors.clone();
+    let session = page.session_ref()?;
     let codes = match proofs.require(&page, &form) {
         Ok(proof) => {
             let regenerate = async move { factors.regenerate_codes(session, proof).await };

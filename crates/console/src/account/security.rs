@@ -97,7 +97,8 @@ async fn show(page: PageContext) -> PageResult {
 }
 
 async fn load(page: &PageContext) -> Result<Credentials, ApiError> {
-    let (identity, user) = (page.api.identity.clone(), page.user());
+    let identity = page.api.identity.clone();
+    let user = page.user();
     let load = async move {
         Ok::<_, AccountError>(Credentials {
             account: identity.accounts.me(user).await?,

@@ -60,7 +60,8 @@ async fn list(page: PageContext) -> PageResult {
 }
 
 async fn end(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
-    let (sessions, session) = (page.api.identity.sessions.clone(), page.session_ref()?);
+    let sessions = page.api.identity.sessions.clone();
+    let session = page.session_ref()?;
     let end = async move {
         match sessions.revoke(session, SessionId(id)).await {
             // It has already ended.
@@ -73,14 +74,17 @@ async fn end(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult
 }
 
 async fn end_others(page: PageContext, _: FormFields) -> PageResult {
-    let (sessions, session) = (page.api.identity.sessions.clone(), page.session_ref()?);
+    let sessions = page.api.identity.sessions.clone();
+    let session = page.session_ref()?;
     page.run_identity(async move { sessions.revoke_others(session).await }).await?;
     page.done(PATH, "others-ended")
 }
 
 async fn session_table(page: &PageContext) -> Result<Table, ApiError> {
-    let (sessions, devices) = (page.api.identity.sessions.clone(), page.api.e2ee.devices.clone());
-    let (user, limit) = (page.user(), page.paging().limit);
+    let sessions = page.api.identity.sessions.clone();
+    let devices = page.api.e2ee.devices.clone();
+    let user = page.user();
+    let limit = page.paging().limit;
     let request = PageRequest { after: Paging::parse_cursor(&page.query(CURSOR)), limit };
     let list = async move {
         let found = sessions.page(user, request).await?;

@@ -35,7 +35,9 @@ const METHODS: &[(SignInMethod, Text)] = &[
 
 /// Returns the section with a page of the history.
 pub(super) async fn history_section(page: &PageContext) -> Result<Section, ApiError> {
-    let (history, user, request) = (page.api.identity.history.clone(), page.user(), page.paging());
+    let history = page.api.identity.history.clone();
+    let user = page.user();
+    let request = page.paging();
     let found = page.run_identity(async move { history.page(user, request).await }).await?;
     let table = Table {
         caption: page.t(TITLE).to_owned(),

@@ -104,7 +104,8 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 }
 
 async fn terminate(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let (administration, by) = (page.api.assignments.administration.clone(), Some(page.user()));
+    let administration = page.api.assignments.administration.clone();
+    let by = Some(page.user());
     let reason = form.some("reason");
     let end =
         async move { administration.terminate(by, AssignmentId(id), reason.as_deref()).await };

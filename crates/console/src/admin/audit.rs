@@ -27,7 +27,8 @@ async fn list(page: PageContext) -> PageResult {
     let searched = SearchedEntries::requested(&page).await?;
     let found = match searched.filter.clone() {
         Some(filter) => {
-            let (log, request) = (Arc::clone(&page.api.audit), page.paging());
+            let log = Arc::clone(&page.api.audit);
+            let request = page.paging();
             let read = async move { log.page(&filter, request.and_one_more()).await };
             let entries = page.run(read).await?;
             request.part_of(entries, |it| Cursor { at: it.at, id: it.id })

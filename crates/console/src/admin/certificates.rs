@@ -61,8 +61,10 @@ async fn list(page: PageContext) -> PageResult {
 }
 
 async fn add(page: PageContext, form: FormFields) -> PageResult {
-    let (certificates, by) = (page.api.certificates.clone(), page.user());
-    let (name, file) = (form.some("name"), form.some("certificate").map(String::into_bytes));
+    let certificates = page.api.certificates.clone();
+    let by = page.user();
+    let name = form.some("name");
+    let file = form.some("certificate").map(String::into_bytes);
     let result = match page.require_owner(proof(&form)).await {
         Ok(()) => page.run(async move { certificates.add(by, name, file).await.map(drop) }).await,
         Err(err) => Err(err),
@@ -82,7 +84,9 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 }
 
 async fn remove(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let (certificates, by, id) = (page.api.certificates.clone(), page.user(), CertificateId(id));
+    let certificates = page.api.certificates.clone();
+    let by = page.user();
+    let id = CertificateId(id);
     let result = match page.require_owner(proof(&form)).await {
         Ok(()) => page.run(async move { certificates.remove(by, id).await }).await,
         Err(err) => Err(err),

@@ -145,17 +145,20 @@ async fn new(page: PageContext) -> PageResult {
 }
 
 async fn create(page: PageContext, form: FormFields) -> PageResult {
-    let (connectors, by) = (page.api.connectors.clone(), Some(page.user()));
+    let connectors = page.api.connectors.clone();
+    let by = Some(page.user());
     let skill = form.some("operatorSkill");
     let created = if skill.as_ref().is_some_and(|it| !Skill::is_name(it)) {
-        let (field, message) = ("operatorSkill".to_owned(), page.t(SKILL_FORM).to_owned());
+        let field = "operatorSkill".to_owned();
+        let message = page.t(SKILL_FORM).to_owned();
         Err(ApiError::invalid(vec![FieldError { field, code: "invalid", message }]))
     } else {
         let mcp = form.all("mcp").next().map(|url| McpEndpoint {
             url: url.trim().to_owned(),
             token: Some(form.secret("token")).filter(|it: &Secret<String>| !it.expose().is_empty()),
         });
-        let (name, groups) = (form.text("name").to_owned(), checked_groups(&form));
+        let name = form.text("name").to_owned();
+        let groups = checked_groups(&form);
         let draft = ConnectorDraft { name, groups, skill, mcp };
         page.run(async move { connectors.create(by, draft).await }).await
     };

@@ -41,7 +41,8 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn list(page: PageContext) -> PageResult {
-    let (directory, request) = (page.api.e2ee.directory.clone(), page.paging());
+    let directory = page.api.e2ee.directory.clone();
+    let request = page.paging();
     let wanted = page.query("status");
     let status = DeviceStatus::ALL.into_iter().find(|it| it.name() == wanted);
     let filter = DeviceFilter { user: None, search: page.query("search"), status };

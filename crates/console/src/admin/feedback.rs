@@ -70,7 +70,8 @@ async fn list(page: PageContext) -> PageResult {
         rating: Rating::from_name(&page.query("rating")),
     };
     let search = filter_form(&page, filter);
-    let (feedback, request) = (page.api.feedback.clone(), page.paging());
+    let feedback = page.api.feedback.clone();
+    let request = page.paging();
     let found = page.run(async move { feedback.page(filter, request).await }).await?;
     let emails = emails(&page, found.items.iter().map(|it| it.user)).await?;
     let columns = [RECEIVED, COMMENT, RATING, common::STATUS, FROM];
@@ -168,7 +169,9 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 }
 
 async fn triage(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let (feedback, by, id) = (page.api.feedback.clone(), page.user(), FeedbackId(id));
+    let feedback = page.api.feedback.clone();
+    let by = page.user();
+    let id = FeedbackId(id);
     let change = (FeedbackStatus::from_name(form.text("status")), Some(form.text("note").into()));
     let expected = expected(&form);
     let triage = async move { feedback.triage(by, id, change, expected).await };

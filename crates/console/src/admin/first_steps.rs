@@ -112,7 +112,8 @@ async fn change_settings(
     fields: &FormFields,
     changes: Vec<(&'static str, String)>,
 ) -> PageResult {
-    let (settings, by) = (page.api.settings.clone(), page.user());
+    let settings = page.api.settings.clone();
+    let by = page.user();
     let changed = match page.require_owner(proof(fields)).await {
         Ok(()) => {
             let change = async move {
@@ -130,13 +131,16 @@ async fn change_settings(
 }
 
 async fn send_test_email(page: PageContext, fields: FormFields) -> PageResult {
-    let (mails, by) = (page.api.mails.clone(), page.user());
+    let mails = page.api.mails.clone();
+    let by = page.user();
     let queued = page.run(async move { mails.send_test(by).await }).await;
     finish(&page, &fields, (queued, "queued")).await
 }
 
 async fn test_model(page: PageContext, fields: FormFields) -> PageResult {
-    let (models, by, key) = (page.api.models.clone(), page.user(), fields.text("key").to_owned());
+    let models = page.api.models.clone();
+    let by = page.user();
+    let key = fields.text("key").to_owned();
     let result = page.run(async move { models.test(by, &key).await }).await;
     let mut view = view(&page).await?;
     match result {
@@ -147,7 +151,8 @@ async fn test_model(page: PageContext, fields: FormFields) -> PageResult {
 }
 
 async fn create_group(page: PageContext, fields: FormFields) -> PageResult {
-    let (groups, by) = (page.api.groups.clone(), Some(page.user()));
+    let groups = page.api.groups.clone();
+    let by = Some(page.user());
     let name = fields.text("name").to_owned();
     let created = page.run(async move { groups.create(by, &name).await.map(drop) }).await;
     finish(&page, &fields, (created, "created")).await
@@ -199,7 +204,8 @@ fn steps(page: &PageContext, state: &ServerState) -> Result<[FirstStep; 7], ApiE
 
 impl ServerState {
     async fn load(page: &PageContext, groups: usize) -> Result<Self, ApiError> {
-        let (identity, user) = (page.api.identity.clone(), page.user());
+        let identity = page.api.identity.clone();
+        let user = page.user();
         let settings = settings::all(page).await?.into_iter().map(|it| it.0).collect();
         let load = async move {
             let account = identity.accounts.me(user).await?;

@@ -88,15 +88,18 @@ async fn change_settings(
     group: GroupId,
     form: &FormFields,
 ) -> Result<(), ApiError> {
-    let (groups, by) = (page.api.groups.clone(), Some(page.user()));
+    let groups = page.api.groups.clone();
+    let by = Some(page.user());
     let before = page.run(async move { groups.settings(group).await }).await?;
-    let (changes, groups) = (settings::changes(page, form, &before)?, page.api.groups.clone());
+    let changes = settings::changes(page, form, &before)?;
+    let groups = page.api.groups.clone();
     page.run(async move { groups.change_settings(by, group, &changes).await }).await?;
     Ok(())
 }
 
 async fn assign(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let (policies, by) = (page.api.client_policies.clone(), page.user());
+    let policies = page.api.client_policies.clone();
+    let by = page.user();
     let policy = form.some("policy").map(|it| Uuid::try_parse(&it).unwrap_or_default());
     let policy = policy.map(ClientPolicyId);
     let assigned = page.run(async move { policies.assign(by, GroupId(id), policy).await }).await;
@@ -104,7 +107,8 @@ async fn assign(page: PageContext, PathId(id): PathId, form: FormFields) -> Page
 }
 
 async fn top_up(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let (credits, by) = (page.api.credits.clone(), page.user());
+    let credits = page.api.credits.clone();
+    let by = page.user();
     let number = form.text("credits").parse().unwrap_or_default();
     let added = page.run(async move { credits.top_up(by, GroupId(id), number).await }).await;
     finish(&page, GroupId(id), &form, (added, "topped-up")).await
@@ -129,7 +133,8 @@ async fn list(page: PageContext) -> PageResult {
 }
 
 async fn create(page: PageContext, form: FormFields) -> PageResult {
-    let (groups, by) = (page.api.groups.clone(), Some(page.user()));
+    let groups = page.api.groups.clone();
+    let by = Some(page.user());
     let name = form.text("name").to_owned();
     match page.run(async move { groups.create(by, &name).await }).await {
         Ok(group) => page.done(&format!("admin/groups/{}", group.id), "created"),
@@ -146,14 +151,16 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 }
 
 async fn rename(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let (groups, by) = (page.api.groups.clone(), Some(page.user()));
+    let groups = page.api.groups.clone();
+    let by = Some(page.user());
     let name = form.text("name").to_owned();
     let renamed = page.run(async move { groups.rename(by, GroupId(id), &name).await }).await;
     finish(&page, GroupId(id), &form, (renamed, "saved")).await
 }
 
 async fn delete(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
-    let (groups, by) = (page.api.groups.clone(), Some(page.user()));
+    let groups = page.api.groups.clone();
+    let by = Some(page.user());
     match page.run(async move { groups.delete(by, GroupId(id)).await }).await {
         Ok(()) => page.done("admin/groups", "deleted"),
         Err(err) => page.refuse(group_view(&page, GroupId(id)).await?, err),
@@ -202,8 +209,11 @@ struct GroupDetail {
 }
 
 async fn load(page: &PageContext, id: GroupId) -> Result<GroupDetail, ApiError> {
-    let (api, user, is_admin) = (page.api.clone(), page.user(), is_admin(page));
-    let (search, request) = (page.query("search"), page.paging());
+    let api = page.api.clone();
+    let user = page.user();
+    let is_admin = is_admin(page);
+    let search = page.query("search");
+    let request = page.paging();
     let load = async move {
         let entry = api.groups.find(id).await?;
         let filter = MemberFilter { group: Some(id), search };

@@ -92,13 +92,15 @@ async fn invite(page: &PageContext, form: &FormFields) -> Result<String, ApiErro
     let group = Uuid::try_parse(form.text("group")).ok().map(GroupId);
     let lifetime = DAY * days.unwrap_or(LIFETIMES[0]);
     let invitation = Invitation { email: form.some("email"), role, group, lifetime };
-    let (invitations, by) = (page.api.administration.invitations.clone(), Some(page.user()));
+    let invitations = page.api.administration.invitations.clone();
+    let by = Some(page.user());
     let create = async move { invitations.create(by, invitation).await };
     Ok(page.run_identity(create).await?.link.expose().clone())
 }
 
 async fn revoke(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
-    let (invitations, by) = (page.api.administration.invitations.clone(), Some(page.user()));
+    let invitations = page.api.administration.invitations.clone();
+    let by = Some(page.user());
     let revoke = async move { invitations.revoke(by, InvitationId(id)).await };
     if !page.run_identity(revoke).await? {
         return Err(ApiError::not_found());
@@ -107,8 +109,8 @@ async fn revoke(page: PageContext, PathId(id): PathId, _: FormFields) -> PageRes
 }
 
 async fn list_view(page: &PageContext, link: Option<String>) -> Result<View, ApiError> {
-    let (invitations, groups) =
-        (page.api.administration.invitations.clone(), page.api.groups.clone());
+    let invitations = page.api.administration.invitations.clone();
+    let groups = page.api.groups.clone();
     let request = page.paging();
     let read = async move {
         let entries = invitations.page(request.and_one_more()).await?;

@@ -104,7 +104,8 @@ fn documents(page: &PageContext) -> Documents {
 
 /// Finds a base that the caller manages.
 async fn find(page: &PageContext, id: Uuid) -> Result<KnowledgeBaseEntry, ApiError> {
-    let (documents, base) = (documents(page), base_ref(page, id));
+    let documents = documents(page);
+    let base = base_ref(page, id);
     page.run(async move { documents.base(base).await }).await
 }
 
@@ -122,7 +123,8 @@ async fn list(page: PageContext) -> PageResult {
 }
 
 async fn create(page: PageContext, form: FormFields) -> PageResult {
-    let (bases, by) = (page.api.knowledge.bases.clone(), Some(page.user()));
+    let bases = page.api.knowledge.bases.clone();
+    let by = Some(page.user());
     let draft = BaseDraft { name: form.some("name"), owner: parse_group(form.text("groupId")) };
     match page.run(async move { bases.create(by, draft).await }).await {
         Ok(base) => page.done(&format!("admin/knowledge/{}", base.id), "created"),
@@ -131,7 +133,8 @@ async fn create(page: PageContext, form: FormFields) -> PageResult {
 }
 
 async fn list_view(page: &PageContext, form: &FormFields) -> Result<View, ApiError> {
-    let (documents, access) = (documents(page), access(page));
+    let documents = documents(page);
+    let access = access(page);
     let bases = page.run(async move { documents.bases(access).await }).await?;
     let view = View::new(page.t(TITLE)).intro(page.t(INTRO));
     let section = Section::new("bases", "");

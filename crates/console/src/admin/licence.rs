@@ -63,7 +63,8 @@ async fn show(page: PageContext) -> PageResult {
 }
 
 async fn replace(page: PageContext, fields: FormFields) -> PageResult {
-    let (licences, by) = (page.api.licences.clone(), page.user());
+    let licences = page.api.licences.clone();
+    let by = page.user();
     let text = fields.text("license").to_owned();
     let replaced = match page.require_owner(proof(&fields)).await {
         Ok(()) => page.run(async move { licences.replace(by, text.as_bytes()).await }).await,
@@ -77,7 +78,8 @@ async fn replace(page: PageContext, fields: FormFields) -> PageResult {
 
 async fn view(page: &PageContext) -> Result<View, ApiError> {
     let gates = page.gates()?;
-    let (state, now) = (gates.licence.get(), gates.clock.now());
+    let state = gates.licence.get();
+    let now = gates.clock.now();
     let view = View::new(page.t(TITLE));
     let licence = match state.at(now) {
         Licensed::Not => {

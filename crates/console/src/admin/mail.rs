@@ -67,7 +67,8 @@ async fn list(page: PageContext) -> PageResult {
 }
 
 async fn send_test(page: PageContext, _: FormFields) -> PageResult {
-    let (mails, by) = (page.api.mails.clone(), page.user());
+    let mails = page.api.mails.clone();
+    let by = page.user();
     match page.run(async move { mails.send_test(by).await }).await {
         Ok(()) => page.done("admin/mail", "queued"),
         Err(err) => page.refuse(list_view(&page).await?, err),
@@ -75,7 +76,8 @@ async fn send_test(page: PageContext, _: FormFields) -> PageResult {
 }
 
 async fn list_view(page: &PageContext) -> Result<View, ApiError> {
-    let (mails, request) = (page.api.mails.clone(), page.paging());
+    let mails = page.api.mails.clone();
+    let request = page.paging();
     let wanted = page.query("state");
     let state = MailState::ALL.into_iter().find(|it| it.name() == wanted);
     let read = async move {

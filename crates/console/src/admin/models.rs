@@ -102,7 +102,9 @@ async fn show(page: PageContext, key: Path<String>) -> PageResult {
 }
 
 async fn test(page: PageContext, key: Path<String>, _: FormFields) -> PageResult {
-    let (models, by, tested) = (page.api.models.clone(), page.user(), key.clone());
+    let models = page.api.models.clone();
+    let by = page.user();
+    let tested = key.clone();
     let result = page.run(async move { models.test(by, &tested).await }).await?;
     let mut view = model_view(&page, &key)?;
     view.sections.insert(0, test::result_section(&page, &result));

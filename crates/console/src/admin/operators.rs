@@ -112,7 +112,8 @@ async fn new(page: PageContext) -> PageResult {
 }
 
 async fn create(page: PageContext, form: FormFields) -> PageResult {
-    let (administration, by) = (page.api.assignments.administration.clone(), Some(page.user()));
+    let administration = page.api.assignments.administration.clone();
+    let by = Some(page.user());
     let created = match draft(&form, true) {
         Ok(draft) => page.run(async move { administration.create(by, draft).await }).await,
         Err(err) => Err(err),
@@ -146,7 +147,8 @@ fn active_field(page: &PageContext, is_active: bool) -> Field {
 /// Returns the operator of a form.
 fn draft(form: &FormFields, has_skill: bool) -> Result<OperatorDraft, ApiError> {
     let skill = has_skill.then(|| skill_form::TypedSkill::of_form(form).parse()).transpose()?;
-    let (name, is_active) = (form.text("name").to_owned(), form.some("isActive").is_some());
+    let name = form.text("name").to_owned();
+    let is_active = form.some("isActive").is_some();
     Ok(OperatorDraft { name, is_active, skill })
 }
 

@@ -48,8 +48,8 @@ async fn show(page: PageContext) -> PageResult {
 }
 
 async fn numbers(page: &PageContext, groups: &[GroupEntry]) -> Result<Section, ApiError> {
-    let (administration, connectors) =
-        (page.api.assignments.administration.clone(), page.api.connectors.clone());
+    let administration = page.api.assignments.administration.clone();
+    let connectors = page.api.connectors.clone();
     let queue = page.run(async move { administration.queue().await }).await?;
     let pods = page.run(async move { connectors.connected().await }).await?;
     let number = |it: i128| Cell::text(format::number(page.language, it));

@@ -47,7 +47,9 @@ async fn new(page: PageContext) -> PageResult {
 }
 
 async fn create(page: PageContext, form: FormFields) -> PageResult {
-    let (personas, by, draft) = (page.api.personas.clone(), page.user(), typed_draft(&form));
+    let personas = page.api.personas.clone();
+    let by = page.user();
+    let draft = typed_draft(&form);
     let typed = draft.clone();
     match page.run(async move { personas.create(by, draft).await }).await {
         Ok(persona) => page.done(&format!("admin/personas/{}", persona.id), "created"),
@@ -61,8 +63,11 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 }
 
 async fn save(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let (personas, by, draft) = (page.api.personas.clone(), page.user(), typed_draft(&form));
-    let (id, expected) = (PersonaId(id), expected(&form));
+    let personas = page.api.personas.clone();
+    let by = page.user();
+    let draft = typed_draft(&form);
+    let id = PersonaId(id);
+    let expected = expected(&form);
     let typed = Typed { contents: Some((draft.clone(), expected)), ..Typed::default() };
     match page.run(async move { personas.replace(by, id, draft, expected).await }).await {
         Ok(()) => page.done(&format!("admin/personas/{id}"), "saved"),
@@ -71,7 +76,9 @@ async fn save(page: PageContext, PathId(id): PathId, form: FormFields) -> PageRe
 }
 
 async fn delete(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let (personas, by, id) = (page.api.personas.clone(), page.user(), PersonaId(id));
+    let personas = page.api.personas.clone();
+    let by = page.user();
+    let id = PersonaId(id);
     let result = match page.require_owner(proof(&form)).await {
         Ok(()) => page.run(async move { personas.delete(by, id).await }).await,
         Err(err) => Err(err),

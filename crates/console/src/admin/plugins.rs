@@ -49,7 +49,9 @@ async fn new(page: PageContext) -> PageResult {
 }
 
 async fn create(page: PageContext, form: FormFields) -> PageResult {
-    let (plugins, by, draft) = (page.api.plugins.clone(), page.user(), typed_draft(&form));
+    let plugins = page.api.plugins.clone();
+    let by = page.user();
+    let draft = typed_draft(&form);
     let typed = draft.clone();
     match page.run(async move { plugins.create(by, draft).await }).await {
         Ok(plugin) => page.done(&format!("admin/plugins/{}", plugin.id), "created"),
@@ -63,8 +65,11 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 }
 
 async fn save(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let (plugins, by, draft) = (page.api.plugins.clone(), page.user(), typed_draft(&form));
-    let (id, expected) = (PluginId(id), expected(&form));
+    let plugins = page.api.plugins.clone();
+    let by = page.user();
+    let draft = typed_draft(&form);
+    let id = PluginId(id);
+    let expected = expected(&form);
     let typed = Typed { contents: Some((draft.clone(), expected)), ..Typed::default() };
     let result = page.run(async move { plugins.replace(by, id, draft, expected).await }).await;
     changed(&page, id, result, typed).await
@@ -80,7 +85,8 @@ async fn deactivate(page: PageContext, PathId(id): PathId, _: FormFields) -> Pag
 
 /// Changes the state alone: the contents are those that were read.
 async fn set_active(page: &PageContext, id: PluginId, is_active: bool) -> PageResult {
-    let (plugins, by) = (page.api.plugins.clone(), page.user());
+    let plugins = page.api.plugins.clone();
+    let by = page.user();
     let replace = async move {
         let plugin = plugins.find(id).await?;
         let version = plugin.updated_at;
@@ -92,7 +98,9 @@ async fn set_active(page: &PageContext, id: PluginId, is_active: bool) -> PageRe
 }
 
 async fn assign(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let (plugins, by, id) = (page.api.plugins.clone(), page.user(), PluginId(id));
+    let plugins = page.api.plugins.clone();
+    let by = page.user();
+    let id = PluginId(id);
     let groups = chosen(&form, "groupIds", GroupId);
     let typed = Typed { groups: Some(groups.clone()), ..Typed::default() };
     let result = page.run(async move { plugins.assign(by, id, groups).await }).await;
@@ -100,7 +108,9 @@ async fn assign(page: PageContext, PathId(id): PathId, form: FormFields) -> Page
 }
 
 async fn delete(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let (plugins, by, id) = (page.api.plugins.clone(), page.user(), PluginId(id));
+    let plugins = page.api.plugins.clone();
+    let by = page.user();
+    let id = PluginId(id);
     let result = match page.require_owner(proof(&form)).await {
         Ok(()) => page.run(async move { plugins.delete(by, id).await }).await,
         Err(err) => Err(err),

@@ -46,7 +46,8 @@ async fn new(page: PageContext) -> PageResult {
 }
 
 async fn create(page: PageContext, form: FormFields) -> PageResult {
-    let (policies, by) = (page.api.client_policies.clone(), page.user());
+    let policies = page.api.client_policies.clone();
+    let by = page.user();
     let contents = Contents::typed(&form);
     let draft = contents.draft();
     match page.run(async move { policies.create(by, draft?).await }).await {
@@ -61,9 +62,11 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 }
 
 async fn save(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let (policies, by) = (page.api.client_policies.clone(), page.user());
+    let policies = page.api.client_policies.clone();
+    let by = page.user();
     let contents = Contents::typed(&form);
-    let (draft, expected) = (contents.draft(), expected(&form));
+    let draft = contents.draft();
+    let expected = expected(&form);
     let replace = async move { policies.replace(by, ClientPolicyId(id), draft?, expected).await };
     match page.run(replace).await {
         Ok(()) => page.done(&format!("admin/policies/{id}"), "saved"),
@@ -90,7 +93,8 @@ async fn assign(
     form: &FormFields,
     policy: Option<ClientPolicyId>,
 ) -> Result<(), ApiError> {
-    let (policies, by) = (page.api.client_policies.clone(), page.user());
+    let policies = page.api.client_policies.clone();
+    let by = page.user();
     let group = chosen(form, "group", GroupId).pop().ok_or(ClientPolicyError::UnknownGroup);
     page.run(async move { policies.assign(by, group?, policy).await }).await
 }
@@ -107,7 +111,8 @@ async fn assigned(
 }
 
 async fn delete(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let (policies, by) = (page.api.client_policies.clone(), page.user());
+    let policies = page.api.client_policies.clone();
+    let by = page.user();
     let confirmed = page.require_owner(proof(&form)).await;
     let result = match confirmed {
         Ok(()) => page.run(async move { policies.delete(by, ClientPolicyId(id)).await }).await,
@@ -131,7 +136,8 @@ impl Contents {
     }
 
     fn draft(&self) -> Result<ClientPolicyDraft, ClientPolicyError> {
-        let (name, description) = (self.name.as_str(), self.description.as_str());
+        let name = self.name.as_str();
+        let description = self.description.as_str();
         ClientPolicyDraft::parse(Some(name), Some(description), Some(&self.document))
     }
 }

@@ -84,7 +84,8 @@ async fn create_token(page: &PageContext, form: &FormFields) -> Result<String, A
         scopes: Some(form.all("scopes").map(str::to_owned).collect()),
         expires_at: expiry(page, form.text("expiresAt"))?,
     };
-    let (tokens, by) = (page.api.scim_tokens.clone(), page.user());
+    let tokens = page.api.scim_tokens.clone();
+    let by = page.user();
     let created = page.run_identity(async move { tokens.create(by, options).await }).await?;
     Ok(created.token.expose().clone())
 }
@@ -96,14 +97,16 @@ fn expiry(page: &PageContext, day: &str) -> Result<Option<Timestamp>, ApiError> 
     }
     let end = day.parse::<NaiveDate>().ok().and_then(|it| it.and_hms_opt(23, 59, 59));
     let end = end.ok_or_else(|| {
-        let (field, message) = ("expiresAt".to_owned(), page.t(NO_DATE).to_owned());
+        let field = "expiresAt".to_owned();
+        let message = page.t(NO_DATE).to_owned();
         ApiError::invalid(vec![FieldError { field, code: "invalid", message }])
     })?;
     Ok(Some(DateTime::<Utc>::from_naive_utc_and_offset(end, Utc).into()))
 }
 
 async fn revoke(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
-    let (tokens, by) = (page.api.scim_tokens.clone(), page.user());
+    let tokens = page.api.scim_tokens.clone();
+    let by = page.user();
     match page.run_identity(async move { tokens.revoke(by, ScimTokenId(id)).await }).await {
         Ok(()) => page.done(PATH, "revoked"),
         Err(err) => page.refuse(list_view(&page, None).await?, err),

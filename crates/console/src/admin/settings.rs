@@ -95,7 +95,8 @@ pub(super) async fn all(page: &PageContext) -> Result<Vec<Setting>, ApiError> {
 }
 
 async fn list(page: PageContext) -> PageResult {
-    let (part, area) = (page.query("search").trim().to_lowercase(), page.query("area"));
+    let part = page.query("search").trim().to_lowercase();
+    let area = page.query("area");
     let mut all = all(&page).await?;
     all.retain(|it| it.0.key.to_lowercase().contains(&part));
     let search = Section::new("search", "").part(SectionPart::Search(Box::new(search(&page))));
@@ -123,7 +124,8 @@ fn area_section(page: &PageContext, area: &SettingArea, all: &[Setting]) -> Opti
 }
 
 fn search(page: &PageContext) -> Search {
-    let (value, area) = (page.query("search"), page.query("area"));
+    let value = page.query("search");
+    let area = page.query("area");
     let areas = AREAS.iter().map(|it| (it.id, page.t(it.title)));
     let areas = std::iter::once(("", page.t(ALL_AREAS))).chain(areas);
     let reset =
@@ -186,7 +188,9 @@ async fn show(page: PageContext, key: Path<String>) -> PageResult {
 }
 
 async fn change(page: PageContext, key: Path<String>, form: FormFields) -> PageResult {
-    let (settings, by, name) = (page.api.settings.clone(), page.user(), key.clone());
+    let settings = page.api.settings.clone();
+    let by = page.user();
+    let name = key.clone();
     let value = form.text("value").to_owned();
     let result = match page.require_owner(proof(&form)).await {
         Ok(()) => page.run(async move { settings.set(by, &name, &value).await }).await,
@@ -199,7 +203,9 @@ async fn change(page: PageContext, key: Path<String>, form: FormFields) -> PageR
 }
 
 async fn reset(page: PageContext, key: Path<String>, form: FormFields) -> PageResult {
-    let (settings, by, name) = (page.api.settings.clone(), page.user(), key.clone());
+    let settings = page.api.settings.clone();
+    let by = page.user();
+    let name = key.clone();
     let result = match page.require_owner(proof(&form)).await {
         Ok(()) => page.run(async move { settings.reset(by, &name).await }).await,
         Err(err) => Err(err),

@@ -54,7 +54,8 @@ fn grouping(page: &PageContext) -> UsageGrouping {
 }
 
 fn requested_range(page: &PageContext) -> Result<UsageRange, UsageRangeError> {
-    let (from, to) = (page.query("from"), page.query("to"));
+    let from = page.query("from");
+    let to = page.query("to");
     let some = |text: &str| Some(text.trim().to_owned()).filter(|it| !it.is_empty());
     page.api.usage.range(some(&from).as_deref(), some(&to).as_deref())
 }

@@ -37,8 +37,10 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn list(page: PageContext) -> PageResult {
-    let (groups, search) = (page.api.groups.clone(), page.query("search"));
-    let (filter, request) = (MemberFilter { group: None, search }, page.paging());
+    let groups = page.api.groups.clone();
+    let search = page.query("search");
+    let filter = MemberFilter { group: None, search };
+    let request = page.paging();
     let found = page.run(async move { groups.members(filter, request).await }).await?;
     let rows = found.items.iter().map(|it| user_row(&page, it)).collect();
     let table = Table {

@@ -90,7 +90,8 @@ impl EmailPage {
             view.add_error("email", error);
             return view.response(StatusCode::BAD_REQUEST);
         }
-        let (services, email_kind) = (Arc::clone(&account_pages.accounts), self.email_kind);
+        let services = Arc::clone(&account_pages.accounts);
+        let email_kind = self.email_kind;
         let delivery = async move { services.mail(email_kind, form.email).await };
         match account_pages.run_in_language(layout.language, delivery).await {
             Ok(EmailRequestResult::Mailed) => done(&layout, self.page, MAILED),

@@ -162,7 +162,10 @@ fn view(layout: PageLayout, rules: &RegistrationRules, form: &RegisterForm) -> F
                 .with_need(if is_required { Necessity::Always } else { Necessity::Never }),
         );
     }
-    let (title, intro, send, forgotten) = (texts.title, texts.intro, texts.send, texts.forgotten);
+    let title = texts.title;
+    let intro = texts.intro;
+    let send = texts.send;
+    let forgotten = texts.forgotten;
     FormView {
         layout,
         title,

@@ -66,8 +66,10 @@ pub(crate) enum Admins {
 }
 
 fn first_admin(admins: Admins) -> FirstAdmin {
-    let (mut store, mut seats) = (MockFirstAdminStore::new(), MockSeats::new());
-    let (mut token, mut hasher) = (MockSetupToken::new(), MockPasswordHasher::new());
+    let mut store = MockFirstAdminStore::new();
+    let mut seats = MockSeats::new();
+    let mut token = MockSetupToken::new();
+    let mut hasher = MockPasswordHasher::new();
     store.expect_exists().returning(move || Ok(matches!(admins, Admins::There)));
     if let Admins::Made(outcome) = admins {
         store.expect_create_first_admin().returning(move |_, _, _| Ok(outcome));

@@ -41,7 +41,8 @@ impl SetupPage {
         let label = layout.texts.register.password;
         let password = Control::text("password", label, ("password", "new-password"), "")
             .with_hint(texts.password_hint);
-        let (status, send) = (texts.no_admin.to_owned(), texts.create);
+        let status = texts.no_admin.to_owned();
+        let send = texts.create;
         Self::form(layout, status, ("administrator", vec![email, password], send))
     }
 

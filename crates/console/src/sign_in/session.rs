@@ -38,10 +38,13 @@ pub(crate) async fn show(page: SignInPage) -> PageResult {
 /// Signs in with a password.
 pub(crate) async fn password(page: SignInPage, body: RawBody) -> PageResult {
     let fields = page.fields(&body)?;
-    let (email, next) = (fields.text("email").to_owned(), fields.text("next").to_owned());
-    let (sign_in, device, area) =
-        (page.api.identity.browser_sign_in.clone(), page.device()?, page.area);
-    let (typed, password) = (email.clone(), fields.secret("password"));
+    let email = fields.text("email").to_owned();
+    let next = fields.text("next").to_owned();
+    let sign_in = page.api.identity.browser_sign_in.clone();
+    let device = page.device()?;
+    let area = page.area;
+    let typed = email.clone();
+    let password = fields.secret("password");
     let login = async move {
         match Box::pin(sign_in.password(area, &typed, password, device)).await {
             Err(BrowserSignInError::Password(SignInError::FactorNeeded { challenge })) => {
@@ -63,9 +66,11 @@ pub(crate) async fn password(page: SignInPage, body: RawBody) -> PageResult {
 pub(crate) async fn factor(page: SignInPage, body: RawBody) -> PageResult {
     let fields = page.fields(&body)?;
     let next = fields.text("next").to_owned();
-    let (sign_in, device, area) =
-        (page.api.identity.browser_sign_in.clone(), page.device()?, page.area);
-    let (challenge, answer) = (fields.secret("mfaToken"), factor_answer(&fields, "code"));
+    let sign_in = page.api.identity.browser_sign_in.clone();
+    let device = page.device()?;
+    let area = page.area;
+    let challenge = fields.secret("mfaToken");
+    let answer = factor_answer(&fields, "code");
     let token = challenge.clone();
     let login = async move { sign_in.factor(area, &token, &answer, device).await };
     match page.api.runner.run(async { login.await.map_err(ApiError::from) }).await {
@@ -82,10 +87,11 @@ pub(crate) async fn factor(page: SignInPage, body: RawBody) -> PageResult {
 pub(crate) async fn passkey(page: SignInPage, body: RawBody) -> PageResult {
     let fields = page.fields(&body)?;
     let next = fields.text("next").to_owned();
-    let (sign_in, device, area) =
-        (page.api.identity.browser_sign_in.clone(), page.device()?, page.area);
-    let (token, credential) =
-        (fields.secret("challengeToken"), fields.text("credential").to_owned());
+    let sign_in = page.api.identity.browser_sign_in.clone();
+    let device = page.device()?;
+    let area = page.area;
+    let token = fields.secret("challengeToken");
+    let credential = fields.text("credential").to_owned();
     let login = async move { sign_in.passkey(area, &token, &credential, device).await };
     match page.api.runner.run(async { login.await.map_err(ApiError::from) }).await {
         Ok(session) => Ok(page.signed_in(&session, &next)),
@@ -116,8 +122,9 @@ pub(crate) async fn sign_out(page: PageContext, _: FormFields, gates: Data<Gates
 /// instead of redirecting: the navigation began at another site, to which
 /// browsers do not send the new cookie.
 async fn complete(page: &SignInPage, code: Secret<String>) -> PageResult {
-    let (sign_in, device, area) =
-        (page.api.identity.browser_sign_in.clone(), page.device()?, page.area);
+    let sign_in = page.api.identity.browser_sign_in.clone();
+    let device = page.device()?;
+    let area = page.area;
     let verifier = page.api.browsers.verifier(&page.request);
     let verifier = verifier.unwrap_or_else(|| Secret::new(String::new()));
     let login = async move { sign_in.code(area, &code, &verifier, device).await };

@@ -124,7 +124,8 @@ impl Form {
 
 impl Field {
     fn new(name: &str, label: impl Into<String>, control: FieldControl) -> Self {
-        let (name, label) = (name.to_owned(), label.into());
+        let name = name.to_owned();
+        let label = label.into();
         Self { name, label, is_required: true, control, ..Self::default() }
     }
 

@@ -34,7 +34,8 @@ fn requests_with_tools_are_refused_on_demand() {
     let mut with_tools = request("demo:no-tools");
     with_tools["tools"] = json!([{ "type": "function", "function": { "name": "look" } }]);
 
-    let (without, with) = (send(&demo, &request("demo:no-tools")), send(&demo, &with_tools));
+    let without = send(&demo, &request("demo:no-tools"));
+    let with = send(&demo, &with_tools);
 
     assert_eq!((without.status, with.status), (200, 400));
 }
@@ -43,7 +44,8 @@ fn requests_with_tools_are_refused_on_demand() {
 fn html_and_broken_json_replace_responses() {
     let demo = Demo::start(0).expect("a demo upstream");
 
-    let (page, broken) = (send(&demo, &request("demo:html")), send(&demo, &request("demo:broken")));
+    let page = send(&demo, &request("demo:html"));
+    let broken = send(&demo, &request("demo:broken"));
 
     assert!(page.text.starts_with("<html>"), "{}", page.text);
     assert!(serde_json::from_str::<serde_json::Value>(&broken.text).is_err(), "{}", broken.text);

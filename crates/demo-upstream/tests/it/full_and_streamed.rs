@@ -9,8 +9,8 @@ use crate::harness::{request, send, stream_request};
 fn equal_requests_have_equal_responses() {
     let demo = Demo::start(0).expect("a demo upstream");
 
-    let (first, second) =
-        (send(&demo, &request("Hello there")), send(&demo, &request("Hello there")));
+    let first = send(&demo, &request("Hello there"));
+    let second = send(&demo, &request("Hello there"));
 
     assert_eq!(first.text, second.text);
     let answer = first.json();

@@ -9,7 +9,8 @@ fn prepared_responses_are_full_or_streamed_as_requested() {
     let demo = Demo::with(DemoOptions { prepared: true, ..DemoOptions::default() })
         .expect("a demo upstream");
 
-    let (full, stream) = (send(&demo, &request("Hello")), send(&demo, &stream_request("Hello")));
+    let full = send(&demo, &request("Hello"));
+    let stream = send(&demo, &stream_request("Hello"));
 
     assert_eq!(full.text.len(), 359);
     assert_eq!(stream.events().len(), 102);

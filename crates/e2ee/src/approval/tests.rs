@@ -18,7 +18,8 @@ async fn pending_device() -> (Ada, Machine, Machine, String) {
 
 fn form(by: &Machine, target: &Machine, session: &str, version: Option<i64>) -> ApprovalForm {
     let key = target.form().agreement_public_key.unwrap();
-    let (wrapped, salt) = (text(5, 60), text(6, 32));
+    let wrapped = text(5, 60);
+    let salt = text(6, 32);
     let id = target.id.as_str();
     let payload = match version {
         None | Some(1) => format!("{session}:{id}:{key}"),

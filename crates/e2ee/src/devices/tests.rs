@@ -6,7 +6,8 @@ use crate::revocation::MAX_REVOKED;
 
 #[tokio::test]
 async fn the_first_key_activates_its_device_and_encrypts_the_account() {
-    let (ada, first) = (Ada::new(), Machine::new("first"));
+    let ada = Ada::new();
+    let first = Machine::new("first");
     ada.register(&first).await;
     let before = ada.devices.state(ada.user).await.unwrap();
     ada.actions();
@@ -111,7 +112,8 @@ async fn devices_revoked_the_longest_ago_are_deleted() {
 
 #[tokio::test]
 async fn after_a_reset_the_first_key_requires_reauthentication() {
-    let (ada, first) = (Ada::new(), Machine::new("first"));
+    let ada = Ada::new();
+    let first = Machine::new("first");
     ada.store.0.lock().unwrap().keys.was_reset = true;
     ada.register(&first).await;
 

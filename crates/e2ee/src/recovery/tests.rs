@@ -50,7 +50,8 @@ async fn a_copy_is_replaced_until_a_proof_key_guards_it() {
     assert_eq!(ada.recovery.find(ada.user).await.unwrap().umk_version, 2);
     assert_eq!(ada.devices.state(ada.user).await.unwrap().umk_version, 2);
     let changed = "recovery-key-changed";
-    let (stored, proof) = ("recovery_key.stored", "recovery_key.proof_stored");
+    let stored = "recovery_key.stored";
+    let proof = "recovery_key.proof_stored";
     assert_eq!(ada.actions(), [stored, changed, stored, changed, proof, changed]);
 }
 
@@ -116,7 +117,8 @@ async fn without_a_proof_key_any_proof_is_accepted() {
 
 #[tokio::test]
 async fn activation_requires_a_recovery_copy_and_an_unexpired_session() {
-    let (ada, second) = (Ada::new(), Machine::new("second"));
+    let ada = Ada::new();
+    let second = Machine::new("second");
     let session = ada.register(&second).await.onboarding;
 
     let plain = ada.recovery.activate(ada.owner(), activation(&second, &session, "any")).await;
@@ -165,7 +167,8 @@ async fn violations_of_a_copy_name_their_field() {
     };
 
     let violations: Vec<_> = invalid.iter().map(|it| (it.field, it.code)).collect();
-    let (absent, range) = ("required", "out_of_range");
+    let absent = "required";
+    let range = "out_of_range";
     let expected = [
         ("ciphertext", absent),
         ("kdfSalt", absent),

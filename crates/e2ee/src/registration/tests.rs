@@ -15,9 +15,11 @@ fn violations(form: DeviceForm) -> Vec<(&'static str, &'static str)> {
 
 #[tokio::test]
 async fn the_first_device_is_marked_and_every_session_differs() {
-    let (ada, first) = (Ada::new(), Machine::new("first"));
+    let ada = Ada::new();
+    let first = Machine::new("first");
 
-    let (once, again) = (ada.register(&first).await, ada.register(&first).await);
+    let once = ada.register(&first).await;
+    let again = ada.register(&first).await;
 
     assert!(once.is_first && again.is_first, "until one is active it may try again");
     assert!(once.onboarding != again.onboarding && once.challenge != once.onboarding);

@@ -25,7 +25,8 @@ pub(super) struct Styles(HashMap<String, Style>);
 impl Styles {
     /// Reads the part with the styles.
     pub(super) fn read(text: &str) -> Result<Self, ExtractError> {
-        let (mut xml, mut styles) = (Xml::new(text), HashMap::new());
+        let mut xml = Xml::new(text);
+        let mut styles = HashMap::new();
         let mut current: Option<(String, Style)> = None;
         while let Some(piece) = xml.next()? {
             match piece {

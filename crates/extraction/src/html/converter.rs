@@ -80,7 +80,8 @@ impl Converter {
     pub(super) fn finish(mut self) -> Result<String, ExtractError> {
         while self.close()? {}
         let text = self.writer.finish();
-        let (title, has_heading) = (one_line(&self.title), format!("\n{text}").contains("\n# "));
+        let title = one_line(&self.title);
+        let has_heading = format!("\n{text}").contains("\n# ");
         if title.is_empty() || text.is_empty() || has_heading {
             return Ok(text);
         }

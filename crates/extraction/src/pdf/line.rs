@@ -41,7 +41,8 @@ impl Line {
     /// Begins a line below another one.
     pub(super) fn new(text: String, glyph: Placed, above: Option<&Self>) -> Self {
         let gap = above.map_or(0.0, |it| -it.across(&glyph));
-        let (size, base) = (glyph.size, glyph.start);
+        let size = glyph.size;
+        let base = glyph.start;
         Self { text, size, gap, votes: 1, base, last: glyph, glyphs: 1, leftward: 0 }
     }
 

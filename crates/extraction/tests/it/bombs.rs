@@ -36,8 +36,10 @@ fn overlapping_archive(entries: u16) -> Vec<u8> {
     let zeros = vec![0; 4 * 1024 * 1024];
     let mut bytes = archive([("0000".to_owned(), zeros.as_slice())]);
     let position = |mark: &[u8]| bytes.windows(4).position(|it| it == mark).unwrap();
-    let (start, end) = (position(b"PK\x01\x02"), position(b"PK\x05\x06"));
-    let (mut tail, mut record) = (bytes.split_off(end), bytes.split_off(start));
+    let start = position(b"PK\x01\x02");
+    let end = position(b"PK\x05\x06");
+    let mut tail = bytes.split_off(end);
+    let mut record = bytes.split_off(start);
     for entry in 0..entries {
         drop(record.splice(46..50, format!("{entry:04}").into_bytes()));
         bytes.extend(&record);
@@ -81,7 +83,8 @@ fn deeply_nested_elements_are_survived() {
         assert!(markdown(ContentType::Html, html.as_bytes()).contains("Anfang"));
     }
     let nested = |name: &str| {
-        let (start, end) = (format!("<w:{name}>"), format!("</w:{name}>"));
+        let start = format!("<w:{name}>");
+        let end = format!("</w:{name}>");
         format!(
             "<w:document><w:p><w:r><w:t>Text</w:t></w:r></w:p>{}{}</w:document>",
             start.repeat(100_000),
@@ -168,7 +171,8 @@ fn pdf_of_damaged_font(kind: &str, len: usize) -> Vec<u8> {
 
 #[tokio::test]
 async fn a_child_survives_what_is_hostile_or_ends_within_its_limits() {
-    let (extractor, started) = (extractor(&[], ChildLimits::default()), Instant::now());
+    let extractor = extractor(&[], ChildLimits::default());
+    let started = Instant::now();
     let deep = format!("<p>Anfang</p>{}Ende", "<div>".repeat(100_000)).into_bytes();
     let html = extractor.extract(ContentType::Html, deep).await.unwrap();
     assert!(html.text.contains("Anfang"));

@@ -105,7 +105,8 @@ pub(crate) async fn list(
     Query(query): Query<AuditQuery>,
     Paging(page): Paging,
 ) -> Result<Json<AuditPage>, HttpError> {
-    let (log, filter) = (Arc::clone(&api.audit), AuditFilter::from(query));
+    let log = Arc::clone(&api.audit);
+    let filter = AuditFilter::from(query);
     let entries = api.run(async move { log.page(&filter, page.and_one_more()).await }).await?;
     let page = page.part_of(entries, cursor);
     Ok(Json(AuditPage {
@@ -166,7 +167,8 @@ impl From<AuditQuery> for AuditFilter {
 impl From<AuditRecord> for AuditItem {
     fn from(entry: AuditRecord) -> Self {
         let AuditRecord { id, at, action, object, request, changes, actor, subject } = entry;
-        let (actor, subject) = (format_side(actor), format_side(subject));
+        let actor = format_side(actor);
+        let subject = format_side(subject);
         let changes = changes.and_then(|it| RawValue::from_string(it).ok());
         Self {
             id: id.to_string(),

@@ -27,7 +27,8 @@ pub(crate) async fn add(
     api: Data<Api>,
     Body(request): Body<CertificateRequest>,
 ) -> Result<HttpResponse, HttpError> {
-    let (certificates, by) = (api.certificates.clone(), caller.0.user);
+    let certificates = api.certificates.clone();
+    let by = caller.0.user;
     let file = request.certificate.map(|it| match STANDARD.decode(it.trim()) {
         Ok(der) => der,
         Err(_no_base64) => it.into_bytes(),
@@ -41,7 +42,8 @@ pub(crate) async fn remove(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, HttpError> {
-    let (certificates, by) = (api.certificates.clone(), caller.0.user);
+    let certificates = api.certificates.clone();
+    let by = caller.0.user;
     api.run(async move { certificates.remove(by, CertificateId(id)).await }).await?;
     Ok(Json(Done::success()))
 }

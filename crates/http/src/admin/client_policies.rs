@@ -119,7 +119,8 @@ pub(crate) async fn create(
     api: Data<Api>,
     Body(request): Body<ClientPolicyRequest>,
 ) -> Result<HttpResponse, HttpError> {
-    let (policies, by) = (api.client_policies.clone(), caller.0.user);
+    let policies = api.client_policies.clone();
+    let by = caller.0.user;
     let draft = request.draft()?;
     let id = api.run(async move { policies.create(by, draft).await }).await?;
     Ok(HttpResponse::Created().json(ClientPolicyCreated { id: id.to_string() }))
@@ -132,7 +133,8 @@ pub(crate) async fn replace(
     ExpectedVersion(expected): ExpectedVersion,
     Body(request): Body<ClientPolicyRequest>,
 ) -> Result<Json<Done>, HttpError> {
-    let (policies, by) = (api.client_policies.clone(), caller.0.user);
+    let policies = api.client_policies.clone();
+    let by = caller.0.user;
     let draft = request.draft()?;
     let replace = async move { policies.replace(by, ClientPolicyId(id), draft, expected).await };
     api.run(replace).await?;
@@ -144,7 +146,8 @@ pub(crate) async fn delete(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, HttpError> {
-    let (policies, by) = (api.client_policies.clone(), caller.0.user);
+    let policies = api.client_policies.clone();
+    let by = caller.0.user;
     api.run(async move { policies.delete(by, ClientPolicyId(id)).await }).await?;
     Ok(Json(Done::success()))
 }
@@ -164,7 +167,9 @@ pub(crate) async fn assign(
     PathId(group): PathId,
     Body(request): Body<AssignPolicyRequest>,
 ) -> Result<Json<GroupClientPolicy>, HttpError> {
-    let (policies, by, group) = (api.client_policies.clone(), caller.0.user, GroupId(group));
+    let policies = api.client_policies.clone();
+    let by = caller.0.user;
+    let group = GroupId(group);
     let policy = request.policy()?;
     let assign = async move {
         policies.assign(by, group, policy).await?;
@@ -175,7 +180,8 @@ pub(crate) async fn assign(
 
 impl ClientPolicyRequest {
     fn draft(&self) -> Result<ClientPolicyDraft, HttpError> {
-        let (name, description) = (self.name.as_deref(), self.description.as_deref());
+        let name = self.name.as_deref();
+        let description = self.description.as_deref();
         Ok(ClientPolicyDraft::parse(name, description, self.document.as_deref())?)
     }
 }

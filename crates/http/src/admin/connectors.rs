@@ -112,7 +112,8 @@ pub(crate) async fn create(
         return Err(ApiError::invalid(vec![FieldError { field, code: "invalid", message }]).into());
     }
     let groups = group_ids.into_iter().map(GroupId).collect();
-    let (connectors, by) = (api.connectors.clone(), Some(caller.0.user));
+    let connectors = api.connectors.clone();
+    let by = Some(caller.0.user);
     let mcp = mcp
         .map(|McpServerRequest { url, token }| McpEndpoint { url, token: token.map(Secret::new) });
     let draft = ConnectorDraft { name, groups, skill, mcp };
@@ -125,7 +126,8 @@ pub(crate) async fn issue_token(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<HttpResponse, HttpError> {
-    let (connectors, by) = (api.connectors.clone(), Some(caller.0.user));
+    let connectors = api.connectors.clone();
+    let by = Some(caller.0.user);
     let issue = async move { connectors.issue_token(by, ConnectorId(id)).await };
     let issued = api.run(issue).await?;
     Ok(HttpResponse::Created().json(ConnectorCreatedResponse::from(issued)))
@@ -136,7 +138,8 @@ pub(crate) async fn revoke_tokens(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, HttpError> {
-    let (connectors, by) = (api.connectors.clone(), Some(caller.0.user));
+    let connectors = api.connectors.clone();
+    let by = Some(caller.0.user);
     api.run(async move { connectors.revoke_tokens(by, ConnectorId(id), None).await }).await?;
     Ok(Json(Done::success()))
 }
@@ -146,7 +149,8 @@ pub(crate) async fn revoke_token(
     api: Data<Api>,
     PathPart { id, part }: PathPart,
 ) -> Result<Json<Done>, HttpError> {
-    let (connectors, by) = (api.connectors.clone(), Some(caller.0.user));
+    let connectors = api.connectors.clone();
+    let by = Some(caller.0.user);
     let token = Some(ConnectorTokenId(part));
     api.run(async move { connectors.revoke_tokens(by, ConnectorId(id), token).await }).await?;
     Ok(Json(Done::success()))
@@ -158,7 +162,8 @@ pub(crate) async fn grant(
     PathId(id): PathId,
     Body(request): Body<EntryGroupsRequest>,
 ) -> Result<Json<Done>, HttpError> {
-    let (connectors, by) = (api.connectors.clone(), Some(caller.0.user));
+    let connectors = api.connectors.clone();
+    let by = Some(caller.0.user);
     let groups = required("groupIds", request.group_ids)?;
     let groups = groups.into_iter().map(GroupId).collect();
     api.run(async move { connectors.grant(by, ConnectorId(id), groups).await }).await?;
@@ -170,7 +175,8 @@ pub(crate) async fn delete(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, HttpError> {
-    let (connectors, by) = (api.connectors.clone(), Some(caller.0.user));
+    let connectors = api.connectors.clone();
+    let by = Some(caller.0.user);
     api.run(async move { connectors.delete(by, ConnectorId(id)).await }).await?;
     Ok(Json(Done::success()))
 }

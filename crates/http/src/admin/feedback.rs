@@ -110,7 +110,8 @@ pub(crate) async fn triage(
     ExpectedVersion(expected): ExpectedVersion,
     Body(request): Body<TriageRequest>,
 ) -> Result<HttpResponse, HttpError> {
-    let (feedback, by) = (api.feedback.clone(), caller.0.user);
+    let feedback = api.feedback.clone();
+    let by = caller.0.user;
     let status = request.status.as_deref().map(status).transpose()?;
     let change = (status, request.note);
     let triage = async move { feedback.triage(by, FeedbackId(id), change, expected).await };

@@ -38,7 +38,9 @@ pub(crate) async fn show(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<GroupCreditsResponse>, HttpError> {
-    let (groups, credits, user) = (api.groups.clone(), api.credits.clone(), caller.0.user);
+    let groups = api.groups.clone();
+    let credits = api.credits.clone();
+    let user = caller.0.user;
     let view = async move {
         groups.find(GroupId(id)).await?;
         Ok::<_, HttpError>(credits.view(user, GroupId(id), None).await?)
@@ -53,7 +55,8 @@ pub(crate) async fn top_up(
     PathId(id): PathId,
     Body(request): Body<TopUpRequest>,
 ) -> Result<Json<Done>, HttpError> {
-    let (credits, by) = (api.credits.clone(), caller.0.user);
+    let credits = api.credits.clone();
+    let by = caller.0.user;
     let added = request.credits.unwrap_or_default();
     api.run(async move { credits.top_up(by, GroupId(id), added).await }).await?;
     Ok(Json(Done::success()))

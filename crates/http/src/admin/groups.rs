@@ -101,7 +101,8 @@ pub(crate) async fn create(
     api: Data<Api>,
     Body(request): Body<GroupRequest>,
 ) -> Result<HttpResponse, HttpError> {
-    let (groups, by) = (api.groups.clone(), Some(caller.0.user));
+    let groups = api.groups.clone();
+    let by = Some(caller.0.user);
     let name = request.name.unwrap_or_default();
     let group = api.run(async move { groups.create(by, &name).await }).await?;
     Ok(HttpResponse::Created().json(GroupCreated { id: group.id.to_string() }))
@@ -113,7 +114,8 @@ pub(crate) async fn rename(
     PathId(id): PathId,
     Body(request): Body<GroupRequest>,
 ) -> Result<Json<Done>, HttpError> {
-    let (groups, by) = (api.groups.clone(), Some(caller.0.user));
+    let groups = api.groups.clone();
+    let by = Some(caller.0.user);
     let name = request.name.unwrap_or_default();
     api.run(async move { groups.rename(by, GroupId(id), &name).await }).await?;
     Ok(Json(Done::success()))
@@ -124,7 +126,8 @@ pub(crate) async fn delete(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, HttpError> {
-    let (groups, by) = (api.groups.clone(), Some(caller.0.user));
+    let groups = api.groups.clone();
+    let by = Some(caller.0.user);
     api.run(async move { groups.delete(by, GroupId(id)).await }).await?;
     Ok(Json(Done::success()))
 }
@@ -144,7 +147,8 @@ pub(crate) async fn change_settings(
     PathId(id): PathId,
     Body(request): Body<GroupSettingsRequest>,
 ) -> Result<Json<GroupSettingsResponse>, HttpError> {
-    let (groups, by) = (api.groups.clone(), Some(caller.0.user));
+    let groups = api.groups.clone();
+    let by = Some(caller.0.user);
     let changes = request.changes()?;
     let change = async move { groups.change_settings(by, GroupId(id), &changes).await };
     Ok(Json(api.run(change).await?.into()))
@@ -156,7 +160,8 @@ pub(crate) async fn move_user(
     PathId(user): PathId,
     Body(request): Body<MoveUserRequest>,
 ) -> Result<Json<Done>, HttpError> {
-    let (groups, by) = (api.groups.clone(), Some(caller.0.user));
+    let groups = api.groups.clone();
+    let by = Some(caller.0.user);
     let group = request.group_id.ok_or_else(|| {
         invalid("groupId".to_owned(), "required", "groupId is required.".to_owned())
     })?;

@@ -104,7 +104,8 @@ pub(crate) async fn create(
     api: Data<Api>,
     Body(request): Body<KnowledgeBaseRequest>,
 ) -> Result<HttpResponse, HttpError> {
-    let (bases, by) = (api.knowledge.bases.clone(), Some(caller.0.user));
+    let bases = api.knowledge.bases.clone();
+    let by = Some(caller.0.user);
     let draft = BaseDraft { name: request.name, owner: request.group_id.map(GroupId) };
     let create = async move { bases.create(by, draft).await.map_err(creation_error) };
     let base = api.run(create).await?;
@@ -117,7 +118,8 @@ pub(crate) async fn rename(
     PathId(id): PathId,
     Body(request): Body<KnowledgeBaseNameRequest>,
 ) -> Result<Json<Done>, HttpError> {
-    let (bases, by) = (api.knowledge.bases.clone(), Some(caller.0.user));
+    let bases = api.knowledge.bases.clone();
+    let by = Some(caller.0.user);
     api.run(async move { bases.rename(by, KnowledgeBaseId(id), request.name).await }).await?;
     Ok(Json(Done::success()))
 }
@@ -127,7 +129,8 @@ pub(crate) async fn delete(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, HttpError> {
-    let (bases, by) = (api.knowledge.bases.clone(), Some(caller.0.user));
+    let bases = api.knowledge.bases.clone();
+    let by = Some(caller.0.user);
     api.run(async move { bases.delete(by, KnowledgeBaseId(id)).await }).await?;
     Ok(Json(Done::success()))
 }
@@ -138,7 +141,8 @@ pub(crate) async fn share(
     PathId(id): PathId,
     Body(request): Body<EntryGroupsRequest>,
 ) -> Result<Json<Done>, HttpError> {
-    let (bases, by) = (api.knowledge.bases.clone(), Some(caller.0.user));
+    let bases = api.knowledge.bases.clone();
+    let by = Some(caller.0.user);
     let groups = required("groupIds", request.group_ids)?;
     let groups = groups.into_iter().map(GroupId).collect();
     api.run(async move { bases.share(by, KnowledgeBaseId(id), groups).await }).await?;
@@ -160,7 +164,8 @@ pub(crate) async fn bind(
     PathId(id): PathId,
     Body(request): Body<PersonaBasesRequest>,
 ) -> Result<Json<Done>, HttpError> {
-    let (bases, by) = (api.knowledge.bases.clone(), Some(caller.0.user));
+    let bases = api.knowledge.bases.clone();
+    let by = Some(caller.0.user);
     let ids = required("knowledgeBaseIds", request.knowledge_base_ids)?;
     let ids = ids.into_iter().map(KnowledgeBaseId).collect();
     api.run(async move { bases.bind(by, PersonaId(id), ids).await }).await?;
@@ -175,7 +180,8 @@ fn any_base(id: Uuid) -> BaseRef {
 fn creation_error(err: KnowledgeError) -> HttpError {
     match err {
         KnowledgeError::UnknownGroup(_) => {
-            let (field, message) = ("groupId".to_owned(), err.to_string());
+            let field = "groupId".to_owned();
+            let message = err.to_string();
             ApiError::invalid(vec![FieldError { field, code: "unknown", message }]).into()
         }
         err => err.into(),

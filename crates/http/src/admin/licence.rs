@@ -33,7 +33,8 @@ pub(crate) async fn replace(
     api: Data<Api>,
     Body(request): Body<LicenceRequest>,
 ) -> Result<Json<LicenceResponse>, HttpError> {
-    let (licences, by) = (api.licences.clone(), caller.0.user);
+    let licences = api.licences.clone();
+    let by = caller.0.user;
     let text = request.license.unwrap_or_default();
     let replace = async move { licences.replace(by, text.as_bytes()).await };
     Ok(Json(api.run(replace).await?.into()))

@@ -14,7 +14,8 @@ pub(crate) async fn logout(
     api: Data<Api>,
     gates: Data<Gates>,
 ) -> Result<HttpResponse, ApiError> {
-    let (consoles, session) = (api.identity.consoles.clone(), caller.session_ref()?);
+    let consoles = api.identity.consoles.clone();
+    let session = caller.session_ref()?;
     let end = async move {
         match consoles.end(session).await {
             // It has already ended.

@@ -76,7 +76,8 @@ async fn page_of(
 impl From<GroupMember> for MemberItem {
     fn from(member: GroupMember) -> Self {
         let GroupMember { user, email, display_name, role, group, is_active, created_at } = member;
-        let (id, group_id) = (user.to_string(), group.to_string());
+        let id = user.to_string();
+        let group_id = group.to_string();
         Self { id, email, display_name, role, group_id, is_active, created_at }
     }
 }

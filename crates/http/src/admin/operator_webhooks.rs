@@ -55,7 +55,8 @@ pub(crate) async fn put(
     PathId(id): PathId,
     Body(request): Body<WebhookRequest>,
 ) -> Result<Json<WebhookResponse>, HttpError> {
-    let (webhooks, by) = (api.assignments.webhooks.clone(), Some(caller.0.user));
+    let webhooks = api.assignments.webhooks.clone();
+    let by = Some(caller.0.user);
     let put = async move { webhooks.put(by, OperatorId(id), request.url).await };
     let secret = api.run(put).await?.reveal();
     Ok(Json(WebhookResponse { secret }))
@@ -66,7 +67,8 @@ pub(crate) async fn delete(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, HttpError> {
-    let (webhooks, by) = (api.assignments.webhooks.clone(), Some(caller.0.user));
+    let webhooks = api.assignments.webhooks.clone();
+    let by = Some(caller.0.user);
     api.run(async move { webhooks.remove(by, OperatorId(id)).await }).await?;
     Ok(Json(Done::success()))
 }

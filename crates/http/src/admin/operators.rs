@@ -99,7 +99,8 @@ pub(crate) async fn create(
     api: Data<Api>,
     Body(request): Body<OperatorRequest>,
 ) -> Result<HttpResponse, HttpError> {
-    let (administration, by) = (api.assignments.administration.clone(), Some(caller.0.user));
+    let administration = api.assignments.administration.clone();
+    let by = Some(caller.0.user);
     let create = async move { administration.create(by, request.into()).await };
     let operator: OperatorResponse = api.run(create).await?.into();
     Ok(HttpResponse::Created().json(operator))
@@ -111,7 +112,8 @@ pub(crate) async fn update(
     PathId(id): PathId,
     Body(request): Body<OperatorRequest>,
 ) -> Result<Json<Done>, HttpError> {
-    let (administration, by) = (api.assignments.administration.clone(), Some(caller.0.user));
+    let administration = api.assignments.administration.clone();
+    let by = Some(caller.0.user);
     let update = async move { administration.update(by, OperatorId(id), request.into()).await };
     api.run(update).await?;
     Ok(Json(Done::success()))
@@ -123,7 +125,8 @@ pub(crate) async fn grant(
     PathId(id): PathId,
     Body(request): Body<EntryGroupsRequest>,
 ) -> Result<Json<Done>, HttpError> {
-    let (administration, by) = (api.assignments.administration.clone(), Some(caller.0.user));
+    let administration = api.assignments.administration.clone();
+    let by = Some(caller.0.user);
     let groups = required("groupIds", request.group_ids)?;
     let groups = groups.into_iter().map(GroupId).collect();
     api.run(async move { administration.grant(by, OperatorId(id), groups).await }).await?;
@@ -135,7 +138,8 @@ pub(crate) async fn delete(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, HttpError> {
-    let (administration, by) = (api.assignments.administration.clone(), Some(caller.0.user));
+    let administration = api.assignments.administration.clone();
+    let by = Some(caller.0.user);
     api.run(async move { administration.delete(by, OperatorId(id)).await }).await?;
     Ok(Json(Done::success()))
 }

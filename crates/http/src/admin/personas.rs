@@ -168,7 +168,8 @@ pub(crate) async fn create(
     api: Data<Api>,
     Body(request): Body<PersonaRequest>,
 ) -> Result<HttpResponse, HttpError> {
-    let (personas, by) = (api.personas.clone(), caller.0.user);
+    let personas = api.personas.clone();
+    let by = caller.0.user;
     let draft = request.into();
     let persona = api.run(async move { personas.create(by, draft).await }).await?;
     let tag = ETag(row_tag(persona.updated_at));
@@ -183,7 +184,8 @@ pub(crate) async fn replace(
     ExpectedVersion(expected): ExpectedVersion,
     Body(request): Body<PersonaRequest>,
 ) -> Result<Json<Done>, HttpError> {
-    let (personas, by) = (api.personas.clone(), caller.0.user);
+    let personas = api.personas.clone();
+    let by = caller.0.user;
     let draft = request.into();
     api.run(async move { personas.replace(by, PersonaId(id), draft, expected).await }).await?;
     Ok(Json(Done::success()))
@@ -194,7 +196,8 @@ pub(crate) async fn delete(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, HttpError> {
-    let (personas, by) = (api.personas.clone(), caller.0.user);
+    let personas = api.personas.clone();
+    let by = caller.0.user;
     api.run(async move { personas.delete(by, PersonaId(id)).await }).await?;
     Ok(Json(Done::success()))
 }
@@ -205,7 +208,8 @@ pub(crate) async fn assign(
     PathId(id): PathId,
     Body(request): Body<EntryGroupsRequest>,
 ) -> Result<Json<Done>, HttpError> {
-    let (personas, by) = (api.personas.clone(), caller.0.user);
+    let personas = api.personas.clone();
+    let by = caller.0.user;
     let groups = required("groupIds", request.group_ids)?;
     let groups = groups.into_iter().map(GroupId).collect();
     api.run(async move { personas.assign(by, PersonaId(id), groups).await }).await?;
@@ -218,7 +222,8 @@ pub(crate) async fn bind(
     PathId(id): PathId,
     Body(request): Body<PersonaPluginsRequest>,
 ) -> Result<Json<Done>, HttpError> {
-    let (personas, by) = (api.personas.clone(), caller.0.user);
+    let personas = api.personas.clone();
+    let by = caller.0.user;
     let plugins = required("pluginIds", request.plugin_ids)?;
     let plugins = plugins.into_iter().map(PluginId).collect();
     api.run(async move { personas.bind(by, PersonaId(id), plugins).await }).await?;

@@ -108,7 +108,8 @@ pub(crate) async fn create(
     api: Data<Api>,
     Body(request): Body<PluginRequest>,
 ) -> Result<HttpResponse, HttpError> {
-    let (plugins, by) = (api.plugins.clone(), caller.0.user);
+    let plugins = api.plugins.clone();
+    let by = caller.0.user;
     let draft = request.into();
     let plugin = api.run(async move { plugins.create(by, draft).await }).await?;
     let tag = ETag(row_tag(plugin.updated_at));
@@ -123,7 +124,8 @@ pub(crate) async fn replace(
     ExpectedVersion(expected): ExpectedVersion,
     Body(request): Body<PluginRequest>,
 ) -> Result<Json<Done>, HttpError> {
-    let (plugins, by) = (api.plugins.clone(), caller.0.user);
+    let plugins = api.plugins.clone();
+    let by = caller.0.user;
     let draft = request.into();
     api.run(async move { plugins.replace(by, PluginId(id), draft, expected).await }).await?;
     Ok(Json(Done::success()))
@@ -134,7 +136,8 @@ pub(crate) async fn delete(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, HttpError> {
-    let (plugins, by) = (api.plugins.clone(), caller.0.user);
+    let plugins = api.plugins.clone();
+    let by = caller.0.user;
     api.run(async move { plugins.delete(by, PluginId(id)).await }).await?;
     Ok(Json(Done::success()))
 }
@@ -145,7 +148,8 @@ pub(crate) async fn assign(
     PathId(id): PathId,
     Body(request): Body<EntryGroupsRequest>,
 ) -> Result<Json<Done>, HttpError> {
-    let (plugins, by) = (api.plugins.clone(), caller.0.user);
+    let plugins = api.plugins.clone();
+    let by = caller.0.user;
     let groups = required("groupIds", request.group_ids)?;
     let groups = groups.into_iter().map(GroupId).collect();
     api.run(async move { plugins.assign(by, PluginId(id), groups).await }).await?;
@@ -158,7 +162,8 @@ pub(crate) async fn upload_package(
     PathId(id): PathId,
     file: RawBody,
 ) -> Result<Json<PackageResponse>, HttpError> {
-    let (plugins, by) = (api.plugins.clone(), caller.0.user);
+    let plugins = api.plugins.clone();
+    let by = caller.0.user;
     let file = file.into_bytes();
     let upload = async move { plugins.upload_package(by, PluginId(id), file).await };
     let PluginPackage { hash, size } = api.run(upload).await?;
@@ -171,7 +176,8 @@ pub(crate) async fn upload_icon(
     PathId(id): PathId,
     image: RawBody,
 ) -> Result<Json<Done>, HttpError> {
-    let (plugins, by) = (api.plugins.clone(), caller.0.user);
+    let plugins = api.plugins.clone();
+    let by = caller.0.user;
     let image = Some(image.into_bytes());
     api.run(async move { plugins.upload_icon(by, PluginId(id), image).await }).await?;
     Ok(Json(Done::success()))
@@ -182,7 +188,8 @@ pub(crate) async fn remove_icon(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, HttpError> {
-    let (plugins, by) = (api.plugins.clone(), caller.0.user);
+    let plugins = api.plugins.clone();
+    let by = caller.0.user;
     api.run(async move { plugins.upload_icon(by, PluginId(id), None).await }).await?;
     Ok(Json(Done::success()))
 }

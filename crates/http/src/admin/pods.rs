@@ -71,7 +71,8 @@ pub(crate) async fn drain(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, HttpError> {
-    let (connectors, by) = (api.connectors.clone(), Some(caller.0.user));
+    let connectors = api.connectors.clone();
+    let by = Some(caller.0.user);
     api.run(async move { connectors.drain(by, PodId(id)).await }).await?;
     Ok(Json(Done::success()))
 }
@@ -82,7 +83,9 @@ pub(crate) async fn test_call(
     PathId(id): PathId,
     Body(request): Body<TestCallRequest>,
 ) -> Result<Json<TestCallResponse>, HttpError> {
-    let (connectors, plane, by) = (api.connectors.clone(), api.tools.clone(), caller.0.user);
+    let connectors = api.connectors.clone();
+    let plane = api.tools.clone();
+    let by = caller.0.user;
     let tried = async move {
         connectors.find(ConnectorId(id)).await?;
         let call = (&*request.tool, request.arguments.get());

@@ -102,7 +102,8 @@ pub(crate) async fn restore(
     PathVersion { id, number }: PathVersion,
     ExpectedVersion(expected): ExpectedVersion,
 ) -> Result<Json<Done>, HttpError> {
-    let (policies, by) = (api.client_policies.clone(), caller.0.user);
+    let policies = api.client_policies.clone();
+    let by = caller.0.user;
     let restore = async move { policies.restore(by, ClientPolicyId(id), number, expected).await };
     api.run(restore).await?;
     Ok(Json(Done::success()))

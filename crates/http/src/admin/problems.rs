@@ -71,7 +71,8 @@ impl From<Problem> for ProblemResponse {
                 ("maintenance_failed", Some(task.name().to_owned()), message)
             }
             Problem::BudgetNearlyUsed(it) => {
-                let (percent, period) = (it.percent(), it.period.name());
+                let percent = it.percent();
+                let period = it.period.name();
                 let message =
                     format!("{percent} % of the {period} limit of {} are used.", it.limit);
                 ("budget_nearly_used", Some(it.group.to_string()), message)

@@ -61,7 +61,8 @@ pub(crate) async fn create(
     api: Data<Api>,
     Body(request): Body<ScimTokenRequest>,
 ) -> Result<HttpResponse, ApiError> {
-    let (tokens, by) = (api.scim_tokens.clone(), caller.0.user);
+    let tokens = api.scim_tokens.clone();
+    let by = caller.0.user;
     let ScimTokenRequest { name, scopes, expires_at } = request;
     let options = ScimTokenOptions { name, scopes, expires_at };
     let CreatedScimToken { entry, token } =
@@ -75,7 +76,8 @@ pub(crate) async fn revoke(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, ApiError> {
-    let (tokens, by) = (api.scim_tokens.clone(), caller.0.user);
+    let tokens = api.scim_tokens.clone();
+    let by = caller.0.user;
     api.runner.run(async move { tokens.revoke(by, ScimTokenId(id)).await }).await?;
     Ok(Json(Done::success()))
 }

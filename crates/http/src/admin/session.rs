@@ -29,7 +29,8 @@ pub(crate) async fn session(
     gates: Data<Gates>,
     request: HttpRequest,
 ) -> Result<Json<AdminSession>, ApiError> {
-    let (accounts, user) = (api.identity.accounts.clone(), caller.0.user);
+    let accounts = api.identity.accounts.clone();
+    let user = caller.0.user;
     let account = api.runner.run(async move { accounts.me(user).await }).await?;
     let csrf_token = gates.csrf_token(&request).ok_or_else(ApiError::unauthenticated)?;
     Ok(Json(AdminSession {

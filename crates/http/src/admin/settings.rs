@@ -58,7 +58,8 @@ pub(crate) async fn change(
     key: Path<String>,
     Body(request): Body<SettingRequest>,
 ) -> Result<Json<Done>, HttpError> {
-    let (settings, by) = (api.settings.clone(), caller.0.user);
+    let settings = api.settings.clone();
+    let by = caller.0.user;
     let value = request.value.filter(|it| it.len() <= MAX_VALUE_BYTES).ok_or_else(invalid)?;
     api.run(async move { settings.set(by, &key, &value).await }).await?;
     Ok(Json(Done::success()))
@@ -69,7 +70,8 @@ pub(crate) async fn reset(
     api: Data<Api>,
     key: Path<String>,
 ) -> Result<Json<Done>, HttpError> {
-    let (settings, by) = (api.settings.clone(), caller.0.user);
+    let settings = api.settings.clone();
+    let by = caller.0.user;
     api.run(async move { settings.reset(by, &key).await }).await?;
     Ok(Json(Done::success()))
 }

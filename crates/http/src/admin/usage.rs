@@ -114,7 +114,8 @@ pub async fn export_usage(
 ) -> Result<HttpResponse, HttpError> {
     let report = api.usage.clone();
     let sums = api.run(async move { report.sums(range, by, MAX_ROWS).await }).await?;
-    let (from, to) = (range.first_day(), range.last_day());
+    let from = range.first_day();
+    let to = range.last_day();
     let file = format!("attachment; filename=\"usage-by-{}-{from}-{to}.csv\"", by.name());
     Ok(HttpResponse::Ok()
         .content_type("text/csv; charset=utf-8")

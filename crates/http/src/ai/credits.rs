@@ -100,7 +100,9 @@ pub(crate) async fn credits(
     caller: Caller,
     api: Data<Api>,
 ) -> Result<Json<CreditsResponse>, HttpError> {
-    let (credits, member, group) = (api.credits.clone(), caller.0.user, caller.0.group);
+    let credits = api.credits.clone();
+    let member = caller.0.user;
+    let group = caller.0.group;
     let key = api_key_budget(caller.0.scope);
     let view_credits = async move { credits.view(member, group, key).await };
     Ok(Json(api.run(view_credits).await?.into()))
@@ -130,8 +132,10 @@ impl From<CreditView> for SharedCredits {
 impl From<CreditView> for CreditsResponse {
     fn from(view: CreditView) -> Self {
         let key = view.key.map(Into::into);
-        let (hourly, daily) = (view.hourly.map(Into::into), view.daily.map(Into::into));
-        let (limited, suspended) = (view.limited, view.suspended);
+        let hourly = view.hourly.map(Into::into);
+        let daily = view.daily.map(Into::into);
+        let limited = view.limited;
+        let suspended = view.suspended;
         let weekly = view.weekly.map(Into::into);
         let SharedCredits { pool, top_up, group_cap } = view.into();
         Self { limited, suspended, hourly, daily, weekly, pool, top_up, group_cap, key }

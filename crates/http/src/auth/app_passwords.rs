@@ -61,7 +61,8 @@ pub(crate) async fn app_passwords(
     caller: Caller,
     api: Data<Api>,
 ) -> Result<Json<AppPasswordsResponse>, ApiError> {
-    let (passwords, user) = (api.identity.app_passwords.clone(), caller.0.user);
+    let passwords = api.identity.app_passwords.clone();
+    let user = caller.0.user;
     let list = async move { passwords.list(user).await };
     let entries = api.runner.run(list).await?;
     Ok(Json(AppPasswordsResponse { items: entries.into_iter().map(Into::into).collect() }))
@@ -74,7 +75,8 @@ pub(crate) async fn create_app_password(
 ) -> Result<Json<CreatedAppPasswordResponse>, ApiError> {
     let AppPasswordRequest { name, password, code, recovery_code } = request;
     let proof = fresh_proof(password, code, recovery_code)?;
-    let (passwords, session_ref) = (api.identity.app_passwords.clone(), caller.session_ref()?);
+    let passwords = api.identity.app_passwords.clone();
+    let session_ref = caller.session_ref()?;
     let create = async move { passwords.create(session_ref, name.as_deref(), proof).await };
     Ok(Json(api.runner.run(create).await?.into()))
 }
@@ -85,7 +87,8 @@ pub(crate) async fn revoke_app_password(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, ApiError> {
-    let (passwords, session_ref) = (api.identity.app_passwords.clone(), caller.session_ref()?);
+    let passwords = api.identity.app_passwords.clone();
+    let session_ref = caller.session_ref()?;
     let revoke = async move { passwords.revoke(session_ref, AppPasswordId(id)).await };
     api.runner.run(revoke).await?;
     Ok(Json(Done::success()))

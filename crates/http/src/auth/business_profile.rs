@@ -24,7 +24,8 @@ pub(crate) async fn declare(
     api: Data<Api>,
     Body(request): Body<BusinessProfileRequest>,
 ) -> Result<Json<Done>, ApiError> {
-    let (accounts, user) = (api.identity.accounts.clone(), caller.0.user);
+    let accounts = api.identity.accounts.clone();
+    let user = caller.0.user;
     let declaration = TraderDeclaration {
         company_name: request.company_name,
         acting_as_business: request.acting_as_business.unwrap_or_default(),

@@ -52,7 +52,8 @@ pub(crate) async fn login_history(
     api: Data<Api>,
     Paging(page): Paging,
 ) -> Result<Json<LoginHistoryResponse>, ApiError> {
-    let (history, user) = (api.identity.history.clone(), caller.0.user);
+    let history = api.identity.history.clone();
+    let user = caller.0.user;
     let list = async move { history.page(user, page).await };
     let page = api.runner.run(list).await?;
     Ok(Json(LoginHistoryResponse {

@@ -29,7 +29,8 @@ pub(crate) async fn forgot_password(
     body: Result<Body<EmailLinkRequest>, ApiError>,
 ) -> Result<Json<EmailLinkResponse>, ApiError> {
     api.identity.password_resets.configured()?;
-    let (resets, email) = (api.identity.password_resets.clone(), body?.0.email()?);
+    let resets = api.identity.password_resets.clone();
+    let email = body?.0.email()?;
     let request = async move { resets.request(&email).await };
     api.runner.run(request).await?;
     Ok(Json(EmailLinkResponse::possibly_sent()))
@@ -42,7 +43,8 @@ pub(crate) async fn resend_verification(
     body: Result<Body<EmailLinkRequest>, ApiError>,
 ) -> Result<Json<EmailLinkResponse>, ApiError> {
     api.identity.verification.configured()?;
-    let (verification, email) = (api.identity.verification.clone(), body?.0.email()?);
+    let verification = api.identity.verification.clone();
+    let email = body?.0.email()?;
     let resend = async move { verification.resend(&email).await };
     api.runner.run(resend).await?;
     Ok(Json(EmailLinkResponse::possibly_sent()))

@@ -39,7 +39,8 @@ pub(crate) async fn me(
     api: Data<Api>,
     gates: Data<Gates>,
 ) -> Result<Json<MeResponse>, ApiError> {
-    let (accounts, user) = (api.identity.accounts.clone(), caller.0.user);
+    let accounts = api.identity.accounts.clone();
+    let user = caller.0.user;
     let me = async move { accounts.me(user).await };
     let account = api.runner.run(me).await?;
     let owes_declaration = gates.rules.get().owes_declaration(account.customer);

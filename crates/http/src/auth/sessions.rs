@@ -68,7 +68,8 @@ pub(crate) async fn sessions(
     api: Data<Api>,
     Paging(page): Paging,
 ) -> Result<Json<SessionsResponse>, ApiError> {
-    let (sessions, devices) = (api.identity.sessions.clone(), api.e2ee.devices.clone());
+    let sessions = api.identity.sessions.clone();
+    let devices = api.e2ee.devices.clone();
     let user = caller.0.user;
     let list = async move {
         let page = sessions.page(user, page).await?;
@@ -89,7 +90,8 @@ pub(crate) async fn revoke_session(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, ApiError> {
-    let (sessions, caller) = (api.identity.sessions.clone(), caller.session_ref()?);
+    let sessions = api.identity.sessions.clone();
+    let caller = caller.session_ref()?;
     let revoke = async move { sessions.revoke(caller, SessionId(id)).await };
     api.runner.run(revoke).await?;
     Ok(Json(Done::success()))
@@ -99,7 +101,8 @@ pub(crate) async fn revoke_others(
     caller: Caller,
     api: Data<Api>,
 ) -> Result<Json<RevokedResponse>, ApiError> {
-    let (sessions, caller) = (api.identity.sessions.clone(), caller.session_ref()?);
+    let sessions = api.identity.sessions.clone();
+    let caller = caller.session_ref()?;
     let revoke = async move { sessions.revoke_others(caller).await };
     let revoked = api.runner.run(revoke).await?;
     Ok(Json(RevokedResponse { revoked }))

@@ -132,7 +132,8 @@ pub(crate) async fn sync_conversations(
         let error = FieldError { field, code: "too_many", message };
         return Err(ApiError::invalid(vec![error]).into());
     }
-    let (chats, user) = (api.chats.clone(), caller.0.user);
+    let chats = api.chats.clone();
+    let user = caller.0.user;
     let upload = async move {
         let documents: Vec<&str> = documents.iter().map(|it| it.get()).collect();
         chats.upload(user, &documents, &deleted).await

@@ -58,7 +58,8 @@ pub(super) async fn list_response(
     ChatsQuery { part, unless }: ChatsQuery,
     format: impl FnOnce(ChatPage, bool) -> Vec<u8>,
 ) -> Result<HttpResponse, HttpError> {
-    let (chats, user) = (api.chats.clone(), caller.0.user);
+    let chats = api.chats.clone();
+    let user = caller.0.user;
     let list = async move { chats.list(user, part, unless).await };
     let page = match api.run(list).await? {
         ChatListOutcome::Unchanged(version) => {

@@ -37,7 +37,8 @@ pub(crate) async fn approve(
     api: Data<Api>,
     Body(request): Body<DeviceApprovalRequest>,
 ) -> Result<Json<Done>, HttpError> {
-    let (devices, user) = (api.e2ee.devices.clone(), caller.0.user);
+    let devices = api.e2ee.devices.clone();
+    let user = caller.0.user;
     let approve = async move { devices.approve(user, request.into()).await };
     api.run(approve).await?;
     Ok(Json(Done::success()))

@@ -70,7 +70,8 @@ pub(crate) async fn devices(
     caller: Caller,
     api: Data<Api>,
 ) -> Result<Json<DeviceListResponse>, HttpError> {
-    let (devices, user) = (api.e2ee.devices.clone(), caller.0.user);
+    let devices = api.e2ee.devices.clone();
+    let user = caller.0.user;
     let list = async move {
         Ok::<_, Unavailable>((devices.list(user).await?, devices.state(user).await?))
     };
@@ -87,7 +88,8 @@ pub(crate) async fn device_status(
     api: Data<Api>,
     PathDevice(id): PathDevice,
 ) -> Result<Json<DeviceStatusResponse>, HttpError> {
-    let (devices, user) = (api.e2ee.devices.clone(), caller.0.user);
+    let devices = api.e2ee.devices.clone();
+    let user = caller.0.user;
     let find = async move { devices.find(user, &id).await };
     Ok(Json(api.run(find).await?.into()))
 }
@@ -97,7 +99,8 @@ pub(crate) async fn revoke(
     api: Data<Api>,
     PathDevice(id): PathDevice,
 ) -> Result<Json<Done>, HttpError> {
-    let (devices, user) = (api.e2ee.devices.clone(), caller.0.user);
+    let devices = api.e2ee.devices.clone();
+    let user = caller.0.user;
     let revoke = async move { devices.revoke(user, &id).await };
     api.run(revoke).await?;
     Ok(Json(Done::success()))

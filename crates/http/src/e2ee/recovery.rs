@@ -75,7 +75,8 @@ pub(crate) async fn recovery(
     caller: Caller,
     api: Data<Api>,
 ) -> Result<Json<RecoveryWrappedUmkResponse>, HttpError> {
-    let (recovery, user) = (api.e2ee.recovery.clone(), caller.0.user);
+    let recovery = api.e2ee.recovery.clone();
+    let user = caller.0.user;
     let find = async move { recovery.find(user).await };
     Ok(Json(api.run(find).await?.into()))
 }
@@ -101,7 +102,8 @@ pub(crate) async fn put_proof_key(
     Body(request): Body<RecoveryProofKeyRequest>,
 ) -> Result<HttpResponse, HttpError> {
     let RecoveryProofKeyRequest { proof_key, version, proof } = request;
-    let (form, proof) = (ProofKeyForm { proof_key, version }, proof.proof_if_any()?);
+    let form = ProofKeyForm { proof_key, version };
+    let proof = proof.proof_if_any()?;
     let services = api.clone();
     let store = async move {
         let owner = services.owner(caller.0, proof).await?;

@@ -42,7 +42,8 @@ pub(crate) async fn register(
     api: Data<Api>,
     Body(request): Body<DeviceRegistrationRequest>,
 ) -> Result<Json<DeviceRegistrationResponse>, HttpError> {
-    let (devices, user) = (api.e2ee.devices.clone(), caller.0.user);
+    let devices = api.e2ee.devices.clone();
+    let user = caller.0.user;
     let register = async move { devices.register(user, request.into()).await };
     Ok(Json(api.run(register).await?.into()))
 }

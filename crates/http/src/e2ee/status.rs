@@ -25,7 +25,8 @@ pub(crate) async fn status(
     caller: Caller,
     api: Data<Api>,
 ) -> Result<Json<E2eeStatusResponse>, HttpError> {
-    let (devices, user) = (api.e2ee.devices.clone(), caller.0.user);
+    let devices = api.e2ee.devices.clone();
+    let user = caller.0.user;
     let state = async move { devices.state(user).await };
     Ok(Json(api.run(state).await?.into()))
 }

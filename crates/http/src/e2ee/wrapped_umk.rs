@@ -58,7 +58,9 @@ pub(crate) async fn wrapped_umk(
     api: Data<Api>,
     PathDevice(id): PathDevice,
 ) -> Result<Json<WrappedUmkResponse>, HttpError> {
-    let (devices, user, device) = (api.e2ee.devices.clone(), caller.0.user, id.clone());
+    let devices = api.e2ee.devices.clone();
+    let user = caller.0.user;
+    let device = id.clone();
     let find = async move { devices.key_of(user, &device).await };
     Ok(Json(to_response(&id, api.run(find).await?)))
 }

@@ -50,7 +50,8 @@ pub(crate) async fn delete(
     api: Data<Api>,
     part: PathPart,
 ) -> Result<HttpResponse, HttpError> {
-    let (document, by) = (managed_document(caller, part), Some(caller.0.user));
+    let document = managed_document(caller, part);
+    let by = Some(caller.0.user);
     api.run(async move { documents.delete(by, document).await }).await?;
     Ok(HttpResponse::NoContent().finish())
 }
@@ -61,9 +62,11 @@ pub(crate) async fn retry(
     api: Data<Api>,
     part: PathPart,
 ) -> Result<HttpResponse, HttpError> {
-    let (document, by) = (managed_document(caller, part), Some(caller.0.user));
+    let document = managed_document(caller, part);
+    let by = Some(caller.0.user);
     api.run(async move { documents.retry(by, document).await }).await?;
-    let (document, status) = (document.document, DocumentStatus::Pending);
+    let document = document.document;
+    let status = DocumentStatus::Pending;
     Ok(DocumentSubmission::response(Submission { document, status, changed: true }))
 }
 

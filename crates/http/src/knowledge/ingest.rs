@@ -87,7 +87,8 @@ impl IngestRequest {
             (None, Some(encoded)) => Some(decode(&encoded)?),
             (None, None) => None,
         };
-        let (title, source_uri) = (self.title, self.source_uri);
+        let title = self.title;
+        let source_uri = self.source_uri;
         Ok(DocumentDraft { title, source_uri, content_type: self.content_type, content })
     }
 }
@@ -111,7 +112,8 @@ fn is_binary(content_type: ContentType) -> bool {
 }
 
 fn invalid_file(message: &str) -> ApiError {
-    let (field, message) = ("contentBase64".to_owned(), message.to_owned());
+    let field = "contentBase64".to_owned();
+    let message = message.to_owned();
     ApiError::invalid(vec![FieldError { field, code: "invalid", message }])
 }
 
@@ -120,8 +122,8 @@ mod tests {
     use super::*;
 
     fn request(content: Option<&str>, content_base64: Option<&str>) -> IngestRequest {
-        let (content, content_base64) =
-            (content.map(str::to_owned), content_base64.map(str::to_owned));
+        let content = content.map(str::to_owned);
+        let content_base64 = content_base64.map(str::to_owned);
         IngestRequest { content, content_base64, ..IngestRequest::default() }
     }
 

@@ -45,7 +45,8 @@ pub(crate) async fn set_prompt(
     id: PathId,
     Body(request): Body<KnowledgePromptRequest>,
 ) -> Result<HttpResponse, HttpError> {
-    let (base, by) = (managed_base(caller, id), Some(caller.0.user));
+    let base = managed_base(caller, id);
+    let by = Some(caller.0.user);
     api.run(async move { documents.set_prompt(by, base, request.prompt).await }).await?;
     Ok(HttpResponse::NoContent().finish())
 }

@@ -45,7 +45,8 @@ pub(crate) async fn questions(
     api: Data<Api>,
     Paging(page): Paging,
 ) -> Result<Json<UnansweredQuestionPage>, HttpError> {
-    let (questions, group) = (api.knowledge.questions.clone(), caller.0.group);
+    let questions = api.knowledge.questions.clone();
+    let group = caller.0.group;
     Ok(Json(api.run(async move { questions.page(group, page).await }).await?.into()))
 }
 
@@ -55,7 +56,8 @@ pub(crate) async fn delete_question(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<HttpResponse, HttpError> {
-    let (questions, group) = (api.knowledge.questions.clone(), caller.0.group);
+    let questions = api.knowledge.questions.clone();
+    let group = caller.0.group;
     api.run(async move { questions.delete(group, QuestionId(id)).await }).await?;
     Ok(HttpResponse::NoContent().finish())
 }

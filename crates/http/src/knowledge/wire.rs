@@ -221,7 +221,8 @@ mod tests {
 
     #[test]
     fn only_changed_content_is_accepted_for_ingestion() {
-        let (document, status) = (DocumentId::generate(), DocumentStatus::Ready);
+        let document = DocumentId::generate();
+        let status = DocumentStatus::Ready;
         for (changed, expected) in [(true, 202), (false, 200)] {
             let submission = Submission { document, status, changed };
 

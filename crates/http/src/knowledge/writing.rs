@@ -49,7 +49,8 @@ pub(crate) async fn submit(
     id: PathId,
     Body(request): Body<DocumentRequest>,
 ) -> Result<HttpResponse, HttpError> {
-    let (base, by) = (managed_base(caller, id), Some(caller.0.user));
+    let base = managed_base(caller, id);
+    let by = Some(caller.0.user);
     let submit = async move { documents.submit(by, base, request.into()).await };
     let submission = api.run(submit).await?;
     if !submission.changed {
@@ -65,7 +66,8 @@ pub(crate) async fn replace(
     part: PathPart,
     Body(request): Body<DocumentContentRequest>,
 ) -> Result<HttpResponse, HttpError> {
-    let (document, by) = (managed_document(caller, part), Some(caller.0.user));
+    let document = managed_document(caller, part);
+    let by = Some(caller.0.user);
     let replace = async move {
         let DocumentContentRequest { content, content_type, title } = request;
         let content_type = match content_type {

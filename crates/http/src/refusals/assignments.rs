@@ -31,7 +31,8 @@ impl From<ScheduleError> for HttpError {
     fn from(err: ScheduleError) -> Self {
         let message = err.to_string();
         let invalid = |field: &str| {
-            let (field, message) = (field.to_owned(), message.clone());
+            let field = field.to_owned();
+            let message = message.clone();
             ApiError::invalid(vec![FieldError { field, code: "invalid", message }])
         };
         Self::from(match err {
@@ -61,7 +62,8 @@ impl From<OperatorError> for HttpError {
     fn from(err: OperatorError) -> Self {
         let message = err.to_string();
         let invalid = |field: &str, code, message: &str| {
-            let (field, message) = (field.to_owned(), message.to_owned());
+            let field = field.to_owned();
+            let message = message.to_owned();
             ApiError::invalid(vec![FieldError { field, code, message }])
         };
         let refused = |code| ApiError::refused(StatusCode::CONFLICT, code, &message);

@@ -16,14 +16,16 @@ impl From<UsageRangeError> for HttpError {
             UsageRangeError::From | UsageRangeError::Length => "from",
             UsageRangeError::To => "to",
         };
-        let (field, message) = (field.to_owned(), err.to_string());
+        let field = field.to_owned();
+        let message = err.to_string();
         ApiError::invalid(vec![FieldError { field, code: "invalid", message }]).into()
     }
 }
 
 impl From<TopUpError> for HttpError {
     fn from(err: TopUpError) -> Self {
-        let (field, message) = ("credits".to_owned(), err.to_string());
+        let field = "credits".to_owned();
+        let message = err.to_string();
         Self::from(match err {
             TopUpError::Amount => {
                 ApiError::invalid(vec![FieldError { field, code: "invalid", message }])
@@ -49,7 +51,8 @@ impl From<ModelTestError> for HttpError {
 impl From<AssistantError> for HttpError {
     fn from(err: AssistantError) -> Self {
         let error = |status, code| ApiError::refused(status, code, err.message());
-        let (openai, is_final) = (err.openai(), err.is_final());
+        let openai = err.openai();
+        let is_final = err.is_final();
         let OpenAiError { status, kind, code, message } = openai;
         let refused = match err {
             AssistantError::Malformed(_) => error(StatusCode::BAD_REQUEST, "malformed_json")
@@ -176,7 +179,8 @@ mod tests {
             let err = ApiError::from(HttpError::from(err));
             let status = err.status_code().as_u16();
             let (code, _message) = err.code_and_message();
-            let (row, quoted_code) = (format!("| {status} | "), format!("`{code}`"));
+            let row = format!("| {status} | ");
+            let quoted_code = format!("`{code}`");
             let is_listed = API.lines().any(|it| it.starts_with(&row) && it.contains(&quoted_code));
             assert!(is_listed, "{status} {code}");
         }

@@ -10,7 +10,8 @@ impl From<ConnectorError> for HttpError {
     fn from(err: ConnectorError) -> Self {
         let message = err.to_string();
         let invalid = |field: &str, code| {
-            let (field, message) = (field.to_owned(), message.clone());
+            let field = field.to_owned();
+            let message = message.clone();
             ApiError::invalid(vec![FieldError { field, code, message }])
         };
         let refused = |code| ApiError::refused(StatusCode::CONFLICT, code, &message);

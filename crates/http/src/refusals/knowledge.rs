@@ -10,7 +10,8 @@ impl From<KnowledgeError> for HttpError {
     fn from(err: KnowledgeError) -> Self {
         let message = err.to_string();
         let invalid = |field: &str, code| {
-            let (field, message) = (field.to_owned(), message.clone());
+            let field = field.to_owned();
+            let message = message.clone();
             ApiError::invalid(vec![FieldError { field, code, message }])
         };
         let refused = |status, code| ApiError::refused(status, code, &message);
@@ -93,7 +94,8 @@ mod tests {
         let of_bases =
             KnowledgeError::BaseQuotaExceeded { group: "Sales".to_owned(), limit: 5, current: 6 };
 
-        let (documents, bases) = (body(KnowledgeError::QuotaExceeded(quota)), body(of_bases));
+        let documents = body(KnowledgeError::QuotaExceeded(quota));
+        let bases = body(of_bases);
 
         assert_eq!(documents["resource"], "KnowledgeDocuments");
         assert_eq!((&documents["limit"], &documents["current"]), (&json!(100), &json!(101)));

@@ -11,7 +11,8 @@ impl From<PersonaError> for HttpError {
     fn from(err: PersonaError) -> Self {
         let message = err.to_string();
         let invalid = |field: &str| {
-            let (field, message) = (field.to_owned(), message.clone());
+            let field = field.to_owned();
+            let message = message.clone();
             ApiError::invalid(vec![FieldError { field, code: "unknown", message }])
         };
         Self::from(match err {

@@ -12,7 +12,8 @@ impl From<PluginError> for HttpError {
     fn from(err: PluginError) -> Self {
         let message = err.to_string();
         let invalid = |field: &str, code| {
-            let (field, message) = (field.to_owned(), message.clone());
+            let field = field.to_owned();
+            let message = message.clone();
             ApiError::invalid(vec![FieldError { field, code, message }])
         };
         Self::from(match err {

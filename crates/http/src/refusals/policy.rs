@@ -12,7 +12,8 @@ impl From<ClientPolicyError> for HttpError {
     fn from(err: ClientPolicyError) -> Self {
         let message = err.to_string();
         let invalid = |field: &str| {
-            let (field, message) = (field.to_owned(), message.clone());
+            let field = field.to_owned();
+            let message = message.clone();
             ApiError::invalid(vec![FieldError { field, code: "invalid", message }])
         };
         Self::from(match err {

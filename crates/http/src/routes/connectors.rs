@@ -24,10 +24,8 @@ const CONFLICT: (u16, &str) = (
 );
 
 pub(super) fn routes() -> Vec<Route> {
-    let (list, connected) = (
-        ResponseDoc::List(wire::<connectors::ConnectorResponse>),
-        ResponseDoc::List(wire::<pods::ConnectedPodResponse>),
-    );
+    let list = ResponseDoc::List(wire::<connectors::ConnectorResponse>);
+    let connected = ResponseDoc::List(wire::<pods::ConnectedPodResponse>);
     vec![
         read(
             CONNECTORS,

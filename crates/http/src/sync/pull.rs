@@ -26,7 +26,8 @@ pub(crate) async fn pull(
     request: HttpRequest,
     query: PullQuery,
 ) -> Result<HttpResponse, HttpError> {
-    let (pulling, user) = (api.sync.pulling.clone(), caller.0.user);
+    let pulling = api.sync.pulling.clone();
+    let user = caller.0.user;
     let known_tags = known_tags(&request).filter(|_| *api.sync.fast_path.get());
     let pull_request = query.0;
     let outcome = async move { pull_outcome(&pulling, user, &pull_request, known_tags).await };

@@ -59,7 +59,8 @@ pub(crate) async fn push(
     api: Data<Api>,
     Gzipped(Body(request)): Gzipped<Body<Map<String, Value>>>,
 ) -> Result<Json<SyncPushResponse>, HttpError> {
-    let (pushing, user) = (api.sync.pushing.clone(), caller.0.user);
+    let pushing = api.sync.pushing.clone();
+    let user = caller.0.user;
     let push = push_request::parse(request)?;
     let store = async move { pushing.push(user, push).await };
     Ok(Json(api.run(store).await?.into()))

@@ -150,7 +150,8 @@ pub(crate) async fn status(
     caller: Caller,
     api: Data<Api>,
 ) -> Result<Json<SyncStatusResponse>, HttpError> {
-    let (support, user) = (api.sync.support.clone(), caller.0.user);
+    let support = api.sync.support.clone();
+    let user = caller.0.user;
     let load = async move { support.status(user).await };
     Ok(Json(api.run(load).await?.into()))
 }
@@ -159,7 +160,8 @@ pub(crate) async fn quota(
     caller: Caller,
     api: Data<Api>,
 ) -> Result<Json<SyncQuotaResponse>, HttpError> {
-    let (support, user) = (api.sync.support.clone(), caller.0.user);
+    let support = api.sync.support.clone();
+    let user = caller.0.user;
     let load = async move {
         Ok::<_, Unavailable>((support.counts(user).await?, support.storage(user).await?))
     };
@@ -175,7 +177,8 @@ pub(crate) async fn events(
     api: Data<Api>,
     Paging(page): Paging,
 ) -> Result<Json<SyncEventsResponse>, HttpError> {
-    let (support, user) = (api.sync.support.clone(), caller.0.user);
+    let support = api.sync.support.clone();
+    let user = caller.0.user;
     let page = api.run(async move { support.events(user, page).await }).await?;
     Ok(Json(SyncEventsResponse {
         items: page.items.into_iter().map(Into::into).collect(),
@@ -187,10 +190,12 @@ pub(crate) async fn debug_state(
     caller: Caller,
     api: Data<Api>,
 ) -> Result<Json<SyncDebugStateResponse>, HttpError> {
-    let (support, user) = (api.sync.support.clone(), caller.0.user);
+    let support = api.sync.support.clone();
+    let user = caller.0.user;
     let load = async move {
         let status = support.status(user).await?;
-        let (items, chats) = (support.all_items(user).await?, support.chats(user).await?);
+        let items = support.all_items(user).await?;
+        let chats = support.chats(user).await?;
         Ok::<_, pia_sync::SupportError>((status, items, chats))
     };
     let (status, items, chats) = api.run(load).await?;
@@ -210,7 +215,8 @@ pub(crate) async fn reset(
     OptionalBody(request): OptionalBody<FreshProofRequest>,
 ) -> Result<Json<SyncResetResponse>, HttpError> {
     let proof = request.proof_if_any()?;
-    let (owner, support) = (api.identity.reauthenticator.clone(), api.sync.support.clone());
+    let owner = api.identity.reauthenticator.clone();
+    let support = api.sync.support.clone();
     let reset = async move {
         owner.require(caller.0, proof).await.map_err(ApiError::from)?;
         support.reset(caller.0.user).await.map_err(HttpError::from)
@@ -238,7 +244,8 @@ impl From<ItemCounts> for ChannelCount {
 
 impl From<ItemCounts> for SyncQuota {
     fn from(count: ItemCounts) -> Self {
-        let (current, limit) = (count.live.into(), count.limit.into());
+        let current = count.live.into();
+        let limit = count.limit.into();
         Self { entity: count.channel.name(), current, limit }
     }
 }

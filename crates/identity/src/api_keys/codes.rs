@@ -40,7 +40,8 @@ mod tests {
 
     #[test]
     fn new_keys_are_distinct_and_have_256_bits() {
-        let (one, other) = (fresh().unwrap(), fresh().unwrap());
+        let one = fresh().unwrap();
+        let other = fresh().unwrap();
 
         assert!(one.expose().starts_with("pia_") && one.expose().len() == 47);
         assert!(hash(one.expose()).is_some());

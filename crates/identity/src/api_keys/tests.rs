@@ -26,7 +26,8 @@ fn world_of(capacity: usize) -> World {
     let factors = Arc::<Factors>::default();
     let stored: Arc<Mutex<Vec<NewApiKey>>> = Arc::default();
     let mut store = MockApiKeyStore::new();
-    let (rows, store_factors) = (Arc::clone(&stored), Arc::clone(&factors));
+    let rows = Arc::clone(&stored);
+    let store_factors = Arc::clone(&factors);
     store.expect_add().returning(move |new, max, _, effects| {
         assert_eq!(max, 20);
         let mut rows = rows.lock().unwrap();
@@ -37,7 +38,8 @@ fn world_of(capacity: usize) -> World {
         store_factors.state.lock().unwrap().write(effects);
         Ok(CredentialStoreOutcome::Done)
     });
-    let (rows, store_factors) = (Arc::clone(&stored), Arc::clone(&factors));
+    let rows = Arc::clone(&stored);
+    let store_factors = Arc::clone(&factors);
     store.expect_remove().returning(move |removal, effects| {
         let mut rows = rows.lock().unwrap();
         let is_it =

@@ -62,7 +62,8 @@ mod tests {
 
     #[test]
     fn new_app_passwords_are_distinct_and_have_five_groups() {
-        let (one, other) = (fresh().unwrap(), fresh().unwrap());
+        let one = fresh().unwrap();
+        let other = fresh().unwrap();
 
         let groups: Vec<&str> = one.expose().split('-').collect();
         assert_eq!((groups.len(), groups[0]), (6, "pia"));

@@ -71,7 +71,8 @@ impl FactorChallenges {
         throttle: Arc<dyn PasswordThrottleStore>,
         proofs: FactorProofs,
     ) -> Self {
-        let (rules, clock) = (GuessRules::default(), Arc::clone(&proofs.clock));
+        let rules = GuessRules::default();
+        let clock = Arc::clone(&proofs.clock);
         Self { store, throttle: PasswordThrottle { ledger: throttle, rules, clock }, proofs }
     }
 
@@ -103,7 +104,8 @@ impl FactorChallenges {
         if !(1..=MAX_TOKEN_BYTES).contains(&token.expose().len()) {
             return Err(ChallengeError::Gone);
         }
-        let (hash, max) = (token_hash::of_ours(token), self.proofs.settings.get().challenge_tries);
+        let hash = token_hash::of_ours(token);
+        let max = self.proofs.settings.get().challenge_tries;
         let now = self.proofs.clock.now();
         let user = self.store.owner(hash, max, now).await?.ok_or(ChallengeError::Gone)?;
         // Loaded first: a later password change deletes the challenge or makes the account
@@ -134,7 +136,8 @@ impl FactorChallenges {
     /// Returns whether the owner is to be warned of a wrong answer. A failure does not change the
     /// response.
     async fn warns(&self, user: UserId, guess: &Bucket) -> bool {
-        let (attempts, now) = (&self.proofs.ports.attempts, self.proofs.clock.now());
+        let attempts = &self.proofs.ports.attempts;
+        let now = self.proofs.clock.now();
         let warns = async {
             if !self.throttle.are_used_up(guess).await? {
                 return Ok(false);

@@ -126,7 +126,8 @@ impl FactorProofs {
         user: UserId,
         check: impl Future<Output = Result<T, ProofError>> + Send,
     ) -> Result<T, ProofError> {
-        let (who, quota) = (format!("factor:{user}"), self.settings.get().wrong_proofs);
+        let who = format!("factor:{user}");
+        let quota = self.settings.get().wrong_proofs;
         match self.ports.attempts.attempt(&who, quota, self.clock.now()).await? {
             RateLimitOutcome::Allowed => {}
             RateLimitOutcome::Wait(wait) => return Err(ProofError::TooMany { wait }),

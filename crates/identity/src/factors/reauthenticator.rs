@@ -58,7 +58,8 @@ impl Reauthenticator {
     }
 
     async fn verify(&self, session_ref: SessionRef, proof: ReauthProof) -> Result<(), OwnerError> {
-        let (ports, user) = (&self.proofs.ports, session_ref.user);
+        let ports = &self.proofs.ports;
+        let user = session_ref.user;
         let account = ports.accounts.find(user).await?.ok_or(OwnerError::Wrong)?;
         let factor = ports.factors.factor(user).await?;
         let factor = factor.filter(|it| it.state == FactorState::On);

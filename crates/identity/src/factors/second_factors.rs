@@ -189,7 +189,8 @@ impl SecondFactors {
         let (codes, hashes) = fresh_codes(session_ref.user)?;
         let check = async {
             let verified = self.proofs.proof(&account, &factor, proof).await?;
-            let (action, email) = ("recovery_codes.regenerated", "recovery-codes-regenerated");
+            let action = "recovery_codes.regenerated";
+            let email = "recovery-codes-regenerated";
             let change = self.change(session_ref, verified, action, email);
             spent(self.proofs.ports.factors.replace_codes(change, verified, &hashes).await?)
         };
@@ -221,7 +222,8 @@ impl SecondFactors {
         action: &'static str,
         email: &'static str,
     ) -> FactorChange {
-        let (SessionRef { user, session }, at) = (session_ref, self.proofs.clock.now());
+        let SessionRef { user, session } = session_ref;
+        let at = self.proofs.clock.now();
         let email = QueuedEmail::new(email).to_user(at, user);
         let changed = SideEffects::audit(at, user, action).and_mail(email);
         let effects = used_up(verified, user, at).and(changed);

@@ -44,7 +44,8 @@ pub(crate) fn enrolment(
     email: &str,
 ) -> Result<Enrolment, Unavailable> {
     // In the label a colon separates issuer and account.
-    let (issuer, email) = (issuer.replace(':', " "), email.replace(':', " "));
+    let issuer = issuer.replace(':', " ");
+    let email = email.replace(':', " ");
     let totp = builder(secret).with_issuer(Some(issuer)).with_account_name(email).build();
     let totp = totp.map_err(failed)?;
     let uri = totp.to_url().map_err(failed)?;
@@ -172,7 +173,8 @@ mod tests {
 
     #[test]
     fn secrets_are_twenty_random_bytes() {
-        let (first, second) = (fresh().unwrap(), fresh().unwrap());
+        let first = fresh().unwrap();
+        let second = fresh().unwrap();
 
         assert_eq!(first.expose().len(), 20);
         assert_ne!(first.expose(), second.expose());

@@ -28,7 +28,8 @@ pub(crate) fn start_ceremony(
     now: Timestamp,
 ) -> Result<(PasskeyOptions, NewPasskeyChallenge), Unavailable> {
     let token = sessions::refresh_tokens::fresh()?;
-    let (hash, expires_at) = (token_hash::of_ours(&token), now + LIFETIME);
+    let hash = token_hash::of_ours(&token);
+    let expires_at = now + LIFETIME;
     let challenge = NewPasskeyChallenge { hash, state: ceremony.state, expires_at };
     Ok((PasskeyOptions { token, options: ceremony.options }, challenge))
 }

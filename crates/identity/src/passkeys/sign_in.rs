@@ -126,7 +126,9 @@ impl PasskeySignIn {
         passkey: &StoredPasskey,
         counter: u32,
     ) -> Result<(), PasskeySignInError> {
-        let (id, user, at) = (passkey.id, passkey.user, self.clock.now());
+        let id = passkey.id;
+        let user = passkey.user;
+        let at = self.clock.now();
         let used = PasskeyUse {
             id,
             user,

@@ -165,7 +165,8 @@ async fn a_recovery_code_authorises_adding_a_passkey_and_its_owner_is_emailed() 
 
 #[tokio::test]
 async fn a_wrong_or_consumed_proof_is_refused() {
-    let (wrong, spent) = (world().with_passkeys(0), world().with_passkeys(0).opened(false));
+    let wrong = world().with_passkeys(0);
+    let spent = world().with_passkeys(0).opened(false);
     let nothing_on = world().with_passkeys(0);
     let code = ReauthProof::Factor(FactorAnswer::Code(secret("123456")));
 
@@ -314,8 +315,10 @@ async fn a_malformed_token_is_not_looked_up() {
 #[tokio::test]
 async fn a_passkey_is_removed_with_its_email() {
     let mut world = world();
-    let (session_ref, own) = (world.session_ref, entry(3));
-    let (id, listed) = (own.id, own.clone());
+    let session_ref = world.session_ref;
+    let own = entry(3);
+    let id = own.id;
+    let listed = own.clone();
     world.store.expect_of_user().returning(move |_| Ok(vec![entry(1), listed.clone()]));
     world.store.expect_remove().once().returning(move |change, removed| {
         let email = QueuedEmail::new("passkey-removed").with("name", "Key 3");

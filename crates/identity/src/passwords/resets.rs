@@ -90,7 +90,8 @@ impl PasswordResets {
         throttle: Arc<dyn PasswordThrottleStore>,
         caller_cache: CallerCache,
     ) -> Self {
-        let (rules, clock) = (GuessRules::default(), Arc::clone(&links.clock));
+        let rules = GuessRules::default();
+        let clock = Arc::clone(&links.clock);
         let throttle = PasswordThrottle { ledger: throttle, rules, clock };
         Self { links: EmailTokens(links), passwords, throttle, caller_cache }
     }

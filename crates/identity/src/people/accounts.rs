@@ -138,7 +138,8 @@ mod tests {
         store
             .expect_caller_state()
             .returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
-        let (store, clock) = (Arc::new(store), Arc::new(FixedClock(Timestamp::UNIX_EPOCH)));
+        let store = Arc::new(store);
+        let clock = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
         let caller_cache = CallerCache::new(
             Arc::<MockAccountStore>::clone(&store),
             Arc::<FixedClock>::clone(&clock),
@@ -204,7 +205,8 @@ mod tests {
             let at = Timestamp::UNIX_EPOCH;
             Ok(Some(Account::local(user, "ada@example.org".to_owned(), at)))
         });
-        let (accounts, user) = (accounts(store), UserId::generate());
+        let accounts = accounts(store);
+        let user = UserId::generate();
 
         accounts.rename(user, Some(" Ada ")).await.unwrap();
         let long = accounts.rename(user, Some(&"x".repeat(201))).await;

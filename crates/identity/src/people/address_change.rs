@@ -122,7 +122,8 @@ impl AddressChanges {
         }
         let proof = proof.ok_or(OwnerError::Missing)?;
         self.reauthenticator.require(caller, Some(proof)).await?;
-        let (at, by_account) = (clock.now(), format!("address-change:{}", caller.user));
+        let at = clock.now();
+        let by_account = format!("address-change:{}", caller.user);
         if let RateLimitOutcome::Wait(wait) =
             attempts.attempt(&by_account, REQUEST_LIMIT, at).await?
         {

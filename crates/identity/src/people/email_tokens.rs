@@ -107,7 +107,8 @@ impl EmailTokens {
         link: &Link,
         account: &Account,
     ) -> Result<(NewEmailToken, Mail), Unavailable> {
-        let (at, token) = (self.0.clock.now(), sessions::refresh_tokens::fresh()?);
+        let at = self.0.clock.now();
+        let token = sessions::refresh_tokens::fresh()?;
         let stored = NewEmailToken {
             hash: token_hash::of_ours(&token),
             purpose: link.purpose,

@@ -40,7 +40,8 @@ impl AccountExport {
         if !self.data.begin_export(user, exported).await? {
             return Err(AccountError::Gone);
         }
-        let (inventory, data) = (self.data.inventory(), Arc::clone(&self.data));
+        let inventory = self.data.inventory();
+        let data = Arc::clone(&self.data);
         Ok(StartedExport { user, at, inventory, data })
     }
 }

@@ -81,8 +81,9 @@ impl Invitations {
     ) -> Result<Invited, InviteError> {
         let email = invitation.email.as_deref().map(people::email::parse).transpose();
         let email = email.map_err(InviteError::Invalid)?;
-        let (token, id, at) =
-            (refresh_tokens::fresh()?, InvitationId::generate(), self.clock.now());
+        let token = refresh_tokens::fresh()?;
+        let id = InvitationId::generate();
+        let at = self.clock.now();
         let link = format!("{}/auth/register.html?invitation={}", self.public_url, token.expose());
         let mut effects = done(at, by, id, "invitation.created");
         if let Some(email) = &email {

@@ -210,7 +210,8 @@ impl Registration {
 
     async fn store(&self, new: NewAccount) -> Result<RegistrationOutcome, RegisterError> {
         let account = new.account.clone();
-        let (user, verification) = (account.user, &self.ports.verification);
+        let user = account.user;
+        let verification = &self.ports.verification;
         let at = account.created_at;
         let mut effects = SideEffects::audit(at, user, "account.registered");
         if new.invitation.is_some() {

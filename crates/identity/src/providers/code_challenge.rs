@@ -83,7 +83,8 @@ mod tests {
 
     #[test]
     fn malformed_verifiers_have_no_challenge() {
-        let (shortest, longest) = ("a".repeat(43), "a".repeat(128));
+        let shortest = "a".repeat(43);
+        let longest = "a".repeat(128);
 
         assert!(challenge_of(&shortest).is_some() && challenge_of(&longest).is_some());
         for bad in [&"a".repeat(42), &format!("{longest}a"), "", &"ä".repeat(43), &" ".repeat(43)]

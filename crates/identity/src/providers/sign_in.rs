@@ -94,7 +94,8 @@ impl ProviderSignIn {
             caller_cache,
             clock: Arc::clone(&clock),
         };
-        let (providers, flows) = (ports.providers, ports.flows);
+        let providers = ports.providers;
+        let flows = ports.flows;
         Self { providers, flows, accounts, codes, sessions, public_url: ports.public_url, clock }
     }
 
@@ -190,7 +191,8 @@ impl ProviderSignIn {
         device: SignInDevice,
     ) -> Result<CallbackOutcome, ProviderSignInError> {
         let back = self.return_state(&flow.destination, flow.state.clone());
-        let (provider, destination) = (flow.provider, flow.destination.clone());
+        let provider = flow.provider;
+        let destination = flow.destination.clone();
         let claims = self.claims(flow, callback).await?;
         let account = self.accounts.find_or_register(provider, claims).await?;
         let Some(back) = back else {

@@ -112,7 +112,9 @@ impl ScimUsers {
         if rules.get().suspended {
             return Err(ScimUserError::Suspended);
         }
-        let (user, created_at, limit) = (UserId::generate(), clock.now(), seats.limit());
+        let user = UserId::generate();
+        let created_at = clock.now();
+        let limit = seats.limit();
         let effects = SideEffects::about(created_at, user, "ScimUser.Created");
         let is_active = update.is_active.unwrap_or(true);
         let new = NewScimUser { user, attributes, is_active, created_at };
@@ -151,7 +153,8 @@ impl ScimUsers {
         expected: Option<String>,
         update: ScimUserUpdate,
     ) -> Result<ScimUser, ScimUserError> {
-        let (at, changes) = (self.0.clock.now(), update.changes);
+        let at = self.0.clock.now();
+        let changes = update.changes;
         let roles = &self.0.roles;
         let activation = update.is_active.map(|active| roles.activation(user, active));
         let effects = SideEffects::about(at, user, "ScimUser.Updated");

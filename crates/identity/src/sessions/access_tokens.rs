@@ -205,7 +205,8 @@ mod tests {
     }
 
     fn issued() -> (SessionRef, Secret<String>) {
-        let (user, session) = (UserId::generate(), SessionId::generate());
+        let user = UserId::generate();
+        let session = SessionId::generate();
         (SessionRef { user, session }, tokens_at(start()).issue(user, session).unwrap().token)
     }
 
@@ -352,7 +353,8 @@ mod tests {
     fn a_token_must_have_every_claim_exactly_once() {
         let (session_ref, _) = issued();
         let now = seconds(start());
-        let (sub, sid) = (session_ref.user, session_ref.session);
+        let sub = session_ref.user;
+        let sid = session_ref.session;
         let forged =
             Forged { sub, sid, iss: vec![], aud: "pia-client", iat: now, exp: Some(now + 900) };
         let several = Forged { iss: vec!["pia-server", "another"], ..forged.clone() };

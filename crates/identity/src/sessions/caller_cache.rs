@@ -155,8 +155,8 @@ mod tests {
 
     #[tokio::test]
     async fn an_entry_expires_after_five_seconds_and_if_the_clock_is_set_back() {
-        let ((caller_cache, seconds_clock), session_ref) =
-            (caller_cache(all_good()), session_ref());
+        let (caller_cache, seconds_clock) = caller_cache(all_good());
+        let session_ref = session_ref();
         seconds_clock.set(100);
         caller_cache.fresh(session_ref).await.unwrap();
 
@@ -189,7 +189,8 @@ mod tests {
     #[tokio::test]
     async fn only_the_ended_session_is_invalidated() {
         let (caller_cache, _) = caller_cache(all_good());
-        let (ended, other) = (session_ref(), session_ref());
+        let ended = session_ref();
+        let other = session_ref();
         for session_ref in [ended, other] {
             caller_cache.fresh(session_ref).await.unwrap();
         }
@@ -202,7 +203,8 @@ mod tests {
     #[tokio::test]
     async fn all_sessions_of_a_changed_account_are_invalidated() {
         let (caller_cache, _) = caller_cache(all_good());
-        let (first, other) = (session_ref(), session_ref());
+        let first = session_ref();
+        let other = session_ref();
         let second = SessionRef { session: SessionId::generate(), ..first };
         for session_ref in [first, second, other] {
             caller_cache.fresh(session_ref).await.unwrap();

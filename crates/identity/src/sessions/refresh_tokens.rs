@@ -118,7 +118,8 @@ mod tests {
 
     #[test]
     fn fresh_tokens_are_distinct_and_have_forty_three_characters() {
-        let (first, second) = (fresh().unwrap(), fresh().unwrap());
+        let first = fresh().unwrap();
+        let second = fresh().unwrap();
 
         assert_eq!((first.expose().len(), second.expose().len()), (43, 43));
         assert_ne!(first.expose(), second.expose());

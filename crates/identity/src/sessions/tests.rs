@@ -132,7 +132,8 @@ async fn a_presented_token_has_the_grace_period_and_the_new_lifetime() {
     store
         .expect_rotate()
         .withf(|presented, if_reused| {
-            let (user, at) = (UserId::generate(), Timestamp::UNIX_EPOCH);
+            let user = UserId::generate();
+            let at = Timestamp::UNIX_EPOCH;
             presented.grace == Duration::from_secs(30)
                 && presented.lifetime == Duration::from_hours(720)
                 && presented.hash != presented.successor
@@ -201,9 +202,11 @@ async fn a_response_lost_during_a_key_change_can_be_repeated() {
     let keys = |current: &str| {
         RefreshKeys::derive(&SigningKeys { current: secret(current), previous: None })
     };
-    let (token, old) = (secret("a token"), keys("the key before"));
+    let token = secret("a token");
+    let old = keys("the key before");
     let first = old.hashes_of(&token).next().unwrap();
-    let (hash, stored) = (first.hash, first.successor_hash);
+    let hash = first.hash;
+    let stored = first.successor_hash;
     let mut store = MockSessionStore::new();
     store
         .expect_session_of()
@@ -272,7 +275,8 @@ async fn revoke_others_when(ended: Option<u64>) -> (Result<u64, RevokeError>, Op
     store
         .expect_revoke()
         .withf(move |by, which, at, effects| {
-            let (user, revoked) = (caller.user, "session.revoked");
+            let user = caller.user;
+            let revoked = "session.revoked";
             (*by, *which) == (caller, Revoked::Others)
                 && effects(user, *at) == SideEffects::audit(*at, user, revoked)
         })
@@ -324,8 +328,10 @@ async fn sessions_are_listed_in_pages() {
         device: tidied(),
         console: false,
     };
-    let (first, second) = (entry(2), entry(1));
-    let (mut store, stored) = (MockSessionStore::new(), vec![first.clone(), second]);
+    let first = entry(2);
+    let second = entry(1);
+    let mut store = MockSessionStore::new();
+    let stored = vec![first.clone(), second];
     store
         .expect_page()
         .withf(|_, now, page| (*now, page.limit) == (Timestamp::UNIX_EPOCH, 2))

@@ -95,7 +95,8 @@ impl World {
     fn build(self, steps: &Steps) -> SignIn {
         let step = logger(steps);
         let World { found, verdict, rehash, note, factor_on, .. } = self;
-        let (mut accounts, mut hasher) = (MockAccountStore::new(), MockPasswordHasher::new());
+        let mut accounts = MockAccountStore::new();
+        let mut hasher = MockPasswordHasher::new();
         let mut failures = MockSignInLog::new();
         let log = step.clone();
         failures.expect_failed().returning(move |attempt, effects| {

@@ -26,7 +26,8 @@ pub(super) struct Outline(Vec<Heading>);
 impl Outline {
     /// Reads the headings of a text.
     pub(super) fn read(text: &str) -> Self {
-        let (mut outline, mut current) = (Self::default(), None);
+        let mut outline = Self::default();
+        let mut current = None;
         // Otherwise the front matter of a page would be a heading.
         let parser = Parser::new_ext(text, Options::ENABLE_YAML_STYLE_METADATA_BLOCKS);
         for (event, Range { start, end }) in parser.into_offset_iter() {

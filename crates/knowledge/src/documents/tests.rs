@@ -24,7 +24,8 @@ fn document() -> DocumentRef {
 fn documents(store: MockDocumentStore) -> Documents {
     let mut bases = MockBaseStore::new();
     bases.expect_find().returning(|it| {
-        let (owner, name) = (GroupId::generate(), "Handbook".to_owned());
+        let owner = GroupId::generate();
+        let name = "Handbook".to_owned();
         let created_at = Timestamp::UNIX_EPOCH;
         let base = KnowledgeBase { id: it.id, owner, name, prompt: None, created_at };
         Ok(Some(KnowledgeBaseEntry {
@@ -44,7 +45,8 @@ fn with_bases(bases: MockBaseStore, store: MockDocumentStore) -> Documents {
 }
 
 fn draft(content: &str) -> DocumentDraft {
-    let (title, content) = (Some(" Travel ".to_owned()), Some(content.as_bytes().to_vec()));
+    let title = Some(" Travel ".to_owned());
+    let content = Some(content.as_bytes().to_vec());
     DocumentDraft { title, content, ..DocumentDraft::default() }
 }
 

@@ -238,9 +238,11 @@ fn new_row(rows: &Rows, document: DocumentId, (all, new): (&NewChunks, &NewChunk
 }
 
 fn indexed(rows: &Rows, chunk: &ChunkRow) -> IndexedChunk {
-    let (new, dense) = (chunk.new.clone(), chunk.vector.clone().unwrap_or_default());
+    let new = chunk.new.clone();
+    let dense = chunk.vector.clone().unwrap_or_default();
     let row = &rows.documents[&chunk.document];
-    let (base, title) = (row.base, row.title.clone());
+    let base = row.base;
+    let title = row.title.clone();
     let context = chunk.context.clone().unwrap_or_default();
     IndexedChunk { id: new.id, base, title, path: new.path, text: new.text, context, dense }
 }

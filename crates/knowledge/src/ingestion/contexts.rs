@@ -39,7 +39,8 @@ impl Ingestion {
         self.reserve(job.claim, estimate(&lengths).saturating_add(output)).await?;
         let written = join_all(requests.into_iter().map(|it| writer.write(it))).await;
         let ids = missing.iter().filter_map(|at| pending.get(*at)).map(|it| it.id);
-        let (mut contexts, mut failure) = (Vec::new(), None);
+        let mut contexts = Vec::new();
+        let mut failure = None;
         for (id, outcome) in ids.zip(written) {
             match context(id, outcome) {
                 Ok(context) => contexts.push(context),

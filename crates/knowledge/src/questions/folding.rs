@@ -25,7 +25,8 @@ pub(super) fn fold_question(text: &str) -> Option<String> {
             folded.push("[link]");
         } else if digits(word) > 0 {
             // Numbers are often written in groups.
-            let (mut group, mut count) = (vec![word], digits(word));
+            let mut group = vec![word];
+            let mut count = digits(word);
             while let Some(next) = words.next_if(|it| digits(it) > 0 && !it.contains('@')) {
                 group.push(next);
                 count += digits(next);

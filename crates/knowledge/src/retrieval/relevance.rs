@@ -51,12 +51,14 @@ fn is_significant(word: &str) -> bool {
 pub(super) fn join_around(chunk: &str, (before, after): (&str, &str), max_chars: usize) -> String {
     // Two line ends may be added.
     let rest = max_chars.saturating_sub(chunk.chars().count() + 2);
-    let (before_chars, after_chars) = (before.chars().count(), after.chars().count());
+    let before_chars = before.chars().count();
+    let after_chars = after.chars().count();
     let before_chars = before_chars.min((rest / 2).max(rest.saturating_sub(after_chars)));
     let skipped = before.chars().count() - before_chars;
     let start = before.char_indices().nth(skipped).map_or(before.len(), |it| it.0);
     let end = after.char_indices().nth(rest - before_chars).map_or(after.len(), |it| it.0);
-    let (before, after) = (before.get(start..), after.get(..end));
+    let before = before.get(start..);
+    let after = after.get(..end);
     let chunks = [before.unwrap_or_default(), chunk, after.unwrap_or_default()];
     join_overlapping(chunks, usize::MAX)
 }
@@ -150,7 +152,8 @@ mod tests {
 
     #[test]
     fn neighbours_get_what_a_chunk_leaves() {
-        let (before, after) = ("äbcdefghij", "klmnopqrsü");
+        let before = "äbcdefghij";
+        let after = "klmnopqrsü";
 
         assert_eq!(join_around("HIT", (before, after), 100), format!("{before}\nHIT\n{after}"));
         assert_eq!(join_around("HIT", (before, after), 11), "hij\nHIT\nklm");

@@ -187,7 +187,8 @@ async fn long_neighbours_do_not_displace_a_passage() {
 
     let found = world.search("Beta tickets are green").await;
 
-    let (hit, text) = ("Beta tickets are green and small.", &found[0].text);
+    let hit = "Beta tickets are green and small.";
+    let text = &found[0].text;
     assert!(text.contains(&format!("{hit}{}", "x".repeat(4_000))), "{text}");
     assert!(text.contains("Gamma") && text.chars().count() <= MAX_PASSAGE_CHARS);
 }

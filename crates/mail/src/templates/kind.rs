@@ -130,7 +130,8 @@ fn left(email: &OutgoingEmail) -> Result<Option<u32>, RenderError> {
 }
 
 fn app_access(email: &OutgoingEmail) -> Result<Option<AppAccess>, RenderError> {
-    let (app_passwords, api_keys) = (number(email, "appPasswords")?, number(email, "apiKeys")?);
+    let app_passwords = number(email, "appPasswords")?;
+    let api_keys = number(email, "apiKeys")?;
     let both = app_passwords.zip(api_keys);
     Ok(both.map(|(app_passwords, api_keys)| AppAccess { app_passwords, api_keys }))
 }
@@ -151,7 +152,8 @@ fn address(email: &OutgoingEmail) -> Result<String, RenderError> {
 }
 
 fn reported_answer(email: &OutgoingEmail) -> Result<ReportedAnswer, RenderError> {
-    let (id, comment) = (field(email, "id")?, field(email, "comment")?);
+    let id = field(email, "id")?;
+    let comment = field(email, "comment")?;
     Ok(ReportedAnswer { id: plain(id, MAX_NAME_CHARS), comment: plain(comment, MAX_COMMENT_CHARS) })
 }
 

@@ -34,7 +34,8 @@ async fn an_email_arrives_as_written() {
 #[tokio::test]
 async fn a_repeated_email_is_identical() {
     let relay = FakeRelay::start().await;
-    let (smtp, written) = (smtp(settings(&relay)), mail("ada@example.org"));
+    let smtp = smtp(settings(&relay));
+    let written = mail("ada@example.org");
 
     smtp.send(&written).await;
     smtp.send(&written).await;

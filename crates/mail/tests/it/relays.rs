@@ -27,7 +27,8 @@ async fn emails_share_one_connection_until_the_queue_is_empty() {
 #[tokio::test]
 async fn a_connection_that_closed_while_idle_is_replaced() {
     let relay = FakeRelay::start().await;
-    let (port, smtp) = (relay.port, smtp(settings(&relay)));
+    let port = relay.port;
+    let smtp = smtp(settings(&relay));
     smtp.send(&mail("ada@example.org")).await;
     relay.stop().await;
     let relay =
@@ -157,7 +158,8 @@ async fn credentials_are_sent_if_the_relay_requires_them() {
     let [unnamed, wrong, right] =
         [send(settings(&relay)).await, send(with("wr0ng")).await, send(with("right")).await];
 
-    let (unnamed, wrong) = (away(unnamed), away(wrong));
+    let unnamed = away(unnamed);
+    let wrong = away(wrong);
     assert!(unnamed.contains("(530)"), "{unnamed}");
     assert!(wrong.contains("(535)") && !wrong.contains("wr0ng"), "{wrong}");
     assert_eq!(right, RelayOutcome::Accepted);

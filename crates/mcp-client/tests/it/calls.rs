@@ -40,7 +40,8 @@ async fn calls_have_results() {
 #[tokio::test]
 async fn the_server_learns_of_the_end_of_a_call() {
     let mut server = ServerHandle::start(1).await;
-    let (token, short) = (CancellationToken::new(), Duration::from_millis(200));
+    let token = CancellationToken::new();
+    let short = Duration::from_millis(200);
 
     let late = server.client.call("wait", arguments(json!({})), short, token.clone()).await;
     assert!(matches!(late, Err(McpError::TimedOut(it)) if it == short), "{late:?}");

@@ -22,7 +22,8 @@ fn shell(script: &str) -> Command {
 }
 
 async fn call(client: &McpClient) -> Result<String, McpError> {
-    let (limit, token) = (Duration::from_secs(20), CancellationToken::new());
+    let limit = Duration::from_secs(20);
+    let token = CancellationToken::new();
     Ok(client.call("a", Map::new(), limit, token).await?.content.to_string())
 }
 
@@ -52,7 +53,8 @@ async fn a_child_that_exits_during_a_call_ends_it() {
 async fn a_line_without_an_end_does_not_fill_the_memory() {
     let script = "read -r request; yes | tr -d '\\n'";
     let client = McpClient::spawn(shell(script)).await.expect("a client");
-    let (limit, token) = (Duration::from_secs(1), CancellationToken::new());
+    let limit = Duration::from_secs(1);
+    let token = CancellationToken::new();
 
     let called = client.call("a", Map::new(), limit, token).await;
 
@@ -70,7 +72,8 @@ fn resident_kib() -> u64 {
 #[tokio::test]
 async fn a_child_that_does_not_read_blocks_nothing() {
     let client = McpClient::spawn(shell("exec sleep 1000")).await.expect("a client");
-    let (limit, token) = (Duration::from_millis(300), CancellationToken::new());
+    let limit = Duration::from_millis(300);
+    let token = CancellationToken::new();
     let mut arguments = Map::new();
     arguments.insert("text".to_owned(), "x".repeat(1_000_000).into());
 

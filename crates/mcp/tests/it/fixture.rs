@@ -124,15 +124,18 @@ impl Fixture {
             Err(err) => err.error_response(),
         };
         let header = |name| response.headers().get(name).map(|it| it.to_str().unwrap().to_owned());
-        let (allow, content_type) = (header("allow"), header("content-type").unwrap_or_default());
+        let allow = header("allow");
+        let content_type = header("content-type").unwrap_or_default();
         let status = response.status().as_u16();
         let body = actix_web::body::to_bytes(response.into_body()).await.unwrap();
         Reply { status, allow, content_type, text: String::from_utf8(body.to_vec()).unwrap() }
     }
 
     fn mcp(&self) -> Mcp {
-        let (clock, defaults) = (Arc::new(FixedClock(NOW)), quotas());
-        let (bases, store) = (Arc::new(MockBaseStore::new()), Arc::new(self.documents()));
+        let clock = Arc::new(FixedClock(NOW));
+        let defaults = quotas();
+        let bases = Arc::new(MockBaseStore::new());
+        let store = Arc::new(self.documents());
         Mcp {
             retrieval: (!self.is_off).then(|| self.retrieval()),
             documents: Documents::new(bases, store, defaults, clock),

@@ -21,7 +21,8 @@ fn error(result: &Value) -> &str {
 async fn the_tools_name_the_bases_and_have_schemas_and_hints() {
     let listed = Fixture::new().call("tools/list", json!({})).await["result"].take();
 
-    let (search, fetch) = (&listed["tools"][0], &listed["tools"][1]);
+    let search = &listed["tools"][0];
+    let fetch = &listed["tools"][1];
     assert_eq!((&search["name"], &fetch["name"]), (&json!("search"), &json!("fetch")));
     assert!(search["description"].as_str().unwrap().contains("- Travel: Search it for expenses."));
     assert_eq!(search["inputSchema"]["required"], json!(["query"]));

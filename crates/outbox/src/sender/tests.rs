@@ -108,7 +108,8 @@ async fn a_claim_lasts_longer_than_a_delivery() {
     let claimed = outbox.expect_claim().once();
     claimed.withf(|now, until| *until == *now + Duration::from_mins(5)).returning(|_, _| Ok(None));
 
-    let (renderer, relay) = (MockEmailRenderer::new(), MockRelay::new());
+    let renderer = MockEmailRenderer::new();
+    let relay = MockRelay::new();
     let scene = Scene { now: START, outbox, renderer, relay };
 
     assert_eq!(scene.deliver().await, DeliveryOutcome::Nothing);

@@ -71,7 +71,8 @@ fn the_counter_is_returned_and_not_stored_in_the_key() {
 
 #[test]
 fn a_response_with_any_changed_byte_does_not_panic() {
-    let (world, valid) = (world(), attestation());
+    let world = world();
+    let valid = attestation();
 
     for index in 0..valid.len() {
         for change in [0x01, 0x20, 0x80, 0xff] {
@@ -85,7 +86,8 @@ fn a_response_with_any_changed_byte_does_not_panic() {
 
 #[test]
 fn a_truncated_response_is_refused() {
-    let (world, valid) = (world(), attestation());
+    let world = world();
+    let valid = attestation();
 
     for length in 0..valid.len() {
         let cut = world.finish(&valid[..length]);

@@ -191,7 +191,8 @@ async fn negotiate(
         return HttpResponse::Unauthorized().finish();
     }
     let query = NegotiateQuery { use_stateful_reconnect: false, ..*query };
-    let (id, token) = ("id".to_owned(), "token".to_owned());
+    let id = "id".to_owned();
+    let token = "token".to_owned();
     HttpResponse::Ok().json(NegotiateResponse::new(query, id, token))
 }
 

@@ -68,8 +68,10 @@ async fn each_name_is_listed_once_and_nothing_dangerous() {
 #[tokio::test]
 async fn a_call_is_audited_without_arguments_and_result() {
     let first = pod("first", &[("search", false)]);
-    let (id, caller) = (first.id, caller());
-    let (mut registry, mut link) = (MockPodRegistry::new(), MockPodLink::new());
+    let id = first.id;
+    let caller = caller();
+    let mut registry = MockPodRegistry::new();
+    let mut link = MockPodLink::new();
     link.expect_call().once().returning(move |pod, call, _| {
         assert_eq!((pod, call.timeout), (id, Duration::from_secs(7)));
         let arguments = json!({ "q": "confidential" });
@@ -92,7 +94,8 @@ async fn a_call_is_audited_without_arguments_and_result() {
 
 #[tokio::test]
 async fn failures_are_recorded_and_returned() {
-    let (mut registry, mut link) = (MockPodRegistry::new(), MockPodLink::new());
+    let mut registry = MockPodRegistry::new();
+    let mut link = MockPodLink::new();
     link.expect_call().once().returning(|_, _, _| Err(ToolCallError::TimedOut));
     registry.expect_record().once().returning(|record, effects| {
         assert_eq!(record.outcome, PodCallOutcome::Failed);
@@ -119,8 +122,10 @@ async fn a_skill_runs_on_a_pod_that_advertises_it() {
     able.description.skills =
         vec![OfferedSkill { name: "plan".to_owned(), timeout_seconds: Some(5) }];
     let other = pod("other", &[]);
-    let (own, foreign) = (able.connector, other.connector);
-    let (mut registry, mut link) = (MockPodRegistry::new(), MockPodLink::new());
+    let own = able.connector;
+    let foreign = other.connector;
+    let mut registry = MockPodRegistry::new();
+    let mut link = MockPodLink::new();
     registry.expect_record().once().returning(|_, _| ());
     link.expect_call().once().returning(|_, call, progress| {
         progress.report("Halfway.".to_owned());
@@ -144,7 +149,8 @@ async fn a_skill_runs_on_a_pod_that_advertises_it() {
 
 #[tokio::test]
 async fn a_call_whose_caller_goes_away_is_recorded() {
-    let (mut registry, mut link) = (MockPodRegistry::new(), MockPodLink::new());
+    let mut registry = MockPodRegistry::new();
+    let mut link = MockPodLink::new();
     link.expect_call()
         .once()
         .returning(|_, _, _| Ok(PodReply { content: "".into(), is_error: false }));
@@ -165,9 +171,11 @@ async fn fails_over(
 ) -> (Result<PodReply, ToolCallError>, usize) {
     let mut first = pod("first", &[("search", false)]);
     first.description.tools[0].idempotent = idempotent;
-    let (id, other) = (first.id, pod("other", &[("search", false)]));
+    let id = first.id;
+    let other = pod("other", &[("search", false)]);
     let second = ConnectedPod { id: PodId(Uuid::now_v7()), ..first.clone() };
-    let (mut registry, mut link) = (MockPodRegistry::new(), MockPodLink::new());
+    let mut registry = MockPodRegistry::new();
+    let mut link = MockPodLink::new();
     let recorded = Arc::new(Mutex::new(0));
     let count = Arc::clone(&recorded);
     registry.expect_record().returning(move |_, _| {
@@ -202,7 +210,8 @@ async fn arguments_and_results_are_checked_against_schemas() {
     let mut lying = pod("first", &[("search", false)]);
     lying.description.tools[0].parameters = json!({ "required": ["q"] });
     lying.description.tools[0].output_schema = Some(json!({ "type": "integer" }));
-    let (mut registry, mut link) = (MockPodRegistry::new(), MockPodLink::new());
+    let mut registry = MockPodRegistry::new();
+    let mut link = MockPodLink::new();
     registry.expect_record().times(2).returning(|_, _| ());
     let mut contents = vec![json!(3), json!("three")];
     link.expect_call().times(2).returning(move |_, _, _| Ok(reply(contents.remove(0))));
@@ -218,9 +227,12 @@ async fn arguments_and_results_are_checked_against_schemas() {
 
 #[tokio::test]
 async fn an_administrator_tries_dangerous_tools_of_one_connector() {
-    let (first, second) = (pod("first", &[("drop", true)]), pod("second", &[("drop", true)]));
-    let (id, connector) = (second.id, second.connector);
-    let (mut registry, mut link) = (MockPodRegistry::new(), MockPodLink::new());
+    let first = pod("first", &[("drop", true)]);
+    let second = pod("second", &[("drop", true)]);
+    let id = second.id;
+    let connector = second.connector;
+    let mut registry = MockPodRegistry::new();
+    let mut link = MockPodLink::new();
     registry.expect_record().once().returning(|_, _| ());
     link.expect_call().once().returning(move |pod, _, _| {
         assert_eq!(pod, id);

@@ -67,14 +67,16 @@ impl PolicyComparison {
 }
 
 fn differences(before: &PolicyDocument, after: &PolicyDocument) -> Vec<SettingDifference> {
-    let (before, after) = (settings(before), settings(after));
+    let before = settings(before);
+    let after = settings(after);
     let mut keys: Vec<&(String, String)> = before.iter().chain(&after).map(|it| &it.0).collect();
     keys.sort();
     keys.dedup();
     let difference = |key: &(String, String)| {
         let value =
             |settings: &[Setting]| settings.iter().find(|it| it.0 == *key).map(|it| it.1.clone());
-        let (before, after) = (value(&before), value(&after));
+        let before = value(&before);
+        let after = value(&after);
         let (section, setting) = key.clone();
         (before != after).then_some(SettingDifference { section, setting, before, after })
     };

@@ -90,7 +90,9 @@ async fn the_watch_is_notified_of_changed_and_deleted_groups() {
 
 #[tokio::test]
 async fn the_watch_is_notified_of_moved_members() {
-    let (by, user, group) = (UserId::generate(), UserId::generate(), GroupId::generate());
+    let by = UserId::generate();
+    let user = UserId::generate();
+    let group = GroupId::generate();
     let mut store = MockGroupStore::new();
     store
         .expect_put()
@@ -169,7 +171,8 @@ async fn refusals_of_the_store_are_reported() {
 
 #[tokio::test]
 async fn everybody_whom_an_identity_provider_moved_is_reported() {
-    let (group, users) = (GroupId::generate(), [UserId::generate(), UserId::generate()]);
+    let group = GroupId::generate();
+    let users = [UserId::generate(), UserId::generate()];
     let mut store = MockGroupStore::new();
     store.expect_change_members().returning(move |_, _, at, effects| {
         let expected =

@@ -58,7 +58,8 @@ fn unreadable(text: &str, key: &SigningKey) -> String {
 
 #[test]
 fn a_licence_contains_its_terms() {
-    let (key, terms) = (key(), terms());
+    let key = key();
+    let terms = terms();
 
     let licence = Licence::parse(key.issue(&terms).unwrap(), &key.verifying_key()).unwrap();
 
@@ -102,7 +103,8 @@ fn a_licence_cut_at_any_byte_is_truncated() {
 #[test]
 fn any_changed_byte_is_detected() {
     let key = key();
-    let (verifying, text) = (key.verifying_key(), key.issue(&terms()).unwrap());
+    let verifying = key.verifying_key();
+    let text = key.issue(&terms()).unwrap();
     let valid = Licence::parse(&text, &verifying).unwrap();
 
     for (at, byte) in text.bytes().enumerate() {
@@ -121,11 +123,13 @@ fn any_changed_byte_is_detected() {
 #[test]
 fn inserted_and_removed_bytes_are_detected() {
     let key = key();
-    let (verifying, text) = (key.verifying_key(), key.issue(&terms()).unwrap());
+    let verifying = key.verifying_key();
+    let text = key.issue(&terms()).unwrap();
     let valid = Licence::parse(&text, &verifying).unwrap();
 
     for at in 0..text.len() {
-        let (mut longer, mut shorter) = (text.clone(), text.clone());
+        let mut longer = text.clone();
+        let mut shorter = text.clone();
         longer.insert(at, 'A');
         shorter.remove(at);
 
@@ -137,7 +141,8 @@ fn inserted_and_removed_bytes_are_detected() {
 
 #[test]
 fn a_licence_of_another_issuer_is_foreign() {
-    let (ours, theirs) = (key(), key());
+    let ours = key();
+    let theirs = key();
 
     let outcome = Licence::parse(theirs.issue(&terms()).unwrap(), &ours.verifying_key());
 
@@ -146,7 +151,8 @@ fn a_licence_of_another_issuer_is_foreign() {
 
 #[test]
 fn a_licence_that_claims_our_key_is_forged() {
-    let (ours, theirs) = (key(), key());
+    let ours = key();
+    let theirs = key();
     let text = theirs.issue(&terms()).unwrap();
 
     let claims = text.replace(&theirs.verifying_key().id(), &ours.verifying_key().id());
@@ -157,8 +163,8 @@ fn a_licence_that_claims_our_key_is_forged() {
 #[test]
 fn a_payload_under_another_signature_is_forged() {
     let key = key();
-    let (small, large) =
-        (key.issue(&terms()).unwrap(), signed(&key, &with("maxUsers", 1000.into())));
+    let small = key.issue(&terms()).unwrap();
+    let large = signed(&key, &with("maxUsers", 1000.into()));
 
     let (_, signature) = small.rsplit_once('.').unwrap();
     let (content, _) = large.rsplit_once('.').unwrap();
@@ -237,7 +243,8 @@ fn without_features_the_edition_decides() {
 #[test]
 fn an_unknown_edition_needs_features() {
     let key = key();
-    let (mut bare, mut full) = (payload(), with("features", json!(["Sync"])));
+    let mut bare = payload();
+    let mut full = with("features", json!(["Sync"]));
     bare["edition"] = "Platinum".into();
     full["edition"] = "Platinum".into();
 

@@ -40,14 +40,16 @@ fn overrides(store: MockOverrideStore, running: MockRunningSettings) -> SettingO
 
 #[tokio::test]
 async fn a_change_is_retried_after_a_concurrent_change() {
-    let (mut store, mut running) = (MockOverrideStore::new(), running());
+    let mut store = MockOverrideStore::new();
+    let mut running = running();
     let mut version = 0;
     store.expect_load().times(2).returning(move || {
         version += 1;
         Ok(layer(version, &[("A:Open", "old"), ("B:Other", "1")]))
     });
     let after = values(&[("B:Other", "1"), ("A:Open", "new")]);
-    let (checked, applied) = (after.clone(), after);
+    let checked = after.clone();
+    let applied = after;
     running.expect_check().withf(move |it| it == checked).times(2).returning(|_| Ok(()));
     store.expect_set().times(2).returning(|setting, base_version, _| {
         assert_eq!(setting.key, "A:Open");
@@ -66,10 +68,12 @@ async fn a_change_is_retried_after_a_concurrent_change() {
 
 #[tokio::test]
 async fn unknown_secret_and_invalid_settings_are_not_stored() {
-    let (mut store, mut running) = (MockOverrideStore::new(), running());
+    let mut store = MockOverrideStore::new();
+    let mut running = running();
     store.expect_load().returning(|| Ok(layer(1, &[])));
     running.expect_check().returning(|_| Err(vec!["expected a number".to_owned()]));
-    let (overrides, by) = (overrides(store, running), UserId::generate());
+    let overrides = overrides(store, running);
+    let by = UserId::generate();
 
     let unknown = overrides.set(by, "A:None", "1").await.unwrap_err();
     let fixed = overrides.set(by, "A:Fixed", "1").await.unwrap_err();
@@ -86,7 +90,8 @@ async fn unknown_secret_and_invalid_settings_are_not_stored() {
 
 #[tokio::test]
 async fn stored_changes_are_applied_with_their_version() {
-    let (mut store, mut running) = (MockOverrideStore::new(), running());
+    let mut store = MockOverrideStore::new();
+    let mut running = running();
     store.expect_load().returning(|| Ok(layer(7, &[("A:Open", "1")])));
     let expected = values(&[("A:Open", "1")]);
     running

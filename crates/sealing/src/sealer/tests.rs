@@ -170,7 +170,8 @@ async fn without_the_salt_the_values_of_a_user_are_lost_permanently() {
 #[test]
 fn keys_are_never_printed() {
     let salts = Arc::default();
-    let (sealer, keys) = (sealer(&salts, 0xab, Some(0xcd)), keys(0xab, Some(0xcd)));
+    let sealer = sealer(&salts, 0xab, Some(0xcd));
+    let keys = keys(0xab, Some(0xcd));
 
     let printed = format!("{sealer:?} {keys:?} {:?}", Salt([0xab; 32]));
 

@@ -60,7 +60,8 @@ impl CreditServices {
         credits: i64,
     ) -> Result<String, AdminError> {
         let group = groups.meant(group).await?.group;
-        let (at, object) = (self.clock.now(), format!("group:{}", group.id));
+        let at = self.clock.now();
+        let object = format!("group:{}", group.id);
         let effects = SideEffects::of_object(at, None, object, "Group.ToppedUp");
         let input = self.credit_store.top_up(group.id, Micros::credits(credits), effects).await?;
         let input = input.ok_or(GroupError::Unknown)?.rounded_down();

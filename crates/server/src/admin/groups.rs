@@ -32,7 +32,8 @@ impl GroupServices {
     ) -> Self {
         let free = LiveSetting::new(DEFAULT_GROUP);
         let GroupPolicy { groups, rules: _ } = GroupPolicy::compose(db, caller_cache, free, clock);
-        let (clock, catalogue) = (Arc::clone(clock), catalogue.clone());
+        let clock = Arc::clone(clock);
+        let catalogue = catalogue.clone();
         Self { groups, licence, clock, catalogue }
     }
 
@@ -58,7 +59,8 @@ impl GroupServices {
         for GroupEntry { group: Group { id, name, is_default, .. }, members } in
             self.groups.list().await?
         {
-            let (name, default) = (name.as_str(), if is_default { " (default)" } else { "" });
+            let name = name.as_str();
+            let default = if is_default { " (default)" } else { "" };
             line(&mut reported, format_args!("{id} {name}{default}, members: {members}"));
         }
         Ok(reported)
@@ -159,7 +161,8 @@ fn format_settings(settings: &GroupSettings) -> String {
         line(&mut reported, format_args!("quota.{name}={limit}{default}"));
     }
     for limit in BudgetPeriod::ALL {
-        let (name, max) = (limit.name(), settings.credits.of(limit));
+        let name = limit.name();
+        let max = settings.credits.of(limit);
         let none = if max == 0 { " (no limit)" } else { "" };
         line(&mut reported, format_args!("credits.{name}={max}{none}"));
     }

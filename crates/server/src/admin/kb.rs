@@ -48,7 +48,8 @@ impl KbServices {
     ) -> Self {
         let (bases, documents) = knowledge_bases(db, Arc::clone(clock));
         let chunks = Arc::new(SqlChunks::new(db.clone()));
-        let (vectors, model) = (config.vectors.clone(), config.embedding_model.clone());
+        let vectors = config.vectors.clone();
+        let model = config.embedding_model.clone();
         Self { bases, documents, chunks, vectors, model, licence, clock: Arc::clone(clock) }
     }
 
@@ -105,7 +106,8 @@ impl KbServices {
             KbCommand::Reindex { base } => {
                 let base = self.meant(&base).await?.base;
                 let count = self.documents.reindex(None, server(base.id), &self.model).await?;
-                let (name, model) = (base.name, &self.model);
+                let name = base.name;
+                let model = &self.model;
                 Ok(format!("{count} documents of {name} queued, to be embedded by {model}\n"))
             }
             KbCommand::Verify { base } => self.verify(&base).await,
@@ -134,7 +136,9 @@ impl KbServices {
                 0 => String::new(),
                 count => format!(", shared with {count} groups"),
             };
-            let (id, name, owner) = (base.id, base.name, base.owner);
+            let id = base.id;
+            let name = base.name;
+            let owner = base.owner;
             line(
                 &mut reported,
                 format_args!("{id} {name}: {document_count} documents, of group {owner}{shared}"),
@@ -167,7 +171,9 @@ impl KbServices {
         let base = self.meant(base).await?.base;
         let (files, unknown) = list_files(folder)?;
         let progress = ProgressLine::new(files.len());
-        let (mut stored, mut unchanged, mut failed) = (0, 0, String::new());
+        let mut stored = 0;
+        let mut unchanged = 0;
+        let mut failed = String::new();
         for (number, file) in files.iter().enumerate() {
             progress.show(number + 1, &file.name);
             match self.import_file(base.id, file).await {

@@ -63,8 +63,8 @@ impl PodServices {
     }
 
     async fn list(&self) -> Result<String, AdminError> {
-        let (connectors, pods) =
-            (self.connectors.list().await?, self.connectors.connected().await?);
+        let connectors = self.connectors.list().await?;
+        let pods = self.connectors.connected().await?;
         let mut reported = String::new();
         for connector in connectors {
             let expires_at = connector.token_expires_at();
@@ -78,8 +78,10 @@ impl PodServices {
             line(&mut reported, format_args!("{name} ({id}), {groups} groups, {until}"));
             for pod in pods.iter().filter(|it| it.connector == id) {
                 let ConnectedPod { description, host, connected_at, calls, failures, .. } = pod;
-                let (name, version) = (&description.name, &description.version);
-                let (pod, tools) = (pod.id.0, description.tools.len());
+                let name = &description.name;
+                let version = &description.version;
+                let pod = pod.id.0;
+                let tools = description.tools.len();
                 line(
                     &mut reported,
                     format_args!(

@@ -147,7 +147,8 @@ mod tests {
     #[tokio::test]
     async fn forgotten_rules_are_read_again_and_no_others() {
         let (rules, _) = over(counting(), group());
-        let (changed, other) = (group(), group());
+        let changed = group();
+        let other = group();
         for group in [changed, other] {
             rules.rules_of(group).await.unwrap();
         }
@@ -191,7 +192,8 @@ mod tests {
 
     #[tokio::test]
     async fn only_the_configured_group_is_the_free_tier() {
-        let (free, other) = (group(), group());
+        let free = group();
+        let other = group();
         let (rules, _) = over(counting(), free);
 
         assert!(

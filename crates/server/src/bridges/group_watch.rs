@@ -56,7 +56,8 @@ mod tests {
             free,
             (&clock, Duration::from_secs(5)),
         );
-        let (user, group) = (UserId::generate(), GroupId::generate());
+        let user = UserId::generate();
+        let group = GroupId::generate();
         let session_ref = SessionRef { user, session: SessionId::generate() };
         caller_cache.fresh(session_ref).await.unwrap();
         policy.rules.rules_of(group).await.unwrap();

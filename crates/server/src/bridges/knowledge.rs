@@ -78,7 +78,8 @@ impl Knowledge for RetrievedKnowledge {
     }
 
     fn record(&self, scope: KnowledgeScope, bases: &[KnowledgeSummary], searches: TurnSearches) {
-        let (retrieval, questions) = (self.retrieval.clone(), self.questions.clone());
+        let retrieval = self.retrieval.clone();
+        let questions = self.questions.clone();
         let bases: Vec<KnowledgeBaseId> = bases.iter().map(|it| it.id).collect();
         drop(self.runtime.spawn(async move {
             match searches {

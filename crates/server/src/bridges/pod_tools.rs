@@ -51,8 +51,10 @@ impl ConnectorTools for PodTools {
         name: &str,
         arguments: &str,
     ) -> Result<String, ToolFailure> {
-        let (plane, caller) = (self.plane.clone(), ToolCaller { user, group });
-        let (name, arguments) = (name.to_owned(), arguments.to_owned());
+        let plane = self.plane.clone();
+        let caller = ToolCaller { user, group };
+        let name = name.to_owned();
+        let arguments = arguments.to_owned();
         // Dropped with this call.
         let (_here, gone) = oneshot::channel::<()>();
         let call = async move {

@@ -123,7 +123,8 @@ async fn with_progress<T>(
     mut reports: watch::Receiver<String>,
     progress: &StepProgress,
 ) -> T {
-    let (mut run, started_at) = (pin!(run), Instant::now());
+    let mut run = pin!(run);
+    let started_at = Instant::now();
     let mut due_at = started_at;
     loop {
         tokio::select! {

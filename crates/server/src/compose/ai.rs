@@ -66,7 +66,8 @@ impl AiFactory {
         personas: ManagedPersonas,
         stop: CancellationToken,
     ) -> Result<Self, ComposeError> {
-        let (config, tls) = (base.config, base.tls.clone());
+        let config = base.config;
+        let tls = base.tls.clone();
         let limits = config.follow(|it| it.ai.limits.clone());
         // Entries are read once, so that references to them stay valid.
         let started = config.latest();
@@ -116,10 +117,8 @@ impl AiFactory {
                 labelled.collect()
             }),
         );
-        let (open, waiting) = (
-            Arc::clone(&self.gateway.upstream_limiter),
-            Arc::clone(&self.gateway.upstream_limiter),
-        );
+        let open = Arc::clone(&self.gateway.upstream_limiter);
+        let waiting = Arc::clone(&self.gateway.upstream_limiter);
         metrics.gauge(
             "ai_protected_calls_open",
             "AI calls that are open at upstreams which are protected",
@@ -199,8 +198,10 @@ fn register_admission_metrics(metrics: &Metrics, credit_store: &SqlCreditStore) 
 
 /// Registers the metrics of recorded usage.
 fn register_usage_metrics(metrics: &Metrics, usage: &SqlCreditStore) {
-    let (written, waiting) = (usage.clone(), usage.clone());
-    let (dropped, failures) = (usage.clone(), usage.clone());
+    let written = usage.clone();
+    let waiting = usage.clone();
+    let dropped = usage.clone();
+    let failures = usage.clone();
     metrics.counter(
         "ai_usage_written",
         "AI calls whose usage is in the database",

@@ -36,7 +36,8 @@ pub(super) fn passwords(
         rules: base.config.follow(|it| it.local_auth.registration.clone()),
     };
     let tokens = email_tokens(base, parts);
-    let (throttle, callers) = (Arc::clone(&parts.throttle), parts.callers.clone());
+    let throttle = Arc::clone(&parts.throttle);
+    let callers = parts.callers.clone();
     (
         PasswordResets::new(tokens, passwords.clone(), throttle, callers.clone()),
         PasswordChanges::new(parts.proofs.clone(), passwords, callers),

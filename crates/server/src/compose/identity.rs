@@ -70,12 +70,13 @@ pub(super) fn compose(
     parts: &IdentityParts,
     eraser: &Arc<dyn Eraser>,
 ) -> Result<Identity, ComposeError> {
-    let (proofs, callers) = (&parts.proofs, &parts.callers);
+    let proofs = &parts.proofs;
+    let callers = &parts.callers;
     let verification = emails::verification(base, parts);
     let (password_resets, passwords) = emails::passwords(base, parts);
     let (passkeys, passkey_sign_in) = passkeys::compose(base, parts);
-    let (reauthenticator, api_keys) =
-        (Reauthenticator::new(proofs.clone()), Arc::clone(&parts.api_keys));
+    let reauthenticator = Reauthenticator::new(proofs.clone());
+    let api_keys = Arc::clone(&parts.api_keys);
     let app_passwords = Arc::clone(&parts.app_passwords);
     let data = SqlPersonalData::new(base.db.clone(), base.sealer.clone());
     let accounts = Arc::clone(&proofs.ports.accounts);
@@ -116,7 +117,8 @@ pub(super) fn compose(
 }
 
 fn factor_proofs(base: &Infrastructure<'_>) -> Result<FactorProofs, ComposeError> {
-    let (config, db) = (base.config, &base.db);
+    let config = base.config;
+    let db = &base.db;
     let cost = config.follow(|it| it.password_hashing.cost);
     let hasher = Argon2Hasher::new(cost, config.latest().password_hashing.size)?;
     let accounts: Arc<dyn AccountStore> = Arc::new(SqlAccounts::new(db.clone()));
@@ -137,8 +139,10 @@ fn factor_proofs(base: &Infrastructure<'_>) -> Result<FactorProofs, ComposeError
 
 /// Composes sessions and their access tokens.
 fn sessions(base: &Infrastructure<'_>, callers: &CallerCache) -> (AccessTokens, Sessions) {
-    let (start, settings) = (base.config.latest(), base.config.follow(|it| it.jwt.sessions));
-    let (keys, names) = (&start.jwt.keys, start.jwt.names.clone());
+    let start = base.config.latest();
+    let settings = base.config.follow(|it| it.jwt.sessions);
+    let keys = &start.jwt.keys;
+    let names = start.jwt.names.clone();
     let tokens = AccessTokens::new(keys, names, settings.clone(), base.clock());
     let sessions = Sessions::new(
         Arc::new(SqlSessions::new(base.db.clone())),

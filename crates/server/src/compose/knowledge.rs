@@ -195,7 +195,8 @@ async fn warn_of_other_models(bases: &KnowledgeBases, configured: &str) {
     };
     for KnowledgeBaseEntry { base, model, reindex_model, .. } in bases {
         if let Some(model) = reindex_model.or(model).filter(|it| it != configured) {
-            let (base, command) = (base.name, format!("pia-server admin kb reindex {}", base.id));
+            let command = format!("pia-server admin kb reindex {}", base.id);
+            let base = base.name;
             tracing::warn!(
                 base,
                 model,

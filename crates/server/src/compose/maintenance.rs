@@ -34,7 +34,8 @@ impl MaintainedDomains<'_> {
     /// Returns the runner of all maintenance tasks.
     pub(super) fn housekeeping(&self, log: Arc<dyn MaintenanceLog>) -> Housekeeping {
         let tasks = MaintenanceKind::ALL.iter().map(|it| (*it, self.task(*it)));
-        let (tasks, clock) = (tasks.collect(), self.base.clock());
+        let tasks = tasks.collect();
+        let clock = self.base.clock();
         Housekeeping { tasks, log, clock, instance: instance_name() }
     }
 
@@ -120,6 +121,7 @@ where
     F: Fn(Arc<T>, Timestamp) -> W + Send + Sync + 'static,
     W: Future<Output = Result<u64, Unavailable>> + Send + 'static,
 {
-    let (store, clock) = (Arc::clone(store), Arc::clone(clock));
+    let store = Arc::clone(store);
+    let clock = Arc::clone(clock);
     MaintenanceTask::new(move || work(Arc::clone(&store), clock.now()))
 }

@@ -75,7 +75,8 @@ impl PodParts {
         tasks: &TaskTracker,
         stop: &CancellationToken,
     ) -> Uplink {
-        let (registry, links) = (Arc::clone(&self.registry), Arc::clone(&self.links));
+        let registry = Arc::clone(&self.registry);
+        let links = Arc::clone(&self.links);
         tasks.spawn(pod_upkeep::run(registry, links, base.clock(), stop.clone()));
         tasks.spawn(self.servers.clone().run(stop.clone()));
         if let Some(relay) = self.relay.clone() {

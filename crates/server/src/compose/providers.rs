@@ -18,7 +18,9 @@ pub(super) fn compose(
     base: &Infrastructure<'_>,
     parts: &IdentityParts,
 ) -> Result<ProviderSignIn, ComposeError> {
-    let (config, db, public_url) = (base.config, &base.db, base.public_url());
+    let config = base.config;
+    let db = &base.db;
+    let public_url = base.public_url();
     let settings = config.follow(|it| it.oauth.providers.clone());
     let callback = format!("{public_url}{CALLBACK}");
     let providers = OpenIdProviders::new(settings, callback, base.tls.config(), base.clock())?;

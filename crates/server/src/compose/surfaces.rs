@@ -165,12 +165,15 @@ pub(super) fn account_pages(
 /// Builds the gates.
 pub(super) fn gates(base: &Infrastructure<'_>, use_cases: &UseCases, runner: &Runner) -> Gates {
     let parts = &use_cases.identity_parts;
-    let (config, start) = (base.config, base.config.latest());
-    let (quotas, attempts) = (start.rate_limits.quotas, Arc::clone(&parts.proofs.ports.attempts));
+    let config = base.config;
+    let start = base.config.latest();
+    let quotas = start.rate_limits.quotas;
+    let attempts = Arc::clone(&parts.proofs.ports.attempts);
     let budgets = Arc::new(Budgets::new(quotas, attempts, base.clock()));
     let resized = Arc::clone(&budgets);
     config.on_change(move |it| resized.resize(it.rate_limits.quotas));
-    let (keys, callers) = (Arc::clone(&parts.api_keys), parts.callers.clone());
+    let keys = Arc::clone(&parts.api_keys);
+    let callers = parts.callers.clone();
     Gates {
         table: RouteTable::new(crate::routes()),
         tokens: parts.tokens.clone(),

@@ -235,7 +235,8 @@ fn a_forged_or_foreign_replacement_ends_the_licence_as_a_restart_would() {
 #[test]
 fn a_partial_replacement_is_not_accepted_at_once() {
     let bench = TestServer::new();
-    let (before, behind) = (bench.licence("Before"), bench.licence("Behind"));
+    let before = bench.licence("Before");
+    let behind = bench.licence("Behind");
     bench.write_file(&before);
     let file = bench.open();
 

@@ -113,7 +113,8 @@ fn instances_that_share_the_folder_share_the_token() {
 
 #[test]
 fn tokens_differ() {
-    let (one, other) = (TestServer::new(), TestServer::new());
+    let one = TestServer::new();
+    let other = TestServer::new();
     let _setups = (one.setup(), other.setup());
 
     assert_ne!(one.token().expose(), other.token().expose());
@@ -255,7 +256,8 @@ async fn set_up_is_completed_by_a_licence() {
 async fn one_of_many_concurrent_installations_succeeds() {
     let bench = TestServer::new();
     let setup = bench.setup();
-    let (token, text) = (bench.token(), bench.licence("Somebody"));
+    let token = bench.token();
+    let text = bench.licence("Somebody");
 
     let all = (0..16).map(|_| setup.install(&token, text.as_bytes()));
     let outcomes = futures_util::future::join_all(all).await;

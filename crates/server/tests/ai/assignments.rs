@@ -134,7 +134,8 @@ async fn each_use_of_a_tool_is_an_event(database: TestDatabase) {
     let calls = [call(r#"{"query":"trains"}"#), call("Berlin")];
     let message = json!({ "content": "# Findings", "tool_calls": calls });
     let answer = json!({ "choices": [{ "message": message }] }).to_string();
-    let (model, linkup) = (Fixed::giving(&answer).await, Fixed::giving(r#"{"results":[]}"#).await);
+    let model = Fixed::giving(&answer).await;
+    let linkup = Fixed::giving(r#"{"results":[]}"#).await;
     let url = database.url.clone();
     let setting = with_engine(TestConfig::on(database), &url)
         .with("Admin__RequireSecondFactor", false)
@@ -147,7 +148,8 @@ async fn each_use_of_a_tool_is_an_event(database: TestDatabase) {
 
     let expected = ["queued", "started", "tool", "tool", "artifact", "completed"];
     assert_eq!(kinds(&assignment), expected, "{assignment}");
-    let (used, failed) = (&assignment["events"][2], &assignment["events"][3]);
+    let used = &assignment["events"][2];
+    let failed = &assignment["events"][3];
     assert_eq!(used["message"], "Used pia_web_search.");
     assert_eq!(failed["message"], "pia_web_search failed.");
     assert!(used.get("detailJson").is_none());

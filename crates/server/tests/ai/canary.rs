@@ -22,7 +22,8 @@ impl Canary {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address").to_string();
         let connections = Arc::<AtomicUsize>::default();
-        let (counted, mut listening) = (Arc::clone(&connections), JoinSet::new());
+        let counted = Arc::clone(&connections);
+        let mut listening = JoinSet::new();
         listening.spawn(async move {
             while listener.accept().await.is_ok() {
                 counted.fetch_add(1, Ordering::SeqCst);
@@ -106,7 +107,8 @@ fn redirect_attempts(address: &str) -> Vec<Value> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_field_or_header_redirects_a_call_to_another_upstream() {
-    let (canary, upstream) = (Canary::start().await, Fixed::giving(WHOLE).await);
+    let canary = Canary::start().await;
+    let upstream = Fixed::giving(WHOLE).await;
     let app = before(&upstream.endpoint)
         .with("Ai__Providers__0__Id", "other")
         .with("Ai__Providers__0__ProviderType", "OpenAICompatible")

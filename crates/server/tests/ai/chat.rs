@@ -132,7 +132,8 @@ async fn usage_is_always_requested_from_a_streaming_upstream() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_mode_chooses_the_model_and_the_upstream() {
-    let (demo, other) = (Demo::start(0).unwrap(), Fixed::giving(WHOLE).await);
+    let demo = Demo::start(0).unwrap();
+    let other = Fixed::giving(WHOLE).await;
     let app = before(&demo.endpoint())
         .with("Ai__Modes__Research__Model", "research-model")
         .with("Ai__Modes__Assistant__Model", "assistant-model")

@@ -30,8 +30,8 @@ struct McpPeer {
 
 impl McpPeer {
     async fn start() -> Self {
-        let (Peer { listener, endpoint }, (sender, called)) =
-            (Peer::start().await, watch::channel(Value::Null));
+        let Peer { listener, endpoint } = Peer::start().await;
+        let (sender, called) = watch::channel(Value::Null);
         let mut serving = JoinSet::new();
         serving.spawn(async move {
             let mut connections = JoinSet::new();
@@ -93,7 +93,8 @@ async fn create(console: &Console, url: &str) -> pia_server_testkit::client::Tes
 }
 
 async fn a_chat_calls_the_tool_of_an_mcp_server(database: TestDatabase) {
-    let (upstream, server) = (Peer::start().await, McpPeer::start().await);
+    let upstream = Peer::start().await;
+    let server = McpPeer::start().await;
     let setting = accepting(database, &upstream.endpoint);
     let (app, console, client) =
         granted(setting.with("Operators__AllowPrivateMcpServers", true)).await;

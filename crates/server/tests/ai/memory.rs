@@ -56,8 +56,10 @@ async fn bodies_share_a_memory_limit_until_they_are_forwarded() {
         .with("Ai__HeartbeatInterval", "100ms")
         .start()
         .await;
-    let (ada, ben) = (app.signed_in().await, app.signed_in().await);
-    let (full, stream) = (image(30 * MIB, chat_request("")), image(30 * MIB, streamed("")));
+    let ada = app.signed_in().await;
+    let ben = app.signed_in().await;
+    let full = image(30 * MIB, chat_request(""));
+    let stream = image(30 * MIB, streamed(""));
 
     for body in [&full, &stream] {
         let mut first = send_chat(&ada, body).await;
@@ -139,7 +141,8 @@ async fn stalled_readers_take_little_memory() {
     let event = json!({ "choices": [{ "delta": { "content": "x".repeat(16 << 10) } }] });
     let events = format!("data: {event}\n\n").repeat(64);
 
-    let (mut stalled, mut before) = (Vec::new(), 0);
+    let mut stalled = Vec::new();
+    let mut before = 0;
     for _ in 0..5 {
         // The first one prepares statements and connections, beside the work of the start.
         if stalled.len() == 1 {

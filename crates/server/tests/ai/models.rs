@@ -54,8 +54,8 @@ async fn answered(caller: &Client, mode: &str, request: &Value) -> String {
 
 async fn a_group_maps_modes_personas_and_names_to_models(database: TestDatabase) {
     let default = Fixed::giving(&answer_with("default")).await;
-    let (large, coder) =
-        (Fixed::giving(&answer_with("large")).await, Fixed::giving(&answer_with("coder")).await);
+    let large = Fixed::giving(&answer_with("large")).await;
+    let coder = Fixed::giving(&answer_with("coder")).await;
     let entries = [("large", &large), ("coder", &coder)];
     let app = with_entries(TestConfig::on(database), &default, &entries).start().await;
     let ada = app.signed_in().await;

@@ -26,7 +26,8 @@ fn error_of(answer: &TestResponse) -> (u16, &str, &str, Option<&str>) {
     let error = &answer.body["error"];
     assert!(error["message"].as_str().is_some_and(|it| !it.is_empty()), "{}", answer.text());
     let text = |key: &str| error[key].as_str();
-    let (kind, code) = (text("type").unwrap_or_default(), text("code").unwrap_or_default());
+    let kind = text("type").unwrap_or_default();
+    let code = text("code").unwrap_or_default();
     (answer.status, kind, code, text("param"))
 }
 
@@ -49,7 +50,8 @@ async fn both_prefixes_answer_like_the_desktop_clients_api() {
 #[tokio::test(flavor = "multi_thread")]
 async fn each_refusal_is_an_object_with_a_type_and_a_code() {
     let (_demo, app) = with_demo().await;
-    let (ada, stranger) = (app.signed_in().await, app.anonymous());
+    let ada = app.signed_in().await;
+    let stranger = app.anonymous();
     let mut invalid = chat_request("x");
     invalid["messages"][0]["role"] = json!("nobody");
     let cases: Vec<(TestResponse, Expected)> = vec![

@@ -12,7 +12,8 @@ const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ai/openai/clien
 /// Runs cases of the script with an API key; each prints its errors.
 async fn run(script: &Client, cases: &[&str]) {
     #[expect(clippy::disallowed_methods, reason = "a test asks the environment itself")]
-    let (modules, path) = (std::env::var("TEST_OPENAI"), std::env::var("PATH"));
+    let modules = std::env::var("TEST_OPENAI");
+    let path = std::env::var("PATH");
     let modules = modules.expect(
         "TEST_OPENAI is not set: run `cargo xtask test`, which installs npm's client of OpenAI",
     );

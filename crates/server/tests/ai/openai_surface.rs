@@ -34,7 +34,8 @@ async fn start() -> Scene {
     let key = async |limits| {
         create_api_key(&ada, limits).await["apiKey"].as_str().expect("a key").to_owned()
     };
-    let (key, spent_key) = (key(json!({})).await, key(json!({ "weeklyCredits": 1 })).await);
+    let spent_key = key(json!({ "weeklyCredits": 1 })).await;
+    let key = key(json!({})).await;
     Scene { _demo: demo, app, key, spent_key }
 }
 

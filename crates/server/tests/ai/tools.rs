@@ -59,7 +59,8 @@ fn search() -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_searches_the_web_and_its_caller_receives_the_answer() {
-    let (model, linkup) = (Peer::start().await, linkup().await);
+    let model = Peer::start().await;
+    let linkup = linkup().await;
     let app = searching(&model, &linkup.endpoint, &[]).await;
     let ada = app.signed_in().await;
 
@@ -87,7 +88,8 @@ async fn a_model_searches_the_web_and_its_caller_receives_the_answer() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_search_falls_back_to_another_key_within_its_limits_and_is_counted() {
-    let (model, linkup) = (Peer::start().await, Peer::start().await);
+    let model = Peer::start().await;
+    let linkup = Peer::start().await;
     let more = [
         ("Ai__MaxWait", "200ms"),
         ("Ai__Providers__1__ApiKeys__0", "lk-other"),
@@ -123,7 +125,8 @@ async fn a_search_falls_back_to_another_key_within_its_limits_and_is_counted() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_search_in_a_stream_leaves_no_trace() {
-    let (model, linkup) = (Peer::start().await, linkup().await);
+    let model = Peer::start().await;
+    let linkup = linkup().await;
     let app = searching(&model, &linkup.endpoint, &[]).await;
     let ada = app.signed_in().await;
     let event = |choice: Value| format!("data: {}\n\n", json!({ "choices": [choice] }));
@@ -255,7 +258,8 @@ async fn upstream_tools_are_charged_as_configured() {
     app.admin("group set default credits.hourly=50").await.expect("settings");
     let searching = with_hosted_tool(&json!({ "type": "web_search", "filters": {} }));
 
-    let (first, second) = (ada.post(CHAT, &searching).await, ada.post(CHAT, &searching).await);
+    let first = ada.post(CHAT, &searching).await;
+    let second = ada.post(CHAT, &searching).await;
 
     assert_eq!(first.status, 200, "{}", first.text());
     assert_eq!((second.status, second.error()), (429, "Token Limit Exceeded"));

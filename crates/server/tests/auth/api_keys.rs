@@ -77,7 +77,8 @@ async fn a_script_calls_models_with_a_key(database: TestDatabase) {
 
 async fn a_key_is_created_returned_once_and_listed(database: TestDatabase) {
     let app = TestConfig::on(database).with_mail().start().await;
-    let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
+    let ada = app.sign_up("ada@example.org").await;
+    let bob = app.sign_up("bob@example.org").await;
 
     let plain = create_api_key(&ada, json!({ "name": " Nightly " })).await;
     let fields = json!({
@@ -116,7 +117,8 @@ async fn a_key_is_created_returned_once_and_listed(database: TestDatabase) {
 async fn a_revoked_key_is_rejected_at_once(database: TestDatabase) {
     let app = TestConfig::on(database).with_mail().start().await;
     let ada = app.sign_up("ada@example.org").await;
-    let (script, other) = (script(&app, &ada).await, script(&app, &ada).await);
+    let other = script(&app, &ada).await;
+    let script = script(&app, &ada).await;
     let id = text(&ada.get(PATH).await.body["items"][0]["id"]);
     assert_eq!((script.get(TEMPLATES).await.status, other.get(TEMPLATES).await.status), (200, 200));
 
@@ -208,7 +210,8 @@ async fn a_key_is_refused_what_its_owner_is_refused(database: TestDatabase) {
     assert_eq!(script.get(TEMPLATES).await.status, 200);
 
     let feature = elsewhere.get(TEMPLATES).await;
-    let (own, own_again) = (ada.post(CHAT, &json!({})).await, ada.post(CHAT, &json!({})).await);
+    let own = ada.post(CHAT, &json!({})).await;
+    let own_again = ada.post(CHAT, &json!({})).await;
     let budget = script.post(CHAT, &json!({})).await;
     first.reload(&json!({ "LocalAuth": { "RequireBusinessDeclaration": true } }));
     let undeclared = script.get(TEMPLATES).await;
@@ -224,8 +227,10 @@ async fn a_key_is_refused_what_its_owner_is_refused(database: TestDatabase) {
 
 async fn a_key_survives_a_password_change_but_not_its_owners_account(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
-    let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
-    let (of_ada, of_bob) = (script(&app, &ada).await, script(&app, &bob).await);
+    let ada = app.sign_up("ada@example.org").await;
+    let bob = app.sign_up("bob@example.org").await;
+    let of_ada = script(&app, &ada).await;
+    let of_bob = script(&app, &bob).await;
     let other = "another good passphrase of mine";
 
     let change = json!({ "currentPassword": PASSWORD, "newPassword": other });
@@ -297,7 +302,8 @@ async fn a_key_gives_access_to_the_ai_routes_only() {
     let ada = app.sign_up("ada@example.org").await;
     let script = script(&app, &ada).await;
     let all = pia_server::routes().into_iter();
-    let (mut opened, mut closed) = (0, 0);
+    let mut opened = 0;
+    let mut closed = 0;
 
     for route in all.filter(|it| it.access != Access::Operator) {
         let id = Uuid::now_v7().to_string();

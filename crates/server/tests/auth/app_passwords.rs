@@ -67,7 +67,8 @@ async fn the_desktop_client_signs_in_to_an_account_with_a_second_factor(database
 
 async fn an_app_password_is_created_returned_once_and_listed(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
-    let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
+    let ada = app.sign_up("ada@example.org").await;
+    let bob = app.sign_up("bob@example.org").await;
 
     let new = create_app_password(&ada, " Desktop ").await;
     create_app_password(&ada, "Other").await;
@@ -94,7 +95,8 @@ async fn revoking_an_app_password_ends_its_sessions(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let new = create_app_password(&ada, "Desktop").await;
-    let (id, password) = (text(&new["id"]), text(&new["appPassword"]));
+    let id = text(&new["id"]);
+    let password = text(&new["appPassword"]);
     let envelope = sign_in(&app.anonymous(), "ada@example.org", &password).await;
     let desktop = app.anonymous().with_tokens(&envelope.body);
     assert_eq!(desktop.get("/auth/me").await.status, 200);

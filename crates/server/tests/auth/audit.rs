@@ -122,7 +122,8 @@ async fn addresses_are_taken_from_trusted_proxies_only(database: TestDatabase) {
 
 async fn entries_of_deleted_accounts_are_anonymous(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
-    let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
+    let ada = app.sign_up("ada@example.org").await;
+    let bob = app.sign_up("bob@example.org").await;
     let confirmation = json!({ "confirm": "DELETE", "password": PASSWORD });
 
     let (response, deleted) = send(&ada, "/auth/account/delete", &confirmation).await;

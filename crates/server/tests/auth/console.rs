@@ -143,7 +143,8 @@ async fn revoking_the_role_closes_the_console(database: TestDatabase) {
 
 async fn a_console_session_is_listed_and_ended_like_the_others(database: TestDatabase) {
     let ada = administrator(database).await;
-    let (first, second) = (open(&ada).await, open(&ada).await);
+    let first = open(&ada).await;
+    let second = open(&ada).await;
 
     let listed = ada.client.get("/auth/sessions").await;
     let items = listed.body["items"].as_array().expect("sessions");
@@ -162,7 +163,8 @@ async fn a_console_session_is_listed_and_ended_like_the_others(database: TestDat
 
 async fn a_console_session_ends_when_idle_and_after_its_lifetime(database: TestDatabase) {
     let ada = administrator(database).await;
-    let (idle, used) = (open(&ada).await, open(&ada).await);
+    let idle = open(&ada).await;
+    let used = open(&ada).await;
 
     for _ in 0..35 {
         ada.clock.advance(Duration::from_mins(20));

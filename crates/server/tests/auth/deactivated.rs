@@ -48,7 +48,8 @@ async fn a_deactivated_account_is_refused_like_an_unknown_one(database: TestData
     let me = ada.get("/auth/me").await;
     let refreshed = refresh(&ada, refresh_token(&ada)).await;
     let unknown = refresh(&ada, "unknown").await;
-    let (stranger, unknown_address) = (app.anonymous(), "nobody@example.org");
+    let stranger = app.anonymous();
+    let unknown_address = "nobody@example.org";
     let signed_in = sign_in(&stranger, ADA, PASSWORD).await;
     let unknown_sign_in = sign_in(&stranger, unknown_address, PASSWORD).await;
     let registered =

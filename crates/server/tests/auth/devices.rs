@@ -63,7 +63,8 @@ async fn every_session_is_listed_with_its_device(database: TestDatabase) {
     let without_device = refresh(&app.anonymous(), refresh_token(&desktop)).await;
     let later = sessions(&app.anonymous().with_tokens(&without_device.body)).await;
 
-    let (second, first) = (&at_first[0], &at_first[1]);
+    let second = &at_first[0];
+    let first = &at_first[1];
     assert_eq!([&first["current"], &second["current"]], [true, false]);
     let bare = [
         "address",
@@ -85,7 +86,8 @@ async fn every_session_is_listed_with_its_device(database: TestDatabase) {
         (&second["method"], &second["lastSeenAt"]),
         (&json!("password"), &second["createdAt"])
     );
-    let (after, other) = (&later[0], &later[1]);
+    let after = &later[0];
+    let other = &later[1];
     assert_eq!([&after["current"], &other["current"]], [true, false]);
     assert_eq!((&after["id"], &after["createdAt"]), (&second["id"], &second["createdAt"]));
     assert_ne!(after["lastSeenAt"], after["createdAt"]);
@@ -122,7 +124,8 @@ async fn a_revoked_session_is_over_at_once(database: TestDatabase) {
 
 async fn revoking_other_sessions_spares_the_current_one(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
-    let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
+    let ada = app.sign_up("ada@example.org").await;
+    let bob = app.sign_up("bob@example.org").await;
     let mut others = Vec::new();
     for _ in 0..3 {
         let other = another_session(&app.anonymous(), "ada@example.org").await;
@@ -149,7 +152,8 @@ async fn a_revoked_session_cannot_revoke_others(database: TestDatabase) {
     let beside = TestConfig::beside(&app).start().await;
     let thief = another_session(&app.anonymous(), "ada@example.org").await;
     let elsewhere = beside.anonymous().with_tokens(&json!({ "accessToken": thief.access }));
-    let (own, stolen) = (current_session(&ada).await, current_session(&elsewhere).await);
+    let own = current_session(&ada).await;
+    let stolen = current_session(&elsewhere).await;
 
     // The other instance caches the session for some seconds.
     assert_eq!(revoke(&ada, &stolen).await.status, 200);
@@ -169,7 +173,8 @@ async fn sessions_are_listed_in_pages(database: TestDatabase) {
     }
     let expected = sessions(&ada).await;
 
-    let (mut listed, mut path) = (Vec::new(), Some("/auth/sessions?limit=2".to_owned()));
+    let mut listed = Vec::new();
+    let mut path = Some("/auth/sessions?limit=2".to_owned());
     while let Some(next) = path {
         let page = ada.get(&next).await;
         listed.extend(page.body["items"].as_array().expect("a list").clone());

@@ -254,7 +254,8 @@ async fn of_concurrent_uses_of_a_recovery_code_one_signs_in(database: TestDataba
 
 async fn of_concurrent_responses_to_a_challenge_one_signs_in(database: TestDatabase) {
     let ada = Ada::on(database).await;
-    let (token, code) = (ada.challenge().await, ada.code());
+    let token = ada.challenge().await;
+    let code = ada.code();
 
     let by_app = (0..32).map(|_| submit_code(&ada.app, &token, &code));
     let by_recovery_code =
@@ -275,7 +276,8 @@ async fn wrong_codes_are_in_the_history(database: TestDatabase) {
     let history = ada.client.get("/auth/login-history").await.body;
     let items = history["items"].as_array().expect("a list");
     let outcomes: Vec<_> = items.iter().map(|it| (&it["outcome"], &it["method"])).collect();
-    let (wrong, by) = (json!("wrong_factor"), json!("password_with_factor"));
+    let wrong = json!("wrong_factor");
+    let by = json!("password_with_factor");
     assert_eq!(outcomes[..2], [(&wrong, &by), (&wrong, &by)]);
     assert_eq!(outcomes[2..], [(&json!("signed_in"), &json!("password"))]);
 }
@@ -379,7 +381,8 @@ async fn enabled_factors_are_reported(database: TestDatabase) {
     let token = ada.challenge().await;
     assert_eq!(submit_recovery_code(&ada.app, &token, &ada.codes[0]).await.status, 200);
 
-    let (on, off) = (ada.client.get("/auth/mfa").await, eve.get("/auth/mfa").await);
+    let on = ada.client.get("/auth/mfa").await;
+    let off = eve.get("/auth/mfa").await;
     let setup = eve.post("/auth/mfa/totp/begin", &owner_proof()).await;
 
     assert_eq!(

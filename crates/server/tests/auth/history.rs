@@ -33,16 +33,19 @@ fn outcomes(history: &Value) -> Vec<&str> {
 
 async fn attempts_are_listed_for_their_own_account_only(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
-    let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
+    let ada = app.sign_up("ada@example.org").await;
+    let bob = app.sign_up("bob@example.org").await;
     sign_in(&app.anonymous(), " ADA@example.org", "a wrong password").await;
     sign_in(&app.anonymous(), "nobody@example.org", "a wrong password").await;
     sign_in(&app.anonymous(), "ada@example.org", "").await;
 
-    let (adas, bobs) = (history(&ada, "").await, history(&bob, "").await);
+    let adas = history(&ada, "").await;
+    let bobs = history(&bob, "").await;
 
     assert_eq!(outcomes(&adas), ["wrong_password", "signed_in"]);
     assert_eq!(outcomes(&bobs), ["signed_in"]);
-    let (failed, signed_in) = (&adas["items"][0], &adas["items"][1]);
+    let failed = &adas["items"][0];
+    let signed_in = &adas["items"][1];
     assert_eq!(keys(failed), ["address", "at", "id", "method", "outcome"]);
     assert_eq!(keys(signed_in), ["address", "at", "id", "method", "outcome", "sessionId"]);
     assert_eq!(signed_in["sessionId"], current_session(&ada).await);
@@ -77,7 +80,8 @@ async fn attempts_are_listed_in_pages(database: TestDatabase) {
     }
     let expected = history(&ada, "?limit=200").await;
 
-    let (mut listed, mut query) = (Vec::new(), "?limit=3".to_owned());
+    let mut listed = Vec::new();
+    let mut query = "?limit=3".to_owned();
     loop {
         let page = history(&ada, &query).await;
         listed.extend(page["items"].as_array().expect("a list").clone());

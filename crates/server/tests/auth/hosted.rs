@@ -42,8 +42,8 @@ async fn errors_are_identical_under_both_names() {
             json!({ "email": "ada@example.org", "password": null }),
             json!({ "email": "ada@example.org", "password": "short" }),
         ] {
-            let (one, other) =
-                (stranger.post(hosted, &body).await, stranger.post(local, &body).await);
+            let one = stranger.post(hosted, &body).await;
+            let other = stranger.post(local, &body).await;
             assert_eq!((one.status, &one.bytes), (other.status, &other.bytes), "{hosted} {body}");
             assert!(one.status >= 400, "{hosted} {body}");
         }

@@ -109,7 +109,8 @@ async fn invalid_invitations_are_refused_alike(database: TestDatabase) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_closed_server_ignores_invitations_and_an_open_one_applies_their_role() {
     let app = TestApp::spawn().await;
-    let (first, second) = (invite(&app, " --role admin").await, invite(&app, "").await);
+    let first = invite(&app, " --role admin").await;
+    let second = invite(&app, "").await;
 
     let without = register(&app, "a@example.org", &Value::Null).await;
     let with = register(&app, "b@example.org", &first).await;

@@ -137,8 +137,10 @@ async fn a_passkey_is_added_listed_used_and_removed(database: TestDatabase) {
 
 async fn several_passkeys_each_sign_in(database: TestDatabase) {
     let app = spawn(database).await;
-    let (ada, eve) = (app.sign_up(EMAIL).await, app.sign_up("eve@example.org").await);
-    let (mut phone, mut laptop) = (Authenticator::new(), Authenticator::counting());
+    let ada = app.sign_up(EMAIL).await;
+    let eve = app.sign_up("eve@example.org").await;
+    let mut phone = Authenticator::new();
+    let mut laptop = Authenticator::counting();
     let mut eves = Authenticator::new();
     let first = enrol(&ada, &mut phone, "Phone").await;
     let second = enrol(&ada, &mut laptop, "Phone").await;
@@ -206,7 +208,8 @@ async fn an_account_has_at_most_twenty_passkeys(database: TestDatabase) {
 
 async fn a_passkey_is_added_once(database: TestDatabase) {
     let app = spawn(database).await;
-    let (ada, eve) = (app.sign_up(EMAIL).await, app.sign_up("eve@example.org").await);
+    let ada = app.sign_up(EMAIL).await;
+    let eve = app.sign_up("eve@example.org").await;
     let mut key = Authenticator::new();
     let before = passkey_options(&ada).await;
     enrol(&ada, &mut key, "Key").await;
@@ -335,7 +338,8 @@ async fn without_a_suitable_address_every_route_reports_that_passkeys_are_unavai
         let app = setting.start().await;
         let ada = app.sign_up(EMAIL).await;
 
-        let (body, proof) = (json!({ "challengeToken": "x" }), json!({ "password": PASSWORD }));
+        let body = json!({ "challengeToken": "x" });
+        let proof = json!({ "password": PASSWORD });
         let responses = [
             ada.post("/auth/webauthn/register/begin", &proof).await,
             add_passkey(&ada, &body, "Key", &json!({})).await,

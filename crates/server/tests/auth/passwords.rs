@@ -331,13 +331,15 @@ async fn an_unknown_address_takes_as_long_as_a_known_one() {
         started.elapsed()
     };
 
-    let (mut known, mut unknown) = (Vec::new(), Vec::new());
+    let mut known = Vec::new();
+    let mut unknown = Vec::new();
     for round in 0..ROUNDS {
         known.push(time(format!("{round}@known.example")).await);
         unknown.push(time(format!("{round}@other.example")).await);
     }
 
-    let (known, unknown) = (median(known), median(unknown));
+    let known = median(known);
+    let unknown = median(unknown);
     assert!(known < unknown * 2 && unknown < known * 2, "{known:?} and {unknown:?}");
 }
 

@@ -58,7 +58,8 @@ async fn characters_are_counted_as_clients_count_them(database: TestDatabase) {
     // Consecutive characters would be refused as easy to guess.
     let faces: Vec<char> = ('😀'..='🙏').collect();
     let password: String = (0..64).map(|it| faces[it * 37 % faces.len()]).collect();
-    let (name, company) = ("🦊".repeat(100), "🌵".repeat(100));
+    let name = "🦊".repeat(100);
+    let company = "🌵".repeat(100);
     let fits = json!({
         "email": "ada@example.org", "password": password, "displayName": name,
         "customerType": 1, "companyName": company,
@@ -104,7 +105,8 @@ async fn an_address_has_one_account_however_it_is_written(database: TestDatabase
 async fn of_concurrent_registrations_of_an_address_one_succeeds(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
 
-    let (stranger, ada) = (app.anonymous(), registration("ada@example.org"));
+    let stranger = app.anonymous();
+    let ada = registration("ada@example.org");
     let responses = join_all((0..20).map(|_| stranger.post("/auth/register", &ada))).await;
 
     let registered = responses.iter().filter(|it| it.status == 200).count();

@@ -109,7 +109,8 @@ async fn an_unknown_address_takes_as_long_as_a_wrong_password() {
         started.elapsed()
     };
 
-    let (mut known, mut unknown) = (Vec::new(), Vec::new());
+    let mut known = Vec::new();
+    let mut unknown = Vec::new();
     for round in 0..11 {
         // The maximum delay after wrong passwords.
         clock.advance(Duration::from_mins(15));
@@ -117,7 +118,8 @@ async fn an_unknown_address_takes_as_long_as_a_wrong_password() {
         unknown.push(time(&format!("bob{round}@example.org")).await);
     }
 
-    let (known, unknown) = (median(known), median(unknown));
+    let known = median(known);
+    let unknown = median(unknown);
     assert!(known < unknown * 2 && unknown < known * 2, "{known:?} and {unknown:?}");
 }
 

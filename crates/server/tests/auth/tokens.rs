@@ -31,7 +31,8 @@ impl Forged {
             let json = URL_SAFE_NO_PAD.decode(it).expect("base64url");
             serde_json::from_slice(&json).unwrap_or_default()
         });
-        let (header, claims) = (parts.next().expect("a header"), parts.next().expect("claims"));
+        let header = parts.next().expect("a header");
+        let claims = parts.next().expect("claims");
         Self { header, claims }
     }
 
@@ -91,14 +92,16 @@ async fn a_token_contains_the_standard_claims_only() {
     assert_eq!(keys(&claims), ["aud", "exp", "iat", "iss", "sid", "sub"]);
     assert_eq!((&claims["iss"], &claims["aud"]), (&json!("pia-server"), &json!("pia-client")));
     assert_eq!(claims["sub"].as_str(), ada.user.as_deref());
-    let (from, to) = (claims["iat"].as_i64(), claims["exp"].as_i64());
+    let from = claims["iat"].as_i64();
+    let to = claims["exp"].as_i64();
     assert_eq!(to.expect("an end") - from.expect("a beginning"), 900);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_that_was_tampered_with_is_refused() {
     let app = TestApp::spawn().await;
-    let (ada, bob) = (app.signed_in().await, app.signed_in().await);
+    let ada = app.signed_in().await;
+    let bob = app.signed_in().await;
     let real = || Forged::of(&ada);
     let valid = access(&ada);
     let (signed, signature) = valid.rsplit_once('.').expect("a signature");
@@ -172,7 +175,8 @@ async fn a_changed_lifetime_applies_to_new_tokens() {
 
     assert_eq!((next.status, &next.body["expiresIn"]), (200, &json!(60)));
     let claims = Forged::of(&app.anonymous().with_tokens(&next.body)).claims;
-    let (from, to) = (claims["iat"].as_i64(), claims["exp"].as_i64());
+    let from = claims["iat"].as_i64();
+    let to = claims["exp"].as_i64();
     assert_eq!(to.expect("an end") - from.expect("a beginning"), 60);
 }
 
@@ -196,7 +200,8 @@ async fn issuer_and_audience_are_configurable() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_key_invalidates_all_tokens_unless_the_previous_one_is_configured() {
     let old = TestApp::spawn().await;
-    let (ada, bob) = (old.signed_in().await, old.signed_in().await);
+    let ada = old.signed_in().await;
+    let bob = old.signed_in().await;
     let new = || TestConfig::beside(&old).with("Jwt__SecretKey", NEW_KEY);
     let without_old_key = new().start().await;
     let with_old_key = new().with("Jwt__PreviousSecretKey", JWT_KEY).start().await;
@@ -225,10 +230,12 @@ async fn a_new_key_invalidates_all_tokens_unless_the_previous_one_is_configured(
 #[tokio::test(flavor = "multi_thread")]
 async fn tokens_with_a_common_prefix_are_never_confused() {
     let app = TestApp::spawn().await;
-    let (ada, bob) = (app.signed_in().await, app.signed_in().await);
+    let ada = app.signed_in().await;
+    let bob = app.signed_in().await;
     // A long, ignored claim comes first.
     let padded = |it: &Client| {
-        let (real, mut claims) = (Forged::of(it), json!({ "a": "x".repeat(2000) }));
+        let real = Forged::of(it);
+        let mut claims = json!({ "a": "x".repeat(2000) });
         let rest = real.claims.as_object().expect("an object").clone();
         claims.as_object_mut().expect("an object").extend(rest);
         Forged { claims, ..real }.signed()
@@ -271,7 +278,8 @@ fn credential_headers(credential: &str) -> Vec<(&'static str, String)> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_second_credential_does_not_change_the_caller() {
     let app = TestApp::spawn().await;
-    let (ada, bob) = (app.signed_in().await, app.signed_in().await);
+    let ada = app.signed_in().await;
+    let bob = app.signed_in().await;
     let hers = format!("Bearer {}", access(&ada));
 
     for (name, value) in credential_headers(access(&bob)) {

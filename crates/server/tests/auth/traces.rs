@@ -146,7 +146,8 @@ impl StoredData {
         let columns = self.of(table);
         let names: Vec<_> = columns.iter().map(|it| it.name.as_str()).collect();
         let values: Vec<_> = columns.iter().map(|it| self.value(person, it)).collect();
-        let (names, values) = (names.join(", "), values.join(", "));
+        let names = names.join(", ");
+        let values = values.join(", ");
         let insert = format!("INSERT INTO {table} ({names}) VALUES ({values})");
         self.execute(&format!("{insert} ON CONFLICT DO NOTHING")).await;
     }
@@ -322,8 +323,10 @@ async fn register(program: &ServerProcess, name: &'static str) -> Person {
     let registered = stranger.post("/auth/register", &registration).await;
     assert_eq!(registered.status, 200, "{}", registered.text());
     let canary = |field: &str| format!("{name}-{field}-canary");
-    let (agent, id, app, system) =
-        (canary("agent"), canary("device"), canary("app"), canary("system"));
+    let agent = canary("agent");
+    let id = canary("device");
+    let app = canary("app");
+    let system = canary("system");
     let device = [
         ("content-type", "application/json"),
         ("user-agent", &*agent),
@@ -349,7 +352,8 @@ async fn a_deleted_account_leaves_nothing(database: TestDatabase) {
         .with("Database__Provider", database.provider().name())
         .with("Database__ConnectionString", &database.url);
     let program = call.start().await;
-    let (ada, bob) = (register(&program, "ada").await, register(&program, "bob").await);
+    let ada = register(&program, "ada").await;
+    let bob = register(&program, "bob").await;
     let stored = StoredData::open(&database).await;
     let personal = inventory().filter(|it| !matches!(it.erasure, ErasurePolicy::NotPersonal(_)));
     let mut tables: Vec<_> = personal.map(|it| it.name).filter(|it| *it != "accounts").collect();
@@ -361,7 +365,8 @@ async fn a_deleted_account_leaves_nothing(database: TestDatabase) {
             stored.plant(person, table).await;
         }
     }
-    let (mut hers, mut his) = (stored.collect(&ada).await, stored.collect(&bob).await);
+    let mut hers = stored.collect(&ada).await;
+    let mut his = stored.collect(&bob).await;
     let shared: Vec<_> = hers.intersection(&his).cloned().collect();
     for canary in &shared {
         hers.remove(canary);

@@ -308,7 +308,8 @@ async fn a_link_expires_after_a_day() {
     let app = setting.at(Arc::<ManualClock>::clone(&clock)).start().await;
     register(&app, ADA).await;
     register(&app, "bob@example.org").await;
-    let (first, second) = (link_to(&app, ADA).await, link_to(&app, "bob@example.org").await);
+    let first = link_to(&app, ADA).await;
+    let second = link_to(&app, "bob@example.org").await;
 
     clock.advance(Duration::from_secs(24 * 3600 - 1));
     let in_time = redeem(&app.anonymous(), target(&app, &first)).await;

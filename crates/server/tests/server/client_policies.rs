@@ -207,7 +207,8 @@ async fn versions_are_read_compared_and_restored(database: TestDatabase) {
     let taken = console.write("POST", &format!("{versions}/2/restore"), Value::Null).await;
     assert_eq!(taken.refusal(), (409, "name_taken"));
     for number in ["9", "0", "-1", "x", "99999999999"] {
-        let (show, compare) = (format!("{versions}/{number}"), format!("{versions}/1/comparison"));
+        let show = format!("{versions}/{number}");
+        let compare = format!("{versions}/1/comparison");
         assert_eq!(console.get(&show).await.refusal(), (404, "not_found"), "{number}");
         assert_eq!(console.get(&format!("{show}/comparison")).await.status, 404);
         assert_eq!(

@@ -69,7 +69,8 @@ async fn settings_change_one_by_one(database: TestDatabase) {
 async fn credits_are_added_and_reported(database: TestDatabase) {
     let (app, _, console) = administrator(TestConfig::on(database)).await;
     let group = format!("{GROUPS}/{}", created(&console, "Sales").await);
-    let (credits, top_ups) = (format!("{group}/credits"), format!("{group}/top-ups"));
+    let credits = format!("{group}/credits");
+    let top_ups = format!("{group}/top-ups");
     let limits = json!({ "credits": { "weekly": 50, "group-daily": 400 } });
 
     let unlimited = console.get(&credits).await;

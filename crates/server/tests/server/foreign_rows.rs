@@ -124,7 +124,8 @@ fn comparable(answer: &TestResponse) -> (u16, Vec<(String, String)>, Vec<u8>) {
 async fn a_foreign_id_is_answered_like_an_unknown_one(database: TestDatabase) {
     let setting = TestConfig::on(database).with("Server__PublicUrl", ORIGIN);
     let app = setting.with("Knowledge__ConnectionString", "embedded:vectors").start().await;
-    let (owner, stranger) = (app.signed_in().await, app.signed_in().await);
+    let owner = app.signed_in().await;
+    let stranger = app.signed_in().await;
     let routes = routes_with_an_id();
 
     for route in &routes {

@@ -69,7 +69,8 @@ async fn forward(near: TcpStream, server: SocketAddr, mut traffic: watch::Receiv
             return;
         }
         let far = TcpStream::connect(server).await.expect("a database");
-        let ((near_in, near_out), (far_in, far_out)) = (near.into_split(), far.into_split());
+        let (near_in, near_out) = near.into_split();
+        let (far_in, far_out) = far.into_split();
         tokio::select! {
             () = copy(near_in, far_out, traffic.clone()) => {}
             () = copy(far_in, near_out, traffic.clone()) => {}
@@ -244,7 +245,8 @@ async fn a_rolling_restart_fails_no_request() {
             .with("Database__ConnectionString", &database.url)
             .with("RateLimits__Global", "1000000")
     };
-    let (mut one, mut other) = (call().start().await, call().start().await);
+    let mut one = call().start().await;
+    let mut other = call().start().await;
     let [ada, bob] = ["ada@example.org", "bob@example.org"]
         .map(|email| json!({ "email": email, "password": PASSWORD }));
     for person in [&ada, &bob] {
@@ -254,7 +256,8 @@ async fn a_rolling_restart_fails_no_request() {
     let token = envelope.body["accessToken"].as_str().expect("a token");
     let (addresses, instances) = watch::channel([one.addr, other.addr]);
     let ended = AtomicBool::new(false);
-    let (body, head) = (bob.to_string(), "host: x\r\nconnection: close\r\n");
+    let body = bob.to_string();
+    let head = "host: x\r\nconnection: close\r\n";
     let length = body.len();
     let requests = [
         format!("GET /auth/me HTTP/1.1\r\n{head}authorization: Bearer {token}\r\n\r\n"),

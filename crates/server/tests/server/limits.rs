@@ -145,7 +145,8 @@ async fn addresses_of_one_ipv6_network_share_a_limit() {
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_with_a_valid_token_are_limited_by_user() {
     let app = behind_a_proxy(TestDatabase::sqlite()).with("RateLimits__Global", 3).start().await;
-    let (ada, bob) = (app.signed_in().await, app.signed_in().await);
+    let ada = app.signed_in().await;
+    let bob = app.signed_in().await;
     let request = async |who: &Client, address: &str| {
         who.send("GET", "/api/capabilities", &[("x-forwarded-for", address)], b"").await
     };
@@ -178,7 +179,8 @@ async fn ai_calls_are_limited_by_user_and_separately() {
     let demo = Demo::start(0).expect("an upstream");
     let setting = TestConfig::on(TestDatabase::sqlite()).with_upstream(&demo.endpoint());
     let app = setting.with("RateLimits__Ai", 2).start().await;
-    let (ada, bob) = (app.signed_in().await, app.signed_in().await);
+    let ada = app.signed_in().await;
+    let bob = app.signed_in().await;
     let optimize =
         async |who: &Client| who.post("/api/ai/optimize", &json!({ "text": "Hi" })).await;
 

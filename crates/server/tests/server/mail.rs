@@ -88,7 +88,8 @@ async fn an_email_is_delivered_and_deleted(database: TestDatabase) {
 }
 
 async fn an_email_waits_for_a_relay_that_is_down(database: TestDatabase) {
-    let ((clock, of_server), port) = (clock(), closed_port().await);
+    let (clock, of_server) = clock();
+    let port = closed_port().await;
     let app = TestConfig::on(database).with_relay_at(port).at(of_server).start().await;
 
     app.queue(invitation(clock.now(), 1)).await;
@@ -102,7 +103,8 @@ async fn an_email_waits_for_a_relay_that_is_down(database: TestDatabase) {
 }
 
 async fn an_unsent_email_survives_a_restart(database: TestDatabase) {
-    let ((clock, of_server), port) = (clock(), closed_port().await);
+    let (clock, of_server) = clock();
+    let port = closed_port().await;
     let first = TestConfig::on(database).with_relay_at(port).at(Arc::clone(&of_server));
     let first = first.start().await;
     for number in 0..3 {
@@ -204,7 +206,8 @@ async fn emails_wait_until_a_relay_is_configured(database: TestDatabase) {
 }
 
 async fn a_deleted_account_receives_no_more_emails(database: TestDatabase) {
-    let ((clock, of_server), port) = (clock(), closed_port().await);
+    let (clock, of_server) = clock();
+    let port = closed_port().await;
     let app = TestConfig::on(database).with_relay_at(port).at(of_server).start().await;
     let ada = app.sign_up("ada@example.org").await;
     app.queue(QueuedEmail::new("new-device").to_user(clock.now(), ada.user_id())).await;
@@ -216,7 +219,8 @@ async fn a_deleted_account_receives_no_more_emails(database: TestDatabase) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_content_of_an_email_is_never_stored_in_plaintext() {
-    let ((clock, of_server), port) = (clock(), closed_port().await);
+    let (clock, of_server) = clock();
+    let port = closed_port().await;
     let app =
         TestConfig::on(TestDatabase::sqlite()).with_relay_at(port).at(of_server).start().await;
     app.queue(invitation(clock.now(), 1)).await;

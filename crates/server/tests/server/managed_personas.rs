@@ -143,7 +143,8 @@ async fn refusals_name_their_reason(database: TestDatabase) {
 async fn a_full_group_gets_no_more_personas(database: TestDatabase) {
     let (app, _, console) = administrator(TestConfig::on(database)).await;
     app.admin("group set default quota.ManagedPersonas=1").await.expect("a quota");
-    let (first, second) = (created(&console, "A").await, created(&console, "B").await);
+    let first = created(&console, "A").await;
+    let second = created(&console, "B").await;
 
     assert_eq!(assign(&console, &first, &[DEFAULT_GROUP]).await.status, 200);
     let full = assign(&console, &second, &[DEFAULT_GROUP]).await;

@@ -96,7 +96,8 @@ async fn a_fuzzer_finds_no_undescribed_answer() {
 #[tokio::test]
 async fn a_client_for_typescript_is_generated() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let (modules, path) = (variable("TEST_OPENAPI"), variable("PATH"));
+    let modules = variable("TEST_OPENAPI");
+    let path = variable("PATH");
     let programs = Path::new(&modules).join("node_modules/.bin");
     let at = folder.path();
 

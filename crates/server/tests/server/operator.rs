@@ -37,7 +37,8 @@ async fn chats_are_a_capability_if_the_licence_includes_them() {
 async fn a_metrics_token_is_required_from_all_callers() {
     let app = TestConfig::on(TestDatabase::sqlite()).with("Metrics__Token", TOKEN).start().await;
     let stranger = app.anonymous();
-    let (right, wrong) = (format!("Bearer {TOKEN}"), format!("Bearer {TOKEN}x"));
+    let right = format!("Bearer {TOKEN}");
+    let wrong = format!("Bearer {TOKEN}x");
     let here = stranger.get("/metrics").await;
     let get_metrics =
         async |headers: &[(&str, &str)]| stranger.send("GET", "/metrics", headers, b"").await;

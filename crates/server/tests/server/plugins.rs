@@ -146,7 +146,8 @@ async fn only_packages_of_trusted_signers_are_stored(database: TestDatabase) {
 async fn icons_are_raster_images(database: TestDatabase) {
     let (_app, client, console) = administrator(TestConfig::on(database)).await;
     let id = published(&console).await;
-    let (upload_path, path) = (format!("{PLUGINS}/{id}/icon"), format!("/api/plugins/{id}/icon"));
+    let upload_path = format!("{PLUGINS}/{id}/icon");
+    let path = format!("/api/plugins/{id}/icon");
     assert_eq!(client.get(&path).await.status, 404);
     let svg = b"<svg xmlns='http://www.w3.org/2000/svg'/>";
     assert_eq!(upload(&console, &upload_path, svg).await.refusal(), (400, "validation_failed"));

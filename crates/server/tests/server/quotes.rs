@@ -105,7 +105,8 @@ async fn sql_syntax_is_plain_text_in_every_header_and_parameter(database: TestDa
         .with("Server__PublicUrl", "http://test")
         .start()
         .await;
-    let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
+    let ada = app.sign_up("ada@example.org").await;
+    let bob = app.sign_up("bob@example.org").await;
     let routes: Vec<Route> = pia_server::routes();
 
     for route in &routes {

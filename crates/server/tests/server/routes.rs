@@ -338,7 +338,8 @@ async fn announce(
     route: &Route,
     length: usize,
 ) -> pia_server_testkit::client::TestResponse {
-    let (length, elsewhere) = (length.to_string(), ("x-forwarded-for", "192.0.2.1"));
+    let length = length.to_string();
+    let elsewhere = ("x-forwarded-for", "192.0.2.1");
     let headers =
         [("content-length", length.as_str()), ("content-type", "application/json"), elsewhere];
     let here = caller.access.is_some();
@@ -368,7 +369,8 @@ fn is_page(route: &Route) -> bool {
 /// Pages follow one rule each, so they are not listed.
 #[test]
 fn pages_have_the_access_of_their_folders() {
-    let (all, knowledge) = (&Role::ALL[1..], &[Role::Admin, Role::KbManager][..]);
+    let all = &Role::ALL[1..];
+    let knowledge = &[Role::Admin, Role::KbManager][..];
     let managers = &[Role::Admin, Role::OrgManager][..];
     let open: &[(&str, &[Role])] =
         &[("/admin", all), ("/admin/knowledge", knowledge), ("/admin/my-group", managers)];
@@ -424,7 +426,8 @@ async fn anonymous_callers_are_refused_before_the_body_is_read() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_body_announced_as_too_large_is_refused_before_it_is_read() {
     let app = with_ingest_key().with("Admin:RequireSecondFactor", false).start().await;
-    let (ada, service) = (app.signed_in().await, [("x-service-key", KEY)]);
+    let ada = app.signed_in().await;
+    let service = [("x-service-key", KEY)];
     let manager = app.sign_up("eve@example.org").await;
     app.admin("grant eve@example.org --role kb_manager").await.expect("a role");
     app.sign_up("bob@example.org").await;

@@ -77,7 +77,8 @@ async fn a_fresh_server_is_set_up_with_one_token_in_two_steps(database: TestData
 async fn of_many_who_make_the_first_administrator_at_once_one_does(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let other = TestConfig::beside(&app).start().await;
-    let (here, there) = (token(&app), token(&other));
+    let here = token(&app);
+    let there = token(&other);
 
     let bodies: Vec<Value> = (0..16).map(|n| root(&format!("{n}@example.org"))).collect();
     let all = bodies.iter().enumerate().map(|(n, body)| {
@@ -140,7 +141,8 @@ async fn without_the_token_nothing_is_learnt_and_nothing_made() {
 #[tokio::test(flavor = "multi_thread")]
 async fn bad_input_is_reported_by_its_field_and_leaves_the_token() {
     let app = TestApp::spawn().await;
-    let (token, long) = (token(&app), "x".repeat(300));
+    let token = token(&app);
+    let long = "x".repeat(300);
     let with = |field: &str, value: Value| {
         let mut body = root("root@example.org");
         body[field] = value;

@@ -65,7 +65,8 @@ async fn the_server_presents_its_certificate() {
 
 #[test]
 fn an_unusable_certificate_prevents_the_start() {
-    let ((certificate, key, _), (_, another_key, _)) = (certified(), certified());
+    let (certificate, key, _) = certified();
+    let (_, another_key, _) = certified();
 
     for (call, code) in [
         (serving("nonsense", &key), "SVC-TLS-00"),

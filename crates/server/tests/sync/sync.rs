@@ -70,7 +70,8 @@ pub(crate) fn cursor(pulled: &Value) -> &str {
 
 /// Returns the ids of the added and of the deleted items of a pull.
 pub(crate) fn changed_ids(pulled: &Value) -> (Vec<String>, Vec<String>) {
-    let (mut added, mut deleted) = (Vec::new(), Vec::new());
+    let mut added = Vec::new();
+    let mut deleted = Vec::new();
     for (channel, part) in
         UPSERTED.map(|it| (it, "upserted")).into_iter().chain([("sessions", "added")])
     {

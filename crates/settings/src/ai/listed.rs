@@ -16,7 +16,8 @@ impl ListedEntries {
     /// Reads the ids of `Ai:Providers`, numbered from 0 without a gap, as a
     /// server does. Reports no missing settings.
     pub(crate) fn from_section(from: &Section<'_>) -> Self {
-        let (mut listed, names) = (Self::default(), from.names());
+        let mut listed = Self::default();
+        let names = from.names();
         for number in (0..names.len()).map(|it| it.to_string()) {
             if !names.contains(&number.as_str()) {
                 break;

@@ -107,7 +107,8 @@ impl Model {
         if other && self.endpoint.is_none() && default.endpoint.is_some() {
             from.warn("ProviderType", "is another than that of Ai, whose Endpoint is used");
         }
-        let (limits, usual) = (self.protection, default.protection);
+        let limits = self.protection;
+        let usual = default.protection;
         Self {
             provider: self.provider.or(default.provider),
             keys: self.keys.or(default.keys),

@@ -106,7 +106,8 @@ impl Setting for Price {
     }
 
     fn format(&self) -> String {
-        let (integer, fraction) = (self.0 / 1000, self.0 % 1000);
+        let integer = self.0 / 1000;
+        let fraction = self.0 % 1000;
         if fraction == 0 {
             return integer.to_string();
         }

@@ -101,7 +101,8 @@ impl Providers {
         let is_duplicate = self.find(id).is_some();
         refuse(from, "Id", is_duplicate.then_some("is that of another entry, whatever its case"));
         if !is_duplicate {
-            let (id, is_blind) = (id.clone(), entry.model.is_blind());
+            let id = id.clone();
+            let is_blind = entry.model.is_blind();
             self.referable.push(ReferableEntry {
                 id,
                 kind: entry.kind,

@@ -187,7 +187,8 @@ fn a_mode_may_have_everything_that_a_model_has() {
         "Ai:Modes:Research:Protection:MaxConcurrent=2",
     ]);
 
-    let (usual, own) = (target(&operator, Mode::Assistant), target(&operator, Mode::Research));
+    let usual = target(&operator, Mode::Assistant);
+    let own = target(&operator, Mode::Research);
 
     assert!(usual.web_search && usual.vision && !own.web_search && !own.vision);
     assert_eq!((usual.addresses, own.addresses), (Addresses::PassedOn, Addresses::Refused));
@@ -221,7 +222,8 @@ fn the_rates_of_the_nearest_section_apply() {
         "Ai:Modes:Research:CreditRates:InputPerMillion=250",
     ]);
 
-    let (usual, own) = (target(&operator, Mode::Optimize), target(&operator, Mode::Research));
+    let usual = target(&operator, Mode::Optimize);
+    let own = target(&operator, Mode::Research);
 
     let rates =
         Rates { input: 1_000_000, output: 4_000_500, cached_input: 1_000_000, connector: 1000 };

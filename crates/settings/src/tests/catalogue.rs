@@ -124,7 +124,8 @@ fn a_file_can_configure_every_setting_of_an_entry() {
         { "Id": "web", "ProviderType": "linkup", "ApiKey": "s", "Model": "Fast" } ] } }"#;
     let operator = Operator::development().file("appsettings.json", text);
 
-    let (large, agent) = (entry(&operator, "a"), entry(&operator, "b"));
+    let large = entry(&operator, "a");
+    let agent = entry(&operator, "b");
 
     assert_eq!(large.name.as_deref(), Some("Large"));
     assert_eq!(large.endpoint, "https://models.example/v1");

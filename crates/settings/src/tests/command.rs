@@ -124,7 +124,8 @@ fn the_content_root_must_be_an_existing_folder() {
 
 #[test]
 fn account_commands_are_parsed() {
-    let (id, ada) = (uuid::Uuid::now_v7(), || "ada@example.org".to_owned());
+    let id = uuid::Uuid::now_v7();
+    let ada = || "ada@example.org".to_owned();
     let invite = |email, role, days| AdminCommand::Invite { email, role, days };
     for (line, expected) in [
         ("grant ada@example.org", AdminCommand::Grant { email: ada(), role: Role::Admin }),

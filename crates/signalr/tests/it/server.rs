@@ -74,7 +74,8 @@ async fn negotiate(
         return HttpResponse::Unauthorized().finish();
     }
     let number = hub.owners.lock().len();
-    let (id, token) = (format!("id-{number}"), format!("token-{number}"));
+    let id = format!("id-{number}");
+    let token = format!("token-{number}");
     let response = NegotiateResponse::new(*query, id, token.clone());
     spawn(&hub, token, settings(&request, response.is_stateful()));
     HttpResponse::Ok().json(response)

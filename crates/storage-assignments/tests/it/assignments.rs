@@ -73,7 +73,9 @@ async fn other_processes_are_woken_when_an_assignment_is_handed_over(db: Databas
     if db.provider() == DatabaseKind::Sqlite {
         return;
     }
-    let (user, store, wake) = (person(&db).await, store(&db), Notify::new());
+    let user = person(&db).await;
+    let store = store(&db);
+    let wake = Notify::new();
     let woken = async {
         // It is woken once it listens.
         wake.notified().await;
@@ -101,7 +103,8 @@ async fn only_one_that_waits_is_discarded(db: Database) {
 }
 
 async fn assignments_are_listed_newest_first(db: Database) {
-    let (ada, bob) = (person(&db).await, person(&db).await);
+    let ada = person(&db).await;
+    let bob = person(&db).await;
     let mut ids = Vec::new();
     for (user, second) in [(ada, 3), (bob, 1), (ada, 2), (ada, 3)] {
         ids.push(queued(&db, user, second).await);
@@ -122,7 +125,8 @@ async fn assignments_are_listed_newest_first(db: Database) {
 }
 
 async fn assignments_of_all_users_are_found_by_status_and_id(db: Database) {
-    let (ada, bob) = (person(&db).await, person(&db).await);
+    let ada = person(&db).await;
+    let bob = person(&db).await;
     let run = running(&db, bob, 1).await.claim.id;
     let waiting = queued(&db, ada, 2).await;
     let store = store(&db);
@@ -138,7 +142,8 @@ async fn assignments_of_all_users_are_found_by_status_and_id(db: Database) {
 }
 
 async fn an_assignment_belongs_to_its_user(db: Database) {
-    let (ada, bob) = (person(&db).await, person(&db).await);
+    let ada = person(&db).await;
+    let bob = person(&db).await;
     let id = queued(&db, ada, 0).await;
     let store = store(&db);
 
@@ -202,7 +207,8 @@ async fn a_terminated_assignment_has_failed_for_that_reason(db: Database) {
 
 async fn collecting_deletes_contents_once(db: Database) {
     let user = person(&db).await;
-    let (run, store) = (running(&db, user, 0).await, store(&db));
+    let run = running(&db, user, 0).await;
+    let store = store(&db);
     let id = run.claim.id;
     let collect = async |seconds| {
         let end = forced(EventKind::Redacted, at(seconds));
@@ -235,7 +241,8 @@ async fn collecting_deletes_contents_once(db: Database) {
 async fn an_error_message_that_cannot_be_opened_spoils_no_list(db: Database) {
     let user = person(&db).await;
     let id = queued(&db, user, 0).await;
-    let (store, end) = (store(&db), forced(EventKind::Terminated, at(1)));
+    let store = store(&db);
+    let end = forced(EventKind::Terminated, at(1));
     assert!(store.terminate(id, end, SideEffects::default()).await.unwrap());
     execute(&db, "DELETE FROM person_salts").await;
 

@@ -87,8 +87,9 @@ async fn built_in_operators_are_stored_once_and_updated(db: Database) {
 }
 
 async fn only_granted_and_active_operators_are_listed_for_a_user(db: Database) {
-    let (user, other, store) =
-        (person(&db).await, group(&db, "Sales").await, SqlOperators::new(db.clone()));
+    let user = person(&db).await;
+    let other = group(&db, "Sales").await;
+    let store = SqlOperators::new(db.clone());
     let [mut beta, mut alpha, foreign, mut inactive] =
         ["beta", "Alpha", "foreign", "inactive"].map(|it| operator(it, it));
     inactive.is_active = false;
@@ -136,7 +137,8 @@ async fn the_name_of_a_skill_is_unique_in_any_case(db: Database) {
 }
 
 async fn an_operator_is_changed(db: Database) {
-    let (store, custom) = (SqlOperators::new(db.clone()), operator("Plan", "plan"));
+    let store = SqlOperators::new(db.clone());
+    let custom = operator("Plan", "plan");
     assert_eq!(create(&db, &custom).await, OperatorChangeOutcome::Done);
     let skill = Skill { name: "planning".to_owned(), ..brief() };
     let update = OperatorUpdate {
@@ -152,7 +154,8 @@ async fn an_operator_is_changed(db: Database) {
     assert_eq!(change(unknown).await, OperatorChangeOutcome::NotFound);
     assert_eq!(change(custom.id).await, OperatorChangeOutcome::Done);
 
-    let (name, is_active) = ("Planning".to_owned(), false);
+    let name = "Planning".to_owned();
+    let is_active = false;
     let expected = Operator { name, is_active, skill, updated_at: at(5), ..custom };
     assert_eq!(store.list().await.unwrap(), [expected]);
     assert_eq!(create(&db, &operator("Plan", "plan")).await, OperatorChangeOutcome::Done);
@@ -184,7 +187,8 @@ async fn built_in_operators_keep_their_skill(db: Database) {
 }
 
 async fn unknown_groups_are_refused(db: Database) {
-    let (store, custom) = (SqlOperators::new(db.clone()), operator("Plan", "plan"));
+    let store = SqlOperators::new(db.clone());
+    let custom = operator("Plan", "plan");
     assert_eq!(create(&db, &custom).await, OperatorChangeOutcome::Done);
     let grant = async |id, groups| store.grant(id, groups, effects()).await.unwrap();
     assert_eq!(grant(custom.id, vec![DEFAULT]).await, OperatorChangeOutcome::Done);
@@ -201,7 +205,8 @@ async fn unknown_groups_are_refused(db: Database) {
 }
 
 async fn a_deleted_group_loses_its_operators(db: Database) {
-    let (store, custom) = (SqlOperators::new(db.clone()), operator("Plan", "plan"));
+    let store = SqlOperators::new(db.clone());
+    let custom = operator("Plan", "plan");
     let sales = group(&db, "Sales").await;
     assert_eq!(
         create(&db, &Operator { groups: vec![sales], ..custom.clone() }).await,

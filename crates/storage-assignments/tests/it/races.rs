@@ -12,10 +12,12 @@ pia_testkit::contract_with_roles! {
 }
 
 async fn one_of_concurrent_ends_wins(db: Database) {
-    let (user, store) = (person(&db).await, store(&db));
+    let user = person(&db).await;
+    let store = store(&db);
     for round in 0..1_000 {
         let run = running(&db, user, round).await;
-        let (id, now) = (run.claim.id, at(round + 1));
+        let id = run.claim.id;
+        let now = at(round + 1);
         let terminated = forced(EventKind::Terminated, now);
 
         let ends = join4(

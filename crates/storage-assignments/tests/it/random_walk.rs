@@ -134,7 +134,8 @@ impl Walk {
     }
 
     async fn claim_one(&mut self) {
-        let (id, worker) = (self.any(), self.workers[0].0);
+        let id = self.any();
+        let worker = self.workers[0].0;
         let expected = Some(id).filter(|_| !self.models[&id].status.is_final());
         let run = self.store.claim_one(id, worker, self.now, started()).await.unwrap();
         self.claimed(run.as_ref(), expected, worker);
@@ -152,7 +153,8 @@ impl Walk {
             return;
         }
         let back = self.random(3).min(self.claims.len() - 1);
-        let (claim, now) = (self.claims[self.claims.len() - 1 - back], self.now);
+        let claim = self.claims[self.claims.len() - 1 - back];
+        let now = self.now;
         let due_at = now + Duration::from_secs(3);
         let Some(model) = self.models.get_mut(&claim.id) else { return };
         let held = model.status == AssignmentStatus::Running
@@ -190,7 +192,8 @@ impl Walk {
     }
 
     async fn end(&mut self, kind: usize) {
-        let (id, now) = (self.any(), self.now);
+        let id = self.any();
+        let now = self.now;
         let model = self.models.get_mut(&id).unwrap();
         let waits = model.status == AssignmentStatus::Queued;
         let (expected, done) = match kind {
@@ -282,8 +285,10 @@ async fn random_operations_take_permitted_transitions_only(db: Database) {
         for _ in 0..3 {
             workers.push((worker(&db, at(0)).await, false));
         }
-        let (user, store) = (person(&db).await, store(&db));
-        let (models, claims) = (BTreeMap::new(), Vec::new());
+        let user = person(&db).await;
+        let store = store(&db);
+        let models = BTreeMap::new();
+        let claims = Vec::new();
         let db = db.clone();
         let mut walk = Walk { store, db, user, workers, models, claims, seed, now: at(1_000) };
         walk.create().await;

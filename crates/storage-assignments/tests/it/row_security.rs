@@ -20,7 +20,8 @@ async fn visible(conn: &mut AsyncPgConnection) -> i64 {
 async fn a_statement_without_a_condition_sees_the_rows_of_its_user_alone() {
     let fresh = TestDatabase::with_roles().await;
     let db = fresh.connect().await;
-    let (first, second) = (person(&db).await, person(&db).await);
+    let first = person(&db).await;
+    let second = person(&db).await;
     for user in [first, first, second] {
         queued(&db, user, 1).await;
         schedules::created(&db, user, None).await;

@@ -68,8 +68,10 @@ async fn concurrent_workers_claim_each_run_once(db: Database) {
 }
 
 async fn the_run_that_is_due_longest_is_claimed(db: Database) {
-    let (user, worker) = (person(&db).await, worker(&db, at(0)).await);
-    let (later, first) = (queued(&db, user, 5).await, queued(&db, user, 3).await);
+    let user = person(&db).await;
+    let worker = worker(&db, at(0)).await;
+    let later = queued(&db, user, 5).await;
+    let first = queued(&db, user, 3).await;
 
     assert!(claim(&db, worker, at(2)).await.is_none());
     let run = claim(&db, worker, at(5)).await.unwrap();
@@ -82,7 +84,8 @@ async fn the_run_that_is_due_longest_is_claimed(db: Database) {
 }
 
 async fn a_run_of_a_dead_worker_can_be_claimed(db: Database) {
-    let (user, store) = (person(&db).await, store(&db));
+    let user = person(&db).await;
+    let store = store(&db);
     let first = running(&db, user, 0).await;
     let end = at(0) + LEASE;
 
@@ -103,7 +106,8 @@ async fn a_run_of_a_dead_worker_can_be_claimed(db: Database) {
 }
 
 async fn a_certain_run_is_taken_from_its_worker(db: Database) {
-    let (user, store) = (person(&db).await, store(&db));
+    let user = person(&db).await;
+    let store = store(&db);
     let first = running(&db, user, 0).await;
     let waiting = queued(&db, user, 9).await;
     let second = worker(&db, at(1)).await;
@@ -121,7 +125,8 @@ async fn a_certain_run_is_taken_from_its_worker(db: Database) {
 }
 
 async fn a_run_goes_on_where_it_was(db: Database) {
-    let (user, store) = (person(&db).await, store(&db));
+    let user = person(&db).await;
+    let store = store(&db);
     let first = running(&db, user, 0).await;
     for step in 0..2 {
         assert!(store.change(first.claim, continued(step, at(1))).await.unwrap());
@@ -145,7 +150,8 @@ async fn a_run_goes_on_where_it_was(db: Database) {
 }
 
 async fn a_lost_claim_changes_nothing(db: Database) {
-    let (user, store) = (person(&db).await, store(&db));
+    let user = person(&db).await;
+    let store = store(&db);
     let first = running(&db, user, 0).await;
     let end = at(0) + LEASE;
     let second = claim(&db, worker(&db, end).await, end).await.unwrap();
@@ -164,7 +170,8 @@ async fn a_lost_claim_changes_nothing(db: Database) {
 }
 
 async fn a_released_run_waits_until_it_is_due(db: Database) {
-    let (user, store) = (person(&db).await, store(&db));
+    let user = person(&db).await;
+    let store = store(&db);
     let run = running(&db, user, 0).await;
     let worker = worker(&db, at(5)).await;
 
@@ -186,7 +193,8 @@ async fn a_released_run_waits_until_it_is_due(db: Database) {
 }
 
 async fn a_failed_run_has_its_reason(db: Database) {
-    let (user, store) = (person(&db).await, store(&db));
+    let user = person(&db).await;
+    let store = store(&db);
     let run = running(&db, user, 0).await;
     let failure = RunFailure { message: "Out of \0 words".to_owned(), ..failure() };
     let events = vec![pia_assignments::NewEvent::once(EventKind::Failed, &failure.message)];
@@ -204,7 +212,8 @@ async fn a_failed_run_has_its_reason(db: Database) {
 }
 
 async fn an_event_that_is_appended_twice_exists_once(db: Database) {
-    let (user, store) = (person(&db).await, store(&db));
+    let user = person(&db).await;
+    let store = store(&db);
     let run = running(&db, user, 0).await;
 
     for _ in 0..2 {
@@ -217,7 +226,8 @@ async fn an_event_that_is_appended_twice_exists_once(db: Database) {
 }
 
 async fn abandoned_tokens_count_whatever_the_status(db: Database) {
-    let (user, store) = (person(&db).await, store(&db));
+    let user = person(&db).await;
+    let store = store(&db);
     let run = running(&db, user, 0).await;
     store.abandon(run.claim.id, 4).await.unwrap();
     assert!(store.change(run.claim, completed(at(1))).await.unwrap());
@@ -229,7 +239,8 @@ async fn abandoned_tokens_count_whatever_the_status(db: Database) {
 }
 
 async fn workers_are_listed_while_they_are_alive(db: Database) {
-    let (user, store) = (person(&db).await, store(&db));
+    let user = person(&db).await;
+    let store = store(&db);
     let run = running(&db, user, 0).await;
     let second = worker(&db, at(30)).await;
     let ids = async |seconds| {
@@ -251,7 +262,9 @@ async fn workers_are_listed_while_they_are_alive(db: Database) {
 }
 
 async fn a_run_that_cannot_be_opened_blocks_no_other(db: Database) {
-    let (ada, bob, store) = (person(&db).await, person(&db).await, store(&db));
+    let ada = person(&db).await;
+    let bob = person(&db).await;
+    let store = store(&db);
     queued(&db, ada, 0).await;
     execute(&db, "DELETE FROM person_salts").await;
     let readable = queued(&db, bob, 1).await;
@@ -265,7 +278,8 @@ async fn a_run_that_cannot_be_opened_blocks_no_other(db: Database) {
 }
 
 async fn a_clock_that_was_set_back_delays_no_run(db: Database) {
-    let (user, hour) = (person(&db).await, 3_600);
+    let user = person(&db).await;
+    let hour = 3_600;
     let held = running(&db, user, hour).await;
     let waiting = queued(&db, user, hour).await;
     let second = worker(&db, at(0)).await;
@@ -279,7 +293,8 @@ async fn a_clock_that_was_set_back_delays_no_run(db: Database) {
 
 /// Each user has two runs, as many as are permitted by default.
 async fn a_thousand_runs_are_drained_in_order(db: Database) {
-    let (mut users, mut ids) = (Vec::new(), Vec::new());
+    let mut users = Vec::new();
+    let mut ids = Vec::new();
     for _ in 0..500 {
         users.push(person(&db).await);
     }

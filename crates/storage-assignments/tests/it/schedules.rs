@@ -61,7 +61,8 @@ fn start(due: &DueSchedule, assignment: Result<NewAssignment, SkipReason>) -> Sc
 }
 
 async fn a_schedule_is_stored_changed_and_deleted_by_its_user_alone(db: Database) {
-    let (user, other) = (person(&db).await, person(&db).await);
+    let user = person(&db).await;
+    let other = person(&db).await;
     let stored = created(&db, user, Some(at(DAY))).await;
     assert_eq!(list(&db, user).await, std::slice::from_ref(&stored));
     assert!(list(&db, other).await.is_empty());
@@ -89,7 +90,8 @@ async fn a_schedule_is_stored_changed_and_deleted_by_its_user_alone(db: Database
 }
 
 async fn concurrent_creations_stay_within_the_limit(db: Database) {
-    let (user, store) = (person(&db).await, store(&db));
+    let user = person(&db).await;
+    let store = store(&db);
     let create = |_| ScheduleStore::create(&store, user, schedule(None), 3);
 
     let created = join_all((0..8).map(create)).await;
@@ -116,7 +118,8 @@ async fn only_schedules_whose_time_has_come_are_due(db: Database) {
 }
 
 async fn one_of_concurrent_starts_hands_the_assignment_over(db: Database) {
-    let (user, store) = (person(&db).await, store(&db));
+    let user = person(&db).await;
+    let store = store(&db);
     created(&db, user, Some(at(DAY))).await;
     let due_now = due(&db, at(DAY)).await;
     let start = |_| store.start(start(&due_now[0], Ok(assignment(user, at(DAY)))), 10);
@@ -141,7 +144,8 @@ async fn one_of_concurrent_starts_hands_the_assignment_over(db: Database) {
 }
 
 async fn a_schedule_that_hands_nothing_over_has_its_reason(db: Database) {
-    let (user, store) = (person(&db).await, store(&db));
+    let user = person(&db).await;
+    let store = store(&db);
     created(&db, user, Some(at(DAY))).await;
     queued(&db, user, 0).await;
 

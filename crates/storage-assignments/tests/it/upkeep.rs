@@ -35,7 +35,8 @@ async fn ended(db: &Database, user: UserId, seconds: i64) -> AssignmentId {
 }
 
 async fn runs_that_take_too_long_are_ended_once(db: Database) {
-    let (user, store) = (person(&db).await, store(&db));
+    let user = person(&db).await;
+    let store = store(&db);
     let late = running(&db, user, 0).await;
     let in_time = running(&db, user, 10).await;
     queued(&db, user, 0).await;
@@ -55,9 +56,11 @@ async fn runs_that_take_too_long_are_ended_once(db: Database) {
 }
 
 async fn assignments_that_wait_long_are_found(db: Database) {
-    let (user, store) = (person(&db).await, store(&db));
+    let user = person(&db).await;
+    let store = store(&db);
     let run = running(&db, user, 0).await;
-    let (second, first) = (queued(&db, user, 2).await, queued(&db, user, 1).await);
+    let second = queued(&db, user, 2).await;
+    let first = queued(&db, user, 1).await;
     queued(&db, user, 5).await;
 
     for id in [second, second, run.claim.id] {
@@ -70,7 +73,8 @@ async fn assignments_that_wait_long_are_found(db: Database) {
 }
 
 async fn only_one_that_waits_ends_unstarted(db: Database) {
-    let (user, store) = (person(&db).await, store(&db));
+    let user = person(&db).await;
+    let store = store(&db);
     let run = running(&db, user, 0).await;
     let waiting = queued(&db, user, 0).await;
     let failure = RunFailure { code: FailureCode::NotStarted, ..failure() };
@@ -87,7 +91,8 @@ async fn only_one_that_waits_ends_unstarted(db: Database) {
 }
 
 async fn contents_are_deleted_after_their_time(db: Database) {
-    let (user, store) = (person(&db).await, store(&db));
+    let user = person(&db).await;
+    let store = store(&db);
     let mut ids = Vec::new();
     for second in 0..4 {
         ids.push(ended(&db, user, second).await);
@@ -116,7 +121,8 @@ async fn contents_are_deleted_after_their_time(db: Database) {
 }
 
 async fn old_assignments_are_deleted_with_their_events(db: Database) {
-    let (user, store) = (person(&db).await, store(&db));
+    let user = person(&db).await;
+    let store = store(&db);
     for second in 0..4 {
         ended(&db, user, second).await;
     }
@@ -133,7 +139,8 @@ async fn old_assignments_are_deleted_with_their_events(db: Database) {
 }
 
 async fn the_queue_is_counted(db: Database) {
-    let (user, store) = (person(&db).await, store(&db));
+    let user = person(&db).await;
+    let store = store(&db);
     assert_eq!(store.queue().await.unwrap(), QueueState::default());
     ended(&db, user, 0).await;
     running(&db, user, 1).await;

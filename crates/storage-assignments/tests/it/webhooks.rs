@@ -67,7 +67,8 @@ async fn cancelled(db: &Database, user: UserId) {
 }
 
 async fn an_assignment_that_has_ended_is_announced_once(db: Database) {
-    let (operator, user) = (operator(&db).await, person(&db).await);
+    let operator = operator(&db).await;
+    let user = person(&db).await;
     let run = running(&db, user, 10).await;
     assert!(store(&db).change(run.claim, completed(at(20))).await.unwrap());
     let late = forced(EventKind::Cancelled, at(21));
@@ -92,7 +93,8 @@ async fn an_assignment_that_has_ended_is_announced_once(db: Database) {
 }
 
 async fn an_operator_without_a_webhook_announces_nothing(db: Database) {
-    let (operator, user) = (operator(&db).await, person(&db).await);
+    let operator = operator(&db).await;
+    let user = person(&db).await;
     assert!(put(&db, operator, None).await);
     cancelled(&db, user).await;
     assert!(deliveries(&db, operator).await.is_empty());
@@ -101,7 +103,8 @@ async fn an_operator_without_a_webhook_announces_nothing(db: Database) {
 }
 
 async fn concurrent_workers_claim_each_delivery_once(db: Database) {
-    let (_operator, user) = (operator(&db).await, person(&db).await);
+    let _operator = operator(&db).await;
+    let user = person(&db).await;
     for _ in 0..20 {
         cancelled(&db, user).await;
     }
@@ -124,7 +127,8 @@ async fn concurrent_workers_claim_each_delivery_once(db: Database) {
 }
 
 async fn deliveries_of_excepted_operators_are_not_claimed(db: Database) {
-    let (operator, user) = (operator(&db).await, person(&db).await);
+    let operator = operator(&db).await;
+    let user = person(&db).await;
     cancelled(&db, user).await;
     let claim = async |except: &[OperatorId]| {
         webhooks(&db).claim(at(2), at(62), except).await.unwrap().map(|it| it.operator)
@@ -135,7 +139,8 @@ async fn deliveries_of_excepted_operators_are_not_claimed(db: Database) {
 }
 
 async fn an_attempt_that_was_repeated_changes_nothing(db: Database) {
-    let (operator, user) = (operator(&db).await, person(&db).await);
+    let operator = operator(&db).await;
+    let user = person(&db).await;
     cancelled(&db, user).await;
     let late = claim(&db, 2).await.unwrap().delivery;
     assert!(claim(&db, 61).await.is_none());
@@ -159,7 +164,8 @@ async fn an_attempt_that_was_repeated_changes_nothing(db: Database) {
 }
 
 async fn a_removed_webhook_loses_its_deliveries(db: Database) {
-    let (operator, user) = (operator(&db).await, person(&db).await);
+    let operator = operator(&db).await;
+    let user = person(&db).await;
     cancelled(&db, user).await;
     assert!(put(&db, operator, Some("https://elsewhere.example/")).await);
     assert_eq!(deliveries(&db, operator).await.len(), 1);
@@ -168,7 +174,8 @@ async fn a_removed_webhook_loses_its_deliveries(db: Database) {
 }
 
 async fn old_deliveries_are_deleted(db: Database) {
-    let (operator, user) = (operator(&db).await, person(&db).await);
+    let operator = operator(&db).await;
+    let user = person(&db).await;
     cancelled(&db, user).await;
     webhooks(&db).sweep(at(2)).await.unwrap();
     execute(&db, "UPDATE operators SET webhook_secret = NULL").await;

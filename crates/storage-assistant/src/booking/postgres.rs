@@ -70,12 +70,14 @@ impl Batch {
         created: bool,
         last_seen: &mut WindowCache,
     ) -> Result<Prepared, DbError> {
-        let (keys, ids) = (self.keys(), self.reservations());
+        let keys = self.keys();
+        let ids = self.reservations();
         let shared = conn.shared()?;
         let (began, windows, ended) =
             join!(conn.begin(), windows(shared, &keys), reservations(shared, &ids));
         began?;
-        let (windows, ended) = (windows?, ended?);
+        let windows = windows?;
+        let ended = ended?;
         last_seen.record_read(&windows);
         let mut held = LockedWindows::new(windows, self.weeks, self.now)?;
         let missing = self.missing(&held);

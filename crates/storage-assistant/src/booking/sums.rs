@@ -122,7 +122,8 @@ impl<'a> BatchSums<'a> {
     /// Adds a row that was stored, under the id of its account or the nil id.
     pub(super) fn add(&mut self, row: &'a UsageRow, user: DbUid) {
         let day = row.at.0.micros().div_euclid(MICROS_OF_A_DAY);
-        let (week, weekday) = (day.div_euclid(7), usize::try_from(day.rem_euclid(7)));
+        let week = day.div_euclid(7);
+        let weekday = usize::try_from(day.rem_euclid(7));
         // Timestamps of calls are within a few thousand years.
         let number = |it| i32::try_from(it).unwrap_or(i32::MAX);
         let group = GroupKey {

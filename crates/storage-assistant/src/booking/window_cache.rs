@@ -69,10 +69,8 @@ mod tests {
     #[test]
     fn a_window_is_exclusive_unless_another_instance_changed_it_before_the_last_read() {
         let mut cache = WindowCache::default();
-        let (hour, week) = (
-            window(WindowKind::Limit(BudgetPeriod::Hourly), 1),
-            window(WindowKind::Limit(BudgetPeriod::GroupWeekly), 1),
-        );
+        let hour = window(WindowKind::Limit(BudgetPeriod::Hourly), 1);
+        let week = window(WindowKind::Limit(BudgetPeriod::GroupWeekly), 1);
         let keys = [hour.key.clone(), week.key.clone()];
         assert_eq!(cache.unchanged_rows(&keys), Some(Vec::new()));
 

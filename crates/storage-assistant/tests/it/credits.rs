@@ -120,7 +120,8 @@ async fn two_instances_together_admit_no_more_than_the_budget(db: Database) {
     }
 
     let calls = (0..200).map(|at| {
-        let (credit_store, holder) = (stores[at % 2].clone(), members[at % 20]);
+        let credit_store = stores[at % 2].clone();
+        let holder = members[at % 20];
         async move { credit_store.admit(request(holder, 2)).await.unwrap() }
     });
     let answers = join_all(calls).await;
@@ -221,7 +222,8 @@ async fn members_of_two_groups_do_not_deadlock(db: Database) {
     }
 
     let calls = (0..300).map(|at| {
-        let (credit_store, holder) = (stores[at % 3].clone(), members[(at * 7) % 30]);
+        let credit_store = stores[at % 3].clone();
+        let holder = members[(at * 7) % 30];
         async move { drop(admitted(&credit_store, request(holder, 2)).await) }
     });
     join_all(calls).await;
@@ -325,7 +327,8 @@ async fn a_batch_that_is_booked_twice_is_charged_once(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
     let ada = member(&db, limited(100, 0)).await;
     let reservation = admitted(&credit_store, request(ada, 2)).await;
-    let (id, usage) = (reservation.reservation(), usage(ada.member));
+    let id = reservation.reservation();
+    let usage = usage(ada.member);
     let lines = credit_store.load_windows(ada).await.unwrap().windows.into_keys();
     let lines =
         lines.map(|window| pia_assistant::ReservationLine { window, amount: credits(2) }).collect();
@@ -386,7 +389,8 @@ async fn the_pool_is_filled_once_with_the_unused_credits_of_last_week(db: Databa
         start_at(&db, Arc::<ManualClock>::clone(&clock), &tasks),
     ];
     let limits = CreditLimits { weekly: 10, pool: true, ..CreditLimits::default() };
-    let (ada, bob) = (member(&db, limits).await, member(&db, limits).await);
+    let ada = member(&db, limits).await;
+    let bob = member(&db, limits).await;
     // A member who joined this week left nothing of the last.
     sign_up(&db, UserId::generate(), monday + Duration::from_hours(24 * 8)).await;
 
@@ -397,7 +401,8 @@ async fn the_pool_is_filled_once_with_the_unused_credits_of_last_week(db: Databa
     clock.set(monday + Duration::from_hours(24 * 7 + 1));
     // Of this one 3 and 10, for whichever instance reads first.
     let both = join_all((0..40).map(|at| {
-        let (credit_store, holder) = (stores[at % 2].clone(), if at < 20 { ada } else { bob });
+        let credit_store = stores[at % 2].clone();
+        let holder = if at < 20 { ada } else { bob };
         async move { credit_store.admit(request(holder, 1)).await.unwrap() }
     }));
     let admissions = both.await;
@@ -430,7 +435,8 @@ async fn a_week_continues_in_another_time_zone(db: Database) {
     let tasks = TaskTracker::new();
     let credit_store = start_by(&db, weeks.clone(), Arc::<ManualClock>::clone(&clock), &tasks);
     let limits = CreditLimits { weekly: 10, pool: true, ..CreditLimits::default() };
-    let (ada, bob) = (member(&db, limits).await, member(&db, limits).await);
+    let ada = member(&db, limits).await;
+    let bob = member(&db, limits).await;
     for (member, spent) in [(ada, 4), (bob, 3)] {
         let reservation = admitted(&credit_store, request(member, spent)).await;
         reservation.settle(credits(spent), Some(usage(member.member)));
@@ -489,7 +495,8 @@ async fn an_api_keys_budget_is_counted_separately(db: Database) {
     let ada = member(&db, CreditLimits::default()).await;
     let budget = |key| pia_assistant::ApiKeyBudget { key, weekly: 2 };
     let of = |key| CreditHolder { key: Some(budget(key)), ..ada };
-    let (one, other) = (of(ApiKeyId::generate()), of(ApiKeyId::generate()));
+    let one = of(ApiKeyId::generate());
+    let other = of(ApiKeyId::generate());
 
     admitted(&credit_store, request(one, 2)).await.settle(credits(2), None);
     settled(&credit_store).await;

@@ -34,7 +34,8 @@ async fn budgets_are_found_while_they_are_nearly_used_up(db: Database) {
         let budget = |it: GroupBudget| (it.group, it.period, it.limit, it.percent());
         found.into_iter().map(budget).collect::<Vec<_>>()
     };
-    let (daily, weekly) = (BudgetPeriod::GroupDaily, BudgetPeriod::GroupWeekly);
+    let daily = BudgetPeriod::GroupDaily;
+    let weekly = BudgetPeriod::GroupWeekly;
 
     admitted(&store, request(ada, 7)).await.settle(credits(7), None);
     settled(&store).await;

@@ -51,7 +51,8 @@ async fn undisturbed_calls_are_admitted_in_one_statement(db: Database) {
 
 async fn a_window_that_another_instance_changed_is_read_again(db: Database) {
     let tasks = TaskTracker::new();
-    let (one, other) = (start(&db, &tasks), start(&db, &tasks));
+    let one = start(&db, &tasks);
+    let other = start(&db, &tasks);
     let ada = member(&db, GROUPS).await;
     let bob = member(&db, GROUPS).await;
     let _first = admitted(&one, request(ada, 2)).await;
@@ -90,7 +91,8 @@ async fn alternating_instances_never_exceed_the_limit(db: Database) {
 
 async fn a_top_up_by_another_instance_is_available_at_once(db: Database) {
     let tasks = TaskTracker::new();
-    let (one, other) = (start(&db, &tasks), start(&db, &tasks));
+    let one = start(&db, &tasks);
+    let other = start(&db, &tasks);
     let ada = member(&db, CreditLimits { weekly: 4, ..CreditLimits::default() }).await;
     let _all = [admitted(&one, request(ada, 2)).await, admitted(&one, request(ada, 2)).await];
     refused(&one, request(ada, 2)).await;

@@ -51,7 +51,8 @@ fn limits() -> CreditLimits {
 
 async fn the_reservations_of_a_dead_instance_are_released_once(db: Database) {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    let (weeks, tasks) = (LiveSetting::new(pia_assistant::Weeks::UTC), TaskTracker::new());
+    let weeks = LiveSetting::new(pia_assistant::Weeks::UTC);
+    let tasks = TaskTracker::new();
     let dead =
         SqlCreditStore::start(db.clone(), weeks, Arc::new(SystemClock), &tasks, runtime.handle());
     let ada = member(&db, limits()).await;
@@ -85,10 +86,8 @@ async fn the_reservations_of_a_dead_instance_are_released_once(db: Database) {
 async fn a_call_that_ends_after_its_release_is_still_charged(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
     let ada = member(&db, limits()).await;
-    let (long, open) = (
-        admitted(&credit_store, request(ada, 5)).await,
-        admitted(&credit_store, request(ada, 3)).await,
-    );
+    let long = admitted(&credit_store, request(ada, 5)).await;
+    let open = admitted(&credit_store, request(ada, 3)).await;
     // It may renew its lease meanwhile, by itself.
     while counted(&credit_store, ada).await[0].2 > 0 {
         kill_all(&db).await;
@@ -135,7 +134,8 @@ async fn a_stopped_instance_leaves_no_lease(db: Database) {
 }
 
 async fn instances_count_the_live_ones(db: Database) {
-    let (staying, leaving) = (TaskTracker::new(), TaskTracker::new());
+    let staying = TaskTracker::new();
+    let leaving = TaskTracker::new();
     let one = start(&db, &staying);
     let alone = one.heartbeat().await.unwrap();
     let other = start(&db, &leaving);

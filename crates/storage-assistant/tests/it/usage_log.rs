@@ -99,7 +99,8 @@ async fn records_of_any_thread_are_written(db: Database) {
 }
 
 async fn every_field_of_a_record_is_stored(db: Database) {
-    let (log, record) = (start(&db), record("gpt"));
+    let log = start(&db);
+    let record = record("gpt");
     sign_up(&db, record.user).await;
 
     log.record(record.clone());
@@ -117,7 +118,9 @@ async fn every_field_of_a_record_is_stored(db: Database) {
 }
 
 async fn usage_of_a_deleted_account_has_no_owner(db: Database) {
-    let (log, theirs, orphaned) = (start(&db), record("gpt"), record("gpt"));
+    let log = start(&db);
+    let theirs = record("gpt");
+    let orphaned = record("gpt");
     sign_up(&db, theirs.user).await;
 
     log.record(theirs.clone());
@@ -132,7 +135,8 @@ async fn usage_of_a_deleted_account_has_no_owner(db: Database) {
 }
 
 async fn a_record_added_twice_is_written_once(db: Database) {
-    let (log, record) = (start(&db), record("gpt"));
+    let log = start(&db);
+    let record = record("gpt");
 
     log.record(record.clone());
     wait_until(|| log.waiting() == 0).await;

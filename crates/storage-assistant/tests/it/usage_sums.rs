@@ -88,7 +88,8 @@ async fn sums_of_concurrent_instances_equal_the_recorded_calls(db: Database) {
         assert_eq!((store.drain(LIMIT).await, store.failures()), (0, 0));
     }
 
-    let (range, all) = (november(3, 20), november(1, 30));
+    let range = november(3, 20);
+    let all = november(1, 30);
     let before = tables(&db, range).await;
     // The migration sums the recorded calls.
     execute(&db, "DELETE FROM usage_by_group; DELETE FROM usage_by_user").await;
@@ -133,7 +134,8 @@ async fn tables(db: &Database, range: UsageRange) -> [Vec<UsageSum>; 4] {
 }
 
 async fn a_call_that_is_recorded_twice_counts_once(db: Database) {
-    let (store, call) = (start(&db, &TaskTracker::new()), call(0, UserId::generate()));
+    let store = start(&db, &TaskTracker::new());
+    let call = call(0, UserId::generate());
 
     store.record(call.clone());
     store.record(call.clone());
@@ -146,7 +148,8 @@ async fn a_call_that_is_recorded_twice_counts_once(db: Database) {
 }
 
 async fn a_day_ends_at_midnight_in_utc(db: Database) {
-    let (store, user) = (start(&db, &TaskTracker::new()), UserId::generate());
+    let store = start(&db, &TaskTracker::new());
+    let user = UserId::generate();
     sign_up(&db, user, Timestamp::UNIX_EPOCH).await;
     let at = |micros| UsageRecord { at: Timestamp::from_micros(micros), ..call(0, user) };
 
@@ -182,7 +185,8 @@ async fn calls_of_no_account_belong_to_nobody(db: Database) {
 
 async fn lists_are_limited_and_name_groups_and_people(db: Database) {
     let store = start(&db, &TaskTracker::new());
-    let (ada, bob) = (UserId::generate(), UserId::generate());
+    let ada = UserId::generate();
+    let bob = UserId::generate();
     sign_up(&db, ada, Timestamp::UNIX_EPOCH).await;
     sign_up(&db, bob, Timestamp::UNIX_EPOCH).await;
     let deleted = GroupId::generate();

@@ -45,7 +45,8 @@ fn since(micros: i64) -> ChatListRequest {
 }
 
 async fn an_account_without_chats_has_an_empty_list(db: Database) {
-    let (ada, bob) = (person(&db).await, person(&db).await);
+    let ada = person(&db).await;
+    let bob = person(&db).await;
     put(&db, bob, &chat(1, 10), 100).await;
 
     let page = page(&db, ada, ALL).await;
@@ -73,7 +74,9 @@ async fn pages_follow_one_another_without_a_gap(db: Database) {
         put(&db, ada, &chat(number, 10 + i64::try_from(number / 3).unwrap()), 100).await;
     }
     delete(&db, ada, 5, 100).await;
-    let (mut all, mut parts, mut after) = (Vec::new(), 0, None);
+    let mut all = Vec::new();
+    let mut parts = 0;
+    let mut after = None;
 
     loop {
         let page = page(&db, ada, ChatListRequest { after, limit: 2, ..ALL }).await;
@@ -126,7 +129,8 @@ async fn a_page_is_also_limited_by_its_size(db: Database) {
         let long = NewChat { text: vec![b' '; mebibytes << 20], ..chat(number, 10) };
         put(&db, ada, &long, 100).await;
     }
-    let (mut parts, mut after) = (Vec::new(), None);
+    let mut parts = Vec::new();
+    let mut after = None;
 
     loop {
         let page = page(&db, ada, ChatListRequest { after, ..ALL }).await;

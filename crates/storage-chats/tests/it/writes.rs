@@ -65,7 +65,8 @@ fn is_newer(written: &ChatWriteOutcome, updated_at: i64) -> bool {
 }
 
 async fn a_chat_is_found_by_its_owner_alone(db: Database) {
-    let (ada, bob) = (person(&db).await, person(&db).await);
+    let ada = person(&db).await;
+    let bob = person(&db).await;
 
     let first = put(&db, ada, &chat(1, 10), 100).await;
     let same = put(&db, bob, &chat(1, 20), 100).await;
@@ -165,8 +166,8 @@ async fn only_a_version_after_the_deletion_revives_a_chat(db: Database) {
     put(&db, ada, &chat(1, 10), 100).await;
     delete(&db, ada, 1, 500).await;
 
-    let (before, same) =
-        (put(&db, ada, &chat(1, 11), 600).await, put(&db, ada, &chat(1, 500), 600).await);
+    let before = put(&db, ada, &chat(1, 11), 600).await;
+    let same = put(&db, ada, &chat(1, 500), 600).await;
     let after = put(&db, ada, &chat(1, 501), 600).await;
 
     assert_eq!((before, same), (ChatWriteOutcome::Deleted, ChatWriteOutcome::Deleted));

@@ -47,7 +47,8 @@ async fn devices_of_all_accounts_are_listed_by_page(db: Database) {
 
 async fn devices_are_found_by_name_address_account_and_state(db: Database) {
     let (ada, _) = Person::encrypted(&db).await;
-    let (bob, revoked) = (Person::new(&db).await, Machine::new("gone"));
+    let bob = Person::new(&db).await;
+    let revoked = Machine::new("gone");
     bob.register(&Machine::new("pending")).await;
     bob.register(&revoked).await;
     bob.devices.revoke(bob.user, &revoked.id).await.unwrap();

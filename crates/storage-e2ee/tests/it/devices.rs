@@ -25,7 +25,8 @@ pia_testkit::contract! {
 }
 
 async fn a_device_is_stored_as_it_described_itself(db: Database) {
-    let (ada, first) = (Person::new(&db).await, Machine::new("FIRST"));
+    let ada = Person::new(&db).await;
+    let first = Machine::new("FIRST");
 
     let session = ada.register(&first).await;
     let pending = ada.devices.find(ada.user, &first.id).await.unwrap();

@@ -86,7 +86,8 @@ impl Person {
 
     /// Creates a user whose first device has encrypted the account.
     pub(crate) async fn encrypted(db: &Database) -> (Self, Machine) {
-        let (person, first) = (Self::new(db).await, Machine::new("first"));
+        let person = Self::new(db).await;
+        let first = Machine::new("first");
         person.register(&first).await;
         person.devices.store_key(person.owner(), &first.id, key_form(1)).await.unwrap();
         (person, first)
@@ -133,7 +134,8 @@ impl Person {
 
 impl Machine {
     pub(crate) fn new(id: &str) -> Self {
-        let (algorithm, random) = (&ECDSA_P256_SHA256_FIXED_SIGNING, SystemRandom::new());
+        let algorithm = &ECDSA_P256_SHA256_FIXED_SIGNING;
+        let random = SystemRandom::new();
         let pkcs8 = EcdsaKeyPair::generate_pkcs8(algorithm, &random).unwrap();
         let signer = EcdsaKeyPair::from_pkcs8(algorithm, pkcs8.as_ref(), &random).unwrap();
         Self { id: DeviceId::parse(id).unwrap(), signer }

@@ -94,7 +94,8 @@ async fn a_proof_key_is_sealed_and_verifies_proofs(db: Database) {
 
     assert!(matches!(wrong, Err(ActivateError::WrongProof)));
     assert_eq!(right.iter().filter(|it| it.is_ok()).count(), 1, "the session is good once");
-    let (sealed, text) = (sealed(&ada).await, text(3, 32));
+    let sealed = sealed(&ada).await;
+    let text = text(3, 32);
     for plain in [&[3; 32][..], text.as_bytes()] {
         assert!(!sealed.windows(plain.len()).any(|it| it == plain));
     }
@@ -104,7 +105,8 @@ async fn a_proof_key_of_an_abandoned_master_key_accepts_no_proof(db: Database) {
     let (ada, _first) = Person::encrypted(&db).await;
     ada.recovery.store_copy(ada.owner(), recovery_form(5)).await.unwrap();
     ada.recovery.put_proof_key(ada.owner(), proof_key(3)).await.unwrap();
-    let (second, later) = (Machine::new("second"), ada.with_master_key([9; 32]));
+    let second = Machine::new("second");
+    let later = ada.with_master_key([9; 32]);
     let session = later.register(&second).await;
 
     let activated = later.recovery.activate(ada.owner(), activation(&second, &session, 3)).await;

@@ -89,7 +89,8 @@ impl SessionStart {
         let effects = conn.alone()?.effect_rows(db, &effects).await?;
 
         let session = DbUid(new.session.0);
-        let (row, sign_in) = (NewRow::from(new), SignInRow::from(new));
+        let row = NewRow::from(new);
+        let sign_in = SignInRow::from(new);
         let mut writes = CteBatch::new();
         if !found.surplus.contains(&session) {
             let token = TokenRow::unspent(new.hash, session);

@@ -22,7 +22,8 @@ impl SessionStart {
         conn: &mut AsyncSqlite,
     ) -> Result<SessionStartOutcome, DbError> {
         let Self { new, effects, others, .. } = self;
-        let (session, at) = (DbUid(new.session.0), DbInstant(new.at));
+        let session = DbUid(new.session.0);
+        let at = DbInstant(new.at);
         if !conn.lock_unchanged(new.user, new.epoch).await? {
             return Ok(SessionStartOutcome::Stale);
         }
@@ -33,7 +34,8 @@ impl SessionStart {
             }
         }
         let on_new_device = is_new_device(conn, new).await?;
-        let (row, sign_in) = (NewRow::from(new), SignInRow::from(new));
+        let row = NewRow::from(new);
+        let sign_in = SignInRow::from(new);
         diesel::insert_into(sessions::table).values(&row).execute(conn).await?;
         let token = TokenRow::unspent(new.hash, session);
         diesel::insert_into(refresh_tokens::table).values(token).execute(conn).await?;

@@ -24,9 +24,11 @@ pia_testkit::contract! {
 async fn signed_in(db: &Database, user: UserId, token: u8) -> impl AsyncFn() -> (bool, bool) {
     let session = fresh(db, new_session(user, TokenHash([token; 32]), START)).await;
     let id = session.session;
-    let (sessions, challenges) = (SqlSessions::new(db.clone()), SqlChallenges::new(db.clone()));
+    let sessions = SqlSessions::new(db.clone());
+    let challenges = SqlChallenges::new(db.clone());
     sessions.begin(session, 10, SideEffects::default(), nothing()).await.unwrap();
-    let (hash, epoch) = (TokenHash([token + 100; 32]), epoch(db, user).await);
+    let hash = TokenHash([token + 100; 32]);
+    let epoch = epoch(db, user).await;
     let challenge = NewChallenge { hash, user, epoch, expires_at: START + HOUR };
     assert_eq!(challenges.open(challenge).await.unwrap(), SessionStartOutcome::Done);
     let accounts = SqlAccounts::new(db.clone());
@@ -38,8 +40,10 @@ async fn signed_in(db: &Database, user: UserId, token: u8) -> impl AsyncFn() -> 
 }
 
 async fn all_sessions_and_pending_sign_ins_of_one_user_end(db: Database) {
-    let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
-    let (adas, bobs) = (signed_in(&db, ada, 1).await, signed_in(&db, bob, 2).await);
+    let ada = person(&db, "ada@example.org").await;
+    let bob = person(&db, "bob@example.org").await;
+    let adas = signed_in(&db, ada, 1).await;
+    let bobs = signed_in(&db, bob, 2).await;
 
     let effects = SideEffects::about(START, ada, "ended");
     assert!(SqlRoles::new(db.clone()).end_sessions(ada, effects).await.unwrap());
@@ -51,7 +55,8 @@ async fn all_sessions_and_pending_sign_ins_of_one_user_end(db: Database) {
 }
 
 async fn a_factor_is_reset_once_with_its_codes_and_sessions(db: Database) {
-    let (roles, factors) = (SqlRoles::new(db.clone()), SqlFactors::new(db.clone()));
+    let roles = SqlRoles::new(db.clone());
+    let factors = SqlFactors::new(db.clone());
     let ada = person(&db, "ada@example.org").await;
     enable(&db, ada).await;
     let is_signed_in = signed_in(&db, ada, 1).await;
@@ -68,7 +73,8 @@ async fn a_factor_is_reset_once_with_its_codes_and_sessions(db: Database) {
 }
 
 async fn a_missing_account_or_factor_changes_nothing(db: Database) {
-    let (roles, missing) = (SqlRoles::new(db.clone()), UserId::generate());
+    let roles = SqlRoles::new(db.clone());
+    let missing = UserId::generate();
     let ada = person(&db, "ada@example.org").await;
     let factors = SqlFactors::new(db.clone());
     factors.begin(ada, b"sealed", START).await.unwrap();

@@ -124,7 +124,8 @@ async fn a_caller_is_valid_while_session_and_account_are(db: Database) {
 
 async fn a_session_is_valid_for_its_own_user_alone(db: Database) {
     let accounts = SqlAccounts::new(db.clone());
-    let (one, other) = (person(&db, "a@b.org").await, person(&db, "c@d.org").await);
+    let one = person(&db, "a@b.org").await;
+    let other = person(&db, "c@d.org").await;
     let session = session(&db, one, 1).await;
 
     let state = accounts.caller_state(other, session, START).await.unwrap();

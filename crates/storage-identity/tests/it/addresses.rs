@@ -123,7 +123,8 @@ async fn an_account_is_found_before_its_address_is_folded(db: Database) {
 }
 
 async fn colliding_accounts_keep_their_owners(db: Database) {
-    let (typed, sent) = (older(&db, TYPED).await, older(&db, SENT).await);
+    let typed = older(&db, TYPED).await;
+    let sent = older(&db, SENT).await;
     let addresses = SqlAddresses::new(db.clone());
 
     let done = join_all((0..8).map(|_| addresses.fold())).await;
@@ -156,7 +157,8 @@ async fn colliding_accounts_are_distinguished_by_their_stored_addresses(db: Data
 }
 
 async fn the_folded_address_is_freed_when_its_account_is_deleted(db: Database) {
-    let (typed, sent) = (older(&db, TYPED).await, older(&db, SENT).await);
+    let typed = older(&db, TYPED).await;
+    let sent = older(&db, SENT).await;
     let addresses = SqlAddresses::new(db.clone());
     addresses.fold().await.unwrap();
 
@@ -168,7 +170,8 @@ async fn the_folded_address_is_freed_when_its_account_is_deleted(db: Database) {
 }
 
 async fn an_older_invitation_is_valid_for_its_address(db: Database) {
-    let (accounts, hash) = (SqlAccounts::new(db.clone()), TokenHash([7; 32]));
+    let accounts = SqlAccounts::new(db.clone());
+    let hash = TokenHash([7; 32]);
     let id = InvitationId::generate();
     let new = NewInvitation {
         id,

@@ -92,8 +92,10 @@ pub(crate) async fn scope(
 }
 
 async fn a_key_is_found_by_its_hash_and_listed_for_its_owner_only(db: Database) {
-    let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
-    let (later, sooner) = (new(&db, ada, 2).await, new(&db, ada, 1).await);
+    let ada = person(&db, "ada@example.org").await;
+    let bob = person(&db, "bob@example.org").await;
+    let later = new(&db, ada, 2).await;
+    let sooner = new(&db, ada, 1).await;
     let later = NewApiKey {
         entry: ApiKeyEntry { expires_at: Some(START + Duration::from_hours(1)), ..later.entry },
         ..later
@@ -139,7 +141,8 @@ async fn a_consumed_proof_creates_no_key(db: Database) {
 }
 
 async fn an_ended_or_foreign_session_creates_no_key(db: Database) {
-    let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
+    let ada = person(&db, "ada@example.org").await;
+    let bob = person(&db, "bob@example.org").await;
     let his = begin(&db, bob, 1).await;
     let mut late = new(&db, ada, 2).await;
     late.entry.created_at = START + Duration::from_hours(2);
@@ -152,7 +155,8 @@ async fn an_ended_or_foreign_session_creates_no_key(db: Database) {
 }
 
 async fn a_key_authenticates_its_owner_until_it_expires(db: Database) {
-    let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
+    let ada = person(&db, "ada@example.org").await;
+    let bob = person(&db, "bob@example.org").await;
     let endless = key(&db, ada, 1).await;
     let mut short = new(&db, ada, 2).await;
     short.entry.expires_at = Some(START + Duration::from_secs(10));
@@ -191,7 +195,8 @@ async fn a_key_with_unknown_scopes_is_rejected(db: Database) {
 
 async fn the_use_of_a_key_is_recorded_at_intervals(db: Database) {
     let ada = person(&db, "ada@example.org").await;
-    let (session_ref, other) = (key(&db, ada, 1).await, key(&db, ada, 2).await);
+    let session_ref = key(&db, ada, 1).await;
+    let other = key(&db, ada, 2).await;
     let keys = SqlApiKeys::new(db);
     let at = |second| START + Duration::from_secs(second);
     let mut used_at = Vec::new();
@@ -207,8 +212,10 @@ async fn the_use_of_a_key_is_recorded_at_intervals(db: Database) {
 }
 
 async fn a_key_is_deleted_once_and_by_its_owner_only(db: Database) {
-    let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
-    let (session_ref, other) = (key(&db, ada, 1).await, key(&db, ada, 2).await);
+    let ada = person(&db, "ada@example.org").await;
+    let bob = person(&db, "bob@example.org").await;
+    let session_ref = key(&db, ada, 1).await;
+    let other = key(&db, ada, 2).await;
     let keys = SqlApiKeys::new(db.clone());
     let remove = async |key| keys.remove(removal(key), removed).await.unwrap();
 
@@ -228,7 +235,8 @@ async fn a_key_is_deleted_once_and_by_its_owner_only(db: Database) {
 
 async fn one_of_concurrent_deletions_is_audited(db: Database) {
     let ada = person(&db, "ada@example.org").await;
-    let (session_ref, keys) = (key(&db, ada, 1).await, SqlApiKeys::new(db.clone()));
+    let session_ref = key(&db, ada, 1).await;
+    let keys = SqlApiKeys::new(db.clone());
 
     let all = join_all((0..8).map(|_| keys.remove(removal(session_ref), removed))).await;
 

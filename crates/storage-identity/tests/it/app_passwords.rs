@@ -78,8 +78,10 @@ async fn begin(db: &Database, user: UserId, token: u8, with: Option<AppPasswordI
 }
 
 async fn an_app_password_is_found_for_its_owner_only(db: Database) {
-    let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
-    let (first, second) = (new(&db, ada, 1).await, new(&db, ada, 2).await);
+    let ada = person(&db, "ada@example.org").await;
+    let bob = person(&db, "bob@example.org").await;
+    let first = new(&db, ada, 1).await;
+    let second = new(&db, ada, 2).await;
     let id = first.id;
     let passwords = SqlAppPasswords::new(db.clone());
 
@@ -124,7 +126,8 @@ async fn factor_on(db: &Database, user: UserId, code: RecoveryHash) {
 }
 
 async fn a_recovery_code_creates_one_app_password(db: Database) {
-    let (ada, code) = (person(&db, "ada@example.org").await, RecoveryHash([7; 32]));
+    let ada = person(&db, "ada@example.org").await;
+    let code = RecoveryHash([7; 32]);
     factor_on(&db, ada, code).await;
     let session = begin(&db, ada, 100, None).await;
 
@@ -154,11 +157,14 @@ async fn without_a_factor_no_code_is_accepted(db: Database) {
 
 async fn a_session_of_an_app_password_is_restricted_and_ends_with_it(db: Database) {
     let ada = person(&db, "ada@example.org").await;
-    let (first, other) = (new(&db, ada, 1).await, new(&db, ada, 2).await);
-    let (id, other_id) = (first.id, other.id);
+    let first = new(&db, ada, 1).await;
+    let other = new(&db, ada, 2).await;
+    let id = first.id;
+    let other_id = other.id;
     add(&db, first, VerifiedProof::Password).await;
     add(&db, other, VerifiedProof::Password).await;
-    let (accounts, passwords) = (SqlAccounts::new(db.clone()), SqlAppPasswords::new(db.clone()));
+    let accounts = SqlAccounts::new(db.clone());
+    let passwords = SqlAppPasswords::new(db.clone());
     let sessions = [
         begin(&db, ada, 10, Some(id)).await,
         begin(&db, ada, 11, Some(id)).await,
@@ -185,7 +191,8 @@ async fn a_session_of_an_app_password_is_restricted_and_ends_with_it(db: Databas
 }
 
 async fn a_foreign_app_password_is_not_deleted(db: Database) {
-    let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
+    let ada = person(&db, "ada@example.org").await;
+    let bob = person(&db, "bob@example.org").await;
     let first = new(&db, ada, 1).await;
     let id = first.id;
     add(&db, first, VerifiedProof::Password).await;
@@ -221,7 +228,8 @@ async fn app_passwords_are_deleted_with_their_account(db: Database) {
 }
 
 async fn a_sessions_start_is_found_by_its_owner(db: Database) {
-    let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
+    let ada = person(&db, "ada@example.org").await;
+    let bob = person(&db, "bob@example.org").await;
     let session = begin(&db, ada, 3, None).await;
     let starts = SqlSessionStarts::new(db.clone());
 
@@ -232,7 +240,8 @@ async fn a_sessions_start_is_found_by_its_owner(db: Database) {
 }
 
 async fn an_ended_or_foreign_session_creates_no_app_password(db: Database) {
-    let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
+    let ada = person(&db, "ada@example.org").await;
+    let bob = person(&db, "bob@example.org").await;
     let his = begin(&db, bob, 1, None).await;
     let expired = begin(&db, ada, 2, None).await;
     let late = NewAppPassword { at: START + Duration::from_hours(2), ..new_in(expired, ada, 2) };
@@ -247,7 +256,8 @@ async fn an_ended_or_foreign_session_creates_no_app_password(db: Database) {
 async fn sessions_of_app_passwords_are_evicted_before_those_of_their_owner(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     let app = new(&db, ada, 1).await;
-    let (id, first) = (app.id, app.by.session);
+    let id = app.id;
+    let first = app.by.session;
     add(&db, app, VerifiedProof::Password).await;
     let sessions = SqlSessions::new(db.clone());
 

@@ -70,7 +70,8 @@ async fn a_network_is_known_after_a_sign_in(db: Database) {
         device: SignInDevice { address: "192.0.2.2".parse().ok(), ..device() },
     };
     SqlSignIns::new(db.clone()).failed(failed, |_, _| SideEffects::default()).await.unwrap();
-    let (ada, bob) = ("ada@example.org", "bob@example.org");
+    let ada = "ada@example.org";
+    let bob = "bob@example.org";
 
     assert!(is_known_network(&db, ada, "192.0.2.1", before()).await);
     assert!(is_known_network(&db, ada, "::ffff:192.0.2.1", before()).await);
@@ -98,7 +99,8 @@ async fn a_caller_without_an_address_is_never_known(db: Database) {
 }
 
 async fn an_enabled_factor_is_read_with_its_epoch(db: Database) {
-    let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
+    let ada = person(&db, "ada@example.org").await;
+    let bob = person(&db, "bob@example.org").await;
     SqlFactors::new(db.clone()).begin(bob, b"sealed", START).await.unwrap();
     let without = epoch(&db, ada).await;
     enable(&db, ada).await;

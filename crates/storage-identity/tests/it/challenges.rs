@@ -35,7 +35,8 @@ const LIFETIME: Duration = Duration::from_mins(5);
 
 /// Creates a user with a factor and an open challenge.
 async fn challenged(db: &Database) -> (UserId, SqlChallenges) {
-    let (user, challenges) = (person(db, "ada@example.org").await, SqlChallenges::new(db.clone()));
+    let user = person(db, "ada@example.org").await;
+    let challenges = SqlChallenges::new(db.clone());
     enable(db, user).await;
     open(db, &challenges, user, TOKEN).await;
     (user, challenges)
@@ -126,7 +127,8 @@ async fn one_recovery_code_redeems_one_of_concurrent_challenges(db: Database) {
     for token in &tokens {
         open(&db, &challenges, user, *token).await;
     }
-    let (challenges, code) = (&challenges, VerifiedProof::RecoveryCode(RecoveryHash([3; 32])));
+    let challenges = &challenges;
+    let code = VerifiedProof::RecoveryCode(RecoveryHash([3; 32]));
 
     let all = join_all(tokens.iter().map(|it| redeem(challenges, user, *it, code))).await;
 

@@ -72,9 +72,11 @@ async fn end(db: &Database, session: SessionId) {
 }
 
 async fn begin_session(db: &Database, user: UserId, token: u8) -> SessionId {
-    let (session, hash) = (SessionId::generate(), TokenHash([token; 32]));
+    let session = SessionId::generate();
+    let hash = TokenHash([token; 32]);
     let expires_at = START + Duration::from_hours(1);
-    let (method, device) = (SignInMethod::Password, device());
+    let method = SignInMethod::Password;
+    let device = device();
     let new = NewSession {
         session,
         user,
@@ -107,7 +109,8 @@ async fn is_accepted(db: &Database, user: UserId, verified: VerifiedProof) -> bo
 }
 
 async fn a_second_enrolment_replaces_the_first(db: Database) {
-    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
+    let user = person(&db, "ada@example.org").await;
+    let factors = SqlFactors::new(db.clone());
     let later = START + Duration::from_secs(5);
 
     let none = factors.factor(user).await.unwrap();
@@ -122,9 +125,11 @@ async fn a_second_enrolment_replaces_the_first(db: Database) {
 }
 
 async fn one_of_concurrent_first_codes_enables_the_factor(db: Database) {
-    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
+    let user = person(&db, "ada@example.org").await;
+    let factors = SqlFactors::new(db.clone());
     factors.begin(user, b"sealed", START).await.unwrap();
-    let (session, codes) = (begin_session(&db, user, 1).await, codes(0..10));
+    let session = begin_session(&db, user, 1).await;
+    let codes = codes(0..10);
 
     let all = (0..64).map(|_| factors.enable(change(user, session), b"sealed", Step(7), &codes));
     let all = join_all(all).await;
@@ -136,7 +141,8 @@ async fn one_of_concurrent_first_codes_enables_the_factor(db: Database) {
 }
 
 async fn a_factor_is_enabled_with_the_confirmed_secret_only(db: Database) {
-    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
+    let user = person(&db, "ada@example.org").await;
+    let factors = SqlFactors::new(db.clone());
     factors.begin(user, b"first", START).await.unwrap();
     factors.begin(user, b"second", START).await.unwrap();
     let change = change(user, begin_session(&db, user, 1).await);
@@ -148,7 +154,8 @@ async fn a_factor_is_enabled_with_the_confirmed_secret_only(db: Database) {
 }
 
 async fn an_enabled_factor_is_not_replaced(db: Database) {
-    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
+    let user = person(&db, "ada@example.org").await;
+    let factors = SqlFactors::new(db.clone());
     enable(&db, user).await;
 
     let enrolled = factors.begin(user, b"another", START).await.unwrap();
@@ -158,11 +165,13 @@ async fn an_enabled_factor_is_not_replaced(db: Database) {
 }
 
 async fn a_step_is_accepted_once_and_none_before_it(db: Database) {
-    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
+    let user = person(&db, "ada@example.org").await;
+    let factors = SqlFactors::new(db.clone());
     enable(&db, user).await;
 
     let session = begin_session(&db, user, 1).await;
-    let (code, codes) = (|step| VerifiedProof::Code(Step(step)), codes(0..10));
+    let code = |step| VerifiedProof::Code(Step(step));
+    let codes = codes(0..10);
     let all = (0..64).map(|_| factors.replace_codes(change(user, session), code(12), &codes));
     let all = join_all(all).await;
 
@@ -173,7 +182,8 @@ async fn a_step_is_accepted_once_and_none_before_it(db: Database) {
 }
 
 async fn a_recovery_code_is_accepted_once_of_concurrent_uses(db: Database) {
-    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
+    let user = person(&db, "ada@example.org").await;
+    let factors = SqlFactors::new(db.clone());
     enable(&db, user).await;
     let other = person(&db, "eve@example.org").await;
     enable(&db, other).await;
@@ -189,7 +199,8 @@ async fn a_recovery_code_is_accepted_once_of_concurrent_uses(db: Database) {
 }
 
 async fn a_code_spent_for_another_store_is_accepted_once(db: Database) {
-    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
+    let user = person(&db, "ada@example.org").await;
+    let factors = SqlFactors::new(db.clone());
     enable(&db, user).await;
     let session_ref = SessionRef { user, session: begin_session(&db, user, 1).await };
     let spent = || SideEffects::audit(START, user, "spent");
@@ -210,7 +221,8 @@ async fn a_code_spent_for_another_store_is_accepted_once(db: Database) {
 }
 
 async fn new_recovery_codes_replace_the_old_ones(db: Database) {
-    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
+    let user = person(&db, "ada@example.org").await;
+    let factors = SqlFactors::new(db.clone());
     enable(&db, user).await;
     let change = change(user, begin_session(&db, user, 1).await);
 
@@ -224,7 +236,8 @@ async fn new_recovery_codes_replace_the_old_ones(db: Database) {
 }
 
 async fn one_of_concurrent_calls_disables_the_factor(db: Database) {
-    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
+    let user = person(&db, "ada@example.org").await;
+    let factors = SqlFactors::new(db.clone());
     enable(&db, user).await;
     let session = begin_session(&db, user, 1).await;
 
@@ -238,7 +251,8 @@ async fn one_of_concurrent_calls_disables_the_factor(db: Database) {
 }
 
 async fn without_an_enabled_factor_no_proof_is_accepted(db: Database) {
-    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
+    let user = person(&db, "ada@example.org").await;
+    let factors = SqlFactors::new(db.clone());
     let session = begin_session(&db, user, 1).await;
     let verified = [
         VerifiedProof::Password,
@@ -260,7 +274,8 @@ async fn without_an_enabled_factor_no_proof_is_accepted(db: Database) {
 }
 
 async fn a_change_ends_the_other_sessions_of_its_user(db: Database) {
-    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
+    let user = person(&db, "ada@example.org").await;
+    let factors = SqlFactors::new(db.clone());
     let other = person(&db, "eve@example.org").await;
     enable(&db, user).await;
     for token in [1, 2] {
@@ -281,7 +296,8 @@ async fn a_change_ends_the_other_sessions_of_its_user(db: Database) {
 }
 
 async fn nothing_changes_for_a_deactivated_account(db: Database) {
-    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
+    let user = person(&db, "ada@example.org").await;
+    let factors = SqlFactors::new(db.clone());
     enable(&db, user).await;
     let session = begin_session(&db, user, 1).await;
 
@@ -294,7 +310,8 @@ async fn nothing_changes_for_a_deactivated_account(db: Database) {
 }
 
 async fn a_secret_is_resealed_only_if_unchanged(db: Database) {
-    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
+    let user = person(&db, "ada@example.org").await;
+    let factors = SqlFactors::new(db.clone());
     enable(&db, user).await;
 
     factors.reseal(user, b"another", b"wrong").await.unwrap();
@@ -306,11 +323,9 @@ async fn a_secret_is_resealed_only_if_unchanged(db: Database) {
 
 async fn factors_that_were_never_enabled_are_swept(db: Database) {
     let factors = SqlFactors::new(db.clone());
-    let (on, old, new) = (
-        person(&db, "on@example.org").await,
-        person(&db, "old@example.org").await,
-        person(&db, "new@example.org").await,
-    );
+    let on = person(&db, "on@example.org").await;
+    let old = person(&db, "old@example.org").await;
+    let new = person(&db, "new@example.org").await;
     enable(&db, on).await;
     factors.begin(old, b"sealed", START).await.unwrap();
     factors.begin(new, b"sealed", START + Duration::from_secs(1)).await.unwrap();
@@ -324,7 +339,8 @@ async fn factors_that_were_never_enabled_are_swept(db: Database) {
 }
 
 async fn factors_are_deleted_with_their_account(db: Database) {
-    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
+    let user = person(&db, "ada@example.org").await;
+    let factors = SqlFactors::new(db.clone());
     enable(&db, user).await;
 
     remove(&db, user).await;
@@ -334,9 +350,11 @@ async fn factors_are_deleted_with_their_account(db: Database) {
 }
 
 async fn an_ended_session_changes_nothing(db: Database) {
-    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
+    let user = person(&db, "ada@example.org").await;
+    let factors = SqlFactors::new(db.clone());
     let eve = person(&db, "eve@example.org").await;
-    let (ended, hers) = (begin_session(&db, user, 1).await, begin_session(&db, eve, 2).await);
+    let ended = begin_session(&db, user, 1).await;
+    let hers = begin_session(&db, eve, 2).await;
     end(&db, ended).await;
     let late = begin_session(&db, user, 3).await;
     let late = FactorChange { at: START + Duration::from_hours(1), ..change(user, late) };
@@ -359,10 +377,12 @@ async fn an_ended_session_changes_nothing(db: Database) {
 }
 
 async fn each_change_outdates_pending_sign_ins(db: Database) {
-    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
+    let user = person(&db, "ada@example.org").await;
+    let factors = SqlFactors::new(db.clone());
     factors.begin(user, b"sealed", START).await.unwrap();
     let session = begin_session(&db, user, 1).await;
-    let (change, codes) = (|| change(user, session), codes(0..10));
+    let change = || change(user, session);
+    let codes = codes(0..10);
     let mut before = vec![epoch(&db, user).await];
 
     assert!(factors.enable(change(), b"sealed", Step(7), &codes).await.unwrap());
@@ -382,9 +402,11 @@ async fn each_change_outdates_pending_sign_ins(db: Database) {
 }
 
 async fn enabling_a_factor_ends_concurrently_started_sessions(db: Database) {
-    let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
+    let user = person(&db, "ada@example.org").await;
+    let factors = SqlFactors::new(db.clone());
     factors.begin(user, b"sealed", START).await.unwrap();
-    let (session, codes) = (begin_session(&db, user, 99).await, codes(0..10));
+    let session = begin_session(&db, user, 99).await;
+    let codes = codes(0..10);
     let before = epoch(&db, user).await;
 
     let (_started, enabled) = futures_util::join!(

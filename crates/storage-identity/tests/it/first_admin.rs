@@ -45,7 +45,8 @@ async fn one_of_concurrent_first_administrators_is_created(db: Database) {
 }
 
 async fn a_first_administrator_exists_once_created_or_granted(db: Database) {
-    let (store, roles) = (SqlFirstAdmin::new(db.clone()), SqlRoles::new(db.clone()));
+    let store = SqlFirstAdmin::new(db.clone());
+    let roles = SqlRoles::new(db.clone());
     let user = person(&db, "ada@example.org").await;
 
     roles.set_role(user, Role::OrgManager, None, SideEffects::default()).await.unwrap();
@@ -82,7 +83,8 @@ async fn the_first_administrator_needs_a_free_address_and_seat(db: Database) {
 }
 
 async fn a_concurrent_grant_does_not_exceed_the_limit_of_administrators(db: Database) {
-    let (store, roles) = (SqlFirstAdmin::new(db.clone()), SqlRoles::new(db.clone()));
+    let store = SqlFirstAdmin::new(db.clone());
+    let roles = SqlRoles::new(db.clone());
     let user = person(&db, "ada@example.org").await;
 
     let limits = SeatLimits { accounts: None, admins: Some(1) };

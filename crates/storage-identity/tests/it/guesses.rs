@@ -66,7 +66,8 @@ async fn one_of_concurrent_guesses_is_allowed_after_a_wait(db: Database) {
 }
 
 async fn each_wrong_guess_doubles_the_wait_up_to_a_quarter_of_an_hour(db: Database) {
-    let (guesses, mut now) = (SqlPasswordThrottleStore::new(db), START);
+    let guesses = SqlPasswordThrottleStore::new(db);
+    let mut now = START;
 
     let mut waits = Vec::new();
     for _ in 0..18 {
@@ -78,7 +79,8 @@ async fn each_wrong_guess_doubles_the_wait_up_to_a_quarter_of_an_hour(db: Databa
 }
 
 async fn a_returned_guess_changes_nothing(db: Database) {
-    let (guesses, mut now) = (SqlPasswordThrottleStore::new(db), START);
+    let guesses = SqlPasswordThrottleStore::new(db);
+    let mut now = START;
 
     for _ in 0..10 {
         guesses.count("ada", RULES, now).await.unwrap();
@@ -120,7 +122,8 @@ async fn a_correct_guess_resets_the_counter(db: Database) {
 }
 
 async fn several_counters_are_reset_with_their_effects(db: Database) {
-    let (guesses, user) = (SqlPasswordThrottleStore::new(db.clone()), person(&db, "a@b.org").await);
+    let guesses = SqlPasswordThrottleStore::new(db.clone());
+    let user = person(&db, "a@b.org").await;
     for who in ["ada", "ada at home", "bob"] {
         guesses.count(who, RULES, START).await.unwrap();
     }

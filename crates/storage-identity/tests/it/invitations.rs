@@ -112,7 +112,8 @@ async fn an_invitation_expires(db: Database) {
     early.account.created_at = START + HOUR - Duration::from_micros(1);
     let refused = late.account.user;
 
-    let (late, early) = (register(&db, late, None).await, register(&db, early, None).await);
+    let late = register(&db, late, None).await;
+    let early = register(&db, early, None).await;
 
     assert_eq!((late, early), (AccountCreationOutcome::NotInvited, AccountCreationOutcome::Stored));
     assert_eq!(audited(&db, refused, "made").await, 0);

@@ -37,13 +37,15 @@ async fn begin(
 }
 
 async fn open(db: &Database, user: UserId, token: u8) -> SessionStartOutcome {
-    let (hash, epoch) = (TokenHash([token; 32]), CredentialsEpoch::default());
+    let hash = TokenHash([token; 32]);
+    let epoch = CredentialsEpoch::default();
     let new = NewChallenge { hash, user, epoch, expires_at: START + HOUR };
     SqlChallenges::new(db.clone()).open(new).await.unwrap()
 }
 
 async fn put(db: &Database, user: UserId, token: u8) -> SessionStartOutcome {
-    let (hash, challenge) = (TokenHash([token; 32]), CodeChallenge([token; 32]));
+    let hash = TokenHash([token; 32]);
+    let challenge = CodeChallenge([token; 32]);
     let new = NewSignInCode { hash, user, challenge, expires_at: START + HOUR };
     SqlSignInCodes::new(db.clone()).put(new).await.unwrap()
 }
@@ -90,7 +92,8 @@ async fn sign_ins_concurrent_with_a_deletion_do_not_fail(db: Database) {
 }
 
 async fn sessions_started_during_the_deletion_of_their_app_password_end_with_it(db: Database) {
-    let (passwords, sessions) = (SqlAppPasswords::new(db.clone()), SqlSessions::new(db.clone()));
+    let passwords = SqlAppPasswords::new(db.clone());
+    let sessions = SqlSessions::new(db.clone());
     let user = person(&db, "ada@example.org").await;
     for round in 0..ROUNDS {
         let id = add_app_password(&db, user).await;

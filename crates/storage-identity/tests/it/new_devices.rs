@@ -101,7 +101,8 @@ async fn a_device_that_gets_an_id_stays_the_same(db: Database) {
 }
 
 async fn devices_of_other_users_do_not_count(db: Database) {
-    let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
+    let ada = person(&db, "ada@example.org").await;
+    let bob = person(&db, "bob@example.org").await;
     notified(&db, bob, 1, device(Some("bobs"), None, "192.0.2.1")).await;
     notified(&db, ada, 2, device(Some("adas"), None, "192.0.2.1")).await;
 

@@ -60,8 +60,8 @@ async fn take_sign_in(db: &Database, now: Timestamp) -> Option<String> {
 }
 
 async fn a_challenge_is_consumed_once_and_in_time(db: Database) {
-    let (ada, challenges) =
-        (person(&db, "ada@example.org").await, SqlPasskeyChallenges::new(db.clone()));
+    let ada = person(&db, "ada@example.org").await;
+    let challenges = SqlPasskeyChallenges::new(db.clone());
     let end = START + LIFETIME;
     let just_before = Timestamp::from_micros(end.micros() - 1);
 
@@ -131,7 +131,8 @@ async fn a_code_authorizes_once(db: Database) {
 async fn one_of_concurrent_uses_of_a_code_is_authorized(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     enable(&db, ada).await;
-    let (db, code) = (&db, PasskeyAuthorization::Evidence(VerifiedProof::Code(Step(20))));
+    let db = &db;
+    let code = PasskeyAuthorization::Evidence(VerifiedProof::Code(Step(20)));
 
     let all = join_all((0..16).map(|it| open(db, ada, code, TokenHash([it; 32])))).await;
 

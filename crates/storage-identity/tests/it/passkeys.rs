@@ -114,7 +114,8 @@ async fn mailed(db: &Database, user: UserId) -> i64 {
 
 async fn passkeys_are_listed_in_the_order_they_were_added(db: Database) {
     let (user, session, passkeys) = ada(&db).await;
-    let (first, second) = (passkey(1, 0), passkey(2, 5));
+    let first = passkey(1, 0);
+    let second = passkey(2, 5);
     let eve = person(&db, "eve@example.org").await;
 
     assert_eq!(add(&db, user, session, &first).await, PasskeyCreationOutcome::Stored);
@@ -230,7 +231,8 @@ async fn one_of_concurrent_removals_succeeds(db: Database) {
     let (user, session, _) = ada(&db).await;
     let new = passkey(1, 0);
     add(&db, user, session, &new).await;
-    let (db, id) = (&db, new.id);
+    let db = &db;
+    let id = new.id;
 
     let all = join_all((0..16).map(|_| remove_passkey(db, user, session, id))).await;
 
@@ -248,8 +250,9 @@ async fn a_counter_only_increases(db: Database) {
         all.push(sign_in(&db, user, new.id, counter).await);
     }
 
-    let (noted, back, blocked) =
-        (TokenUseOutcome::Noted, TokenUseOutcome::RolledBack, TokenUseOutcome::Blocked);
+    let noted = TokenUseOutcome::Noted;
+    let back = TokenUseOutcome::RolledBack;
+    let blocked = TokenUseOutcome::Blocked;
     assert_eq!(all, [noted, back, blocked, blocked, blocked]);
     assert_eq!(audited(&db, user, "used").await, 1);
     assert_eq!(audited(&db, user, "rolled back").await, 1);
@@ -284,7 +287,8 @@ async fn one_of_concurrent_uses_with_one_counter_is_recorded(db: Database) {
     let (user, session, _) = ada(&db).await;
     let new = passkey(1, 7);
     add(&db, user, session, &new).await;
-    let (db, id) = (&db, new.id);
+    let db = &db;
+    let id = new.id;
 
     let all = join_all((0..32).map(|_| sign_in(db, user, id, 8))).await;
 

@@ -193,7 +193,8 @@ async fn a_foreign_wrong_or_expired_token_resets_nothing(db: Database) {
 async fn a_reset_revokes_possibly_compromised_access(db: Database) {
     let (user, passwords) = forgetful(&db).await;
     enable(&db, user).await;
-    let (challenges, challenge) = (SqlChallenges::new(db.clone()), TokenHash([9; 32]));
+    let challenges = SqlChallenges::new(db.clone());
+    let challenge = TokenHash([9; 32]);
     let expires_at = START + Duration::from_mins(5);
     let epoch = epoch(&db, user).await;
     let new = NewChallenge { hash: challenge, user, epoch, expires_at };
@@ -363,7 +364,8 @@ async fn open_as_of(
     epoch: CredentialsEpoch,
     token: u8,
 ) -> SessionStartOutcome {
-    let (hash, expires_at) = (TokenHash([token; 32]), START + Duration::from_mins(5));
+    let hash = TokenHash([token; 32]);
+    let expires_at = START + Duration::from_mins(5);
     let new = NewChallenge { hash, user, epoch, expires_at };
     SqlChallenges::new(db.clone()).open(new).await.unwrap()
 }
@@ -398,7 +400,8 @@ async fn a_reset_ends_concurrent_sign_ins_with_the_previous_password(db: Databas
     );
 
     assert!(was_reset.unwrap());
-    let (sessions, challenges) = (SqlSessions::new(db.clone()), SqlChallenges::new(db));
+    let sessions = SqlSessions::new(db.clone());
+    let challenges = SqlChallenges::new(db);
     for token in (0..16).map(|it| TokenHash([it; 32])) {
         assert_eq!(sessions.session_of(token).await.unwrap(), None);
         assert_eq!(challenges.owner(token, 5, START).await.unwrap(), None);
@@ -406,7 +409,8 @@ async fn a_reset_ends_concurrent_sign_ins_with_the_previous_password(db: Databas
 }
 
 async fn rehashing_does_not_outdate_sign_ins(db: Database) {
-    let (user, accounts) = (person(&db, "ada@example.org").await, SqlAccounts::new(db.clone()));
+    let user = person(&db, "ada@example.org").await;
+    let accounts = SqlAccounts::new(db.clone());
     let before = epoch(&db, user).await;
 
     accounts.rehash(user, &secret("first"), &secret("anew")).await.unwrap();

@@ -107,7 +107,8 @@ async fn an_expired_sign_in_is_not_taken_and_is_swept(db: Database) {
 }
 
 async fn a_sign_in_is_stored_encrypted(db: Database) {
-    let (first, second) = (STATE, TokenHash([9; 32]));
+    let first = STATE;
+    let second = TokenHash([9; 32]);
     put(&db, first).await;
     put(&db, second).await;
 

@@ -61,7 +61,8 @@ async fn a_deactivated_account_takes_no_seat_but_keeps_its_address(db: Database)
 async fn an_account_is_stored_with_its_effects(db: Database) {
     let accounts = SqlAccounts::new(db.clone());
     let new = newcomer("Ada@Example.org");
-    let (account, user) = (new.account.clone(), new.account.user);
+    let account = new.account.clone();
+    let user = new.account.user;
 
     accounts.register(new, None, SideEffects::audit(START, user, "made")).await.unwrap();
 
@@ -72,8 +73,10 @@ async fn an_account_is_stored_with_its_effects(db: Database) {
 async fn a_refused_registration_leaves_no_effects(db: Database) {
     let accounts = SqlAccounts::new(db.clone());
     person(&db, "ada@example.org").await;
-    let (same, late) = (newcomer("ADA@example.org"), newcomer("late@example.org"));
-    let (other, latecomer) = (same.account.user, late.account.user);
+    let same = newcomer("ADA@example.org");
+    let late = newcomer("late@example.org");
+    let other = same.account.user;
+    let latecomer = late.account.user;
 
     let taken = accounts.register(same, None, SideEffects::audit(START, other, "made")).await;
     let full = accounts.register(late, Some(1), SideEffects::audit(START, latecomer, "made")).await;

@@ -87,7 +87,8 @@ impl Person {
 }
 
 async fn live_sessions_are_listed_in_pages_newest_first(db: Database) {
-    let (ada, bob) = (Person::new(&db, 0).await, Person::new(&db, 1).await);
+    let ada = Person::new(&db, 0).await;
+    let bob = Person::new(&db, 1).await;
     let mut started = Vec::new();
     // Two at a time, so that the time alone does not sort them.
     for token in 0..6 {
@@ -97,7 +98,8 @@ async fn live_sessions_are_listed_in_pages_newest_first(db: Database) {
     bob.begin(0, START).await;
     ada.begin(100, START - HOUR).await;
 
-    let (mut listed, mut after) = (Vec::new(), None);
+    let mut listed = Vec::new();
+    let mut after = None;
     for _ in 0..3 {
         let page = ada.page(after, 2).await;
         let last = page.last().unwrap();
@@ -114,7 +116,8 @@ async fn live_sessions_are_listed_in_pages_newest_first(db: Database) {
 
 async fn revoking_one_session_ends_no_other(db: Database) {
     let ada = Person::new(&db, 0).await;
-    let (one, two) = (ada.begin(1, START).await, ada.begin(10, START).await);
+    let one = ada.begin(1, START).await;
+    let two = ada.begin(10, START).await;
 
     let ended = ada.revoke(one, Revoked::One(two.session)).await;
     let again = ada.revoke(one, Revoked::One(two.session)).await;
@@ -127,8 +130,10 @@ async fn revoking_one_session_ends_no_other(db: Database) {
 }
 
 async fn foreign_and_ended_sessions_are_not_found(db: Database) {
-    let (ada, bob) = (Person::new(&db, 0).await, Person::new(&db, 1).await);
-    let (own, foreign) = (ada.begin(1, START).await, bob.begin(1, START).await);
+    let ada = Person::new(&db, 0).await;
+    let bob = Person::new(&db, 1).await;
+    let own = ada.begin(1, START).await;
+    let foreign = bob.begin(1, START).await;
     let expired = ada.begin(2, START - HOUR).await;
 
     for session in [foreign.session, expired.session, SessionId::generate()] {
@@ -141,7 +146,8 @@ async fn foreign_and_ended_sessions_are_not_found(db: Database) {
 }
 
 async fn revoking_the_others_ends_no_foreign_sessions(db: Database) {
-    let (ada, bob) = (Person::new(&db, 0).await, Person::new(&db, 1).await);
+    let ada = Person::new(&db, 0).await;
+    let bob = Person::new(&db, 1).await;
     let own = ada.begin(0, START).await;
     for token in 1..5 {
         ada.begin(token * 10, START).await;
@@ -159,8 +165,10 @@ async fn revoking_the_others_ends_no_foreign_sessions(db: Database) {
 }
 
 async fn an_ended_session_revokes_nothing(db: Database) {
-    let (ada, bob) = (Person::new(&db, 0).await, Person::new(&db, 1).await);
-    let (live, ended) = (ada.begin(1, START).await, ada.begin(2, START).await);
+    let ada = Person::new(&db, 0).await;
+    let bob = Person::new(&db, 1).await;
+    let live = ada.begin(1, START).await;
+    let ended = ada.begin(2, START).await;
     let expired = ada.begin(3, START - HOUR).await;
     ada.revoke(live, Revoked::One(ended.session)).await;
     let foreign = SessionRef { user: ada.user, ..bob.begin(1, START).await };
@@ -191,7 +199,8 @@ async fn one_of_concurrently_revoking_sessions_stays(db: Database) {
 async fn a_revoked_session_stays_ended_despite_concurrent_refreshes(db: Database) {
     for salt in 0..16 {
         let ada = Person::new(&db, salt).await;
-        let (own, ended) = (ada.begin(100, START).await, ada.begin(1, START).await);
+        let own = ada.begin(100, START).await;
+        let ended = ada.begin(1, START).await;
 
         let refreshes = join_all((0..8).map(|_| ada.refresh(1)));
         let which = if salt % 2 == 0 { Revoked::Others } else { Revoked::One(ended.session) };

@@ -62,7 +62,8 @@ async fn deactivate(db: &Database, user: UserId) -> DeactivationOutcome {
 }
 
 async fn a_role_is_granted_once_with_its_effects(db: Database) {
-    let (roles, user) = (SqlRoles::new(db.clone()), person(&db, "ada@example.org").await);
+    let roles = SqlRoles::new(db.clone());
+    let user = person(&db, "ada@example.org").await;
 
     for _ in 0..2 {
         let effects = SideEffects::about(START, user, "granted");
@@ -75,7 +76,8 @@ async fn a_role_is_granted_once_with_its_effects(db: Database) {
 }
 
 async fn concurrent_grants_respect_the_limit_of_administrators(db: Database) {
-    let (roles, users) = (SqlRoles::new(db.clone()), people(&db, Role::User, 16).await);
+    let roles = SqlRoles::new(db.clone());
+    let users = people(&db, Role::User, 16).await;
 
     let all = users.iter().map(|it| roles.set_role(*it, Role::Admin, Some(1), nothing()));
     let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
@@ -85,7 +87,8 @@ async fn concurrent_grants_respect_the_limit_of_administrators(db: Database) {
 }
 
 async fn the_last_active_administrator_stays_one(db: Database) {
-    let (roles, admins) = (SqlRoles::new(db.clone()), people(&db, Role::Admin, 2).await);
+    let roles = SqlRoles::new(db.clone());
+    let admins = people(&db, Role::Admin, 2).await;
     assert_eq!(deactivate(&db, admins[0]).await, DeactivationOutcome::Done);
     let last = admins[1];
 
@@ -102,7 +105,8 @@ async fn the_last_active_administrator_stays_one(db: Database) {
 }
 
 async fn one_of_two_concurrently_demoted_administrators_stays(db: Database) {
-    let (roles, admins) = (SqlRoles::new(db.clone()), people(&db, Role::Admin, 2).await);
+    let roles = SqlRoles::new(db.clone());
+    let admins = people(&db, Role::Admin, 2).await;
 
     let all = admins.iter().map(|it| roles.set_role(*it, Role::User, None, nothing()));
     let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
@@ -127,7 +131,8 @@ async fn one_of_two_concurrently_deactivated_administrators_stays(db: Database) 
 }
 
 async fn one_of_a_demoted_and_a_deactivated_administrator_stays(db: Database) {
-    let (roles, admins) = (SqlRoles::new(db.clone()), people(&db, Role::Admin, 2).await);
+    let roles = SqlRoles::new(db.clone());
+    let admins = people(&db, Role::Admin, 2).await;
 
     let demote = roles.set_role(admins[0], Role::User, None, nothing());
     let (demoted, deactivated) = futures_util::join!(demote, deactivate(&db, admins[1]));
@@ -141,7 +146,8 @@ async fn one_of_a_demoted_and_a_deactivated_administrator_stays(db: Database) {
 }
 
 async fn a_missing_account_is_reported_without_effects(db: Database) {
-    let (roles, missing) = (SqlRoles::new(db.clone()), UserId::generate());
+    let roles = SqlRoles::new(db.clone());
+    let missing = UserId::generate();
     let effects = || SideEffects::about(START, missing, "tried");
 
     let granted = roles.set_role(missing, Role::Admin, None, effects()).await.unwrap();
@@ -158,12 +164,14 @@ async fn a_missing_account_is_reported_without_effects(db: Database) {
 }
 
 async fn deactivation_ends_sessions_and_challenges(db: Database) {
-    let (sessions, challenges) = (SqlSessions::new(db.clone()), SqlChallenges::new(db.clone()));
+    let sessions = SqlSessions::new(db.clone());
+    let challenges = SqlChallenges::new(db.clone());
     let user = person(&db, "ada@example.org").await;
     let session = new_session(user, TokenHash([1; 32]), START);
     let id = session.session;
     sessions.begin(session, 10, nothing(), only(|_, _| nothing())).await.unwrap();
-    let (hash, epoch) = (TokenHash([2; 32]), CredentialsEpoch::default());
+    let hash = TokenHash([2; 32]);
+    let epoch = CredentialsEpoch::default();
     let challenge = NewChallenge { hash, user, epoch, expires_at: START + HOUR };
     challenges.open(challenge).await.unwrap();
 
@@ -190,7 +198,9 @@ async fn deactivation_ends_sessions_and_challenges(db: Database) {
 
 /// Inserts a row of each kind that can be redeemed to sign in.
 async fn insert_pending(db: &Database, user: UserId, hash: u8) {
-    let (hash, user, end) = (vec![hash; 32], DbUid(user.0), DbInstant(START + HOUR));
+    let hash = vec![hash; 32];
+    let user = DbUid(user.0);
+    let end = DbInstant(START + HOUR);
     let link = diesel::insert_into(mailed_tokens::table).values((
         mailed_tokens::hash.eq(hash.clone()),
         mailed_tokens::user_id.eq(user),
@@ -230,7 +240,8 @@ async fn pending(db: &Database) -> [i64; 3] {
 }
 
 async fn deactivation_deletes_pending_links_codes_and_challenges(db: Database) {
-    let (ada, bob) = (person(&db, "ada@b.org").await, person(&db, "bob@b.org").await);
+    let ada = person(&db, "ada@b.org").await;
+    let bob = person(&db, "bob@b.org").await;
     insert_pending(&db, ada, 1).await;
     insert_pending(&db, bob, 2).await;
     assert_eq!(pending(&db).await, [2, 2, 2]);
@@ -241,7 +252,8 @@ async fn deactivation_deletes_pending_links_codes_and_challenges(db: Database) {
 }
 
 async fn no_concurrently_started_session_outlives_a_deactivation(db: Database) {
-    let (sessions, user) = (SqlSessions::new(db.clone()), person(&db, "ada@example.org").await);
+    let sessions = SqlSessions::new(db.clone());
+    let user = person(&db, "ada@example.org").await;
 
     let begin = (0..16).map(|n| {
         let session = new_session(user, TokenHash([n; 32]), START);
@@ -260,7 +272,8 @@ async fn no_concurrently_started_session_outlives_a_deactivation(db: Database) {
 }
 
 async fn reactivating_needs_a_seat(db: Database) {
-    let (roles, users) = (SqlRoles::new(db.clone()), people(&db, Role::User, 16).await);
+    let roles = SqlRoles::new(db.clone());
+    let users = people(&db, Role::User, 16).await;
     for user in &users {
         deactivate(&db, *user).await;
     }
@@ -275,7 +288,8 @@ async fn reactivating_needs_a_seat(db: Database) {
 }
 
 async fn an_administrator_is_reactivated_within_the_limit_of_administrators(db: Database) {
-    let (roles, admins) = (SqlRoles::new(db.clone()), people(&db, Role::Admin, 2).await);
+    let roles = SqlRoles::new(db.clone());
+    let admins = people(&db, Role::Admin, 2).await;
     deactivate(&db, admins[0]).await;
     let limits = |admins| SeatLimits { accounts: None, admins: Some(admins) };
 
@@ -288,7 +302,8 @@ async fn an_administrator_is_reactivated_within_the_limit_of_administrators(db: 
 }
 
 async fn a_deactivated_account_is_found_by_its_address_and_among_administrators(db: Database) {
-    let (roles, admins) = (SqlRoles::new(db.clone()), people(&db, Role::Admin, 2).await);
+    let roles = SqlRoles::new(db.clone());
+    let admins = people(&db, Role::Admin, 2).await;
     deactivate(&db, admins[0]).await;
 
     let found = roles.member(" 0@ADMIN.org ").await.unwrap().unwrap();

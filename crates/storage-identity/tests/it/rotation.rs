@@ -153,7 +153,8 @@ async fn an_ended_session_stays_ended_despite_concurrent_rotations(db: Database)
 
 async fn a_rotation_extends_the_session(db: Database) {
     let chain = Chain::start(&db, 0).await;
-    let (half, accounts) = (LIFETIME / 2, SqlAccounts::new(db));
+    let half = LIFETIME / 2;
+    let accounts = SqlAccounts::new(db);
 
     chain.present(1, half).await;
 

@@ -51,7 +51,8 @@ async fn create(store: &SqlScimUsers, new: NewScimUser) -> ScimUserCreationOutco
 }
 
 fn edit(user: UserId, changes: Vec<ScimUserChange>) -> ScimUserEdit {
-    let (at, effects) = (START + HOUR, SideEffects::about(START + HOUR, user, "ScimUser.Updated"));
+    let at = START + HOUR;
+    let effects = SideEffects::about(START + HOUR, user, "ScimUser.Updated");
     ScimUserEdit { user, expected: None, changes, activation: None, at, effects }
 }
 
@@ -70,7 +71,8 @@ async fn names(store: &SqlScimUsers, conditions: &[ScimUserCondition]) -> Vec<St
 }
 
 async fn an_account_is_listed_under_its_address_until_a_client_names_it(db: Database) {
-    let (store, user) = (SqlScimUsers::new(db.clone()), person(&db, "Ada@Example.org").await);
+    let store = SqlScimUsers::new(db.clone());
+    let user = person(&db, "Ada@Example.org").await;
     assert_eq!(names(&store, &[]).await, ["Ada@Example.org"]);
 
     let changes = vec![
@@ -102,7 +104,8 @@ async fn a_created_user_is_an_account_without_a_credential(db: Database) {
 }
 
 async fn names_ids_and_addresses_are_unique(db: Database) {
-    let (store, other) = (SqlScimUsers::new(db.clone()), person(&db, "eve@example.org").await);
+    let store = SqlScimUsers::new(db.clone());
+    let other = person(&db, "eve@example.org").await;
     let id = ScimUserChange::ExternalId(Some("00u1".to_owned()));
     let ada = new_user(&[user_name("ada@example.org"), id.clone()]);
     create(&store, ada.clone()).await;
@@ -138,7 +141,8 @@ async fn of_many_who_create_one_user_at_once_one_does(db: Database) {
 }
 
 async fn of_many_changes_at_once_none_is_lost(db: Database) {
-    let (store, user) = (SqlScimUsers::new(db.clone()), person(&db, "ada@example.org").await);
+    let store = SqlScimUsers::new(db.clone());
+    let user = person(&db, "ada@example.org").await;
     let text = |it: &str| Some(it.to_owned());
 
     let all = (0..20).map(|it| {
@@ -161,7 +165,8 @@ async fn of_many_changes_at_once_none_is_lost(db: Database) {
 }
 
 async fn a_change_of_another_version_is_refused(db: Database) {
-    let (store, user) = (SqlScimUsers::new(db.clone()), person(&db, "ada@example.org").await);
+    let store = SqlScimUsers::new(db.clone());
+    let user = person(&db, "ada@example.org").await;
     let expected = Some(store.find(user).await.unwrap().unwrap().version());
 
     let all = (0..8).map(|it| {
@@ -175,7 +180,8 @@ async fn a_change_of_another_version_is_refused(db: Database) {
 }
 
 async fn an_administrators_address_stays(db: Database) {
-    let (store, user) = (SqlScimUsers::new(db.clone()), person(&db, "ada@example.org").await);
+    let store = SqlScimUsers::new(db.clone());
+    let user = person(&db, "ada@example.org").await;
     let roles = SqlRoles::new(db.clone());
     roles.set_role(user, Role::KbManager, None, SideEffects::default()).await.unwrap();
 
@@ -188,7 +194,8 @@ async fn an_administrators_address_stays(db: Database) {
 }
 
 async fn a_change_happens_with_the_deactivation_or_not_at_all(db: Database) {
-    let (store, roles) = (SqlScimUsers::new(db.clone()), SqlRoles::new(db.clone()));
+    let store = SqlScimUsers::new(db.clone());
+    let roles = SqlRoles::new(db.clone());
     let admins = [person(&db, "ada@example.org").await, person(&db, "eve@example.org").await];
     for user in admins {
         roles.set_role(user, Role::Admin, None, SideEffects::default()).await.unwrap();
@@ -214,7 +221,8 @@ async fn a_change_happens_with_the_deactivation_or_not_at_all(db: Database) {
 }
 
 async fn only_users_without_an_administrative_role_are_reactivated(db: Database) {
-    let (store, roles) = (SqlScimUsers::new(db.clone()), SqlRoles::new(db.clone()));
+    let store = SqlScimUsers::new(db.clone());
+    let roles = SqlRoles::new(db.clone());
     let user = person(&db, "ada@example.org").await;
     deactivate(&db, user).await;
     let activation = ActivationChange::Reactivate(SeatLimits::default(), SideEffects::default());
@@ -229,7 +237,8 @@ async fn only_users_without_an_administrative_role_are_reactivated(db: Database)
 }
 
 async fn a_new_address_is_as_verified_as_the_one_before(db: Database) {
-    let (store, roles) = (SqlScimUsers::new(db.clone()), SqlRoles::new(db.clone()));
+    let store = SqlScimUsers::new(db.clone());
+    let roles = SqlRoles::new(db.clone());
     let unverified = person(&db, "ada@example.org").await;
     let created = new_user(&[user_name("bob@example.org")]);
     create(&store, created.clone()).await;
@@ -270,7 +279,8 @@ async fn a_deleted_user_is_hidden_and_restored_with_their_account(db: Database) 
 
 async fn conditions_select_users(db: Database) {
     use ScimUserCondition::{Active, ChangedAfter, Id, Never, Present, Text};
-    let (store, eve) = (SqlScimUsers::new(db.clone()), person(&db, "eve@example.org").await);
+    let store = SqlScimUsers::new(db.clone());
+    let eve = person(&db, "eve@example.org").await;
     let ada = new_user(&[
         user_name("ada_l"),
         ScimUserChange::Email("ada@example.com".to_owned()),
@@ -283,7 +293,8 @@ async fn conditions_select_users(db: Database) {
     let roles = SqlRoles::new(db.clone());
     roles.deactivate(eve, START, SideEffects::default()).await.unwrap();
     let text = |attribute, how, text: &str| Text(attribute, how, text.to_owned());
-    let (eve_name, ada_name) = ("eve@example.org", "ada_l");
+    let eve_name = "eve@example.org";
+    let ada_name = "ada_l";
 
     for (conditions, expected) in [
         (vec![Id(eve)], vec![eve_name]),

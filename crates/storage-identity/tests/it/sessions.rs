@@ -71,7 +71,8 @@ async fn an_expired_session_does_not_count(db: Database) {
 }
 
 async fn sessions_of_others_do_not_count(db: Database) {
-    let (one, other) = (person(&db, "a@b.org").await, person(&db, "c@d.org").await);
+    let one = person(&db, "a@b.org").await;
+    let other = person(&db, "c@d.org").await;
 
     for token in 0..10 {
         begin(&db, one, token, START).await;
@@ -91,9 +92,11 @@ async fn a_session_of_a_missing_account_does_not_start(db: Database) {
 }
 
 async fn a_session_is_ended_once_by_its_token(db: Database) {
-    let (user, sessions) = (person(&db, "ada@example.org").await, SqlSessions::new(db.clone()));
+    let user = person(&db, "ada@example.org").await;
+    let sessions = SqlSessions::new(db.clone());
     begin(&db, user, 1, START).await;
-    let (token, later) = (TokenHash([1; 32]), START + HOUR / 2);
+    let token = TokenHash([1; 32]);
+    let later = START + HOUR / 2;
     let session = sessions.session_of(token).await.unwrap().unwrap();
 
     let all = join_all((0..16).map(|_| sessions.end(token, later, ended))).await;
@@ -105,7 +108,8 @@ async fn a_session_is_ended_once_by_its_token(db: Database) {
 }
 
 async fn expired_sessions_are_swept(db: Database) {
-    let (user, sessions) = (person(&db, "ada@example.org").await, SqlSessions::new(db.clone()));
+    let user = person(&db, "ada@example.org").await;
+    let sessions = SqlSessions::new(db.clone());
     for token in 0..5 {
         begin(&db, user, token, START + Duration::from_secs(token.into())).await;
     }

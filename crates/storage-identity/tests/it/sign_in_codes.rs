@@ -130,7 +130,8 @@ async fn concurrent_presentations_redeem_one_code_and_start_no_session(db: Datab
 async fn no_concurrently_settled_session_outlives_a_replay(db: Database) {
     let user = person(&db, "ada@example.org").await;
     let codes = SqlSignInCodes::new(db.clone());
-    let (codes, db) = (&codes, &db);
+    let codes = &codes;
+    let db = &db;
 
     // Each code is settled while it is presented again.
     let all = (100..132).map(|it| async move {

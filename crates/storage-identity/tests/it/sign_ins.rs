@@ -28,7 +28,8 @@ pia_testkit::contract! {
 }
 
 fn failure(user: Option<UserId>, at: Timestamp) -> FailedSignIn {
-    let (outcome, method) = (SignInOutcome::WrongPassword, SignInMethod::Password);
+    let outcome = SignInOutcome::WrongPassword;
+    let method = SignInMethod::Password;
     FailedSignIn { user, at, outcome, method, device: device() }
 }
 
@@ -38,7 +39,8 @@ fn audit(user: UserId, at: Timestamp) -> SideEffects {
 
 async fn begin(db: &Database, user: UserId) -> Option<SessionId> {
     let new = new_session(user, TokenHash([1; 32]), START);
-    let (session, sessions) = (new.session, SqlSessions::new(db.clone()));
+    let session = new.session;
+    let sessions = SqlSessions::new(db.clone());
     let started = sessions.begin(new, 10, SideEffects::default(), nothing()).await;
     (started.unwrap() == SessionStartOutcome::Done).then_some(session)
 }
@@ -90,7 +92,8 @@ async fn a_refused_session_start_records_no_sign_in(db: Database) {
 }
 
 async fn a_failure_is_stored_for_its_account(db: Database) {
-    let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
+    let ada = person(&db, "ada@example.org").await;
+    let bob = person(&db, "bob@example.org").await;
 
     SqlSignIns::new(db.clone()).failed(failure(Some(ada), START), audit).await.unwrap();
 
@@ -110,7 +113,8 @@ async fn a_failure_without_an_account_is_not_stored(db: Database) {
 }
 
 async fn every_failure_is_audited(db: Database) {
-    let (ada, gone) = (person(&db, "ada@example.org").await, UserId::generate());
+    let ada = person(&db, "ada@example.org").await;
+    let gone = UserId::generate();
     let log = SqlSignIns::new(db.clone());
 
     for user in [Some(ada), None, Some(gone)] {
@@ -137,13 +141,15 @@ async fn a_failure_that_cannot_be_audited_is_not_stored(db: Database) {
 }
 
 async fn attempts_are_listed_in_pages_newest_first(db: Database) {
-    let (user, log) = (person(&db, "ada@example.org").await, SqlSignIns::new(db.clone()));
+    let user = person(&db, "ada@example.org").await;
+    let log = SqlSignIns::new(db.clone());
     // Three at a time, so that the time alone does not sort them.
     for second in [2, 0, 1, 1, 2, 0, 0, 1, 2] {
         log.failed(failure(Some(user), START + Duration::from_secs(second)), audit).await.unwrap();
     }
 
-    let (mut entries, mut after) = (Vec::new(), None);
+    let mut entries = Vec::new();
+    let mut after = None;
     for size in [4, 4, 1] {
         let page = log.page(user, PageRequest { after, limit: 4 }).await.unwrap();
         assert_eq!(page.len(), size);
@@ -156,7 +162,8 @@ async fn attempts_are_listed_in_pages_newest_first(db: Database) {
 }
 
 async fn old_attempts_are_swept(db: Database) {
-    let (user, log) = (person(&db, "ada@example.org").await, SqlSignIns::new(db.clone()));
+    let user = person(&db, "ada@example.org").await;
+    let log = SqlSignIns::new(db.clone());
     for second in 0..5 {
         log.failed(failure(Some(user), START + Duration::from_secs(second)), audit).await.unwrap();
     }

@@ -84,7 +84,8 @@ impl QueryCounter {
 
 /// Runs the queries of gates and use case of a sign-in with a password.
 async fn sign_in(db: &Database, user: UserId, token: u8) {
-    let (rules, now) = (GuessRules::default(), START + Duration::from_secs(token.into()));
+    let rules = GuessRules::default();
+    let now = START + Duration::from_secs(token.into());
     SqlRateLimitStore::new(db.clone()).attempt("192.0.2.1", QUOTA, now).await.unwrap();
     let accounts = SqlAccounts::new(db.clone());
     let from = device().network();
@@ -114,7 +115,8 @@ async fn a_sign_in_takes_six_round_trips_to_the_database(db: Database) {
     sign_in(&db, user, 1).await;
     counter.taken();
 
-    let (mut statements, mut round_trips) = (Vec::new(), usize::MAX);
+    let mut statements = Vec::new();
+    let mut round_trips = usize::MAX;
     for token in 2..2 + TRIES {
         sign_in(&db, user, token).await;
         let taken = counter.taken();

@@ -32,7 +32,8 @@ pub(super) async fn share(
     groups: &[GroupId],
     (defaults, effects): (GroupQuotas, SideEffects),
 ) -> Result<BaseChangeOutcome, DbError> {
-    let (id, ids) = (DbUid(base.0), groups.iter().map(|it| DbUid(it.0)).collect::<Vec<_>>());
+    let id = DbUid(base.0);
+    let ids = groups.iter().map(|it| DbUid(it.0)).collect::<Vec<_>>();
     let own = knowledge_base_groups::table.filter(knowledge_base_groups::base_id.eq(id));
     in_tx!(db, async |conn| -> Result<BaseChangeOutcome, DbError> {
         conn.lock_catalogue().await?;
@@ -84,7 +85,8 @@ pub(super) async fn bind(
     bases: &[KnowledgeBaseId],
     (defaults, effects): (GroupQuotas, SideEffects),
 ) -> Result<BaseChangeOutcome, DbError> {
-    let (id, ids) = (DbUid(persona.0), bases.iter().map(|it| DbUid(it.0)).collect::<Vec<_>>());
+    let id = DbUid(persona.0);
+    let ids = bases.iter().map(|it| DbUid(it.0)).collect::<Vec<_>>();
     let own = persona_knowledge_bases::table.filter(persona_knowledge_bases::persona_id.eq(id));
     let groups = group_personas::table
         .filter(group_personas::persona_id.eq(id))

@@ -22,7 +22,8 @@ pub(super) async fn load(
     now: Timestamp,
     defaults: GroupQuotas,
 ) -> Result<BaseStats, DbError> {
-    let (id, owner) = (DbUid(base.id.0), DbUid(base.owner.0));
+    let id = DbUid(base.id.0);
+    let owner = DbUid(base.owner.0);
     let documents = knowledge_documents::table.filter(knowledge_documents::base_id.eq(id));
     let by_status = documents
         .group_by(knowledge_documents::status)

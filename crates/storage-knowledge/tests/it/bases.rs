@@ -28,7 +28,8 @@ fn nothing() -> SideEffects {
 
 async fn a_base_is_stored_listed_renamed_and_deleted(db: Database) {
     let bases = SqlKnowledgeBases::new(db.clone());
-    let (travel, law) = (base(&db, "Travel", DEFAULT).await, base(&db, "Law", DEFAULT).await);
+    let travel = base(&db, "Travel", DEFAULT).await;
+    let law = base(&db, "Law", DEFAULT).await;
     let names = async || {
         let listed = bases.list(BaseAccess::Server).await.unwrap();
         listed.into_iter().map(|it| it.base.name).collect::<Vec<_>>()
@@ -58,8 +59,10 @@ async fn a_base_is_stored_listed_renamed_and_deleted(db: Database) {
 }
 
 async fn a_manager_sees_the_bases_of_the_group_alone(db: Database) {
-    let (bases, sales) = (SqlKnowledgeBases::new(db.clone()), group(&db, "Sales").await);
-    let (own, other) = (base(&db, "Own", sales).await, base(&db, "Other", DEFAULT).await);
+    let bases = SqlKnowledgeBases::new(db.clone());
+    let sales = group(&db, "Sales").await;
+    let own = base(&db, "Own", sales).await;
+    let other = base(&db, "Other", DEFAULT).await;
     assert_eq!(
         bases.share(other, &[sales], QUOTAS, nothing()).await.unwrap(),
         BaseChangeOutcome::Done
@@ -90,7 +93,8 @@ async fn concurrent_bases_do_not_exceed_the_quota_of_the_owner(db: Database) {
 }
 
 async fn a_shared_base_counts_for_the_groups_that_search_it(db: Database) {
-    let (bases, sales) = (SqlKnowledgeBases::new(db.clone()), group(&db, "Sales").await);
+    let bases = SqlKnowledgeBases::new(db.clone());
+    let sales = group(&db, "Sales").await;
     let mut ids = Vec::new();
     for name in ["A", "B", "C", "D", "E"] {
         ids.push(base(&db, name, DEFAULT).await);
@@ -102,7 +106,8 @@ async fn a_shared_base_counts_for_the_groups_that_search_it(db: Database) {
         all.into_iter().filter(|it| *it.as_ref().unwrap() == BaseChangeOutcome::Done).count();
     assert_eq!(shared, 4);
     // What is shared already is not counted again.
-    let (mut again, mut none) = (0, 0);
+    let mut again = 0;
+    let mut none = 0;
     for id in &ids {
         match bases.share(*id, &[sales], QUOTAS, nothing()).await.unwrap() {
             BaseChangeOutcome::Done => again += 1,
@@ -115,7 +120,8 @@ async fn a_shared_base_counts_for_the_groups_that_search_it(db: Database) {
 }
 
 async fn a_base_counts_for_the_groups_of_its_personas(db: Database) {
-    let (bases, sales) = (SqlKnowledgeBases::new(db.clone()), group(&db, "Sales").await);
+    let bases = SqlKnowledgeBases::new(db.clone());
+    let sales = group(&db, "Sales").await;
     let ada = persona(&db, &[sales]).await;
     let mut ids = Vec::new();
     for name in ["A", "B", "C"] {
@@ -148,7 +154,8 @@ async fn a_base_counts_for_the_groups_of_its_personas(db: Database) {
 }
 
 async fn a_persona_counts_its_bases_for_the_groups_that_get_it(db: Database) {
-    let (bases, sales) = (SqlKnowledgeBases::new(db.clone()), group(&db, "Sales").await);
+    let bases = SqlKnowledgeBases::new(db.clone());
+    let sales = group(&db, "Sales").await;
     let ada = persona(&db, &[]).await;
     let ids = [base(&db, "A", DEFAULT).await, base(&db, "B", DEFAULT).await];
     assert_eq!(bases.bind(ada, &ids, QUOTAS, nothing()).await.unwrap(), BaseChangeOutcome::Done);

@@ -20,18 +20,23 @@ pia_testkit::contract! {
 }
 
 async fn a_member_searches_own_shared_and_bound_bases(db: Database) {
-    let (store, bases) = (SqlChunks::new(db.clone()), SqlKnowledgeBases::new(db.clone()));
-    let (sales, other) = (group(&db, "Sales").await, group(&db, "Other").await);
+    let store = SqlChunks::new(db.clone());
+    let bases = SqlKnowledgeBases::new(db.clone());
+    let sales = group(&db, "Sales").await;
+    let other = group(&db, "Other").await;
     let nothing = SideEffects::default;
-    let (own, shared) = (base(&db, "Own", sales).await, base(&db, "Shared", DEFAULT).await);
-    let (bound, foreign) = (base(&db, "Bound", DEFAULT).await, base(&db, "Foreign", other).await);
+    let own = base(&db, "Own", sales).await;
+    let shared = base(&db, "Shared", DEFAULT).await;
+    let bound = base(&db, "Bound", DEFAULT).await;
+    let foreign = base(&db, "Foreign", other).await;
     base(&db, "Empty", sales).await;
     for (at, base) in [own, shared, bound, foreign].into_iter().enumerate() {
         document(&db, base, &format!("text{at}")).await;
         ingest(&db).await;
     }
     bases.share(shared, &[sales], QUOTAS, nothing()).await.unwrap();
-    let (ada, eve) = (persona(&db, &[sales]).await, persona(&db, &[other]).await);
+    let ada = persona(&db, &[sales]).await;
+    let eve = persona(&db, &[other]).await;
     bases.bind(ada, &[bound], QUOTAS, nothing()).await.unwrap();
     bases.bind(eve, &[foreign], QUOTAS, nothing()).await.unwrap();
 
@@ -56,7 +61,8 @@ async fn a_member_searches_own_shared_and_bound_bases(db: Database) {
 }
 
 async fn passages_have_their_neighbours(db: Database) {
-    let (store, travel) = (SqlChunks::new(db.clone()), base(&db, "Travel", DEFAULT).await);
+    let store = SqlChunks::new(db.clone());
+    let travel = base(&db, "Travel", DEFAULT).await;
     let id = document(&db, travel, "one two three").await;
     let chunks = ingest(&db).await;
 
@@ -71,7 +77,8 @@ async fn passages_have_their_neighbours(db: Database) {
 }
 
 async fn the_texts_of_a_document_are_its_published_chunks_in_order(db: Database) {
-    let (store, travel) = (SqlChunks::new(db.clone()), base(&db, "Travel", DEFAULT).await);
+    let store = SqlChunks::new(db.clone());
+    let travel = base(&db, "Travel", DEFAULT).await;
     document(&db, travel, "another").await;
     ingest(&db).await;
     let id = document(&db, travel, "one two three").await;
@@ -83,7 +90,8 @@ async fn the_texts_of_a_document_are_its_published_chunks_in_order(db: Database)
 }
 
 async fn retrievals_are_counted(db: Database) {
-    let (store, travel) = (SqlChunks::new(db.clone()), base(&db, "Travel", DEFAULT).await);
+    let store = SqlChunks::new(db.clone());
+    let travel = base(&db, "Travel", DEFAULT).await;
     let id = document(&db, travel, "one").await;
     store.count_retrievals(&[id], NOW).await.unwrap();
     store.count_retrievals(&[id], NOW).await.unwrap();
@@ -92,8 +100,10 @@ async fn retrievals_are_counted(db: Database) {
 }
 
 async fn misses_are_counted_for_each_base(db: Database) {
-    let (store, travel) = (SqlChunks::new(db.clone()), base(&db, "Travel", DEFAULT).await);
-    let (law, other) = (base(&db, "Law", DEFAULT).await, base(&db, "Other", DEFAULT).await);
+    let store = SqlChunks::new(db.clone());
+    let travel = base(&db, "Travel", DEFAULT).await;
+    let law = base(&db, "Law", DEFAULT).await;
+    let other = base(&db, "Other", DEFAULT).await;
     let later = NOW + std::time::Duration::from_mins(1);
     store.count_miss(&[travel, law], NOW).await.unwrap();
     store.count_miss(&[travel], later).await.unwrap();
@@ -122,7 +132,8 @@ async fn removed_points_are_queued_until_they_are_forgotten(db: Database) {
 }
 
 async fn published_chunks_are_listed_by_id(db: Database) {
-    let (store, travel) = (SqlChunks::new(db.clone()), base(&db, "Travel", DEFAULT).await);
+    let store = SqlChunks::new(db.clone());
+    let travel = base(&db, "Travel", DEFAULT).await;
     document(&db, travel, "one two three").await;
     let chunks = ingest(&db).await;
     let law = base(&db, "Law", DEFAULT).await;

@@ -27,7 +27,8 @@ pia_testkit::contract! {
 }
 
 async fn a_document_is_stored_listed_read_and_deleted(db: Database) {
-    let (documents, travel) = (SqlDocuments::new(db.clone()), base(&db, "Travel", DEFAULT).await);
+    let documents = SqlDocuments::new(db.clone());
+    let travel = base(&db, "Travel", DEFAULT).await;
     let id = document(&db, travel, "one two").await;
 
     let listed = documents.list(server(travel)).await.unwrap().unwrap();
@@ -52,7 +53,8 @@ async fn a_document_is_stored_listed_read_and_deleted(db: Database) {
 }
 
 async fn a_document_of_the_same_source_is_replaced(db: Database) {
-    let (documents, travel) = (SqlDocuments::new(db.clone()), base(&db, "Travel", DEFAULT).await);
+    let documents = SqlDocuments::new(db.clone());
+    let travel = base(&db, "Travel", DEFAULT).await;
     let DocumentStoreOutcome::Created(id) = put(&db, travel, Some("file:a"), "one").await else {
         panic!("not created");
     };
@@ -126,7 +128,8 @@ async fn a_replacement_counts_its_growth_alone(db: Database) {
 }
 
 async fn a_failed_document_is_queued_again(db: Database) {
-    let (documents, queue) = (SqlDocuments::new(db.clone()), SqlIngestQueue::new(db.clone()));
+    let documents = SqlDocuments::new(db.clone());
+    let queue = SqlIngestQueue::new(db.clone());
     let travel = base(&db, "Travel", DEFAULT).await;
     let id = document(&db, travel, "one").await;
     assert!(!documents.retry(of(travel, id), NOW, SideEffects::default()).await.unwrap());
@@ -150,7 +153,8 @@ async fn a_failed_document_is_queued_again(db: Database) {
 }
 
 async fn a_manager_of_another_group_finds_nothing(db: Database) {
-    let (documents, sales) = (SqlDocuments::new(db.clone()), group(&db, "Sales").await);
+    let documents = SqlDocuments::new(db.clone());
+    let sales = group(&db, "Sales").await;
     let travel = base(&db, "Travel", DEFAULT).await;
     let id = document(&db, travel, "one").await;
     let base = BaseRef { access: BaseAccess::Group(sales), id: travel };
@@ -173,10 +177,14 @@ async fn a_manager_of_another_group_finds_nothing(db: Database) {
 }
 
 async fn members_read_documents_of_the_bases_that_they_search(db: Database) {
-    let (documents, bases) = (SqlDocuments::new(db.clone()), SqlKnowledgeBases::new(db.clone()));
-    let (sales, other) = (group(&db, "Sales").await, group(&db, "Other").await);
-    let (shared, bound) = (base(&db, "Shared", DEFAULT).await, base(&db, "Bound", DEFAULT).await);
-    let (first, second) = (document(&db, shared, "one").await, document(&db, bound, "two").await);
+    let documents = SqlDocuments::new(db.clone());
+    let bases = SqlKnowledgeBases::new(db.clone());
+    let sales = group(&db, "Sales").await;
+    let other = group(&db, "Other").await;
+    let shared = base(&db, "Shared", DEFAULT).await;
+    let bound = base(&db, "Bound", DEFAULT).await;
+    let first = document(&db, shared, "one").await;
+    let second = document(&db, bound, "two").await;
     let read = async |group, id| documents.read(group, id).await.unwrap().map(|it| it.file.bytes);
     assert_eq!(read(DEFAULT, first).await, Some(b"one".to_vec()));
     assert_eq!((read(sales, first).await, read(sales, second).await), (None, None));

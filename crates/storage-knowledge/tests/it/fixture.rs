@@ -54,7 +54,8 @@ pub(crate) async fn persona(db: &Database, groups: &[GroupId]) -> PersonaId {
         created_at: NOW,
         updated_at: NOW,
     };
-    let (id, personas) = (persona.id, SqlManagedPersonas::new(db.clone()));
+    let id = persona.id;
+    let personas = SqlManagedPersonas::new(db.clone());
     personas.create(persona, SideEffects::default()).await.unwrap();
     let quotas = PersonaQuotas { personas: 50, knowledge_bases: 50 };
     personas.assign(id, groups, quotas, SideEffects::default()).await.unwrap();
@@ -69,7 +70,8 @@ pub(crate) fn base_named(name: &str, owner: GroupId) -> KnowledgeBase {
 /// Stores a base.
 pub(crate) async fn base(db: &Database, name: &str, owner: GroupId) -> KnowledgeBaseId {
     let base = base_named(name, owner);
-    let (id, bases) = (base.id, SqlKnowledgeBases::new(db.clone()));
+    let id = base.id;
+    let bases = SqlKnowledgeBases::new(db.clone());
     let created = bases.create(base, QUOTAS, SideEffects::default()).await.unwrap();
     assert_eq!(created, BaseChangeOutcome::Done);
     id

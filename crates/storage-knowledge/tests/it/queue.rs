@@ -44,8 +44,10 @@ async fn concurrent_workers_claim_each_document_once(db: Database) {
 }
 
 async fn bases_are_served_in_turn(db: Database) {
-    let (sales, minute) = (group(&db, "Sales").await, Duration::from_mins(1));
-    let (large, small) = (base(&db, "Large", DEFAULT).await, base(&db, "Small", sales).await);
+    let sales = group(&db, "Sales").await;
+    let minute = Duration::from_mins(1);
+    let large = base(&db, "Large", DEFAULT).await;
+    let small = base(&db, "Small", sales).await;
     for text in ["one", "two", "three"] {
         document(&db, large, text).await;
     }
@@ -59,7 +61,8 @@ async fn bases_are_served_in_turn(db: Database) {
 }
 
 async fn a_claim_that_expired_is_lost(db: Database) {
-    let (queue, travel) = (SqlIngestQueue::new(db.clone()), base(&db, "Travel", DEFAULT).await);
+    let queue = SqlIngestQueue::new(db.clone());
+    let travel = base(&db, "Travel", DEFAULT).await;
     document(&db, travel, "one").await;
     let first = claim(&db, NOW).await.unwrap();
     assert!(claim(&db, NOW + LEASE / 2).await.is_none());
@@ -91,7 +94,8 @@ async fn a_claim_that_expired_is_lost(db: Database) {
 }
 
 async fn all_claims_are_released(db: Database) {
-    let (queue, travel) = (SqlIngestQueue::new(db.clone()), base(&db, "Travel", DEFAULT).await);
+    let queue = SqlIngestQueue::new(db.clone());
+    let travel = base(&db, "Travel", DEFAULT).await;
     document(&db, travel, "one").await;
     let first = claim(&db, NOW).await.unwrap();
     queue.release_all(NOW).await.unwrap();
@@ -101,7 +105,8 @@ async fn all_claims_are_released(db: Database) {
 }
 
 async fn new_content_ends_a_claim(db: Database) {
-    let (queue, travel) = (SqlIngestQueue::new(db.clone()), base(&db, "Travel", DEFAULT).await);
+    let queue = SqlIngestQueue::new(db.clone());
+    let travel = base(&db, "Travel", DEFAULT).await;
     put(&db, travel, Some("a"), "one").await;
     let first = claim(&db, NOW).await.unwrap();
     let old = chunk(0, "one");
@@ -123,7 +128,8 @@ async fn new_content_ends_a_claim(db: Database) {
 }
 
 async fn chunks_that_did_not_change_keep_their_vectors(db: Database) {
-    let (queue, travel) = (SqlIngestQueue::new(db.clone()), base(&db, "Travel", DEFAULT).await);
+    let queue = SqlIngestQueue::new(db.clone());
+    let travel = base(&db, "Travel", DEFAULT).await;
     put(&db, travel, Some("a"), "one two").await;
     ingest(&db).await;
     put(&db, travel, Some("a"), "one three").await;
@@ -138,7 +144,8 @@ async fn chunks_that_did_not_change_keep_their_vectors(db: Database) {
 }
 
 async fn contexts_are_stored_and_charged(db: Database) {
-    let (queue, travel) = (SqlIngestQueue::new(db.clone()), base(&db, "Travel", DEFAULT).await);
+    let queue = SqlIngestQueue::new(db.clone());
+    let travel = base(&db, "Travel", DEFAULT).await;
     put(&db, travel, Some("a"), "one").await;
     claim(&db, NOW).await.unwrap();
     let job = claim(&db, NOW + LEASE).await.unwrap();
@@ -182,12 +189,14 @@ async fn contexts_are_stored_and_charged(db: Database) {
 }
 
 async fn points_of_chunks_that_are_gone_are_discarded(db: Database) {
-    let (queue, travel) = (SqlIngestQueue::new(db.clone()), base(&db, "Travel", DEFAULT).await);
+    let queue = SqlIngestQueue::new(db.clone());
+    let travel = base(&db, "Travel", DEFAULT).await;
     document(&db, travel, "one").await;
     let published = ingest(&db).await;
     document(&db, travel, "two").await;
     let job = claim(&db, NOW).await.unwrap();
-    let (new, gone) = (chunk(0, "two"), chunk(1, "three").id);
+    let new = chunk(0, "two");
+    let gone = chunk(1, "three").id;
     assert!(queue.put_chunks(job.claim, new_chunks(MODEL, vec![new.clone()])).await.unwrap());
 
     queue.discard(&[published[0], new.id, gone]).await.unwrap();
@@ -197,7 +206,8 @@ async fn points_of_chunks_that_are_gone_are_discarded(db: Database) {
 }
 
 async fn contexts_outlive_a_change_of_the_model(db: Database) {
-    let (queue, travel) = (SqlIngestQueue::new(db.clone()), base(&db, "Travel", DEFAULT).await);
+    let queue = SqlIngestQueue::new(db.clone());
+    let travel = base(&db, "Travel", DEFAULT).await;
     put(&db, travel, Some("a"), "one two").await;
     let job = claim(&db, NOW).await.unwrap();
     let chunks = vec![chunk(0, "one"), chunk(1, "two")];
@@ -222,7 +232,8 @@ async fn contexts_outlive_a_change_of_the_model(db: Database) {
 }
 
 async fn chunks_without_a_context_get_one(db: Database) {
-    let (queue, travel) = (SqlIngestQueue::new(db.clone()), base(&db, "Travel", DEFAULT).await);
+    let queue = SqlIngestQueue::new(db.clone());
+    let travel = base(&db, "Travel", DEFAULT).await;
     put(&db, travel, Some("a"), "one two").await;
     let job = claim(&db, NOW).await.unwrap();
     let chunks = vec![chunk(0, "one"), chunk(1, "two")];
@@ -251,7 +262,8 @@ async fn chunks_without_a_context_get_one(db: Database) {
 }
 
 async fn concurrent_reservations_do_not_exceed_the_quota(db: Database) {
-    let (queue, travel) = (SqlIngestQueue::new(db.clone()), base(&db, "Travel", DEFAULT).await);
+    let queue = SqlIngestQueue::new(db.clone());
+    let travel = base(&db, "Travel", DEFAULT).await;
     let mut claims = Vec::new();
     for text in ["one", "two", "three"] {
         document(&db, travel, text).await;
@@ -279,7 +291,8 @@ async fn concurrent_reservations_do_not_exceed_the_quota(db: Database) {
 }
 
 async fn a_document_is_tried_again_when_it_is_due(db: Database) {
-    let (queue, travel) = (SqlIngestQueue::new(db.clone()), base(&db, "Travel", DEFAULT).await);
+    let queue = SqlIngestQueue::new(db.clone());
+    let travel = base(&db, "Travel", DEFAULT).await;
     let id = document(&db, travel, "one").await;
     let job = claim(&db, NOW).await.unwrap();
     let later = NOW + Duration::from_mins(1);

@@ -38,7 +38,8 @@ struct World {
 impl World {
     async fn new(db: Database, texts: &[&str]) -> Self {
         let base = base(&db, "Travel", DEFAULT).await;
-        let (mut documents, mut chunks) = (Vec::new(), Vec::new());
+        let mut documents = Vec::new();
+        let mut chunks = Vec::new();
         for text in texts {
             documents.push(document(&db, base, text).await);
             chunks.extend(ingest(&db).await);
@@ -122,7 +123,8 @@ async fn all_documents_are_published_at_the_end(db: Database) {
 async fn concurrent_workers_publish_all_documents_once(db: Database) {
     let world = World::new(db.clone(), &["one", "two", "three"]).await;
     assert_eq!(world.reindex(OTHER).await, Some(3));
-    let (mut claims, mut chunks) = (Vec::new(), Vec::new());
+    let mut claims = Vec::new();
+    let mut chunks = Vec::new();
     for _ in 0..3 {
         let (claim, new) = embed(&db, OTHER).await;
         claims.push(claim);
@@ -261,7 +263,8 @@ async fn the_first_document_determines_the_model(db: Database) {
     let world = World::new(db.clone(), &[]).await;
     document(&db, world.base, "one").await;
     document(&db, world.base, "two").await;
-    let ((first, _), (second, _)) = (embed(&db, MODEL).await, embed(&db, OTHER).await);
+    let (first, _) = embed(&db, MODEL).await;
+    let (second, _) = embed(&db, OTHER).await;
 
     assert!(world.queue().publish(first).await.unwrap());
     assert!(!world.queue().publish(second).await.unwrap());

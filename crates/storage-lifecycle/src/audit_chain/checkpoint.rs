@@ -47,7 +47,8 @@ impl CheckpointRow {
     /// Returns whether the signature is one of these values under the row's
     /// key.
     pub(super) fn is_signed(&self) -> bool {
-        let (public_key, signature) = (self.public_key.clone(), self.signature.clone());
+        let public_key = self.public_key.clone();
+        let signature = self.signature.clone();
         let message = message(self.position, &self.link, self.at.0);
         ServerSignature { public_key, signature }.matches(&message)
     }

@@ -125,7 +125,9 @@ mod tests {
 
     /// Creates nine entries in batches of three, and a checkpoint after each batch.
     fn chain(signer: &ServerSigner) -> (Vec<ChainRow>, Vec<CheckpointRow>) {
-        let (mut rows, mut checkpoints, mut link) = (Vec::new(), Vec::new(), ORIGIN.to_vec());
+        let mut rows = Vec::new();
+        let mut checkpoints = Vec::new();
+        let mut link = ORIGIN.to_vec();
         for position in 1..=9_i64 {
             let row = chained(entry(position.unsigned_abs().into()), &link, position);
             link = row.link.clone().unwrap();

@@ -34,7 +34,8 @@ fn store(db: &Database) -> SqlAssignments {
 
 async fn assignment(db: &Database, user: UserId, at: Timestamp) -> AssignmentId {
     let [skill, _] = built_in_skills();
-    let (id, input) = (AssignmentId::generate(), INPUT.to_owned());
+    let id = AssignmentId::generate();
+    let input = INPUT.to_owned();
     let event = NewEvent::once(EventKind::Queued, "Waiting.");
     let new = NewAssignment { id, user, skill, input, at, event };
     store(db).create(new, 100).await.unwrap();
@@ -59,7 +60,9 @@ async fn run(db: &Database, id: AssignmentId) {
 /// Returns all exported assignments, and the number of pages.
 async fn exported(db: &Database, user: UserId) -> (Vec<Value>, usize) {
     let data = SqlPersonalData::new(db.clone(), sealer(db));
-    let (mut all, mut pages, mut after) = (Vec::new(), 0, None);
+    let mut all = Vec::new();
+    let mut pages = 0;
+    let mut after = None;
     loop {
         let page = data.page(user, "assignments", after).await.unwrap();
         all.extend(page.rows.iter().map(|it| serde_json::from_str::<Value>(it).unwrap()));
@@ -72,7 +75,8 @@ async fn exported(db: &Database, user: UserId) -> (Vec<Value>, usize) {
 }
 
 async fn assignments_are_exported_with_their_contents_and_events(db: Database) {
-    let (ada, bob) = (person(&db, Role::User).await.user, person(&db, Role::User).await.user);
+    let ada = person(&db, Role::User).await.user;
+    let bob = person(&db, Role::User).await.user;
     let id = assignment(&db, ada, AT).await;
     assignment(&db, bob, AT).await;
     run(&db, id).await;
@@ -135,7 +139,8 @@ async fn an_undecryptable_assignment_is_exported_without_its_contents(db: Databa
 }
 
 async fn assignments_are_erased_with_the_account(db: Database) {
-    let (ada, bob) = (person(&db, Role::User).await, person(&db, Role::User).await);
+    let ada = person(&db, Role::User).await;
+    let bob = person(&db, Role::User).await;
     for person in [ada, bob] {
         let id = assignment(&db, person.user, AT).await;
         run(&db, id).await;
@@ -144,8 +149,8 @@ async fn assignments_are_erased_with_the_account(db: Database) {
     let erased = SqlEraser::new(db.clone()).erase(erasure_of(ada)).await.unwrap();
 
     assert_eq!(erased, ErasureOutcome::Erased);
-    let (owners, events) =
-        (assignments::table.select(assignments::user_id), assignment_events::table.count());
+    let owners = assignments::table.select(assignments::user_id);
+    let events = assignment_events::table.count();
     let left: Result<(Vec<pia_storage::DbUid>, i64), DbError> =
         on_conn!(db.unrestricted().reader(), |conn| {
             (owners.load(conn).await?, events.get_result(conn).await?)

@@ -110,8 +110,9 @@ async fn only_the_position_of_an_entry_can_be_set_once(db: Database) {
 
 async fn changed_moved_and_deleted_entries_are_reported(db: Database) {
     let chain = chained(&db, 1200, minutes(1)).await;
-    let (changed, second, third) =
-        (id_at(&db, 700).await, id_at(&db, 2).await, id_at(&db, 3).await);
+    let changed = id_at(&db, 700).await;
+    let second = id_at(&db, 2).await;
+    let third = id_at(&db, 3).await;
 
     tamper(&db, "UPDATE audit_entries SET action = 'other' WHERE position = 700").await;
     tamper(&db, "DELETE FROM audit_entries WHERE position BETWEEN 1001 AND 1003").await;

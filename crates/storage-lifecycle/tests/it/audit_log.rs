@@ -50,7 +50,8 @@ pub(crate) async fn write(db: &Database, entries: &[AuditEntry]) {
 }
 
 async fn entries_name_actor_subject_and_origin(db: Database) {
-    let (admin, user) = (UserId::generate(), UserId::generate());
+    let admin = UserId::generate();
+    let user = UserId::generate();
     write(&db, &[entry(Some(admin), Some(user), 0), entry(Some(user), None, 1)]).await;
     let log = SqlAuditLog::new(db);
 
@@ -97,7 +98,8 @@ async fn pages_neither_repeat_nor_omit_entries(db: Database) {
 }
 
 async fn an_erased_user_is_reported_as_forgotten(db: Database) {
-    let (ada, bob) = (person(&db, Role::User).await, person(&db, Role::User).await);
+    let ada = person(&db, Role::User).await;
+    let bob = person(&db, Role::User).await;
     write(&db, &[entry(Some(ada.user), Some(bob.user), 0)]).await;
 
     SqlEraser::new(db.clone()).erase(erasure_of(ada)).await.unwrap();
@@ -114,7 +116,8 @@ async fn an_erased_user_is_reported_as_forgotten(db: Database) {
 }
 
 async fn the_export_names_no_other_users(db: Database) {
-    let (admin, user) = (UserId::generate(), UserId::generate());
+    let admin = UserId::generate();
+    let user = UserId::generate();
     write(&db, &[entry(Some(admin), Some(user), 0), entry(None, Some(user), 1)]).await;
 
     let page = SqlPersonalData::new(db.clone(), crate::people::sealer(&db))
@@ -130,7 +133,8 @@ async fn the_export_names_no_other_users(db: Database) {
 }
 
 async fn old_entries_are_deleted_with_their_identities(db: Database) {
-    let (user, chain) = (UserId::generate(), SqlAuditChain::new(db.clone()));
+    let user = UserId::generate();
+    let chain = SqlAuditChain::new(db.clone());
     let entries: Vec<_> = (0..1203).map(|it| entry(Some(user), None, it)).collect();
     let minutes = |it| AT + Duration::from_mins(it);
     for batch in [&entries[..700], &entries[700..1200], &entries[1200..]] {
@@ -156,7 +160,8 @@ async fn old_entries_are_deleted_with_their_identities(db: Database) {
 }
 
 async fn entries_are_filtered_by_user_action_and_time(db: Database) {
-    let (admin, user) = (UserId::generate(), UserId::generate());
+    let admin = UserId::generate();
+    let user = UserId::generate();
     for seconds in 0..6 {
         let action = if seconds % 2 == 0 { "Group.Created" } else { "Group.Deleted" };
         let actor = if seconds < 4 { admin } else { user };
@@ -188,7 +193,8 @@ async fn entries_are_filtered_by_user_action_and_time(db: Database) {
 }
 
 async fn side_effects_are_written_without_a_change(db: Database) {
-    let (admin, object) = (UserId::generate(), "model:Ai".to_owned());
+    let admin = UserId::generate();
+    let object = "model:Ai".to_owned();
     let effects = SideEffects::of_object(AT, Some(admin), object, "Model.Tested");
 
     SqlEffectWriter::new(db.clone()).write(&effects).await.unwrap();

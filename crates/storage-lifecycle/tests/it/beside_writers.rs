@@ -34,8 +34,8 @@ fn at(number: u128) -> Timestamp {
 
 /// Stores chats and items until the account is gone, and returns their number.
 async fn write(db: &Database, user: UserId, writer: u128) -> u32 {
-    let (chats, items) =
-        (SqlChats::new(db.clone(), sealer(db)), SqlSyncStore::new(db.clone(), sealer(db)));
+    let chats = SqlChats::new(db.clone(), sealer(db));
+    let items = SqlSyncStore::new(db.clone(), sealer(db));
     let mut written = 0;
     for number in 1.. {
         let id = Uuid::from_u128(number * WRITERS + writer);
@@ -113,6 +113,7 @@ async fn a_deletion_neither_fails_concurrent_writers_nor_delays_registrations(db
     let (mut waits, ()) = join(register(&db, &ended), leaving).await;
 
     waits.sort_unstable();
-    let (count, p99) = (waits.len(), waits[waits.len() * 99 / 100]);
+    let count = waits.len();
+    let p99 = waits[waits.len() * 99 / 100];
     assert!(p99 < MAX_WAIT, "{p99:?} of {count}");
 }

@@ -42,7 +42,9 @@ async fn chat(db: &Database, user: UserId, number: u128, document: Option<&str>)
 /// Returns all exported chats, and the number of pages.
 async fn exported(db: &Database, user: UserId) -> (Vec<String>, usize) {
     let data = SqlPersonalData::new(db.clone(), sealer(db));
-    let (mut all, mut parts, mut after) = (Vec::new(), 0, None);
+    let mut all = Vec::new();
+    let mut parts = 0;
+    let mut after = None;
     loop {
         let page = data.page(user, "chats", after).await.unwrap();
         all.extend(page.rows);
@@ -55,7 +57,8 @@ async fn exported(db: &Database, user: UserId) -> (Vec<String>, usize) {
 }
 
 async fn chats_are_exported_unchanged(db: Database) {
-    let (ada, bob) = (person(&db, Role::User).await.user, person(&db, Role::User).await.user);
+    let ada = person(&db, Role::User).await.user;
+    let bob = person(&db, Role::User).await.user;
     chat(&db, ada, 2, Some(r#"{"n":1.0,"null":null}"#)).await;
     chat(&db, ada, 1, None).await;
     chat(&db, bob, 3, Some("{}")).await;

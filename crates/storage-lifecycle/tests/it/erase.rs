@@ -64,7 +64,8 @@ async fn write(db: &Database, effects: SideEffects) {
 }
 
 async fn only_the_account_to_be_erased_is_erased(db: Database) {
-    let (ada, bob) = (person(&db, Role::User).await, person(&db, Role::User).await);
+    let ada = person(&db, Role::User).await;
+    let bob = person(&db, Role::User).await;
 
     let erased = SqlEraser::new(db.clone()).erase(erasure_of(ada)).await.unwrap();
     let again = SqlEraser::new(db.clone()).erase(erasure_of(ada)).await.unwrap();
@@ -84,7 +85,8 @@ async fn only_the_account_to_be_erased_is_erased(db: Database) {
 }
 
 async fn an_ended_session_or_a_deactivated_account_erases_nothing(db: Database) {
-    let (ada, bob) = (person(&db, Role::User).await, person(&db, Role::User).await);
+    let ada = person(&db, Role::User).await;
+    let bob = person(&db, Role::User).await;
     let eraser = SqlEraser::new(db.clone());
     let erase = async |person| eraser.erase(erasure_of(person)).await.unwrap();
 
@@ -101,7 +103,8 @@ async fn an_ended_session_or_a_deactivated_account_erases_nothing(db: Database) 
 }
 
 async fn the_last_administrator_stays(db: Database) {
-    let (ada, bob) = (person(&db, Role::Admin).await, person(&db, Role::Admin).await);
+    let ada = person(&db, Role::Admin).await;
+    let bob = person(&db, Role::Admin).await;
     let _user = person(&db, Role::OrgManager).await;
     let eraser = SqlEraser::new(db.clone());
 
@@ -129,7 +132,8 @@ async fn one_of_concurrently_leaving_administrators_stays(db: Database) {
 }
 
 async fn concurrent_erasures_of_an_account_succeed_once(db: Database) {
-    let (ada, eraser) = (person(&db, Role::User).await, SqlEraser::new(db.clone()));
+    let ada = person(&db, Role::User).await;
+    let eraser = SqlEraser::new(db.clone());
 
     let erasures = join_all((0..8).map(|_| eraser.erase(erasure_of(ada)))).await;
 
@@ -145,7 +149,8 @@ type Entry = (DbUid, String, Option<String>, Option<Vec<u8>>);
 type Identity = (DbUid, String, Option<DbUid>, Option<Vec<u8>>);
 
 async fn the_audit_log_names_no_erased_user_and_can_be_verified(db: Database) {
-    let (ada, bob) = (person(&db, Role::User).await, person(&db, Role::User).await);
+    let ada = person(&db, Role::User).await;
+    let bob = person(&db, Role::User).await;
     write(&db, SideEffects::audit(AT, ada.user, "hers")).await;
     write(&db, SideEffects::about(AT, ada.user, "about_her")).await;
     write(&db, SideEffects::audit(AT, bob.user, "his")).await;
@@ -179,7 +184,8 @@ async fn the_audit_log_names_no_erased_user_and_can_be_verified(db: Database) {
 }
 
 async fn usage_stays_under_a_pseudonym(db: Database) {
-    let (ada, bob) = (person(&db, Role::User).await, person(&db, Role::User).await);
+    let ada = person(&db, Role::User).await;
+    let bob = person(&db, Role::User).await;
     for (user, calls) in [(ada.user, 2), (bob.user, 1)] {
         let row = diesel::insert_into(usage_by_user::table).values((
             usage_by_user::week.eq(2950),
@@ -223,7 +229,8 @@ async fn usage_stays_under_a_pseudonym(db: Database) {
 }
 
 async fn windows_of_the_account_are_deleted_and_those_of_its_group_stay(db: Database) {
-    let (ada, bob) = (person(&db, Role::User).await, person(&db, Role::User).await);
+    let ada = person(&db, Role::User).await;
+    let bob = person(&db, Role::User).await;
     // One window and an open reservation in it for each of them, and the same
     // for the group.
     execute(
@@ -248,7 +255,8 @@ async fn windows_of_the_account_are_deleted_and_those_of_its_group_stay(db: Data
 }
 
 async fn deleted_data_is_truncated_from_the_log_later_if_necessary(db: Database) {
-    let (ada, eraser) = (person(&db, Role::User).await, SqlEraser::new(db.clone()));
+    let ada = person(&db, Role::User).await;
+    let eraser = SqlEraser::new(db.clone());
     let reading: Result<ErasureOutcome, DbError> = async {
         // A concurrent reader has an older snapshot.
         on_conn!(db.reader(), |conn| {
@@ -283,7 +291,8 @@ fn unclaimed() -> UnverifiedAccounts {
 
 /// Creates an unverified account of this age that was never used.
 async fn newcomer(db: &Database, days: u32) -> UserId {
-    let (user, at) = (UserId::generate(), now() - DAY * days);
+    let user = UserId::generate();
+    let at = now() - DAY * days;
     let account = diesel::insert_into(accounts::table).values((
         accounts::id.eq(DbUid(user.0)),
         accounts::email.eq(address(user)),
@@ -317,10 +326,12 @@ async fn signed_in(db: &Database, user: UserId, outcome: &str) {
 }
 
 async fn only_unclaimed_accounts_are_erased_and_anonymously(db: Database) {
-    let (gone, guessed_at) = (newcomer(&db, 8).await, newcomer(&db, 300).await);
+    let gone = newcomer(&db, 8).await;
+    let guessed_at = newcomer(&db, 300).await;
     signed_in(&db, guessed_at, "wrong_password").await;
     write(&db, SideEffects::audit(now(), gone, "account.registered")).await;
-    let (young, old) = (newcomer(&db, 6).await, newcomer(&db, 366).await);
+    let young = newcomer(&db, 6).await;
+    let old = newcomer(&db, 366).await;
     let used = newcomer(&db, 8).await;
     signed_in(&db, used, "signed_in").await;
     let mut stay = vec![young, old, used];
@@ -362,7 +373,8 @@ async fn concurrently_verified_accounts_are_not_erased(db: Database) {
     for _ in 0..12 {
         late.push(newcomer(&db, 8).await);
     }
-    let (eraser, db) = (SqlEraser::new(db.clone()), &db);
+    let eraser = SqlEraser::new(db.clone());
+    let db = &db;
 
     let (swept, verified) = futures_util::join!(
         eraser.erase_unverified(unclaimed()),

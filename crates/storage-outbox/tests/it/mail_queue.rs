@@ -60,8 +60,10 @@ async fn emails_are_listed_newest_first_by_state_and_page(db: Database) {
     for address in ["a@example.org", "b@example.org", "c@example.org"] {
         queue(&db, address).await;
     }
-    let (outbox, mails) = (SqlOutbox::new(db.clone()), SqlMailQueue::new(db.clone()));
-    let (first, second) = (claim(&db, START).await, claim(&db, START).await);
+    let outbox = SqlOutbox::new(db.clone());
+    let mails = SqlMailQueue::new(db.clone());
+    let first = claim(&db, START).await;
+    let second = claim(&db, START).await;
     outbox.give_up(first, START, "550").await.unwrap();
     outbox.retry(second, START + CLAIM, "451").await.unwrap();
 
@@ -113,7 +115,8 @@ async fn a_postponed_email_becomes_due(db: Database) {
 
 async fn a_claimed_or_abandoned_email_does_not_become_due(db: Database) {
     queue(&db, "a@example.org").await;
-    let (mails, outbox) = (SqlMailQueue::new(db.clone()), SqlOutbox::new(db.clone()));
+    let mails = SqlMailQueue::new(db.clone());
+    let outbox = SqlOutbox::new(db.clone());
     let claimed = claim(&db, START).await;
     let make_due =
         async || mails.make_due(claimed.mail, START, audited(claimed.mail)).await.unwrap();
@@ -128,7 +131,8 @@ async fn a_claimed_or_abandoned_email_does_not_become_due(db: Database) {
 
 async fn a_discarded_email_is_gone_and_its_template_recorded(db: Database) {
     queue(&db, "a@example.org").await;
-    let (mails, mail) = (SqlMailQueue::new(db.clone()), only(&db).await);
+    let mails = SqlMailQueue::new(db.clone());
+    let mail = only(&db).await;
 
     let first = mails.discard(mail, START, audited(mail)).await.unwrap();
     let again = mails.discard(mail, START, audited(mail)).await.unwrap();
@@ -141,7 +145,8 @@ async fn a_discarded_email_is_gone_and_its_template_recorded(db: Database) {
 
 async fn a_claimed_email_is_not_discarded(db: Database) {
     queue(&db, "a@example.org").await;
-    let (mails, claimed) = (SqlMailQueue::new(db.clone()), claim(&db, START).await);
+    let mails = SqlMailQueue::new(db.clone());
+    let claimed = claim(&db, START).await;
     let discard = async |now| mails.discard(claimed.mail, now, audited(claimed.mail)).await;
 
     let while_claimed = discard(START).await.unwrap();

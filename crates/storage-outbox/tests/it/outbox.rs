@@ -201,7 +201,8 @@ async fn a_tampered_email_is_ruined(db: Database) {
 
 async fn old_failed_and_unsent_emails_are_deleted(db: Database) {
     let outbox = SqlOutbox::new(db.clone());
-    let (day, month) = (START + Duration::from_hours(24), START + Duration::from_hours(720));
+    let day = START + Duration::from_hours(24);
+    let month = START + Duration::from_hours(720);
     for at in [START, day, month] {
         queue(&db, "x", at).await;
     }

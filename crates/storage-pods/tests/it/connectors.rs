@@ -160,7 +160,8 @@ async fn a_token_is_valid_until_it_expires_or_is_revoked(db: Database) {
 }
 
 async fn a_single_token_is_revoked(db: Database) {
-    let (id, other) = (created(&db, "Weather", 1).await, created(&db, "Other", 9).await);
+    let id = created(&db, "Weather", 1).await;
+    let other = created(&db, "Other", 9).await;
     store(&db).add_token(id, token(2), SideEffects::default()).await.unwrap();
     let first = Some(token(1).hash.id());
 
@@ -186,7 +187,8 @@ async fn rotate(db: &Database, id: ConnectorId, old: u8, new: u8) -> ConnectorCh
 }
 
 async fn a_rotated_token_remains_valid_for_a_while(db: Database) {
-    let (id, other) = (created(&db, "Weather", 1).await, created(&db, "Other", 9).await);
+    let id = created(&db, "Weather", 1).await;
+    let other = created(&db, "Other", 9).await;
     assert_eq!(rotate(&db, other, 1, 2).await, ConnectorChangeOutcome::NotFound);
     assert_eq!(rotate(&db, id, 1, 2).await, ConnectorChangeOutcome::Done);
     assert_eq!((owner(&db, 1, at(19)).await, owner(&db, 1, at(20)).await), (Some(id), None));

@@ -103,8 +103,10 @@ async fn a_pod_is_listed_for_granted_groups_only(db: Database) {
 }
 
 async fn a_pod_whose_token_is_gone_is_to_be_disconnected(db: Database) {
-    let (first, second) = (created(&db, "First", 1).await, created(&db, "Second", 2).await);
-    let (gone, stays) = (pod(first, 1), pod(second, 2));
+    let first = created(&db, "First", 1).await;
+    let second = created(&db, "Second", 2).await;
+    let gone = pod(first, 1);
+    let stays = pod(second, 2);
     for pod in [&gone, &stays] {
         assert!(put(&db, pod).await);
     }

@@ -94,7 +94,8 @@ fn relay(db: &Database, pods: Vec<PodId>) -> (Arc<PodRelay>, UnboundedReceiver<(
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_reaches_the_pod_of_another_instance_and_ends_with_its_caller() {
     let fresh = TestDatabase::postgres().await;
-    let (one, other) = (fresh.connect().await, fresh.connect().await);
+    let one = fresh.connect().await;
+    let other = fresh.connect().await;
     let alive_until = SystemClock.now() + Duration::from_mins(1);
     let pod = ConnectedPod { alive_until, ..pod(created(&one, "Weather", 1).await, 1) };
     let registry = SqlPodRegistry::new(one.clone(), TaskTracker::new());
@@ -126,7 +127,8 @@ async fn a_call_reaches_the_pod_of_another_instance_and_ends_with_its_caller() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_whose_claim_is_lost_is_not_begun_again() {
     let fresh = TestDatabase::postgres().await;
-    let (one, other) = (fresh.connect().await, fresh.connect().await);
+    let one = fresh.connect().await;
+    let other = fresh.connect().await;
     let alive_until = SystemClock.now() + Duration::from_mins(1);
     let pod = ConnectedPod { alive_until, ..pod(created(&one, "Weather", 1).await, 1) };
     let registry = SqlPodRegistry::new(one.clone(), TaskTracker::new());

@@ -53,7 +53,8 @@ async fn created(policies: &SqlClientPolicies, name: &str) -> ClientPolicyId {
 
 async fn a_policy_is_stored_listed_and_replaced(db: Database) {
     let policies = store(&db).await;
-    let (b, a) = (created(&policies, "b").await, created(&policies, "A").await);
+    let b = created(&policies, "b").await;
+    let a = created(&policies, "A").await;
 
     let found = policies.find(b).await.unwrap().unwrap();
     assert_eq!(found, ClientPolicy { id: b, draft: draft("b"), updated_at: NOW });
@@ -76,7 +77,8 @@ async fn a_policy_is_stored_listed_and_replaced(db: Database) {
 
 async fn names_are_unique_among_live_policies(db: Database) {
     let policies = store(&db).await;
-    let (first, second) = (created(&policies, "Sales").await, created(&policies, "Other").await);
+    let first = created(&policies, "Sales").await;
+    let second = created(&policies, "Other").await;
     let again =
         ClientPolicy { id: ClientPolicyId::generate(), draft: draft("SALES"), updated_at: NOW };
 
@@ -100,7 +102,8 @@ async fn names_are_unique_among_live_policies(db: Database) {
 }
 
 async fn an_assigned_policy_is_not_deleted(db: Database) {
-    let (policies, sales) = (store(&db).await, group(&db, "Sales").await);
+    let policies = store(&db).await;
+    let sales = group(&db, "Sales").await;
     let id = created(&policies, "One").await;
     assert_eq!(policies.of_group(sales).await.unwrap(), Some(None));
 
@@ -204,7 +207,8 @@ async fn each_write_leaves_a_version(db: Database) {
     let numbers: Vec<i32> = listed.iter().map(|it| it.number).collect();
     assert_eq!(numbers, (1..=17).rev().collect::<Vec<_>>());
     assert!(listed.windows(2).all(|it| it[0].written_at > it[1].written_at));
-    let (newest, policy) = (&listed[0], policies.find(id).await.unwrap().unwrap());
+    let newest = &listed[0];
+    let policy = policies.find(id).await.unwrap().unwrap();
     assert_eq!((&newest.name, newest.written_at), (&policy.draft.name, policy.updated_at));
     assert_eq!((newest.document_bytes, newest.written_by), (DOCUMENT.len(), Some(ADMIN)));
     let first = policies.version(id, 1).await.unwrap().unwrap();

@@ -55,7 +55,8 @@ async fn a_report_is_stored_unchanged(db: Database) {
 }
 
 async fn pages_are_filtered_and_newest_first(db: Database) {
-    let (feedback, user) = (SqlFeedback::new(db.clone()), person(&db).await);
+    let feedback = SqlFeedback::new(db.clone());
+    let user = person(&db).await;
     let mut ids = Vec::new();
     for day in 0..5_u32 {
         let rating = if day % 2 == 0 { "down" } else { "up" };
@@ -125,7 +126,8 @@ async fn one_of_concurrent_triages_of_one_version_is_stored(db: Database) {
 }
 
 async fn answers_are_deleted_before_reports(db: Database) {
-    let (feedback, user) = (SqlFeedback::new(db.clone()), person(&db).await);
+    let feedback = SqlFeedback::new(db.clone());
+    let user = person(&db).await;
     let [old, middle, new] = [0_u32, 10, 20].map(|day| report(user, "down", START + DAY * day));
     for entry in [&old, &middle, &new] {
         stored(&feedback, entry.clone()).await;

@@ -31,8 +31,10 @@ fn nothing() -> SideEffects {
 }
 
 async fn groups_are_listed_with_their_members_the_default_one_first(db: Database) {
-    let (groups, user) = (SqlGroups::new(db.clone()), person(&db).await);
-    let (zoo, _aa) = (group(&db, "Zoo").await, group(&db, "aardvarks").await);
+    let groups = SqlGroups::new(db.clone());
+    let user = person(&db).await;
+    let zoo = group(&db, "Zoo").await;
+    let _aa = group(&db, "aardvarks").await;
     person(&db).await;
     groups.put(user, zoo, nothing()).await.unwrap();
 
@@ -45,7 +47,8 @@ async fn groups_are_listed_with_their_members_the_default_one_first(db: Database
 }
 
 async fn a_group_is_found_by_its_id_and_by_its_name_in_any_case(db: Database) {
-    let (groups, id) = (SqlGroups::new(db.clone()), group(&db, "Ärzte").await);
+    let groups = SqlGroups::new(db.clone());
+    let id = group(&db, "Ärzte").await;
     groups.put(person(&db).await, id, nothing()).await.unwrap();
 
     let by_id = groups.find(id).await.unwrap().unwrap();
@@ -70,7 +73,8 @@ async fn one_of_concurrent_groups_of_one_name_is_created(db: Database) {
 }
 
 async fn a_group_is_not_renamed_to_a_taken_name(db: Database) {
-    let (groups, id) = (SqlGroups::new(db.clone()), group(&db, "Sales").await);
+    let groups = SqlGroups::new(db.clone());
+    let id = group(&db, "Sales").await;
     group(&db, "Support").await;
     let rename = async |to: &str| groups.rename(id, name(to), noting("renamed")).await.unwrap();
 
@@ -100,14 +104,17 @@ async fn one_of_concurrent_renames_to_one_name_succeeds(db: Database) {
 }
 
 async fn only_an_unused_group_other_than_the_default_one_is_deleted(db: Database) {
-    let (groups, id) = (SqlGroups::new(db.clone()), group(&db, "Sales").await);
+    let groups = SqlGroups::new(db.clone());
+    let id = group(&db, "Sales").await;
     let user = person(&db).await;
     groups.put(user, id, nothing()).await.unwrap();
     let remove = async |of| groups.remove(of, noting("removed")).await.unwrap();
 
-    let (full, default) = (remove(id).await, remove(DEFAULT).await);
+    let full = remove(id).await;
+    let default = remove(DEFAULT).await;
     groups.put(user, DEFAULT, nothing()).await.unwrap();
-    let (empty, again) = (remove(id).await, remove(id).await);
+    let empty = remove(id).await;
+    let again = remove(id).await;
 
     let in_use = GroupDeletionOutcome::InUse(GroupUse { members: 1, ..GroupUse::default() });
     assert_eq!((full, default), (in_use, GroupDeletionOutcome::IsDefault));
@@ -116,8 +123,10 @@ async fn only_an_unused_group_other_than_the_default_one_is_deleted(db: Database
 }
 
 async fn a_group_of_a_persona_or_plugin_is_in_use(db: Database) {
-    let (groups, id) = (SqlGroups::new(db.clone()), group(&db, "Sales").await);
-    let (personas, plugins) = (SqlManagedPersonas::new(db.clone()), SqlPlugins::new(db.clone()));
+    let groups = SqlGroups::new(db.clone());
+    let id = group(&db, "Sales").await;
+    let personas = SqlManagedPersonas::new(db.clone());
+    let plugins = SqlPlugins::new(db.clone());
     let persona = crate::personas::created(&personas, "Ada").await;
     personas.assign(persona, &[id], quotas(50), nothing()).await.unwrap();
     let plugin = crate::plugins::created(&plugins, "Tickets").await.id;
@@ -139,7 +148,8 @@ async fn a_group_of_a_persona_or_plugin_is_in_use(db: Database) {
 async fn no_account_is_in_a_deleted_group(db: Database) {
     let groups = SqlGroups::new(db.clone());
     for n in 0..8 {
-        let (id, user) = (group(&db, &format!("group {n}")).await, person(&db).await);
+        let id = group(&db, &format!("group {n}")).await;
+        let user = person(&db).await;
 
         let (put, removed) = join!(groups.put(user, id, nothing()), groups.remove(id, nothing()));
 
@@ -154,8 +164,10 @@ async fn no_account_is_in_a_deleted_group(db: Database) {
 }
 
 async fn a_member_is_moved_to_another_group_once(db: Database) {
-    let (groups, id) = (SqlGroups::new(db.clone()), group(&db, "Sales").await);
-    let (user, other) = (person(&db).await, person(&db).await);
+    let groups = SqlGroups::new(db.clone());
+    let id = group(&db, "Sales").await;
+    let user = person(&db).await;
+    let other = person(&db).await;
 
     let first = groups.put(user, id, noting("put")).await.unwrap();
     let second = groups.put(user, id, noting("put")).await.unwrap();
@@ -166,8 +178,10 @@ async fn a_member_is_moved_to_another_group_once(db: Database) {
 }
 
 async fn a_missing_group_or_account_is_reported_without_effects(db: Database) {
-    let (groups, id) = (SqlGroups::new(db.clone()), group(&db, "Sales").await);
-    let (nowhere, user) = (GroupId::generate(), person(&db).await);
+    let groups = SqlGroups::new(db.clone());
+    let id = group(&db, "Sales").await;
+    let nowhere = GroupId::generate();
+    let user = person(&db).await;
 
     let renamed = groups.rename(nowhere, name("a"), noting("tried")).await.unwrap();
     let no_group = groups.put(user, nowhere, noting("tried")).await.unwrap();

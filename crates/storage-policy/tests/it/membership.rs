@@ -38,7 +38,9 @@ async fn members(db: &Database, group: GroupId) -> Vec<UserId> {
 
 async fn members_are_added_removed_and_replaced(db: Database) {
     let sales = group(&db, "Sales").await;
-    let (ada, bob, eve) = (person(&db).await, person(&db).await, person(&db).await);
+    let ada = person(&db).await;
+    let bob = person(&db).await;
+    let eve = person(&db).await;
 
     assert_eq!(
         change(&db, sales, &[Add(vec![ada, bob])]).await,
@@ -58,7 +60,8 @@ async fn members_are_added_removed_and_replaced(db: Database) {
 
 async fn changes_are_made_one_after_the_other_and_all_or_none(db: Database) {
     let sales = group(&db, "Sales").await;
-    let (ada, bob) = (person(&db).await, person(&db).await);
+    let ada = person(&db).await;
+    let bob = person(&db).await;
     let stranger = UserId::generate();
 
     change(&db, sales, &[Add(vec![ada, bob]), Remove(vec![ada])]).await;
@@ -91,12 +94,15 @@ async fn of_concurrent_changes_each_has_its_effect(db: Database) {
     }
 
     let all = people.iter().enumerate().map(|(n, it)| {
-        let (db, group, user) = (db.clone(), groups[n % 2], *it);
+        let db = db.clone();
+        let group = groups[n % 2];
+        let user = *it;
         async move { change(&db, group, &[Add(vec![user])]).await }
     });
     join_all(all).await;
 
-    let (sales, support) = (members(&db, groups[0]).await, members(&db, groups[1]).await);
+    let sales = members(&db, groups[0]).await;
+    let support = members(&db, groups[1]).await;
     assert_eq!((sales.len(), support.len()), (8, 8));
     assert_eq!(noted(&db, "moved").await, 16);
 }
@@ -117,10 +123,12 @@ async fn a_thousand_members_are_moved_at_once(db: Database) {
 }
 
 async fn an_external_id_belongs_to_one_group(db: Database) {
-    let (sales, support) = (group(&db, "Sales").await, group(&db, "Support").await);
+    let sales = group(&db, "Sales").await;
+    let support = group(&db, "Support").await;
     let groups = SqlGroups::new(db.clone());
     let set = |group, id: Option<&str>| {
-        let (groups, id) = (groups.clone(), id.map(str::to_owned));
+        let groups = groups.clone();
+        let id = id.map(str::to_owned);
         async move { groups.set_external_id(group, id, SideEffects::default()).await.unwrap() }
     };
 

@@ -101,7 +101,8 @@ async fn an_update_of_another_version_is_rejected(db: Database) {
 }
 
 async fn all_groups_are_replaced(db: Database) {
-    let (personas, sales) = (SqlManagedPersonas::new(db.clone()), group(&db, "Sales").await);
+    let personas = SqlManagedPersonas::new(db.clone());
+    let sales = group(&db, "Sales").await;
     let ada = created(&personas, "Ada").await;
 
     for groups in [vec![DEFAULT, sales], vec![sales], vec![]] {
@@ -138,7 +139,8 @@ async fn all_plugins_are_replaced(db: Database) {
 }
 
 async fn concurrent_assignments_do_not_exceed_a_groups_quota(db: Database) {
-    let (personas, sales) = (SqlManagedPersonas::new(db.clone()), group(&db, "Sales").await);
+    let personas = SqlManagedPersonas::new(db.clone());
+    let sales = group(&db, "Sales").await;
     let own = [SettingChange::Quota(Quota::ManagedPersonas, Some(3))];
     SqlGroups::new(db.clone()).change(sales, &own, noting("change")).await.unwrap();
     assert_eq!(GroupSettings::default().quota(Quota::ManagedPersonas), Some(50));

@@ -65,7 +65,8 @@ fn certificate() -> TrustedCertificate {
 }
 
 fn package(file: &Bytes, hash: &str) -> (SignedPackage, Bytes) {
-    let (hash, signer) = (hash.to_owned(), SIGNER.to_owned());
+    let hash = hash.to_owned();
+    let signer = SIGNER.to_owned();
     (SignedPackage { hash, size: file.len() as u64, signer }, file.clone())
 }
 
@@ -122,7 +123,8 @@ async fn one_of_concurrent_updates_of_one_version_is_stored(db: Database) {
 
 async fn groups_get_only_their_plugins(db: Database) {
     let plugins = SqlPlugins::new(db.clone());
-    let (plugin, sales) = (created(&plugins, "Tickets").await, group(&db, "Sales").await);
+    let plugin = created(&plugins, "Tickets").await;
+    let sales = group(&db, "Sales").await;
     let unknown = GroupId::generate();
     let refused = plugins.assign(plugin.id, &[sales, unknown], noting("assign")).await.unwrap();
     assert_eq!(refused, PluginChangeOutcome::UnknownGroup(unknown));

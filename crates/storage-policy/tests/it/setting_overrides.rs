@@ -13,7 +13,8 @@ pia_testkit::contract! {
 }
 
 fn setting(key: &str, value: &str) -> SettingOverride {
-    let (key, value) = (key.to_owned(), value.to_owned());
+    let key = key.to_owned();
+    let value = value.to_owned();
     SettingOverride { key, value, updated_at: START, updated_by: None }
 }
 

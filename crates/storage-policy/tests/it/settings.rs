@@ -24,7 +24,8 @@ fn text(text: &str) -> String {
 }
 
 async fn a_group_without_settings_has_the_defaults(db: Database) {
-    let (groups, id) = (SqlGroups::new(db.clone()), group(&db, "Sales").await);
+    let groups = SqlGroups::new(db.clone());
+    let id = group(&db, "Sales").await;
 
     for of in [DEFAULT, id] {
         assert_eq!(groups.settings(of).await.unwrap(), Some(GroupSettings::default()));
@@ -114,7 +115,8 @@ async fn unchanged_and_invalid_settings_leave_no_effects(db: Database) {
 }
 
 async fn settings_are_deleted_with_their_group(db: Database) {
-    let (groups, id) = (SqlGroups::new(db.clone()), group(&db, "Sales").await);
+    let groups = SqlGroups::new(db.clone());
+    let id = group(&db, "Sales").await;
     groups.change(id, &[SettingChange::Pool(true)], noting("set")).await.unwrap();
 
     groups.remove(id, noting("removed")).await.unwrap();

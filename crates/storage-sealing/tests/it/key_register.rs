@@ -36,7 +36,8 @@ async fn a_name_is_replaced_only_if_the_previous_one_matches(db: Database) {
     register.install(&name(1)).await.unwrap();
 
     let wrong = register.replace(&name(7), &name(2)).await.unwrap();
-    let (first, second) = (name(1), name(2));
+    let first = name(1);
+    let second = name(2);
     let right = join_all((0..8).map(|_| register.replace(&first, &second))).await;
 
     assert!(!wrong);

@@ -41,7 +41,8 @@ async fn remove(db: &Database, user: UserId) {
 }
 
 async fn concurrent_calls_agree_on_one_salt(db: Database) {
-    let (user, salts) = (person(&db).await, SqlSalts::new(db));
+    let user = person(&db).await;
+    let salts = SqlSalts::new(db);
 
     let salts_found = join_all((0..64).map(|it| salts.salt(user, Salt([it; 32])))).await;
 
@@ -51,7 +52,8 @@ async fn concurrent_calls_agree_on_one_salt(db: Database) {
 }
 
 async fn a_stored_salt_is_never_replaced(db: Database) {
-    let (user, salts) = (person(&db).await, SqlSalts::new(db));
+    let user = person(&db).await;
+    let salts = SqlSalts::new(db);
     let before = salts.find(user).await.unwrap();
 
     let first = salts.salt(user, Salt([1; 32])).await.unwrap();
@@ -62,7 +64,8 @@ async fn a_stored_salt_is_never_replaced(db: Database) {
 }
 
 async fn each_user_has_their_own_salt(db: Database) {
-    let (one, other) = (person(&db).await, person(&db).await);
+    let one = person(&db).await;
+    let other = person(&db).await;
     let salts = SqlSalts::new(db);
 
     salts.salt(one, Salt([1; 32])).await.unwrap();
@@ -73,7 +76,8 @@ async fn each_user_has_their_own_salt(db: Database) {
 }
 
 async fn a_salt_is_deleted_with_its_account(db: Database) {
-    let (user, salts) = (person(&db).await, SqlSalts::new(db.clone()));
+    let user = person(&db).await;
+    let salts = SqlSalts::new(db.clone());
     salts.salt(user, Salt([1; 32])).await.unwrap();
 
     remove(&db, user).await;
@@ -85,7 +89,8 @@ async fn a_salt_is_deleted_with_its_account(db: Database) {
 
 async fn a_concurrent_deletion_fails_no_lookup(db: Database) {
     for _ in 0..8 {
-        let (user, salts) = (person(&db).await, SqlSalts::new(db.clone()));
+        let user = person(&db).await;
+        let salts = SqlSalts::new(db.clone());
 
         let lookups = join_all((0..8).map(|it| salts.salt(user, Salt([it; 32]))));
         let (salts_found, ()) = futures_util::join!(lookups, remove(&db, user));

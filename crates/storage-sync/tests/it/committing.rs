@@ -22,7 +22,8 @@ pia_testkit::contract! {
 async fn a_slow_commit_delays_later_ones(db: Database) {
     let person = Person::of(db.clone()).await;
     person.push(5, vec![todo(1, 5)]).await;
-    let (held, go_on) = (Notify::new(), Notify::new());
+    let held = Notify::new();
+    let go_on = Notify::new();
     let late = async {
         let done: Result<(), DbError> = async {
             in_tx!(db, async |conn| -> Result<(), DbError> {
@@ -45,10 +46,8 @@ async fn a_slow_commit_delays_later_ones(db: Database) {
         let mut push = pin!(person.push(20, vec![todo(2, 5)]));
         // It waits, and a device that pulls meanwhile gets neither.
         assert!(timeout(Duration::from_millis(200), &mut push).await.is_err());
-        let (page, head) = (
-            person.page(START, 10, u64::MAX).await,
-            person.reader.head(person.user).await.unwrap().unwrap(),
-        );
+        let page = person.page(START, 10, u64::MAX).await;
+        let head = person.reader.head(person.user).await.unwrap().unwrap();
         assert_eq!((page.rows.len(), page.up_to), (1, Some(head.last_stamp)));
         go_on.notify_one();
         (push.await.0, head.last_stamp)

@@ -22,7 +22,8 @@ pia_testkit::contract! {
 
 async fn a_rejected_change_returns_the_stored_version_and_restamps_it(db: Database) {
     let person = Person::of(db).await;
-    let (stored, late) = (todo(1, 9), todo(1, 5));
+    let stored = todo(1, 9);
+    let late = todo(1, 5);
     let (up_to, _) = person.push(10, vec![stored.clone()]).await;
     assert_eq!(person.since(up_to).await, []);
 
@@ -39,7 +40,9 @@ async fn a_rejected_change_returns_the_stored_version_and_restamps_it(db: Databa
 
 async fn a_repeated_rejection_restamps_nothing(db: Database) {
     let person = Person::of(db).await;
-    let (stored, gone, loser) = (todo(1, 9), todo(2, 9), todo(1, 5));
+    let stored = todo(1, 9);
+    let gone = todo(2, 9);
+    let loser = todo(1, 5);
     person.push(10, vec![stored.clone(), gone.clone()]).await;
     person.delete(11, vec![gone.key]).await;
     let everything = || vec![loser.clone(), gone.clone()];
@@ -60,7 +63,8 @@ async fn a_repeated_rejection_restamps_nothing(db: Database) {
 
 async fn overwriting_an_unseen_version_reports_it(db: Database) {
     let person = Person::of(db).await;
-    let (before, after) = (todo(1, 5), todo(1, 9));
+    let before = todo(1, 5);
+    let after = todo(1, 9);
     person.push(10, vec![before.clone()]).await;
 
     let push = Changes { seen_up_to: Some(at(3)), ..changes(20, vec![after.clone()]) };
@@ -112,7 +116,8 @@ async fn a_repeated_deletion_is_not_pulled_again(db: Database) {
 
 async fn an_encrypted_copy_replaces_the_plain_one(db: Database) {
     let person = Person::of(db).await;
-    let (plain, session) = (todo(1, 5), item(Channel::Sessions, 2, 5));
+    let plain = todo(1, 5);
+    let session = item(Channel::Sessions, 2, 5);
     person.push(10, vec![plain.clone(), session.clone()]).await;
     person.encrypt().await;
     let encrypted =

@@ -19,7 +19,8 @@ pia_testkit::contract! {
 }
 
 async fn the_last_stamp_until_another_is_of_the_same_account(db: Database) {
-    let (person, other) = (Person::of(db.clone()).await, Person::of(db).await);
+    let person = Person::of(db.clone()).await;
+    let other = Person::of(db).await;
     let (first, _) = person.push(10, vec![todo(1, 5)]).await;
     other.push(12, vec![todo(1, 5)]).await;
     let (second, _) = person.push(20, vec![todo(2, 5)]).await;
@@ -35,7 +36,9 @@ async fn the_last_stamp_until_another_is_of_the_same_account(db: Database) {
 
 /// Reads page after page, until one is not truncated.
 async fn all(person: &Person, rows: u32, bytes: u64) -> (Vec<ItemKey>, usize) {
-    let (mut since, mut keys, mut pages) = (START, Vec::new(), 0);
+    let mut since = START;
+    let mut keys = Vec::new();
+    let mut pages = 0;
     loop {
         let page = person.page(since, rows, bytes).await;
         pages += 1;
@@ -149,7 +152,8 @@ async fn undecryptable_items_are_omitted(db: Database) {
     let (keys, pages) = all(&person, 1, u64::MAX).await;
 
     // The unreadable one is no deletion, and hides no other.
-    let (gone, made) = (todo(2, 5).key, todo(3, 6).key);
+    let gone = todo(2, 5).key;
+    let made = todo(3, 6).key;
     assert_eq!(rows, [(gone, None), (made, Some(todo(3, 6).body))]);
     assert_eq!((keys, pages), (vec![gone, made], 4));
     let [conflict] = conflicts.as_slice() else { panic!("{conflicts:?}") };

@@ -35,7 +35,8 @@ pia_testkit::contract! {
 
 async fn pushed_items_are_read_back_unchanged(db: Database) {
     let person = Person::of(db).await;
-    let (one, other) = (todo(1, 5), item(Channel::Memories, 1, 6));
+    let one = todo(1, 5);
+    let other = item(Channel::Memories, 1, 6);
 
     person.push(10, vec![one.clone(), other.clone()]).await;
 
@@ -73,7 +74,8 @@ async fn concurrent_pushes_have_unique_stamps_and_no_row_is_missed(db: Database)
     });
     let reading = async {
         // A concurrent reader, page after page, gets every row once.
-        let (mut since, mut pulled) = (START, Vec::new());
+        let mut since = START;
+        let mut pulled = Vec::new();
         while pulled.len() < 200 {
             let page = person.page(since, 7, u64::MAX).await;
             pulled.extend(page.rows.iter().map(|it| (it.key, it.stamp)));
@@ -96,7 +98,8 @@ async fn a_replay_changes_nothing_not_even_the_version(db: Database) {
     let push = Changes { deletes: vec![key(Channel::Todos, 2)], ..changes(10, vec![todo(1, 5)]) };
     person.push(5, vec![todo(2, 1)]).await;
     let first = done(person.apply(push.clone()).await);
-    let (version, rows) = (person.version().await, person.since(START).await);
+    let version = person.version().await;
+    let rows = person.since(START).await;
 
     let again = done(person.apply(Changes { now: at(20), ..push }).await);
 
@@ -231,7 +234,8 @@ async fn the_oldest_sessions_beyond_their_limit_are_dropped_without_tombstones(d
 }
 
 async fn two_accounts_may_use_one_id(db: Database) {
-    let (ada, eve) = (Person::of(db.clone()).await, Person::of(db).await);
+    let ada = Person::of(db.clone()).await;
+    let eve = Person::of(db).await;
     ada.push(10, vec![todo(1, 5)]).await;
 
     eve.push(11, vec![todo(1, 6)]).await;

@@ -55,7 +55,8 @@ async fn a_reset_makes_a_plain_account_of_an_encrypted_one(db: Database) {
 }
 
 async fn items_are_counted_and_listed(db: Database) {
-    let (person, other) = (Person::of(db.clone()).await, Person::of(db.clone()).await);
+    let person = Person::of(db.clone()).await;
+    let other = Person::of(db.clone()).await;
     let admin_store = SqlSyncAdminStore::new(db);
     person.push(10, vec![todo(1, 5), todo(2, 5), item(Channel::Memories, 1, 6)]).await;
     person.delete(20, vec![todo(2, 5).key]).await;
@@ -73,7 +74,8 @@ async fn items_are_counted_and_listed(db: Database) {
 }
 
 async fn chats_are_listed_page_by_page(db: Database) {
-    let (person, other) = (Person::of(db.clone()).await, Person::of(db.clone()).await);
+    let person = Person::of(db.clone()).await;
+    let other = Person::of(db.clone()).await;
     let admin_store = SqlSyncAdminStore::new(db.clone());
     for (owner, id) in [(&person, 0), (&person, 1), (&person, 2), (&other, 1)] {
         let chat = diesel::insert_into(chats::table).values((

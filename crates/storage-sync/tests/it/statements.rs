@@ -75,7 +75,8 @@ fn pulling(person: &Person) -> PullService {
 
 /// Pulls with outdated knowledge.
 async fn pull(person: &Person, since: Timestamp, catalogue: Option<i64>) -> Pulled {
-    let (pulling, request) = (pulling(person), PullRequest { since, limit: Some(500), catalogue });
+    let pulling = pulling(person);
+    let request = PullRequest { since, limit: Some(500), catalogue };
     let state = pulling.pull_state(person.user, since).await.unwrap();
     pulling.pull(person.user, &request, &state).await.unwrap()
 }

@@ -225,7 +225,8 @@ fn mail_row(
     origin: &RequestContext,
 ) -> Result<MailRow, DbError> {
     let letter = StoredEmail::new(address.to_owned(), mail, origin);
-    let (id, at) = (MailId::generate(), DbInstant(letter.at));
+    let id = MailId::generate();
+    let at = DbInstant(letter.at);
     Ok(MailRow {
         id: DbUid(id.0),
         user_id,

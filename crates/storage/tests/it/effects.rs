@@ -61,7 +61,8 @@ fn opened(identity: &Identity, part: AuditPart, commitment: Option<&Vec<u8>>) ->
 }
 
 async fn an_entry_stores_only_a_commitment_to_its_actor(db: Database) {
-    let (admin, user) = (UserId::generate(), UserId::generate());
+    let admin = UserId::generate();
+    let user = UserId::generate();
     let entry = AuditEntry::new(AT, "account.deactivated");
     let entry = AuditEntry { actor: Some(admin), subject: Some(user), ..entry };
 

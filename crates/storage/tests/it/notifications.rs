@@ -24,7 +24,8 @@ async fn notify(db: &Database) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_process_is_woken_by_another_even_after_its_connection_was_lost() {
     let fresh = TestDatabase::postgres().await;
-    let (here, there) = (fresh.connect().await, fresh.connect().await);
+    let here = fresh.connect().await;
+    let there = fresh.connect().await;
     let wake = Arc::new(Notify::new());
     let woken = Arc::clone(&wake);
     #[expect(clippy::disallowed_methods, reason = "aborted at the end")]

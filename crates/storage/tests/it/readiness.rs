@@ -16,7 +16,8 @@ const LIMIT: Duration = Duration::from_secs(5);
 
 async fn a_database_with_its_tables_is_ready(db: Database) {
     for _ in 0..2 {
-        let (ping, ready) = (db.ping(LIMIT).await, db.ready(LIMIT).await);
+        let ping = db.ping(LIMIT).await;
+        let ready = db.ready(LIMIT).await;
 
         assert!(ping.is_ok() && ready.is_ok(), "{ping:?} {ready:?}");
     }

@@ -64,7 +64,8 @@ async fn the_restriction_follows_the_role_for_maintenance() {
     execute(&fresh, grants).await;
 
     let not_yet = refusal(&fresh, without_owner).await.unwrap();
-    let (requests, owner) = (target(&fresh, REQUESTS), target(&fresh, OWNER));
+    let requests = target(&fresh, REQUESTS);
+    let owner = target(&fresh, OWNER);
     let maintenance = target(&fresh, MAINTENANCE);
     migrate_only(&requests, Some(&owner), Some(&maintenance)).await.unwrap();
     let restricted = refusal(&fresh, without_owner).await;

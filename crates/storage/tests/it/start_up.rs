@@ -13,7 +13,8 @@ use pia_testkit::databases::TestDatabase;
 const USAGE: &str = "2026-11-21-000400_ai_usage";
 
 fn startup(fresh: &TestDatabase, migration_target: Option<DatabaseTarget>) -> Startup {
-    let (target, options) = (fresh.target(), DatabaseOptions::default());
+    let target = fresh.target();
+    let options = DatabaseOptions::default();
     Startup { target, migration_target, maintenance_target: None, options }
 }
 

@@ -31,8 +31,9 @@ fn chain(err: &dyn Error) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn sslmode_and_sslrootcert_mean_what_they_mean_to_libpq() {
     let cluster = tokio::task::spawn_blocking(Cluster::start).await.unwrap();
-    let (root, impostor, own_certificate) =
-        (cluster.authority(), cluster.impostor(), cluster.own_certificate());
+    let root = cluster.authority();
+    let impostor = cluster.impostor();
+    let own_certificate = cluster.own_certificate();
     let safe = format!("host=localhost port={} dbname=postgres user=safe", cluster.port);
     let address = safe.replace("localhost", "127.0.0.1");
     let plain = safe.replace("user=safe", "user=plain");

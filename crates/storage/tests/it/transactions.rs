@@ -46,7 +46,8 @@ async fn two_deadlocked_transactions_both_succeed() {
     let target = DatabaseTarget::parse(DatabaseKind::Postgres, &text).unwrap();
     let db = Database::open(&target, DatabaseOptions::default()).unwrap();
     execute(&db, "INSERT INTO locks (name, turn) VALUES ('a', 0), ('b', 0)").await.unwrap();
-    let (both, runs) = (Barrier::new(2), AtomicU32::new(0));
+    let both = Barrier::new(2);
+    let runs = AtomicU32::new(0);
 
     let (one, other) =
         join(crossing(&db, ["a", "b"], &both, &runs), crossing(&db, ["b", "a"], &both, &runs))

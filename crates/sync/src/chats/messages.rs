@@ -53,7 +53,8 @@ pub(super) enum MessageError {
 /// Checks the known keys of messages, in any case. Nulls are treated as
 /// missing.
 pub(super) fn check(messages: &str) -> Result<(), MessageError> {
-    let (mut index, mut wrong) = (0, None);
+    let mut index = 0;
+    let mut wrong = None;
     let all = each_item(messages, |message| {
         let objects = each_member(message, |key, value| {
             let is = |known: &str| known.eq_ignore_ascii_case(key);

@@ -23,7 +23,8 @@ fn at(text: &str) -> Timestamp {
 
 #[test]
 fn the_time_of_a_change_is_read_from_the_item() {
-    let (early, late) = ("2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z");
+    let early = "2026-01-01T00:00:00Z";
+    let late = "2026-02-01T00:00:00Z";
     let changed_at = |channel, fields: &Value| item(channel, fields).unwrap().changed_at;
 
     let template = json!({ "createdAt": early, "modifiedAt": late, "updatedAt": early });
@@ -103,7 +104,8 @@ fn an_oversized_item_is_rejected() {
 
 #[test]
 fn a_derived_id_is_unique_and_stable() {
-    let (ada, eve) = (UserId::generate(), UserId::generate());
+    let ada = UserId::generate();
+    let eve = UserId::generate();
     let note = sent(Channel::Memories, &json!({ "label": "note" }));
     let other = sent(Channel::Memories, &json!({ "label": "other" }));
     let todo = sent(Channel::Todos, &json!({ "label": "note" }));

@@ -69,7 +69,9 @@ async fn pull_in_a_gap(
     let key = ItemKey { channel: Channel::Todos, id: Uuid::nil() };
     let row = Row { key, stamp: at(first), body: None };
     let page = ItemPage { rows: vec![row], up_to: Some(at(first)), is_truncated: true };
-    let (rows, both, from) = (page.clone(), page.clone(), at(reads[0]));
+    let rows = page.clone();
+    let both = page.clone();
+    let from = at(reads[0]);
     let mut reader = MockSyncReader::new();
     for read in reads.iter().chain(&reads[1..]).copied() {
         let rows = rows.clone();
@@ -88,7 +90,8 @@ async fn pull_in_a_gap(
     let stamp_gaps = StampGaps::new(vec![StampGap { began_at: at(50), ended_at: at(70) }]);
     let pulling =
         PullService::new(Arc::new(reader), Arc::new(MockPendingDevices::new()), stamp_gaps);
-    let (user, pull_state) = (UserId::generate(), pull_state(head(), at(since)));
+    let user = UserId::generate();
+    let pull_state = pull_state(head(), at(since));
     let request =
         PullRequest { since: at(since), limit, catalogue: Some(pull_state.catalogue_version()) };
 

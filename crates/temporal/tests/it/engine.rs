@@ -13,7 +13,8 @@ pia_testkit::contract! {
 }
 
 async fn a_workflow_is_live_from_its_start_to_its_end(db: Database) {
-    let (scene, id) = (Scene::on(db).await, AssignmentId::generate());
+    let scene = Scene::on(db).await;
+    let id = AssignmentId::generate();
 
     for _ in 0..2 {
         scene.engine.start(id).await.unwrap();
@@ -29,7 +30,8 @@ async fn a_workflow_is_live_from_its_start_to_its_end(db: Database) {
 }
 
 async fn an_unknown_workflow_is_not_live_and_is_stopped(db: Database) {
-    let (scene, id) = (Scene::on(db).await, AssignmentId::generate());
+    let scene = Scene::on(db).await;
+    let id = AssignmentId::generate();
 
     assert!(!scene.engine.is_live(id).await.unwrap());
     for mode in [StopMode::Cancel, StopMode::Terminate] {
@@ -38,7 +40,8 @@ async fn an_unknown_workflow_is_not_live_and_is_stopped(db: Database) {
 }
 
 async fn an_unknown_namespace_is_an_outage(db: Database) {
-    let (scene, id) = (Scene::on(db).await, AssignmentId::generate());
+    let scene = Scene::on(db).await;
+    let id = AssignmentId::generate();
     let engine = engine_in("absent", &server(), &scene.queue);
 
     assert!(engine.start(id).await.is_err());

@@ -65,7 +65,8 @@ fn busy(calls: u32, retry_after: Duration) -> Arc<Script> {
 }
 
 async fn payloads_are_sealed(db: Database) {
-    let (scene, script) = (Scene::on(db).await, busy(1, Duration::from_millis(10)));
+    let scene = Scene::on(db).await;
+    let script = busy(1, Duration::from_millis(10));
     let worker = scene.worker(&script);
     let id = scene.started().await;
     scene.ended(id).await;
@@ -88,7 +89,8 @@ async fn payloads_are_sealed(db: Database) {
 }
 
 async fn a_history_is_bounded(db: Database) {
-    let (scene, script) = (Scene::on(db).await, Arc::new(Script::answering()));
+    let scene = Scene::on(db).await;
+    let script = Arc::new(Script::answering());
     let worker = scene.worker(&script);
     let id = scene.queued_with(35).await;
     scene.engine.start(id).await.unwrap();

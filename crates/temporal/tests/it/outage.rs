@@ -31,7 +31,8 @@ async fn forward(listener: TcpListener) {
 }
 
 async fn an_outage_is_reported_and_survived(db: Database) {
-    let (scene, script) = (Scene::on(db).await, Arc::new(Script::answering()));
+    let scene = Scene::on(db).await;
+    let script = Arc::new(Script::answering());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);

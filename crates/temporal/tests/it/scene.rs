@@ -64,7 +64,9 @@ impl Scene {
         let skill = Skill { steps: vec![skill.steps[0].clone(); steps], ..skill };
         let id = AssignmentId::generate();
         let event = NewEvent::once(EventKind::Queued, "Waiting for a worker.");
-        let (user, at, input) = (self.user, SystemClock.now(), INPUT.to_owned());
+        let user = self.user;
+        let at = SystemClock.now();
+        let input = INPUT.to_owned();
         let new = NewAssignment { id, user, skill, input, at, event };
         assert_eq!(self.store().create(new, 1_000).await.unwrap(), AssignmentCreationOutcome::Done);
         id

@@ -20,7 +20,8 @@ pia_testkit::contract! {
 }
 
 async fn a_cancelled_or_terminated_step_counts_as_abandoned(db: Database) {
-    let (scene, script) = (Scene::on(db).await, Arc::new(Script::silent()));
+    let scene = Scene::on(db).await;
+    let script = Arc::new(Script::silent());
     let worker = scene.worker(&script);
 
     for (mode, round) in [(StopMode::Cancel, 1), (StopMode::Terminate, 2)] {
@@ -65,7 +66,8 @@ async fn a_run_that_waits_is_cancelled(db: Database) {
 }
 
 async fn a_run_that_takes_too_long_ends_with_its_workflow(db: Database) {
-    let (scene, script) = (Scene::on(db).await, Arc::new(Script::silent()));
+    let scene = Scene::on(db).await;
+    let script = Arc::new(Script::silent());
     let worker = scene.worker(&script);
     let id = scene.started().await;
     until(async || (script.called() == 1).then_some(())).await;
@@ -82,7 +84,8 @@ async fn a_run_that_takes_too_long_ends_with_its_workflow(db: Database) {
 }
 
 async fn an_end_races_with_steps(db: Database) {
-    let (scene, script) = (Scene::on(db).await, Arc::new(Script::answering()));
+    let scene = Scene::on(db).await;
+    let script = Arc::new(Script::answering());
     let workers = [(); 2].map(|()| scene.worker(&script));
     for round in 0..12 {
         let called = script.called();
@@ -108,7 +111,8 @@ async fn an_end_races_with_steps(db: Database) {
 }
 
 async fn a_lost_start_is_repeated(db: Database) {
-    let (scene, script) = (Scene::on(db).await, Arc::new(Script::answering()));
+    let scene = Scene::on(db).await;
+    let script = Arc::new(Script::answering());
     let worker = scene.worker(&script);
     let id = scene.queued().await;
 

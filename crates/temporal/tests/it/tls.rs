@@ -24,7 +24,8 @@ const CHILD: &str = "PIA_TEMPORAL_TLS_CHILD";
 async fn an_encrypted_connection_requires_a_trusted_certificate() {
     let key = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let dir = tempfile::tempdir().unwrap();
-    let (trusted, none) = (dir.path().join("trusted.pem"), dir.path().join("none.pem"));
+    let trusted = dir.path().join("trusted.pem");
+    let none = dir.path().join("none.pem");
     std::fs::write(&trusted, key.cert.pem()).unwrap();
     let other = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     std::fs::write(&none, other.cert.pem()).unwrap();
@@ -42,7 +43,8 @@ async fn an_encrypted_connection_requires_a_trusted_certificate() {
     proxy.spawn(forward(listener, TlsAcceptor::from(Arc::new(config))));
 
     let connects = async |roots| {
-        let (address, roots) = (address.clone(), std::path::PathBuf::clone(roots));
+        let address = address.clone();
+        let roots = std::path::PathBuf::clone(roots);
         let child = move || -> Output {
             Command::new(env::current_exe().unwrap())
                 .args(["--exact", "tls::connection_of_another_process", "--nocapture"])

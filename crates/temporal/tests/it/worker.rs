@@ -18,7 +18,8 @@ pia_testkit::contract! {
 }
 
 async fn a_run_is_advanced_to_its_end(db: Database) {
-    let (scene, script) = (Scene::on(db).await, Arc::new(Script::answering()));
+    let scene = Scene::on(db).await;
+    let script = Arc::new(Script::answering());
     let worker = scene.worker(&script);
 
     let id = scene.started().await;
@@ -38,7 +39,8 @@ async fn a_run_is_advanced_to_its_end(db: Database) {
 }
 
 async fn each_step_is_executed_once_by_several_workers(db: Database) {
-    let (scene, script) = (Scene::on(db).await, Arc::new(Script::answering()));
+    let scene = Scene::on(db).await;
+    let script = Arc::new(Script::answering());
     let workers = [(); 3].map(|()| scene.worker(&script));
     let mut started = Vec::new();
     for _ in 0..20 {
@@ -90,7 +92,8 @@ async fn attempts_that_fail_at_the_model_are_counted_by_the_run(db: Database) {
 }
 
 async fn a_stopped_worker_ends_its_step_and_another_continues(db: Database) {
-    let (scene, script) = (Scene::on(db).await, Arc::new(Script::silent()));
+    let scene = Scene::on(db).await;
+    let script = Arc::new(Script::silent());
     let first = scene.worker(&script);
     let id = scene.started().await;
     crate::scene::until(async || (script.called() == 1).then_some(())).await;

@@ -57,7 +57,8 @@ async fn a_call_that_nothing_is_forwarded_of_ends_at_its_time_limit() {
 #[actix_web::test]
 async fn a_call_goes_on_when_its_pod_resumes_the_connection() {
     let server = Server::start();
-    let (address, id) = (server.address, Some("a-connection-token"));
+    let address = server.address;
+    let id = Some("a-connection-token");
     let mut pod = RawPod::open_with_id(address, 1, id).await;
     pod.shake_hands("json", 2).await;
     pod.hello("hello", description("raw", 10)).await;
@@ -81,7 +82,8 @@ async fn a_call_goes_on_when_its_pod_resumes_the_connection() {
 #[actix_web::test]
 async fn another_pod_cannot_take_over_a_connection() {
     let server = Server::start();
-    let (address, id) = (server.address, Some("a-connection-token"));
+    let address = server.address;
+    let id = Some("a-connection-token");
     let mut pod = RawPod::open_with_id(address, 1, id).await;
     pod.shake_hands("json", 2).await;
     let stream = tokio::net::TcpStream::connect(address).await.unwrap();

@@ -79,7 +79,8 @@ async fn text_that_is_not_utf_8_ends_the_connection() {
 
 #[actix_web::test]
 async fn json_that_is_nested_deeply_ends_the_connection() {
-    let (open, close) = ("[".repeat(NESTED), "]".repeat(NESTED));
+    let open = "[".repeat(NESTED);
+    let close = "]".repeat(NESTED);
     for text in [
         format!("{open}{close}\u{1e}"),
         format!("{{\"type\":3,\"invocationId\":\"s1\",\"result\":{open}{close}}}\u{1e}"),

@@ -100,7 +100,8 @@ impl Bytes {
 async fn works_in_pieces(protocol: &str) {
     let server = Server::start();
     let mut probe = HttpClient::connect(server.address).await;
-    let (beginning, result) = (beginning(protocol), result(protocol));
+    let beginning = beginning(protocol);
+    let result = result(protocol);
     for cut in 0..beginning.len().max(result.len()) {
         let mut pod = Bytes::upgraded(&server).await;
         pod.send(&beginning, cut, &mut probe).await;

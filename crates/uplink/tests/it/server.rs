@@ -55,12 +55,14 @@ impl Drop for Server {
 
 impl Server {
     pub(crate) fn start() -> Self {
-        let (registry, links) = (Arc::<MemoryRegistry>::default(), Arc::<LocalLinks>::default());
+        let registry = Arc::<MemoryRegistry>::default();
+        let links = Arc::<LocalLinks>::default();
         let shared: Arc<dyn PodRegistry> = Arc::<MemoryRegistry>::clone(&registry);
         let granted = GrantedPods::new(shared, Arc::new(FixedClock(NOW)));
         let plane = ToolPlane::new(granted.clone(), Arc::<LocalLinks>::clone(&links));
         let (sender, started) = sync_channel(1);
-        let (its_links, its_plane) = (Arc::clone(&links), plane.clone());
+        let its_links = Arc::clone(&links);
+        let its_plane = plane.clone();
         std::thread::spawn(move || {
             rt::System::new().block_on(async move {
                 let (address, server) = serve(its_links, its_plane, granted);
@@ -110,7 +112,8 @@ fn serve(
         clock: Arc::clone(&plane.clock),
         runner: Runner::on_current_runtime(),
     });
-    let (plane, connections) = (Data::new(plane), Data::new(Connections::default()));
+    let plane = Data::new(plane);
+    let connections = Data::new(Connections::default());
     let gates = Data::new(gates(RouteTable::new(routes())));
     let app = move || {
         App::new()

@@ -21,8 +21,8 @@ pub(super) fn prepare(
         Some(_) => "/agents/completions",
         None => "/chat/completions",
     };
-    let (url, headers) =
-        (address::join_versioned_path(&call.target, path), address::bearer(&call.key)?);
+    let url = address::join_versioned_path(&call.target, path);
+    let headers = address::bearer(&call.key)?;
     let (body, search) = request::body(call, mode)?;
     Ok(PreparedRequest { url, headers, body, form: ResponseFormat::Mistral(search) })
 }

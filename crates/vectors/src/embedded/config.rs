@@ -32,7 +32,8 @@ pub(super) fn config() -> EdgeConfig {
 pub(super) fn check(folder: &Path) -> Result<(), VectorSetupError> {
     let Some(stored) = EdgeConfig::load(folder) else { return Ok(()) };
     let stored = stored.map_err(|err| VectorSetupError::Engine(err.to_string()))?;
-    let (dense, terms) = (stored.vectors.get(DENSE), stored.sparse_vectors.get(TERMS));
+    let dense = stored.vectors.get(DENSE);
+    let terms = stored.sparse_vectors.get(TERMS);
     let format = VectorFormat {
         dimensions: dense.map(|it| it.size),
         is_cosine: dense.is_some_and(|it| it.distance == Distance::Cosine),

@@ -78,7 +78,8 @@ async fn points_of_other_bases_are_not_found(store: &dyn VectorStore) {
 
 async fn one_base_of_a_thousand_is_found(store: &dyn VectorStore) {
     let mut bases: Vec<_> = iter::repeat_with(KnowledgeBaseId::generate).take(1_000).collect();
-    let (inside, outside) = (bases[500], KnowledgeBaseId::generate());
+    let inside = bases[500];
+    let outside = KnowledgeBaseId::generate();
     let stored = [inside, outside].map(|it| point(it, axis(0), &[(1, 1.0)]));
     store.put(stored.to_vec()).await.unwrap();
     let found = search(store, query(&bases, axis(0), &[(1, 1.0)])).await;

@@ -52,7 +52,8 @@ async fn a_store_is_opened_again_with_its_points() {
 
 #[tokio::test]
 async fn a_store_that_ended_abruptly_has_what_was_stored() {
-    let (folder, crashed) = (tempdir().unwrap(), tempdir().unwrap());
+    let folder = tempdir().unwrap();
+    let crashed = tempdir().unwrap();
     let base = KnowledgeBaseId::generate();
     let stored = points(base, 6);
     let store = EmbeddedVectors::open(folder.path()).unwrap();
@@ -96,7 +97,8 @@ async fn a_store_goes_on_after_a_change_that_failed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn concurrent_changes_that_were_confirmed_are_on_the_disk() {
-    let (folder, crashed) = (tempdir().unwrap(), tempdir().unwrap());
+    let folder = tempdir().unwrap();
+    let crashed = tempdir().unwrap();
     let store = EmbeddedVectors::open(folder.path()).unwrap();
     let base = KnowledgeBaseId::generate();
     let stored = points(base, 80);

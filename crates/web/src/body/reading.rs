@@ -47,7 +47,8 @@ pub(crate) fn read_body(
     let content_length = content_length(request).min(limit);
     let timeout =
         if limit > MAX_SMALL_BODY_BYTES { MAX_UPLOAD_TIME } else { MAX_SMALL_UPLOAD_TIME };
-    let (encoding, is_json) = (check_encoding(request), RawBody::expect_json(request).is_ok());
+    let encoding = check_encoding(request);
+    let is_json = RawBody::expect_json(request).is_ok();
     async move {
         encoding?;
         let read = collect_body(chunks, Size { content_length, limit }, permit);

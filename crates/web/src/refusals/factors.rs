@@ -84,7 +84,8 @@ impl From<OwnerError> for ApiError {
 }
 
 fn missing(field: &str, message: &str) -> ApiError {
-    let (field, message) = (field.to_owned(), message.to_owned());
+    let field = field.to_owned();
+    let message = message.to_owned();
     ApiError::invalid(vec![FieldError { field, code: "required", message }])
 }
 

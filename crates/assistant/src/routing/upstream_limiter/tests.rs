@@ -67,7 +67,8 @@ fn concurrent_calls_are_limited() {
 #[test]
 fn groups_are_admitted_in_turns() {
     let fixture = LimiterFixture::new(concurrent(1));
-    let (many, few) = (GroupId::generate(), GroupId::generate());
+    let many = GroupId::generate();
+    let few = GroupId::generate();
     let mut permit = Some(fixture.try_acquire(1).unwrap());
     let mut waiting: Vec<_> =
         [many, many, many, few].map(|it| (it, fixture.acquire_for(it, 1))).into_iter().collect();
@@ -153,8 +154,8 @@ fn limits_per_minute_are_divided_with_a_minimum_of_one() {
 fn a_dropped_waiter_admits_the_next() {
     let fixture = LimiterFixture::new(concurrent(1));
     let permit = fixture.try_acquire(1).unwrap();
-    let (mut first, mut second) =
-        (fixture.acquire_for(GroupId::generate(), 1), fixture.acquire_for(GroupId::generate(), 1));
+    let mut first = fixture.acquire_for(GroupId::generate(), 1);
+    let mut second = fixture.acquire_for(GroupId::generate(), 1);
     assert!((&mut first).now_or_never().is_none());
     assert!((&mut second).now_or_never().is_none());
 

@@ -90,8 +90,9 @@ mod tests {
 
     #[test]
     fn groups_take_turns_regardless_of_their_order() {
-        let (mut turns, many, few) =
-            (FairQueue::default(), GroupId::generate(), GroupId::generate());
+        let mut turns = FairQueue::default();
+        let many = GroupId::generate();
+        let few = GroupId::generate();
         let positions = [many, many, many, few, few].map(|it| turns.join(it));
 
         assert_eq!(served(&mut turns, &positions), [0, 3, 1, 4, 2]);
@@ -100,8 +101,9 @@ mod tests {
 
     #[test]
     fn a_call_that_leaves_early_skips_no_other() {
-        let (mut turns, one, other) =
-            (FairQueue::default(), GroupId::generate(), GroupId::generate());
+        let mut turns = FairQueue::default();
+        let one = GroupId::generate();
+        let other = GroupId::generate();
         let positions = [one, one, other].map(|it| turns.join(it));
 
         turns.leave(positions[1]);

@@ -42,8 +42,8 @@ impl SearchedEntries {
         let names = ["user", "action", "since", "until"];
         let [person, action, since, until] = names.map(|name| page.query(name).trim().to_owned());
         let mut person_field = text_field(page, "user", PERSON, &person);
-        let (mut since_field, mut until_field) =
-            (day_field(page, "since", SINCE, &since), day_field(page, "until", UNTIL, &until));
+        let mut since_field = day_field(page, "since", SINCE, &since);
+        let mut until_field = day_field(page, "until", UNTIL, &until);
         let user = if person.is_empty() { Ok(None) } else { find(page, &person).await?.map(Some) };
         let days = (parse_day(&since), parse_day(&until));
         let filter = match (&user, &days) {
@@ -95,7 +95,8 @@ async fn find(page: &PageContext, person: &str) -> Result<Result<UserId, Unusabl
     if let Ok(id) = Uuid::try_parse(person) {
         return Ok(Ok(UserId(id)));
     }
-    let (groups, address) = (page.api.groups.clone(), person.to_lowercase());
+    let groups = page.api.groups.clone();
+    let address = person.to_lowercase();
     let filter = MemberFilter { group: None, search: person.to_owned() };
     let request = PageRequest { after: None, limit: MAX_ACCOUNTS };
     let found = page.run(async move { groups.members(filter, request).await }).await?;

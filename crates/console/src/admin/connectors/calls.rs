@@ -47,9 +47,11 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 }
 
 async fn call(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let (tool, arguments) = (form.text("tool").to_owned(), form.text("arguments").to_owned());
+    let tool = form.text("tool").to_owned();
+    let arguments = form.text("arguments").to_owned();
     let mut view = call_view(&page, ConnectorId(id), (&tool, &arguments)).await?;
-    let (plane, by) = (page.api.tools.clone(), page.user());
+    let plane = page.api.tools.clone();
+    let by = page.user();
     let try_tool = async move {
         Ok::<_, ApiError>(plane.try_tool(by, ConnectorId(id), (&tool, &arguments)).await)
     };

@@ -66,7 +66,8 @@ async fn list(page: PageContext) -> PageResult {
 }
 
 async fn drain(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
-    let (connectors, by) = (page.api.connectors.clone(), Some(page.user()));
+    let connectors = page.api.connectors.clone();
+    let by = Some(page.user());
     page.run(async move { connectors.drain(by, PodId(id)).await }).await?;
     page.done("admin/connectors/pods", "saved")
 }

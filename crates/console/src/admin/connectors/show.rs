@@ -70,7 +70,8 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 }
 
 async fn grant(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let (connectors, by) = (page.api.connectors.clone(), Some(page.user()));
+    let connectors = page.api.connectors.clone();
+    let by = Some(page.user());
     let groups = checked_groups(&form);
     let grant = async move { connectors.grant(by, ConnectorId(id), groups).await };
     let granted = page.run(grant).await;
@@ -78,7 +79,8 @@ async fn grant(page: PageContext, PathId(id): PathId, form: FormFields) -> PageR
 }
 
 async fn issue(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
-    let (connectors, by) = (page.api.connectors.clone(), Some(page.user()));
+    let connectors = page.api.connectors.clone();
+    let by = Some(page.user());
     let issue = async move { connectors.issue_token(by, ConnectorId(id)).await };
     match page.run(issue).await.map(|it| it.token) {
         Ok(Some(token)) => issued(&page, ConnectorId(id), token).await,
@@ -88,7 +90,8 @@ async fn issue(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResu
 }
 
 async fn revoke(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
-    let (connectors, by) = (page.api.connectors.clone(), Some(page.user()));
+    let connectors = page.api.connectors.clone();
+    let by = Some(page.user());
     let revoke = async move { connectors.revoke_tokens(by, ConnectorId(id), None).await };
     let revoked = page.run(revoke).await;
     finish(&page, ConnectorId(id), revoked, "revoked").await
@@ -96,15 +99,18 @@ async fn revoke(page: PageContext, PathId(id): PathId, _: FormFields) -> PageRes
 
 async fn revoke_one(page: PageContext, path: PathPart, _: FormFields) -> PageResult {
     let PathPart { id, part } = path;
-    let (connectors, by) = (page.api.connectors.clone(), Some(page.user()));
-    let (id, token) = (ConnectorId(id), Some(ConnectorTokenId(part)));
+    let connectors = page.api.connectors.clone();
+    let by = Some(page.user());
+    let id = ConnectorId(id);
+    let token = Some(ConnectorTokenId(part));
     let revoke = async move { connectors.revoke_tokens(by, id, token).await };
     let revoked = page.run(revoke).await;
     finish(&page, id, revoked, "revoked").await
 }
 
 async fn delete(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
-    let (connectors, by) = (page.api.connectors.clone(), Some(page.user()));
+    let connectors = page.api.connectors.clone();
+    let by = Some(page.user());
     page.run(async move { connectors.delete(by, ConnectorId(id)).await }).await?;
     page.done("admin/connectors", "deleted")
 }

@@ -28,7 +28,8 @@ const PUBLIC_URL: &str = "Server:PublicUrl";
 
 pub(super) fn licence(page: &PageContext) -> Result<FirstStep, ApiError> {
     let gates = page.gates()?;
-    let (state, now) = (gates.licence.get(), gates.clock.now());
+    let state = gates.licence.get();
+    let now = gates.clock.now();
     let (step, licence) = match state.at(now) {
         Licensed::Valid(it) => (StepState::Done, Some(it)),
         Licensed::Expired(it) => (StepState::Open, Some(it)),

@@ -230,7 +230,8 @@ impl Parsed<'_> {
     }
 
     fn refuse(&mut self, field: &str, text: Text) {
-        let (field, message) = (field.to_owned(), self.page.t(text).to_owned());
+        let field = field.to_owned();
+        let message = self.page.t(text).to_owned();
         self.errors.push(FieldError { field, code: "invalid", message });
     }
 }

@@ -53,7 +53,8 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 /// Returns the page of a base.
 pub(super) async fn base_view(page: &PageContext, id: Uuid) -> Result<View, ApiError> {
     let entry = find(page, id).await?;
-    let (use_case, base) = (documents(page), base_ref(page, id));
+    let use_case = documents(page);
+    let base = base_ref(page, id);
     let read = async move { Ok((use_case.stats(base).await?, use_case.list(base).await?)) };
     let (stats, list) = page.run::<_, pia_knowledge::KnowledgeError, _>(read).await?;
     let path = format!("admin/knowledge/{id}");
@@ -112,7 +113,8 @@ fn last_used(page: &PageContext, at: Option<Timestamp>) -> String {
 }
 
 fn document_table(page: &PageContext, path: &str, list: &[Document]) -> Table {
-    let (search, status) = (page.query("search").to_lowercase(), page.query("status"));
+    let search = page.query("search").to_lowercase();
+    let status = page.query("status");
     let from: usize = page.query("from").parse().unwrap_or_default();
     let matches = |it: &&Document| {
         (status.is_empty() || it.status.name() == status)

@@ -93,7 +93,8 @@ async fn new(page: PageContext, PathId(id): PathId) -> PageResult {
 async fn upload(page: PageContext, PathId(id): PathId, form: UploadForm) -> PageResult {
     let Some(file) = form.file("file") else {
         let view = new_view(&page, id, &form.fields).await?;
-        let (field, message) = ("file".to_owned(), page.t(NO_FILE).to_owned());
+        let field = "file".to_owned();
+        let message = page.t(NO_FILE).to_owned();
         let err = ApiError::invalid(vec![FieldError { field, code: "required", message }]);
         return page.refuse(view, err);
     };
@@ -123,7 +124,8 @@ async fn submit(
     form: &FormFields,
 ) -> PageResult {
     let documents = page.api.knowledge.enabled_documents()?;
-    let (base, by) = (base_ref(page, id), Some(page.user()));
+    let base = base_ref(page, id);
+    let by = Some(page.user());
     let submit = async move { documents.submit(by, base, draft).await };
     match page.run(submit).await {
         Ok(it) => {
@@ -140,14 +142,16 @@ async fn show(page: PageContext, PathPart { id, part }: PathPart) -> PageResult 
 }
 
 async fn file(page: PageContext, PathPart { id, part }: PathPart) -> PageResult {
-    let (documents, document) = (super::documents(&page), document_ref(&page, id, part));
+    let documents = super::documents(&page);
+    let document = document_ref(&page, id, part);
     let content = page.run(async move { documents.content(document).await }).await?;
     Ok(pia_http::document_file(content))
 }
 
 async fn retry(page: PageContext, PathPart { id, part }: PathPart, _: FormFields) -> PageResult {
     let documents = page.api.knowledge.enabled_documents()?;
-    let (document, by) = (document_ref(&page, id, part), Some(page.user()));
+    let document = document_ref(&page, id, part);
+    let by = Some(page.user());
     match page.run(async move { documents.retry(by, document).await }).await {
         Ok(()) => page.done(&format!("admin/knowledge/{id}"), "queued"),
         Err(err) => page.refuse(document_view(&page, id, part).await?, err),
@@ -160,7 +164,8 @@ async fn delete(
     form: FormFields,
 ) -> PageResult {
     let documents = super::documents(&page);
-    let (document, by) = (document_ref(&page, id, part), Some(page.user()));
+    let document = document_ref(&page, id, part);
+    let by = Some(page.user());
     let deleted = match page.require_owner(proof(&form)).await {
         Ok(()) => page.run(async move { documents.delete(by, document).await }).await,
         Err(err) => Err(err),
@@ -203,7 +208,8 @@ async fn new_view(page: &PageContext, id: Uuid, form: &FormFields) -> Result<Vie
 
 async fn document_view(page: &PageContext, id: Uuid, part: Uuid) -> Result<View, ApiError> {
     let entry = find(page, id).await?;
-    let (documents, document) = (super::documents(page), document_ref(page, id, part));
+    let documents = super::documents(page);
+    let document = document_ref(page, id, part);
     let it = page.run(async move { documents.find(document).await }).await?;
     let path = format!("admin/knowledge/{id}/documents/{part}");
     let size = u64::try_from(it.size_bytes).unwrap_or_default();

@@ -36,7 +36,8 @@ pub(super) fn routes() -> Vec<Route> {
 
 async fn list(page: PageContext, PathId(id): PathId) -> PageResult {
     let entry = find(&page, id).await?;
-    let (questions, group) = (page.api.knowledge.questions.clone(), entry.base.owner);
+    let questions = page.api.knowledge.questions.clone();
+    let group = entry.base.owner;
     let request = page.paging();
     let found = page.run(async move { questions.page(group, request).await }).await?;
     let path = format!("admin/knowledge/{id}/questions");

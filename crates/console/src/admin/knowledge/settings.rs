@@ -53,7 +53,8 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 
 async fn set_prompt(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
     let documents = super::documents(&page);
-    let (base, by) = (base_ref(&page, id), Some(page.user()));
+    let base = base_ref(&page, id);
+    let by = Some(page.user());
     let prompt = form.text("prompt").to_owned();
     let set = async move { documents.set_prompt(by, base, Some(prompt)).await };
     let set = page.run(set).await;
@@ -61,21 +62,24 @@ async fn set_prompt(page: PageContext, PathId(id): PathId, form: FormFields) -> 
 }
 
 async fn rename(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let (bases, by) = (page.api.knowledge.bases.clone(), Some(page.user()));
+    let bases = page.api.knowledge.bases.clone();
+    let by = Some(page.user());
     let name = form.some("name");
     let renamed = page.run(async move { bases.rename(by, KnowledgeBaseId(id), name).await }).await;
     finish(&page, id, renamed, &form).await
 }
 
 async fn share(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let (bases, by) = (page.api.knowledge.bases.clone(), Some(page.user()));
+    let bases = page.api.knowledge.bases.clone();
+    let by = Some(page.user());
     let groups = checked_groups(&form);
     let shared = page.run(async move { bases.share(by, KnowledgeBaseId(id), groups).await }).await;
     finish(&page, id, shared, &form).await
 }
 
 async fn delete(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let (bases, by) = (page.api.knowledge.bases.clone(), Some(page.user()));
+    let bases = page.api.knowledge.bases.clone();
+    let by = Some(page.user());
     let deleted = match page.require_owner(proof(&form)).await {
         Ok(()) => page.run(async move { bases.delete(by, KnowledgeBaseId(id)).await }).await,
         Err(err) => Err(err),

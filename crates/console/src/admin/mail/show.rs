@@ -47,7 +47,8 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 }
 
 async fn retry(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
-    let (mails, by) = (page.api.mails.clone(), page.user());
+    let mails = page.api.mails.clone();
+    let by = page.user();
     match page.run(async move { mails.retry(by, MailId(id)).await }).await {
         Ok(()) => page.done("admin/mail", "queued"),
         Err(err) => page.refuse(mail_view(&page, id).await?, err),
@@ -55,7 +56,8 @@ async fn retry(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResu
 }
 
 async fn discard(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let (mails, by) = (page.api.mails.clone(), page.user());
+    let mails = page.api.mails.clone();
+    let by = page.user();
     let result = match page.require_owner(proof(&form)).await {
         Ok(()) => page.run(async move { mails.discard(by, MailId(id)).await }).await,
         Err(err) => Err(err),

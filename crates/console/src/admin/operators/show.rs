@@ -49,7 +49,8 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 
 async fn update(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
     let operator = find(&page, OperatorId(id)).await?;
-    let (administration, by) = (page.api.assignments.administration.clone(), Some(page.user()));
+    let administration = page.api.assignments.administration.clone();
+    let by = Some(page.user());
     let updated = match draft(&form, is_editable(&operator)) {
         Ok(draft) => {
             page.run(async move { administration.update(by, OperatorId(id), draft).await }).await
@@ -60,7 +61,8 @@ async fn update(page: PageContext, PathId(id): PathId, form: FormFields) -> Page
 }
 
 async fn grant(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let (administration, by) = (page.api.assignments.administration.clone(), Some(page.user()));
+    let administration = page.api.assignments.administration.clone();
+    let by = Some(page.user());
     let groups = checked_groups(&form);
     let grant = async move { administration.grant(by, OperatorId(id), groups).await };
     let granted = page.run(grant).await;
@@ -68,7 +70,8 @@ async fn grant(page: PageContext, PathId(id): PathId, form: FormFields) -> PageR
 }
 
 async fn delete(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
-    let (administration, by) = (page.api.assignments.administration.clone(), Some(page.user()));
+    let administration = page.api.assignments.administration.clone();
+    let by = Some(page.user());
     let delete = async move { administration.delete(by, OperatorId(id)).await };
     match page.run(delete).await {
         Ok(()) => page.done("admin/operators", "deleted"),

@@ -53,7 +53,8 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn put(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let (webhooks, by) = (page.api.assignments.webhooks.clone(), Some(page.user()));
+    let webhooks = page.api.assignments.webhooks.clone();
+    let by = Some(page.user());
     let url = form.text("url").to_owned();
     let stored = page.run(async move { webhooks.put(by, OperatorId(id), url).await }).await;
     let mut view = operator_view(&page, id, None).await?;
@@ -69,7 +70,8 @@ async fn put(page: PageContext, PathId(id): PathId, form: FormFields) -> PageRes
 }
 
 async fn delete(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
-    let (webhooks, by) = (page.api.assignments.webhooks.clone(), Some(page.user()));
+    let webhooks = page.api.assignments.webhooks.clone();
+    let by = Some(page.user());
     page.run(async move { webhooks.remove(by, OperatorId(id)).await }).await?;
     page.done(&format!("admin/operators/{id}"), "deleted")
 }

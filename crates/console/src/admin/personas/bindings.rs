@@ -47,7 +47,9 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn assign(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let (personas, by, id) = (page.api.personas.clone(), page.user(), PersonaId(id));
+    let personas = page.api.personas.clone();
+    let by = page.user();
+    let id = PersonaId(id);
     let groups = chosen(&form, "groupIds", GroupId);
     let typed = Typed { groups: Some(groups.clone()), ..Typed::default() };
     let result = page.run(async move { personas.assign(by, id, groups).await }).await;
@@ -55,7 +57,9 @@ async fn assign(page: PageContext, PathId(id): PathId, form: FormFields) -> Page
 }
 
 async fn bind_plugins(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let (personas, by, id) = (page.api.personas.clone(), page.user(), PersonaId(id));
+    let personas = page.api.personas.clone();
+    let by = page.user();
+    let id = PersonaId(id);
     let plugins = chosen(&form, "pluginIds", PluginId);
     let typed = Typed { plugins: Some(plugins.clone()), ..Typed::default() };
     let result = page.run(async move { personas.bind(by, id, plugins).await }).await;
@@ -63,7 +67,9 @@ async fn bind_plugins(page: PageContext, PathId(id): PathId, form: FormFields) -
 }
 
 async fn bind_bases(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let (stored, by, id) = (page.api.knowledge.bases.clone(), page.user(), PersonaId(id));
+    let stored = page.api.knowledge.bases.clone();
+    let by = page.user();
+    let id = PersonaId(id);
     let bases = chosen(&form, "knowledgeBaseIds", KnowledgeBaseId);
     let typed = Typed { bases: Some(bases.clone()), ..Typed::default() };
     let result = page.run(async move { stored.bind(Some(by), id, bases).await }).await;
@@ -89,7 +95,8 @@ pub(super) async fn bindings_sections(
     id: PersonaId,
     typed: Typed,
 ) -> Result<[Section; 3], ApiError> {
-    let (personas, plugins) = (page.api.personas.clone(), page.api.plugins.clone());
+    let personas = page.api.personas.clone();
+    let plugins = page.api.plugins.clone();
     let read = async move {
         Ok::<_, PersonaError>((personas.groups_of(id).await?, personas.plugins_of(id).await?))
     };
@@ -112,7 +119,8 @@ pub(super) async fn bindings_sections(
         value: it.id.to_string(),
         label: it.name,
     });
-    let (plugins, bases): (Vec<_>, Vec<_>) = (plugins.collect(), bases.collect());
+    let plugins: Vec<_> = plugins.collect();
+    let bases: Vec<_> = bases.collect();
     let form = |verb: &str, field: Field| {
         Form::new(format!("admin/personas/{id}/{verb}"), page.t(common::SAVE)).field(field)
     };

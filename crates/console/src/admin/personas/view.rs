@@ -99,7 +99,8 @@ pub(super) async fn persona_view(
 ) -> Result<View, ApiError> {
     let personas = page.api.personas.clone();
     let persona = page.run(async move { personas.find(id).await }).await?;
-    let (path, name) = (format!("admin/personas/{id}"), persona.content.name.clone());
+    let path = format!("admin/personas/{id}");
+    let name = persona.content.name.clone();
     let stored = Some(persona.updated_at);
     let contents = typed.contents.take();
     let (draft, version) = contents.unwrap_or_else(|| (stored_draft(persona), stored));

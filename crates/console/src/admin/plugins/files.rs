@@ -33,7 +33,9 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn upload_package(page: PageContext, PathId(id): PathId, form: UploadForm) -> PageResult {
-    let (plugins, by, id) = (page.api.plugins.clone(), page.user(), PluginId(id));
+    let plugins = page.api.plugins.clone();
+    let by = page.user();
+    let id = PluginId(id);
     let result = match chosen_file(&form, "package") {
         Ok(file) => {
             // The body is freed as early as the use case frees the file.
@@ -46,7 +48,9 @@ async fn upload_package(page: PageContext, PathId(id): PathId, form: UploadForm)
 }
 
 async fn upload_icon(page: PageContext, PathId(id): PathId, form: UploadForm) -> PageResult {
-    let (plugins, by, id) = (page.api.plugins.clone(), page.user(), PluginId(id));
+    let plugins = page.api.plugins.clone();
+    let by = page.user();
+    let id = PluginId(id);
     let result = match chosen_file(&form, "icon") {
         Ok(file) => page.run(async move { plugins.upload_icon(by, id, Some(file)).await }).await,
         Err(err) => Err(err),
@@ -55,7 +59,9 @@ async fn upload_icon(page: PageContext, PathId(id): PathId, form: UploadForm) ->
 }
 
 async fn remove_icon(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
-    let (plugins, by, id) = (page.api.plugins.clone(), page.user(), PluginId(id));
+    let plugins = page.api.plugins.clone();
+    let by = page.user();
+    let id = PluginId(id);
     let result = page.run(async move { plugins.upload_icon(by, id, None).await }).await;
     changed(&page, id, result, Typed::default()).await
 }
@@ -63,7 +69,8 @@ async fn remove_icon(page: PageContext, PathId(id): PathId, _: FormFields) -> Pa
 fn chosen_file(form: &UploadForm, field: &str) -> Result<Bytes, ApiError> {
     let file = form.file(field).map(|it| it.content.clone());
     file.ok_or_else(|| {
-        let (field, message) = (field.to_owned(), "Choose a file.".to_owned());
+        let field = field.to_owned();
+        let message = "Choose a file.".to_owned();
         ApiError::invalid(vec![FieldError { field, code: "file_required", message }])
     })
 }

@@ -157,7 +157,8 @@ pub(super) fn new_view(page: &PageContext, draft: PluginDraft) -> View {
 fn with_fields(page: &PageContext, form: Form, draft: PluginDraft) -> Form {
     let PluginDraft { kind, name, description, config_json, version, .. } = draft;
     let kinds = KINDS.map(|(value, label)| (value, page.t(label)));
-    let (kind, config) = (kind.unwrap_or_default(), config_json.unwrap_or_default());
+    let kind = kind.unwrap_or_default();
+    let config = config_json.unwrap_or_default();
     let description = description.unwrap_or_default();
     let version = Field::text("version", page.t(VERSION), version.unwrap_or_default());
     let config = Field::lines("configJson", page.t(CONFIG), config);
@@ -191,7 +192,8 @@ pub(super) async fn plugin_view(
         view = view.section(groups_section(page, id, &path, typed.groups).await?);
         view = view.section(icon_section(page, &plugin, &path));
     }
-    let (is_built_in, stored) = (plugin.is_built_in, Some(plugin.updated_at));
+    let is_built_in = plugin.is_built_in;
+    let stored = Some(plugin.updated_at);
     let (draft, version) = typed.contents.unwrap_or_else(|| (stored_draft(plugin), stored));
     let mut save = Form::new(format!("{path}/save"), page.t(common::SAVE));
     if let Some(version) = version {

@@ -103,8 +103,10 @@ async fn restore(
     PathVersion { id, number }: PathVersion,
     form: FormFields,
 ) -> PageResult {
-    let (policies, by) = (page.api.client_policies.clone(), page.user());
-    let (id, expected) = (ClientPolicyId(id), expected(&form));
+    let policies = page.api.client_policies.clone();
+    let by = page.user();
+    let id = ClientPolicyId(id);
+    let expected = expected(&form);
     match page.run(async move { policies.restore(by, id, number, expected).await }).await {
         Ok(()) => page.done(&format!("admin/policies/{id}"), "saved"),
         Err(err) => page.refuse(version_view(&page, id, number).await?, err),
@@ -116,9 +118,11 @@ async fn version_view(
     id: ClientPolicyId,
     number: i32,
 ) -> Result<View, ApiError> {
-    let (policies, with) = (page.api.client_policies.clone(), page.query("with").parse().ok());
+    let policies = page.api.client_policies.clone();
+    let with = page.query("with").parse().ok();
     let read = async move {
-        let (policy, versions) = (policies.find(id).await?, policies.versions(id).await?);
+        let policy = policies.find(id).await?;
+        let versions = policies.versions(id).await?;
         // The newest version is compared with the one before it.
         let earlier = versions.get(1).filter(|it| it.number + 1 == number).map(|it| it.number);
         let comparison = policies.compare(id, number, with.or(earlier)).await?;

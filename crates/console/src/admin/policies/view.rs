@@ -139,16 +139,19 @@ pub(super) async fn policy_view(
     id: ClientPolicyId,
     typed: Option<Contents>,
 ) -> Result<View, ApiError> {
-    let (policies, groups) = (page.api.client_policies.clone(), page.api.groups.clone());
+    let policies = page.api.client_policies.clone();
+    let groups = page.api.groups.clone();
     let read = async move {
-        let (policy, having) = (policies.find(id).await?, policies.groups_of(id).await?);
+        let policy = policies.find(id).await?;
+        let having = policies.groups_of(id).await?;
         Ok::<_, ClientPolicyError>((policy, having, groups.list().await?))
     };
     let (policy, having, all) = page.run(read).await?;
     let others = all.into_iter().map(|it| it.group);
     let others = others.filter(|group| having.iter().all(|it| it.0 != group.id));
     let others = others.map(|it| (it.id, it.name.as_str().to_owned())).collect();
-    let (path, name) = (format!("admin/policies/{id}"), policy.draft.name.clone());
+    let path = format!("admin/policies/{id}");
+    let name = policy.draft.name.clone();
     let contents = typed.unwrap_or_else(|| policy.into());
     let mut save = fields(page, Form::new(format!("{path}/save"), page.t(common::SAVE)), &contents);
     if let Some(version) = contents.version {

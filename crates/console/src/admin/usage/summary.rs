@@ -41,7 +41,8 @@ pub(super) fn total(days: &[UsageSum]) -> (i64, Micros, UsageDetails) {
 /// Returns the numbers of today and of 30 days, with their charts.
 pub(in crate::admin) async fn section(page: &PageContext) -> Result<Section, ApiError> {
     let report = page.api.usage.clone();
-    let (today, month) = (report.last_days(1), report.last_days(30));
+    let today = report.last_days(1);
+    let month = report.last_days(30);
     let read = async move {
         let days = report.sums(month, UsageGrouping::Day, 30).await?;
         let people = (report.count_users(today).await?, report.count_users(month).await?);

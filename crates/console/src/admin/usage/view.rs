@@ -112,12 +112,13 @@ impl UsageView<'_> {
 
     fn search(&self) -> Search {
         let page = self.page;
-        let (first, last) = (self.range.first_day(), self.range.last_day());
+        let first = self.range.first_day();
+        let last = self.range.last_day();
         let day = |name, label: Text, day: String| {
             Field::input(name, page.t(label), ("date", "off"), day).optional()
         };
-        let (mut from, mut to) =
-            (day("from", FROM, first.to_string()), day("to", TO, last.to_string()));
+        let mut from = day("from", FROM, first.to_string());
+        let mut to = day("to", TO, last.to_string());
         match self.error {
             None => {}
             Some(UsageRangeError::From) => page.t(NOT_A_DAY).clone_into(&mut from.error),

@@ -46,37 +46,47 @@ async fn grant(page: PageContext, PathId(id): PathId, form: FormFields) -> PageR
 
 async fn grant_role(page: &PageContext, user: UserId, form: &FormFields) -> Result<(), ApiError> {
     let role = Role::of_name(form.text("role")).ok_or_else(|| {
-        let (field, message) = ("role".to_owned(), page.t(UNKNOWN_ROLE).to_owned());
+        let field = "role".to_owned();
+        let message = page.t(UNKNOWN_ROLE).to_owned();
         ApiError::invalid(vec![FieldError { field, code: "required", message }])
     })?;
     if role == Role::Admin || is_admin(page, user).await? {
         page.require_owner(proof(form)).await?;
     }
-    let (roles, by) = (page.api.administration.roles.clone(), Some(page.user()));
+    let roles = page.api.administration.roles.clone();
+    let by = Some(page.user());
     page.run_identity(async move { roles.grant(by, user, role).await }).await
 }
 
 async fn move_to_group(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let (groups, by, user) = (page.api.groups.clone(), Some(page.user()), UserId(id));
+    let groups = page.api.groups.clone();
+    let by = Some(page.user());
+    let user = UserId(id);
     let group = GroupId(Uuid::try_parse(form.text("group")).unwrap_or_default());
     let moved = page.run(async move { groups.move_member(by, user, group).await }).await;
     finish(&page, user, &form, (moved, "moved")).await
 }
 
 async fn end_sessions(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let (security, by, user) = (page.api.administration.security.clone(), page.user(), UserId(id));
+    let security = page.api.administration.security.clone();
+    let by = page.user();
+    let user = UserId(id);
     let ended = page.run_identity(async move { security.end_sessions(by, user).await }).await;
     finish(&page, user, &form, (ended, "ended")).await
 }
 
 async fn lift_wait(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let (security, by, user) = (page.api.administration.security.clone(), page.user(), UserId(id));
+    let security = page.api.administration.security.clone();
+    let by = page.user();
+    let user = UserId(id);
     let lifted = page.run_identity(async move { security.lift_wait(by, user).await }).await;
     finish(&page, user, &form, (lifted, "lifted")).await
 }
 
 async fn reset_factor(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let (security, by, user) = (page.api.administration.security.clone(), page.user(), UserId(id));
+    let security = page.api.administration.security.clone();
+    let by = page.user();
+    let user = UserId(id);
     let reset = async {
         page.require_owner(proof(&form)).await?;
         page.run_identity(async move { security.reset_factor(by, user).await }).await
@@ -86,7 +96,9 @@ async fn reset_factor(page: PageContext, PathId(id): PathId, form: FormFields) -
 }
 
 async fn deactivate(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let (roles, by, user) = (page.api.administration.roles.clone(), Some(page.user()), UserId(id));
+    let roles = page.api.administration.roles.clone();
+    let by = Some(page.user());
+    let user = UserId(id);
     let deactivate = async {
         page.require_owner(proof(&form)).await?;
         page.run_identity(async move { roles.deactivate(by, user).await }).await
@@ -96,7 +108,9 @@ async fn deactivate(page: PageContext, PathId(id): PathId, form: FormFields) -> 
 }
 
 async fn reactivate(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let (roles, by, user) = (page.api.administration.roles.clone(), Some(page.user()), UserId(id));
+    let roles = page.api.administration.roles.clone();
+    let by = Some(page.user());
+    let user = UserId(id);
     let reactivate = async {
         if is_admin(&page, user).await? {
             page.require_owner(proof(&form)).await?;
@@ -108,8 +122,10 @@ async fn reactivate(page: PageContext, PathId(id): PathId, form: FormFields) -> 
 }
 
 async fn revoke_key(page: PageContext, path: PathPart, form: FormFields) -> PageResult {
-    let (keys, by) = (page.api.administration.api_keys.clone(), Some(page.user()));
-    let (user, key) = (UserId(path.id), ApiKeyId(path.part));
+    let keys = page.api.administration.api_keys.clone();
+    let by = Some(page.user());
+    let user = UserId(path.id);
+    let key = ApiKeyId(path.part);
     let revoke = async move {
         // A key of another user is not named by this page.
         if !keys.list(user).await?.iter().any(|it| it.id == key) {

@@ -159,7 +159,8 @@ pub(super) async fn user_view(page: &PageContext, user: UserId) -> Result<View, 
 }
 
 async fn load(page: &PageContext, user: UserId) -> Result<UserDetail, ApiError> {
-    let (api, limit) = (page.api.clone(), MAX_SESSIONS);
+    let api = page.api.clone();
+    let limit = MAX_SESSIONS;
     let of_user = DeviceFilter { user: Some(user), ..DeviceFilter::default() };
     let load = async move {
         let member = api.groups.member(user).await?;
@@ -179,7 +180,8 @@ async fn load(page: &PageContext, user: UserId) -> Result<UserDetail, ApiError> 
 }
 
 fn profile(page: &PageContext, detail: &UserDetail) -> Section {
-    let (member, language) = (&detail.member, page.language);
+    let member = &detail.member;
+    let language = page.language;
     let group = detail.groups.iter().find(|it| it.group.id == member.group);
     let group = group.map_or("", |it| it.group.name.as_str());
     let verified = detail.account.email_verified_at.map_or_else(

@@ -10,8 +10,8 @@ fn uri(page: &EmailPage) -> String {
 }
 
 async fn submit(page: &EmailPage, accounts: &Arc<Accounts>, form: &'static str) -> RenderedPage {
-    let (account_pages, body) =
-        (account_pages(Arc::clone(accounts)), Bytes::from_static(form.as_bytes()));
+    let account_pages = account_pages(Arc::clone(accounts));
+    let body = Bytes::from_static(form.as_bytes());
     let request = crate::testing::sent(&uri(page));
     RenderedPage::from_response(page.handle_submission(&account_pages, &request, Ok(body)).await)
         .await

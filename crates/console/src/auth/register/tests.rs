@@ -29,7 +29,8 @@ async fn page(rules: RegistrationRules, uri: &str) -> RenderedPage {
 }
 
 async fn submit(accounts: &Arc<Accounts>, uri: &str, form: &str) -> RenderedPage {
-    let (account_pages, body) = (account_pages(Arc::clone(accounts)), Bytes::from(form.to_owned()));
+    let account_pages = account_pages(Arc::clone(accounts));
+    let body = Bytes::from(form.to_owned());
     RenderedPage::from_response(
         handle_submission(&account_pages, &crate::testing::sent(uri), Ok(body)).await,
     )

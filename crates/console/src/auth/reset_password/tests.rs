@@ -18,7 +18,8 @@ async fn page(uri: &str) -> RenderedPage {
 
 async fn submit(accounts: &Arc<Accounts>, form: &'static str) -> RenderedPage {
     let account_pages = crate::testing::account_pages(Arc::clone(accounts));
-    let (request, body) = (crate::testing::sent("/auth/reset-password.html"), form.as_bytes());
+    let request = crate::testing::sent("/auth/reset-password.html");
+    let body = form.as_bytes();
     RenderedPage::from_response(
         handle_submission(
             &account_pages,

@@ -106,8 +106,8 @@ impl Response {
         }
         for call in pointer_or_null(choice, "/message/tool_calls").as_array().into_iter().flatten()
         {
-            let (name, arguments) =
-                (text(call, "/function/name"), text(call, "/function/arguments"));
+            let name = text(call, "/function/name");
+            let arguments = text(call, "/function/arguments");
             output.push(function_call_item(&new_id("fc"), text(call, "/id"), name, arguments));
         }
         let usage = completion.get("usage").filter(|it| !it.is_null());
@@ -145,7 +145,8 @@ pub(super) fn function_call_item(id: &str, call_id: &str, name: &str, arguments:
 
 fn usage(usage: &Value) -> Value {
     let count = |pointer: &str| pointer_or_null(usage, pointer).as_i64().unwrap_or(0);
-    let (input, output) = (count("/prompt_tokens"), count("/completion_tokens"));
+    let input = count("/prompt_tokens");
+    let output = count("/completion_tokens");
     let cached = count("/prompt_tokens_details/cached_tokens");
     let reasoning = count("/completion_tokens_details/reasoning_tokens");
     json!({

@@ -182,7 +182,8 @@ impl Events {
 
     fn end_item(&mut self, number: usize) {
         let Some(item) = self.items.get(number) else { return };
-        let (item_json, text) = (item.to_json(), item.text.clone());
+        let item_json = item.to_json();
+        let text = item.text.clone();
         if matches!(item.kind, OutputItemKind::Message) {
             let part = pointer_or_null(&item_json, "/content/0").clone();
             let done = json!({ "content_index": 0, "text": text, "logprobs": [] });

@@ -38,7 +38,8 @@ pub(crate) async fn delete(
     api: Data<Api>,
     Body(request): Body<DeleteRequest>,
 ) -> Result<Json<DeleteResponse>, ApiError> {
-    let (deletion, state) = (api.identity.deletion.clone(), caller.0);
+    let deletion = api.identity.deletion.clone();
+    let state = caller.0;
     let DeleteRequest { confirm, password, code, recovery_code } = request;
     let factor = match (code, recovery_code) {
         (None, None) => None,

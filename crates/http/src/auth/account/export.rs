@@ -30,7 +30,8 @@ pub async fn export(
     if request.method() == Method::HEAD {
         return Ok(response.streaming(stream::empty::<Result<Bytes, Unavailable>>()));
     }
-    let (exports, user) = (api.identity.export.clone(), caller.0.user);
+    let exports = api.identity.export.clone();
+    let user = caller.0.user;
     let begin = async move { exports.begin(user).await };
     let started_export = api.runner.run(begin).await?;
     let body = api.runner.stream_body(|sender| write_export(started_export, encoder, sender));

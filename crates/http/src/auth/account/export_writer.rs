@@ -23,7 +23,8 @@ pub(super) async fn write_export(
     let mut counts = Vec::new();
     for section in export.inventory.sections.iter().copied() {
         encoder.begin(section)?;
-        let (mut rows, mut after) = (0, None);
+        let mut rows = 0;
+        let mut after = None;
         loop {
             let page = export.page(section, after).await?;
             for row in &page.rows {

@@ -26,7 +26,8 @@ pub(crate) async fn show(
     caller: Caller,
     api: Data<Api>,
 ) -> Result<Json<AccountResponse>, ApiError> {
-    let (support, user) = (api.sync.support.clone(), caller.0.user);
+    let support = api.sync.support.clone();
+    let user = caller.0.user;
     let StorageUse { current, limit } =
         api.runner.run(async move { support.storage(user).await }).await?;
     Ok(Json(AccountResponse { storage: StorageResponse { current, limit } }))

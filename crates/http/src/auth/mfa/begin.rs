@@ -32,7 +32,8 @@ pub(crate) async fn begin(
     api: Data<Api>,
     Body(request): Body<TotpBeginRequest>,
 ) -> Result<Json<TotpEnrolment>, ApiError> {
-    let (factors, session_ref) = (api.identity.second_factors.clone(), caller.session_ref()?);
+    let factors = api.identity.second_factors.clone();
+    let session_ref = caller.session_ref()?;
     let begin = async move { factors.begin(session_ref, request.password).await };
     Ok(Json(TotpEnrolment::new(&api.runner.run(begin).await?)))
 }

@@ -12,7 +12,8 @@ pub(crate) async fn disable(
     api: Data<Api>,
     Body(request): Body<FreshProofRequest>,
 ) -> Result<Json<Done>, ApiError> {
-    let (factors, session_ref) = (api.identity.second_factors.clone(), caller.session_ref()?);
+    let factors = api.identity.second_factors.clone();
+    let session_ref = caller.session_ref()?;
     let proof = request.proof()?;
     let disable = async move { factors.disable(session_ref, proof).await };
     api.runner.run(disable).await?;

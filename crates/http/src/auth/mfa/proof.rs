@@ -70,6 +70,7 @@ pub(crate) fn factor_answer(
 
 /// Returns an error of the body itself, without a field.
 fn body_error(code: &'static str, message: &str) -> ApiError {
-    let (field, message) = (String::new(), message.to_owned());
+    let field = String::new();
+    let message = message.to_owned();
     ApiError::invalid(vec![FieldError { field, code, message }])
 }

@@ -22,7 +22,8 @@ pub(crate) async fn regenerate(
     api: Data<Api>,
     Body(request): Body<FreshProofRequest>,
 ) -> Result<Json<RecoveryCodesResponse>, ApiError> {
-    let (factors, session_ref) = (api.identity.second_factors.clone(), caller.session_ref()?);
+    let factors = api.identity.second_factors.clone();
+    let session_ref = caller.session_ref()?;
     let proof = request.proof()?;
     let regenerate = async move { factors.regenerate_codes(session_ref, proof).await };
     Ok(Json(api.runner.run(regenerate).await?.into()))

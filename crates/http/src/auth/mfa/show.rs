@@ -23,7 +23,8 @@ pub(crate) async fn show(
     caller: Caller,
     api: Data<Api>,
 ) -> Result<Json<FactorsResponse>, ApiError> {
-    let (factors, passkeys) = (api.identity.second_factors.clone(), api.identity.passkeys.clone());
+    let factors = api.identity.second_factors.clone();
+    let passkeys = api.identity.passkeys.clone();
     let user = caller.0.user;
     let load = async move {
         Ok::<_, Unavailable>((factors.overview(user).await?, passkeys.list(user).await?.len()))

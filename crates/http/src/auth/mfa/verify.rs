@@ -26,7 +26,8 @@ pub(crate) async fn verify(
         let message = "`code` is needed.".to_owned();
         ApiError::invalid(vec![FieldError { field: "code".to_owned(), code: "required", message }])
     })?;
-    let (factors, session_ref) = (api.identity.second_factors.clone(), caller.session_ref()?);
+    let factors = api.identity.second_factors.clone();
+    let session_ref = caller.session_ref()?;
     let verify = async move { factors.confirm(session_ref, code).await };
     Ok(Json(api.runner.run(verify).await?.into()))
 }

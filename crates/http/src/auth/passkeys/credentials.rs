@@ -56,7 +56,8 @@ pub(crate) async fn passkeys(
     caller: Caller,
     api: Data<Api>,
 ) -> Result<Json<PasskeysResponse>, ApiError> {
-    let (passkeys, user) = (api.identity.passkeys.clone(), caller.0.user);
+    let passkeys = api.identity.passkeys.clone();
+    let user = caller.0.user;
     let list = async move { passkeys.list(user).await };
     let items = api.runner.run(list).await?.into_iter().map(Into::into).collect();
     Ok(Json(PasskeysResponse { items }))
@@ -80,7 +81,8 @@ pub(crate) async fn change_passkey(
         }
     };
     let proof = fresh_proof(password, code, recovery_code)?;
-    let (passkeys, owners) = (api.identity.passkeys.clone(), api.identity.reauthenticator.clone());
+    let passkeys = api.identity.passkeys.clone();
+    let owners = api.identity.reauthenticator.clone();
     let change = async move {
         if unblock {
             owners.require(caller.0, proof).await?;
@@ -96,7 +98,8 @@ pub(crate) async fn remove_passkey(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, ApiError> {
-    let (passkeys, session_ref) = (api.identity.passkeys.clone(), caller.session_ref()?);
+    let passkeys = api.identity.passkeys.clone();
+    let session_ref = caller.session_ref()?;
     let remove = async move { passkeys.remove(session_ref, PasskeyId(id)).await };
     api.runner.run(remove).await?;
     Ok(Json(Done::success()))

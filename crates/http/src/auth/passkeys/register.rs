@@ -29,7 +29,8 @@ pub(crate) async fn begin_registration(
     api: Data<Api>,
     Body(request): Body<FreshProofRequest>,
 ) -> Result<Json<PasskeyOptionsResponse>, ApiError> {
-    let (passkeys, session_ref) = (api.identity.passkeys.clone(), caller.session_ref()?);
+    let passkeys = api.identity.passkeys.clone();
+    let session_ref = caller.session_ref()?;
     let proof = request.proof_if_any()?;
     let begin = async move { passkeys.ask(session_ref, proof).await };
     Ok(Json(PasskeyOptionsResponse::new(api.runner.run(begin).await?)?))
@@ -42,7 +43,8 @@ pub(crate) async fn complete_registration(
 ) -> Result<Json<PasskeyItem>, ApiError> {
     let (token, answer) = require_answer(request.challenge_token, request.credential.as_ref())?;
     let name = request.name.ok_or_else(|| missing("name"))?;
-    let (passkeys, session_ref) = (api.identity.passkeys.clone(), caller.session_ref()?);
+    let passkeys = api.identity.passkeys.clone();
+    let session_ref = caller.session_ref()?;
     let add = async move { passkeys.add(session_ref, &token, &name, &answer).await };
     Ok(Json(api.runner.run(add).await?.into()))
 }

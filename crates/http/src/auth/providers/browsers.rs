@@ -133,7 +133,8 @@ impl BrowserRedirects {
     /// Returns the header value of a cookie. Over TLS the path is `/`, as the
     /// prefix requires.
     fn cookie(&self, name: &str, value: &Secret<String>, path: &str, seconds: u32) -> String {
-        let (name, value) = (self.cookie_name(name), value.expose());
+        let name = self.cookie_name(name);
+        let value = value.expose();
         let (path, secure) = if self.secure {
             ("/".to_owned(), "; Secure")
         } else {

@@ -110,7 +110,8 @@ async fn a_clock_may_be_off_by_one_step_but_not_by_two() {
 #[tokio::test]
 async fn a_code_that_was_used_or_an_older_one_is_wrong() {
     let world = world().await;
-    let (first, second) = (world.token().await, world.token().await);
+    let first = world.token().await;
+    let second = world.token().await;
     world.meet(&first, world.code(0)).await.unwrap();
 
     assert!(is_wrong(&world.meet(&second, world.code(0)).await));
@@ -123,7 +124,8 @@ async fn a_code_that_was_used_or_an_older_one_is_wrong() {
 #[tokio::test]
 async fn a_recovery_code_meets_a_challenge_once_and_that_is_audited() {
     let world = world().await;
-    let (first, second) = (world.token().await, world.token().await);
+    let first = world.token().await;
+    let second = world.token().await;
     let answer = || FactorAnswer::RecoveryCode(secret("k3v90 0qxz7 1bcde fghjk mnpqr"));
 
     let met = world.meet(&first, answer()).await;
@@ -139,7 +141,8 @@ async fn a_recovery_code_meets_a_challenge_once_and_that_is_audited() {
 #[tokio::test]
 async fn a_challenge_lives_five_minutes() {
     let world = world().await;
-    let (first, second) = (world.token().await, world.token().await);
+    let first = world.token().await;
+    let second = world.token().await;
 
     world.clock.advance(Duration::from_secs(299));
     let in_time = world.meet(&first, world.code(0)).await;
@@ -167,7 +170,8 @@ async fn the_owner_is_warned_of_the_fifth_wrong_code_once_a_day() {
     let world = world().await;
     let mut warned = Vec::new();
     for _ in 0..7 {
-        let (token, nonsense) = (world.token().await, FactorAnswer::Code(secret("nonsense")));
+        let token = world.token().await;
+        let nonsense = FactorAnswer::Code(secret("nonsense"));
         match world.meet(&token, nonsense).await.unwrap_err() {
             ChallengeError::Wrong { warn, .. } => warned.push(warn),
             // Simulates the end of the delay.
@@ -221,7 +225,8 @@ async fn a_disabled_factor_meets_no_challenge() {
 async fn a_correct_code_reseals_its_secret_after_a_key_change() {
     for changed in [false, true] {
         let world = world().await;
-        let (token, wrong) = (world.token().await, FactorAnswer::Code(secret("nonsense")));
+        let token = world.token().await;
+        let wrong = FactorAnswer::Code(secret("nonsense"));
         world.store.state.lock().unwrap().key_changed = changed;
 
         world.meet(&token, wrong).await.unwrap_err();

@@ -190,7 +190,8 @@ async fn any_fresh_proof_disables_the_factor() {
     for number in 0..3 {
         let world = world();
         let (enrolment, codes) = world.on().await;
-        let (action, email) = ("factor.disabled", "factor-disabled");
+        let action = "factor.disabled";
+        let email = "factor-disabled";
         let (proof, audited, emails) = match number {
             0 => (ReauthProof::Password(secret(PASSWORD)), vec![action], vec![email]),
             1 => (by_code(world.code(&enrolment)), vec![action], vec![email]),
@@ -306,7 +307,8 @@ async fn an_account_without_a_password_enrols_right_after_a_sign_in() {
         world.store.has_no_password(began_at);
         world.factors.begin(world.session_ref, None).await
     };
-    let (fresh, old) = (now - Duration::from_mins(10), now - Duration::from_secs(601));
+    let fresh = now - Duration::from_mins(10);
+    let old = now - Duration::from_secs(601);
 
     let over = begin(None).await;
     let late = begin(Some(old)).await;

@@ -22,7 +22,8 @@ struct World {
 }
 
 fn world() -> World {
-    let (post, factors) = (Post::open(), Arc::<Factors>::default());
+    let post = Post::open();
+    let factors = Arc::<Factors>::default();
     let clock = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
     let passwords = PasswordPorts {
         store: Arc::clone(&post) as _,

@@ -74,7 +74,8 @@ async fn an_older_account_with_an_invalid_address_gets_its_email() {
 #[tokio::test]
 async fn a_token_resets_the_password_once() {
     let (post, resets, ada) = request_reset().await;
-    let (token, session_ref) = (post.token(), session_ref(ada));
+    let token = post.token();
+    let session_ref = session_ref(ada);
     resets.caller_cache.fresh(session_ref).await.unwrap();
 
     let first = resets.reset(" ADA+Pia@example.org", &token, secret(NEW), &device()).await;

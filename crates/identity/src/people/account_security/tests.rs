@@ -28,7 +28,9 @@ fn over(
     let accounts: Arc<dyn AccountStore> = Arc::new(accounts);
     let clock = Arc::new(FixedClock(NOW));
     let callers = CallerCache::new(Arc::clone(&accounts), Arc::<FixedClock>::clone(&clock));
-    let (store, throttle, log) = (Arc::new(store), Arc::new(throttle), Arc::new(log));
+    let store = Arc::new(store);
+    let throttle = Arc::new(throttle);
+    let log = Arc::new(log);
     let ports = AccountSecurityPorts { accounts, store, throttle, log };
     AccountSecurity::new(ports, callers, clock)
 }
@@ -40,7 +42,8 @@ fn is_audited(effects: &SideEffects, by: UserId, user: UserId, action: &str) -> 
 
 #[tokio::test]
 async fn sessions_end_at_once_with_an_audit_entry() {
-    let (by, user) = (UserId::generate(), UserId::generate());
+    let by = UserId::generate();
+    let user = UserId::generate();
     let mut store = MockRoleStore::new();
     store
         .expect_end_sessions()
@@ -59,7 +62,8 @@ async fn sessions_end_at_once_with_an_audit_entry() {
 
 #[tokio::test]
 async fn a_reset_factor_is_audited_and_its_owner_emailed() {
-    let (by, user) = (UserId::generate(), UserId::generate());
+    let by = UserId::generate();
+    let user = UserId::generate();
     let mut store = MockRoleStore::new();
     let mut on = true;
     store
@@ -78,7 +82,8 @@ async fn a_reset_factor_is_audited_and_its_owner_emailed() {
 
 #[tokio::test]
 async fn a_wait_is_lifted_for_known_and_unknown_networks() {
-    let (by, user) = (UserId::generate(), UserId::generate());
+    let by = UserId::generate();
+    let user = UserId::generate();
     let mut log = MockSignInLog::new();
     log.expect_page().returning(|_, _| {
         let entry = |address: &str| SignInEntry {

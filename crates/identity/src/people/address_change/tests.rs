@@ -20,7 +20,8 @@ struct World {
 }
 
 fn world() -> World {
-    let (post, factors) = (Post::open(), Arc::<Factors>::default());
+    let post = Post::open();
+    let factors = Arc::<Factors>::default();
     let ada = post.person(ADA, Some("kept"));
     // A recent sign-in is not enough.
     factors.state.lock().unwrap().began_at = Some(Timestamp::UNIX_EPOCH);
@@ -28,8 +29,8 @@ fn world() -> World {
     let clock = Arc::clone(&post.clock) as Arc<dyn Clock>;
     let reauthenticator =
         Reauthenticator::new(FactorProofs { ports: factors.ports(), settings, clock });
-    let (rules, mut scim_users) =
-        (LiveSetting::new(RegistrationRules::default()), MockScimUserStore::new());
+    let rules = LiveSetting::new(RegistrationRules::default());
+    let mut scim_users = MockScimUserStore::new();
     scim_users.expect_find().returning(|_| Ok(None));
     let ports = AddressChangePorts {
         emails: post.ports(),

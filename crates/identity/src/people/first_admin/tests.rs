@@ -28,7 +28,8 @@ impl Ports {
     /// Returns ports of a server without an administrator, whose token is `right`. No other call is
     /// expected.
     fn idle() -> Self {
-        let (mut store, mut token) = (MockFirstAdminStore::new(), MockSetupToken::new());
+        let mut store = MockFirstAdminStore::new();
+        let mut token = MockSetupToken::new();
         store.expect_exists().returning(|| Ok(false));
         token.expect_is_right().returning(|it| Ok(it.expose() == "right"));
         Self { store, hasher: MockPasswordHasher::new(), token }
@@ -102,7 +103,8 @@ async fn with_an_administrator_the_token_is_not_checked() {
 
 #[tokio::test]
 async fn a_token_that_ends_during_its_check_is_reported_as_already_set_up() {
-    let (mut store, mut order) = (MockFirstAdminStore::new(), mockall::Sequence::new());
+    let mut store = MockFirstAdminStore::new();
+    let mut order = mockall::Sequence::new();
     for exists in [false, true] {
         store.expect_exists().once().in_sequence(&mut order).return_once(move || Ok(exists));
     }

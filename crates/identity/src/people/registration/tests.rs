@@ -92,7 +92,8 @@ async fn an_account_is_stored_with_its_hash_its_limit_and_its_audit_entry() {
     accounts
         .expect_register()
         .withf(|new, seats, effects| {
-            let (at, user) = (Timestamp::UNIX_EPOCH, new.account.user);
+            let at = Timestamp::UNIX_EPOCH;
+            let user = new.account.user;
             new.password_hash.as_ref().is_some_and(|it| it.expose() == "$kept$")
                 && *seats == Some(25)
                 && *effects == SideEffects::audit(at, user, "account.registered")
@@ -258,7 +259,8 @@ async fn a_taken_address_and_taken_seats_have_different_errors() {
 
 #[tokio::test]
 async fn with_verification_only_the_owner_learns_that_an_address_is_taken() {
-    let (fresh, taken) = (Post::open(), Post::open());
+    let fresh = Post::open();
+    let taken = Post::open();
     let owner = taken.person("ADA@example.org", Some("kept"));
     taken.prove(owner);
     let register = async |post: &Arc<Post>, outcome| {
@@ -289,7 +291,8 @@ async fn with_verification_an_account_is_stored_with_its_token_and_email() {
         })
         .once()
         .returning(|_, _, _| Ok(AccountCreationOutcome::Stored));
-    let (rules, verification) = (RegistrationRules::default(), Post::open().verification(true));
+    let rules = RegistrationRules::default();
+    let verification = Post::open().verification(true);
 
     let outcome = registration_with((accounts, hasher), rules, verification).register(form()).await;
 

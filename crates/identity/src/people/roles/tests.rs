@@ -32,7 +32,8 @@ async fn cached_caller(roles: &Roles) -> SessionRef {
 
 #[tokio::test]
 async fn a_role_is_granted_within_the_licence_with_an_audit_entry() {
-    let (by, user) = (UserId::generate(), UserId::generate());
+    let by = UserId::generate();
+    let user = UserId::generate();
     let mut store = MockRoleStore::new();
     store
         .expect_set_role()

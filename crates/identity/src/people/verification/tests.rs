@@ -35,7 +35,8 @@ async fn the_link_has_the_public_url() {
 #[tokio::test]
 async fn a_token_verifies_once_and_clears_the_cache() {
     let (post, verification, ada) = reminded().await;
-    let (token, session_ref) = (post.token(), session_ref(ada));
+    let token = post.token();
+    let session_ref = session_ref(ada);
     verification.caller_cache.fresh(session_ref).await.unwrap();
 
     let first = verification.redeem(ada, &token).await;
@@ -50,7 +51,8 @@ async fn a_token_verifies_once_and_clears_the_cache() {
 #[tokio::test]
 async fn a_token_is_valid_for_its_user_for_a_day() {
     let (post, verification, ada) = reminded().await;
-    let (token, eve) = (post.token(), post.person("eve@example.org", Some("kept")));
+    let token = post.token();
+    let eve = post.person("eve@example.org", Some("kept"));
     let redeem = async |user, token: &Secret<String>| verification.redeem(user, token).await;
 
     let foreign = redeem(eve, &token).await;
@@ -125,7 +127,8 @@ async fn an_unverified_user_is_refused_and_reminded_three_times() {
     let post = Post::open();
     let ada = post.person(ADA, Some("kept"));
     let account = post.account(ada).unwrap();
-    let (required, lax) = (post.verification(true), post.verification(false));
+    let required = post.verification(true);
+    let lax = post.verification(false);
 
     for _ in 0..5 {
         assert!(matches!(
@@ -173,7 +176,8 @@ async fn an_owner_is_emailed_about_registrations_three_times_an_hour() {
 #[tokio::test]
 async fn the_owner_of_an_unverified_address_is_sent_a_password_reset() {
     let post = Post::open();
-    let (ada, bob) = (post.person(ADA, Some("kept")), post.person("bob@example.org", None));
+    let ada = post.person(ADA, Some("kept"));
+    let bob = post.person("bob@example.org", None);
     let verification = post.verification(true);
 
     for email in [ADA, "bob@example.org"] {

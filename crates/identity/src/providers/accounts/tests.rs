@@ -49,7 +49,8 @@ fn finder(
     policy: RegistrationPolicy,
     in_force: bool,
 ) -> ProviderAccountFinder {
-    let (mut seats, mut licence) = (MockSeats::new(), MockLicenceInForce::new());
+    let mut seats = MockSeats::new();
+    let mut licence = MockLicenceInForce::new();
     seats.expect_limit().return_const(Some(25));
     licence.expect_in_force().return_const(in_force);
     ProviderAccountFinder {

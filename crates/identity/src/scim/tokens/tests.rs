@@ -30,7 +30,8 @@ fn entry(expires_at: Timestamp, used_at: Option<Timestamp>) -> ScimTokenEntry {
 async fn only_the_hash_of_a_new_token_is_stored_and_it_authenticates() {
     let mut store = MockScimTokenStore::new();
     let stored = Arc::new(std::sync::Mutex::new(None));
-    let (by, rows) = (UserId::generate(), Arc::clone(&stored));
+    let by = UserId::generate();
+    let rows = Arc::clone(&stored);
     store.expect_add().once().returning(move |new, max, effects| {
         assert_eq!((max, new.created_by, effects.audit[0].actor), (20, by, Some(by)));
         assert_eq!(effects.audit[0].action, "ScimToken.Created");
@@ -101,7 +102,8 @@ async fn a_token_too_many_and_an_unknown_one_are_refused() {
     let mut store = MockScimTokenStore::new();
     store.expect_add().returning(|_, _, _| Ok(false));
     store.expect_remove().returning(|_, _| Ok(false));
-    let (tokens, by) = (tokens(store), UserId::generate());
+    let tokens = tokens(store);
+    let by = UserId::generate();
 
     let created = tokens.create(by, options("Okta")).await;
     let revoked = tokens.revoke(by, ScimTokenId::generate()).await;

@@ -79,7 +79,8 @@ async fn a_store_that_refuses_any_step_once_delays_a_document() {
 #[tokio::test]
 async fn points_of_a_document_that_was_deleted_meanwhile_are_removed() {
     let mut world = World::new();
-    let (store, document) = (Arc::clone(&world.store), world.document);
+    let store = Arc::clone(&world.store);
+    let document = world.document;
     let mut slow = MockVectorStore::new();
     slow.expect_put().returning(move |points| {
         store.delete(document);

@@ -149,7 +149,8 @@ async fn a_chunk_without_a_context_does_not_delay_its_document() {
     world.ingest().await;
 
     assert_eq!(world.row().status, DocumentStatus::Ready);
-    let (about, none) = (Some("About.".to_owned()), Some(String::new()));
+    let about = Some("About.".to_owned());
+    let none = Some(String::new());
     assert_eq!(contexts(&world), [&about, &none, &none, &about, &about].map(Clone::clone));
     // The empty answer is paid for, the rejection is not.
     assert_eq!(world.store.state().rows.charged, 45);

@@ -17,7 +17,8 @@ pub(crate) struct TokenFile(pub(crate) PathBuf);
 #[async_trait]
 impl TokenStore for TokenFile {
     async fn store(&self, token: &Secret<String>) -> Result<(), Box<dyn Error + Send + Sync>> {
-        let (path, token) = (self.0.clone(), token.clone());
+        let path = self.0.clone();
+        let token = token.clone();
         let replaced = spawn_blocking(move || replace(&path, &token)).await?;
         Ok(replaced.map_err(|err| format!("{}: {err}", self.0.display()))?)
     }
@@ -48,7 +49,8 @@ mod tests {
     #[tokio::test]
     async fn a_token_replaces_the_previous_one() {
         let folder = tempfile::tempdir().unwrap();
-        let (file, link) = (folder.path().join("token"), folder.path().join("link"));
+        let file = folder.path().join("token");
+        let link = folder.path().join("link");
         fs::write(&file, "pia_pod_old").unwrap();
         symlink(&file, &link).unwrap();
 

@@ -55,7 +55,9 @@ impl FileSource {
 /// Returns the files of a folder and those below it, by path, and the number of
 /// those of unknown types. Hidden ones and links are left out.
 pub(super) fn list_files(folder: &Path) -> Result<(Vec<FileSource>, usize), AdminError> {
-    let (mut files, mut unknown, mut folders) = (Vec::new(), 0, vec![folder.to_owned()]);
+    let mut files = Vec::new();
+    let mut unknown = 0;
+    let mut folders = vec![folder.to_owned()];
     while let Some(current) = folders.pop() {
         let failed = |err| AdminError::File(current.clone(), err);
         for entry in std::fs::read_dir(&current).map_err(failed)? {

@@ -31,7 +31,8 @@ fn a_stored_licence_is_readable_by_its_owner_alone_and_leaves_no_other_file() {
 #[test]
 fn a_smaller_or_older_licence_may_be_stored() {
     let bench = TestServer::new();
-    let (larger, smaller) = (bench.licence_ending("Larger", None), bench.licence("Smaller"));
+    let larger = bench.licence_ending("Larger", None);
+    let smaller = bench.licence("Smaller");
     let file = bench.open();
 
     file.store(larger.as_bytes()).unwrap();

@@ -51,7 +51,8 @@ fn verified(request: &Request, secret: &str) -> (String, Value) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_receiver_that_never_answers_delays_no_other() {
     let upstream = Fixed::giving(ANSWER).await;
-    let (silent, receiver) = (Peer::start().await, Peer::start().await);
+    let silent = Peer::start().await;
+    let receiver = Peer::start().await;
     let setting = accepting(TestDatabase::sqlite(), &upstream.endpoint);
     let (_app, console, client) =
         granted(setting.with("Operators__AllowPrivateWebhooks", true)).await;

@@ -57,8 +57,10 @@ impl Upstream {
     pub(crate) async fn start() -> Self {
         let Peer { listener, endpoint } = Peer::start().await;
         let silent = Behaviour { full: Vec::new(), stream: Vec::new(), then: Then::IsSilent };
-        let (behaviour, counters) = (Arc::new(Mutex::new(silent)), Arc::<Counters>::default());
-        let (current, shared_counters) = (Arc::clone(&behaviour), Arc::clone(&counters));
+        let behaviour = Arc::new(Mutex::new(silent));
+        let counters = Arc::<Counters>::default();
+        let current = Arc::clone(&behaviour);
+        let shared_counters = Arc::clone(&counters);
         let mut serving = JoinSet::new();
         serving.spawn(async move {
             let mut connections = JoinSet::new();

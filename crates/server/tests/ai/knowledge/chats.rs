@@ -36,11 +36,12 @@ async fn a_chat_is_answered_from_the_bases_of_the_group_and_the_persona(database
     let upstream = Fixed::giving(ANSWER).await;
     let setting = knowing(database).with_upstream(&upstream.endpoint);
     let app = setting.with("Admin:RequireSecondFactor", false).start().await;
-    let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
+    let ada = app.sign_up("ada@example.org").await;
+    let bob = app.sign_up("bob@example.org").await;
     app.admin("group create Sales").await.expect("a group");
     app.admin("group add bob@example.org Sales").await.expect("a member");
-    let (own, bound) =
-        (base(&app, "Travel", "default").await, base(&app, "Guests", "default").await);
+    let own = base(&app, "Travel", "default").await;
+    let bound = base(&app, "Guests", "default").await;
     let rules = ingested(&app, &own, "Rules", "# Rail\n\nBook second class for a journey.").await;
     ingested(&app, &bound, "Guests", "Guests may book first class for a railway journey.").await;
 

@@ -117,7 +117,8 @@ async fn a_manager_is_refused_for_the_reasons_of_the_contract(database: TestData
 async fn others_are_no_managers(database: TestDatabase) {
     let app = knowing(database).start().await;
     let ada = manager(&app, "ada@example.org").await;
-    let (eve, bob) = (app.sign_up("eve@example.org").await, app.sign_up("bob@example.org").await);
+    let eve = app.sign_up("eve@example.org").await;
+    let bob = app.sign_up("bob@example.org").await;
     assert_eq!(eve.get(BASES).await.refusal(), (403, "not_a_kb_manager"));
     app.admin("grant eve@example.org --role org_manager").await.expect("a role");
     assert_eq!(eve.get(BASES).await.refusal(), (403, "not_a_kb_manager"));

@@ -131,7 +131,8 @@ impl World {
             }
         }
         let console = Console::open(&app, ADMIN).await;
-        let (bases, personas) = (BTreeMap::new(), BTreeMap::new());
+        let bases = BTreeMap::new();
+        let personas = BTreeMap::new();
         let mut world = Self { app, demo, console, bases, personas, clients };
         world.add_bases().await;
         world.add_personas().await;

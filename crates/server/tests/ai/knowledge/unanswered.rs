@@ -42,7 +42,8 @@ async fn managers_see_the_questions_of_their_group_that_no_document_answers(
     let setting = knowing(database).with_upstream(&demo.endpoint());
     let setting = setting.with("Knowledge__UnansweredQuestions", true);
     let app = setting.with("Admin:RequireSecondFactor", false).start().await;
-    let (bob, eve) = (manager(&app, "bob@example.org").await, app.sign_up("eve@example.org").await);
+    let bob = manager(&app, "bob@example.org").await;
+    let eve = app.sign_up("eve@example.org").await;
     let dan = app.sign_up("dan@example.org").await;
     app.admin("group create Sales").await.expect("a group");
     app.admin("group add dan@example.org Sales").await.expect("a member");

@@ -111,7 +111,8 @@ async fn wrong_passwords_are_counted_with_wrong_proofs(database: TestDatabase) {
 
 async fn the_last_administrator_cannot_be_deleted(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
-    let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
+    let ada = app.sign_up("ada@example.org").await;
+    let bob = app.sign_up("bob@example.org").await;
     execute(&app, "UPDATE accounts SET role = 'admin'").await;
 
     let (first, second) =
@@ -137,7 +138,8 @@ async fn a_sign_in_during_the_deletion_succeeds_or_is_refused_as_usual(database:
     let app = TestConfig::on(database).start().await;
     for round in 0..4 {
         let email = format!("ada{round}@example.org");
-        let (ada, stranger) = (app.sign_up(&email).await, app.anonymous());
+        let ada = app.sign_up(&email).await;
+        let stranger = app.anonymous();
         let password = json!({ "password": PASSWORD });
 
         let (deleted, signed_in, setups) = tokio::join!(

@@ -119,7 +119,8 @@ async fn json_is_the_same_data_in_one_document(database: TestDatabase) {
 
 async fn an_export_contains_no_data_of_other_users(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
-    let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
+    let ada = app.sign_up("ada@example.org").await;
+    let bob = app.sign_up("bob@example.org").await;
 
     let hers = as_json(&ada).await.text();
 
@@ -149,7 +150,8 @@ async fn an_outage_midway_aborts_the_connection(database: TestDatabase) {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_export_requires_neither_licence_nor_declaration() {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let (now, ends) = (clock.now(), Duration::from_hours(1));
+    let now = clock.now();
+    let ends = Duration::from_hours(1);
     let app = TestConfig::on(TestDatabase::sqlite())
         .at(Arc::<ManualClock>::clone(&clock))
         .with("LocalAuth__RequireBusinessDeclaration", true)
@@ -209,7 +211,8 @@ async fn a_long_history_is_exported_in_little_memory() {
     // Read in pieces, so that the test needs little memory too.
     let json = [("accept", "application/json")];
     let mut socket = ada.begin("GET", EXPORT, &json, b"").await;
-    let (mut read, mut buffer) = (0, vec![0; 64 << 10]);
+    let mut read = 0;
+    let mut buffer = vec![0; 64 << 10];
     loop {
         let count = socket.read(&mut buffer).await.expect("a piece");
         read += count;

@@ -6,7 +6,8 @@ use super::*;
 
 /// Uses up the account's limit of wrong codes.
 async fn exhaust(ada: &Ada) {
-    let (token, wrong) = (ada.challenge().await, ada.wrong_code());
+    let token = ada.challenge().await;
+    let wrong = ada.wrong_code();
     for _ in 0..5 {
         let refused = submit_code(&ada.app, &token, &wrong).await;
         assert_eq!(refused.refusal(), (401, "invalid_mfa_code"));
@@ -16,7 +17,8 @@ async fn exhaust(ada: &Ada) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sign_in_allows_five_attempts() {
     let ada = Ada::on(TestDatabase::sqlite()).await;
-    let (token, wrong) = (ada.challenge().await, ada.wrong_code());
+    let token = ada.challenge().await;
+    let wrong = ada.wrong_code();
 
     for _ in 0..5 {
         let refused = submit_code(&ada.app, &token, &wrong).await;
@@ -116,7 +118,8 @@ async fn guesses_of_the_first_code_count_towards_the_limit() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pending_sign_in_expires_after_five_minutes() {
     let ada = Ada::on(TestDatabase::sqlite()).await;
-    let (first, second) = (ada.challenge().await, ada.challenge().await);
+    let first = ada.challenge().await;
+    let second = ada.challenge().await;
 
     ada.clock.advance(Duration::from_secs(299));
     let in_time = submit_code(&ada.app, &first, &ada.code()).await;

@@ -32,7 +32,9 @@ async fn a_value_of_another_type_is_reported_by_field() {
 async fn missing_fields_are_reported() {
     let app = spawn(TestDatabase::sqlite()).await;
     let ada = app.sign_up(EMAIL).await;
-    let (token, name, credential) = (json!("x"), json!("Key"), json!({}));
+    let token = json!("x");
+    let name = json!("Key");
+    let credential = json!({});
 
     for (path, body, field) in [
         ("/auth/webauthn/register/begin", json!({}), ""),

@@ -169,8 +169,10 @@ async fn a_challenge_is_consumed_by_any_response() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_challenge_expires_after_five_minutes() {
     let (app, clock, ada, mut key) = ada(TestDatabase::sqlite()).await;
-    let (early, late) = (sign_in_options(&app).await, sign_in_options(&app).await);
-    let (first, second) = (passkey_options(&ada).await, passkey_options(&ada).await);
+    let early = sign_in_options(&app).await;
+    let late = sign_in_options(&app).await;
+    let first = passkey_options(&ada).await;
+    let second = passkey_options(&ada).await;
 
     clock.advance(Duration::from_secs(299));
     let credential = key.get(&early["publicKey"]);
@@ -224,7 +226,8 @@ async fn a_passkey_signs_in_to_its_own_account_only() {
     let mut eves = Authenticator::new();
     enrol(&eve, &mut eves, "Key").await;
 
-    let (user, id) = (adas.user.clone(), adas.id.clone());
+    let user = adas.user.clone();
+    let id = adas.id.clone();
     let options = sign_in_options(&app).await;
     let as_ada = eves.get_as(&options["publicKey"], |it| it.user.clone_from(&user));
     let by_handle = complete_sign_in(&app, &options, &as_ada).await;

@@ -81,7 +81,8 @@ async fn refusals_of_gates_are_pages_for_browsers_and_json_for_others() {
 
 /// Returns invalid sign-in requests, with their errors.
 fn invalid_requests(long: &str) -> Vec<(Vec<(&'static str, &str)>, &'static str)> {
-    let (oidc, to) = (("provider", "oidc"), ("redirect_uri", PROGRAM));
+    let oidc = ("provider", "oidc");
+    let to = ("redirect_uri", PROGRAM);
     let challenge = ("code_challenge", CHALLENGE);
     let evil = ("redirect_uri", "https://evil.example/");
     vec![
@@ -189,8 +190,10 @@ async fn a_page_of_this_server_gets_a_code_that_only_its_browser_can_redeem(
     assert_eq!(parameter(&to, "state").as_deref(), Some("s"));
     let cookie = arrived.header("set-cookie").expect("a cookie");
     assert!(cookie.ends_with("; Path=/; Max-Age=120; HttpOnly; SameSite=Lax; Secure"), "{cookie}");
-    let (code, verifier) = (parameter(&to, "code"), browser.cookie("__Host-pia_code_verifier"));
-    let (code, verifier) = (code.expect("a code"), verifier.expect("a verifier"));
+    let code = parameter(&to, "code");
+    let verifier = browser.cookie("__Host-pia_code_verifier");
+    let code = code.expect("a code");
+    let verifier = verifier.expect("a verifier");
     assert_eq!(redeem(&app.anonymous(), &code, verifier).await.status, 200);
 }
 

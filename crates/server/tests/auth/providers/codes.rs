@@ -144,7 +144,8 @@ async fn code_for(app: &TestApp, fake: &Fake, verifier: &str) -> String {
 
 async fn a_code_is_valid_with_its_own_verifier_only(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
-    let (stranger, other) = (app.anonymous(), "another-verifier-of-forty-three-letters-0001");
+    let stranger = app.anonymous();
+    let other = "another-verifier-of-forty-three-letters-0001";
     let verifiers = [VERIFIER, other];
 
     for (row, own) in verifiers.into_iter().enumerate() {

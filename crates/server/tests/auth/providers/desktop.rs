@@ -99,7 +99,8 @@ async fn signing_in_again_opens_the_same_account(database: TestDatabase) {
         envelope.body["user"]["id"].clone()
     };
 
-    let (first, second) = (user().await, user().await);
+    let first = user().await;
+    let second = user().await;
 
     assert!(first.is_string());
     assert_eq!(first, second);

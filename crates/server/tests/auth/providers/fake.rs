@@ -70,7 +70,8 @@ pub(super) fn now() -> i64 {
 }
 
 pub(super) fn key() -> EcdsaKeyPair {
-    let (kind, random) = (&ECDSA_P256_SHA256_FIXED_SIGNING, SystemRandom::new());
+    let kind = &ECDSA_P256_SHA256_FIXED_SIGNING;
+    let random = SystemRandom::new();
     let pkcs8 = EcdsaKeyPair::generate_pkcs8(kind, &random).expect("a key");
     EcdsaKeyPair::from_pkcs8(kind, pkcs8.as_ref(), &random).expect("a key")
 }
@@ -81,11 +82,15 @@ impl Fake {
         let issuer = format!("http://{}", listener.local_addr().expect("an address"));
         let script = Arc::new(Mutex::new(Script::honest(&issuer)));
         let calls = Arc::<Mutex<Vec<String>>>::default();
-        let (shared, recorded, at) = (Arc::clone(&script), Arc::clone(&calls), issuer.clone());
+        let shared = Arc::clone(&script);
+        let recorded = Arc::clone(&calls);
+        let at = issuer.clone();
         #[expect(clippy::disallowed_methods, reason = "aborted on drop")]
         let serving = tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
-                let (script, calls, at) = (Arc::clone(&shared), Arc::clone(&recorded), at.clone());
+                let script = Arc::clone(&shared);
+                let calls = Arc::clone(&recorded);
+                let at = at.clone();
                 #[expect(clippy::disallowed_methods, reason = "ends with its connection")]
                 tokio::spawn(async move { serve(socket, &script, &calls, &at).await });
             }
@@ -127,7 +132,8 @@ impl Fake {
         let mut scopes: Vec<_> = scope.split(' ').collect();
         scopes.sort_unstable();
         assert_eq!(scopes, ["email", "openid", "profile"]);
-        let (state, nonce) = (value("state"), value("nonce"));
+        let state = value("state");
+        let nonce = value("nonce");
         assert!(state.len() == 43 && nonce.len() == 43 && state != nonce);
         let mut script = self.script();
         let code = format!("{CODE}{}", script.admitted.len());

@@ -19,7 +19,8 @@ pub(super) struct NodeProvider {
 impl NodeProvider {
     pub(super) async fn start(accounts: &Value) -> Self {
         #[expect(clippy::disallowed_methods, reason = "a test reads the environment itself")]
-        let (modules, path) = (std::env::var("TEST_OIDC"), std::env::var("PATH"));
+        let modules = std::env::var("TEST_OIDC");
+        let path = std::env::var("PATH");
         let modules = modules.expect(
             "TEST_OIDC is not set: run `cargo xtask test`, which installs npm's oidc-provider",
         );

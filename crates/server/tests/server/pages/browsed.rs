@@ -42,7 +42,8 @@ async fn an_account_is_created_in_german_with_the_keyboard_alone() {
     browser.resize(320, 640).await;
 
     browser.goto(&address(&app, "/auth/register.html")).await;
-    let (german, too_wide) = (browser.states("h1").await, browser.is_too_wide().await);
+    let german = browser.states("h1").await;
+    let too_wide = browser.is_too_wide().await;
     browser.press([TAB]).await;
     let first = browser.focus().await;
     // Submits the password alone.

@@ -37,7 +37,8 @@ async fn an_address_is_confirmed_by_the_button_and_not_by_opening_the_link(datab
 
     let made = submit(&app, "/auth/register.html?lang=de", &ada).await;
     let page = page_of_link(&app).await;
-    let (opened, again) = (open(&app, &page).await, open(&app, &page).await);
+    let opened = open(&app, &page).await;
+    let again = open(&app, &page).await;
     let before = sign_in(&app, PASSWORD).await;
     let query = page.split_once('?').expect("a query").1;
     let fields: Vec<_> = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();

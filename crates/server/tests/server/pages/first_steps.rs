@@ -54,7 +54,9 @@ async fn the_steps_are_done_one_after_the_other(database: TestDatabase) {
 
     assert!(anonymous.text().contains("href=\"first-steps\""), "{}", anonymous.text());
     assert_eq!(continued.header("location"), Some("../admin/first-steps"));
-    let (done, open, free) = ("Done", "To do", "Optional");
+    let done = "Done";
+    let open = "To do";
+    let free = "Optional";
     assert_eq!(first, [done, open, open, free, open, open, free]);
     assert!(overview.contains("4 steps left to do"), "{overview}");
     assert_eq!((invalid.status, unnamed.status), (400, 400), "{}", invalid.text());
@@ -83,7 +85,9 @@ async fn a_step_is_done_by_whoever_set_it(database: TestDatabase) {
     let tested = send(&ada, "test-call", &[("key", "Ai")]).await;
     let unknown = send(&ada, "test-call", &[("key", "other")]).await;
 
-    let (done, open, free) = ("Done", "To do", "Optional");
+    let done = "Done";
+    let open = "To do";
+    let free = "Optional";
     assert_eq!(states(&ada).await, [done, open, done, done, done, done, free]);
     assert_eq!((tested.status, unknown.status), (200, 404));
     let page = tested.text();

@@ -92,7 +92,8 @@ async fn the_creation_time_of_a_chat_is_immutable(database: TestDatabase) {
 async fn a_deleted_chat_is_restored_by_a_later_version_only(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
-    let (id, ahead) = (stored(&ada).await, new_id());
+    let id = stored(&ada).await;
+    let ahead = new_id();
     put(&ada, &chat(&ahead, "2199-01-01T00:00:00Z")).await;
 
     let gone = [delete(&ada, &id).await, delete(&ada, &id).await, delete(&ada, &new_id()).await];
@@ -116,7 +117,8 @@ async fn a_deleted_chat_is_restored_by_a_later_version_only(database: TestDataba
 
 async fn two_users_may_have_chats_with_one_id(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
-    let (ada, bob) = (app.signed_in().await, app.signed_in().await);
+    let ada = app.signed_in().await;
+    let bob = app.signed_in().await;
     let id = stored(&ada).await;
     let mut other = chat(&id, "2020-01-01T00:00:00Z");
     other["title"] = json!("Bob's");
@@ -152,7 +154,8 @@ async fn the_latest_of_concurrent_writes_wins(database: TestDatabase) {
 async fn the_number_of_chats_is_limited_by_the_settings(database: TestDatabase) {
     let app = TestConfig::on(database).with("Sync__MaxChats", 2).start().await;
     let ada = app.signed_in().await;
-    let (first, _second) = (stored(&ada).await, stored(&ada).await);
+    let first = stored(&ada).await;
+    let _second = stored(&ada).await;
 
     let third = put(&ada, &chat(&new_id(), EARLY)).await;
     let change = put(&ada, &chat(&first, "2026-09-01T00:00:00Z")).await;

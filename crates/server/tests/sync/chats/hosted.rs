@@ -18,7 +18,8 @@ const AT: &str = "2026-08-01T09:14:02Z";
 async fn conversations_are_an_alias_of_chats(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
-    let (id, gone) = (new_id(), stored(&ada).await);
+    let id = new_id();
+    let gone = stored(&ada).await;
     let mut document = encrypted(&id, AT);
     document["lastAccessedAt"] = Value::Null;
     put(&ada, &document).await;
@@ -56,7 +57,10 @@ async fn conversations_are_an_alias_of_chats(database: TestDatabase) {
 async fn conversations_of_a_batch_are_stored_independently(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
-    let (newer, gone, new, last) = (new_id(), stored(&ada).await, new_id(), stored(&ada).await);
+    let newer = new_id();
+    let gone = stored(&ada).await;
+    let new = new_id();
+    let last = stored(&ada).await;
     let wrong = new_id();
     put(&ada, &encrypted(&newer, "2026-09-01T00:00:00Z")).await;
     delete(&ada, &gone).await;

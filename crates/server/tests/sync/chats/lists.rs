@@ -38,7 +38,10 @@ async fn put_at(client: &Client, updated_at: &str) -> String {
 
 /// Reads all pages like a device, by `since` and cursors.
 async fn pulled(client: &Client, query: &str, limit: usize) -> (Vec<String>, Vec<String>, usize) {
-    let (mut chats, mut deleted, mut parts, mut cursor) = (vec![], vec![], 0, String::new());
+    let mut chats = vec![];
+    let mut deleted = vec![];
+    let mut parts = 0;
+    let mut cursor = String::new();
     loop {
         let answer = client.get(&format!("{CHATS}?{query}&limit={limit}{cursor}")).await;
         assert_eq!(answer.status, 200, "{}", answer.text());
@@ -54,7 +57,8 @@ async fn pulled(client: &Client, query: &str, limit: usize) -> (Vec<String>, Vec
 
 async fn a_list_has_full_chats_in_the_order_of_their_changes(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
-    let (ada, bob) = (app.signed_in().await, app.signed_in().await);
+    let ada = app.signed_in().await;
+    let bob = app.signed_in().await;
     let late = put_at(&ada, "9999-12-31T23:59:59.9999999Z").await;
     let early = put_at(&ada, "0001-01-01T00:00:00").await;
 
@@ -102,7 +106,8 @@ async fn an_older_chat_that_arrived_later_is_listed(database: TestDatabase) {
 async fn deleted_chats_are_listed_by_id(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
-    let (stays, goes) = (stored(&ada).await, stored(&ada).await);
+    let stays = stored(&ada).await;
+    let goes = stored(&ada).await;
     delete(&ada, &goes).await;
 
     let (chats, deleted, parts) = pulled(&ada, "includeDeleted=true", 1).await;
@@ -117,7 +122,8 @@ async fn deleted_chats_are_listed_by_id(database: TestDatabase) {
 
 async fn an_unchanged_list_is_not_sent_again(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
-    let (ada, bob) = (app.signed_in().await, app.signed_in().await);
+    let ada = app.signed_in().await;
+    let bob = app.signed_in().await;
     stored(&ada).await;
     let path = format!("{CHATS}?includeDeleted=true&since=2026-01-01T00:00:00Z");
     let list = ada.get(&path).await;

@@ -47,7 +47,8 @@ impl Device {
 
     /// Starts a chat, with keys that no server knows.
     pub(crate) fn start_chat(&mut self, words: &str) -> String {
-        let (id, at) = (Uuid::now_v7().to_string(), self.now());
+        let id = Uuid::now_v7().to_string();
+        let at = self.now();
         let chat = json!({
             "id": id,
             "schemaVersion": 1,
@@ -164,7 +165,8 @@ impl Device {
         let newest = self.chats.values().map(|it| moment(it.get("updatedAt"), "a chat")).max();
         let since = newest.map(|it| format!("&since={}", escaped(&it.exact())));
         let first = format!("/api/v1/chats?includeDeleted=true{}", since.unwrap_or_default());
-        let (mut path, mut tag) = (first.clone(), None);
+        let mut path = first.clone();
+        let mut tag = None;
         for page in 1..=MAX_PAGES {
             let known = self.chats_etag.clone().filter(|_| page == 1);
             let headers: Vec<(&str, &str)> =
@@ -244,7 +246,8 @@ impl Device {
 /// Returns the server's version, with our messages that it lacks.
 fn merged(mut theirs: Value, ours: &Value, now: Moment) -> Value {
     let all = |it: &Value| it["messages"].as_array().cloned().unwrap_or_default();
-    let (mut messages, own) = (all(&theirs), all(ours));
+    let mut messages = all(&theirs);
+    let own = all(ours);
     let there: Vec<_> = messages.iter().map(|it| it["id"].clone()).collect();
     messages.extend(own.into_iter().filter(|it| !there.contains(&it["id"])));
     theirs["messages"] = json!(messages);

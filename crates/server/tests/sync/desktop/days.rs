@@ -39,7 +39,8 @@ async fn settle<const N: usize>(mut devices: [&mut Device; N]) {
 
 /// Asserts that two devices have the same rows.
 fn agree(one: &Device, other: &Device, when: &str) {
-    let (left, right) = (one.shared(), other.shared());
+    let left = one.shared();
+    let right = other.shared();
     for key in left.keys().chain(right.keys()) {
         assert_eq!(left.get(key), right.get(key), "sync 2.4, {when}: {key:?}");
     }

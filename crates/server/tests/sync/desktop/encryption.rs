@@ -158,7 +158,8 @@ impl Device {
     }
 
     async fn upload_recovery(&mut self, umk: &Umk) {
-        let (code, salt) = (Uuid::now_v7().simple().to_string().to_uppercase(), salt());
+        let code = Uuid::now_v7().simple().to_string().to_uppercase();
+        let salt = salt();
         let blob = json!({
             "ciphertext": encrypt(&recovery_key(&code, &salt), RECOVERY_AAD, &umk.0),
             "kdfSalt": salt,
@@ -189,7 +190,8 @@ impl Device {
         assert_eq!(device["status"], PENDING, "e2ee 8, Approve: {device}");
         let session = text(device.get("onboardingSessionId"), "e2ee 12: invisible for approval");
         let peer = text(device.get("agreementPublicKey"), "e2ee 6.1");
-        let (umk, salt) = (self.umk.clone().expect("a key"), salt());
+        let umk = self.umk.clone().expect("a key");
+        let salt = salt();
         let wrapped = self.keys.wrap(&umk, target, &peer, &salt);
         let message = approval(signature, [&session, target, &peer, &wrapped, &salt]);
         let mut request = json!({
@@ -219,7 +221,9 @@ impl Device {
         let blob = object(&answer, "e2ee 6.1 WrappedUmkBlob");
         let part = |name: &str| text(blob.get(name), &format!("e2ee 6.1 WrappedUmkBlob {name}"));
         moment(blob.get("createdAt"), "e2ee 6.1 WrappedUmkBlob createdAt");
-        let (wrapped, salt, by) = (part("ciphertext"), part("hkdfSalt"), part("createdByDeviceId"));
+        let wrapped = part("ciphertext");
+        let salt = part("hkdfSalt");
+        let by = part("createdByDeviceId");
         let own = self.keys.agreement_public();
         let maker = self.device_of(&by).await.expect("e2ee 7: the maker is among the devices");
         assert_eq!(maker["status"], ACTIVE, "e2ee 7: made by an active device: {maker}");

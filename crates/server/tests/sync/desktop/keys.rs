@@ -63,7 +63,8 @@ fn cipher(key: &[u8]) -> LessSafeKey {
 pub(crate) fn encrypt(key: &[u8], aad: &str, plain: &[u8]) -> String {
     let nonce = random::<NONCE_LEN>();
     let mut sealed = plain.to_vec();
-    let (at, aad) = (Nonce::assume_unique_for_key(nonce), Aad::from(aad.as_bytes()));
+    let at = Nonce::assume_unique_for_key(nonce);
+    let aad = Aad::from(aad.as_bytes());
     cipher(key).seal_in_place_append_tag(at, aad, &mut sealed).expect("a short text");
     STANDARD.encode([&nonce[..], &sealed].concat())
 }
@@ -130,7 +131,8 @@ impl Sealer {
 impl DeviceKeys {
     pub(crate) fn generate() -> Self {
         let agreement = p256::SecretKey::from_slice(&random::<32>()).expect("a scalar");
-        let (algorithm, random) = (&ECDSA_P256_SHA256_FIXED_SIGNING, SystemRandom::new());
+        let algorithm = &ECDSA_P256_SHA256_FIXED_SIGNING;
+        let random = SystemRandom::new();
         let key = EcdsaKeyPair::generate_pkcs8(algorithm, &random).expect("a key");
         let signing = EcdsaKeyPair::from_pkcs8(algorithm, key.as_ref(), &random).expect("a key");
         Self { agreement, signing }
@@ -205,8 +207,11 @@ fn proofs_match_the_test_vectors() {
 
 #[test]
 fn only_the_two_devices_of_a_wrap_can_unwrap_it() {
-    let (ada, bob, eve) = (DeviceKeys::generate(), DeviceKeys::generate(), DeviceKeys::generate());
-    let (umk, salt) = (Umk::generate(), salt());
+    let ada = DeviceKeys::generate();
+    let bob = DeviceKeys::generate();
+    let eve = DeviceKeys::generate();
+    let umk = Umk::generate();
+    let salt = salt();
 
     let wrapped = ada.wrap(&umk, "bob", &bob.agreement_public(), &salt);
 

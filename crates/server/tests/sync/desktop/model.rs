@@ -43,7 +43,8 @@ impl Sent {
 impl Journal {
     pub(crate) fn begin(&self, claimed: Moment, now: Moment) -> Sent {
         let start = self.turn.fetch_add(1, Ordering::SeqCst);
-        let (versions, deleted) = (Vec::new(), Vec::new());
+        let versions = Vec::new();
+        let deleted = Vec::new();
         Sent { start, end: start, claimed, server: (now, now), versions, deleted }
     }
 
@@ -114,7 +115,8 @@ impl<'a> RowHistory<'a> {
         assert!(won, "{context}: sync 2.4, row 2: {row:?} is not the newest version");
         let ends = self.pushes_of_newest().map(|(push, _)| push.end).min();
         let starts = self.pushes_of_newest().map(|(push, _)| push.start).min();
-        let (ends, starts) = (ends.expect("a version"), starts.expect("a version"));
+        let ends = ends.expect("a version");
+        let starts = starts.expect("a version");
         for deletion in &self.deletions {
             let after = deletion.start > ends;
             assert!(!after, "{context}: row 34: deleted after its newest version, and back again");

@@ -65,7 +65,9 @@ impl Moment {
         let seconds = self.0 / TICKS;
         let (year, month, day) = civil_from_days(seconds / DAY);
         let rest = seconds % DAY;
-        let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
+        let hour = rest / 3600;
+        let minute = rest / 60 % 60;
+        let second = rest % 60;
         format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")
     }
 }
@@ -88,14 +90,16 @@ impl From<Timestamp> for Moment {
 /// Returns the days since the first of January of year 1.
 fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let years = if month <= 2 { year - 1 } else { year };
-    let (era, of_era) = (years.div_euclid(400), years.rem_euclid(400));
+    let era = years.div_euclid(400);
+    let of_era = years.rem_euclid(400);
     let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 306
 }
 
 fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let days = days + 306;
-    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let era = days.div_euclid(146_097);
+    let of_era = days.rem_euclid(146_097);
     let years = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
     let of_year = of_era - (365 * years + years / 4 - years / 100);
     let month = (5 * of_year + 2) / 153;

@@ -33,7 +33,8 @@ impl Device {
     pub(crate) async fn pull_by(&mut self, limit: usize) -> Pulled {
         let forced = !self.initialized;
         let mut since = self.cursor.unwrap_or(Moment::FIRST);
-        let (mut etag, mut catalog) = (None, None);
+        let mut etag = None;
+        let mut catalog = None;
         for number in 1..=MAX_PAGES {
             let first = number == 1;
             let answer = self.request_page(since, limit, first && !forced, first).await;

@@ -22,7 +22,8 @@ on_both_databases!(
 
 async fn the_first_device_encrypts_the_account(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
-    let (ada, first) = (app.signed_in().await, Machine::new());
+    let ada = app.signed_in().await;
+    let first = Machine::new();
     let before = status(&ada).await;
 
     let registered = first.register(&ada).await;
@@ -67,7 +68,8 @@ async fn an_encrypted_account_without_a_device_cannot_start_over(database: TestD
     let first = encrypt(&ada).await;
 
     let revoked = ada.post(&first.path("revoke"), &json!({})).await;
-    let (again, other) = (first.register(&ada).await, Machine::new().register(&ada).await);
+    let again = first.register(&ada).await;
+    let other = Machine::new().register(&ada).await;
     let uploaded = first.keep(&ada, 2).await;
 
     assert_eq!((revoked.status, &revoked.body), (200, &json!({ "success": true })));
@@ -89,7 +91,8 @@ async fn changes_of_keys_are_emailed_and_part_of_the_export(database: TestDataba
 
     let emails = names_to(&app, "ada@example.org").await;
     let ours: Vec<_> = emails.iter().filter(|it| *it != "new-device").collect();
-    let (approved, changed) = ("device-approved", "recovery-key-changed");
+    let approved = "device-approved";
+    let changed = "recovery-key-changed";
     assert_eq!(ours, [approved, changed, "device-registered", "device-revoked"]);
     let accept = [("accept", "application/json")];
     let export = ada.send("GET", "/auth/account/export", &accept, b"").await;
@@ -133,7 +136,8 @@ async fn without_the_feature_only_the_status_is_served() {
 
 async fn a_session_has_the_name_of_its_device(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
-    let (ada, machine) = (app.signed_in().await, Machine::new());
+    let ada = app.signed_in().await;
+    let machine = Machine::new();
     let unknown = ada.get("/auth/sessions").await.body["items"][0].clone();
     machine.register(&ada).await;
     let token = json!({ "refreshToken": ada.refresh }).to_string();

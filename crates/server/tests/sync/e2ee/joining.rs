@@ -192,8 +192,10 @@ async fn a_session_ends_after_ten_minutes(database: TestDatabase) {
 
 async fn any_other_signature_is_refused(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
-    let (ada, bob) = (app.signed_in().await, app.signed_in().await);
-    let (first, bobs) = (encrypt(&ada).await, encrypt(&bob).await);
+    let ada = app.signed_in().await;
+    let bob = app.signed_in().await;
+    let first = encrypt(&ada).await;
+    let bobs = encrypt(&bob).await;
     let joining = Machine::new();
     let session = joining.requests(&ada).await;
     let good = first.approval(&joining, &session, Some(2));

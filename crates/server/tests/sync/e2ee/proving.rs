@@ -81,7 +81,8 @@ async fn a_stolen_session_adds_no_device_and_changes_no_key(database: TestDataba
     let thief = Machine::new();
     let session = thief.requests(&ada).await;
     let activation = thief.activation(&session, &text(0, 32));
-    let (activate, copy) = ("/api/e2ee/recovery/activate", "/api/e2ee/recovery/wrapped-umk");
+    let activate = "/api/e2ee/recovery/activate";
+    let copy = "/api/e2ee/recovery/wrapped-umk";
     let version = |number: i32| with(recovery_copy(), &json!({ "umkVersion": number }));
 
     let activated = ada.post(activate, &activation).await;

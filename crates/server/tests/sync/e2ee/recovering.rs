@@ -98,7 +98,8 @@ async fn the_first_proof_key_is_permanent_and_locks_the_copy(database: TestDatab
 
 async fn without_a_copy_there_is_nothing_to_recover(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
-    let (ada, first) = (app.signed_in().await, Machine::new());
+    let ada = app.signed_in().await;
+    let first = Machine::new();
     let session = first.requests(&ada).await;
 
     let copied = ada.post(COPY, &recovery_copy()).await;

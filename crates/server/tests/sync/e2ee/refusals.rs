@@ -79,8 +79,10 @@ async fn numbers_versions_and_names_have_bounds() {
     let joining = Machine::new();
     let session = joining.requests(&ada).await;
     let approval = first.approval(&joining, &session, Some(2));
-    let (register, approve) = ("/api/e2ee/devices/register", "/api/e2ee/devices/approve");
-    let (copy, activate) = ("/api/e2ee/recovery/wrapped-umk", "/api/e2ee/recovery/activate");
+    let register = "/api/e2ee/devices/register";
+    let approve = "/api/e2ee/devices/approve";
+    let copy = "/api/e2ee/recovery/wrapped-umk";
+    let activate = "/api/e2ee/recovery/activate";
     let new = Machine::new().registration();
     let activation = joining.activation(&session, &text(0, 32));
     let own = &*first.path("wrapped-umk");

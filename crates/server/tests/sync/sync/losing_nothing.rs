@@ -33,10 +33,14 @@ async fn acknowledged_pushes_survive_a_crash_and_others_are_atomic(database: Tes
     let envelope = program.anonymous().post("/auth/login/local", &person).await;
     let ada = program.anonymous().with_tokens(&envelope.body);
 
-    let (answers, enough) = (AtomicUsize::new(0), Notify::new());
+    let answers = AtomicUsize::new(0);
+    let enough = Notify::new();
     let pushes = (0..PUSHES).map(|push| {
         let items: Vec<_> = (0..ITEMS).map(|it| todo(push * ITEMS + it, 1, "x")).collect();
-        let (ada, body, answers, enough) = (&ada, todos(&items).to_string(), &answers, &enough);
+        let ada = &ada;
+        let body = todos(&items).to_string();
+        let answers = &answers;
+        let enough = &enough;
         async move {
             let headers = [("content-type", "application/json")];
             let mut socket = ada.begin("POST", "/api/sync/push", &headers, body.as_bytes()).await;
@@ -58,7 +62,8 @@ async fn acknowledged_pushes_survive_a_crash_and_others_are_atomic(database: Tes
     let again = call.beside().start().await;
     let envelope = again.anonymous().post("/auth/login/local", &person).await;
     let ada = again.anonymous().with_tokens(&envelope.body);
-    let (mut since, mut stored) = (NOTHING.to_owned(), Vec::new());
+    let mut since = NOTHING.to_owned();
+    let mut stored = Vec::new();
     loop {
         let page = pull(&ada, &since).await;
         stored.extend(changed_ids(&page).0);

@@ -102,7 +102,9 @@ async fn pages_of_any_size_have_every_item_once(database: TestDatabase) {
     });
     push(&ada, &body).await;
 
-    let (mut since, mut pulled, mut pages) = (NOTHING.to_owned(), Vec::new(), 0);
+    let mut since = NOTHING.to_owned();
+    let mut pulled = Vec::new();
+    let mut pages = 0;
     let mut settings = 0;
     loop {
         let page = pull_with(&ada, &since, "&limit=7").await.body;
@@ -164,7 +166,8 @@ async fn a_cursor_from_the_future_is_answered_with_the_watermark(database: TestD
 
 async fn the_catalogue_is_omitted_if_the_device_has_it(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
-    let (ada, eve) = (app.signed_in().await, app.signed_in().await);
+    let ada = app.signed_in().await;
+    let eve = app.signed_in().await;
     let version = pull(&ada, NOTHING).await["catalogVersion"].clone();
     let more = format!("&catalogVersion={version}");
 
@@ -190,7 +193,8 @@ async fn the_catalogue_is_omitted_if_the_device_has_it(database: TestDatabase) {
 
 async fn pushed_items_are_invisible_to_other_users(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
-    let (ada, eve) = (app.signed_in().await, app.signed_in().await);
+    let ada = app.signed_in().await;
+    let eve = app.signed_in().await;
     push(&ada, &todos(&[todo(1, 1, "hers")])).await;
 
     push(&eve, &todos(&[todo(1, 2, "his")])).await;

@@ -152,7 +152,8 @@ async fn a_compressed_push_is_read_with_and_without_its_header(database: TestDat
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let json = ("content-type", "application/json; charset=utf-8");
-    let (one, other) = (gzip(&todos(&[todo(1, 1, "x")])), gzip(&todos(&[todo(2, 1, "x")])));
+    let one = gzip(&todos(&[todo(1, 1, "x")]));
+    let other = gzip(&todos(&[todo(2, 1, "x")]));
 
     let labelled =
         ada.send("POST", "/api/sync/push", &[json, ("content-encoding", "gzip")], &one).await;

@@ -24,7 +24,8 @@ fn todos_of(list: &Value) -> Value {
 
 async fn status_quota_and_debug_state_are_reported(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
-    let (ada, eve) = (app.signed_in().await, app.signed_in().await);
+    let ada = app.signed_in().await;
+    let eve = app.signed_in().await;
     push(&ada, &todos(&[todo(1, 1, "secret"), todo(2, 1, "secret")])).await;
     push(&ada, &json!({ "todos": { "deleted": [id(2)] } })).await;
     push(&eve, &todos(&[todo(9, 1, "secret")])).await;
@@ -75,7 +76,8 @@ async fn storage_is_limited_by_the_quota(database: TestDatabase) {
 
     for refused in [&third, &pushed] {
         assert_eq!(refused.refusal(), (409, "quota_exceeded"));
-        let (resource, limit) = (&refused.body["resource"], &refused.body["limit"]);
+        let resource = &refused.body["resource"];
+        let limit = &refused.body["limit"];
         assert_eq!((resource, limit), (&json!("storage"), &json!(LIMIT)));
     }
     let current = stored().await["current"].clone();
@@ -112,7 +114,8 @@ async fn events_are_paged(database: TestDatabase) {
 
 async fn a_reset_deletes_everything_and_preserves_the_highest_stamp(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
-    let (ada, eve) = (app.signed_in().await, app.signed_in().await);
+    let ada = app.signed_in().await;
+    let eve = app.signed_in().await;
     push(&ada, &todos(&[todo(1, 1, "x")])).await;
     push(&eve, &todos(&[todo(1, 1, "x")])).await;
     let before = pull(&ada, NOTHING).await;

@@ -32,7 +32,9 @@ pub(in crate::dialect) fn anthropic_full_response(answer: &Bytes) -> Result<Byte
 }
 
 fn message(blocks: &[Value]) -> Value {
-    let (mut text, mut thinking, mut calls) = (String::new(), String::new(), Vec::new());
+    let mut text = String::new();
+    let mut thinking = String::new();
+    let mut calls = Vec::new();
     let mut links = Links::default();
     for block in blocks {
         let field = |key: &str| block.get(key).and_then(Value::as_str).unwrap_or_default();

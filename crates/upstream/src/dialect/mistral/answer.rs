@@ -190,7 +190,8 @@ impl MessageNormalizer {
 
     /// Returns the text, with links, and the thoughts of several chunks.
     fn texts(&mut self, chunks: &[Value]) -> (String, String) {
-        let (mut text, mut thinking) = (String::new(), String::new());
+        let mut text = String::new();
+        let mut thinking = String::new();
         for chunk in chunks {
             let field = |key: &str| chunk.get(key).and_then(Value::as_str);
             match field("type") {

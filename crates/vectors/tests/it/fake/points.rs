@@ -65,7 +65,8 @@ fn search(request: QueryPoints) -> VectorQuery {
     assert_eq!(terms.using.as_deref(), Some("terms"));
     assert_eq!((&dense.filter, dense.limit), (&terms.filter, terms.limit));
     assert!(dense.limit > request.limit);
-    let (dense, terms) = (wire::dense(dense.query), wire::query_terms(terms.query));
+    let dense = wire::dense(dense.query);
+    let terms = wire::query_terms(terms.query);
     VectorQuery { bases, dense, terms, limit }
 }
 

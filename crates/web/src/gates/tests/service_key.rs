@@ -66,7 +66,8 @@ async fn without_a_configured_key_the_path_does_not_exist() {
                     send_through(gates_with(key), rows, request.insert_header((KEY.0, sent)))
                 };
 
-                let (known, unknown) = (send_to("/kb").await, send_to("/nowhere").await);
+                let known = send_to("/kb").await;
+                let unknown = send_to("/nowhere").await;
 
                 assert_eq!(error(&known), (404, "not_found"), "{method}");
                 assert_eq!((known.status, known.body), (unknown.status, unknown.body), "{method}");

@@ -49,7 +49,8 @@ fn without_nulls(value: &mut Value) {
 }
 
 async fn two_devices(world: &World) -> (Device, Device) {
-    let (mut desk, laptop) = (world.device().await, world.device().await);
+    let mut desk = world.device().await;
+    let laptop = world.device().await;
     assert!(desk.probe().await, "sync 6.1, row 51: chats are there");
     (desk, laptop)
 }
@@ -125,7 +126,8 @@ async fn a_chat_that_was_uploaded_late_is_listed(database: TestDatabase) {
 async fn a_deleted_chat_is_revived_by_a_newer_version_only(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut desk, mut laptop) = two_devices(&world).await;
-    let (gone, back) = (desk.start_chat("gone"), desk.start_chat("back"));
+    let gone = desk.start_chat("gone");
+    let back = desk.start_chat("back");
     desk.backfill().await;
     laptop.list_chats().await;
     world.advance(HOUR);

@@ -25,7 +25,8 @@ const DAY: i64 = 86_400;
 
 /// Signs in two devices that share one row of each channel.
 async fn two_synced_devices(world: &World) -> (Device, Device, Vec<(Channel, String)>) {
-    let (mut desk, mut laptop) = (world.device().await, world.device().await);
+    let mut desk = world.device().await;
+    let mut laptop = world.device().await;
     let rows = one_of_each(&mut desk, "there");
     settle([&mut desk, &mut laptop]).await;
     (desk, laptop, rows)

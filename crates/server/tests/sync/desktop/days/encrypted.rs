@@ -23,7 +23,8 @@ const CANARY: &str = "canary-of-the-morning";
 
 async fn one_of_two_devices_enables_encryption(database: TestDatabase) {
     let world = World::new(database).await;
-    let (mut desk, mut laptop) = (world.device().await, world.device().await);
+    let mut desk = world.device().await;
+    let mut laptop = world.device().await;
 
     // The morning, in plaintext.
     let rows = one_of_each(&mut desk, CANARY);

@@ -24,7 +24,8 @@ fn agree(old: &Device, new: &Device, when: &str) {
         rows.retain(|(channel, _), _| old.knows(*channel) && !muted(*channel));
         rows
     };
-    let (left, right) = (shared(old), shared(new));
+    let left = shared(old);
+    let right = shared(new);
     for key in left.keys().chain(right.keys()) {
         assert_eq!(left.get(key), right.get(key), "row 34 and sync 2.4, {when}: {key:?}");
     }
@@ -32,7 +33,8 @@ fn agree(old: &Device, new: &Device, when: &str) {
 
 async fn a_march_client_beside_a_new_one_revives_nothing(database: TestDatabase) {
     let world = World::new(database).await;
-    let (mut old, mut new) = (world.older_device(Generation::March).await, world.device().await);
+    let mut old = world.older_device(Generation::March).await;
+    let mut new = world.device().await;
     // March pushes them as new in every cycle; see below.
     old.settings_muted = true;
     let of_old: Vec<_> =
@@ -81,7 +83,8 @@ async fn a_march_client_beside_a_new_one_revives_nothing(database: TestDatabase)
 
 async fn repeated_settings_are_not_pushed_back(database: TestDatabase) {
     let world = World::new(database).await;
-    let (mut old, mut new) = (world.older_device(Generation::March).await, world.device().await);
+    let mut old = world.older_device(Generation::March).await;
+    let mut new = world.device().await;
     old.set("C:\\March");
     for _ in 0..3 {
         new.cycle().await;
@@ -100,7 +103,8 @@ async fn repeated_settings_are_not_pushed_back(database: TestDatabase) {
 
 async fn a_spring_client_works_beside_a_new_one(database: TestDatabase) {
     let world = World::new(database).await;
-    let (mut old, mut new) = (world.older_device(Generation::Spring).await, world.device().await);
+    let mut old = world.older_device(Generation::Spring).await;
+    let mut new = world.device().await;
     let of_old = one_of_each(&mut old, "of spring");
     let of_new = one_of_each(&mut new, "of autumn");
     settle([&mut old, &mut new]).await;

@@ -58,7 +58,8 @@ async fn a_device_without_the_key_cannot_join(database: TestDatabase) {
     let mut laptop = world.device().await;
     let registered = laptop.register().await;
     assert!(!registered.is_first, "e2ee 6.1: another device is active");
-    let (session, wrong) = (registered.session, Umk::generate());
+    let session = registered.session;
+    let wrong = Umk::generate();
 
     let refused = laptop.activate(&wrong, &session, &proof(&wrong, &session)).await;
     assert_eq!(refused.refusal(), (400, "invalid_proof"), "e2ee 6 and 10");
@@ -162,7 +163,8 @@ async fn a_revoked_device_is_notified_and_may_register_again(database: TestDatab
 async fn an_invalid_approval_admits_no_device(database: TestDatabase) {
     let world = World::new(database).await;
     let mut desk = encrypted(&world).await;
-    let (mut laptop, mut eve) = (world.device().await, world.device().await);
+    let mut laptop = world.device().await;
+    let mut eve = world.device().await;
     laptop.register().await;
     eve.register().await;
     eve.umk = Some(Umk::generate());

@@ -20,7 +20,8 @@ on_both_databases!(
 
 async fn two_devices_stay_in_sync_all_day(database: TestDatabase) {
     let world = World::new(database).await;
-    let (mut desk, mut laptop) = (world.device().await, world.device().await);
+    let mut desk = world.device().await;
+    let mut laptop = world.device().await;
 
     // The morning: each has rows before it receives the other's.
     let rows = one_of_each(&mut desk, "the desk");
@@ -99,7 +100,8 @@ fn set_unknown_priority(device: &mut Device, todo: &(Channel, String)) {
 
 async fn a_device_with_small_pages_receives_everything(database: TestDatabase) {
     let world = World::new(database).await;
-    let (mut desk, mut laptop) = (world.device().await, world.device().await);
+    let mut desk = world.device().await;
+    let mut laptop = world.device().await;
     // Sessions for more than two requests, and two other channels that pages
     // split elsewhere.
     for number in 0..450 {
@@ -125,7 +127,8 @@ async fn a_device_with_small_pages_receives_everything(database: TestDatabase) {
 
 async fn idle_devices_receive_not_modified(database: TestDatabase) {
     let world = World::new(database).await;
-    let (mut desk, mut laptop) = (world.device().await, world.device().await);
+    let mut desk = world.device().await;
+    let mut laptop = world.device().await;
     desk.settle().await;
     laptop.settle().await;
     let todo = desk.create(Channel::Todos, "a todo");
@@ -157,7 +160,8 @@ async fn idle_devices_receive_not_modified(database: TestDatabase) {
 
 async fn a_push_that_is_repeated_after_a_lost_answer_is_harmless(database: TestDatabase) {
     let world = World::new(database).await;
-    let (mut desk, mut laptop) = (world.device().await, world.device().await);
+    let mut desk = world.device().await;
+    let mut laptop = world.device().await;
     let rows = one_of_each(&mut desk, "first");
     assert_eq!(desk.push_as(Sending::ResponseLost).await, Pushed::Lost);
     let again = desk.cycle().await.pushed;

@@ -14,8 +14,9 @@ const DAY: i64 = 86_400;
 
 async fn devices_with_clocks_a_day_apart_converge(database: TestDatabase) {
     let world = World::new(database).await;
-    let (mut fast, mut slow, mut right) =
-        (world.device().await, world.device().await, world.device().await);
+    let mut fast = world.device().await;
+    let mut slow = world.device().await;
+    let mut right = world.device().await;
     (fast.skew, slow.skew) = (DAY, -DAY);
     // A first push sends everything, whatever the clock.
     let of_fast = one_of_each(&mut fast, "of the fast one");
@@ -62,7 +63,8 @@ async fn devices_with_clocks_a_day_apart_converge(database: TestDatabase) {
 
 async fn a_corrected_clock_loses_nothing(database: TestDatabase) {
     let world = World::new(database).await;
-    let (mut desk, mut slow) = (world.device().await, world.device().await);
+    let mut desk = world.device().await;
+    let mut slow = world.device().await;
     settle([&mut desk, &mut slow]).await;
     slow.skew = -DAY;
     // Older than its cursor: the client hides these from itself (sync 3.2).

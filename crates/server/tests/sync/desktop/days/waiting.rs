@@ -51,7 +51,8 @@ async fn a_rate_limited_push_is_accepted_when_retried_without_its_header(databas
 
 async fn compressed_bodies_are_recognised_by_their_first_two_bytes(database: TestDatabase) {
     let world = World::new(database).await;
-    let (mut desk, mut laptop) = (world.device().await, world.device().await);
+    let mut desk = world.device().await;
+    let mut laptop = world.device().await;
     one_of_each(&mut desk, "unlabelled");
 
     let pushed = desk.push_as(Sending::Unlabelled).await;
@@ -71,7 +72,8 @@ async fn an_old_device_absent_for_a_year_revives_nothing(database: TestDatabase)
 
 async fn revive_nothing_after_a_year(database: TestDatabase, generation: Generation) {
     let world = World::new(database).await;
-    let (mut desk, mut away) = (world.device().await, world.older_device(generation).await);
+    let mut desk = world.device().await;
+    let mut away = world.older_device(generation).await;
     // March pushes them as new in every cycle.
     away.settings_muted = generation == Generation::March;
     let gone = one_of_each(&mut desk, "to be deleted");
