@@ -6,12 +6,17 @@ use std::time::Duration;
 use actix_web::dev::{ServerHandle, ServiceFactory, ServiceRequest};
 use actix_web::http::KeepAlive;
 use actix_web::middleware::{Compress, from_fn};
-use actix_web::web::Data;
+use actix_web::web::{Data, ServiceConfig};
 use actix_web::{App as ActixApp, Error, HttpServer};
-use pia_uplink::Connections;
+use pia_console::{AccountPages, SetupPages};
+use pia_http::Api;
+use pia_mcp::Mcp;
+use pia_scim::Scim;
+use pia_uplink::{Connections, Uplink};
 use pia_web::{
-    BasePath, BodyMemory, Draining, Metrics, StrictTransport, TrustedProxies, acceptable_encoding,
-    admit, keep_uncompressed, query_config, strip_base_path, surface, translate_errors,
+    BasePath, BodyMemory, Draining, Gates, Metrics, StrictTransport, TrustedProxies,
+    acceptable_encoding, admit, keep_uncompressed, query_config, strip_base_path, surface,
+    translate_errors,
 };
 use rustix::net::sockopt;
 
@@ -56,6 +61,50 @@ fn listener(address: SocketAddr) -> std::io::Result<TcpListener> {
     Ok(listener)
 }
 
+/// Services that handlers and middleware find in a request. All workers share
+/// them.
+#[derive(Clone)]
+struct Services {
+    api: Data<Api>,
+    scim: Data<Scim>,
+    mcp: Data<Mcp>,
+    uplink: Data<Uplink>,
+    connections: Data<Connections>,
+    setup_pages: Data<SetupPages>,
+    account_pages: Data<AccountPages>,
+    gates: Data<Gates>,
+    metrics: Data<Metrics>,
+    draining: Data<Draining>,
+    base_path: Data<BasePath>,
+    proxies: Data<TrustedProxies>,
+    strict_transport: Data<StrictTransport>,
+    body_memory: Data<BodyMemory>,
+}
+
+impl Services {
+    /// Registers the services and the routes of the table.
+    fn register(&self, config: &mut ServiceConfig) {
+        config
+            .app_data(Data::clone(&self.api))
+            .app_data(Data::clone(&self.scim))
+            .app_data(Data::clone(&self.mcp))
+            .app_data(Data::clone(&self.uplink))
+            .app_data(Data::clone(&self.connections))
+            .app_data(Data::clone(&self.setup_pages))
+            .app_data(Data::clone(&self.account_pages))
+            .app_data(Data::clone(&self.gates))
+            .app_data(Data::clone(&self.metrics))
+            .app_data(Data::clone(&self.draining))
+            .app_data(Data::clone(&self.base_path))
+            .app_data(Data::clone(&self.proxies))
+            .app_data(Data::clone(&self.strict_transport))
+            .app_data(Data::clone(&self.body_memory))
+            .app_data(query_config());
+
+        self.gates.table.register(config);
+    }
+}
+
 /// A server that listens.
 pub struct Server {
     /// Address that it listens on.
@@ -75,48 +124,35 @@ pub struct Server {
 impl Server {
     /// Binds the address and starts the workers.
     pub fn bind(listen: Listen, app: App) -> std::io::Result<Self> {
-        let App { api, mcp, scim, uplink, setup_pages, account_pages, gates, metrics, ai, .. } =
-            app;
+        let background = app.background;
+        let ai = app.ai;
         let listener = listener(listen.address)?;
         let addr = listener.local_addr()?;
-        let base_path = Data::new(BasePath(listen.base_path));
-        let proxies = Data::new(listen.proxies);
-        let strict_transport = Data::new(listen.strict_transport);
-        let memory = Data::new(BodyMemory::new(listen.body_memory));
         let draining = Draining::default();
-        let api = Data::new(api);
-        let setup_pages = Data::new(setup_pages);
-        let gates = Data::new(gates);
-        let account_pages = Data::new(account_pages);
-        let metrics = Data::new(metrics);
-        let uplink = Data::new(uplink);
+        let metrics = Data::new(app.metrics);
         let connections = Data::new(Connections::default());
-        let scim = Data::new(scim);
-        let mcp = Data::new(mcp);
-        let ending = Data::new(draining.clone());
-        let counted = Data::clone(&metrics);
-        let pods = Data::clone(&connections);
+        let services = Services {
+            api: Data::new(app.api),
+            scim: Data::new(app.scim),
+            mcp: Data::new(app.mcp),
+            uplink: Data::new(app.uplink),
+            connections: Data::clone(&connections),
+            setup_pages: Data::new(app.setup_pages),
+            account_pages: Data::new(app.account_pages),
+            gates: Data::new(app.gates),
+            metrics: Data::clone(&metrics),
+            draining: Data::new(draining.clone()),
+            base_path: Data::new(BasePath(listen.base_path)),
+            proxies: Data::new(listen.proxies),
+            strict_transport: Data::new(listen.strict_transport),
+            body_memory: Data::new(BodyMemory::new(listen.body_memory)),
+        };
         // Once here, so that an error prevents the start.
         ai.on_worker().map_err(std::io::Error::other)?;
+
         let factory = move || {
-            let table = Data::clone(&gates);
             // Middleware that is wrapped last runs first.
             let app = ActixApp::new()
-                .app_data(Data::clone(&api))
-                .app_data(Data::clone(&scim))
-                .app_data(Data::clone(&mcp))
-                .app_data(Data::clone(&uplink))
-                .app_data(Data::clone(&connections))
-                .app_data(Data::clone(&setup_pages))
-                .app_data(Data::clone(&account_pages))
-                .app_data(Data::clone(&gates))
-                .app_data(Data::clone(&counted))
-                .app_data(Data::clone(&ending))
-                .app_data(Data::clone(&base_path))
-                .app_data(Data::clone(&proxies))
-                .app_data(Data::clone(&strict_transport))
-                .app_data(Data::clone(&memory))
-                .app_data(query_config())
                 .wrap(from_fn(admit))
                 .wrap(from_fn(translate_errors))
                 .wrap(from_fn(pia_console::render_errors))
@@ -125,9 +161,11 @@ impl Server {
                 .wrap(from_fn(acceptable_encoding))
                 .wrap(from_fn(strip_base_path))
                 .wrap(from_fn(surface))
-                .configure(move |config| table.table.register(config));
+                .configure(|config| services.register(config));
+
             with_ai(app, &ai)
         };
+
         let server = HttpServer::new(factory)
             .workers(listen.workers)
             .max_connections(listen.connections)
@@ -139,13 +177,14 @@ impl Server {
             .tcp_nodelay(true)
             // If allowed, a disconnected client is not noticed before a write fails.
             .h1_allow_half_closed(false);
+
         let server = match listen.tls {
             Some(tls) => server.listen_rustls_0_23(listener, tls)?,
             None => server.listen(listener)?,
         };
-        let background = app.background;
+
         let server = server.run();
-        Ok(Self { addr, background, metrics, draining, connections: pods, server })
+        Ok(Self { addr, background, metrics, draining, connections, server })
     }
 
     /// Returns a handle that stops the server.
