@@ -13,6 +13,7 @@ const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ai/openai/clien
 async fn run(script: &Client, cases: &[&str]) {
     #[expect(clippy::disallowed_methods, reason = "a test asks the environment itself")]
     let modules = std::env::var("TEST_OPENAI");
+    #[expect(clippy::disallowed_methods, reason = "a test asks the environment itself")]
     let path = std::env::var("PATH");
     let modules = modules.expect(
         "TEST_OPENAI is not set: run `cargo xtask test`, which installs npm's client of OpenAI",

@@ -20,6 +20,7 @@ impl NodeProvider {
     pub(super) async fn start(accounts: &Value) -> Self {
         #[expect(clippy::disallowed_methods, reason = "a test reads the environment itself")]
         let modules = std::env::var("TEST_OIDC");
+        #[expect(clippy::disallowed_methods, reason = "a test reads the environment itself")]
         let path = std::env::var("PATH");
         let modules = modules.expect(
             "TEST_OIDC is not set: run `cargo xtask test`, which installs npm's oidc-provider",

@@ -57,3 +57,10 @@ fn editable(rows: &[(Channel, String)]) -> impl Iterator<Item = &(Channel, Strin
     let fixed = [Channel::Sessions, Channel::KanbanColumns];
     rows.iter().filter(move |it| !fixed.contains(&it.0))
 }
+
+/// Edits all rows that can be edited.
+fn edit_all(device: &mut Device, rows: &[(Channel, String)], text: &str) {
+    for (channel, id) in editable(rows) {
+        assert!(device.edit(*channel, id, text), "{channel:?}");
+    }
+}

@@ -4,7 +4,7 @@ use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use uuid::Uuid;
 
-use super::{HOUR, MINUTE, agree, editable, one_of_each, settle};
+use super::{HOUR, MINUTE, agree, edit_all, editable, one_of_each, settle};
 use crate::desktop::device::Device;
 use crate::desktop::fields::Channel;
 use crate::desktop::pull::Pulled;
@@ -36,12 +36,6 @@ fn delete_all(device: &mut Device, rows: &[(Channel, String)]) {
     editable(rows).for_each(|(channel, id)| device.delete(*channel, id));
 }
 
-fn edit_all(device: &mut Device, rows: &[(Channel, String)]) {
-    editable(rows).for_each(|(channel, id)| {
-        assert!(device.edit(*channel, id, "edited"), "{channel:?}");
-    });
-}
-
 fn assert_deleted(device: &Device, rows: &[(Channel, String)], reason: &str) {
     for (channel, id) in editable(rows) {
         assert_eq!(device.get(*channel, id), None, "row 34: {reason}: {channel:?}");
@@ -58,7 +52,7 @@ async fn an_edit_before_a_deletion_is_discarded(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut desk, mut laptop, rows) = two_synced_devices(&world).await;
     world.advance(HOUR);
-    edit_all(&mut laptop, &rows);
+    edit_all(&mut laptop, &rows, "edited");
     world.advance(MINUTE);
     delete_all(&mut desk, &rows);
     desk.cycle().await;
@@ -78,7 +72,7 @@ async fn an_edit_after_a_deletion_revives_the_row(database: TestDatabase) {
     delete_all(&mut desk, &rows);
     desk.cycle().await;
     world.advance(MINUTE);
-    edit_all(&mut laptop, &rows);
+    edit_all(&mut laptop, &rows, "edited");
 
     laptop.cycle().await;
     settle([&mut desk, &mut laptop]).await;
@@ -92,7 +86,7 @@ async fn a_deletion_supersedes_a_row_from_the_future(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut desk, mut laptop, rows) = two_synced_devices(&world).await;
     laptop.skew = DAY;
-    edit_all(&mut laptop, &rows);
+    edit_all(&mut laptop, &rows, "edited");
     settle([&mut laptop, &mut desk]).await;
     assert_edited(&desk, &rows, "a row of tomorrow is newer");
 
@@ -116,7 +110,7 @@ async fn a_deletion_from_the_future_counts_as_now(database: TestDatabase) {
     delete_all(&mut desk, &rows);
     desk.cycle().await;
     world.advance(MINUTE);
-    edit_all(&mut laptop, &rows);
+    edit_all(&mut laptop, &rows, "edited");
 
     laptop.cycle().await;
     settle([&mut desk, &mut laptop]).await;
@@ -136,7 +130,7 @@ async fn a_deletion_by_a_slow_clock_deletes_and_a_later_edit_revives(database: T
     phone.cycle().await;
     assert_deleted(&phone, &rows, "a deletion beats what was stored before it, whatever its clock");
 
-    edit_all(&mut laptop, &rows);
+    edit_all(&mut laptop, &rows, "edited");
     laptop.cycle().await;
     settle([&mut desk, &mut laptop, &mut phone]).await;
 

@@ -4,7 +4,7 @@ use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
-use super::{HOUR, MINUTE, agree, editable, one_of_each, settle};
+use super::{HOUR, MINUTE, agree, edit_all, editable, one_of_each, settle};
 use crate::desktop::device::Device;
 use crate::desktop::fields::{Channel, SETTINGS};
 use crate::desktop::pull::Pulled;
@@ -36,12 +36,8 @@ async fn two_devices_stay_in_sync_all_day(database: TestDatabase) {
 
     // Before noon: edits in both directions, and an unknown enum value.
     world.advance(HOUR * 3);
-    for (channel, id) in editable(&rows) {
-        desk.edit(*channel, id, "said at the desk");
-    }
-    for (channel, id) in editable(&others) {
-        laptop.edit(*channel, id, "said on the lap");
-    }
+    edit_all(&mut desk, &rows, "said at the desk");
+    edit_all(&mut laptop, &others, "said on the lap");
     let todo = rows.iter().find(|it| it.0 == Channel::Todos).expect("a todo");
     set_unknown_priority(&mut desk, todo);
     desk.set("C:\\Desk");
@@ -56,13 +52,9 @@ async fn two_devices_stay_in_sync_all_day(database: TestDatabase) {
 
     // The afternoon: both edit the same rows, and the later edit wins.
     world.advance(HOUR * 3);
-    for (channel, id) in editable(&rows) {
-        laptop.edit(*channel, id, "the earlier word");
-    }
+    edit_all(&mut laptop, &rows, "the earlier word");
     world.advance(MINUTE);
-    for (channel, id) in editable(&rows) {
-        desk.edit(*channel, id, "the later word");
-    }
+    edit_all(&mut desk, &rows, "the later word");
     desk.cycle().await;
     laptop.cycle().await;
     settle([&mut desk, &mut laptop]).await;
