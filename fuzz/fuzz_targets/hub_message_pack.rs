@@ -41,5 +41,6 @@ fn decode<'a>(
             }
         }
     }
+
     (messages, None)
 }

@@ -25,7 +25,9 @@ pub(crate) fn run(args: &[String], interrupt: &Interrupt) -> Outcome {
     if !measures || ["--help", "--postgres-url"].iter().any(|it| args.iter().any(|arg| arg == it)) {
         return Job::run(&mut run, interrupt);
     }
+
     let cluster = Cluster::for_benches(interrupt)?;
     run.args(["--postgres-url", &cluster.url()]).arg("--postgres-log").arg(cluster.log());
+
     Job::run(&mut run, interrupt)
 }

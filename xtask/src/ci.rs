@@ -31,6 +31,7 @@ fn steps(durations: &mut Vec<(&'static str, Duration)>, interrupt: &Interrupt) -
         durations.push((name, started.elapsed()));
         outcome.map_err(|err| format!("{name}: {err}"))
     };
+
     let mut workshop = None;
     timed("tools", &mut || {
         workshop = Some(Workshop::ready(interrupt)?);
@@ -42,6 +43,7 @@ fn steps(durations: &mut Vec<(&'static str, Duration)>, interrupt: &Interrupt) -
         println!("\n==> {name}: {}", display_command(&command));
         timed(name, &mut || Job::run(command.current_dir(places::root()), interrupt))?;
     }
+
     Ok(())
 }
 
@@ -63,11 +65,13 @@ fn commands(workshop: &Workshop) -> Vec<(&'static str, Command)> {
         tool.args(args);
         tool
     };
+
     let cargo = |args: &[&str]| {
         let mut command = cargo();
         command.args(args);
         command
     };
+
     let clippy =
         ["clippy", "--locked", "--workspace", FEATURES, "--all-targets", "--", "-D", "warnings"];
     // What contributors build, who do without the feature.
@@ -76,6 +80,7 @@ fn commands(workshop: &Workshop) -> Vec<(&'static str, Command)> {
         cargo(&["doc", "--workspace", FEATURES, "--no-deps", "--document-private-items"]);
     // Not in RUSTFLAGS, which would rebuild all dependencies.
     docs.env("RUSTDOCFLAGS", "-D warnings");
+
     // `--workspace`, so that dependencies are built once, with the features
     // that the tests need.
     let structure_tests = [
@@ -83,6 +88,7 @@ fn commands(workshop: &Workshop) -> Vec<(&'static str, Command)> {
         &["--test", "architecture", "--test", "tidy", "--test", "words"],
     ]
     .concat();
+
     vec![
         ("format", cargo(&["fmt", "--all", "--check"])),
         ("spelling", tool("typos", &[])),

@@ -18,6 +18,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
         [only] if only == "--check" => true,
         _ => return Err("usage: cargo xtask codegen [--check]".into()),
     };
+
     for (path, document) in SNAPSHOTS {
         let mut print = cargo();
         print.args(["run", "--quiet", "-p", "pia-http", "--example", "openapi", "--", document]);
@@ -29,6 +30,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
             println!("wrote {path}");
         }
     }
+
     Ok(())
 }
 

@@ -27,6 +27,7 @@ pub(crate) fn ending_with_parent(signal: &str, options: &[&str], program: &OsStr
 pub(crate) fn cargo() -> Command {
     let mut cargo = command("cargo");
     let internal_names = ["CARGO_BIN_NAME", "CARGO_CRATE_NAME", "CARGO_PRIMARY_PACKAGE"];
+
     for (name, _) in env::vars_os() {
         let is_internal = name.to_str().is_some_and(|name| {
             name.starts_with("CARGO_PKG_")
@@ -37,6 +38,7 @@ pub(crate) fn cargo() -> Command {
             cargo.env_remove(name);
         }
     }
+
     cargo
 }
 

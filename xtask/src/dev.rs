@@ -28,14 +28,17 @@ pub(crate) fn run(args: &[String], interrupt: &Interrupt) -> Outcome {
         println!("{HELP}");
         return Ok(());
     };
+
     dev_server::build(interrupt)?;
     let path = places::root().join(".dev");
     if options.fresh && path.exists() {
         fs::remove_dir_all(&path)?;
     }
+
     let folder = DevFolder::open(&path)?;
     let server = DevServer::start(&folder, options.port, interrupt)?;
     welcome(&server, &folder);
+
     server.serve(interrupt)
 }
 
@@ -53,12 +56,14 @@ fn parse(args: &[String]) -> Outcome<Option<Options>> {
             other => return Err(format!("{other} is no option\n\n{HELP}").into()),
         }
     }
+
     Ok(Some(options))
 }
 
 fn welcome(server: &DevServer, folder: &DevFolder) {
     let url = server.url();
     println!("\npia-server is ready at {url}, its files in {}.", folder.path().display());
+
     match server.demo_upstream() {
         Some(demo) => println!(
             "Answers come from the DEMO UPSTREAM at {demo}, not from a model: it repeats what it\n\
@@ -66,6 +71,7 @@ fn welcome(server: &DevServer, folder: &DevFolder) {
         ),
         None => println!("Answers come from the upstream that Ai__* in your environment names."),
     }
+
     println!("\nTo paste into another terminal, or run `cargo xtask demo --url {url}`:\n");
     println!("{}", CALLS.replace("BASE", url));
     println!("Ctrl-C stops it.");

@@ -24,14 +24,17 @@ impl DevFolder {
         if !path.is_dir() {
             DirBuilder::new().recursive(true).mode(0o700).create(path)?;
         }
+
         let settings = path.join("appsettings.Development.json");
         if !settings.exists() {
             write_secret(&settings, &self::settings()?)?;
         }
+
         let licence = path.join("license.lic");
         if !licence.exists() {
             write_secret(&licence, &self::licence()?)?;
         }
+
         Ok(Self(path.to_owned()))
     }
 

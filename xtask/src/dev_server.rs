@@ -64,16 +64,19 @@ impl DevServer {
             .envs(settings.iter().copied())
             .env("PIA_ENVIRONMENT", "Development")
             .env("Server__Address", &address);
+
         if let Some(upstream) = &upstream {
             server
                 .env("Ai__Endpoint", format!("{}/v1", upstream.url))
                 .env("Ai__ApiKey", "demo")
                 .env("Ai__Model", "demo");
         }
+
         let server = Job::start(&mut server)?;
         let mut started = Self { server, upstream, url: format!("http://{address}") };
         started.wait(interrupt)?;
         fill_handbook(folder)?;
+
         Ok(started)
     }
 
@@ -101,6 +104,7 @@ impl DevServer {
     fn wait(&mut self, interrupt: &Interrupt) -> Outcome {
         let started = Instant::now();
         let ready = format!("{}/ready", self.url);
+
         while started.elapsed() < START_TIMEOUT {
             interrupt.check()?;
             self.server.still_runs()?;
@@ -110,6 +114,7 @@ impl DevServer {
             }
             sleep(Duration::from_millis(50));
         }
+
         Err(format!("{ready} did not answer 200 within {} s", START_TIMEOUT.as_secs()).into())
     }
 }
@@ -148,6 +153,7 @@ impl Upstream {
             job.still_runs()?;
             return Err("the demo upstream does not say where it is".into());
         }
+
         Ok(Self { job, url: url.trim().to_owned() })
     }
 }

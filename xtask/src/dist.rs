@@ -28,6 +28,7 @@ pub(crate) fn run(interrupt: &Interrupt) -> Outcome {
         )
         .into());
     }
+
     let mut build = cargo();
     build
         .args(["build", "--profile", "dist", "--locked", "-p", "pia-server", FEATURES])
@@ -36,6 +37,7 @@ pub(crate) fn run(interrupt: &Interrupt) -> Outcome {
     Job::run(&mut build, interrupt)?;
     let packed = pack(&format!("pia-server-{}-{}", env!("CARGO_PKG_VERSION"), host()?))?;
     println!("packed {}", packed.display());
+
     Ok(())
 }
 
@@ -53,15 +55,19 @@ fn pack(name: &str) -> Outcome<PathBuf> {
     if staged.exists() {
         fs::remove_dir_all(&staged)?;
     }
+
     fs::create_dir_all(&staged)?;
     fs::copy(target.join("dist/pia-server"), staged.join("pia-server"))?;
+
     for it in PACKED_FILES {
         copy(&places::root().join(it), &staged.join(it))?;
     }
+
     let packed = dist.join(format!("{name}.tar.gz"));
     let mut tar = Command::new("tar");
     output(tar.arg("-C").arg(&dist).arg("-czf").arg(&packed).arg(OsString::from(name)))?;
     fs::remove_dir_all(&staged)?;
+
     Ok(packed)
 }
 

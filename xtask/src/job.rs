@@ -90,6 +90,7 @@ impl Drop for Job {
         if let Ok(Some(_ended)) = self.child.try_wait() {
             return;
         }
+
         self.signal(self.stop);
         let signalled_at = Instant::now();
         while signalled_at.elapsed() < GRACE {
@@ -98,6 +99,7 @@ impl Drop for Job {
             }
             sleep(POLL_INTERVAL);
         }
+
         self.signal("KILL");
         drop(self.child.kill());
         drop(self.child.wait());

@@ -63,6 +63,7 @@ fn run(mut args: impl Iterator<Item = String>) -> Outcome {
     let interrupt = Interrupt::listen()?;
     let task = args.next();
     let args: Vec<String> = args.collect();
+
     match task.as_deref() {
         Some("bench") => bench::run(&args, &interrupt),
         Some("ci") => ci::run(&interrupt),

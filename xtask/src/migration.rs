@@ -10,19 +10,23 @@ use crate::places;
 /// Creates an empty migration of the same name for each database.
 pub(crate) fn run(args: &[String]) -> Outcome {
     let [new, name] = args else { return Err("usage: cargo xtask migration new NAME".into()) };
+
     let is_allowed = |it: char| it.is_ascii_lowercase() || it.is_ascii_digit() || it == '_';
     if new != "new" || name.is_empty() || !name.chars().all(is_allowed) {
         return Err("usage: cargo xtask migration new NAME, \
                     where NAME is of lower-case letters, digits and underscores"
             .into());
     }
+
     let folder = folder(&SystemClock.now().to_string(), name)?;
+
     for database in ["sqlite", "postgres"] {
         let migration = places::root().join("migrations").join(database).join(&folder);
         fs::create_dir_all(&migration)?;
         fs::write(migration.join("up.sql"), "")?;
         println!("made {}", migration.join("up.sql").display());
     }
+
     Ok(())
 }
 

@@ -21,22 +21,28 @@ pub(crate) fn modules(name: &str, from: &str) -> Outcome<PathBuf> {
     for list in LISTS {
         content.push_str(&fs::read_to_string(from.join(list))?);
     }
+
     if find_program("node").is_none() || find_program("npm").is_none() {
         debian::install("Node.js with npm", &["nodejs", "npm"])?;
     }
+
     // Written last: an incomplete folder does not count.
     let finished = dir.join("finished.txt");
     if fs::read_to_string(&finished).is_ok_and(|it| it == content) {
         return Ok(dir);
     }
+
     println!("Installing npm packages into {} …", dir.display());
     fs::create_dir_all(&dir)?;
+
     for list in LISTS {
         fs::copy(from.join(list), dir.join(list))?;
     }
+
     // Packages must not run scripts.
     let quiet = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
     output(Command::new("npm").args(quiet).current_dir(&dir))?;
     fs::write(finished, content)?;
+
     Ok(dir)
 }

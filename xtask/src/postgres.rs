@@ -47,9 +47,11 @@ impl Cluster {
     fn start(settings: &[&str], interrupt: &Interrupt) -> Outcome<Self> {
         let programs = programs()?;
         let dir = tempfile::Builder::new().prefix("pia-postgres-").tempdir()?;
+
         if debian::root()? {
             output(Command::new("chown").arg("postgres").arg(dir.path()))?;
         }
+
         let data = dir.path().join("data");
         let initdb = programs.join("initdb");
         output(
@@ -73,6 +75,7 @@ impl Cluster {
         let server = Job::start(&mut postgres)?.stopped_by("QUIT");
         let mut cluster = Self { server, dir, port };
         cluster.wait(&programs.join("pg_isready"), interrupt)?;
+
         Ok(cluster)
     }
 
@@ -89,8 +92,10 @@ impl Cluster {
     fn wait(&mut self, pg_isready: &Path, interrupt: &Interrupt) -> Outcome {
         let started = Instant::now();
         let port = self.port.to_string();
+
         while started.elapsed() < START_TIMEOUT {
             interrupt.check()?;
+
             self.server.still_runs().map_err(|err| {
                 let log = fs::read_to_string(self.log()).unwrap_or_default();
                 format!("{err}; its log says:\n{log}")
@@ -99,8 +104,10 @@ impl Cluster {
             if probe.args(["-q", "-h", "127.0.0.1", "-p", &port]).status()?.success() {
                 return Ok(());
             }
+
             sleep(Duration::from_millis(50));
         }
+
         Err(format!("PostgreSQL did not answer within {} s", START_TIMEOUT.as_secs()).into())
     }
 }
@@ -141,8 +148,10 @@ fn unprivileged(program: &Path) -> Outcome<Command> {
                     install it, or run this as another user"
             .into());
     }
+
     let user = ["--reuid=postgres", "--regid=postgres", "--clear-groups"];
     let mut command = ending_with_parent("QUIT", &user, program.as_os_str());
     command.current_dir("/");
+
     Ok(command)
 }

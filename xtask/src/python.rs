@@ -24,6 +24,7 @@ impl Venv {
         if fs::read_to_string(&finished).is_ok_and(|it| it == content) {
             return Ok(Self(dir));
         }
+
         println!("Installing {} into {} …", packages.join(", "), dir.display());
         create(&dir)?;
         let venv = Self(dir);
@@ -31,6 +32,7 @@ impl Venv {
         pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(packages);
         output(&mut pip)?;
         fs::write(finished, content)?;
+
         Ok(venv)
     }
 

@@ -33,14 +33,17 @@ impl Streamed {
             }
             streamed.take(&serde_json::from_str(data)?)?;
         }
+
         Ok(streamed)
     }
 
     fn take(&mut self, event: &Value) -> Outcome {
         expect(event["error"].is_null(), "the stream carries an error", event)?;
+
         if event["usage"].is_object() {
             self.usage = event["usage"].clone();
         }
+
         if let Some(text) = event["choices"][0]["delta"]["content"].as_str()
             && !text.is_empty()
         {
@@ -48,6 +51,7 @@ impl Streamed {
             print!("{text}");
             stdout().flush()?;
         }
+
         Ok(())
     }
 }

@@ -47,6 +47,7 @@ impl TemporalServer {
         let server = Job::start(&mut temporal)?;
         let mut temporal = Self { server, dir, address: format!("127.0.0.1:{port}") };
         temporal.wait(&program, interrupt)?;
+
         Ok(temporal)
     }
 
@@ -59,11 +60,13 @@ impl TemporalServer {
         let started = Instant::now();
         while started.elapsed() < START_TIMEOUT {
             interrupt.check()?;
+
             self.server.still_runs().map_err(|err| {
                 let log = fs::read_to_string(self.dir.path().join("log")).unwrap_or_default();
                 format!("{err}; its log says:\n{log}")
             })?;
             let mut probe = Command::new(program);
+
             let describe = [
                 "operator",
                 "namespace",
@@ -73,11 +76,14 @@ impl TemporalServer {
                 "--address",
                 &self.address,
             ];
+
             if probe.args(describe).output()?.status.success() {
                 return Ok(());
             }
+
             sleep(Duration::from_millis(100));
         }
+
         Err(format!("Temporal did not answer within {} s", START_TIMEOUT.as_secs()).into())
     }
 }
@@ -89,12 +95,15 @@ fn program(interrupt: &Interrupt) -> Outcome<PathBuf> {
     if program.is_file() {
         return Ok(program);
     }
+
     let go = match find_program("go") {
         Some(go) => go,
         None => Venv::with("go", &[GO])?.program("go"),
     };
+
     println!("Building {MODULE} into {} …", bin.display());
     Job::run(command(go).args(["install", MODULE]).env("GOBIN", &bin), interrupt)?;
     output(Command::new(&program).arg("--version"))?;
+
     Ok(program)
 }

@@ -59,9 +59,11 @@ pub(crate) fn run(args: Vec<String>, interrupt: &Interrupt) -> Outcome {
         .env("TEST_SIGNALR", signalr)
         .env("TEST_POD_TS", pod)
         .env("TEST_PYTHON", python.program("python"));
+
     if let Some(temporal) = &temporal {
         tests.env("TEST_TEMPORAL", temporal.address());
     }
+
     Job::run(&mut tests, interrupt)
 }
 

@@ -100,16 +100,19 @@ impl<'a> Walk<'a> {
             "stream": true,
             "stream_options": { "include_usage": true },
         });
+
         let stream = self.send("/api/ai/chat", &question)?;
         if stream.status() != 200 {
             return read(stream, 200).map(drop);
         }
+
         println!("   > {message}");
         print!("   < ");
         let streamed = Streamed::read(stream, self.interrupt)?;
         println!("\n   {} chunks, usage {}", streamed.chunks, streamed.usage);
         expect(streamed.chunks > 1, "it came in one piece", &Value::Null)?;
         expect(streamed.done, "it did not end with [DONE]", &Value::Null)?;
+
         expect(streamed.usage.is_object(), "it told no usage", &Value::Null)
     }
 
@@ -122,6 +125,7 @@ impl<'a> Walk<'a> {
         });
         println!("   > {query}");
         let started = Instant::now();
+
         loop {
             let response = self.post("/mcp", &call, 200)?;
             let result = &response["result"];
@@ -129,6 +133,7 @@ impl<'a> Walk<'a> {
                 println!("   {}", result["content"][0]["text"]);
                 return Ok(());
             }
+
             let found = result["structuredContent"]["results"].as_array();
             if let Some(found) = found.filter(|it| !it.is_empty()) {
                 for it in found {
@@ -136,6 +141,7 @@ impl<'a> Walk<'a> {
                 }
                 return Ok(());
             }
+
             // A server that was just started is still ingesting them.
             expect(started.elapsed() < STEP_TIMEOUT, "nothing was found", &response)?;
             sleep(Duration::from_millis(500));
@@ -166,6 +172,7 @@ impl<'a> Walk<'a> {
         let response = self.post("/auth/refresh", &token, 401)?;
         expect(response["error"] == "invalid_refresh_token", "another error", &response)?;
         println!("   refused as it should be: {response}");
+
         Ok(())
     }
 

@@ -50,6 +50,7 @@ impl Workshop {
         if missing.is_empty() {
             return Ok(Self(Vec::new()));
         }
+
         let wheels: Vec<String> =
             missing.iter().map(|it| format!("{}=={}", it.wheel, it.version)).collect();
         let wheels: Vec<&str> = wheels.iter().map(String::as_str).collect();
@@ -61,6 +62,7 @@ impl Workshop {
                 from_source(&missing, interrupt)?
             }
         };
+
         Ok(Self(vec![bin]))
     }
 

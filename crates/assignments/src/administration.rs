@@ -85,12 +85,14 @@ impl AssignmentAdministration {
             }
             None => event,
         };
+
         let end = ForcedEnd { at: self.clock.now(), event };
         let effects = self.effects(by, format!("assignment:{id}"), "Assignment.Terminated");
         let is_terminated = self.assignments.terminate(id, end, effects).await?;
         if is_terminated {
             stop(&*self.engine, id, StopMode::Terminate).await;
         }
+
         Ok(is_terminated)
     }
 
@@ -135,8 +137,10 @@ impl AssignmentAdministration {
             webhook_url: None,
             updated_at,
         };
+
         let effects = self.effects(by, object(id), "Operator.Created");
         changed(self.operators.create(operator.clone(), effects).await?)?;
+
         Ok(operator)
     }
 
@@ -204,6 +208,7 @@ fn check(name: &str, skill: Option<&Skill>) -> Result<(), OperatorError> {
     if !(1..=MAX_STEPS).contains(&skill.steps.len()) {
         return Err(OperatorError::Invalid("the skill must have 1 to 50 steps"));
     }
+
     for step in &skill.steps {
         let has_text = !step.instructions.trim().is_empty();
         if !is_name(&step.title)
@@ -217,6 +222,7 @@ fn check(name: &str, skill: Option<&Skill>) -> Result<(), OperatorError> {
             return Err(OperatorError::Invalid("maxOutput must be positive"));
         }
     }
+
     Ok(())
 }
 

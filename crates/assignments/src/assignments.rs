@@ -49,17 +49,20 @@ impl Assignments {
         let skill = check(&*self.operators, user, skill, &input).await?;
         let assignment = NewAssignment::new(user, skill, input, self.clock.now());
         let id = assignment.id;
+
         match self.store.create(assignment, self.settings.get().max_per_user).await? {
             AssignmentCreationOutcome::Done => {}
             AssignmentCreationOutcome::TooMany => return Err(EnqueueError::TooMany),
             AssignmentCreationOutcome::Gone => return Err(EnqueueError::Gone),
         }
+
         if let Err(err) = self.engine.start(id).await {
             // A workflow that was started after all ends by itself: it finds
             // nothing to run.
             self.store.discard(id).await?;
             return Err(EnqueueError::NotStarted(err));
         }
+
         Ok(id)
     }
 

@@ -33,6 +33,7 @@ pub fn built_in_skills() -> [Skill; 2] {
         instructions: instructions.to_owned(),
         max_output: None,
     };
+
     [
         Skill {
             host: None,

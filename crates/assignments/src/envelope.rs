@@ -79,10 +79,12 @@ impl InputEnvelope {
         if prompt.trim().is_empty() {
             return Err(EnvelopeError::Unreadable);
         }
+
         let version = value.get("schemaVersion").and_then(Value::as_i64);
         if version != Some(SCHEMA_VERSION) {
             return Err(EnvelopeError::UnknownVersion);
         }
+
         let items = value.get("items").filter(|it| !it.is_null());
         let items: Vec<RawItem> = match items {
             Some(items) => {
@@ -90,9 +92,11 @@ impl InputEnvelope {
             }
             None => Vec::new(),
         };
+
         check_sizes(prompt, &items)?;
         let items = items.into_iter().map(InputItem::from_raw).collect::<Option<_>>();
         let items = items.ok_or(EnvelopeError::UnknownType)?;
+
         Ok(Self { prompt: prompt.to_owned(), items })
     }
 
@@ -128,6 +132,7 @@ fn check_sizes(prompt: &str, items: &[RawItem]) -> Result<(), EnvelopeError> {
     } else {
         return Ok(());
     };
+
     Err(EnvelopeError::TooLarge(too_large))
 }
 

@@ -107,6 +107,7 @@ impl Runs {
             let message = "The account may not use models any more.";
             return Ok(self.failed(FailureCode::NotPermitted, message, 0));
         };
+
         let at = usize::try_from(run.step_count).unwrap_or(usize::MAX);
         let settings = *self.settings.get();
         let remaining = settings.token_ceiling.saturating_sub(run.tokens_spent);
@@ -121,6 +122,7 @@ impl Runs {
             let message = "The tokens of the assignment are used up.";
             return Ok(self.failed(FailureCode::TokenCeilingExceeded, message, 0));
         }
+
         let lost: Vec<String> = run.tools.iter().flatten().cloned().collect();
         let lost: Vec<String> = lost.into_iter().filter(|it| !tools.contains(it)).collect();
         let max_output = step.max_output.unwrap_or(remaining).min(remaining);
@@ -136,6 +138,7 @@ impl Runs {
                 timeout: settings.wall_clock,
             }),
         };
+
         let store = Arc::clone(&self.store);
         let clock = Arc::clone(&self.clock);
         let progress = StepProgress::new(store, clock, &run);
@@ -148,9 +151,11 @@ impl Runs {
             }
             Err(err) => self.not_executed(&run, err),
         };
+
         if !lost.is_empty() {
             end.change.events.insert(0, deauthorized(at, lost, &tools));
         }
+
         Ok(end)
     }
 
@@ -171,6 +176,7 @@ impl Runs {
                 let message = "The model answered a step without a text.";
                 return self.failed(FailureCode::UpstreamFailed, message, tokens);
             };
+
             let message = format!("{}: {output}", step.title);
             let step = NewEvent::of_step(EventKind::Step, run.step_count, &message);
             let message = format!("Step {} of {total}: {}", next + 1, following.title);
@@ -184,11 +190,13 @@ impl Runs {
             let change = self.change(tokens, events, RunOutcome::Continued { output, tools });
             return StepEnd { change, advance: Advance::Continue(Box::new(run)) };
         }
+
         let artifact =
             NewEvent::of_step(EventKind::Artifact, run.step_count, "The result is ready.");
         let events =
             vec![artifact.with_detail(&detail), NewEvent::once(EventKind::Completed, "Completed.")];
         let outcome = RunOutcome::Completed { artifact_json: raw, artifact_text: text };
+
         StepEnd { change: self.change(tokens, events, outcome), advance: Advance::Ended }
     }
 
@@ -207,6 +215,7 @@ impl Runs {
                 (retry_after.unwrap_or(FIRST_DELAY).clamp(MIN_DELAY, MAX_DELAY), Attempt::Postponed)
             }
         };
+
         let outcome = RunOutcome::Released { due_at: self.clock.now() + delay, attempt };
         let change = self.change(0, Vec::new(), outcome);
         StepEnd { change, advance: Advance::Repeat(delay) }

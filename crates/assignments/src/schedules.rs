@@ -102,6 +102,7 @@ impl Schedules {
     ) -> Result<Schedule, ScheduleError> {
         let ScheduleDraft { skill, input, cron, time_zone, catch_up, is_active } = draft;
         let recurrence = Recurrence::parse(&cron, &time_zone)?;
+
         let skill = if is_active {
             check(&*self.operators, user, &skill, &input).await?.name
         } else {
@@ -109,11 +110,13 @@ impl Schedules {
             InputEnvelope::parse(&input).map_err(EnqueueError::from)?;
             skill.to_lowercase()
         };
+
         let now = self.clock.now();
         let next_at = recurrence.next_after(now);
         if next_at.is_none() {
             return Err(ScheduleError::NoTime);
         }
+
         let next_at = next_at.filter(|_| is_active);
         Ok(Schedule {
             id,
@@ -143,7 +146,9 @@ impl Schedules {
                     continue;
                 }
             };
+
             let ScheduleStartOutcome::Done(id) = started else { continue };
+
             // Each call may wait for an engine that is down; reconciling starts the
             // others.
             if is_engine_available && let Err(err) = self.engine.start(id).await {
@@ -151,6 +156,7 @@ impl Schedules {
                 is_engine_available = false;
             }
         }
+
         Ok(())
     }
 

@@ -57,11 +57,14 @@ impl Upkeep {
                 self.give_up(id).await?;
                 continue;
             }
+
             self.store.count_restart(id).await?;
+
             if let Err(err) = self.engine.start(id).await {
                 tracing::warn!(error = %err, assignment = %id, "a workflow could not be started");
             }
         }
+
         Ok(())
     }
 

@@ -94,6 +94,7 @@ impl WebhookDelivery {
                 started_at: assignment.started_at,
             },
         };
+
         Some(Self {
             id: WebhookDeliveryId::generate(),
             payload: serde_json::to_string(&payload).ok()?,

@@ -64,6 +64,7 @@ impl Webhooks {
             let rule = "the URL must begin with https:// and name a host outside of this network";
             return Err(OperatorError::Invalid(rule));
         }
+
         let secret = Secret::new(format!("whsec_{}", STANDARD.encode(random_bytes::<32>()?)));
         let effects = self.effects(by, operator, "Operator.WebhookUpdated");
         let effects = effects.with_changes(None, Some(&json!({ "webhookHost": authority(&url) })));
@@ -71,6 +72,7 @@ impl Webhooks {
         if !self.store.put(operator, webhook, effects).await? {
             return Err(OperatorError::NotFound);
         }
+
         Ok(secret)
     }
 
@@ -112,8 +114,10 @@ impl Webhooks {
             Some(it) => self.sender.send(&it, delivery.id, &delivery.payload, now).await,
             None => Err(WebhookError::Later("the secret could not be read".to_owned())),
         };
+
         let now = self.clock.now();
         delivery.next_at = None;
+
         match sent {
             Ok(()) => (delivery.delivered_at, delivery.failure) = (Some(now), None),
             Err(WebhookError::Gone) => delivery.failure = Some("status 410".to_owned()),
@@ -125,6 +129,7 @@ impl Webhooks {
                 delivery.failure = Some(failure);
             }
         }
+
         self.store.finish(delivery).await
     }
 

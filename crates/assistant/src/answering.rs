@@ -43,12 +43,14 @@ impl Gateway {
             let Some((calls, text)) = tool_calls else {
                 return Ok(turn.ended(body, metered_call));
             };
+
             let (server_calls, caller_calls): (Vec<_>, Vec<_>) =
                 calls.into_iter().partition(|it| turn.is_server_tool(&it.name));
             if server_calls.is_empty() || !caller_calls.is_empty() || !turn.has_rounds_left() {
                 let body = stream::completion::with_calls(&body, &caller_calls).unwrap_or(body);
                 return Ok(turn.ended(body, metered_call));
             }
+
             turn.settle(metered_call);
             turn.serve(server_calls, &text).await;
         }

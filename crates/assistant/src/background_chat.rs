@@ -50,10 +50,12 @@ impl BackgroundChat {
         let gateway = &self.gateway;
         let target = &self.target;
         let _permit = gateway.acquire_background_permit(target, (self.purpose, estimate)).await?;
+
         let messages = json!([
             { "role": "system", "content": instructions },
             { "role": "user", "content": question },
         ]);
+
         let prompt = UpstreamPrompt::from_messages(&messages.to_string(), text);
         let body = gateway.call_with_keys(target, |key| {
             gateway.upstream.complete(ChatCall {
@@ -64,13 +66,16 @@ impl BackgroundChat {
                 effort: None,
             })
         });
+
         let body = body.await.map_err(|failure| failure.error)?;
         let Some(answer) = completion::parse(&body) else {
             tracing::warn!(upstream.model = target.model, "upstream response has no message");
             return Err(AssistantError::UpstreamFailed);
         };
+
         let usage = completion::usage(&body);
         let tokens = usage.map_or(estimate, |it| it.input.saturating_add(it.output));
+
         Ok(BackgroundAnswer { text: answer.text, tokens })
     }
 }

@@ -71,6 +71,7 @@ impl Chat {
         drop(body);
         let (RequestedChoice::Full(prompt) | RequestedChoice::Stream(prompt, _)) = &choice;
         self.check_model(caller, prompt.model_hint.model.as_deref()).await?;
+
         match choice {
             RequestedChoice::Full(prompt) => {
                 let (answer, _) = self.answer_full(caller, prompt).await?;
@@ -98,13 +99,16 @@ impl Chat {
             { "role": "system", "content": instructions },
             { "role": "user", "content": question },
         ] });
+
         if let (Some(body), Some(tokens)) = (body.as_object_mut(), max_output) {
             body.insert("max_tokens".to_owned(), tokens.into());
         }
+
         // The body requests no stream, and no model.
         let RequestedChoice::Full(prompt) = parse(&body.to_string().into())? else {
             return Err(AssistantError::UpstreamFailed);
         };
+
         let (body, tool_uses) = self.answer_full(caller, prompt).await?;
         let text = stream::completion::parse(&body).map(|it| it.text);
         let usage = stream::completion::usage(&body).unwrap_or_default();
@@ -168,10 +172,12 @@ fn complete(answer: FullAnswer) -> Result<Bytes, AssistantError> {
         metered_call.fail(if has_usage { Billable::Something } else { Billable::Nothing });
         return Err(AssistantError::UpstreamFailed);
     }
+
     metered_call.end = CallEnd::Completed;
     let body = normalize_answer(without_mark(body));
     let total = (spent != Usage::default()).then(|| spent.plus(&metered_call.used()));
     let with_total = total.and_then(|it| stream::completion::with_usage(&body, &it));
+
     Ok(NullStripper::default().strip(with_total.unwrap_or(body)))
 }
 

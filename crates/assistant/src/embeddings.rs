@@ -93,6 +93,7 @@ impl Embeddings {
             Some(target) if may_choose(&rules, &request.model) => Arc::clone(target),
             _ => return Err(AssistantError::UnknownModel),
         };
+
         let call_request = CallRequest {
             caller,
             mode: caller.mode.unwrap_or(Mode::Assistant),
@@ -103,6 +104,7 @@ impl Embeddings {
             prompt: request.text,
             max_output: None,
         };
+
         let AdmittedCall { mut metered_call, prompt: tokens, .. } =
             self.gateway.admit(call_request).await?;
         let max_wait = self.gateway.settings.get().max_wait;
@@ -113,6 +115,7 @@ impl Embeddings {
                 return Err(err);
             }
         }
+
         match call(&self.gateway, &target, &request.body).await {
             Ok(answer) => complete(answer, metered_call),
             Err(CallFailure { error, cost }) => {
@@ -153,7 +156,9 @@ fn complete(body: Bytes, mut metered_call: MeteredCall) -> Result<Bytes, Assista
         metered_call.fail(if has_usage { Billable::Something } else { Billable::Nothing });
         return Err(AssistantError::UpstreamFailed);
     }
+
     metered_call.end = CallEnd::Completed;
+
     Ok(body)
 }
 
@@ -164,11 +169,13 @@ fn parse(body: &[u8]) -> Result<Checked, AssistantError> {
     if model.is_none() {
         violations.push(Violation::new("model", "required", "`model` must be a string."));
     }
+
     let text = parsed::<Input<'_>>(request.input).and_then(|it| it.text());
     if text.is_none() {
         let message = "Must be a non-empty string, a list of 1 to 2048 of them, or tokens.";
         violations.push(Violation::new("input", "invalid", message));
     }
+
     let mut open = format!("{{\"input\":{}", request.input.map_or("null", RawValue::get));
     if let Some(format) = request.encoding_format.filter(|it| it.get() != "null") {
         if !["\"float\"", "\"base64\""].contains(&format.get()) {
@@ -178,6 +185,7 @@ fn parse(body: &[u8]) -> Result<Checked, AssistantError> {
         // Writing to a string cannot fail.
         let _infallible = write!(open, ",\"encoding_format\":{}", format.get());
     }
+
     if let Some(dimensions_json) = request.dimensions.filter(|it| it.get() != "null") {
         match parsed::<u16>(Some(dimensions_json)).filter(|it| *it > 0) {
             Some(dimensions) => {
@@ -190,6 +198,7 @@ fn parse(body: &[u8]) -> Result<Checked, AssistantError> {
             )),
         }
     }
+
     match (model, text) {
         (Some(model), Some(text)) if violations.is_empty() => {
             Ok(Checked { model, text, body: Bytes::from(open) })
@@ -211,6 +220,7 @@ impl Input<'_> {
             text.extra_tokens = text.extra_tokens.saturating_add(number);
             number > 0
         };
+
         let is_valid = match self {
             Self::Text(one) => {
                 text.words.add(one.as_bytes());
@@ -228,6 +238,7 @@ impl Input<'_> {
                 are_valid && (1..=MAX_INPUTS).contains(&all.len())
             }
         };
+
         is_valid.then_some(text)
     }
 }

@@ -174,12 +174,14 @@ impl AssistantError {
             Self::Unavailable => (503, SERVER_ERROR, "unavailable"),
             Self::Stopping => (503, SERVER_ERROR, "stopping"),
         };
+
         let message = match self {
             Self::UpstreamRefused => {
                 "The AI model refused the request: one of its parameters or its content.".into()
             }
             _ => self.message(),
         };
+
         OpenAiError { status, kind, code, message }
     }
 

@@ -89,6 +89,7 @@ impl Models {
             (mode_key(Mode::Assistant), &catalogue.assistant),
             (mode_key(Mode::Research), &catalogue.research),
         ];
+
         let unnamed = unnamed.into_iter().filter_map(|(key, target)| {
             Some((key, CatalogueModel::Chat(Arc::clone(target.as_ref()?))))
         });
@@ -97,6 +98,7 @@ impl Models {
         let searches = catalogue.searches.iter().cloned().map(CatalogueModel::Search);
         let named = chats.chain(embedders).chain(searches);
         let named = named.map(|it| (format!("Ai:Providers:{}", it.id().unwrap_or_default()), it));
+
         unnamed.chain(named).map(|(key, model)| self.entry(&catalogue, key, model)).collect()
     }
 
@@ -129,10 +131,12 @@ impl Models {
             }
             CatalogueModel::Search(it) => upstream_limiter.load_of(&**it),
         };
+
         let serves = |mode: &Mode| match (&model, catalogue.serving(Some(*mode))) {
             (CatalogueModel::Chat(own), Some(serving)) => Arc::ptr_eq(own, &serving),
             _ => false,
         };
+
         ModelEntry {
             key,
             modes: Mode::ALL.into_iter().filter(serves).collect(),

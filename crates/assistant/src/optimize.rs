@@ -89,6 +89,7 @@ impl Optimize {
             .filter(|_| !cut_off)
             .map(|it| strip_fence(&it.text).to_owned())
             .filter(|it| !it.is_empty());
+
         let Some(text) = text else {
             tracing::warn!(
                 upstream.model = metered_call.target.model,
@@ -96,7 +97,9 @@ impl Optimize {
             );
             return Err(metered_call.fail_incomplete(cut_off));
         };
+
         metered_call.end = CallEnd::Completed;
+
         Ok(OptimizedText { text, usage: metered_call.used() })
     }
 
@@ -117,19 +120,23 @@ impl Optimize {
         if utf16_len(&request.text) > limit {
             return Err(AssistantError::TextTooLong { limit });
         }
+
         let mut violations = Vec::new();
         let text = clean(&request.text);
         if text.trim().is_empty() {
             violations.push(Violation::new("text", "required", "The text is missing."));
         }
+
         let task = task(request, &mut violations);
         if !violations.is_empty() {
             return Err(AssistantError::Invalid(violations));
         }
+
         let origin = if request.is_voice_input { TextOrigin::Spoken } else { TextOrigin::Typed };
         let language = request.language.as_deref().and_then(languages::named);
         let model = non_blank(request.provider.as_ref()).map(str::to_owned);
         let model_hint = ModelHint { model, ..ModelHint::default() };
+
         Ok(UpstreamPrompt { model_hint, ..prompt(&text, &task, origin, language) })
     }
 }
@@ -142,6 +149,7 @@ fn task(request: &OptimizeRequest, violations: &mut Vec<Violation>) -> OptimizeT
     if let Some(prompt) = named.and_then(built_in) {
         return OptimizeTask::BuiltIn(prompt);
     }
+
     let instructions = request.custom_prompt.as_deref().map(clean).unwrap_or_default();
     if instructions.trim().is_empty() {
         if named.is_some() {
@@ -150,11 +158,13 @@ fn task(request: &OptimizeRequest, violations: &mut Vec<Violation>) -> OptimizeT
         }
         return OptimizeTask::BuiltIn(DEFAULT.prompt);
     }
+
     let name = request.custom_template_name.as_deref().map(clean).unwrap_or_default();
     check_length("customPrompt", &instructions, MAX_PROMPT_CHARS, violations);
     check_length("customTemplateName", &name, MAX_NAME_CHARS, violations);
     // A name is one line, and cannot end its quotation.
     let name = name.replace('"', " ").split_whitespace().collect::<Vec<_>>().join(" ");
+
     OptimizeTask::Custom { name, instructions }
 }
 

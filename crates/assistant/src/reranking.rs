@@ -61,6 +61,7 @@ impl BackgroundReranking {
             let body = body.clone();
             gateway.upstream.rerank(ModelCall { target, key, body })
         });
+
         let answer = answer.await.map_err(|failure| failure.error)?;
         parse(&answer, texts.len()).ok_or_else(|| {
             tracing::warn!(upstream.model = target.model, "upstream response has no ranking");

@@ -78,6 +78,7 @@ impl Gateway {
                 }
                 Some(Err(err)) => err,
             };
+
             let outcome = AttemptOutcome::from_error(&err);
             self.attempts.count(target, outcome);
             let error = explain_failure(&err, Tools::None, target);
@@ -85,8 +86,10 @@ impl Gateway {
             if !outcome.is_key_failure() {
                 break;
             }
+
             self.keys.set_cooldown(&key, self.timer.elapsed(), requested_cooldown(&err));
         }
+
         Err(failure)
     }
 }

@@ -83,10 +83,12 @@ impl RequestTools {
             violations.push(Violation::new("tools", "invalid_type", "The tools must be an array."));
             return Self::default();
         };
+
         if count > ArrayElements::MAX_LEN {
             let message = format!("There must not be more than {} tools.", ArrayElements::MAX_LEN);
             violations.push(Violation::new("tools", "too_many", message));
         }
+
         let mut checked = Self { count, ..Self::default() };
         for (at, tool) in first.into_iter().enumerate() {
             if let Err(violation) = checked.add(at, tool) {
@@ -96,11 +98,13 @@ impl RequestTools {
                 return checked;
             }
         }
+
         if let Some(choice) = choice.filter(|_| count > 0)
             && let Err(violation) = checked.check_choice(choice)
         {
             violations.push(violation);
         }
+
         checked
     }
 
@@ -116,12 +120,15 @@ impl RequestTools {
         if CLIENT_TYPES.contains(&kind.as_str()) {
             return check_members(&members, &kind, &field);
         }
+
         if self.address.is_none() {
             let json = |it| serde_json::from_str::<&RawValue>(it).ok();
             let mut places = members.iter().filter_map(|(key, it)| address(key, json(it)?));
             self.address = places.next().map(|it| format!("{field}.{it}"));
         }
+
         self.hosted.push(HostedTool { at, kind });
+
         Ok(())
     }
 
@@ -137,11 +144,13 @@ impl RequestTools {
             let message = format!("The choice must be one of {}.", PLAIN_CHOICES.join(", "));
             return Err(Violation::new(field, "unknown_value", message));
         }
+
         let choice = members(choice.get(), field, "The choice of a tool")?;
         let chosen = kind(&choice, field)?;
         if chosen != ALLOWED_TOOLS {
             return self.check_kind(&chosen, field);
         }
+
         let field = format!("{field}.{ALLOWED_TOOLS}");
         let within = choice.get(ALLOWED_TOOLS).unwrap_or("{}");
         let within = members(within, &field, "The choice of some tools")?;
@@ -155,6 +164,7 @@ impl RequestTools {
                 self.check_kind(&kind(&tool, &field)?, &field)?;
             }
         }
+
         Ok(())
     }
 

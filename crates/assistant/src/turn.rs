@@ -149,10 +149,13 @@ impl Turn {
     /// Runs the calls of server tools, so that the model can be called again.
     pub(crate) async fn serve(&mut self, calls: Vec<Call>, text: &str) {
         self.rounds = self.rounds.saturating_sub(1);
+
         if self.rounds == 0 {
             self.added.tools.clear();
         }
+
         self.added.messages.push(assistant_message(text, &calls));
+
         for (at, call) in calls.iter().enumerate() {
             let result = if at < MAX_UPSTREAM_CALLS {
                 let result = self.run_task(self.tools.task(call)).await;
@@ -201,10 +204,12 @@ impl Turn {
         let question_text = question;
         let question = json!({ "type": "text", "text": question });
         let messages = format!(r#"[{{"role":"user","content":[{question},{picture}]}}]"#);
+
         let text = PromptText {
             extra_tokens: TOKENS_PER_IMAGE,
             ..PromptText::from_words(&[question_text])
         };
+
         let mut vision_turn = Self {
             gateway: self.gateway.clone(),
             caller: self.caller,
@@ -223,6 +228,7 @@ impl Turn {
             previous_usage: Usage::default(),
             committed: Arc::default(),
         };
+
         let (body, mut metered_call) = vision_turn.complete().await.ok()?;
         let description =
             stream::completion::parse(&body).map(|it| it.text).filter(|it| !it.trim().is_empty());
@@ -230,7 +236,9 @@ impl Turn {
             metered_call.fail(Billable::Something);
             return None;
         }
+
         self.settle(metered_call);
+
         description
     }
 
@@ -260,6 +268,7 @@ impl Turn {
             metered_call.target = Arc::clone(target);
             metered_call.fee = target.fee(&self.prompt.hosted);
             metered_call.permit = None;
+
             metered_call.permit = match self.acquire_permit(target, tokens).await {
                 Ok(permit) => Some(permit),
                 Err(err) => {
@@ -269,6 +278,7 @@ impl Turn {
             };
             let keys = gateway.keys.order(&target.keys, gateway.timer.elapsed());
             let last_target = at + 1 == route.len();
+
             for (at, key) in keys.iter().enumerate() {
                 let is_last = last_target && at + 1 == keys.len();
                 let body = self.body(is_last);
@@ -278,6 +288,7 @@ impl Turn {
                     metered_call.fail(Billable::Something);
                     return Err(AssistantError::Stopping);
                 };
+
                 let err = match answer {
                     Ok(answer) => {
                         gateway.attempts.count(target, AttemptOutcome::Answered);
@@ -285,6 +296,7 @@ impl Turn {
                     }
                     Err(err) => err,
                 };
+
                 let outcome = AttemptOutcome::from_error(&err);
                 gateway.attempts.count(target, outcome);
                 error = explain_failure(&err, self.prompt.tools, target);
@@ -295,10 +307,13 @@ impl Turn {
                 if !outcome.is_key_failure() {
                     break;
                 }
+
                 gateway.keys.set_cooldown(key, gateway.timer.elapsed(), requested_cooldown(&err));
             }
         }
+
         metered_call.fail(Billable::Nothing);
+
         Err(error)
     }
 
@@ -308,6 +323,7 @@ impl Turn {
         let hosted = &self.prompt.hosted;
         let mut text = self.prompt.text.clone();
         self.added.messages.iter().for_each(|it| text.words.add(it));
+
         Ok(CallRequest {
             caller: self.caller,
             mode: self.caller.mode.unwrap_or(self.default_mode),

@@ -66,6 +66,7 @@ impl<'a> SignedCabinet<'a> {
         if !file.starts_with(MAGIC) || file.len() < HEADER_BYTES {
             return Err(CabinetError::NotACabinet);
         }
+
         let flags = number_at(file, FLAGS, 2)?;
         if flags != u32::from(RESERVE_PRESENT) {
             return Err(if flags & u32::from(RESERVE_PRESENT) == 0 {
@@ -80,6 +81,7 @@ impl<'a> SignedCabinet<'a> {
         if bytes(file, RESERVE_SIZES, RESERVED.len())? != RESERVED {
             return Err(CabinetError::Malformed("its reserved data"));
         }
+
         let offset = size_at(file, SIGNATURE_OFFSET)?;
         let length = size_at(file, SIGNATURE_LENGTH)?;
         if length == 0 {
@@ -88,16 +90,19 @@ impl<'a> SignedCabinet<'a> {
         if offset.checked_add(length) != Some(file.len()) {
             return Err(CabinetError::Malformed("the place of its signature"));
         }
+
         let folders = usize::try_from(number_at(file, FOLDER_COUNT, 2)?).unwrap_or(usize::MAX);
         let first_file = folders.saturating_mul(FOLDER_BYTES).saturating_add(HEADER_BYTES);
         if size_at(file, FIRST_FILE)? != first_file || first_file > offset {
             return Err(CabinetError::Malformed("its folders"));
         }
+
         let signed_parts = [
             MAGIC,
             bytes(file, SIGNED_FROM, NUMBER_IN_SET - SIGNED_FROM)?,
             bytes(file, SIGNED_AGAIN_FROM, offset - SIGNED_AGAIN_FROM)?,
         ];
+
         Ok(Self { signed_parts, signature: bytes(file, offset, length)? })
     }
 

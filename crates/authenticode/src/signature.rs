@@ -45,20 +45,24 @@ pub fn verify_cabinet(file: &[u8]) -> Result<SigningCertificate, CabinetError> {
     if signed.digest_algorithms.as_slice() != [signer.digest_alg.clone()] {
         return Err(MALFORMED);
     }
+
     let content = content(&signed)?;
     let file = content.decode_as::<SpcIndirectData>().map_err(|_malformed| MALFORMED)?;
     let SpcIndirectData { data: _kind, message_digest: file } = file;
     if cabinet.digest(algorithm(&file.algorithm)?).as_ref() != file.digest.as_bytes() {
         return Err(CabinetError::Mismatch);
     }
+
     let hash = algorithm(&signer.digest_alg)?;
     if message_digest(signer)? != digest::digest(hash, content.value()).as_ref() {
         return Err(CabinetError::Mismatch);
     }
+
     let certificate = certificate(&signed, signer)?;
     let attributes = signer.signed_attrs.as_ref().ok_or(MALFORMED)?;
     let attributes = attributes.to_der().map_err(|_unwritable| MALFORMED)?;
     verify_with(certificate, hash, &attributes, signer.signature.as_bytes())?;
+
     SigningCertificate::new(certificate).map_err(|_unwritable| MALFORMED)
 }
 
@@ -104,13 +108,16 @@ fn message_digest(signer: &SignerInfo) -> Result<&[u8], CabinetError> {
             _ => Err(MALFORMED),
         }
     };
+
     let kind = attribute(rfc5911::ID_CONTENT_TYPE)?;
     let kind = kind.decode_as::<ObjectIdentifier>().map_err(|_malformed| MALFORMED)?;
     if kind != SPC_INDIRECT_DATA {
         return Err(MALFORMED);
     }
+
     let digest = attribute(rfc5911::ID_MESSAGE_DIGEST)?;
     let digest = digest.decode_as::<OctetStringRef<'_>>().map_err(|_malformed| MALFORMED)?;
+
     Ok(digest.as_bytes())
 }
 
@@ -142,6 +149,7 @@ fn verify_with(
         let parameters = key.algorithm.parameters.as_ref();
         parameters.and_then(|it| it.decode_as::<ObjectIdentifier>().ok())
     };
+
     let bits = |of: &digest::Algorithm| of.output_len() * 8;
     let algorithm: &dyn VerificationAlgorithm = match (key.algorithm.oid, bits(hash)) {
         (rfc5912::RSA_ENCRYPTION, 256) => &RSA_PKCS1_2048_8192_SHA256,
@@ -156,6 +164,8 @@ fn verify_with(
         },
         _ => return Err(CabinetError::Unsupported),
     };
+
     let key = UnparsedPublicKey::new(algorithm, key.subject_public_key.raw_bytes());
+
     key.verify(message, signature).map_err(|_other| CabinetError::Mismatch)
 }

@@ -64,6 +64,7 @@ pub fn admin(options: &Options) -> Outcome<()> {
         }
         browsers.push(Browser::sign_in(server.address)?);
     }
+
     for number in 1..=plan.rounds {
         log_progress(&format!("round {number} of {}", plan.rounds));
         for (index, browser) in browsers.iter().enumerate() {
@@ -72,6 +73,7 @@ pub fn admin(options: &Options) -> Outcome<()> {
                 .run(transactions.as_ref())?;
         }
     }
+
     publish(options, "admin", &render(&plan, &servers, &figures))
 }
 
@@ -90,5 +92,6 @@ fn render(plan: &Plan, servers: &Servers, figures: &Figures<Metric>) -> String {
         figures.aims(&names).render(),
         measured::machine(&servers.machine).render(),
     ];
+
     parts.map(|it| it.trim_end().to_owned()).join("\n\n") + "\n"
 }

@@ -131,6 +131,7 @@ pub(crate) fn evaluate(
             else {
                 continue;
             };
+
             let digits = aim.metric.digits();
             table.row(vec![
                 aim.text(*role),
@@ -141,6 +142,7 @@ pub(crate) fn evaluate(
             ]);
         }
     }
+
     table
 }
 
@@ -155,10 +157,12 @@ impl Aim {
     fn text(&self, role: ContenderRole) -> String {
         let label = self.metric.label();
         let name = label.rsplit_once(", ").map_or(label, |(name, _)| name);
+
         let added = match self.base {
             FigureBase::Value => "",
             FigureBase::Overhead => ", added to the bare proxy",
         };
+
         let limit = match (self.limit, role) {
             (Limit::AtMost(limit), _) => format!("at most {limit}"),
             (Limit::AtLeast(limit), _) => format!("at least {limit}"),
@@ -167,22 +171,27 @@ impl Aim {
             }
             (Limit::CommitPlus, _) => "at most a commit".to_owned(),
         };
+
         format!("{name}{added}: {limit} {}", self.unit)
     }
 
     fn result(&self, median: f64, limit: f64) -> String {
         let digits = self.metric.digits();
+
         let excess = match self.limit {
             Limit::AtLeast(_) => limit - median,
             Limit::AtMost(_) | Limit::CommitPlus => median - limit,
         };
+
         let limit_note = match self.limit {
             Limit::CommitPlus => format!(" (at most {limit:.digits$})"),
             Limit::AtMost(_) | Limit::AtLeast(_) => String::new(),
         };
+
         if excess <= 0.0 {
             return format!("met{limit_note}");
         }
+
         format!("**missed** by {excess:.digits$} {}{limit_note}", self.unit)
     }
 }

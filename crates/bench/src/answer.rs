@@ -78,6 +78,7 @@ impl ResponseReader {
                 self.line()?.map(|line| if line.is_empty() { Next::Done } else { Next::Trailer })
             }
         };
+
         self.next = next.unwrap_or(self.next);
         Ok(next.is_some())
     }
@@ -87,6 +88,7 @@ impl ResponseReader {
             let within = self.buffer.len() <= MAX_HEAD_BYTES;
             return if within { Ok(None) } else { Err(Malformed("the head is too long")) };
         };
+
         let bytes: Vec<u8> = self.buffer.drain(..end + 4).collect();
         let text = String::from_utf8(bytes).map_err(|_err| Malformed("the head is no text"))?;
         let mut lines = text.lines();
@@ -94,6 +96,7 @@ impl ResponseReader {
         let mut next = None;
         for (name, value) in lines.filter_map(|line| line.split_once(':')) {
             let value = value.trim();
+
             if name.eq_ignore_ascii_case("transfer-encoding")
                 && value.eq_ignore_ascii_case("chunked")
             {
@@ -105,6 +108,7 @@ impl ResponseReader {
                 self.tag = Some(value.to_owned());
             }
         }
+
         match next {
             // These have no body, whatever length they announce.
             _ if [204, 304].contains(&self.status) => Ok(Some(Next::Done)),

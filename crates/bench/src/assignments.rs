@@ -73,9 +73,11 @@ pub fn assignments(options: &Options) -> Outcome<()> {
         facts.push(("PostgreSQL", own.describe()?));
         urls.push(("PostgreSQL", Some(own.url.as_str())));
     }
+
     let runtime = Runtime::new()?;
     let mut figures = Figures::default();
     let last = urls.len() - 1;
+
     for (place, (name, url)) in urls.iter().enumerate() {
         log_progress(&format!("seeding {name}"));
         let db = runtime.block_on(database::open(dir.path(), *url))?;
@@ -83,6 +85,7 @@ pub fn assignments(options: &Options) -> Outcome<()> {
         seeding::seed(dir.path(), *url, plan.rows, plane.users.len())?;
         runtime.block_on(plane.extend_lease())?;
         let alive = runtime.spawn(plane.clone().stay_alive());
+
         for number in 1..=plan.rounds {
             log_progress(&format!("{name}, round {number} of {}", plan.rounds));
             let round = Round { plan: &plan, plane: &plane, runtime: &runtime, place };
@@ -93,15 +96,19 @@ pub fn assignments(options: &Options) -> Outcome<()> {
                 let peer = peers::dbos_runs_per_second(python, cluster, runs, plane::WORKERS)?;
                 figures.record(place, Metric::DbosRuns, peer);
             }
+
             if let Some(packages) = options.restate.as_deref().filter(|_| place == last) {
                 let runs = plan.runs.min(MAX_PEER_RUNS);
                 let peer = peers::restate_runs_per_second(packages, runs, plane::WORKERS)?;
                 figures.record(place, Metric::RestateRuns, peer);
             }
         }
+
         alive.abort();
     }
+
     let names: Vec<_> = urls.iter().map(|it| it.0).collect();
+
     publish(options, "assignments", &render(&plan, &names, &facts, &figures))
 }
 
@@ -124,5 +131,6 @@ fn render(
         figures.aims_by("Database", names).render(),
         measured::machine(facts).render(),
     ];
+
     parts.map(|it| it.trim_end().to_owned()).join("\n\n") + "\n"
 }

@@ -51,9 +51,11 @@ pub fn serve(
         let upstream = Upstream { http, authority: upstream.to_string() };
         App::new().app_data(Data::new(upstream)).default_service(web::to(forward))
     });
+
     let server = server.workers(WORKERS).tcp_nodelay(true).bind(listen)?;
     on_listening(server.addrs().first().copied().unwrap_or(listen))?;
     actix_web::rt::System::new().block_on(server.run())?;
+
     Ok(())
 }
 
@@ -72,6 +74,7 @@ async fn forward(
             response.append_header((name.as_str(), value.as_bytes()));
         }
     }
+
     let length = head.headers.get("content-length").and_then(|it| it.to_str().ok()?.parse().ok());
     let stream = BodyDataStream::new(body).map_err(bad_gateway);
     Ok(match length {

@@ -66,11 +66,14 @@ impl Call {
             Expectation::Holds(bytes) => memmem::find(&response.body, bytes).is_some(),
             Expectation::Stream(chunks) => is_complete_stream(&response.body, *chunks),
         };
+
         if is_correct {
             return Ok(());
         }
+
         let body = String::from_utf8_lossy(&response.body);
         let excerpt: String = body.chars().take(300).collect();
+
         Err(format!("a wrong answer, status {}: {excerpt}", response.status).into())
     }
 }

@@ -36,6 +36,7 @@ pub(crate) fn closed_loop(
             .map(|client| client.join().unwrap_or_else(|_| Err("a client panicked".into())))
             .collect::<Outcome<Vec<usize>>>()
     })?;
+
     Ok(Throughput { answered: counts.iter().sum(), elapsed: start.elapsed() })
 }
 

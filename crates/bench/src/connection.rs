@@ -54,6 +54,7 @@ impl Connection {
         if let Some(buffered) = self.buffered.take() {
             return Ok(Some(buffered));
         }
+
         loop {
             let bytes = self.stream.read(&mut self.buffer)?;
             if bytes == 0 && self.reader.is_between_responses() {
@@ -62,6 +63,7 @@ impl Connection {
             if bytes == 0 {
                 return Err("the connection was closed in the middle of an answer".into());
             }
+
             let piece = self.buffer.get(..bytes).unwrap_or_default();
             if let Some(response) = self.reader.push(piece)? {
                 return Ok(Some(response));

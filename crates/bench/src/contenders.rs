@@ -171,18 +171,23 @@ impl Contenders {
         let sqlite = ContenderRole::Limited { commit: floors::SQLITE_COMMIT, more: 0.1 };
         let on_postgres = ContenderRole::Limited { commit: floors::POSTGRES_COMMIT, more: 0.5 };
         contenders.add_server("server, SQLite", ContenderRole::Server, &Database::Sqlite, dir)?;
+
         if let Some((url, _)) = postgres {
             let database = Database::Postgres(url.to_owned());
             contenders.add_server("server, PostgreSQL", ContenderRole::Server, &database, dir)?;
         }
+
         contenders.add_server("server, SQLite, limits", sqlite, &Database::Sqlite, dir)?;
+
         if let Some((_, url)) = postgres {
             let database = Database::Postgres(url.to_owned());
             contenders.add_server("server, PostgreSQL, limits", on_postgres, &database, dir)?;
         }
+
         if let Some(program) = &programs.litellm {
             contenders.add_litellm(program, dir)?;
         }
+
         Ok(contenders)
     }
 
@@ -242,17 +247,22 @@ impl Contenders {
         let accounts = if limited { 1 } else { self.accounts };
         let Server { address, process, accounts, installation } =
             Server::start(name, &self.server, database, (dir, upstream), accounts)?;
+
         if limited {
             limits::set(&self.server, &installation, address, &accounts.token()?)?;
         }
+
         let usage = match database {
             Database::Sqlite => UsageRows::Sqlite(installation.dir.join(DATABASE_FILE)),
             Database::Postgres(url) => UsageRows::Postgres(Box::new(Session::open(url)?)),
         };
+
         self.add(name, role, address, process);
+
         if let Some(contender) = self.list.last_mut() {
             contender.data = Some(ServerData { installation, accounts, usage });
         }
+
         Ok(())
     }
 
@@ -313,6 +323,7 @@ impl Server {
         process.wait_for(|| call_once(address, &health).is_ok())?;
         let accounts =
             Accounts::register(address, accounts).map_err(|err| format!("{name}: {err}"))?;
+
         Ok(Self { address, process, accounts, installation })
     }
 }
@@ -358,6 +369,7 @@ impl Endpoint<'_> {
                 body.insert("model".to_owned(), json!(model));
             }
         }
+
         Call::post(&Post { to, path, token, body: &body }, expectation)
     }
 }

@@ -70,6 +70,7 @@ impl Floors {
         self.record("SQLite, `SELECT 1`", read);
         self.record("SQLite, one-row commit", commit);
         self.record(SQLITE_COMMIT, paced);
+
         if let Some(session) = &self.postgres {
             let read = milliseconds(ATTEMPTS, None, || session.run(NOTHING))?;
             let commit = milliseconds(ATTEMPTS, None, || session.run(ROW))?;
@@ -78,9 +79,11 @@ impl Floors {
             self.record("PostgreSQL, one-row commit", commit);
             self.record(POSTGRES_COMMIT, paced);
         }
+
         let argon2 = hasher()?;
         let hash = milliseconds(HASHES, None, || hash(&argon2))?;
         self.record("Argon2id hash, 19 MiB, t=2, p=1", hash);
+
         Ok(())
     }
 
@@ -114,6 +117,7 @@ fn milliseconds(
         attempt()?;
         samples.push(start.elapsed().as_secs_f64() * 1e3);
     }
+
     median(&samples).ok_or_else(|| "nothing was tried".into())
 }
 

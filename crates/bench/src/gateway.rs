@@ -47,13 +47,16 @@ pub fn gateway(options: &Options) -> Outcome<()> {
             remarks.push("The server on PostgreSQL was left out: no --postgres-url.".to_owned());
         }
     }
+
     let mut floors = Floors::prepare(dir.path(), urls.map(|it| it.0))?;
     let mut contenders = Contenders::start(&programs, urls, dir.path(), ACCOUNTS)?;
     let rejected = rounds(&plan, &mut contenders, &mut floors, &mut figures)?;
     contenders.check_budgets()?;
+
     if rejected > 0 {
         remarks.push(format!("{rejected} sign-ins were told to come again (503)."));
     }
+
     let report = Report {
         plan: &plan,
         machine: &machine,
@@ -63,7 +66,9 @@ pub fn gateway(options: &Options) -> Outcome<()> {
         remarks: &remarks,
     }
     .render();
+
     std::io::stdout().lock().write_all(report.as_bytes())?;
+
     options.out.as_deref().map_or(Ok(()), |file| page::write(file, "gateway", &report))
 }
 
@@ -86,6 +91,7 @@ fn memory(
     let urls = postgres.as_ref().map(|(one, other)| (one.url.as_str(), other.url.as_str()));
     let mut contenders = Contenders::start(&programs.without_peers(), urls, dir.path(), 1)?;
     contenders.renew_tokens()?;
+
     for (index, it) in contenders.from(PROXY).filter(|(index, _)| *index >= PROXY) {
         log_progress(&format!("memory of {}", it.name));
         let measured = memory::measure(it, plan.still_for);
@@ -93,6 +99,7 @@ fn memory(
             figures.record(index, metric, value);
         }
     }
+
     Ok(())
 }
 

@@ -50,8 +50,10 @@ pub fn identity(options: &Options) -> Outcome<()> {
         log_progress(&format!("round {number} of {}", plan.rounds));
         rejected += Round { plan: &plan, servers: &servers.list, figures: &mut figures }.run()?;
     }
+
     let machine = &servers.machine;
     let names = servers.names();
     let report = Report { plan: &plan, machine, servers: &names, figures: &figures };
+
     publish(options, "identity", &report.render(rejected))
 }

@@ -50,6 +50,7 @@ impl Installation {
     ) -> Outcome<Self> {
         fs::create_dir_all(dir)?;
         fs::write(dir.join("license.lic"), licence()?)?;
+
         let mut settings = vec![
             ("PIA_ENVIRONMENT", "Development".to_owned()),
             ("Server__Address", listen.to_string()),
@@ -65,6 +66,7 @@ impl Installation {
             ("Admin__RequireSecondFactor", "false".to_owned()),
             ("Logging__Level", "warn".to_owned()),
         ];
+
         settings.extend(match database {
             Database::Sqlite => vec![
                 ("Database__Provider", "sqlite".to_owned()),
@@ -82,6 +84,7 @@ impl Installation {
         let mut settings: Vec<_> =
             settings.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
         settings.extend(BUDGETS.map(|budget| (format!("RateLimits__{budget}"), BUDGET.to_owned())));
+
         Ok(Self { dir: dir.to_owned(), settings })
     }
 }

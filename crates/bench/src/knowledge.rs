@@ -69,19 +69,23 @@ pub fn knowledge(options: &Options) -> Outcome<()> {
     if let Some(cluster) = cluster {
         facts.push(("PostgreSQL", OwnDatabase::create(cluster)?.describe()?));
     }
+
     let runtime = Runtime::new()?;
     let mut measured = Measurements::default();
     // First, so that its memory is that of the vectors.
     log_progress("retrieval");
     retrieval::measure(&runtime, &plan, &dir.path().join("vectors"), &mut measured.search)?;
+
     for round in 1..=plan.rounds {
         log_progress(&format!("ingestion, round {round} of {}", plan.rounds));
         ingestion::measure(&runtime, &plan, cluster, &mut measured.ingest)?;
     }
+
     log_progress("quality");
     let model = options.embeddings.as_deref().map(|url| Endpoint::new(url, &options.model));
     let size = quality::measure(&runtime, model, &mut measured.quality)?;
     let model = options.embeddings.is_some().then_some(options.model.as_str());
     let report = Report { plan: &plan, machine: &facts, measured: &measured, size, model };
+
     publish(options, "knowledge", &report.render(cluster.is_some()))
 }

@@ -59,6 +59,7 @@ impl LiteLlm {
             let response = Connection::open(listen).map(|mut it| it.exchange(&alive.request));
             response.is_ok_and(|it| it.is_ok_and(|it| alive.check(&it).is_ok()))
         })?;
+
         Ok(Self { process, key })
     }
 }

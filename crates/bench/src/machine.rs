@@ -66,12 +66,14 @@ fn mount_of(mounts: &str, dir: &Path) -> Option<String> {
         else {
             continue;
         };
+
         let depth = Path::new(point).components().count();
         let deeper = found.as_ref().is_none_or(|(deepest, _)| depth >= *deepest);
         if dir.starts_with(point) && deeper {
             found = Some((depth, format!("{kind} on {device}")));
         }
     }
+
     found.map(|(_, text)| text)
 }
 

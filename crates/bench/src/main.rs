@@ -24,6 +24,7 @@ fn run(arguments: &[String]) -> Outcome<()> {
     if arguments.iter().any(is_help) {
         return Ok(write!(std::io::stdout(), "{USAGE}")?);
     }
+
     match arguments {
         [bench, rest @ ..] if bench == "gateway" => gateway(&Options::parse(rest)?),
         [bench, rest @ ..] if bench == "identity" => identity(&Options::parse(rest)?),

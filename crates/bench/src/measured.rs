@@ -82,6 +82,7 @@ impl<M: Measured> Figures<M> {
             let cells = values.into_iter().map(cell);
             table.row(std::iter::once(metric.label().to_owned()).chain(cells).collect());
         }
+
         table
     }
 
@@ -95,12 +96,14 @@ impl<M: Measured> Figures<M> {
         let mut table = Table::new(["Aim", heading, "Median", "Lowest to highest round", "Result"]);
         for &metric in M::ALL {
             let Some(aim) = metric.aim() else { continue };
+
             for (index, name) in servers.iter().enumerate() {
                 let rounds = self.series(index, metric);
                 let (Some(median), Some((lowest, highest))) = (median(rounds), range(rounds))
                 else {
                     continue;
                 };
+
                 let digits = metric.digits();
                 table.row(vec![
                     format!("{}: {}", metric.label(), aim.text()),
@@ -111,6 +114,7 @@ impl<M: Measured> Figures<M> {
                 ]);
             }
         }
+
         table
     }
 }

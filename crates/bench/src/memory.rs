@@ -36,6 +36,7 @@ pub(crate) fn measure(it: &Contender, still_for: Duration) -> Outcome<Vec<(Metri
     streams.into_iter().try_for_each(|(stream, first)| read_rest(stream, &first, &calls.slow))?;
     process::settle(&[&it.process])?;
     let [at_first, grown] = stalled(it.address, &calls.long, &it.process, still_for)?;
+
     Ok(vec![(Metric::OpenStream, each), (Metric::Stalled, at_first), (Metric::Grown, grown)])
 }
 
@@ -54,6 +55,7 @@ fn stalled(
     let at_first = process.resident()?;
     thread::sleep(still_for);
     let more = [at_first - before, process.resident()? - at_first];
+
     thread::scope(|scope| {
         let rest: Vec<_> = readers
             .into_iter()
@@ -62,6 +64,7 @@ fn stalled(
         rest.into_iter()
             .try_for_each(|it| it.join().unwrap_or_else(|_| Err("a reader panicked".into())))
     })?;
+
     Ok(more)
 }
 
@@ -73,6 +76,7 @@ fn open_streams(to: SocketAddr, call: &Call, number: usize) -> Outcome<Vec<(TcpS
         stream.write_all(&call.request)?;
         Ok(stream)
     });
+
     let requested = requested.collect::<Outcome<Vec<_>>>()?;
     let started = requested.into_iter().map(|mut stream| {
         let mut first = vec![0; 1024];
@@ -83,6 +87,7 @@ fn open_streams(to: SocketAddr, call: &Call, number: usize) -> Outcome<Vec<(TcpS
         }
         Ok((stream, first))
     });
+
     started.collect()
 }
 

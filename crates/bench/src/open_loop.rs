@@ -48,12 +48,14 @@ impl OpenLoop<'_> {
         loop {
             let response = connection.receive();
             let at = Instant::now();
+
             let outcome = match response {
                 Ok(Some(response)) => self.call.check(&response),
                 // Closed by the pacer, or else by the contender.
                 Ok(None) => Err("the connection was closed instead of an answer".into()),
                 Err(err) => Err(err),
             };
+
             let last = outcome.is_err();
             if results.send((index, at, outcome)).is_err() || last {
                 return;
@@ -112,20 +114,25 @@ impl Pacer {
             thread::sleep(early);
             self.behind = false;
         }
+
         // Waiting for a free connection counts as latency, as the contender
         // causes it.
         let dispatched = if self.behind { due } else { Instant::now() };
+
         while let Ok(completion) = self.completions.try_recv() {
             self.record(completion)?;
         }
+
         while self.idle.is_empty() {
             self.behind = true;
             self.wait()?;
         }
+
         let index = self.idle.pop_front();
         let lane = index.and_then(|it| self.lanes.get_mut(it)).ok_or("there is no connection")?;
         lane.dispatched = dispatched;
         lane.sender.write_all(request)?;
+
         Ok(())
     }
 

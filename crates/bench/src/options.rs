@@ -96,6 +96,7 @@ impl Options {
                 _ => return Err(format!("unknown argument {argument}\n\n{USAGE}").into()),
             }
         }
+
         Ok(options)
     }
 }

@@ -68,6 +68,7 @@ pub fn pods(options: &Options) -> Outcome<()> {
         facts.push(("PostgreSQL", own.describe()?));
         urls.push(("PostgreSQL", Some(own.url.as_str())));
     }
+
     let runtime = Runtime::new()?;
     let mut figures = Figures::default();
     for (place, (name, url)) in urls.iter().enumerate() {
@@ -78,12 +79,15 @@ pub fn pods(options: &Options) -> Outcome<()> {
         let _pod = instance.connect_pod(&runtime, &token)?;
         let round = Round { plan, runtime: &runtime, instance: &instance, other: other.as_ref() };
         round.until_ready()?;
+
         for number in 1..=plan.rounds {
             log_progress(&format!("{name}, round {number} of {}", plan.rounds));
             round.run(|metric, value| figures.record(place, metric, value))?;
         }
     }
+
     let names: Vec<_> = urls.iter().map(|it| it.0).collect();
+
     publish(options, "pods", &render(plan, &names, &facts, &figures))
 }
 
@@ -98,9 +102,11 @@ async fn token(db: &Database) -> Outcome<pia_kernel::Secret<String>> {
         servers: Arc::new(NoToolServers),
         clock: Arc::new(SystemClock),
     };
+
     let groups = vec![EVERYBODY];
     let draft = ConnectorDraft { name: "echo".to_owned(), groups, skill: None, mcp: None };
     let created = connectors.create(None, draft).await?;
+
     created.token.ok_or_else(|| "no token".into())
 }
 

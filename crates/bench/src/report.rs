@@ -100,6 +100,7 @@ impl Report<'_> {
                 format!("{lowest:.3} to {highest:.3}"),
             ]);
         }
+
         table
     }
 

@@ -48,6 +48,7 @@ impl Round<'_> {
                 Ok(vec![(p50, share(0.5)?), (p99, share(0.99)?)])
             })?;
         }
+
         self.full_load()?;
         let streams = self.plan.streams;
         self.each(|it| {
@@ -55,6 +56,7 @@ impl Round<'_> {
             Ok(vec![(Metric::Chunk, chunk)])
         })?;
         self.each(|it| Ok(vec![(Metric::Resident, it.process.resident()?)]))?;
+
         self.sign_in_loads()
     }
 
@@ -77,10 +79,12 @@ impl Round<'_> {
                 (Metric::PerSecond, count(answered) / elapsed.as_secs_f64()),
                 (Metric::Cpu, cpu.as_secs_f64() * 1e6 / count(answered)),
             ];
+
             if let Some(recorded) = recorded {
                 let recorded = count(usize::try_from(recorded)?);
                 measured.push((Metric::Recorded, recorded / count(answered)));
             }
+
             Ok(measured)
         })
     }
@@ -97,14 +101,17 @@ impl Round<'_> {
             self.contenders.settle()?;
             rejected += load.rejected;
             let health = load.p99s.into_iter().map(|it| (Metric::Health, it));
+
             let others = [
                 (Metric::SignIns, load.per_second),
                 (Metric::ResidentAfterSignIns, server.process.resident()?),
             ];
+
             for (metric, value) in others.into_iter().chain(health) {
                 self.figures.record(index, metric, value);
             }
         }
+
         Ok(rejected)
     }
 

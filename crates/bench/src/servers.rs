@@ -38,6 +38,7 @@ impl Servers {
         if let Some(database) = &postgres {
             machine.push(("PostgreSQL", database.describe()?));
         }
+
         let mut databases = vec![("server, SQLite", Database::Sqlite)];
         let url = postgres.as_ref().map(|it| it.url.clone());
         databases.extend(url.map(|url| ("server, PostgreSQL", Database::Postgres(url))));
@@ -48,6 +49,7 @@ impl Servers {
             let place = (dir.path(), unused);
             list.push((name, Server::start(name, &program, &database, place, ACCOUNTS)?));
         }
+
         Ok(Self { list, postgres, machine, program, _dir: dir })
     }
 

@@ -48,6 +48,7 @@ pub(crate) fn sign_ins(to: SocketAddr, others: &[Call], logins: &[Call]) -> Outc
                 })
             })
             .collect();
+
         let loads: Vec<_> = others
             .iter()
             .map(|call| {
@@ -58,6 +59,7 @@ pub(crate) fn sign_ins(to: SocketAddr, others: &[Call], logins: &[Call]) -> Outc
                 scope.spawn(move || load.run(is_running))
             })
             .collect();
+
         let p99s = loads
             .into_iter()
             .map(|client| {
@@ -66,10 +68,12 @@ pub(crate) fn sign_ins(to: SocketAddr, others: &[Call], logins: &[Call]) -> Outc
                 percentile(&latencies, 0.99).ok_or_else(|| "nobody was asked".into())
             })
             .collect::<Outcome<Vec<f64>>>()?;
+
         let outcomes = clients
             .into_iter()
             .map(|client| client.join().unwrap_or_else(|_| Err("a client panicked".into())))
             .collect::<Outcome<Vec<_>>>()?;
+
         let signed_in = outcomes.iter().filter(|(signed_in, _)| *signed_in).count();
         let elapsed = outcomes.iter().map(|(_, after)| *after).max().unwrap_or_default();
         Ok(SignInLoad {

@@ -77,6 +77,7 @@ pub fn sync(options: &Options) -> Outcome<()> {
         contenders.push((name, prepared.map_err(|err| format!("{name}: {err}"))?));
         figures.record(index, Metric::Seeded, server.process.resident()?);
     }
+
     for number in 1..=plan.rounds {
         log_progress(&format!("round {number} of {}", plan.rounds));
         for (index, (name, contender)) in contenders.iter_mut().enumerate() {
@@ -86,8 +87,10 @@ pub fn sync(options: &Options) -> Outcome<()> {
                 .map_err(with_name)?;
         }
     }
+
     let machine = &servers.machine;
     let names = servers.names();
     let report = Report { plan: &plan, machine, servers: &names, figures: &figures };
+
     publish(options, "sync", &report.render())
 }

@@ -55,5 +55,6 @@ pub(crate) fn routes() -> Vec<Route> {
         settings::routes(),
         licence::routes(),
     ];
+
     pages.into_iter().flatten().collect()
 }

@@ -60,6 +60,7 @@ fn links(
     let forgot = ("auth/forgot-password.html", texts.forgot);
     let account = ("account", texts.account);
     let console = ("admin", texts.console);
+
     match state {
         SetupState::Done if is_closed => vec![account, forgot, console],
         SetupState::Done => vec![register, account, forgot, console],

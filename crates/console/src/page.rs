@@ -24,6 +24,7 @@ pub(crate) fn page(status: StatusCode, template: &impl Template) -> HttpResponse
         Ok(html) => html,
         Err(err) => return ApiError::internal(err).error_response(),
     };
+
     HttpResponse::build(status)
         .content_type("text/html; charset=utf-8")
         .insert_header((CACHE_CONTROL, "no-store"))

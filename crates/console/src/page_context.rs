@@ -284,6 +284,7 @@ fn attach_errors(language: Language, view: &mut View, err: &ApiError) -> Option<
         }
         return None;
     }
+
     let body = err.body();
     let errors = body.get("errors").and_then(|it| it.as_array());
     let mut rest = None;
@@ -296,6 +297,7 @@ fn attach_errors(language: Language, view: &mut View, err: &ApiError) -> Option<
             rest = rest.or(Some(message));
         }
     }
+
     rest
 }
 

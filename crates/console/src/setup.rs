@@ -108,6 +108,7 @@ async fn handle_form(
         let page = current_page(console, layout).await?;
         return Ok(page.filled_in(&form.license, &form.email).response(StatusCode::OK));
     }
+
     match form.step {
         Step::License => handle_license(console, layout, form).await,
         Step::Administrator => handle_administrator(console, layout, form).await,
@@ -137,6 +138,7 @@ async fn handle_administrator(
     if console.licences.setup_state() != SetupState::Done {
         return Ok(current_page(console, layout).await?.response(StatusCode::CONFLICT));
     }
+
     let SetupForm { token, email, password, .. } = form;
     let admin = NewAdmin { email: email.clone(), password, display_name: None };
     match console.create_first_admin(&token, admin).await? {

@@ -55,13 +55,16 @@ impl Shell {
             let items = items.filter(|it| {
                 caller.scope == SessionScope::Console || !it.path.starts_with("admin")
             });
+
             let items = items.map(|it| NavLink {
                 label: it.label.of(page.language),
                 path: it.path,
                 is_current: it.contains(page.path()),
             });
+
             LinkGroup { label: group.label.of(page.language), items: items.collect() }
         };
+
         let nav = nav.iter().map(visible).filter(|it| !it.items.is_empty());
         let other = common::other(page.language);
         Self {

@@ -218,6 +218,7 @@ impl Texts {
             ("companyName", _) => field_errors.company_invalid,
             _ => field_errors.other,
         };
+
         text.to_owned()
     }
 }

@@ -66,6 +66,7 @@ impl UploadForm {
             if fields.len() + files.len() == MAX_PARTS {
                 return Err(refused(StatusCode::BAD_REQUEST, "The form has too many fields."));
             }
+
             let field = part.name().unwrap_or_default().to_owned();
             let file_name = part.content_disposition().and_then(|it| it.get_filename());
             let file_name = file_name.map(base_name);
@@ -81,6 +82,7 @@ impl UploadForm {
                 None => fields.push((field, String::from_utf8_lossy(&content).into_owned())),
             }
         }
+
         Ok(Self { fields: FormFields::from_pairs(fields), files })
     }
 }

@@ -58,6 +58,7 @@ impl Answer {
                 (json!({ "role": "assistant", "content": null, "tool_calls": calls }), "tool_calls")
             }
         };
+
         let choice =
             json!({ "index": 0, "message": message, "logprobs": null, "finish_reason": finish });
         self.document("chat.completion", &json!([choice]), Some(&self.usage()))
@@ -83,6 +84,7 @@ impl Answer {
                 chunks.push(self.chunk(&json!({}), Some("tool_calls")));
             }
         }
+
         chunks
     }
 
@@ -141,11 +143,13 @@ fn text(request: &ChatRequest) -> String {
     let Some(message) = request.last_user_message() else {
         return "Demo answer to nothing.".to_owned();
     };
+
     let images = match message.images() {
         0 => String::new(),
         1 => " (with 1 image)".to_owned(),
         many => format!(" (with {many} images)"),
     };
+
     format!("Demo answer to: {}{images}", shortened(&message.text()))
 }
 
@@ -208,6 +212,7 @@ fn arguments(function: &Function, text: &str) -> Value {
             (name.to_owned(), value)
         })
         .collect();
+
     Value::Object(arguments)
 }
 

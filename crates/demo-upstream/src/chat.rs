@@ -31,15 +31,18 @@ pub(crate) async fn complete(
     options: Data<DemoOptions>,
 ) -> HttpResponse {
     journal.record(http.headers(), &body);
+
     let request: ChatRequest = match serde_json::from_slice(&body) {
         Ok(request) => request,
         Err(err) => return refusal(StatusCode::BAD_REQUEST, &err.to_string(), None),
     };
+
     let script = script(&http, &request);
     let open = journal.open(request.streamed());
     if let Some(response) = scripted_refusal(&request, &script) {
         return response;
     }
+
     let answer = Answer::to(&request, script.chunks.or(options.chunks));
     let delay = script.delay.unwrap_or(options.delay);
     if script.fault == Some(Fault::Silent(0)) {
@@ -52,6 +55,7 @@ pub(crate) async fn complete(
             .content_type("text/event-stream")
             .streaming(steps::body(steps, open));
     }
+
     non_streaming(&answer, &script, open).await
 }
 
@@ -90,6 +94,7 @@ fn script(http: &HttpRequest, request: &ChatRequest) -> Script {
 /// Returns the refusal that the script requests.
 fn scripted_refusal(request: &ChatRequest, script: &Script) -> Option<HttpResponse> {
     let status = script.status.and_then(|it| StatusCode::from_u16(it).ok());
+
     match script.fault {
         Some(Fault::Html) => Some(
             HttpResponse::build(status.unwrap_or(StatusCode::OK))
@@ -167,27 +172,34 @@ fn stream_steps(mut events: Vec<Bytes>, script: &Script, delay: Duration) -> Vec
         }
         _ => None,
     };
+
     let (length, end) = end.unwrap_or((events.len(), Vec::new()));
     events.truncate(length);
     let pause = || if delay.is_zero() { Step::Flush } else { Step::Wait(delay) };
     let steps = events.into_iter().flat_map(|it| [pause(), Step::Send(it)]);
+
     steps.chain([Step::Flush]).chain(end).collect()
 }
 
 /// Sends a non-streaming response. Only `demo:slow` delays it, by the duration of its stream.
 async fn non_streaming(answer: &Answer, script: &Script, open: Open) -> HttpResponse {
     let body = Bytes::from(answer.completion().to_string());
+
     if let Some(delay) = script.delay {
         let chunks = u32::try_from(answer.chunks().len()).unwrap_or(u32::MAX);
         tokio::time::sleep(delay.saturating_mul(chunks)).await;
     }
+
     let half = body.slice(..body.len() / 2);
+
     let end = match script.fault {
         Some(Fault::Cut) => Step::Break,
         Some(Fault::Silent(_)) => Step::Hang,
         _ => return HttpResponse::Ok().content_type(ContentType::json()).body(body),
     };
+
     let stream = steps::body(vec![Step::Send(half), Step::Flush, end], open);
     let stream = SizedStream::new(u64::try_from(body.len()).unwrap_or(u64::MAX), stream);
+
     HttpResponse::Ok().content_type(ContentType::json()).body(stream)
 }

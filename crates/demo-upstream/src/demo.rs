@@ -49,6 +49,7 @@ impl Demo {
                 server.await
             })
         });
+
         match receiver.recv() {
             Ok((server, address)) => Ok(Self { address, journal, server, thread: Some(thread) }),
             Err(_never_started) => Err(ended(thread)),
@@ -130,9 +131,11 @@ fn serve(
     .tcp_nodelay(true)
     .h1_allow_half_closed(false)
     .shutdown_timeout(1);
+
     let server = if signals == Signals::Ignored { server.disable_signals() } else { server };
     let server = server.bind((Ipv4Addr::LOCALHOST, options.port))?;
     let address = server.addrs().first().copied();
+
     Ok((server.run(), address.ok_or(io::ErrorKind::AddrNotAvailable)?))
 }
 
@@ -143,6 +146,7 @@ fn routes(
     prepared: Option<Data<Prepared>>,
 ) {
     app.app_data(PayloadConfig::new(MAX_BODY_BYTES)).app_data(journal).app_data(Data::new(options));
+
     let chat = match prepared {
         Some(prepared) => {
             app.app_data(prepared);
@@ -150,6 +154,7 @@ fn routes(
         }
         None => web::post().to(chat::complete),
     };
+
     app.route("/v1/chat/completions", chat)
         .route("/v1/models", web::get().to(chat::models))
         .route("/demo/calls", web::get().to(chat::calls))

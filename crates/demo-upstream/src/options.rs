@@ -54,6 +54,7 @@ The first line it prints is the URL it listens on.";
                 _ => return Err(format!("{name} is no option\n\n{}", Self::USAGE)),
             }
         }
+
         Ok(options)
     }
 }

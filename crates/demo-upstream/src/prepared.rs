@@ -40,12 +40,14 @@ impl Prepared {
             r#"{{"prompt_tokens":20,"completion_tokens":{chunks},"total_tokens":{}}}"#,
             20 + chunks
         );
+
         let text = padded(CHUNK_BYTES, |content| {
             event(
                 &format!(r#"{{"index":0,"delta":{{"content":"{content}"}},"finish_reason":null}}"#),
                 "null",
             )
         });
+
         let finish = event(r#"{"index":0,"delta":{},"finish_reason":"stop"}"#, "null");
         let ending = [finish, event("", &usage), "data: [DONE]\n\n".to_owned()];
         let text = std::iter::repeat_n(Bytes::from(text), chunks);
@@ -73,6 +75,7 @@ pub(crate) async fn complete(
             .content_type(ContentType::json())
             .body(prepared.completion.clone());
     }
+
     let mut response = HttpResponse::Ok();
     response.content_type("text/event-stream");
     if options.delay.is_zero() {
@@ -82,8 +85,10 @@ pub(crate) async fn complete(
             sent: false,
         });
     }
+
     let paced = prepared.events.iter().cloned();
     let steps = paced.flat_map(|it| [Step::Wait(options.delay), Step::Send(it)]).collect();
+
     response.streaming(steps::body(steps, ()))
 }
 

@@ -89,6 +89,7 @@ impl Activation {
         if !device.has_onboarding_session(&self.session, at) {
             return Err(ActivateError::Onboarding);
         }
+
         match &account.recovery {
             None => return Err(ActivateError::NotSetUp),
             Some(RecoveryProofKey::Lost) => return Err(ActivateError::WrongProof),
@@ -102,9 +103,11 @@ impl Activation {
             }
             Some(RecoveryProofKey::Stored(_) | RecoveryProofKey::Missing) => {}
         }
+
         let key = WrappedKey::self_wrapped(&device.id, self.wrapped.clone(), at);
         let email = with_device_name(QueuedEmail::new("device-approved"), device).to_user(at, user);
         let effects = audit_effects(at, user, device, "device.activated").and_mail(email);
+
         Ok((Change::device(device.activated(key, at)).with(effects), ()))
     }
 }

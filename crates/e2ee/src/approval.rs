@@ -87,6 +87,7 @@ impl ApprovalForm {
                 approver: approver?,
             })
         };
+
         fields.finish(read).map_err(ApproveError::Invalid)
     }
 }
@@ -109,9 +110,11 @@ impl Approval {
         if !self.is_signed_by(approver, target) {
             return Err(ApproveError::Signature);
         }
+
         let email = with_device_name(QueuedEmail::new("device-approved"), target).to_user(at, user);
         let effects = audit_effects(at, user, target, "device.approved").and_mail(email);
         let devices = vec![target.activated(self.key(at), at), approver.with_last_seen(at)];
+
         Ok((Change { devices, effects, ..Change::default() }, ()))
     }
 
@@ -121,6 +124,7 @@ impl Approval {
             version: self.version,
             onboarding: self.session.clone(),
         };
+
         WrappedKey {
             ciphertext: self.wrapped.clone(),
             salt: self.salt.clone(),

@@ -83,6 +83,7 @@ where
             Change::default()
         }
     };
+
     store.change(user, at, &mut decide_once).await?;
     outcome.transpose()
 }

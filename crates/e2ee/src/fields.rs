@@ -114,6 +114,7 @@ impl FieldValidator {
             self.0.push(Violation::new(field, "invalid", message));
             return None;
         }
+
         Some(text)
     }
 
@@ -131,11 +132,13 @@ impl FieldValidator {
             }
             return absent;
         };
+
         let fits = i32::try_from(number).ok().filter(|it| (min..=max).contains(it));
         if fits.is_none() {
             let message = format!("`{field}` must be between {min} and {max}.");
             self.0.push(Violation::new(field, "out_of_range", message));
         }
+
         fits
     }
 

@@ -64,11 +64,13 @@ impl KeyForm {
             let violation = Violation::new("deviceId", "mismatch", message);
             return Err(StoreKeyError::Invalid(vec![violation]));
         }
+
         let ciphertext = fields.bytes("ciphertext", self.ciphertext, WRAPPED);
         let salt = fields.bytes("hkdfSalt", self.hkdf_salt, SALT);
         let _known = fields.version("wrapVersion", self.wrap_version, &[1]);
         let device = device.clone();
         let read = move || Some(OwnKey { device, wrapped: (ciphertext?, salt?) });
+
         fields.finish(read).map_err(StoreKeyError::Invalid)
     }
 }
@@ -87,6 +89,7 @@ impl OwnKey {
         let device = account.device(&self.device).ok_or(StoreKeyError::Unknown)?;
         let key = WrappedKey::self_wrapped(&device.id, self.wrapped.clone(), at);
         let email = with_device_name(QueuedEmail::new("device-approved"), device).to_user(at, user);
+
         match &device.state {
             DeviceState::Active(_) => {
                 let effects = audit_effects(at, user, device, "device.key_stored").and_mail(email);

@@ -92,6 +92,7 @@ impl RecoveryForm {
                 created_at: at,
             })
         };
+
         fields.finish(read).map_err(StoreCopyError::Invalid)
     }
 }
@@ -112,6 +113,7 @@ impl RecoveryCopy {
         if !account.any_active() {
             return Err(StoreCopyError::NoActiveDevice);
         }
+
         let raised = Some(self.umk_version).filter(|it| *it > account.umk_version);
         if raised.is_some_and(|it| it > account.umk_version + 1) {
             let message = "`umkVersion` may be raised by one at a time.";
@@ -121,8 +123,10 @@ impl RecoveryCopy {
         if raised.is_some() && owner != ReauthenticationOutcome::Fresh {
             return Err(StoreCopyError::Unproven);
         }
+
         let change =
             Change { recovery: Some(self.clone()), umk_version: raised, ..Change::default() };
+
         Ok((change.with(changed((user, at), "recovery_key.stored")), ()))
     }
 }

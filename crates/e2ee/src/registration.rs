@@ -93,6 +93,7 @@ impl DeviceForm {
                 app_version,
             })
         };
+
         fields.finish(read).map_err(RegisterDeviceError::Invalid)
     }
 }
@@ -117,10 +118,12 @@ impl Registration {
             }
             return Ok((Change::device(self.update_device(active, at)), is_first));
         }
+
         let others = account.devices.iter().filter(|it| !it.is_revoked() && it.id != self.id);
         if others.count() >= MAX_DEVICES {
             return Err(RegisterDeviceError::Full { limit: MAX_DEVICES });
         }
+
         let mut device = known.map_or_else(|| self.new_device(at), |it| self.update_device(it, at));
         device.state = DeviceState::Pending(session.clone());
         let is_repeated = known.is_some_and(|it| !it.is_revoked() && self.has_keys_of(it));
@@ -129,6 +132,7 @@ impl Registration {
         } else {
             registration_effects((user, at), &device, account)
         };
+
         Ok((Change::device(device).with(effects), is_first))
     }
 

@@ -14,12 +14,14 @@ pub(crate) fn to_markdown(text: &str) -> Result<String, ExtractError> {
     if text.contains('\0') {
         return Err(ExtractError::Damaged);
     }
+
     let (delimiter, text) = delimiter(text);
     let mut reader = ReaderBuilder::new()
         .delimiter(delimiter)
         .has_headers(false)
         .flexible(true)
         .from_reader(text.as_bytes());
+
     let mut out = Markdown::default();
     let mut table = Table::default();
     let mut record = StringRecord::new();
@@ -30,7 +32,9 @@ pub(crate) fn to_markdown(text: &str) -> Result<String, ExtractError> {
         }
         table.row(row, &mut out)?;
     }
+
     table.finish(&mut out)?;
+
     Ok(out.finish())
 }
 

@@ -24,9 +24,11 @@ pub(crate) fn to_markdown(bytes: &[u8]) -> Result<String, ExtractError> {
         Some(part) => archive.read(part)?,
         None => None,
     };
+
     let styles = Styles::read(styles.as_deref().unwrap_or_default())?;
     let mut body = Body::new(&styles);
     body.read(&text)?;
+
     for part in ["/footnotes", "/endnotes", "/diagramData"]
         .map(|it| parts.all_of_kind(it))
         .into_iter()
@@ -36,6 +38,7 @@ pub(crate) fn to_markdown(bytes: &[u8]) -> Result<String, ExtractError> {
             body.read(&text)?;
         }
     }
+
     Ok(body.finish())
 }
 

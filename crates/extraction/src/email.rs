@@ -16,13 +16,16 @@ pub(crate) fn to_markdown(bytes: &[u8]) -> Result<String, ExtractError> {
     if is_encrypted(&message) {
         return Err(ExtractError::Encrypted);
     }
+
     let mut out = Markdown::default();
     out.block(&headers(&message))?;
     let mut body = bodies(&message, &message.text_body)?;
     if body.is_empty() {
         body = bodies(&message, &message.html_body)?;
     }
+
     out.block(&body)?;
+
     Ok(out.finish())
 }
 

@@ -23,12 +23,15 @@ pub fn extract_here(
         ContentType::Pptx => pptx::to_markdown(bytes)?,
         ContentType::Xlsx => xlsx::to_markdown(bytes)?,
     };
+
     if text.len() > MAX_TEXT_BYTES {
         return Err(ExtractError::TooComplex);
     }
     if !text.chars().any(char::is_alphanumeric) {
         return Err(ExtractError::NoText);
     }
+
     let is_markdown = content_type != ContentType::Text;
+
     Ok(ExtractedText { text, is_markdown })
 }

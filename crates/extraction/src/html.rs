@@ -27,5 +27,6 @@ pub(crate) fn to_markdown(text: &str) -> Result<String, ExtractError> {
             Token::Comment(_) | Token::Doctype(_) | Token::Error(_) => {}
         }
     }
+
     converter.finish()
 }

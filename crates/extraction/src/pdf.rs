@@ -28,8 +28,10 @@ pub(crate) fn to_markdown(bytes: &[u8]) -> Result<String, ExtractError> {
     if pages.is_empty() {
         return Err(ExtractError::Damaged);
     }
+
     let mut recorder = Recorder::default();
     let cache = InterpreterCache::new();
+
     for page in pages.iter() {
         let settings = InterpreterSettings::default();
         let visible = page.intersected_crop_box();
@@ -42,9 +44,11 @@ pub(crate) fn to_markdown(bytes: &[u8]) -> Result<String, ExtractError> {
             return Err(ExtractError::TooComplex);
         }
     }
+
     if recorder.unknown > recorder.known || is_scanned(&recorder, pages.len()) {
         return Err(ExtractError::NoText);
     }
+
     blocks::to_markdown(&recorder.pages)
 }
 

@@ -22,6 +22,7 @@ pub(crate) fn to_markdown(bytes: &[u8]) -> Result<String, ExtractError> {
     let mut out = Markdown::default();
     for (index, id) in slides.iter().enumerate() {
         let Some(part) = parts.part(id) else { continue };
+
         let slide = archive.read(part)?.ok_or(ExtractError::Damaged)?;
         let mut slide = Slide::read(&slide)?;
         let related = Relationships::read(&mut archive, part)?;
@@ -30,12 +31,15 @@ pub(crate) fn to_markdown(bytes: &[u8]) -> Result<String, ExtractError> {
                 slide.read_diagram(&diagram)?;
             }
         }
+
         slide.write(index + 1, &mut out)?;
         let Some(notes) = related.of_kind("/notesSlide") else { continue };
+
         if let Some(notes) = archive.read(notes)? {
             out.paragraph(&Slide::read(&notes)?.notes())?;
         }
     }
+
     Ok(out.finish())
 }
 

@@ -24,6 +24,7 @@ impl Relationships {
         let separator = if folder.is_empty() { "" } else { "/" };
         let path = format!("{folder}{separator}_rels/{name}.rels");
         let Some(text) = archive.read(&path)? else { return Ok(Self::default()) };
+
         let mut xml = Xml::new(&text);
         let mut found = Vec::new();
         while let Some(piece) = xml.next()? {
@@ -33,6 +34,7 @@ impl Relationships {
                 found.push(Relationship { id, kind, target: resolve(folder, &target) });
             }
         }
+
         Ok(Self(found))
     }
 
@@ -57,6 +59,7 @@ fn resolve(folder: &str, target: &str) -> String {
     if let Some(path) = target.strip_prefix('/') {
         return path.to_owned();
     }
+
     let mut path: Vec<&str> = folder.split('/').filter(|it| !it.is_empty()).collect();
     for step in target.split('/') {
         match step {
@@ -65,5 +68,6 @@ fn resolve(folder: &str, target: &str) -> String {
             step => path.push(step),
         }
     }
+
     path.join("/")
 }

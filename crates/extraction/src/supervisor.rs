@@ -62,6 +62,7 @@ impl ChildExtractor {
             .stderr(Stdio::null())
             .kill_on_drop(true)
             .spawn()?;
+
         let pipes = child.stdin.take().zip(child.stdout.take());
         let (input, output) = pipes.ok_or(std::io::ErrorKind::BrokenPipe)?;
         Ok((child, input, output))
@@ -73,6 +74,7 @@ impl ChildExtractor {
             Ok(started) => started,
             Err(reason) => return Outcome::NotStarted(reason),
         };
+
         let longest = self.limits.text_bytes + framing::MAX_LINE_BYTES;
         let conversation = async {
             let ((), answer) =
@@ -82,12 +84,15 @@ impl ChildExtractor {
                 None => None,
             }
         };
+
         let ended = timeout(self.limits.wall_time, conversation).await.ok().flatten();
         if let Some((answer, status)) = ended {
             return Outcome::Ended(answer, status);
         }
+
         // It may have ended by itself.
         drop(child.kill().await);
+
         Outcome::Killed
     }
 }
@@ -112,8 +117,10 @@ impl TextExtractor for ChildExtractor {
         if content_type.is_text() {
             return extract_here(content_type, &content);
         }
+
         let place = self.places.acquire().await;
         let _place = place.map_err(|_closed| ExtractError::Unavailable)?;
+
         match self.ask(content_type, &content).await {
             Outcome::NotStarted(reason) => {
                 tracing::error!(%reason, "extraction of text could not be started");

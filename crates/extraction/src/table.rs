@@ -75,22 +75,27 @@ impl Table {
         if row.is_blank() {
             return Ok(());
         }
+
         if self.block_bytes == 0 && row.filled() > 1 {
             self.title(out)?;
         }
+
         if self.header.is_none() {
             self.columns = row.cells.len();
             self.header = Some(row);
             return Ok(());
         }
+
         let wider = row.cells.len() > self.columns;
         self.columns = self.columns.max(row.cells.len());
         let line = row.line(self.columns);
         if wider || self.block_bytes == 0 || self.block_bytes + line.len() > BLOCK_BYTES {
             self.start_block(out)?;
         }
+
         self.block_bytes += line.len() + 1;
         out.append("\n")?;
+
         out.append(&line)
     }
 

@@ -29,6 +29,7 @@ pub(crate) fn to_markdown(bytes: &[u8]) -> Result<String, ExtractError> {
         out.heading(2, &name)?;
         write_sheet(&mut workbook, &name, &mut out)?;
     }
+
     Ok(out.finish())
 }
 
@@ -52,11 +53,14 @@ fn write_sheet(
             }
             number = at;
         }
+
         if let Some(text) = text_of(cell.get_value()) {
             row.push_at(column as usize, &text)?;
         }
     }
+
     table.row(row, out)?;
+
     table.finish(out)
 }
 

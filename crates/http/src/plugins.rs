@@ -40,6 +40,7 @@ pub(crate) async fn package(
     if is_cached(&request, &tag) {
         return Ok(HttpResponse::NotModified().insert_header(ETag(tag)).finish());
     }
+
     let (offset, end) = match requested_range(&request, &package, &tag) {
         RequestedRange::All => (0, package.size),
         RequestedRange::Part(first, last) => (first, last + 1),
@@ -48,11 +49,13 @@ pub(crate) async fn package(
             return Ok(HttpResponse::RangeNotSatisfiable().insert_header(range).finish());
         }
     };
+
     let mut response = HttpResponse::Ok();
     if (offset, end) != (0, package.size) {
         let range = format!("bytes {offset}-{}/{}", end - 1, package.size);
         response.status(StatusCode::PARTIAL_CONTENT).insert_header((CONTENT_RANGE, range));
     }
+
     let plugins = api.plugins.clone();
     let download = Download { plugins, plugin, hash: package.hash, offset, end };
     Ok(response
@@ -103,6 +106,7 @@ fn requested_range(
 ) -> RequestedRange {
     let Ok(Range::Bytes(ranges)) = Range::parse(request) else { return RequestedRange::All };
     let [range] = ranges.as_slice() else { return RequestedRange::All };
+
     if request.headers().contains_key("if-range") {
         let unchanged =
             matches!(IfRange::parse(request), Ok(IfRange::EntityTag(it)) if it.strong_eq(tag));
@@ -110,6 +114,7 @@ fn requested_range(
             return RequestedRange::All;
         }
     }
+
     match ByteRangeSpec::to_satisfiable_range(range, package.size) {
         Some((first, last)) => RequestedRange::Part(first, last),
         None => RequestedRange::Unsatisfiable,

@@ -75,6 +75,7 @@ impl Api {
         problems.extend(expires_soon.map(Problem::CertificateExpiresSoon));
         let volumes = self.host.volumes().await.into_iter().filter(Volume::is_nearly_full);
         problems.extend(volumes.map(Problem::VolumeNearlyFull));
+
         problems.extend(self.models.list().into_iter().filter_map(|it| {
             let outcome = it.failure()?;
             Some(Problem::ModelFailed { key: it.key, outcome })
@@ -82,6 +83,7 @@ impl Api {
         let api = self.clone();
         let stored = Box::pin(self.run(async move { api.stored_problems(now).await }));
         problems.extend(stored.await?);
+
         Ok(problems)
     }
 
@@ -92,9 +94,11 @@ impl Api {
         if emails.failed > 0 {
             problems.push(Problem::EmailsFailed(emails.failed));
         }
+
         if emails.postponed > 0 {
             problems.push(Problem::EmailsPostponed(emails.postponed));
         }
+
         let queue = self.assignments.administration.queue().await?;
         let delayed = queue.oldest_queued_at.filter(|_| queue.is_delayed(now));
         problems.extend(
@@ -105,6 +109,7 @@ impl Api {
         problems.extend(failed.map(|(task, _)| Problem::MaintenanceFailed(task)));
         let budgets = self.credits.nearly_used_budgets().await?;
         problems.extend(budgets.into_iter().map(Problem::BudgetNearlyUsed));
+
         Ok(problems)
     }
 }

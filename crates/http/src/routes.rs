@@ -78,5 +78,6 @@ pub fn routes() -> Vec<Route> {
         assignments_admin::routes(),
         connectors::routes(),
     ];
+
     areas.into_iter().flatten().collect()
 }

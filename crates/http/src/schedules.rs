@@ -127,6 +127,7 @@ impl ScheduleRequest {
             let message = "Expected once or skip.".to_owned();
             ApiError::invalid(vec![FieldError { field, code: "invalid", message }])
         })?;
+
         Ok(ScheduleDraft {
             skill: self.skill_name.unwrap_or_default(),
             input: self.input_json.unwrap_or_default(),

@@ -173,21 +173,26 @@ impl ApiKeyOptions {
             violations.push(violation);
             String::new()
         });
+
         let scopes = parse_scopes(self.scopes).unwrap_or_else(|violation| {
             violations.push(violation);
             Vec::new()
         });
+
         if self.expires_at.is_some_and(|it| it <= now) {
             let message = "The key must expire in the future, or never.";
             violations.push(Violation::new("expiresAt", "invalid", message));
         }
+
         if !(0..=MAX_CREDITS).contains(&weekly_credits) {
             let message = format!("Credits are a whole number, 0 to {MAX_CREDITS}.");
             violations.push(Violation::new("weeklyCredits", "invalid", message));
         }
+
         if !violations.is_empty() {
             return Err(violations);
         }
+
         Ok(ApiKeyEntry {
             id: ApiKeyId::generate(),
             name,
@@ -212,6 +217,7 @@ fn parse_name(input: Option<&str>) -> Result<String, Violation> {
     if name.chars().any(char::is_control) {
         return violation("invalid", "The name must be a single line of text.");
     }
+
     Ok(name.to_owned())
 }
 

@@ -98,12 +98,14 @@ impl AppPasswords {
         let factor = ports.factors.factor(session_ref.user).await?;
         let factor = factor.filter(|it| it.state == FactorState::On);
         let password = codes::fresh()?;
+
         let entry = AppPasswordEntry {
             id: AppPasswordId::generate(),
             name,
             created_at: self.proofs.clock.now(),
             used_at: None,
         };
+
         let store = |verified| self.store(session_ref, &entry, &password, verified);
         match self.proofs.owner(session_ref, (&account, factor.as_ref()), proof, store).await? {
             CredentialStoreOutcome::Full => {
@@ -165,6 +167,7 @@ fn parse_name(input: Option<&str>) -> Result<String, Violation> {
     if name.chars().any(char::is_control) {
         return violation("invalid", "The name must be a single line of text.");
     }
+
     Ok(name.to_owned())
 }
 

@@ -168,13 +168,16 @@ impl Passkeys {
         if existing.len() >= MAX_PASSKEYS {
             return Err(PasskeyOptionsError::Full { limit: MAX_PASSKEYS });
         }
+
         let existing = existing.into_iter().map(|it| it.credential).collect();
         let registration = ceremony.begin_registration(&account, existing)?;
         let (options, challenge) = start_ceremony(registration, self.proofs.clock.now())?;
+
         match proof {
             Some(proof) => self.open_for(&account, proof, challenge).await?,
             None => self.open_in(session_ref, &account, challenge).await?,
         }
+
         Ok(options)
     }
 
@@ -272,6 +275,7 @@ impl Passkeys {
                 (ReauthProof::Factor(it), Some(on)) => self.proofs.answer(user, &on, &it).await?,
                 (ReauthProof::Factor(_), None) => return Err(ProofError::Wrong),
             };
+
             let effects = used_up(verified, user, self.proofs.clock.now());
             let authorization = PasskeyAuthorization::Evidence(verified);
             let opened = self
@@ -279,8 +283,10 @@ impl Passkeys {
                 .challenges
                 .open_registration(user, authorization, challenge, effects)
                 .await?;
+
             if opened { Ok(()) } else { Err(ProofError::Wrong) }
         };
+
         self.proofs.counted(user, check).await
     }
 
@@ -295,16 +301,19 @@ impl Passkeys {
         if has_password || self.factor(user).await?.is_some() {
             return Err(PasskeyOptionsError::ProofNeeded);
         }
+
         let authorization = PasskeyAuthorization::NewSession {
             session,
             since: self.proofs.clock.now() - MAX_SESSION_AGE,
         };
+
         let opened = self.ports.challenges.open_registration(
             user,
             authorization,
             challenge,
             SideEffects::default(),
         );
+
         if opened.await? { Ok(()) } else { Err(PasskeyOptionsError::SessionTooOld) }
     }
 
@@ -326,6 +335,7 @@ fn parse_name(name: &str) -> Result<String, Violation> {
     if name.chars().any(char::is_control) {
         return Err(Violation::new("name", "invalid", "The name must be a single line of text."));
     }
+
     Ok(name.to_owned())
 }
 

@@ -246,6 +246,7 @@ impl Sessions {
         device: SignInDevice,
     ) -> Result<SessionTokens, RefreshError> {
         let device = device.tidy();
+
         for candidate in self.keys.hashes_of(token) {
             let presented = self.presented(&candidate, device.clone()).await?;
             match self.store.rotate(presented, reuse_detected).await? {
@@ -261,6 +262,7 @@ impl Sessions {
                 RotationOutcome::Refused => {}
             }
         }
+
         Err(RefreshError::Invalid)
     }
 
@@ -332,12 +334,14 @@ impl Sessions {
         device: SignInDevice,
     ) -> Result<PresentedToken, Unavailable> {
         let settings = *self.settings.get();
+
         // A token whose response was lost during a key change has a successor under the previous
         // key, and must not be treated as stolen.
         let successor = match token.successor_hash_before {
             Some(before) if self.store.session_of(before).await?.is_some() => before,
             _ => token.successor_hash,
         };
+
         Ok(PresentedToken {
             hash: token.hash,
             successor,

@@ -168,6 +168,7 @@ impl SignIn {
         if !plausible(email, &password) {
             return Err(SignInError::WrongCredentials);
         }
+
         let device = device.clone().tidy();
         let from = device.network();
         let since = self.clock.now() - RETENTION;
@@ -187,6 +188,7 @@ impl SignIn {
             }
             Err(_) => self.throttle.give_back(&guess).await,
         }
+
         proved
     }
 
@@ -261,15 +263,18 @@ impl SignIn {
         program: Program,
     ) -> Result<ProvedPassword, SignInError> {
         let has_factor = found.as_ref().is_some_and(|it| it.has_factor);
+
         let (account, stored) = match found.map(|it| it.credentials) {
             Some(Credentials { account, password_hash }) => (Some(account), password_hash),
             None => (None, None),
         };
+
         let user = account.as_ref().map(|it| it.user);
         let app_password = self.app_password(user, &password, program).await?;
         if let (Some(_), Some(account)) = (app_password, &account) {
             return Ok(ProvedPassword { account: account.clone(), has_factor, app_password });
         }
+
         let verdict = self.ports.hasher.verify(password.clone(), stored.clone()).await?;
         match (verdict, account, stored) {
             (Verdict::Right, Some(account), Some(_)) => {

@@ -49,7 +49,9 @@ impl NullStripper {
                 Some(End::Brace) => remove_trailing_comma(&mut output),
             }
         }
+
         output.extend_from_slice(rest.all());
+
         Some(output)
     }
 }
@@ -86,7 +88,9 @@ impl<'a> RemainingBytes<'a> {
             }
             end = found + 2;
         }
+
         self.at += end;
+
         Some((rest.get(..start)?, rest.get(start..end)?))
     }
 

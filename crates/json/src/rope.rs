@@ -103,6 +103,7 @@ impl Rope {
                 members.push((key, value));
             }
         }
+
         Some(RopeMembers(members))
     }
 
@@ -133,15 +134,18 @@ impl Rope {
         if self.first() != Some(open) {
             return None;
         }
+
         let mut scan = Scan::default();
         let mut base = 0;
         for piece in &self.0 {
             scan.scan(piece, base);
             base += piece.len();
         }
+
         if scan.depth == 1 {
             scan.close(base);
         }
+
         Some(scan.parts)
     }
 }

@@ -52,6 +52,7 @@ pub fn split(text: &ExtractedText, settings: ChunkingSettings) -> Vec<TextChunk>
         let config = ChunkConfig::new(max_chars);
         config.with_overlap(overlap).unwrap_or_else(|_larger| ChunkConfig::new(max_chars))
     };
+
     let markdown = MarkdownSplitter::new(config());
     let plain = TextSplitter::new(config());
     let mut chunks = Vec::new();
@@ -63,6 +64,7 @@ pub fn split(text: &ExtractedText, settings: ChunkingSettings) -> Vec<TextChunk>
             add_chunks(&mut chunks, plain.chunk_indices(piece), (start, &outline));
         }
     }
+
     chunks
 }
 
@@ -116,12 +118,15 @@ fn pieces(text: &str, outline: &Outline, max_chars: usize) -> Vec<Range<usize>> 
                     [tail.rfind("\n\n"), tail.rfind('\n'), tail.rfind(char::is_whitespace)];
                 breaks.into_iter().flatten().next().map_or(limit, |it| half + it)
             });
+
             pieces.push(start..end);
             start = end;
         }
+
         pieces.push(start..part);
         start = part;
     }
+
     pieces
 }
 

@@ -119,6 +119,7 @@ impl Documents {
         let content_type = Some(content_type);
         let content = NewContent { title, source_uri, content_type, ..new_content(id, content) };
         let stored = self.store.put(base, content, self.defaults, self.change(by));
+
         submitted(stored.await?)
     }
 
@@ -202,6 +203,7 @@ fn new_content(id: DocumentId, content: Vec<u8>) -> NewContent {
 fn submitted(stored: DocumentStoreOutcome) -> Result<Submission, KnowledgeError> {
     let pending =
         |document| Submission { document, status: DocumentStatus::Pending, changed: true };
+
     match stored {
         DocumentStoreOutcome::Created(document) | DocumentStoreOutcome::Replaced(document) => {
             Ok(pending(document))

@@ -123,6 +123,7 @@ impl Ingestion {
             self.queue.fail(job.claim, reason, None).await?;
             return Ok(true);
         }
+
         match self.ingest(&job).await {
             Ok(()) | Err(IngestError::Lost) => {}
             Err(IngestError::Permanent(reason)) => {
@@ -139,6 +140,7 @@ impl Ingestion {
                 self.queue.postpone(job.claim, &reason, retry_at).await?;
             }
         }
+
         Ok(true)
     }
 
@@ -154,6 +156,7 @@ impl Ingestion {
             };
             held(self.queue.put_chunks(job.claim, content).await?)?;
         }
+
         while self.embed_batch(job, &model, &mut lease).await? {}
         let mut written = Vec::new();
         let done = self.finish(&mut lease, &mut written).await;
@@ -162,6 +165,7 @@ impl Ingestion {
             // last of them were stored.
             self.queue.discard(&written).await?;
         }
+
         done
     }
 
@@ -182,6 +186,7 @@ impl Ingestion {
             ExtractError::Unavailable => IngestError::Transient(err.to_string()),
             _ => IngestError::Permanent(err.to_string()),
         })?;
+
         self.extend(lease).await?;
         let chunking = self.settings.get().chunking;
         let chunks = cut_text(&job.title, &text, chunking);
@@ -191,6 +196,7 @@ impl Ingestion {
         if chunks.len() > MAX_CHUNKS {
             return Err(IngestError::Permanent(ExtractError::TooComplex.to_string()));
         }
+
         Ok(chunks)
     }
 
@@ -211,6 +217,7 @@ impl Ingestion {
         if self.write_contexts(job, &pending).await? {
             return Ok(true);
         }
+
         let texts: Vec<String> = pending
             .iter()
             .map(|it| {
@@ -218,6 +225,7 @@ impl Ingestion {
                 embedded_text(&job.title, &[&it.path, context], &it.text)
             })
             .collect();
+
         let lengths: Vec<usize> = texts.iter().map(String::len).collect();
         self.reserve(claim, estimate(&lengths)).await?;
         let embedding = self.embedder.embed(model, texts).await?;
@@ -227,6 +235,7 @@ impl Ingestion {
         let vectors = vectors.zip(tokens).map(|((id, dense), tokens)| (id, dense, tokens));
         let stored = self.queue.put_vectors(claim, vectors.collect(), self.clock.now()).await?;
         held(stored)?;
+
         Ok(true)
     }
 
@@ -269,6 +278,7 @@ impl Ingestion {
             if chunks.is_empty() {
                 return Ok(());
             }
+
             from += i32::try_from(chunks.len()).unwrap_or(i32::MAX);
             let ids: Vec<ChunkId> = chunks.iter().map(|it| it.id).collect();
             written.extend(&ids);

@@ -151,6 +151,7 @@ impl Retrieval {
         if bases.is_empty() || text.is_empty() || settings.max_passages == 0 {
             return Ok(Vec::new());
         }
+
         let limit = settings.max_passages.saturating_mul(CANDIDATES_PER_PASSAGE);
         let found = self.find(text, &bases, limit).await?;
         let floor = settings.min_similarity.unwrap_or_else(|| self.embedder.min_similarity());
@@ -162,6 +163,7 @@ impl Retrieval {
             let limits = RankingLimits { candidates: limit, min_score: settings.min_rank_score };
             relevant = rank(reranker.as_ref(), text, relevant, limits).await;
         }
+
         Ok(without_neighbours(relevant, settings.max_passages))
     }
 
@@ -225,11 +227,13 @@ fn without_neighbours(found: Vec<Candidate>, limit: usize) -> Vec<Passage> {
         if passages.len() == limit {
             break;
         }
+
         let document = chunk.document;
         let ordinal = chunk.ordinal;
         if !included.insert((document, ordinal)) {
             continue;
         }
+
         // A chunk under other headings is not around this one.
         let mut around = ("", "");
         if let Some(before) = &chunk.before
@@ -237,14 +241,17 @@ fn without_neighbours(found: Vec<Candidate>, limit: usize) -> Vec<Passage> {
         {
             around.0 = before;
         }
+
         if let Some(after) = &chunk.after
             && included.insert((document, ordinal.saturating_add(1)))
         {
             around.1 = after;
         }
+
         let text = join_around(&chunk.text, around, MAX_PASSAGE_CHARS);
         passages.push(passage(chunk, text, similarity));
     }
+
     passages
 }
 

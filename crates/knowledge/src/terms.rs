@@ -82,11 +82,13 @@ fn for_each_word(text: &str, mut add: impl FnMut(&[u32], f32)) {
             }
             continue;
         }
+
         previous = None;
         let word = word.to_lowercase();
         let mut stems = stemmers.each_ref().map(|it| hash(&it.stem(&word))).to_vec();
         stems.dedup();
         add(&stems, 1.0);
+
         for part in parts(&word) {
             add(&[hash(&stemmers[0].stem(part))], PART_WEIGHT);
         }

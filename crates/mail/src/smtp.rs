@@ -83,6 +83,7 @@ impl SmtpRelay {
             // next email, so nothing more is read.
             Err(_) => return Err(Failure::timeout(settings.timeout)),
         }
+
         Ok(())
     }
 }

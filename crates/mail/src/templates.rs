@@ -64,6 +64,7 @@ impl EmailRenderer for EmailTemplates {
             Language::En => english::write(&kind, facts, &self.public_url),
             Language::De => german::write(&kind, facts, &self.public_url),
         };
+
         let wording = &wording;
         let facts = facts.as_slice();
         let sender = sender.as_str();

@@ -79,7 +79,9 @@ impl McpClient {
                 return Ok(tools.into_tools());
             }
         }
+
         tracing::warn!(pages = MAX_PAGES, "further pages of tools of an MCP server are left out");
+
         Ok(tools.into_tools())
     }
 
@@ -114,6 +116,7 @@ impl McpClient {
             response = Box::pin(self.service.call_tool_once(params)) => response,
             () = sleep(limit) => return Err(McpError::TimedOut(limit)),
         };
+
         match response.map_err(|err| self.error(&err))? {
             CallToolResponse::Complete(result) => McpResult::new(result),
             _ => Err(McpError::Protocol("it wants input during a call")),

@@ -45,17 +45,21 @@ impl McpClient {
         if !matches!(url.scheme(), "https" | "http") {
             return Err(McpError::Address);
         }
+
         let is_token = |it: &Secret<String>| HeaderValue::from_str(it.expose()).is_ok();
         if !token.as_ref().is_none_or(is_token) {
             return Err(McpError::MalformedToken);
         }
+
         let config = StreamableHttpClientTransportConfig::with_uri(String::from(url))
             .max_concurrent_requests(MAX_REQUESTS)
             .max_sse_event_size(MAX_MESSAGE_BYTES)
             .max_json_response_size(MAX_MESSAGE_BYTES)
             .max_error_response_size(MAX_ERROR_BYTES);
+
         let http = HttpClient { http, token: token.clone() };
         let transport = StreamableHttpClientTransport::with_client(http, config);
+
         Self::initialize(transport, token).await
     }
 }

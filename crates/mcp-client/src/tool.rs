@@ -46,10 +46,12 @@ impl McpTool {
         if name.starts_with(RESERVED) {
             return Err("its name is reserved");
         }
+
         let parameters = Value::Object((*tool.input_schema).clone());
         if !is_admissible(&parameters) {
             return Err("the schema of its arguments is too large, or contains NUL");
         }
+
         let output_schema = tool.output_schema.map(|it| Value::Object((*it).clone()));
         let hints = tool.annotations.unwrap_or_default();
         let is_read_only = hints.read_only_hint == Some(true);
@@ -89,11 +91,13 @@ impl ToolList {
                 tracing::warn!(tools = MAX_TOOLS, "further tools of an MCP server are left out");
                 return false;
             }
+
             let name = truncate(&tool.name, MAX_NAME_BYTES).to_owned();
             let added = McpTool::new(tool).and_then(|tool| {
                 let is_new = self.names.insert(tool.name.clone());
                 if is_new { Ok(tool) } else { Err("another tool has its name") }
             });
+
             match added {
                 Ok(tool) => self.tools.push(tool),
                 Err(reason) => {
@@ -101,6 +105,7 @@ impl ToolList {
                 }
             }
         }
+
         true
     }
 

@@ -69,16 +69,20 @@ pub(crate) async fn fetch(
         };
         Ok::<_, ApiError>((title, source_uri, content_type, text))
     };
+
     let (title, source_uri, content_type, text) = mcp.runner.run(reading).await?;
     let url = document_url(&mcp.public_url, id, source_uri.as_deref());
     let media_type = content_type.name();
     if text.is_empty() {
         return Err(no_text(media_type, &url));
     }
+
     let metadata = DocumentMetadata {
         content_type: media_type.to_owned(),
         truncated: text.len() > MAX_TEXT_BYTES,
     };
+
     let text = text.get(..text.floor_char_boundary(MAX_TEXT_BYTES)).unwrap_or_default().to_owned();
+
     Ok(FetchedDocument { id: id.to_string(), title, text, url, metadata })
 }

@@ -48,12 +48,14 @@ pub(crate) async fn search(
 ) -> Result<SearchResult, ApiError> {
     let retrieval = mcp.enabled_retrieval()?;
     let counting = retrieval.clone();
+
     let searching = async move {
         let bases = retrieval.bases(group, None).await?;
         let bases: Vec<KnowledgeBaseId> = bases.into_iter().map(|it| it.id).collect();
         let question = Question { bases: bases.clone(), text };
         Ok::<_, ApiError>((bases, retrieval.search(question).await.map_err(search_error)?))
     };
+
     let found = tokio::time::timeout(MAX_SEARCH_TIME, mcp.runner.run(searching)).await;
     let found = found.map_err(|err| ApiError::from(Unavailable::new("knowledge", err)))?;
     let (bases, passages) = found?;
@@ -66,6 +68,7 @@ pub(crate) async fn search(
         }
     });
     let results = passages.into_iter().map(|it| found_passage(mcp, it)).collect();
+
     Ok(SearchResult { results })
 }
 

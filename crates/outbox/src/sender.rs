@@ -106,6 +106,7 @@ impl OutboxSender {
         if lifetime.is_some_and(|it| claim.queued_at + it <= self.clock.now()) {
             return self.give_up(claim, "the time for what it asks has passed").await;
         }
+
         let rendition = match self.ports.letters.render(email) {
             Ok(rendition) => rendition,
             Err(err @ RenderError::Unknown) => {
@@ -115,6 +116,7 @@ impl OutboxSender {
                 return self.give_up(claim, &err.to_string()).await;
             }
         };
+
         let mail = RenderedMail { id: claim.mail, to: email.to.clone(), at: email.at, rendition };
         match self.ports.relay.send(&mail).await {
             RelayOutcome::Accepted => self.sent(claim).await,
@@ -143,8 +145,10 @@ impl OutboxSender {
         let Some(next) = self.settings.next_try(claim, lifetime, self.clock.now()) else {
             return self.give_up(claim, reason).await;
         };
+
         self.ports.outbox.retry(claim, next, reason).await?;
         self.tally.postponed();
+
         tracing::warn!(
             mail.id = %claim.mail,
             mail.tries = claim.tries,
@@ -152,6 +156,7 @@ impl OutboxSender {
             reason,
             "email delivery failed; will retry"
         );
+
         Ok(DeliveryOutcome::Postponed)
     }
 

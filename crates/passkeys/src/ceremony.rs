@@ -55,6 +55,7 @@ impl PasskeyCeremony for WebauthnCeremony {
             selection.insert("residentKey".to_owned(), json!("required"));
             selection.insert("requireResidentKey".to_owned(), json!(true));
         }
+
         Ok(Ceremony { options: options.to_string(), state: serialize_state(&state)? })
     }
 
@@ -71,6 +72,7 @@ impl PasskeyCeremony for WebauthnCeremony {
         if !(1..=MAX_CREDENTIAL_BYTES).contains(&credential.cred_id.len()) {
             return Err(CeremonyError::Refused("the passkey's id is too long".to_owned()));
         }
+
         // Attestation was not requested and is not stored.
         credential.attestation = ParsedAttestation::default();
         // The store compares the counter; with zero here, webauthn-rs never reports one that went
@@ -78,6 +80,7 @@ impl PasskeyCeremony for WebauthnCeremony {
         let counter = std::mem::take(&mut credential.counter);
         let id = credential.cred_id.clone();
         let key = serde_json::to_string(&credential).map_err(unreadable)?;
+
         Ok(PasskeyCredential { id, key, counter })
     }
 

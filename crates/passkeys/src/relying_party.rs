@@ -30,16 +30,20 @@ impl RelyingParty {
         if url.host_str().is_none_or(str::is_empty) {
             return Err(PasskeysUnavailable::Unknown);
         }
+
         let id = url.domain().ok_or(PasskeysUnavailable::IpAddress)?.to_owned();
         let local = id == "localhost" || id.ends_with(".localhost");
+
         match url.scheme() {
             "https" => {}
             "http" if local => {}
             "http" => return Err(PasskeysUnavailable::Readable),
             _ => return Err(PasskeysUnavailable::Unknown),
         }
+
         let origin = Url::parse(&url.origin().ascii_serialization());
         let origin = origin.map_err(|_err| PasskeysUnavailable::Unknown)?;
+
         Ok(Self { id, origin })
     }
 }

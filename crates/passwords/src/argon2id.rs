@@ -31,6 +31,7 @@ pub(crate) fn hash(
         salt: Some(salt),
         hash: Some(tag),
     };
+
     Ok(Secret::new(phc.to_string()))
 }
 
@@ -50,6 +51,7 @@ pub(crate) fn verify(
         std::hint::black_box(current.tag(password, &salt, memory)?);
         return Ok(Verdict::Wrong);
     };
+
     let StoredHash { variant, salt, tag } = StoredHash::parse(stored)?;
     // `Output` compares in constant time.
     let right = variant.tag(password, &salt, memory)? == tag;
@@ -105,6 +107,7 @@ impl StoredHash {
         let (Some(salt), Some(tag)) = (parsed.salt, parsed.hash) else {
             return Err(unreadable("it has no salt or no tag"));
         };
+
         let algorithm = Algorithm::new(parsed.algorithm).map_err(unreadable)?;
         // Hashes without a version are of what is now called 0x10.
         let version = parsed.version.map_or(Ok(Version::V0x10), Version::try_from);
@@ -116,6 +119,7 @@ impl StoredHash {
                 .map_err(unreadable)?
                 .params(tag.len())
                 .map_err(unreadable)?;
+
         Ok(Self { variant: HashVariant { algorithm, version, params }, salt, tag })
     }
 }

@@ -25,6 +25,7 @@ impl HashMemory {
         {
             self.hashes += 1;
         }
+
         if self.blocks.len() < count {
             self.blocks.clear();
             self.blocks
@@ -32,9 +33,11 @@ impl HashMemory {
                 .map_err(|err| Unavailable::new("memory for hashing", err))?;
             self.blocks.resize(count, Block::default());
         }
+
         let allocated = self.blocks.len();
         let short =
             || Unavailable::new("memory for hashing", format!("{allocated} of {count} blocks"));
+
         self.blocks.get_mut(..count).ok_or_else(short)
     }
 

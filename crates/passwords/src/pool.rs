@@ -59,6 +59,7 @@ impl Pool {
         // Work may still be queued although a thread is about to take it.
         let max = max_waiting.saturating_add(threads.get());
         let pool = Self { queue: Arc::default(), max };
+
         for number in 1..=threads.get() {
             let queue = Arc::clone(&pool.queue);
             let name = format!("passwords-{number}");
@@ -67,6 +68,7 @@ impl Pool {
                 queue.serve();
             })?;
         }
+
         Ok(pool)
     }
 
@@ -133,9 +135,11 @@ impl Queue {
                 state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             }
+
             let waited = self.changed.wait_timeout(state, LINGER);
             let (waited, outcome) = waited.unwrap_or_else(PoisonError::into_inner);
             state = waited;
+
             if outcome.timed_out() && state.waiting.is_empty() {
                 drop(state);
                 memory.release();

@@ -83,6 +83,7 @@ impl Calls {
             let _permit = permit.ok_or("the call was cancelled")?;
             start(context).await
         };
+
         let reporter = self.reporter.clone();
         self.tasks.spawn(async move {
             let outcome = tokio::select! {

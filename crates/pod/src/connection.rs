@@ -49,6 +49,7 @@ impl Connection {
             connection.shake_hands().await?;
             Ok(connection)
         };
+
         let opened = timeout(OPENING_TIMEOUT, opening).await;
         opened.unwrap_or(Err(ConnectionError::Silent(OPENING_TIMEOUT)))
     }
@@ -99,7 +100,9 @@ impl Connection {
             let Ok(message) = timeout_at(due, self.socket.next()).await else {
                 return Err(ConnectionError::Silent(self.max_silence));
             };
+
             self.last_received = Instant::now();
+
             match message.ok_or(Error::ConnectionClosed)?? {
                 Message::Text(text) => return Ok(text.as_str().to_owned()),
                 Message::Close(_) => return Err(Error::ConnectionClosed.into()),

@@ -86,6 +86,7 @@ pub(crate) fn format_result(outcome: Result<Value, String>) -> Value {
         Ok(content) => json!({ "content": content }),
         Err(error) => json!({ "content": error, "isError": true }),
     };
+
     let length = result.to_string().len();
     let error = if length > MAX_RESULT_BYTES {
         format!("the result is too large: {length} of {MAX_RESULT_BYTES} bytes")
@@ -94,6 +95,7 @@ pub(crate) fn format_result(outcome: Result<Value, String>) -> Value {
     } else {
         return result;
     };
+
     json!({ "content": error, "isError": true })
 }
 

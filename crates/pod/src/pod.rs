@@ -128,6 +128,7 @@ impl Pod {
                 Err(error) => error,
                 Ok(()) => return Ok(()),
             };
+
             let delay = backoff.next_delay();
             tracing::warn!(%error, ?delay, "not connected; the pod tries again");
             if stop.run_until_cancelled(sleep(delay)).await.is_none() {

@@ -80,12 +80,14 @@ impl Renewal {
     /// Stores a token. Returns whether it may be used from now on.
     pub(crate) async fn save(&self, token: NewToken) -> bool {
         let Some(store) = &self.store else { return false };
+
         let stored = timeout(STORING_TIMEOUT, store.store(&token.token)).await;
         let Err(error) = stored.unwrap_or_else(|_elapsed| Err("it took too long".into())) else {
             tracing::info!(expires_at = %token.expires_at, "the token was renewed");
             *self.unsaved.lock() = None;
             return true;
         };
+
         tracing::error!(
             %error, retry_in = ?RETRY_DELAY,
             "the new token could not be stored; the previous one ends within a day",
@@ -93,6 +95,7 @@ impl Renewal {
         let mut unsaved = self.unsaved.lock();
         let is_used = unsaved.as_ref().is_some_and(|it| it.is_used);
         *unsaved = Some(UnsavedToken { token, is_used });
+
         false
     }
 }

@@ -99,6 +99,7 @@ impl<'a> Session<'a> {
                 }
             }
         }
+
         self.connection.close().await
     }
 
@@ -148,6 +149,7 @@ impl<'a> Session<'a> {
                 if allow_reconnect {
                     return Err(ConnectionError::Closed(error));
                 }
+
                 let error = PodError::closed(error);
                 // The end of this connection's token is not that of the next.
                 Err(if error.is_of_token() && self.has_new_token {
@@ -166,17 +168,21 @@ impl<'a> Session<'a> {
             serde_json::from_value::<HelloResponse>(it.unwrap_or_default())
                 .map_err(|err| format!("its response is malformed: {err}"))
         });
+
         let HelloResponse { pod_id, connector_id, token_expires_at } =
             response.map_err(PodError::HelloRefused)?;
         tracing::info!(pod.id = pod_id, connector.id = connector_id, "the pod is connected");
         self.is_introducing = false;
+
         // After a renewal, the connection still has the previous token.
         if self.renew_at.is_none() {
             self.renew_at = token_expires_at.and_then(|it| self.pod.renewal().due(it));
         }
+
         if self.phase == Phase::Open {
             self.phase = Phase::Ready;
         }
+
         Ok(())
     }
 
@@ -195,11 +201,13 @@ impl<'a> Session<'a> {
     async fn save(&mut self, result: InvocationResult) {
         // Errors of the parser would quote the token.
         self.renewing_until = None;
+
         let token = result.and_then(|it| {
             let token = serde_json::from_value::<NewToken>(it.unwrap_or_default()).ok();
             let token = token.filter(|it| Endpoint::accepts(&it.token));
             token.ok_or_else(|| "the response is malformed".to_owned())
         });
+
         match token {
             Ok(token) => self.store(token).await,
             Err(error) => {
@@ -237,6 +245,7 @@ impl<'a> Session<'a> {
             }),
             _ => Err(format!("the pod has no method {target}")),
         };
+
         match work {
             Ok(work) => {
                 self.calls.start(invocation_id, work);

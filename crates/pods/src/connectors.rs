@@ -97,6 +97,7 @@ impl Connectors {
         if mcp.as_ref().is_some_and(|it| !self.servers.permits(it)) {
             return Err(ConnectorError::InvalidMcp);
         }
+
         let id = ConnectorId::generate();
         let token = mcp.is_none().then(ConnectorToken::generate).transpose()?;
         let operator = skill.is_some().then(OperatorId::generate);
@@ -109,9 +110,11 @@ impl Connectors {
             tokens: Vec::new(),
             mcp_url: mcp.as_ref().map(|it| it.url.clone()),
         };
+
         let new_token = token.as_ref().map(|it| self.expiring(it));
         let new = NewConnector { connector, skill, token: new_token, mcp };
         changed(self.store.create(new, self.effects(by, id, "Connector.Created")).await?)?;
+
         self.provisioned(id, operator, groups, token).await
     }
 

@@ -126,6 +126,7 @@ impl PodDescription {
         if has_nul(&value) {
             return Err(DescriptionError::Malformed("texts must not contain NUL".to_owned()));
         }
+
         let parsed: Self = serde_json::from_value(value)
             .map_err(|err| DescriptionError::Malformed(err.to_string()))?;
         if parsed.protocol != PROTOCOL {
@@ -134,17 +135,21 @@ impl PodDescription {
         if parsed.tools.len() > MAX_TOOLS || parsed.skills.len() > MAX_TOOLS {
             return Err(DescriptionError::TooMany);
         }
+
         let is_short = |it: &str| !it.is_empty() && it.len() <= MAX_NAME_CHARS;
         if !is_short(&parsed.name) || parsed.version.len() > MAX_NAME_CHARS {
             return Err(refused(&parsed.name));
         }
+
         let is_plain = |it: char| it.is_ascii_alphanumeric() || matches!(it, '-' | '_');
+
         for PodTool { name, .. } in &parsed.tools {
             let is_free = !name.starts_with(RESERVED);
             if !is_short(name) || !name.chars().all(is_plain) || !is_free {
                 return Err(refused(name));
             }
         }
+
         for OfferedSkill { name, timeout_seconds } in &parsed.skills {
             let has_length = (1..=MAX_SKILL_CHARS).contains(&name.len());
             if !has_length || !name.chars().all(|it| is_plain(it) || it == '.') {
@@ -155,14 +160,17 @@ impl PodDescription {
                 return Err(DescriptionError::Malformed(reason));
             }
         }
+
         let mut seen: Vec<_> = parsed.tools.iter().map(|it| it.name.as_str()).collect();
         seen.sort_unstable();
         if let Some([twice, _]) = seen.array_windows().find(|[one, other]| one == other) {
             return Err(DescriptionError::Name((*twice).to_owned()));
         }
+
         for tool in &parsed.tools {
             tool.check()?;
         }
+
         Ok(parsed)
     }
 }
@@ -188,10 +196,12 @@ impl PodDescription {
     pub fn of_server(name: &str, mut tools: Vec<PodTool>, max_concurrent_calls: u32) -> Self {
         let mut size = 0;
         tools.truncate(MAX_TOOLS);
+
         tools.retain(|it| {
             size += it.size();
             size <= MAX_SERVER_BYTES && it.check().is_ok()
         });
+
         Self {
             protocol: PROTOCOL,
             name: name.chars().take(MAX_NAME_CHARS).collect(),

@@ -75,6 +75,7 @@ impl Schemas {
         if let Some(compiled) = lock().by_text.get(&text) {
             return Arc::clone(compiled);
         }
+
         let bounds = Bounds::of(schema);
         let validator = bounds.as_ref().and_then(|_| compile(schema));
         let size = bounds.as_ref().map_or(1, |it| it.values + it.patterns * PATTERN_SIZE);
@@ -83,9 +84,11 @@ impl Schemas {
         if schemas.size + size > MAX_COMPILED {
             *schemas = CompiledSchemas::default();
         }
+
         if schemas.by_text.insert(text, Arc::clone(&compiled)).is_none() {
             schemas.size += size;
         }
+
         compiled
     }
 }
@@ -126,6 +129,7 @@ impl Bounds {
         if self.values > MAX_EXPANDED || depth > MAX_DEPTH {
             return false;
         }
+
         match node {
             Value::Array(items) => items.iter().all(|it| self.add(root, it, depth + 1)),
             Value::Object(members) => members.iter().all(|(key, it)| match (key.as_str(), it) {

@@ -86,17 +86,20 @@ impl ToolPlane {
         if self.link.is_idle() {
             return Ok(Vec::new());
         }
+
         let pods = self.granted.of(group).await?;
         let callable = pods.iter().filter(|it| self.is_callable(it));
         let mut tools: Vec<_> = callable.flat_map(|it| &it.description.tools).collect();
         tools.retain(|it| !it.dangerous);
         tools.sort_by(|one, other| one.name.cmp(&other.name));
         tools.dedup_by(|one, other| one.name == other.name);
+
         let granted = |it: &PodTool| GrantedTool {
             name: it.name.clone(),
             description: it.description.clone(),
             parameters: it.parameters.clone(),
         };
+
         Ok(tools.into_iter().map(granted).collect())
     }
 
@@ -154,6 +157,7 @@ impl ToolPlane {
         if own.is_empty() {
             return Err(SkillCallError::NotConnected);
         }
+
         let offer = |pod: &'_ ConnectedPod| {
             pod.description.skills.iter().find(|it| it.name == name).map(|it| it.timeout_seconds)
         };
@@ -174,6 +178,7 @@ impl ToolPlane {
                 break;
             }
         }
+
         result
     }
 
@@ -195,15 +200,18 @@ impl ToolPlane {
             let target = CallTarget::Tool { name: tool.name.clone(), arguments: arguments.clone() };
             let call = PodCall { target, timeout };
             result = self.send(user, (pod, tool), call, &mut gone).await;
+
             let can_repeat = match result {
                 Err(ToolCallError::Busy) => true,
                 Err(ToolCallError::Lost) => tool.idempotent && !gone.is_terminated(),
                 _ => false,
             };
+
             if !can_repeat {
                 break;
             }
         }
+
         result
     }
 
@@ -222,13 +230,16 @@ impl ToolPlane {
             Either::Left((result, _)) => result,
             Either::Right(((), _)) => Err(ToolCallError::Lost),
         };
+
         if let (Ok(reply), Some(schema)) = (&result, &tool.output_schema)
             && !reply.is_error
             && self.schemas.validate(schema, &reply.content).is_err()
         {
             result = Err(ToolCallError::Failed);
         }
+
         self.record(user, pod, &tool.name, (&result, started_at)).await;
+
         result
     }
 
@@ -266,6 +277,7 @@ impl ToolPlane {
         if *result == Err(ToolCallError::Busy) {
             return;
         }
+
         let milliseconds = (self.clock.now().micros() - started_at.micros()) / 1_000;
         let is_completed = matches!(result, Ok(reply) if !reply.is_error);
         let outcome = if is_completed { PodCallOutcome::Completed } else { PodCallOutcome::Failed };

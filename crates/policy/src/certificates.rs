@@ -97,12 +97,15 @@ impl TrustedCertificates {
         if parsed.is_none() {
             check.refuse("certificate", "required", "certificate is required.".to_owned());
         }
+
         if let Some(Err(unusable)) = &parsed {
             check.refuse("certificate", "invalid", unusable.to_string());
         }
+
         let Some(Ok(parsed)) = parsed.filter(|_| check.violations.is_empty()) else {
             return Err(TrustedCertificateError::Invalid(check.violations));
         };
+
         let certificate = TrustedCertificate {
             id: CertificateId::generate(),
             name: name.unwrap_or(parsed.name),
@@ -110,8 +113,10 @@ impl TrustedCertificates {
             der: parsed.der,
             updated_at: self.clock.now(),
         };
+
         let effects = self.effects(by, certificate.id, "TrustedCertificate.Added");
         let added = self.store.add(certificate.clone(), effects).await?;
+
         if added { Ok(certificate) } else { Err(TrustedCertificateError::Known) }
     }
 

@@ -121,10 +121,12 @@ impl ClientPolicyDraft {
         if utf16_len(name) > MAX_NAME_CHARS || name.chars().any(char::is_control) {
             return Err(ClientPolicyError::NameInvalid);
         }
+
         let description = description.map(str::trim).filter(|it| !it.is_empty());
         if description.is_some_and(|it| utf16_len(it) > MAX_DESCRIPTION_CHARS) {
             return Err(ClientPolicyError::DescriptionTooLong);
         }
+
         Ok(Self {
             name: name.to_owned(),
             description: description.map(str::to_owned),
@@ -271,6 +273,7 @@ impl ClientPolicies {
             format!("client-policy:{policy}"),
             "ClientPolicy.Deleted",
         );
+
         match self.store.delete(policy, at, effects).await? {
             PolicyDeletionOutcome::Done => Ok(()),
             PolicyDeletionOutcome::Unknown => Err(ClientPolicyError::Unknown),

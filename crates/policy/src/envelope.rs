@@ -41,6 +41,7 @@ impl Envelope {
         if !is_key_id(key_id) {
             return Err(LicenceError::Truncated("the id of its key is not whole"));
         }
+
         Ok(Self {
             signed: format!("{FORM}.{key_id}.{payload}"),
             key_id: key_id.to_owned(),

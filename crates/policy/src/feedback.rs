@@ -124,6 +124,7 @@ impl Feedback {
         if !check.violations.is_empty() {
             return Err(FeedbackError::Invalid(check.violations));
         }
+
         let at = self.clock.now();
         let object = format!("feedback:{id}");
         let effects = SideEffects::of_object(at, Some(by), object, "Feedback.Triaged");

@@ -236,13 +236,16 @@ impl Groups {
         external_id: Option<&str>,
     ) -> Result<(), GroupError> {
         let id = external_id.map(str::trim);
+
         let valid = |it: &str| {
             (1..=MAX_EXTERNAL_ID_CHARS).contains(&utf16_len(it))
                 && !it.chars().any(char::is_control)
         };
+
         if !id.is_none_or(valid) {
             return Err(GroupError::ExternalId);
         }
+
         let effects = audit_effects(self.clock.now(), None, group, "Group.ExternalIdChanged");
         match self.store.set_external_id(group, id.map(str::to_owned), effects).await? {
             ExternalIdOutcome::Done => Ok(()),

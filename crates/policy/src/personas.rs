@@ -197,6 +197,7 @@ impl ManagedPersonas {
             personas: limit(Quota::ManagedPersonas),
             knowledge_bases: limit(Quota::KnowledgeBases),
         };
+
         let effects = self.effects(by, persona, "ManagedPersona.GroupsUpdated");
         match self.store.assign(persona, &groups, defaults, effects).await? {
             PersonaAssignmentOutcome::Done => Ok(()),

@@ -130,12 +130,14 @@ impl SettingOverrides {
         if is_secret {
             return Err(SettingOverrideError::Secret);
         }
+
         let updated_at = self.clock.now();
         let object = format!("setting:{key}");
         let effects = SideEffects::of_object(updated_at, Some(by), object, "Setting.Changed");
         let value = value.to_owned();
         let updated_by = Some(by);
         let setting = SettingOverride { key, value, updated_at, updated_by };
+
         for _ in 0..MAX_TRIES {
             let mut layer = self.store.load().await?;
             layer.settings.retain(|it| it.key != setting.key);
@@ -147,6 +149,7 @@ impl SettingOverrides {
                 return Ok(());
             }
         }
+
         Err(Unavailable::new("settings", "too many changes at once").into())
     }
 
@@ -155,6 +158,7 @@ impl SettingOverrides {
         let RunningSetting { key, .. } = self.find(key)?;
         let object = format!("setting:{key}");
         let effects = SideEffects::of_object(self.clock.now(), Some(by), object, "Setting.Reset");
+
         for _ in 0..MAX_TRIES {
             let mut layer = self.store.load().await?;
             let before = layer.settings.len();
@@ -162,6 +166,7 @@ impl SettingOverrides {
             if layer.settings.len() == before {
                 return Ok(());
             }
+
             let values = layer.values();
             self.running.check(&values).map_err(SettingOverrideError::Invalid)?;
             if self.store.remove(&key, layer.version, effects.clone()).await? {
@@ -169,6 +174,7 @@ impl SettingOverrides {
                 return Ok(());
             }
         }
+
         Err(Unavailable::new("settings", "too many changes at once").into())
     }
 

@@ -60,6 +60,7 @@ impl Terms {
             issued_at: self.issued_at,
             expires_at: self.expires_at,
         };
+
         serde_json::to_vec(&payload).map_err(|err| LicenceError::Unreadable(err.to_string()))
     }
 }
@@ -103,6 +104,7 @@ pub(crate) fn from_payload(json: &[u8]) -> Result<(Licence, Vec<String>), Licenc
         issued_at: payload.issued_at,
         expires_at: payload.expires_at,
     };
+
     Ok((licence, unknown))
 }
 

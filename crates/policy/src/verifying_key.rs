@@ -80,6 +80,7 @@ const fn choose_key(
     let (Some(development), configured) = (decode_base64(DEVELOPMENT_KEY), configured) else {
         return Err("the development key is not 32 bytes in base64");
     };
+
     match configured {
         Some(text) if !text.is_empty() => match decode_base64(text) {
             None => Err("PIA_LICENSE_PUBLIC_KEY is not 32 bytes in base64"),
@@ -110,6 +111,7 @@ const fn decode_base64(text: &str) -> Option<[u8; 32]> {
     if let [before @ .., b'='] = symbols {
         symbols = before;
     }
+
     let mut key = [0; 32];
     let mut rest: &mut [u8] = &mut key;
     let mut bits = 0_u32;
@@ -117,8 +119,10 @@ const fn decode_base64(text: &str) -> Option<[u8; 32]> {
     while let [symbol, others @ ..] = symbols {
         symbols = others;
         let Some(value) = sextet(*symbol) else { return None };
+
         bits = (bits << 6) | value as u32;
         pending_bits += 6;
+
         if pending_bits >= 8 {
             pending_bits -= 8;
             let Some((byte, others)) = rest.split_first_mut() else { return None };
@@ -126,8 +130,10 @@ const fn decode_base64(text: &str) -> Option<[u8; 32]> {
             rest = others;
         }
     }
+
     // Remaining bits must be zero, or else one key would have several encodings.
     let complete = rest.is_empty() && pending_bits < 6 && bits & ((1 << pending_bits) - 1) == 0;
+
     if complete { Some(key) } else { None }
 }
 

@@ -88,14 +88,17 @@ impl Client {
             issuer,
             known.keys.clone(),
         );
+
         let mut client = client
             .set_auth_uri(AuthUrl::new(metadata.authorization_endpoint.clone()).map_err(unusable)?)
             .set_token_uri(TokenUrl::new(metadata.token_endpoint.clone()).map_err(unusable)?)
             .set_redirect_uri(RedirectUrl::new(callback.to_owned()).map_err(unusable)?)
             .set_auth_type(auth_type(&metadata.token_endpoint_auth_methods_supported));
+
         if let Some(secret) = &settings.client_secret {
             client = client.set_client_secret(ClientSecret::new(secret.expose().clone()));
         }
+
         Ok(Self(client))
     }
 
@@ -108,16 +111,19 @@ impl Client {
         let state = request.state.expose().clone();
         let nonce = request.nonce.expose().clone();
         let verifier = PkceCodeVerifier::new(request.verifier.expose().clone());
+
         let request = self.0.authorize_url(
             AuthenticationFlow::<CoreResponseType>::AuthorizationCode,
             || CsrfToken::new(state),
             || Nonce::new(nonce),
         );
+
         // `openid` is requested already.
         let scopes = settings.scopes.iter().filter(|it| *it != "openid");
         let scopes = scopes.cloned().map(Scope::new);
         let challenge = PkceCodeChallenge::from_code_verifier_sha256(&verifier);
         let (url, ..) = request.add_scopes(scopes).set_pkce_challenge(challenge).url();
+
         url.into()
     }
 

@@ -137,6 +137,7 @@ async fn metadata(http: &Http, settings: &ProviderSettings) -> Result<Metadata, 
         tracing::error!(provider.authority = authority, "provider resolves to a private address");
         return Err(ProviderError::BadToken);
     }
+
     Ok(metadata)
 }
 

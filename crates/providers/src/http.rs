@@ -116,17 +116,21 @@ async fn read_response(mut response: Response) -> Result<HttpResponse, HttpError
     let mut body = Vec::new();
     let status = response.status();
     let content_type = response.headers().get(header::CONTENT_TYPE).cloned();
+
     while let Some(chunk) = response.chunk().await.map_err(failed)? {
         if body.len() + chunk.len() > MAX_BODY_BYTES {
             return Err(HttpError::TooLong);
         }
         body.extend_from_slice(&chunk);
     }
+
     let mut full_response = ::http::Response::new(body);
     *full_response.status_mut() = status;
+
     if let Some(content_type) = content_type {
         full_response.headers_mut().insert(header::CONTENT_TYPE, content_type);
     }
+
     Ok(full_response)
 }
 

@@ -71,6 +71,7 @@ impl OpenIdProviders {
         let verified = |known: &DiscoveredProvider| {
             token::verified(token, &peer.settings, known, &code.nonce, now).cloned()
         };
+
         let claims = match verified(&peer.known) {
             Err(TokenError::UnknownKey) => {
                 let again = self.directory.refresh_keys(&peer.http, &peer.settings, &peer.known);
@@ -78,6 +79,7 @@ impl OpenIdProviders {
             }
             verified => verified,
         };
+
         claims.map_err(|err| {
             let provider = peer.name.name();
             tracing::warn!(provider, error = %err, "ID token verification failed");
@@ -120,13 +122,16 @@ impl ConfiguredProvider {
             (Some(_), IssuerRule::AnyTenant) => true,
             (None, _) => !metadata.authorization_response_iss_parameter_supported,
         };
+
         if fits {
             return Ok(());
         }
+
         tracing::warn!(
             provider = self.name.name(),
             "authorization code was issued by another provider"
         );
+
         Err(ProviderError::BadToken)
     }
 

@@ -70,6 +70,7 @@ pub(crate) fn verified<'a>(
             let early = Timestamp::from(at) > now + SKEW;
             if early { Err("issued in the future".to_owned()) } else { Ok(()) }
         });
+
     let claims =
         token.claims(&verifier, &Nonce::new(nonce.expose().clone())).map_err(token_error)?;
     if !claims.additional_claims().nbf.is_none_or(|it| has_started(it, now)) {
@@ -84,10 +85,12 @@ pub(crate) fn verified<'a>(
     if claims.authorized_party().is_some_and(|it| **it != settings.client_id) {
         return Err(TokenError::Party);
     }
+
     let subject = claims.subject().as_str();
     if !(1..=MAX_SUBJECT_BYTES).contains(&subject.len()) || subject.chars().any(char::is_control) {
         return Err(TokenError::Subject);
     }
+
     Ok(claims)
 }
 

@@ -41,6 +41,7 @@ pub(crate) async fn fetch_user_info(
     let Some(address) = &known.metadata.userinfo_endpoint else {
         return UserInfo { name, ..UserInfo::default() };
     };
+
     match http.get(address, Some(tokens.access_token().secret())).await {
         Ok(body) => parse_user_info(&body, claims.subject()).unwrap_or_default(),
         Err(err) => {

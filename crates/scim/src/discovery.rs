@@ -33,6 +33,7 @@ pub(crate) async fn service_provider_config(scim: Data<Scim>) -> HttpResponse {
             "location": format!("{}/scim/v2/ServiceProviderConfig", scim.public_url),
         },
     });
+
     respond_whole(&config)
 }
 
@@ -105,6 +106,7 @@ fn definitions(scim: &Scim) -> [Value; 2] {
             ..Attribute::complex("groups")
         },
     ];
+
     let group = [
         Attribute { required: true, unique: true, ..Attribute::text("displayName") },
         Attribute { unique: true, exact: true, ..Attribute::text("externalId") },
@@ -114,6 +116,7 @@ fn definitions(scim: &Scim) -> [Value; 2] {
             ..Attribute::complex("members")
         },
     ];
+
     [("User", USER_SCHEMA, &user[..]), ("Group", GROUP_SCHEMA, &group[..])].map(
         |(name, id, attributes)| {
             json!({
@@ -163,19 +166,23 @@ impl Attribute {
 
     fn definition(&self) -> Value {
         let mutability = if self.read_only { "readOnly" } else { "readWrite" };
+
         let parts = self.parts.iter().map(|name| {
             let kind = match *name {
                 "primary" => "boolean",
                 "$ref" => "reference",
                 _ => "string",
             };
+
             let part = Self { kind, read_only: self.read_only, ..Self::text(name) };
             let mut definition = part.definition();
             if let (Some(members), "reference") = (definition.as_object_mut(), kind) {
                 members.insert("referenceTypes".to_owned(), json!(["User", "Group"]));
             }
+
             definition
         });
+
         let mut definition = json!({
             "name": self.name,
             "type": self.kind,
@@ -187,9 +194,11 @@ impl Attribute {
             "returned": "default",
             "uniqueness": if self.unique { "server" } else { "none" },
         });
+
         if let (Some(members), false) = (definition.as_object_mut(), self.parts.is_empty()) {
             members.insert("subAttributes".to_owned(), parts.collect::<Vec<_>>().into());
         }
+
         definition
     }
 }

@@ -34,15 +34,18 @@ pub(crate) fn comparisons(filter: &str) -> Result<Vec<Comparison>, ApiError> {
     if filter.len() > MAX_FILTER_BYTES {
         return Err(unsupported());
     }
+
     let filter: Filter = filter
         .replace(ENTRA_EMAIL, "emails.value")
         .parse()
         .map_err(|_may_quote| invalid("invalidFilter", "The filter is malformed."))?;
+
     let mut all = Vec::new();
     collect(&filter, &mut all)?;
     if all.len() > MAX_COMPARISONS {
         return Err(unsupported());
     }
+
     Ok(all)
 }
 
@@ -110,6 +113,7 @@ fn user_condition(comparison: &Comparison) -> Result<Option<ScimUserCondition>, 
         }
         Comparison::Compares(name, op, value) => (name.as_str(), op, value),
     };
+
     if let Some(attribute) = user_text(name) {
         let how = text_match(op).ok_or_else(unsupported)?;
         let CompValue::Str(text) = value else { return Err(unsupported()) };
@@ -120,6 +124,7 @@ fn user_condition(comparison: &Comparison) -> Result<Option<ScimUserCondition>, 
             ScimUserCondition::Text(attribute, how, text.clone())
         }));
     }
+
     match (name, op) {
         ("id", CompareOp::Eq) => {
             let id = parse_id(&comparison_text(value));

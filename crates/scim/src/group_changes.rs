@@ -69,6 +69,7 @@ pub(crate) fn patch(body: &Map<String, Value>) -> Result<GroupChanges, ApiError>
             Target::Foreign => {}
         }
     }
+
     Ok(changes)
 }
 
@@ -83,6 +84,7 @@ impl GroupChanges {
     /// Sets an attribute, by its name in lower case. Others are ignored.
     fn set(&mut self, name: &str, value: &Value, op: PatchOp) -> Result<(), ApiError> {
         let removes = op == PatchOp::Remove;
+
         match name {
             "displayname" if removes => {
                 return Err(invalid("mutability", "`displayName` is required."));
@@ -101,6 +103,7 @@ impl GroupChanges {
             }
             _ => {}
         }
+
         Ok(())
     }
 }

@@ -13,6 +13,7 @@ impl Scim {
     /// Returns the resource of a group, with these members.
     pub(crate) fn group_resource(&self, group: &Group, members: &[(UserId, String)]) -> Value {
         let id = group.id.to_string();
+
         let member = |(user, email): &(UserId, String)| {
             let user = user.to_string();
             json!({
@@ -22,6 +23,7 @@ impl Scim {
                 "type": "User",
             })
         };
+
         let mut resource = json!({
             "schemas": [GROUP_SCHEMA],
             "id": id,
@@ -33,9 +35,11 @@ impl Scim {
                 "location": self.location("Groups", &id),
             },
         });
+
         if let (Some(members), Some(id)) = (resource.as_object_mut(), &group.external_id) {
             members.insert("externalId".to_owned(), id.as_str().into());
         }
+
         resource
     }
 }

@@ -38,16 +38,20 @@ pub(crate) async fn list(
                 found.push(entry.group);
             }
         }
+
         let total = found.len() as u64;
         let mut page = Vec::new();
         for group in found.into_iter().skip(offset).take(limit) {
             page.push(load(&groups, group, with_members).await?);
         }
+
         Ok::<_, GroupError>((total, page))
     };
+
     let (total, page) = scim.run(caller, page).await?;
     let resources = page.iter().map(|it| query.select(scim.group_resource(&it.0, &it.1)));
     let resources: Vec<Value> = resources.collect();
+
     Ok(respond_whole(&query.page(total, &resources)))
 }
 
@@ -87,7 +91,9 @@ pub(crate) async fn create(
         let group = groups.find(group.id).await?.group;
         load(&groups, group, with_members).await
     };
+
     let (group, members) = scim.run(caller, created).await?;
+
     Ok(respond(StatusCode::CREATED, scim.group_resource(&group, &members), &query))
 }
 
@@ -128,7 +134,9 @@ pub(crate) async fn delete(
             done => done,
         }
     };
+
     scim.run(caller, deleted).await?;
+
     Ok(HttpResponse::NoContent().finish())
 }
 
@@ -183,7 +191,9 @@ enum GroupCondition {
 
 fn condition(comparison: &Comparison) -> Result<GroupCondition, ApiError> {
     let Comparison::Compares(name, op, value) = comparison else { return Err(unsupported()) };
+
     let text = comparison_text(value);
+
     match (name.as_str(), op, value) {
         ("displayname", op, CompValue::Str(_)) => {
             let how = text_match(op).ok_or_else(unsupported)?;
@@ -223,9 +233,11 @@ async fn meets_all(
                 Err(err) => return Err(err),
             },
         };
+
         if !meets {
             return Ok(false);
         }
     }
+
     Ok(true)
 }

@@ -72,6 +72,7 @@ fn operation(operation: &Value, schema: &str) -> Result<Operation, ApiError> {
         Some("replace") => PatchOp::Replace,
         _ => return Err(invalid("invalidSyntax", "`op` must be add, remove or replace.")),
     };
+
     let target = match member(members, "path") {
         None | Some(Value::Null) if op == PatchOp::Remove => {
             return Err(invalid("noTarget", "`remove` needs a `path`."));
@@ -80,7 +81,9 @@ fn operation(operation: &Value, schema: &str) -> Result<Operation, ApiError> {
         Some(Value::String(path)) => target(path, schema)?,
         Some(_) => return Err(invalid("invalidPath", "`path` must be a string.")),
     };
+
     let value = member(members, "value").cloned().unwrap_or(Value::Null);
+
     Ok(Operation { op, target, value })
 }
 

@@ -51,6 +51,7 @@ pub(crate) fn patch(body: &Map<String, Value>) -> Result<ScimUserUpdate, ApiErro
     let mut changes = Changes::default();
     for Operation { op, target, value } in operations(body, USER_SCHEMA)? {
         let value = if op == PatchOp::Remove { Value::Null } else { value };
+
         match target {
             Target::Resource => {
                 let Value::Object(members) = value else {
@@ -59,10 +60,12 @@ pub(crate) fn patch(body: &Map<String, Value>) -> Result<ScimUserUpdate, ApiErro
                         "`value` must be an object without `path`.",
                     ));
                 };
+
                 let mut members = members;
                 if op == PatchOp::Add {
                     members.retain(|name, value| !is_further_email(name, value));
                 }
+
                 changes.set_all(&members)?;
             }
             Target::Attribute(name) if op == PatchOp::Add && is_further_email(&name, &value) => {}
@@ -78,6 +81,7 @@ pub(crate) fn patch(body: &Map<String, Value>) -> Result<ScimUserUpdate, ApiErro
             Target::Element { .. } | Target::Foreign => {}
         }
     }
+
     Ok(changes.finish())
 }
 
@@ -151,6 +155,7 @@ impl Changes {
             }
             _ => {}
         }
+
         Ok(())
     }
 

@@ -36,6 +36,7 @@ impl Scim {
                 "version": tag(&user.version()),
             },
         });
+
         if let Some(members) = resource.as_object_mut() {
             put(members, "externalId", external_id.as_deref());
             put(members, "displayName", display_name.as_deref());
@@ -47,6 +48,7 @@ impl Scim {
                 members.insert("name".to_owned(), name.into());
             }
         }
+
         resource
     }
 }

@@ -77,6 +77,7 @@ pub(crate) fn seal_with(
     let nonce = Nonce::assume_unique_for_key(nonce);
     let tag = key.seal_in_place_separate_tag(nonce, aad, encrypted).ok()?;
     sealed.extend_from_slice(tag.as_ref());
+
     Some(sealed)
 }
 

@@ -44,11 +44,13 @@ impl KeyGuardOutcome {
         let InstalledKey::Other(other) = register.install(&ours).await? else {
             return Ok(Self::Known);
         };
+
         let outcome = match accept_new {
             _ if keys.previous_id().as_ref() == Some(&other) => Self::Succeeded,
             AcceptNew::Yes => Self::Abandoned,
             AcceptNew::No => return Err(MasterKeyError::Other(other)),
         };
+
         // Another instance may have been faster; the result is the same.
         if register.replace(&other, &ours).await? {
             Ok(outcome)

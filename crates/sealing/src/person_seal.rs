@@ -37,6 +37,7 @@ impl PersonSeal {
             let key = user_key(master, user, salt)?;
             Some(Keyed { id: KeyId::from_key(master), key })
         };
+
         let derived = HkdfSalt::new(HKDF_SHA256, &salt.0).extract(keys.current.expose());
         let info = [DIGEST_INFO, user.0.as_bytes()];
         let digests = derived.expand(&info, hmac::HMAC_SHA256).ok()?;

@@ -116,6 +116,7 @@ impl Heard {
                 None => heard.odd.push(line.to_owned()),
             }
         }
+
         heard
     }
 
@@ -137,6 +138,7 @@ impl Heard {
         if let (Some(input), Some(output)) = tokens {
             self.usage = Some((input, output));
         }
+
         match &chunk["error"] {
             Value::Null => {}
             Value::String(title) => {
@@ -145,10 +147,12 @@ impl Heard {
             }
             nested => self.error = Some(("nested".to_owned(), nested.to_string())),
         }
+
         if let Some(choices) = chunk.get("choices") {
             assert!(choices.is_array(), "the client fails at {chunk}");
             self.add_choice(&choices[0]);
         }
+
         self.chunks.push(chunk);
     }
 
@@ -172,10 +176,12 @@ impl Heard {
             .calls
             .iter()
             .rposition(|it| id.map_or(index.is_some() && it.index == index, |id| it.id == id));
+
         let at = found.unwrap_or_else(|| {
             self.calls.push(Call { index, ..Call::default() });
             self.calls.len() - 1
         });
+
         let call = &mut self.calls[at];
         call.id.push_str(id.filter(|_| found.is_none()).unwrap_or_default());
         let function = &fragment["function"];
@@ -218,6 +224,7 @@ impl Live {
                 assert!(read > 0, "{text:?} never arrived: {body}");
             }
         };
+
         let read = tokio::time::timeout(PATIENCE, reading).await;
         read.expect("the text in time")
     }

@@ -137,6 +137,7 @@ impl Fixed {
                 connections.spawn(respond(socket, response.clone(), Arc::clone(&recorded)));
             }
         });
+
         Self { endpoint, calls, _serving: serving }
     }
 
@@ -185,6 +186,7 @@ pub async fn read(socket: &mut TcpStream) -> Option<Request> {
             return None;
         }
     };
+
     let body = raw.split_off(end);
     let head = String::from_utf8(raw).ok()?;
     let length = head
@@ -192,12 +194,15 @@ pub async fn read(socket: &mut TcpStream) -> Option<Request> {
         .filter_map(|it| it.split_once(':'))
         .find(|(name, _)| name.eq_ignore_ascii_case("content-length"))
         .and_then(|(_, value)| value.trim().parse::<usize>().ok())?;
+
     let mut request = Request { head, body };
     request.body.reserve_exact(length.saturating_sub(request.body.len()));
+
     while request.body.len() < length {
         if socket.read_buf(&mut request.body).await.ok()? == 0 {
             return None;
         }
     }
+
     Some(request)
 }

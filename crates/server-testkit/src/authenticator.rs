@@ -105,6 +105,7 @@ impl Authenticator {
         if self.counter > 0 {
             self.counter += 1;
         }
+
         let rp_id = options["rpId"].as_str().expect("an RP id");
         let mut draft = self.draft("webauthn.get", options, rp_id);
         forge(&mut draft);

@@ -51,6 +51,7 @@ impl Browser {
         let mut args = vec!["--headless", "--no-sandbox", "--disable-dev-shm-usage"];
         args.extend(["--disable-gpu", "--disable-background-networking", "--no-first-run"]);
         args.push(&folder);
+
         let capabilities = json!({ "capabilities": { "alwaysMatch": {
             "goog:loggingPrefs": { "browser": "ALL" },
             "goog:chromeOptions": {
@@ -59,10 +60,12 @@ impl Browser {
             },
             "timeouts": { "implicit": PATIENCE.as_millis() },
         } } });
+
         let driver = Client::new(addr);
         let created = send_command(&driver, "POST", "/session", &capabilities).await;
         let id = created["sessionId"].as_str().expect("a session");
         let session = format!("/session/{id}");
+
         Self { driver, session, _process: process, _profile: profile }
     }
 
@@ -283,6 +286,7 @@ async fn start_driver() -> (Child, SocketAddr) {
          driver, or name the driver (on Debian: `apt-get install chromium chromium-driver`, \
          then /usr/bin/chromedriver)",
     );
+
     let mut process = Command::new(program)
         .arg("--port=0")
         .stdin(Stdio::null())
@@ -291,6 +295,7 @@ async fn start_driver() -> (Child, SocketAddr) {
         .kill_on_drop(true)
         .spawn()
         .expect("the driver that TEST_CHROMEDRIVER names");
+
     let mut lines = BufReader::new(process.stdout.take().expect("its output")).lines();
     let port = async {
         while let Some(line) = lines.next_line().await.expect("a readable output") {
@@ -300,8 +305,10 @@ async fn start_driver() -> (Child, SocketAddr) {
         }
         0
     };
+
     let port = tokio::time::timeout(PATIENCE, port).await.expect("a driver in time");
     assert_ne!(port, 0, "the driver ended before it listened");
+
     (process, SocketAddr::from(([127, 0, 0, 1], port)))
 }
 

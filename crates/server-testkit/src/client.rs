@@ -144,25 +144,30 @@ impl Client {
         if !headers.iter().any(|(name, _)| *name == "host") {
             head.push_str("host: test\r\n");
         }
+
         let has_length =
             headers.iter().any(|(name, _)| ["transfer-encoding", "content-length"].contains(name));
         if !has_length && (!body.is_empty() || method == "POST") {
             write!(head, "content-length: {}\r\n", body.len()).expect("text");
         }
+
         if let Some(token) = &self.access
             && !headers.iter().any(|(name, _)| *name == "authorization")
         {
             write!(head, "authorization: Bearer {token}\r\n").expect("text");
         }
+
         for (name, value) in headers {
             write!(head, "{name}: {value}\r\n").expect("text");
         }
+
         head.push_str("\r\n");
         let mut socket = TcpStream::connect(self.addr).await.expect("a connection");
         socket.set_nodelay(true).expect("an option");
         socket.write_all(head.as_bytes()).await.expect("a head that the server accepts");
         // The body may be refused before it is read.
         drop(socket.write_all(body).await);
+
         socket
     }
 }
@@ -182,14 +187,17 @@ pub fn parse(raw: &[u8]) -> TestResponse {
     let head = String::from_utf8_lossy(&raw[..end]).into_owned();
     let mut lines = head.split("\r\n");
     let status = lines.next().and_then(|it| it.split(' ').nth(1)?.parse().ok());
+
     let headers: Vec<(String, String)> = lines
         .filter_map(|it| it.split_once(':'))
         .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
         .collect();
+
     let chunked =
         headers.iter().any(|(name, value)| name == "transfer-encoding" && value == "chunked");
     let bytes = if chunked { unchunked(&raw[end + 4..]) } else { raw[end + 4..].to_vec() };
     let body = serde_json::from_slice(&bytes).unwrap_or_default();
+
     TestResponse { status: status.expect("a status"), headers, body, bytes }
 }
 

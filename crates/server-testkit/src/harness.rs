@@ -155,9 +155,11 @@ impl TestApp {
     async fn start(setting: TestConfig) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let dir = folder.path().to_owned();
+
         if let Some(content) = &setting.licence {
             std::fs::write(dir.join("license.lic"), content).expect("a licence file");
         }
+
         let sources = sources(&dir, setting.variables, &setting.database);
         let config = sources.load_config().expect("settings");
         let listen = listen(&config);
@@ -166,12 +168,15 @@ impl TestApp {
         let Server { addr, background, server, .. } = Server::bind(listen, app).expect("a port");
         let handle = server.handle();
         let stop = background.stop.clone();
+
         #[expect(clippy::disallowed_methods, reason = "stopped on drop")]
         let _running = tokio::spawn(async move {
             drop(server.await);
             background.finish().await;
         });
+
         let database = setting.database;
+
         Self { addr, config, stop, dir, sources, server: handle, _dir: folder, database }
     }
 

@@ -126,6 +126,7 @@ impl Machine {
             None | Some(1) => format!("{session}:{id}:{key}"),
             Some(_) => format!("pia-approval-v2:{session}:{id}:{key}:{wrapped}:{salt}"),
         };
+
         let signature = self.signer.sign(&SystemRandom::new(), payload.as_bytes());
         let mut approval = json!({
             "onboardingSessionId": session,
@@ -135,9 +136,11 @@ impl Machine {
             "approverSignature": STANDARD.encode(signature.expect("a signature")),
             "approverDeviceId": self.id,
         });
+
         if let Some(version) = version {
             approval["signatureVersion"] = json!(version);
         }
+
         approval
     }
 

@@ -144,12 +144,15 @@ impl Call {
                 written.lines().push(line);
             }
         });
+
         let listening = until(async || {
             assert!(matches!(child.try_wait(), Ok(None)), "it ended: {:?}", log.lines());
             log.find("listening")
         });
+
         let listening = listening.await;
         let addr = listening["server.address"].as_str().and_then(|it| it.parse().ok());
+
         ServerProcess { addr: addr.expect("an address"), child, log, _dir: Arc::clone(&self.dir) }
     }
 }

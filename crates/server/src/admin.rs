@@ -159,6 +159,7 @@ pub async fn administer(
     clock: Arc<dyn Clock>,
 ) -> Result<String, AdminError> {
     let services = AdminServices::open(config, clock).await?;
+
     match command {
         AdminCommand::Grant { email, role } => services.grant(&email, role).await,
         AdminCommand::List => services.list().await,
@@ -198,6 +199,7 @@ impl AdminServices {
         let audit = AuditServices::open(&db, config.audit.stored, &clock);
         let public_url = config.server.public_url.to_string();
         let parts = AdministrationParts { seats, callers, public_url, clock };
+
         Ok(Self { accounts: administration(&db, parts), groups, credits, kb, pods, audit })
     }
 
@@ -268,11 +270,13 @@ impl AdminServices {
                     format_args!("{id} for {whom}, role {role}, expires {expires_at}"),
                 );
             }
+
             after = part.last().map(|it| Cursor { at: it.at, id: it.id.0 });
             if part.len() < usize::from(PART) {
                 break;
             }
         }
+
         if reported.is_empty() { Ok("No invitations\n".to_owned()) } else { Ok(reported) }
     }
 

@@ -62,6 +62,7 @@ impl AssignmentWorker {
             let filled = self.fill(&mut running, &stop).await;
             log(filled, "no assignment could be claimed");
         }
+
         // Models are told to stop, so that steps end soon and are released.
         while running.join_next().await.is_some() {}
         self.lease.retire().await;
@@ -84,6 +85,7 @@ impl AssignmentWorker {
 /// Advances a run until it ends, or is to be repeated.
 async fn advance(runs: Runs, mut run: Run, stop: CancellationToken) {
     let claim = run.claim;
+
     loop {
         match runs.advance(run).await {
             // A run that is not advanced any more stays claimed until its worker
@@ -96,6 +98,7 @@ async fn advance(runs: Runs, mut run: Run, stop: CancellationToken) {
             }
         }
     }
+
     // Without its release the run would wait for the end of this worker.
     while let Err(err) = runs.release(claim).await {
         tracing::warn!(error = %err, assignment = %claim.id, "a run could not be released");

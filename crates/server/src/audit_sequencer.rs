@@ -15,6 +15,7 @@ const EVERY: Duration = Duration::from_secs(10);
 pub(crate) async fn run(chain: SqlAuditChain, stop: CancellationToken) {
     let mut tick = interval(EVERY);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+
     while stop.run_until_cancelled(tick.tick()).await.is_some() {
         // Outside of `select!`, so that it is not cancelled half-way.
         loop {

@@ -14,8 +14,10 @@ pub(crate) async fn run(db: Database, stop: CancellationToken) {
     if db.provider() == DatabaseKind::Postgres {
         return;
     }
+
     let mut tick = interval(EVERY);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+
     loop {
         tokio::select! {
             () = stop.cancelled() => return,

@@ -53,6 +53,7 @@ impl FreeGroup {
                 Err(_) => last,
             },
         };
+
         if let GroupLookup::Missing(group) = now
             && now != last
         {
@@ -61,6 +62,7 @@ impl FreeGroup {
                 "FreeTier:GroupId names no group, so nobody is in the free tier"
             );
         }
+
         now
     }
 }

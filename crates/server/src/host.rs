@@ -56,11 +56,13 @@ fn measure(folders: Vec<PathBuf>) -> Vec<Volume> {
         if ids.contains(&stat.f_fsid) {
             continue;
         }
+
         ids.push(stat.f_fsid);
         let free = stat.f_bavail.saturating_mul(stat.f_frsize);
         let size = stat.f_blocks.saturating_mul(stat.f_frsize);
         volumes.push(Volume { folder: path.to_owned(), free, size });
     }
+
     volumes
 }
 

@@ -40,6 +40,7 @@ impl Housekeeping {
     pub(crate) async fn run(self, stop: CancellationToken) {
         let mut tick = tokio::time::interval(EVERY);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
@@ -56,6 +57,7 @@ impl Housekeeping {
     async fn once(&self, kind: MaintenanceKind, MaintenanceTask(work): &MaintenanceTask) {
         let what = kind.name();
         let started = self.log.start(kind, &self.instance, self.clock.now()).await;
+
         let error = match work().await {
             Ok(0) => None,
             Ok(gone) => {
@@ -67,6 +69,7 @@ impl Housekeeping {
                 Some(err.to_string())
             }
         };
+
         let finished = self.log.finish(kind, self.clock.now(), error.as_deref()).await;
         if let Err(err) = started.and(finished) {
             tracing::warn!(what, error = %err, "failed to record the run of a maintenance task");

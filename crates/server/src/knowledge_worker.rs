@@ -44,11 +44,13 @@ impl KnowledgeWorker {
 async fn ingest(ingestion: Ingestion, licence: FeatureLicence, stop: CancellationToken) {
     let mut tick = interval(EVERY);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+
     loop {
         tokio::select! {
             () = stop.cancelled() => return,
             _ = tick.tick() => {}
         }
+
         while !stop.is_cancelled() && licence.is_valid() {
             match ingest_next(&ingestion, &stop).await {
                 Ok(true) => {}
@@ -76,6 +78,7 @@ async fn ingest_next(ingestion: &Ingestion, stop: &CancellationToken) -> Result<
             }
         })
     });
+
     work.await.map_err(|err| Unavailable::new("ingestion", err))?
 }
 
@@ -90,10 +93,12 @@ async fn reconcile(reconciliation: Reconciliation, stop: CancellationToken) {
             () = stop.cancelled() => return,
             _ = tick.tick() => {}
         }
+
         // Outside of `select!`, so that it is not cancelled half-way.
         if let Err(err) = reconciliation.delete_removed().await {
             tracing::warn!(error = %err, "failed to remove points from the vector store");
         }
+
         if next_sweep <= Instant::now() {
             let delay = if sweep(&reconciliation).await { SWEEP_EVERY } else { SWEEP_AGAIN };
             next_sweep = Instant::now() + delay;

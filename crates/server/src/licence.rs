@@ -88,15 +88,18 @@ impl LicenceFile {
         if let Some(end) = reading.licence.expires_at.filter(|it| *it <= self.clock.now()) {
             return Err(InstallError::Ended(end));
         }
+
         let mut snapshot = self.lock_state();
         let content = format!("{}\n", reading.text).into_bytes();
         replace(&self.path, &content).map_err(|err| Unavailable::new("the licence file", err))?;
         let licence = reading.licence.clone();
+
         self.accept(
             FileReadOutcome::Content(content),
             LicenceRead::Licence(reading),
             &mut snapshot,
         );
+
         Ok(licence)
     }
 
@@ -105,6 +108,7 @@ impl LicenceFile {
             snapshot.pending = None;
             return;
         }
+
         let again = snapshot.pending.as_ref() == Some(&read);
         if let FileReadOutcome::Failed(reason) = &read {
             if !again {
@@ -113,6 +117,7 @@ impl LicenceFile {
             snapshot.pending = Some(read);
             return;
         }
+
         let found = self.load(&read);
         if found.may_be_partial() && !again {
             snapshot.pending = Some(read);
@@ -134,6 +139,7 @@ impl LicenceFile {
 
     fn accept(&self, read: FileReadOutcome, found: LicenceRead, snapshot: &mut FileSnapshot) {
         *snapshot = FileSnapshot { accepted: read, pending: None, end_logged: false };
+
         self.state.set(match found {
             LicenceRead::Nothing => {
                 log::missing(&self.path);

@@ -31,6 +31,7 @@ impl OutboxWorker {
     pub(crate) async fn run(self, stop: CancellationToken) {
         let mut tick = interval(EVERY);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,

@@ -107,10 +107,13 @@ async fn migrate(sources: &Sources) -> Result<(), Failure> {
     let applied = pia_storage::migrate_only(&target, migrator, maintenance)
         .await
         .map_err(Failure::Database)?;
+
     for name in &applied {
         tracing::info!(db.migration = name, "migration applied");
     }
+
     tracing::info!(applied = applied.len(), "database schema is up to date");
+
     Ok(())
 }
 

@@ -20,6 +20,7 @@ pub(crate) async fn watch(db: Database, health: watch::Sender<bool>, stop: Cance
     if db.provider() == DatabaseKind::Sqlite {
         return stop.cancelled().await;
     }
+
     let mut tick = tokio::time::interval(INTERVAL);
     while stop.run_until_cancelled(tick.tick()).await.is_some() {
         let now = db.ping(TIMEOUT).await.is_ok();

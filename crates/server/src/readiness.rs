@@ -42,12 +42,15 @@ impl ReadinessChecks {
         {
             return found;
         }
+
         let found = match self.db.ready(TIMEOUT).await {
             Ok(()) => (true, true),
             Err(ReadinessError::Pending(_)) => (true, false),
             Err(ReadinessError::Away(_) | ReadinessError::Silent(_)) => (false, false),
         };
+
         *last = Some((Instant::now(), found));
+
         found
     }
 }

@@ -52,6 +52,7 @@ impl Setup {
     pub async fn watch(self, stop: CancellationToken) {
         let mut tick = tokio::time::interval(POLL_INTERVAL);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,

@@ -40,21 +40,25 @@ pub(crate) async fn drained(metrics: Data<Metrics>, stop: CancellationToken, lim
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     };
+
     let grace = CANCEL_GRACE.min(limit / 2);
     if within(limit.saturating_sub(grace), idle).await {
         tokio::time::sleep(LINGER).await;
         return;
     }
+
     tracing::warn!(
         requests = metrics.in_flight(),
         "shutdown timed out; running requests are cancelled"
     );
     stop.cancel();
+
     let idle = async {
         while metrics.in_flight() > 0 {
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     };
+
     within(grace, idle).await;
 }
 

@@ -51,6 +51,7 @@ async fn deliver(webhooks: &Webhooks, stop: &CancellationToken) {
     let mut attempts = Attempts { webhooks, busy: Vec::new(), running: FuturesUnordered::new() };
     let mut tick = interval(EVERY);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+
     loop {
         tokio::select! {
             () = stop.cancelled() => break,
@@ -59,6 +60,7 @@ async fn deliver(webhooks: &Webhooks, stop: &CancellationToken) {
         }
         log(attempts.begin().await, "webhooks could not be delivered");
     }
+
     while let Some(ended) = attempts.running.next().await {
         attempts.end(ended);
     }

@@ -135,6 +135,7 @@ impl AdminArguments {
             ["audit", words @ ..] if no_options => AdminCommand::Audit(AuditCommand::parse(words)?),
             _ => return Err(Reason::source(VERBS)),
         };
+
         Ok(command)
     }
 }

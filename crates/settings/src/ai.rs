@@ -43,6 +43,7 @@ pub struct Ai {
 impl Ai {
     pub(super) fn from_section(from: &mut Section<'_>) -> Self {
         let catalogue = catalogue(from);
+
         let settings = Settings {
             max_optimize_text: from.reload("MaxOptimizeTextLength").within(10_000, 1..=1_000_000),
             max_wait: span(from, "MaxWait", 5),
@@ -52,6 +53,7 @@ impl Ai {
             open_after: span(from, "OpenAfter", 10),
             heartbeat: span(from, "HeartbeatInterval", 10),
         };
+
         let connect = from.restart("ConnectTimeout");
         let limits = UpstreamLimits {
             connect: connect.within(Duration::from_secs(10), MIN_TIMEOUT..=MAX_TIMEOUT),
@@ -64,11 +66,14 @@ impl Ai {
             max_answer: size(from, "MaxAnswerBytes", 32),
             ..UpstreamLimits::default()
         };
+
         if limits.max_answer < limits.max_event {
             let reason = Reason::combination("expected no less than Ai:MaxEventBytes");
             from.refuse("MaxAnswerBytes", reason);
         }
+
         let max_output = from.reload("MaxOutputTokens").optional_within(1000..=10_000_000);
+
         Self { catalogue, settings, max_output, limits }
     }
 }
@@ -95,10 +100,12 @@ fn catalogue(from: &mut Section<'_>) -> ModelCatalogue {
             .then(|| served(own.over(&default, &mut section), &mut section))
             .flatten()
     };
+
     let assistant = model_of(Mode::Assistant);
     let research = model_of(Mode::Research);
     let default = served(default, from);
     let Providers { entries, searches, embedders, .. } = providers;
+
     ModelCatalogue { default, assistant, research, entries, searches, embedders }
 }
 

@@ -57,6 +57,7 @@ impl Setting for BaseUrl {
         if url.query().is_some() || url.fragment().is_some() {
             return Err(Reason::form("expected a URL without `?` and `#`"));
         }
+
         Ok(Self(url.as_str().trim_end_matches('/').to_owned()))
     }
 

@@ -134,6 +134,7 @@ impl CommandLine {
             settings: Vec::new(),
             provision: None,
         };
+
         let mut admin = None;
         let mut errors = Vec::new();
         let mut rest = arguments.iter().enumerate().peekable();
@@ -144,6 +145,7 @@ impl CommandLine {
                 errors.push(SettingError::of_source(origin, reason));
             }
         }
+
         let admin = admin.map(|it| it.command().map(Command::Admin));
         let provision = line.provision.take();
         let provision = provision.map(|it| it.command().map(Command::ProvisionPod));
@@ -153,7 +155,9 @@ impl CommandLine {
                 Err(reason) => errors.push(SettingError::of_source("the command line", reason)),
             }
         }
+
         Faults::check(errors)?;
+
         Ok(line)
     }
 
@@ -167,6 +171,7 @@ impl CommandLine {
             self.prefer(command);
             return Ok(());
         }
+
         match admin {
             None if argument == "admin" => {
                 *admin = Some(AdminArguments::default());
@@ -181,6 +186,7 @@ impl CommandLine {
             }
             _ => {}
         }
+
         let invalid =
             || Reason::source("expected `--Section:Key=value` or a switch; `--help` shows which");
         let option = argument.strip_prefix("--").ok_or_else(invalid)?;
@@ -188,6 +194,7 @@ impl CommandLine {
             Some((name, value)) => (name, Some(value.to_owned())),
             None => (option, None),
         };
+
         match name.to_ascii_lowercase().as_str() {
             "environment" => self.environment = Some(value_of(value, rest)?),
             "content-root" | "contentroot" => {
@@ -210,9 +217,11 @@ impl CommandLine {
             }
             _ => return Err(invalid()),
         }
+
         if argument.contains(char::REPLACEMENT_CHARACTER) {
             return Err(Reason::source("expected UTF-8"));
         }
+
         Ok(())
     }
 
@@ -246,6 +255,7 @@ fn value_of(value: Option<String>, rest: &mut RemainingArguments<'_>) -> Result<
     if let Some(value) = value {
         return Ok(value);
     }
+
     // An argument that begins with `--` is far more often the next setting than
     // a value.
     let next = rest.next_if(|(_, it)| !it.starts_with("--"));
@@ -254,5 +264,6 @@ fn value_of(value: Option<String>, rest: &mut RemainingArguments<'_>) -> Result<
     if next.contains(char::REPLACEMENT_CHARACTER) {
         return Err(Reason::source("expected UTF-8"));
     }
+
     Ok(next.clone())
 }

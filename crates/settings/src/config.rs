@@ -170,6 +170,7 @@ impl Config {
         let token_usage = TokenUsage::from_section(&mut all.section("TokenUsage"));
         let free_tier = free_tier::from_section(&mut all.section("FreeTier"));
         local_auth.registration.suspended = free_tier.suspended;
+
         let config = Self {
             environment: all.environment().clone(),
             dir: all.dir().to_owned(),
@@ -199,8 +200,10 @@ impl Config {
             notices: Vec::new(),
             snapshot: Arc::default(),
         };
+
         config.check(all);
         config.check_vectors(all);
+
         Some(config)
     }
 

@@ -83,6 +83,7 @@ impl Targets {
             }
             DatabaseKind::Postgres => field.required("set how the database is reached"),
         };
+
         let options = DatabaseOptions {
             max_connections: from.restart("MaxConnections").within(16, 1..=1000),
             synchronous: from.restart("Synchronous").or(Synchronous::Full),
@@ -90,7 +91,9 @@ impl Targets {
                 .restart("StatementTimeout")
                 .within(Duration::from_secs(5), Duration::from_secs(1)..=Duration::from_mins(1)),
         };
+
         let default_target = target(from, "ConnectionString", provider, default_target);
+
         Self { default_target, migration, maintenance, options }
     }
 }

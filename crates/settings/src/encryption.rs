@@ -31,6 +31,7 @@ impl Encryption {
         if accept {
             from.warn("AcceptNewMasterKey", "data under another key is given up while this is set");
         }
+
         Some(Self {
             master_key: Secret::new(key?.0),
             previous_master_key: previous.map(|it| Secret::new(it.0)),
@@ -58,11 +59,13 @@ impl Setting for MasterKey {
         if digits.len() != BYTES * 2 || text.chars().count() != BYTES * 2 {
             return Err(form());
         }
+
         let bytes: Vec<u8> =
             digits.chunks_exact(2).map(|it| it.iter().fold(0, |byte, it| byte << 4 | it)).collect();
         if known_secrets::repeats(&bytes) || known_secrets::repeats(text.as_bytes()) {
             return Err(Reason::weak("is easily guessed; expected random characters"));
         }
+
         bytes.try_into().map(Self).map_err(|_is_secret: Vec<u8>| form())
     }
 

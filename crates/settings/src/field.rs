@@ -119,7 +119,9 @@ impl<'a> Field<'a> {
                         Err(_) => self.refuse_item(index, item, "expected the index of an item"),
                     }
                 }
+
                 numbered.sort_by_key(|(number, _)| *number);
+
                 for (number, item) in numbered {
                     values.extend(self.item(number, item));
                 }
@@ -130,8 +132,10 @@ impl<'a> Field<'a> {
             }
             _ => {}
         }
+
         let formatted: Vec<_> = values.iter().map(Setting::format).collect();
         self.record::<T>(Some(formatted.join(",")));
+
         values
     }
 
@@ -141,6 +145,7 @@ impl<'a> Field<'a> {
             self.refuse_item(&index, item, "expected a single value");
             return None;
         };
+
         match T::parse(text) {
             Ok(value) => Some(value),
             Err(reason) => {

@@ -18,6 +18,7 @@ pub(super) fn parse(pair: &str) -> Result<SettingChange, Reason> {
     let (key, value) = pair.split_once('=').ok_or(Reason::source(PAIR))?;
     let (kind, name) = key.split_once('.').unwrap_or((key, ""));
     let value = value.trim();
+
     match (kind.to_ascii_lowercase().as_str(), name) {
         ("quota", name) => {
             let quota = Quota::from_name(name).ok_or(Reason::source(QUOTAS))?;

@@ -31,10 +31,12 @@ impl Jwt {
             .restart("SecretKey")
             .required::<SigningKey>("set JWT_SECRET_KEY to at least 32 random characters");
         let previous = from.restart("PreviousSecretKey").optional::<SigningKey>();
+
         let names = TokenNames {
             issuer: from.restart("Issuer").or("pia-server".to_owned()),
             audience: from.restart("Audience").or("pia-client".to_owned()),
         };
+
         let default = SessionSettings::default();
         let sessions = SessionSettings {
             access_lifetime: from
@@ -48,16 +50,20 @@ impl Jwt {
                 .within(default.grace, Duration::ZERO..=Duration::from_mins(5)),
             max_sessions: from.reload("MaxSessions").within(default.max_sessions, 1..=100),
         };
+
         if sessions.refresh_lifetime < sessions.access_lifetime {
             let reason = "expected no less than Jwt:AccessTokenLifetime";
             from.refuse("RefreshTokenLifetime", Reason::combination(reason));
         }
+
         if let (Some(current), Some(previous)) = (&current, &previous)
             && current.0.ct_eq(previous.0.expose())
         {
             from.warn("PreviousSecretKey", "is the same as Jwt:SecretKey and has no effect");
         }
+
         let keys = SigningKeys { current: current?.0, previous: previous.map(|it| it.0) };
+
         Some(Self { keys, names, sessions })
     }
 }

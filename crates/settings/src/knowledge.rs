@@ -96,10 +96,12 @@ impl KnowledgeConfig {
         let retrieval = RetrievalSettings { max_passages, min_similarity, min_rank_score };
         let chunking = chunking(&mut all.section("Chunking"));
         let context = context(&mut all.section("Chunking").section("Context"), catalogue);
+
         if vectors.is_some() && embedder.is_none() {
             let text = "knowledge is off: Embeddings names no provider that embeds documents";
             all.section("Knowledge").warn("ConnectionString", text);
         }
+
         let stores = vectors.zip(embedder).map(|(vectors, (embedder, timeout))| KnowledgeStores {
             vectors,
             embedder,
@@ -107,6 +109,7 @@ impl KnowledgeConfig {
             context,
             reranker,
         });
+
         Self {
             stores,
             ingest_key,
@@ -166,10 +169,12 @@ fn embedder(
         from.warn("Dimension", format!("knowledge is off: only {VECTOR_SIZE} is supported"));
         return None;
     }
+
     let provider = provider?;
     if is_local(&provider) {
         return Some((EmbedderConfig::Hashed, timeout));
     }
+
     let entry = catalogue.embedder(&provider).or_else(|| catalogue.entry(&provider));
     let Some(entry) = entry else {
         from.refuse("ProviderId", Reason::combination("names no entry of Ai:Providers"));
@@ -180,7 +185,9 @@ fn embedder(
         from.refuse("ProviderId", reason);
         return None;
     }
+
     let target = Arc::new(Target { model, ..(**entry).clone() });
+
     Some((EmbedderConfig::Provider { target, batch_size }, timeout))
 }
 

@@ -64,9 +64,11 @@ impl Layer {
                 Some((_, key)) => (*key).to_owned(),
                 None => name.replace("__", ":"),
             };
+
             // Other programs set variables too, and `AI` does not belong to a
             // section.
             let Some((section, _)) = key.split_once(':') else { continue };
+
             let is_ours = known_sections.iter().any(|it| it.eq_ignore_ascii_case(section));
             let is_consistent = layer.set(&key, value);
             let reason = if value.contains(char::REPLACEMENT_CHARACTER) {
@@ -76,10 +78,12 @@ impl Layer {
             } else {
                 continue;
             };
+
             if is_ours {
                 errors.push(SettingError::of_key(key, Some(layer.origin.clone()), reason));
             }
         }
+
         if errors.is_empty() { Ok(layer) } else { Err(errors) }
     }
 
@@ -107,6 +111,7 @@ impl Layer {
         let mut is_consistent = true;
         let mut path: Vec<String> = key.split(':').map(str::to_lowercase).collect();
         let Some(last) = path.pop() else { return is_consistent };
+
         let mut section = &mut self.settings;
         for name in path {
             let entry = section.entry(name).or_insert_with(|| Value::from(Dict::new()));
@@ -117,7 +122,9 @@ impl Layer {
             let Value::Dict(_, inner) = entry else { return is_consistent };
             section = inner;
         }
+
         let previous = section.insert(last, value.into());
+
         is_consistent && previous.is_none_or(|previous| previous.as_str() == Some(value))
     }
 }
@@ -131,6 +138,7 @@ fn read_file(path: &Path) -> Result<Option<String>, String> {
         Err(err) if err.kind() == ErrorKind::NotFound => return Ok(None),
         Err(err) => return Err(err.to_string()),
     }
+
     let file = std::fs::File::open(path).map_err(|err| err.to_string())?;
     let mut text = String::new();
     let length = file.take(MAX_FILE_BYTES + 1).read_to_string(&mut text);

@@ -112,7 +112,9 @@ impl LiveConfig {
                 return Err(errors);
             }
         };
+
         changes.log();
+
         Ok(changes)
     }
 
@@ -161,8 +163,10 @@ impl SettingChanges {
                 None => {}
             }
         }
+
         let is_new = |it: &&Notice| !before.notices.contains(it);
         changes.notices = now.notices.iter().filter(is_new).cloned().collect();
+
         changes
     }
 

@@ -32,6 +32,7 @@ impl LocalAuth {
         let require_verification = from.reload("RequireEmailVerification").or(false);
         let unverified_days = from.reload("UnverifiedAccountDays").within(7, 1..=UNVERIFIED_DAYS);
         let min_password_chars = from.reload("MinimumPasswordLength").within(8, 8..=64);
+
         if policy == RegistrationPolicy::Open && !from.environment().is_development() {
             let text = if domains.is_empty() {
                 "whoever reaches the server may register; `invitation` or `closed` ends that"
@@ -41,6 +42,7 @@ impl LocalAuth {
             };
             from.warn("Registration", text);
         }
+
         let registration = RegistrationRules {
             policy,
             allowed_domains: domains.into_iter().map(|it| it.0).collect(),
@@ -49,8 +51,10 @@ impl LocalAuth {
             // Set by another section.
             suspended: false,
         };
+
         let accounts = AccountRules { require_declaration, require_verification };
         let unverified_stored = DAY * unverified_days;
+
         Self { registration, accounts, unverified_stored }
     }
 }

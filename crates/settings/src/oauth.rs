@@ -42,20 +42,25 @@ impl OAuth {
 fn read_provider(from: &mut Section<'_>, provider: Provider) -> Option<ProviderSettings> {
     let client_id = from.reload("ClientId").optional::<String>();
     let client_secret = from.reload("ClientSecret").optional::<Secret<String>>();
+
     let tenant = match provider {
         Provider::EntraId => from.reload("TenantId").optional::<TenantId>().map(|it| it.0),
         Provider::Google | Provider::Microsoft | Provider::Oidc => None,
     };
+
     let authority = authority(from, provider, (tenant.as_deref(), client_id.is_some()));
     let trusts_email = from.reload("TrustEmail").or(provider == Provider::EntraId);
     let scopes = from.reload("Scopes").or(Scopes::usual()).0;
+
     if client_id.is_none() && client_secret.is_some() {
         from.warn("ClientSecret", "is not used: a provider is on once it has a ClientId");
     }
+
     let issuer = match provider {
         Provider::Microsoft => IssuerRule::AnyTenant,
         Provider::Google | Provider::EntraId | Provider::Oidc => IssuerRule::Exact,
     };
+
     Some(ProviderSettings {
         client_id: client_id?,
         client_secret,
@@ -73,6 +78,7 @@ fn authority(
     (tenant, is_on): (Option<&str>, bool),
 ) -> Option<String> {
     let usual = |it: &str| Authority(it.to_owned());
+
     match provider {
         Provider::Google => {
             Some(from.reload("Authority").or(usual("https://accounts.google.com")).0)
@@ -114,6 +120,7 @@ impl Setting for Authority {
             Host::Ipv4(address) => address.is_loopback(),
             Host::Ipv6(address) => address.is_loopback(),
         };
+
         if url.scheme() != "https" && !(url.scheme() == "http" && is_loopback) {
             return Err(Reason::form("expected an https address, or one of this machine"));
         }
@@ -123,6 +130,7 @@ impl Setting for Authority {
         if url.query().is_some() || url.fragment().is_some() {
             return Err(Reason::form("expected a URL without `?` and `#`"));
         }
+
         Ok(Self(text.to_owned()))
     }
 

@@ -87,6 +87,7 @@ fn assignments(from: &mut Section<'_>, concurrency: u32) -> AssignmentSettings {
         .reload("MaxConcurrentAssignmentsPerUser")
         .within(default.max_per_user, 1..=1000)
         .min(concurrency);
+
     AssignmentSettings {
         max_steps: from.reload("MaxSteps").within(default.max_steps, 3..=50),
         wall_clock: counted(
@@ -163,14 +164,17 @@ fn engine(from: &mut Section<'_>) -> EngineConfig {
         is_tls: from.restart("Tls").or(false),
         api_key: from.restart("ApiKey").optional(),
     };
+
     if server.api_key.is_some() && !server.is_tls {
         from.refuse(
             "ApiKey",
             Reason::combination("requires Workflow:Tls, so that it is encrypted"),
         );
     }
+
     if server.address.eq_ignore_ascii_case(EMBEDDED) {
         return EngineConfig::Embedded;
     }
+
     EngineConfig::Temporal(server)
 }

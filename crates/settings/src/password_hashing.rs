@@ -29,6 +29,7 @@ impl PasswordHashing {
         // No core is left free: these threads have a low priority.
         let threads = from.restart("Threads").within(cores, 1..=256);
         let waiting = from.restart("QueueLength").within(512, 1..=100_000);
+
         let cost = match HashCost::new(memory, iterations, parallelism) {
             Ok(cost) => Some(cost),
             Err(err) => {
@@ -36,12 +37,15 @@ impl PasswordHashing {
                 None
             }
         };
+
         let is_weak = u64::from(memory) * u64::from(iterations) < MIN_COST;
         if is_weak && !from.environment().is_development() {
             from.warn("MemoryKib", "with Iterations is less than OWASP calls sufficient");
         }
+
         let size =
             PoolSize { threads: NonZeroUsize::new(threads)?, waiting: NonZeroUsize::new(waiting)? };
+
         Some(Self { cost: cost?, size })
     }
 }

@@ -23,6 +23,7 @@ impl RateLimits {
             burst: from.reload(name).within(burst, 1..=1_000_000),
             window,
         };
+
         Self {
             quotas: Quotas {
                 global: quota("Global", 100, MINUTE),

@@ -108,11 +108,13 @@ impl Setting for Hsts {
 impl ServerConfig {
     pub(super) fn from_section(from: &mut Section<'_>) -> Option<Self> {
         let cores = available_parallelism().map_or(1, usize::from);
+
         let host = if from.environment().is_development() {
             Ipv4Addr::LOCALHOST
         } else {
             Ipv4Addr::UNSPECIFIED
         };
+
         let address = from.restart("Address").or(SocketAddr::from((host, PORT)));
         let base_path = from.restart("BasePath").optional::<BasePath>();
         let base_path = base_path.map(|it| it.0).unwrap_or_default();
@@ -120,11 +122,13 @@ impl ServerConfig {
         let configured = configured_url(from);
         let base = configured.as_ref().map_or(base_path.as_str(), BaseUrl::as_str);
         let setup_url = format!("{base}/admin/setup");
+
         let public_url = if from.environment().is_development() {
             configured.or_else(|| Some(default_url(address, tls.is_some(), &base_path)))
         } else {
             configured
         };
+
         let strict_transport = from.restart("StrictTransport").or(Hsts(Hsts::DEFAULT.to_owned()));
         let is_https = public_url.as_ref().is_some_and(|it| it.as_str().starts_with("https://"));
         let workers = from.restart("Workers").within(cores, 1..=1024);
@@ -151,7 +155,9 @@ impl ServerConfig {
                 .0,
             tls,
         };
+
         config.warn(from);
+
         Some(config)
     }
 
@@ -180,6 +186,7 @@ impl TlsFiles {
                 .refuse("KeyPath", Reason::combination("needs Server:Tls:CertificatePath beside")),
             (None, None) => {}
         }
+
         None
     }
 }

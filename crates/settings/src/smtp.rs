@@ -48,9 +48,11 @@ impl Smtp {
             timeout,
             ca,
         });
+
         if let Some(relay) = &relay {
             warn(from, relay);
         }
+
         Self { relay, language }
     }
 }

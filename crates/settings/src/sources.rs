@@ -47,29 +47,35 @@ impl Sources {
         arguments: &[String],
     ) -> Result<(Command, Self), Faults> {
         let line = CommandLine::parse(arguments)?;
+
         let variable = |variable_name: &str| {
             let found = variables.iter().find(|(name, it)| name == variable_name && !it.is_empty());
             found.map(|(_, value)| value.clone())
         };
+
         let configured = match line.environment {
             Some(name) => Some(("the command line", name)),
             None => ENVIRONMENT.into_iter().find_map(|it| Some((it, variable(it)?))),
         };
+
         let environment = match configured {
             Some((origin, name)) => {
                 Environment::from_name(&name).map_err(|it| SettingError::of_source(origin, it))?
             }
             None => Environment::production(),
         };
+
         let dir = match line.content_root.or_else(|| variable(CONTENT_ROOT).map(PathBuf::from)) {
             Some(dir) => dir,
             None => PathBuf::from("."),
         };
+
         let dir = std::path::absolute(&dir).unwrap_or(dir);
         if !dir.is_dir() {
             let reason = Reason::source("expected a folder");
             return Err(SettingError::of_source("the content root", reason).into());
         }
+
         Ok((line.command, Self { dir, environment, variables, arguments: line.settings }))
     }
 
@@ -133,13 +139,16 @@ impl Sources {
                 Err(error) => errors.push(error),
             }
         }
+
         match Layer::environment(&self.variables, &SECTIONS) {
             Ok(layer) => layers = layers.merge(layer),
             Err(errors_of_layer) => errors.extend(errors_of_layer),
         }
+
         Faults::check(errors)?;
         let layers = layers.merge(Layer::command_line(&self.arguments));
         let layers = layers.merge(Layer::console(overrides));
+
         Ok(Layered::new(layers, self.environment.clone(), self.dir.clone())?)
     }
 }

@@ -38,6 +38,7 @@ fn clock(text: &str) -> Option<u64> {
         Some((days, time)) => (digits(days)?, time),
         None => (0, text),
     };
+
     let mut parts = time.split(':').map(|it| digits(it).filter(|_| it.len() <= 2));
     let hours = parts.next()??;
     let minutes = parts.next()??;
@@ -45,7 +46,9 @@ fn clock(text: &str) -> Option<u64> {
     if parts.next().is_some() || hours > 23 || minutes > 59 || seconds > 59 {
         return None;
     }
+
     let seconds = (hours * 60 + minutes) * 60 + seconds;
+
     days.checked_mul(86_400)?.checked_add(seconds)?.checked_mul(1000)
 }
 

@@ -53,6 +53,7 @@ impl SyncConfig {
             let usual = channel.rules().default_limit;
             limits = limits.with(channel, from.reload(name).within(usual, 1..=1_000_000));
         }
+
         let max_chats = from.reload("MaxChats").within(20_000, 1..=10_000_000);
         let max_storage =
             from.reload("MaxStorage").within(ByteSize::gib(1), MIN_STORAGE..=MAX_STORAGE);

@@ -79,6 +79,7 @@ impl Search<'_> {
             if self.known.settings.contains_key(&inner) || self.known.ignored.contains(&inner) {
                 continue;
             }
+
             match (self.known.sections.get(&inner), value.as_dict()) {
                 (Some(_), Some(section)) => self.section(&inner, section),
                 (Some(key), None) => {
@@ -97,12 +98,14 @@ impl Search<'_> {
         if self.outcome.notices.len() >= MAX_REPORTED || (path.is_empty() && suggestion.is_none()) {
             return;
         }
+
         let text = match suggestion {
             Some(suggestion) => {
                 format!("is not known and has no effect; did you mean `{suggestion}`?")
             }
             None => "is not known and has no effect".to_owned(),
         };
+
         let section = self.known.sections.get(path).map_or("", String::as_str);
         let origin = self.layered.origin(value);
         self.outcome.notices.push(Notice::new(join(section, name), origin, text));
@@ -123,6 +126,7 @@ fn distance(a: &str, b: &str) -> usize {
         }
         row = next;
     }
+
     row.last().copied().unwrap_or_default()
 }
 

@@ -56,6 +56,7 @@ impl VectorTarget {
         if text.starts_with("http://") || text.starts_with("https://") {
             return Ok(Self::Server { endpoint: endpoint(text)?, key: None });
         }
+
         pairs(text)
     }
 
@@ -94,11 +95,14 @@ fn pairs(text: &str) -> Result<VectorTarget, VectorTargetError> {
         } else {
             return Err(VectorTargetError::Form);
         };
+
         if stored.is_some() {
             return Err(VectorTargetError::Form);
         }
     }
+
     let endpoint = url.ok_or(VectorTargetError::Form)?;
+
     Ok(VectorTarget::Server { endpoint, key: secret.map(Secret::new) })
 }
 

@@ -42,6 +42,7 @@ pub fn watch(
             }
         }
     };
+
     thread::Builder::new().name("watch".to_owned()).spawn(poll)?;
     Ok(Watch { _until_dropped: until_dropped })
 }

@@ -132,6 +132,7 @@ impl HubConnection {
         if self.poll_timeout().is_none_or(|due| now < due) {
             return;
         }
+
         match &mut self.phase {
             Phase::Handshake { .. } => self.time_out(CloseReason::HandshakeTimeout),
             Phase::Open(session) if session.detached_until.is_some() => {
@@ -244,12 +245,14 @@ impl HubConnection {
         else {
             return Err(SendError::NotOpen);
         };
+
         *decoder = MessageDecoder::new(*protocol, self.settings.messages);
         *detached_until = None;
         receipts.restart();
         self.outbox.restart(*protocol);
         self.last_received = now;
         self.last_sent = now;
+
         Ok(())
     }
 
@@ -299,6 +302,7 @@ impl HubConnection {
             }
             Phase::Closed(_) => return,
         }
+
         self.phase = Phase::Closed(reason);
     }
 

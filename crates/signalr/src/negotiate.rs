@@ -47,6 +47,7 @@ impl NegotiateResponse {
             0 => (connection_token, None),
             _ => (connection_id, Some(connection_token)),
         };
+
         Self {
             negotiate_version,
             connection_id,

@@ -119,15 +119,18 @@ impl MessageDecoder {
                 HubProtocol::Json => json::split(input, self.searched, self.limits.max_bytes)?,
                 HubProtocol::MessagePack => message_pack::split(input, self.limits.max_bytes)?,
             };
+
             let Some((body, length)) = body else {
                 self.searched = input.len();
                 self.release();
                 return Ok(None);
             };
+
             self.messages_in_frame += 1;
             if self.messages_in_frame > self.limits.max_per_frame {
                 return Err(ProtocolError::TooManyMessages);
             }
+
             let message = self.protocol.decode(body, self.limits.max_depth)?;
             self.consumed += length;
             self.searched = 0;

@@ -127,15 +127,19 @@ impl AssignmentStore for SqlAssignments {
         let events = assignment_events::table
             .filter(assignment_events::assignment_id.eq(DbUid(id.0)))
             .order(assignment_events::ordinal);
+
         // The assignment first, so that one which has ended comes with all events.
         let (row, events): (Option<DetailsRow>, Vec<EventRow>) =
             on_user_rows!(self.db, user, |conn| {
                 let row = row.select(DetailsRow::as_select()).first(conn).await.optional()?;
                 (row, events.select(EventRow::as_select()).load(conn).await?)
             })?;
+
         let Some(row) = row else { return Ok(None) };
         let Some(seal) = self.sealer.seal_for(user).await? else { return Ok(None) };
+
         let events = events.into_iter().map(|it| it.open(&seal)).collect::<Result<_, _>>()?;
+
         row.open(events, &seal).map(Some)
     }
 
@@ -149,14 +153,17 @@ impl AssignmentStore for SqlAssignments {
             .find(DbUid(id.0))
             .filter(assignments::user_id.eq(DbUid(user.0)))
             .count();
+
         let own: i64 = on_user_rows!(self.db, user, |conn| own.get_result(conn).await?)?;
         if own == 0 {
             return Ok(false);
         }
         let Some(seal) = self.sealer.seal_for(user).await? else { return Ok(false) };
+
         let event = EventRow::new(DbUid(id.0), end.event, end.at, Some(&seal))?;
         let patch = AssignmentPatch::ended(AssignmentStatus::Cancelled, end.at);
         let cancel = Transition::end(id, AssignmentStatus::Cancelled, patch, event);
+
         Ok(in_user_tx!(self.db, user, async |conn| -> Result<bool, DbError> {
             conn.transition(&cancel).await
         })?)
@@ -194,6 +201,7 @@ impl AssignmentStore for SqlAssignments {
                     .await?)?
             }
         };
+
         Ok(rows.into_iter().map(|it| it.open_listed(None)).collect::<Result<_, _>>()?)
     }
 
@@ -215,6 +223,7 @@ impl AssignmentStore for SqlAssignments {
         effects: SideEffects,
     ) -> Result<bool, Unavailable> {
         let Some(seal) = self.seal_of(id).await? else { return Ok(false) };
+
         let message = end.event.message.clone();
         let failure = RunFailure { code: FailureCode::Terminated, message };
         let patch = AssignmentPatch::failed(DbUid(id.0), &failure, end.at, &seal)?;

@@ -164,6 +164,7 @@ impl SqlAssignments {
     async fn open_run(&self, row: ClaimedRow) -> Result<Option<Run>, Unavailable> {
         let user = UserId(row.user_id.0);
         let Some(seal) = self.sealer.seal_for(user).await? else { return Ok(None) };
+
         let input = Content::Input.open(&seal, row.id, row.input)?;
         let input = input.ok_or(DbError::Unreadable("assignments.input"))?;
         let input =

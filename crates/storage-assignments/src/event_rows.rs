@@ -45,6 +45,7 @@ impl EventRow {
             }
             (MessageAuthor::Other, None) => (None, None),
         };
+
         Ok(Self {
             id,
             assignment_id: assignment,

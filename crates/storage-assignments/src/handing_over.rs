@@ -88,6 +88,7 @@ impl HandOver {
                     .await
                 }
             };
+
             match stored {
                 Err(err) if err.is_conflict() && retry_backoff.next().await => {}
                 stored => return stored,
@@ -105,12 +106,15 @@ impl HandOver {
             Ok(AssignmentCreationOutcome::Done) => self.write(&conn, restriction).await,
             refused => refused,
         };
+
         if !matches!(outcome, Ok(AssignmentCreationOutcome::Done))
             && let Err(err) = conn.roll_back().await
         {
             return outcome.and(Err(err.into()));
         }
+
         conn.release();
+
         outcome
     }
 
@@ -128,8 +132,10 @@ impl HandOver {
             lock_account(shared, self.row.user_id),
             unfinished(shared, self.row.user_id),
         );
+
         began?;
         restricted?;
+
         Ok(match (exists?, unfinished?) {
             (false, _) => AssignmentCreationOutcome::Gone,
             (true, it) if it >= i64::from(self.max_unfinished) => {
@@ -148,17 +154,20 @@ impl HandOver {
         let event = self.event.numbered(1);
         let mut writes = CteBatch::new();
         writes.add(diesel::insert_into(assignments::table).values(&self.row));
+
         if restriction.is_some() {
             // The policy of events does not see an assignment of the same statement.
             writes.write(conn.shared()?).await?;
             writes = CteBatch::new();
         }
+
         writes.add(diesel::insert_into(assignment_events::table).values(&event));
         let (written, notified, committed) =
             join!(writes.write(conn.shared()?), conn.notify(QUEUED), conn.commit());
         written?;
         notified?;
         committed?;
+
         Ok(AssignmentCreationOutcome::Done)
     }
 }

@@ -171,6 +171,7 @@ impl OperatorStore for SqlOperators {
             .find(DbUid(user.0))
             .filter(accounts::deactivated_at.is_null())
             .select(accounts::group_id);
+
         let own = diesel::alias!(operator_groups as own_groups);
         let granted = own
             .filter(own.field(operator_groups::group_id).eq_any(group))
@@ -178,6 +179,7 @@ impl OperatorStore for SqlOperators {
         let granted = operators::table
             .filter(operators::is_active.eq(true))
             .filter(operators::id.eq_any(granted));
+
         Ok(operators_of(load_with_groups!(self.db, granted)?)?)
     }
 
@@ -198,6 +200,7 @@ impl OperatorStore for SqlOperators {
             conn.write_effects(&self.db, &effects).await?;
             Ok(OperatorChangeOutcome::Done)
         });
+
         match created {
             Err(err) if name_taken(&err) => Ok(OperatorChangeOutcome::NameTaken),
             created => Ok(created?),
@@ -235,6 +238,7 @@ impl OperatorStore for SqlOperators {
             conn.write_effects(&self.db, &effects).await?;
             Ok(OperatorChangeOutcome::Done)
         });
+
         match updated {
             Err(err) if name_taken(&err) => Ok(OperatorChangeOutcome::NameTaken),
             updated => Ok(updated?),

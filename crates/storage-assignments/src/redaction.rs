@@ -67,18 +67,21 @@ impl SqlAssignments {
             .find(DbUid(id.0))
             .filter(assignments::user_id.eq(DbUid(user.0)))
             .select(assignments::status);
+
         let status: Option<String> =
             on_user_rows!(self.db, user, |conn| own.first(conn).await.optional()?)?;
         let Some(status) = status else { return Ok(CollectionOutcome::NotFound) };
         if !AssignmentStatus::from_name(&status).is_some_and(AssignmentStatus::is_final) {
             return Ok(CollectionOutcome::Unfinished);
         }
+
         let id = DbUid(id.0);
         let events = [(id, EventRow::new(id, end.event, end.at, None)?)];
         let at = DbInstant(end.at);
         in_user_tx!(self.db, user, async |conn| -> Result<usize, DbError> {
             conn.redact(&events, at).await
         })?;
+
         Ok(CollectionOutcome::Done)
     }
 }

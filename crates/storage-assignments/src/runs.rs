@@ -51,11 +51,13 @@ impl RunStore for SqlAssignments {
             assignment_workers::started_at.eq(now),
             assignment_workers::alive_until.eq(until),
         );
+
         let put = diesel::insert_into(assignment_workers::table)
             .values(row)
             .on_conflict(assignment_workers::id)
             .do_update()
             .set(assignment_workers::alive_until.eq(until));
+
         let dead = assignment_workers::alive_until.le(now);
         let dead = dead.or(assignment_workers::alive_until.gt(ahead));
         let dead = diesel::delete(assignment_workers::table.filter(dead));
@@ -63,6 +65,7 @@ impl RunStore for SqlAssignments {
             put.execute(conn).await?;
             dead.execute(conn).await?;
         })?;
+
         Ok(())
     }
 
@@ -83,12 +86,15 @@ impl RunStore for SqlAssignments {
         if on_conn!(self.all_rows.reader(), |conn| conn.find_next_due(at).await?)?.is_none() {
             return Ok(None);
         }
+
         let claimed: Option<ClaimedRow> =
             in_tx!(self.all_rows, async |conn| -> Result<Option<ClaimedRow>, DbError> {
                 let Some(id) = conn.lock_next_due(at).await? else { return Ok(None) };
                 conn.claim_run(id, DbUid(worker.0), now, &started).await
             })?;
+
         let Some(claimed) = claimed else { return Ok(None) };
+
         self.open_or_release(claimed, now).await
     }
 
@@ -196,14 +202,17 @@ impl RunStore for SqlAssignments {
         let alive = assignment_workers::table
             .filter(assignment_workers::alive_until.gt(DbInstant(now)))
             .order((assignment_workers::started_at, assignment_workers::id));
+
         let runs = unfinished!()
             .filter(assignments::worker_id.is_not_null())
             .group_by(assignments::worker_id)
             .select((assignments::worker_id.assume_not_null(), count_star()));
+
         let (alive, runs): (Vec<(DbUid, String, DbInstant, DbInstant)>, Vec<(DbUid, i64)>) =
             on_conn!(self.all_rows.reader(), |conn| {
                 (alive.load(conn).await?, runs.load(conn).await?)
             })?;
+
         let runs: HashMap<DbUid, i64> = runs.into_iter().collect();
         let worker =
             |(id, host, started_at, alive_until): (DbUid, _, DbInstant, DbInstant)| Worker {
@@ -213,6 +222,7 @@ impl RunStore for SqlAssignments {
                 alive_until: alive_until.0,
                 runs: runs.get(&id).copied().unwrap_or_default(),
             };
+
         Ok(alive.into_iter().map(worker).collect())
     }
 }

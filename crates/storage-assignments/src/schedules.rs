@@ -36,6 +36,7 @@ impl ScheduleStore for SqlAssignments {
             own.select(ScheduleRow::as_select()).load(conn).await?
         })?;
         let Some(seal) = self.sealer.seal_for(user).await? else { return Ok(Vec::new()) };
+
         let open = |row: ScheduleRow| {
             let id = row.id;
             let opened = row.open(&seal);
@@ -44,6 +45,7 @@ impl ScheduleStore for SqlAssignments {
             };
             opened.inspect_err(log).ok()
         };
+
         Ok(rows.into_iter().filter_map(open).collect())
     }
 
@@ -56,10 +58,12 @@ impl ScheduleStore for SqlAssignments {
         let Some(seal) = self.sealer.seal_for(user).await? else {
             return Ok(ScheduleCreationOutcome::Gone);
         };
+
         let row = NewScheduleRow::new(user, &schedule, &seal)?;
         let own = assignment_schedules::table
             .filter(assignment_schedules::user_id.eq(DbUid(user.0)))
             .count();
+
         Ok(in_user_tx!(self.db, user, async |conn| -> Result<ScheduleCreationOutcome, DbError> {
             if !conn.lock_account(DbUid(user.0)).await? {
                 return Ok(ScheduleCreationOutcome::Gone);
@@ -100,6 +104,7 @@ impl ScheduleStore for SqlAssignments {
             .filter(assignment_schedules::next_at.le(DbInstant(now)))
             .order((assignment_schedules::next_at, assignment_schedules::id))
             .limit(i64::from(limit));
+
         let rows: Vec<ScheduleRow> = on_conn!(self.all_rows.reader(), |conn| {
             due.select(ScheduleRow::as_select()).load(conn).await?
         })?;
@@ -112,6 +117,7 @@ impl ScheduleStore for SqlAssignments {
                 Err(err) => self.switch_off(id, &err).await?,
             }
         }
+
         Ok(due)
     }
 
@@ -123,10 +129,12 @@ impl ScheduleStore for SqlAssignments {
         let id = DbUid(start.schedule.0);
         let due_at = Some(DbInstant(start.due_at));
         let next = assignment_schedules::next_at.eq(start.next_at.map(DbInstant));
+
         let assignment = match start.assignment {
             Ok(assignment) => Ok(self.rows_of(assignment).await?),
             Err(reason) => Err(reason),
         };
+
         Ok(in_tx!(self.all_rows, async |conn| -> Result<ScheduleStartOutcome, DbError> {
             // Accounts are locked before their rows everywhere.
             match &assignment {

@@ -55,6 +55,7 @@ impl HeldRow {
                 outputs.push(output);
                 let outputs = Content::Outputs.seal(seal, id, &format_texts(&outputs)?)?;
                 unfinished.outputs = Some(outputs);
+
                 AssignmentPatch {
                     step_count,
                     failed_attempts: Some(0),
@@ -112,6 +113,7 @@ impl SqlAssignments {
         let Some(seal) = self.sealer.seal_for(UserId(row.user_id.0)).await? else {
             return Ok(false);
         };
+
         let RunChange { at, tokens, abandoned, events, outcome } = change;
         let id = row.id;
         let step_count = row.step_count;
@@ -124,6 +126,7 @@ impl SqlAssignments {
             patch: row.patch(outcome, at, &seal)?,
             tokens: (tokens, abandoned),
         };
+
         Ok(self.apply(&transition).await?)
     }
 }

@@ -35,6 +35,7 @@ impl SqlAssignments {
             .filter(assignments::started_at.lt(DbInstant(started_before)))
             .order(assignments::started_at)
             .select((assignments::id, assignments::user_id));
+
         let late: Vec<(DbUid, DbUid)> =
             on_conn!(self.all_rows.reader(), |conn| late.load(conn).await?)?;
         let mut expired = Vec::new();
@@ -45,6 +46,7 @@ impl SqlAssignments {
                 expired.push(id);
             }
         }
+
         Ok(expired)
     }
 
@@ -79,7 +81,9 @@ impl SqlAssignments {
         if events.is_empty() {
             return Ok(0);
         }
+
         let at = DbInstant(now);
+
         Ok(in_tx!(self.all_rows, async |conn| -> Result<usize, DbError> {
             conn.redact(&events, at).await
         })?)

@@ -114,13 +114,16 @@ impl WebhookStore for SqlWebhooks {
         let known: Option<DbUid> =
             on_conn!(self.db.reader(), |conn| operator.first(conn).await.optional()?)?;
         let Some(id) = known else { return Ok(None) };
+
         let own = webhook_deliveries::table
             .filter(webhook_deliveries::operator_id.eq(id))
             .order((webhook_deliveries::created_at.desc(), webhook_deliveries::id.desc()))
             .limit(i64::from(limit));
+
         let rows: Vec<DeliveryRow> = on_conn!(self.db.reader(), |conn| {
             own.select(DeliveryRow::as_select()).load(conn).await?
         })?;
+
         Ok(Some(rows.into_iter().map(Into::into).collect()))
     }
 
@@ -139,12 +142,14 @@ impl WebhookStore for SqlWebhooks {
             .order((webhook_deliveries::next_at, webhook_deliveries::id))
             .select(webhook_deliveries::id)
             .limit(BATCH);
+
         let due: Vec<DbUid> = on_conn!(self.db.reader(), |conn| due.load(conn).await?)?;
         for id in due {
             if let Some(claimed) = self.try_claim(id, now, until).await? {
                 return Ok(Some(self.open(claimed)?));
             }
         }
+
         // Others claimed all of them.
         Ok(None)
     }

@@ -155,11 +155,13 @@ impl Batch {
                     }
                 }
             };
+
             match outcome {
                 AttemptOutcome::Booked(booked) => return Ok(Some(booked)),
                 AttemptOutcome::Short => return Ok(None),
                 AttemptOutcome::Missing(missing) => self.create_windows(db, &missing).await?,
             }
+
             created = true;
         }
     }
@@ -258,21 +260,25 @@ impl Batch {
         for row in ended {
             rows.entry(row.id.0).or_default().push(row);
         }
+
         let mut late = 0;
         for settlement in &self.settlements {
             let usage = settlement.usage.as_ref();
             let is_booked = usage.is_some_and(|it| written.contains(&DbUid(it.id)));
+
             let released: Vec<ReservationLine> = rows
                 .remove(&settlement.reservation)
                 .unwrap_or_default()
                 .iter()
                 .filter_map(|row| row.to_reservation_line(&settlement.lines))
                 .collect();
+
             if !is_booked {
                 late += u64::from(released.is_empty() && usage.is_some());
                 credit_windows.settle(&settlement.lines, settlement.spent, &released);
             }
         }
+
         late
     }
 
@@ -288,6 +294,7 @@ impl Batch {
                 verdicts.push(AdmissionVerdict::Gone);
                 continue;
             }
+
             verdicts.push(match credit_windows.admit(request) {
                 Ok(grant) => {
                     opened.extend(grant.lines.iter().map(|part| ReservationRow {
@@ -302,6 +309,7 @@ impl Batch {
                 Err(refusal) => AdmissionVerdict::Refused(refusal),
             });
         }
+
         (verdicts, opened)
     }
 
@@ -323,6 +331,7 @@ impl Batch {
                 rows.insert(key.to_string(), (user, group, WindowRow::new(key, user, group)));
             }
         }
+
         let users: Vec<DbUid> = rows.values().filter_map(|it| it.0).collect();
         let groups: Vec<DbUid> = rows.values().filter_map(|it| it.1).collect();
         on_conn!(db.writer(), |conn| {

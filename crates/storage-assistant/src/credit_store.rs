@@ -88,6 +88,7 @@ impl SqlCreditStore {
             weeks,
             tasks,
         };
+
         Self { context, sequencer: Arc::default(), instances: LiveSetting::new(1) }
     }
 
@@ -158,6 +159,7 @@ impl SqlCreditStore {
                 let cause = cause(&err);
                 tracing::warn!(error = %err, cause, "failed to renew the instance lease");
             }
+
             match self.reap().await {
                 Ok(0) => {}
                 Ok(reaped) => {
@@ -168,11 +170,13 @@ impl SqlCreditStore {
                 }
                 Err(err) => tracing::warn!(error = %err, "failed to check for dead instances"),
             }
+
             let pause = tokio::time::sleep(lease::RENEWAL_INTERVAL);
             if self.context.stop.run_until_cancelled(pause).await.is_none() {
                 break;
             }
         }
+
         // Other instances release its remaining reservations at once.
         drop(self.context.lease.end(&self.context.db).await);
     }
@@ -208,6 +212,7 @@ impl CreditStore for SqlCreditStore {
                 if !self.context.queue.push_request(PendingRequest { request, reply }) {
                     return Err(Unavailable::new("credits", "the server is stopping"));
                 }
+
                 sequencer::spawn_booking(&self.context, &self.sequencer);
                 // The task that took the request may end with its caller's runtime;
                 // a reservation it made ends with this instance's lease.
@@ -216,6 +221,7 @@ impl CreditStore for SqlCreditStore {
                 }
             }
         };
+
         match tokio::time::timeout(self.context.db.statement_timeout(), answered).await {
             Ok(answer) => answer,
             Err(_) => Err(Unavailable::new("credits", "no answer in time")),

@@ -71,6 +71,7 @@ pub(crate) fn current(
             budgets.push(GroupBudget { group, period, limit, used });
         }
     }
+
     budgets.sort_by_key(|it| std::cmp::Reverse(it.percent()));
     Ok(budgets)
 }

@@ -47,19 +47,23 @@ impl Lease {
     /// Renews the lease for fifteen seconds.
     pub(crate) async fn renew(&self, db: &Database) -> Result<(), DbError> {
         let began = Moment::now();
+
         let end = match db.provider() {
             DatabaseKind::Postgres => "clock_timestamp() + interval '15 seconds'",
             DatabaseKind::Sqlite => "CAST(unixepoch('subsec') * 1000000 AS INTEGER) + 15000000",
         };
+
         let alive = diesel::sql_query(format!(
             "INSERT INTO credit_instances (id, alive_until) VALUES ($1, {end})
              ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until"
         ))
         .bind::<Uid, _>(DbUid(self.instance));
+
         on_conn!(db.writer(), |conn| {
             alive.execute(conn).await?;
         })?;
         *self.renewed_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(began);
+
         Ok(())
     }
 
@@ -92,6 +96,7 @@ pub(crate) async fn count_live(db: &Database) -> Result<u32, DbError> {
              WHERE alive_until >= CAST(unixepoch('subsec') * 1000000 AS INTEGER)"
         }
     });
+
     let LiveInstances { living } = on_conn!(db.reader(), |conn| count.get_result(conn).await?)?;
     Ok(u32::try_from(living).unwrap_or(u32::MAX))
 }
@@ -110,6 +115,7 @@ pub(crate) async fn reap(db: &Database) -> Result<u64, DbError> {
              WHERE alive_until < CAST(unixepoch('subsec') * 1000000 AS INTEGER)"
         }
     };
+
     // An instance stores its lease before it reserves anything, so that
     // reservations without one are a dead instance's.
     let owner =

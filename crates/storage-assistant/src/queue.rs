@@ -209,7 +209,9 @@ impl Queue {
         if surplus == 0 {
             return;
         }
+
         let before = waiting.entries.len();
+
         waiting.entries.retain(|it| {
             let goes = surplus > 0 && matches!(it, Entry::Used(_));
             surplus -= usize::from(goes);

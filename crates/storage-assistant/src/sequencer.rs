@@ -215,6 +215,7 @@ impl Sequencer {
             Err(err) if entries.is_empty() => refuse(context, requests, &err),
             Err(err) => {
                 self.fail(context, &err, entries);
+
                 // An entry may be the cause: requests must not suffer.
                 if !requests.is_empty() {
                     match self.book(context, (Vec::new(), Vec::new()), &requests, false).await {
@@ -226,6 +227,7 @@ impl Sequencer {
                 }
             }
         }
+
         None
     }
 
@@ -245,12 +247,15 @@ impl Sequencer {
             requests: requests.iter().map(|it| (it.id, it.request)).collect(),
             others_ended,
         };
+
         let Some(booked) = Arc::new(batch).book(&context.db, &mut self.last_seen).await? else {
             return Ok(None);
         };
+
         add(&context.tally.batches, 1);
         add(&context.tally.late, booked.late);
         add(&context.tally.guessed, u64::from(booked.guessed));
+
         Ok(Some(booked.verdicts))
     }
 
@@ -283,6 +288,7 @@ async fn open_requests(context: &BookingContext) -> Vec<NumberedRequest> {
         }
         return Vec::new();
     }
+
     let waiting = requests.into_iter().filter(|it| !it.reply.is_closed());
     waiting
         .map(|PendingRequest { request, reply }| NumberedRequest {
@@ -306,6 +312,7 @@ fn split_entries(entries: &[Entry]) -> (Vec<Settlement>, Vec<UsageRow>) {
             }
         }
     }
+
     (settlements, usage)
 }
 
@@ -327,6 +334,7 @@ fn answer(
     verdicts: Vec<AdmissionVerdict>,
 ) {
     add(&context.tally.batched, verdicts.len() as u64);
+
     for (NumberedRequest { id, reply, .. }, verdict) in requests.into_iter().zip(verdicts) {
         let answer = match verdict {
             AdmissionVerdict::Granted(grant) => {
@@ -349,6 +357,7 @@ fn answer(
                 Err(Unavailable::new("credits", "the account or its group is gone"))
             }
         };
+
         // If the caller is gone, the reservation is dropped here, which
         // settles it.
         drop(reply.send(answer));
@@ -361,8 +370,10 @@ fn refuse(context: &BookingContext, requests: Vec<NumberedRequest>, err: &DbErro
     let cause = cause(err);
     tracing::error!(error = %err, cause, requests = requests.len(), "failed to admit calls");
     let unknown = matches!(err, DbError::Query(_));
+
     for NumberedRequest { id, request, reply } in requests {
         drop(reply.send(Err(Unavailable::new("credits", "database is unavailable"))));
+
         if unknown {
             let nothing = |window| ReservationLine { window, amount: Micros(0) };
             let lines = request.holder.windows().map(nothing).collect();

@@ -204,9 +204,11 @@ impl Days {
         if first == last {
             return format!("({})", days(start..=end));
         }
+
         let from = days(start..=6);
         let to = days(0..=end);
         let between = days(0..=6);
+
         format!("CASE week WHEN {first} THEN {from} WHEN {last} THEN {to} ELSE {between} END")
     }
 }

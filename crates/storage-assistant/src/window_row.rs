@@ -42,6 +42,7 @@ impl WindowRow {
     /// Creates an empty window of a group or a user.
     pub(crate) fn new(key: WindowKey, user: Option<DbUid>, group: Option<DbUid>) -> Self {
         let window = Window::new(key);
+
         let mut row = Self {
             key: key.to_string(),
             kind: key.kind.name().to_owned(),
@@ -55,6 +56,7 @@ impl WindowRow {
             used_last_week: 0,
             buckets: String::new(),
         };
+
         row.set(&window);
         row
     }

@@ -50,18 +50,21 @@ impl SqlChats {
         if unless.contains(&version) {
             return Ok(ChatListOutcome::Unchanged(version));
         }
+
         let chats = Vec::new();
         let deleted = Vec::new();
         let next = None;
         let mut page = ChatPage { version, chats, deleted, next };
         // Without a salt nothing was ever sealed for the account.
         let Some(salt) = head.salt else { return Ok(ChatListOutcome::Page(page)) };
+
         let seal = self.sealer.with_salt(user, &salt)?;
         let places = places(&self.db, user, part).await?;
         let fitting_rows = cut(&places, part.limit);
         if fitting_rows.len() < places.len() {
             page.next = fitting_rows.last().map(|it| Cursor { at: it.updated_at.0, id: it.id.0 });
         }
+
         let live = fitting_rows.iter().filter(|it| it.deleted_at.is_none());
         let mut rows = bodies(&self.db, user, live.map(|it| it.id).collect()).await?;
         for place in fitting_rows {
@@ -72,6 +75,7 @@ impl SqlChats {
                 page.chats.extend(opened(row, &seal));
             }
         }
+
         Ok(ChatListOutcome::Page(page))
     }
 }
@@ -107,15 +111,18 @@ async fn head(db: &Database, user: UserId) -> Result<Head, DbError> {
         ledgers::last_stamp,
         person_salts::salt.nullable(),
     ));
+
     let row: Option<HeadRow> = on_conn!(db.reader(), |conn| row.first(conn).await.optional()?)?;
     let Some((epoch, version, DbInstant(last_stamp), salt)) = row else {
         let last_stamp = Timestamp::UNIX_EPOCH;
         let version = ChatsVersion { epoch: None, version: 0, last_stamp };
         return Ok(Head { version, salt: None });
     };
+
     let epoch = epoch.try_into().map_err(|_length| DbError::Unreadable("ledgers.epoch"))?;
     let salt = salt.map(|it| it.try_into().map(Salt));
     let salt = salt.transpose().map_err(|_length| DbError::Unreadable("person_salts.salt"))?;
+
     Ok(Head { version: ChatsVersion { epoch: Some(epoch), version, last_stamp }, salt })
 }
 

@@ -45,9 +45,11 @@ impl SqlChats {
         let Some(seal) = self.sealer.seal_for(user).await? else {
             return Ok(ChatWriteOutcome::Gone);
         };
+
         let mut row = ChatWriteRow::from_chat(chat, &seal)?;
         let written = self.store_chat(user, (chat, &mut row), limits, now).await?;
         drop(row);
+
         Ok(match written {
             WriteOutcome::Created(created_at) => ChatWriteOutcome::Created { created_at },
             WriteOutcome::Replaced(created_at) => ChatWriteOutcome::Replaced { created_at },

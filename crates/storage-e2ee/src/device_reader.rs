@@ -52,7 +52,9 @@ impl SqlDeviceReader {
             .like(&pattern)
             .escape('\\')
             .or(accounts::email_folded.like(&pattern).escape('\\'));
+
         let waits = devices::onboarding_ends_at.gt(now).assume_not_null();
+
         let (status, is_waiting) = match filter.status {
             None => (None, None),
             Some(DeviceStatus::Waiting) => (Some(PENDING), Some(true)),
@@ -60,6 +62,7 @@ impl SqlDeviceReader {
             Some(DeviceStatus::Active) => (Some(ACTIVE), None),
             Some(DeviceStatus::Revoked) => (Some(REVOKED), None),
         };
+
         let any = |is_any: bool| is_any.into_sql::<Bool>();
         let owner = DbUid(filter.user.map(|it| it.0).unwrap_or_default());
         let rows = devices::table
@@ -82,6 +85,7 @@ impl SqlDeviceReader {
                 devices::created_at,
                 devices::seen_at,
             ));
+
         on_conn!(self.db.reader(), |conn| rows.load(conn).await?)
     }
 }
@@ -108,6 +112,7 @@ impl EntryRow {
             (REVOKED, _) => DeviceStatus::Revoked,
             _ => return Err(DbError::Unreadable("devices.status")),
         };
+
         Ok(DeviceEntry {
             row: RowId(self.id.0),
             user: UserId(self.user.0),

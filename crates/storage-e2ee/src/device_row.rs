@@ -68,6 +68,7 @@ impl DeviceRow {
             key_signature_version: None,
             key_onboarding: None,
         };
+
         match state {
             DeviceState::Pending(session) => bare.pending(session),
             DeviceState::Active(key) => bare.active(key),
@@ -89,6 +90,7 @@ impl DeviceRow {
             Some(it) => (Some(it.signature), Some(it.version), Some(it.onboarding)),
             None => (None, None, None),
         };
+
         Self {
             status: ACTIVE,
             key_ciphertext: Some(key.ciphertext),
@@ -123,6 +125,7 @@ impl DeviceRow {
             }
             None => None,
         };
+
         Some(WrappedKey {
             ciphertext: self.key_ciphertext.take()?,
             salt: self.key_salt.take()?,

@@ -49,6 +49,7 @@ impl KeyStore for SqlKeys {
         decide: DecideChange<'_>,
     ) -> Result<bool, Unavailable> {
         let Some(proof_key_sealer) = self.proof_key_sealer(user).await? else { return Ok(false) };
+
         let owner = DbUid(user.0);
         let at = DbInstant(at);
         let done = in_tx!(self.db, async |conn| -> Result<bool, DbError> {
@@ -93,6 +94,7 @@ impl KeyStore for SqlKeys {
             conn.write_effects(&self.db, &change.effects).await?;
             Ok(true)
         });
+
         match done {
             // A change that does nothing leaves no ledger either.
             Err(DbError::Query(RollbackTransaction)) => Ok(true),
@@ -131,6 +133,7 @@ impl KeyStore for SqlKeys {
                 let ledger = ledger.first(conn).await.optional()?;
                 (ledger, proof_key_stored.first(conn).await.optional()?)
             })?;
+
         let (encrypted, umk_version) = ledger.unwrap_or_default();
         Ok(KeyState {
             encrypted,

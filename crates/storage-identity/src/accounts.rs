@@ -57,18 +57,22 @@ impl AccountStore for SqlAccounts {
         since: Timestamp,
     ) -> Result<Option<Candidate>, Unavailable> {
         let account = with_address(email).filter(accounts::deactivated_at.is_null());
+
         let known_device = sign_ins::table
             .filter(sign_ins::user_id.eq(accounts::id))
             .filter(sign_ins::network.eq(from.map(|it| it.to_string())))
             .filter(sign_ins::outcome.eq(SignInOutcome::SignedIn.name()))
             .filter(sign_ins::at.gt(DbInstant(since)));
+
         let factor_on = totp_factors::table
             .filter(totp_factors::user_id.eq(accounts::id))
             .filter(totp_factors::enabled_at.is_not_null());
+
         let found: Option<(AccountRow, bool, bool)> = on_conn!(self.db.reader(), |conn| {
             let row = (AccountRow::as_select(), exists(known_device), exists(factor_on));
             account.select(row).first(conn).await.optional()?
         })?;
+
         found
             .map(|(row, was_there_before, has_factor)| {
                 let credentials = row.try_into()?;
@@ -103,6 +107,7 @@ impl AccountStore for SqlAccounts {
             .eq(DbUid(user.0))
             .and(sessions::expires_at.gt(DbInstant(now)))
             .and(accounts::deactivated_at.is_null());
+
         let row = sessions::table
             .find(DbUid(session.0))
             .inner_join(accounts::table)
@@ -115,21 +120,25 @@ impl AccountStore for SqlAccounts {
                 sessions::app_password_id.is_not_null(),
                 (sessions::console, sessions::account_only),
             ));
+
         let found: Option<(i32, String, DbUid, bool, bool, (bool, bool))> =
             on_conn!(self.db.reader(), |conn| row.first(conn).await.optional()?)?;
         let Some((customer, role, group, email_verified, by_app_password, browser)) = found else {
             return Ok(None);
         };
+
         let scope = match (browser, by_app_password) {
             ((true, true), _) => SessionScope::Account,
             ((true, false), _) => SessionScope::Console,
             ((false, _), true) => SessionScope::Data,
             ((false, _), false) => SessionScope::Full,
         };
+
         let customer = customer_type(customer)?;
         let role = self::role(&role)?;
         let group = GroupId(group.0);
         let credential = SessionRef { user, session }.into();
+
         Ok(Some(CallerState { user, credential, customer, role, group, scope, email_verified }))
     }
 
@@ -280,6 +289,7 @@ impl TryFrom<AccountRow> for Credentials {
             email_verified_at: row.email_verified_at.map(|it| it.0),
             epoch: CredentialsEpoch(row.credentials_epoch),
         };
+
         Ok(Self { account, password_hash: row.password_hash.map(Secret::new) })
     }
 }

@@ -73,6 +73,7 @@ impl SqlAddresses {
         let mut done = AddressesFolded::default();
         let rows = self.accounts().await?;
         let used: HashSet<&str> = rows.iter().map(|it| it.email_folded.as_str()).collect();
+
         for row in &rows {
             let email = readable_email(&row.email);
             let [folded, older] = stored_forms(&email);
@@ -84,12 +85,16 @@ impl SqlAddresses {
                 // Otherwise a lookup of its address would find the other one.
                 (true, false) => self.set(row, &row.email_folded, &row.email_folded).await?,
             };
+
             done.folded += u64::from(matches!(outcome, Outcome::Changed));
+
             if matches!(outcome, Outcome::Taken) || (shared && folded != row.email_folded) {
                 done.shared.push(UserId(row.id.0));
             }
         }
+
         done.folded += self.fold_invitations().await?;
+
         Ok(done)
     }
 
@@ -106,12 +111,15 @@ impl SqlAddresses {
         if (email, folded) == (&row.email, &row.email_folded) {
             return Ok(Outcome::Unchanged);
         }
+
         let others = accounts::table.filter(accounts::email_folded.eq(folded));
         let others = others.filter(accounts::id.ne(row.id));
+
         let account = accounts::table
             .find(row.id)
             .filter(accounts::email.eq(&row.email))
             .filter(accounts::email_folded.eq(&row.email_folded));
+
         let set = (accounts::email.eq(email), accounts::email_folded.eq(folded));
         in_tx!(self.db, async |conn| -> Result<Outcome, DbError> {
             conn.take_turn().await?;
@@ -132,6 +140,7 @@ impl SqlAddresses {
             .filter(invitations::email_folded.is_not_null())
             .filter(foreign.or(email.like(WITH_ASCII_LABEL)))
             .select((invitations::id, email));
+
         let rows: Vec<(DbUid, String)> =
             on_conn!(self.db.reader(), |conn| rows.load(conn).await?)?;
         let mut changed = 0;
@@ -144,6 +153,7 @@ impl SqlAddresses {
             let update = update.set(invitations::email_folded.eq(folded));
             changed += on_conn!(self.db.writer(), |conn| update.execute(conn).await?)? as u64;
         }
+
         Ok(changed)
     }
 }

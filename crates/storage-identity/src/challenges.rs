@@ -37,6 +37,7 @@ impl ChallengeStore for SqlChallenges {
             expires_at.eq(DbInstant(challenge.expires_at)),
             tries.eq(0),
         );
+
         Ok(in_tx!(self.db, async |conn| -> Result<SessionStartOutcome, DbError> {
             if !conn.lock_unchanged(challenge.user, challenge.epoch).await? {
                 return Ok(SessionStartOutcome::Stale);

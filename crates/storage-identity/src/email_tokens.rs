@@ -187,6 +187,7 @@ impl EmailTokenStore for SqlEmailTokens {
             conn.write_effects(&self.db, &effects).await?;
             Ok(AddressChangeOutcome::Changed)
         });
+
         match changed {
             // A SCIM client took the address meanwhile.
             Err(DbError::Query(DatabaseError(UniqueViolation, _))) => {

@@ -60,12 +60,14 @@ impl FactorStore for SqlFactors {
         at: Timestamp,
     ) -> Result<EnrolmentOutcome, Unavailable> {
         use totp_factors::{begun_at, enabled_at, last_step, secret, user_id};
+
         let row = (
             user_id.eq(DbUid(user.0)),
             secret.eq(sealed),
             begun_at.eq(DbInstant(at)),
             last_step.eq(NO_STEP),
         );
+
         Ok(in_tx!(self.db, async |conn| -> Result<EnrolmentOutcome, DbError> {
             if !conn.lock_account(user).await? {
                 return Ok(EnrolmentOutcome::Gone);
@@ -89,6 +91,7 @@ impl FactorStore for SqlFactors {
         codes: &[RecoveryHash],
     ) -> Result<bool, Unavailable> {
         use totp_factors::{enabled_at, last_step, secret};
+
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             if !conn.lock_session(change.session_ref(), change.at).await? {
                 return Ok(false);

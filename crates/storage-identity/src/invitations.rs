@@ -57,9 +57,11 @@ impl InvitationStore for SqlInvitations {
             .filter(invitations::expires_at.gt(DbInstant(now)).and(behind))
             .order((made.desc(), invitations::id.desc()))
             .limit(page.limit.into());
+
         let rows: Vec<ListRow> = on_conn!(self.db.reader(), |conn| {
             entries.select(ListRow::as_select()).load(conn).await?
         })?;
+
         Ok(rows.into_iter().map(InvitationEntry::try_from).collect::<Result<_, _>>()?)
     }
 

@@ -49,6 +49,7 @@ impl PasskeyStore for SqlPasskeys {
             counter: new.credential.counter.into(),
             created_at: at,
         };
+
         let max = i64::try_from(max).unwrap_or(i64::MAX);
         Ok(in_tx!(self.db, async |conn| -> Result<PasskeyCreationOutcome, DbError> {
             if !conn.lock_session(change.session_ref(), change.at).await? {
@@ -83,6 +84,7 @@ impl PasskeyStore for SqlPasskeys {
             .filter(passkeys::credential_id.eq(credential))
             .filter(passkeys::user_id.eq_any(active.select(accounts::id)))
             .select((passkeys::id, passkeys::user_id, passkeys::name, passkeys::credential));
+
         let row: Option<(DbUid, DbUid, String, String)> =
             on_conn!(self.db.reader(), |conn| passkey.first(conn).await.optional()?)?;
         Ok(row.map(|(id, user, name, key)| StoredPasskey {
@@ -116,6 +118,7 @@ impl PasskeyStore for SqlPasskeys {
         if_unblocked: SideEffects,
     ) -> Result<bool, Unavailable> {
         use passkeys::{blocked_at, counter, name};
+
         let own = passkeys::table.find(DbUid(id.0)).filter(passkeys::user_id.eq(DbUid(user.0)));
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             if !conn.lock_account(user).await? {
@@ -137,6 +140,7 @@ impl PasskeyStore for SqlPasskeys {
 
     async fn sign_in(&self, used: PasskeyUse) -> Result<TokenUseOutcome, Unavailable> {
         use passkeys::{blocked_at, counter, used_at};
+
         let new = i64::from(used.counter);
         let own = passkeys::table.find(DbUid(used.id.0));
         let own = own.filter(passkeys::user_id.eq(DbUid(used.user.0)));

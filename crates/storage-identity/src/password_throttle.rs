@@ -45,12 +45,14 @@ impl PasswordThrottleStore for SqlPasswordThrottleStore {
         // of two instances may differ.
         let forgotten = counted_at_micros.le(since);
         let open = wait_micros.eq(0).or((counted_at_micros + wait_micros).le(now));
+
         let first_guess = (
             guesses::who.eq(who.to_owned()),
             failures.eq(1),
             wait_micros.eq(first_of_all),
             counted_at_micros.eq(now),
         );
+
         let count = diesel::insert_into(guesses::table)
             .values(first_guess)
             .on_conflict(guesses::who)
@@ -64,14 +66,17 @@ impl PasswordThrottleStore for SqlPasswordThrottleStore {
                     .otherwise(wait_micros * 2)),
                 counted_at_micros.eq(now),
             ));
+
         if self.db.count(methods::FilterDsl::filter(count, open)).await? > 0 {
             return Ok(RateLimitOutcome::Allowed);
         }
+
         // Missing if the password was guessed correctly meanwhile.
         let opens = guesses::table.find(who).select(counted_at_micros + wait_micros);
         let opens_at =
             on_conn!(self.db.reader(), |conn| opens.first::<i64>(conn).await.optional()?)?;
         let wait = u64::try_from(opens_at.unwrap_or(now).saturating_sub(now)).unwrap_or_default();
+
         Ok(RateLimitOutcome::Wait(Duration::from_micros(wait.max(1))))
     }
 
@@ -94,7 +99,9 @@ impl PasswordThrottleStore for SqlPasswordThrottleStore {
             wait_micros.eq(before),
             counted_at_micros.eq(counted_at_micros - wait_micros),
         ));
+
         self.db.count(update).await?;
+
         Ok(())
     }
 

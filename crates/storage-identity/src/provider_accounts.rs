@@ -39,14 +39,18 @@ impl ProviderAccounts for SqlProviderAccounts {
             .eq(provider.name())
             .and(identities::issuer.eq(&identity.issuer))
             .and(identities::subject.eq(&identity.subject));
+
         let owner = identities::table.filter(same).select(identities::user_id);
         let account = accounts::table.filter(accounts::id.eq_any(owner));
         let found: Option<(AccountRow, bool)> = on_conn!(self.db.reader(), |conn| {
             let columns = (AccountRow::as_select(), accounts::deactivated_at.is_null());
             account.select(columns).first(conn).await.optional()?
         })?;
+
         let Some((row, active)) = found else { return Ok(None) };
+
         let Credentials { account, .. } = row.try_into()?;
+
         Ok(Some(if active { KnownAccount::Active(account) } else { KnownAccount::Deactivated }))
     }
 
@@ -59,6 +63,7 @@ impl ProviderAccounts for SqlProviderAccounts {
             .eq(SCIM_PROVIDER)
             .and(accounts::password_hash.is_null())
             .and(accounts::deactivated_at.is_null());
+
         Ok(in_tx!(self.db, async |conn| -> Result<Option<Account>, DbError> {
             let found = with_address(&email).filter(unused).select(accounts::id);
             let Some(id) = found.first::<DbUid>(conn).await.optional()? else { return Ok(None) };

@@ -38,8 +38,10 @@ impl ProviderFlows for SqlProviderFlows {
             flows::sealed.eq(sealed),
             expires_at.eq(DbInstant(new.expires_at)),
         );
+
         let insert = diesel::insert_into(flows::table).values(row);
         on_conn!(self.db.writer(), |conn| insert.execute(conn).await?)?;
+
         Ok(())
     }
 
@@ -55,6 +57,7 @@ impl ProviderFlows for SqlProviderFlows {
         let sealed: Option<Vec<u8>> =
             on_conn!(self.db.writer(), |conn| taken.get_result(conn).await.optional()?)?;
         let Some(sealed) = sealed else { return Ok(None) };
+
         match self.db.seal()?.open(place(&hash), &sealed) {
             Ok(plain) => {
                 let flow = serde_json::from_slice(plain.expose());

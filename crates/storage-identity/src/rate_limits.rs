@@ -53,15 +53,18 @@ impl RateLimitStore for SqlRateLimitStore {
                 .otherwise(attempts::tat_micros + interval)),
             )
             .filter(attempts::tat_micros.le(latest));
+
         if self.db.count(count).await? > 0 {
             return Ok(RateLimitOutcome::Allowed);
         }
+
         // Missing if it was swept meanwhile, and then it is full.
         let bucket = attempts::table.find(who).select(attempts::tat_micros);
         let full_at =
             on_conn!(self.db.reader(), |conn| bucket.first::<i64>(conn).await.optional()?)?;
         let wait = full_at.unwrap_or(latest).saturating_sub(latest);
         let wait = u64::try_from(wait).unwrap_or_default();
+
         Ok(RateLimitOutcome::Wait(Duration::from_micros(wait.max(1))))
     }
 

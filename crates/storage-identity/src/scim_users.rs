@@ -186,6 +186,7 @@ impl ScimUserStore for SqlScimUsers {
                 .limit(limit.into());
             (total, users.select(user_columns!()).load(conn).await?)
         })?;
+
         let users = rows.into_iter().map(|it| row::to_user(it).1).collect();
         Ok(ScimUserPage { total: total.unsigned_abs(), users })
     }

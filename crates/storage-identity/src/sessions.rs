@@ -76,12 +76,15 @@ impl SessionStore for SqlSessions {
         let own = sessions::table
             .find(DbUid(session.session.0))
             .filter(sessions::user_id.eq(DbUid(session.user.0)).and(idle).and(live));
+
         let extended = (
             sessions::used_at.eq(DbInstant(used_at)),
             sessions::expires_at.eq(DbInstant(expires_at)),
         );
+
         let update = diesel::update(own).set(extended);
         on_conn!(self.db.writer(), |conn| update.execute(conn).await?)?;
+
         Ok(())
     }
 
@@ -149,9 +152,11 @@ impl SessionStore for SqlSessions {
             .filter(live.and(behind))
             .order((began.desc(), sessions::id.desc()))
             .limit(page.limit.into());
+
         let rows: Vec<ListRow> = on_conn!(self.db.reader(), |conn| {
             entries.select(ListRow::as_select()).load(conn).await?
         })?;
+
         Ok(rows.into_iter().map(Into::into).collect())
     }
 

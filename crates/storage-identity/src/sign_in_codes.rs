@@ -45,6 +45,7 @@ impl SignInCodes for SqlSignInCodes {
             codes::challenge.eq(new.challenge.0.to_vec()),
             expires_at.eq(DbInstant(new.expires_at)),
         );
+
         Ok(in_tx!(self.db, async |conn| -> Result<SessionStartOutcome, DbError> {
             if !conn.lock_account(new.user).await? {
                 return Ok(SessionStartOutcome::Stale);

@@ -66,9 +66,11 @@ impl SignInLog for SqlSignIns {
             .filter(sign_ins::user_id.eq(DbUid(user.0)).and(behind))
             .order((sign_ins::at.desc(), sign_ins::id.desc()))
             .limit(page.limit.into());
+
         let rows: Vec<SignInRow> = on_conn!(self.db.reader(), |conn| {
             entries.select(SignInRow::as_select()).load(conn).await?
         })?;
+
         Ok(rows.into_iter().map(Into::into).collect())
     }
 

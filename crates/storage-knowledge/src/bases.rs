@@ -69,20 +69,25 @@ impl SqlKnowledgeBases {
             .filter(knowledge_documents::base_id.eq_any(&ids))
             .group_by(knowledge_documents::base_id)
             .select((knowledge_documents::base_id, count_star()));
+
         let groups = knowledge_base_groups::table
             .filter(knowledge_base_groups::base_id.eq_any(&ids))
             .order(knowledge_base_groups::group_id)
             .select((knowledge_base_groups::base_id, knowledge_base_groups::group_id));
+
         let (counts, groups) = on_conn!(self.db.reader(), |conn| {
             let counts: Vec<(DbUid, i64)> = counts.load(conn).await?;
             let groups: Vec<(DbUid, DbUid)> = groups.load(conn).await?;
             (counts, groups)
         })?;
+
         let counts: HashMap<_, _> = counts.into_iter().map(|(id, count)| (id.0, count)).collect();
+
         let shared_with = |id: DbUid| {
             let groups = groups.iter().filter(|it| it.0 == id);
             groups.map(|it| GroupId(it.1.0)).collect()
         };
+
         let entry = |row: BaseRow| KnowledgeBaseEntry {
             document_count: counts.get(&row.id.0).copied().unwrap_or_default(),
             shared_with: shared_with(row.id),
@@ -90,6 +95,7 @@ impl SqlKnowledgeBases {
             reindex_model: row.reindex_model.clone(),
             base: row.into(),
         };
+
         Ok(rows.into_iter().map(entry).collect())
     }
 }
@@ -149,6 +155,7 @@ impl BaseStore for SqlKnowledgeBases {
             knowledge_bases::created_at.eq(at),
             knowledge_bases::served_at.eq(at),
         );
+
         Ok(in_tx!(self.db, async |conn| -> Result<BaseChangeOutcome, DbError> {
             conn.lock_catalogue().await?;
             let group = user_groups::table.find(owner).select(user_groups::id);
@@ -188,6 +195,7 @@ impl BaseStore for SqlKnowledgeBases {
             conn.write_effects(&self.db, &effects).await?;
             Ok(BaseChangeOutcome::Done)
         });
+
         match done {
             Err(DbError::Query(DatabaseError(DatabaseErrorKind::UniqueViolation, _))) => {
                 Ok(BaseChangeOutcome::NameTaken)
@@ -203,6 +211,7 @@ impl BaseStore for SqlKnowledgeBases {
         effects: SideEffects,
     ) -> Result<bool, Unavailable> {
         let Some(entry) = self.find(base).await? else { return Ok(false) };
+
         let row = knowledge_bases::table.find(DbUid(base.id.0));
         let [before, after] = [&entry.base.prompt, &prompt].map(|it| json!({ "prompt": it }));
         let effects = effects.with_changes(Some(&before), Some(&after));

@@ -70,8 +70,10 @@ impl SqlChunks {
                 knowledge_chunks::path,
                 knowledge_chunks::text,
             ));
+
         let near: Vec<(DbUid, i32, String, String)> =
             on_conn!(self.db.reader(), |conn| near.load(conn).await?)?;
+
         Ok(near.into_iter().map(|(id, at, path, text)| ((id, at), (path, text))).collect())
     }
 }
@@ -81,6 +83,7 @@ fn passage(row: PassageRow, neighbours: &Neighbours) -> StoredPassage {
         let (path, text) = neighbours.get(&(row.document, ordinal))?;
         (*path == row.path).then(|| text.clone())
     };
+
     let before = neighbour(row.ordinal - 1);
     let after = neighbour(row.ordinal + 1);
     StoredPassage {
@@ -118,18 +121,22 @@ impl ChunkStore for SqlChunks {
         let has_chunks = knowledge_documents::table
             .filter(knowledge_documents::base_id.eq(knowledge_bases::id))
             .filter(knowledge_documents::chunk_count.gt(0));
+
         let bases = knowledge_bases::table
             .filter(is_searched!(DbUid(group.0), personas))
             .filter(exists(has_chunks))
             .order(knowledge_bases::name_folded)
             .select((knowledge_bases::id, knowledge_bases::name, knowledge_bases::prompt));
+
         let rows: Vec<(DbUid, String, Option<String>)> =
             on_conn!(self.db.reader(), |conn| bases.load(conn).await?)?;
+
         let base = |(id, name, prompt): (DbUid, _, _)| SearchedBase {
             id: KnowledgeBaseId(id.0),
             name,
             prompt,
         };
+
         Ok(rows.into_iter().map(base).collect())
     }
 
@@ -159,6 +166,7 @@ impl ChunkStore for SqlChunks {
             knowledge_chunks::text,
             knowledge_chunks::vector,
         ));
+
         let rows: Vec<PassageRow> = on_conn!(self.db.reader(), |conn| found.load(conn).await?)?;
         let neighbours = self.neighbours(&rows).await?;
         Ok(rows.into_iter().map(|it| passage(it, &neighbours)).collect())
@@ -182,6 +190,7 @@ impl ChunkStore for SqlChunks {
             knowledge_documents::retrieval_count.eq(knowledge_documents::retrieval_count + 1),
             knowledge_documents::last_retrieved_at.eq(Some(DbInstant(at))),
         );
+
         // One by one: two statements for several rows could wait for each other.
         for document in documents {
             let row = knowledge_documents::table.find(DbUid(document.0));
@@ -189,6 +198,7 @@ impl ChunkStore for SqlChunks {
                 diesel::update(row).set(count).execute(conn).await?
             })?;
         }
+
         Ok(())
     }
 
@@ -201,6 +211,7 @@ impl ChunkStore for SqlChunks {
             knowledge_bases::miss_count.eq(knowledge_bases::miss_count + 1),
             knowledge_bases::last_missed_at.eq(Some(DbInstant(at))),
         );
+
         // One by one, as above.
         for base in bases {
             let row = knowledge_bases::table.find(DbUid(base.0));
@@ -208,6 +219,7 @@ impl ChunkStore for SqlChunks {
                 diesel::update(row).set(count).execute(conn).await?
             })?;
         }
+
         Ok(())
     }
 
@@ -242,6 +254,7 @@ impl ChunkStore for SqlChunks {
                 .select(knowledge_chunks::id)
                 .limit(limit_of(limit))
         };
+
         let rows: Vec<DbUid> = on_conn!(self.db.reader(), |conn| match base {
             None => chunks().load(conn).await?,
             Some(base) => {
@@ -249,6 +262,7 @@ impl ChunkStore for SqlChunks {
                 chunks().filter(of_base).load(conn).await?
             }
         })?;
+
         Ok(rows.into_iter().map(|it| ChunkId(it.0)).collect())
     }
 

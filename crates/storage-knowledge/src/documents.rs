@@ -66,8 +66,10 @@ impl DocumentStore for SqlDocuments {
         if rows.is_empty() {
             return Ok(None);
         }
+
         let documents =
             rows.into_iter().flatten().map(Document::try_from).collect::<Result<_, _>>()?;
+
         Ok(Some(documents))
     }
 
@@ -109,10 +111,13 @@ impl DocumentStore for SqlDocuments {
                 knowledge_documents::content_type,
                 knowledge_files::content,
             ));
+
         let row: Option<CitedRow> =
             on_conn!(self.db.reader(), |conn| file.first(conn).await.optional()?)?;
         let Some((title, source_uri, content_type, bytes)) = row else { return Ok(None) };
+
         let file = DocumentContent { content_type: parse_type(&content_type)?, bytes };
+
         Ok(Some(CitedDocument { title, source_uri, file }))
     }
 

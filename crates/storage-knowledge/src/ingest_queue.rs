@@ -87,11 +87,13 @@ impl IngestQueue for SqlIngestQueue {
     ) -> Result<Option<IngestJob>, Unavailable> {
         let at = DbInstant(now);
         let until = DbInstant(now + lease);
+
         loop {
             let due = self.due(at).await?;
             if due.is_empty() {
                 return Ok(None);
             }
+
             for row in due {
                 if self.try_claim(row, at, until).await? {
                     let claim = IngestClaim { document: DocumentId(row.0.0), fence: row.1 + 1 };
@@ -127,10 +129,12 @@ impl IngestQueue for SqlIngestQueue {
         let document = DbUid(claim.document.0);
         let count = i64::try_from(new.chunks.len()).unwrap_or(i64::MAX);
         let rows = ChunkRow::all(document, &new.chunks);
+
         let model = knowledge_documents::table
             .find(document)
             .inner_join(knowledge_bases::table)
             .select(knowledge_bases::model);
+
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             if !lock_claim!(conn, claim) {
                 return Ok(false);
@@ -174,7 +178,9 @@ impl IngestQueue for SqlIngestQueue {
                 knowledge_chunks::context,
             ))
             .limit(i64::try_from(limit).unwrap_or(i64::MAX));
+
         let rows: Vec<PendingRow> = on_conn!(self.db.reader(), |conn| pending.load(conn).await?)?;
+
         let chunk = |(id, ordinal, path, text, context): PendingRow| PendingChunk {
             id: ChunkId(id.0),
             ordinal,
@@ -182,6 +188,7 @@ impl IngestQueue for SqlIngestQueue {
             text,
             context,
         };
+
         Ok(rows.into_iter().map(chunk).collect())
     }
 
@@ -261,10 +268,12 @@ impl IngestQueue for SqlIngestQueue {
             knowledge_documents::reserved_tokens.eq(0),
             knowledge_documents::new_embedded.eq(knowledge_documents::new_embedded + embedded),
         );
+
         let rows: Vec<VectorRow> = vectors
             .iter()
             .map(|(chunk, vector, tokens)| (DbUid(chunk.0), to_bytes(vector), *tokens))
             .collect();
+
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             if diesel::update(of_claim!(claim)).set(progress).execute(conn).await? == 0 {
                 return Ok(false);
@@ -305,11 +314,13 @@ impl IngestQueue for SqlIngestQueue {
 
     async fn publish(&self, claim: IngestClaim) -> Result<bool, Unavailable> {
         let document = DbUid(claim.document.0);
+
         let row = of_claim!(claim).select((
             knowledge_documents::base_id,
             knowledge_documents::new_model,
             knowledge_documents::is_held,
         ));
+
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             if !lock_claim!(conn, claim) {
                 return Ok(false);
@@ -374,6 +385,7 @@ impl IngestQueue for SqlIngestQueue {
             Some(_) => DocumentStatus::Pending,
             None => DocumentStatus::Failed,
         };
+
         let failed = (
             knowledge_documents::status.eq(status.name()),
             knowledge_documents::error.eq(Some(reason)),
@@ -382,9 +394,11 @@ impl IngestQueue for SqlIngestQueue {
             knowledge_documents::fence.eq(knowledge_documents::fence + 1),
             knowledge_documents::due_at.eq(retry_at.map(DbInstant)),
         );
+
         let base = knowledge_documents::table
             .find(DbUid(claim.document.0))
             .select(knowledge_documents::base_id);
+
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             if diesel::update(of_claim!(claim)).set(failed).execute(conn).await? == 0 {
                 return Ok(false);

@@ -98,12 +98,14 @@ impl QuestionLog for SqlQuestionLog {
             .order((last_seen_at.desc(), id.desc()))
             .limit(page.and_one_more().limit.into())
             .select((id, question, seen_count, first_seen_at, last_seen_at));
+
         let group = diesel::select(exists(user_groups::table.find(group)));
         let (exists, rows): (bool, Vec<QuestionRow>) = on_conn!(self.db.reader(), |conn| {
             (group.get_result(conn).await?, rows.load(conn).await?)
         })?;
         let entries = rows.into_iter().map(unanswered_question).collect();
         let page = page.part_of(entries, |it| Cursor { at: it.last_seen_at, id: it.id.0 });
+
         Ok(exists.then_some(page))
     }
 

@@ -33,6 +33,7 @@ impl GroupUsage {
             quota("KnowledgeStorageBytes", self.limits.bytes, self.bytes + bytes),
             quota("MonthlyEmbeddingTokens", self.limits.monthly_tokens, self.tokens + 1),
         ];
+
         let grows = [documents > 0, bytes > 0, true];
         would_be
             .into_iter()

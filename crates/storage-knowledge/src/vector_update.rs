@@ -27,6 +27,7 @@ where
         out.push_sql(
             "UPDATE knowledge_chunks SET vector = new.column2, tokens = new.column3 FROM (VALUES ",
         );
+
         for (at, (chunk, vector, tokens)) in self.0.iter().enumerate() {
             out.push_sql(if at == 0 { "(" } else { ", (" });
             out.push_bind_param::<Uid, _>(chunk)?;
@@ -36,6 +37,7 @@ where
             out.push_bind_param::<BigInt, _>(tokens)?;
             out.push_sql(")");
         }
+
         out.push_sql(") AS new WHERE knowledge_chunks.id = new.column1");
         Ok(())
     }

@@ -98,6 +98,7 @@ async fn account_of(db: &Database, user: UserId) -> Result<Vec<Value>, DbError> 
         account.select(AccountRow::as_select()).first(conn).await.optional()?
     })?;
     let Some(row) = row else { return Ok(Vec::new()) };
+
     let group = user_groups::table.find(row.group_id).select(user_groups::name);
     let group: Option<String> =
         on_conn!(db.reader(), |conn| group.first(conn).await.optional()?)?;
@@ -105,6 +106,7 @@ async fn account_of(db: &Database, user: UserId) -> Result<Vec<Value>, DbError> 
     if let (Some(fields), Some(group)) = (account.as_object_mut(), group) {
         fields.insert("group".to_owned(), group.into());
     }
+
     Ok(vec![account])
 }
 
@@ -118,9 +120,11 @@ async fn second_factor_of(db: &Database, user: UserId) -> Result<Vec<Value>, DbE
         on_conn!(db.reader(), |conn| {
             (factor.first(conn).await.optional()?, codes.get_result(conn).await?)
         })?;
+
     if factor.is_none() && codes == 0 {
         return Ok(Vec::new());
     }
+
     let (begun_at, enabled_at) = factor.unzip();
     Ok(vec![serde_json::json!({
         "begunAt": begun_at,

@@ -187,6 +187,7 @@ async fn read_page(
         .filter(assignments::user_id.eq(DbUid(user.0)).and(behind))
         .order((assignments::created_at.desc(), assignments::id.desc()))
         .limit(PAGE);
+
     let (rows, mut events) = on_user_rows!(db, user, |conn| {
         let rows: Vec<AssignmentRow> = page.select(AssignmentRow::as_select()).load(conn).await?;
         let ids: Vec<DbUid> = rows.iter().map(|it| it.id).collect();
@@ -196,26 +197,31 @@ async fn read_page(
         let events: Vec<EventRow> = events.select(EventRow::as_select()).load(conn).await?;
         (rows, events)
     })?;
+
     if rows.is_empty() {
         return Ok(ExportPage::default());
     }
     let Some(seal) = sealer.seal_for(user).await? else { return Ok(ExportPage::default()) };
+
     let export = |row: AssignmentRow| {
         let own = events.extract_if(.., |it| it.assignment_id == row.id).collect();
         row.export(own, &seal)
     };
+
     Ok(page_of(rows.into_iter().map(export).collect(), PAGE))
 }
 
 impl AssignmentRow {
     fn export(mut self, events: Vec<EventRow>, seal: &PersonSeal) -> ExportedRow {
         let cursor = Cursor { at: self.created_at.0, id: self.id.0 };
+
         let contents = [
             ("errorMessage", "assignment-error", self.error_message.take()),
             ("input", "assignment-input", self.input.take()),
             ("artifactJson", "assignment-artifact-json", self.artifact_json.take()),
             ("artifactText", "assignment-artifact-text", self.artifact_text.take()),
         ];
+
         let id = self.id;
         let opened =
             contents.map(|(name, purpose, it)| (name.to_owned(), open(seal, purpose, id, it)));
@@ -225,6 +231,7 @@ impl AssignmentRow {
             fields.extend(Map::from_iter(opened));
             fields.insert("events".to_owned(), events.into());
         }
+
         (cursor, exported)
     }
 }

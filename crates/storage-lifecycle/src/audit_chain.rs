@@ -60,6 +60,7 @@ impl SqlAuditChain {
             .filter(audit_entries::position.is_null())
             .order(audit_entries::id)
             .limit(BATCH);
+
         in_tx!(self.db, async |conn| -> Result<usize, DbError> {
             let turn = diesel::update(locks::table.find(LOCK));
             turn.set(locks::turn.eq(locks::turn + 1)).execute(conn).await?;
@@ -115,9 +116,11 @@ impl SqlAuditChain {
         if let (Some(it), None) = (exported, &parsed) {
             verification.report(ChainFault::Forged { position: it.position });
         }
+
         if let Some(it) = anchor.as_ref().filter(|it| it.at.0 >= retained_since) {
             verification.report(ChainFault::DeletedEarly { position: it.position, at: it.at.0 });
         }
+
         loop {
             let before = verification.position();
             let rows = self.entries(before, PAGE).await?;
@@ -125,9 +128,11 @@ impl SqlAuditChain {
             let checkpoints = self.checkpoints(before, last, i64::MAX).await?;
             verification.check(&rows, &checkpoints);
         }
+
         let left = self.checkpoints(verification.position(), i64::MAX, i64::MAX).await?;
         let (entries, last, faults) = verification.finish(&left);
         let deleted_until = anchor.map(|it| (it.position, it.at.0));
+
         Ok(ChainReport { entries, waiting: self.waiting().await?, deleted_until, last, faults })
     }
 
@@ -139,9 +144,11 @@ impl SqlAuditChain {
             .filter(audit_checkpoints::at.lt(DbInstant(time)))
             .order(audit_checkpoints::at.desc())
             .select(audit_checkpoints::position);
+
         let end: Option<i64> =
             on_conn!(self.db.reader(), |conn| old.first(conn).await.optional()?)?;
         let Some(end) = end else { return Ok(0) };
+
         let before = audit_checkpoints::table.filter(audit_checkpoints::position.lt(end));
         on_conn!(self.db.writer(), |conn| diesel::delete(before).execute(conn).await?)?;
         let mut deleted = 0;

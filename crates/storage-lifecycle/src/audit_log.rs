@@ -35,6 +35,7 @@ impl SqlAuditLog {
         page: PageRequest,
     ) -> Result<Vec<EntryRow>, DbError> {
         use audit_entries::{action, at, id};
+
         // One upper bound, as SQLite uses an index for one alone.
         let end = upper_bound(filter, page);
         let time = DbInstant(end.at);
@@ -44,6 +45,7 @@ impl SqlAuditLog {
             .filter(at.le(time).and(at.lt(time).or(id.lt(key))))
             .order((at.desc(), id.desc()))
             .limit(page.limit.into());
+
         Ok(on_conn!(self.db.reader(), |conn| {
             match &filter.action {
                 // An index has the entries by action. The literal keeps the statement
@@ -67,6 +69,7 @@ impl SqlAuditLog {
     ) -> Result<Vec<EntryRow>, DbError> {
         use audit_entries::{action, at};
         use audit_identities::{entry_id, user_id};
+
         let after = page.after.unwrap_or_else(Cursor::top);
         let name = filter.action.as_deref();
         let entry_ids = audit_identities::table
@@ -79,6 +82,7 @@ impl SqlAuditLog {
             .distinct()
             .order(entry_id.desc())
             .limit(page.limit.into());
+
         Ok(on_conn!(self.db.reader(), |conn| {
             let ids: Vec<DbUid> = entry_ids.load(conn).await?;
             let entries = audit_entries::table.filter(audit_entries::id.eq_any(ids));
@@ -115,6 +119,7 @@ impl SqlAuditLog {
             AuditPart::Actor => &entry.actor_commitment,
             AuditPart::Subject => &entry.subject_commitment,
         };
+
         let identity = identities.iter().find(|it| it.part == part.name());
         Ok(match (commitment, identity) {
             (Some(commitment), Some(IdentityRow { sealed: Some(sealed), .. })) => {
@@ -158,6 +163,7 @@ impl AuditLog for SqlAuditLog {
             Some(user) => self.entries_of(user, filter, page).await?,
             None => self.entries(filter, page).await?,
         };
+
         let ids: Vec<DbUid> = rows.iter().map(|it| it.id).collect();
         let identities =
             audit_identities::table.filter(audit_identities::entry_id.eq_any(ids)).select((
@@ -166,12 +172,14 @@ impl AuditLog for SqlAuditLog {
                 audit_identities::user_id,
                 audit_identities::sealed,
             ));
+
         let identities: Vec<IdentityRow> =
             on_conn!(self.db.reader(), |conn| identities.load(conn).await?)?;
         let mut sides: HashMap<DbUid, Vec<IdentityRow>> = HashMap::new();
         for row in identities {
             sides.entry(row.entry_id).or_default().push(row);
         }
+
         Ok(rows.into_iter().map(|it| self.open(it, &sides)).collect::<Result<_, _>>()?)
     }
 

@@ -62,6 +62,7 @@ async fn chats_of(
         bytes += i64::from(it.size);
         bytes <= MAX_CHUNK_BYTES
     });
+
     let length = fitting.count().max(1);
     rows.truncate(length);
     let more = found > rows.len() || found == PAGE;
@@ -71,8 +72,10 @@ async fn chats_of(
         return Ok(ExportPage { rows: Vec::new(), next: None });
     }
     let Some(seal) = sealer.seal_for(user).await? else { return Ok(ExportPage::default()) };
+
     let mut bodies = bodies(db, user, rows.iter().map(|it| it.id).collect()).await?;
     let exported = rows.iter().map(|row| export_chat(row, bodies.remove(&row.id), &seal));
+
     Ok(ExportPage { rows: exported.collect::<Result<_, _>>()?, next })
 }
 
@@ -112,5 +115,6 @@ fn export_chat(
         text.push_str(&document);
         text.push('}');
     }
+
     Ok(text)
 }

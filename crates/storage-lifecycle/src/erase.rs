@@ -186,9 +186,11 @@ impl Eraser for SqlEraser {
                 Err(err) => return Err(err.into()),
             }
         };
+
         if outcome == ErasureOutcome::Erased {
             self.mark_and_truncate().await;
         }
+
         Ok(outcome)
     }
 
@@ -204,9 +206,11 @@ impl Eraser for SqlEraser {
                 break;
             }
         }
+
         if erased > 0 {
             self.mark_and_truncate().await;
         }
+
         Ok(erased)
     }
 

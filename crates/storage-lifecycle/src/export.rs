@@ -128,6 +128,7 @@ fn entry(user: UserId, record: AuditRecord) -> ExportedRow {
         "actor": side(user, record.actor),
         "subject": side(user, record.subject),
     });
+
     (cursor, exported)
 }
 

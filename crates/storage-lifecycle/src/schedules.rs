@@ -80,5 +80,6 @@ async fn schedules_of(
         }
         exported
     };
+
     Ok(single_page(rows.into_iter().map(export).collect()))
 }

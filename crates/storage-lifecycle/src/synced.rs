@@ -88,6 +88,7 @@ async fn items_of(
         return Ok(ExportPage::default());
     }
     let Some(seal) = sealer.seal_for(user).await? else { return Ok(ExportPage::default()) };
+
     let found = rows.len();
     let mut page = ExportPage::default();
     let mut bytes = 0;
@@ -102,6 +103,7 @@ async fn items_of(
             break;
         }
     }
+
     Ok(page)
 }
 
@@ -120,6 +122,7 @@ fn export_item(row: &ItemRow, seal: &PersonSeal) -> Value {
     // A body sealed under an abandoned key cannot be read any more.
     let body = row.body.as_deref().and_then(|it| seal.open(context, it).ok());
     let body: Option<Value> = body.and_then(|it| serde_json::from_slice(it.expose()).ok());
+
     let mut item = json!({
         "channel": row.channel,
         "id": row.id,
@@ -128,10 +131,12 @@ fn export_item(row: &ItemRow, seal: &PersonSeal) -> Value {
         "encrypted": row.encrypted,
         "size": row.size,
     });
+
     if let Some(fields) = item.as_object_mut() {
         fields.extend(row.deleted_at.map(|it| ("deletedAt".to_owned(), json!(it))));
         fields.extend(row.device_id.as_ref().map(|it| ("deviceId".to_owned(), json!(it))));
         fields.extend(body.map(|it| ("body".to_owned(), it)));
     }
+
     item
 }

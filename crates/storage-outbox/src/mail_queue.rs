@@ -105,6 +105,7 @@ impl SqlMailQueue {
                 Err(_unreadable) => None,
             },
         };
+
         Ok(MailRecord {
             id: mail,
             template: row.letter,

@@ -61,6 +61,7 @@ impl SqlOutbox {
             if due.is_empty() {
                 return Ok(None);
             }
+
             for mail in due {
                 let claimed = self.try_claim(mail, DbInstant(now), DbInstant(until)).await?;
                 if claimed.is_some() {
@@ -96,6 +97,7 @@ impl SqlOutbox {
             tries: u32::try_from(count).unwrap_or_default(),
             queued_at: queued.0,
         };
+
         let content = content.unwrap_or_default();
         Ok(match StoredEmail::open(self.db.seal()?, claim.mail, &content) {
             Ok(stored) => {

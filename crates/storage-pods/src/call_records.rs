@@ -65,6 +65,7 @@ impl CallRecords {
         if records.is_empty() || self.write(&records).await.is_ok() {
             return;
         }
+
         // One of them may be the reason, which must not take the others with it.
         join_all(records.iter().map(async |it| {
             if let Err(err) = self.write(from_ref(it)).await {
@@ -84,6 +85,7 @@ impl CallRecords {
             *failures += i64::from(call.outcome == PodCallOutcome::Failed);
             *milliseconds += call.milliseconds;
         }
+
         in_tx!(self.db, async |conn| -> Result<(), DbError> {
             for it in records {
                 let write = conn.write_effects(&self.db, &it.effects);

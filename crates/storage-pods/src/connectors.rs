@@ -163,6 +163,7 @@ impl ConnectorStore for SqlConnectors {
             "mcpUrl": connector.mcp_url,
             "groups": connector.groups.iter().map(ToString::to_string).collect::<Vec<_>>(),
         });
+
         let effects = effects.with_changes(None, Some(&fields));
         let secret = mcp.and_then(|it| it.token);
         let secret = secret.map(|it| self.seal(id, it)).transpose()?;
@@ -192,6 +193,7 @@ impl ConnectorStore for SqlConnectors {
             conn.write_effects(&self.db, &effects).await?;
             Ok(ConnectorChangeOutcome::Done)
         });
+
         match created {
             Err(DbError::Query(DatabaseError(UniqueViolation, _))) => {
                 Ok(ConnectorChangeOutcome::NameTaken)
@@ -214,6 +216,7 @@ impl ConnectorStore for SqlConnectors {
         let valid: Vec<TokenRow> = on_conn!(self.db.reader(), |conn| {
             valid.select(TokenRow::as_select()).load(conn).await?
         })?;
+
         let connector = |row: ConnectorRow| Connector {
             id: ConnectorId(row.id.0),
             name: row.name,
@@ -223,9 +226,11 @@ impl ConnectorStore for SqlConnectors {
             tokens: valid.iter().filter_map(|it| it.of(row.id)).collect(),
             mcp_url: row.mcp_url,
         };
+
         let mut connectors: Vec<_> = rows.into_iter().map(connector).collect();
         // The databases order texts differently.
         connectors.sort_by_cached_key(|it| (it.name.to_lowercase(), it.id));
+
         Ok(connectors)
     }
 
@@ -234,6 +239,7 @@ impl ConnectorStore for SqlConnectors {
             .filter(connectors::mcp_url.is_not_null())
             .order(connectors::id)
             .select((connectors::id, connectors::mcp_url.assume_not_null(), connectors::mcp_token));
+
         let servers: Vec<(DbUid, String, Option<Vec<u8>>)> =
             on_conn!(self.db.reader(), |conn| servers.load(conn).await?)?;
         let seal = self.db.seal()?;
@@ -242,6 +248,7 @@ impl ConnectorStore for SqlConnectors {
             let token = token.and_then(|it| String::from_utf8(it.reveal()).ok());
             (ConnectorId(id.0), McpEndpoint { url, token: token.map(Secret::new) })
         };
+
         Ok(servers.into_iter().map(endpoint).collect())
     }
 

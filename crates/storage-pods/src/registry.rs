@@ -138,6 +138,7 @@ impl PodRegistry for SqlPodRegistry {
         let valid = connector_tokens::table
             .filter(connector_tokens::expires_at.gt(DbInstant(now)))
             .select(connector_tokens::hash.nullable());
+
         let renew = diesel::update(connected_pods::table)
             .filter(connected_pods::id.eq_any(ids))
             .filter(
@@ -145,6 +146,7 @@ impl PodRegistry for SqlPodRegistry {
             )
             .set(connected_pods::alive_until.eq(DbInstant(until)))
             .returning((connected_pods::id, connected_pods::is_draining));
+
         let renewed: Vec<(DbUid, bool)> =
             on_conn!(self.db.writer(), |conn| renew.get_results(conn).await?)?;
         let renewed: HashMap<_, _> = renewed.into_iter().collect();
@@ -153,6 +155,7 @@ impl PodRegistry for SqlPodRegistry {
             Some(true) => Some((pod, PodStanding::Draining)),
             Some(false) => None,
         };
+
         Ok(pods.into_iter().filter_map(standing).collect())
     }
 
@@ -194,9 +197,11 @@ impl PodRegistry for SqlPodRegistry {
             .filter(connected_pods::alive_until.ge(DbInstant(now)))
             .filter(connected_pods::connector_id.eq_any(granted).or(all))
             .order((connected_pods::connected_at, connected_pods::id));
+
         let rows: Vec<PodRow> = on_conn!(self.db.reader(), |conn| {
             connected.select(PodRow::as_select()).load(conn).await?
         })?;
+
         Ok(rows.into_iter().filter_map(PodRow::into_pod).collect())
     }
 

@@ -111,6 +111,7 @@ impl PodRelay {
                 self.wait(&mut serving).await;
             }
         };
+
         tokio::join!(self.calls.listen(&self.wake), relay);
     }
 
@@ -118,6 +119,7 @@ impl PodRelay {
     async fn wait(&self, serving: &mut Serving) {
         let due = sleep(EVERY);
         tokio::pin!(due);
+
         loop {
             tokio::select! {
                 () = self.wake.notified() => return,
@@ -136,6 +138,7 @@ impl PodRelay {
         for call in self.calls.claim(self.local.pods(), now).await? {
             self.serve(serving, call);
         }
+
         let ids: Vec<Uuid> = self.waiting().keys().copied().collect();
         let mut answered = Vec::new();
         for (id, answer) in self.calls.answers(ids).await? {
@@ -147,25 +150,30 @@ impl PodRelay {
                 }
             }
         }
+
         if let Err(err) = self.calls.forget(answered.clone()).await {
             self.abandoned().extend(answered);
             return Err(err);
         }
+
         for id in self.calls.missing(serving.handles.keys().copied().collect()).await? {
             if let Some(task) = serving.handles.remove(&id) {
                 task.abort();
             }
         }
+
         if serving.checked_at.is_none_or(|it| it + EVERY <= now || now < it) {
             self.check(now).await?;
             serving.begun.retain(|_, expires_at| *expires_at >= now);
             serving.checked_at = Some(now);
         }
+
         let abandoned = std::mem::take(&mut *self.abandoned());
         if let Err(err) = self.calls.delete(abandoned.clone()).await {
             self.abandoned().extend(abandoned);
             return Err(err);
         }
+
         Ok(())
     }
 
@@ -187,6 +195,7 @@ impl PodRelay {
         if serving.begun.insert(id, expires_at).is_some() {
             return;
         }
+
         let calls = self.calls.clone();
         let local = Arc::clone(&self.local);
         let task = serving.tasks.spawn(async move {
@@ -196,6 +205,7 @@ impl PodRelay {
                 outcome = local.call(pod, call, sink) => outcome,
                 never = report(&calls, id, progress) => match never {},
             };
+
             let mut attempts = 1;
             while let Err(err) = calls.reply(id, &outcome).await {
                 if attempts == REPLY_ATTEMPTS {
@@ -205,8 +215,10 @@ impl PodRelay {
                 attempts += 1;
                 sleep(EVERY).await;
             }
+
             id
         });
+
         serving.handles.insert(id, task);
     }
 
@@ -261,6 +273,7 @@ impl PodRelay {
         if !stored.map_err(|_err| ToolCallError::Unavailable)? {
             return Err(ToolCallError::Busy);
         }
+
         match timeout(limit, answer).await {
             Ok(answer) => answer.map_err(|_gone| ToolCallError::Lost)?,
             Err(_elapsed) => Err(ToolCallError::TimedOut),

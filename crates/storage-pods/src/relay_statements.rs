@@ -62,6 +62,7 @@ impl QueryFragment<Pg> for ClaimCalls {
         out.push_bind_param::<Instant, _>(&self.now)?;
         out.push_sql(" ORDER BY id LIMIT ");
         out.push_sql(BATCH);
+
         out.push_sql(
             "), claimed AS (UPDATE pod_calls SET is_claimed = true
                 WHERE id IN (SELECT id FROM waiting) AND NOT is_claimed
@@ -70,6 +71,7 @@ impl QueryFragment<Pg> for ClaimCalls {
         );
         out.push_sql(WITHOUT_WAITING);
         out.push_sql(" ORDER BY id");
+
         Ok(())
     }
 }

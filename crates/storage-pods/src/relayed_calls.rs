@@ -74,6 +74,7 @@ impl RelayedCalls {
             false.into_sql::<Bool>(),
             request.into_sql::<Binary>(),
         ));
+
         let insert = diesel::insert_into(pod_calls::table).values(row).into_columns((
             pod_calls::id,
             pod_calls::pod_id,
@@ -81,6 +82,7 @@ impl RelayedCalls {
             pod_calls::is_claimed,
             pod_calls::request,
         ));
+
         Ok(self.write(insert).await?)
     }
 
@@ -93,6 +95,7 @@ impl RelayedCalls {
         if pods.is_empty() {
             return Ok(Vec::new());
         }
+
         let pods = pods.into_iter().map(|it| DbUid(it.0)).collect();
         let claim = ClaimCalls { pods, now: DbInstant(now) };
         let mut conn = self.connection().await?;
@@ -102,6 +105,7 @@ impl RelayedCalls {
             let call = self.open(place(&id.0, "pod-call"), &request)?;
             Some(ClaimedCall { id: id.0, pod: PodId(pod.0), expires_at: expires_at.0, call })
         });
+
         Ok(opened.collect())
     }
 
@@ -134,11 +138,13 @@ impl RelayedCalls {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
+
         let ids: Vec<DbUid> = ids.into_iter().map(DbUid).collect();
         let answered = pod_calls::table
             .filter(pod_calls::id.eq_any(ids))
             .filter(pod_calls::reply.is_not_null().or(pod_calls::progress.is_not_null()))
             .select((pod_calls::id, pod_calls::reply, pod_calls::progress));
+
         let rows: Vec<AnswerRow> = on_conn!(self.db.reader(), |conn| answered.load(conn).await?)?;
         let opened = rows.into_iter().filter_map(|(DbUid(id), reply, progress)| {
             let answer = if let Some(reply) = reply {
@@ -149,6 +155,7 @@ impl RelayedCalls {
             };
             Some((id, answer))
         });
+
         Ok(opened.collect())
     }
 

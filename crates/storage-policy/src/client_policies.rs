@@ -108,15 +108,18 @@ impl ClientPolicyStore for SqlClientPolicies {
         let policies = client_policies::table
             .filter(client_policies::deleted_at.is_null())
             .order((client_policies::name_folded, client_policies::id));
+
         let counts = user_groups::table
             .filter(user_groups::client_policy_id.is_not_null())
             .group_by(user_groups::client_policy_id)
             .select((user_groups::client_policy_id, count_star()));
+
         let (rows, counts): (Vec<PolicyRow>, Vec<(Option<DbUid>, i64)>) =
             on_conn!(self.db.reader(), |conn| {
                 let rows = policies.select(PolicyRow::as_select()).load(conn).await?;
                 (rows, counts.load(conn).await?)
             })?;
+
         let entry = |row: PolicyRow| {
             let count = counts.iter().find(|(id, _)| *id == Some(row.id)).map_or(0, |it| it.1);
             ClientPolicyEntry {
@@ -128,6 +131,7 @@ impl ClientPolicyStore for SqlClientPolicies {
                 group_count: count.unsigned_abs(),
             }
         };
+
         Ok(rows.into_iter().map(entry).collect())
     }
 
@@ -190,10 +194,12 @@ impl ClientPolicyStore for SqlClientPolicies {
         let live = client_policies::table
             .find(DbUid(policy.0))
             .filter(client_policies::deleted_at.is_null());
+
         let groups = user_groups::table
             .filter(user_groups::client_policy_id.eq(DbUid(policy.0)))
             .order(user_groups::name_folded)
             .select(user_groups::name);
+
         Ok(in_tx!(self.db, async |conn| -> Result<PolicyDeletionOutcome, DbError> {
             conn.lock_catalogue().await?;
             let groups: Vec<String> = groups.load(conn).await?;

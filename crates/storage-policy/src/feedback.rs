@@ -56,17 +56,20 @@ impl FeedbackStore for SqlFeedback {
         let behind = ai_feedback::received_at
             .le(at)
             .and(ai_feedback::received_at.lt(at).or(ai_feedback::id.lt(id)));
+
         let rows = ai_feedback::table
             .filter(behind)
             .filter(ai_feedback::status.eq_any(states))
             .filter(ai_feedback::rating.eq_any(ratings))
             .order((ai_feedback::received_at.desc(), ai_feedback::id.desc()))
             .limit(page.and_one_more().limit.into());
+
         let rows: Vec<FeedbackRow> = on_conn!(self.db.reader(), |conn| {
             rows.select(FeedbackRow::as_select()).load(conn).await?
         })?;
         let entries = rows.into_iter().map(FeedbackEntry::try_from);
         let entries = entries.collect::<Result<Vec<_>, DbError>>()?;
+
         Ok(page.part_of(entries, |it| Cursor { at: it.received_at, id: it.id.0 }))
     }
 

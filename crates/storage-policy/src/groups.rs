@@ -92,6 +92,7 @@ impl SqlGroups {
         let id = DbUid(group.0);
         let members = accounts::table.filter(accounts::group_id.eq(id)).count();
         let invitations = invitations::table.filter(invitations::group_id.eq(id)).count();
+
         let personas = group_personas::table
             .inner_join(
                 managed_personas::table.on(managed_personas::id.eq(group_personas::persona_id)),
@@ -99,11 +100,13 @@ impl SqlGroups {
             .filter(group_personas::group_id.eq(id))
             .filter(managed_personas::deleted_at.is_null())
             .count();
+
         let plugins = group_plugins::table
             .inner_join(plugins::table.on(plugins::id.eq(group_plugins::plugin_id)))
             .filter(group_plugins::group_id.eq(id))
             .filter(plugins::deleted_at.is_null())
             .count();
+
         let bases = knowledge_bases::table.filter(knowledge_bases::group_id.eq(id)).count();
         in_tx!(self.db, async |conn| -> Result<GroupDeletionOutcome, DbError> {
             if !lock!(conn, id) {
@@ -147,11 +150,13 @@ impl GroupStore for SqlGroups {
                 let rows = groups.select(GroupRow::as_select()).load(conn).await?;
                 (rows, counts.load(conn).await?)
             })?;
+
         let counts: HashMap<_, _> = counts.into_iter().map(|(id, n)| (id.0, n)).collect();
         let entry = |group: Group| {
             let members = counts.get(&group.id.0).copied().unwrap_or_default();
             GroupEntry { group, members: members.unsigned_abs() }
         };
+
         Ok(rows.into_iter().map(|it| entry(it.into())).collect())
     }
 
@@ -304,6 +309,7 @@ impl GroupStore for SqlGroups {
             conn.write_effects(&self.db, &effects).await?;
             Ok(ExternalIdOutcome::Done)
         });
+
         match done {
             Err(DbError::Query(DatabaseError(DatabaseErrorKind::UniqueViolation, _))) => {
                 Ok(ExternalIdOutcome::Taken)

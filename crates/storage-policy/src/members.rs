@@ -38,6 +38,7 @@ pub(crate) async fn page_of(
             .like(&pattern)
             .escape('\\')
             .or(lower(accounts::display_name).like(&pattern).escape('\\'));
+
     let group = DbUid(filter.group.map(|it| it.0).unwrap_or_default());
     let in_group = accounts::group_id.eq(group).or(filter.group.is_none().into_sql::<Bool>());
     let members = accounts::table
@@ -46,9 +47,11 @@ pub(crate) async fn page_of(
         .filter(found)
         .order((accounts::created_at.desc(), accounts::id.desc()))
         .limit(page.and_one_more().limit.into());
+
     let rows: Vec<MemberRow> =
         on_conn!(db.reader(), |conn| members.select(MemberRow::as_select()).load(conn).await?)?;
     let members = rows.into_iter().map(Into::into).collect();
+
     Ok(page.part_of(members, |it: &GroupMember| Cursor { at: it.created_at, id: it.user.0 }))
 }
 

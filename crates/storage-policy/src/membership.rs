@@ -109,9 +109,11 @@ impl Moves {
                 }
             }
         }
+
         if is_default {
             moves.leaving.clear();
         }
+
         moves
     }
 

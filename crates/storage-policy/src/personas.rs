@@ -89,11 +89,13 @@ impl PersonaStore for SqlManagedPersonas {
         let plugins = persona_plugins::table
             .group_by(persona_plugins::persona_id)
             .select((persona_plugins::persona_id, count_star()));
+
         let (rows, groups, plugins): (Vec<PersonaRow>, Counts, Counts) =
             on_conn!(self.db.reader(), |conn| {
                 let rows = personas.select(PersonaRow::as_select()).load(conn).await?;
                 (rows, groups.load(conn).await?, plugins.load(conn).await?)
             })?;
+
         let counts =
             |it: Counts| it.into_iter().map(|(id, n)| (id.0, n)).collect::<HashMap<_, _>>();
         let groups = counts(groups);
@@ -105,6 +107,7 @@ impl PersonaStore for SqlManagedPersonas {
             let plugin_count = count(&plugins);
             PersonaEntry { persona, group_count, plugin_count }
         };
+
         Ok(rows.into_iter().map(|it| entry(it.into())).collect())
     }
 
@@ -232,6 +235,7 @@ impl PersonaStore for SqlManagedPersonas {
         let bases = persona_knowledge_bases::table
             .filter(persona_knowledge_bases::persona_id.eq(DbUid(persona.0)))
             .select(persona_knowledge_bases::base_id);
+
         Ok(in_tx!(self.db, async |conn| -> Result<PersonaAssignmentOutcome, DbError> {
             conn.lock_catalogue().await?;
             let row = live!(persona).select(managed_personas::id);

@@ -93,19 +93,23 @@ impl PluginStore for SqlPlugins {
             plugins::name,
             plugins::id,
         ));
+
         let groups = group_plugins::table
             .group_by(group_plugins::plugin_id)
             .select((group_plugins::plugin_id, count_star()));
+
         let (rows, groups): (Vec<PluginRow>, Vec<(DbUid, i64)>) =
             on_conn!(self.db.reader(), |conn| {
                 let rows = all.select(PluginRow::as_select()).load(conn).await?;
                 (rows, groups.load(conn).await?)
             })?;
+
         let groups: HashMap<_, _> = groups.into_iter().map(|(id, n)| (id.0, n)).collect();
         let entry = |plugin: PublishedPlugin| {
             let group_count = groups.get(&plugin.id.0).map_or(0, |it| it.unsigned_abs());
             PluginEntry { plugin, group_count }
         };
+
         Ok(rows.into_iter().map(|it| entry(it.into())).collect())
     }
 
@@ -305,12 +309,14 @@ impl PluginStore for SqlPlugins {
             .filter(plugin_packages::first_byte.le(offset))
             .order(plugin_packages::first_byte.desc())
             .select((plugin_packages::first_byte, plugin_packages::bytes));
+
         let piece: Option<(i64, Vec<u8>)> =
             on_conn!(self.db.reader(), |conn| piece.first(conn).await.optional()?)?;
         let rest = piece.map(|(first, mut bytes)| {
             let skipped = usize::try_from(offset - first).unwrap_or(usize::MAX);
             bytes.split_off(skipped.min(bytes.len()))
         });
+
         Ok(rest.filter(|it| !it.is_empty()))
     }
 }

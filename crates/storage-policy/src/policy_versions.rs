@@ -48,7 +48,9 @@ pub(crate) async fn entries(
     policy: ClientPolicyId,
 ) -> Result<Option<Vec<PolicyVersionEntry>>, DbError> {
     use client_policy_versions as versions;
+
     type Row = (i32, String, i32, DbInstant, Option<DbUid>);
+
     let rows = versions::table
         .inner_join(client_policies::table)
         .filter(client_policies::id.eq(DbUid(policy.0)))
@@ -61,7 +63,9 @@ pub(crate) async fn entries(
             versions::written_at,
             versions::written_by,
         ));
+
     let rows: Vec<Row> = on_conn!(db.reader(), |conn| rows.load(conn).await?)?;
+
     let entry = |(number, name, bytes, at, by): Row| PolicyVersionEntry {
         number,
         name,
@@ -69,7 +73,9 @@ pub(crate) async fn entries(
         written_at: at.0,
         written_by: by.map(|it| UserId(it.0)),
     };
+
     let entries: Vec<PolicyVersionEntry> = rows.into_iter().map(entry).collect();
+
     Ok(Some(entries).filter(|it| !it.is_empty()))
 }
 

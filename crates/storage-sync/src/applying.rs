@@ -129,6 +129,7 @@ impl PushTransaction<'_> {
             restrictions,
             encryption_was_reset: !ledger.encrypted && ledger.was_reset,
         };
+
         let items = items.iter().cloned().zip(self.digests.iter().cloned());
         planner.plan(items.collect(), deletes.clone())
     }
@@ -174,6 +175,7 @@ impl PushTransaction<'_> {
                 }
             }
         }
+
         Ok(stamped)
     }
 
@@ -201,10 +203,12 @@ fn push_keys(changes: &Changes) -> PushKeys {
     let keys: HashSet<ItemKey> = keys.collect();
     let channels: HashSet<i16> = keys.iter().map(|it| it.channel.code()).collect();
     let ids: HashSet<_> = keys.iter().map(|it| it.id).collect();
+
     let read_only_by = |rule| {
         let sent = changes.items.iter().filter(move |it| it.key.channel.rules().read_only == rule);
         sent.map(|it| DbUid(it.key.id)).collect()
     };
+
     PushKeys {
         channels: channels.into_iter().collect(),
         ids: ids.into_iter().map(DbUid).collect(),

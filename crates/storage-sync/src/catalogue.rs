@@ -100,6 +100,7 @@ async fn policy_of(db: &Database, group: Uuid) -> Result<Policy, DbError> {
         )
         .filter(client_policies::deleted_at.is_null())
         .select((client_policies::document, client_policies::updated_at));
+
     let row: Option<(String, DbInstant)> =
         on_conn!(db.reader(), |conn| assigned.first(conn).await.optional()?)?;
     Ok(row.map_or_else(Policy::default, |(document, updated_at)| Policy {

@@ -75,6 +75,7 @@ impl SqlSyncAdminStore {
 
     async fn log(&self, user: UserId, page: PageRequest) -> Result<Vec<EventRow>, DbError> {
         use sync_events::{at, id};
+
         let after = page.after.unwrap_or_else(Cursor::top);
         let time = DbInstant(after.at);
         let key = DbUid(after.id);
@@ -83,6 +84,7 @@ impl SqlSyncAdminStore {
             .filter(at.le(time).and(at.lt(time).or(id.lt(key))))
             .order((at.desc(), id.desc()))
             .limit(page.limit.into());
+
         Ok(on_conn!(self.db.reader(), |conn| {
             events.select(EventRow::as_select()).load(conn).await?
         })?)
@@ -118,6 +120,7 @@ impl SyncAdminStore for SqlSyncAdminStore {
         use sync_items::{
             changed_at, channel, deleted_at, encrypted, id, size, stamp, table, user_id,
         };
+
         let (code, last) =
             after.map_or((0, DbUid(Uuid::nil())), |it| (it.channel.code(), DbUid(it.id)));
         let behind = channel.gt(code).or(channel.eq(code).and(id.gt(last)));
@@ -126,7 +129,9 @@ impl SyncAdminStore for SqlSyncAdminStore {
             .order((channel, id))
             .limit(max.into())
             .select((channel, id, stamp, changed_at, deleted_at, encrypted, size));
+
         let rows: Vec<ItemInfoRow> = on_conn!(self.db.reader(), |conn| part.load(conn).await?)?;
+
         Ok(rows.into_iter().map(to_item_info).collect::<Result<_, _>>()?)
     }
 

@@ -38,9 +38,11 @@ impl PageBuilder {
         self.count += 1;
         self.page.up_to = Some(stamp.0);
         let key = key(channel, id)?;
+
         if self.seal.is_none() {
             self.seal = seal(&self.sealer, self.user, salt)?;
         }
+
         let body = match (body, &self.seal) {
             (Some(sealed), Some(seal)) => {
                 let length = sealed.len();
@@ -56,9 +58,11 @@ impl PageBuilder {
             (Some(_), None) => return Err(DbError::Unreadable("person_salts")),
             (None, _) => None,
         };
+
         if key.channel.rules().is_pulled {
             self.page.rows.push(Row { key, stamp: stamp.0, body });
         }
+
         Ok(())
     }
 

@@ -102,6 +102,7 @@ where
         out.push_bind_param::<Uid, _>(&self.user)?;
         out.push_sql(" AND stamp > ");
         out.push_bind_param::<Instant, _>(&self.since)?;
+
         out.push_sql(
             " AND stamp <= (SELECT MAX(stamp) FROM (\
              SELECT stamp, SUM(size) OVER (ORDER BY stamp) - size AS so_far FROM (\
@@ -115,6 +116,7 @@ where
         out.push_sql(") AS next) AS summed WHERE so_far < ");
         out.push_bind_param::<BigInt, _>(&self.bytes)?;
         out.push_sql(") ORDER BY stamp");
+
         Ok(())
     }
 }

@@ -99,6 +99,7 @@ impl SyncReader for SqlSyncReader {
                 (head.optional().map_err(DbError::from)?, page)
             }
         };
+
         let page = page?;
         Ok(head.map(|head| (head_of(head), page)))
     }
@@ -125,12 +126,15 @@ impl SyncReader for SqlSyncReader {
             .unwrap_or_else(PoisonError::into_inner)
             .get(&group)
             .cloned();
+
         if let Some((_, catalogue)) = cached.filter(|(cached, _)| *cached == version) {
             return Ok(catalogue);
         }
+
         let catalogue = catalogue_of(&self.db, group).await?;
         let mut cache = self.catalogue_cache.lock().unwrap_or_else(PoisonError::into_inner);
         cache.insert(group, (version, catalogue.clone()));
+
         Ok(catalogue)
     }
 
@@ -140,12 +144,14 @@ impl SyncReader for SqlSyncReader {
             .filter(sync_items::user_id.eq(DbUid(user.0)))
             .filter(sync_items::channel.eq(Channel::PluginPreferences.code()))
             .select((sync_items::id, sync_items::body, person_salts::salt));
+
         let rows: Vec<(DbUid, Option<Vec<u8>>, Vec<u8>)> =
             on_conn!(self.db.reader(), |conn| mine.load(conn).await?)?;
         let Some(seal) = seal(&self.sealer, user, rows.as_slice().first().map(|it| it.2.clone()))?
         else {
             return Ok(Vec::new());
         };
+
         let mut chosen = Vec::with_capacity(rows.len());
         for (id, body, _) in rows {
             let key = ItemKey { channel: Channel::PluginPreferences, id: id.0 };
@@ -155,6 +161,7 @@ impl SyncReader for SqlSyncReader {
             let on = preference.and_then(|it| it.get("isEnabled")?.as_bool());
             chosen.extend(on.map(|it| (id.0, it)));
         }
+
         Ok(chosen)
     }
 }

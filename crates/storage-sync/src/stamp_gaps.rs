@@ -30,6 +30,7 @@ impl SqlStampGaps {
     /// recorded gaps. Call it before serving requests.
     pub async fn record_gap_until(&self, now: Timestamp) -> Result<StampGaps, Unavailable> {
         use stamp_gaps::{began_at, ended_at};
+
         Ok(in_tx!(self.db, async |conn| -> Result<StampGaps, DbError> {
             let stamp: Option<DbInstant> =
                 ledgers::table.select(latest(ledgers::last_stamp)).first(conn).await?;

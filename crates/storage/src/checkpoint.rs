@@ -39,13 +39,16 @@ impl Database {
         if AtomicUsize::load(&log.written, Ordering::Relaxed) < WORTHWHILE {
             return Ok(());
         }
+
         let mut conn = log.checkpointer.get().await?;
         log.written.store(0, Ordering::Relaxed);
+
         if passive(&mut conn).await?.log >= LONG {
             // The log restarts once it is empty: that takes a moment without
             // writers, in which there is little to do by now.
             passive(&mut *writer.get().await?).await?;
         }
+
         Ok(())
     }
 

@@ -73,10 +73,12 @@ pub(crate) fn sqlite(
     options: DatabaseOptions,
 ) -> Result<Pools, OpenDatabaseError> {
     let path = sqlite::prepare(&target.path)?;
+
     let synchronous = match options.synchronous {
         Synchronous::Full => "PRAGMA synchronous = FULL;",
         Synchronous::Normal => "PRAGMA synchronous = NORMAL;",
     };
+
     let wait = options.statement_timeout;
     let busy = format!("PRAGMA busy_timeout = {};", wait.as_millis());
     let writes = format!("{SQLITE_WRITES}{SQLITE_LOG}{synchronous}{busy}");
@@ -85,6 +87,7 @@ pub(crate) fn sqlite(
         pool((SQLITE_READERS, wait), sqlite_setup(&path, format!("{busy}{SQLITE_READS}")))?;
     let durability = Durability::new(options.synchronous == Synchronous::Full);
     let log = SqliteLog::new(pool((1, wait), sqlite_setup(&path, SQLITE_BUSY.to_owned()))?);
+
     Ok(Pools::Sqlite { writer, readers, durability, log })
 }
 
@@ -130,6 +133,7 @@ fn postgres_setup(connector: Connector, limit: Duration) -> SetupCallback<AsyncP
             limits.map_err(ConnectionError::CouldntSetupConfiguration)?;
             Ok(conn)
         };
+
         async move { main.spawn(open).await.map_err(lost)? }.boxed()
     })
 }
@@ -162,6 +166,7 @@ where
     config.custom_setup = setup;
     // The default runs `SELECT 1` at every checkout: a round trip each time.
     config.recycling_method = RecyclingMethod::Fast;
+
     // The set-up callback knows its target.
     Pool::builder(AsyncDieselConnectionManager::new_with_config("", config))
         .max_size(size)

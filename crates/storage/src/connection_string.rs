@@ -59,10 +59,12 @@ fn is_libpq_form(text: &str) -> bool {
     let Some((_, value)) = text.split_once('=') else {
         return false;
     };
+
     let value = value.trim_start();
     if value.starts_with('\'') {
         let mut chars = value.chars().peekable();
         chars.next();
+
         while let Some(it) = chars.next() {
             match it {
                 '\\' => drop(chars.next()),
@@ -70,8 +72,10 @@ fn is_libpq_form(text: &str) -> bool {
                 _ => {}
             }
         }
+
         return chars.find(|it| !it.is_whitespace()).is_some_and(|it| it != ';');
     }
+
     let first = value.split(';').next().unwrap_or_default();
     let mut words = first.split_whitespace().skip(1).peekable();
     while let Some(word) = words.next() {
@@ -82,6 +86,7 @@ fn is_libpq_form(text: &str) -> bool {
             return true;
         }
     }
+
     false
 }
 
@@ -95,14 +100,17 @@ fn libpq(text: &str) -> Result<Vec<Setting>, TargetError> {
         if chars.peek().is_none() {
             return Ok(pairs);
         }
+
         let mut name = String::new();
         while let Some(it) = chars.next_if(|it| *it != '=' && !it.is_whitespace()) {
             name.push(it);
         }
+
         skip_white(&mut chars);
         if chars.next() != Some('=') {
             return Err(TargetError::Form);
         }
+
         skip_white(&mut chars);
         pairs.push(Setting::new(pairs.len() + 1, &name, libpq_value(&mut chars)?));
     }
@@ -131,13 +139,16 @@ fn dotnet(text: &str) -> Result<Vec<Setting>, TargetError> {
         if chars.peek().is_none() {
             return Ok(pairs);
         }
+
         let mut name = String::new();
         while let Some(it) = chars.next_if(|it| *it != '=' && *it != ';') {
             name.push(it);
         }
+
         if chars.next() != Some('=') {
             return Err(TargetError::Form);
         }
+
         skip_white(&mut chars);
         pairs.push(Setting::new(pairs.len() + 1, name.trim(), dotnet_value(&mut chars)?));
     }
@@ -152,6 +163,7 @@ fn dotnet_value(chars: &mut Peekable<Chars<'_>>) -> Result<String, TargetError> 
         value.truncate(value.trim_end().len());
         return Ok(value);
     };
+
     loop {
         let it = chars.next().ok_or(TargetError::Form)?;
         if it != quote || chars.next_if_eq(&quote).is_some() {

@@ -47,6 +47,7 @@ impl Database {
             if counts.is_empty() {
                 return;
             }
+
             match conn {
                 Ok(Conn::Sqlite(mut conn)) => on_sqlite(&mut conn, counts).await,
                 Ok(Conn::Postgres(conn)) => on_postgres(&conn, counts).await,
@@ -67,6 +68,7 @@ async fn on_sqlite(conn: &mut AsyncSqlite, counts: Vec<QueuedCount>) {
             })
         })
         .await;
+
     match written {
         Ok(counted) => {
             for (result_tx, counted) in result_txs.into_iter().zip(counted) {

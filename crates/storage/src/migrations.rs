@@ -86,6 +86,7 @@ pub(crate) async fn migrate_for(
             tokio::task::spawn_blocking(move || migrate_postgres(conn, others, restriction)).await
         }
     };
+
     applied.unwrap_or_else(|err| Err(StartupError::migration(err)))
 }
 
@@ -120,18 +121,23 @@ fn migrate_postgres(
         is_lifted =
             row_security::set_restricted(&mut conn, false).map_err(StartupError::migration)?;
     }
+
     let applied = run(&mut conn, POSTGRES_MIGRATIONS).map_err(StartupError::migration)?;
+
     for role in roles {
         role_grants::grant_table_access(&mut conn, &role);
     }
+
     let is_restricted = match restriction {
         Restriction::Unchanged => is_lifted.then_some(true),
         Restriction::Restricted => Some(true),
         Restriction::Lifted => Some(false),
     };
+
     if let Some(is_restricted) = is_restricted {
         row_security::set_restricted(&mut conn, is_restricted).map_err(StartupError::migration)?;
     }
+
     Ok(applied)
 }
 

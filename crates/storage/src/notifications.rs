@@ -74,10 +74,12 @@ impl Database {
         wake: &Notify,
     ) -> Result<std::convert::Infallible, DbError> {
         let Pools::Postgres(pool) = &self.pools else { return std::future::pending().await };
+
         // Not one of those that requests share.
         let mut conn = Object::take(pool.get().await?);
         RunQueryDsl::execute(diesel::sql_query(format!("LISTEN {channel}")), &mut conn).await?;
         wake.notify_one();
+
         loop {
             if next_within(&mut conn, CHECK_INTERVAL).await? {
                 wake.notify_one();

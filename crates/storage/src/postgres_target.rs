@@ -108,29 +108,36 @@ impl PostgresTarget {
         let tls = tls(mode.as_deref(), roots.as_deref())?;
         let max = settings.remove("max_pool_size").map(|it| it.parse());
         let max = max.transpose().or(Err(TargetError::Value("Maximum Pool Size")))?;
+
         if let Some(path) = settings.remove("search_path") {
             let path = path.replace('\\', r"\\").replace(' ', r"\ ");
             let options = settings.remove("options").unwrap_or_default();
             settings
                 .insert("options", format!("{options} -c search_path={path}").trim().to_owned());
         }
+
         if !settings.contains_key("host") {
             // The certificate is compared with the address.
             let address = settings.get("hostaddr").ok_or(TargetError::Missing("host"))?;
             settings.insert("host", address.clone());
         }
+
         let mut config = config(&settings)?;
         if config.get_application_name().is_none() {
             config.application_name(APPLICATION);
         }
+
         if config.get_tcp_user_timeout().is_none() {
             config.tcp_user_timeout(SILENCE);
         }
+
         if !settings.contains_key("keepalives_idle") {
             config.keepalives_idle(SILENCE);
         }
+
         let connect_timeout = config.get_connect_timeout().copied().unwrap_or(CONNECT_TIMEOUT);
         config.ssl_mode(SslMode::Disable);
+
         Ok(Self { config, tls, connect_timeout, max })
     }
 }
@@ -149,6 +156,7 @@ fn settings(pairs: Vec<Setting>) -> Result<BTreeMap<&'static str, String>, Targe
             None => return Err(TargetError::Unknown(number)),
         }
     }
+
     Ok(settings)
 }
 
@@ -186,6 +194,7 @@ fn tls(mode: Option<&str>, roots: Option<&str>) -> Result<TlsSettings, TargetErr
         Some("verifyfull") => Some(TlsMode::VerifyFull),
         Some(_) => return Err(TargetError::Value("sslmode")),
     };
+
     match (mode, roots) {
         (_, Some("")) => Err(TargetError::Value("sslrootcert")),
         (None | Some(TlsMode::VerifyFull), Some("system")) => {

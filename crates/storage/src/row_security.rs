@@ -92,27 +92,32 @@ pub(crate) fn set_restricted(
 /// Checks that the roles of a database are what its restriction needs.
 pub(crate) async fn check(db: &Database) -> Result<(), StartupError> {
     let Pools::Postgres(_) = &db.pools else { return Ok(()) };
+
     let requests = role(db).await?;
     if db.maintenance.is_none() {
         let sees_all = requests.is_superuser || requests.bypasses || requests.restricted.is_empty();
         return if sees_all { Ok(()) } else { Err(StartupError::NoMaintenanceRole) };
     }
+
     let reason = match requests {
         Role { is_superuser: true, .. } => Some("is a superuser"),
         Role { bypasses: true, .. } => Some("has BYPASSRLS"),
         Role { owns_tables: true, .. } => Some("owns the tables, or is a member of their owner"),
         _ => None,
     };
+
     if let Some(reason) = reason {
         return Err(StartupError::RequestRole(reason));
     }
     if !requests.unrestricted.is_empty() {
         return Err(StartupError::Unrestricted(requests.unrestricted));
     }
+
     let maintenance = role(&db.unrestricted()).await?;
     if maintenance.is_superuser || maintenance.bypasses {
         return Ok(());
     }
+
     Err(StartupError::MaintenanceRole)
 }
 

@@ -37,6 +37,7 @@ pub(crate) fn prepare(path: &Path) -> Result<String, OpenDatabaseError> {
     if let Some(folder) = absolute.parent().filter(|it| !it.is_dir()) {
         return Err(OpenDatabaseError::NoFolder(folder.to_owned()));
     }
+
     let mut new = OpenOptions::new();
     match new.write(true).create_new(true).mode(OWNER_ONLY).open(&absolute) {
         Ok(file) => {
@@ -50,6 +51,7 @@ pub(crate) fn prepare(path: &Path) -> Result<String, OpenDatabaseError> {
         Err(err) if err.kind() == io::ErrorKind::AlreadyExists => {}
         Err(err) => return Err(failed(err)),
     }
+
     absolute.into_os_string().into_string().map_err(|_path| {
         OpenDatabaseError::File(path.to_owned(), "its path is not valid UTF-8".to_owned())
     })
@@ -68,6 +70,7 @@ pub(crate) fn open(path: &str, pragmas: &str) -> ConnectionResult<SqliteConnecti
         }
         attempts += 1;
     }
+
     Ok(conn)
 }
 

@@ -50,6 +50,7 @@ impl SqliteTarget {
                 _ => return Err(TargetError::Unknown(number)),
             }
         }
+
         match path.trim() {
             "" => Err(TargetError::Missing("Data Source")),
             ":memory:" => Err(TargetError::Memory),

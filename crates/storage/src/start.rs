@@ -36,6 +36,7 @@ pub struct Startup {
 pub async fn start(startup: Startup) -> Result<Database, StartupError> {
     let Startup { target, migration_target, maintenance_target, options } = startup;
     let maintenance = maintenance_target.as_ref();
+
     match (target.provider(), &migration_target) {
         (DatabaseKind::Sqlite, _) => drop(migrate_for(&target, Roles::default()).await?),
         (DatabaseKind::Postgres, Some(migrator)) => {
@@ -43,17 +44,21 @@ pub async fn start(startup: Startup) -> Result<Database, StartupError> {
         }
         (DatabaseKind::Postgres, None) => {}
     }
+
     let maintenance = maintenance.map(|it| Pools::open(it, options)).transpose()?;
     let db = Database::open(&target, options)?.with_maintenance(maintenance);
     let state = migrations::state(&db).await.map_err(opening)?;
     if !state.pending.is_empty() {
         return Err(StartupError::Pending(state.pending));
     }
+
     if !state.unknown.is_empty() {
         let versions = state.unknown.join(", ");
         tracing::warn!(versions, "database schema is newer than this server");
     }
+
     row_security::check(&db).await?;
+
     Ok(db)
 }
 

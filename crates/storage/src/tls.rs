@@ -51,6 +51,7 @@ impl TlsSettings {
             TlsMode::VerifyCa => Trust::Chain(self.roots.load()?),
             TlsMode::VerifyFull => Trust::ChainAndName(self.roots.load()?),
         };
+
         // Explicit, because a process-wide default could be set by any crate.
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let verifier = Verifier::new(trust, provider.signature_verification_algorithms);
@@ -60,6 +61,7 @@ impl TlsSettings {
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(verifier))
             .with_no_client_auth();
+
         Ok(Some(client))
     }
 }
@@ -92,9 +94,11 @@ fn file(path: &Path) -> Result<Trusted, OpenDatabaseError> {
     if named.is_empty() {
         return Err(failed("it holds no certificate in PEM form".to_owned()));
     }
+
     let mut store = RootCertStore::empty();
     for certificate in &named {
         store.add(certificate.clone()).map_err(|err| failed(err.to_string()))?;
     }
+
     Ok(Trusted { store, named })
 }

@@ -131,15 +131,20 @@ impl ReceivedItem {
             readable::check_depth(&self.fields)?;
             (rules.check)(&self.fields)?;
         }
+
         let changed_at = rules.timestamp_fields.iter().find_map(|it| time(self.fields.get(*it)?));
+
         if rules.item_id == ItemId::Own {
             self.fields.insert("id".to_owned(), id.to_string().into());
         }
+
         let body = Value::Object(self.fields).to_string();
         if body.len() > MAX_ITEM_BYTES {
             return Err(ItemRejection::TooLarge);
         }
+
         let key = ItemKey { channel: self.channel, id };
+
         Ok(Item { key, changed_at: changed_at.unwrap_or(default_changed_at), encrypted, body })
     }
 }

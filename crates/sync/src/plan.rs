@@ -147,6 +147,7 @@ impl PushPlanner<'_> {
                 }
             }
         }
+
         for key in deletes {
             let Some(stored) = put_here.get(&key).or_else(|| self.stored.get(&key)) else {
                 continue;
@@ -154,6 +155,7 @@ impl PushPlanner<'_> {
             if stored.deleted_at.is_some() {
                 continue;
             }
+
             let changed_at = stored.changed_at;
             let at = stored.changed_at.max(self.deleted_at);
             // One write per key: an item put by the same push is not written.
@@ -161,7 +163,9 @@ impl PushPlanner<'_> {
             put_here.insert(key, StoredItem { deleted_at: Some(at), ..stored.clone() });
             plan.writes.push(ItemWrite::Tombstone { key, changed_at, at });
         }
+
         plan.conflicts.extend(refused);
+
         plan
     }
 
@@ -184,11 +188,13 @@ impl PushPlanner<'_> {
                 }
                 _ => None,
             };
+
             match rejection {
                 Some(why) => refused.push(Conflict::refused(item.key, why)),
                 None => writable.push((item, digest)),
             }
         }
+
         (writable, refused)
     }
 
@@ -204,6 +210,7 @@ impl PushPlanner<'_> {
         if stored.encrypted == item.encrypted && stored.digest == digest {
             return ItemDecision::Ignore;
         }
+
         // The encrypted copy of a plain version replaces it.
         let encrypts = item.encrypted && !stored.encrypted;
         if item.key.channel.rules().merge == Merge::AppendOnly {
@@ -216,6 +223,7 @@ impl PushPlanner<'_> {
         if item.encrypted && item.changed_at == stored.changed_at {
             return ItemDecision::Ignore;
         }
+
         let overruled = self.strategy == ConflictStrategy::ServerWins && self.is_unseen(stored);
         if overruled || item.changed_at <= stored.changed_at {
             ItemDecision::Keep
@@ -311,6 +319,7 @@ fn last_of_each(items: Vec<(Item, Vec<u8>)>) -> Vec<(Item, Vec<u8>)> {
             }
         }
     }
+
     last
 }
 

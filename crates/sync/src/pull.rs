@@ -191,7 +191,9 @@ impl PullService {
         } else {
             PulledChanges::default()
         };
+
         let pulled = self.answer(user, request, &state, found).await?;
+
         Ok((state, pulled))
     }
 
@@ -239,15 +241,18 @@ impl PullService {
         } else {
             Some(self.catalogue_snapshot(user, &state.head).await?)
         };
+
         let pending = if state.head.has_pending_devices {
             self.pending.waiting_devices(user).await?
         } else {
             Vec::new()
         };
+
         let (watermark, has_more) = match resent_from {
             Some(stamp) => (stamp, false),
             None => next_watermark(state.head.last_stamp, &page),
         };
+
         Ok(Pulled { page, watermark, has_more, catalogue_version, catalogue, pending })
     }
 

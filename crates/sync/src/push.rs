@@ -129,6 +129,7 @@ impl PushService {
         if push.items.len() + push.deletes.len() > MAX_CHANGES_PER_PUSH {
             return Err(PushError::TooMany);
         }
+
         let now = self.clock.now();
         let settings = self.settings.get();
         // A device whose clock is fast must not win for ever.
@@ -144,6 +145,7 @@ impl PushService {
             refused: sorted.refused,
             now,
         };
+
         match self.store.apply(user, changes, &settings).await? {
             ApplyOutcome::Done { at, conflicts } => {
                 Ok(Pushed { at, conflicts, assigned: sorted.assigned })
@@ -179,8 +181,10 @@ impl ValidatedItems {
                 sorted.assigned.push(Assigned { key: ItemKey { channel, id }, index });
                 id
             });
+
             sorted.validate_item(sent, ItemKey { channel, id }, encrypted, sent_at);
         }
+
         sorted
     }
 

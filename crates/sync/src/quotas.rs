@@ -48,6 +48,7 @@ impl ItemGrowth {
             let current = living.get(&channel).copied().unwrap_or_default();
             let limit = limits.limit(channel);
             let surplus = current + more - i64::from(limit);
+
             match channel.rules().at_limit {
                 _ if surplus <= 0 => {}
                 LimitRule::Refuse => {
@@ -62,6 +63,7 @@ impl ItemGrowth {
                 }
             }
         }
+
         Ok(surpluses)
     }
 }

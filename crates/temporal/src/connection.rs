@@ -60,13 +60,16 @@ impl LazyConnection {
             .maybe_tls_options(is_tls.then(TlsOptions::default))
             .maybe_api_key(api_key.map(Secret::reveal))
             .build();
+
         let converter = DataConverter::new(
             PayloadConverter::default(),
             // Their texts are sealed too.
             DefaultFailureConverter::new(true),
             SealingCodec { seal },
         );
+
         let client = ClientOptions::new(namespace).data_converter(converter).build();
+
         Ok(Self { task_queue, connection, client, opened: OnceCell::new() })
     }
 

@@ -48,6 +48,7 @@ impl WorkflowEngine for TemporalEngine {
             // assignment has ended too.
             .id_reuse_policy(WorkflowIdReusePolicy::AllowDuplicate)
             .build();
+
         with_timeout(async {
             let client = self.connection.client().await?;
             let started = client.start_workflow(AssignmentWorkflow::run, id.0, options).await;

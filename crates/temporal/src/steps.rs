@@ -69,6 +69,7 @@ impl Steps {
             advanced = self.step(id) => advanced,
             never = send_heartbeats(&ctx) => match never? {},
         };
+
         // Temporal stores the text: it must not say more.
         advanced.map_err(|err| match err {
             StepFailure::InProgress => {

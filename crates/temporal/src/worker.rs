@@ -85,6 +85,7 @@ impl TemporalWorker {
             .local_activity_task_slot_supplier(slots(1))
             .nexus_task_slot_supplier(slots(1))
             .build();
+
         let version = WorkerDeploymentOptions::from_build_id(env!("CARGO_PKG_VERSION").to_owned());
         let options = WorkerOptions::new(&self.engine.connection.task_queue)
             .register_activities(Steps::new(self.runs.clone(), self.id))
@@ -95,6 +96,7 @@ impl TemporalWorker {
             .max_heartbeat_throttle_interval(HEARTBEAT)
             .sticky_queue_schedule_to_start_timeout(STICKY_TIMEOUT)
             .build();
+
         Ok(options)
     }
 }

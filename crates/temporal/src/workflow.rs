@@ -56,6 +56,7 @@ impl AssignmentWorkflow {
                 Err(err) => return Err(err.into()),
             }
         }
+
         match ctx.continue_as_new(assignment, ContinueAsNewOptions::default())? {}
     }
 }

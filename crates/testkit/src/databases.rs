@@ -158,12 +158,14 @@ impl TestDatabase {
         let [owner, maintenance] = self.roles.as_ref().map_or([None, None], |it| {
             it.each_ref().map(|url| DatabaseTarget::parse(self.provider, url).ok())
         });
+
         let startup = Startup {
             target: self.target(),
             migration_target: owner,
             maintenance_target: maintenance,
             options,
         };
+
         start(startup).await.expect("a database").with_effects(seal(), LiveSetting::new(true))
     }
 

@@ -128,6 +128,7 @@ impl FakeRelay {
     pub async fn with_behaviour(behaviour: RelayBehaviour) -> Self {
         let dir = tempfile::tempdir().expect("a temporary folder");
         let certificate = certify(dir.path());
+
         let mut child = Command::new(python())
             .args(["-c", SCRIPT, &options(&behaviour, dir.path())])
             .stdin(Stdio::piped())
@@ -135,6 +136,7 @@ impl FakeRelay {
             .kill_on_drop(true)
             .spawn()
             .expect("the interpreter that TEST_PYTHON names");
+
         let stdout = child.stdout.take().expect("an output");
         let mut lines = BufReader::new(stdout).lines();
         let first = tokio::time::timeout(PATIENCE, read_line::<Listening>(&mut lines)).await;
@@ -147,6 +149,7 @@ impl FakeRelay {
                 drop(sender.send(mail));
             }
         });
+
         Self { port, certificate, child, delivered: Mutex::new(delivered), _dir: dir }
     }
 
@@ -202,6 +205,7 @@ fn options(behaviour: &RelayBehaviour, dir: &Path) -> String {
         RelayTls::StartTls => Some("starttls"),
         RelayTls::Wrapped => Some("wrapped"),
     };
+
     let options = json!({
         "tls": tls,
         "certificate": tls.map(|_| dir.join("relay.pem")),
@@ -214,6 +218,7 @@ fn options(behaviour: &RelayBehaviour, dir: &Path) -> String {
         "silent": silent,
         "port": port,
     });
+
     options.to_string()
 }
 

@@ -67,6 +67,7 @@ impl ConnectionTask {
                 }
             }
         }
+
         // Nobody is linked to it any more when its last frames are sent.
         inputs.close();
         // The WebSocket waits for those of its frames that are left, before it takes
@@ -75,6 +76,7 @@ impl ConnectionTask {
         let Self { connection, session, transport, next_frame } = self;
         session.end();
         drop(links);
+
         if let Some(transport) = transport {
             drop(timeout(LAST_FRAMES, finish(connection, transport, next_frame)).await);
         }
@@ -103,6 +105,7 @@ impl ConnectionTask {
     fn handle(&mut self, input: Input) {
         let now = Instant::now();
         let present = self.transport.as_ref().map(|it| it.number);
+
         match input {
             // Another WebSocket was opened later, and attached before.
             Input::Attached(transport) if present > Some(transport.number) => {}

@@ -59,6 +59,7 @@ pub(crate) async fn connect(
     if token.is_empty() || token.len() > MAX_TOKEN_BYTES {
         return Err(ApiError::not_found());
     }
+
     let mut limited = limit_frames(payload.into_inner(), MAX_FRAME_BYTES as u64);
     let payload = Payload::from_request(&request, &mut limited).into_inner();
     let payload = payload.map_err(|err| ApiError::internal(err.to_string()))?;
@@ -70,8 +71,10 @@ pub(crate) async fn connect(
         let session = |senders| PodSession::new(Uplink::clone(&uplink), identity, senders);
         ConnectionTask::spawn(settings, session)
     });
+
     let (number, inputs) = attached.ok_or_else(ApiError::not_found)?;
     Transport::spawn(number, socket, messages, inputs);
+
     Ok(response)
 }
 

@@ -41,12 +41,14 @@ impl FrameLengths {
             let (content, others) = bytes.split_at_checked(content).unwrap_or((bytes, &[]));
             self.rest -= content.len() as u64;
             let Some((next, others)) = others.split_first() else { return true };
+
             bytes = others;
             self.head.push(*next);
             let Some(length) = content_length(&self.head) else { continue };
             if length > max_bytes {
                 return false;
             }
+
             let is_masked = self.head.get(1).is_some_and(|it| it & MASK != 0);
             self.rest = length + if is_masked { MASK_BYTES } else { 0 };
             self.head.clear();

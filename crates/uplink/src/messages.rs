@@ -64,6 +64,7 @@ struct CallResult {
 pub(crate) fn invocation(id: Uuid, call: PodCall) -> (&'static str, Value) {
     let call_id = id.to_string();
     let timeout = call.timeout.as_secs();
+
     match call.target {
         CallTarget::Tool { name, arguments } => {
             let argument = json!({
@@ -90,9 +91,11 @@ pub(crate) fn read_reply(result: InvocationResult) -> Result<PodReply, ToolCallE
         Value::String(text) => text.len(),
         other => other.to_string().len(),
     };
+
     if size > MAX_TEXT_BYTES {
         return Err(ToolCallError::Failed);
     }
+
     Ok(PodReply { content: result.content, is_error: result.is_error })
 }
 

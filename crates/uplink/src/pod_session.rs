@@ -124,6 +124,7 @@ impl PodSession {
             // may be gone.
             return drop(reply.send(Err(ToolCallError::Busy)));
         }
+
         let deadline = Instant::now() + call.timeout;
         let (method, argument) = invocation(id, call);
         match connection.invoke(method, vec![argument]) {
@@ -163,6 +164,7 @@ impl PodSession {
         outcome: HelloOutcome,
     ) {
         self.is_registering = false;
+
         let result = match outcome {
             HelloOutcome::Done(token_expires_at) => {
                 self.uplink.links.open(self.id, &self.senders.link, self.max_calls);
@@ -178,6 +180,7 @@ impl PodSession {
             HelloOutcome::Expelled => return expel(connection),
             HelloOutcome::Failed => Err("The server is busy. Try again.".to_owned()),
         };
+
         if let Some(invocation) = invocation {
             connection.complete(&invocation, result).ok();
         }
@@ -252,6 +255,7 @@ impl PodSession {
         let (ExpectedReply::Completion(id) | ExpectedReply::Stream(id)) = call.reply else {
             return;
         };
+
         let result = match call.target.as_str() {
             HELLO => match call.arguments.pop().map_or_else(|| Err(missing()), described) {
                 Ok(_) if self.is_registering => {
@@ -270,6 +274,7 @@ impl PodSession {
             ROTATE_TOKEN => return self.rotate_token(id),
             _ => Err("This hub has the methods Hello, Progress, Drain and RotateToken.".to_owned()),
         };
+
         connection.complete(&id, result).ok();
     }
 
@@ -313,7 +318,9 @@ impl PodSession {
                 Ok(PodRegistrationOutcome::TokenGone) => HelloOutcome::Expelled,
                 Err(err) => failed(&err),
             };
+
             uplink.connectors.granted.invalidate();
+
             if inputs.send(Input::Registered(invocation, outcome)).is_err() {
                 // It has gone meanwhile.
                 remove(&uplink, id);

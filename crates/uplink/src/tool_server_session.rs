@@ -78,9 +78,11 @@ impl<'a> ToolServerSession<'a> {
             milliseconds: 0,
             is_draining: false,
         };
+
         let calls = JoinSet::new();
         let handles = HashMap::new();
         let lists = JoinSet::new();
+
         Self { host, server, pod, link, inputs, calls, handles, lists, end: None }
     }
 
@@ -88,6 +90,7 @@ impl<'a> ToolServerSession<'a> {
     /// the calls in progress have ended.
     pub(crate) async fn run(mut self, stop: &CancellationToken) -> SessionEnd {
         self.list_tools(Duration::ZERO);
+
         let end = loop {
             if self.calls.is_empty()
                 && let Some(end) = self.end.take()
@@ -96,10 +99,13 @@ impl<'a> ToolServerSession<'a> {
             }
             self.step(stop).await;
         };
+
         self.host.links.close(self.pod.id);
+
         if let Err(err) = self.host.registry.remove(self.pod.id).await {
             tracing::warn!(error = %err, "an MCP server that is gone could not be removed");
         }
+
         end
     }
 
@@ -192,6 +198,7 @@ impl<'a> ToolServerSession<'a> {
             drop(reply.send(result));
             (id, is_lost)
         });
+
         self.handles.insert(id, task);
     }
 }

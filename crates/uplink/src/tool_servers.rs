@@ -55,12 +55,15 @@ impl ToolServerHost {
             {
                 tracing::warn!(error = %err, "the MCP servers of connectors could not be read");
             }
+
             is_logged = endpoints.is_err();
+
             if let Ok(endpoints) = endpoints {
                 let ids: Vec<_> = endpoints.iter().map(|it| it.0).collect();
                 for (_, deleted) in connected.extract_if(|id, _| !ids.contains(id)) {
                     deleted.cancel();
                 }
+
                 for (id, endpoint) in endpoints {
                     connected.entry(id).or_insert_with(|| {
                         let host = self.clone();
@@ -71,11 +74,13 @@ impl ToolServerHost {
                     });
                 }
             }
+
             while tasks.try_join_next().is_some() {}
             if stop.run_until_cancelled(sleep(EVERY)).await.is_none() {
                 break;
             }
         }
+
         // The server is not delayed by one that does not respond.
         drop(timeout(LAST_STEPS, tasks.join_all()).await);
     }
@@ -92,6 +97,7 @@ impl ToolServerHost {
         loop {
             let connecting = stop.run_until_cancelled(self.servers.connect(&endpoint));
             let Some(connected) = connecting.await else { return };
+
             let error = match connected {
                 Ok(server) => {
                     let started_at = self.clock.now();
@@ -104,17 +110,21 @@ impl ToolServerHost {
                 }
                 Err(err) => err.to_string(),
             };
+
             if stop.is_cancelled() {
                 return;
             }
+
             // Once for each reason.
             if error != last_error {
                 tracing::warn!(%connector, error, "no connection with the MCP server");
                 last_error = error;
             }
+
             if stop.run_until_cancelled(sleep(delay)).await.is_none() {
                 return;
             }
+
             delay = (delay * 2).min(MAX_DELAY);
         }
     }

@@ -53,9 +53,11 @@ async fn run(
     let messages = messages.max_frame_size(MAX_FRAME_BYTES).aggregate_continuations();
     let mut messages = messages.max_continuation_size(MAX_FRAME_BYTES);
     let slots = Arc::new(Semaphore::new(MAX_WAITING_FRAMES));
+
     loop {
         // Nothing is read while frames of the pod wait.
         let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
+
         let sent = tokio::select! {
             frame = outgoing.recv() => match frame {
                 Some(WireFrame::Text(text)) => timeout(SEND, socket.text(text)).await,
@@ -79,6 +81,7 @@ async fn run(
                 Some(Ok(AggregatedMessage::Close(_)) | Err(_)) | None => return,
             },
         };
+
         if !matches!(sent, Ok(Ok(()))) {
             return;
         }

@@ -60,16 +60,20 @@ impl Connections {
     ) -> Option<(u32, UnboundedSender<Input>)> {
         let mut owners = self.0.lock();
         owners.retain(|_, it| !it.inputs.is_closed());
+
         let owner = owners.entry(token).or_insert_with(|| Owner {
             identity,
             inputs: spawn(),
             transports: 0,
         });
+
         // The token may have been replaced since.
         if owner.identity.connector != identity.connector {
             return None;
         }
+
         owner.transports += 1;
+
         Some((owner.transports, owner.inputs.clone()))
     }
 }

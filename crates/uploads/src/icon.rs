@@ -36,6 +36,7 @@ pub(crate) fn convert(file: &[u8]) -> Result<Bytes, UnusableUpload> {
     icon.to_rgba8()
         .write_to(&mut png, ImageFormat::Png)
         .map_err(|_unwritable| unusable("The image can't be converted."))?;
+
     Ok(png.into_inner().into())
 }
 

@@ -71,6 +71,7 @@ impl Upstream {
             .pool_idle_timeout(now.idle)
             .user_agent(concat!("pia-server/", env!("CARGO_PKG_VERSION")))
             .build()?;
+
         Ok(Self { http, limits, max_tokens: Arc::default(), sampling: Arc::default() })
     }
 
@@ -125,10 +126,12 @@ impl Upstream {
         if !uses_max_tokens(&call) {
             return self.send(call, mode, limits).await;
         }
+
         let target = Arc::clone(&call.target);
         let retry = self.max_tokens.retry_call(&call);
         let outcome = self.send(call, mode, limits).await;
         let name_refused = self.max_tokens.learn(&target, &outcome);
+
         match retry {
             Some(retry) if name_refused => self.send(retry, mode, limits).await,
             _ => outcome,
@@ -163,9 +166,11 @@ impl Upstream {
             .send()
             .await
             .map_err(unreachable)?;
+
         if !response.status().is_success() {
             return Err(prepared.form.refusal(read_refusal(response, limits.max_refusal).await));
         }
+
         Ok((response, prepared.form))
     }
 }
@@ -190,6 +195,7 @@ impl ChatUpstream for Upstream {
             timeout(limits.first_byte, self.request(call, ResponseMode::Streamed, &limits))
                 .await
                 .map_err(|_elapsed| UpstreamError::Silent)??;
+
         match media_type(response.headers()).as_deref() {
             None | Some(EVENTS) => {
                 let splitter = Splitter::new(Arc::new(form.stream_filter()), limits.max_event);

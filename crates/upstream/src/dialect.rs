@@ -124,6 +124,7 @@ fn prepare_model_call(call: ModelCall, path: &str) -> Result<PreparedRequest, Up
         }
         _ => address::join_path(&call.target, path),
     };
+
     Ok(PreparedRequest {
         url,
         headers: bearer(&call.key)?,

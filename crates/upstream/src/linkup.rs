@@ -68,6 +68,7 @@ impl Upstream {
             "includeImages": false,
             "maxResults": MAX_RESULTS,
         });
+
         let response = self
             .http()
             .post(format!("{}/search", provider.endpoint.trim_end_matches('/')))
@@ -78,9 +79,11 @@ impl Upstream {
             .send()
             .await
             .map_err(unreachable)?;
+
         if !response.status().is_success() {
             return Err(read_refusal(response, limits.max_refusal).await);
         }
+
         read_full(response, MAX_RESPONSE_BYTES.min(limits.max_answer)).await
     }
 }

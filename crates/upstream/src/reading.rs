@@ -82,11 +82,13 @@ impl FrameStream {
         let mut frames = VecDeque::new();
         let outcome = self.splitter.push(piece, &mut |frame| frames.push_back(frame));
         self.push_frames(frames);
+
         if let Err(err) = outcome
             && !matches!(self.state, State::Failing(_))
         {
             self.state = State::Failing(err);
         }
+
         if self.ready.iter().any(is_event) {
             self.silence.reset_by_event();
         } else {
@@ -106,6 +108,7 @@ impl FrameStream {
             }
             return;
         };
+
         for frame in frames {
             let mut output = TranslatedFrames::default();
             match frame {
@@ -113,6 +116,7 @@ impl FrameStream {
                 Frame::Done => translation.done(&mut output),
                 other => output.frames.push_back(other),
             }
+
             self.has_sent |= output.frames.iter().any(is_event);
             self.ready.extend(output.frames);
             if let Some(err) = output.failure {
@@ -145,6 +149,7 @@ impl FrameStream {
         if matches!(self.state, State::Failing(_)) {
             return;
         }
+
         let translated = self.translation.as_ref().and_then(|it| it.is_finished());
         self.state = match (translated, outcome) {
             (Some(true), _) | (None, Ok(())) => State::Over,
@@ -179,6 +184,7 @@ impl Stream for FrameStream {
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = self.get_mut();
+
         loop {
             if let Some(frame) = this.ready.pop_front() {
                 if frame == Frame::Done && matches!(this.state, State::Open) {
@@ -187,6 +193,7 @@ impl Stream for FrameStream {
                 }
                 return Poll::Ready(Some(Ok(frame)));
             }
+
             match std::mem::replace(&mut this.state, State::Over) {
                 State::Open => this.state = State::Open,
                 State::Closing => {
@@ -198,6 +205,7 @@ impl Stream for FrameStream {
                 State::Failing(err) => return Poll::Ready(Some(Err(err))),
                 State::Over => return Poll::Ready(None),
             }
+
             match Pin::new(&mut this.body).poll_frame(cx) {
                 Poll::Ready(Some(Ok(frame))) => {
                     if let Ok(piece) = frame.into_data() {

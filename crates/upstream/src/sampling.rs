@@ -67,10 +67,13 @@ impl SamplingSupport {
             }
             Err(_) => return None,
         };
+
         if refused.is_empty() {
             return None;
         }
+
         self.with(&call.target, |learnt| learnt.refused.extend(&refused));
+
         Some(without_parameters(call, &refused))
     }
 

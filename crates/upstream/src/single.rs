@@ -23,11 +23,14 @@ pub(crate) fn frames(answer: &[u8]) -> Result<[Frame; 2], UpstreamError> {
             }
         });
     }
+
     // An error is passed on; the reader of the chunk explains it.
     if !(has_message || failed) {
         return Err(malformed());
     }
+
     let chunk = serde_json::to_vec(&answer).map_err(|_unwritable| malformed())?;
+
     Ok([Frame::Look(chunk.into()), Frame::Done])
 }
 

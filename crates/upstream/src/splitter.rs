@@ -53,6 +53,7 @@ impl Splitter {
             if self.buffer.is_empty() && self.line.skip_line_feed(piece, run.end) {
                 run = PassRun::starting_at(run.end + 1);
             }
+
             let Some(end) = self.line.end_of_event(piece, run.end) else {
                 outcome = self.hold(piece.get(run.end..).unwrap_or_default());
                 break;
@@ -61,6 +62,7 @@ impl Splitter {
                 outcome = Err(UpstreamError::TooLong);
                 break;
             }
+
             if self.buffer.is_empty() {
                 self.read_in_place(piece, &mut run, end, sink);
             } else {
@@ -73,7 +75,9 @@ impl Splitter {
                 );
             }
         }
+
         run.emit(piece, sink);
+
         outcome
     }
 
@@ -141,6 +145,7 @@ impl Splitter {
                 data_of(event).map(|data| if is_error(event) { wrap_error(data) } else { data });
             return Some(data.map_or(Frame::Alive, |data| self.frame(data)));
         };
+
         match self.meaning(data) {
             EventKind::Pass => None,
             EventKind::Look => Some(Frame::Look(event.slice_ref(data))),
@@ -183,10 +188,12 @@ impl Splitter {
         if std::str::from_utf8(data).is_err() {
             return EventKind::Look;
         }
+
         let finishes = self.filter.finishes(data);
         if finishes {
             self.ending = StreamEnd::Finished;
         }
+
         if finishes || self.filter.selects(data) { EventKind::Look } else { EventKind::Pass }
     }
 }
@@ -237,6 +244,7 @@ impl LineState {
                 self.returned &= rest.is_empty();
                 return None;
             };
+
             let blank = at == 0 && !self.has_text;
             let returned = rest.get(at) == Some(&b'\r');
             *self = Self { has_text: false, returned };
@@ -245,6 +253,7 @@ impl LineState {
                 return Some(start);
             }
         }
+
         None
     }
 

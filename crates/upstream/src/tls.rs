@@ -31,10 +31,12 @@ impl Tls {
                 "no root certificates found; upstreams over TLS are unreachable"
             );
         }
+
         let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()?
             .with_root_certificates(roots)
             .with_no_client_auth();
+
         Ok(Self(config))
     }
 

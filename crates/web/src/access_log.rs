@@ -35,9 +35,11 @@ pub(crate) struct Entry {
 impl Entry {
     pub(crate) fn write(&self, bytes: u64) {
         let elapsed = self.started.elapsed();
+
         if let Some(metrics) = &self.metrics {
             metrics.request(&self.method, &self.route, self.status, elapsed);
         }
+
         let client = self.client.map(|it| it.to_string());
         let user = self.user.map(|it| it.to_string());
         tracing::info!(

@@ -39,10 +39,12 @@ pub async fn strip_base_path<B: MessageBody + 'static>(
         parts.path_and_query = Some(PathAndQuery::try_from(rest).ok()?);
         Uri::from_parts(parts).ok()
     });
+
     if let Some(uri) = stripped {
         request.match_info_mut().get_mut().update(&uri);
         request.head_mut().uri = uri;
     }
+
     next.call(request).await
 }
 

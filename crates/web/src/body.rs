@@ -75,6 +75,7 @@ impl RawBody {
         if subtype == "json" || subtype.ends_with("+json") {
             return Ok(());
         }
+
         let message = "Send JSON, with `Content-Type: application/json`.";
         Err(ApiError::refused(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,

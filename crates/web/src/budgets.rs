@@ -178,12 +178,14 @@ impl Budgets {
         let buckets = self.buckets.get();
         let index = Budget::IN_MEMORY.iter().position(|it| *it == budget)?;
         let limiter = buckets.limiters.get(index)?;
+
         // Full buckets are removed, or memory would grow with every address.
         if self.calls.fetch_add(1, Ordering::Relaxed).is_multiple_of(SWEEP_EVERY) {
             for limiter in &buckets.limiters {
                 limiter.retain_recent();
             }
         }
+
         Some(match limiter.check_key(&payer) {
             Ok(()) => RateLimitOutcome::Allowed,
             Err(until) => RateLimitOutcome::Wait(until.wait_time_from(self.monotonic.now())),

@@ -41,17 +41,20 @@ impl TrustedProxies {
         let Some(mut ip) = request.peer_addr().map(|it| it.ip().to_canonical()) else {
             return ClientAddress { ip: None, forwarded };
         };
+
         // As bytes: a client's own header must not make the part unreadable
         // that a proxy appends.
         let hops: Vec<&[u8]> = headers
             .get_all(X_FORWARDED_FOR)
             .flat_map(|it| it.as_bytes().split(|byte| *byte == b','))
             .collect();
+
         for hop in hops.into_iter().rev() {
             let hop = std::str::from_utf8(hop).ok().and_then(parse);
             let (true, Some(previous)) = (self.contains(ip), hop) else { break };
             ip = previous;
         }
+
         ClientAddress { ip: Some(ip), forwarded }
     }
 

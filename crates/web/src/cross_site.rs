@@ -16,12 +16,15 @@ pub fn is_cross_site(headers: &HeaderMap, public_url: &str) -> bool {
     }
     // Browsers send the header above only over HTTPS and to the local machine.
     let Some(origin) = header(headers, ORIGIN) else { return false };
+
     let is_public_url =
         public_url.strip_prefix(origin).is_some_and(|it| it.is_empty() || it.starts_with('/'));
+
     let is_host = || {
         let authority = origin.split_once("://").map(|(_, authority)| authority);
         authority.is_some() && authority == header(headers, HOST)
     };
+
     !is_public_url && !is_host()
 }
 

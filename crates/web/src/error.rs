@@ -175,18 +175,22 @@ impl ApiError {
             "status": status.as_str(),
             "detail": message,
         });
+
         if SCIM_TYPES.contains(code)
             && let Some(members) = body.as_object_mut()
         {
             members.insert("scimType".to_owned(), (*code).into());
         }
+
         let mut response = self.head(*status);
+
         response.content_type("application/scim+json").body(body.to_string())
     }
 
     fn openai_response(&self) -> HttpResponse {
         let ErrorParts { status, code, message, fields, openai, .. } = &*self.0;
         let field_error = fields.get("errors").and_then(|it| it.get(0));
+
         let (status, message, kind, code) =
             if let Some(OpenAiForm { status: openai_status, kind, code, message }) = openai {
                 (StatusCode::from_u16(*openai_status).unwrap_or(*status), &**message, *kind, *code)
@@ -194,17 +198,20 @@ impl ApiError {
                 let (kind, code) = openai_kind(*status, code);
                 (*status, message.as_str(), kind, code)
             };
+
         // The other fields, such as the time when a budget is full again.
         let mut error: Map<_, _> = fields
             .iter()
             .filter(|it| it.0 != "errors")
             .map(|it| (it.0.clone(), it.1.clone()))
             .collect();
+
         let param = field_error.and_then(|it| it.get("field")).filter(|it| *it != "");
         error.insert("message".to_owned(), message.into());
         error.insert("type".to_owned(), kind.into());
         error.insert("code".to_owned(), code.into());
         error.insert("param".to_owned(), param.cloned().unwrap_or(Value::Null));
+
         self.head(status).json(json!({ "error": error }))
     }
 
@@ -221,6 +228,7 @@ impl ApiError {
         body.insert("error".to_owned(), self.0.code.into());
         body.insert("message".to_owned(), self.0.message.as_str().into());
         body.extend(self.0.fields.clone());
+
         if self.0.status == StatusCode::BAD_REQUEST {
             // Every error with status 400 has the list; without a field, the
             // error concerns the body.
@@ -228,6 +236,7 @@ impl ApiError {
             let error_list = || json!([{ "field": "", "code": code, "message": message }]);
             body.entry("errors").or_insert_with(error_list);
         }
+
         body
     }
 
@@ -355,20 +364,25 @@ impl ApiError {
         if self.0.closes {
             response.force_close();
         }
+
         if self.0.is_final {
             response.insert_header(NO_RETRY);
         }
+
         if let Some(wait) = self.0.retry_after {
             // Rounded up: a client that returned sooner would be refused again.
             let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
             response.insert_header((RETRY_AFTER, seconds.max(1)));
         }
+
         if let Some(allow) = &self.0.allow {
             response.insert_header((ALLOW, allow.clone()));
         }
+
         if self.0.status == StatusCode::UNAUTHORIZED {
             response.insert_header((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")));
         }
+
         response
     }
 }

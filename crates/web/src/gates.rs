@@ -90,12 +90,15 @@ impl Gates {
         if requests_websocket(request) && !is_hub {
             return Err(no_websocket());
         }
+
         let licensing = match &route_match {
             RouteMatch::Route(route) => route.licensing,
             // An unlicensed server reports it on every path.
             RouteMatch::OtherMethods(_) | RouteMatch::Nothing => Licensing::MayHaveEnded,
         };
+
         self.check_licence(licensing)?;
+
         match route_match {
             RouteMatch::Route(route) => self.check_access(request, route).await,
             RouteMatch::OtherMethods(allowed) => Err(ApiError::other_methods(&allowed)),
@@ -107,6 +110,7 @@ impl Gates {
         if required == Licensing::NotNeeded {
             return Ok(());
         }
+
         let state = self.licence.get();
         match (state.at(self.clock.now()), required) {
             (Licensed::Not, _) => {
@@ -135,6 +139,7 @@ impl Gates {
         if let (RateLimit::AtGate(budget), Some(payer)) = (route.rate_limit, payer) {
             self.count(budget, payer).await?;
         }
+
         match route.access {
             Access::Anonymous | Access::Pod => {}
             Access::Bearer
@@ -162,14 +167,17 @@ impl Gates {
                 request.extensions_mut().insert(ServiceCaller);
             }
         }
+
         self.check_feature(route)?;
         check_content_length(request, route)?;
         let mut extensions = request.extensions_mut();
         extensions.insert(BodyLimit(route.body_limit));
         extensions.insert(PresentedCredential(credential.and_then(Credential::session)));
+
         if let (RateLimit::InHandler(budget), Some(payer)) = (route.rate_limit, payer) {
             extensions.insert(RateLimitPayer { budget, default_payer: payer });
         }
+
         Ok(())
     }
 
@@ -201,10 +209,12 @@ impl Gates {
         {
             return Ok(state);
         }
+
         let fresh = self.fresh(credential, route).await?;
         let Some(state) = fresh else {
             return Err(self.missing_caller_error(credential, route).await?);
         };
+
         match self.refusal(request, state, route) {
             Some(refusal) => Err(refusal),
             None => Ok(state),
@@ -259,12 +269,15 @@ impl Gates {
         if route.accounts == AccountScope::Any {
             return None;
         }
+
         let rules = self.rules.get();
         if rules.owes_verification(&state) {
             let message = "Verify your email address first: open the link that we emailed you.";
             return Some(refused("email_not_verified", message));
         }
+
         let message = "First declare whether you use the service as a business.";
+
         rules
             .owes_declaration(state.customer)
             .then(|| refused("business_profile_incomplete", message))

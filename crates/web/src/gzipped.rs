@@ -69,8 +69,10 @@ fn detected(mut payload: BodyChunks) -> BodyChunks {
                 None => break,
             }
         }
+
         chain(first.freeze(), payload)
     };
+
     stream::once(inspected).flatten().boxed_local()
 }
 

@@ -55,6 +55,7 @@ impl Default for Metrics {
             Family::<RouteLabel, Histogram>::new_with_constructor(|| Histogram::new(SECONDS));
         let mut registry = Registry::with_prefix("pia");
         registry.register("http_requests", "Requests answered", requests.clone());
+
         registry.register(
             "http_request_duration_seconds",
             "Time from a request's head to the end of its answer",
@@ -68,6 +69,7 @@ impl Default for Metrics {
             "Requests that are being answered",
             Box::new(move || in_flight.load(Ordering::Relaxed)),
         );
+
         metrics
     }
 }

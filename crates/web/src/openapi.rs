@@ -41,6 +41,7 @@ pub fn openapi(
     let mut paths = Map::new();
     let routes: Vec<&Route> = table.iter().filter(|it| it.document == document).collect();
     let tags = routes.iter().map(|it| it.docs.tag).collect();
+
     for route in routes {
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         if let Some(methods) = path.as_object_mut() {
@@ -48,6 +49,7 @@ pub fn openapi(
             methods.insert(method, operation(route, examples.find(route), &credits, &mut schemas));
         }
     }
+
     let mut schemas: Map<String, Value> =
         schemas.into_iter().map(|(name, it)| (name, json!(it))).collect();
     schemas.insert("Error".to_owned(), error_schema());
@@ -89,10 +91,12 @@ fn operation(
         ("tags".to_owned(), json!([route.docs.tag])),
         ("summary".to_owned(), route.docs.summary.into()),
     ]);
+
     let parameters = parameters(route, credits);
     if !parameters.is_empty() {
         operation.insert("parameters".to_owned(), parameters.into());
     }
+
     if let Some(request) = body_of(route) {
         let request_example = example.and_then(|it| it.request.as_ref());
         let content = json!({ "application/json": media(&request(schemas), request_example) });
@@ -100,20 +104,25 @@ fn operation(
         operation.insert("requestBody".to_owned(), body);
         operation.insert("x-body-limit".to_owned(), route.body_limit.into());
     }
+
     if route.access != Access::Anonymous {
         operation.insert("security".to_owned(), security(route.credentials));
     }
+
     if let Some(feature) = route.feature {
         operation.insert("x-feature".to_owned(), feature.name().into());
     }
+
     if let RateLimit::AtGate(budget) | RateLimit::InHandler(budget) = route.rate_limit {
         operation.insert("x-rate-budget".to_owned(), budget.name().into());
     }
+
     let response_example = example.and_then(|it| it.response.as_ref());
     operation.insert(
         "responses".to_owned(),
         responses(route, response_example, credits, schemas).into(),
     );
+
     operation.into()
 }
 
@@ -152,9 +161,11 @@ fn parameters(route: &Route, credits: &CreditDocs) -> Vec<Value> {
             json!({ "name": name, "in": "path", "required": true, "schema": id_schema(name) })
         })
         .collect();
+
     if let (Some(query), &Method::GET) = (route.docs.request, &route.method) {
         parameters.extend(query_parameters(query));
     }
+
     if let ResponseDoc::Page(_) = route.docs.answer {
         let limit = json!({ "type": "integer", "minimum": 1, "maximum": 200, "default": 50 });
         parameters.push(json!({ "name": "limit", "in": "query", "schema": limit }));
@@ -164,6 +175,7 @@ fn parameters(route: &Route, credits: &CreditDocs) -> Vec<Value> {
             json!({ "name": "cursor", "in": "query", "description": text, "schema": cursor }),
         );
     }
+
     if let ResponseDoc::Part(_, parameters_of_page) = route.docs.answer {
         parameters.extend(parameters_of_page.iter().map(|it| {
             let name = it.name;
@@ -172,9 +184,11 @@ fn parameters(route: &Route, credits: &CreditDocs) -> Vec<Value> {
             json!({ "name": name, "in": "query", "description": description, "schema": schema })
         }));
     }
+
     if route.costs_credits() {
         parameters.extend(credits.headers.iter().cloned());
     }
+
     parameters
 }
 
@@ -202,16 +216,20 @@ fn query_parameters(query: WireType) -> Vec<Value> {
         let required = schema.get("required").and_then(Value::as_array);
         required.is_some_and(|it| it.iter().any(|it| it == name))
     };
+
     let properties = schema.get("properties").and_then(Value::as_object);
+
     let parameter = |(name, schema): (&String, &Value)| {
         let mut schema = schema.as_object().cloned().unwrap_or_default();
         let description = schema.remove("description");
+
         // A query parameter is omitted, never null.
         if let Some(kind) = schema.get_mut("type")
             && let Some([one, _null]) = kind.as_array().map(Vec::as_slice)
         {
             *kind = one.clone();
         }
+
         let required = required(name);
         json!({
             "name": name,
@@ -221,6 +239,7 @@ fn query_parameters(query: WireType) -> Vec<Value> {
             "schema": schema,
         })
     };
+
     properties.map(|it| it.iter().map(parameter).collect()).unwrap_or_default()
 }
 
@@ -237,25 +256,32 @@ fn responses(
     if !answer.is_null() {
         response.insert("content".to_owned(), answer);
     }
+
     responses.insert(status.to_owned(), response.into());
+
     for (status, description) in refusals(route) {
         let mut response = Map::from_iter([("description".to_owned(), description.into())]);
         if status == 429 {
             let after = json!({ "$ref": "#/components/headers/RetryAfter" });
             response.insert("headers".to_owned(), json!({ "Retry-After": after }));
         }
+
         // 304 is not an error and has no body.
         if status != 304 {
             let body = error_media(route, status, credits);
             response.insert("content".to_owned(), json!({ "application/json": body }));
         }
+
         responses.entry(status.to_string()).or_insert(response.into());
     }
+
     if let ResponseDoc::JsonOrPage(_) = route.docs.answer {
         common::add_pages(&mut responses);
     }
+
     common::add_refusals(&mut responses, body_of(route).is_some(), Dialect::from_path(route.path));
     responses.sort_keys();
+
     responses
 }
 
@@ -318,23 +344,29 @@ fn refusals(route: &Route) -> Vec<(u16, &'static str)> {
         refusals.push((413, "The body is longer than `x-body-limit`."));
         refusals.push((415, "The body isn't JSON."));
     }
+
     if let ResponseDoc::Part(..) = route.docs.answer {
         refusals.push((400, "The query is invalid; see `errors`."));
     }
+
     if let ResponseDoc::Page(_) = route.docs.answer {
         refusals.push((400, "`limit` or `cursor` is invalid; see `errors`."));
     }
+
     match route.access {
         Access::Anonymous => {}
         Access::Service => refusals.push((401, "The service key is missing or wrong.")),
         _ => refusals.push((401, "The access token is missing, invalid or expired.")),
     }
+
     if route.feature.is_some() || route.licensing != Licensing::NotNeeded {
         refusals.push((403, "The licence or the account doesn't allow it."));
     }
+
     if route.rate_limit != RateLimit::Unlimited {
         refusals.push((429, "Too many requests; retry after `Retry-After` seconds."));
     }
+
     refusals
 }
 

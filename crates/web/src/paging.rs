@@ -44,27 +44,33 @@ impl Paging {
             let message = "The query string is malformed.".to_owned();
             return Err(ApiError::invalid(vec![field_error("", message)]));
         };
+
         let mut errors = Vec::new();
+
         let limit = match single_parameter(&parameters, "limit") {
             Ok(limit) => limit.map_or(Some(DEFAULT_PAGE_ITEMS), parse_limit),
             Err(Repeated) => None,
         };
+
         if limit.is_none() {
             errors.push(field_error(
                 "limit",
                 format!("`limit` is one number from 1 to {MAX_PAGE_ITEMS}."),
             ));
         }
+
         let after = match single_parameter(&parameters, "cursor") {
             Ok(cursor) => cursor.map_or(Some(None), |it| parse_cursor(it).map(Some)),
             Err(Repeated) => None,
         };
+
         if after.is_none() {
             errors.push(field_error(
                 "cursor",
                 "`cursor` must be a `nextCursor` from an earlier response.".to_owned(),
             ));
         }
+
         match (limit, after) {
             (Some(limit), Some(after)) => Ok(Self(PageRequest { after, limit })),
             _ => Err(ApiError::invalid(errors)),

@@ -354,6 +354,7 @@ impl RouteTable {
                 allowed.push(Method::HEAD.as_str());
             }
         }
+
         if allowed.is_empty() {
             RouteMatch::Nothing
         } else {

@@ -47,15 +47,18 @@ pub async fn surface<B: MessageBody + 'static>(
     let id = RequestId::generate();
     let proxies = request.app_data::<Data<TrustedProxies>>();
     let client = proxies.map(|it| it.client_of(&request));
+
     let proxy_id = proxies
         .filter(|it| it.include_peer_of(&request))
         .and_then(|_trusted| RequestId::of_proxy(request.headers()))
         .map(str::to_owned);
+
     let metrics = request.app_data::<Data<Metrics>>().cloned();
     let in_flight = metrics.as_ref().map(|it| it.begin());
     let draining = request.app_data::<Data<Draining>>().cloned();
     let method = request.method().clone();
     let dialect = Dialect::from_path(path(&request));
+
     {
         let mut extensions = request.extensions_mut();
         extensions.insert(id.clone());
@@ -63,11 +66,13 @@ pub async fn surface<B: MessageBody + 'static>(
             extensions.insert(client);
         }
     }
+
     let span =
         tracing::info_span!("request", request.id = id.as_str(), request.proxy_id = proxy_id);
     let context = request_context(&request, &id);
     let handling = context.scope(next.call(request)).instrument(span.clone());
     let result = AssertUnwindSafe(handling).catch_unwind().await;
+
     let mut entry = Entry {
         id: id.clone(),
         proxy_id,
@@ -81,22 +86,27 @@ pub async fn surface<B: MessageBody + 'static>(
         metrics,
         _in_flight: in_flight,
     };
+
     // No value that is used after the panic could be left inconsistent.
     let Ok(response) = result else {
         return Err(after_panic(&id, &entry, dialect));
     };
+
     let mut response = response?;
     set_common_headers(&mut response, &id);
     let strict = response.request().app_data::<Data<StrictTransport>>().cloned();
     if let Some(policy) = strict.as_ref().and_then(|it| it.header()) {
         response.headers_mut().insert(STRICT_TRANSPORT_SECURITY, policy.clone());
     }
+
     if draining.is_some_and(|it| it.is_set()) {
         response.response_mut().head_mut().set_connection_type(ConnectionType::Close);
     }
+
     entry.status = response.status().as_u16();
     entry.route = response.request().match_pattern().unwrap_or(entry.route);
     entry.user = session_ref(&response).map(|it| it.user);
+
     Ok(response.map_body(|_, body| Logged::new(body, entry)))
 }
 

@@ -51,6 +51,7 @@ impl WebhookSender for WebhookClient {
         let signature = standardwebhooks::Webhook::new(webhook.secret.expose())
             .and_then(|it| it.sign(&id, timestamp, payload.as_bytes()))
             .map_err(|_malformed| later("the secret is malformed"))?;
+
         let request = client
             .post(url)
             .header("content-type", "application/json")
@@ -58,6 +59,7 @@ impl WebhookSender for WebhookClient {
             .header("webhook-timestamp", timestamp)
             .header("webhook-signature", signature)
             .body(payload.to_owned());
+
         let response = request.send().await.map_err(|err| later(&reason(&err)))?;
         match response.status() {
             status if status.is_success() => Ok(()),

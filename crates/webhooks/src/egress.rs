@@ -57,6 +57,7 @@ impl Egress {
         if *self.allows_private.get() {
             return matches!(url.scheme(), "https" | "http").then_some((&self.unrestricted, url));
         }
+
         let is_outside = match host {
             Host::Domain(name) => {
                 name.contains('.') && name != "localhost" && !name.ends_with(".localhost")
@@ -64,6 +65,7 @@ impl Egress {
             Host::Ipv4(address) => is_public(address.into()),
             Host::Ipv6(address) => is_public(address.into()),
         };
+
         (url.scheme() == "https" && is_outside).then_some((&self.public, url))
     }
 }

@@ -46,6 +46,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
         198 => matches!(second, 18 | 19),
         _ => false,
     };
+
     !(is_reserved
         || address.is_private()
         || address.is_loopback()

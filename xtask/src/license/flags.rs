@@ -20,17 +20,21 @@ impl Flags {
                 flags.bare.push(arg);
                 continue;
             };
+
             let (name, value) = match flag.split_once('=') {
                 Some((name, value)) => (name, Some(value.to_owned())),
                 None => (flag, None),
             };
+
             if !known.contains(&name) {
                 return Err(format!("there is no option --{name}\n{USAGE}").into());
             }
+
             let value = value.or_else(|| args.next());
             let value = value.ok_or_else(|| format!("--{name} needs a value"))?;
             flags.named.push((name.to_owned(), value));
         }
+
         Ok(flags)
     }
 

@@ -15,11 +15,13 @@ use super::keys;
 pub(super) fn inspect(args: impl Iterator<Item = String>) -> Outcome<String> {
     let flags = Flags::parse(args, &["public-key"])?;
     let path = flags.one_bare()?;
+
     let key = match flags.one("public-key")? {
         Some(text) => VerifyingKey::from_base64(text.trim())
             .ok_or("--public-key is not 32 bytes in base64")?,
         None => VerifyingKey::built_in(),
     };
+
     let text = fs::read(path).map_err(|err| format!("{path}: {err}"))?;
     describe_licence(&text, &key).map_err(|err| {
         let mut message = format!("{path}: {err}");
@@ -40,15 +42,18 @@ pub(super) fn describe_licence(
     let features: Vec<_> = licence.features.iter().map(|it| it.name()).collect();
     let count = |it: Option<u32>| it.map_or_else(|| "no limit".to_owned(), |it| it.to_string());
     let end = licence.expires_at.map_or_else(|| "never".to_owned(), |it| it.to_string());
+
     let state = match LicenceState::Loaded(licence.clone()).at(SystemClock.now()) {
         Licensed::Valid(_) => "in force",
         Licensed::Expired(_) => "ended: a server takes it no more",
         Licensed::Not => "refused",
     };
+
     let unknown = match reading.unknown_features.as_slice() {
         [] => String::new(),
         unknown => format!("not known:   {unknown:?}\n"),
     };
+
     Ok(format!(
         "signature:   good\n{}licence:     {}\nlicensee:    {}\nedition:     {}\n\
          features:    {}\n{unknown}users:       {}\nadmins:      {}\nissued at:   {}\n\

@@ -42,6 +42,7 @@ fn terms(flags: &Flags, now: Timestamp) -> Outcome<Terms> {
             format!("there is no edition {edition:?}: take {names}, or name --feature too");
         return Err(message.into());
     }
+
     Ok(Terms {
         edition: edition.to_owned(),
         features,

@@ -22,8 +22,11 @@ pub(super) fn generate(args: impl Iterator<Item = String>) -> Outcome<String> {
         comment_lines.join("\n# "),
         key.to_text().expose()
     );
+
     let Some(path) = flags.one("out")? else { return Ok(file) };
+
     write_secret(path, &file)?;
+
     Ok(format!("The key is in {path}. Keep it secret, and keep a copy.\n{public}"))
 }
 

@@ -81,6 +81,7 @@ impl Gateway {
             tokens: Arc::clone(&self.tokens),
             clock: Arc::clone(&self.clock),
         };
+
         Ok(AdmittedCall { metered_call, prompt: estimate, max_output })
     }
 
@@ -110,6 +111,7 @@ impl Gateway {
             let refusal = BudgetRefusal::suspended(settings.weeks.end(now), now);
             return Err(AssistantError::OverBudget(refusal));
         }
+
         let name = request.max_output.and_then(|it| it.name);
         let max_output_tokens = request.max_output.map(|it| it.tokens);
         let holder = CreditHolder { member: user, group, key, limits: rules.credits };
@@ -123,6 +125,7 @@ impl Gateway {
                 truncation_cause: None,
             });
         }
+
         let output = settings.output(max_output_tokens);
         let prompt = request.prompt.tokens(&*self.tokens);
         let admission_request =

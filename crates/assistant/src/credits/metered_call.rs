@@ -130,9 +130,11 @@ impl Drop for MeteredCall {
                 self.meter.tokens_so_far(&*self.tokens)
             }
         };
+
         if let Some(permit) = &mut self.permit {
             permit.used_tokens = tokens.input.saturating_add(tokens.output);
         }
+
         let outcome = match self.end {
             // The reservation is released by its drop.
             CallEnd::Void => return,
@@ -140,8 +142,10 @@ impl Drop for MeteredCall {
             CallEnd::Completed => CallOutcome::Completed,
             CallEnd::Failed => CallOutcome::Failed,
         };
+
         let usage = self.record(outcome, tokens);
         let charge = Charge::new(&usage.rates, &tokens, self.fee);
+
         match self.reservation.take() {
             Some(reservation) => reservation.settle_call(usage, charge),
             None => self.log.record(usage),

@@ -86,13 +86,16 @@ impl Rates {
             (usage.output, self.output),
             (usage.connector, self.connector),
         ];
+
         // A token at a rate of one thousandth a million is a thousandth of a
         // millionth.
         let thousandths: i128 = lines
             .into_iter()
             .map(|(tokens, rate)| i128::from(tokens.max(0)) * i128::from(rate))
             .sum();
+
         let micros = thousandths.div_euclid(1000) + i128::from(thousandths.rem_euclid(1000) > 0);
+
         Micros(i64::try_from(micros).unwrap_or(i64::MAX))
     }
 }

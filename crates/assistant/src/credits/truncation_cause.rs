@@ -32,9 +32,11 @@ impl TruncationCause {
         for window in credit_windows.windows.values_mut().filter(|it| !it.is_over(weeks, now)) {
             window.roll_over(weeks, now);
         }
+
         credit_windows.settle(&self.lines, charge.spent(&self.lines), &self.lines);
         let min_cost = self.request.cost(self.output + 1);
         let full_cost = self.request.cost(self.request.output);
+
         credit_windows.refusal(&self.request.holder, min_cost, full_cost)
     }
 }

@@ -21,6 +21,7 @@ pub(crate) fn usage(json: &str) -> Option<Usage> {
     if input.is_none() && output.is_none() {
         return None;
     }
+
     let detail = |parents: [&str; 2], key: &str| {
         parents.into_iter().find_map(|it| usage.get(it)?.get(key).and_then(tokens)).unwrap_or(0)
     };
@@ -42,9 +43,11 @@ pub(crate) fn usage(json: &str) -> Option<Usage> {
 /// no value of a type that some clients reject.
 pub(crate) fn is_common(json: &str) -> bool {
     let Ok(Value::Object(usage)) = serde_json::from_str(json) else { return false };
+
     let is_plain = |it: &Value| it.as_i64().is_some_and(|it| (0..=2 * MAX_TOKENS).contains(&it));
     let is_count =
         |key: &str| usage.get(key).is_some_and(|it| is_plain(it) && tokens(it) == it.as_i64());
+
     let is_sound = |(key, value): (&String, &Value)| match key.as_str() {
         it if it.ends_with("_tokens") => is_plain(value) || value.is_null(),
         it if it.ends_with("_details") => value.as_object().map_or(value.is_null(), |details| {
@@ -52,6 +55,7 @@ pub(crate) fn is_common(json: &str) -> bool {
         }),
         _ => true,
     };
+
     is_count("prompt_tokens") && is_count("completion_tokens") && usage.iter().all(is_sound)
 }
 

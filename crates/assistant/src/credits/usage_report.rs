@@ -228,6 +228,7 @@ fn days_before(to: NaiveDate, days: u32) -> NaiveDate {
 fn with_empty_days(range: UsageRange, sums: Vec<UsageSum>) -> Vec<UsageSum> {
     let mut sums = sums.into_iter().peekable();
     let days = range.from.iter_days().take_while(|it| *it <= range.to);
+
     let sum = |day| {
         let subject = UsageSubject::Day(day);
         sums.next_if(|it| it.subject == subject).unwrap_or(UsageSum {
@@ -237,6 +238,7 @@ fn with_empty_days(range: UsageRange, sums: Vec<UsageSum>) -> Vec<UsageSum> {
             details: Some(UsageDetails::default()),
         })
     };
+
     days.map(sum).collect()
 }
 

@@ -133,6 +133,7 @@ impl Credits {
         if holder.is_unlimited() {
             return Ok(CreditView { suspended, ..CreditView::default() });
         }
+
         let credit_windows = self.credit_store.load_windows(holder).await?;
         let now = self.clock.now().max(credit_windows.now);
         Ok(CreditView {

@@ -53,6 +53,7 @@ impl CreditWindows {
         if remaining < min_cost {
             return Err(self.refusal(holder, min_cost, min_cost));
         }
+
         let output = request.affordable(remaining);
         let lines = self.reservation_lines(holder, request.cost(output));
         for line in &lines {
@@ -60,6 +61,7 @@ impl CreditWindows {
                 window.reserved = window.reserved.plus(line.amount);
             }
         }
+
         let truncation_cause = (output < request.output).then(|| {
             let credit_windows = self.for_holder(holder);
             Box::new(TruncationCause {
@@ -69,6 +71,7 @@ impl CreditWindows {
                 lines: lines.clone(),
             })
         });
+
         Ok(CallGrant { lines, output, truncation_cause })
     }
 
@@ -152,10 +155,12 @@ impl CreditWindows {
                 rest = rest.minus(share);
             }
         }
+
         if amount.0 == 0 {
             let allowance = holder.windows().filter(|it| it.kind == WindowKind::ALLOWANCE);
             lines.extend(allowance.map(|window| ReservationLine { window, amount }));
         }
+
         lines
     }
 
@@ -174,6 +179,7 @@ impl CreditWindows {
             // Unreachable: this is called only if a window blocks.
             return BudgetRefusal::suspended(self.weeks.end(self.now), self.now);
         };
+
         let period = kind.period();
         let stock =
             |kind| self.window(holder, kind).map(|it| stock_gauge(it.total, it.committed()));

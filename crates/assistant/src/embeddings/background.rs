@@ -82,6 +82,7 @@ impl BackgroundEmbeddings {
             // Writing to a string cannot fail.
             let _infallible = write!(body, ",\"dimensions\":{dimensions}");
         }
+
         let answer = call(&self.gateway, &self.target, &Bytes::from(body)).await;
         let answer = answer.map_err(|failure| failure.error)?;
         parse(&answer, texts.len(), estimate).ok_or_else(|| {

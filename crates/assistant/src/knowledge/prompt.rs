@@ -31,6 +31,7 @@ pub(crate) fn format_passages(passages: &[KnowledgePassage]) -> String {
     if passages.is_empty() {
         return "The organisation's documents have nothing about this.".to_owned();
     }
+
     let mut output = INTRODUCTION.to_owned();
     for (at, KnowledgePassage { title, url, path, text, document: _ }) in
         passages.iter().enumerate()
@@ -45,6 +46,7 @@ pub(crate) fn format_passages(passages: &[KnowledgePassage]) -> String {
         // Writing to a string cannot fail.
         let _infallible = write!(output, "\nPassage {}:\n{quoted}\n", at + 1);
     }
+
     output
 }
 

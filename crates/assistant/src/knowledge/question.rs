@@ -75,11 +75,13 @@ impl UserQuestion {
             let Message { role, content } = serde_json::from_str(it.get()).ok()?;
             Some((role, content.into_text().trim().to_owned()))
         });
+
         let (_, text) = messages.next().filter(|it| it.0 == "user" && !it.1.is_empty())?;
         let is_talk = |(role, text): &(String, String)| {
             matches!(role.as_str(), "user" | "assistant") && !text.is_empty()
         };
         let earlier = messages.filter(is_talk).take(MAX_EARLIER).collect();
+
         Some(Self { text, earlier })
     }
 
@@ -100,14 +102,17 @@ impl UserQuestion {
         if !is_follow_up || self.text.chars().count() > MAX_QUESTION_CHARS {
             return None;
         }
+
         let mut output = String::from("<conversation>\n");
         for (role, text) in self.earlier.iter().rev() {
             let text: String = clean(text).chars().take(MAX_EARLIER_CHARS).collect();
             // Writing to a string cannot fail.
             let _infallible = writeln!(output, "{role}: {text}");
         }
+
         let question = clean(&self.text);
         let _infallible = write!(output, "</conversation>\n<question>\n{question}\n</question>");
+
         Some(output)
     }
 }

@@ -33,11 +33,13 @@ impl Gateway {
     async fn rewrite(&self, question: &UserQuestion) -> Option<String> {
         let model = self.question_model.as_ref()?;
         let material = question.with_conversation()?;
+
         let chat = BackgroundChat::new(
             self.clone(),
             Arc::clone(&model.target),
             BackgroundPurpose::Question,
         );
+
         let asking = chat.ask(INSTRUCTIONS, &material, MAX_TOKENS);
         let text = match self.within(model.timeout, asking).await {
             Some(Ok(answer)) => answer.text,
@@ -50,7 +52,9 @@ impl Gateway {
                 return None;
             }
         };
+
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+
         (1..=MAX_CHARS).contains(&text.chars().count()).then_some(text)
     }
 }

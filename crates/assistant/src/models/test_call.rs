@@ -90,8 +90,10 @@ impl Gateway {
                 effort: target.reasoning_effort,
             })
         };
+
         let body = self.test_model(target, send).await?;
         let answer = completion::parse(&body).ok_or(ModelTestFailure::Unreadable)?;
+
         Ok(ModelAnswer::Text(answer.text))
     }
 
@@ -121,6 +123,7 @@ impl Gateway {
             AssistantError::Stopping => ModelTestFailure::Stopping,
             _ => ModelTestFailure::LimitReached,
         })?;
+
         let failure = Mutex::new(ModelTestFailure::Stopping);
         let answer = self.call_with_keys(target, |key| {
             let sent = send(key);
@@ -131,7 +134,9 @@ impl Gateway {
                 })
             }
         });
+
         let answer = answer.await;
+
         answer.map_err(|_answered| failure.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -153,14 +158,17 @@ impl Gateway {
                 }
                 Some(Err(err)) => err,
             };
+
             let outcome = AttemptOutcome::from_error(&err);
             self.attempts.count_of(&provider.id, outcome);
             failure = (&err).into();
             if !outcome.is_key_failure() {
                 break;
             }
+
             self.keys.set_cooldown(&key, self.timer.elapsed(), requested_cooldown(&err));
         }
+
         Err(failure)
     }
 }

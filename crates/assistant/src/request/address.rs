@@ -13,12 +13,15 @@ pub(crate) fn is_address(text: &str) -> bool {
         let named = host.contains(['.', ':']) || host.eq_ignore_ascii_case("localhost");
         return named || text.get(..2).is_some_and(|it| it.contains('\\'));
     }
+
     // Some readers remove line breaks and tabs anywhere.
     let text: String = text.chars().filter(|it| !it.is_control()).take(64).collect();
     let Some((scheme, rest)) = text.split_once(':') else { return false };
+
     let is_scheme = scheme.starts_with(|it: char| it.is_ascii_alphabetic())
         && scheme.chars().all(|it| it.is_ascii_alphanumeric() || matches!(it, '+' | '-' | '.'));
     let is_special = SPECIAL.iter().any(|it| it.eq_ignore_ascii_case(scheme));
+
     is_scheme && (is_special || rest.starts_with(['/', '\\']))
 }
 

@@ -75,13 +75,16 @@ pub(crate) fn parse(body: &Bytes) -> Result<RequestedChoice, AssistantError> {
     if !violations.is_empty() {
         return Err(AssistantError::Invalid(violations));
     }
+
     let usage = match request.get("stream_options").map(RawValue::get) {
         Some(options) if request::parameters::include_usage(options) => UsageChunks::Included,
         _ => UsageChunks::Omitted,
     };
+
     if let Some(tools) = request.get("tools") {
         checked.text.words.add(tools.get().as_bytes());
     }
+
     let prompt = UpstreamPrompt {
         messages: request.get("messages").map_or_else(Bytes::new, |it| slice(body, it)),
         leading: None,
@@ -100,6 +103,7 @@ pub(crate) fn parse(body: &Bytes) -> Result<RequestedChoice, AssistantError> {
             persona_type: request.get("metadata").and_then(request::parameters::persona_type),
         },
     };
+
     match request.get("stream").map(RawValue::get) {
         Some("true") => Ok(RequestedChoice::Stream(prompt, usage)),
         _ => Ok(RequestedChoice::Full(prompt)),

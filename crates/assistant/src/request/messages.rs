@@ -55,14 +55,17 @@ pub(crate) fn check(
         ));
         return outcome;
     };
+
     if count == 0 {
         violations.push(Violation::new("messages", "empty", "There must be at least one message."));
     }
+
     if count > ArrayElements::MAX_LEN {
         let message = format!("There must not be more than {} messages.", ArrayElements::MAX_LEN);
         violations.push(Violation::new("messages", "too_many", message));
         return outcome;
     }
+
     for (at, message) in first.into_iter().enumerate() {
         check_message(at, message, &mut outcome, violations);
         outcome.pictures |= message.get().contains("image_url");
@@ -70,6 +73,7 @@ pub(crate) fn check(
             break;
         }
     }
+
     outcome
 }
 
@@ -122,13 +126,16 @@ impl<'de: 'a, 'a> Deserialize<'de> for Message<'a> {
                             continue;
                         }
                     };
+
                     let is_duplicate =
                         present.get_mut(at).is_some_and(|it| std::mem::replace(it, true));
                     if is_duplicate {
                         return Err(A::Error::custom("a key comes twice"));
                     }
+
                     *member = (value.get() != "null").then_some(value);
                 }
+
                 Ok(message)
             }
         }
@@ -148,18 +155,22 @@ fn check_message(
         violations.push(Violation::new(format!("messages[{at}]"), "invalid_type", message));
         return;
     };
+
     check_role(at, message.role, violations);
     let text = &mut outcome.text;
     text.extra_tokens = text.extra_tokens.saturating_add(TOKENS_PER_MESSAGE);
+
     if let Some(calls) = message.tool_calls {
         text.words.add(calls.get().as_bytes());
     }
+
     let mut content = Content { text, address: None };
     let is_content = message.content.is_none_or(|it| content.add(it));
     let within = content.address.map(|(part, path)| format!("content[{part}].{path}"));
     if let Some(path) = within.or(message.address) {
         outcome.address.get_or_insert_with(|| format!("messages[{at}].{path}"));
     }
+
     if !is_content {
         let message = "The content must be a string, an array of parts, or null.";
         violations.push(Violation::new(format!("messages[{at}].content"), "invalid_type", message));
@@ -203,6 +214,7 @@ impl Content<'_> {
         if value.get() == "null" {
             return;
         }
+
         let tokens = if is("image_url") {
             TOKENS_PER_IMAGE
         } else if is("file") || is("input_audio") {
@@ -213,6 +225,7 @@ impl Content<'_> {
             }
             return;
         };
+
         self.text.extra_tokens = self.text.extra_tokens.saturating_add(tokens);
     }
 }

@@ -35,6 +35,7 @@ pub(crate) fn check<'a>(
             check_range(key, value, &range, violations);
         }
     }
+
     for key in COUNTS {
         if let Some(value) = get(key)
             && count(value).is_none()
@@ -43,16 +44,19 @@ pub(crate) fn check<'a>(
             violations.push(Violation::new(key, "out_of_range", message));
         }
     }
+
     if let Some(value) = get("n")
         && count(value) != Some(1)
     {
         violations.push(Violation::new("n", "out_of_range", "n must be 1."));
     }
+
     if let Some(value) = get("stream")
         && serde_json::from_str::<bool>(value.get()).is_err()
     {
         violations.push(Violation::new("stream", "invalid_type", "stream must be true or false."));
     }
+
     if let Some(value) = get("stream_options")
         && options(value.get()).is_none()
     {
@@ -106,12 +110,14 @@ pub(crate) fn persona_type(metadata: &RawValue) -> Option<String> {
         #[serde(borrow)]
         pia_persona_type: Option<&'a RawValue>,
     }
+
     let metadata: Metadata<'_> = serde_json::from_str(metadata.get()).ok()?;
     let name: String = serde_json::from_str(metadata.pia_persona_type?.get()).ok()?;
     let name = match name.trim() {
         "" => GENERAL,
         name => name,
     };
+
     (utf16_len(name) <= MAX_PERSONA_TYPE_CHARS).then(|| name.to_lowercase())
 }
 

@@ -28,12 +28,14 @@ impl UpstreamPrompt {
         if let Some(model_type) = &persona.model_type {
             self.model_hint.persona_type = Some(model_type.trim().to_lowercase());
         }
+
         if !persona.uses_tools {
             self.tool_list = None;
             self.tools = Tools::None;
             self.hosted.clear();
             self.parameters.retain(|(key, _)| !TOOL_PARAMETERS.contains(key));
         }
+
         if !self.has_instructions(&persona.system_prompt) {
             let text = persona.instructions();
             self.text.words.add(text.as_bytes());

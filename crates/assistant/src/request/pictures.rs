@@ -40,8 +40,10 @@ pub(crate) fn extract_pictures(
             let content = format!("[{}]", replaced.join(","));
             message.set("content", content);
         }
+
         written.push(message.to_json());
     }
+
     Some(ExtractedPictures { messages: Bytes::from(format!("[{}]", written.join(","))), pictures })
 }
 
@@ -52,6 +54,7 @@ fn replace_picture(part: &str, pictures: &mut Vec<Bytes>, has_vision_tool: bool)
     if !is_picture {
         return part.to_owned();
     }
+
     pictures.push(Bytes::copy_from_slice(part.as_bytes()));
     let number = pictures.len();
     let text = if has_vision_tool {
@@ -59,6 +62,7 @@ fn replace_picture(part: &str, pictures: &mut Vec<Bytes>, has_vision_tool: bool)
     } else {
         format!("[picture {number}, which cannot be shown to this model]")
     };
+
     format!("{{\"type\":\"text\",\"text\":{}}}", quoted(&text))
 }
 

@@ -107,18 +107,22 @@ fn extended(first: Option<&Bytes>, array: &Bytes, elements: &[Bytes]) -> Rope {
     let inner = array.trim_ascii().strip_prefix(b"[").and_then(|it| it.strip_suffix(b"]"));
     let inner = inner.filter(|_| first.is_some() || !elements.is_empty());
     let Some(inner) = inner else { return Rope::from(vec![array.clone()]) };
+
     let is_empty = inner.trim_ascii().is_empty();
     let mut writer = JsonWriter::default();
     writer.text("[");
+
     if let Some(first) = first {
         writer.bytes(first).text(if is_empty { "" } else { "," });
     }
+
     writer.bytes(&array.slice_ref(inner));
     let mut separator = if first.is_none() && is_empty { "" } else { "," };
     for element in elements {
         writer.text(separator).bytes(element);
         separator = ",";
     }
+
     writer.text("]").finish()
 }
 

@@ -37,6 +37,7 @@ impl KeyHealth {
         if keys.len() < 2 {
             return vec![keys.first().cloned().unwrap_or_else(|| Secret::new(String::new()))];
         }
+
         let mut states = self.lock();
         states.cooldowns.retain(|_, until| *until > now);
         states.turn = states.turn.wrapping_add(1);
@@ -45,6 +46,7 @@ impl KeyHealth {
         let mut order: Vec<_> = from.iter().chain(before).cloned().collect();
         // Stable, so that keys without cooldown keep their turns.
         order.sort_by_key(|it| states.cooldowns.get(&self.hash(it)).copied().unwrap_or_default());
+
         order
     }
 

@@ -47,6 +47,7 @@ pub(crate) fn explain_failure(
         UpstreamError::Refused { status, body, .. } => (Some(*status), code(body)),
         _ => (None, None),
     };
+
     tracing::warn!(
         upstream.provider = target.provider.name(),
         upstream.model = target.model,
@@ -55,6 +56,7 @@ pub(crate) fn explain_failure(
         error = %err,
         "upstream model did not answer"
     );
+
     match err {
         UpstreamError::Refused { status, retry_after, body } => {
             refusal_error(*status, *retry_after, body, tools)
@@ -94,6 +96,7 @@ fn refusal_error(
         // Also 401 and 403: the operator's key is refused, not the caller's.
         _ => None,
     };
+
     error.unwrap_or(AssistantError::UpstreamFailed)
 }
 
@@ -124,16 +127,19 @@ fn code(body: &[u8]) -> Option<String> {
         #[serde(flatten)]
         bare: Error,
     }
+
     #[derive(Deserialize)]
     struct Error {
         code: Option<serde_json::Value>,
         r#type: Option<serde_json::Value>,
     }
+
     let body: Body = serde_json::from_slice(body).ok()?;
     let error = body.error.unwrap_or(body.bare);
     let code = error.code.filter(serde_json::Value::is_string).or(error.r#type)?;
     let code = code.as_str()?;
     let plain = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '-' | '.');
+
     (code.len() <= 64 && code.chars().all(plain)).then(|| code.to_owned())
 }
 

@@ -126,6 +126,7 @@ impl UpstreamLimiter {
         if protection == Protection::default() {
             return Ok(Permit { limiter: None, reserved_tokens: 0, used_tokens: 0 });
         }
+
         let limits = self.instance_share(protection);
         let request = QueuedRequest { group, tokens, limits };
         let mut waiting = QueuedCall { limiter: self, name, position: None };
@@ -143,6 +144,7 @@ impl UpstreamLimiter {
                 }
                 Err(missing) => missing,
             };
+
             let retry_after = match missing {
                 Some(LimitShortfall::Time(left)) => {
                     // Polled once to register the waker.
@@ -155,6 +157,7 @@ impl UpstreamLimiter {
                 Some(LimitShortfall::Room) => QUEUE_RETRY_AFTER,
                 None => return Poll::Ready(Err(LimitReached { retry_after: QUEUE_RETRY_AFTER })),
             };
+
             let retry_after = retry_after.max(Duration::from_secs(1));
             end.as_mut().poll(cx).map(|()| Err(LimitReached { retry_after }))
         })
@@ -205,14 +208,17 @@ impl QueuedCall<'_> {
         if !states.contains_key(self.name) {
             states.insert(self.name.to_owned(), UpstreamState::default());
         }
+
         let Some(state) = states.get_mut(self.name) else { return Err(None) };
         if self.position.is_none() && state.turns.len() >= MAX_WAITING {
             return Err(None);
         }
+
         let is_next = match self.position {
             Some(position) => state.turns.is_next(position),
             None => state.turns.len() == 0,
         };
+
         let missing =
             if is_next { state.shortfall(request, now) } else { Some(LimitShortfall::Room) };
         match missing {

@@ -117,8 +117,10 @@ impl ChatStream {
             Poll::Pending => deadline.as_mut().poll(cx).map(|()| None),
         })
         .await;
+
         let first = first.transpose()?;
         self.committed.store(true, Ordering::Relaxed);
+
         self.first = match first {
             Some(first) if self.protected => {
                 Some(Bytes::from([guardrail::CHUNK.as_ref(), &first].concat()))
@@ -126,6 +128,7 @@ impl ChatStream {
             None if self.protected => Some(guardrail::CHUNK),
             first => first,
         };
+
         Ok(self)
     }
 
@@ -135,6 +138,7 @@ impl ChatStream {
             while ready!(frames.as_mut().poll_next(cx)).is_some() {}
             self.phase = Phase::Over;
         }
+
         if matches!(self.phase, Phase::Over) {
             return Poll::Ready(None);
         }
@@ -143,6 +147,7 @@ impl ChatStream {
                 Err(self.fail(AssistantError::Stopping, Billable::Something)),
             ));
         }
+
         loop {
             if let Phase::Opening(opening) = &mut self.phase {
                 match ready!(opening.as_mut().poll(cx)) {
@@ -153,11 +158,14 @@ impl ChatStream {
                     }
                 }
             }
+
             let Phase::Streaming(opened) = &mut self.phase else { return Poll::Ready(None) };
+
             let frame = match opened.first.take() {
                 Some(first) => Ok(Some(first)),
                 None => ready!(opened.frames.as_mut().poll_next(cx)).transpose(),
             };
+
             if let Some(chunk) = self.chunk(frame).transpose() {
                 return Poll::Ready(Some(chunk));
             }
@@ -171,6 +179,7 @@ impl ChatStream {
         frame: Result<Option<Frame>, UpstreamError>,
     ) -> Result<Option<Bytes>, AssistantError> {
         let Phase::Streaming(opened) = &mut self.phase else { return Ok(None) };
+
         match frame {
             Ok(Some(Frame::Pass { bytes, events })) => {
                 self.stream_state.deltas = self.stream_state.deltas || normalize::has_delta(&bytes);
@@ -200,12 +209,14 @@ impl ChatStream {
     /// no usage.
     fn inspect_event(&mut self, json: &Bytes) -> Result<Option<Bytes>, AssistantError> {
         let Phase::Streaming(opened) = &mut self.phase else { return Ok(None) };
+
         let repaired = normalize::normalize_event(json, self.stream_state.deltas);
         let json = match &repaired {
             NormalizeAction::Unchanged => json,
             NormalizeAction::Repaired(repaired) => repaired,
             NormalizeAction::Dropped => return Ok(None),
         };
+
         self.stream_state.deltas |=
             repaired == NormalizeAction::Unchanged && normalize::has_delta(json);
         let turn = opened.turn.as_ref();
@@ -220,6 +231,7 @@ impl ChatStream {
                 return Ok(None);
             }
         };
+
         let deduplicated = self.stream_state.roles.without_repeated_roles(json);
         let json = deduplicated.as_ref().unwrap_or(json);
         let event = chunk::parse(json);
@@ -227,10 +239,12 @@ impl ChatStream {
             opened.metered_call.meter.reported = Some(usage.usage);
             self.last_usage = Some(usage);
         }
+
         opened.answers |= event.answers;
         self.stream_state.ended |= event.ends;
         self.stream_state.called |= event.calls;
         self.stream_state.set_head(event.head);
+
         let chunk = match event.action {
             EventAction::Unchanged => framed(&[json]),
             EventAction::Rewritten(events) => framed(&events),
@@ -250,10 +264,13 @@ impl ChatStream {
                 return Err(self.fail(AssistantError::UpstreamFailed, cost));
             }
         };
+
         opened.metered_call.meter.count_chunks(&chunk, 1);
+
         if opened.turn.is_some() {
             self.calls.record_frames(&chunk);
         }
+
         Ok(Some(self.nulls.strip(self.stream_state.unify_heads(chunk))))
     }
 }
@@ -272,6 +289,7 @@ impl Stream for ChatStream {
             this.heartbeat.reset();
             return Poll::Ready(Some(first));
         }
+
         let chunk = match this.poll_chunk(cx) {
             Poll::Ready(None) => return Poll::Ready(None),
             Poll::Ready(Some(Ok(chunk))) => chunk,
@@ -281,7 +299,9 @@ impl Stream for ChatStream {
                 KEEP_ALIVE
             }
         };
+
         this.heartbeat.reset();
+
         Poll::Ready(Some(chunk))
     }
 }

@@ -112,6 +112,7 @@ pub(crate) fn parse(json: &[u8]) -> ParsedEvent {
     if let Some(error) = chunk.get("error") {
         return ParsedEvent::from_action(EventAction::Error(error.to_owned()));
     }
+
     let usage = take_usage(&mut chunk);
     if chunk.get("choices").is_none() && usage.is_none() {
         return ParsedEvent::from_action(match bare_error(&chunk) {
@@ -119,6 +120,7 @@ pub(crate) fn parse(json: &[u8]) -> ParsedEvent {
             None => EventAction::Dropped,
         });
     }
+
     let choices = chunk.get("choices").unwrap_or("[]");
     let calls = choices.contains(r#""tool_calls""#);
     let Ok(mut choices) = serde_json::from_str::<Vec<Members<'_>>>(choices) else {
@@ -127,6 +129,7 @@ pub(crate) fn parse(json: &[u8]) -> ParsedEvent {
     if let Some(error) = choices.iter().find_map(choice_error) {
         return ParsedEvent { usage, ..ParsedEvent::from_action(EventAction::Error(error)) };
     }
+
     let ends = choices.iter().any(|it| it.get("finish_reason").is_some());
     let before = choices.clone();
     let delta_state = normalize_choices(&mut choices);
@@ -140,6 +143,7 @@ pub(crate) fn parse(json: &[u8]) -> ParsedEvent {
             with_choices(&chunk, &choices),
         ]),
     };
+
     ParsedEvent {
         action,
         usage,
@@ -184,18 +188,22 @@ fn normalize_choices(choices: &mut [Members<'_>]) -> FinalDelta {
         choice.set("delta", "{}".to_owned());
         state = FinalDelta::Emptied;
     }
+
     for choice in choices.iter_mut().filter(|it| it.get("finish_reason").is_some()) {
         let delta = choice.get("delta").unwrap_or_default().trim();
         if delta == "{}" {
             continue;
         }
+
         match (&state, has_content(delta)) {
             (_, true) => state = FinalDelta::Split,
             (FinalDelta::Unchanged, false) => state = FinalDelta::Emptied,
             _ => {}
         }
+
         choice.set("delta", "{}".to_owned());
     }
+
     state
 }
 

@@ -113,11 +113,13 @@ pub(crate) fn calls(body: &[u8]) -> Option<(Vec<Call>, String)> {
         content: Option<&'a RawValue>,
         tool_calls: Option<Vec<Value>>,
     }
+
     let text = |value: Option<&Value>| match value {
         Some(Value::String(text)) => text.clone(),
         None | Some(Value::Null) => String::new(),
         Some(other) => other.to_string(),
     };
+
     let (message, _) = message(body)?;
     let ToolCallJson { content, tool_calls } = serde_json::from_str(message).ok()?;
     let mut calls: Vec<Call> = tool_calls?
@@ -132,7 +134,9 @@ pub(crate) fn calls(body: &[u8]) -> Option<(Vec<Call>, String)> {
             })
         })
         .collect();
+
     name_all(&mut calls);
+
     (!calls.is_empty()).then(|| (calls, content.map_or_else(String::new, text_of)))
 }
 
@@ -147,15 +151,19 @@ pub(crate) fn with_calls(body: &[u8], remaining: &[Call]) -> Option<Bytes> {
     if before == remaining.len() {
         return None;
     }
+
     let named = |call: &Value| {
         let name = call.pointer("/function/name").and_then(Value::as_str);
         remaining.iter().any(|it| Some(it.name.as_str()) == name)
     };
+
     calls.retain(named);
+
     if calls.is_empty() {
         message.remove("tool_calls");
         choice.insert("finish_reason".to_owned(), Value::from("stop"));
     }
+
     Some(Bytes::from(answer.to_string()))
 }
 

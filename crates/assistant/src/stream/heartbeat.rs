@@ -36,6 +36,7 @@ impl Heartbeat {
             if pending.as_mut().poll(cx).is_pending() {
                 return Poll::Pending;
             }
+
             self.pending = None;
             if self.timer.elapsed().saturating_sub(self.last) >= self.interval {
                 return Poll::Ready(());

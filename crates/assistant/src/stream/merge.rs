@@ -26,6 +26,7 @@ impl RoleFilter {
         for choice in &mut choices {
             repeated |= self.remove_repeated_role(choice);
         }
+
         repeated.then(|| {
             let written: Vec<String> = choices.iter().map(Members::to_json).collect();
             chunk.set("choices", format!("[{}]", written.join(",")));
@@ -39,14 +40,17 @@ impl RoleFilter {
         if delta.get("role").is_none() {
             return false;
         }
+
         let index = choice.get("index").unwrap_or("0").to_owned();
         if !self.0.contains(&index) {
             self.0.push(index);
             return false;
         }
+
         delta.remove("role");
         let delta = delta.to_json();
         choice.set("delta", delta);
+
         true
     }
 }

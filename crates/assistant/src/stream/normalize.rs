@@ -31,6 +31,7 @@ pub(crate) fn normalize_event(json: &[u8], after_deltas: bool) -> NormalizeActio
     let Ok(Value::Object(mut event)) = serde_json::from_slice(json) else {
         return NormalizeAction::Unchanged;
     };
+
     let mut changed = event.remove("guardrail").is_some();
     changed |= remove_invalid_usage(&mut event);
     let choices = event.get_mut("choices").and_then(Value::as_array_mut);
@@ -39,9 +40,11 @@ pub(crate) fn normalize_event(json: &[u8], after_deltas: bool) -> NormalizeActio
         changed |= normalize_choice(choice, after_deltas);
         has_choice = true;
     }
+
     if !changed {
         return NormalizeAction::Unchanged;
     }
+
     let has = |key| event.get(key).is_some_and(|it: &Value| !it.is_null());
     if has_choice || has("usage") || has("error") {
         NormalizeAction::Repaired(Bytes::from(Value::Object(event).to_string()))
@@ -65,12 +68,14 @@ pub(crate) fn normalize_answer(answer: Bytes) -> Bytes {
         return answer;
     }
     let Ok(mut members) = serde_json::from_slice::<Members<'_>>(&answer) else { return answer };
+
     let usage = members.get("usage").map(normalize_usage).unwrap_or_default();
     match usage {
         NormalizedUsage::Unchanged => {}
         NormalizedUsage::Repaired(ref repaired) => members.set("usage", repaired.clone()),
         NormalizedUsage::Invalid => members.remove("usage"),
     }
+
     let usage = usage != NormalizedUsage::Unchanged;
     let choices = members.get("choices").filter(|it| it.contains(r#""tool_calls""#));
     let mut choices = choices.and_then(|it| serde_json::from_str::<Value>(it).ok());
@@ -79,9 +84,11 @@ pub(crate) fn normalize_answer(answer: Bytes) -> Bytes {
         let message = choice.get_mut("message").and_then(Value::as_object_mut);
         calls |= message.is_some_and(normalize_tool_calls);
     }
+
     if let Some(choices) = choices.filter(|_| calls) {
         members.set("choices", choices.to_string());
     }
+
     if usage || calls { Bytes::from(members.to_json()) } else { answer }
 }
 
@@ -129,6 +136,7 @@ fn normalize_delta(choice: &mut Object, after_deltas: bool) -> bool {
     if present.is_some_and(Value::is_object) {
         return false;
     }
+
     let changed = present.is_some();
     let Some(Value::Object(message)) = choice.remove("message") else {
         if changed {
@@ -136,30 +144,38 @@ fn normalize_delta(choice: &mut Object, after_deltas: bool) -> bool {
         }
         return changed;
     };
+
     let delta = if after_deltas { Object::new() } else { message };
     choice.insert("delta".to_owned(), Value::Object(delta));
+
     true
 }
 
 fn normalize_tool_calls(delta: &mut Object) -> bool {
     let Some(calls) = delta.get_mut("tool_calls").filter(|it| !it.is_null()) else { return false };
+
     let mut changed = !calls.is_array();
+
     if let Value::Object(one) = calls {
         *calls = Value::Array(vec![Value::Object(std::mem::take(one))]);
     }
+
     let Value::Array(list) = calls else {
         delta.remove("tool_calls");
         return changed;
     };
+
     list.retain_mut(|call| {
         let call = call.as_object_mut();
         let is_call = call.is_some();
         changed |= call.is_none_or(normalize_tool_call);
         is_call
     });
+
     if changed && list.is_empty() {
         delta.remove("tool_calls");
     }
+
     changed
 }
 

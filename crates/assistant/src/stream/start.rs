@@ -58,6 +58,7 @@ pub(crate) async fn start_stream(
             Some(Frame::Done) | None => return Err(empty_response_error()),
             Some(first) => first,
         };
+
         if let Frame::Look(json) = &first {
             match chunk::parse(json) {
                 ParsedEvent { action: EventAction::Error(error), .. } => {
@@ -68,6 +69,7 @@ pub(crate) async fn start_stream(
                 _ => {}
             }
         }
+
         return Ok(StartedStream { first: Some(first), frames, unreadable });
     }
 }
@@ -109,11 +111,14 @@ fn status(error: &Value) -> u16 {
         let number = it.as_u64().or_else(|| it.as_str()?.parse().ok())?;
         u16::try_from(number).ok().filter(|it| (400..=599).contains(it))
     };
+
     let reported = ["status", "code"].into_iter().find_map(|it| error.get(it).and_then(number));
+
     let names = ["code", "type"].map(|it| {
         let name = error.get(it).and_then(Value::as_str).unwrap_or_default();
         name.to_ascii_lowercase()
     });
+
     let has_any =
         |words: &[&str]| words.iter().any(|it| names.iter().any(|name| name.contains(it)));
     reported.unwrap_or_else(|| match () {

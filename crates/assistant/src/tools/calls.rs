@@ -77,15 +77,18 @@ impl ToolCallCollector {
         let Ok(Value::Object(mut event)) = serde_json::from_slice(json) else {
             return CallerPart::All;
         };
+
         let has_usage = event.get("usage").is_some_and(|it| !it.is_null());
         let choice = event.get_mut("choices").and_then(|it| it.get_mut(0)?.as_object_mut());
         let Some(choice) = choice else { return CallerPart::All };
+
         let was_changed = self.take(choice, is_server_tool);
         let ends = choice.get("finish_reason").is_some_and(|it| !it.is_null());
         let is_continued = ends && self.only_server_calls();
         if is_continued {
             choice.remove("finish_reason");
         }
+
         if !was_changed && !is_continued {
             return CallerPart::All;
         }
@@ -96,6 +99,7 @@ impl ToolCallCollector {
             event.insert("choices".to_owned(), json!([]));
             return part(&Value::Object(event));
         }
+
         CallerPart::Nothing
     }
 
@@ -112,12 +116,14 @@ impl ToolCallCollector {
         let Some(calls) = delta.get_mut("tool_calls").and_then(Value::as_array_mut) else {
             return false;
         };
+
         let mut was_changed = false;
         calls.retain_mut(|part| {
             let at = self.record_part(part, is_server_tool);
             let before = self.open.get(..at).unwrap_or_default();
             let index = before.iter().filter(|it| !it.is_server_call).count();
             let Some(open) = self.open.get(at) else { return true };
+
             // Remaining calls are numbered without the removed ones.
             if !open.is_server_call
                 && open.index.is_some_and(|it| usize::try_from(it) != Ok(index))
@@ -126,12 +132,16 @@ impl ToolCallCollector {
                 members.insert("index".to_owned(), json!(index));
                 was_changed = true;
             }
+
             was_changed |= open.is_server_call;
+
             !open.is_server_call
         });
+
         if calls.is_empty() {
             delta.remove("tool_calls");
         }
+
         was_changed
     }
 
@@ -147,17 +157,21 @@ impl ToolCallCollector {
             let same_name = name.is_empty() || it.call.name == name;
             same_id && index.is_none_or(|_| it.index == index) && (!id.is_empty() || same_name)
         });
+
         let at = found.unwrap_or_else(|| {
             let call = Call { id: id.to_owned(), name: name.to_owned(), arguments: String::new() };
             self.open.push(PartialCall { index, call, is_server_call: is_server_tool(name) });
             self.open.len() - 1
         });
+
         let arguments = text(function.and_then(|it| it.get("arguments")));
+
         if let Some(open) = self.open.get_mut(at)
             && open.call.arguments.len() + arguments.len() <= MAX_ARGUMENTS_BYTES
         {
             open.call.arguments.push_str(arguments);
         }
+
         at
     }
 
@@ -224,6 +238,7 @@ pub(crate) fn assistant_message(text: &str, calls: &[Call]) -> Bytes {
             json!({ "id": id, "type": "function", "function": function })
         })
         .collect();
+
     let content = if text.is_empty() { Value::Null } else { Value::from(text) };
     let message = json!({ "role": "assistant", "content": content, "tool_calls": calls });
     Bytes::from(message.to_string())

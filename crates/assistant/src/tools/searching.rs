@@ -38,6 +38,7 @@ impl Gateway {
             );
             return None;
         };
+
         for key in self.keys.order(&provider.keys, self.timer.elapsed()) {
             let err = match self.search.search(provider, &key, query).await {
                 Ok(found) => {
@@ -46,15 +47,18 @@ impl Gateway {
                 }
                 Err(err) => err,
             };
+
             tracing::warn!(provider = provider.id, error = %err, "web search failed");
             let outcome = AttemptOutcome::from_error(&err);
             self.attempts.count_of(&provider.id, outcome);
+
             if outcome.is_key_failure() {
                 self.keys.set_cooldown(&key, self.timer.elapsed(), requested_cooldown(&err));
             } else if outcome != AttemptOutcome::Unreachable {
                 break;
             }
         }
+
         None
     }
 }

@@ -76,6 +76,7 @@ impl ServerTools {
         if target.vision || !prompt.pictures {
             return Self { search, ..Self::default() };
         }
+
         let vision_target = target.vision_tool.as_deref().filter(|_| may_call && !taken(LOOK));
         let vision_target = vision_target.and_then(|id| catalogue.entry(id));
         let fetches = |it: &Arc<Target>| prompt.address.is_none() || it.fetches();
@@ -84,15 +85,18 @@ impl ServerTools {
             route.retain(|it| it.vision && fetches(it));
             route
         });
+
         let extracted = request::pictures::extract_pictures(&prompt.messages, route.is_some());
         let pictures = extracted.map(|it| {
             prompt.messages = it.messages;
             prompt.pictures = false;
             it.pictures
         });
+
         let vision_model = route
             .zip(pictures.filter(|it| !it.is_empty()))
             .map(|(route, pictures)| VisionModel { route, pictures: pictures.into() });
+
         Self { search, vision: vision_model, ..Self::default() }
     }
 
@@ -146,6 +150,7 @@ impl ServerTools {
             let query = json!({ "type": "string", "description": "What to search for." });
             function(SEARCH, about, &json!({ "query": query }), &["query"])
         });
+
         let look = self.vision.as_ref().map(|_| {
             let about = "Looks at a picture of the conversation and answers a question about it.";
             let picture = json!({ "type": "integer", "description": "The picture's number." });
@@ -153,14 +158,17 @@ impl ServerTools {
             let members = json!({ "picture": picture, "question": question });
             function(LOOK, about, &members, &["picture", "question"])
         });
+
         let knowledge = self.knowledge.as_ref().map(|about| {
             let query = json!({ "type": "string", "description": "The question, complete." });
             function(KNOWLEDGE, about, &json!({ "query": query }), &["query"])
         });
+
         let connectors = self.connectors.iter().map(|it| {
             let ConnectorTool { name, description, parameters } = it;
             declaration(name, description, parameters)
         });
+
         search.into_iter().chain(look).chain(knowledge).chain(connectors).collect()
     }
 
@@ -172,6 +180,7 @@ impl ServerTools {
             picture: Option<usize>,
             question: Option<String>,
         }
+
         if ![SEARCH, LOOK, KNOWLEDGE].contains(&call.name.as_str()) {
             let name = call.name.clone();
             let arguments = call.arguments.clone();
@@ -180,6 +189,7 @@ impl ServerTools {
         let Ok(arguments) = serde_json::from_str::<Arguments>(&call.arguments) else {
             return ServerToolTask::Invalid("The arguments are not what the tool takes.");
         };
+
         let cut = |text: String| text.trim().chars().take(MAX_QUERY_CHARS).collect::<String>();
         if call.name == SEARCH || call.name == KNOWLEDGE {
             let query = arguments.query.map(cut).filter(|it| !it.is_empty());
@@ -189,6 +199,7 @@ impl ServerTools {
                 None => ServerToolTask::Invalid("The query is missing."),
             };
         }
+
         let number = arguments.picture.and_then(|it| it.checked_sub(1));
         let picture = self.vision.as_ref().zip(number).and_then(|(it, at)| it.pictures.get(at));
         match picture.cloned().zip(arguments.question.map(cut)) {

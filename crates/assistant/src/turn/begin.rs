@@ -31,9 +31,11 @@ impl Turn {
             Some(persona) => gateway.personas.granted(caller.group, persona).await?,
             None => None,
         };
+
         if let Some(granted) = &granted {
             prompt.apply_persona(granted);
         }
+
         let tool_mode = tool_mode.filter(granted.is_none_or(|it| it.uses_tools));
         let catalogue = gateway.catalogue.get();
         // Optimising always uses its routes, even if the mode is not named.
@@ -41,17 +43,20 @@ impl Turn {
         let mut route = route(&catalogue, &rules, caller.mode.or(optimising), &prompt.model_hint)
             .ok_or(AssistantError::NotConfigured)?;
         retain_capable(&mut route, &prompt)?;
+
         let tools = match (tool_mode, route.first()) {
             (ToolMode::WithTools, Some(first)) => {
                 ServerTools::for_prompt(first, &catalogue, &mut prompt)
             }
             _ => ServerTools::default(),
         };
+
         if prompt.pictures {
             // The first model has vision, or the pictures would have been
             // removed.
             route.retain(|it| it.vision);
         }
+
         let mut tools = tools;
         let mut knowledge = None;
         if default_mode == Mode::Assistant {
@@ -59,9 +64,11 @@ impl Turn {
             let tools = can_use_tools.then_some(&mut tools);
             knowledge = KnowledgeSearch::begin(&gateway, &caller, &mut prompt, tools).await;
         }
+
         if tool_mode == ToolMode::WithTools {
             tools.add_connectors(gateway.connectors.list(caller.group).await, &prompt);
         }
+
         let rounds = gateway.settings.get().max_tool_rounds;
         let declared = if rounds > 0 { tools.declarations() } else { Vec::new() };
         let declared = declared.into_iter().map(Bytes::from).collect();

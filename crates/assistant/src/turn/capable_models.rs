@@ -13,6 +13,7 @@ pub(super) fn retain_capable(
     prompt: &UpstreamPrompt,
 ) -> Result<(), AssistantError> {
     let hosted = &prompt.hosted;
+
     if let Some(first) = route.first() {
         let refused = hosted.iter().filter(|it| !first.runs(it)).take(MAX_VIOLATIONS);
         let refused: Vec<_> = refused.map(HostedTool::not_allowed).collect();
@@ -20,13 +21,16 @@ pub(super) fn retain_capable(
             return Err(AssistantError::Invalid(refused));
         }
     }
+
     route.retain(|model| hosted.iter().all(|it| model.runs(it)));
+
     if let Some(field) = &prompt.address {
         if !route.first().is_some_and(|it| it.fetches()) {
             return Err(not_fetched(field));
         }
         route.retain(|it| it.fetches());
     }
+
     Ok(())
 }
 

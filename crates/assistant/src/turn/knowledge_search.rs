@@ -69,11 +69,14 @@ impl KnowledgeSearch {
                 return None;
             }
         };
+
         if bases.is_empty() {
             return None;
         }
+
         let this = Self { knowledge, scope, bases, results: Mutex::default() };
         this.prepare(gateway, prompt, tools).await;
+
         Some(this)
     }
 
@@ -92,10 +95,12 @@ impl KnowledgeSearch {
             tools.add_knowledge(&self.bases, prompt);
             is_tool = tools.knowledge.is_some();
         }
+
         if is_tool && mode == KnowledgeMode::Tool {
             return;
         }
         let Some(question) = UserQuestion::parse(&prompt.messages) else { return };
+
         let question = gateway.standalone(&question).await;
         match self.search(&question).await {
             Ok(passages) if passages.is_empty() => {}

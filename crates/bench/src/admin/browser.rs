@@ -40,6 +40,7 @@ impl Browser {
         let cookie = cookie.ok_or_else(|| format!("the sign-in was refused: {answer}"))?;
         let body: Value = serde_json::from_str(body)?;
         let csrf_token = body.get("csrfToken").and_then(Value::as_str).ok_or("no CSRF token")?;
+
         Ok(Self { server, cookie: cookie.to_owned(), csrf_token: csrf_token.to_owned() })
     }
 

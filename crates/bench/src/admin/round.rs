@@ -44,12 +44,15 @@ impl Round<'_> {
             let p99 = self.p99(&mut connection, &path, at_least)?;
             self.figures.record(self.place, metric, p99);
         }
+
         let slowest = self.slowest_page(&mut connection)?;
         self.figures.record(self.place, Metric::Pages, slowest);
+
         if let Some(session) = transactions {
             let each = self.transactions(&mut connection, session)?;
             self.figures.record(self.place, Metric::Transactions, each);
         }
+
         Ok(())
     }
 
@@ -80,6 +83,7 @@ impl Round<'_> {
                 return Err(format!("{path}: {items} items").into());
             }
         }
+
         percentile(&took, 0.99).ok_or_else(|| "no requests".into())
     }
 
@@ -94,9 +98,11 @@ impl Round<'_> {
             .map(|it| format!("/admin/{it}"))
             .chain(["/admin".to_owned()])
             .collect();
+
         if pages.len() < 20 {
             return Err(format!("the navigation links {} pages", pages.len()).into());
         }
+
         let mut slowest = (0.0, "");
         for page in &pages {
             let mut took = Vec::new();
@@ -105,12 +111,15 @@ impl Round<'_> {
                 self.browser.get(connection, page)?;
                 took.push(begun.elapsed().as_secs_f64() * 1_000.0);
             }
+
             let p99 = percentile(&took, 0.99).ok_or("no requests")?;
             if p99 > slowest.0 {
                 slowest = (p99, page);
             }
         }
+
         log_progress(&format!("slowest page: {}, {:.1} ms", slowest.1, slowest.0));
+
         Ok(slowest.0)
     }
 

@@ -67,6 +67,7 @@ pub(super) fn sqlite(file: &Path, Size { users, entries, calls }: Size) -> Outco
     const START: u64 = 1_577_836_800_000_000;
     const DAY: u64 = 24 * 3_600_000_000;
     const YEAR: u64 = 366 * DAY;
+
     let mut connection = SqliteConnection::establish(&file.to_string_lossy())?;
     connection.batch_execute(&format!(
         "PRAGMA busy_timeout = 60000; PRAGMA journal_mode = WAL;
@@ -96,5 +97,6 @@ pub(super) fn sqlite(file: &Path, Size { users, entries, calls }: Size) -> Outco
         PRAGMA wal_checkpoint(TRUNCATE);",
         filling(SUMS[1])?
     ))?;
+
     Ok(())
 }

@@ -67,6 +67,7 @@ impl Plane {
             settings: settings.clone(),
             clock: Arc::clone(&clock) as _,
         };
+
         let administration = pia_assignments::AssignmentAdministration {
             assignments: Arc::clone(&store) as _,
             runs: Arc::clone(&store) as _,
@@ -74,10 +75,13 @@ impl Plane {
             engine: Arc::new(Waking(Arc::clone(&wake))),
             clock: Arc::clone(&clock) as _,
         };
+
         administration.put_built_in().await?;
+
         for operator in operators.list().await? {
             operators.grant(operator.id, vec![EVERYBODY], SideEffects::default()).await?;
         }
+
         let assignments = Assignments {
             store: Arc::clone(&store) as _,
             operators,
@@ -85,11 +89,13 @@ impl Plane {
             settings,
             clock,
         };
+
         let worker = WorkerId(Uuid::now_v7());
         let mut created = Vec::new();
         for _ in 0..users.max(WORKERS) {
             created.push(user(db).await?);
         }
+
         Ok(Self { db: db.clone(), store, runs, worker, users: created, assignments, wake })
     }
 
@@ -139,8 +145,10 @@ async fn user(db: &Database) -> Outcome<UserId> {
         accounts::created_at.eq(DbInstant(SystemClock.now())),
         accounts::role.eq("User"),
     ));
+
     let made: Result<usize, DbError> = on_conn!(db.writer(), |conn| account.execute(conn).await?);
     made?;
+
     Ok(user)
 }
 

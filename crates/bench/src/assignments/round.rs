@@ -113,6 +113,7 @@ impl Round<'_> {
                 Ok::<usize, pia_kernel::Unavailable>(ended)
             })
         });
+
         let ended = try_join_all(work).await?;
         Ok(ended.into_iter().sum::<Result<usize, _>>()?)
     }
@@ -131,6 +132,7 @@ impl Round<'_> {
                 Ok::<usize, pia_storage::DbError>(each)
             })
         });
+
         let done = try_join_all(work).await?;
         Ok(done.into_iter().sum::<Result<usize, _>>()?)
     }
@@ -149,6 +151,7 @@ impl Round<'_> {
                     wake.notified().await;
                 }
             });
+
             // The worker waits by then.
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
             let begun = Instant::now();
@@ -157,8 +160,10 @@ impl Round<'_> {
             while let Advance::Continue(next) = self.plane.runs.advance(run).await? {
                 run = *next;
             }
+
             Ok((at - begun).as_secs_f64() * 1e3)
         };
+
         let took = (0..self.plan.requests).map(|_| self.runtime.block_on(request()));
         let took = took.collect::<Outcome<Vec<f64>>>()?;
         percentile(&took, 0.99).ok_or_else(|| "no requests".into())

@@ -26,6 +26,7 @@ pub(super) fn seed(dir: &Path, postgres: Option<&str>, rows: usize, users: usize
         session.run("VACUUM ANALYZE assignments, assignment_events")?;
         return session.run("CHECKPOINT");
     }
+
     let mut connection = SqliteConnection::establish(&dir.join(DATABASE_FILE).to_string_lossy())?;
     let id = |number: &str| format!("CAST(printf('%016d', {number}) AS BLOB)");
     connection.batch_execute(&format!(
@@ -33,6 +34,7 @@ pub(super) fn seed(dir: &Path, postgres: Option<&str>, rows: usize, users: usize
         PRAGMA wal_checkpoint(TRUNCATE);",
         statements(others, id, "1577836800000000")
     ))?;
+
     Ok(())
 }
 
@@ -46,6 +48,7 @@ fn statements(others: usize, id: impl Fn(&str) -> String, time: &str) -> String 
             SELECT n FROM counted WHERE n <= {to}) AS numbers"
         )
     };
+
     let copies = numbers(others);
     let of_user = numbers(OF_USER);
     let account = id("n");

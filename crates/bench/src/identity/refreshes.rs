@@ -29,6 +29,7 @@ pub(super) fn per_second(to: SocketAddr, accounts: &Accounts, duration: Duration
             .map(|it| it.join().unwrap_or_else(|_| Err("a client panicked".into())))
             .sum::<Outcome<usize>>()
     })?;
+
     Ok(count(completed) / start.elapsed().as_secs_f64())
 }
 
@@ -44,5 +45,6 @@ fn refresh_until(to: SocketAddr, mut token: String, end: Instant) -> Outcome<usi
         token = Tokens::read(&response.body)?.refresh;
         completed += 1;
     }
+
     Ok(completed)
 }

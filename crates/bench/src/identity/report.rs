@@ -26,10 +26,12 @@ impl Report<'_> {
         let heading = format!(
             "## Signing in\n\nMedians over {rounds} rounds; a storm is {storm} sign-ins at once.{quick}"
         );
+
         let rejected = match rejected {
             0 => String::new(),
             some => format!("- {some} sign-ins of the storms were told to come again (503)."),
         };
+
         let parts = [
             heading,
             self.figures.medians(self.servers).render(),
@@ -39,7 +41,9 @@ impl Report<'_> {
             machine(self.machine).render(),
             rejected,
         ];
+
         let parts = parts.map(|it| it.trim_end().to_owned()).into_iter();
+
         parts.filter(|it| !it.is_empty()).collect::<Vec<_>>().join("\n\n") + "\n"
     }
 }

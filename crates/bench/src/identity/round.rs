@@ -47,6 +47,7 @@ impl Round<'_> {
         let raw = f64::midpoint(before, after);
         let sign_ins = count(throughput.answered) / throughput.elapsed.as_secs_f64();
         let refreshes = refreshes::per_second(server.address, &server.accounts, duration)?;
+
         for (metric, value) in [
             (Metric::Hashes, raw),
             (Metric::SignIns, sign_ins),
@@ -55,6 +56,7 @@ impl Round<'_> {
         ] {
             self.figures.record(index, metric, value);
         }
+
         Ok(())
     }
 
@@ -62,16 +64,20 @@ impl Round<'_> {
         if self.figures.series(index, Metric::Resident).is_empty() {
             self.figures.record(index, Metric::Resident, server.process.resident()?);
         }
+
         let watcher = server.accounts.token()?;
         let expectation = Expectation::Holds(b"\"requiresBusinessProfile\"".to_vec());
         let me = Call::get_as(server.address, "/auth/me", &watcher, expectation);
         let logins = server.accounts.sign_ins_of_others(self.plan.storm);
         let load = sign_ins(server.address, &[health(server.address), me], &logins)?;
         self.figures.record(index, Metric::Storm, load.per_second);
+
         for (metric, value) in [Metric::Health, Metric::Me].into_iter().zip(load.p99s) {
             self.figures.record(index, metric, value);
         }
+
         self.figures.record(index, Metric::Peak, server.process.peak()?);
+
         Ok(load.rejected)
     }
 

@@ -39,8 +39,10 @@ impl Endpoint {
         if !status.is_success() {
             return Err(format!("{} answered {status}", self.url).into());
         }
+
         let answer: Value = serde_json::from_slice(&body)?;
         let items = answer.get("data").and_then(Value::as_array).ok_or("no data")?;
+
         items.iter().map(vector).collect()
     }
 }

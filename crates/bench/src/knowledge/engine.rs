@@ -41,9 +41,11 @@ impl Engine {
             filter: Some(filter.clone()),
             score_threshold: None,
         };
+
         let dense = nearest("dense", Vector::new_dense(dense));
         let prefetches = vec![prefetch(dense), prefetch(by_terms(terms)?)];
         let fusion = ScoringQuery::Fusion(Fusion::Rrf { k: RRF_K, weights: None });
+
         self.query(QueryRequest { prefetches, ..request(fusion, None, limit) })
     }
 

@@ -42,9 +42,11 @@ impl Handbook {
                 continue;
             }
             let Some((title, content)) = handbook.documents.last_mut() else { continue };
+
             let question = [("?en ", Language::English), ("?de ", Language::German)]
                 .into_iter()
                 .find_map(|(mark, language)| Some((line.strip_prefix(mark)?, language)));
+
             match question {
                 Some((text, language)) => {
                     let text = text.to_owned();
@@ -54,6 +56,7 @@ impl Handbook {
                 None => content.extend([line, "\n"]),
             }
         }
+
         handbook
     }
 }

@@ -37,8 +37,10 @@ pub(super) fn measure(
 ) -> Outcome<()> {
     const LOCAL: [Metric; 3] = [Metric::Local, Metric::LocalShare, Metric::LocalIdle];
     const PROVIDER: [Metric; 3] = [Metric::Provider, Metric::ProviderShare, Metric::ProviderIdle];
+
     let mut clusters = vec![None];
     clusters.extend(cluster.map(Some));
+
     for (place, cluster) in clusters.into_iter().enumerate() {
         let run = Run { runtime, plan, cluster };
         let (local, turn) = run.measure(&Timed::new(HashedEmbedder, WORKERS))?;
@@ -49,6 +51,7 @@ pub(super) fn measure(
             figures.record(place, metric, value);
         }
     }
+
     Ok(())
 }
 
@@ -70,9 +73,11 @@ impl Run<'_> {
         let database = self.cluster.map(OwnDatabase::create).transpose()?;
         let url = database.as_ref().map(|it| it.url.as_str());
         let pipeline = self.runtime.block_on(Pipeline::create(dir.path(), url))?;
+
         for number in 0..self.plan.documents {
             self.runtime.block_on(pipeline.put(format!("Document {number}"), document(number)))?;
         }
+
         let (took, chunks) = pipeline.ingest(self.runtime, Arc::<Timed<E>>::clone(embedder))?;
         let took = took.as_secs_f64();
         let spent = embedder.spent();
@@ -83,10 +88,12 @@ impl Run<'_> {
             1.0 - spent.calls.as_secs_f64() / capacity,
             1.0 - spent.busy.as_secs_f64() / took,
         ];
+
         let questions = (0..self.plan.questions).map(question);
         let times = questions.map(|it| self.runtime.block_on(pipeline.ask(&it)));
         let times = times.collect::<Outcome<Vec<_>>>()?;
         let share = |share| percentile(&times, share).ok_or("no question");
+
         Ok((shares, [share(0.5)?, share(0.99)?]))
     }
 }
@@ -97,6 +104,7 @@ fn document(number: usize) -> String {
     let mut text = String::new();
     for at in 1..=WORDS {
         let word = word(sample.rank(VOCABULARY));
+
         let end = if at % WORDS_OF_PARAGRAPH == 0 {
             ".\n\n"
         } else if at % WORDS_OF_SENTENCE == 0 {
@@ -104,9 +112,11 @@ fn document(number: usize) -> String {
         } else {
             " "
         };
+
         text.push_str(&word);
         text.push_str(end);
     }
+
     text
 }
 

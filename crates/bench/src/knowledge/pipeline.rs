@@ -53,7 +53,9 @@ impl Pipeline {
         if created != BaseChangeOutcome::Done {
             return Err(format!("the base was not created: {created:?}").into());
         }
+
         let vectors = Arc::new(EmbeddedVectors::open(&dir.join("vectors"))?);
+
         Ok(Self { db, base: id, vectors })
     }
 
@@ -65,6 +67,7 @@ impl Pipeline {
         for (byte, of_id) in hash.iter_mut().zip(id.0.into_bytes()) {
             *byte = of_id;
         }
+
         let content = NewContent {
             id,
             title: Some(title),
@@ -73,6 +76,7 @@ impl Pipeline {
             content: text.into_bytes(),
             hash,
         };
+
         let change = ContentChange { at: SystemClock.now(), by: None };
         let documents = SqlDocuments::new(self.db.clone());
         match documents.put(self.reference(), content, QUOTAS, change).await? {
@@ -89,6 +93,7 @@ impl Pipeline {
     ) -> Outcome<(Duration, i64)> {
         let ingestion = self.ingestion(embedder);
         let start = Instant::now();
+
         thread::scope(|scope| {
             let work = || -> Outcome<()> {
                 while runtime.block_on(ingestion.ingest_next())? {}

@@ -78,12 +78,15 @@ impl Points {
             let second = self.nearest_in(half..self.chunks.len(), questions);
             (first.join(), second)
         });
+
         let Ok(first) = first else { return Err("brute force panicked".into()) };
+
         let ids = first.into_iter().zip(second).map(|(mut found, more)| {
             found.extend(more);
             found.sort_by(|one, other| other.0.total_cmp(&one.0));
             found.into_iter().take(NEAREST).map(|it| it.1).collect()
         });
+
         Ok(ids.collect())
     }
 
@@ -104,6 +107,7 @@ impl Points {
                 }
             }
         }
+
         nearest
     }
 

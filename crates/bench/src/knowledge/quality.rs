@@ -61,9 +61,11 @@ impl Quality<'_> {
     fn measure(&mut self, column: usize, embedder: &Arc<dyn Embedder>) -> Outcome<()> {
         let dir = tempfile::tempdir()?;
         let pipeline = self.runtime.block_on(Pipeline::create(dir.path(), None))?;
+
         for (title, text) in &self.handbook.documents {
             self.runtime.block_on(pipeline.put(title.clone(), text.clone()))?;
         }
+
         pipeline.ingest(self.runtime, Arc::clone(embedder))?;
         let Pipeline { db, base, vectors } = pipeline;
         let mut dense = Vec::new();
@@ -76,10 +78,12 @@ impl Quality<'_> {
             dense.push(search(Vec::new())?);
             fused.push(search(query_terms(&question.text))?);
         }
+
         let chunks = SqlChunks::new(db);
         self.record(&chunks, column, &dense)?;
         self.record(&chunks, column + 1, &fused)?;
         drop(vectors);
+
         if column == LOCAL {
             let engine = Engine::load(&dir.path().join("vectors"))?;
             let questions = self.handbook.questions.iter();
@@ -87,6 +91,7 @@ impl Quality<'_> {
             let found = found.collect::<Outcome<Vec<_>>>()?;
             self.record(&chunks, BY_TERMS, &found)?;
         }
+
         Ok(())
     }
 
@@ -115,6 +120,7 @@ impl Quality<'_> {
                 Language::German => german.push(rank),
             }
         }
+
         for (metric, value) in [
             (Metric::Recall, recall(&all)),
             (Metric::Ndcg, ndcg(&all)),
@@ -123,6 +129,7 @@ impl Quality<'_> {
         ] {
             self.figures.record(column, metric, value);
         }
+
         Ok(())
     }
 }

@@ -61,6 +61,7 @@ impl Report<'_> {
             ),
             machine(self.machine).render(),
         ];
+
         parts.map(|it| it.trim_end().to_owned()).join("\n\n") + "\n"
     }
 }

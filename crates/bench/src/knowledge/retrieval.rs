@@ -43,6 +43,7 @@ pub(super) fn measure(
     write(runtime, &points, folder)?;
     figures.record(ALL, Metric::Written, count(plan.chunks) / start.elapsed().as_secs_f64());
     figures.record(ALL, Metric::Disk, kibibytes(folder)? / count(plan.chunks));
+
     for round in 1..=plan.rounds {
         log_progress(&format!("retrieval, round {round} of {}", plan.rounds));
         let start = Instant::now();
@@ -55,6 +56,7 @@ pub(super) fn measure(
         // Files are in memory before the first scope is measured.
         scopes(&points, &questions, search)?;
         let own = scopes(&points, &questions, search)?;
+
         if round == 1 {
             let [resident, anonymous] = memory()?;
             figures.record(ALL, Metric::Resident, resident - before[0]);
@@ -62,6 +64,7 @@ pub(super) fn measure(
             let recall = recall(runtime, &store, &points, &questions)?;
             figures.record(ALL, Metric::Recall, recall);
         }
+
         drop(store);
         let engine = Engine::load(folder)?;
         let fused =
@@ -76,6 +79,7 @@ pub(super) fn measure(
             figures.record(place, Metric::Ratio, own[1] / direct[1]);
         }
     }
+
     Ok(())
 }
 
@@ -122,18 +126,22 @@ fn scopes(
             terms: question.terms.clone(),
             limit: RESULTS,
         };
+
         let start = Instant::now();
+
         match search(query)? {
             0 => Err("a search found nothing".into()),
             _ => Ok(start.elapsed().as_secs_f64() * 1e3),
         }
     };
+
     let scope = |(bases, _): (usize, &str)| -> Outcome<[f64; 2]> {
         let times = questions.iter().enumerate().map(|(at, it)| timed(bases, at, it));
         let times = times.collect::<Outcome<Vec<_>>>()?;
         let share = |share| percentile(&times, share).ok_or("no question");
         Ok([share(0.5)?, share(0.99)?])
     };
+
     SCOPES.into_iter().map(scope).collect()
 }
 
@@ -155,6 +163,7 @@ fn recall(
         found += nearest.iter().filter(|it| results.contains(it)).count();
         expected += nearest.len();
     }
+
     Ok(count(found) / count(expected))
 }
 

@@ -54,6 +54,7 @@ impl Instance {
         let local: Arc<dyn PodLink> = Arc::<LocalLinks>::clone(&links);
         let mut tasks = JoinSet::new();
         tasks.spawn(keep_alive(Arc::clone(&registry), Arc::clone(&local)));
+
         let link = if db.provider() == DatabaseKind::Postgres {
             let relay = Arc::new(PodRelay::new(db.clone(), local, Arc::clone(&clock)));
             let running = Arc::clone(&relay);
@@ -62,8 +63,10 @@ impl Instance {
         } else {
             local
         };
+
         let granted = GrantedPods::new(Arc::clone(&registry), Arc::clone(&clock));
         let plane = ToolPlane::new(granted.clone(), link);
+
         let connectors = Connectors {
             store: Arc::new(SqlConnectors::new(db.clone())),
             registry: Arc::clone(&registry),
@@ -71,10 +74,12 @@ impl Instance {
             servers: Arc::new(NoToolServers),
             clock: Arc::clone(&clock),
         };
+
         let host = "bench".into();
         let runner = Runner::on_current_runtime();
         let uplink = Uplink { connectors, registry, links, host, clock, runner };
         let address = serve(uplink, plane.clone())?;
+
         Ok(Self { address, plane, granted, records, _tasks: tasks })
     }
 
@@ -148,10 +153,12 @@ fn serve(uplink: Uplink, plane: ToolPlane) -> Outcome<SocketAddr> {
                     .route("/direct", post().to(direct))
                     .configure(|config| RouteTable::new(pia_uplink::routes()).register(config))
             };
+
             let server = HttpServer::new(app).workers(1).disable_signals().tcp_nodelay(true);
             let bound = server.bind((Ipv4Addr::LOCALHOST, 0));
             let address = bound.as_ref().map(|it| it.addrs().first().copied());
             sender.send(address.ok().flatten()).ok();
+
             if let Ok(server) = bound {
                 server.run().await.ok();
             }

@@ -60,10 +60,12 @@ impl Round<'_> {
         let called = self.p50(|| call(plane))?;
         record(Metric::Call, called);
         record(Metric::CallOverRaw, called - raw);
+
         let read = self.p50(async || {
             self.instance.granted.invalidate();
             call(plane).await
         })?;
+
         record(Metric::ReadCall, read);
         let begun = Instant::now();
         let each = self.plan.requests / CALLS;
@@ -74,10 +76,12 @@ impl Round<'_> {
             Outcome::Ok(())
         })))?;
         record(Metric::Calls, count(each * CALLS) / begun.elapsed().as_secs_f64());
+
         if let Some(other) = self.other {
             record(Metric::Across, self.p50(|| call(&other.plane))?);
             record(Metric::Direct, self.direct(&pod)?);
         }
+
         Ok(())
     }
 
@@ -112,8 +116,10 @@ impl Round<'_> {
                     return Err("the echo is another text".into());
                 }
             }
+
             Outcome::Ok(took)
         });
+
         median(&took?)
     }
 
@@ -125,6 +131,7 @@ impl Round<'_> {
              content-length: {}\r\n\r\n{body}",
             body.len()
         );
+
         let mut connection = Connection::open(address)?;
         let took = (0..self.plan.requests).map(|_| {
             let begun = Instant::now();
@@ -134,6 +141,7 @@ impl Round<'_> {
                 other => Err(format!("a direct call was answered with {other}").into()),
             }
         });
+
         median(&took.collect::<Outcome<Vec<_>>>()?)
     }
 }

@@ -54,6 +54,7 @@ impl Rng {
                 "updatedAt": format!("2025-{month:02}-01T08:30:00Z"),
             })
         };
+
         let rest = todo(String::new()).to_string().len();
         todo(self.text(BYTES.saturating_sub(rest)))
     }

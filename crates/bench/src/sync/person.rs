@@ -112,6 +112,7 @@ impl Device {
             if page.rows > MAX_PAGE_ITEMS {
                 return Err(format!("a page of {MAX_PAGE_ITEMS} has {} rows", page.rows).into());
             }
+
             actual += page.rows;
             milliseconds.push(page.milliseconds);
             since = page.at;
@@ -119,6 +120,7 @@ impl Device {
                 break;
             }
         }
+
         if actual == rows { Ok(milliseconds) } else { Err(wrong_count(actual, rows).into()) }
     }
 

@@ -43,9 +43,11 @@ impl Pgbench {
         command.args(["--no-vacuum", "--protocol=prepared"]);
         command.args(["-c", &connections.to_string(), "-j", &connections.to_string()]);
         command.args(["-T", &duration.as_secs().max(1).to_string(), "-f"]).arg(script);
+
         for (name, value) in variables {
             command.args(["-D", &format!("{name}={value}")]);
         }
+
         let output = command.arg(url).output().map_err(|err| {
             format!("{}: {err}: it comes with PostgreSQL's server", self.0.display())
         })?;

@@ -50,6 +50,7 @@ impl Postgres {
             "SELECT {ROW} FROM sync_items WHERE user_id = '{user}' LIMIT {BATCH}"
         ))?;
         session.run(CREATE_TARGET)?;
+
         Ok(Self {
             session,
             url: url.to_owned(),
@@ -74,9 +75,11 @@ impl Postgres {
                     FROM sync_items WHERE user_id = '{user}' ORDER BY stamp"
             ))?;
         }
+
         // Work that PostgreSQL would do in the background is not part of a
         // round.
         self.session.run("VACUUM (ANALYZE) sync_items")?;
+
         self.session.run("CHECKPOINT")
     }
 

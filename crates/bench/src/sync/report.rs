@@ -38,6 +38,7 @@ impl Report<'_> {
             "## Keeping devices in step\n\nMedians over {rounds} rounds, among {users} people with \
              {MANY} things each.{quick}"
         );
+
         let parts = [
             heading,
             self.figures.medians(self.servers).render(),
@@ -46,6 +47,7 @@ impl Report<'_> {
             self.figures.aims(self.servers).render(),
             machine(self.machine).render(),
         ];
+
         parts.map(|it| it.trim_end().to_owned()).join("\n\n") + "\n"
     }
 }

@@ -53,6 +53,7 @@ impl Round<'_> {
         let duration = self.plan.load;
         let pull = device.page_request(since, known.catalogue, &known.at);
         let shares = contender.raw.share_metrics();
+
         for ((connections, [raw, pulls]), share) in
             [(1, [Metric::RawOne, Metric::PullsOne]), (4, [Metric::RawFour, Metric::PullsFour])]
                 .into_iter()
@@ -66,9 +67,11 @@ impl Round<'_> {
             self.record(pulls, pulled);
             self.record(share, pulled / read);
         }
+
         let same = device.unchanged_request(since, known);
         let unchanged = self.per_second(contender.server, &same, 4)?;
         self.record(Metric::Unchanged, unchanged);
+
         Ok(())
     }
 
@@ -86,6 +89,7 @@ impl Round<'_> {
         known: &Pulled,
     ) -> Outcome<()> {
         let changes = &contender.changes;
+
         for (since, rows, times, metrics) in [
             (
                 changes.tenth.as_str(),
@@ -101,9 +105,11 @@ impl Round<'_> {
             }
             self.record_spread(metrics, &samples, f64::from(times) * count(rows))?;
         }
+
         let pull_all = |_| many.pull_all(BEGINNING, known.catalogue, MANY);
         let samples: Vec<f64> = (0..self.plan.walks).map(pull_all).collect::<Outcome<_>>()?;
         let metrics = [Metric::FullP50, Metric::FullP99, Metric::FullRow];
+
         self.record_spread(metrics, &samples, f64::from(self.plan.walks) * count(MANY))
     }
 
@@ -123,16 +129,19 @@ impl Round<'_> {
         let last_of_few = few.pull(&known_few.at, 0)?;
         let unchanged_many = many.unchanged_request(last, &last_of_many);
         let unchanged_few = few.unchanged_request(&known_few.at, &last_of_few);
+
         let (pages, small) = alternately(
             self.plan.pulls,
             || Ok(many.walk(since, known.catalogue, MANY / 100)?.iter().sum()),
             || Ok(few.walk(BEGINNING, known_few.catalogue, FEW)?.iter().sum()),
         )?;
+
         let (unchanged, small_unchanged) = alternately(
             self.plan.pulls,
             || many.request_unchanged(&unchanged_many),
             || few.request_unchanged(&unchanged_few),
         )?;
+
         let rows = f64::from(self.plan.pulls) * count(MANY / 100);
         let metrics = [Metric::HundredthP50, Metric::HundredthP99, Metric::HundredthRow];
         self.record_spread(metrics, &pages, rows)?;
@@ -146,6 +155,7 @@ impl Round<'_> {
         self.record(Metric::SameP99, share(&unchanged, 0.99)?);
         self.record(Metric::SmallSameP50, small_same);
         self.record(Metric::SameGrowth, same / small_same);
+
         Ok(())
     }
 
@@ -165,15 +175,18 @@ impl Round<'_> {
             (0..times).map(|_| new_items_push(&pusher, &mut contender.rng)).collect();
         let before = contender.raw.inserts(&mut contender.rng, times)?;
         let start = Instant::now();
+
         for push in &pushes {
             pusher.push(push)?;
         }
+
         let pushed = count(times * BATCH) / start.elapsed().as_secs_f64();
         let after = contender.raw.inserts(&mut contender.rng, times)?;
         let raw = f64::midpoint(before, after);
         self.record(Metric::RawInserts, raw);
         self.record(Metric::Pushed, pushed);
         self.record(Metric::PushShare, pushed / raw);
+
         Ok(())
     }
 
@@ -186,14 +199,17 @@ impl Round<'_> {
         let Contender { server, log: Some(log), changes, rng, .. } = contender else {
             return Ok(());
         };
+
         let mut pusher = device(server, self.pusher())?;
         let pushes: Vec<Call> = (0..COUNTED_PUSHES).map(|_| new_items_push(&pusher, rng)).collect();
         let at_last = many.pull(&changes.last, known.catalogue)?;
         let same = many.unchanged_request(&changes.last, &at_last);
+
         let pulled = log.count(|| {
             let mut pull = || many.pull(&changes.hundredth, known.catalogue).map(drop);
             (0..COUNTED).try_for_each(|_| pull())
         })?;
+
         let unchanged =
             log.count(|| (0..COUNTED).try_for_each(|_| many.request_unchanged(&same).map(drop)))?;
         let pushed = log.count(|| pushes.iter().try_for_each(|it| pusher.push(it).map(drop)))?;
@@ -204,6 +220,7 @@ impl Round<'_> {
         self.record(Metric::PushStatements, count(pushed.sync) / pushes);
         let others = count(pulled.others + unchanged.others + pushed.others);
         self.record(Metric::GateStatements, others / (2.0 * calls + pushes));
+
         Ok(())
     }
 
@@ -246,6 +263,7 @@ fn alternately(
             ones.push(one()?);
         }
     }
+
     Ok((ones, others))
 }
 

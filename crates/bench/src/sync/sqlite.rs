@@ -71,16 +71,20 @@ impl Sqlite {
         let user = format!("(SELECT id FROM accounts WHERE email_folded = '{}')", owner.email);
         let user: Vec<u8> = diesel::select(sql::<Binary>(&user)).get_result(&mut reader)?;
         let since: Timestamp = serde_json::from_value(owner.since.into())?;
+
         let rows = sync_items::table
             .filter(sync_items::user_id.eq(&user))
             .limit(i64::try_from(BATCH)?)
             .load(&mut reader)?;
+
         let mut target = connect(&dir.join("raw.db"), WRITES)?;
         // The table refers to accounts, which the file does not have.
         target.batch_execute("PRAGMA foreign_keys = OFF")?;
+
         for part in sql::<Text>(DEFINITION).load::<String>(&mut reader)? {
             target.batch_execute(&part)?;
         }
+
         Ok(Self { file: file.to_owned(), user, since: since.micros(), target, rows })
     }
 
@@ -104,6 +108,7 @@ impl Sqlite {
                 COMMIT;"
             ))?;
         }
+
         // Work that the server would do in the background is not part of a
         // round.
         Ok(writer.batch_execute("PRAGMA wal_checkpoint(TRUNCATE)")?)
@@ -125,11 +130,13 @@ impl Sqlite {
                 .map(|it| it.join().unwrap_or_else(|_| Err("a reader panicked".into())))
                 .sum::<Outcome<usize>>()
         })?;
+
         Ok(count(completed) / start.elapsed().as_secs_f64())
     }
 
     pub(super) fn inserts(&mut self, rng: &mut Rng, transactions: usize) -> Outcome<f64> {
         let start = Instant::now();
+
         for _ in 0..transactions {
             let user = rng.bytes();
             let rows = &self.rows;
@@ -140,6 +147,7 @@ impl Sqlite {
                 })
             })?;
         }
+
         Ok(count(transactions * self.rows.len()) / start.elapsed().as_secs_f64())
     }
 }
@@ -150,6 +158,7 @@ fn read(
     until: Instant,
 ) -> Outcome<usize> {
     use sync_items::{body, channel, id, stamp, user_id};
+
     let mut completed = 0;
     while Instant::now() < until {
         let page = sync_items::table
@@ -158,12 +167,15 @@ fn read(
             .order(stamp)
             .limit(i64::from(ROWS))
             .select((channel, id, stamp, body));
+
         let rows = page.load::<(i16, Vec<u8>, i64, Option<Vec<u8>>)>(&mut reader)?;
         if rows.len() != usize::from(ROWS) {
             return Err(format!("{} rows were read, not {ROWS}", rows.len()).into());
         }
+
         completed += 1;
     }
+
     Ok(completed)
 }
 

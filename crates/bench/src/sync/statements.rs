@@ -47,20 +47,25 @@ impl StatementLog {
     /// database.
     pub(super) fn count(&self, calls: impl FnOnce() -> Outcome<()>) -> Outcome<Counted> {
         let mut log = File::open(&self.file).map_err(|err| self.unreadable(&err))?;
+
         for (name, value) in SETTINGS {
             self.session.run(&format!("ALTER SYSTEM SET {name} = '{value}'"))?;
         }
+
         self.reload("all")?;
         log.seek(SeekFrom::End(0))?;
         let result = calls();
         let mut bytes = Vec::new();
         let read = log.read_to_end(&mut bytes);
+
         for (name, _) in SETTINGS {
             self.session.run(&format!("ALTER SYSTEM RESET {name}"))?;
         }
+
         self.reload("none")?;
         result?;
         read.map_err(|err| self.unreadable(&err))?;
+
         Ok(counted(&String::from_utf8_lossy(&bytes), &self.database))
     }
 
@@ -96,6 +101,7 @@ fn counted(log: &str, database: &str) -> Counted {
         counted.record(&statement);
         line.strip_prefix(&prefix).unwrap_or_default().clone_into(&mut statement);
     }
+
     counted
 }
 

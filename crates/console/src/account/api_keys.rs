@@ -84,6 +84,7 @@ async fn create(page: PageContext, form: FormFields) -> PageResult {
         }
         Err(err) => Err(err),
     };
+
     match created {
         Ok(created) => Ok(page.render(created_view(&page, &created))),
         Err(err) => page.refuse(list_view(&page, proofs, Some(&form)).await?, err),
@@ -119,21 +120,26 @@ async fn entries(page: &PageContext) -> Result<Vec<ApiKeyEntry>, ApiError> {
 fn key_options(page: &PageContext, form: &FormFields) -> Result<ApiKeyOptions, ApiError> {
     let credits = form.some("weeklyCredits").map(|it| it.parse::<i64>().map_err(|_err| ()));
     let expiry = form.some("expiresAt").map(|it| end_of_day(&it).ok_or(()));
+
     let error = |field: &str, text| FieldError {
         field: field.to_owned(),
         code: "malformed",
         message: page.t(text).to_owned(),
     };
+
     let mut errors = Vec::new();
     if credits == Some(Err(())) {
         errors.push(error("weeklyCredits", INVALID_NUMBER));
     }
+
     if expiry == Some(Err(())) {
         errors.push(error("expiresAt", INVALID_DAY));
     }
+
     if !errors.is_empty() {
         return Err(ApiError::invalid(errors));
     }
+
     Ok(ApiKeyOptions {
         name: form.some("name"),
         scopes: None,
@@ -158,6 +164,7 @@ async fn list_view(
         cells.extend(values(page, it));
         Row::new(cells)
     };
+
     let columns = [page.t(common::NAME)].into_iter().chain(labels(page)).map(str::to_owned);
     let table = Table {
         caption: page.t(TITLE).to_owned(),
@@ -166,6 +173,7 @@ async fn list_view(
         empty: page.t(EMPTY).to_owned(),
         ..Table::default()
     };
+
     let typed = |name| typed.map_or("", |it| it.text(name));
     let credits =
         Field::input("weeklyCredits", page.t(BUDGET), ("number", "off"), typed("weeklyCredits"));
@@ -174,6 +182,7 @@ async fn list_view(
         .field(Field::text("name", page.t(common::NAME), typed("name")).hint(page.t(NAME_HINT)))
         .field(credits.hint(page.t(BUDGET_HINT)).optional())
         .field(expiry.hint(page.t(EXPIRY_HINT)).optional());
+
     let form = proofs.with_field(page, form);
     Ok(View::new(page.t(TITLE))
         .intro(page.t(INTRO))

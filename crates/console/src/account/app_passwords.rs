@@ -107,6 +107,7 @@ async fn list_view(
         let [created, used] = times(page, it);
         Row::new(vec![Cell::link(&it.name, format!("{PATH}/{}", it.id)), created, used])
     };
+
     let table = Table {
         caption: page.t(TITLE).to_owned(),
         columns: [common::NAME, common::CREATED, LAST_USED].map(|it| page.t(it).to_owned()).into(),
@@ -114,6 +115,7 @@ async fn list_view(
         empty: page.t(EMPTY).to_owned(),
         ..Table::default()
     };
+
     let name = Field::text("name", page.t(common::NAME), typed_name).hint(page.t(NAME_HINT));
     let form = proofs.with_field(page, Form::new(PATH, page.t(CREATE)).field(name));
     Ok(View::new(page.t(TITLE))

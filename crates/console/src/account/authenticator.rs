@@ -97,12 +97,14 @@ async fn begin(page: PageContext, form: FormFields) -> PageResult {
     let proofs = OwnerProofs::load(&page).await?;
     let factors = page.api.identity.second_factors.clone();
     let session = page.session_ref()?;
+
     let password = match proofs.parse(&form) {
         Some(ReauthProof::Password(password)) => Some(password),
         // The account has no factor yet, so this is a password of six digits.
         Some(ReauthProof::Factor(_)) => Some(form.secret(crate::proof::PROOF)),
         None => None,
     };
+
     match page.run_identity(async move { factors.begin(session, password).await }).await {
         Ok(enrolment) => Ok(page.render(scan_view(&page, &enrolment))),
         Err(err) => page.refuse(start_view(&page, proofs), err),

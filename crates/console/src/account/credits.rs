@@ -60,11 +60,13 @@ async fn show(page: PageContext) -> PageResult {
             if credits.suspended { section } else { section.paragraph(page.t(UNLIMITED)) };
         return Ok(page.render(view.section(section)));
     }
+
     let own = own_rows(&page, &credits);
     let shared = group_rows(&page, &credits);
     let view = view.intro(page.t(INTRO));
     let view = section(&page, view, Section::new("own", page.t(OWN)), own);
     let group = Section::new("group", page.t(GROUP)).intro(page.t(GROUP_HINT));
+
     Ok(page.render(section(&page, view, group, shared)))
 }
 

@@ -72,6 +72,7 @@ async fn show(page: PageContext) -> PageResult {
                 .intro(page.t(DELETE_SHORT))
                 .part(links(&page, &[(TO_DELETION, "account/data/delete")])),
         );
+
     Ok(page.render(view))
 }
 
@@ -89,9 +90,11 @@ async fn delete(page: PageContext, form: FormFields, gates: Data<Gates>) -> Page
     if let Err(err) = deleted {
         return page.refuse(deletion_view(&page, proofs), err);
     }
+
     let mut response = page.redirect("account/login?done=account-deleted")?;
     let cookie = gates.console_cookie.clear().parse().map_err(ApiError::internal)?;
     response.headers_mut().append(SET_COOKIE, cookie);
+
     Ok(response)
 }
 

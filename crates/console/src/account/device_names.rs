@@ -52,6 +52,7 @@ pub(super) fn device_name(language: Language, device: &SignInDevice) -> String {
             None => app,
         };
     }
+
     match (find(BROWSERS), find(SYSTEMS)) {
         (Some(browser), Some(system)) => ON.fill(language, &[browser, system]),
         (Some(browser), None) => browser.to_owned(),

@@ -85,19 +85,23 @@ async fn list(page: PageContext) -> PageResult {
         empty: page.t(EMPTY).to_owned(),
         ..Table::default()
     };
+
     let badge = |is_set: bool, yes, no| {
         let tone = if is_set { Tone::Good } else { Tone::Neutral };
         Cell::badge(page.t(if is_set { yes } else { no }), tone)
     };
+
     let facts = [
         (page.t(ENCRYPTION), badge(state.encrypted, ON, OFF)),
         (page.t(RECOVERY), badge(state.recovery, SET, NOT_SET)),
     ];
+
     let section = Section::new("devices", page.t(TITLE)).intro(page.t(APPROVE_HINT)).table(table);
     let view = View::new(page.t(TITLE))
         .intro(page.t(INTRO))
         .section(Section::new("encryption", "").facts(facts))
         .section(section);
+
     Ok(page.render(view))
 }
 
@@ -113,6 +117,7 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
     if device.is_revoked() {
         return Ok(page.render(view));
     }
+
     let form = Form::new(format!("{PATH}/{id}/remove"), page.t(REMOVE)).danger();
     let section = Section::new("remove", page.t(REMOVE)).intro(page.t(REMOVE_HINT));
     let section = match (device.is_active() && active == 1, state.recovery) {
@@ -120,6 +125,7 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
         (true, true) => section.paragraph(page.t(LAST_DEVICE)),
         (true, false) => section.paragraph(page.t(LAST_KEY)),
     };
+
     Ok(page.render(view.section(section.form(form))))
 }
 

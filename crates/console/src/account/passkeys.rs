@@ -94,9 +94,11 @@ async fn list(page: PageContext, pages: Data<AccountPages>) -> PageResult {
         empty: page.t(if pages.has_passkeys { EMPTY } else { UNAVAILABLE }).to_owned(),
         ..Table::default()
     };
+
     let view = View::new(page.t(TITLE)).intro(page.t(INTRO));
     let view =
         if pages.has_passkeys { view.action(page.t(ADD), "account/passkeys/new") } else { view };
+
     Ok(page.render(view.section(Section::new("passkeys", "").table(table))))
 }
 
@@ -155,6 +157,7 @@ async fn unblock(page: PageContext, PathId(id): PathId, form: FormFields) -> Pag
         Ok(()) => apply(&page, PasskeyId(id), change).await,
         Err(err) => Err(err),
     };
+
     match unblocked {
         Ok(()) => page.done(&format!("{PATH}/{id}"), "saved"),
         Err(err) => {
@@ -237,16 +240,20 @@ fn passkey_view(page: &PageContext, entry: &PasskeyEntry) -> View {
     let path = format!("{PATH}/{}", entry.id);
     let labels = [common::STATUS, common::CREATED, LAST_USED].map(|it| page.t(it));
     let facts = labels.into_iter().zip(state(page, entry));
+
     let rename = Form::new(format!("{path}/rename"), page.t(RENAME)).field(Field::text(
         "name",
         page.t(common::NAME),
         &entry.name,
     ));
+
     let remove = Form::new(format!("{path}/remove"), page.t(REMOVE)).danger();
+
     let view = View::new(&entry.name)
         .below(page.t(TITLE), PATH)
         .section(Section::new("passkey", "").facts(facts))
         .section(Section::new("rename", page.t(RENAME)).form(rename));
+
     let view = if entry.blocked_at.is_some() {
         let form = Form::new(format!("{path}/unblock"), page.t(UNBLOCK)).field(proof_field(page));
         let section = Section::new("unblock", page.t(UNBLOCK)).intro(page.t(UNBLOCK_HINT));
@@ -254,5 +261,6 @@ fn passkey_view(page: &PageContext, entry: &PasskeyEntry) -> View {
     } else {
         view
     };
+
     view.section(Section::new("remove", page.t(REMOVE)).intro(page.t(REMOVE_HINT)).form(remove))
 }

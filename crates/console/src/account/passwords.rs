@@ -57,17 +57,20 @@ async fn change(page: PageContext, pages: Data<AccountPages>, form: FormFields) 
 fn password_view(page: &PageContext, pages: &AccountPages) -> View {
     let min_chars = pages.accounts.rules().min_password_chars;
     let hint = (Texts::in_language(page.language).register.password_hint)(min_chars);
+
     let revoke = SelectOption {
         value: "true".to_owned(),
         label: page.t(REVOKE).to_owned(),
         is_selected: false,
     };
+
     let new = Field::password("newPassword", page.t(NEW_PASSWORD), "new-password").hint(hint);
     let other = Field::checks("revokeAppAccess", page.t(OTHER_ACCESS), vec![revoke]);
     let form = Form::new("account/security/password", page.t(TITLE))
         .field(current_password(page))
         .field(new)
         .field(other.hint(page.t(OTHER_ACCESS_HINT)));
+
     View::new(page.t(TITLE))
         .intro(page.t(INTRO))
         .below(page.t(security::TITLE), security::PATH)

@@ -89,10 +89,12 @@ async fn rename(page: PageContext, gates: Data<Gates>, form: FormFields) -> Page
 async fn declare_business(page: PageContext, gates: Data<Gates>, form: FormFields) -> PageResult {
     let accounts = page.api.identity.accounts.clone();
     let user = page.user();
+
     let declaration = TraderDeclaration {
         company_name: form.some("companyName"),
         acting_as_business: form.text("actingAsBusiness") == "true",
     };
+
     match page.run_identity(async move { accounts.declare_business(user, declaration).await }).await
     {
         Ok(()) => page.done("account", "saved"),
@@ -119,6 +121,7 @@ async fn profile_view(
     let view =
         if account.provider == LOCAL { view.section(own_name(page, &account)) } else { view };
     let company = typed_company.or(account.company_name.as_deref()).unwrap_or_default();
+
     Ok(view.section(business(page, company, owes_declaration)))
 }
 
@@ -127,11 +130,13 @@ fn facts(page: &PageContext, account: &Account) -> Vec<(&'static str, Cell)> {
         Some(_) => Cell::badge(page.t(VERIFIED), Tone::Good),
         None => Cell::badge(page.t(UNVERIFIED), Tone::Warning),
     };
+
     let customer = match account.customer {
         CustomerType::NotDeclared => NOT_DECLARED,
         CustomerType::Business => BUSINESS,
         CustomerType::Consumer => PRIVATE,
     };
+
     let company = account.company_name.clone().unwrap_or_default();
     vec![
         (page.t(sign_in::EMAIL), Cell::text(&account.email)),

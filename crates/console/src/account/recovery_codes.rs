@@ -62,6 +62,7 @@ async fn regenerate(page: PageContext, form: FormFields) -> PageResult {
         }
         Err(err) => Err(err),
     };
+
     match codes {
         Ok(codes) => Ok(page.render(codes_view(&page, &codes))),
         Err(err) => page.refuse(form_view(&page, proofs), err),

@@ -93,6 +93,7 @@ async fn show(page: PageContext) -> PageResult {
                 .intro(page.t(ACTIVITY_HINT))
                 .part(links(&page, &[(SESSIONS, "account/sessions")])),
         );
+
     Ok(page.render(view))
 }
 
@@ -125,6 +126,7 @@ fn factor(page: &PageContext, credentials: &Credentials) -> Section {
     } else {
         page.fill(PROVIDER_FACTOR_HINT, &[page.t(sign_in_name(account))])
     };
+
     let section = Section::new("factor", page.t(sign_in::FACTOR_TITLE)).intro(hint);
     let section =
         if account.role == Role::User { section } else { section.paragraph(page.t(FOR_CONSOLE)) };
@@ -133,6 +135,7 @@ fn factor(page: &PageContext, credentials: &Credentials) -> Section {
         let set_up = (SET_UP, "account/security/authenticator");
         return section.facts([(page.t(AUTHENTICATOR), off)]).part(links(page, &[set_up]));
     };
+
     let number = format::number(page.language, left);
     let left =
         if left > FEW_CODES { Cell::text(number) } else { Cell::badge(number, Tone::Warning) };

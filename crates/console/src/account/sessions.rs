@@ -90,6 +90,7 @@ async fn session_table(page: &PageContext) -> Result<Table, ApiError> {
         let found = sessions.page(user, request).await?;
         Ok::<_, Unavailable>((found, devices.names(user).await?))
     };
+
     let (found, names) = page.run_identity(list).await?;
     let current = page.session_ref()?.session;
     let columns = [DEVICE, ADDRESS, SIGNED_IN, LAST_USED];
@@ -116,6 +117,7 @@ fn row(
         Some(chosen) => Cell::text(chosen).detail(&program),
         None => Cell::text(&program),
     };
+
     let address = entry.device.address.map(|it| it.to_string()).unwrap_or_default();
     let began = Cell::text(format::time(page.language, entry.began_at));
     let is_current = entry.session == current;
@@ -124,11 +126,14 @@ fn row(
     } else {
         Cell::text(format::time(page.language, entry.used_at))
     };
+
     let method = method_name(page, &entry.method);
     let row = Row::new(vec![device, Cell::text(address), began.detail(method), used]);
     if is_current {
         return row;
     }
+
     let path = format!("{PATH}/{}/sign-out", entry.session);
+
     row.form(Form::new(path, page.t(common::SIGN_OUT)).about(program))
 }

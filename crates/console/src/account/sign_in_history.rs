@@ -46,6 +46,7 @@ pub(super) async fn history_section(page: &PageContext) -> Result<Section, ApiEr
         empty: page.t(EMPTY).to_owned(),
         ..page.paged(found.next)
     };
+
     Ok(Section::new("history", page.t(TITLE)).intro(page.t(INTRO)).table(table))
 }
 

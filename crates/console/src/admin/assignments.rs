@@ -89,12 +89,14 @@ async fn list(page: PageContext) -> PageResult {
         next,
         next_label: page.t(common::NEXT_PAGE).to_owned(),
     };
+
     let intro = if page.api.assignments.is_enabled { INTRO } else { OFF };
     let view = View::new(page.t(TITLE))
         .intro(page.t(intro))
         .action(page.t(workers::TITLE), "admin/assignments/workers")
         .section(workers::queue_section(&page).await?)
         .section(Section::new("assignments", page.t(TITLE)).table(table));
+
     Ok(page.render(view))
 }
 
@@ -138,16 +140,19 @@ async fn assignment_view(page: &PageContext, id: Uuid) -> Result<View, ApiError>
         (page.t(ENDED), time(it.completed_at)),
         (page.t(DURATION), Cell::text(duration(page, &it))),
     ];
+
     let view = View::new(it.skill.as_str())
         .below(page.t(TITLE), "admin/assignments")
         .section(Section::new("assignment", "").facts(facts));
     if it.status.is_final() {
         return Ok(view);
     }
+
     let end = Form::new(format!("admin/assignments/{id}/terminate"), page.t(TERMINATE))
         .field(Field::text("reason", page.t(REASON), "").optional())
         .danger();
     let section = Section::new("terminate", page.t(TERMINATE)).intro(page.t(TERMINATE_HINT));
+
     Ok(view.section(section.form(end)))
 }
 
@@ -166,10 +171,12 @@ fn search_form(page: &PageContext, status: Option<AssignmentStatus>) -> Search {
     let named = |it: AssignmentStatus| (it.name(), page.t(status_text(it)));
     let statuses = std::iter::once(("", page.t(ANY))).chain(AssignmentStatus::ALL.map(named));
     let selected = status.map_or("", AssignmentStatus::name);
+
     let reset = Link {
         label: page.t(common::RESET_FILTERS).to_owned(),
         path: "admin/assignments".to_owned(),
     };
+
     Search {
         label: page.t(TITLE).to_owned(),
         fields: vec![
@@ -200,6 +207,7 @@ async fn emails(
         }
         Ok(emails)
     };
+
     page.run(read).await
 }
 
@@ -263,5 +271,6 @@ fn failure_text(page: &PageContext, code: &str) -> String {
         }
         _ => return code.to_owned(),
     };
+
     page.t(text).to_owned()
 }

@@ -35,6 +35,7 @@ async fn list(page: PageContext) -> PageResult {
         }
         None => page.paging().part_of(Vec::new(), |_| Cursor::top()),
     };
+
     let view = log_view(&page, searched, found).await?;
     Ok(page.render(view))
 }

@@ -69,6 +69,7 @@ pub(super) async fn emails(
         }
         Ok(emails)
     };
+
     page.run(find).await
 }
 

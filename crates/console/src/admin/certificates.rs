@@ -69,6 +69,7 @@ async fn add(page: PageContext, form: FormFields) -> PageResult {
         Ok(()) => page.run(async move { certificates.add(by, name, file).await.map(drop) }).await,
         Err(err) => Err(err),
     };
+
     match result {
         Ok(()) => page.done("admin/certificates", "created"),
         Err(err) => {
@@ -110,6 +111,7 @@ async fn list_view(page: &PageContext, name: &str, pem: &str) -> Result<View, Ap
             time_cell(page, it.updated_at),
         ])
     };
+
     let table = Table {
         caption: page.t(TITLE).to_owned(),
         columns: [common::NAME, THUMBPRINT, ADDED].map(|it| page.t(it).into()).into(),
@@ -117,12 +119,14 @@ async fn list_view(page: &PageContext, name: &str, pem: &str) -> Result<View, Ap
         empty: page.t(EMPTY).to_owned(),
         ..Table::default()
     };
+
     let name = Field::text("name", page.t(common::NAME), name).hint(page.t(NAME_HINT));
     let pem = Field::lines("certificate", page.t(CERTIFICATE), pem);
     let add = Form::new("admin/certificates", page.t(ADD))
         .field(pem.hint(page.t(CERTIFICATE_HINT)))
         .field(name.optional())
         .field(proof_field(page));
+
     Ok(View::new(page.t(TITLE))
         .intro(page.t(INTRO))
         .section(Section::new("certificates", "").table(table))
@@ -136,6 +140,7 @@ async fn certificate_view(page: &PageContext, id: CertificateId) -> Result<View,
         (page.t(THUMBPRINT), Cell::text(&certificate.thumbprint)),
         (page.t(ADDED), time_cell(page, certificate.updated_at)),
     ];
+
     let remove = Form::new(format!("admin/certificates/{id}/remove"), page.t(REMOVE)).danger();
     Ok(View::new(&certificate.name)
         .below(page.t(TITLE), "admin/certificates")

@@ -97,11 +97,13 @@ async fn list(page: PageContext) -> PageResult {
         empty: page.t(EMPTY).to_owned(),
         ..Table::default()
     };
+
     let view = View::new(page.t(TITLE))
         .intro(page.t(INTRO))
         .action(page.t(CREATE), "admin/connectors/new")
         .action(page.t(pods::TITLE), "admin/connectors/pods")
         .section(Section::new("connectors", "").table(table));
+
     Ok(page.render(view))
 }
 
@@ -112,6 +114,7 @@ fn row(page: &PageContext, it: &Connector, connected: &[ConnectedPod], groups: &
     } else {
         Cell::badge(page.t(NOT_CONNECTED), Tone::Neutral)
     };
+
     Row::new(vec![
         Cell::link(it.name.as_str(), format!("admin/connectors/{}", it.id)),
         kind_cell(page, it),
@@ -162,6 +165,7 @@ async fn create(page: PageContext, form: FormFields) -> PageResult {
         let draft = ConnectorDraft { name, groups, skill, mcp };
         page.run(async move { connectors.create(by, draft).await }).await
     };
+
     match created {
         Ok(created) => match created.token {
             Some(token) => show::issued(&page, created.connector, token).await,
@@ -189,6 +193,7 @@ async fn new_view(page: &PageContext, form: &FormFields) -> Result<View, ApiErro
         let section = Section::new("pods", page.t(NEW_OF_PODS)).intro(page.t(NEW_OF_PODS_HINT));
         view = view.section(section.form(of_pods));
     }
+
     if is_blank || is_mcp {
         let bearer = Field::password("token", page.t(BEARER), "off").hint(page.t(BEARER_HINT));
         let of_mcp = Form::new("admin/connectors", page.t(CREATE))
@@ -199,6 +204,7 @@ async fn new_view(page: &PageContext, form: &FormFields) -> Result<View, ApiErro
         let section = Section::new("mcp", page.t(NEW_OF_MCP)).intro(page.t(NEW_OF_MCP_HINT));
         view = view.section(section.form(of_mcp));
     }
+
     Ok(view)
 }
 

@@ -56,7 +56,9 @@ async fn list(page: PageContext) -> PageResult {
         search: Some(search_form(&page, status)),
         ..page.paged(found.next)
     };
+
     let section = Section::new("devices", "").table(table);
+
     Ok(page.render(View::new(page.t(TITLE)).intro(page.t(INTRO)).section(section)))
 }
 
@@ -84,6 +86,7 @@ fn row(page: &PageContext, device: &DeviceEntry, has_user: bool) -> Row {
         Some(Cell::text(format::day(page.language, device.created_at))),
         Some(Cell::text(format::time(page.language, device.seen_at))),
     ];
+
     Row::new(cells.into_iter().flatten().collect())
 }
 

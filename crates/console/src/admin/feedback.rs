@@ -69,6 +69,7 @@ async fn list(page: PageContext) -> PageResult {
         status: FeedbackStatus::from_name(&page.query("status")),
         rating: Rating::from_name(&page.query("rating")),
     };
+
     let search = filter_form(&page, filter);
     let feedback = page.api.feedback.clone();
     let request = page.paging();
@@ -83,9 +84,11 @@ async fn list(page: PageContext) -> PageResult {
         search: Some(search),
         ..page.paged(found.next)
     };
+
     let view = View::new(page.t(TITLE))
         .intro(page.t(INTRO))
         .section(Section::new("feedback", "").table(table));
+
     Ok(page.render(view))
 }
 
@@ -106,6 +109,7 @@ fn filter_form(page: &PageContext, filter: FeedbackFilter) -> Search {
         Field::select("rating", page.t(RATING), [any()].into_iter().chain(ratings), rating)
             .optional(),
     ];
+
     let reset =
         Link { label: page.t(common::RESET_FILTERS).to_owned(), path: "admin/feedback".to_owned() };
     let is_filtered = filter.status.is_some() || filter.rating.is_some();
@@ -194,15 +198,18 @@ async fn report_view(
     let mut view = View::new(page.t(REPORT))
         .below(page.t(TITLE), "admin/feedback")
         .section(facts_section(page, &entry, &emails));
+
     if let Some(answer) = &entry.report.answer_text {
         let section = Section::new("answer", page.t(ANSWER)).intro(page.t(ANSWER_HINT));
         view = view.section(section.code(answer));
     }
+
     if !entry.report.extension.is_empty() {
         let fields = entry.report.extension.iter().map(|(name, value)| (name, value.to_string()));
         let fields = fields.map(|(name, value)| (name.as_str(), Cell::text(value)));
         view = view.section(Section::new("other", page.t(OTHER_FIELDS)).facts(fields));
     }
+
     let status = typed.map_or_else(|| entry.status.name(), |it| it.text("status"));
     let note =
         typed.map_or_else(|| entry.note.clone().unwrap_or_default(), |it| it.text("note").into());
@@ -212,6 +219,7 @@ async fn report_view(
         .field(Field::select("status", page.t(common::STATUS), statuses, status))
         .field(Field::lines("note", page.t(NOTE), note).hint(page.t(NOTE_HINT)).optional());
     let triage = Section::new("triage", page.t(TRIAGE)).form(with_version(form, version));
+
     Ok(view.section(triage))
 }
 
@@ -235,8 +243,10 @@ fn facts_section(
         (APP, text(&report.app_version)),
         (LOCALE, text(&report.locale)),
     ];
+
     let facts = facts.map(|(label, value)| (page.t(label), value));
     let section = Section::new("report", "").facts(facts);
+
     match &report.comment {
         Some(comment) => section.code(comment),
         None => section.paragraph(page.t(NO_COMMENT)),

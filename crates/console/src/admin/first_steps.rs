@@ -127,6 +127,7 @@ async fn change_settings(
         }
         Err(err) => Err(err),
     };
+
     finish(page, fields, (changed, "saved")).await
 }
 
@@ -173,20 +174,24 @@ async fn view(page: &PageContext) -> Result<View, ApiError> {
     let groups = page.api.groups.clone();
     let groups = page.run(async move { groups.list().await }).await?.len();
     let steps = steps(page, &ServerState::load(page, groups).await?)?;
+
     let row = |it: &FirstStep| {
         Row::new(vec![
             Cell::link(page.t(it.title), format!("{PATH}#{}", it.id)),
             it.state.cell(page),
         ])
     };
+
     let table = Table {
         caption: page.t(TITLE).to_owned(),
         columns: [STEP, common::STATUS].map(|it| page.t(it).into()).into(),
         rows: steps.iter().map(row).collect(),
         ..Table::default()
     };
+
     let view = View::new(page.t(TITLE)).intro(page.t(INTRO));
     let view = view.section(Section::new("steps", "").table(table));
+
     Ok(steps.into_iter().map(|it| it.section).fold(view, View::section))
 }
 
@@ -207,15 +212,18 @@ impl ServerState {
         let identity = page.api.identity.clone();
         let user = page.user();
         let settings = settings::all(page).await?.into_iter().map(|it| it.0).collect();
+
         let load = async move {
             let account = identity.accounts.me(user).await?;
             let has_factor = identity.second_factors.overview(user).await?.is_some();
             let has_passkey = !identity.passkeys.list(user).await?.is_empty();
             Ok::<_, pia_identity::AccountError>((account, has_factor || has_passkey))
         };
+
         let (account, has_more) = page.run_identity(load).await?;
         // Identity providers have rules of their own.
         let is_protected = has_more || account.provider != pia_identity::LOCAL;
+
         Ok(Self { settings, groups, email: account.email, is_protected })
     }
 

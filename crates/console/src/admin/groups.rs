@@ -176,11 +176,13 @@ async fn list_view(page: &PageContext, name: &str) -> Result<View, ApiError> {
         rows: entries.iter().map(|it| group_row(page, it)).collect(),
         ..Table::default()
     };
+
     let new = Form::new("admin/groups", page.t(CREATE)).field(Field::text(
         "name",
         page.t(common::NAME),
         name,
     ));
+
     Ok(View::new(page.t(TITLE))
         .intro(page.t(INTRO))
         .section(Section::new("groups", "").table(table))
@@ -227,6 +229,7 @@ async fn load(page: &PageContext, id: GroupId) -> Result<GroupDetail, ApiError> 
             credits: api.credits.view(user, id, None).await?,
         })
     };
+
     page.run(load).await
 }
 
@@ -241,10 +244,13 @@ async fn group_view(page: &PageContext, id: GroupId) -> Result<View, ApiError> {
     if is_admin(page) {
         view = view.below(page.t(TITLE), "admin/groups");
     }
+
     view = view.section(members_section(page, &detail, &path));
+
     if let Some(usage) = settings::usage(page, &detail.credits) {
         view = view.section(usage);
     }
+
     if !is_admin(page) {
         let policy = detail.policy.as_ref().map_or(page.t(NO_POLICY), |it| it.draft.name.as_str());
         let facts = [(page.t(POLICY), Cell::text(policy))];
@@ -252,6 +258,7 @@ async fn group_view(page: &PageContext, id: GroupId) -> Result<View, ApiError> {
             .section(settings::facts(page, &detail.settings))
             .section(Section::new("policy", page.t(POLICY)).facts(facts)));
     }
+
     Ok(view
         .section(settings::section(page, &detail.settings, &path))
         .section(policy_section(page, &detail, &path))
@@ -270,6 +277,7 @@ fn members_section(page: &PageContext, detail: &GroupDetail, path: &str) -> Sect
         }
         row
     });
+
     let table = Table {
         caption: page.t(MEMBERS).to_owned(),
         columns: super::users::columns(page),
@@ -278,6 +286,7 @@ fn members_section(page: &PageContext, detail: &GroupDetail, path: &str) -> Sect
         search: Some(search_form(page, super::users::SEARCH, path)),
         ..page.paged(detail.members.next)
     };
+
     Section::new("members", page.t(MEMBERS)).table(table)
 }
 

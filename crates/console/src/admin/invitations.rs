@@ -88,6 +88,7 @@ async fn invite(page: &PageContext, form: &FormFields) -> Result<String, ApiErro
     if role == Role::Admin {
         page.require_owner(proof(form)).await?;
     }
+
     let days = form.text("days").parse().ok().filter(|it| LIFETIMES.contains(it));
     let group = Uuid::try_parse(form.text("group")).ok().map(GroupId);
     let lifetime = DAY * days.unwrap_or(LIFETIMES[0]);
@@ -95,6 +96,7 @@ async fn invite(page: &PageContext, form: &FormFields) -> Result<String, ApiErro
     let invitations = page.api.administration.invitations.clone();
     let by = Some(page.user());
     let create = async move { invitations.create(by, invitation).await };
+
     Ok(page.run_identity(create).await?.link.expose().clone())
 }
 
@@ -116,6 +118,7 @@ async fn list_view(page: &PageContext, link: Option<String>) -> Result<View, Api
         let entries = invitations.page(request.and_one_more()).await?;
         Ok::<_, pia_kernel::Unavailable>((entries, groups.list().await?))
     };
+
     let (entries, groups) = page.run(read).await?;
     let entries = request.part_of(entries, |it| Cursor { at: it.at, id: it.id.0 });
     let table = Table {
@@ -125,14 +128,17 @@ async fn list_view(page: &PageContext, link: Option<String>) -> Result<View, Api
         empty: page.t(EMPTY).to_owned(),
         ..page.paged(entries.next)
     };
+
     let mut view = View::new(page.t(TITLE))
         .intro(page.t(INTRO))
         .below(page.t(super::users::TITLE), "admin/users");
+
     if let Some(link) = link {
         let link = SectionPart::Secret(page.t(LINK).to_owned(), link);
         let section = Section::new("created", page.t(CREATED)).intro(page.t(ONCE)).part(link);
         view = view.section(section);
     }
+
     Ok(view
         .section(Section::new("invitations", "").table(table))
         .section(Section::new("new", page.t(NEW)).form(new_form(page, &groups))))
@@ -142,6 +148,7 @@ fn new_form(page: &PageContext, groups: &[GroupEntry]) -> Form {
     let email = Field::input("email", page.t(EMAIL), ("email", "off"), "");
     let options = groups.iter().map(|it| (it.group.id.to_string(), it.group.name.as_str()));
     let options = [(String::new(), page.t(DEFAULT_GROUP))].into_iter().chain(options);
+
     let lifetimes = LIFETIMES.map(|it| {
         let label = match it {
             1 => page.t(ONE_DAY).to_owned(),
@@ -149,6 +156,7 @@ fn new_form(page: &PageContext, groups: &[GroupEntry]) -> Form {
         };
         (it.to_string(), label)
     });
+
     let role = Field::select("role", page.t(ROLE), role_options(page), Role::User.name());
     Form::new(PATH, page.t(INVITE))
         .field(email.hint(page.t(ADDRESS_HINT)).optional())

@@ -48,7 +48,9 @@ async fn list(page: PageContext) -> PageResult {
         rows: rows.collect(),
         ..Table::default()
     };
+
     let section = Section::new("jobs", "").table(table).paragraph(page.t(INSTANCE_HINT));
+
     Ok(page.render(View::new(page.t(TITLE)).intro(page.t(INTRO)).section(section)))
 }
 
@@ -59,6 +61,7 @@ fn row(page: &PageContext, task: MaintenanceKind, run: Option<&MaintenanceRun>) 
         let status = Cell::badge(page.t(NOT_RUN), Tone::Neutral);
         return Row::new(vec![name, status, Cell::default(), Cell::default(), Cell::default()]);
     };
+
     Row::new(vec![
         name,
         status(page, run),

@@ -151,6 +151,7 @@ async fn list_view(page: &PageContext, form: &FormFields) -> Result<View, ApiErr
         };
         return Ok(view.section(section.table(table)));
     }
+
     let groups = GroupNames::load(page).await?;
     let columns = [common::NAME, OWNER, SHARED_WITH, DOCUMENTS, common::CREATED];
     let table = Table {
@@ -160,9 +161,11 @@ async fn list_view(page: &PageContext, form: &FormFields) -> Result<View, ApiErr
         empty: page.t(EMPTY).to_owned(),
         ..Table::default()
     };
+
     let new = Form::new("admin/knowledge", page.t(CREATE))
         .field(Field::text("name", page.t(common::NAME), form.text("name")))
         .field(groups.select(page.t(OWNER), form.text("groupId")).hint(page.t(OWNER_HINT)));
+
     Ok(view.section(section.table(table)).section(Section::new("new", page.t(NEW)).form(new)))
 }
 

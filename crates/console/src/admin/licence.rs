@@ -88,6 +88,7 @@ async fn view(page: &PageContext) -> Result<View, ApiError> {
         }
         Licensed::Expired(licence) | Licensed::Valid(licence) => licence,
     };
+
     let accounts = count_accounts(page).await?;
     Ok(view
         .section(facts_section(page, licence, now, accounts))
@@ -112,10 +113,12 @@ fn facts_section(page: &PageContext, licence: &Licence, now: Timestamp, accounts
         Some(max) => page.fill(AT_MOST, &[&format::number(page.language, max)]),
         None => page.t(UNLIMITED).to_owned(),
     };
+
     let ends = match licence.expires_at {
         Some(end) => Cell::text(format::day(page.language, end)),
         None => Cell::text(page.t(common::NEVER)),
     };
+
     let accounts = Cell::text(format::number(page.language, accounts));
     let facts = [
         (page.t(common::STATUS), status_cell(page, licence, now)),
@@ -127,6 +130,7 @@ fn facts_section(page: &PageContext, licence: &Licence, now: Timestamp, accounts
         (page.t(ADMINS), Cell::text(limit(licence.max_admins))),
         (page.t(ACCOUNTS), accounts.detail(page.t(ACCOUNTS_HINT))),
     ];
+
     Section::new("licence", "").facts(facts)
 }
 
@@ -151,12 +155,14 @@ fn features_section(page: &PageContext, licence: &Licence) -> Section {
         let (name, purpose) = feature_texts(feature);
         Row::new(vec![Cell::text(page.t(name)).detail(page.t(purpose)), status])
     };
+
     let table = Table {
         caption: page.t(FEATURES).to_owned(),
         columns: [FEATURE, common::STATUS].map(|it| page.t(it).into()).into(),
         rows: Feature::ALL.map(row).into(),
         ..Table::default()
     };
+
     Section::new("features", page.t(FEATURES)).table(table)
 }
 

@@ -93,12 +93,14 @@ async fn list_view(page: &PageContext) -> Result<View, ApiError> {
         search: Some(search_form(page, state)),
         ..page.paged(found.next)
     };
+
     let mut view = View::new(page.t(TITLE)).intro(page.t(INTRO)).section(facts(page, counts));
     if page.api.mails.is_configured() {
         let test = Form::new("admin/mail/test", page.t(SEND_TEST));
         let section = Section::new("test", page.t(TEST)).intro(page.t(TEST_INTRO));
         view = view.section(section.form(test));
     }
+
     Ok(view.section(Section::new("queue", page.t(QUEUE)).table(table)))
 }
 
@@ -109,6 +111,7 @@ fn facts(page: &PageContext, counts: MailCounts) -> Section {
     } else {
         Cell::badge(page.t(NOT_CONFIGURED), Tone::Warning).detail(page.t(NOT_CONFIGURED_HINT))
     };
+
     let number = |it: u64| Cell::text(format::number(page.language, it));
     let MailCounts { waiting, postponed, failed } = counts;
     Section::new("state", "").facts([

@@ -124,6 +124,7 @@ fn row(page: &PageContext, entry: &ModelEntry) -> Row {
         CatalogueModel::Embedder(it) => credits(page, it.rates.input),
         CatalogueModel::Search(_) => String::new(),
     };
+
     Row::new(vec![
         Cell::link(title, path_of(&entry.key)).detail(model),
         Cell::text(provider(&entry.model)),
@@ -189,19 +190,23 @@ fn model_view(page: &PageContext, key: &str) -> Result<View, ApiError> {
         CatalogueModel::Chat(it) | CatalogueModel::Embedder(it) => Some(Arc::clone(it)),
         CatalogueModel::Search(_) => None,
     };
+
     let view = View::new(names(&entry).0)
         .below(page.t(TITLE), "admin/models")
         .section(facts_section(page, &entry, target.as_deref()))
         .section(attempts::section(page, &entry))
         .section(test::section(page, &path_of(&entry.key)));
+
     let view = match &target {
         Some(it) => view.section(rates_section(page, it.rates)),
         None => view,
     };
+
     let protection = match (&entry.model, &target) {
         (CatalogueModel::Search(it), _) => it.protection,
         (_, target) => target.as_ref().map(|it| it.protection).unwrap_or_default(),
     };
+
     Ok(view.section(limits_section(page, protection)).section(source_section(page, &entry)))
 }
 
@@ -211,12 +216,15 @@ fn facts_section(page: &PageContext, entry: &ModelEntry, target: Option<&Target>
         (page.t(MODEL), Cell::text(names(entry).1)),
         (page.t(USED_FOR), Cell::text(used_for(page, entry))),
     ];
+
     if let (CatalogueModel::Chat(_), Some(target)) = (&entry.model, target) {
         facts.push((page.t(CAPABILITIES), Cell::text(capabilities(page, target))));
         facts.push((page.t(FALLBACKS), Cell::text(target.fallbacks.join(", "))));
     }
+
     let keys = entry.model.keys().len();
     facts.push((page.t(KEYS), Cell::text(format::number(page.language, keys as u64))));
+
     Section::new("model", "").facts(facts)
 }
 
@@ -227,18 +235,22 @@ fn capabilities(page: &PageContext, target: &Target) -> String {
         None if target.vision => parts.push(page.t(PICTURES).to_owned()),
         None => {}
     }
+
     match &target.web_search_tool {
         Some(id) => parts.push(page.fill(SEARCHES_WITH, &[id])),
         None if target.web_search => parts.push(page.t(OWN_SEARCH).to_owned()),
         None => {}
     }
+
     if let Some(effort) = target.reasoning_effort {
         parts.push(page.fill(REASONING, &[effort.name()]));
     }
+
     if !target.upstream_tools.is_empty() {
         let kinds: Vec<_> = target.upstream_tools.iter().map(|it| it.kind.as_str()).collect();
         parts.push(page.fill(TOOLS, &[&kinds.join(", ")]));
     }
+
     parts.join("; ")
 }
 

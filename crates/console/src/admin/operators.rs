@@ -69,10 +69,12 @@ async fn list(page: PageContext) -> PageResult {
         empty: page.t(EMPTY).to_owned(),
         ..Table::default()
     };
+
     let view = View::new(page.t(TITLE))
         .intro(page.t(INTRO))
         .action(page.t(NEW), "admin/operators/new")
         .section(Section::new("operators", "").table(table));
+
     Ok(page.render(view))
 }
 

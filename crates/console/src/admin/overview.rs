@@ -37,6 +37,7 @@ async fn show(page: PageContext) -> PageResult {
     if page.caller.role != Role::Admin {
         return Ok(page.render(view.section(areas(&page))));
     }
+
     let groups = page.api.groups.clone();
     let entries = page.run(async move { groups.list().await }).await?;
     let view = view
@@ -44,6 +45,7 @@ async fn show(page: PageContext) -> PageResult {
         .section(usage::summary::section(&page).await?)
         .section(numbers(&page, &entries).await?)
         .section(Section::new("members", "").part(SectionPart::Chart(chart(&page, &entries))));
+
     Ok(page.render(view))
 }
 

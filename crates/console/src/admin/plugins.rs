@@ -31,6 +31,7 @@ pub(super) fn routes() -> Vec<Route> {
         write("/admin/plugins/{id}/groups", |it| it.to(assign)),
         write("/admin/plugins/{id}/delete", |it| it.to(delete)),
     ];
+
     routes.extend(files::routes());
     routes
 }

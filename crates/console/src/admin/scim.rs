@@ -124,6 +124,7 @@ async fn list_view(page: &PageContext, token: Option<String>) -> Result<View, Ap
         empty: page.t(EMPTY).to_owned(),
         ..Table::default()
     };
+
     let url = Cell::text(format!("{}/scim/v2", page.public_url()));
     let mut view = View::new(page.t(TITLE)).intro(page.t(INTRO));
     if let Some(token) = token {
@@ -131,16 +132,19 @@ async fn list_view(page: &PageContext, token: Option<String>) -> Result<View, Ap
         let section = Section::new("created", page.t(CREATED)).intro(page.t(ONCE)).part(secret);
         view = view.section(section);
     }
+
     let scopes = ScimScope::ALL.map(|it| SelectOption {
         value: it.name().to_owned(),
         label: scope_label(page, it),
         is_selected: true,
     });
+
     let expires = Field::input("expiresAt", page.t(EXPIRES), ("date", "off"), "");
     let new = Form::new(PATH, page.t(CREATE))
         .field(Field::text("name", page.t(common::NAME), ""))
         .field(Field::checks("scopes", page.t(SCOPES), scopes.into()))
         .field(expires.hint(page.t(EXPIRES_HINT)).optional());
+
     Ok(view
         .section(Section::new("address", "").facts([(page.t(URL), url)]))
         .section(Section::new("tokens", page.t(TOKENS)).table(table))

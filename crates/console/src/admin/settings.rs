@@ -105,8 +105,10 @@ async fn list(page: PageContext) -> PageResult {
         .intro(page.t(INTRO))
         .action(page.t(first_steps::TITLE), first_steps::PATH)
         .section(search);
+
     let areas = AREAS.iter().filter(|it| area.is_empty() || it.id == area);
     let sections = areas.filter_map(|it| area_section(&page, it, &all));
+
     Ok(page.render(sections.fold(view, View::section)))
 }
 
@@ -196,6 +198,7 @@ async fn change(page: PageContext, key: Path<String>, form: FormFields) -> PageR
         Ok(()) => page.run(async move { settings.set(by, &name, &value).await }).await,
         Err(err) => Err(err),
     };
+
     match result {
         Ok(()) => page.done(&path_of(&key), "saved"),
         Err(err) => page.refuse(setting_view(&page, &key, Some(form.text("value"))).await?, err),
@@ -231,6 +234,7 @@ async fn setting_view(
     if setting.is_secret || setting.needs_restart {
         return Ok(view);
     }
+
     let value = typed.or(setting.value.as_deref()).unwrap_or_default();
     let change = Form::new(format!("{path}/change"), page.t(common::SAVE))
         .field(value_field(page, setting.value.as_deref(), value))
@@ -239,8 +243,10 @@ async fn setting_view(
     if changed.is_none() {
         return Ok(view);
     }
+
     let reset = Form::new(format!("{path}/reset"), page.t(RESET)).field(proof_field(page));
     let section = Section::new("reset", page.t(RESET)).intro(page.t(RESET_HINT));
+
     Ok(view.section(section.form(reset)))
 }
 
@@ -253,12 +259,14 @@ async fn facts_section(
         (page.t(VALUE), value_cell(page, setting)),
         (page.t(SOURCE), source_cell(page, setting)),
     ];
+
     if let Some(change) = changed {
         let emails = emails(page, change.updated_by.into_iter()).await?;
         let by = change.updated_by.map_or_else(Cell::default, |it| user_cell(page, it, &emails));
         facts.push((page.t(CHANGED), time_cell(page, change.updated_at)));
         facts.push((page.t(CHANGED_BY), by));
     }
+
     let section = Section::new("setting", "").facts(facts);
     Ok(match (setting.needs_restart, setting.is_secret) {
         (true, _) => section.paragraph(restart_hint(page, &setting.key)),

@@ -51,7 +51,9 @@ async fn list(page: PageContext) -> PageResult {
         search: Some(search_form(&page, SEARCH, "admin/users")),
         ..page.paged(found.next)
     };
+
     let view = View::new(page.t(TITLE)).action(page.t(INVITE), "admin/invitations");
+
     Ok(page.render(view.section(Section::new("users", "").table(table))))
 }
 

@@ -85,11 +85,13 @@ impl EmailPage {
             }
             Err(page) => return *page,
         };
+
         if let Some(error) = email_error(&layout, &form.email) {
             let mut view = self.view(layout, &form.email);
             view.add_error("email", error);
             return view.response(StatusCode::BAD_REQUEST);
         }
+
         let services = Arc::clone(&account_pages.accounts);
         let email_kind = self.email_kind;
         let delivery = async move { services.mail(email_kind, form.email).await };

@@ -34,10 +34,12 @@ pub async fn render_errors<B: MessageBody + 'static>(
     if !is_json(&response) || !is_for_browser(response.request(), response.status()) {
         return Ok(response.map_into_left_body());
     }
+
     let layout = PageRequest::from_request(response.request())
         .layout
         .with_base_for(response.request().path());
     let page = refusal(layout, response.response());
+
     Ok(response.into_response(page).map_into_right_body())
 }
 

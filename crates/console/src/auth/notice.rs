@@ -59,12 +59,14 @@ pub(crate) fn refusal<B>(layout: PageLayout, response: &HttpResponse<B>) -> Http
         status if status.is_client_error() => refusals.broken_form,
         _ => refusals.failed,
     };
+
     let mut page = Notice::new(layout, texts).response(response.status());
     for name in [ALLOW, RETRY_AFTER] {
         if let Some(value) = response.headers().get(&name) {
             page.headers_mut().insert(name, value.clone());
         }
     }
+
     page
 }
 

@@ -41,18 +41,22 @@ pub(crate) async fn show(account_pages: Data<AccountPages>, request: HttpRequest
         Ok(parsed) => parsed,
         Err(page) => return *page,
     };
+
     let texts = &layout.texts.register;
+
     match query.done.as_str() {
         CREATED => return Notice::new(layout, texts.done).response(StatusCode::OK),
         MAILED => return Notice::new(layout, texts.mailed).response(StatusCode::OK),
         _ => {}
     }
+
     let form = RegisterForm { invitation: query.invitation, ..RegisterForm::default() };
     let rules = account_pages.accounts.rules();
     if rules.policy == RegistrationPolicy::Closed {
         let closed = layout.texts.register.closed;
         return Notice::new(layout, closed).response(StatusCode::OK);
     }
+
     view(layout, &rules, &form).response(StatusCode::OK)
 }
 
@@ -78,8 +82,10 @@ async fn handle_submission(
         }
         Err(page) => return *page,
     };
+
     let services = Arc::clone(&account_pages.accounts);
     let registration = form.registration();
+
     match account_pages
         .run_in_language(layout.language, async move { services.register(registration).await })
         .await
@@ -103,11 +109,13 @@ fn render(
         RegistrationPolicy::Invitation => texts.register.not_invited,
         RegistrationPolicy::Open => texts.register.not_you,
     };
+
     let mut view = match result {
         RegistrationResult::Made => return done(&layout, PAGE, CREATED),
         RegistrationResult::Mailed => return done(&layout, PAGE, MAILED),
         _ => view(layout, rules, form),
     };
+
     let status = match result {
         RegistrationResult::Made | RegistrationResult::Mailed => StatusCode::OK,
         RegistrationResult::Invalid(violations) => {
@@ -132,6 +140,7 @@ fn render(
             StatusCode::CONFLICT
         }
     };
+
     view.response(status)
 }
 
@@ -145,6 +154,7 @@ fn view(layout: PageLayout, rules: &RegistrationRules, form: &RegisterForm) -> F
         Control::text("displayName", texts.name, ("text", "name"), &form.display_name)
             .with_need(Necessity::Never),
     ];
+
     if rules.require_declaration {
         controls.push(customer(texts.customer, form, [texts.business, texts.consumer]));
         let company = ("text", "organization");
@@ -154,6 +164,7 @@ fn view(layout: PageLayout, rules: &RegistrationRules, form: &RegisterForm) -> F
                 .with_need(Necessity::Sometimes),
         );
     }
+
     if rules.policy == RegistrationPolicy::Invitation || !form.invitation.is_empty() {
         let is_required = rules.policy == RegistrationPolicy::Invitation;
         controls.push(
@@ -162,6 +173,7 @@ fn view(layout: PageLayout, rules: &RegistrationRules, form: &RegisterForm) -> F
                 .with_need(if is_required { Necessity::Always } else { Necessity::Never }),
         );
     }
+
     let title = texts.title;
     let intro = texts.intro;
     let send = texts.send;

@@ -36,6 +36,7 @@ pub(crate) async fn show(account_pages: Data<AccountPages>, request: HttpRequest
         Ok(parsed) => parsed,
         Err(page) => return *page,
     };
+
     if query.done == CHANGED {
         let done = layout.texts.reset.done;
         return Notice::new(layout, done).response(StatusCode::OK);
@@ -43,6 +44,7 @@ pub(crate) async fn show(account_pages: Data<AccountPages>, request: HttpRequest
     if query.email.is_empty() || query.token.is_empty() {
         return broken_link(layout);
     }
+
     view(layout, &account_pages, &query.email, &query.token).response(StatusCode::OK)
 }
 
@@ -70,13 +72,16 @@ async fn handle_submission(
         }
         Err(page) => return *page,
     };
+
     let services = Arc::clone(&account_pages.accounts);
+
     let new = NewPassword {
         email: form.email.clone(),
         token: form.token.clone(),
         password: form.password.clone(),
         device,
     };
+
     match account_pages
         .run_in_language(layout.language, async move { services.reset(new).await })
         .await
@@ -93,6 +98,7 @@ fn render(
     result: PasswordResetResult,
 ) -> HttpResponse {
     let texts = layout.texts;
+
     match result {
         PasswordResetResult::Done => done(&layout, PAGE, CHANGED),
         PasswordResetResult::Invalid => Notice::new(layout, texts.reset.spent)

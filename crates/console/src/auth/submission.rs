@@ -42,6 +42,7 @@ pub(super) fn parse_submission<T: DeserializeOwned>(
     if !is_form(request) {
         return Err(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, refusals.broken_form));
     }
+
     let body =
         body.map_err(|err| Box::new(refusal(layout.clone(), &HttpResponse::from_error(err))))?;
     let form = serde_urlencoded::from_bytes(&body)

@@ -38,6 +38,7 @@ pub(crate) async fn show(request: HttpRequest) -> HttpResponse {
         Ok(parsed) => parsed,
         Err(page) => return *page,
     };
+
     if query.done == CONFIRMED {
         let done = layout.texts.verify.done;
         return Notice::new(layout, done).response(StatusCode::OK);
@@ -45,6 +46,7 @@ pub(crate) async fn show(request: HttpRequest) -> HttpResponse {
     if user(&query.user_id).is_none() || query.token.is_empty() {
         return broken_link(layout);
     }
+
     view(layout, &query.user_id, &query.token).response(StatusCode::OK)
 }
 
@@ -70,10 +72,13 @@ async fn handle_submission(
         }
         Err(page) => return *page,
     };
+
     let Some(user) = user(&form.user_id) else { return broken_link(layout) };
+
     let services = Arc::clone(&account_pages.accounts);
     let verification = async move { services.verify(user, form.token).await };
     let texts = &layout.texts.verify;
+
     match account_pages.run_in_language(layout.language, verification).await {
         Ok(VerificationResult::Now) => done(&layout, PAGE, CONFIRMED),
         Ok(VerificationResult::Invalid) => Notice::new(layout, texts.spent)

@@ -71,20 +71,25 @@ fn first_admin(admins: Admins) -> FirstAdmin {
     let mut token = MockSetupToken::new();
     let mut hasher = MockPasswordHasher::new();
     store.expect_exists().returning(move || Ok(matches!(admins, Admins::There)));
+
     if let Admins::Made(outcome) = admins {
         store.expect_create_first_admin().returning(move |_, _, _| Ok(outcome));
     }
+
     seats.expect_limit().return_const(None);
     seats.expect_admins().return_const(None);
     token.expect_is_right().returning(|it| Ok(it.expose() == "right"));
     token.expect_administered().returning(|| ());
     hasher.expect_hash().returning(|_| Ok(Secret::new("$kept$".to_owned())));
+
     let ports = FirstAdminPorts {
         store: Arc::new(store),
         hasher: Arc::new(hasher),
         seats: Arc::new(seats),
         token: Arc::new(token),
     };
+
     let rules = LiveSetting::new(RegistrationRules::default());
+
     FirstAdmin::new(ports, rules, Arc::new(FixedClock(Timestamp::UNIX_EPOCH)))
 }

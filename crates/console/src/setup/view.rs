@@ -88,13 +88,17 @@ impl SetupPage {
             let cause = std::error::Error::source(err).map(ToString::to_string);
             tracing::error!(error = %err, cause, "failed to install the licence");
         }
+
         let Self::Form(form) = &mut self else { return self };
+
         let text = (form.layout.texts.setup.install_error)(err);
+
         match err {
             InstallError::WrongToken => form.add_error("token", text),
             InstallError::Refused(_) | InstallError::Ended(_) => form.add_error("license", text),
             InstallError::AlreadyLicensed | InstallError::Unavailable(_) => form.alert = Some(text),
         }
+
         self
     }
 
@@ -105,9 +109,12 @@ impl SetupPage {
             let cause = std::error::Error::source(err).map(ToString::to_string);
             tracing::error!(error = %err, cause, "failed to create the administrator");
         }
+
         let Self::Form(form) = &mut self else { return self };
+
         let texts = form.layout.texts;
         let text = (texts.setup.admin_error)(err);
+
         match err {
             FirstAdminError::Invalid(violations) => {
                 for violation in violations {
@@ -118,6 +125,7 @@ impl SetupPage {
             FirstAdminError::EmailTaken => form.add_error("email", text),
             _ => form.alert = Some(text),
         }
+
         self
     }
 

@@ -30,14 +30,17 @@ impl SignInView<'_> {
             BrowserArea::Console => texts::CONSOLE_TITLE,
             BrowserArea::Account => texts::ACCOUNT_TITLE,
         };
+
         let autocomplete = if self.has_passkeys { "username webauthn" } else { "username" };
         let form = Form::new(self.target(""), self.t(texts::SIGN_IN))
             .field(Field::input("email", self.t(texts::EMAIL), ("email", autocomplete), self.email))
             .field(Field::password("password", self.t(texts::PASSWORD), "current-password"))
             .hidden("next", self.next);
+
         let view = View::new(self.t(title)).section(Section::new("password", "").form(form));
         let view = if self.has_passkeys { view.section(self.passkey()) } else { view };
         let view = if self.providers.is_empty() { view } else { view.section(self.providers()) };
+
         view.section(Section::new("help", "").part(SectionPart::Links(self.help())))
     }
 
@@ -74,6 +77,7 @@ impl SignInView<'_> {
                 path: format!("auth/login?{query}"),
             }
         };
+
         let links = self.providers.iter().map(link).collect();
         Section::new("providers", "").part(SectionPart::Links(links))
     }

@@ -23,6 +23,7 @@ pub(crate) async fn show(page: SignInPage) -> PageResult {
     if !code.is_empty() && page.request.method() == Method::GET {
         return complete(&page, Secret::new(code)).await;
     }
+
     let next = page.query("next");
     let done = common::done(&page.query("done"));
     let notice = done.map(|it| Notice { text: it.of(page.language).to_owned(), is_error: false });
@@ -31,7 +32,9 @@ pub(crate) async fn show(page: SignInPage) -> PageResult {
     if error.is_empty() {
         return Ok(page.render(StatusCode::OK, &view));
     }
+
     let message = texts::PROVIDER_FAILED.of(page.language);
+
     Ok(page.render(StatusCode::UNAUTHORIZED, &view.error(message)))
 }
 
@@ -53,6 +56,7 @@ pub(crate) async fn password(page: SignInPage, body: RawBody) -> PageResult {
             result => result.map(Ok),
         }
     };
+
     match page.sign_ins().run(login).await {
         Ok(Ok(session)) => Ok(page.signed_in(&session, &next)),
         Ok(Err(challenge)) => {
@@ -110,11 +114,13 @@ pub(crate) async fn sign_out(page: PageContext, _: FormFields, gates: Data<Gates
             result => result,
         }
     };
+
     page.run_identity(end).await?;
     let mut response = page.redirect("account/login?done=signed-out")?;
     if let Ok(cookie) = gates.console_cookie.clear().parse() {
         response.headers_mut().append(SET_COOKIE, cookie);
     }
+
     Ok(response)
 }
 
@@ -136,16 +142,19 @@ async fn complete(page: &SignInPage, code: Secret<String>) -> PageResult {
             return Ok(page.render(err.status_code(), &view));
         }
     };
+
     let label = texts::CONTINUE.of(page.language).to_owned();
     let link = Link { label, path: page.folder().to_owned() };
     let view = View::new(texts::SIGNED_IN.of(page.language))
         .section(Section::new("next", "").part(SectionPart::Links(vec![link])));
     let mut response: HttpResponse = page.render(StatusCode::OK, &view);
     page.set_cookie(&session, &mut response);
+
     // Equivalent to following the link.
     if let Ok(value) = format!("0; url=../{}", page.folder()).parse() {
         response.headers_mut().insert(super::REFRESH, value);
     }
+
     Ok(response)
 }
 

@@ -337,6 +337,7 @@ fn license_error(error: &LicenceError) -> String {
         }
         LicenceError::Unreadable(_) => "Die Lizenz kann nicht gelesen werden.",
     };
+
     text.to_owned()
 }
 
@@ -362,6 +363,7 @@ fn admin_error(err: &FirstAdminError) -> String {
             "Ein Teil des Servers antwortet nicht. Sein Protokoll sagt, warum."
         }
     };
+
     text.to_owned()
 }
 

@@ -70,6 +70,7 @@ impl Chart {
             });
             x += slot;
         }
+
         shapes
     }
 }

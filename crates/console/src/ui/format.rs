@@ -30,10 +30,12 @@ pub(crate) fn date(language: Language, day: NaiveDate) -> String {
 /// Formats a whole number with separators: `1,234,567`.
 pub(crate) fn number(language: Language, number: impl Into<i128>) -> String {
     let number: i128 = number.into();
+
     let separator = match language {
         Language::En => ',',
         Language::De => '.',
     };
+
     let digits = number.unsigned_abs().to_string();
     let mut formatted = String::from(if number < 0 { "-" } else { "" });
     for (at, digit) in digits.chars().enumerate() {
@@ -42,27 +44,32 @@ pub(crate) fn number(language: Language, number: impl Into<i128>) -> String {
         }
         formatted.push(digit);
     }
+
     formatted
 }
 
 /// Formats a number of bytes: `1.5 MiB`.
 pub(crate) fn bytes(language: Language, bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+
     let mut unit = 0;
     let mut tenths = u128::from(bytes) * 10;
     while tenths >= 10_240 && unit + 1 < UNITS.len() {
         tenths /= 1024;
         unit += 1;
     }
+
     let whole = number(language, i128::try_from(tenths / 10).unwrap_or(i128::MAX));
     let name = UNITS.get(unit).copied().unwrap_or_default();
     if unit == 0 {
         return format!("{whole} {name}");
     }
+
     let point = match language {
         Language::En => '.',
         Language::De => ',',
     };
+
     format!("{whole}{point}{} {name}", tenths % 10)
 }
 

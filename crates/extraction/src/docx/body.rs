@@ -57,6 +57,7 @@ impl<'a> Body<'a> {
                 Piece::Text(_) => {}
             }
         }
+
         Ok(())
     }
 
@@ -92,6 +93,7 @@ impl<'a> Body<'a> {
             }
             _ => {}
         }
+
         Ok(())
     }
 

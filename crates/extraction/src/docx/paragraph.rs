@@ -20,6 +20,7 @@ impl Paragraph {
     /// Takes over what an element says of the paragraph.
     pub(super) fn describe(&mut self, tag: &Tag<'_>) {
         let value = || tag.attribute("val");
+
         match tag.name() {
             "pStyle" => self.style = value(),
             "outlineLvl" => self.level = outline_level(value().as_deref()),

@@ -48,6 +48,7 @@ impl Styles {
                 Piece::End(_) | Piece::Text(_) => {}
             }
         }
+
         Ok(Self(styles))
     }
 

@@ -41,14 +41,17 @@ impl Converter {
         for _ in 0..self.open.closed_before(&name, is_block(&name)) {
             self.close()?;
         }
+
         if is_void(&name) {
             self.void(&name, tag);
             return Ok(());
         }
+
         let hidden = is_hidden(&name, tag);
         if hidden && tag.self_closing && matches!(&*name, "svg" | "math") {
             return Ok(());
         }
+
         if !self.open.push(&name, hidden) {
             if is_block(&name) {
                 self.writer.flush();
@@ -56,6 +59,7 @@ impl Converter {
         } else if !self.open.is_hidden() {
             self.open(&name);
         }
+
         Ok(())
     }
 
@@ -105,12 +109,15 @@ impl Converter {
         if self.part == Part::Rest {
             return;
         }
+
         if is_block(name) {
             self.writer.flush();
         }
+
         if let Some(level) = heading_level(name) {
             self.writer.begin(Kind::Heading(level));
         }
+
         match name {
             "title" => self.is_title = self.title.is_empty(),
             "main" if self.part == Part::All => {
@@ -162,10 +169,12 @@ impl Converter {
         if element.is_hidden || self.open.is_hidden() || self.part == Part::Rest {
             return Ok(true);
         }
+
         let name = element.name.as_str();
         if is_block(name) {
             self.writer.begin(Kind::Paragraph);
         }
+
         match name {
             "title" => self.is_title = false,
             "main" => self.part = Part::Rest,
@@ -182,6 +191,7 @@ impl Converter {
             }
             _ => {}
         }
+
         Ok(true)
     }
 }

@@ -57,6 +57,7 @@ impl Frame {
             self.rows.iter().flatten().for_each(|it| writer.raw(it));
             return Ok(());
         }
+
         let mut rows = Vec::with_capacity(self.rows.len());
         for cells in self.rows {
             let mut row = Row::default();
@@ -65,9 +66,11 @@ impl Frame {
             }
             rows.push(row);
         }
+
         let mut out = Markdown::default();
         table::write(rows, &mut out)?;
         writer.raw(&out.finish());
+
         Ok(())
     }
 }

@@ -97,6 +97,7 @@ pub(super) fn is_hidden(name: &str, tag: &StartTag<()>) -> bool {
             | "textarea"
             | "video"
     );
+
     is_no_text
         || (name == "dialog" && attribute(tag, "open").is_none())
         || attribute(tag, "hidden").is_some()

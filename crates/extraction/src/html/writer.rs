@@ -50,8 +50,10 @@ impl Writer {
         if current.trim().is_empty() {
             return;
         }
+
         let kind = std::mem::take(&mut self.kind);
         let is_item = matches!(kind, Kind::Item(..));
+
         let block = match kind {
             Kind::Paragraph => paragraph(&current),
             Kind::Heading(level) => format!("{} {}", "#".repeat(level), one_line(&current)),
@@ -60,6 +62,7 @@ impl Writer {
             }
             Kind::Code => format!("```\n{}\n```", current.trim_matches('\n').trim_end()),
         };
+
         self.block(&block, is_item);
     }
 

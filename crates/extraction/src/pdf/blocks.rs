@@ -92,6 +92,7 @@ fn join(block: &[Line]) -> String {
             text.push_str(&line);
         }
     }
+
     // Marks where a word may be broken.
     text.replace('\u{ad}', "")
 }

@@ -23,6 +23,7 @@ impl DrawnGlyphs {
     /// about this place.
     pub(super) fn insert(&mut self, text: &str, glyph: &Placed) -> bool {
         let Some(character) = text.chars().next() else { return false };
+
         let width = (glyph.end - glyph.start).hypot();
         let max_distance = (MAX_SHADOW * glyph.size).min(MAX_SHADOW_OF_WIDTH * width);
         // Sizes that differ by the error of rounding have the same grid.
@@ -32,12 +33,15 @@ impl DrawnGlyphs {
             let index = |place: f64, step: f64| ((place / cell).round() + step + 0.0).to_bits();
             (character, index(glyph.start.x, dx), index(glyph.start.y, dy))
         };
+
         let is_near = |it: &Point| (*it - glyph.start).hypot() < max_distance;
         let is_drawn = |dx: f64, dy: f64| self.0.get(&key(dx, dy)).is_some_and(is_near);
         if STEPS.iter().any(|dx| STEPS.iter().any(|dy| is_drawn(*dx, *dy))) {
             return false;
         }
+
         self.0.insert(key(0.0, 0.0), glyph.start);
+
         true
     }
 }

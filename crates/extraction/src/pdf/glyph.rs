@@ -37,10 +37,12 @@ impl Placed {
         if !(size.is_finite() && size > f64::EPSILON && right.hypot() > f64::EPSILON) {
             return None;
         }
+
         let (direction, advance) = match mode {
             WritingMode::Horizontal => (right.normalize(), advance(glyph)),
             WritingMode::Vertical => (-up.normalize(), 1.0),
         };
+
         Some(Self { start, end: start + direction * advance * size, direction, size })
     }
 }
@@ -61,6 +63,7 @@ pub(super) fn characters(glyph: &Glyph<'_>) -> Option<String> {
         BfString::Char(it) => it.to_string(),
         BfString::String(it) => it,
     };
+
     let mut text = String::with_capacity(characters.len());
     for character in characters.chars() {
         match character {
@@ -75,5 +78,6 @@ pub(super) fn characters(glyph: &Glyph<'_>) -> Option<String> {
             it => text.push(it),
         }
     }
+
     Some(text)
 }

@@ -53,6 +53,7 @@ impl Line {
         if is_turned || self.across(&glyph).abs() > MAX_RISE * size {
             return Some((text, glyph));
         }
+
         let along = (glyph.start - self.last.end).dot(self.last.direction) / size;
         if along < -MAX_STEP_BACK {
             let before = (self.last.start - glyph.end).dot(self.last.direction) / size;
@@ -66,9 +67,11 @@ impl Line {
         } else {
             self.append(&text, along);
         }
+
         self.glyphs += 1;
         self.vote(glyph.size);
         self.last = glyph;
+
         None
     }
 

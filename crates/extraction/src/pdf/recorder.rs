@@ -70,6 +70,7 @@ impl Device<'_> for Recorder {
                 self.unknown += 1;
                 continue;
             };
+
             self.known += 1;
             self.len += text.len();
             let is_visible = self.visible.contains(placed.start.midpoint(placed.end));

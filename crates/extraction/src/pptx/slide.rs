@@ -127,6 +127,7 @@ impl Slide {
             "tbl" => self.blocks.push(Block::Table(std::mem::take(&mut self.rows))),
             _ => {}
         }
+
         Ok(())
     }
 
@@ -140,6 +141,7 @@ impl Slide {
             self.cell.push('\n');
             return;
         }
+
         match self.purpose {
             Purpose::Box => self.blocks.push(Block::Paragraph(text)),
             Purpose::Body => self.blocks.push(Block::Item(self.level, text)),

@@ -115,6 +115,7 @@ pub(crate) async fn queue(api: Data<Api>) -> Result<Json<AssignmentQueue>, HttpE
             administration.workers().await?,
         ))
     };
+
     let (queue, workers) = api.run(read).await?;
     Ok(Json(AssignmentQueue {
         enabled: api.assignments.is_enabled,

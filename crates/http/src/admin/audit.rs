@@ -144,6 +144,7 @@ impl Export {
         if self.is_done {
             return Ok(None);
         }
+
         let page = PageRequest { after: self.after, limit: EXPORT_PAGE };
         let entries = self.log.page(&self.filter, page).await?;
         self.after = entries.last().map(cursor);
@@ -153,6 +154,7 @@ impl Export {
             serde_json::to_writer(&mut lines, &AuditItem::from(entry))?;
             lines.push(b'\n');
         }
+
         Ok(Some((lines.into(), self)))
     }
 }

@@ -111,6 +111,7 @@ pub(crate) async fn create(
         let field = "operatorSkill".to_owned();
         return Err(ApiError::invalid(vec![FieldError { field, code: "invalid", message }]).into());
     }
+
     let groups = group_ids.into_iter().map(GroupId).collect();
     let connectors = api.connectors.clone();
     let by = Some(caller.0.user);
@@ -118,6 +119,7 @@ pub(crate) async fn create(
         .map(|McpServerRequest { url, token }| McpEndpoint { url, token: token.map(Secret::new) });
     let draft = ConnectorDraft { name, groups, skill, mcp };
     let created = api.run(async move { connectors.create(by, draft).await }).await?;
+
     Ok(HttpResponse::Created().json(ConnectorCreatedResponse::from(created)))
 }
 

@@ -117,6 +117,7 @@ impl EffectiveSettings {
             };
             Ok::<_, HttpError>(Self { member, group, policy, published, settings })
         };
+
         api.run(load).await
     }
 
@@ -134,6 +135,7 @@ impl From<EffectiveSettings> for EffectiveResponse {
         let CatalogueSnapshot { catalogue, plugin_preferences: preferences } = published;
         let persona =
             |it: ManagedPersona| EffectivePersona { id: it.id.to_string(), name: it.name };
+
         let plugins = catalogue.plugins.into_iter().map(|it| EffectivePlugin {
             id: it.id.to_string(),
             name: it.name,
@@ -141,6 +143,7 @@ impl From<EffectiveSettings> for EffectiveResponse {
             user_enabled: preferences.get(&it.id).copied(),
             source: if it.is_preloaded { "builtIn" } else { "group" },
         });
+
         Self {
             user: member.into(),
             group: EffectiveGroup {
@@ -164,10 +167,12 @@ fn limits(settings: &GroupSettings) -> Vec<EffectiveLimit> {
         let source = if is_own { "group" } else { value.map_or("settings", |_| "default") };
         EffectiveLimit { name: quota.name().to_owned(), value, source }
     });
+
     let budgets = BudgetPeriod::ALL.into_iter().map(|period| {
         let value = Some(settings.credits.of(period)).filter(|it| *it > 0);
         let source = value.map_or("none", |_| "group");
         EffectiveLimit { name: format!("Credits:{}", period.name()), value, source }
     });
+
     quotas.chain(budgets).collect()
 }

@@ -181,16 +181,19 @@ impl GroupSettingsRequest {
                 .ok_or_else(|| unknown("quotas", &Quota::ALL.map(Quota::name)))?;
             changes.push(SettingChange::Quota(quota, limit));
         }
+
         for (name, limit) in self.credits {
             let period = BudgetPeriod::from_name(&name)
                 .ok_or_else(|| unknown("credits", &BudgetPeriod::ALL.map(BudgetPeriod::name)))?;
             changes.push(SettingChange::Credits(period, limit));
         }
+
         changes.extend(self.pool.map(SettingChange::Pool));
         changes.extend(self.modes.into_iter().map(|(mode, it)| SettingChange::Mode(mode, it)));
         let types = self.persona_types.into_iter();
         changes.extend(types.map(|(name, it)| SettingChange::PersonaType(name, it)));
         changes.extend(self.models.map(SettingChange::Models));
+
         Ok(changes)
     }
 }

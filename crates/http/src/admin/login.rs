@@ -62,14 +62,18 @@ pub(crate) async fn login(
         let (Some(email), Some(password)) = (request.email, request.password) else {
             return Err(ApiError::invalid(missing));
         };
+
         let login = async move {
             let area = BrowserArea::Console;
             Box::pin(sign_in.password(area, &email, password, device)).await
         };
+
         api.sign_ins.run(login).await?
     };
+
     let BrowserSession { cookie, csrf_token, lifetime, .. } = session;
     let body = AdminSessionResponse { csrf_token, expires_in: lifetime.as_secs() };
     let cookie = gates.console_cookie.set(cookie.expose(), lifetime);
+
     Ok(HttpResponse::Ok().insert_header((SET_COOKIE, cookie)).json(body))
 }

@@ -23,7 +23,9 @@ pub(crate) async fn logout(
             result => result,
         }
     };
+
     api.runner.run(end).await?;
     let cookie = gates.console_cookie.clear();
+
     Ok(HttpResponse::Ok().insert_header((SET_COOKIE, cookie)).json(Done::success()))
 }

@@ -220,6 +220,7 @@ impl From<Operator> for OperatorResponse {
             declared_input_types: skill.declared_input_types.into_iter().map(Into::into).collect(),
             steps: skill.steps.into_iter().map(Into::into).collect(),
         };
+
         Self {
             id: operator.id.to_string(),
             name: operator.name,

@@ -91,6 +91,7 @@ pub(crate) async fn test_call(
         let call = (&*request.tool, request.arguments.get());
         Ok::<_, HttpError>(plane.try_tool(by, ConnectorId(id), call).await)
     };
+
     Ok(Json(match api.run(tried).await? {
         Ok(reply) => TestCallResponse { outcome: reply.outcome(), text: reply.into_text() },
         Err(err) => TestCallResponse { outcome: err.name(), text: reason(&err) },

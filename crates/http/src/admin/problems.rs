@@ -37,6 +37,7 @@ pub(crate) async fn list(
 impl From<Problem> for ProblemResponse {
     fn from(problem: Problem) -> Self {
         let severity = if problem.is_critical() { "critical" } else { "warning" };
+
         let (kind, subject, message) = match problem {
             Problem::NoLicence => ("no_license", None, "No licence is in force.".to_owned()),
             Problem::LicenceExpired(at) => {
@@ -78,6 +79,7 @@ impl From<Problem> for ProblemResponse {
                 ("budget_nearly_used", Some(it.group.to_string()), message)
             }
         };
+
         Self { kind, severity, subject, message }
     }
 }

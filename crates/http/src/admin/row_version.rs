@@ -26,6 +26,7 @@ impl FromRequest for ExpectedVersion {
         if !request.headers().contains_key(IF_MATCH) {
             return ready(Ok(Self(None)));
         }
+
         ready(match IfMatch::parse(request) {
             Ok(IfMatch::Any) => Ok(Self(None)),
             Ok(IfMatch::Items(tags)) => match tags.as_slice() {

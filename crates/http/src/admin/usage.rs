@@ -146,6 +146,7 @@ impl From<UsageSum> for UsageItem {
             output_tokens: details.map(|it| it.output_tokens),
             ..Self::default()
         };
+
         match sum.subject {
             UsageSubject::Day(day) => Self { day: Some(day.to_string()), ..item },
             UsageSubject::Group { id, name } => {

@@ -10,12 +10,15 @@ pub(super) fn usage_csv(by: UsageGrouping, sums: &[UsageSum]) -> String {
         UsageGrouping::Model => &["provider", "model"],
         UsageGrouping::User => &["userId", "email"],
     };
+
     let details: &[&str] = match by {
         UsageGrouping::User => &[],
         _ => &["failed", "inputTokens", "cachedInputTokens", "outputTokens"],
     };
+
     let mut csv = String::new();
     push_line(&mut csv, [subject, &["calls", "credits"], details].concat());
+
     for sum in sums {
         let mut fields = names(&sum.subject).to_vec();
         fields.truncate(subject.len());
@@ -26,6 +29,7 @@ pub(super) fn usage_csv(by: UsageGrouping, sums: &[UsageSum]) -> String {
         fields.extend(details.into_iter().flatten().map(|it| it.to_string()));
         push_line(&mut csv, &fields);
     }
+
     csv
 }
 
@@ -55,15 +59,18 @@ fn field(text: &str) -> String {
     let is_formula = |it: &str| {
         it.starts_with(['\t', '\r', '\n']) || it.trim_start().starts_with(['=', '+', '-', '@'])
     };
+
     // Spreadsheets of some languages separate cells at a semicolon.
     let cells: Vec<_> = text
         .split(';')
         .map(|it| if is_formula(it) { format!("'{it}") } else { it.to_owned() })
         .collect();
+
     let text = cells.join(";");
     if text.contains([',', ';', '"', '\r', '\n']) {
         return format!("\"{}\"", text.replace('"', "\"\""));
     }
+
     text
 }
 

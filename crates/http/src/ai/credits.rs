@@ -115,16 +115,19 @@ impl From<CreditView> for SharedCredits {
             daily: view.group_daily.map(Into::into),
             weekly: view.group_weekly.map(Into::into),
         });
+
         let pool = view.pool.map(|(stock, resets_at)| {
             let CreditStock { total, used, remaining } = stock;
             PoolItem { total, used, remaining, resets_at }
         });
+
         let top_up = view.top_up.map(|CreditStock { total, used, remaining }| TopUpItem {
             granted: total,
             consumed: used,
             remaining,
             is_active: remaining > 0,
         });
+
         Self { pool, top_up, group_cap }
     }
 }

@@ -87,6 +87,7 @@ pub(crate) async fn responses(
     body.expect_values(MAX_VALUES)?;
     let translated = request::parse(&body.into_bytes())?;
     let response = Response::new(translated.echo);
+
     match api.chat.answer(ai_caller(&caller, &request), translated.chat).await? {
         ChatAnswer::Complete(answer) => {
             let answer = response.complete_with(&answer).map_err(ApiError::internal)?;

@@ -106,13 +106,16 @@ pub(crate) async fn conversations(
     list_response(&caller, &api, query, |page, deleted| {
         let mut text = Vec::with_capacity(2 * estimated_length(&page));
         text.extend_from_slice(b"{\"conversations\":[");
+
         for (index, chat) in page.chats.into_iter().enumerate() {
             if index > 0 {
                 text.push(b',');
             }
             write(chat, &mut text);
         }
+
         text.push(b']');
+
         append_list_end(text, &page.deleted, (deleted, page.next.map(Paging::format_cursor)))
     })
     .await
@@ -132,12 +135,14 @@ pub(crate) async fn sync_conversations(
         let error = FieldError { field, code: "too_many", message };
         return Err(ApiError::invalid(vec![error]).into());
     }
+
     let chats = api.chats.clone();
     let user = caller.0.user;
     let upload = async move {
         let documents: Vec<&str> = documents.iter().map(|it| it.get()).collect();
         chats.upload(user, &documents, &deleted).await
     };
+
     Ok(Json(api.run(upload).await?.into()))
 }
 
@@ -151,6 +156,7 @@ fn write(chat: StoredChat, text: &mut Vec<u8>) {
         encrypted: chat.encrypted,
         document: None,
     };
+
     let mut metadata = serde_json::to_vec(&metadata).unwrap_or_default();
     metadata.pop();
     text.extend_from_slice(&metadata);
@@ -173,6 +179,7 @@ impl From<Upload> for SyncResponse {
 impl From<Uploaded> for SyncResult {
     fn from(Uploaded { id, status }: Uploaded) -> Self {
         let id = id.map(|it| it.to_string());
+
         let refused = |error, field, message| Self {
             status: "refused",
             error: Some(error),
@@ -180,6 +187,7 @@ impl From<Uploaded> for SyncResult {
             message: Some(message),
             ..Self::default()
         };
+
         let result = match status {
             UploadStatus::Stored => Self { status: "stored", ..Self::default() },
             UploadStatus::Deleted => Self { status: "deleted", ..Self::default() },
@@ -202,6 +210,7 @@ impl From<Uploaded> for SyncResult {
                 refused("validation_failed", Some(violation.field), violation.message)
             }
         };
+
         Self { id, ..result }
     }
 }

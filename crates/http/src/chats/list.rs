@@ -38,13 +38,16 @@ pub(crate) async fn list_chats(
     list_response(&caller, &api, query, |page, deleted| {
         let mut text = Vec::with_capacity(estimated_length(&page));
         text.extend_from_slice(b"{\"chats\":[");
+
         for (index, chat) in page.chats.into_iter().enumerate() {
             if index > 0 {
                 text.push(b',');
             }
             text.extend_from_slice(&chat.into_document());
         }
+
         text.push(b']');
+
         append_list_end(text, &page.deleted, (deleted, page.next.map(Paging::format_cursor)))
     })
     .await
@@ -68,10 +71,12 @@ pub(super) async fn list_response(
         }
         ChatListOutcome::Page(page) => page,
     };
+
     let mut response = HttpResponse::Ok();
     if part.after.is_none() {
         response.insert_header((ETAG, format!("W/\"{}\"", part.tag(&page.version))));
     }
+
     Ok(response.insert_header(ContentType::json()).body(format(page, part.deleted)))
 }
 

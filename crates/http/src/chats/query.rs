@@ -75,6 +75,7 @@ fn parse(query: &str) -> Result<ChatListRequest, ApiError> {
     let Ok(Query(parameters)) = Query::<Vec<(String, String)>>::from_query(query) else {
         return Err(ApiError::invalid(vec![invalid("", "The query string is malformed.")]));
     };
+
     let mut errors = Vec::new();
     let mut part =
         ChatListRequest { since: None, after: None, limit: DEFAULT_CHATS, deleted: false };
@@ -89,6 +90,7 @@ fn parse(query: &str) -> Result<ChatListRequest, ApiError> {
         }
         names.push(parameter.name);
     }
+
     if errors.is_empty() { Ok(part) } else { Err(ApiError::invalid(errors)) }
 }
 

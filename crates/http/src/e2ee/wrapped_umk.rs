@@ -86,6 +86,7 @@ fn to_response(device: &DeviceId, key: WrappedKey) -> WrappedUmkResponse {
         Some(it) => (Some(it.signature), it.version, Some(it.onboarding)),
         None => (None, 1, None),
     };
+
     WrappedUmkResponse {
         device_id: device.as_str().to_owned(),
         ciphertext: key.ciphertext,

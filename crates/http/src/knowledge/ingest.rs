@@ -87,6 +87,7 @@ impl IngestRequest {
             (None, Some(encoded)) => Some(decode(&encoded)?),
             (None, None) => None,
         };
+
         let title = self.title;
         let source_uri = self.source_uri;
         Ok(DocumentDraft { title, source_uri, content_type: self.content_type, content })

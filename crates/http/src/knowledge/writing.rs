@@ -79,6 +79,7 @@ pub(crate) async fn replace(
         let draft = ContentDraft { title, content_type, content: content.map(String::into_bytes) };
         documents.replace(by, document, draft).await
     };
+
     Ok(DocumentSubmission::response(api.run(replace).await?))
 }
 

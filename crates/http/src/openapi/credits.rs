@@ -36,18 +36,22 @@ pub(super) fn media() -> Value {
 /// Returns the three shapes, and their discriminator.
 pub(super) fn schemas() -> [(String, Value); 4] {
     let shapes = SHAPES.map(schema_ref);
+
     let mapping: Map<String, Value> = SHAPES
         .into_iter()
         .flat_map(|name| periods(name).map(move |it| (it.name(), name)))
         .map(|(period, name)| (period.to_owned(), format!("#/components/schemas/{name}").into()))
         .collect();
+
     let any = json!({
         "description": "Error for an exhausted budget. Its fields depend on `period`.",
         "oneOf": shapes,
         "discriminator": { "propertyName": "period", "mapping": mapping },
     });
+
     let shapes = SHAPES.map(|name| (name.to_owned(), shape(name)));
     let [of_member, of_group, suspended] = shapes;
+
     [(REFUSAL.to_owned(), any), of_member, of_group, suspended]
 }
 
@@ -62,12 +66,14 @@ pub(super) fn examples() -> [(&'static str, Value); 4] {
         resets_at: Timestamp::from_micros(MONDAY),
         retry_after,
     };
+
     let wait = Duration::from_hours(31);
     let week = BudgetRefusal {
         pool: gauge(130, 130),
         top_up: gauge(500, 500),
         ..refusal(Period::Budget(BudgetPeriod::Weekly), gauge(100, 100), wait)
     };
+
     let group = refusal(Period::Budget(BudgetPeriod::GroupDaily), gauge(400, 399), wait);
     let suspended = refusal(Period::FreeTierSuspended, None, wait);
     let body = |it| ApiError::from(HttpError::from(AssistantError::OverBudget(it))).body().into();
@@ -97,17 +103,20 @@ fn shape_of(period: Period) -> &'static str {
 fn shape(name: &str) -> Value {
     let amount = |text: &str| json!({ "type": "integer", "format": "int64", "description": text });
     let periods: Vec<_> = periods(name).map(Period::name).collect();
+
     let until = json!({
         "type": "string",
         "format": "date-time",
         "description": "Time after which to retry, like `Retry-After`.",
     });
+
     let mut properties = vec![
         ("error", json!({ "type": "string", "const": "Token Limit Exceeded" })),
         ("message", json!({ "type": "string", "description": "Message for people." })),
         ("period", json!({ "type": "string", "enum": periods })),
         ("resetsAt", until),
     ];
+
     if name != SUSPENDED {
         properties.extend([
             ("unit", json!({ "type": "string", "const": "credits" })),
@@ -115,7 +124,9 @@ fn shape(name: &str) -> Value {
             ("used", amount("Used credits, including those reserved by open calls.")),
         ]);
     }
+
     let required: Vec<_> = properties.iter().map(|(name, _)| *name).collect();
+
     if name == OF_MEMBER {
         properties.extend([
             ("poolLimit", amount("Credits in the group's pool, with `weekly` only.")),
@@ -124,6 +135,7 @@ fn shape(name: &str) -> Value {
             ("topUpUsed", amount("Used credits of the top-ups.")),
         ]);
     }
+
     let properties: Map<_, _> =
         properties.into_iter().map(|(name, it)| (name.to_owned(), it)).collect();
     json!({

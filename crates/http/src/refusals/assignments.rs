@@ -35,6 +35,7 @@ impl From<ScheduleError> for HttpError {
             let message = message.clone();
             ApiError::invalid(vec![FieldError { field, code: "invalid", message }])
         };
+
         Self::from(match err {
             ScheduleError::Assignment(err) => return err.into(),
             ScheduleError::Cron | ScheduleError::NoTime => invalid("cron"),
@@ -66,6 +67,7 @@ impl From<OperatorError> for HttpError {
             let message = message.to_owned();
             ApiError::invalid(vec![FieldError { field, code, message }])
         };
+
         let refused = |code| ApiError::refused(StatusCode::CONFLICT, code, &message);
         Self::from(match err {
             OperatorError::NotFound => ApiError::not_found(),

@@ -89,6 +89,7 @@ impl From<AssistantError> for HttpError {
             }
         }
         .in_openai(OpenAiForm { status, kind, code, message });
+
         Self::from(if is_final { refused.without_retry() } else { refused })
     }
 }
@@ -106,15 +107,19 @@ fn over_budget(refusal: &BudgetRefusal, message: &str) -> ApiError {
             .with("period", period.name())
             .with("resetsAt", resets_at.to_string())
             .retry_after(retry_after);
+
     if let Some(Gauge { limit, used }) = gauge {
         error = error.with("unit", "credits").with("limit", limit).with("used", used);
     }
+
     if let Some(Gauge { limit, used }) = pool {
         error = error.with("poolLimit", limit).with("poolUsed", used);
     }
+
     if let Some(Gauge { limit, used }) = top_up {
         error = error.with("topUpGranted", limit).with("topUpUsed", used);
     }
+
     error
 }
 

@@ -14,6 +14,7 @@ impl From<ConnectorError> for HttpError {
             let message = message.clone();
             ApiError::invalid(vec![FieldError { field, code, message }])
         };
+
         let refused = |code| ApiError::refused(StatusCode::CONFLICT, code, &message);
         Self::from(match err {
             ConnectorError::NotFound | ConnectorError::NoPod => ApiError::not_found(),

@@ -13,6 +13,7 @@ impl From<GroupError> for HttpError {
             let field = field.to_owned();
             ApiError::invalid(vec![FieldError { field, code: "invalid", message }])
         };
+
         let conflict = |code, message: &str| ApiError::refused(StatusCode::CONFLICT, code, message);
         Self::from(match err {
             GroupError::Name(err) => invalid("name", err.to_string()),
@@ -35,9 +36,11 @@ impl From<GroupError> for HttpError {
                     ("plugins", plugins),
                     ("knowledgeBases", knowledge_bases),
                 ];
+
                 let uses = uses.into_iter().filter(|(_, number)| *number > 0);
                 let uses: Map<_, _> =
                     uses.map(|(name, number)| (name.to_owned(), number.into())).collect();
+
                 conflict("group_in_use", &format!("The group is in use, by {by}."))
                     .with("usedBy", uses)
             }

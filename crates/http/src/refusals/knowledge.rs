@@ -14,6 +14,7 @@ impl From<KnowledgeError> for HttpError {
             let message = message.clone();
             ApiError::invalid(vec![FieldError { field, code, message }])
         };
+
         let refused = |status, code| ApiError::refused(status, code, &message);
         Self::from(match err {
             KnowledgeError::NotFound => ApiError::not_found(),

@@ -15,6 +15,7 @@ impl From<PersonaError> for HttpError {
             let message = message.clone();
             ApiError::invalid(vec![FieldError { field, code: "unknown", message }])
         };
+
         Self::from(match err {
             PersonaError::Invalid(violations) => invalid_form(violations),
             PersonaError::Unknown => ApiError::not_found(),

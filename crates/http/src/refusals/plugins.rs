@@ -16,6 +16,7 @@ impl From<PluginError> for HttpError {
             let message = message.clone();
             ApiError::invalid(vec![FieldError { field, code, message }])
         };
+
         Self::from(match err {
             PluginError::Invalid(violations) => invalid_form(violations),
             PluginError::Unusable(_) => invalid("", "invalid_file"),

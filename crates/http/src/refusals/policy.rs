@@ -16,6 +16,7 @@ impl From<ClientPolicyError> for HttpError {
             let message = message.clone();
             ApiError::invalid(vec![FieldError { field, code: "invalid", message }])
         };
+
         Self::from(match err {
             ClientPolicyError::NameMissing | ClientPolicyError::NameInvalid => invalid("name"),
             ClientPolicyError::DescriptionTooLong => invalid("description"),

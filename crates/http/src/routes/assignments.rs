@@ -92,13 +92,16 @@ fn enqueue() -> Route {
          `envelope_too_large`, `unknown_entity_type`, `undeclared_entity_type`. Or the skill is \
          not granted to the caller: `skill_not_granted`.",
     );
+
     const TOO_MANY: (u16, &str) =
         (429, "The caller has too many unfinished assignments: `too_many_assignments`.");
+
     const OFF: (u16, &str) = (
         503,
         "Assignments are switched off: `assignments_disabled`. Or the workflow could not be \
          started: `assignment_not_started`. Or the server is overloaded.",
     );
+
     let row = read(
         ASSIGNMENTS,
         "Hands over a long task, whose result is collected later.",
@@ -106,8 +109,10 @@ fn enqueue() -> Route {
         &[REFUSED, TOO_MANY, OFF],
         |route| route.to(assignments::enqueue),
     );
+
     let docs = Docs { request: Some(wire::<assignments::AssignmentRequest>), ..row.docs };
     let licensing = Licensing::InForce;
+
     Route { method: Method::POST, licensing, body_limit: ENVELOPE_BODY, docs, ..row }
 }
 

@@ -127,6 +127,7 @@ fn replace() -> Route {
             (412, "The policy is not the version that `If-Match` names: `precondition_failed`."),
         ],
     );
+
     write(Method::PUT, "/api/admin/client-policies/{id}", docs, POLICY_BODY, |route| {
         route.to(policies::replace)
     })
@@ -146,6 +147,7 @@ fn delete() -> Route {
             ),
         ],
     );
+
     write(Method::DELETE, "/api/admin/client-policies/{id}", docs, KIB, |route| {
         route.to(policies::delete)
     })
@@ -188,6 +190,7 @@ fn restore() -> Route {
             (412, "The policy is not the version that `If-Match` names: `precondition_failed`."),
         ],
     );
+
     let path = "/api/admin/client-policies/{id}/versions/{number}/restore";
     write(Method::POST, path, docs, KIB, |route| route.to(versions::restore))
 }

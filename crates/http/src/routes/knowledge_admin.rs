@@ -87,12 +87,14 @@ fn create() -> Route {
          than it may: `quota_exceeded`, with `resource`, `limit`, `current` and the name of the \
          `group`.",
     );
+
     let docs = docs(
         "Creates a knowledge base that a group owns.",
         Some(wire::<bases::KnowledgeBaseRequest>),
         ResponseDoc::Created(wire::<bases::KnowledgeBaseCreated>),
         &[CONFLICT],
     );
+
     write(Method::POST, BASES, docs, 4 * KIB, |route| route.to(bases::create))
 }
 

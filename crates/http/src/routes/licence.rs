@@ -23,6 +23,7 @@ fn replace() -> Route {
              `license_forged`, `license_unreadable` or `license_expired`.",
         )],
     );
+
     let route =
         write(Method::PUT, "/api/admin/license", docs, 128 * KIB, |it| it.to(licence::replace));
     Route { licensing: Licensing::MayHaveEnded, feature: None, ..route }

@@ -36,11 +36,13 @@ fn parse_known<T: Wire>(item: Value, at: &str) -> Result<Map<String, Value>, Fie
         Value::Object(fields) => normalize_keys(fields, T::KEYS),
         _ => return Err(invalid(at.to_owned(), "must be an object")),
     };
+
     let wire: T = serde_path_to_error::deserialize(Value::Object(fields)).map_err(|err| {
         let path = err.path().to_string();
         let field = if path == "." { at.to_owned() } else { format!("{at}.{path}") };
         invalid(field, &format_json_error(&err.into_inner()))
     })?;
+
     match serde_json::to_value(wire) {
         Ok(Value::Object(fields)) => Ok(fields),
         Ok(_) | Err(_) => Err(invalid(at.to_owned(), "cannot be kept")),

@@ -33,10 +33,12 @@ impl PullQuery {
         let Ok(Query(parameters)) = Query::<Vec<(String, String)>>::from_query(query) else {
             return Err(ApiError::invalid(vec![invalid("", "The query string is malformed.")]));
         };
+
         let parameter = |name: &str| {
             let mut parameter = parameters.iter().filter(|(it, _)| it.eq_ignore_ascii_case(name));
             parameter.next().map(|(_, value)| value.as_str()).filter(|it| !it.is_empty())
         };
+
         let mut errors = Vec::new();
         // An unescaped `+` arrives as a space.
         let since = parameter("since").map(|it| parse_time(&it.replace(' ', "+")));
@@ -45,9 +47,11 @@ impl PullQuery {
                            0001-01-01T00:00:00Z.";
             errors.push(FieldError { code: "required", ..invalid("since", message) });
         }
+
         if since == Some(None) {
             errors.push(invalid("since", "`since` must be an ISO 8601 time."));
         }
+
         let limit = parameter("limit").map(|it| {
             let is_number = it.bytes().all(|it| it.is_ascii_digit());
             let is_positive = it.bytes().any(|it| it != b'0');
@@ -55,14 +59,17 @@ impl PullQuery {
             let limit = it.parse().unwrap_or(MAX_PAGE_ROWS).min(MAX_PAGE_ROWS);
             (is_number && is_positive).then_some(limit)
         });
+
         if limit == Some(None) {
             errors.push(invalid("limit", "`limit` must be a number of at least 1."));
         }
+
         let catalogue = parameter("catalogVersion").map(str::parse).transpose();
         if catalogue.is_err() {
             let message = "`catalogVersion` must be one from an earlier response.";
             errors.push(invalid("catalogVersion", message));
         }
+
         match (since, limit, catalogue) {
             (Some(Some(since)), limit, Ok(catalogue)) if errors.is_empty() => {
                 Ok(Self(PullRequest { since, limit: limit.flatten(), catalogue }))

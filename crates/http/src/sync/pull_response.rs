@@ -206,6 +206,7 @@ impl From<Pulled> for SyncPullResponse {
             Some((plugins, personas, policy)) => (plugins, Some(personas), Some(policy)),
             None => (Vec::new(), None, None),
         };
+
         Self {
             server_timestamp: watermark,
             has_more,

@@ -88,18 +88,23 @@ pub(super) fn parse(body: Map<String, Value>) -> Result<Push, ApiError> {
         encrypted: parser.take(&mut body, "isE2EEEncrypted").unwrap_or_default(),
         ..Push::default()
     };
+
     if push.device.as_ref().is_some_and(|it| utf16_len(it) > MAX_DEVICE_CHARS) {
         parser.errors.push(invalid("deviceId".to_owned(), "is too long"));
     }
+
     for channel in Channel::ALL {
         if let Some(value) = body.shift_remove(channel.name()) {
             parser.parse_channel(channel, value, &mut push);
         }
     }
+
     if parser.errors.is_empty() {
         return Ok(push);
     }
+
     parser.errors.truncate(MAX_ERRORS);
+
     Err(ApiError::invalid(parser.errors))
 }
 
@@ -122,6 +127,7 @@ impl PushParser {
 
     fn parse_channel(&mut self, channel: Channel, value: Value, push: &mut Push) {
         let name = channel.name();
+
         match value {
             Value::Object(settings) if channel.is_single() => {
                 self.parse_item(channel, Value::Object(settings), name, push);
@@ -139,6 +145,7 @@ impl PushParser {
                         self.parse_items(channel, items, &at, push);
                     }
                 }
+
                 let at = format!("{name}.deleted");
                 let ids = parts.shift_remove("deleted").and_then(|it| self.expect_list(it, &at));
                 for (index, id) in ids.unwrap_or_default().into_iter().enumerate() {

@@ -40,6 +40,7 @@ fn parse(typed: &str) -> Option<[u8; LENGTH]> {
     if typed.len() > MAX_CODE_BYTES {
         return None;
     }
+
     let bare = typed.trim().replace([' ', '-'], "").to_ascii_lowercase();
     let letters = bare.strip_prefix(PREFIX)?.bytes().map(|it| {
         let letter = match it {
@@ -49,6 +50,7 @@ fn parse(typed: &str) -> Option<[u8; LENGTH]> {
         };
         LETTERS.contains(&letter).then_some(letter)
     });
+
     letters.collect::<Option<Vec<u8>>>()?.try_into().ok()
 }
 

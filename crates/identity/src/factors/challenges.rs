@@ -104,6 +104,7 @@ impl FactorChallenges {
         if !(1..=MAX_TOKEN_BYTES).contains(&token.expose().len()) {
             return Err(ChallengeError::Gone);
         }
+
         let hash = token_hash::of_ours(token);
         let max = self.proofs.settings.get().challenge_tries;
         let now = self.proofs.clock.now();
@@ -113,6 +114,7 @@ impl FactorChallenges {
         let account = self.proofs.ports.accounts.find(user).await?;
         let account = account.ok_or(ChallengeError::Gone)?;
         let guess = self.throttle.count_factor(user).await?;
+
         match self.try_once((hash, max, now), user, answer).await {
             Ok(true) => {
                 self.throttle.right(&guess).await;
@@ -145,6 +147,7 @@ impl FactorChallenges {
             let who = format!("factor-warning:{user}");
             Ok(attempts.attempt(&who, WARNINGS, now).await? == RateLimitOutcome::Allowed)
         };
+
         warns.await.unwrap_or_else(|err: Unavailable| {
             tracing::warn!(
                 error = &err as &dyn std::error::Error,
@@ -169,10 +172,12 @@ impl FactorChallenges {
         if !self.store.attempt(hash, max, now).await? {
             return Ok(false);
         }
+
         let factor = self.proofs.ports.factors.factor(user).await?;
         let Some(factor) = factor.filter(|it| it.state == FactorState::On) else {
             return Ok(false);
         };
+
         let verified = self.proofs.answer(user, &factor, answer).await?;
         let at = self.proofs.clock.now();
         let redemption = Redemption { hash, user, verified, at, effects: redeemed };

@@ -132,6 +132,7 @@ impl FactorProofs {
             RateLimitOutcome::Allowed => {}
             RateLimitOutcome::Wait(wait) => return Err(ProofError::TooMany { wait }),
         }
+
         let outcome = check.await;
         if !matches!(outcome, Err(ProofError::Wrong)) {
             let put_back = self.ports.attempts.give_back(&who, quota, self.clock.now()).await;
@@ -142,6 +143,7 @@ impl FactorProofs {
                 );
             }
         }
+
         outcome
     }
 
@@ -199,12 +201,14 @@ impl FactorProofs {
         if !self.ports.secrets.is_outdated(old) {
             return;
         }
+
         let resealed = async {
             match self.ports.secrets.seal(user, PURPOSE, secret).await? {
                 Some(new) => self.ports.factors.reseal(user, old, &new).await,
                 None => Ok(()),
             }
         };
+
         if let Err(err) = resealed.await {
             tracing::warn!(
                 user.id = %user,

@@ -57,10 +57,12 @@ impl FactorProofs {
         if factor.is_some() || self.password_hash(account).await?.is_some() {
             return Err(OwnerError::Missing);
         }
+
         let began_at = self.ports.starts.began_at(session_ref).await?;
         if began_at.is_none_or(|it| it + FRESH < self.clock.now()) {
             return Err(OwnerError::SignInAgain);
         }
+
         Ok(then(VerifiedProof::SignIn).await?)
     }
 

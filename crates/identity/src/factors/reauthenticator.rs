@@ -51,9 +51,11 @@ impl Reauthenticator {
         if caller.scope != SessionScope::Full && !caller.scope.is_browser() {
             return Ok(ReauthenticationOutcome::Delegated);
         }
+
         let began_at = self.proofs.ports.starts.began_at(session_ref).await?;
         let now = self.proofs.clock.now();
         let is_fresh = began_at.is_some_and(|it| it + FRESH >= now);
+
         Ok(if is_fresh { ReauthenticationOutcome::Fresh } else { ReauthenticationOutcome::Stale })
     }
 

@@ -57,6 +57,7 @@ fn parse(typed: &str) -> Option<[u8; LENGTH]> {
     if typed.len() > MAX_CODE_BYTES {
         return None;
     }
+
     let letters = typed.trim().chars().filter(|it| ![' ', '-'].contains(it)).map(|it| {
         let letter = match it.to_ascii_uppercase() {
             'O' => '0',
@@ -66,6 +67,7 @@ fn parse(typed: &str) -> Option<[u8; LENGTH]> {
         let letter = u8::try_from(letter).ok()?;
         LETTERS.contains(&letter).then_some(letter)
     });
+
     letters.collect::<Option<Vec<u8>>>()?.try_into().ok()
 }
 

@@ -120,6 +120,7 @@ impl SecondFactors {
         if ports.factors.factor(user).await?.as_ref().is_some_and(on) {
             return Err(EnrolError::AlreadyOn);
         }
+
         let proof = password.map(ReauthProof::Password);
         let verified = self.proofs.owner(session_ref, (&account, None), proof, |_| ready(Ok(())));
         if let Err(err) = verified.await {
@@ -127,6 +128,7 @@ impl SecondFactors {
             let there = ports.accounts.find(user).await?.is_some();
             return Err(if there { err.into() } else { EnrolError::Gone });
         }
+
         let secret = totp::fresh()?;
         let enrolment = totp::enrolment(&secret, &settings.get().issuer, &account.email)?;
         let sealed = ports.secrets.seal(user, PURPOSE, &secret).await?.ok_or(EnrolError::Gone)?;
@@ -150,15 +152,18 @@ impl SecondFactors {
             FactorState::Pending { at } => at > earliest,
             FactorState::On => false,
         });
+
         let factor = pending.ok_or(ConfirmError::NotPending)?;
         let answer = FactorAnswer::Code(code);
         let check = self.proofs.answer(session_ref.user, &factor, &answer);
         let verified = self.proofs.counted(session_ref.user, check).await?;
         let VerifiedProof::Code(step) = verified else { return Err(ConfirmError::WrongCode) };
+
         let (codes, hashes) = fresh_codes(session_ref.user)?;
         let change = self.change(session_ref, verified, "factor.enabled", "factor-enabled");
         let enabled = ports.factors.enable(change, &factor.sealed, step, &hashes).await?;
         self.caller_cache.forget_user(session_ref.user);
+
         if enabled { Ok(codes) } else { Err(ConfirmError::NotPending) }
     }
 
@@ -194,9 +199,11 @@ impl SecondFactors {
             let change = self.change(session_ref, verified, action, email);
             spent(self.proofs.ports.factors.replace_codes(change, verified, &hashes).await?)
         };
+
         let replaced = self.proofs.counted(session_ref.user, check).await;
         self.caller_cache.forget_user(session_ref.user);
         replaced?;
+
         Ok(codes)
     }
 

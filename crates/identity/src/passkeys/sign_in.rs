@@ -137,6 +137,7 @@ impl PasskeySignIn {
             effects: SideEffects::audit(at, user, "passkey.used"),
             if_rolled_back: cloned(passkey, at),
         };
+
         match self.ports.passkeys.store.sign_in(used).await? {
             TokenUseOutcome::Noted => Ok(()),
             TokenUseOutcome::RolledBack => {
@@ -156,6 +157,7 @@ impl PasskeySignIn {
             method: SignInMethod::Passkey,
             device: device.clone(),
         };
+
         let effects = |user, at| SideEffects::about(at, user, "sign_in.failed");
         if let Err(err) = self.ports.log.failed(attempt, effects).await {
             tracing::warn!(

@@ -71,6 +71,7 @@ impl PasswordChanges {
         if let Some(violation) = self.violation(&account, &current, &new) {
             return Err(ChangePasswordError::Invalid(vec![violation]));
         }
+
         self.proofs.counted(by.user, self.verify_current(current, old.clone())).await?;
         let new = self.passwords.hasher.hash(new).await?;
         let at = self.proofs.clock.now();
@@ -84,8 +85,10 @@ impl PasswordChanges {
             if_ended: ended,
             if_revoked: REVOKED,
         };
+
         let left = self.passwords.store.change(change).await?;
         self.caller_cache.forget_user(by.user);
+
         // The password was right a moment ago.
         left.ok_or(ChangePasswordError::WrongPassword)
     }

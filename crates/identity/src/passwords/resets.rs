@@ -129,6 +129,7 @@ impl PasswordResets {
         if let Some(weakness) = self.passwords.weakness(&new_password, &account) {
             return Err(ResetError::Invalid(vec![weakness]));
         }
+
         let password_hash = self.passwords.hasher.hash(new_password).await?;
         let at = clock.now();
         let email_of_change = QueuedEmail::new("password-changed").to_user(at, user);
@@ -139,7 +140,9 @@ impl PasswordResets {
         if !good {
             return Err(ResetError::InvalidToken);
         }
+
         self.throttle.forgive(&account.email, device).await;
+
         Ok(())
     }
 }

@@ -52,10 +52,12 @@ pub(crate) fn weakness(password: &str, min_chars: usize, about: &[&str]) -> Opti
     if length > MAX_PASSWORD_CHARS {
         return Some(Weakness::TooLong);
     }
+
     let known = known_words(about);
     if is_personal(password, &known) {
         return Some(Weakness::Personal);
     }
+
     is_common(password, &known).then_some(Weakness::Common)
 }
 

@@ -118,6 +118,7 @@ fn check(declaration: &TraderDeclaration) -> Result<String, Vec<Violation>> {
         let message = "Confirm that you use the service for this company.";
         Violation::new("actingAsBusiness", "required", message)
     });
+
     match (company, unconfirmed) {
         (Ok(company), None) => Ok(company),
         (company, unconfirmed) => Err(company.err().into_iter().chain(unconfirmed).collect()),

@@ -114,12 +114,14 @@ impl AddressChanges {
         if account.provider != LOCAL || scim_user.is_some_and(|it| is_managed(&it)) {
             return Err(AddressChangeError::Managed);
         }
+
         let new_email = parse(new_email, &account.email).map_err(AddressChangeError::Invalid)?;
         if !self.rules.get().allows_domain(&new_email) {
             let message = "Addresses of this domain are not allowed.";
             let violation = Violation::new("email", "address_not_allowed", message);
             return Err(AddressChangeError::Invalid(vec![violation]));
         }
+
         let proof = proof.ok_or(OwnerError::Missing)?;
         self.reauthenticator.require(caller, Some(proof)).await?;
         let at = clock.now();
@@ -129,6 +131,7 @@ impl AddressChanges {
         {
             return Err(AddressChangeError::TooMany { wait });
         }
+
         let notice = QueuedEmail::new("address-change-requested").with("name", &new_email);
         let effects = SideEffects::audit(at, caller.user, "account.email_change_requested")
             .and_mail(notice.to_user(at, caller.user));
@@ -141,8 +144,10 @@ impl AddressChanges {
             let mail = QueuedEmail::new("address-change").with("link", link);
             mail.with("hours", LINK_HOURS.to_string()).to_address(at, &*new_email)
         };
+
         let is_allowed = self.links.counted("address-change", &new_email, EMAIL_LIMIT).await?;
         let effects = if is_allowed { effects.and_mail(mail) } else { effects };
+
         Ok(tokens.put(caller.user, Some(token), effects).await?)
     }
 
@@ -166,6 +171,7 @@ impl AddressChanges {
         let change = AddressChange { user, token, email: new_email, at, effects };
         let outcome = tokens.change_address(change).await?;
         self.caller_cache.forget_user(user);
+
         match outcome {
             AddressChangeOutcome::Changed => Ok(()),
             AddressChangeOutcome::InvalidToken => Err(AddressChangeError::InvalidToken),

@@ -100,6 +100,7 @@ impl AccountDeletion {
             let factor = request.factor.map(ReauthProof::Factor);
             self.reauthenticator.require(caller, factor).await.map_err(DeleteError::Owner)?;
         }
+
         let at = proofs.clock.now();
         let effects = SideEffects::from(AuditEntry::new(at, "account.deleted"))
             .and_mail(QueuedEmail::new("account-deleted").to_address(at, account.email));
@@ -108,6 +109,7 @@ impl AccountDeletion {
         let erasure = AccountErasure { user, session, at, effects };
         let outcome = self.eraser.erase(erasure).await?;
         self.caller_cache.forget_user(caller.user);
+
         match outcome {
             ErasureOutcome::Erased => Ok(()),
             ErasureOutcome::LastAdmin => Err(DeleteError::LastAdmin),
@@ -123,6 +125,7 @@ impl AccountDeletion {
     ) -> Result<(), DeleteError> {
         // Clients display one message for a missing and for a wrong password.
         let Some(password) = password else { return Err(DeleteError::WrongPassword) };
+
         let proofs = &self.reauthenticator.proofs;
         let check = proofs.password(account, password);
         match proofs.counted(account.user, check).await {

@@ -56,6 +56,7 @@ pub(crate) fn parse(email: &str) -> Result<String, Violation> {
     if utf16_len(email) > MAX_EMAIL_CHARS {
         return violation("too_long", "The email address is too long.");
     }
+
     let readable = readable_email(email);
     if !is_plausible(email) || !is_in_order(email) || !is_in_order(&readable) {
         return violation("invalid", "This is not a valid email address.");
@@ -64,6 +65,7 @@ pub(crate) fn parse(email: &str) -> Result<String, Violation> {
     if utf16_len(&fold_email(email)) > MAX_EMAIL_CHARS {
         return violation("too_long", "The email address is too long.");
     }
+
     Ok(readable)
 }
 

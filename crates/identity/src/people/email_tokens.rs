@@ -85,11 +85,13 @@ impl EmailTokens {
         if !self.counted(link.purpose.name(), email, EMAIL_LIMIT).await? {
             return Ok(());
         }
+
         let found = self.0.accounts.by_email(email).await?;
         match found.filter(link.is_for) {
             Some(Credentials { account, .. }) => self.send(link, &account).await?,
             None => self.0.tokens.pretend(self.0.clock.now()).await?,
         }
+
         Ok(())
     }
 
@@ -114,11 +116,13 @@ impl EmailTokens {
             purpose: link.purpose,
             expires_at: at + link.lifetime,
         };
+
         let page = (link.page)(account);
         let url = format!("{}{page}&token={}", self.0.public_url, token.expose());
         let hours = link.lifetime.as_secs() / 3600;
         let mail = QueuedEmail::new(link.letter).with("link", url).with("hours", hours.to_string());
         let mail = mail.to_user(at, account.user);
+
         Ok((stored, mail))
     }
 

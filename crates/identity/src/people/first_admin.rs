@@ -118,6 +118,7 @@ impl FirstAdmin {
         if self.rules.get().suspended {
             return Err(FirstAdminError::Suspended);
         }
+
         let new = self.account(admin).await?;
         let account = new.account.clone();
         let effects = SideEffects::audit(account.created_at, account.user, "account.registered")
@@ -129,7 +130,9 @@ impl FirstAdmin {
             FirstAdminOutcome::EmailTaken => return Err(FirstAdminError::EmailTaken),
             FirstAdminOutcome::SeatsTaken => return Err(FirstAdminError::SeatsTaken),
         }
+
         self.ports.token.administered().await;
+
         Ok(account)
     }
 
@@ -144,6 +147,7 @@ impl FirstAdmin {
             company_name: None,
             invitation: None,
         };
+
         let min_password_chars = self.rules.get().min_password_chars;
         let rules = RegistrationRules { min_password_chars, ..RegistrationRules::default() };
         let validated = check(&form, &rules).map_err(FirstAdminError::Invalid)?;
@@ -155,6 +159,7 @@ impl FirstAdmin {
             email_verified_at: Some(now),
             ..Account::local(UserId::generate(), validated.email, now)
         };
+
         Ok(NewAccount::local(account, password_hash))
     }
 }

@@ -90,6 +90,7 @@ impl Invitations {
             let mail = QueuedEmail::new("invitation").with("link", link.clone());
             effects = effects.and_mail(mail.to_address(at, email.clone()));
         }
+
         let expires_at = at + invitation.lifetime;
         let Invitation { role, group, .. } = invitation;
         let hash = token_hash::of_ours(&token);
@@ -97,6 +98,7 @@ impl Invitations {
         if !self.store.add(new, effects).await? {
             return Err(InviteError::NoSuchGroup);
         }
+
         Ok(Invited { id, link: Secret::new(link), expires_at })
     }
 

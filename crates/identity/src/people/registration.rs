@@ -197,6 +197,7 @@ impl Registration {
         if rules.suspended {
             return Err(RegisterError::Suspended);
         }
+
         let token = form.invitation.as_ref().filter(|it| !it.expose().is_empty());
         let Some(token) = token else {
             return if rules.admit(email) { Ok(None) } else { Err(RegisterError::Closed) };
@@ -204,7 +205,9 @@ impl Registration {
         if !rules.admit_invited() {
             return Err(RegisterError::Closed);
         }
+
         let hash = people::invitations::hash(token).ok_or(RegisterError::Closed)?;
+
         Ok(Some(PresentedInvitation { hash, max_admins: self.ports.seats.admins() }))
     }
 
@@ -217,12 +220,14 @@ impl Registration {
         if new.invitation.is_some() {
             effects = effects.and(SideEffects::audit(at, user, "invitation.used"));
         }
+
         let (new, effects, needs_verification) = match verification.begin(&account)? {
             Some((token, email)) => {
                 (NewAccount { verification: Some(token), ..new }, effects.and_mail(email), true)
             }
             None => (new, effects, false),
         };
+
         let limit = self.ports.seats.limit();
         match self.ports.accounts.register(new, limit, effects).await? {
             AccountCreationOutcome::Stored | AccountCreationOutcome::EmailTaken
@@ -251,19 +256,23 @@ pub(crate) fn check(
         violations.push(violation);
         String::new()
     });
+
     let display_name = form.display_name.as_deref();
     let about = [email.as_str(), display_name.unwrap_or_default()];
     let min_chars = rules.min_password_chars;
     let weakness = passwords::rules::weakness(form.password.expose(), min_chars, &about);
     violations.extend(weakness.map(|it| it.violation("password")));
+
     let display_name = name("displayName", "The name", display_name).unwrap_or_else(|violation| {
         violations.push(violation);
         None
     });
+
     let company_name = declared(form, rules).unwrap_or_else(|violation| {
         violations.push(violation);
         None
     });
+
     if violations.is_empty() {
         Ok(ValidatedForm { email, display_name, company_name })
     } else {

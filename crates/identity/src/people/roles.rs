@@ -81,6 +81,7 @@ impl Roles {
         let effects = done(self.clock.now(), by, user, action(role));
         let change = self.store.set_role(user, role, max, effects).await?;
         self.caller_cache.forget_user(user);
+
         match change {
             RoleChangeOutcome::Done => Ok(()),
             RoleChangeOutcome::Unknown => Err(RoleError::Unknown),
@@ -110,6 +111,7 @@ impl Roles {
         let effects = reactivation(self.clock.now(), by, user);
         let change = self.store.reactivate(user, limits, effects).await?;
         self.caller_cache.forget_user(user);
+
         match change {
             ReactivationOutcome::Done => Ok(()),
             ReactivationOutcome::Unknown => Err(RoleError::Unknown),

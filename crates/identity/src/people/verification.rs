@@ -137,6 +137,7 @@ impl Verification {
         let owner = accounts.by_email(email).await?;
         let owner = owner.filter(|it| allowed && it.account.user != newcomer);
         let at = clock.now();
+
         match owner {
             Some(found) => {
                 let owner = found.account.user;
@@ -148,6 +149,7 @@ impl Verification {
                 } else {
                     (None, QueuedEmail::new("address-taken").to_user(at, owner))
                 };
+
                 tokens.put(owner, token, effects.and_mail(mail)).await
             }
             None => tokens.pretend(at).await,

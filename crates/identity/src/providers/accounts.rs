@@ -45,6 +45,7 @@ impl ProviderAccountFinder {
         if let Some(account) = self.find(provider, &claims.identity).await? {
             return Ok(account);
         }
+
         let email = address(&claims)?;
         let sign_in = ProvisionedSignIn {
             provider,
@@ -53,6 +54,7 @@ impl ProviderAccountFinder {
             at: self.clock.now(),
             effects: |user, at| SideEffects::audit(at, user, "account.linked"),
         };
+
         if let Some(account) = self.known.link_provisioned(sign_in).await? {
             return Ok(account);
         }
@@ -68,6 +70,7 @@ impl ProviderAccountFinder {
         if !self.rules.get().admit(&email) {
             return Err(ProviderSignInError::RegistrationClosed);
         }
+
         self.register(provider, email, claims).await
     }
 
@@ -96,6 +99,7 @@ impl ProviderAccountFinder {
             email_verified_at: Some(now),
             ..Account::local(UserId::generate(), email, now)
         };
+
         let identity = claims.identity;
         let new = NewAccount {
             account: account.clone(),
@@ -104,6 +108,7 @@ impl ProviderAccountFinder {
             verification: None,
             invitation: None,
         };
+
         let effects = SideEffects::audit(now, account.user, "account.registered");
         let limit = self.seats.limit();
         match self.accounts.register(new, limit, effects).await? {

@@ -88,13 +88,16 @@ fn is_loopback(target: &str) -> bool {
     else {
         return false;
     };
+
     let (authority, path) = match rest.find('/') {
         Some(at) => rest.split_at(at),
         None => (rest, ""),
     };
+
     let here = LOOPBACK.iter().find_map(|host| authority.strip_prefix(host));
     let port = |it: &str| it.strip_prefix(':').is_some_and(is_port);
     let plain = |it: u8| it.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:@%".contains(&it);
+
     here.is_some_and(|it| it.is_empty() || port(it)) && path.bytes().all(plain)
 }
 

@@ -87,6 +87,7 @@ impl ProviderSignIn {
             rules,
             clock: Arc::clone(&clock),
         };
+
         let codes = OneTimeCodes {
             store: ports.codes,
             accounts: ports.accounts,
@@ -94,8 +95,10 @@ impl ProviderSignIn {
             caller_cache,
             clock: Arc::clone(&clock),
         };
+
         let providers = ports.providers;
         let flows = ports.flows;
+
         Self { providers, flows, accounts, codes, sessions, public_url: ports.public_url, clock }
     }
 
@@ -115,15 +118,18 @@ impl ProviderSignIn {
             challenge.as_deref(),
             challenge_method.as_deref(),
         )?;
+
         if state.as_ref().is_some_and(|it| utf16_len(it) > MAX_STATE_CHARS) {
             return Err(StartSessionError::StateTooLong { limit: MAX_STATE_CHARS });
         }
+
         let back = self.return_state(&destination, state.clone());
         let provider = provider.as_deref().and_then(Provider::of_name);
         let outcome = match provider {
             Some(provider) => self.start_flow(provider, destination, state, browser).await,
             None => Err(ProviderSignInError::UnknownProvider),
         };
+
         outcome.map_err(|why| CallbackError { back, why }.into())
     }
 
@@ -139,11 +145,14 @@ impl ProviderSignIn {
             nonce: sessions::refresh_tokens::fresh()?,
             verifier: sessions::refresh_tokens::fresh()?,
         };
+
         let url = self.providers.authorization_url(provider, &request).await?;
+
         let browser = match browser.filter(|it| sessions::token_hash::of_presented(it).is_some()) {
             Some(known) => known,
             None => sessions::refresh_tokens::fresh()?,
         };
+
         let ProviderRequest { state: hash, nonce, verifier } = request;
         let new = NewProviderFlow {
             hash: sessions::token_hash::of_ours(&hash),
@@ -151,7 +160,9 @@ impl ProviderSignIn {
             flow: ProviderFlow { provider, destination, state, nonce, verifier },
             expires_at: self.clock.now() + LIFETIME,
         };
+
         self.flows.put(new).await?;
+
         Ok(ProviderRedirect { url, browser })
     }
 
@@ -200,6 +211,7 @@ impl ProviderSignIn {
             let grant = self.sessions.start(&account, method, device).await?;
             return Ok(CallbackOutcome::Here(SignedIn { account, grant }));
         };
+
         let (challenge, verifier) = match destination {
             RedirectTarget::Program { challenge, .. } => (challenge, None),
             RedirectTarget::Page { .. } | RedirectTarget::Browser => {
@@ -207,7 +219,9 @@ impl ProviderSignIn {
                 (CodeChallenge::of_ours(&verifier), Some(verifier))
             }
         };
+
         let code = self.codes.issue(account.user, challenge).await?;
+
         Ok(CallbackOutcome::Onward { url: back.with(&[("code", code.expose())]), verifier })
     }
 
@@ -227,6 +241,7 @@ impl ProviderSignIn {
                 _ => ProviderSignInError::ProviderFailed,
             });
         }
+
         let code = callback.code.filter(|it| (1..=MAX_CODE_BYTES).contains(&it.expose().len()));
         let code = ProviderCode {
             code: code.ok_or(ProviderSignInError::ProviderFailed)?,
@@ -234,6 +249,7 @@ impl ProviderSignIn {
             nonce: flow.nonce,
             verifier: flow.verifier,
         };
+
         Ok(self.providers.exchange(flow.provider, code).await?)
     }
 

@@ -106,10 +106,12 @@ impl ScimTokens {
             hash: token_hash::of_ours(&random),
             created_by: by,
         };
+
         let effects = audit(entry.created_at, by, entry.id, "ScimToken.Created");
         if !self.store.add(new, MAX_SCIM_TOKENS, effects).await? {
             return Err(CreateScimTokenError::Full { limit: MAX_SCIM_TOKENS });
         }
+
         Ok(CreatedScimToken { entry, token: Secret::new(format!("{PREFIX}{}", random.expose())) })
     }
 
@@ -138,13 +140,16 @@ impl ScimTokens {
         let Some(hash) = token_hash::of_presented(&Secret::new(random.to_owned())) else {
             return Ok(None);
         };
+
         let now = self.clock.now();
         let entry = self.store.find(hash).await?.filter(|it| it.expires_at > now);
         let Some(entry) = entry else { return Ok(None) };
+
         let not_since = now - USE_INTERVAL;
         if entry.used_at.is_none_or(|it| it <= not_since) {
             self.store.used(entry.id, now, not_since).await?;
         }
+
         Ok(Some(ScimClient { token: entry.id, name: entry.name, scopes: entry.scopes }))
     }
 }
@@ -160,16 +165,19 @@ impl ScimTokenOptions {
                 violations.push(violation);
                 String::new()
             });
+
         let scopes = parse_scopes(self.scopes.as_deref());
         if scopes.as_ref().is_none_or(Vec::is_empty) {
             let message = "The scopes are `users` and `groups`.";
             violations.push(Violation::new("scopes", "invalid", message));
         }
+
         let expires_at = self.expires_at.unwrap_or_else(|| now + DEFAULT_LIFETIME);
         if expires_at <= now || expires_at > now + MAX_LIFETIME {
             let message = "The token must expire in the future, within two years.";
             violations.push(Violation::new("expiresAt", "invalid", message));
         }
+
         match scopes {
             Some(scopes) if violations.is_empty() => Ok(ScimTokenEntry {
                 id: ScimTokenId::generate(),

@@ -80,12 +80,14 @@ impl ScimUser {
             Some(created_at.to_string()),
             Some(updated_at.to_string()),
         ];
+
         let mut context = digest::Context::new(&digest::SHA256);
         for field in &fields {
             // A line is either absent or a text, none of which has a line feed.
             context.update(field.as_deref().unwrap_or("\r").as_bytes());
             context.update(b"\n");
         }
+
         let hash = context.finish();
         hash.as_ref().iter().take(16).fold(String::new(), |mut text, byte| {
             let _infallible = write!(text, "{byte:02x}");
@@ -105,6 +107,7 @@ impl ScimUserAttributes {
             given_name: None,
             family_name: None,
         };
+
         let created = blank.with(changes)?;
         if created.user_name.is_empty() {
             return Err(Violation::new("userName", "required", "`userName` is required."));
@@ -113,6 +116,7 @@ impl ScimUserAttributes {
             let message = "`emails`, or a `userName` that is an email address, is required.";
             return Err(Violation::new("emails", "required", message));
         }
+
         Ok(created)
     }
 
@@ -141,6 +145,7 @@ impl ScimUserAttributes {
                 }
             }
         }
+
         let sets_email = changes.iter().any(|it| matches!(it, ScimUserChange::Email(_)));
         let had_same = fold_email(&self.email) == fold_email(&self.user_name);
         if !sets_email && had_same && attributes.user_name != self.user_name {
@@ -149,6 +154,7 @@ impl ScimUserAttributes {
                 attributes.email = email;
             }
         }
+
         Ok(attributes)
     }
 }

@@ -112,6 +112,7 @@ impl ScimUsers {
         if rules.get().suspended {
             return Err(ScimUserError::Suspended);
         }
+
         let user = UserId::generate();
         let created_at = clock.now();
         let limit = seats.limit();
@@ -131,6 +132,7 @@ impl ScimUsers {
                 return Err(ScimUserError::SeatsTaken { limit: limit.unwrap_or_default() });
             }
         }
+
         self.find(user).await
     }
 

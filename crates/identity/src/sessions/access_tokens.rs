@@ -102,10 +102,12 @@ impl AccessTokens {
         let mut header = Header::new(Algorithm::HS256);
         header.kid = Some(kid(&keys.current));
         let sign = EncodingKey::from_secret(keys.current.expose().as_bytes());
+
         let check = |key: &Secret<String>| Check {
             kid: kid(key),
             key: DecodingKey::from_secret(key.expose().as_bytes()),
         };
+
         let checks = keys.each().map(check).collect();
         let mut rules = Validation::new(Algorithm::HS256);
         rules.set_issuer(&[&names.issuer]);
@@ -114,6 +116,7 @@ impl AccessTokens {
         // The library would use the system time; the clock decides below.
         rules.validate_exp = false;
         let inner = Inner { header, sign, checks, names, rules, settings, clock };
+
         Self { inner: Arc::new(inner) }
     }
 

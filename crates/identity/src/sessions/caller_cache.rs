@@ -48,14 +48,17 @@ impl CallerCache {
         let Inner { store, clock, states } = &*self.inner;
         let credential = credential.into();
         let read = states.begin_read(credential.user());
+
         let state = match credential {
             Credential::Session(it) => store.caller_state(it.user, it.session, clock.now()).await?,
             Credential::ApiKey(key) => store.key_state(key, clock.now()).await?,
         };
+
         match state {
             Some(state) => states.insert(credential.user(), credential, state, read),
             None => states.remove(credential.user(), &credential),
         }
+
         Ok(state)
     }
 

@@ -83,6 +83,7 @@ impl BrowserSignIn {
         if area == BrowserArea::Console && self.consoles.settings().require_second_factor {
             return Err(BrowserSignInError::FactorRequired);
         }
+
         self.start((area, SignInMethod::Password), account, device).await
     }
 

@@ -48,6 +48,7 @@ impl Outline {
                 _ => {}
             }
         }
+
         outline
     }
 

@@ -26,11 +26,13 @@ impl Ingestion {
         pending: &[PendingChunk],
     ) -> Result<bool, IngestError> {
         let Some(writer) = &self.context_writer else { return Ok(false) };
+
         let missing = pending.iter().enumerate().filter(|(_, it)| it.context.is_none());
         let missing: Vec<usize> = missing.map(|it| it.0).take(AT_ONCE).collect();
         if missing.is_empty() {
             return Ok(false);
         }
+
         let beginning = self.queue.beginning(job.claim).await?;
         let requests: Vec<ContextRequest> =
             missing.iter().map(|at| request(job, &beginning, pending, *at)).collect();
@@ -47,9 +49,11 @@ impl Ingestion {
                 Err(err) => failure = failure.or(Some(err)),
             }
         }
+
         if !contexts.is_empty() {
             held(self.queue.put_contexts(job.claim, contexts, self.clock.now()).await?)?;
         }
+
         failure.map_or(Ok(true), |err| Err(err.into()))
     }
 }
@@ -67,11 +71,14 @@ fn context(
         }
         outcome => outcome?,
     };
+
     let text = written.text.split_whitespace().collect::<Vec<_>>().join(" ");
     if text.is_empty() {
         tracing::warn!(chunk = %id, "a chunk has no context: the model wrote none");
     }
+
     let end = text.floor_char_boundary(MAX_CONTEXT_BYTES);
+
     Ok((id, text.get(..end).unwrap_or_default().to_owned(), written.tokens.max(0)))
 }
 
@@ -89,6 +96,7 @@ fn request(
         let chunk = chunk.filter(|it| ordinal.map(|at| at + distance) == Some(it.ordinal));
         chunk.map(|it| it.text.clone()).unwrap_or_default()
     };
+
     ContextRequest {
         title: job.title.clone(),
         beginning: beginning.to_owned(),

@@ -23,9 +23,11 @@ pub(super) fn share(tokens: i64, lengths: &[usize]) -> Vec<i64> {
             share
         })
         .collect();
+
     if let Some(first) = shares.first_mut() {
         *first += rest;
     }
+
     shares
 }
 

@@ -14,6 +14,7 @@ pub(super) fn fold_question(text: &str) -> Option<String> {
     if text.len() > MAX_QUESTION_CHARS * 4 {
         return None;
     }
+
     let is_read = |it: &char| !it.is_control() || it.is_whitespace();
     let text = text.nfkc().filter(is_read).collect::<String>().to_lowercase();
     let mut words = text.split_whitespace().peekable();
@@ -36,9 +37,11 @@ pub(super) fn fold_question(text: &str) -> Option<String> {
             folded.push(word);
         }
     }
+
     let folded = folded.join(" ");
     let folded = folded.trim_end_matches(['?', '!', '.', ' ']);
     let is_short = folded.chars().count() <= MAX_QUESTION_CHARS;
+
     (is_short && !folded.is_empty()).then(|| folded.to_owned())
 }
 

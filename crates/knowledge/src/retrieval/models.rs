@@ -43,14 +43,17 @@ impl Retrieval {
         for (base, model) in self.chunks.models(bases).await? {
             by_model.entry(model).or_default().push(base);
         }
+
         let mut ranked = Vec::new();
         for (model, bases) in by_model {
             let dense = self.embed(&model, text).await?;
             let query = VectorQuery { bases, dense, terms: query_terms(text), limit };
             ranked.extend(self.find_similar(query).await?.into_iter().enumerate());
         }
+
         // Scores of different searches cannot be compared, but ranks can.
         ranked.sort_by_key(|it| it.0);
+
         Ok(ranked.into_iter().map(|it| it.1).collect())
     }
 

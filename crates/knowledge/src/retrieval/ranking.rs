@@ -31,6 +31,7 @@ pub(super) async fn rank(
     if count < 2 && limits.min_score.is_none() || count == 0 {
         return candidates;
     }
+
     let texts = candidates.iter().take(count).map(|it| text(&it.0)).collect();
     let scores = match reranker.rank(question, texts).await {
         Ok(scores) => scores,
@@ -39,15 +40,18 @@ pub(super) async fn rank(
             return candidates;
         }
     };
+
     if scores.len() != count || !scores.iter().all(|it| it.is_finite()) {
         tracing::warn!("the reranker did not return a score for each passage");
         return candidates;
     }
+
     candidates.truncate(count);
     let mut scored: Vec<(Candidate, f32)> = candidates.into_iter().zip(scores).collect();
     scored.retain(|it| limits.min_score.is_none_or(|min| it.1 >= min));
     // Stable, so that equal scores keep the order of the search.
     scored.sort_by(|a, b| b.1.total_cmp(&a.1));
+
     scored.into_iter().map(|it| it.0).collect()
 }
 

@@ -60,6 +60,7 @@ pub(super) fn join_around(chunk: &str, (before, after): (&str, &str), max_chars:
     let before = before.get(start..);
     let after = after.get(..end);
     let chunks = [before.unwrap_or_default(), chunk, after.unwrap_or_default()];
+
     join_overlapping(chunks, usize::MAX)
 }
 
@@ -74,15 +75,19 @@ pub(super) fn join_overlapping<'a>(
         if joined.len() > max_bytes {
             break;
         }
+
         let longest = chunk.len().min(joined.len()).min(MAX_OVERLAP_BYTES);
         let overlap = (MIN_OVERLAP_BYTES..=longest)
             .rev()
             .find(|it| chunk.get(..*it).is_some_and(|start| joined.ends_with(start)));
+
         if overlap.is_none() && !joined.is_empty() {
             joined.push('\n');
         }
+
         joined.push_str(chunk.get(overlap.unwrap_or_default()..).unwrap_or_default());
     }
+
     joined
 }
 

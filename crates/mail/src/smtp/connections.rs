@@ -93,16 +93,19 @@ impl Connections {
             wrapped,
             None,
         );
+
         let entry_error = |err| Failure::of_step(Step::Entry, &err);
         let mut connection = opening.await.map_err(entry_error)?;
         if let (Security::StartTls, Some(tls)) = (security, &self.tls) {
             connection.starttls(tls.clone(), &self.own_name).await.map_err(entry_error)?;
         }
+
         if let Some((name, password)) = credentials {
             let credentials = Credentials::new(name.clone(), password.expose().clone());
             let mechanisms = [Mechanism::Plain, Mechanism::Login];
             connection.auth(&mechanisms, &credentials).await.map_err(entry_error)?;
         }
+
         Ok(Connection(connection))
     }
 }
@@ -151,6 +154,7 @@ async fn tls(settings: &MailSettings) -> Result<TlsParameters, Failure> {
         let certificate = Certificate::from_pem(&pem).map_err(|err| Failure::certificates(&err))?;
         builder = builder.add_root_certificate(certificate);
     }
+
     // Loads all certificates of the system.
     let built = tokio::task::spawn_blocking(move || builder.build()).await;
     match built {

@@ -64,6 +64,7 @@ fn opening(kind: &Email) -> String {
     if let Some(text) = address_opening(kind).or_else(|| parameterised_opening(kind)) {
         return text;
     }
+
     let text = match kind {
         Email::VerifyAddress(_) => {
             "Someone, most likely you, created an account with this address. Confirm that it is \
@@ -119,6 +120,7 @@ fn opening(kind: &Email) -> String {
         Email::AnswerReported(_) => "A user reported a bad answer of the assistant.",
         Email::RelayTest => "This e-mail shows that the server can send e-mails to you.",
     };
+
     text.to_owned()
 }
 
@@ -215,6 +217,7 @@ fn remaining_access(AppAccess { app_passwords, api_keys }: AppAccess) -> String 
         1 => Some(format!("one {one}")),
         number => Some(format!("{number} {many}")),
     };
+
     let apps = counted(app_passwords, "app password", "app passwords");
     let keys = counted(api_keys, "API key", "API keys");
     let what = match (apps, keys) {
@@ -222,6 +225,7 @@ fn remaining_access(AppAccess { app_passwords, api_keys }: AppAccess) -> String 
         (Some(what), None) | (None, Some(what)) => what,
         (Some(apps), Some(keys)) => format!("{apps} and {keys}"),
     };
+
     format!(" Still valid: {what}. Revoke those that you do not know.")
 }
 
@@ -276,6 +280,7 @@ fn advice(kind: &Email, public_url: &str) -> Vec<String> {
     if let Some(text) = address_advice(kind, public_url) {
         return vec![text];
     }
+
     let text = match kind {
         Email::VerifyAddress(_) => {
             "If this was not you, do not follow the link: you would confirm an account whose \
@@ -322,5 +327,6 @@ fn advice(kind: &Email, public_url: &str) -> Vec<String> {
             ];
         }
     };
+
     vec![text.to_owned()]
 }

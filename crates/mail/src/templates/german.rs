@@ -64,6 +64,7 @@ fn opening(kind: &Email) -> String {
     if let Some(text) = address_opening(kind).or_else(|| parameterised_opening(kind)) {
         return text;
     }
+
     let text = match kind {
         Email::VerifyAddress(_) => {
             "jemand, vermutlich Sie, hat diese Adresse für ein Konto angegeben. Bestätigen Sie, \
@@ -120,6 +121,7 @@ fn opening(kind: &Email) -> String {
         Email::RelayTest => "diese Nachricht zeigt, dass der Server Ihnen E-Mails senden kann.",
         Email::AccountDeleted => "Ihr Konto wurde gelöscht, mit allem, was dafür gespeichert war.",
     };
+
     text.to_owned()
 }
 
@@ -220,6 +222,7 @@ fn remaining_access(AppAccess { app_passwords, api_keys }: AppAccess) -> String 
         1 => Some(format!("ein {one}")),
         number => Some(format!("{number} {many}")),
     };
+
     let apps = counted(app_passwords, "App-Passwort", "App-Passwörter");
     let keys = counted(api_keys, "API-Schlüssel", "API-Schlüssel");
     let what = match (apps, keys) {
@@ -227,6 +230,7 @@ fn remaining_access(AppAccess { app_passwords, api_keys }: AppAccess) -> String 
         (Some(what), None) | (None, Some(what)) => what,
         (Some(apps), Some(keys)) => format!("{apps} und {keys}"),
     };
+
     format!(" Weiterhin gültig: {what}. Widerrufen Sie, was Sie nicht kennen.")
 }
 
@@ -277,6 +281,7 @@ fn advice(kind: &Email, public_url: &str) -> Vec<String> {
     if let Some(text) = address_advice(kind, public_url) {
         return vec![text];
     }
+
     let text = match kind {
         Email::VerifyAddress(_) => {
             "Wenn Sie es nicht waren, folgen Sie dem Link nicht: Sie würden ein Konto bestätigen, \
@@ -325,6 +330,7 @@ fn advice(kind: &Email, public_url: &str) -> Vec<String> {
             ];
         }
     };
+
     vec![text.to_owned()]
 }
 

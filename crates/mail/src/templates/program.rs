@@ -35,6 +35,7 @@ pub(super) fn program(agent: &str) -> Option<String> {
         Some(browser) => browser.to_owned(),
         None => word(agent)?,
     };
+
     Some(match named(&SYSTEMS) {
         Some(system) => format!("{program}, {system}"),
         None => program,

@@ -102,6 +102,7 @@ impl PolicyDocument {
         if !trimmed.starts_with('{') {
             return Err(PolicyDocumentError::NotAnObject);
         }
+
         let mut sections = Vec::new();
         for (name, value) in members(trimmed)?.iter() {
             let section = SECTIONS.into_iter().find(|it| *it == name);
@@ -112,6 +113,7 @@ impl PolicyDocument {
             sections.push(section);
             check_section(section, value)?;
         }
+
         Ok(Self(trimmed.to_owned()))
     }
 
@@ -141,6 +143,7 @@ fn check_section(section: &'static str, value: &str) -> Result<(), PolicyDocumen
     if !value.starts_with('{') {
         return Err(PolicyDocumentError::SectionNotAnObject(section));
     }
+
     let members = members(value)?;
     let mut settings = BTreeSet::new();
     for (setting, _) in members.iter() {
@@ -152,6 +155,7 @@ fn check_section(section: &'static str, value: &str) -> Result<(), PolicyDocumen
             return Err(PolicyDocumentError::Duplicate);
         }
     }
+
     Ok(())
 }
 
@@ -169,6 +173,7 @@ fn depth(json: &str) -> usize {
             _ => {}
         }
     }
+
     deepest
 }
 

@@ -72,6 +72,7 @@ fn differences(before: &PolicyDocument, after: &PolicyDocument) -> Vec<SettingDi
     let mut keys: Vec<&(String, String)> = before.iter().chain(&after).map(|it| &it.0).collect();
     keys.sort();
     keys.dedup();
+
     let difference = |key: &(String, String)| {
         let value =
             |settings: &[Setting]| settings.iter().find(|it| it.0 == *key).map(|it| it.1.clone());
@@ -80,6 +81,7 @@ fn differences(before: &PolicyDocument, after: &PolicyDocument) -> Vec<SettingDi
         let (section, setting) = key.clone();
         (before != after).then_some(SettingDifference { section, setting, before, after })
     };
+
     keys.into_iter().filter_map(difference).collect()
 }
 

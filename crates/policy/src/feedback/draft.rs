@@ -40,6 +40,7 @@ impl FeedbackDraft {
         if self.rating.is_some() {
             check.rule("rating", rating.is_some(), "rating must be \"up\" or \"down\".");
         }
+
         check.rule(
             "schemaVersion",
             self.schema_version.is_none_or(|it| it == 1),
@@ -50,6 +51,7 @@ impl FeedbackDraft {
             let message = format!("Further fields must have at most {MAX_EXTENSION_BYTES} bytes.");
             check.refuse("", "too_long", message);
         }
+
         let required = [
             ("schemaVersion", self.schema_version.is_some()),
             ("messageId", self.message_id.is_some()),
@@ -58,9 +60,11 @@ impl FeedbackDraft {
             ("answeredAt", self.answered_at.is_some()),
             ("reportedAt", self.reported_at.is_some()),
         ];
+
         for (field, _) in required.into_iter().filter(|it| !it.1) {
             check.refuse(field, "required", format!("{field} is required."));
         }
+
         let report = FeedbackReport {
             schema_version: self.schema_version.unwrap_or(1),
             message_id: self.message_id.unwrap_or_default(),
@@ -77,6 +81,7 @@ impl FeedbackDraft {
             locale: check.line("locale", self.locale, MAX_LABEL_CHARS),
             extension: self.extension,
         };
+
         if check.violations.is_empty() { Ok(report) } else { Err(check.violations) }
     }
 }

@@ -125,12 +125,15 @@ impl GroupSettings {
                         allowed.push(model);
                     }
                 }
+
                 if allowed.len() > MAX_MODELS {
                     return Err(SettingsError::TooManyModels);
                 }
+
                 self.models = allowed;
             }
         }
+
         Ok(())
     }
 }

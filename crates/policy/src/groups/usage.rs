@@ -39,11 +39,13 @@ impl fmt::Display for GroupUse {
             (self.plugins, "plugin"),
             (self.knowledge_bases, "knowledge base"),
         ];
+
         let uses = uses.into_iter().filter(|(number, _)| *number > 0);
         let uses = uses.map(|(number, name)| match number {
             1 => format!("1 {name}"),
             number => format!("{number} {name}s"),
         });
+
         f.write_str(&uses.collect::<Vec<_>>().join(", "))
     }
 }

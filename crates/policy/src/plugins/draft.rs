@@ -58,11 +58,14 @@ impl PluginDraft {
             config_json: config.unwrap_or_else(|| "{}".to_owned()),
             version: version.unwrap_or_else(|| "1.0.0".to_owned()),
         };
+
         if !content.kind.is_empty() {
             let known = KINDS.contains(&&*content.kind);
             check.rule("kind", known, &format!("Choose one of {}.", KINDS.join(", ")));
         }
+
         check_config(&mut check, &content.config_json);
+
         if check.violations.is_empty() { Ok(content) } else { Err(check.violations) }
     }
 }

@@ -35,6 +35,7 @@ async fn list(accounts: &Administration, email: &str) -> Result<String, AdminErr
         };
         line(&mut reported, format_args!("{id} {name}, created {created_at}{end}{used}{budget}"));
     }
+
     if reported.is_empty() {
         Ok(format!("User {} has no API keys\n", member.email))
     } else {

@@ -63,23 +63,29 @@ fn describe(report: &ChainReport) -> String {
     if !faults.is_empty() {
         line(&mut text, format_args!("the audit log failed verification"));
     }
+
     for fault in faults {
         line(&mut text, format_args!("{fault}"));
     }
+
     if let Some((position, at)) = deleted_until {
         line(
             &mut text,
             format_args!("Entries up to {position} ({at}) were deleted after their retention"),
         );
     }
+
     let result = match faults.len() {
         0 => "no changes found".to_owned(),
         1 => "1 problem found".to_owned(),
         more => format!("{more} problems found"),
     };
+
     line(&mut text, format_args!("{entries} entries up to {last} verified, {result}"));
+
     if *waiting > 0 {
         line(&mut text, format_args!("{waiting} new entries are not chained yet"));
     }
+
     text
 }

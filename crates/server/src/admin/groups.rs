@@ -160,19 +160,25 @@ fn format_settings(settings: &GroupSettings) -> String {
         let default = if settings.quotas.contains_key(&quota) { "" } else { " (default)" };
         line(&mut reported, format_args!("quota.{name}={limit}{default}"));
     }
+
     for limit in BudgetPeriod::ALL {
         let name = limit.name();
         let max = settings.credits.of(limit);
         let none = if max == 0 { " (no limit)" } else { "" };
         line(&mut reported, format_args!("credits.{name}={max}{none}"));
     }
+
     line(&mut reported, format_args!("credits.pool={}", settings.credits.pool));
+
     for (mode, entry) in &settings.modes {
         line(&mut reported, format_args!("mode.{mode}={entry}"));
     }
+
     for (of, entry) in &settings.persona_types {
         line(&mut reported, format_args!("persona.{of}={entry}"));
     }
+
     line(&mut reported, format_args!("models={}", settings.models.join(",")));
+
     reported
 }

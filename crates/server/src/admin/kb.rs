@@ -68,6 +68,7 @@ impl KbServices {
         command: KbCommand,
     ) -> Result<String, AdminError> {
         self.check_licence()?;
+
         match command {
             KbCommand::List => self.list().await,
             KbCommand::Show { base } => self.show(&base).await,
@@ -93,7 +94,9 @@ impl KbServices {
                 for name in &names {
                     ids.push(groups.meant(name).await?.group.id);
                 }
+
                 self.bases.share(None, base.base.id, ids).await?;
+
                 Ok(format!(
                     "Knowledge base {} shared with {} groups\n",
                     base.base.name,
@@ -130,12 +133,14 @@ impl KbServices {
             let text = "No knowledge bases; create one with `admin kb create NAME GROUP`\n";
             return Ok(text.to_owned());
         }
+
         let mut reported = String::new();
         for KnowledgeBaseEntry { base, document_count, shared_with, .. } in bases {
             let shared = match shared_with.len() {
                 0 => String::new(),
                 count => format!(", shared with {count} groups"),
             };
+
             let id = base.id;
             let name = base.name;
             let owner = base.owner;
@@ -144,6 +149,7 @@ impl KbServices {
                 format_args!("{id} {name}: {document_count} documents, of group {owner}{shared}"),
             );
         }
+
         Ok(reported)
     }
 
@@ -162,6 +168,7 @@ impl KbServices {
                 format_args!("{id} {title}: {status}, {chunk_count} chunks{error}"),
             );
         }
+
         Ok(reported)
     }
 
@@ -185,14 +192,17 @@ impl KbServices {
                 Err(err) => line(&mut failed, format_args!("{}: {err}", file.name)),
             }
         }
+
         let unknown = match unknown {
             0 => String::new(),
             count => format!(", {count} of other types left out"),
         };
+
         let summary = format!("{stored} files stored, {unchanged} unchanged{unknown}\n");
         if failed.is_empty() {
             return Ok(summary);
         }
+
         Err(AdminError::Unsound(format!("{summary}not stored:\n{failed}")))
     }
 
@@ -205,12 +215,14 @@ impl KbServices {
         if file.size > MAX_CONTENT_BYTES as u64 {
             return Err(KnowledgeError::from(DraftError::TooLarge).into());
         }
+
         let draft = DocumentDraft {
             title: Some(file.title.clone()),
             source_uri: Some(format!("file:{}", file.name)),
             content_type: Some(file.content_type.name().to_owned()),
             content: Some(file.read()?),
         };
+
         match self.documents.submit(None, server(base), draft).await {
             Ok(submission) => Ok(submission.changed),
             // Another file has the same content.

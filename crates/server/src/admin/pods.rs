@@ -74,8 +74,10 @@ impl PodServices {
                 (None, Some(end)) => format!("token until {end}"),
                 (None, None) => "no valid token".to_owned(),
             };
+
             let groups = groups.len();
             line(&mut reported, format_args!("{name} ({id}), {groups} groups, {until}"));
+
             for pod in pods.iter().filter(|it| it.connector == id) {
                 let ConnectedPod { description, host, connected_at, calls, failures, .. } = pod;
                 let name = &description.name;
@@ -91,9 +93,11 @@ impl PodServices {
                 );
             }
         }
+
         if reported.is_empty() {
             return Ok("No connectors; create one with `--provision-pod create`\n".to_owned());
         }
+
         Ok(reported)
     }
 
@@ -108,7 +112,9 @@ impl PodServices {
                 if skill.as_ref().is_some_and(|it| !Skill::is_name(it)) {
                     return Err(AdminError::SkillName);
                 }
+
                 let draft = ConnectorDraft { name, groups, skill, mcp: None };
+
                 Ok(self.connectors.create(None, draft).await?)
             }
             ProvisionCommand::IssueToken { connector } => {
@@ -132,6 +138,7 @@ pub async fn provision_pod(
         (false, 0) => Some("warning: the groups have no members, so no chat can reach the pod"),
         (false, _) => None,
     };
+
     let object = json!({
         "connectorId": connector.to_string(),
         "operatorId": operator.map(|it| it.to_string()),
@@ -139,5 +146,6 @@ pub async fn provision_pod(
         "grantedGroupIds": groups.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "resolvedMemberCount": member_count,
     });
+
     Ok(PodProvisioned { output: format!("{object}\n"), warnings: warning.into_iter().collect() })
 }

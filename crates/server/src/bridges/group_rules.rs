@@ -64,9 +64,11 @@ impl Rules for PolicyGroupRules {
             .map_err(|err| Unavailable::new("groups", err))??;
         let exists = settings.is_some();
         let rules = Arc::new(rules(settings.unwrap_or_default(), free));
+
         if exists {
             self.cache.insert(group, group, Arc::clone(&rules), read);
         }
+
         Ok(rules)
     }
 }

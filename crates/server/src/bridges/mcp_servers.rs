@@ -57,6 +57,7 @@ impl ToolServer for McpServer {
         let CallTarget::Tool { name, arguments: Value::Object(arguments) } = call.target else {
             return Err(ToolCallError::Failed);
         };
+
         // Dropped with this call, which notifies the server.
         let cancelled = CancellationToken::new();
         let called = Box::pin(self.0.call(&name, arguments, call.timeout, cancelled)).await;

@@ -24,6 +24,7 @@ impl ConnectorTools for PodTools {
         if self.plane.link.is_idle() {
             return Vec::new();
         }
+
         let plane = self.plane.clone();
         let tools = self.runtime.spawn(async move { plane.tools(group).await });
         let tools = match tools.await {
@@ -37,11 +38,13 @@ impl ConnectorTools for PodTools {
                 Vec::new()
             }
         };
+
         let tool = |it: GrantedTool| ConnectorTool {
             name: it.name,
             description: it.description,
             parameters: it.parameters,
         };
+
         tools.into_iter().map(tool).collect()
     }
 
@@ -61,6 +64,7 @@ impl ConnectorTools for PodTools {
             let gone = async move { drop(gone.await) };
             plane.call(caller, &name, &arguments, gone).await
         };
+
         let call = RequestContext::current().scope(call);
         match self.tasks.spawn_on(call, &self.runtime).await {
             Ok(Ok(reply)) => {

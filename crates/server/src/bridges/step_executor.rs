@@ -37,6 +37,7 @@ impl ProxySteps {
             SkillMode::Assistant => Mode::Assistant,
             SkillMode::Research => Mode::Research,
         });
+
         let group = self.accounts.active_group(user).await?;
         let caller = |group| AiCaller {
             user,
@@ -46,6 +47,7 @@ impl ProxySteps {
             persona: None,
             surface: Surface::Desktop,
         };
+
         Ok(group.map(caller))
     }
 
@@ -68,9 +70,11 @@ impl ProxySteps {
         if is_error {
             return Err(failed(FailureCode::UpstreamFailed, &text));
         }
+
         let message = json!({ "role": "assistant", "content": text });
         let raw = json!({ "choices": [{ "message": message, "finish_reason": "stop" }] });
         let raw = raw.to_string();
+
         Ok(StepResponse { text: Some(text), raw, tokens: 0, tool_calls: Vec::new() })
     }
 }
@@ -102,15 +106,18 @@ impl StepExecutor for ProxySteps {
             let message = "The account may not use models any more.".to_owned();
             return Err(StepError::Permanent { code: FailureCode::NotPermitted, message });
         };
+
         let StepRequest { instructions, material, max_output, host, .. } = request;
         if let Some(host) = host {
             let caller = (request.user, caller.group);
             return self.run_on_pod(caller, (host, material), &progress).await;
         }
+
         let reply = self.chat.ask(caller, &instructions, &material, max_output).await;
         let ChatReply { text, tokens, body, tool_uses } = reply.map_err(|err| step_error(&err))?;
         let record = |it: ToolUse| ToolCallRecord { tool: it.name, failed: it.failed };
         let tool_calls = tool_uses.into_iter().map(record).collect();
+
         Ok(StepResponse { text, raw: body, tokens, tool_calls })
     }
 }
@@ -153,6 +160,7 @@ fn failed(code: FailureCode, message: &str) -> StepError {
 
 fn pod_error(err: &SkillCallError) -> StepError {
     let message = err.to_string();
+
     match err {
         SkillCallError::NotAdvertised => {
             StepError::Permanent { code: FailureCode::PodPlaneMismatch, message }
@@ -171,6 +179,7 @@ fn pod_error(err: &SkillCallError) -> StepError {
 fn step_error(err: &AssistantError) -> StepError {
     let busy = |retry_after: Option<Duration>| StepError::Busy { retry_after };
     let permanent = |code| StepError::Permanent { code, message: err.message().into_owned() };
+
     match err {
         AssistantError::UpstreamBusy { retry_after }
         | AssistantError::UpstreamLimitReached { retry_after } => busy(Some(*retry_after)),

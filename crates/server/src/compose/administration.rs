@@ -34,6 +34,7 @@ pub(crate) fn administration(db: &Database, parts: AdministrationParts) -> Admin
         throttle: Arc::new(SqlPasswordThrottleStore::new(db.clone())),
         log: Arc::new(SqlSignIns::new(db.clone())),
     };
+
     Administration {
         security: AccountSecurity::new(ports, callers.clone(), Arc::clone(&clock)),
         api_keys: ApiKeyAdmin::new(keys, callers.clone(), Arc::clone(&clock)),

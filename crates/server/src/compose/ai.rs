@@ -98,6 +98,7 @@ impl AiFactory {
             upstream_limiter: Arc::new(UpstreamLimiter::shared_by(credit_store.instances())),
             attempts: Arc::default(),
         };
+
         Ok(Self { gateway, limits, tls, max_tokens: Arc::default(), sampling: Arc::default() })
     }
 
@@ -119,11 +120,13 @@ impl AiFactory {
         );
         let open = Arc::clone(&self.gateway.upstream_limiter);
         let waiting = Arc::clone(&self.gateway.upstream_limiter);
+
         metrics.gauge(
             "ai_protected_calls_open",
             "AI calls that are open at upstreams which are protected",
             Box::new(move || open.load().0),
         );
+
         metrics.gauge(
             "ai_protected_calls_waiting",
             "AI calls that wait for room at an upstream",
@@ -156,8 +159,10 @@ fn register_admission_metrics(metrics: &Metrics, credit_store: &SqlCreditStore) 
         let credit_store = credit_store.clone();
         Box::new(move || of(credit_store.counts()))
     };
+
     let open = "AI calls for which credits are reserved";
     metrics.gauge("ai_reservations_open", open, read(|it| it.open));
+
     let counters: [(&str, &str, CountFn); 9] = [
         ("ai_admissions", "AI calls admitted out of a budget", |it| it.admitted),
         ("ai_refusals", "AI calls refused because a budget was used up", |it| it.refused),
@@ -191,6 +196,7 @@ fn register_admission_metrics(metrics: &Metrics, credit_store: &SqlCreditStore) 
             |it| it.guessed,
         ),
     ];
+
     for (name, help, of) in counters {
         metrics.counter(name, help, read(of));
     }
@@ -202,21 +208,25 @@ fn register_usage_metrics(metrics: &Metrics, usage: &SqlCreditStore) {
     let waiting = usage.clone();
     let dropped = usage.clone();
     let failures = usage.clone();
+
     metrics.counter(
         "ai_usage_written",
         "AI calls whose usage is in the database",
         Box::new(move || written.written()),
     );
+
     metrics.gauge(
         "ai_usage_waiting",
         "AI calls whose usage waits for the database",
         Box::new(move || waiting.waiting()),
     );
+
     metrics.counter(
         "ai_usage_dropped",
         "AI calls whose usage was lost, the database being away for too long",
         Box::new(move || dropped.dropped()),
     );
+
     metrics.counter(
         "ai_usage_write_failures",
         "Times that usage could not be written and was tried again",

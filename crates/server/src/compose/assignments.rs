@@ -52,6 +52,7 @@ impl AssignmentParts {
             settings: settings.clone(),
             clock: base.clock(),
         };
+
         let Workflow { engine, start_worker } = Workflow::compose(base, runs, &sql)?;
         let administration = AssignmentAdministration {
             assignments: Arc::clone(&assignments),
@@ -60,15 +61,18 @@ impl AssignmentParts {
             engine: Arc::clone(&engine),
             clock: base.clock(),
         };
+
         administration.put_built_in().await.map_err(ComposeError::Assignments)?;
         let licence = base.licence_of(Feature::AiProxy);
         let is_enabled = start_worker.is_some();
+
         let upkeep = Upkeep {
             store,
             engine: Arc::clone(&engine),
             settings: settings.clone(),
             clock: base.clock(),
         };
+
         let schedules = Schedules {
             store: sql,
             operators: Arc::clone(&operators),
@@ -76,10 +80,12 @@ impl AssignmentParts {
             settings: settings.clone(),
             clock: base.clock(),
         };
+
         let webhooks = webhooks(base, settings.clone())?;
         let assignments =
             Assignments { store: assignments, operators, engine, settings, clock: base.clock() };
         let api = AssignmentsApi { assignments, schedules, administration, webhooks, is_enabled };
+
         Ok(Self { api, upkeep, start_worker, licence })
     }
 

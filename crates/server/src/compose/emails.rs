@@ -35,6 +35,7 @@ pub(super) fn passwords(
         hasher: Arc::clone(&parts.proofs.ports.hasher),
         rules: base.config.follow(|it| it.local_auth.registration.clone()),
     };
+
     let tokens = email_tokens(base, parts);
     let throttle = Arc::clone(&parts.throttle);
     let callers = parts.callers.clone();

@@ -131,9 +131,11 @@ fn factor_proofs(base: &Infrastructure<'_>) -> Result<FactorProofs, ComposeError
         secrets: Arc::new(SealedSecrets(base.sealer.clone())),
         starts: Arc::new(SqlSessionStarts::new(db.clone())),
     };
+
     // Authenticator apps display the issuer.
     let issuer = config.latest().server.name.clone();
     let settings = LiveSetting::new(FactorSettings { issuer, ..FactorSettings::default() });
+
     Ok(FactorProofs { ports, settings, clock: base.clock() })
 }
 
@@ -151,6 +153,7 @@ fn sessions(base: &Infrastructure<'_>, callers: &CallerCache) -> (AccessTokens, 
         settings,
         base.clock(),
     );
+
     (tokens, sessions)
 }
 

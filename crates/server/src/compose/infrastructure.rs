@@ -59,6 +59,7 @@ impl<'a> Infrastructure<'a> {
         let setup = Setup::open(Arc::clone(&licence), start.setup.token_path.clone(), admins);
         let sealer = Sealer::new(keys, Arc::new(SqlSalts::new(db.clone())));
         let tls = Tls::native()?;
+
         Ok(Self { config, clock, db, sealer, server_seal, mail, licence, setup, tls, stamp_gaps })
     }
 
@@ -88,6 +89,7 @@ pub(crate) async fn master_keys(
         current: encryption.master_key.clone(),
         previous: encryption.previous_master_key.clone(),
     };
+
     match KeyGuardOutcome::check(&keys, accept, &SqlKeyRegister::new(db.clone())).await? {
         KeyGuardOutcome::Known => {}
         KeyGuardOutcome::Succeeded => tracing::info!("master key rotated from the previous one"),
@@ -95,6 +97,7 @@ pub(crate) async fn master_keys(
             tracing::warn!("master key replaced; data encrypted under the old one is unreadable");
         }
     }
+
     Ok(keys)
 }
 

@@ -57,6 +57,7 @@ impl KnowledgeParts {
             let search = Arc::new(NoKnowledge);
             return Ok(Self { api, search, retrieval: None, worker: None });
         };
+
         api.is_enabled = true;
         let queue = SqlIngestQueue::new(base.db.clone());
         let vectors = open_vectors(&stores.vectors).await?;
@@ -76,6 +77,7 @@ impl KnowledgeParts {
             settings: ingestion_settings(base.config, lease),
             clock: base.clock(),
         };
+
         let retrieval = Retrieval {
             chunks: Arc::<SqlChunks>::clone(&chunks),
             // Questions do not wait behind batches of documents.
@@ -86,6 +88,7 @@ impl KnowledgeParts {
             settings: base.config.follow(|it| it.knowledge.retrieval),
             clock: base.clock(),
         };
+
         api.retrieval = Some(retrieval.clone());
         let licence = base.licence_of(Feature::Knowledge);
         let search = RetrievedKnowledge {
@@ -95,9 +98,11 @@ impl KnowledgeParts {
             public_url: base.public_url(),
             runtime: Handle::current(),
         };
+
         let reconciliation = Reconciliation { chunks, vectors };
         let workers = config.knowledge.workers;
         let worker = Some(KnowledgeWorker { ingestion, reconciliation, licence, workers });
+
         Ok(Self { api, search: Arc::new(search), retrieval: Some(retrieval), worker })
     }
 }
@@ -155,6 +160,7 @@ async fn release_claims(
             );
         }
     }
+
     Ok(())
 }
 
@@ -179,6 +185,7 @@ pub(crate) async fn open_vectors(
                 }
                 Err(err) => return Err(err.into()),
             }
+
             Ok(Arc::new(store))
         }
     }
@@ -193,6 +200,7 @@ async fn warn_of_other_models(bases: &KnowledgeBases, configured: &str) {
             return;
         }
     };
+
     for KnowledgeBaseEntry { base, model, reindex_model, .. } in bases {
         if let Some(model) = reindex_model.or(model).filter(|it| it != configured) {
             let command = format!("pia-server admin kb reindex {}", base.id);

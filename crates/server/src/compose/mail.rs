@@ -27,8 +27,10 @@ pub(super) fn outbox_worker(
         letters: Arc::new(EmailTemplates::new(public_url.to_string(), language)),
         relay: Arc::new(relay),
     };
+
     let sender = OutboxSender::new(ports, OutboxSenderSettings::default(), base.clock());
     register_metrics(metrics, &sender);
+
     OutboxWorker { sender, configured: base.mail.clone(), tasks: tasks.clone() }
 }
 
@@ -50,16 +52,19 @@ fn register_metrics(metrics: &Metrics, sender: &OutboxSender) {
         "Mails that the relay took",
         Box::new(move || sent.tally().all_sent()),
     );
+
     metrics.counter(
         "mail_tries_failed",
         "Times that a mail could not be sent and was left for later",
         Box::new(move || postponed.tally().all_postponed()),
     );
+
     metrics.counter(
         "mails_given_up",
         "Mails that will never be sent",
         Box::new(move || abandoned.tally().all_abandoned()),
     );
+
     metrics.gauge(
         "mails_waiting",
         "Mails that wait to be sent, by any instance",

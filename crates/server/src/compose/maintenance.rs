@@ -42,6 +42,7 @@ impl MaintainedDomains<'_> {
     fn task(&self, kind: MaintenanceKind) -> MaintenanceTask {
         let Self { base, use_cases, questions, outbox } = *self;
         let UseCases { identity, identity_parts: parts, .. } = use_cases;
+
         match kind {
             MaintenanceKind::Sessions => sweep!(identity.sessions),
             MaintenanceKind::SignInHistory => sweep!(identity.history),

@@ -43,6 +43,7 @@ impl OperationParts {
         let maintained = MaintainedDomains { base, use_cases, questions, outbox };
         let housekeeping = maintained.housekeeping(Arc::clone(&maintenance));
         tasks.spawn(housekeeping.run(stop.clone()));
+
         let parts = Self {
             models: Models::new(gateway.clone(), Arc::clone(&effects)),
             licences: LicenceReplacement::new(
@@ -53,7 +54,9 @@ impl OperationParts {
             mails: mail::queue(base, &worker, effects),
             maintenance,
         };
+
         tasks.spawn(worker.run(stop.clone()));
+
         parts
     }
 }

@@ -34,6 +34,7 @@ fn ports(base: &Infrastructure<'_>) -> PasskeyPorts {
             None
         }
     };
+
     PasskeyPorts {
         store: Arc::new(SqlPasskeys::new(base.db.clone())),
         challenges: Arc::new(SqlPasskeyChallenges::new(base.db.clone())),

@@ -47,6 +47,7 @@ impl PodParts {
             servers: Arc::clone(&servers),
             clock: base.clock(),
         };
+
         let links = Arc::<LocalLinks>::default();
         let local: Arc<dyn PodLink> = Arc::<LocalLinks>::clone(&links);
         // Of SQLite, this is the only instance.
@@ -54,6 +55,7 @@ impl PodParts {
             .then(|| Arc::new(PodRelay::new(base.db.clone(), Arc::clone(&local), base.clock())));
         let link = relay.clone().map_or(local, |it| it as Arc<dyn PodLink>);
         let plane = ToolPlane::new(granted.clone(), link);
+
         let servers = ToolServerHost {
             store,
             registry: Arc::clone(&registry),
@@ -63,6 +65,7 @@ impl PodParts {
             machine: host_name().into(),
             clock: base.clock(),
         };
+
         Ok(Self { connectors, plane, registry, links, relay, servers })
     }
 
@@ -79,12 +82,14 @@ impl PodParts {
         let links = Arc::clone(&self.links);
         tasks.spawn(pod_upkeep::run(registry, links, base.clock(), stop.clone()));
         tasks.spawn(self.servers.clone().run(stop.clone()));
+
         if let Some(relay) = self.relay.clone() {
             let stop = stop.clone();
             tasks.spawn(async move {
                 stop.run_until_cancelled(relay.run()).await;
             });
         }
+
         Uplink {
             connectors: self.connectors.clone(),
             registry: Arc::clone(&self.registry),

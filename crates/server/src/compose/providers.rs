@@ -35,6 +35,8 @@ pub(super) fn compose(
         public_url,
         clock: base.clock(),
     };
+
     let rules = config.follow(|it| it.local_auth.registration.clone());
+
     Ok(ProviderSignIn::new(ports, parts.sessions.clone(), parts.callers.clone(), rules))
 }

@@ -53,6 +53,7 @@ pub(super) fn api(
         lifecycle,
         ..
     } = use_cases;
+
     let readiness = ReadinessChecks::new(base.db.clone(), base.licence.state(), base.clock());
     Api {
         identity,
@@ -152,6 +153,7 @@ pub(super) fn account_pages(
         identity: use_cases.identity.clone(),
         rules: base.config.follow(|it| it.local_auth.registration.clone()),
     };
+
     AccountPages {
         accounts: Arc::new(accounts),
         name: base.config.latest().server.name.clone(),

@@ -45,12 +45,14 @@ impl UseCases {
     ) -> Result<Self, ComposeError> {
         let identity_parts = IdentityParts::compose(base)?;
         let lifecycle = Lifecycle::compose(base);
+
         let parts = AdministrationParts {
             seats: Arc::clone(&identity_parts.seats),
             callers: identity_parts.callers.clone(),
             public_url: base.public_url(),
             clock: base.clock(),
         };
+
         let e2ee = e2ee::compose(base);
         let administration = administration(&base.db, parts);
         Ok(Self {

@@ -34,6 +34,7 @@ impl Workflow {
         queue: &Arc<SqlAssignments>,
     ) -> Result<Self, ComposeError> {
         let lease = WorkerLease::new(Arc::clone(&runs.store), base.clock());
+
         match base.config.latest().operators.engine.clone() {
             None => Ok(Self { engine: Arc::new(EmbeddedEngine::default()), start_worker: None }),
             Some(EngineConfig::Embedded) => {

@@ -48,6 +48,7 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
+
     let temporary = temporary_path(folder, path)?;
     let renamed = write_new(&temporary, content).and_then(|()| fs::rename(&temporary, path));
     if let Err(err) = renamed {
@@ -55,8 +56,10 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
         fs::remove_file(&temporary).unwrap_or_default();
         return Err(err);
     }
+
     // Not every file system can sync a folder, and the file is complete.
     File::open(folder).and_then(|it| it.sync_all()).unwrap_or_default();
+
     Ok(())
 }
 

@@ -17,6 +17,7 @@ pub(super) fn loaded(reading: &LicenceReading) {
         licence.expires_at = licence.expires_at.map(tracing::field::display),
         "the licence is loaded"
     );
+
     if !reading.unknown_features.is_empty() {
         tracing::warn!(
             code = "SVC-LIC-008",
@@ -39,6 +40,7 @@ pub(super) fn missing(path: &Path) {
 /// Logs a refused licence, with a message for each remedy.
 pub(super) fn refused(path: &Path, fault: &LicenceError, key: &VerifyingKey) {
     let path = path.display();
+
     match fault {
         LicenceError::Truncated(_) => tracing::error!(
             code = "SVC-LIC-002", licence.path = %path, licence.fault = %fault,

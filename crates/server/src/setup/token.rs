@@ -97,6 +97,7 @@ impl TokenFile {
             Err(err) if err.kind() == ErrorKind::NotFound => return Ok(Existing::Nothing),
             Err(err) => return Err(err),
         }
+
         let mut content = Vec::new();
         fs::File::open(&self.path)?.take(MAX_FILE_BYTES).read_to_end(&mut content)?;
         let text = String::from_utf8(content).unwrap_or_else(|_binary| "?".to_owned());
@@ -133,7 +134,9 @@ impl TokenFile {
         if logged.as_ref() == Some(&now) {
             return;
         }
+
         let path = self.path.display();
+
         match &now {
             SetupTokenFile::Waiting(MissingStep::Administrator) => tracing::warn!(
                 code = "SVC-SET-004", setup.token_path = %path,
@@ -155,6 +158,7 @@ impl TokenFile {
                 "failed to update the setup token file"
             ),
         }
+
         *logged = Some(now);
     }
 

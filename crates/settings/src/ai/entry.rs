@@ -36,6 +36,7 @@ impl Entry {
             let reason = Reason::combination("this type of provider has no embeddings");
             from.refuse("Embeddings", reason);
         }
+
         let mut model = Model::from_section(from, Effect::Restart);
         match kind {
             Kind::Chat(provider) => {
@@ -44,6 +45,7 @@ impl Entry {
             }
             Kind::Search => model.warn_unused_by_search(from),
         }
+
         Self { id: id.map(|it| it.0), kind, embeds, name, model }
     }
 
@@ -52,18 +54,23 @@ impl Entry {
         let Self { id, name, model, .. } = self;
         let rates = model.rates(from);
         let is_sound = model.is_sound(from);
+
         if !model.is_named() && !from.refused("Model") && !from.refused("AzureDeploymentName") {
             from.restart("Model").required::<String>("say which model the entry stands for");
         }
+
         if model.is_named() && !model.is_reachable() {
             from.warn("ApiKey", "is missing: without a key the upstream will refuse every call");
         }
+
         if !is_sound {
             return None;
         }
+
         let target = model.target(rates?, from)?;
         let id = id?;
         let name = name.unwrap_or_else(|| id.clone());
+
         Some(Target { id: Some(id), name: Some(name), ..target })
     }
 

@@ -29,6 +29,7 @@ impl Setting for EntryId {
                 format!("`{DEFAULT_MODEL}` stands for the model of a mode, not for an entry");
             return Err(Reason::combination(reason));
         }
+
         Ok(Self(id))
     }
 

@@ -22,15 +22,18 @@ impl ListedEntries {
             if !names.contains(&number.as_str()) {
                 break;
             }
+
             let peek = |key: &str| from.peek(&format!("{number}:{key}"));
             let Some(EntryId(id)) = peek("Id").and_then(|it| EntryId::parse(it).ok()) else {
                 continue;
             };
+
             match peek("ProviderType").and_then(|it| Kind::parse(it).ok()) {
                 Some(Kind::Search) => listed.searches.push(id),
                 Some(Kind::Chat(_)) | None => listed.models.push(id),
             }
         }
+
         listed
     }
 

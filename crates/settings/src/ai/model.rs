@@ -57,6 +57,7 @@ impl Model {
         let id = |from: &mut Section<'_>, name| {
             from.field(name, effect).optional::<EntryId>().map(|it| it.0)
         };
+
         Self {
             provider: None,
             keys: keys(from, effect),
@@ -107,6 +108,7 @@ impl Model {
         if other && self.endpoint.is_none() && default.endpoint.is_some() {
             from.warn("ProviderType", "is another than that of Ai, whose Endpoint is used");
         }
+
         let limits = self.protection;
         let usual = default.protection;
         Self {
@@ -189,12 +191,15 @@ impl Model {
             }
             is_sound = false;
         };
+
         if self.endpoint.is_none() && kind::endpoint(provider).is_none() {
             missing("Endpoint", "the base URL of its server");
         }
+
         if provider == ProviderType::AzureOpenAi && self.deployment.is_none() {
             missing("AzureDeploymentName", "the name of the deployment");
         }
+
         is_sound
     }
 
@@ -203,6 +208,7 @@ impl Model {
         if !self.is_sound(from) {
             return None;
         }
+
         let provider = self.provider();
         let endpoint_setting = self.endpoint.as_ref().map(BaseUrl::as_str);
         let endpoint = endpoint_setting.or(kind::endpoint(provider))?;
@@ -241,19 +247,23 @@ impl Model {
     pub(super) fn warn_unused(&self, from: &mut Section<'_>) {
         // A mode that inherits its type need not be warned.
         let Some(provider) = self.provider else { return };
+
         let mut warn_unless = |name: &str, is_configured: bool, required: ProviderType| {
             if is_configured && provider != required {
                 from.warn(name, format!("has no effect but with the type {}", required.name()));
             }
         };
+
         warn_unless("AzureDeploymentName", self.deployment.is_some(), ProviderType::AzureOpenAi);
         warn_unless("AzureApiVersion", self.api_version.is_some(), ProviderType::AzureOpenAi);
         warn_unless("MistralAgentId", self.agent.is_some(), ProviderType::Mistral);
         let supports = self.takes_effort == Some(true);
         warn_unless("SupportsReasoningEffort", supports, ProviderType::OpenAiCompatible);
+
         if !self.upstream_tools.is_empty() && provider == ProviderType::Anthropic {
             from.warn("UpstreamTools", "has no effect with the type Anthropic");
         }
+
         if self.web_search == Some(true) && !provider.searches_the_web() {
             let text = format!("is read as off: {} does not search the web", provider.name());
             from.warn("EnableWebSearch", text);
@@ -277,10 +287,13 @@ impl Model {
             ("VisionToolProviderId", self.vision_tool.is_some()),
             ("Fallbacks", !self.fallbacks.is_empty()),
         ];
+
         for (name, _) in model_settings.into_iter().filter(|(_, is_configured)| *is_configured) {
             from.warn(name, "has no effect with the type Linkup");
         }
+
         self.prices.warn_unused(from);
+
         if self.protection.tokens_per_minute.is_some() {
             let text = "has no effect with the type Linkup, which takes no tokens";
             from.section("Protection").warn("TokensPerMinute", text);
@@ -303,12 +316,14 @@ fn keys(from: &mut Section<'_>, effect: Effect) -> Option<Vec<Secret<String>>> {
     if one.is_none() && more.is_empty() {
         return None;
     }
+
     let mut keys: Vec<Secret<String>> = Vec::new();
     for ApiKey(key) in one.into_iter().chain(more) {
         if !key.expose().is_empty() && !keys.iter().any(|it| it.ct_eq(key.expose())) {
             keys.push(key);
         }
     }
+
     Some(keys)
 }
 

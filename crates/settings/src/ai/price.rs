@@ -129,6 +129,7 @@ fn thousandths(text: &str) -> Option<u64> {
     {
         return None;
     }
+
     // Given the maximum length, nothing here overflows.
     let number: u128 = format!("{integer}{fraction}").parse().ok()?;
     let exponent: i32 = exponent.parse().ok()?;
@@ -143,6 +144,7 @@ fn thousandths(text: &str) -> Option<u64> {
     if number > divisor.saturating_mul(Price::MAX_PRICE.into()) {
         return None;
     }
+
     u64::try_from((number + divisor / 2) / divisor).ok()
 }
 

@@ -33,12 +33,14 @@ struct ReferableEntry {
 impl Providers {
     pub(super) fn from_section(from: &mut Section<'_>) -> Self {
         let count = count_entries(from);
+
         let mut providers = Self {
             entries: Vec::new(),
             searches: Vec::new(),
             embedders: Vec::new(),
             referable: Vec::new(),
         };
+
         let mut entries = Vec::new();
         for number in 0..count {
             let mut section = from.section(&number.to_string());
@@ -46,10 +48,12 @@ impl Providers {
             providers.register(&entry, &mut section);
             entries.push((number, entry));
         }
+
         for (number, entry) in entries {
             let mut section = from.section(&number.to_string());
             providers.check(&entry.model, &mut section);
             check_self_reference(&entry, &mut section);
+
             match entry.kind {
                 Kind::Chat(_) if entry.embeds => {
                     providers.embedders.extend(entry.target(&mut section).map(Arc::new));
@@ -58,6 +62,7 @@ impl Providers {
                 Kind::Search => providers.searches.extend(entry.search(&mut section).map(Arc::new)),
             }
         }
+
         providers
     }
 
@@ -72,6 +77,7 @@ impl Providers {
             };
             refuse(from, "WebSearchToolProviderId", error);
         }
+
         if let Some(id) = &model.vision_tool {
             let error = match self.find(id) {
                 None => Some("names no entry of Ai:Providers"),
@@ -82,12 +88,14 @@ impl Providers {
             };
             refuse(from, "VisionToolProviderId", error);
         }
+
         let error = model.fallbacks.iter().find_map(|id| match self.find(id) {
             None => Some("names what is no entry of Ai:Providers"),
             Some(it) if it.kind == Kind::Search => Some("expected chat models, not Linkup"),
             Some(it) if it.embeds => Some("expected chat models, not one of embeddings"),
             Some(_) => None,
         });
+
         refuse(from, "Fallbacks", error);
     }
 
@@ -98,8 +106,10 @@ impl Providers {
     /// Registers an entry, so that others may refer to it.
     fn register(&mut self, entry: &Entry, from: &mut Section<'_>) {
         let Some(id) = &entry.id else { return };
+
         let is_duplicate = self.find(id).is_some();
         refuse(from, "Id", is_duplicate.then_some("is that of another entry, whatever its case"));
+
         if !is_duplicate {
             let id = id.clone();
             let is_blind = entry.model.is_blind();
@@ -137,7 +147,9 @@ fn count_entries(from: &mut Section<'_>) -> usize {
         .filter(|(name, number): &(_, usize)| number.to_string() == **name)
         .map(|(_, number)| number)
         .collect();
+
     let count = (0..names.len()).take_while(|it| numbers.contains(it)).count();
+
     for name in names {
         match name.parse::<usize>() {
             Ok(number) if number < count && number.to_string() == name => {}
@@ -150,5 +162,6 @@ fn count_entries(from: &mut Section<'_>) -> usize {
             _ => from.ignore(name, "is ignored: entries have numbers, from 0 on"),
         }
     }
+
     count
 }

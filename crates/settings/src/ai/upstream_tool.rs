@@ -46,6 +46,7 @@ impl Setting for PricedType {
             let reason = "function and custom are run by callers, at no price";
             return Err(Reason::combination(reason));
         }
+
         Ok(Self { kind: kind.to_owned(), price: Price::parse(price)? })
     }
 

@@ -30,7 +30,9 @@ pub(super) fn reranker(from: &mut Section<'_>, catalogue: &ModelCatalogue) -> Op
         from.refuse("ProviderId", reason);
         return None;
     }
+
     let model = model.unwrap_or_else(|| entry.model.clone());
+
     Some(TimedTarget { target: Arc::new(Target { model, ..(**entry).clone() }), timeout })
 }
 

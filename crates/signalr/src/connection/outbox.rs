@@ -74,6 +74,7 @@ impl Outbox {
         if let Some(frame) = self.control.pop_front() {
             return Some(frame);
         }
+
         if self.awaits_acks {
             if let Some(frame) = self.tracked.get(self.sent) {
                 self.sent += 1;
@@ -82,6 +83,7 @@ impl Outbox {
         } else if let Some(frame) = self.pop_tracked() {
             return Some(frame);
         }
+
         self.close.take()
     }
 

@@ -49,11 +49,13 @@ impl Receipts {
         if self.awaits_sequence || !message.is_tracked() {
             return Ok(!self.awaits_sequence);
         }
+
         let id = self.next_id;
         self.next_id += 1;
         self.ack_due.get_or_insert(now + ACK_DELAY);
         let is_new = id > self.last_id;
         self.last_id = self.last_id.max(id);
+
         Ok(is_new)
     }
 

@@ -34,10 +34,13 @@ impl HubConnection {
             Phase::Open(session) if session.detached_until.is_none() => session.decoder.push(frame),
             Phase::Open(_) | Phase::Closed(_) => return Ok(()),
         }
+
         self.last_received = now;
+
         while let Some(message) = self.next_message(now)? {
             events.extend(self.process_message(message)?);
         }
+
         Ok(())
     }
 
@@ -53,6 +56,7 @@ impl HubConnection {
         if is_stateful {
             self.outbox.await_acks();
         }
+
         let mut decoder = MessageDecoder::new(protocol, self.settings.messages);
         decoder.push(rest);
         let receipts = is_stateful.then(Receipts::new);
@@ -125,6 +129,7 @@ impl HubConnection {
             }
             HubMessage::Ping | HubMessage::Sequence { .. } => return Ok(None),
         };
+
         Ok(Some(event))
     }
 }

@@ -34,6 +34,7 @@ pub(super) fn decode(body: &[u8], max_depth: usize) -> Result<Option<HubMessage>
             Ok(MessageType { .. }) => Ok(None),
         };
     };
+
     let values = message.arguments.iter().flatten().chain(&message.item).chain(&message.result);
     payload::check_depth(values, max_depth)?;
     message.into_hub_message()
@@ -102,6 +103,7 @@ impl Message {
                 .ok_or("Sequence"),
             _ => return Ok(None),
         };
+
         fields.map(Some).map_err(ProtocolError::Field)
     }
 
@@ -193,6 +195,7 @@ impl Serialize for Encoded<'_> {
                 map.serialize_entry("sequenceId", sequence_id)?;
             }
         }
+
         map.end()
     }
 }

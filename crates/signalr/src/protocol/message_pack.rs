@@ -114,6 +114,7 @@ pub(super) fn decode(body: &[u8], max_depth: usize) -> Result<Option<HubMessage>
         }
         _ => return Ok(None),
     };
+
     Ok(Some(message))
 }
 

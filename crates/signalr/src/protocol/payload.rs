@@ -86,6 +86,7 @@ pub(super) fn read_value(input: &mut &[u8], max_depth: usize) -> Result<Value, P
             read_integer(input)?
         }
     };
+
     Ok(value)
 }
 
@@ -133,6 +134,7 @@ fn read_timestamp(input: &mut &[u8]) -> Result<String, ProtocolError> {
     if meta.typeid != TIMESTAMP {
         return Err(ProtocolError::Extension);
     }
+
     let (seconds, nanoseconds) = if let Ok(seconds) = data.try_into().map(u32::from_be_bytes) {
         (i64::from(seconds), 0)
     } else if let Ok(both) = data.try_into().map(i64::from_be_bytes) {
@@ -146,7 +148,9 @@ fn read_timestamp(input: &mut &[u8]) -> Result<String, ProtocolError> {
     } else {
         return Err(ProtocolError::Extension);
     };
+
     let time = DateTime::from_timestamp(seconds, nanoseconds).ok_or(ProtocolError::Extension)?;
+
     Ok(time.to_rfc3339_opts(SecondsFormat::AutoSi, true))
 }
 

@@ -25,6 +25,7 @@ impl Batch {
         last_seen: &mut WindowCache,
     ) -> Result<Option<BatchResult>, DbError> {
         let Some((before, booked, entries)) = self.granted(last_seen)? else { return Ok(None) };
+
         let guess = OptimisticWrite {
             before: Windows::of(&before),
             after: Windows::of(&entries.windows),
@@ -32,10 +33,12 @@ impl Batch {
             // The number of keys in a batch is bounded.
             count: i64::try_from(before.len()).unwrap_or(i64::MAX),
         };
+
         let right = guess.execute(&mut conn).await? == before.len();
         if right {
             last_seen.record_written(entries.windows);
         }
+
         Ok(right.then_some(BatchResult { guessed: true, ..booked }))
     }
 
@@ -49,11 +52,13 @@ impl Batch {
             return Ok(None);
         }
         let Some(before) = last_seen.unchanged_rows(&self.keys()) else { return Ok(None) };
+
         let held = LockedWindows::new(before.clone(), self.weeks, self.now)?;
         let missing = self.missing(&held);
         if !missing.is_empty() || !self.unfilled(&held.credit_windows).is_empty() {
             return Ok(None);
         }
+
         let decided = self.decide(held, &missing, Vec::new(), &[]);
         let fully_granted = decided.filter(|(booked, entries)| {
             let mut verdicts = self.requests.iter().zip(&booked.verdicts);
@@ -62,6 +67,7 @@ impl Batch {
                 && !entries.windows.is_empty()
                 && !entries.opened.is_empty()
         });
+
         Ok(fully_granted.map(|(booked, entries)| (before, booked, entries)))
     }
 }
@@ -111,6 +117,7 @@ impl QueryFragment<Pg> for OptimisticWrite<'_> {
         out.push_sql(" WHERE ");
         self.if_all_are(&mut out)?;
         out.push_sql(") SELECT 1 FROM held");
+
         Ok(())
     }
 }

@@ -40,6 +40,7 @@ pub(super) async fn attempt(
     if let Some(booked) = batch.try_optimistic(&conn, last_seen).await? {
         return Ok(AttemptOutcome::Booked(booked));
     }
+
     let mut conn = Pipelined::new(conn);
     let outcome = match batch.prepare(&mut conn, created, last_seen).await {
         Ok(Prepared::Decided(booked, entries)) => {
@@ -57,7 +58,9 @@ pub(super) async fn attempt(
         Err(err) if conn.roll_back().await.is_err() => return Err(err),
         Err(err) => Err(err),
     };
+
     conn.release();
+
     outcome
 }
 
@@ -84,10 +87,12 @@ impl Batch {
         if !created && !missing.is_empty() {
             return Ok(Prepared::Not(AttemptOutcome::Missing(missing)));
         }
+
         for holder in self.unfilled(&held.credit_windows) {
             let unused = conn.alone()?.unused(last_week(&holder, &held.credit_windows)).await?;
             fill(&mut held.credit_windows, &holder, unused);
         }
+
         let written = written(conn.shared()?, &self.usage_without_reservation(&ended)).await?;
         let decided = self.decide(held, &missing, ended, &written);
         Ok(match decided {
@@ -263,21 +268,25 @@ impl QueryFragment<Pg> for Write<'_> {
             out.push_sql(name);
             out.push_sql(" AS (");
         };
+
         if let Some(put) = &self.put {
             begin(&mut out, "put");
             put.walk_ast(out.reborrow())?;
         }
+
         if !self.ended.is_empty() {
             begin(&mut out, "ended");
             out.push_sql("DELETE FROM credit_reservations WHERE id = ANY(");
             out.push_bind_param::<Array<Uid>, _>(self.ended)?;
             out.push_sql(")");
         }
+
         if let Some(opened) = &self.opened {
             begin(&mut out, "opened");
             out.push_sql(OPEN);
             opened.unnest("v", &mut out)?;
         }
+
         if let Some(usage) = &self.usage {
             begin(&mut out, "noted");
             out.push_sql(NOTE);
@@ -289,7 +298,9 @@ impl QueryFragment<Pg> for Write<'_> {
             );
             out.push_sql(sums::ADD);
         }
+
         out.push_sql(") SELECT 1");
+
         Ok(())
     }
 }

@@ -43,15 +43,18 @@ impl Batch {
         if !created && !missing.is_empty() {
             return Ok(AttemptOutcome::Missing(missing));
         }
+
         for holder in self.unfilled(&held.credit_windows) {
             let unused = unused(conn, last_week(&holder, &held.credit_windows))?;
             fill(&mut held.credit_windows, &holder, unused);
         }
+
         let ended = reservations(conn, &self.reservations())?;
         let written = written(conn, &self.usage_without_reservation(&ended))?;
         let Some((booked, entries)) = self.decide(held, &missing, ended, &written) else {
             return Ok(AttemptOutcome::Short);
         };
+
         entries.write(conn)?;
         let mut sums = BatchSums::default();
         for row in &self.usage {
@@ -59,7 +62,9 @@ impl Batch {
                 sums.add(row, user);
             }
         }
+
         sums.write(conn)?;
+
         Ok(AttemptOutcome::Booked(booked))
     }
 }
@@ -146,6 +151,7 @@ impl QueryFragment<Sqlite> for UpdateWindow<'_> {
         out.push_sql(", buckets = ");
         out.push_bind_param::<Text, _>(&row.buckets)?;
         out.push_sql(" WHERE key = ");
+
         out.push_bind_param::<Text, _>(&row.key)
     }
 }

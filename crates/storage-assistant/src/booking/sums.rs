@@ -132,6 +132,7 @@ impl<'a> BatchSums<'a> {
             provider: row.provider,
             model: &row.model,
         };
+
         let failed = i64::from(row.outcome == CallOutcome::Failed.name());
         let tokens = [row.input_tokens, row.cached_input_tokens, row.output_tokens];
         let [input, cached_input, output] = tokens;

@@ -90,6 +90,7 @@ pub(super) fn to_user((account, attributes, group_name): UserRow) -> (String, Sc
         }
         None => (None, None, None, None, created_at),
     };
+
     let user = ScimUser {
         user: UserId(account.id.0),
         attributes: ScimUserAttributes {
@@ -106,6 +107,7 @@ pub(super) fn to_user((account, attributes, group_name): UserRow) -> (String, Sc
         created_at,
         updated_at,
     };
+
     (account.role, user)
 }
 

@@ -49,6 +49,7 @@ impl SessionStart {
             Err(err) if conn.roll_back().await.is_err() => return Err(err.into()),
             Err(err) => Err(err.into()),
         };
+
         conn.release();
         outcome
     }
@@ -210,6 +211,7 @@ impl SessionStartQuery {
         out.push_bind_param::<Nullable<Uid>, _>(&self.app_password)?;
         out.push_sql(", ");
         out.push_bind_param::<Instant, _>(&self.at)?;
+
         Ok(())
     }
 }
@@ -229,6 +231,7 @@ impl QueryFragment<Pg> for SessionStartQuery {
         out.push_sql(" DESC, app_password_id IS NULL DESC, began_at DESC, id DESC OFFSET ");
         out.push_bind_param::<BigInt, _>(&self.max)?;
         out.push_sql(")");
+
         Ok(())
     }
 }

@@ -27,12 +27,14 @@ impl SessionStart {
         if !conn.lock_unchanged(new.user, new.epoch).await? {
             return Ok(SessionStartOutcome::Stale);
         }
+
         if let Some(id) = new.app_password {
             let used = diesel::update(app_passwords::table.find(DbUid(id.0)));
             if used.set(app_passwords::used_at.eq(at)).execute(conn).await? == 0 {
                 return Ok(SessionStartOutcome::Stale);
             }
         }
+
         let on_new_device = is_new_device(conn, new).await?;
         let row = NewRow::from(new);
         let sign_in = SignInRow::from(new);
@@ -41,13 +43,16 @@ impl SessionStart {
         diesel::insert_into(refresh_tokens::table).values(token).execute(conn).await?;
         diesel::insert_into(sign_ins::table).values(&sign_in).execute(conn).await?;
         conn.write_effects(db, effects).await?;
+
         if on_new_device {
             conn.write_effects(db, &(others.if_new_device)(new.user, new.at)).await?;
         }
+
         for ended in surplus(conn, new, self.max()).await? {
             diesel::delete(sessions::table.find(ended)).execute(conn).await?;
             conn.write_effects(db, &(others.if_ended)(new.user, new.at)).await?;
         }
+
         Ok(SessionStartOutcome::Done)
     }
 }
@@ -84,11 +89,13 @@ async fn surplus(conn: &mut AsyncSqlite, new: &NewSession, max: i64) -> QueryRes
 /// network.
 async fn is_new_device(conn: &mut AsyncSqlite, new: &NewSession) -> QueryResult<bool> {
     use sign_ins::{device_id, network, outcome, user_agent, user_id};
+
     let signed_in = outcome.eq(SignInOutcome::SignedIn.name());
     let before = sign_ins::table.filter(user_id.eq(DbUid(new.user.0)).and(signed_in));
     if !diesel::select(exists(before)).get_result::<bool>(conn).await? {
         return Ok(false);
     }
+
     let device = &new.device;
     let yes = |it: bool| it.into_sql::<Bool>();
     let from = device.network().map(|it| it.to_string());
@@ -101,5 +108,6 @@ async fn is_new_device(conn: &mut AsyncSqlite, new: &NewSession) -> QueryResult<
         .eq(device.device_id.as_deref())
         .or(an_id_is_missing.and(same_agent).and(same_network));
     let known = exists(before.filter(same));
+
     Ok(!diesel::select(known).get_result::<bool>(conn).await?)
 }

@@ -199,7 +199,8 @@ async fn a_decoy_leaves_no_rows(db: Database) {
 }
 
 async fn a_new_account_is_stored_with_its_token(db: Database) {
-    let (mut new, tokens) = (newcomer("ada@example.org"), SqlEmailTokens::new(db.clone()));
+    let mut new = newcomer("ada@example.org");
+    let tokens = SqlEmailTokens::new(db.clone());
     let user = new.account.user;
     new.verification = Some(token(1, VERIFICATION));
 

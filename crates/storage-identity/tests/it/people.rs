@@ -87,7 +87,8 @@ pub(crate) fn newcomer(email: &str) -> NewAccount {
 
 /// Stores an account.
 pub(crate) async fn person(db: &Database, email: &str) -> UserId {
-    let (new, accounts) = (newcomer(email), SqlAccounts::new(db.clone()));
+    let new = newcomer(email);
+    let accounts = SqlAccounts::new(db.clone());
     let user = new.account.user;
     let registered = accounts.register(new, None, SideEffects::default()).await.unwrap();
     assert_eq!(registered, AccountCreationOutcome::Stored);

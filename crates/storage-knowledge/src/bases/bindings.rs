@@ -91,6 +91,7 @@ pub(super) async fn bind(
     let groups = group_personas::table
         .filter(group_personas::persona_id.eq(id))
         .select(group_personas::group_id);
+
     in_tx!(db, async |conn| -> Result<BaseChangeOutcome, DbError> {
         conn.lock_catalogue().await?;
         if live_persona!(persona).first::<DbUid>(conn).await.optional()?.is_none() {

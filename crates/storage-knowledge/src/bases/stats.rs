@@ -28,23 +28,28 @@ pub(super) async fn load(
     let by_status = documents
         .group_by(knowledge_documents::status)
         .select((knowledge_documents::status, count_star()));
+
     let sums = documents.select((
         sum("size_bytes"),
         sum("chunk_count"),
         sum("tokens"),
         sum("retrieval_count"),
     ));
+
     let last = documents
         .order(knowledge_documents::last_retrieved_at.desc())
         .filter(knowledge_documents::last_retrieved_at.is_not_null())
         .select(knowledge_documents::last_retrieved_at);
+
     let misses = knowledge_bases::table
         .find(id)
         .select((knowledge_bases::miss_count, knowledge_bases::last_missed_at));
+
     let usage = knowledge_usage::table
         .filter(knowledge_usage::base_id.eq(id))
         .filter(knowledge_usage::month.eq(month(now)))
         .select(sum("tokens"));
+
     let (by_status, sums, last, misses, usage, limits) = on_conn!(db.reader(), |conn| {
         let by_status: Vec<(String, i64)> = by_status.load(conn).await?;
         let sums: SumsRow = sums.first(conn).await?;
@@ -53,6 +58,7 @@ pub(super) async fn load(
         let usage: Option<i64> = usage.first(conn).await?;
         (by_status, sums, last, misses, usage, conn.group_limits(owner, defaults).await?)
     })?;
+
     let (miss_count, last_missed_at) = misses.unwrap_or_default();
     let mut stats = BaseStats {
         size_bytes: sums.0.unwrap_or_default(),
@@ -67,6 +73,7 @@ pub(super) async fn load(
         embedding_tokens_this_month: usage.unwrap_or_default(),
         ..BaseStats::default()
     };
+
     for (status, count) in by_status {
         *match parse_status(&status)? {
             DocumentStatus::Pending => &mut stats.pending,
@@ -75,5 +82,6 @@ pub(super) async fn load(
             DocumentStatus::Failed => &mut stats.failed,
         } = count;
     }
+
     Ok(stats)
 }

@@ -38,6 +38,7 @@ impl SqlIngestQueue {
                 knowledge_documents::base_id,
             ))
             .limit(AT_ONCE);
+
         on_conn!(self.db.reader(), |conn| due.load(conn).await?)
     }
 
@@ -53,6 +54,7 @@ impl SqlIngestQueue {
             .find(id)
             .filter(knowledge_documents::fence.eq(fence))
             .filter(knowledge_documents::due_at.le(now));
+
         let claim = (
             knowledge_documents::failures.eq(case_when(
                 knowledge_documents::status.eq(DocumentStatus::Processing.name()),
@@ -64,6 +66,7 @@ impl SqlIngestQueue {
             knowledge_documents::due_at.eq(Some(until)),
             knowledge_documents::reserved_tokens.eq(0),
         );
+
         in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             if diesel::update(free).set(claim).execute(conn).await? == 0 {
                 return Ok(false);
@@ -94,11 +97,13 @@ impl SqlIngestQueue {
                 (knowledge_bases::model, knowledge_bases::reindex_model),
                 knowledge_files::content,
             ));
+
         let row: Option<ClaimedRow> =
             on_conn!(self.db.reader(), |conn| row.first(conn).await.optional()?)?;
         let Some((title, content_type, failures, split_for, owner, models, content)) = row else {
             return Ok(None);
         };
+
         Ok(Some(IngestJob {
             claim,
             base: KnowledgeBaseId(base.0),

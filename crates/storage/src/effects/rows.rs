@@ -139,9 +139,11 @@ impl EffectRows {
         for entry in &effects.audit {
             rows.enter(db, entry, &origin)?;
         }
+
         if !db.sends_mail() {
             return Ok(rows);
         }
+
         for mail in &effects.mail {
             let (user, address) = match &mail.to {
                 Recipient::Address(address) => (None, Some(address)),
@@ -151,6 +153,7 @@ impl EffectRows {
                 rows.mails.push(mail_row(db, (user, address), mail, &origin)?);
             }
         }
+
         Ok(rows)
     }
 
@@ -198,12 +201,15 @@ impl EffectRows {
             actor_commitment: None,
             subject_commitment: None,
         };
+
         for (part, identity) in AuditIdentity::from_entry(entry, origin) {
             let stored = identity.seal(db.seal()?, id, part)?;
+
             match part {
                 AuditPart::Actor => row.actor_commitment = Some(stored.commitment),
                 AuditPart::Subject => row.subject_commitment = Some(stored.commitment),
             }
+
             // The data of an anonymous actor belongs to the account they acted on.
             let user = identity.user.or(entry.subject);
             self.identities.push(IdentityRow {
@@ -213,7 +219,9 @@ impl EffectRows {
                 sealed: stored.sealed,
             });
         }
+
         self.entries.push(row);
+
         Ok(())
     }
 }

@@ -23,6 +23,7 @@ pub(super) fn decoded_length(text: &str) -> Option<usize> {
         }
         length += STANDARD.decode(step).ok()?.len();
     }
+
     (padding <= 2).then_some(length)
 }
 

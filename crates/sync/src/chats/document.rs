@@ -83,6 +83,7 @@ impl NewChat {
         let parsed = ParsedFields::from(&fields).map_err(ParseChatError::Invalid)?;
         let mut text = Vec::with_capacity(document.len() + ENVELOPE_BYTES);
         parsed.write(&fields, &mut text);
+
         Ok(Self {
             id: parsed.id,
             created_at: parsed.created_at,
@@ -130,6 +131,7 @@ fn top_level(document: &[u8]) -> Result<Fields<'_>, ParseChatError> {
         let message = "The chat is nested too deeply.";
         return Err(ParseChatError::Invalid(violation("", "too_deep", message)));
     }
+
     serde_json::from_slice(document).map_err(|err| {
         if err.is_data() {
             return ParseChatError::Invalid(violation(
@@ -167,6 +169,7 @@ impl<'a> ParsedFields<'a> {
         for key in known.into_iter().filter(|it| !encrypted || *it == "windowMode") {
             text(fields, key)?;
         }
+
         if !encrypted {
             guid(fields, "providerId")?;
             check_messages(fields)?;
@@ -174,10 +177,12 @@ impl<'a> ParsedFields<'a> {
                 return Err(wrong("", "One of the chat's texts contains an incomplete character."));
             }
         }
+
         let version = fields.get("schemaVersion").map(RawValue::get);
         if version.is_some_and(|it| it.parse::<i32>().is_err()) {
             return Err(wrong("schemaVersion", "`schemaVersion` must be a whole number."));
         }
+
         Ok(Self { id: ChatId(id), created_at, updated, accessed, encrypted })
     }
 
@@ -189,15 +194,19 @@ impl<'a> ParsedFields<'a> {
             text.push(b':');
             text.extend_from_slice(value.as_bytes());
         };
+
         add("id", &quoted(&self.id.to_string()));
+
         if fields.get("schemaVersion").is_none() {
             add("schemaVersion", "1");
         }
+
         let nulls = NullStripper::default();
         let written = ["id", "createdAt", "updatedAt", "lastAccessedAt"];
         add("updatedAt", &quoted(&self.updated.text));
         // Clients rely on it before they delete a chat on their own.
         add("lastAccessedAt", &quoted(&self.accessed.as_ref().unwrap_or(&self.updated).text));
+
         for (key, value) in fields.iter().filter(|(key, _)| !written.contains(key)) {
             if !self.encrypted || PLAINTEXT_FIELDS.contains(&key) {
                 // Unknown values are returned unchanged.
@@ -206,9 +215,11 @@ impl<'a> ParsedFields<'a> {
                 add(key, &if known { nulls.strip_text(value.get()) } else { json });
             }
         }
+
         if self.encrypted || fields.get("messages").is_none() {
             add("messages", "[]");
         }
+
         text.push(b'}');
     }
 }
@@ -220,15 +231,18 @@ fn is_encrypted(fields: &Fields<'_>) -> Result<bool, ChatViolation> {
         ("encryptedPayload", MIN_PAYLOAD_BYTES..=usize::MAX, "of at least 28 bytes"),
         ("wrappedDek", WRAPPED_DEK_BYTES..=WRAPPED_DEK_BYTES, "of 60 bytes"),
     ];
+
     if blobs.iter().all(|(key, ..)| fields.get(key).is_none()) {
         return Ok(false);
     }
+
     for (key, lengths, what) in blobs {
         let encoded = text(fields, key)?.ok_or_else(|| required(key))?;
         if !blob::decoded_length(&encoded).is_some_and(|it| lengths.contains(&it)) {
             return Err(wrong(key, &format!("`{key}` must be standard base64 {what}.")));
         }
     }
+
     Ok(true)
 }
 
@@ -240,6 +254,7 @@ fn check_messages(fields: &Fields<'_>) -> Result<(), ChatViolation> {
             "`messages` have half of a character in one of their texts.",
         ));
     }
+
     messages::check(messages.get()).map_err(|err| match err {
         MessageError::NoObjects => wrong("messages", "`messages` must be a list of objects."),
         MessageError::Wrong(index, key) => {

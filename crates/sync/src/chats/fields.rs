@@ -56,9 +56,11 @@ impl<'a> Fields<'a> {
         if ours {
             return;
         }
+
         let known = KNOWN_CHAT_KEYS.iter().find(|it| it.eq_ignore_ascii_case(&key));
         let key = known.map_or(key, |it| Cow::Borrowed(*it));
         self.0.retain(|(it, _)| *it != key);
+
         if value.get() != "null" {
             self.0.push((key, value));
         }
@@ -111,5 +113,6 @@ pub(super) fn too_deep(text: &[u8]) -> bool {
             return true;
         }
     }
+
     false
 }

@@ -64,13 +64,16 @@ pub(super) fn check(messages: &str) -> Result<(), MessageError> {
                 None if is(FILES.0) => is_list_of(FILES.1, value),
                 None => true,
             };
+
             if !valid && value != "null" && wrong.is_none() {
                 wrong = Some(MessageError::Wrong(index, known.map_or(FILES.0, |it| it.0)));
             }
         });
+
         index += 1;
         objects
     });
+
     if all { wrong.map_or(Ok(()), Err) } else { Err(MessageError::NoObjects) }
 }
 
@@ -117,12 +120,15 @@ pub(super) fn guid(text: &str) -> Option<Uuid> {
 /// a text.
 pub(super) fn has_lone_surrogate(json: &str) -> bool {
     let mut rest = json.as_bytes();
+
     let unit = |it: &[u8]| {
         let digits = it.strip_prefix(b"\\u").and_then(|it| it.get(..4))?;
         u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
     };
+
     while let Some(at) = rest.iter().position(|it| *it == b'\\') {
         rest = rest.get(at..).unwrap_or_default();
+
         let length = match unit(rest) {
             None => 2,
             Some(0xD800..=0xDBFF) => match unit(rest.get(6..).unwrap_or_default()) {
@@ -132,8 +138,10 @@ pub(super) fn has_lone_surrogate(json: &str) -> bool {
             Some(0xDC00..=0xDFFF) => return true,
             Some(_) => 6,
         };
+
         rest = rest.get(length..).unwrap_or_default();
     }
+
     false
 }
 

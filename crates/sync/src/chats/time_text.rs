@@ -53,6 +53,7 @@ fn in_utc(text: &str, at: Timestamp) -> String {
     let seconds = time(&format!("{head}{zone}")).filter(|_| digits > 0);
     // Beyond the range of clients, it is their first or last instant.
     let Some(seconds) = seconds.filter(|it| *it != at) else { return at.to_string() };
+
     match seconds.to_string().strip_suffix('Z') {
         Some(seconds) if !seconds.contains('.') => {
             format!("{seconds}.{}Z", fraction.get(..MAX_DIGITS).unwrap_or(fraction))
@@ -66,15 +67,19 @@ fn in_utc(text: &str, at: Timestamp) -> String {
 /// checked elsewhere.
 fn zone(text: &str, max_digits: usize) -> Option<&str> {
     const FORM: &[u8] = b"0000-00-00T00:00:00";
+
     let (head, tail) = text.split_at_checked(FORM.len())?;
+
     let fits = |(actual, form): (&u8, &u8)| match form {
         b'0' => actual.is_ascii_digit(),
         form => actual == form,
     };
+
     // Clients accept no leap seconds.
     if head.ends_with("60") || !head.as_bytes().iter().zip(FORM).all(fits) {
         return None;
     }
+
     let zone = match tail.strip_prefix('.') {
         Some(fraction) => {
             let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
@@ -82,7 +87,9 @@ fn zone(text: &str, max_digits: usize) -> Option<&str> {
         }
         None => tail,
     };
+
     let offset = zone.len() == "+00:00".len() && zone.starts_with(['+', '-']);
+
     (offset || ["", "Z"].contains(&zone)).then_some(zone)
 }
 

@@ -80,6 +80,7 @@ impl Chats {
                 }
             });
         }
+
         for id in deleted {
             let status = match id {
                 Some(id) => {
@@ -92,8 +93,10 @@ impl Chats {
                     message: "An id must be a GUID.".to_owned(),
                 }),
             };
+
             results.push(Uploaded { id: *id, status });
         }
+
         Ok(Upload { at: self.clock.now(), results })
     }
 

@@ -41,6 +41,7 @@ fn url(target: &Target, operation: &[&str]) -> Result<String, UpstreamError> {
     let mut url = Url::parse(&target.endpoint).map_err(|_invalid| invalid())?;
     let has_root = url.path().trim_end_matches('/').ends_with("/openai");
     let deployment = target.deployment.as_deref().unwrap_or(&target.model);
+
     {
         let mut path = url.path_segments_mut().map_err(|()| invalid())?;
         path.pop_if_empty();
@@ -49,8 +50,10 @@ fn url(target: &Target, operation: &[&str]) -> Result<String, UpstreamError> {
         }
         path.extend(["deployments", deployment]).extend(operation);
     }
+
     if let Some(version) = &target.api_version {
         url.query_pairs_mut().append_pair("api-version", version);
     }
+
     Ok(url.into())
 }

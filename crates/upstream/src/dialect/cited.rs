@@ -32,6 +32,7 @@ impl CitationTranslator {
         let choices = event.get_mut("choices").and_then(Value::as_array_mut);
         for choice in choices.into_iter().flatten() {
             relevance.ends |= choice.get("finish_reason").is_some_and(is_present);
+
             if let Some(delta) = choice.get_mut("delta").and_then(Value::as_object_mut) {
                 relevance.is_significant |= delta.get("tool_calls").is_some_and(is_present);
                 if let Some(cited) = delta.remove("annotations") {
@@ -44,6 +45,7 @@ impl CitationTranslator {
                 }
             }
         }
+
         relevance
     }
 
@@ -79,12 +81,15 @@ impl Translate for CitationTranslator {
         let Ok(mut event) = serde_json::from_slice::<Value>(json) else {
             return output.push_unchanged(json);
         };
+
         let relevance = self.apply(&mut event);
         if relevance.ends || self.finished {
             self.finished = true;
             self.push_missing_links(output);
         }
+
         let json = if relevance.changed { Bytes::from(event.to_string()) } else { json.clone() };
+
         if relevance.ends || relevance.is_significant {
             output.push_unchanged(&json);
         } else {
@@ -101,6 +106,7 @@ impl Translate for CitationTranslator {
 /// Returns the response with links to all its citations.
 pub(super) fn link_citations(answer: Bytes) -> Bytes {
     let Ok(mut parsed) = serde_json::from_slice::<Value>(&answer) else { return answer };
+
     let choices = parsed.get_mut("choices").and_then(Value::as_array_mut);
     let mut changed = false;
     for choice in choices.into_iter().flatten() {
@@ -115,6 +121,7 @@ pub(super) fn link_citations(answer: Bytes) -> Bytes {
             changed = true;
         }
     }
+
     if changed { Bytes::from(parsed.to_string()) } else { answer }
 }
 

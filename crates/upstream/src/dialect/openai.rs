@@ -13,12 +13,14 @@ pub(super) fn prepare(
     let ending = BodySuffix::model(&call.target.model)
         .cap(call.max_output, CapName::MaxCompletionTokens)
         .effort(call.effort);
+
     // Only search models search; they always do.
     let (ending, form) = if call.target.web_search {
         (ending.member("web_search_options", "{}"), ResponseFormat::Cited)
     } else {
         (ending, ResponseFormat::Common)
     };
+
     Ok(PreparedRequest {
         url: address::join_path(&call.target, "/chat/completions"),
         headers: address::bearer(&call.key)?,

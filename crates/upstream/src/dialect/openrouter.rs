@@ -20,10 +20,12 @@ pub(super) fn prepare(
     if let Some(effort) = call.effort {
         ending = ending.member("reasoning", &format!(r#"{{"effort":{}}}"#, lower(effort)));
     }
+
     let search = SearchMode::for_target(&call.target);
     if search == SearchMode::On {
         ending = ending.member("plugins", r#"[{"id":"web"}]"#);
     }
+
     Ok(PreparedRequest {
         url: address::join_path(&call.target, "/chat/completions"),
         headers: address::bearer(&call.key)?,

@@ -66,6 +66,7 @@ pub(super) fn search(query: VectorQuery) -> Result<QueryRequest, OperationError>
         let fusion = Fusion::Rrf { k: RRF_K, weights: None };
         (prefetches.into(), ScoringQuery::Fusion(fusion), None)
     };
+
     Ok(QueryRequest {
         prefetches,
         query: Some(scoring),

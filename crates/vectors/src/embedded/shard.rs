@@ -93,17 +93,21 @@ impl Shard {
         if *flushed >= number {
             return if flushed.losses == number.losses { Ok(()) } else { lost() };
         }
+
         let mut changes = self.changes.lock();
         if changes.is_dirty || changes.last.losses != number.losses {
             return lost();
         }
+
         changes.is_dirty = true;
+
         self.read(|edge| {
             edge.flush();
             Ok(())
         })?;
         changes.is_dirty = false;
         *flushed = changes.last;
+
         Ok(())
     }
 
@@ -117,12 +121,14 @@ impl Shard {
         if changes.is_dirty {
             changes.last.losses += 1;
         }
+
         if changes.is_dirty || changes.points >= MAX_WRITTEN {
             // Closing the engine flushes, unless that fails.
             changes.is_dirty = true;
             self.renew()?;
             changes.points = 0;
         }
+
         changes.is_dirty = true;
         self.read(|edge| edge.update(change).map(drop))?;
         changes.is_dirty = false;
@@ -131,6 +137,7 @@ impl Shard {
         let number = changes.last;
         // Those that wait go first, so that one flush serves all.
         MutexGuard::unlock_fair(changes);
+
         Ok(number)
     }
 

@@ -19,6 +19,7 @@ pub(super) fn trim(folder: &Path) -> io::Result<()> {
     if !folder.exists() {
         return Ok(());
     }
+
     let mut full = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -26,8 +27,10 @@ pub(super) fn trim(folder: &Path) -> io::Result<()> {
         let number = name.to_str().and_then(|it| it.strip_prefix(FULL)?.parse::<u64>().ok());
         full.extend(number.map(|it| (it, entry.path())));
     }
+
     full.sort_unstable();
     full.pop();
+
     // From the first: what is left after a crash has no gap.
     full.iter().try_for_each(|(_, path)| fs::remove_file(path))
 }

@@ -27,14 +27,17 @@ pub(super) async fn set_up(client: &Qdrant) -> Result<(), VectorSetupError> {
         Some(info) => info,
         None => create(client).await?,
     };
+
     format(&info).check()?;
     if info.payload_schema.contains_key(BASE) {
         return Ok(());
     }
+
     let index = CreateFieldIndexCollectionBuilder::new(ALIAS, BASE, FieldType::Uuid)
         .field_index_params(UuidIndexParamsBuilder::default().is_tenant(true))
         .wait(true);
     call(client.create_field_index(index)).await?;
+
     Ok(())
 }
 
@@ -46,6 +49,7 @@ async fn create(client: &Qdrant) -> Result<CollectionInfo, CallError> {
     {
         return Err(err);
     }
+
     let alias =
         CreateAlias { collection_name: COLLECTION.to_owned(), alias_name: ALIAS.to_owned() };
     let aliased = call(client.create_alias(alias)).await;
@@ -87,6 +91,7 @@ fn format(info: &CollectionInfo) -> VectorFormat {
         Some(Config::ParamsMap(named)) => named.map.get(DENSE),
         _ => None,
     };
+
     let terms = params.and_then(|it| it.sparse_vectors_config.as_ref()?.map.get(TERMS));
     VectorFormat {
         dimensions: dense.map(|it| usize::try_from(it.size).unwrap_or(usize::MAX)),

@@ -55,12 +55,15 @@ pub(super) fn search(query: VectorQuery) -> QueryPoints {
     if query.dense.is_empty() {
         return search.query(Query::new_nearest(terms)).using(TERMS).filter(filter).build();
     }
+
     let dense = VectorInput::new_dense(query.dense);
     if query.terms.is_empty() {
         return search.query(Query::new_nearest(dense)).using(DENSE).filter(filter).build();
     }
+
     let prefetches = [(DENSE, dense), (TERMS, terms)]
         .map(|(name, vector)| prefetch(name, vector, query.limit, filter.clone()));
+
     search.prefetch(prefetches.to_vec()).query(Query::new_fusion(Fusion::Rrf)).build()
 }
 

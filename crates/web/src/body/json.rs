@@ -17,6 +17,7 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
             Err(err) => malformed_json_error(&err),
         });
     }
+
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let parsed = serde_path_to_error::deserialize(&mut json).map_err(|err| {
         let field = truncate(&err.path().to_string(), MAX_REASON_CHARS).to_owned();
@@ -29,7 +30,9 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
         }
         malformed_json_error(&json_err)
     })?;
+
     json.end().map_err(|err| malformed_json_error(&err))?;
+
     Ok(parsed)
 }
 
@@ -52,12 +55,15 @@ pub fn format_json_error(err: &serde_json::Error) -> String {
     let Some(kind) = kinds.into_iter().find(|it| text.starts_with(it)) else {
         return truncate(text, MAX_REASON_CHARS).to_owned();
     };
+
     let parts = text.strip_prefix(kind).and_then(|it| it.rsplit_once(", expected "));
     let Some((actual, expected)) = parts else {
         return kind.trim_end_matches([':', ' ']).to_owned();
     };
+
     let actual = actual.split(['`', '"']).next().unwrap_or_default();
     let expected = truncate(expected, MAX_REASON_CHARS);
+
     format!("{}, expected {expected}", format!("{kind}{actual}").trim_end())
 }
 

@@ -112,15 +112,18 @@ async fn collect_body(
     loop {
         let next = tokio::time::timeout_at(rate.window_end, body.next()).await;
         let Some(chunk) = next.map_err(|_elapsed| too_slow())? else { break };
+
         let chunk = chunk.map_err(|err| payload_error(&err))?;
         let length = buffer.len() + single.as_ref().map_or(0, Bytes::len) + chunk.len();
         rate.advance_to(length);
         if length > limit {
             return Err(ApiError::too_large(limit));
         }
+
         if let Some(permit) = &mut permit {
             permit.grow_to(length)?;
         }
+
         // A body of a single chunk is not copied.
         match (single.take(), buffer.is_empty()) {
             (None, true) => single = Some(chunk),
@@ -135,6 +138,7 @@ async fn collect_body(
             }
         }
     }
+
     let bytes = single.unwrap_or_else(|| buffer.freeze());
     Ok(RawBody(match permit.filter(MemoryPermit::is_counted) {
         Some(permit) => Bytes::from_owner(TrackedBytes { bytes, _permit: permit }),

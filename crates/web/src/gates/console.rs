@@ -42,12 +42,14 @@ impl Gates {
         let Some(cookie) = self.console_cookie.read(request.headers()) else {
             return Err(ApiError::unauthenticated());
         };
+
         let expected = Secret::new(ConsoleSessions::csrf_token(cookie));
         let has_token =
             route.is_page() || text(request, CSRF_TOKEN).is_some_and(|it| expected.ct_eq(it));
         if has_token && !is_cross_site(request.headers(), self.console_cookie.origin()) {
             return Ok(());
         }
+
         Err(csrf_rejected())
     }
 

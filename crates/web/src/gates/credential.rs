@@ -29,6 +29,7 @@ impl Gates {
             | AcceptedCredentials::PodToken => return Ok(None),
             AcceptedCredentials::Session | AcceptedCredentials::SessionOrApiKey => {}
         }
+
         let Some(token) = bearer(request) else { return Ok(None) };
         let Some(hash) = ApiKeyAuthenticator::parse(token) else {
             return Ok(self.tokens.verify(token).map(Credential::Session));
@@ -39,11 +40,14 @@ impl Gates {
         if let Some(owner) = self.keys.cached_owner(hash) {
             return Ok(Some(Credential::ApiKey(owner)));
         }
+
         if let Some(address) = payer(request, None) {
             self.count(Budget::Global, address).await?;
         }
+
         let keys = self.keys.clone();
         let owner = self.runner.run(async move { keys.find(hash).await }).await?;
+
         Ok(owner.map(Credential::ApiKey))
     }
 

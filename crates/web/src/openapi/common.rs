@@ -63,6 +63,7 @@ pub(super) fn add_refusals(responses: &mut Map<String, Value>, has_body: bool, d
             } else {
                 json!({ "$ref": format!("#/components/responses/{name}") })
             };
+
             responses.entry(status).or_insert(response);
         }
     }
@@ -82,6 +83,7 @@ pub(super) fn responses() -> Value {
     let error = json!({
         "application/json": { "schema": { "$ref": "#/components/schemas/Error" } },
     });
+
     let responses = REFUSALS.map(|(status, name, description)| {
         let headers = match status {
             "405" => json!({ "Allow": { "schema": { "type": "string" } } }),
@@ -91,6 +93,7 @@ pub(super) fn responses() -> Value {
         let response = json!({ "description": description, "headers": headers, "content": error });
         (name.to_owned(), response)
     });
+
     Map::from_iter(responses).into()
 }
 

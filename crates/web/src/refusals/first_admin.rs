@@ -8,6 +8,7 @@ use crate::ApiError;
 impl From<FirstAdminError> for ApiError {
     fn from(err: FirstAdminError) -> Self {
         let refused = |status, code| Self::refused(status, code, sentence(&err));
+
         match err {
             FirstAdminError::AlreadySetUp => refused(StatusCode::CONFLICT, "already_set_up"),
             FirstAdminError::WrongToken => refused(StatusCode::FORBIDDEN, "invalid_setup_token"),

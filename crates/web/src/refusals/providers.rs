@@ -22,6 +22,7 @@ impl From<StartSessionError> for ApiError {
 impl From<DestinationError> for ApiError {
     fn from(err: DestinationError) -> Self {
         let bad = |code, message: &str| Self::refused(StatusCode::BAD_REQUEST, code, message);
+
         match err {
             DestinationError::Target => bad(
                 "invalid_redirect_uri",
@@ -49,6 +50,7 @@ impl From<DestinationError> for ApiError {
 impl From<ProviderSignInError> for ApiError {
     fn from(err: ProviderSignInError) -> Self {
         let forbidden = |code, message: &str| Self::refused(StatusCode::FORBIDDEN, code, message);
+
         match err {
             ProviderSignInError::InvalidState => {
                 let message = "This browser has no such sign-in under way: begin again.";

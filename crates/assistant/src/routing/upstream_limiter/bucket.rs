@@ -25,9 +25,11 @@ impl Bucket {
                 (level + filled).min(size)
             }
         };
+
         self.level = Some((level, now));
         let missing = number(amount).min(size) - level;
         let epsilon = size * 1e-9;
+
         (missing > epsilon).then(|| Duration::from_secs_f64(missing * MINUTE / size))
     }
 

@@ -23,6 +23,7 @@ impl ChatStream {
         let Phase::Streaming(opened) = mem::replace(&mut self.phase, Phase::Over) else {
             return Ok(None);
         };
+
         let is_lost = opened.unreadable
             && opened.metered_call.meter.has_no_text()
             && !self.stream_state.called;
@@ -38,6 +39,7 @@ impl ChatStream {
                     turn.serve(calls, &text).await;
                     open(turn).await
                 }));
+
                 Ok(None)
             }
             _ if !answers || is_lost => {
@@ -68,6 +70,7 @@ impl ChatStream {
             let reason = if self.stream_state.called { "tool_calls" } else { "stop" };
             events.push(self.head(metered_call).end(reason));
         }
+
         if self.usage == UsageChunks::Included {
             let usage = match self.last_usage.take() {
                 Some(only) if self.previous_usage == Usage::default() => only.json,
@@ -75,8 +78,10 @@ impl ChatStream {
             };
             events.push(usage);
         }
+
         let mut last = BytesMut::from(self.nulls.strip(framed(&events)));
         last.put_slice(DONE.as_bytes());
+
         last.freeze()
     }
 

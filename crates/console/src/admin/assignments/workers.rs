@@ -36,6 +36,7 @@ async fn show(page: PageContext) -> PageResult {
             Cell::number(format::number(page.language, it.runs)),
         ])
     });
+
     let table = Table {
         caption: page.t(WORKERS).to_owned(),
         columns: [HOST, STARTED, RUNS].map(|it| page.t(it).to_owned()).into(),
@@ -43,10 +44,12 @@ async fn show(page: PageContext) -> PageResult {
         empty: page.t(EMPTY).to_owned(),
         ..Table::default()
     };
+
     let view = View::new(page.t(TITLE))
         .below(page.t(super::TITLE), "admin/assignments")
         .section(queue_section(&page).await?)
         .section(Section::new("workers", page.t(WORKERS)).table(table));
+
     Ok(page.render(view))
 }
 

@@ -55,6 +55,7 @@ impl SearchedEntries {
             }),
             _ => None,
         };
+
         for (field, is_wrong, text) in [
             (&mut person_field, user.is_err(), UNKNOWN_PERSON),
             (&mut since_field, days.0.is_err(), NOT_A_DAY),
@@ -64,25 +65,30 @@ impl SearchedEntries {
                 page.t(text).clone_into(&mut field.error);
             }
         }
+
         let fields = vec![
             person_field,
             text_field(page, "action", ACTION, &action),
             since_field,
             until_field,
         ];
+
         let pairs = names.into_iter().zip([person, action, since, until]);
         let pairs: Vec<_> = pairs.filter(|it| !it.1.is_empty()).collect();
         let query = serde_urlencoded::to_string(pairs).unwrap_or_default();
+
         let reset = Link {
             label: page.t(common::RESET_FILTERS).to_owned(),
             path: "admin/audit".to_owned(),
         };
+
         let search = Search {
             label: page.t(SEARCH).to_owned(),
             fields,
             submit: page.t(common::SEARCH).to_owned(),
             reset: (!query.is_empty()).then_some(reset),
         };
+
         Ok(Self { filter, search, query })
     }
 }

@@ -55,23 +55,27 @@ fn report_view(page: &PageContext, report: &ChainReport) -> View {
         let position = format::number(page.language, position);
         Cell::text(page.fill(UP_TO, &[&position, &format::time(page.language, at)]))
     });
+
     let facts = [
         (page.t(common::STATUS), Cell::badge(page.t(status), tone)),
         (page.t(VERIFIED), number(report.entries)),
         (page.t(WAITING), number(report.waiting)),
         (page.t(DELETED), deleted.unwrap_or_default()),
     ];
+
     let result = Section::new("result", "").facts(facts).paragraph(page.t(CHECKPOINT_HINT));
     let view = View::new(page.t(RESULT)).below(page.t(TITLE), "admin/audit").section(result);
     if report.faults.is_empty() {
         return view;
     }
+
     let table = Table {
         caption: page.t(FAULTS).to_owned(),
         columns: [POSITION, PROBLEM].map(|it| page.t(it).into()).into(),
         rows: report.faults.iter().map(|it| fault_row(page, it)).collect(),
         ..Table::default()
     };
+
     view.section(Section::new("faults", page.t(FAULTS)).table(table))
 }
 
@@ -102,6 +106,7 @@ fn fault_row(page: &PageContext, fault: &ChainFault) -> Row {
             Text::new("Deleted before retention ended", "Vor Ablauf der Aufbewahrung gelöscht"),
         ),
     };
+
     let position = Cell::text(format::number(page.language, position));
     Row::new(vec![position, Cell::text(page.t(problem)).detail(fault.to_string())])
 }

@@ -49,6 +49,7 @@ pub(super) async fn log_view(
         search: Some(search),
         ..page.paged(found.next)
     };
+
     let verify = Form::new("admin/audit/verify", page.t(VERIFY));
     Ok(View::new(page.t(TITLE))
         .intro(page.t(INTRO))

@@ -78,6 +78,7 @@ async fn call_view(
     let call = Form::new(format!("admin/connectors/{id}/test-call"), page.t(CALL))
         .field(Field::select("tool", page.t(TOOL), names, tool))
         .field(Field::lines("arguments", page.t(ARGUMENTS), arguments));
+
     let table = Table {
         caption: page.t(TOOLS).to_owned(),
         columns: [TOOL, LIMITS, SCHEMA].map(|it| page.t(it).to_owned()).into(),
@@ -85,15 +86,18 @@ async fn call_view(
         empty: page.t(pods::EMPTY).to_owned(),
         ..Table::default()
     };
+
     let view = View::new(page.t(TRY))
         .intro(page.t(INTRO))
         .below(page.t(TITLE), "admin/connectors")
         .below(connector.name, format!("admin/connectors/{id}"));
+
     let view = if table.rows.is_empty() {
         view
     } else {
         view.section(Section::new("call", "").form(call))
     };
+
     Ok(view.section(Section::new("tools", page.t(TOOLS)).table(table)))
 }
 
@@ -106,6 +110,7 @@ fn row(page: &PageContext, it: &PodTool) -> Row {
     } else {
         Cell::text(timeout)
     };
+
     Row::new(vec![
         Cell::text(it.name.as_str()).detail(it.description.as_str()),
         limits,
@@ -127,10 +132,12 @@ fn result_section(page: &PageContext, result: Result<PodReply, ToolCallError>) -
             (error_text(&err), Tone::Bad, output)
         }
     };
+
     let facts = [
         (page.t(common::STATUS), Cell::badge(page.t(outcome), tone)),
         (page.t(OUTPUT), Cell::text(output)),
     ];
+
     Section::new("result", page.t(RESULT)).facts(facts)
 }
 

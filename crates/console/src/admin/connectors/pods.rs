@@ -89,9 +89,11 @@ pub(super) fn section(
         empty: page.t(EMPTY).to_owned(),
         ..Table::default()
     };
+
     let title = if names.is_some() { "" } else { page.t(TITLE) };
     let section = Section::new("pods", title);
     let section = if pods.is_empty() { section } else { section.intro(page.t(DRAIN_HINT)) };
+
     section.table(table)
 }
 
@@ -103,17 +105,20 @@ fn row(page: &PageContext, it: &ConnectedPod, names: Option<&HashMap<ConnectorId
     let tools = Cell::text(tools.join(", "));
     let skills = description.skills.iter().map(|it| it.name.as_str()).collect::<Vec<_>>();
     let skills = skills.join(", ");
+
     let status = if it.is_draining {
         Cell::badge(page.t(DRAINING), Tone::Warning)
     } else {
         Cell::badge(page.t(CONNECTED), Tone::Good)
     };
+
     let mut cells =
         vec![Cell::text(description.name.as_str()).detail(description.version.as_str())];
     if let Some(names) = names {
         let name = names.get(&it.connector).map(String::as_str).unwrap_or_default();
         cells.push(Cell::link(name, format!("admin/connectors/{}", it.connector)));
     }
+
     let mean = it.milliseconds.checked_div(it.calls);
     let mean = mean.map(|it| page.fill(MILLISECONDS, &[&format::number(page.language, it)]));
     cells.extend([
@@ -128,6 +133,8 @@ fn row(page: &PageContext, it: &ConnectedPod, names: Option<&HashMap<ConnectorId
     if it.is_draining {
         return row;
     }
+
     let path = format!("admin/connectors/pods/{}/drain", it.id.0);
+
     row.form(Form::new(path, page.t(DRAIN)).about(description.name.as_str()))
 }

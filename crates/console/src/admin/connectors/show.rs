@@ -149,6 +149,7 @@ async fn connector_view(page: &PageContext, id: ConnectorId) -> Result<View, Api
         let path = format!("admin/operators/{it}");
         (page.t(OPERATOR), Cell::link(page.t(OPERATOR), path))
     });
+
     let is_mcp = connector.mcp_url.is_some();
     let token = (!is_mcp).then(|| (page.t(TOKEN), token_cell(page, &connector)));
     let created = Cell::text(format::day(page.language, connector.created_at));
@@ -157,14 +158,18 @@ async fn connector_view(page: &PageContext, id: ConnectorId) -> Result<View, Api
     let facts = facts.chain([(page.t(common::CREATED), created)]);
     let choice = groups.checks(page.t(GROUPS), &connector.groups, None).hint(page.t(GRANT_HINT));
     let grant = Form::new(format!("{path}/groups"), page.t(common::SAVE)).field(choice);
+
     let mut view = View::new(connector.name.as_str())
         .below(page.t(TITLE), "admin/connectors")
         .section(Section::new("connector", "").facts(facts))
         .section(pods::section(page, &connected, None));
+
     if calls::tools(&connected).next().is_some() {
         view = view.action(page.t(TRY), format!("{path}/test-call"));
     }
+
     view = view.section(Section::new("groups", page.t(GROUPS)).form(grant));
+
     if !is_mcp {
         let issue = Form::new(format!("{path}/tokens"), page.t(ISSUE));
         let revoke = Form::new(format!("{path}/tokens/revoke"), page.t(REVOKE)).danger();
@@ -179,7 +184,9 @@ async fn connector_view(page: &PageContext, id: ConnectorId) -> Result<View, Api
                 Section::new("revoke", page.t(REVOKE)).intro(page.t(REVOKE_HINT)).form(revoke),
             );
     }
+
     let delete = Form::new(format!("{path}/delete"), page.t(DELETE_CONNECTOR)).danger();
+
     Ok(view.section(
         Section::new("delete", page.t(DELETE_CONNECTOR)).intro(page.t(DELETE_HINT)).form(delete),
     ))
@@ -197,6 +204,7 @@ fn token_table(page: &PageContext, connector: &Connector, connected: &[Connected
         ])
         .form(Form::new(path, page.t(REVOKE_ONE)).danger())
     };
+
     let columns = [common::CREATED, EXPIRES, PODS];
     Table {
         caption: page.t(TOKENS).to_owned(),

@@ -45,6 +45,7 @@ pub(super) fn administrator(page: &PageContext, state: &ServerState) -> FirstSte
     } else {
         (StepState::Open, UNPROTECTED, Tone::Warning)
     };
+
     let link = Link { label: page.t(PROTECT).to_owned(), path: "account/security".to_owned() };
     FirstStep::new(page, "administrator", ADMINISTRATOR, step).with(|it| {
         it.facts([
@@ -66,9 +67,11 @@ pub(super) fn registration(page: &PageContext, state: &ServerState) -> FirstStep
         let form = Form::new(format!("{PATH}/registration"), page.t(common::SAVE));
         return step.with(|it| it.form(form.field(select).field(proof_field(page))));
     }
+
     let value = policies.into_iter().find(|it| it.0 == state.value(RULE)).map(|it| it.1);
     let fact = Cell { text: value.unwrap_or_default().to_owned(), ..state.fact(page, RULE) };
     let link = Link { label: page.t(SETTING).to_owned(), path: format!("admin/settings/{RULE}") };
+
     step.with(|it| it.facts([(page.t(POLICY), fact)]).links(vec![link]))
 }
 
@@ -90,13 +93,16 @@ pub(super) fn group(page: &PageContext, state: &ServerState) -> Result<FirstStep
     } else {
         StepState::NotLicensed
     };
+
     let count = format::number(page.language, state.groups as u64);
     let link = Link { label: page.t(OPEN_GROUPS).to_owned(), path: "admin/groups".to_owned() };
+
     let create = Form::new(format!("{PATH}/group"), page.t(CREATE_GROUP)).field(Field::text(
         "name",
         page.t(common::NAME),
         "",
     ));
+
     Ok(FirstStep::new(page, "group", GROUP, step).with(|it| {
         let it = it.intro(page.t(GROUP_INTRO)).facts([(page.t(GROUPS), Cell::text(count))]);
         let it = if step == StepState::Optional { it.form(create) } else { it };

@@ -35,14 +35,18 @@ pub(super) fn licence(page: &PageContext) -> Result<FirstStep, ApiError> {
         Licensed::Expired(it) => (StepState::Open, Some(it)),
         Licensed::Not => (StepState::Open, None),
     };
+
     let link = Link { label: page.t(OPEN_LICENCE).to_owned(), path: licence::PATH.to_owned() };
+
     let facts = licence.map(|it| {
         [
             (page.t(LICENSEE), Cell::text(&it.licensee)),
             (page.t(LICENCE), licence::status_cell(page, it, now)),
         ]
     });
+
     let step = FirstStep::new(page, "licence", LICENCE, step);
+
     Ok(step.with(|it| it.facts(facts.into_iter().flatten()).links(vec![link])))
 }
 

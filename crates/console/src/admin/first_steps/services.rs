@@ -58,6 +58,7 @@ pub(super) fn email(page: &PageContext, state: &ServerState) -> FirstStep {
     if !is_configured {
         return step.with(|it| it.paragraph(page.t(EMAIL_SECRET)).form(email_form(page, state)));
     }
+
     let sent = format::number(page.language, page.api.mails.tally().all_sent());
     let outbox = Link { label: page.t(OUTBOX).to_owned(), path: "admin/mail".to_owned() };
     step.with(|it| {
@@ -93,6 +94,7 @@ pub(super) fn provider(page: &PageContext) -> Result<FirstStep, ApiError> {
         Some(_) => StepState::Done,
         None => StepState::Open,
     };
+
     let models = Link { label: page.t(OPEN_MODELS).to_owned(), path: "admin/models".to_owned() };
     let step = FirstStep::new(page, "provider", PROVIDER, step);
     Ok(step.with(|it| {

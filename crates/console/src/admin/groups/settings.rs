@@ -74,29 +74,35 @@ pub(super) fn section(page: &PageContext, settings: &GroupSettings, path: &str) 
         let field = number(&quota_field(quota), page.t(quota_label(quota)), own);
         form = form.field(field.hint(default));
     }
+
     for period in BudgetPeriod::ALL {
         let own = Some(settings.credits.of(period)).filter(|it| *it > 0);
         let own = own.map(|it| it.to_string()).unwrap_or_default();
         let field = number(&credits_field(period), page.t(budget_label(period)), own);
         form = form.field(field.hint(page.t(NO_LIMIT)));
     }
+
     let pool = SelectOption {
         value: "true".to_owned(),
         label: page.t(POOL_OPTION).to_owned(),
         is_selected: settings.credits.pool,
     };
+
     form = form.field(Field::checks("pool", page.t(POOL), vec![pool]));
+
     for mode in MODES {
         let entry = settings.modes.get(mode).cloned().unwrap_or_default();
         let field = Field::text(&mode_field(mode), page.fill(MODE, &[mode]), entry);
         form = form.field(field.hint(page.t(ENTRY_HINT)).optional());
     }
+
     let types = lines(settings.persona_types.iter().map(|(name, it)| format!("{name} = {it}")));
     let types = Field::lines("personaTypes", page.t(TYPES), types);
     let models = Field::lines("models", page.t(MODELS), settings.models.join("\n"));
     let form = form
         .field(types.hint(page.t(TYPES_HINT)).optional())
         .field(models.hint(page.t(MODELS_HINT)).optional());
+
     Section::new("settings", page.t(TITLE)).intro(page.t(INTRO)).form(form)
 }
 
@@ -108,6 +114,7 @@ pub(super) fn facts(page: &PageContext, settings: &GroupSettings) -> Section {
         let value = value.unwrap_or_else(|| page.t(BY_SERVER).to_owned());
         (page.t(quota_label(quota)).to_owned(), value)
     });
+
     let budgets = BudgetPeriod::ALL.into_iter().map(|period| {
         let value = match settings.credits.of(period) {
             0 => page.t(UNLIMITED).to_owned(),
@@ -115,19 +122,24 @@ pub(super) fn facts(page: &PageContext, settings: &GroupSettings) -> Section {
         };
         (page.t(budget_label(period)).to_owned(), value)
     });
+
     let pool = if settings.credits.pool { common::YES } else { common::NO };
+
     let modes = MODES.into_iter().map(|mode| {
         let entry = settings.modes.get(mode).cloned();
         (page.fill(MODE, &[mode]), entry.unwrap_or_else(|| page.t(BY_SERVER).to_owned()))
     });
+
     let types = settings.persona_types.iter().map(|(name, it)| format!("{name}: {it}"));
     let rest = [
         (page.t(POOL).to_owned(), page.t(pool).to_owned()),
         (page.t(TYPES).to_owned(), types.collect::<Vec<_>>().join(", ")),
         (page.t(MODELS).to_owned(), settings.models.join(", ")),
     ];
+
     let facts = quotas.chain(budgets).chain(modes).chain(rest);
     let facts = facts.map(|(label, value)| (label, Cell::text(value)));
+
     Section::new("settings", page.t(TITLE)).facts(facts)
 }
 
@@ -138,6 +150,7 @@ pub(super) fn usage(page: &PageContext, view: &CreditView) -> Option<Section> {
         let numbers = [format::number(language, part), format::number(language, whole)];
         page.fill(OF, &[&numbers[0], &numbers[1]])
     };
+
     let gauge = |it: Gauge| of(it.used, it.limit);
     let stock = |it: CreditStock| of(it.remaining, it.total);
     let facts = [
@@ -146,10 +159,12 @@ pub(super) fn usage(page: &PageContext, view: &CreditView) -> Option<Section> {
         (POOL_LEFT, view.pool.map(|it| stock(it.0))),
         (TOP_UP, view.top_up.map(stock)),
     ];
+
     let facts: Vec<_> = facts
         .into_iter()
         .filter_map(|(label, value)| Some((page.t(label), Cell::text(value?))))
         .collect();
+
     (!facts.is_empty()).then(|| Section::new("use", page.t(USED)).facts(facts))
 }
 
@@ -164,20 +179,25 @@ pub(super) fn changes(
         let name = quota_field(quota);
         parsed.limit(form, &name, |limit| SettingChange::Quota(quota, limit));
     }
+
     for period in BudgetPeriod::ALL {
         let name = credits_field(period);
         parsed.limit(form, &name, |limit| SettingChange::Credits(period, limit));
     }
+
     parsed.changes.push(SettingChange::Pool(form.all("pool").any(|it| it == "true")));
+
     for mode in MODES {
         let name = mode_field(mode);
         let change = SettingChange::Mode(mode.to_owned(), form.some(&name));
         parsed.add(&name, change, ENTRY);
     }
+
     parsed.persona_types(form, &before.persona_types);
     let models = form.text("models").lines().map(str::trim).filter(|it| !it.is_empty());
     let models = SettingChange::Models(models.map(str::to_owned).collect());
     parsed.add("models", models, ENTRY);
+
     if parsed.errors.is_empty() {
         Ok(parsed.changes)
     } else {
@@ -214,8 +234,10 @@ impl Parsed<'_> {
             };
             types.insert(name.trim().to_lowercase(), entry.trim().to_owned());
         }
+
         let gone = before.keys().filter(|it| !types.contains_key(*it));
         self.changes.extend(gone.map(|it| SettingChange::PersonaType(it.clone(), None)));
+
         for (name, entry) in types {
             self.add("personaTypes", SettingChange::PersonaType(name, Some(entry)), PAIR);
         }

@@ -67,10 +67,12 @@ pub(super) async fn base_view(page: &PageContext, id: Uuid) -> Result<View, ApiE
     } else {
         view = view.intro(page.t(OFF));
     }
+
     let view = view
         .action(page.t(QUESTIONS), format!("{path}/questions"))
         .action(page.t(SETTINGS), format!("{path}/settings"));
     let table = document_table(page, &path, &list);
+
     Ok(view
         .section(Section::new("overview", page.t(OVERVIEW)).facts(facts(page, &stats)))
         .section(Section::new("documents", page.t(DOCUMENTS)).table(table)))
@@ -81,10 +83,12 @@ fn facts(page: &PageContext, stats: &BaseStats) -> Vec<(&'static str, Cell)> {
     let bytes = |it: i64| format::bytes(page.language, u64::try_from(it).unwrap_or_default());
     let documents = stats.pending + stats.processing + stats.ready + stats.failed;
     let storage = page.fill(STORAGE_USED, &[&bytes(stats.size_bytes), &bytes(stats.byte_limit)]);
+
     let mut facts = vec![(
         page.t(DOCUMENTS),
         Cell::text(number(documents)).detail(page.fill(UP_TO, &[&number(stats.document_limit)])),
     )];
+
     for (status, count) in [
         (DocumentStatus::Failed, stats.failed),
         (DocumentStatus::Processing, stats.processing),
@@ -94,6 +98,7 @@ fn facts(page: &PageContext, stats: &BaseStats) -> Vec<(&'static str, Cell)> {
             facts.push((page.t(status_text(status)), Cell::badge(number(count), tone(status))));
         }
     }
+
     let retrievals = Cell::text(number(stats.retrieval_count));
     facts.extend([
         (page.t(STORAGE), Cell::text(storage)),
@@ -105,6 +110,7 @@ fn facts(page: &PageContext, stats: &BaseStats) -> Vec<(&'static str, Cell)> {
         (page.t(TOKENS_THIS_MONTH), Cell::text(number(stats.embedding_tokens_this_month))),
         (page.t(RETRIEVALS), retrievals.detail(last_used(page, stats.last_retrieved_at))),
     ]);
+
     facts
 }
 
@@ -116,10 +122,12 @@ fn document_table(page: &PageContext, path: &str, list: &[Document]) -> Table {
     let search = page.query("search").to_lowercase();
     let status = page.query("status");
     let from: usize = page.query("from").parse().unwrap_or_default();
+
     let matches = |it: &&Document| {
         (status.is_empty() || it.status.name() == status)
             && it.title.to_lowercase().contains(&search)
     };
+
     let mut rest = list.iter().filter(matches).skip(from);
     let rows = rest.by_ref().take(PAGE_DOCUMENTS).map(|it| row(page, path, it)).collect();
     let next = rest.next().map(|_| page.query_with("from", &(from + PAGE_DOCUMENTS).to_string()));
@@ -165,6 +173,7 @@ fn row(page: &PageContext, path: &str, document: &Document) -> Row {
         Cell::number(format::number(page.language, document.retrieval_count)),
         Cell::text(format::day(page.language, document.updated_at)),
     ]);
+
     if document.status == DocumentStatus::Failed && page.api.knowledge.is_enabled {
         row.form(retry_form(page, &path).about(document.title.as_str()))
     } else {

@@ -72,6 +72,7 @@ const EXTENSIONS: &[(&str, ContentType)] = &[
 
 pub(super) fn routes() -> Vec<Route> {
     const NEW: &str = "/admin/knowledge/{id}/documents/new";
+
     let uploaded = write("/admin/knowledge/{id}/documents/upload", |it| it.to(upload));
     let pasted = write("/admin/knowledge/{id}/documents/paste", |it| it.to(paste));
     vec![
@@ -98,12 +99,14 @@ async fn upload(page: PageContext, PathId(id): PathId, form: UploadForm) -> Page
         let err = ApiError::invalid(vec![FieldError { field, code: "required", message }]);
         return page.refuse(view, err);
     };
+
     let draft = DocumentDraft {
         title: form.fields.some("title").or_else(|| Some(title_of(&file.name))),
         source_uri: form.fields.some("sourceUri"),
         content_type: Some(media_type(file)),
         content: Some(file.content.to_vec()),
     };
+
     submit(&page, id, draft, &form.fields).await
 }
 
@@ -183,16 +186,19 @@ fn document_ref(page: &PageContext, id: Uuid, part: Uuid) -> DocumentRef {
 async fn new_view(page: &PageContext, id: Uuid, form: &FormFields) -> Result<View, ApiError> {
     let entry = find(page, id).await?;
     let path = format!("admin/knowledge/{id}/documents");
+
     let source = || {
         let field = Field::text("sourceUri", page.t(SOURCE), form.text("sourceUri"));
         field.hint(page.t(SOURCE_HINT)).optional()
     };
+
     let title = || Field::text("title", page.t(DOCUMENT_TITLE), form.text("title"));
     let file = Field::file("file", page.t(FILE), ACCEPT).hint(page.t(UPLOAD_HINT));
     let upload = Form::new(format!("{path}/upload"), page.t(UPLOAD))
         .field(file)
         .field(title().hint(page.t(TITLE_HINT)).optional())
         .field(source());
+
     let upload = Form { has_files: true, ..upload };
     let formats = [(ContentType::Text, PLAIN), (ContentType::Markdown, MARKDOWN)];
     let formats = formats.map(|(it, text)| (it.name(), page.t(text)));
@@ -201,6 +207,7 @@ async fn new_view(page: &PageContext, id: Uuid, form: &FormFields) -> Result<Vie
         .field(Field::select("contentType", page.t(IS_MARKDOWN), formats, form.text("contentType")))
         .field(Field::lines("content", page.t(CONTENT), form.text("content")))
         .field(source());
+
     Ok(below_base(page, &entry, ADD)
         .section(Section::new("upload", page.t(UPLOAD)).form(upload))
         .section(Section::new("paste", page.t(PASTE)).form(paste)))
@@ -223,15 +230,19 @@ async fn document_view(page: &PageContext, id: Uuid, part: Uuid) -> Result<View,
         (page.t(common::CREATED), Cell::text(format::time(page.language, it.created_at))),
         (page.t(UPDATED), Cell::text(format::time(page.language, it.updated_at))),
     ];
+
     let file = Link { label: page.t(OPEN).to_owned(), path: format!("{path}/file") };
     let mut details = Section::new("document", "").facts(facts);
     details = details.part(SectionPart::Links(vec![file]));
+
     if it.status == DocumentStatus::Failed && page.api.knowledge.is_enabled {
         details = details.form(retry_form(page, &path));
     }
+
     let delete = Form::new(format!("{path}/delete"), page.t(DELETE_DOCUMENT)).danger();
     let delete = delete.field(proof_field(page));
     let view = View { title: it.title, ..below_base(page, &entry, DOCUMENT_TITLE) };
+
     Ok(view.section(details).section(
         Section::new("delete", page.t(DELETE_DOCUMENT)).intro(page.t(DELETE_HINT)).form(delete),
     ))

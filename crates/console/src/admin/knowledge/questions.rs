@@ -51,6 +51,7 @@ async fn list(page: PageContext, PathId(id): PathId) -> PageResult {
         ])
         .form(delete.about(it.text.as_str()))
     });
+
     let table = Table {
         caption: page.t(TITLE).to_owned(),
         columns: [QUESTION, COUNT, FIRST, LAST].map(|it| page.t(it).to_owned()).into(),
@@ -58,7 +59,9 @@ async fn list(page: PageContext, PathId(id): PathId) -> PageResult {
         empty: page.t(EMPTY).to_owned(),
         ..page.paged(found.next)
     };
+
     let view: View = below_base(&page, &entry, TITLE).intro(page.t(INTRO));
+
     Ok(page.render(view.section(Section::new("questions", "").table(table))))
 }
 

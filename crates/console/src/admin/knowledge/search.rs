@@ -45,6 +45,7 @@ async fn search(page: PageContext, PathId(id): PathId, form: FormFields) -> Page
     let Some(retrieval) = page.api.knowledge.retrieval.clone() else {
         return Ok(page.render(view));
     };
+
     // The base is one that the caller manages: its view was found.
     let question = Question { bases: vec![pia_kernel::KnowledgeBaseId(id)], text };
     let search = async move {
@@ -54,6 +55,7 @@ async fn search(page: PageContext, PathId(id): PathId, form: FormFields) -> Page
             Err(RetrievalError::Unavailable(err)) => Err(err),
         }
     };
+
     Ok(match page.run(search).await? {
         Ok(passages) => {
             let table = passage_table(&page, id, &passages);
@@ -83,6 +85,7 @@ fn passage_table(page: &PageContext, id: Uuid, passages: &[Passage]) -> Table {
             Cell::text(it.text.as_str()),
         ])
     });
+
     Table {
         caption: page.t(PASSAGES).to_owned(),
         columns: [SIMILARITY, DOCUMENT, PASSAGE].map(|it| page.t(it).to_owned()).into(),

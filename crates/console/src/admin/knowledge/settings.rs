@@ -119,12 +119,14 @@ async fn settings_view(
     if !is_admin(page) {
         return Ok(view);
     }
+
     let name = typed("name").unwrap_or_else(|| entry.base.name.clone());
     let rename = Form::new(format!("{path}/rename"), page.t(RENAME)).field(Field::text(
         "name",
         page.t(common::NAME),
         name,
     ));
+
     let groups = GroupNames::load(page).await?;
     let groups = groups.checks(page.t(GROUPS), &entry.shared_with, Some(entry.base.owner));
     let share = Form::new(format!("{path}/share"), page.t(SHARE)).field(groups);

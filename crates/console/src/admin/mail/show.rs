@@ -76,13 +76,16 @@ async fn mail_view(page: &PageContext, id: Uuid) -> Result<View, ApiError> {
         .below(page.t(TITLE), "admin/mail")
         .section(facts_section(page, &mail, name));
     let path = format!("admin/mail/{id}");
+
     if mail.state() != MailState::Failed {
         let retry = Form::new(format!("{path}/retry"), page.t(RETRY));
         let section = Section::new("retry", page.t(RETRY)).intro(page.t(RETRY_HINT));
         view = view.section(section.form(retry));
     }
+
     let discard = Form::new(format!("{path}/discard"), page.t(DISCARD)).danger();
     let section = Section::new("discard", page.t(DISCARD)).intro(page.t(DISCARD_HINT));
+
     Ok(view.section(section.form(discard.field(proof_field(page)))))
 }
 
@@ -95,10 +98,13 @@ fn facts_section(page: &PageContext, mail: &MailRecord, name: String) -> Section
         (page.t(QUEUED), time(mail.queued_at)),
         (page.t(TRIES), Cell::text(format::number(page.language, mail.tries))),
     ];
+
     match mail.failed_at {
         Some(at) => facts.push((page.t(FAILED_AT), time(at))),
         None => facts.push((page.t(NEXT), next_cell(page, mail))),
     }
+
     let section = Section::new("mail", "").facts(facts);
+
     if mail.failed_at.is_some() { section.paragraph(page.t(ABANDONED)) } else { section }
 }

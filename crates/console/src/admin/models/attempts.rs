@@ -42,14 +42,18 @@ pub(super) fn section(page: &PageContext, entry: &ModelEntry) -> Section {
     let mut facts = vec![(page.t(LAST), last(page, &entry.attempts))];
     let counts = entry.attempts.counts.iter();
     facts.extend(counts.map(|(outcome, count)| (page.t(outcome_text(*outcome)), number(*count))));
+
     if entry.open_calls + entry.waiting_calls > 0 {
         facts.push((page.t(OPEN), number(entry.open_calls)));
         facts.push((page.t(WAITING), number(entry.waiting_calls)));
     }
+
     if entry.keys_in_cooldown > 0 {
         facts.push((page.t(PAUSED), number(entry.keys_in_cooldown as u64)));
     }
+
     let intro = if entry.model.id().is_some() { THIS_INSTANCE } else { SHARED };
+
     Section::new("attempts", page.t(TITLE)).intro(page.t(intro)).facts(facts)
 }
 

@@ -55,7 +55,9 @@ pub(in crate::admin) fn result_section(page: &PageContext, test: &ModelTest) -> 
             }
         }
     }
+
     facts.push((page.t(DURATION), Cell::text(duration)));
+
     Section::new("result", page.t(RESULT)).facts(facts)
 }
 
@@ -94,6 +96,7 @@ fn advice(failure: ModelTestFailure) -> Option<Text> {
         }
         ModelTestFailure::LimitReached | ModelTestFailure::Stopping => return None,
     };
+
     Some(match outcome {
         AttemptOutcome::Answered => return None,
         AttemptOutcome::KeyRefused => Text::new(

@@ -114,6 +114,7 @@ pub(super) async fn operator_view(
         (page.t(STEPS), Cell::text(steps.join(" → "))),
         (page.t(UPDATED), Cell::text(format::time(page.language, operator.updated_at))),
     ];
+
     let choice = groups.checks(page.t(GROUPS), &operator.groups, None).hint(page.t(GRANT_HINT));
     let grant = Form::new(format!("{path}/groups"), page.t(common::SAVE)).field(choice);
     let view = View::new(operator.name.as_str())
@@ -122,10 +123,13 @@ pub(super) async fn operator_view(
         .section(Section::new("groups", page.t(GROUPS)).form(grant))
         .section(webhook::section(page, &operator))
         .section(edit_section(page, &operator, form));
+
     if !operator.is_custom {
         return Ok(view);
     }
+
     let delete = Form::new(format!("{path}/delete"), page.t(DELETE_OPERATOR)).danger();
+
     Ok(view.section(
         Section::new("delete", page.t(DELETE_OPERATOR)).intro(page.t(DELETE_HINT)).form(delete),
     ))

@@ -53,6 +53,7 @@ impl TypedSkill {
             instructions: form.text(&format!("instructions{at}")).to_owned(),
             max_output: form.text(&format!("maxOutput{at}")).to_owned(),
         };
+
         let steps = (1..=MAX_STEPS).map(step);
         Self {
             name: form.text("skillName").to_owned(),
@@ -109,15 +110,18 @@ impl TypedStep {
 /// Adds the fields of a skill to a form.
 pub(super) fn add_fields(page: &PageContext, form: Form, skill: &TypedSkill) -> Form {
     let modes = SkillMode::ALL.map(|it| (it.name(), page.t(mode_text(it))));
+
     let inputs = EntityType::ALL.map(|it| SelectOption {
         value: it.name().to_owned(),
         label: page.t(input_text(it)).to_owned(),
         is_selected: skill.inputs.iter().any(|name| name == it.name()),
     });
+
     let mut form = form
         .field(Field::text("skillName", page.t(NAME), &*skill.name).hint(page.t(NAME_HINT)))
         .field(Field::select("mode", page.t(MODE), modes, &skill.mode))
         .field(Field::checks("inputTypes", page.t(INPUTS), inputs.into()));
+
     let empty = std::iter::repeat_with(TypedStep::default).take(EMPTY_STEPS).collect::<Vec<_>>();
     for (at, step) in skill.steps.iter().chain(&empty).take(MAX_STEPS).enumerate() {
         let number = (at + 1).to_string();
@@ -135,6 +139,7 @@ pub(super) fn add_fields(page: &PageContext, form: Form, skill: &TypedSkill) -> 
             .field(Field::lines(&name, instructions, &*step.instructions).optional())
             .field(max_output.optional());
     }
+
     form
 }
 

@@ -87,11 +87,13 @@ async fn deliveries(page: PageContext, PathId(id): PathId) -> PageResult {
         empty: page.t(EMPTY).to_owned(),
         ..Table::default()
     };
+
     let view = View::new(page.t(DELIVERIES))
         .intro(page.t(DELIVERIES_HINT))
         .below(page.t(TITLE), "admin/operators")
         .below(operator.name, format!("admin/operators/{id}"))
         .section(Section::new("deliveries", "").table(table));
+
     Ok(page.render(view))
 }
 
@@ -105,15 +107,19 @@ pub(super) fn section(page: &PageContext, operator: &Operator) -> Section {
         ("url", "off"),
         url,
     ));
+
     let section = Section::new("webhook", page.t(WEBHOOK)).intro(page.t(HINT)).form(put);
     if operator.webhook_url.is_none() {
         return section;
     }
+
     let link = Link {
         label: page.t(DELIVERIES).to_owned(),
         path: format!("admin/operators/{}/deliveries", operator.id),
     };
+
     let remove = Form::new(format!("{path}/delete"), page.t(REMOVE)).danger();
+
     section.part(SectionPart::Links(vec![link])).form(remove)
 }
 
@@ -129,6 +135,7 @@ fn row(page: &PageContext, it: &WebhookDelivery) -> Row {
         (None, None) => Cell::badge(page.t(ABANDONED), Tone::Bad)
             .detail(it.failure.as_deref().unwrap_or_default()),
     };
+
     Row::new(vec![
         Cell::text(time(it.created_at)),
         status,

@@ -73,8 +73,10 @@ pub(super) async fn section(
     if facts.is_empty() && steps.is_none() {
         return Ok(section.paragraph(page.t(ALL_GOOD)));
     }
+
     let steps = steps.map(|it| (page.t(first_steps::TITLE).to_owned(), it));
     let facts = facts.into_iter().take(MAX_PROBLEMS).chain(steps);
+
     Ok(section.intro(page.t(THIS_INSTANCE)).facts(facts))
 }
 
@@ -97,6 +99,7 @@ fn notice(page: &PageContext, groups: &[GroupEntry], problem: &Problem) -> Optio
         text,
         path: path.to_owned(),
     };
+
     let day = |text: Text, at: Timestamp| page.fill(text, &[&format::day(page.language, at)]);
     let count = |text: Text, count: u64| page.fill(text, &[&format::number(page.language, count)]);
     Some(match problem {

@@ -109,16 +109,19 @@ pub(super) async fn bindings_sections(
     let groups = group_checks(page, &typed.groups.unwrap_or(groups)).await?;
     let bound_plugins = typed.plugins.unwrap_or(bound_plugins);
     let bound_bases = typed.bases.unwrap_or(bound_bases);
+
     let plugins = plugins.into_iter().map(|it| it.plugin).map(|it| SelectOption {
         is_selected: bound_plugins.contains(&it.id),
         value: it.id.to_string(),
         label: it.content.name,
     });
+
     let bases = bases.into_iter().map(|it| it.base).map(|it| SelectOption {
         is_selected: bound_bases.contains(&it.id),
         value: it.id.to_string(),
         label: it.name,
     });
+
     let plugins: Vec<_> = plugins.collect();
     let bases: Vec<_> = bases.collect();
     let form = |verb: &str, field: Field| {

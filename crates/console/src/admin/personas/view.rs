@@ -57,6 +57,7 @@ pub(super) async fn list_view(page: &PageContext) -> Result<View, ApiError> {
         empty: page.t(EMPTY).to_owned(),
         ..Table::default()
     };
+
     Ok(View::new(page.t(TITLE))
         .intro(page.t(INTRO))
         .action(page.t(NEW), "admin/personas/new")
@@ -68,11 +69,13 @@ fn entry_row(page: &PageContext, entry: &PersonaEntry) -> Row {
     let content = &persona.content;
     let emoji = content.emoji.as_deref().unwrap_or_default();
     let name = format!("{emoji} {}", content.name).trim_start().to_owned();
+
     let status = if persona.is_active {
         Cell::badge(page.t(ACTIVE), Tone::Good)
     } else {
         Cell::badge(page.t(INACTIVE), Tone::Neutral)
     };
+
     Row::new(vec![
         Cell::link(name, format!("admin/personas/{}", persona.id))
             .detail(content.tagline.clone().unwrap_or_default()),
@@ -108,11 +111,13 @@ pub(super) async fn persona_view(
     if let Some(version) = version {
         save = with_version(save, version);
     }
+
     let delete = Form::new(format!("{path}/delete"), page.t(DELETE_PERSONA)).danger();
     let mut view = View::new(name)
         .below(page.t(TITLE), "admin/personas")
         .section(Section::new("contents", page.t(CONTENTS)).form(with_fields(page, save, draft)));
     view.sections.extend(bindings_sections(page, id, typed).await?);
+
     Ok(view.section(
         Section::new("delete", page.t(DELETE_PERSONA))
             .intro(page.t(DELETE_HINT))

@@ -44,6 +44,7 @@ async fn upload_package(page: PageContext, PathId(id): PathId, form: UploadForm)
         }
         Err(err) => Err(err),
     };
+
     changed(&page, id, result, Typed::default()).await
 }
 

@@ -110,6 +110,7 @@ pub(super) async fn list_view(page: &PageContext) -> Result<View, ApiError> {
         empty: page.t(EMPTY).to_owned(),
         ..Table::default()
     };
+
     Ok(View::new(page.t(TITLE))
         .intro(page.t(INTRO))
         .action(page.t(NEW), "admin/plugins/new")
@@ -118,11 +119,13 @@ pub(super) async fn list_view(page: &PageContext) -> Result<View, ApiError> {
 
 fn entry_row(page: &PageContext, PluginEntry { plugin, group_count }: &PluginEntry) -> Row {
     let detail = if plugin.is_built_in { page.t(BUILT_IN) } else { "" };
+
     let groups = if plugin.is_built_in {
         Cell::default()
     } else {
         Cell::number(format::number(page.language, *group_count))
     };
+
     Row::new(vec![
         Cell::link(&plugin.content.name, format!("admin/plugins/{}", plugin.id)).detail(detail),
         kind_cell(page, &plugin.content.kind),
@@ -185,6 +188,7 @@ pub(super) async fn plugin_view(
     let mut view = View::new(&plugin.content.name)
         .below(page.t(TITLE), "admin/plugins")
         .section(state_section(page, &plugin, &path));
+
     if plugin.is_built_in {
         view = view.intro(page.t(BUILT_IN_INTRO));
     } else {
@@ -192,6 +196,7 @@ pub(super) async fn plugin_view(
         view = view.section(groups_section(page, id, &path, typed.groups).await?);
         view = view.section(icon_section(page, &plugin, &path));
     }
+
     let is_built_in = plugin.is_built_in;
     let stored = Some(plugin.updated_at);
     let (draft, version) = typed.contents.unwrap_or_else(|| (stored_draft(plugin), stored));
@@ -199,13 +204,16 @@ pub(super) async fn plugin_view(
     if let Some(version) = version {
         save = with_version(save, version);
     }
+
     let save = with_fields(page, save, draft);
     view = view.section(Section::new("contents", page.t(CONTENTS)).form(save));
     if is_built_in {
         return Ok(view);
     }
+
     let delete = Form::new(format!("{path}/delete"), page.t(DELETE_PLUGIN)).danger();
     let section = Section::new("delete", page.t(DELETE_PLUGIN)).intro(page.t(DELETE_HINT));
+
     Ok(view.section(section.form(delete.field(proof_field(page)))))
 }
 
@@ -216,11 +224,13 @@ fn state_section(page: &PageContext, plugin: &PublishedPlugin, path: &str) -> Se
         (page.t(VERSION), Cell::text(&plugin.content.version)),
         (page.t(CHANGED), time_cell(page, plugin.updated_at)),
     ];
+
     let toggle = if plugin.is_active {
         Form::new(format!("{path}/deactivate"), page.t(DEACTIVATE))
     } else {
         Form::new(format!("{path}/activate"), page.t(ACTIVATE))
     };
+
     Section::new("state", "").facts(facts).form(toggle)
 }
 
@@ -233,9 +243,11 @@ fn package_section(page: &PageContext, plugin: &PublishedPlugin, path: &str) -> 
         ]),
         None => section,
     };
+
     let file = Field::file("package", page.t(PACKAGE), ".cab").hint(page.t(PACKAGE_HINT));
     let upload = Form::new(format!("{path}/package"), page.t(UPLOAD_PACKAGE)).with_files();
     let signers = Link { label: page.t(SIGNERS).to_owned(), path: "admin/certificates".to_owned() };
+
     section.form(upload.field(file)).links(vec![signers])
 }
 

@@ -65,11 +65,13 @@ async fn list(page: PageContext, PathId(id): PathId) -> PageResult {
         rows: rows.collect(),
         ..Table::default()
     };
+
     let view = View::new(page.t(VERSIONS))
         .intro(page.t(INTRO))
         .below(page.t(TITLE), "admin/policies")
         .below(name, path)
         .section(Section::new("versions", "").table(table));
+
     Ok(page.render(view))
 }
 
@@ -128,22 +130,27 @@ async fn version_view(
         let comparison = policies.compare(id, number, with.or(earlier)).await?;
         Ok::<_, ClientPolicyError>((policy, versions, comparison))
     };
+
     let (policy, versions, comparison) = page.run(read).await?;
     let emails = emails(page, comparison.from.written_by.into_iter()).await?;
     let path = format!("admin/policies/{id}");
     let newest = versions.first().map_or(0, |it| it.number);
+
     let view = View::new(page.fill(VERSION_NUMBER, &[&number.to_string()]))
         .below(page.t(TITLE), "admin/policies")
         .below(policy.draft.name, path.as_str())
         .below(page.t(VERSIONS), format!("{path}/versions"))
         .section(facts_section(page, &comparison.from, &emails))
         .section(comparison_section(page, comparison, &versions));
+
     if number == newest {
         return Ok(view);
     }
+
     let restore = Form::new(format!("{path}/versions/{number}/restore"), page.t(ROLL_BACK));
     let restore = with_version(restore, policy.updated_at).danger();
     let section = Section::new("restore", page.t(ROLL_BACK)).intro(page.t(ROLL_BACK_HINT));
+
     Ok(view.section(section.form(restore)))
 }
 
@@ -182,12 +189,14 @@ fn comparison_section(
         submit: page.t(COMPARE).to_owned(),
         reset: None,
     };
+
     let row = |SettingDifference { section, setting, before, after }| {
         let value = |it: Option<serde_json::Value>| {
             Cell::text(it.map(|it| it.to_string()).unwrap_or_default())
         };
         Row::new(vec![Cell::text(format!("{section}.{setting}")), value(before), value(after)])
     };
+
     let table = Table {
         caption: page.t(COMPARISON).to_owned(),
         columns: vec![page.t(SETTING).to_owned(), label(from.number), label(to.number)],
@@ -196,5 +205,6 @@ fn comparison_section(
         search: (versions.len() > 1).then_some(search),
         ..Table::default()
     };
+
     Section::new("comparison", page.t(COMPARISON)).table(table)
 }

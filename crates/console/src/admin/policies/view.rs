@@ -94,6 +94,7 @@ pub(super) async fn list_view(page: &PageContext) -> Result<View, ApiError> {
         empty: page.t(EMPTY).to_owned(),
         ..Table::default()
     };
+
     Ok(View::new(page.t(TITLE))
         .intro(page.t(INTRO))
         .action(page.t(NEW), "admin/policies/new")
@@ -146,6 +147,7 @@ pub(super) async fn policy_view(
         let having = policies.groups_of(id).await?;
         Ok::<_, ClientPolicyError>((policy, having, groups.list().await?))
     };
+
     let (policy, having, all) = page.run(read).await?;
     let others = all.into_iter().map(|it| it.group);
     let others = others.filter(|group| having.iter().all(|it| it.0 != group.id));
@@ -157,6 +159,7 @@ pub(super) async fn policy_view(
     if let Some(version) = contents.version {
         save = with_version(save, version);
     }
+
     let delete = Form::new(format!("{path}/delete"), page.t(DELETE_POLICY)).danger();
     Ok(View::new(name)
         .below(page.t(TITLE), "admin/policies")
@@ -181,6 +184,7 @@ fn groups_section(
         let withdraw = withdraw.about(&name).hidden("group", id.to_string());
         Row::new(vec![Cell::link(name, format!("admin/groups/{id}"))]).form(withdraw)
     };
+
     let table = Table {
         caption: page.t(GROUPS).to_owned(),
         columns: vec![page.t(common::NAME).to_owned()],
@@ -188,11 +192,14 @@ fn groups_section(
         empty: page.t(NO_GROUPS).to_owned(),
         ..Table::default()
     };
+
     let section = Section::new("groups", page.t(GROUPS)).intro(page.t(GROUPS_INTRO)).table(table);
     if others.is_empty() {
         return section;
     }
+
     let options = others.into_iter().map(|(id, name)| (id.to_string(), name));
     let group = Field::select("group", page.t(GROUP), options, "").hint(page.t(GROUP_HINT));
+
     section.form(Form::new(format!("{path}/publish"), page.t(PUBLISH)).field(group))
 }

@@ -48,6 +48,7 @@ pub(in crate::admin) async fn section(page: &PageContext) -> Result<Section, Api
         let people = (report.count_users(today).await?, report.count_users(month).await?);
         Ok::<_, pia_kernel::Unavailable>((days, people))
     };
+
     let (days, people) = page.run(read).await?;
     let last = days.len().saturating_sub(1);
     let table = table(page, total(days.get(last..).unwrap_or_default()), total(&days), people);
@@ -56,10 +57,12 @@ pub(in crate::admin) async fn section(page: &PageContext) -> Result<Section, Api
     if total(&days).0 == 0 {
         return Ok(section);
     }
+
     let calls = |it: &UsageSum| (format::number(page.language, it.calls), it.calls);
     let credits =
         |it: &UsageSum| (format::number(page.language, it.spent.rounded_up()), it.spent.0);
     let section = section.part(SectionPart::Chart(chart(page, CALLS_BY_DAY, &days, calls)));
+
     Ok(section.part(SectionPart::Chart(chart(page, CREDITS_BY_DAY, &days, credits))))
 }
 
@@ -77,6 +80,7 @@ fn table(
         let number = |it: i64| Cell::number(format::number(page.language, it));
         Row::new(vec![Cell::text(page.t(name)), number(today), number(month)])
     };
+
     Table {
         caption: page.t(TITLE).to_owned(),
         columns: [FIGURE, TODAY, MONTH].map(|it| page.t(it).to_owned()).into(),

@@ -67,14 +67,17 @@ impl UsageView<'_> {
             .part(self.range_tabs())
             .part(SectionPart::Search(Box::new(self.search())));
         let by = Section::new("by", "").part(self.grouping_tabs());
+
         let view = View::new(page.t(texts::TITLE))
             .intro(page.t(INTRO))
             .action(page.t(EXPORT), export)
             .section(range);
+
         let totals = total(self.days);
         if totals.0 == 0 {
             return view.section(by.paragraph(page.t(EMPTY)));
         }
+
         let by = by.part(SectionPart::Chart(self.chart())).table(self.table());
         let is_full = u32::try_from(self.rows.len()).is_ok_and(|it| it >= MAX_ROWS);
         let by = if is_full && self.by != UsageGrouping::Day {
@@ -82,6 +85,7 @@ impl UsageView<'_> {
         } else {
             by
         };
+
         view.section(Section::new("totals", "").facts(self.totals(totals))).section(by)
     }
 
@@ -97,6 +101,7 @@ impl UsageView<'_> {
             let is_current = range == self.range && self.error.is_none();
             Tab { link: Link { label, path }, is_current }
         };
+
         SectionPart::Tabs(page.t(RANGE).to_owned(), [1, 7, 30, 90].map(tab).into())
     }
 
@@ -125,6 +130,7 @@ impl UsageView<'_> {
             Some(UsageRangeError::To) => page.t(NOT_A_DAY).clone_into(&mut to.error),
             Some(UsageRangeError::Length) => page.t(WRONG_LENGTH).clone_into(&mut from.error),
         }
+
         let by = Form::default().hidden("by", self.by.name()).fields;
         Search {
             label: page.t(CHOOSE).to_owned(),
@@ -156,6 +162,7 @@ impl UsageView<'_> {
             let credits = format::number(self.page.language, it.spent.rounded_up());
             ChartBar::new(self.name(&it.subject).text, credits, it.spent.0)
         });
+
         Chart {
             title: self.page.t(texts::CREDITS).to_owned(),
             numbers_label: self.page.t(common::AS_TABLE).to_owned(),
@@ -172,6 +179,7 @@ impl UsageView<'_> {
         if self.by == UsageGrouping::Day {
             rows.reverse();
         }
+
         Table {
             caption: self.page.t(texts::TITLE).to_owned(),
             columns: columns.iter().map(|it| self.page.t(*it).to_owned()).collect(),
@@ -194,6 +202,7 @@ impl UsageView<'_> {
             };
             cells.extend([number(details.failed), input, number(details.output_tokens)]);
         }
+
         Row::new(cells)
     }
 

@@ -128,33 +128,41 @@ pub(super) async fn user_view(page: &PageContext, user: UserId) -> Result<View, 
     let mut view = View::new(&detail.member.email)
         .below(page.t(TITLE), "admin/users")
         .section(profile(page, &detail));
+
     if detail.member.is_active {
         let effective = EffectiveSettings::load(&page.api, user).await.map_err(ApiError::from)?;
         view = view.section(effective::section(page, &effective));
     }
+
     view = view
         .section(role_section(page, &detail, &path))
         .section(group_section(page, &detail, &path))
         .section(sessions_section(page, &detail, &path))
         .section(keys_section(page, &detail, &path));
+
     if !detail.devices.is_empty() {
         view = view.section(devices::of_user(page, &detail.devices));
     }
+
     if !detail.member.is_active {
         return Ok(view.section(reactivate_section(page, &detail, &path)));
     }
+
     let lift = Form::new(format!("{path}/lift-wait"), page.t(LIFT));
     view =
         view.section(Section::new("wait", page.t(LOCKED)).intro(page.t(LOCKED_INTRO)).form(lift));
+
     if detail.factor.is_some() {
         let reset = Form::new(format!("{path}/reset-factor"), page.t(RESET));
         let reset = reset.field(proof_field(page)).danger();
         view = view
             .section(Section::new("factor", page.t(RESET)).intro(page.t(RESET_INTRO)).form(reset));
     }
+
     let deactivate = Form::new(format!("{path}/deactivate"), page.t(DEACTIVATE));
     let deactivate = deactivate.field(proof_field(page)).danger();
     let section = Section::new("deactivate", page.t(DEACTIVATE)).intro(page.t(DEACTIVATE_INTRO));
+
     Ok(view.section(section.form(deactivate)))
 }
 
@@ -176,6 +184,7 @@ async fn load(page: &PageContext, user: UserId) -> Result<UserDetail, ApiError> 
             devices: api.e2ee.directory.list(&of_user, MAX_DEVICES).await?.items,
         })
     };
+
     page.run(load).await
 }
 
@@ -184,14 +193,17 @@ fn profile(page: &PageContext, detail: &UserDetail) -> Section {
     let language = page.language;
     let group = detail.groups.iter().find(|it| it.group.id == member.group);
     let group = group.map_or("", |it| it.group.name.as_str());
+
     let verified = detail.account.email_verified_at.map_or_else(
         || Cell::badge(page.t(NOT_VERIFIED), Tone::Warning),
         |at| Cell::text(format::time(language, at)),
     );
+
     let factor = detail.factor.map_or_else(
         || Cell::text(page.t(FACTOR_OFF)),
         |left| Cell::text(page.fill(FACTOR_ON, &[&left.to_string()])),
     );
+
     let passkeys = format::number(language, i128::try_from(detail.passkeys).unwrap_or_default());
     let mut facts = vec![
         (page.t(EMAIL), Cell::text(&member.email)),
@@ -204,9 +216,11 @@ fn profile(page: &PageContext, detail: &UserDetail) -> Section {
         (page.t(FACTOR), factor),
         (page.t(PASSKEYS), Cell::text(passkeys)),
     ];
+
     if let Some(at) = detail.account.deactivated_at {
         facts.push((page.t(DEACTIVATED), Cell::text(format::time(language, at))));
     }
+
     Section::new("account", page.t(PROFILE)).facts(facts)
 }
 
@@ -243,6 +257,7 @@ fn sessions_section(page: &PageContext, detail: &UserDetail, path: &str) -> Sect
             Cell::text(format::time(page.language, it.used_at)),
         ])
     };
+
     let table = Table {
         caption: page.t(SESSIONS).to_owned(),
         columns: [DEVICE, BEGAN, USED].map(|it| page.t(it).to_owned()).into(),
@@ -250,12 +265,15 @@ fn sessions_section(page: &PageContext, detail: &UserDetail, path: &str) -> Sect
         empty: page.t(NO_SESSIONS).to_owned(),
         ..Table::default()
     };
+
     let section = Section::new("sessions", page.t(SESSIONS)).intro(page.t(SESSIONS_INTRO));
     let section = section.table(table);
     if detail.sessions.items.is_empty() {
         return section;
     }
+
     let end = Form::new(format!("{path}/end-sessions"), page.t(END_SESSIONS)).danger();
+
     section.paragraph(page.t(END_HINT)).form(end)
 }
 
@@ -263,10 +281,12 @@ fn keys_section(page: &PageContext, detail: &UserDetail, path: &str) -> Section 
     let row = |it: &ApiKeyEntry| {
         let time = |at| format::time(page.language, at);
         let or_never = |at: Option<_>| at.map_or_else(|| page.t(common::NEVER).to_owned(), time);
+
         let credits = match it.weekly_credits {
             0 => page.t(NO_LIMIT).to_owned(),
             credits => format::number(page.language, credits),
         };
+
         let revoke = Form::new(format!("{path}/api-keys/{}/revoke", it.id), page.t(REVOKE));
         Row::new(vec![
             Cell::text(&it.name),
@@ -277,6 +297,7 @@ fn keys_section(page: &PageContext, detail: &UserDetail, path: &str) -> Section 
         ])
         .form(revoke.about(&it.name).danger())
     };
+
     let columns = [common::NAME, CREDITS, common::CREATED, EXPIRES, USED];
     let table = Table {
         caption: page.t(KEYS).to_owned(),
@@ -285,6 +306,7 @@ fn keys_section(page: &PageContext, detail: &UserDetail, path: &str) -> Section 
         empty: page.t(NO_KEYS).to_owned(),
         ..Table::default()
     };
+
     Section::new("api-keys", page.t(KEYS)).table(table)
 }
 

@@ -48,6 +48,7 @@ pub(super) fn section(page: &PageContext, effective: &EffectiveSettings) -> Sect
             _ => it.name.clone(),
         }
     });
+
     let plugins: Vec<String> = plugins.collect();
     let settings = &effective.settings;
     let facts = [
@@ -58,12 +59,14 @@ pub(super) fn section(page: &PageContext, effective: &EffectiveSettings) -> Sect
         (page.t(TYPES), or_server(page, pairs(&settings.persona_types))),
         (page.t(ALLOWED), or_server(page, settings.models.join(", "))),
     ];
+
     let table = Table {
         caption: page.t(LIMITS).to_owned(),
         columns: [LIMIT, VALUE, SOURCE].map(|it| page.t(it).to_owned()).into(),
         rows: effective.limits().iter().map(|it| limit_row(page, it)).collect(),
         ..Table::default()
     };
+
     Section::new("effective", page.t(TITLE))
         .intro(page.t(INTRO))
         .facts(facts.map(|(label, text)| (label, Cell::text(text))))
@@ -87,16 +90,19 @@ fn limit_row(page: &PageContext, limit: &EffectiveLimit) -> Row {
         (None, Some(period)) => page.t(budget_label(period)).to_owned(),
         (None, None) => limit.name.clone(),
     };
+
     let value = limit.value.map(|value| match quota {
         Some(quota) => quota_value(page.language, quota, value),
         None => format::number(page.language, value),
     });
+
     let (source, tone) = match limit.source {
         "group" => (FROM_GROUP, Tone::Neutral),
         "default" => (FROM_DEFAULT, Tone::Plain),
         "settings" => (FROM_SETTINGS, Tone::Plain),
         _ => (FROM_NONE, Tone::Plain),
     };
+
     Row::new(vec![
         Cell::text(label),
         Cell::number(value.unwrap_or_default()),

@@ -30,8 +30,10 @@ impl Echo {
             .iter()
             .map(|&name| (name.to_owned(), request.remove(name).unwrap_or(Value::Null)))
             .collect();
+
         let model = request.remove("model").unwrap_or_else(|| json!(pia_assistant::DEFAULT_MODEL));
         echo.insert("model".to_owned(), model);
+
         // Clients read these without checking that they exist.
         for (name, default) in [
             ("parallel_tool_calls", json!(true)),
@@ -42,6 +44,7 @@ impl Echo {
                 *value = default;
             }
         }
+
         Self(echo)
     }
 }
@@ -78,9 +81,11 @@ impl Response {
             "truncation": "disabled",
             "usage": usage.map(self::usage),
         });
+
         if let Some(members) = response.as_object_mut() {
             members.extend(self.echo.0.clone());
         }
+
         response
     }
 
@@ -104,13 +109,16 @@ impl Response {
         if !content.is_empty() {
             output.push(message_item(&new_id("msg"), content));
         }
+
         for call in pointer_or_null(choice, "/message/tool_calls").as_array().into_iter().flatten()
         {
             let name = text(call, "/function/name");
             let arguments = text(call, "/function/arguments");
             output.push(function_call_item(&new_id("fc"), text(call, "/id"), name, arguments));
         }
+
         let usage = completion.get("usage").filter(|it| !it.is_null());
+
         Ok(self.ended(text(choice, "/finish_reason"), &output, usage))
     }
 }

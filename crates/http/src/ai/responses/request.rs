@@ -31,6 +31,7 @@ pub(super) fn parse(body: &[u8]) -> Result<TranslatedRequest, ApiError> {
     let Value::Object(request) = request else {
         return Err(invalid("", "invalid_type", "The request body must be a JSON object."));
     };
+
     for name in UNSUPPORTED {
         if request.get(name).is_some_and(|it| !it.is_null() && *it != Value::Bool(false)) {
             let message =
@@ -38,26 +39,33 @@ pub(super) fn parse(body: &[u8]) -> Result<TranslatedRequest, ApiError> {
             return Err(invalid(name, "unsupported", message));
         }
     }
+
     let mut chat: Map<String, Value> = SHARED_FIELDS
         .iter()
         .filter_map(|&name| Some((name.to_owned(), non_null(&request, name)?.clone())))
         .collect();
+
     chat.insert("messages".to_owned(), Value::Array(messages(&request)?));
+
     let mut set = |name: &str, value: Option<Value>| {
         if let Some(value) = value {
             chat.insert(name.to_owned(), value);
         }
     };
+
     set("max_completion_tokens", non_null(&request, "max_output_tokens").cloned());
     set("reasoning_effort", effort(&request));
     set("response_format", format(&request));
     set("tools", non_null(&request, "tools").map(tools));
     set("tool_choice", non_null(&request, "tool_choice").map(choice));
+
     if request.get("stream") == Some(&Value::Bool(true)) {
         set("stream", Some(Value::Bool(true)));
         set("stream_options", Some(json!({ "include_usage": true })));
     }
+
     let chat = Bytes::from(Value::Object(chat).to_string());
+
     Ok(TranslatedRequest { chat, echo: Echo::from_request(request) })
 }
 
@@ -70,6 +78,7 @@ fn messages(request: &Map<String, Value>) -> Result<Vec<Value>, ApiError> {
     if let Some(instructions) = non_null(request, "instructions") {
         messages.push(json!({ "role": "system", "content": instructions }));
     }
+
     match non_null(request, "input") {
         Some(Value::String(text)) => messages.push(json!({ "role": "user", "content": text })),
         Some(Value::Array(items)) => {
@@ -80,6 +89,7 @@ fn messages(request: &Map<String, Value>) -> Result<Vec<Value>, ApiError> {
         }
         _ => return Err(invalid("input", "required", "Must be a string or a list of items.")),
     }
+
     Ok(messages)
 }
 
@@ -106,6 +116,7 @@ fn add(messages: &mut Vec<Value>, item: &Value) -> Result<(), &'static str> {
         "reasoning" => {}
         _ => return Err("Items are messages, function calls and their outputs."),
     }
+
     Ok(())
 }
 
@@ -132,6 +143,7 @@ fn content(content: &Value) -> Result<Value, &'static str> {
 
 fn part(part: &Value) -> Result<Value, &'static str> {
     let field = |name: &str| part.get(name).filter(|it| !it.is_null()).cloned();
+
     match part.get("type").and_then(Value::as_str) {
         Some("input_text" | "output_text" | "text") => {
             Ok(json!({ "type": "text", "text": pointer_or_null(part, "/text") }))

@@ -74,17 +74,21 @@ impl Events {
         if !error.is_null() {
             return self.fail(error);
         }
+
         if let Some(usage) = chunk.get("usage").filter(|it| it.is_object()) {
             self.usage = Some(usage.clone());
         }
+
         let choice = pointer_or_null(chunk, "/choices/0");
         let content = text(choice, "/delta/content");
         if !content.is_empty() {
             self.add_text(content);
         }
+
         for call in pointer_or_null(choice, "/delta/tool_calls").as_array().into_iter().flatten() {
             self.call(call);
         }
+
         if let Some(reason) = pointer_or_null(choice, "/finish_reason").as_str() {
             reason.clone_into(&mut self.reason);
         }
@@ -115,9 +119,11 @@ impl Events {
             );
             index
         };
+
         if let Some(item) = self.items.get_mut(index) {
             item.text.push_str(text);
         }
+
         let delta = json!({ "content_index": 0, "delta": text, "logprobs": [] });
         self.write_of(index, "response.output_text.delta", delta);
     }
@@ -131,13 +137,16 @@ impl Events {
             let name = text(delta, "/function/name").to_owned();
             self.add("fc", OutputItemKind::Call { index, call_id, name })
         });
+
         let arguments = text(delta, "/function/arguments");
         if arguments.is_empty() {
             return;
         }
+
         if let Some(item) = self.items.get_mut(position) {
             item.text.push_str(arguments);
         }
+
         self.write_of(
             position,
             "response.function_call_arguments.delta",
@@ -153,11 +162,14 @@ impl Events {
         if matches!(item.kind, OutputItemKind::Message) {
             in_progress = with(in_progress, "content", json!([]));
         }
+
         self.items.push(item);
+
         self.write(
             "response.output_item.added",
             json!({ "output_index": index, "item": in_progress }),
         );
+
         index
     }
 
@@ -165,11 +177,14 @@ impl Events {
         if self.phase == Phase::Over {
             return;
         }
+
         self.begin();
         self.phase = Phase::Over;
+
         for index in 0..self.items.len() {
             self.end_item(index);
         }
+
         let output: Vec<_> = self.items.iter().map(Item::to_json).collect();
         let response = self.response.ended(&self.reason, &output, self.usage.as_ref());
         let event = if pointer_or_null(&response, "/status") == "incomplete" {
@@ -177,13 +192,16 @@ impl Events {
         } else {
             "response.completed"
         };
+
         self.write(event, json!({ "response": response }));
     }
 
     fn end_item(&mut self, number: usize) {
         let Some(item) = self.items.get(number) else { return };
+
         let item_json = item.to_json();
         let text = item.text.clone();
+
         if matches!(item.kind, OutputItemKind::Message) {
             let part = pointer_or_null(&item_json, "/content/0").clone();
             let done = json!({ "content_index": 0, "text": text, "logprobs": [] });
@@ -194,6 +212,7 @@ impl Events {
             let done = json!({ "name": pointer_or_null(&item_json, "/name"), "arguments": text });
             self.write_of(number, "response.function_call_arguments.done", done);
         }
+
         self.write(
             "response.output_item.done",
             json!({ "output_index": number, "item": item_json }),

@@ -25,16 +25,19 @@ pub async fn export(
     } else {
         (Box::new(Archive::new()), "application/zip", "attachment; filename=\"pia-export.zip\"")
     };
+
     let mut response = HttpResponse::Ok();
     response.content_type(content_type).insert_header((CONTENT_DISPOSITION, name));
     if request.method() == Method::HEAD {
         return Ok(response.streaming(stream::empty::<Result<Bytes, Unavailable>>()));
     }
+
     let exports = api.identity.export.clone();
     let user = caller.0.user;
     let begin = async move { exports.begin(user).await };
     let started_export = api.runner.run(begin).await?;
     let body = api.runner.stream_body(|sender| write_export(started_export, encoder, sender));
+
     Ok(response.streaming(body))
 }
 

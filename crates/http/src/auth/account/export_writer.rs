@@ -34,16 +34,20 @@ pub(super) async fn write_export(
                     sender.send(encoder.output().take()).await?;
                 }
             }
+
             after = page.next;
             if after.is_none() {
                 break;
             }
         }
+
         encoder.end()?;
         counts.push((section, rows));
     }
+
     encoder.finish(&Manifest::new(&export, &counts))?;
     sender.send(encoder.output().take()).await?;
+
     Ok(sender.end().await?)
 }
 

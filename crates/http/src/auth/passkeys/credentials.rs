@@ -80,6 +80,7 @@ pub(crate) async fn change_passkey(
             return Err(ApiError::invalid(vec![error]));
         }
     };
+
     let proof = fresh_proof(password, code, recovery_code)?;
     let passkeys = api.identity.passkeys.clone();
     let owners = api.identity.reauthenticator.clone();
@@ -90,6 +91,7 @@ pub(crate) async fn change_passkey(
         let change = PasskeyChange { name, unblock };
         Ok::<_, ApiError>(passkeys.change(caller.0.user, PasskeyId(id), change).await?)
     };
+
     Ok(Json(api.runner.run(change).await?.into()))
 }
 

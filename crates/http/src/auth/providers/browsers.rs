@@ -70,6 +70,7 @@ impl BrowserRedirects {
         {
             return None;
         }
+
         let separator = if query.is_empty() { "" } else { "&" };
         Some(redirect(
             &format!("{}{}?{query}{separator}{REDIRECTED_MARKER}", self.home, request.path()),

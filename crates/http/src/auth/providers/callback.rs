@@ -24,6 +24,7 @@ pub(crate) async fn callback(
             return api.browsers.report_failure(&request, None, refusal).map(Either::Left);
         }
     };
+
     let browser = api.browsers.browser_secret(&request);
     let sign_in = api.identity.provider_sign_in.clone();
     let finish =
@@ -63,6 +64,7 @@ impl CallbackQuery {
             // parameters.
             return Ok(Self::default());
         }
+
         let parameters = Parameters::from_request(request)?;
         Ok(Self {
             state: parameters.single("state")?,

@@ -14,10 +14,12 @@ pub(crate) async fn login(api: Data<Api>, request: HttpRequest) -> Result<HttpRe
     if let Some(redirect) = api.browsers.send_home(&request) {
         return Ok(redirect);
     }
+
     let sign_in_request = match LoginQuery::from_request(&request) {
         Ok(query) => query.into(),
         Err(refusal) => return api.browsers.report_failure(&request, None, refusal),
     };
+
     let browser = api.browsers.browser_secret(&request);
     let sign_in = api.identity.provider_sign_in.clone();
     // A failure is reported in several ways, so it is not an error here.

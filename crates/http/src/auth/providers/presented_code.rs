@@ -33,7 +33,9 @@ impl PresentedCode {
             }
             Err(_) => visitor.is_invalid = true,
         }
+
         let CodeVisitor { presented, is_invalid } = visitor;
+
         Ok(if is_invalid { Self { verifier: None, ..presented } } else { presented })
     }
 }

@@ -40,6 +40,7 @@ pub(crate) async fn token(
         let Some((code, others)) = codes.split_first() else {
             return Err(RedeemError::InvalidGrant);
         };
+
         for other in others {
             if let Err(err @ RedeemError::Unavailable(_)) =
                 sign_in.redeem(other, &empty_verifier(), device.clone()).await
@@ -47,11 +48,14 @@ pub(crate) async fn token(
                 return Err(err);
             }
         }
+
         let verifier = verifier.filter(|_| others.is_empty()).unwrap_or_else(empty_verifier);
         sign_in.redeem(code, &verifier, device).await
     };
+
     let signed_in = api.runner.run(redeem).await?;
     let owes_declaration = gates.rules.get().owes_declaration(signed_in.account.customer);
+
     Ok(Json(SignInResponse::new(signed_in, owes_declaration)))
 }
 

@@ -44,6 +44,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
     let Some(options) = Options::parse(std::env::args().skip(1))? else {
         return Ok(writeln!(stdout(), "{USAGE}")?);
     };
+
     let log = tracing_subscriber::fmt().with_env_filter(LOG_FILTER).with_writer(stderr);
     log.with_ansi(stderr().is_terminal()).init();
     let mut terminate = signal(SignalKind::terminate())?;
@@ -55,14 +56,17 @@ async fn run() -> Result<(), Box<dyn Error>> {
         }
         tracing::info!("stopping; calls in progress end first");
     };
+
     let mut pod = Pod::new(&options.server, &options.token)?.with_name(&options.name);
     if let Some(file) = options.token_file {
         pod = pod.with_token_store(TokenFile(file));
     }
+
     let Some((program, arguments)) = options.command else {
         let pod = pod.with_tool(CurrentTime(SystemClock)).with_tool(CountWords);
         return Ok(serve(&pod, stopped).await?);
     };
+
     let server = McpServer::start(&program, &arguments).await?;
     pod.replace_tools(server.tools().await?);
     let mut has_ended = false;
@@ -70,10 +74,12 @@ async fn run() -> Result<(), Box<dyn Error>> {
         server.follow(&pod).await;
         has_ended = true;
     };
+
     let served = serve(&pod, select(pin!(stopped), pin!(ended)).map(drop)).await;
     drop(pod);
     server.stop().await;
     served?;
+
     if has_ended { Err("the MCP server has ended".into()) } else { Ok(()) }
 }
 

@@ -50,6 +50,7 @@ impl McpServer {
             length += description.len();
             tools.push(Arc::new(tool));
         }
+
         Ok(tools)
     }
 
@@ -66,6 +67,7 @@ impl McpServer {
                 }
             }
         };
+
         tokio::select! {
             () = following => {}
             () = self.client.closed() => {}

@@ -50,8 +50,10 @@ impl Options {
                 other => return Err(format!("there is no option {other}\n\n{USAGE}").into()),
             }
         }
+
         let server = variable("PIA_SERVER").ok_or("PIA_SERVER is not set")?;
         let (token, token_file) = read_token()?;
+
         Ok(Some(Self { server, token, token_file, name, command }))
     }
 }

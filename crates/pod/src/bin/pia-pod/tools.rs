@@ -20,6 +20,7 @@ impl<C: Clock + 'static> Tool for CurrentTime<C> {
             },
             "required": ["timeZone"],
         });
+
         let description = "Returns the current date and time in a time zone.";
         ToolDescription {
             idempotent: true,

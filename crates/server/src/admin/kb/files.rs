@@ -66,6 +66,7 @@ pub(super) fn list_files(folder: &Path) -> Result<(Vec<FileSource>, usize), Admi
             if entry.file_name().to_string_lossy().starts_with('.') {
                 continue;
             }
+
             if kind.is_dir() {
                 folders.push(entry.path());
             } else if kind.is_file() {
@@ -77,7 +78,9 @@ pub(super) fn list_files(folder: &Path) -> Result<(Vec<FileSource>, usize), Admi
             }
         }
     }
+
     files.sort_by(|a, b| a.name.cmp(&b.name));
+
     Ok((files, unknown))
 }
 

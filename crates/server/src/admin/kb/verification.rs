@@ -26,21 +26,26 @@ impl KbServices {
                 line(&mut faults, format_args!("{title}: {}{error}", status.name()));
             }
         }
+
         if !faults.is_empty() {
             faults = format!("documents that are not ready:\n{faults}");
         }
+
         let checked = self.verify_points(&base).await?;
         if let Ok(VerifiedChunks { published, missing: missing @ 1.. }) = checked {
             let text = "chunks are missing in the vector store";
             line(&mut faults, format_args!("{missing} of {published} {text}; {REPAIR}"));
         }
+
         let checked = match checked {
             Ok(it) => format!("{} chunks compared with the vector store\n", it.published),
             Err(reason) => format!("The vector store was not compared: {reason}\n"),
         };
+
         if faults.is_empty() {
             return Ok(format!("All {count} documents of {} are ready\n{checked}", base.name));
         }
+
         Err(AdminError::Unsound(format!("{faults}{checked}")))
     }
 
@@ -53,6 +58,7 @@ impl KbServices {
         let Some(target) = &self.vectors else {
             return Ok(Err("Knowledge:ConnectionString is not set".to_owned()));
         };
+
         let vectors = match open_vectors(target).await {
             Ok(vectors) => vectors,
             Err(ComposeError::Vectors(VectorSetupError::InUse)) => {
@@ -61,6 +67,7 @@ impl KbServices {
             }
             Err(err) => return Ok(Err(err.to_string())),
         };
+
         let stores = Reconciliation { chunks: Arc::clone(&self.chunks), vectors };
         Ok(stores.verify(base.id).await.map_err(|err| err.to_string()))
     }

@@ -15,6 +15,7 @@ pub(in crate::dialect) fn anthropic_full_response(answer: &Bytes) -> Result<Byte
     if let Some(error) = answer.get("error").filter(|it| !it.is_null()) {
         return Err(refusal(status_of(error), error));
     }
+
     let blocks = answer.get("content").and_then(Value::as_array).ok_or_else(malformed_response)?;
     let mut tokens = Tokens::default();
     tokens.add_usage(answer.get("usage"));
@@ -28,6 +29,7 @@ pub(in crate::dialect) fn anthropic_full_response(answer: &Bytes) -> Result<Byte
         "choices": [{ "index": 0, "message": message(blocks), "finish_reason": reason }],
         "usage": tokens.json(),
     });
+
     Ok(Bytes::from(completion.to_string()))
 }
 
@@ -60,15 +62,19 @@ fn message(blocks: &[Value]) -> Value {
             _ => {}
         }
     }
+
     let mut message = Map::new();
     message.insert("role".to_owned(), "assistant".into());
     message.insert("content".to_owned(), text.into());
+
     if !thinking.is_empty() {
         message.insert("reasoning_content".to_owned(), thinking.into());
     }
+
     if !calls.is_empty() {
         message.insert("tool_calls".to_owned(), calls.into());
     }
+
     Value::Object(message)
 }
 

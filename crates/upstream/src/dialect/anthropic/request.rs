@@ -22,31 +22,39 @@ pub(super) fn body(call: &ChatCall, mode: ResponseMode) -> Result<Vec<Bytes>, Up
         Some(_) => it.tokens,
         None => it.tokens.min(model_limit),
     });
+
     let choice = ToolChoice::of_body(&call.body);
+
     let mut thinking = Thinking::for_request(
         &target.model,
         call.effort,
         max_tokens,
         conversation.ends_with_tool_results,
     );
+
     if choice.is_forced() {
         // A model that must call a tool cannot think about it.
         thinking = Thinking::Unset;
     }
+
     let mut request = JsonWriter::default();
     request.text(r#"{"model":"#).quoted(&target.model);
     request.text(&format!(r#","max_tokens":{max_tokens}"#));
+
     if !conversation.system.is_empty() {
         request.text(r#","system":["#).list(&conversation.system).text("]");
     }
+
     request.text(r#","messages":"#);
     conversation.write(&mut request);
     tools(&call.body, &conversation, choice, target.web_search, &mut request);
     write_parameters(&call.body, thinking, &mut request);
+
     request.text(match mode {
         ResponseMode::Streamed => r#","stream":true}"#,
         ResponseMode::Full => "}",
     });
+
     Ok(request.into_pieces())
 }
 
@@ -111,9 +119,11 @@ fn tools(
         tools.extend(conversation.called.iter().map(|it| past_tool(it)));
         choice = ToolChoice::None;
     }
+
     if tools.is_empty() {
         return;
     }
+
     request.text(r#","tools":["#).list(&tools).text("]");
     let one_at_a_time =
         body.parameter("parallel_tool_calls").as_ref().and_then(Rope::parse::<bool>) == Some(false);
@@ -155,15 +165,18 @@ fn write_parameters(body: &ChatBody, thinking: Thinking, request: &mut JsonWrite
             request.text(r#","top_p":"#).rope(&top_p);
         }
     }
+
     let stops = match body.parameter("stop") {
         Some(stop) if stop.is_string() => stop.string().into_iter().collect(),
         Some(stops) => stops.parse::<Vec<String>>().unwrap_or_default(),
         None => Vec::new(),
     };
+
     let stops: Vec<String> = stops.into_iter().filter(|it| !it.trim().is_empty()).collect();
     if !stops.is_empty() {
         request.text(r#","stop_sequences":"#).text(&json!(stops).to_string());
     }
+
     let mut output = serde_json::Map::new();
     match thinking {
         Thinking::Unset => {}
@@ -176,9 +189,11 @@ fn write_parameters(body: &ChatBody, thinking: Thinking, request: &mut JsonWrite
             output.insert("effort".to_owned(), effort.into());
         }
     }
+
     if let Some(schema) = schema(body) {
         output.insert("format".to_owned(), json!({ "type": "json_schema", "schema": schema }));
     }
+
     if !output.is_empty() {
         request.text(r#","output_config":"#).text(&Value::Object(output).to_string());
     }

@@ -46,7 +46,9 @@ impl Translate for Stream {
             // The reader of the frame reports that it is broken.
             return output.push_unchanged(json);
         };
+
         let number = event.get("index").and_then(Value::as_u64).unwrap_or_default();
+
         match event.get("type").and_then(Value::as_str).unwrap_or_default() {
             "message_start" => self.start_message(event.get("message"), output),
             "content_block_start" => self.start_block(number, event.get("content_block"), output),
@@ -105,10 +107,12 @@ impl Stream {
                     &json!({ "index": number, "id": field("id"), "type": "function", "function": function }),
                     output,
                 );
+
                 Block::Call { number, has_arguments }
             }
             _ => Block::Hidden,
         };
+
         self.blocks.insert(number, block_state);
     }
 
@@ -120,6 +124,7 @@ impl Stream {
     ) {
         let field = |key: &str| delta.and_then(|it| it.get(key)).and_then(Value::as_str);
         let non_empty = |key: &str| field(key).filter(|it| !it.is_empty());
+
         match self.blocks.get_mut(&number) {
             Some(Block::Text { cited }) => {
                 if let Some(citation) = delta.and_then(|it| it.get("citation")) {
@@ -143,6 +148,7 @@ impl Stream {
             }
             Some(Block::Hidden) | None => {}
         }
+
         output.frames.push_back(Frame::Alive);
     }
 
@@ -165,11 +171,13 @@ impl Stream {
             "delta": {},
             "finish_reason": self.finish_reason.unwrap_or("stop"),
         }]);
+
         output.push_parsed(&self.chunk(&choices));
         let mut usage = self.chunk(&json!([]));
         if let Some(members) = usage.as_object_mut() {
             members.insert("usage".to_owned(), self.tokens.json());
         }
+
         output.push_parsed(&usage);
         output.frames.push_back(Frame::Done);
         self.finished = true;

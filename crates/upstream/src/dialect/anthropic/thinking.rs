@@ -50,8 +50,10 @@ impl Thinking {
         if !BUDGET_MODELS.iter().any(|it| model.contains(it)) {
             return Self::Adaptive(effort_name(effort, model));
         }
+
         // Thoughts count as output, and some must remain for the response.
         let budget = budget(effort).min(max_tokens / 2);
+
         if budget < MIN_THINKING_TOKENS || in_mid_turn { Self::Unset } else { Self::Budget(budget) }
     }
 }

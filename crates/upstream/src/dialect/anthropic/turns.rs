@@ -63,6 +63,7 @@ impl Conversation {
 
     fn add(&mut self, message: &RopeMembers) {
         let content = message.get("content");
+
         match message.string("role").as_deref() {
             Some("system" | "developer") => self.system.extend(texts(content)),
             Some("assistant") => {
@@ -119,6 +120,7 @@ impl Conversation {
         block.text(r#","name":"#).quoted(&name).text(r#","input":"#);
         block.text(if is_object.is_ok() { &arguments } else { "{}" }).text("}");
         self.called.insert(name);
+
         Some(block.finish())
     }
 }
@@ -164,10 +166,12 @@ fn block(part: &RopeMembers) -> Option<Rope> {
     if let Some(words) = part.get("text") {
         return Some(words).filter(|it| it.is_string() && !is_blank(it)).map(text);
     }
+
     let image = part.get("image_url")?;
     let url = if image.is_string() { image.clone() } else { image.members()?.get("url")?.clone() };
     let mut block = JsonWriter::default();
     block.text(r#"{"type":"image","source":"#);
+
     match data(&url) {
         Some((media_type, data)) => {
             block.text(r#"{"type":"base64","media_type":"#).quoted(&media_type);
@@ -177,6 +181,7 @@ fn block(part: &RopeMembers) -> Option<Rope> {
             block.text(r#"{"type":"url","url":"#).rope(&url).text("}");
         }
     }
+
     Some(block.text("}").finish())
 }
 

@@ -28,6 +28,7 @@ impl Translate for Stream {
         if event.get("choices").is_none() {
             return output.plain(json);
         }
+
         let mut is_significant = event.get("usage").is_some_and(Value::is_object)
             || event.get("error").is_some_and(|it| !it.is_null());
         let mut no_content = true;
@@ -38,13 +39,16 @@ impl Translate for Stream {
                 FinishKind::Reason => is_significant = true,
                 FinishKind::Open => {}
             }
+
             if let Some(delta) = choice.get_mut("delta").and_then(Value::as_object_mut) {
                 self.0.normalize_message(delta);
                 is_significant |= delta.contains_key("tool_calls");
                 no_content &= delta.is_empty();
             }
         }
+
         let json = Bytes::from(event.to_string());
+
         match (is_significant, no_content) {
             (true, _) => output.push_unchanged(&json),
             (false, true) => output.frames.push_back(pia_assistant::Frame::Alive),
@@ -56,6 +60,7 @@ impl Translate for Stream {
 /// Translates a full response.
 pub(in crate::dialect) fn mistral_full_response(answer: Bytes, search: SearchMode) -> Bytes {
     let Ok(mut parsed) = serde_json::from_slice::<Value>(&answer) else { return answer };
+
     let choices = parsed.get_mut("choices").and_then(Value::as_array_mut);
     let mut failed = false;
     for choice in choices.into_iter().flatten().filter_map(Value::as_object_mut) {
@@ -66,13 +71,16 @@ pub(in crate::dialect) fn mistral_full_response(answer: Bytes, search: SearchMod
             Some(Value::Array(messages)) => messages,
             _ => single.into_iter().collect(),
         };
+
         if let Some(message) = merge_messages(messages, search) {
             choice.insert("message".to_owned(), message);
         }
     }
+
     if failed && let Some(members) = parsed.as_object_mut() {
         members.insert("error".to_owned(), failure());
     }
+
     Bytes::from(parsed.to_string())
 }
 
@@ -82,13 +90,16 @@ fn merge_messages(messages: Vec<Value>, search: SearchMode) -> Option<Value> {
     let mut merged: Option<Map<String, Value>> = None;
     for (number, message) in messages.into_iter().enumerate() {
         let Value::Object(mut message) = message else { continue };
+
         message.entry("index").or_insert_with(|| number.into());
         normalizer.normalize_message(&mut message);
         if message.is_empty() {
             continue;
         }
+
         let merged =
             merged.get_or_insert_with(|| Map::from_iter([("role".into(), "assistant".into())]));
+
         for (key, value) in message {
             match (merged.get_mut(&key), value) {
                 (Some(Value::String(text)), Value::String(more)) if key != "role" => {
@@ -99,6 +110,7 @@ fn merge_messages(messages: Vec<Value>, search: SearchMode) -> Option<Value> {
             }
         }
     }
+
     merged.map(Value::Object)
 }
 
@@ -147,15 +159,19 @@ impl MessageNormalizer {
     fn normalize_message(&mut self, message: &mut Map<String, Value>) {
         let number = message.remove("index").and_then(|it| it.as_u64()).unwrap_or_default();
         message.remove("metadata");
+
         if message.get("role").is_some_and(|it| it == "tool") {
             self.tool_messages.insert(number);
         }
+
         if self.tool_messages.contains(&number) {
             message.clear();
             return;
         }
+
         message.remove("tool_call_id");
         self.normalize_tool_calls(number, message);
+
         if let Some(Value::Array(chunks)) = message.get("content") {
             let (text, thinking) = self.texts(chunks);
             message.insert("content".to_owned(), text.into());
@@ -170,8 +186,10 @@ impl MessageNormalizer {
             message.remove("tool_calls");
             return;
         };
+
         calls.retain(|call| {
             let position = (number, call.get("index").and_then(Value::as_u64).unwrap_or_default());
+
             match call.pointer("/function/name").and_then(Value::as_str) {
                 Some(WEB_SEARCH) if self.search == SearchMode::On => {
                     self.calls.insert(position);
@@ -181,8 +199,10 @@ impl MessageNormalizer {
                 }
                 _ => {}
             }
+
             !self.calls.contains(&position)
         });
+
         if calls.is_empty() {
             message.remove("tool_calls");
         }
@@ -205,6 +225,7 @@ impl MessageNormalizer {
                 Some(_) => {}
             }
         }
+
         (text, thinking)
     }
 }

@@ -36,25 +36,31 @@ pub(super) fn body(
     let messages: Vec<Rope> = messages.iter().map(message).collect();
     let mut request = JsonWriter::default();
     request.text(r#"{"messages":["#).list(&messages).text("]");
+
     for (key, value) in &call.body.parameters {
         if KNOWN.contains(key) || (MODEL_PARAMETERS.contains(key) && target.agent.is_none()) {
             request.text(",").quoted(key).text(":").bytes(value);
         }
     }
+
     if let Some(seed) = call.body.parameter("seed") {
         request.text(r#","random_seed":"#).rope(&seed);
     }
+
     let search = tools(&call.body, SearchMode::for_target(target), &mut request);
+
     let ending = match &target.agent {
         Some(agent) => BodySuffix::default().member("agent_id", &quoted(agent)),
         None => BodySuffix::model(&target.model),
     };
+
     let ending = ending.cap_as(call.max_output, CapName::MaxTokens).effort(call.effort);
     // Mistral always reports usage.
     let ending = match mode {
         ResponseMode::Streamed => ending.member("stream", "true"),
         ResponseMode::Full => ending,
     };
+
     Ok((ending.close_written(request), search))
 }
 
@@ -68,9 +74,11 @@ fn tools(body: &ChatBody, requested: SearchMode, request: &mut JsonWriter) -> Se
     if search == SearchMode::On {
         tools.push(Rope::from(r#"{"type":"web_search"}"#));
     }
+
     if !tools.is_empty() {
         request.text(r#","tools":["#).list(&tools).text("]");
     }
+
     if caller_tools > 0
         && let Some(choice) = body.parameter("tool_choice")
     {
@@ -80,6 +88,7 @@ fn tools(body: &ChatBody, requested: SearchMode, request: &mut JsonWriter) -> Se
             _ => request.rope(&choice),
         };
     }
+
     search
 }
 
@@ -90,6 +99,7 @@ fn name_of(tool: &Rope) -> Option<String> {
 /// Returns a message with what Mistral does not accept corrected.
 fn message(message: &Rope) -> Rope {
     let Some(members) = message.members() else { return message.clone() };
+
     let developer = members.string("role").as_deref() == Some("developer");
     let result_id = members.string("tool_call_id").filter(|it| !is_valid_id(it));
     let calls = members.get("tool_calls").and_then(Rope::elements).unwrap_or_default();
@@ -97,10 +107,12 @@ fn message(message: &Rope) -> Rope {
     if !developer && !foreign && result_id.is_none() {
         return message.clone();
     }
+
     let mut written = JsonWriter::default();
     let mut before = "{";
     for (key, value) in members.iter() {
         written.text(before).quoted(key).text(":");
+
         match (key, &result_id) {
             ("role", _) if developer => written.quoted("system"),
             ("tool_call_id", Some(id)) => written.quoted(&to_valid_id(id)),
@@ -112,11 +124,13 @@ fn message(message: &Rope) -> Rope {
         };
         before = ",";
     }
+
     written.text("}").finish()
 }
 
 fn tool_call(call: &Rope) -> Rope {
     let Some(members) = call.members() else { return call.clone() };
+
     let mut written = JsonWriter::default();
     let mut before = "{";
     for (key, value) in members.iter() {
@@ -127,6 +141,7 @@ fn tool_call(call: &Rope) -> Rope {
         };
         before = ",";
     }
+
     written.text("}").finish()
 }
 
@@ -144,6 +159,7 @@ fn to_valid_id(id: &str) -> String {
     if is_valid_id(id) {
         return id.to_owned();
     }
+
     let mut hash = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
@@ -153,6 +169,7 @@ fn to_valid_id(id: &str) -> String {
         valid.extend(char::from_digit(digit, 36));
         hash /= 36;
     }
+
     valid
 }
 
