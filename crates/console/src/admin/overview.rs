@@ -2,6 +2,7 @@
 
 mod attention;
 
+use futures_util::future::{try_join, try_join3};
 use pia_identity::Role;
 use pia_policy::GroupEntry;
 use pia_web::{ApiError, Route};
@@ -40,10 +41,17 @@ async fn show(page: PageContext) -> PageResult {
 
     let groups = page.api.groups.clone();
     let entries = page.run(async move { groups.list().await }).await?;
+    // Each waits for the database.
+    let (attention, usage, numbers) = try_join3(
+        Box::pin(attention::section(&page, &entries)),
+        Box::pin(usage::summary::section(&page)),
+        numbers(&page, &entries),
+    )
+    .await?;
     let view = view
-        .section(attention::section(&page, &entries).await?)
-        .section(usage::summary::section(&page).await?)
-        .section(numbers(&page, &entries).await?)
+        .section(attention)
+        .section(usage)
+        .section(numbers)
         .section(Section::new("members", "").part(SectionPart::Chart(chart(&page, &entries))));
 
     Ok(page.render(view))
@@ -52,8 +60,11 @@ async fn show(page: PageContext) -> PageResult {
 async fn numbers(page: &PageContext, groups: &[GroupEntry]) -> Result<Section, ApiError> {
     let administration = page.api.assignments.administration.clone();
     let connectors = page.api.connectors.clone();
-    let queue = page.run(async move { administration.queue().await }).await?;
-    let pods = page.run(async move { connectors.connected().await }).await?;
+    let (queue, pods) = try_join(
+        page.run(async move { administration.queue().await }),
+        page.run(async move { connectors.connected().await }),
+    )
+    .await?;
     let number = |it: i128| Cell::text(format::number(page.language, it));
     let count = |it: usize| number(i128::try_from(it).unwrap_or(i128::MAX));
     let members = groups.iter().map(|it| i128::from(it.members)).sum();

@@ -1,5 +1,6 @@
 //! Usage on the first page of the console.
 
+use futures_util::future::try_join3;
 use pia_assistant::{Micros, UsageDetails, UsageGrouping, UsageRange, UsageSubject, UsageSum};
 use pia_web::ApiError;
 
@@ -44,14 +45,22 @@ pub(in crate::admin) async fn section(page: &PageContext) -> Result<Section, Api
     let today = report.last_days(1);
     let month = report.last_days(30);
     let read = async move {
-        let days = report.sums(month, UsageGrouping::Day, 30).await?;
-        let people = (report.count_users(today).await?, report.count_users(month).await?);
-        Ok::<_, pia_kernel::Unavailable>((days, people))
+        try_join3(
+            report.sums(month, UsageGrouping::Day, 30),
+            report.count_users(today),
+            report.count_users(month),
+        )
+        .await
     };
 
-    let (days, people) = page.run(read).await?;
+    let (days, people_today, people) = page.run(read).await?;
     let last = days.len().saturating_sub(1);
-    let table = table(page, total(days.get(last..).unwrap_or_default()), total(&days), people);
+    let table = table(
+        page,
+        total(days.get(last..).unwrap_or_default()),
+        total(&days),
+        (people_today, people),
+    );
     let more = Link { label: page.t(MORE).to_owned(), path: path(month) };
     let section = Section::new("usage", page.t(TITLE)).table(table).links(vec![more]);
     if total(&days).0 == 0 {
