@@ -100,7 +100,6 @@ impl<'a> Walk<'a> {
             "stream": true,
             "stream_options": { "include_usage": true },
         });
-
         let stream = self.send("/api/ai/chat", &question)?;
         if stream.status() != 200 {
             return read(stream, 200).map(drop);

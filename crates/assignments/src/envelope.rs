@@ -92,7 +92,6 @@ impl InputEnvelope {
             }
             None => Vec::new(),
         };
-
         check_sizes(prompt, &items)?;
         let items = items.into_iter().map(InputItem::from_raw).collect::<Option<_>>();
         let items = items.ok_or(EnvelopeError::UnknownType)?;

@@ -146,7 +146,6 @@ impl Schedules {
                     continue;
                 }
             };
-
             let ScheduleStartOutcome::Done(id) = started else { continue };
 
             // Each call may wait for an engine that is down; reconciling starts the

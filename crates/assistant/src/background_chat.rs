@@ -55,7 +55,6 @@ impl BackgroundChat {
             { "role": "system", "content": instructions },
             { "role": "user", "content": question },
         ]);
-
         let prompt = UpstreamPrompt::from_messages(&messages.to_string(), text);
         let body = gateway.call_with_keys(target, |key| {
             gateway.upstream.complete(ChatCall {

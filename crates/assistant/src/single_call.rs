@@ -78,7 +78,6 @@ impl Gateway {
                 }
                 Some(Err(err)) => err,
             };
-
             let outcome = AttemptOutcome::from_error(&err);
             self.attempts.count(target, outcome);
             let error = explain_failure(&err, Tools::None, target);

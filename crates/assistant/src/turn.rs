@@ -228,7 +228,6 @@ impl Turn {
             previous_usage: Usage::default(),
             committed: Arc::default(),
         };
-
         let (body, mut metered_call) = vision_turn.complete().await.ok()?;
         let description =
             stream::completion::parse(&body).map(|it| it.text).filter(|it| !it.trim().is_empty());
@@ -296,7 +295,6 @@ impl Turn {
                     }
                     Err(err) => err,
                 };
-
                 let outcome = AttemptOutcome::from_error(&err);
                 gateway.attempts.count(target, outcome);
                 error = explain_failure(&err, self.prompt.tools, target);

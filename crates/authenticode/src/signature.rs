@@ -164,7 +164,6 @@ fn verify_with(
         },
         _ => return Err(CabinetError::Unsupported),
     };
-
     let key = UnparsedPublicKey::new(algorithm, key.subject_public_key.raw_bytes());
 
     key.verify(message, signature).map_err(|_other| CabinetError::Mismatch)

@@ -78,7 +78,6 @@ impl ResponseReader {
                 self.line()?.map(|line| if line.is_empty() { Next::Done } else { Next::Trailer })
             }
         };
-
         self.next = next.unwrap_or(self.next);
         Ok(next.is_some())
     }

@@ -55,7 +55,6 @@ impl OpenLoop<'_> {
                 Ok(None) => Err("the connection was closed instead of an answer".into()),
                 Err(err) => Err(err),
             };
-
             let last = outcome.is_err();
             if results.send((index, at, outcome)).is_err() || last {
                 return;

@@ -73,7 +73,6 @@ pub(crate) fn sign_ins(to: SocketAddr, others: &[Call], logins: &[Call]) -> Outc
             .into_iter()
             .map(|client| client.join().unwrap_or_else(|_| Err("a client panicked".into())))
             .collect::<Outcome<Vec<_>>>()?;
-
         let signed_in = outcomes.iter().filter(|(signed_in, _)| *signed_in).count();
         let elapsed = outcomes.iter().map(|(_, after)| *after).max().unwrap_or_default();
         Ok(SignInLoad {

@@ -36,7 +36,6 @@ pub(crate) async fn complete(
         Ok(request) => request,
         Err(err) => return refusal(StatusCode::BAD_REQUEST, &err.to_string(), None),
     };
-
     let script = script(&http, &request);
     let open = journal.open(request.streamed());
     if let Some(response) = scripted_refusal(&request, &script) {
@@ -172,7 +171,6 @@ fn stream_steps(mut events: Vec<Bytes>, script: &Script, delay: Duration) -> Vec
         }
         _ => None,
     };
-
     let (length, end) = end.unwrap_or((events.len(), Vec::new()));
     events.truncate(length);
     let pause = || if delay.is_zero() { Step::Flush } else { Step::Wait(delay) };
@@ -197,7 +195,6 @@ async fn non_streaming(answer: &Answer, script: &Script, open: Open) -> HttpResp
         Some(Fault::Silent(_)) => Step::Hang,
         _ => return HttpResponse::Ok().content_type(ContentType::json()).body(body),
     };
-
     let stream = steps::body(vec![Step::Send(half), Step::Flush, end], open);
     let stream = SizedStream::new(u64::try_from(body.len()).unwrap_or(u64::MAX), stream);
 

@@ -24,7 +24,6 @@ pub(crate) fn to_markdown(bytes: &[u8]) -> Result<String, ExtractError> {
         Some(part) => archive.read(part)?,
         None => None,
     };
-
     let styles = Styles::read(styles.as_deref().unwrap_or_default())?;
     let mut body = Body::new(&styles);
     body.read(&text)?;

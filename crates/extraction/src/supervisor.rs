@@ -62,7 +62,6 @@ impl ChildExtractor {
             .stderr(Stdio::null())
             .kill_on_drop(true)
             .spawn()?;
-
         let pipes = child.stdin.take().zip(child.stdout.take());
         let (input, output) = pipes.ok_or(std::io::ErrorKind::BrokenPipe)?;
         Ok((child, input, output))
@@ -84,7 +83,6 @@ impl ChildExtractor {
                 None => None,
             }
         };
-
         let ended = timeout(self.limits.wall_time, conversation).await.ok().flatten();
         if let Some((answer, status)) = ended {
             return Outcome::Ended(answer, status);

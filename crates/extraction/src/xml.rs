@@ -73,7 +73,6 @@ impl<'a> Xml<'a> {
                 Event::Comment(_) | Event::Decl(_) | Event::PI(_) => continue,
                 Event::Eof => return Ok(None),
             };
-
             return Ok(Some(piece));
         }
     }

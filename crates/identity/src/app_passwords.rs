@@ -105,7 +105,6 @@ impl AppPasswords {
             created_at: self.proofs.clock.now(),
             used_at: None,
         };
-
         let store = |verified| self.store(session_ref, &entry, &password, verified);
         match self.proofs.owner(session_ref, (&account, factor.as_ref()), proof, store).await? {
             CredentialStoreOutcome::Full => {

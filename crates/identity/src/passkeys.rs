@@ -275,7 +275,6 @@ impl Passkeys {
                 (ReauthProof::Factor(it), Some(on)) => self.proofs.answer(user, &on, &it).await?,
                 (ReauthProof::Factor(_), None) => return Err(ProofError::Wrong),
             };
-
             let effects = used_up(verified, user, self.proofs.clock.now());
             let authorization = PasskeyAuthorization::Evidence(verified);
             let opened = self

@@ -225,7 +225,6 @@ impl Ingestion {
                 embedded_text(&job.title, &[&it.path, context], &it.text)
             })
             .collect();
-
         let lengths: Vec<usize> = texts.iter().map(String::len).collect();
         self.reserve(claim, estimate(&lengths)).await?;
         let embedding = self.embedder.embed(model, texts).await?;

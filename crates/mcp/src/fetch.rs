@@ -69,7 +69,6 @@ pub(crate) async fn fetch(
         };
         Ok::<_, ApiError>((title, source_uri, content_type, text))
     };
-
     let (title, source_uri, content_type, text) = mcp.runner.run(reading).await?;
     let url = document_url(&mcp.public_url, id, source_uri.as_deref());
     let media_type = content_type.name();

@@ -55,7 +55,6 @@ pub(crate) async fn search(
         let question = Question { bases: bases.clone(), text };
         Ok::<_, ApiError>((bases, retrieval.search(question).await.map_err(search_error)?))
     };
-
     let found = tokio::time::timeout(MAX_SEARCH_TIME, mcp.runner.run(searching)).await;
     let found = found.map_err(|err| ApiError::from(Unavailable::new("knowledge", err)))?;
     let (bases, passages) = found?;

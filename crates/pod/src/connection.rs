@@ -49,7 +49,6 @@ impl Connection {
             connection.shake_hands().await?;
             Ok(connection)
         };
-
         let opened = timeout(OPENING_TIMEOUT, opening).await;
         opened.unwrap_or(Err(ConnectionError::Silent(OPENING_TIMEOUT)))
     }

@@ -86,7 +86,6 @@ pub(crate) fn format_result(outcome: Result<Value, String>) -> Value {
         Ok(content) => json!({ "content": content }),
         Err(error) => json!({ "content": error, "isError": true }),
     };
-
     let length = result.to_string().len();
     let error = if length > MAX_RESULT_BYTES {
         format!("the result is too large: {length} of {MAX_RESULT_BYTES} bytes")

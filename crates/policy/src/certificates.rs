@@ -113,7 +113,6 @@ impl TrustedCertificates {
             der: parsed.der,
             updated_at: self.clock.now(),
         };
-
         let effects = self.effects(by, certificate.id, "TrustedCertificate.Added");
         let added = self.store.add(certificate.clone(), effects).await?;
 

@@ -142,7 +142,6 @@ impl Plugins {
             icon_url: None,
             updated_at: self.clock.now(),
         };
-
         let effects = self.effects(by, plugin.id, "Plugin.Created");
         self.store.create(plugin.clone(), effects).await?;
 

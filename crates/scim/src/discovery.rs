@@ -173,7 +173,6 @@ impl Attribute {
                 "$ref" => "reference",
                 _ => "string",
             };
-
             let part = Self { kind, read_only: self.read_only, ..Self::text(name) };
             let mut definition = part.definition();
             if let (Some(members), "reference") = (definition.as_object_mut(), kind) {

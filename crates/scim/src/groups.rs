@@ -47,7 +47,6 @@ pub(crate) async fn list(
 
         Ok::<_, GroupError>((total, page))
     };
-
     let (total, page) = scim.run(caller, page).await?;
     let resources = page.iter().map(|it| query.select(scim.group_resource(&it.0, &it.1)));
     let resources: Vec<Value> = resources.collect();
@@ -91,7 +90,6 @@ pub(crate) async fn create(
         let group = groups.find(group.id).await?.group;
         load(&groups, group, with_members).await
     };
-
     let (group, members) = scim.run(caller, created).await?;
 
     Ok(respond(StatusCode::CREATED, scim.group_resource(&group, &members), &query))
@@ -134,7 +132,6 @@ pub(crate) async fn delete(
             done => done,
         }
     };
-
     scim.run(caller, deleted).await?;
 
     Ok(HttpResponse::NoContent().finish())

@@ -224,7 +224,6 @@ impl Live {
                 assert!(read > 0, "{text:?} never arrived: {body}");
             }
         };
-
         let read = tokio::time::timeout(PATIENCE, reading).await;
         read.expect("the text in time")
     }

@@ -186,7 +186,6 @@ pub async fn read(socket: &mut TcpStream) -> Option<Request> {
             return None;
         }
     };
-
     let body = raw.split_off(end);
     let head = String::from_utf8(raw).ok()?;
     let length = head

@@ -295,7 +295,6 @@ async fn start_driver() -> (Child, SocketAddr) {
         .kill_on_drop(true)
         .spawn()
         .expect("the driver that TEST_CHROMEDRIVER names");
-
     let mut lines = BufReader::new(process.stdout.take().expect("its output")).lines();
     let port = async {
         while let Some(line) = lines.next_line().await.expect("a readable output") {
@@ -305,7 +304,6 @@ async fn start_driver() -> (Child, SocketAddr) {
         }
         0
     };
-
     let port = tokio::time::timeout(PATIENCE, port).await.expect("a driver in time");
     assert_ne!(port, 0, "the driver ended before it listened");
 

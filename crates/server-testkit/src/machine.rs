@@ -126,7 +126,6 @@ impl Machine {
             None | Some(1) => format!("{session}:{id}:{key}"),
             Some(_) => format!("pia-approval-v2:{session}:{id}:{key}:{wrapped}:{salt}"),
         };
-
         let signature = self.signer.sign(&SystemRandom::new(), payload.as_bytes());
         let mut approval = json!({
             "onboardingSessionId": session,

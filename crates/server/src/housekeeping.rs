@@ -69,7 +69,6 @@ impl Housekeeping {
                 Some(err.to_string())
             }
         };
-
         let finished = self.log.finish(kind, self.clock.now(), error.as_deref()).await;
         if let Err(err) = started.and(finished) {
             tracing::warn!(what, error = %err, "failed to record the run of a maintenance task");

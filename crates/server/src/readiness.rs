@@ -48,7 +48,6 @@ impl ReadinessChecks {
             Err(ReadinessError::Pending(_)) => (true, false),
             Err(ReadinessError::Away(_) | ReadinessError::Silent(_)) => (false, false),
         };
-
         *last = Some((Instant::now(), found));
 
         found

@@ -182,7 +182,6 @@ impl Server {
             Some(tls) => server.listen_rustls_0_23(listener, tls)?,
             None => server.listen(listener)?,
         };
-
         let server = server.run();
         Ok(Self { addr, background, metrics, draining, connections, server })
     }

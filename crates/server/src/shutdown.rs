@@ -58,7 +58,6 @@ pub(crate) async fn drained(metrics: Data<Metrics>, stop: CancellationToken, lim
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     };
-
     within(grace, idle).await;
 }
 

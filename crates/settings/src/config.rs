@@ -200,7 +200,6 @@ impl Config {
             notices: Vec::new(),
             snapshot: Arc::default(),
         };
-
         config.check(all);
         config.check_vectors(all);
 

@@ -112,7 +112,6 @@ impl LiveConfig {
                 return Err(errors);
             }
         };
-
         changes.log();
 
         Ok(changes)

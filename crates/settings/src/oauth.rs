@@ -47,7 +47,6 @@ fn read_provider(from: &mut Section<'_>, provider: Provider) -> Option<ProviderS
         Provider::EntraId => from.reload("TenantId").optional::<TenantId>().map(|it| it.0),
         Provider::Google | Provider::Microsoft | Provider::Oidc => None,
     };
-
     let authority = authority(from, provider, (tenant.as_deref(), client_id.is_some()));
     let trusts_email = from.reload("TrustEmail").or(provider == Provider::EntraId);
     let scopes = from.reload("Scopes").or(Scopes::usual()).0;

@@ -114,7 +114,6 @@ impl ServerConfig {
         } else {
             Ipv4Addr::UNSPECIFIED
         };
-
         let address = from.restart("Address").or(SocketAddr::from((host, PORT)));
         let base_path = from.restart("BasePath").optional::<BasePath>();
         let base_path = base_path.map(|it| it.0).unwrap_or_default();
@@ -155,7 +154,6 @@ impl ServerConfig {
                 .0,
             tls,
         };
-
         config.warn(from);
 
         Some(config)

@@ -153,7 +153,6 @@ impl AssignmentStore for SqlAssignments {
             .find(DbUid(id.0))
             .filter(assignments::user_id.eq(DbUid(user.0)))
             .count();
-
         let own: i64 = on_user_rows!(self.db, user, |conn| own.get_result(conn).await?)?;
         if own == 0 {
             return Ok(false);

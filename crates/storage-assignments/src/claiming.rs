@@ -118,6 +118,7 @@ connection_trait! {
             let at = DbInstant(now);
             let unfinished = [AssignmentStatus::Queued.name(), AssignmentStatus::Running.name()];
             let row = assignments::table.find(id).filter(assignments::status.eq_any(unfinished));
+
             let claim = (
                 assignments::fence.eq(assignments::fence + 1),
                 assignments::worker_id.eq(Some(worker)),
@@ -126,6 +127,7 @@ connection_trait! {
             let Some(mut claimed) = claim.get_result::<ClaimedRow>(self).await.optional()? else {
                 return Ok(None);
             };
+
             if claimed.started_at.is_none() {
                 let started_at = Some(at);
                 let running = (
@@ -134,12 +136,14 @@ connection_trait! {
                     assignments::updated_at.eq(at),
                     assignments::event_count.eq(assignments::event_count + 1),
                 );
+
                 let row = assignments::table.find(id);
                 diesel::update(row).set(running).execute(self).await?;
                 let event = EventRow::new(id, started.clone(), now, None)?;
                 self.append(&[event], claimed.event_count.saturating_add(1)).await?;
                 claimed.started_at = started_at;
             }
+
             Ok(Some(claimed))
         }
     }

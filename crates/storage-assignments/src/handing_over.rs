@@ -53,13 +53,16 @@ connection_trait! {
             if !self.lock_account(row.user_id).await? {
                 return Ok(AssignmentCreationOutcome::Gone);
             }
+
             let unfinished: i64 = unfinished_of!(row.user_id).get_result(self).await?;
             if unfinished >= i64::from(max_unfinished) {
                 return Ok(AssignmentCreationOutcome::TooMany);
             }
+
             diesel::insert_into(assignments::table).values(row).execute(self).await?;
             self.append(std::slice::from_ref(event), 1).await?;
             self.notify_processes(QUEUED).await?;
+
             Ok(AssignmentCreationOutcome::Done)
         }
     }

@@ -108,13 +108,16 @@ connection_trait! {
             if groups.iter().any(|it| !known.contains(it)) {
                 return Ok(false);
             }
+
             let own = operator_groups::table.filter(operator_groups::operator_id.eq(operator));
             diesel::delete(own).execute(self).await?;
+
             for group in known {
                 let row =
                     (operator_groups::operator_id.eq(operator), operator_groups::group_id.eq(group));
                 diesel::insert_into(operator_groups::table).values(row).execute(self).await?;
             }
+
             Ok(true)
         }
     }
@@ -157,6 +160,7 @@ impl OperatorStore for SqlOperators {
                     insert.on_conflict_do_nothing().execute(conn).await?;
                 }
             }
+
             Ok(())
         })?;
         Ok(())
@@ -260,11 +264,14 @@ impl OperatorStore for SqlOperators {
             if row.is_none() {
                 return Ok(OperatorChangeOutcome::NotFound);
             }
+
             let before: Vec<DbUid> = own.load(conn).await?;
             if !conn.put_groups(id, &ids).await? {
                 return Ok(OperatorChangeOutcome::UnknownGroup);
             }
+
             conn.write_effects(&self.db, &with_ids(&effects, "groups", &before, &ids)).await?;
+
             Ok(OperatorChangeOutcome::Done)
         })?)
     }

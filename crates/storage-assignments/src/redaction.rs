@@ -23,6 +23,7 @@ connection_trait! {
                 .filter(assignments::id.eq_any(&ids))
                 .filter(assignments::completed_at.is_not_null())
                 .filter(assignments::plaintext_dropped_at.is_null());
+
             let none = None::<Vec<u8>>;
             let redacted = (
                 assignments::input.eq(&none),
@@ -42,15 +43,18 @@ connection_trait! {
             let messages = assignment_events::table
                 .filter(assignment_events::assignment_id.eq_any(ids))
                 .filter(assignment_events::sealed_message.is_not_null());
+
             diesel::update(messages)
                 .set(assignment_events::sealed_message.eq(none))
                 .execute(self)
                 .await?;
+
             for (id, event) in events {
                 if let Some(last) = redacted.get(id) {
                     self.append(std::slice::from_ref(event), *last).await?;
                 }
             }
+
             Ok(redacted.len())
         }
     }

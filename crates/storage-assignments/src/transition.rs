@@ -126,12 +126,14 @@ connection_trait! {
                 .into_boxed()
                 .filter(assignments::id.eq(change.id))
                 .filter(assignments::status.eq_any(from));
+
             if let Some(held) = change.held {
                 update = update
                     .filter(assignments::worker_id.is_not_null())
                     .filter(assignments::fence.eq(held.fence))
                     .filter(assignments::step_count.eq(held.step_count));
             }
+
             let count = i32::try_from(change.events.len()).unwrap_or(i32::MAX);
             let (spent, abandoned) = change.tokens;
             let values = (
@@ -144,10 +146,13 @@ connection_trait! {
             let Some(last) = update.get_result::<i32>(self).await.optional()? else {
                 return Ok(false);
             };
+
             self.append(&change.events, last).await?;
+
             if change.patch.completed_at.is_some() {
                 self.queue_delivery(change.id).await?;
             }
+
             Ok(true)
         }
     }

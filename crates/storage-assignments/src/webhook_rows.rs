@@ -68,9 +68,11 @@ connection_trait! {
                 .inner_join(operators::table.on(has_skill))
                 .filter(operators::webhook_url.is_not_null())
                 .select((operators::id, assignments::user_id, AssignmentRow::as_select()));
+
             let found: Option<(DbUid, DbUid, AssignmentRow)> =
                 query.first(self).await.optional()?;
             let Some((operator, user, row)) = found else { return Ok(()) };
+
             let ended = row.open_listed(None)?;
             let delivery = WebhookDelivery::of_ended(OperatorId(operator.0), &ended);
             if let Some(delivery) = delivery.map(DeliveryRow::from) {
@@ -81,6 +83,7 @@ connection_trait! {
                 let insert = diesel::insert_into(webhook_deliveries::table);
                 insert.values((delivery, owner)).execute(self).await?;
             }
+
             Ok(())
         }
     }

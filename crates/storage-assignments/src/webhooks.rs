@@ -60,9 +60,11 @@ impl SqlWebhooks {
                 webhook_deliveries::next_at.eq(until),
                 webhook_deliveries::attempts.eq(webhook_deliveries::attempts + 1),
             ));
+
             if claim.execute(conn).await? == 0 {
                 return Ok(None);
             }
+
             let columns = (
                 DeliveryRow::as_select(),
                 operators::id,
@@ -70,6 +72,7 @@ impl SqlWebhooks {
                 operators::webhook_secret,
             );
             let claimed = due.inner_join(operators::table).select(columns);
+
             Ok(claimed.first(conn).await.optional()?)
         })
     }
@@ -96,11 +99,14 @@ impl WebhookStore for SqlWebhooks {
             if update.execute(conn).await? == 0 {
                 return Ok(false);
             }
+
             if url.is_none() {
                 let own = webhook_deliveries::operator_id.eq(id);
                 diesel::delete(webhook_deliveries::table.filter(own)).execute(conn).await?;
             }
+
             conn.write_effects(&self.db, &effects).await?;
+
             Ok(true)
         })?)
     }
@@ -142,7 +148,6 @@ impl WebhookStore for SqlWebhooks {
             .order((webhook_deliveries::next_at, webhook_deliveries::id))
             .select(webhook_deliveries::id)
             .limit(BATCH);
-
         let due: Vec<DbUid> = on_conn!(self.db.reader(), |conn| due.load(conn).await?)?;
         for id in due {
             if let Some(claimed) = self.try_claim(id, now, until).await? {

@@ -242,10 +242,12 @@ impl CreditStore for SqlCreditStore {
                 window.roll_over(weeks, now);
                 credit_windows.windows.insert(key, window);
             }
+
             if pool_of(&holder, &credit_windows).is_some() {
                 let unused = conn.unused(last_week(&holder, &credit_windows)).await?;
                 fill(&mut credit_windows, &holder, unused);
             }
+
             credit_windows
         })?)
     }
@@ -271,6 +273,7 @@ impl CreditStore for SqlCreditStore {
             if conn.existing_ids(&[], &[DbUid(group.0)]).await?.is_empty() {
                 return Ok(None);
             }
+
             conn.insert_all(vec![row.clone()]).await?;
             let held = conn.lock_windows(&keys).await?;
             let before = held.as_slice().first().map_or(0, |it| it.total);
@@ -281,6 +284,7 @@ impl CreditStore for SqlCreditStore {
             let changed = |micros| BTreeMap::from([("topUpMicros", micros)]);
             let effects = effects.with_changes(Some(&changed(before)), Some(&changed(total)));
             conn.write_effects(&self.context.db, &effects).await?;
+
             Ok(Some(Micros(total)))
         })?)
     }

@@ -37,6 +37,7 @@ connection_trait! {
             let of = |period: BudgetPeriod| credit_windows::kind.eq(period.name());
             let is_daily = of(BudgetPeriod::GroupDaily).and(daily.gt(0)).and(used().ge(daily));
             let is_weekly = of(BudgetPeriod::GroupWeekly).and(weekly.gt(0)).and(used().ge(weekly));
+
             // Weeks begin at different times in different zones.
             let week_at_least = DbInstant(now - WEEK_AND_A_DAY);
             let is_recent = credit_windows::week.is_null().or(credit_windows::week.ge(week_at_least));
@@ -47,6 +48,7 @@ connection_trait! {
                 .filter(is_daily.or(is_weekly.and(is_recent)))
                 .order((credit_windows::used.desc(), credit_windows::key))
                 .limit(MAX_WINDOWS);
+
             Ok(windows.select((WindowRow::as_select(), daily, weekly)).load(self).await?)
         }
     }

@@ -96,7 +96,6 @@ pub(crate) async fn count_live(db: &Database) -> Result<u32, DbError> {
              WHERE alive_until >= CAST(unixepoch('subsec') * 1000000 AS INTEGER)"
         }
     });
-
     let LiveInstances { living } = on_conn!(db.reader(), |conn| count.get_result(conn).await?)?;
     Ok(u32::try_from(living).unwrap_or(u32::MAX))
 }

@@ -56,7 +56,6 @@ impl WindowRow {
             used_last_week: 0,
             buckets: String::new(),
         };
-
         row.set(&window);
         row
     }

@@ -111,7 +111,6 @@ async fn head(db: &Database, user: UserId) -> Result<Head, DbError> {
         ledgers::last_stamp,
         person_salts::salt.nullable(),
     ));
-
     let row: Option<HeadRow> = on_conn!(db.reader(), |conn| row.first(conn).await.optional()?)?;
     let Some((epoch, version, DbInstant(last_stamp), salt)) = row else {
         let last_stamp = Timestamp::UNIX_EPOCH;
@@ -147,6 +146,7 @@ async fn places(
             let behind = chats::updated_at.gt(at).or(chats::id.gt(id));
             rows = rows.filter(chats::updated_at.ge(at).and(behind));
         }
+
         if let Some(since) = part.since {
             let lately = chats::deleted_at.is_not_null();
             let lately = lately.and(chats::stamp.ge(DbInstant(since - DELETIONS_REPEATED)));
@@ -154,10 +154,13 @@ async fn places(
             let changed = chats::updated_at.ge(since).or(chats::stamp.ge(since));
             rows = rows.filter(changed.or(lately));
         }
+
         if !part.deleted {
             rows = rows.filter(chats::deleted_at.is_null());
         }
+
         let rows = rows.order((chats::updated_at, chats::id)).limit(limit);
+
         rows.select(PositionRow::as_select()).load(conn).await?
     })?)
 }

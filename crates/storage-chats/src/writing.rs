@@ -76,6 +76,7 @@ impl SqlChats {
             if ledger.encrypted && !chat.encrypted {
                 return Ok(WriteOutcome::Plain);
             }
+
             let stored = this.select(ChatStateRow::as_select()).first(conn).await.optional()?;
             let verdict = stored.map(|it: ChatStateRow| chat.decide_against(&it.into()));
             match verdict {
@@ -99,10 +100,12 @@ impl SqlChats {
                     }
                 }
             }
+
             let growth = i64::from(row.size) - i64::from(stored.as_ref().map_or(0, |it| it.size));
             if let Err(storage) = ledger.check_storage(growth, limits.storage) {
                 return Ok(WriteOutcome::OutOfStorage(storage));
             }
+
             let stamp = ledger.stamps(now).next().unwrap_or(now);
             row.stamp = DbInstant(stamp);
             conn.put_stamp(user, stamp, growth).await?;
@@ -116,6 +119,7 @@ impl SqlChats {
                     .await?;
                 return Ok(WriteOutcome::Created(chat.created_at));
             };
+
             diesel::update(this).set(&*row).execute(conn).await?;
             let made_at = stored.created_at.0;
             let revived = verdict == Some(ChatDecision::Revives);

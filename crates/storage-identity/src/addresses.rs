@@ -85,7 +85,6 @@ impl SqlAddresses {
                 // Otherwise a lookup of its address would find the other one.
                 (true, false) => self.set(row, &row.email_folded, &row.email_folded).await?,
             };
-
             done.folded += u64::from(matches!(outcome, Outcome::Changed));
 
             if matches!(outcome, Outcome::Taken) || (shared && folded != row.email_folded) {

@@ -43,21 +43,26 @@ impl ApiKeyStore for SqlApiKeys {
             if !conn.lock_session(new.by, new.entry.created_at).await? {
                 return Ok(CredentialStoreOutcome::Gone);
             }
+
             let owned = api_keys::table.filter(api_keys::user_id.eq(row.user_id));
             if owned.count().get_result::<i64>(conn).await? >= max {
                 return Ok(CredentialStoreOutcome::Full);
             }
+
             let is_valid = match verified {
                 VerifiedProof::Password | VerifiedProof::SignIn => true,
                 VerifiedProof::Code(_) | VerifiedProof::RecoveryCode(_) => {
                     conn.consume_proof(new.by.user, verified).await?
                 }
             };
+
             if !is_valid {
                 return Ok(CredentialStoreOutcome::Stale);
             }
+
             diesel::insert_into(api_keys::table).values(&row).execute(conn).await?;
             conn.write_effects(&self.db, &effects).await?;
+
             Ok(CredentialStoreOutcome::Done)
         })?)
     }

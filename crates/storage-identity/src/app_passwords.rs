@@ -43,21 +43,26 @@ impl AppPasswordStore for SqlAppPasswords {
             if !conn.lock_session(new.by, new.at).await? {
                 return Ok(CredentialStoreOutcome::Gone);
             }
+
             let owned = app_passwords::table.filter(app_passwords::user_id.eq(row.user_id));
             if owned.count().get_result::<i64>(conn).await? >= max {
                 return Ok(CredentialStoreOutcome::Full);
             }
+
             let is_valid = match verified {
                 VerifiedProof::Password | VerifiedProof::SignIn => true,
                 VerifiedProof::Code(_) | VerifiedProof::RecoveryCode(_) => {
                     conn.consume_proof(new.by.user, verified).await?
                 }
             };
+
             if !is_valid {
                 return Ok(CredentialStoreOutcome::Stale);
             }
+
             diesel::insert_into(app_passwords::table).values(&row).execute(conn).await?;
             conn.write_effects(&self.db, &effects).await?;
+
             Ok(CredentialStoreOutcome::Done)
         })?)
     }
@@ -102,12 +107,15 @@ impl AppPasswordStore for SqlAppPasswords {
             let this = app_passwords::table.find(DbUid(id.0)).filter(owned);
             let name = this.select(app_passwords::name).first::<String>(conn).await.optional()?;
             let Some(name) = name else { return Ok(false) };
+
             let started = sessions::table.filter(sessions::app_password_id.eq(DbUid(id.0)));
             for _ in 0..diesel::delete(started).execute(conn).await? {
                 conn.write_effects(&self.db, &if_ended(user, at)).await?;
             }
+
             diesel::delete(app_passwords::table.find(DbUid(id.0))).execute(conn).await?;
             conn.write_effects(&self.db, &effects(user, at, &name)).await?;
+
             Ok(true)
         })?)
     }

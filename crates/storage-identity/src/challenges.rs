@@ -84,6 +84,7 @@ impl ChallengeStore for SqlChallenges {
             if !conn.lock_account(*user).await? {
                 return Ok(RedemptionOutcome::Gone);
             }
+
             let open = user_id.eq(DbUid(user.0)).and(expires_at.gt(DbInstant(*at)));
             let open = challenges::table.find(hash.0.to_vec()).filter(open);
             if !diesel::select(exists(open)).get_result::<bool>(conn).await? {
@@ -92,7 +93,9 @@ impl ChallengeStore for SqlChallenges {
             if !conn.consume_proof(*user, *verified).await? {
                 return Ok(RedemptionOutcome::Stale);
             }
+
             diesel::delete(challenges::table.find(hash.0.to_vec())).execute(conn).await?;
+
             let left = match verified {
                 VerifiedProof::RecoveryCode(_) => {
                     let left = recovery_codes::user_id.eq(DbUid(user.0));
@@ -102,6 +105,7 @@ impl ChallengeStore for SqlChallenges {
                 VerifiedProof::Password | VerifiedProof::SignIn | VerifiedProof::Code(_) => None,
             };
             conn.write_effects(&self.db, &effects(*user, *at, left)).await?;
+
             Ok(RedemptionOutcome::Done)
         })?)
     }

@@ -140,14 +140,17 @@ impl EmailTokenStore for SqlEmailTokens {
             if !conn.lock_account(user).await? {
                 return Ok(false);
             }
+
             let valid = same_kind.and(expires_at.gt(DbInstant(at)));
             let valid = tokens::table.find(token.0.to_vec()).filter(valid);
             if diesel::delete(valid).execute(conn).await? == 0 {
                 return Ok(false);
             }
+
             diesel::delete(tokens::table.filter(same_kind)).execute(conn).await?;
             conn.verify_address(user, at).await?;
             conn.write_effects(&self.db, &effects).await?;
+
             Ok(true)
         })?)
     }

@@ -53,6 +53,7 @@ connection_trait! {
         /// valid.
         async fn consume_proof(&mut self, user: UserId, verified: VerifiedProof) -> QueryResult<bool> {
             use totp_factors::{enabled_at, last_step};
+
             let user = DbUid(user.0);
             let on = totp_factors::table.find(user).filter(enabled_at.is_not_null());
             let spent = match verified {
@@ -68,6 +69,7 @@ connection_trait! {
                     diesel::delete(code).execute(self).await?
                 }
             };
+
             Ok(spent == 1)
         }
 
@@ -80,6 +82,7 @@ connection_trait! {
             let user = DbUid(user.0);
             let before = recovery_codes::table.filter(recovery_codes::user_id.eq(user));
             diesel::delete(before).execute(self).await?;
+
             for code in codes {
                 let row = (
                     recovery_codes::user_id.eq(user),
@@ -87,6 +90,7 @@ connection_trait! {
                 );
                 diesel::insert_into(recovery_codes::table).values(row).execute(self).await?;
             }
+
             Ok(())
         }
 
@@ -120,6 +124,7 @@ connection_trait! {
             for _ in 0..diesel::delete(others).execute(self).await? {
                 self.write_effects(db, &if_ended(user, at)).await?;
             }
+
             Ok(())
         }
     }

@@ -119,12 +119,14 @@ impl FactorStore for SqlFactors {
             {
                 return Ok(false);
             }
+
             let user = DbUid(change.user.0);
             diesel::delete(totp_factors::table.find(user)).execute(conn).await?;
             conn.replace_recovery_codes(change.user, &[]).await?;
             let waiting = factor_challenges::table.filter(factor_challenges::user_id.eq(user));
             diesel::delete(waiting).execute(conn).await?;
             conn.end_other_sessions(&self.db, &change).await?;
+
             Ok(true)
         })?)
     }

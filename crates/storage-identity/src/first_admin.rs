@@ -43,17 +43,21 @@ impl FirstAdminStore for SqlFirstAdmin {
             if conn.another_admin(user).await? {
                 return Ok(FirstAdminOutcome::AlreadySetUp);
             }
+
             let room = conn.room_for_account(limits.accounts).await?
                 && conn.room_for_admin(limits.admins).await?;
             if !room {
                 return Ok(FirstAdminOutcome::SeatsTaken);
             }
+
             let insert = diesel::insert_into(accounts::table).values(&row);
             let insert = insert.on_conflict(accounts::email_folded).do_nothing();
             if insert.execute(conn).await? == 0 {
                 return Ok(FirstAdminOutcome::EmailTaken);
             }
+
             conn.write_effects(&self.db, &effects).await?;
+
             Ok(FirstAdminOutcome::Stored)
         })?)
     }

@@ -56,6 +56,7 @@ impl PasskeyChallenges for SqlPasskeyChallenges {
             if !conn.lock_account(user).await? {
                 return Ok(false);
             }
+
             let is_valid = match authorization {
                 // Just verified, and not consumed by that.
                 PasskeyAuthorization::Evidence(VerifiedProof::Password) => true,
@@ -69,12 +70,15 @@ impl PasskeyChallenges for SqlPasskeyChallenges {
                     diesel::select(exists(session)).get_result::<bool>(conn).await?
                 }
             };
+
             if !is_valid {
                 return Ok(false);
             }
+
             let row = row(&challenge, Some(user));
             diesel::insert_into(challenges::table).values(row).execute(conn).await?;
             conn.write_effects(&self.db, &effects).await?;
+
             Ok(true)
         })?)
     }

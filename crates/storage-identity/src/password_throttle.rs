@@ -99,7 +99,6 @@ impl PasswordThrottleStore for SqlPasswordThrottleStore {
             wait_micros.eq(before),
             counted_at_micros.eq(counted_at_micros - wait_micros),
         ));
-
         self.db.count(update).await?;
 
         Ok(())

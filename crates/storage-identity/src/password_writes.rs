@@ -28,21 +28,27 @@ connection_trait! {
         /// enabled, resets, and changes of the address.
         async fn forget_unfinished(&mut self, user: UserId) -> QueryResult<()> {
             let user = DbUid(user.0);
+
             let reset = mailed_tokens::purpose.eq_any(
                 [EmailTokenPurpose::PasswordReset, EmailTokenPurpose::AddressChange]
                     .map(EmailTokenPurpose::name),
             );
+
             let resets =
                 mailed_tokens::table.filter(mailed_tokens::user_id.eq(user).and(reset));
             diesel::delete(resets).execute(self).await?;
+
             let waiting = factor_challenges::table.filter(factor_challenges::user_id.eq(user));
             diesel::delete(waiting).execute(self).await?;
+
             let challenges = passkey_challenges::table;
             let challenges = challenges.filter(passkey_challenges::user_id.eq(user));
             diesel::delete(challenges).execute(self).await?;
+
             let pending_factor = totp_factors::table.find(user);
             let pending_factor = pending_factor.filter(totp_factors::enabled_at.is_null());
             diesel::delete(pending_factor).execute(self).await?;
+
             Ok(())
         }
 

@@ -86,13 +86,16 @@ impl PasswordStore for SqlPasswords {
             if !conn.lock_account(by.user).await? {
                 return Ok(None);
             }
+
             let unchanged = accounts::password_hash.eq(old.expose());
             let account = accounts::table.find(DbUid(by.user.0)).filter(unchanged);
             let new = accounts::password_hash.eq(new.expose());
             if diesel::update(account).set(new).execute(conn).await? == 0 {
                 return Ok(None);
             }
+
             conn.forget_unfinished(by.user).await?;
+
             if let Some(AppAccessRevoked { app_password, api_key }) = revoked {
                 let (of_apps, keys) = conn.revoke_app_access(by.user).await?;
                 for _ in 0..of_apps {
@@ -103,9 +106,11 @@ impl PasswordStore for SqlPasswords {
                     conn.write_effects(&self.db, &api_key(session_ref, *at)).await?;
                 }
             }
+
             let left = conn.app_access(by.user).await?;
             conn.write_effects(&self.db, &effects(by.user, *at, left)).await?;
             conn.end_others(&self.db, *by, *at, *if_ended).await?;
+
             Ok(Some(left))
         })?)
     }

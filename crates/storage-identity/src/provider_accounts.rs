@@ -39,7 +39,6 @@ impl ProviderAccounts for SqlProviderAccounts {
             .eq(provider.name())
             .and(identities::issuer.eq(&identity.issuer))
             .and(identities::subject.eq(&identity.subject));
-
         let owner = identities::table.filter(same).select(identities::user_id);
         let account = accounts::table.filter(accounts::id.eq_any(owner));
         let found: Option<(AccountRow, bool)> = on_conn!(self.db.reader(), |conn| {

@@ -38,7 +38,6 @@ impl ProviderFlows for SqlProviderFlows {
             flows::sealed.eq(sealed),
             expires_at.eq(DbInstant(new.expires_at)),
         );
-
         let insert = diesel::insert_into(flows::table).values(row);
         on_conn!(self.db.writer(), |conn| insert.execute(conn).await?)?;
 

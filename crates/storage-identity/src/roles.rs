@@ -89,17 +89,21 @@ impl RoleStore for SqlRoles {
             if before.is_active_admin() && !conn.another_admin(user).await? {
                 return Ok(RoleChangeOutcome::LastAdmin);
             }
+
             let one_more = role == Role::Admin && before.deactivated_at.is_none();
             if one_more && !conn.room_for_admin(max_admins).await? {
                 return Ok(RoleChangeOutcome::AdminsTaken);
             }
+
             let update = diesel::update(account).set(accounts::role.eq(role.name()));
             if update.execute(conn).await? == 0 {
                 return Ok(RoleChangeOutcome::Unknown);
             }
+
             let changed = |it: Role| BTreeMap::from([("role", it.name())]);
             let effects = effects.with_changes(Some(&changed(before.role)), Some(&changed(role)));
             conn.write_effects(&self.db, &effects).await?;
+
             Ok(RoleChangeOutcome::Done)
         })?)
     }
@@ -148,9 +152,11 @@ impl RoleStore for SqlRoles {
             if diesel::delete(factor).execute(conn).await? == 0 {
                 return Ok(false);
             }
+
             conn.replace_recovery_codes(user, &[]).await?;
             conn.outdate_sign_ins(user).await?;
             conn.write_effects(&self.db, &effects).await?;
+
             Ok(true)
         })?)
     }
@@ -181,16 +187,20 @@ connection_trait! {
             if before.is_active_admin() && !self.another_admin(user).await? {
                 return Ok(DeactivationOutcome::LastAdmin);
             }
+
             // The account first: a concurrent start of a session either locks it
             // before, and is ended here, or does so after, and is refused.
             let update = diesel::update(accounts::table.find(id));
             if update.set(accounts::deactivated_at.eq(at)).execute(self).await? == 0 {
                 return Ok(DeactivationOutcome::Unknown);
             }
+
             self.end_sign_ins(user).await?;
+
             let links = mailed_tokens::table.filter(mailed_tokens::user_id.eq(id));
             diesel::delete(links).execute(self).await?;
             self.write_effects(db, effects).await?;
+
             Ok(DeactivationOutcome::Done)
         }
 
@@ -200,13 +210,17 @@ connection_trait! {
             let id = DbUid(user.0);
             let active = sessions::table.filter(sessions::user_id.eq(id));
             diesel::delete(active).execute(self).await?;
+
             let waiting = factor_challenges::table.filter(factor_challenges::user_id.eq(id));
             diesel::delete(waiting).execute(self).await?;
+
             let passkey_requests =
                 passkey_challenges::table.filter(passkey_challenges::user_id.eq(id));
             diesel::delete(passkey_requests).execute(self).await?;
+
             let codes = sign_in_codes::table.filter(sign_in_codes::user_id.eq(id));
             diesel::delete(codes).execute(self).await?;
+
             Ok(())
         }
 
@@ -245,11 +259,14 @@ connection_trait! {
             if before.role == Role::Admin && !self.room_for_admin(limits.admins).await? {
                 return Ok(ReactivationOutcome::AdminsTaken);
             }
+
             let active = accounts::deactivated_at.eq(None::<DbInstant>);
             if diesel::update(account).set(active).execute(self).await? == 0 {
                 return Ok(ReactivationOutcome::Unknown);
             }
+
             self.write_effects(db, effects).await?;
+
             Ok(ReactivationOutcome::Done)
         }
     }

@@ -61,15 +61,18 @@ impl SqlScimUsers {
                 }
                 None => (DbUid(user.0), ScimUserCreationOutcome::Stored),
             };
+
             let row = AttributesRow::new(id, attributes, *created_at);
             let name = row.user_name_folded.as_ref();
             if let Some(taken) = conn.taken(id, name, None, &row.external_id).await? {
                 return Ok(ScimUserCreationOutcome::Taken(taken));
             }
+
             if outcome == ScimUserCreationOutcome::Stored {
                 if *is_active && !conn.room_for_account(seats).await? {
                     return Ok(ScimUserCreationOutcome::SeatsTaken);
                 }
+
                 let default = user_groups::table.filter(user_groups::is_default);
                 let group = default.select(user_groups::id).first::<DbUid>(conn).await?;
                 let account = (
@@ -91,12 +94,15 @@ impl SqlScimUsers {
                 let name = accounts::display_name.eq(&attributes.display_name);
                 diesel::update(accounts::table.find(id)).set(name).execute(conn).await?;
             }
+
             conn.put_attributes(&row).await?;
             let mut effects = effects.clone();
             for entry in &mut effects.audit {
                 entry.subject = Some(UserId(id.0));
             }
+
             conn.write_effects(&self.db, &effects).await?;
+
             Ok(outcome)
         })
     }
@@ -109,6 +115,7 @@ impl SqlScimUsers {
             if activation.is_some() {
                 conn.take_turn().await?;
             }
+
             conn.lock_account(id).await?;
             let Some((role, before)) = conn.scim_user(id).await? else {
                 return Ok(ScimUserChangeOutcome::Unknown);
@@ -116,6 +123,7 @@ impl SqlScimUsers {
             if expected.as_ref().is_some_and(|it| *it != before.version()) {
                 return Ok(ScimUserChangeOutcome::Stale);
             }
+
             let attributes = match before.attributes.with(changes) {
                 Ok(attributes) => attributes,
                 Err(violation) => return Ok(ScimUserChangeOutcome::Invalid(violation)),
@@ -127,6 +135,7 @@ impl SqlScimUsers {
             if is_privileged && (new_email || reactivates && !before.is_active) {
                 return Ok(ScimUserChangeOutcome::Privileged);
             }
+
             let old_name = Some(row::folded(&before.attributes.user_name));
             let new_name =
                 row.user_name_folded.as_ref().filter(|it| Some(*it) != old_name.as_ref());
@@ -139,13 +148,16 @@ impl SqlScimUsers {
             {
                 return Ok(refusal);
             }
+
             if attributes != before.attributes {
                 conn.replace_attributes(&row, &before.attributes, &attributes).await?;
                 let names = row::changed(&before.attributes, &attributes);
                 let effects = effects.with_changes(None, Some(&json!({ "attributes": names })));
                 conn.write_effects(&self.db, &effects).await?;
             }
+
             let user = conn.scim_user(id).await?.ok_or(DbError::Unreadable("scim_users"))?.1;
+
             Ok(ScimUserChangeOutcome::Done(Box::new(user)))
         })
     }
@@ -258,24 +270,30 @@ connection_trait! {
                     return Ok(Some(TakenAttribute::Email));
                 }
             }
+
             let others = scim_users::table.filter(scim_users::user_id.ne(user));
+
             if let Some(name) = new_name {
                 let same = others.filter(scim_users::user_name_folded.eq(name));
                 if diesel::select(exists(same)).get_result(self).await? {
                     return Ok(Some(TakenAttribute::UserName));
                 }
+
                 // An account without a row has its email address as `userName`.
                 let listed = accounts::table
                     .left_join(scim_users::table)
                     .filter(accounts::id.ne(user))
                     .filter(scim_users::user_id.nullable().is_null())
                     .filter(accounts::email_folded.eq(name));
+
                 if diesel::select(exists(listed)).get_result(self).await? {
                     return Ok(Some(TakenAttribute::UserName));
                 }
             }
+
             let same = others.filter(scim_users::external_id.eq(external_id));
             let taken: bool = diesel::select(exists(same)).get_result(self).await?;
+
             Ok(taken.then_some(TakenAttribute::ExternalId))
         }
 
@@ -317,10 +335,12 @@ connection_trait! {
             let account = accounts::table.find(row.user_id);
             let name = accounts::display_name.eq(&after.display_name);
             diesel::update(account).set(name).execute(self).await?;
+
             if after.email != before.email {
                 let email = accounts::email.eq(&after.email);
                 diesel::update(account).set(email).execute(self).await?;
             }
+
             let folded = fold_email(&after.email);
             if folded != fold_email(&before.email) {
                 let email = accounts::email_folded.eq(folded);
@@ -332,6 +352,7 @@ connection_trait! {
                 let links = mailed_tokens::table.filter(mailed_tokens::user_id.eq(row.user_id));
                 diesel::delete(links).execute(self).await?;
             }
+
             self.put_attributes(row).await
         }
 

@@ -81,7 +81,6 @@ impl SessionStore for SqlSessions {
             sessions::used_at.eq(DbInstant(used_at)),
             sessions::expires_at.eq(DbInstant(expires_at)),
         );
-
         let update = diesel::update(own).set(extended);
         on_conn!(self.db.writer(), |conn| update.execute(conn).await?)?;
 
@@ -100,9 +99,11 @@ impl SessionStore for SqlSessions {
             if conn.spend(&token, session).await? || conn.is_retry(&token, session).await? {
                 return Ok(RotationOutcome::Rotated { user, session });
             }
+
             // Anything else is a replay: the session ends.
             diesel::delete(sessions::table.find(DbUid(session.0))).execute(conn).await?;
             conn.write_effects(&self.db, &if_reused(user, token.at)).await?;
+
             Ok(RotationOutcome::Reused)
         })?)
     }
@@ -128,10 +129,13 @@ impl SessionStore for SqlSessions {
                 .get_result::<(DbUid, DbUid)>(conn)
                 .await
                 .optional()?;
+
             let Some((user, session)) = ended.map(|it| (UserId(it.0.0), SessionId(it.1.0))) else {
                 return Ok(None);
             };
+
             conn.write_effects(&self.db, &effects(user, at)).await?;
+
             Ok(Some((user, session)))
         })?)
     }

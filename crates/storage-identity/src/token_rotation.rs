@@ -36,6 +36,7 @@ connection_trait! {
                 .get_result::<(DbUid, DbUid)>(self)
                 .await
                 .optional()?;
+
             Ok(extended.map(|(user, session)| (UserId(user.0), SessionId(session.0))))
         }
 
@@ -55,12 +56,14 @@ connection_trait! {
             if spent.execute(self).await? == 0 {
                 return Ok(false);
             }
+
             let row = TokenRow::unspent(token.successor, session);
             diesel::insert_into(refresh_tokens::table).values(row).execute(self).await?;
             let outdated = refresh_tokens::table
                 .filter(refresh_tokens::spent_at.lt(DbInstant(token.at - token.lifetime)))
                 .filter(refresh_tokens::session_id.eq(session));
             diesel::delete(outdated).execute(self).await?;
+
             Ok(true)
         }
 
@@ -80,6 +83,7 @@ connection_trait! {
                 .find(token.successor.0.to_vec())
                 .filter(refresh_tokens::spent_at.is_null().and(own));
             let is_retry = exists(spent_within_grace).and(exists(successor));
+
             Ok(diesel::select(is_retry).get_result::<bool>(self).await?)
         }
     }

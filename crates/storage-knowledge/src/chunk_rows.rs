@@ -70,6 +70,7 @@ connection_trait! {
                 CopiedVectors::WithContext => "old.context IS NOT NULL",
                 CopiedVectors::All => "TRUE",
             };
+
             let copy = format!(
                 "UPDATE knowledge_chunks SET context = old.context,
                     vector = CASE WHEN {is_copied} THEN old.vector END,

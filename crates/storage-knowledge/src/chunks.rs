@@ -166,7 +166,6 @@ impl ChunkStore for SqlChunks {
             knowledge_chunks::text,
             knowledge_chunks::vector,
         ));
-
         let rows: Vec<PassageRow> = on_conn!(self.db.reader(), |conn| found.load(conn).await?)?;
         let neighbours = self.neighbours(&rows).await?;
         Ok(rows.into_iter().map(|it| passage(it, &neighbours)).collect())

@@ -136,8 +136,10 @@ impl DocumentStore for SqlDocuments {
             let Some(owner) = owner.first::<DbUid>(conn).await.optional()? else {
                 return Ok(DocumentStoreOutcome::Unknown);
             };
+
             conn.lock_group(owner).await?;
             let write = ContentWrite { db, base: id, owner, defaults, content, change };
+
             if let Some(source) = &content.source_uri {
                 let stored = knowledge_documents::table
                     .filter(knowledge_documents::base_id.eq(id))
@@ -147,6 +149,7 @@ impl DocumentStore for SqlDocuments {
                     return conn.replace_document(write, stored).await;
                 }
             }
+
             conn.insert_document(write).await
         })?)
     }
@@ -167,6 +170,7 @@ impl DocumentStore for SqlDocuments {
             let Some(owner) = owner.first::<DbUid>(conn).await.optional()? else {
                 return Ok(DocumentStoreOutcome::Unknown);
             };
+
             conn.lock_group(owner).await?;
             let write = ContentWrite { db, base: id, owner, defaults, content, change };
             let stored = row_of!(document).select(StoredDocument::as_select());
@@ -190,6 +194,7 @@ impl DocumentStore for SqlDocuments {
             if diesel::update(row_of!(document)).set(fence).execute(conn).await? == 0 {
                 return Ok(false);
             }
+
             conn.remove_chunks(&[id], true).await?;
             conn.remove_chunks(&[id], false).await?;
             diesel::delete(knowledge_documents::table.find(id)).execute(conn).await?;
@@ -197,6 +202,7 @@ impl DocumentStore for SqlDocuments {
             conn.finish_reindex(base).await?;
             conn.forget_model(base).await?;
             conn.write_effects(&self.db, &effects).await?;
+
             Ok(true)
         })?)
     }

@@ -178,7 +178,6 @@ impl IngestQueue for SqlIngestQueue {
                 knowledge_chunks::context,
             ))
             .limit(i64::try_from(limit).unwrap_or(i64::MAX));
-
         let rows: Vec<PendingRow> = on_conn!(self.db.reader(), |conn| pending.load(conn).await?)?;
 
         let chunk = |(id, ordinal, path, text, context): PendingRow| PendingChunk {
@@ -208,17 +207,21 @@ impl IngestQueue for SqlIngestQueue {
             let Some(owner) = owner.first::<DbUid>(conn).await.optional()? else {
                 return Ok(ReservationOutcome::Lost);
             };
+
             conn.lock_group(owner).await?;
             let released = knowledge_documents::reserved_tokens.eq(0);
             if diesel::update(of_claim!(claim)).set(released).execute(conn).await? == 0 {
                 return Ok(ReservationOutcome::Lost);
             }
+
             let usage = conn.group_usage(owner, month(now), defaults).await?;
             if !usage.has_tokens(tokens) {
                 return Ok(ReservationOutcome::QuotaExceeded);
             }
+
             let reserved = knowledge_documents::reserved_tokens.eq(tokens);
             let done = diesel::update(of_claim!(claim)).set(reserved).execute(conn).await?;
+
             Ok(if done == 1 { ReservationOutcome::Done } else { ReservationOutcome::Lost })
         })?)
     }
@@ -245,11 +248,13 @@ impl IngestQueue for SqlIngestQueue {
             if diesel::update(of_claim!(claim)).set(progress).execute(conn).await? == 0 {
                 return Ok(false);
             }
+
             for (chunk, context, _) in &contexts {
                 let new = knowledge_chunks::context.eq(Some(without_nul(context)));
                 let row = knowledge_chunks::table.find(DbUid(chunk.0));
                 diesel::update(row).set(new).execute(conn).await?;
             }
+
             conn.charge_document(DbUid(claim.document.0), month(now), tokens).await?;
             Ok(true)
         })?)

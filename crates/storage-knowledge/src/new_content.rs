@@ -109,10 +109,12 @@ connection_trait! {
             if let Some(quota) = self.exceeded(write, 1, size(content)).await? {
                 return Ok(DocumentStoreOutcome::QuotaExceeded(quota));
             }
+
             let row = NewRow::new(write.base, content, DbInstant(change.at));
             diesel::insert_into(knowledge_documents::table).values(&row).execute(self).await?;
             self.write_file(row.id, &content.content).await?;
             self.write_effects(write.db, &change.created(content.id)).await?;
+
             Ok(DocumentStoreOutcome::Created(content.id))
         }
 
@@ -145,12 +147,15 @@ connection_trait! {
             if !has_content && let Some(other) = self.duplicate(write).await? {
                 return Ok(DocumentStoreOutcome::Duplicate(other));
             }
+
             let growth = size(content) - stored.size_bytes;
             if let Some(quota) = self.exceeded(write, 0, growth).await? {
                 return Ok(DocumentStoreOutcome::QuotaExceeded(quota));
             }
+
             let at = DbInstant(change.at);
             let row = knowledge_documents::table.find(stored.id);
+
             let new = (
                 knowledge_documents::title.eq(title),
                 knowledge_documents::content_type.eq(content_type.name()),
@@ -162,6 +167,7 @@ connection_trait! {
             self.queue_documents(&[stored.id], at).await?;
             self.write_file(stored.id, &content.content).await?;
             self.write_effects(write.db, &change.replaced(document)).await?;
+
             Ok(DocumentStoreOutcome::Replaced(document))
         }
 
@@ -176,6 +182,7 @@ connection_trait! {
                 knowledge_documents::fence.eq(knowledge_documents::fence + 1),
                 knowledge_documents::due_at.eq(Some(at)),
             );
+
             let row = knowledge_documents::table.find(document);
             diesel::update(row).set(queued).execute(self).await?;
             Ok(())
@@ -200,11 +207,13 @@ connection_trait! {
                     knowledge_documents::fence.eq(knowledge_documents::fence + 1),
                     knowledge_documents::due_at.eq(Some(at)),
                 );
+
                 let rows =
                     knowledge_documents::table.filter(knowledge_documents::id.eq_any(documents));
                 diesel::update(rows).set(queued).execute(self).await?;
                 self.remove_chunks(documents, false).await?;
             }
+
             Ok(())
         }
 

@@ -67,6 +67,7 @@ connection_trait! {
                     .filter(knowledge_chunks::document_id.eq_any(documents));
                 let published = knowledge_chunks::is_published.eq(true);
                 diesel::update(chunks).set(published).execute(self).await?;
+
                 let ready = (
                     knowledge_documents::status.eq(DocumentStatus::Ready.name()),
                     knowledge_documents::error.eq(None::<String>),
@@ -77,10 +78,12 @@ connection_trait! {
                     knowledge_documents::failures.eq(0),
                     knowledge_documents::due_at.eq(None::<DbInstant>),
                 );
+
                 let rows =
                     knowledge_documents::table.filter(knowledge_documents::id.eq_any(documents));
                 diesel::update(rows).set(ready).execute(self).await?;
             }
+
             Ok(())
         }
 
@@ -115,6 +118,7 @@ connection_trait! {
         async fn finish_reindex(&mut self, base: DbUid) -> Result<(), DbError> {
             let Some(models) = self.lock_base(base).await? else { return Ok(()) };
             let Some(model) = &models.reindex_model else { return Ok(()) };
+
             let is_changing = models.is_changing();
             let documents = knowledge_documents::table.filter(knowledge_documents::base_id.eq(base));
             let waiting: i64 = documents
@@ -124,30 +128,36 @@ connection_trait! {
                 .count()
                 .get_result(self)
                 .await?;
+
             if waiting > 0 {
                 return Ok(());
             }
+
             let held = documents
                 .filter(knowledge_documents::is_held.eq(true))
                 .filter(knowledge_documents::status.eq(DocumentStatus::Processing.name()))
                 .select(knowledge_documents::id);
             let held: Vec<DbUid> = held.load(self).await?;
             self.publish_documents(&held).await?;
+
             // All others have failed.
             let failed = documents
                 .filter(knowledge_documents::status.eq(DocumentStatus::Failed.name()));
             let released = knowledge_documents::is_held.eq(false);
             diesel::update(failed).set(released).execute(self).await?;
+
             if is_changing {
                 let failed = failed.select(knowledge_documents::id);
                 let failed: Vec<DbUid> = failed.load(self).await?;
                 self.withdraw_documents(&failed).await?;
             }
+
             let finished = (
                 knowledge_bases::model.eq(Some(model)),
                 knowledge_bases::reindex_model.eq(None::<String>),
             );
             diesel::update(knowledge_bases::table.find(base)).set(finished).execute(self).await?;
+
             Ok(())
         }
     }

@@ -54,6 +54,7 @@ impl QuestionLog for SqlQuestionLog {
         Ok(in_tx!(self.db, async |conn| -> Result<(), DbError> {
             // One after the other, so that none of them misses what another adds.
             conn.lock_group(group).await?;
+
             diesel::insert_into(knowledge_questions::table)
                 .values((
                     id.eq(new),
@@ -68,6 +69,7 @@ impl QuestionLog for SqlQuestionLog {
                 .set((seen_count.eq(seen_count + 1), last_seen_at.eq(at)))
                 .execute(conn)
                 .await?;
+
             let surplus: Vec<DbUid> = knowledge_questions::table
                 .filter(group_id.eq(group))
                 .order((last_seen_at.desc(), id.desc()))
@@ -78,6 +80,7 @@ impl QuestionLog for SqlQuestionLog {
                 .await?;
             let surplus = knowledge_questions::table.filter(id.eq_any(surplus));
             diesel::delete(surplus).execute(conn).await?;
+
             Ok(())
         })?)
     }

@@ -108,6 +108,7 @@ connection_trait! {
                 knowledge_usage::month.eq(month),
                 knowledge_usage::tokens.eq(tokens),
             );
+
             diesel::insert_into(knowledge_usage::table)
                 .values(charge)
                 .on_conflict((
@@ -119,6 +120,7 @@ connection_trait! {
                 .set(knowledge_usage::tokens.eq(knowledge_usage::tokens + tokens))
                 .execute(self)
                 .await?;
+
             Ok(())
         }
 
@@ -133,13 +135,16 @@ connection_trait! {
             let documents = knowledge_documents::table
                 .inner_join(knowledge_bases::table)
                 .filter(knowledge_bases::group_id.eq(group));
+
             let sums = (
                 count_star(),
                 sum("knowledge_documents.size_bytes"),
                 sum("knowledge_documents.reserved_tokens"),
             );
+
             let sums: (i64, Option<i64>, Option<i64>) =
                 documents.select(sums).first(self).await?;
+
             let tokens = knowledge_usage::table
                 .filter(knowledge_usage::group_id.eq(group))
                 .filter(knowledge_usage::month.eq(month))

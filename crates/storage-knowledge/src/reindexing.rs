@@ -28,6 +28,7 @@ connection_trait! {
             // Before their base, as workers do.
             let lock = knowledge_documents::fence.eq(knowledge_documents::fence);
             diesel::update(documents).set(lock).execute(self).await?;
+
             let Some(models) = self.lock_base(base).await? else { return Ok(0) };
             if models.reindex_model.as_deref() == Some(model) {
                 let failed = documents
@@ -39,6 +40,7 @@ connection_trait! {
                 }
                 return Ok(failed.len() as u64);
             }
+
             let is_changing = models.target().is_some_and(|it| it != model);
             let queued = documents
                 .filter(
@@ -49,6 +51,7 @@ connection_trait! {
                 .select(knowledge_documents::id);
             let queued: Vec<DbUid> = queued.load(self).await?;
             self.queue_documents(&queued, at).await?;
+
             if models.model.is_some() {
                 for queued in queued.chunks(AT_ONCE) {
                     let searched = knowledge_documents::table
@@ -57,11 +60,13 @@ connection_trait! {
                     let held = knowledge_documents::is_held.eq(true);
                     diesel::update(searched).set(held).execute(self).await?;
                 }
+
                 let started = knowledge_bases::reindex_model.eq(Some(model));
                 let row = knowledge_bases::table.find(base);
                 diesel::update(row).set(started).execute(self).await?;
                 self.finish_reindex(base).await?;
             }
+
             Ok(queued.len() as u64)
         }
     }

@@ -24,6 +24,7 @@ connection_trait! {
                     .filter(knowledge_chunks::document_id.eq_any(documents))
                     .filter(knowledge_chunks::is_published.eq(is_published))
             };
+
             diesel::insert_into(knowledge_removed_chunks::table)
                 .values(chunks().select(knowledge_chunks::id))
                 .into_columns(knowledge_removed_chunks::id)
@@ -45,6 +46,7 @@ connection_trait! {
                 let insert = diesel::insert_into(knowledge_removed_chunks::table).values(row);
                 insert.on_conflict_do_nothing().execute(self).await?;
             }
+
             Ok(())
         }
 
@@ -56,16 +58,19 @@ connection_trait! {
                 knowledge_documents::table.filter(knowledge_documents::base_id.eq(base));
             let fence = knowledge_documents::fence.eq(knowledge_documents::fence + 1);
             diesel::update(documents).set(fence).execute(self).await?;
+
             let chunks = knowledge_chunks::table
                 .inner_join(knowledge_documents::table)
                 .filter(knowledge_documents::base_id.eq(base))
                 .select(knowledge_chunks::id);
+
             diesel::insert_into(knowledge_removed_chunks::table)
                 .values(chunks)
                 .into_columns(knowledge_removed_chunks::id)
                 .execute(self)
                 .await?;
             diesel::delete(knowledge_bases::table.find(base)).execute(self).await?;
+
             Ok(())
         }
     }

@@ -163,7 +163,6 @@ impl AuditLog for SqlAuditLog {
             Some(user) => self.entries_of(user, filter, page).await?,
             None => self.entries(filter, page).await?,
         };
-
         let ids: Vec<DbUid> = rows.iter().map(|it| it.id).collect();
         let identities =
             audit_identities::table.filter(audit_identities::entry_id.eq_any(ids)).select((

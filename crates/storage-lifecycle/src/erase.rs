@@ -147,11 +147,14 @@ impl SqlEraser {
             if account.execute(conn).await? == 0 {
                 return Ok(false);
             }
+
             let account = accounts::table.find(DbUid(user.0)).filter(unclaimed!(which));
             let email = account.select(accounts::email_folded).first::<String>(conn).await;
             let Some(email) = email.optional()? else { return Ok(false) };
+
             conn.forget(user, &email).await?;
             conn.write_effects(&self.db, &entries).await?;
+
             Ok(true)
         })
     }

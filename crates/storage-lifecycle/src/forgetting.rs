@@ -39,11 +39,14 @@ connection_trait! {
             let reservation_prefix = format!("{user}:%");
             let pseudonym_id = pseudonym()?;
             let user = DbUid(user.0);
+
             // Before all that is shared with others: it may take long.
             let stored = chats::table.filter(chats::user_id.eq(user));
             diesel::delete(stored).execute(self).await?;
+
             let synced = sync_items::table.filter(sync_items::user_id.eq(user));
             diesel::delete(synced).execute(self).await?;
+
             // Before usage, as bookings of calls lock them first.
             let counted = credit_windows::table.filter(credit_windows::user_id.eq(user));
             let counted = diesel::delete(counted).returning(credit_windows::key);
@@ -53,21 +56,28 @@ connection_trait! {
             let open = diesel::delete(credit_reservations::table.filter(open));
             open.execute(self).await?;
             self.hold_usage().await?;
+
             let used = diesel::update(ai_usage::table.filter(ai_usage::user_id.eq(user)));
             used.set(ai_usage::user_id.eq(pseudonym_id)).execute(self).await?;
+
             let sums = usage_by_user::table.filter(usage_by_user::user_id.eq(user));
             let sums = diesel::update(sums).set(usage_by_user::user_id.eq(pseudonym_id));
             sums.execute(self).await?;
+
             let identities = audit_identities::table.filter(audit_identities::user_id.eq(user));
             diesel::delete(identities).execute(self).await?;
+
             let invited = invitations::table;
             let invited = invited.filter(invitations::email_folded.eq(email_folded));
             diesel::delete(invited).execute(self).await?;
+
             let counted = attempts::table.filter(attempts::who.like(&pattern));
             diesel::delete(counted).execute(self).await?;
+
             let guessed = guesses::table.filter(guesses::who.like(&pattern));
             diesel::delete(guessed).execute(self).await?;
             diesel::delete(accounts::table.find(user)).execute(self).await?;
+
             Ok(())
         }
     }

@@ -71,10 +71,12 @@ connection_trait! {
             diesel::delete(own).execute(self).await?;
             let of_operator = operator_groups::operator_id.nullable().eq(operator);
             diesel::delete(operator_groups::table.filter(of_operator)).execute(self).await?;
+
             for group in groups {
                 let row =
                     (connector_groups::connector_id.eq(id), connector_groups::group_id.eq(group));
                 diesel::insert_into(connector_groups::table).values(row).execute(self).await?;
+
                 if let Some(operator) = operator {
                     let row = (
                         operator_groups::operator_id.eq(operator),
@@ -83,6 +85,7 @@ connection_trait! {
                     diesel::insert_into(operator_groups::table).values(row).execute(self).await?;
                 }
             }
+
             Ok(())
         }
 
@@ -163,7 +166,6 @@ impl ConnectorStore for SqlConnectors {
             "mcpUrl": connector.mcp_url,
             "groups": connector.groups.iter().map(ToString::to_string).collect::<Vec<_>>(),
         });
-
         let effects = effects.with_changes(None, Some(&fields));
         let secret = mcp.and_then(|it| it.token);
         let secret = secret.map(|it| self.seal(id, it)).transpose()?;
@@ -263,6 +265,7 @@ impl ConnectorStore for SqlConnectors {
         Ok(in_tx!(self.db, async |conn| -> Result<ConnectorChangeOutcome, DbError> {
             let row: Option<ConnectorRow> = lock!(id).get_result(conn).await.optional()?;
             let Some(row) = row else { return Ok(ConnectorChangeOutcome::NotFound) };
+
             let own = connector_groups::table
                 .filter(connector_groups::connector_id.eq(id))
                 .select(connector_groups::group_id);
@@ -270,9 +273,11 @@ impl ConnectorStore for SqlConnectors {
             if !conn.groups_exist(&groups).await? {
                 return Ok(ConnectorChangeOutcome::UnknownGroup);
             }
+
             conn.put_groups(id, row.operator_id, &groups).await?;
             let effects = with_ids(&effects, "groups", &before, &groups);
             conn.write_effects(&self.db, &effects).await?;
+
             Ok(ConnectorChangeOutcome::Done)
         })?)
     }
@@ -329,10 +334,12 @@ impl ConnectorStore for SqlConnectors {
             let own = connector_tokens::table.filter(connector_tokens::connector_id.eq(id));
             let expired = own.filter(connector_tokens::expires_at.le(now));
             diesel::delete(expired).execute(conn).await?;
+
             let valid: Vec<(Vec<u8>, DbInstant)> = own
                 .select((connector_tokens::hash, connector_tokens::expires_at))
                 .load(conn)
                 .await?;
+
             let Some(presented) = valid.iter().find(|it| it.0 == old).filter(|_| row.is_some())
             else {
                 return Ok(ConnectorChangeOutcome::NotFound);
@@ -340,16 +347,20 @@ impl ConnectorStore for SqlConnectors {
             if i64::try_from(valid.len()).unwrap_or(i64::MAX) >= rotation.limit {
                 return Ok(ConnectorChangeOutcome::TooManyTokens);
             }
+
             conn.put_token(id, &rotation.new).await?;
+
             if presented.1.0 > old_end.0 {
                 let shorten = diesel::update(connector_tokens::table.find(&old));
                 shorten.set(connector_tokens::expires_at.eq(old_end)).execute(conn).await?;
             }
+
             let pod = diesel::update(connected_pods::table.find(DbUid(rotation.pod.0)))
                 .filter(connected_pods::connector_id.eq(id));
             let token = connected_pods::token_hash.eq(Some(rotation.new.hash.0.to_vec()));
             pod.set(token).execute(conn).await?;
             conn.write_effects(&self.db, &effects).await?;
+
             Ok(ConnectorChangeOutcome::Done)
         })?)
     }
@@ -368,14 +379,17 @@ impl ConnectorStore for SqlConnectors {
             if let Some(token) = token {
                 revoked.retain(|it| it.of(id).is_some_and(|it| it.hash.id() == token));
             }
+
             if row.is_none() || (token.is_some() && revoked.is_empty()) {
                 return Ok(ConnectorChangeOutcome::NotFound);
             }
+
             let ids = revoked.iter().filter_map(|it| it.of(id)).map(|it| it.hash.id().0);
             let fields = json!({ "tokens": ids.collect::<Vec<_>>() });
             let hashes = connector_tokens::hash.eq_any(revoked.into_iter().map(|it| it.hash));
             diesel::delete(own.filter(hashes)).execute(conn).await?;
             conn.write_effects(&self.db, &effects.with_changes(Some(&fields), None)).await?;
+
             Ok(ConnectorChangeOutcome::Done)
         })?)
     }

@@ -116,14 +116,17 @@ impl PodRegistry for SqlPodRegistry {
                 }
                 None
             };
+
             let changed = diesel::update(connected_pods::table.find(row.id)).set((
                 connected_pods::description.eq(&row.description),
                 connected_pods::token_hash.eq(&row.token_hash),
                 connected_pods::alive_until.eq(row.alive_until),
             ));
+
             if changed.execute(conn).await? == 0 {
                 diesel::insert_into(connected_pods::table).values(&row).execute(conn).await?;
             }
+
             Ok(PodRegistrationOutcome::Done { token_expires_at })
         })?)
     }

@@ -111,7 +111,6 @@ impl PodRelay {
                 self.wait(&mut serving).await;
             }
         };
-
         tokio::join!(self.calls.listen(&self.wake), relay);
     }
 
@@ -218,7 +217,6 @@ impl PodRelay {
 
             id
         });
-
         serving.handles.insert(id, task);
     }
 

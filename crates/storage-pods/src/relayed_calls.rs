@@ -144,7 +144,6 @@ impl RelayedCalls {
             .filter(pod_calls::id.eq_any(ids))
             .filter(pod_calls::reply.is_not_null().or(pod_calls::progress.is_not_null()))
             .select((pod_calls::id, pod_calls::reply, pod_calls::progress));
-
         let rows: Vec<AnswerRow> = on_conn!(self.db.reader(), |conn| answered.load(conn).await?)?;
         let opened = rows.into_iter().filter_map(|(DbUid(id), reply, progress)| {
             let answer = if let Some(reply) = reply {

@@ -73,6 +73,7 @@ impl SqlClientPolicies {
             if expected.is_some_and(|it| it != before.updated_at) {
                 return Ok(PolicyStoreOutcome::Stale);
             }
+
             let effects = effects.with_changes(Some(&before.draft), Some(&draft));
             let at = at.max(before.updated_at + Duration::from_micros(1));
             let row = DraftRow::new(draft.clone(), at);
@@ -80,6 +81,7 @@ impl SqlClientPolicies {
             insert_version!(conn, row.version(policy, by));
             conn.bump_catalogue().await?;
             conn.write_effects(&self.db, &effects).await?;
+
             Ok(PolicyStoreOutcome::Done)
         })
     }
@@ -257,6 +259,7 @@ impl ClientPolicyStore for SqlClientPolicies {
         let group = user_groups::table.find(DbUid(group.0));
         Ok(in_tx!(self.db, async |conn| -> Result<PolicyAssignmentOutcome, DbError> {
             conn.lock_catalogue().await?;
+
             if let Some(id) = id {
                 let live = client_policies::table
                     .find(id)
@@ -266,17 +269,20 @@ impl ClientPolicyStore for SqlClientPolicies {
                     return Ok(PolicyAssignmentOutcome::UnknownPolicy);
                 }
             }
+
             let before =
                 group.select(user_groups::client_policy_id).first(conn).await.optional()?;
             let Some(before): Option<Option<DbUid>> = before else {
                 return Ok(PolicyAssignmentOutcome::UnknownGroup);
             };
+
             let assign = diesel::update(group).set(user_groups::client_policy_id.eq(id));
             assign.execute(conn).await?;
             let changed = |id: Option<DbUid>| json!({ "clientPolicyId": id.map(|it| it.0) });
             let effects = effects.with_changes(Some(&changed(before)), Some(&changed(id)));
             conn.bump_catalogue().await?;
             conn.write_effects(&self.db, &effects).await?;
+
             Ok(PolicyAssignmentOutcome::Done)
         })?)
     }

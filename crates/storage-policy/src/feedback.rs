@@ -101,6 +101,7 @@ impl FeedbackStore for SqlFeedback {
             if expected.is_some_and(|it| it != before.0) {
                 return Ok(FeedbackChangeOutcome::Stale);
             }
+
             let updated_at = DbInstant(at.max(before.0 + Duration::from_micros(1)));
             let new = (
                 status.map(|it| ai_feedback::status.eq(it.name())),
@@ -108,16 +109,19 @@ impl FeedbackStore for SqlFeedback {
                     .map(|it| ai_feedback::note.eq(Some(it).filter(|it| !it.is_empty()))),
                 ai_feedback::updated_at.eq(updated_at),
             );
+
             let stored = diesel::update(row)
                 .set(new)
                 .returning(FeedbackRow::as_returning())
                 .get_result(conn)
                 .await?;
+
             // The note may contain personal data.
             let from = json!({ "status": state });
             let to = json!({ "status": stored.status });
             let effects = effects.with_changes(Some(&from), Some(&to));
             conn.write_effects(&self.db, &effects).await?;
+
             Ok(FeedbackChangeOutcome::Done(Box::new(stored.try_into()?)))
         })?)
     }

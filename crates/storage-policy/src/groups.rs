@@ -69,10 +69,12 @@ impl SqlGroups {
             if !lock!(conn, DbUid(group.0)) {
                 return Ok(GroupRenameOutcome::Unknown);
             }
+
             let before: GroupRow = row.select(GroupRow::as_select()).first(conn).await?;
             if before.name == name.as_str() {
                 return Ok(GroupRenameOutcome::Done);
             }
+
             let new =
                 (user_groups::name.eq(name.as_str()), user_groups::name_folded.eq(name.folded()));
             diesel::update(row).set(new).execute(conn).await?;
@@ -80,6 +82,7 @@ impl SqlGroups {
                 (json!({ "name": before.name }), json!({ "name": name.as_str() }));
             let effects = effects.with_changes(Some(&before), Some(&after));
             conn.write_effects(&self.db, &effects).await?;
+
             Ok(GroupRenameOutcome::Done)
         })
     }
@@ -255,12 +258,14 @@ impl GroupStore for SqlGroups {
             if !lock!(conn, DbUid(group.0)) {
                 return Ok(SettingsChangeOutcome::Unknown);
             }
+
             let row = settings.select(SettingsRow::as_select()).first(conn).await.optional()?;
             let before = settings_from_row(row)?;
             let after = match before.with(changes) {
                 Ok(after) => after,
                 Err(fault) => return Ok(SettingsChangeOutcome::Refused(fault)),
             };
+
             if after != before {
                 let row = SettingsRow::new(group, &after)?;
                 let insert = diesel::insert_into(group_settings::table).values(&row);
@@ -269,6 +274,7 @@ impl GroupStore for SqlGroups {
                 let effects = effects.with_changes(Some(&before), Some(&after));
                 conn.write_effects(&self.db, &effects).await?;
             }
+
             Ok(SettingsChangeOutcome::Done(after))
         })?)
     }
@@ -331,6 +337,7 @@ impl GroupStore for SqlGroups {
             if !lock!(conn, to) {
                 return Ok(MemberMoveOutcome::UnknownGroup);
             }
+
             // Locked, so that concurrent moves are serialised.
             let locked = diesel::update(account).set(accounts::group_id.eq(accounts::group_id));
             let before = locked.returning(accounts::group_id).get_result::<DbUid>(conn);
@@ -340,10 +347,12 @@ impl GroupStore for SqlGroups {
             if before == to {
                 return Ok(MemberMoveOutcome::Done);
             }
+
             diesel::update(account).set(accounts::group_id.eq(to)).execute(conn).await?;
             let changed = |id: DbUid| json!({ "groupId": id.0 });
             let effects = effects.with_changes(Some(&changed(before)), Some(&changed(to)));
             conn.write_effects(&self.db, &effects).await?;
+
             Ok(MemberMoveOutcome::Done)
         })?)
     }

@@ -189,6 +189,7 @@ impl PersonaStore for SqlManagedPersonas {
             if expected.is_some_and(|it| it != before.updated_at) {
                 return Ok(PersonaChangeOutcome::Stale);
             }
+
             let updated_at = DbInstant(at.max(before.updated_at + Duration::from_micros(1)));
             let state = is_active.map(|it| managed_personas::is_active.eq(it));
             let new = (&content, managed_personas::updated_at.eq(updated_at), state);
@@ -198,6 +199,7 @@ impl PersonaStore for SqlManagedPersonas {
             let effects = effects.with_changes(Some(&before), Some(&after.into()));
             conn.bump_catalogue().await?;
             conn.write_effects(&self.db, &effects).await?;
+
             Ok(PersonaChangeOutcome::Done)
         })?)
     }
@@ -215,10 +217,12 @@ impl PersonaStore for SqlManagedPersonas {
             let Some(before) = before.await.optional()?.map(PublishedPersona::from) else {
                 return Ok(false);
             };
+
             diesel::update(live!(persona)).set(deleted).execute(conn).await?;
             let effects = effects.with_changes(Some(&before), None);
             conn.bump_catalogue().await?;
             conn.write_effects(&self.db, &effects).await?;
+
             Ok(true)
         })?)
     }
@@ -292,6 +296,7 @@ impl PersonaStore for SqlManagedPersonas {
             if row.first::<DbUid>(conn).await.optional()?.is_none() {
                 return Ok(PersonaBindingOutcome::Unknown);
             }
+
             let known = plugins::table
                 .filter(plugins::id.eq_any(&ids))
                 .filter(plugins::deleted_at.is_null())
@@ -300,8 +305,10 @@ impl PersonaStore for SqlManagedPersonas {
             if let Some(unknown) = ids.iter().find(|it| !known.contains(it)) {
                 return Ok(PersonaBindingOutcome::UnknownPlugin(PluginId(unknown.0)));
             }
+
             let before: Vec<DbUid> = own.select(persona_plugins::plugin_id).load(conn).await?;
             diesel::delete(own).execute(conn).await?;
+
             for id in &ids {
                 let new = (
                     persona_plugins::persona_id.eq(DbUid(persona.0)),
@@ -309,9 +316,11 @@ impl PersonaStore for SqlManagedPersonas {
                 );
                 diesel::insert_into(persona_plugins::table).values(new).execute(conn).await?;
             }
+
             let effects = with_ids(&effects, "plugins", &before, &ids);
             conn.bump_catalogue().await?;
             conn.write_effects(&self.db, &effects).await?;
+
             Ok(PersonaBindingOutcome::Done)
         })?)
     }

@@ -214,16 +214,20 @@ impl PluginStore for SqlPlugins {
             if let Some(unknown) = ids.iter().find(|it| !known.contains(it)) {
                 return Ok(PluginChangeOutcome::UnknownGroup(GroupId(unknown.0)));
             }
+
             let before: Vec<DbUid> = own.select(group_plugins::group_id).load(conn).await?;
             diesel::delete(own).execute(conn).await?;
+
             for id in &ids {
                 let new =
                     (group_plugins::group_id.eq(id), group_plugins::plugin_id.eq(DbUid(plugin.0)));
                 diesel::insert_into(group_plugins::table).values(new).execute(conn).await?;
             }
+
             let effects = with_ids(&effects, "groups", &before, &ids);
             conn.bump_catalogue().await?;
             conn.write_effects(&self.db, &effects).await?;
+
             Ok(PluginChangeOutcome::Done)
         })?)
     }
@@ -245,6 +249,7 @@ impl PluginStore for SqlPlugins {
             if trusted.get_result::<i64>(conn).await? == 0 {
                 return Ok(PluginChangeOutcome::Untrusted);
             }
+
             let pieces = plugin_packages::table.filter(plugin_packages::plugin_id.eq(id));
             diesel::delete(pieces).execute(conn).await?;
             let mut first_byte = 0_i64;
@@ -258,12 +263,14 @@ impl PluginStore for SqlPlugins {
                 diesel::insert_into(plugin_packages::table).values(new).execute(conn).await?;
                 first_byte += piece.len().cast_signed() as i64;
             }
+
             let new = (
                 plugins::cab_hash.eq(&hash),
                 plugins::cab_size.eq(size.cast_signed()),
                 plugins::updated_at.eq(later(at, &before)),
             );
             diesel::update(live!(plugin)).set(new).execute(conn).await?;
+
             publish!(&self.db, conn, before, effects)
         })?)
     }
@@ -280,13 +287,16 @@ impl PluginStore for SqlPlugins {
         Ok(in_tx!(self.db, async |conn| -> Result<PluginChangeOutcome, DbError> {
             let before = lock_own!(conn, plugin);
             diesel::delete(plugin_icons::table.find(id)).execute(conn).await?;
+
             if let Some(png) = &icon {
                 let new = (plugin_icons::plugin_id.eq(id), plugin_icons::png.eq(png.as_ref()));
                 diesel::insert_into(plugin_icons::table).values(new).execute(conn).await?;
             }
+
             let new =
                 (plugins::icon_url.eq(url.as_deref()), plugins::updated_at.eq(later(at, &before)));
             diesel::update(live!(plugin)).set(new).execute(conn).await?;
+
             publish!(&self.db, conn, before, effects)
         })?)
     }

@@ -68,7 +68,6 @@ impl TryFrom<SettingsRow> for GroupSettings {
             (Quota::ManagedPersonas, row.managed_personas),
             (Quota::UserStorageBytes, row.user_storage_bytes),
         ];
-
         let quotas = quotas.into_iter().filter_map(|(quota, limit)| Some((quota, limit?)));
         Ok(Self {
             quotas: quotas.collect(),

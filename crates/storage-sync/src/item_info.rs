@@ -129,7 +129,6 @@ impl SyncAdminStore for SqlSyncAdminStore {
             .order((channel, id))
             .limit(max.into())
             .select((channel, id, stamp, changed_at, deleted_at, encrypted, size));
-
         let rows: Vec<ItemInfoRow> = on_conn!(self.db.reader(), |conn| part.load(conn).await?)?;
 
         Ok(rows.into_iter().map(to_item_info).collect::<Result<_, _>>()?)
@@ -163,6 +162,7 @@ impl SyncAdminStore for SqlSyncAdminStore {
         let owner = DbUid(user.0);
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             let Some(ledger) = conn.take_ledger(user).await? else { return Ok(false) };
+
             let items = sync_items::table.filter(sync_items::user_id.eq(owner));
             diesel::delete(items).execute(conn).await?;
             let stored = chats::table.filter(chats::user_id.eq(owner));
@@ -183,6 +183,7 @@ impl SyncAdminStore for SqlSyncAdminStore {
             let event = EventRow::reset(user, at);
             diesel::insert_into(sync_events::table).values(event).execute(conn).await?;
             conn.write_effects(&self.db, &effects).await?;
+
             Ok(true)
         })?)
     }

@@ -33,6 +33,7 @@ connection_trait! {
             if named.ids.is_empty() {
                 return Ok(HashMap::new());
             }
+
             let rows = sync_items::table
                 .filter(sync_items::user_id.eq(DbUid(user.0)))
                 .filter(sync_items::channel.eq_any(&named.channels))
@@ -40,6 +41,7 @@ connection_trait! {
                 .select(StoredItemRow::as_select())
                 .load(self)
                 .await?;
+
             rows.into_iter().map(stored_item).collect()
         }
 
@@ -53,6 +55,7 @@ connection_trait! {
                 let existing = existing.load::<DbUid>(self).await?;
                 restrictions.managed_personas = existing.into_iter().map(|it| it.0).collect();
             }
+
             if !named.plugins.is_empty() {
                 let existing = plugins::table
                     .filter(plugins::id.eq_any(&named.plugins))
@@ -61,6 +64,7 @@ connection_trait! {
                 let existing = existing.load::<DbUid>(self).await?;
                 restrictions.known_plugins = existing.into_iter().map(|it| it.0).collect();
             }
+
             Ok(restrictions)
         }
 
@@ -73,6 +77,7 @@ connection_trait! {
             if channels.is_empty() {
                 return Ok(HashMap::new());
             }
+
             let codes: Vec<i16> = channels.iter().map(|it| it.code()).collect();
             let counts = sync_items::table
                 .filter(sync_items::user_id.eq(DbUid(user.0)))
@@ -82,7 +87,9 @@ connection_trait! {
                 .select((sync_items::channel, count_star()))
                 .load::<(i16, i64)>(self)
                 .await?;
+
             let named = |(code, count)| Some((Channel::from_code(code)?, count));
+
             Ok(counts.into_iter().filter_map(named).collect())
         }
 
@@ -102,11 +109,13 @@ connection_trait! {
                 .select((sync_items::channel, sync_items::id, sync_items::body))
                 .load::<(i16, DbUid, Option<Vec<u8>>)>(self)
                 .await?;
+
             let mut bodies = HashMap::new();
             for (code, id, body) in rows {
                 let key = key(code, id)?;
                 bodies.extend(body.map(|it| (key, it)));
             }
+
             Ok(bodies)
         }
 
@@ -139,6 +148,7 @@ connection_trait! {
             let items = sync_items::table
                 .filter(sync_items::user_id.eq(DbUid(user.0)))
                 .filter(sync_items::channel.eq(channel.code()));
+
             let oldest = items
                 .filter(sync_items::deleted_at.is_null())
                 .order((sync_items::changed_at.asc(), sync_items::id.asc()))
@@ -150,6 +160,7 @@ connection_trait! {
             let oldest: Vec<DbUid> = oldest.into_iter().map(|it| it.0).collect();
             let obsolete = items.filter(sync_items::id.eq_any(oldest));
             diesel::delete(obsolete).execute(self).await?;
+
             Ok(bytes)
         }
     }

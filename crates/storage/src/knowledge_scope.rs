@@ -43,6 +43,7 @@ connection_trait! {
             let shared = knowledge_base_groups::table
                 .filter(knowledge_base_groups::group_id.eq_any(&groups))
                 .select((knowledge_base_groups::group_id, knowledge_base_groups::base_id));
+
             let bound = group_personas::table
                 .inner_join(
                     managed_personas::table.on(managed_personas::id.eq(group_personas::persona_id)),
@@ -58,12 +59,15 @@ connection_trait! {
                     persona_knowledge_bases::base_id,
                     persona_knowledge_bases::persona_id,
                 ));
+
             let mut present: Vec<(DbUid, DbUid)> = owned.load(self).await?;
             present.extend(shared.load::<(DbUid, DbUid)>(self).await?);
+
             let bound: Vec<(DbUid, DbUid, DbUid)> = bound.load(self).await?;
             let others = bound.iter().filter(|it| replaced != Some(it.2)).map(|it| (it.0, it.1));
             let after: Vec<_> = present.iter().chain(added).copied().chain(others).collect();
             present.extend(bound.iter().map(|it| (it.0, it.1)));
+
             let limits = user_groups::table
                 .left_join(group_settings::table.on(group_settings::group_id.eq(user_groups::id)))
                 .filter(user_groups::id.eq_any(&groups))
@@ -71,10 +75,12 @@ connection_trait! {
             let limits: Vec<(DbUid, String, Option<i64>)> = limits.load(self).await?;
             let before = by_group(&present);
             let after = by_group(&after);
+
             let number = |sets: &BTreeMap<_, BTreeSet<_>>, group: DbUid| {
                 let count = sets.get(&group.0).map_or(0, BTreeSet::len);
                 i64::try_from(count).unwrap_or(i64::MAX)
             };
+
             Ok(limits.into_iter().find_map(|(id, group, limit)| {
                 let limit = limit.unwrap_or(default_limit);
                 let current = number(&after, id);

@@ -191,7 +191,6 @@ impl PullService {
         } else {
             PulledChanges::default()
         };
-
         let pulled = self.answer(user, request, &state, found).await?;
 
         Ok((state, pulled))

@@ -67,7 +67,6 @@ impl LazyConnection {
             DefaultFailureConverter::new(true),
             SealingCodec { seal },
         );
-
         let client = ClientOptions::new(namespace).data_converter(converter).build();
 
         Ok(Self { task_queue, connection, client, opened: OnceCell::new() })

@@ -136,7 +136,6 @@ impl FakeRelay {
             .kill_on_drop(true)
             .spawn()
             .expect("the interpreter that TEST_PYTHON names");
-
         let stdout = child.stdout.take().expect("an output");
         let mut lines = BufReader::new(stdout).lines();
         let first = tokio::time::timeout(PATIENCE, read_line::<Listening>(&mut lines)).await;

@@ -274,7 +274,6 @@ impl PodSession {
             ROTATE_TOKEN => return self.rotate_token(id),
             _ => Err("This hub has the methods Hello, Progress, Drain and RotateToken.".to_owned()),
         };
-
         connection.complete(&id, result).ok();
     }
 

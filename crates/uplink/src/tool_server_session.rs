@@ -198,7 +198,6 @@ impl<'a> ToolServerSession<'a> {
             drop(reply.send(result));
             (id, is_lost)
         });
-
         self.handles.insert(id, task);
     }
 }

@@ -96,7 +96,6 @@ impl Gates {
             // An unlicensed server reports it on every path.
             RouteMatch::OtherMethods(_) | RouteMatch::Nothing => Licensing::MayHaveEnded,
         };
-
         self.check_licence(licensing)?;
 
         match route_match {

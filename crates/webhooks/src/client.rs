@@ -59,7 +59,6 @@ impl WebhookSender for WebhookClient {
             .header("webhook-timestamp", timestamp)
             .header("webhook-signature", signature)
             .body(payload.to_owned());
-
         let response = request.send().await.map_err(|err| later(&reason(&err)))?;
         match response.status() {
             status if status.is_success() => Ok(()),

@@ -22,7 +22,6 @@ pub(super) fn generate(args: impl Iterator<Item = String>) -> Outcome<String> {
         comment_lines.join("\n# "),
         key.to_text().expose()
     );
-
     let Some(path) = flags.one("out")? else { return Ok(file) };
 
     write_secret(path, &file)?;

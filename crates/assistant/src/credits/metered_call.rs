@@ -142,7 +142,6 @@ impl Drop for MeteredCall {
             CallEnd::Completed => CallOutcome::Completed,
             CallEnd::Failed => CallOutcome::Failed,
         };
-
         let usage = self.record(outcome, tokens);
         let charge = Charge::new(&usage.rates, &tokens, self.fee);
 

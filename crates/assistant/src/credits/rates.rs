@@ -93,7 +93,6 @@ impl Rates {
             .into_iter()
             .map(|(tokens, rate)| i128::from(tokens.max(0)) * i128::from(rate))
             .sum();
-
         let micros = thousandths.div_euclid(1000) + i128::from(thousandths.rem_euclid(1000) > 0);
 
         Micros(i64::try_from(micros).unwrap_or(i64::MAX))

@@ -39,7 +39,6 @@ impl Gateway {
             Arc::clone(&model.target),
             BackgroundPurpose::Question,
         );
-
         let asking = chat.ask(INSTRUCTIONS, &material, MAX_TOKENS);
         let text = match self.within(model.timeout, asking).await {
             Some(Ok(answer)) => answer.text,
@@ -52,7 +51,6 @@ impl Gateway {
                 return None;
             }
         };
-
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
 
         (1..=MAX_CHARS).contains(&text.chars().count()).then_some(text)

@@ -158,7 +158,6 @@ impl Gateway {
                 }
                 Some(Err(err)) => err,
             };
-
             let outcome = AttemptOutcome::from_error(&err);
             self.attempts.count_of(&provider.id, outcome);
             failure = (&err).into();

@@ -157,7 +157,6 @@ impl UpstreamLimiter {
                 Some(LimitShortfall::Room) => QUEUE_RETRY_AFTER,
                 None => return Poll::Ready(Err(LimitReached { retry_after: QUEUE_RETRY_AFTER })),
             };
-
             let retry_after = retry_after.max(Duration::from_secs(1));
             end.as_mut().poll(cx).map(|()| Err(LimitReached { retry_after }))
         })

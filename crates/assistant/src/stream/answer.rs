@@ -231,7 +231,6 @@ impl ChatStream {
                 return Ok(None);
             }
         };
-
         let deduplicated = self.stream_state.roles.without_repeated_roles(json);
         let json = deduplicated.as_ref().unwrap_or(json);
         let event = chunk::parse(json);
@@ -264,7 +263,6 @@ impl ChatStream {
                 return Err(self.fail(AssistantError::UpstreamFailed, cost));
             }
         };
-
         opened.metered_call.meter.count_chunks(&chunk, 1);
 
         if opened.turn.is_some() {

@@ -134,7 +134,6 @@ pub(crate) fn calls(body: &[u8]) -> Option<(Vec<Call>, String)> {
             })
         })
         .collect();
-
     name_all(&mut calls);
 
     (!calls.is_empty()).then(|| (calls, content.map_or_else(String::new, text_of)))

@@ -47,7 +47,6 @@ impl Gateway {
                 }
                 Err(err) => err,
             };
-
             tracing::warn!(provider = provider.id, error = %err, "web search failed");
             let outcome = AttemptOutcome::from_error(&err);
             self.attempts.count_of(&provider.id, outcome);

@@ -75,7 +75,6 @@ impl Plane {
             engine: Arc::new(Waking(Arc::clone(&wake))),
             clock: Arc::clone(&clock) as _,
         };
-
         administration.put_built_in().await?;
 
         for operator in operators.list().await? {
@@ -145,7 +144,6 @@ async fn user(db: &Database) -> Outcome<UserId> {
         accounts::created_at.eq(DbInstant(SystemClock.now())),
         accounts::role.eq("User"),
     ));
-
     let made: Result<usize, DbError> = on_conn!(db.writer(), |conn| account.execute(conn).await?);
     made?;
 

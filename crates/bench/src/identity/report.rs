@@ -41,7 +41,6 @@ impl Report<'_> {
             machine(self.machine).render(),
             rejected,
         ];
-
         let parts = parts.map(|it| it.trim_end().to_owned()).into_iter();
 
         parts.filter(|it| !it.is_empty()).collect::<Vec<_>>().join("\n\n") + "\n"

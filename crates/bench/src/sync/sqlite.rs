@@ -167,7 +167,6 @@ fn read(
             .order(stamp)
             .limit(i64::from(ROWS))
             .select((channel, id, stamp, body));
-
         let rows = page.load::<(i16, Vec<u8>, i64, Option<Vec<u8>>)>(&mut reader)?;
         if rows.len() != usize::from(ROWS) {
             return Err(format!("{} rows were read, not {ROWS}", rows.len()).into());

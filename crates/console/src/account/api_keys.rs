@@ -182,7 +182,6 @@ async fn list_view(
         .field(Field::text("name", page.t(common::NAME), typed("name")).hint(page.t(NAME_HINT)))
         .field(credits.hint(page.t(BUDGET_HINT)).optional())
         .field(expiry.hint(page.t(EXPIRY_HINT)).optional());
-
     let form = proofs.with_field(page, form);
     Ok(View::new(page.t(TITLE))
         .intro(page.t(INTRO))

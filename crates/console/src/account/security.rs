@@ -126,7 +126,6 @@ fn factor(page: &PageContext, credentials: &Credentials) -> Section {
     } else {
         page.fill(PROVIDER_FACTOR_HINT, &[page.t(sign_in_name(account))])
     };
-
     let section = Section::new("factor", page.t(sign_in::FACTOR_TITLE)).intro(hint);
     let section =
         if account.role == Role::User { section } else { section.paragraph(page.t(FOR_CONSOLE)) };

@@ -90,7 +90,6 @@ async fn session_table(page: &PageContext) -> Result<Table, ApiError> {
         let found = sessions.page(user, request).await?;
         Ok::<_, Unavailable>((found, devices.names(user).await?))
     };
-
     let (found, names) = page.run_identity(list).await?;
     let current = page.session_ref()?.session;
     let columns = [DEVICE, ADDRESS, SIGNED_IN, LAST_USED];
@@ -117,7 +116,6 @@ fn row(
         Some(chosen) => Cell::text(chosen).detail(&program),
         None => Cell::text(&program),
     };
-
     let address = entry.device.address.map(|it| it.to_string()).unwrap_or_default();
     let began = Cell::text(format::time(page.language, entry.began_at));
     let is_current = entry.session == current;

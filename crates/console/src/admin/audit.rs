@@ -35,7 +35,6 @@ async fn list(page: PageContext) -> PageResult {
         }
         None => page.paging().part_of(Vec::new(), |_| Cursor::top()),
     };
-
     let view = log_view(&page, searched, found).await?;
     Ok(page.render(view))
 }

@@ -56,7 +56,6 @@ async fn list(page: PageContext) -> PageResult {
         search: Some(search_form(&page, status)),
         ..page.paged(found.next)
     };
-
     let section = Section::new("devices", "").table(table);
 
     Ok(page.render(View::new(page.t(TITLE)).intro(page.t(INTRO)).section(section)))

@@ -69,7 +69,6 @@ async fn list(page: PageContext) -> PageResult {
         status: FeedbackStatus::from_name(&page.query("status")),
         rating: Rating::from_name(&page.query("rating")),
     };
-
     let search = filter_form(&page, filter);
     let feedback = page.api.feedback.clone();
     let request = page.paging();
@@ -243,7 +242,6 @@ fn facts_section(
         (APP, text(&report.app_version)),
         (LOCALE, text(&report.locale)),
     ];
-
     let facts = facts.map(|(label, value)| (page.t(label), value));
     let section = Section::new("report", "").facts(facts);
 

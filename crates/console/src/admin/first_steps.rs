@@ -219,7 +219,6 @@ impl ServerState {
             let has_passkey = !identity.passkeys.list(user).await?.is_empty();
             Ok::<_, pia_identity::AccountError>((account, has_factor || has_passkey))
         };
-
         let (account, has_more) = page.run_identity(load).await?;
         // Identity providers have rules of their own.
         let is_protected = has_more || account.provider != pia_identity::LOCAL;

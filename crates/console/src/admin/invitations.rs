@@ -118,7 +118,6 @@ async fn list_view(page: &PageContext, link: Option<String>) -> Result<View, Api
         let entries = invitations.page(request.and_one_more()).await?;
         Ok::<_, pia_kernel::Unavailable>((entries, groups.list().await?))
     };
-
     let (entries, groups) = page.run(read).await?;
     let entries = request.part_of(entries, |it| Cursor { at: it.at, id: it.id.0 });
     let table = Table {

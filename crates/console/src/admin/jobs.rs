@@ -48,7 +48,6 @@ async fn list(page: PageContext) -> PageResult {
         rows: rows.collect(),
         ..Table::default()
     };
-
     let section = Section::new("jobs", "").table(table).paragraph(page.t(INSTANCE_HINT));
 
     Ok(page.render(View::new(page.t(TITLE)).intro(page.t(INTRO)).section(section)))

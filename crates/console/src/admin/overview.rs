@@ -65,6 +65,7 @@ async fn numbers(page: &PageContext, groups: &[GroupEntry]) -> Result<Section, A
         page.run(async move { connectors.connected().await }),
     )
     .await?;
+
     let number = |it: i128| Cell::text(format::number(page.language, it));
     let count = |it: usize| number(i128::try_from(it).unwrap_or(i128::MAX));
     let members = groups.iter().map(|it| i128::from(it.members)).sum();

@@ -31,7 +31,6 @@ pub(super) fn routes() -> Vec<Route> {
         write("/admin/plugins/{id}/groups", |it| it.to(assign)),
         write("/admin/plugins/{id}/delete", |it| it.to(delete)),
     ];
-
     routes.extend(files::routes());
     routes
 }

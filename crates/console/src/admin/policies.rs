@@ -27,7 +27,6 @@ pub(super) fn routes() -> Vec<Route> {
         write("/admin/policies/{id}/withdraw", |it| it.to(withdraw)),
         write("/admin/policies/{id}/delete", |it| it.to(delete)),
     ];
-
     routes.extend(versions::routes());
     routes
 }

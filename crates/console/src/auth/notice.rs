@@ -59,7 +59,6 @@ pub(crate) fn refusal<B>(layout: PageLayout, response: &HttpResponse<B>) -> Http
         status if status.is_client_error() => refusals.broken_form,
         _ => refusals.failed,
     };
-
     let mut page = Notice::new(layout, texts).response(response.status());
     for name in [ALLOW, RETRY_AFTER] {
         if let Some(value) = response.headers().get(&name) {

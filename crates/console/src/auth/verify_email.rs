@@ -72,7 +72,6 @@ async fn handle_submission(
         }
         Err(page) => return *page,
     };
-
     let Some(user) = user(&form.user_id) else { return broken_link(layout) };
 
     let services = Arc::clone(&account_pages.accounts);

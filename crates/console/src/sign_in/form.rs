@@ -36,7 +36,6 @@ impl SignInView<'_> {
             .field(Field::input("email", self.t(texts::EMAIL), ("email", autocomplete), self.email))
             .field(Field::password("password", self.t(texts::PASSWORD), "current-password"))
             .hidden("next", self.next);
-
         let view = View::new(self.t(title)).section(Section::new("password", "").form(form));
         let view = if self.has_passkeys { view.section(self.passkey()) } else { view };
         let view = if self.providers.is_empty() { view } else { view.section(self.providers()) };

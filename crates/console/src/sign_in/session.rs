@@ -114,7 +114,6 @@ pub(crate) async fn sign_out(page: PageContext, _: FormFields, gates: Data<Gates
             result => result,
         }
     };
-
     page.run_identity(end).await?;
     let mut response = page.redirect("account/login?done=signed-out")?;
     if let Ok(cookie) = gates.console_cookie.clear().parse() {

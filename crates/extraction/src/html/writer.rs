@@ -62,7 +62,6 @@ impl Writer {
             }
             Kind::Code => format!("```\n{}\n```", current.trim_matches('\n').trim_end()),
         };
-
         self.block(&block, is_item);
     }
 

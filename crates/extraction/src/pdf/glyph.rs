@@ -63,7 +63,6 @@ pub(super) fn characters(glyph: &Glyph<'_>) -> Option<String> {
         BfString::Char(it) => it.to_string(),
         BfString::String(it) => it,
     };
-
     let mut text = String::with_capacity(characters.len());
     for character in characters.chars() {
         match character {

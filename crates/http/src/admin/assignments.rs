@@ -115,7 +115,6 @@ pub(crate) async fn queue(api: Data<Api>) -> Result<Json<AssignmentQueue>, HttpE
             administration.workers().await?,
         ))
     };
-
     let (queue, workers) = api.run(read).await?;
     Ok(Json(AssignmentQueue {
         enabled: api.assignments.is_enabled,

@@ -70,7 +70,6 @@ pub(crate) async fn login(
 
         api.sign_ins.run(login).await?
     };
-
     let BrowserSession { cookie, csrf_token, lifetime, .. } = session;
     let body = AdminSessionResponse { csrf_token, expires_in: lifetime.as_secs() };
     let cookie = gates.console_cookie.set(cookie.expose(), lifetime);

@@ -23,7 +23,6 @@ pub(crate) async fn logout(
             result => result,
         }
     };
-
     api.runner.run(end).await?;
     let cookie = gates.console_cookie.clear();
 

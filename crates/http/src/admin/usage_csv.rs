@@ -65,7 +65,6 @@ fn field(text: &str) -> String {
         .split(';')
         .map(|it| if is_formula(it) { format!("'{it}") } else { it.to_owned() })
         .collect();
-
     let text = cells.join(";");
     if text.contains([',', ';', '"', '\r', '\n']) {
         return format!("\"{}\"", text.replace('"', "\"\""));

@@ -75,7 +75,6 @@ pub(crate) async fn sessions(
         let page = sessions.page(user, page).await?;
         Ok::<_, Unavailable>((page, devices.names(user).await?))
     };
-
     let (page, names) = api.runner.run(list).await?;
     let own = caller.session_ref()?.session;
     let to_item = |it| SessionItem::new(it, own, &names);

@@ -156,7 +156,6 @@ fn write(chat: StoredChat, text: &mut Vec<u8>) {
         encrypted: chat.encrypted,
         document: None,
     };
-
     let mut metadata = serde_json::to_vec(&metadata).unwrap_or_default();
     metadata.pop();
     text.extend_from_slice(&metadata);

@@ -36,7 +36,6 @@ impl From<GroupError> for HttpError {
                     ("plugins", plugins),
                     ("knowledgeBases", knowledge_bases),
                 ];
-
                 let uses = uses.into_iter().filter(|(_, number)| *number > 0);
                 let uses: Map<_, _> =
                     uses.map(|(name, number)| (name.to_owned(), number.into())).collect();

@@ -109,7 +109,6 @@ fn enqueue() -> Route {
         &[REFUSED, TOO_MANY, OFF],
         |route| route.to(assignments::enqueue),
     );
-
     let docs = Docs { request: Some(wire::<assignments::AssignmentRequest>), ..row.docs };
     let licensing = Licensing::InForce;
 

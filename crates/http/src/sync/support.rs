@@ -198,7 +198,6 @@ pub(crate) async fn debug_state(
         let chats = support.chats(user).await?;
         Ok::<_, pia_sync::SupportError>((status, items, chats))
     };
-
     let (status, items, chats) = api.run(load).await?;
     let encryptable = items.iter().filter(|it| it.key.channel.rules().may_be_encrypted);
     let plain = encryptable.filter(|it| !it.encrypted && it.deleted_at.is_none()).count()

@@ -199,7 +199,6 @@ impl SecondFactors {
             let change = self.change(session_ref, verified, action, email);
             spent(self.proofs.ports.factors.replace_codes(change, verified, &hashes).await?)
         };
-
         let replaced = self.proofs.counted(session_ref.user, check).await;
         self.caller_cache.forget_user(session_ref.user);
         replaced?;

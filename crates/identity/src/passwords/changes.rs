@@ -85,7 +85,6 @@ impl PasswordChanges {
             if_ended: ended,
             if_revoked: REVOKED,
         };
-
         let left = self.passwords.store.change(change).await?;
         self.caller_cache.forget_user(by.user);
 

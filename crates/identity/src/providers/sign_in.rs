@@ -145,7 +145,6 @@ impl ProviderSignIn {
             nonce: sessions::refresh_tokens::fresh()?,
             verifier: sessions::refresh_tokens::fresh()?,
         };
-
         let url = self.providers.authorization_url(provider, &request).await?;
 
         let browser = match browser.filter(|it| sessions::token_hash::of_presented(it).is_some()) {
@@ -160,7 +159,6 @@ impl ProviderSignIn {
             flow: ProviderFlow { provider, destination, state, nonce, verifier },
             expires_at: self.clock.now() + LIFETIME,
         };
-
         self.flows.put(new).await?;
 
         Ok(ProviderRedirect { url, browser })

@@ -107,7 +107,6 @@ impl ScimUserAttributes {
             given_name: None,
             family_name: None,
         };
-
         let created = blank.with(changes)?;
         if created.user_name.is_empty() {
             return Err(Violation::new("userName", "required", "`userName` is required."));

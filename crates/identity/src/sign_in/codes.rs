@@ -98,7 +98,6 @@ impl OneTimeCodes {
                 return Err(RedeemError::InvalidGrant);
             }
         };
-
         let account = self.accounts.find(user).await?.ok_or(RedeemError::InvalidGrant)?;
 
         Ok(RedeemedCode { hash, account })

@@ -71,7 +71,6 @@ fn context(
         }
         outcome => outcome?,
     };
-
     let text = written.text.split_whitespace().collect::<Vec<_>>().join(" ");
     if text.is_empty() {
         tracing::warn!(chunk = %id, "a chunk has no context: the model wrote none");

@@ -39,7 +39,6 @@ impl fmt::Display for GroupUse {
             (self.plugins, "plugin"),
             (self.knowledge_bases, "knowledge base"),
         ];
-
         let uses = uses.into_iter().filter(|(number, _)| *number > 0);
         let uses = uses.map(|(number, name)| match number {
             1 => format!("1 {name}"),

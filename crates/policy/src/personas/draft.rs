@@ -95,7 +95,6 @@ impl PersonaDraft {
             reasoning_effort: self.reasoning_effort,
             schema_version: self.schema_version.unwrap_or(1),
         };
-
         content.check_choices(&mut check);
 
         if check.violations.is_empty() { Ok(content) } else { Err(check.violations) }

@@ -80,7 +80,6 @@ fn describe(report: &ChainReport) -> String {
         1 => "1 problem found".to_owned(),
         more => format!("{more} problems found"),
     };
-
     line(&mut text, format_args!("{entries} entries up to {last} verified, {result}"));
 
     if *waiting > 0 {

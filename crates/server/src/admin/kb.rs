@@ -197,7 +197,6 @@ impl KbServices {
             0 => String::new(),
             count => format!(", {count} of other types left out"),
         };
-
         let summary = format!("{stored} files stored, {unchanged} unchanged{unknown}\n");
         if failed.is_empty() {
             return Ok(summary);

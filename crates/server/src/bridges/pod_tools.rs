@@ -64,7 +64,6 @@ impl ConnectorTools for PodTools {
             let gone = async move { drop(gone.await) };
             plane.call(caller, &name, &arguments, gone).await
         };
-
         let call = RequestContext::current().scope(call);
         match self.tasks.spawn_on(call, &self.runtime).await {
             Ok(Ok(reply)) => {

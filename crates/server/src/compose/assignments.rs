@@ -52,7 +52,6 @@ impl AssignmentParts {
             settings: settings.clone(),
             clock: base.clock(),
         };
-
         let Workflow { engine, start_worker } = Workflow::compose(base, runs, &sql)?;
         let administration = AssignmentAdministration {
             assignments: Arc::clone(&assignments),
@@ -61,7 +60,6 @@ impl AssignmentParts {
             engine: Arc::clone(&engine),
             clock: base.clock(),
         };
-
         administration.put_built_in().await.map_err(ComposeError::Assignments)?;
         let licence = base.licence_of(Feature::AiProxy);
         let is_enabled = start_worker.is_some();

@@ -88,7 +88,6 @@ impl KnowledgeParts {
             settings: base.config.follow(|it| it.knowledge.retrieval),
             clock: base.clock(),
         };
-
         api.retrieval = Some(retrieval.clone());
         let licence = base.licence_of(Feature::Knowledge);
         let search = RetrievedKnowledge {

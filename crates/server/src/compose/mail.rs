@@ -27,7 +27,6 @@ pub(super) fn outbox_worker(
         letters: Arc::new(EmailTemplates::new(public_url.to_string(), language)),
         relay: Arc::new(relay),
     };
-
     let sender = OutboxSender::new(ports, OutboxSenderSettings::default(), base.clock());
     register_metrics(metrics, &sender);
 

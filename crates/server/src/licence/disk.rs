@@ -48,7 +48,6 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-
     let temporary = temporary_path(folder, path)?;
     let renamed = write_new(&temporary, content).and_then(|()| fs::rename(&temporary, path));
     if let Err(err) = renamed {

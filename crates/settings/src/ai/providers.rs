@@ -147,7 +147,6 @@ fn count_entries(from: &mut Section<'_>) -> usize {
         .filter(|(name, number): &(_, usize)| number.to_string() == **name)
         .map(|(_, number)| number)
         .collect();
-
     let count = (0..names.len()).take_while(|it| numbers.contains(it)).count();
 
     for name in names {

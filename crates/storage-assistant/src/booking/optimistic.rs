@@ -33,7 +33,6 @@ impl Batch {
             // The number of keys in a batch is bounded.
             count: i64::try_from(before.len()).unwrap_or(i64::MAX),
         };
-
         let right = guess.execute(&mut conn).await? == before.len();
         if right {
             last_seen.record_written(entries.windows);

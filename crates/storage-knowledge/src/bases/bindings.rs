@@ -41,23 +41,29 @@ pub(super) async fn share(
         if row.first::<DbUid>(conn).await.optional()?.is_none() {
             return Ok(BaseChangeOutcome::Unknown);
         }
+
         let known = user_groups::table.filter(user_groups::id.eq_any(&ids)).select(user_groups::id);
         let known: Vec<DbUid> = known.load(conn).await?;
         if let Some(unknown) = ids.iter().find(|it| !known.contains(it)) {
             return Ok(BaseChangeOutcome::UnknownGroup(GroupId(unknown.0)));
         }
+
         let added: Vec<_> = ids.iter().map(|group| (*group, id)).collect();
         if let Some(quota) = conn.exceeded_bases(&added, None, defaults.bases).await? {
             return Ok(exceeded(quota));
         }
+
         let before: Vec<DbUid> = own.select(knowledge_base_groups::group_id).load(conn).await?;
         diesel::delete(own).execute(conn).await?;
+
         for group in &ids {
             let new =
                 (knowledge_base_groups::base_id.eq(id), knowledge_base_groups::group_id.eq(group));
             diesel::insert_into(knowledge_base_groups::table).values(new).execute(conn).await?;
         }
+
         conn.write_effects(db, &with_ids(&effects, "groups", &before, &ids)).await?;
+
         Ok(BaseChangeOutcome::Done)
     })
 }

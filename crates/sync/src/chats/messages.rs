@@ -138,7 +138,6 @@ pub(super) fn has_lone_surrogate(json: &str) -> bool {
             Some(0xDC00..=0xDFFF) => return true,
             Some(_) => 6,
         };
-
         rest = rest.get(length..).unwrap_or_default();
     }
 

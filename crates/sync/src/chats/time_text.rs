@@ -87,7 +87,6 @@ fn zone(text: &str, max_digits: usize) -> Option<&str> {
         }
         None => tail,
     };
-
     let offset = zone.len() == "+00:00".len() && zone.starts_with(['+', '-']);
 
     (offset || ["", "Z"].contains(&zone)).then_some(zone)

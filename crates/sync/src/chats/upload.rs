@@ -93,7 +93,6 @@ impl Chats {
                     message: "An id must be a GUID.".to_owned(),
                 }),
             };
-
             results.push(Uploaded { id: *id, status });
         }
 

@@ -27,7 +27,6 @@ pub(super) async fn set_up(client: &Qdrant) -> Result<(), VectorSetupError> {
         Some(info) => info,
         None => create(client).await?,
     };
-
     format(&info).check()?;
     if info.payload_schema.contains_key(BASE) {
         return Ok(());

@@ -63,7 +63,6 @@ pub(super) fn add_refusals(responses: &mut Map<String, Value>, has_body: bool, d
             } else {
                 json!({ "$ref": format!("#/components/responses/{name}") })
             };
-
             responses.entry(status).or_insert(response);
         }
     }

@@ -25,7 +25,6 @@ impl Bucket {
                 (level + filled).min(size)
             }
         };
-
         self.level = Some((level, now));
         let missing = number(amount).min(size) - level;
         let epsilon = size * 1e-9;

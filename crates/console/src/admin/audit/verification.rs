@@ -62,7 +62,6 @@ fn report_view(page: &PageContext, report: &ChainReport) -> View {
         (page.t(WAITING), number(report.waiting)),
         (page.t(DELETED), deleted.unwrap_or_default()),
     ];
-
     let result = Section::new("result", "").facts(facts).paragraph(page.t(CHECKPOINT_HINT));
     let view = View::new(page.t(RESULT)).below(page.t(TITLE), "admin/audit").section(result);
     if report.faults.is_empty() {

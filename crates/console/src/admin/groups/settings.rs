@@ -87,7 +87,6 @@ pub(super) fn section(page: &PageContext, settings: &GroupSettings, path: &str) 
         label: page.t(POOL_OPTION).to_owned(),
         is_selected: settings.credits.pool,
     };
-
     form = form.field(Field::checks("pool", page.t(POOL), vec![pool]));
 
     for mode in MODES {
@@ -136,7 +135,6 @@ pub(super) fn facts(page: &PageContext, settings: &GroupSettings) -> Section {
         (page.t(TYPES).to_owned(), types.collect::<Vec<_>>().join(", ")),
         (page.t(MODELS).to_owned(), settings.models.join(", ")),
     ];
-
     let facts = quotas.chain(budgets).chain(modes).chain(rest);
     let facts = facts.map(|(label, value)| (label, Cell::text(value)));
 

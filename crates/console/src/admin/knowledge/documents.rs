@@ -198,7 +198,6 @@ async fn new_view(page: &PageContext, id: Uuid, form: &FormFields) -> Result<Vie
         .field(file)
         .field(title().hint(page.t(TITLE_HINT)).optional())
         .field(source());
-
     let upload = Form { has_files: true, ..upload };
     let formats = [(ContentType::Text, PLAIN), (ContentType::Markdown, MARKDOWN)];
     let formats = formats.map(|(it, text)| (it.name(), page.t(text)));

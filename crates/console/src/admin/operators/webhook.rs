@@ -107,7 +107,6 @@ pub(super) fn section(page: &PageContext, operator: &Operator) -> Section {
         ("url", "off"),
         url,
     ));
-
     let section = Section::new("webhook", page.t(WEBHOOK)).intro(page.t(HINT)).form(put);
     if operator.webhook_url.is_none() {
         return section;

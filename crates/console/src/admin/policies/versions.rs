@@ -130,7 +130,6 @@ async fn version_view(
         let comparison = policies.compare(id, number, with.or(earlier)).await?;
         Ok::<_, ClientPolicyError>((policy, versions, comparison))
     };
-
     let (policy, versions, comparison) = page.run(read).await?;
     let emails = emails(page, comparison.from.written_by.into_iter()).await?;
     let path = format!("admin/policies/{id}");

@@ -147,7 +147,6 @@ pub(super) async fn policy_view(
         let having = policies.groups_of(id).await?;
         Ok::<_, ClientPolicyError>((policy, having, groups.list().await?))
     };
-
     let (policy, having, all) = page.run(read).await?;
     let others = all.into_iter().map(|it| it.group);
     let others = others.filter(|group| having.iter().all(|it| it.0 != group.id));
@@ -192,7 +191,6 @@ fn groups_section(
         empty: page.t(NO_GROUPS).to_owned(),
         ..Table::default()
     };
-
     let section = Section::new("groups", page.t(GROUPS)).intro(page.t(GROUPS_INTRO)).table(table);
     if others.is_empty() {
         return section;

@@ -52,7 +52,6 @@ pub(in crate::admin) async fn section(page: &PageContext) -> Result<Section, Api
         )
         .await
     };
-
     let (days, people_today, people) = page.run(read).await?;
     let last = days.len().saturating_sub(1);
     let table = table(

@@ -133,7 +133,6 @@ async fn revoke_key(page: PageContext, path: PathPart, form: FormFields) -> Page
         }
         Ok(keys.revoke(by, key).await?)
     };
-
     let revoked = page.api.runner.run(revoke).await;
 
     finish(&page, user, &form, (revoked, "revoked")).await

@@ -44,7 +44,6 @@ pub(super) fn parse(body: &[u8]) -> Result<TranslatedRequest, ApiError> {
         .iter()
         .filter_map(|&name| Some((name.to_owned(), non_null(&request, name)?.clone())))
         .collect();
-
     chat.insert("messages".to_owned(), Value::Array(messages(&request)?));
 
     let mut set = |name: &str, value: Option<Value>| {

@@ -192,7 +192,6 @@ impl Events {
         } else {
             "response.completed"
         };
-
         self.write(event, json!({ "response": response }));
     }
 

@@ -52,7 +52,6 @@ pub(crate) async fn token(
         let verifier = verifier.filter(|_| others.is_empty()).unwrap_or_else(empty_verifier);
         sign_in.redeem(code, &verifier, device).await
     };
-
     let signed_in = api.runner.run(redeem).await?;
     let owes_declaration = gates.rules.get().owes_declaration(signed_in.account.customer);
 

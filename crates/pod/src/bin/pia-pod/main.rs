@@ -74,7 +74,6 @@ async fn run() -> Result<(), Box<dyn Error>> {
         server.follow(&pod).await;
         has_ended = true;
     };
-
     let served = serve(&pod, select(pin!(stopped), pin!(ended)).map(drop)).await;
     drop(pod);
     server.stop().await;

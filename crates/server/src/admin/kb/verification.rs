@@ -67,7 +67,6 @@ impl KbServices {
             }
             Err(err) => return Ok(Err(err.to_string())),
         };
-
         let stores = Reconciliation { chunks: Arc::clone(&self.chunks), vectors };
         Ok(stores.verify(base.id).await.map_err(|err| err.to_string()))
     }

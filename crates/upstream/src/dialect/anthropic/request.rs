@@ -171,7 +171,6 @@ fn write_parameters(body: &ChatBody, thinking: Thinking, request: &mut JsonWrite
         Some(stops) => stops.parse::<Vec<String>>().unwrap_or_default(),
         None => Vec::new(),
     };
-
     let stops: Vec<String> = stops.into_iter().filter(|it| !it.trim().is_empty()).collect();
     if !stops.is_empty() {
         request.text(r#","stop_sequences":"#).text(&json!(stops).to_string());

@@ -112,7 +112,6 @@ impl Stream {
             }
             _ => Block::Hidden,
         };
-
         self.blocks.insert(number, block_state);
     }
 
@@ -171,7 +170,6 @@ impl Stream {
             "delta": {},
             "finish_reason": self.finish_reason.unwrap_or("stop"),
         }]);
-
         output.push_parsed(&self.chunk(&choices));
         let mut usage = self.chunk(&json!([]));
         if let Some(members) = usage.as_object_mut() {

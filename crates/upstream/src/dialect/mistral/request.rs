@@ -53,7 +53,6 @@ pub(super) fn body(
         Some(agent) => BodySuffix::default().member("agent_id", &quoted(agent)),
         None => BodySuffix::model(&target.model),
     };
-
     let ending = ending.cap_as(call.max_output, CapName::MaxTokens).effort(call.effort);
     // Mistral always reports usage.
     let ending = match mode {
