@@ -40,6 +40,84 @@ fn source_files_are_short() {
 }
 
 #[test]
+fn each_value_has_a_let_of_its_own() {
+    let tuples = rust_files().into_iter().flat_map(|file| {
+        let text = text(&file);
+        let numbered = text.lines().enumerate();
+        let tuples: Vec<_> = numbered
+            .filter(|(_, line)| {
+                let line = line.trim_start();
+                line.starts_with("let (") && line.contains(") = (") && line.ends_with(");")
+            })
+            .map(|(number, _)| format!("{}:{}", display_path(&file), number + 1))
+            .collect();
+        tuples
+    });
+    refuse(tuples, "lets that pair a tuple of names with a tuple of values");
+}
+
+#[test]
+fn steps_of_long_functions_are_separated() {
+    let shipped = rust_files().into_iter().filter(|it| {
+        let path = display_path(it);
+        path.contains("/src/") && !path.ends_with("tests.rs")
+    });
+    let dense = shipped.flat_map(|file| {
+        let text = text(&file);
+        let code: Vec<_> = text.lines().take_while(|line| *line != "#[cfg(test)]").collect();
+        let dense = functions(&code).into_iter().filter(Function::is_dense);
+        dense.map(|it| format!("{}:{}", display_path(&file), it.number)).collect::<Vec<_>>()
+    });
+    refuse(dense, "functions of eight steps and fifteen lines or more without an empty line");
+}
+
+/// Function in a formatted file.
+struct Function<'a> {
+    /// Number of its first line.
+    number: usize,
+    /// Indentation of its statements.
+    indentation: String,
+    body: Vec<&'a str>,
+}
+
+impl Function<'_> {
+    fn is_dense(&self) -> bool {
+        let begins_statement = |line: &&&str| {
+            let code = line.strip_prefix(&self.indentation).unwrap_or_default();
+            code.starts_with(|it: char| it.is_alphabetic() || it == '_')
+        };
+        self.body.len() >= 15
+            && !self.body.contains(&"")
+            && self.body.iter().filter(begins_statement).count() >= 8
+    }
+}
+
+/// Returns the functions of formatted code that have a body.
+fn functions<'a>(code: &[&'a str]) -> Vec<Function<'a>> {
+    let mut functions = Vec::new();
+    for (at, line) in code.iter().enumerate() {
+        let declaration = line.trim_start();
+        let is_function = declaration.starts_with("fn ")
+            || declaration.contains(" fn ") && !declaration.starts_with("//");
+        if !is_function {
+            continue;
+        }
+
+        let mut lines = code.iter().skip(at).copied();
+        let last_of_signature = lines.find(|it| it.ends_with(['{', ';', '}']));
+        if !last_of_signature.is_some_and(|it| it.ends_with('{')) {
+            continue;
+        }
+
+        let margin = " ".repeat(line.len() - declaration.len());
+        let end = format!("{margin}}}");
+        let body = lines.take_while(|it| *it != end).collect();
+        functions.push(Function { number: at + 1, indentation: format!("{margin}    "), body });
+    }
+    functions
+}
+
+#[test]
 fn no_work_is_left_unfinished() {
     // Concatenated, so that this file does not match.
     let marks =

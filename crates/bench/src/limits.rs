@@ -31,10 +31,12 @@ pub(crate) fn set(
     let mut arguments = vec!["group", "set", "Default"];
     arguments.extend(BUDGETS);
     admin(program, installation, &arguments)?;
+
     let expectation = Expectation::Holds(b"\"limited\":true".to_vec());
     let limited = Call::get_as(server, "/api/ai/credits", token, expectation);
     let start = Instant::now();
     let mut connection = Connection::open(server)?;
+
     loop {
         let response = connection.exchange(&limited.request)?;
         match limited.check(&response) {

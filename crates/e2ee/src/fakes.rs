@@ -148,16 +148,19 @@ impl KeyStore for FakeKeys {
     ) -> Result<bool, Unavailable> {
         let mut stored = self.0.lock().unwrap();
         let change = decide_change(&stored.keys);
+
         for device in change.devices {
             stored.keys.devices.retain(|it| it.row != device.row);
             stored.keys.devices.push(device);
         }
         stored.keys.devices.retain(|it| !change.deleted.contains(&it.row));
+
         if let Some(copy) = change.recovery {
             stored.copy = Some(copy);
             let proof_key = stored.keys.recovery.take();
             stored.keys.recovery = Some(proof_key.unwrap_or(RecoveryProofKey::Missing));
         }
+
         if let Some(key) = change.proof_key {
             stored.keys.recovery = Some(RecoveryProofKey::Stored(key));
         }

@@ -116,6 +116,7 @@ impl ApiKeys {
         let account = account.ok_or(CreateApiKeyError::Gone)?;
         let factor = ports.factors.factor(session_ref.user).await?;
         let factor = factor.filter(|it| it.state == FactorState::On);
+
         let key = codes::fresh()?;
         let store = |verified| self.store(session_ref, &entry, &key, verified);
         match self.proofs.owner(session_ref, (&account, factor.as_ref()), proof, store).await? {

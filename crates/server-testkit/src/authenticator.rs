@@ -73,14 +73,17 @@ impl Authenticator {
         let mut draft = self.draft("webauthn.create", options, rp_id);
         draft.flags |= ATTESTED;
         forge(&mut draft);
+
         let length = u16::try_from(draft.id.len()).expect("a short id");
         let mut data = authenticator_data(&draft);
         data.extend([0; 16]);
         data.extend(length.to_be_bytes());
         data.extend(&draft.id);
         data.extend(self.public_key());
+
         let client_data = base64(draft.client_data.to_string().as_bytes());
         let attestation = base64(&attestation_object(&data));
+
         json!({
             "id": base64(&draft.id),
             "rawId": base64(&draft.id),

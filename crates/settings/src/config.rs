@@ -257,6 +257,7 @@ impl AdminConfig {
         let audit = Audit::from_section(&mut all.section("Audit"));
         let vectors = vector_target(all);
         let embedding_model = embedding_model(all);
+
         let database = database?;
         let encryption = encryption?;
         Some(Self {

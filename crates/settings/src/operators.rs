@@ -69,8 +69,10 @@ impl OperatorsConfig {
         let assignments = assignments(&mut from, concurrency);
         let allows_private_webhooks = from.reload("AllowPrivateWebhooks").or(false);
         let allows_private_mcp_servers = from.reload("AllowPrivateMcpServers").or(false);
+
         let engine = engine(&mut all.section("Workflow"));
         let engine = is_enabled.then_some(engine);
+
         Self {
             engine,
             assignments,

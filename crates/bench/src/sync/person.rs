@@ -87,10 +87,12 @@ impl Device {
         let response = self.connection.exchange(&call.request)?;
         let milliseconds = start.elapsed().as_secs_f64() * 1e3;
         call.check(&response).map_err(|err| format!("pulling: {err}"))?;
+
         let body: Value = serde_json::from_slice(&response.body)?;
         let rows = body.pointer("/todos/upserted").and_then(Value::as_array);
         let has_more = body.get("hasMore").and_then(Value::as_bool);
         let catalogue = body.get("catalogVersion").and_then(Value::as_i64);
+
         Ok(Pulled {
             milliseconds,
             rows: rows.ok_or("the answer has no todos")?.len(),

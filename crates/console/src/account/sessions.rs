@@ -91,8 +91,10 @@ async fn session_table(page: &PageContext) -> Result<Table, ApiError> {
         Ok::<_, Unavailable>((found, devices.names(user).await?))
     };
     let (found, names) = page.run_identity(list).await?;
+
     let current = page.session_ref()?.session;
     let columns = [DEVICE, ADDRESS, SIGNED_IN, LAST_USED];
+
     Ok(Table {
         caption: page.t(TITLE).to_owned(),
         columns: columns.map(|it| page.t(it).to_owned()).into(),

@@ -73,10 +73,12 @@ pub(crate) async fn factor(page: SignInPage, body: RawBody) -> PageResult {
     let sign_in = page.api.identity.browser_sign_in.clone();
     let device = page.device()?;
     let area = page.area;
+
     let challenge = fields.secret("mfaToken");
     let answer = factor_answer(&fields, "code");
     let token = challenge.clone();
     let login = async move { sign_in.factor(area, &token, &answer, device).await };
+
     match page.api.runner.run(async { login.await.map_err(ApiError::from) }).await {
         Ok(session) => Ok(page.signed_in(&session, &next)),
         // The challenge is over: only a new one can succeed.

@@ -161,9 +161,11 @@ impl ScimUsers {
         let activation = update.is_active.map(|active| roles.activation(user, active));
         let effects = SideEffects::about(at, user, "ScimUser.Updated");
         let edit = ScimUserEdit { user, expected, changes, activation, at, effects };
+
         let changed = self.0.store.change(edit).await?;
         roles.forget(user);
         let limits = SeatLimits::from_seats(&*self.0.seats);
+
         Err(match changed {
             ScimUserChangeOutcome::Done(changed) => return Ok(*changed),
             ScimUserChangeOutcome::Unknown => ScimUserError::Unknown,

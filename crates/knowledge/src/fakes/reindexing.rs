@@ -53,6 +53,7 @@ impl State {
         if models.reindex_model.is_none() {
             return;
         }
+
         let published = self.rows.published();
         let of_base = self.rows.documents.clone().into_iter().filter(|it| it.1.base == base);
         let of_base: Vec<_> = of_base.collect();
@@ -63,6 +64,7 @@ impl State {
         if is_waiting {
             return;
         }
+
         for (id, row) in of_base {
             if row.is_held && row.status == DocumentStatus::Processing {
                 self.publish_document(id);
@@ -73,6 +75,7 @@ impl State {
                 self.rows.documents.get_mut(&id).unwrap().is_held = false;
             }
         }
+
         let models = self.rows.models.get_mut(&base).unwrap();
         models.model = models.reindex_model.take();
     }

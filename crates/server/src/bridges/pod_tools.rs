@@ -58,6 +58,7 @@ impl ConnectorTools for PodTools {
         let caller = ToolCaller { user, group };
         let name = name.to_owned();
         let arguments = arguments.to_owned();
+
         // Dropped with this call.
         let (_here, gone) = oneshot::channel::<()>();
         let call = async move {
@@ -65,6 +66,7 @@ impl ConnectorTools for PodTools {
             plane.call(caller, &name, &arguments, gone).await
         };
         let call = RequestContext::current().scope(call);
+
         match self.tasks.spawn_on(call, &self.runtime).await {
             Ok(Ok(reply)) => {
                 let is_error = reply.is_error;

@@ -48,6 +48,7 @@ impl IdentityParts {
             Arc::new(SqlPasswordThrottleStore::new(db.clone()));
         let challenges = Arc::new(SqlChallenges::new(db.clone()));
         let challenges = FactorChallenges::new(challenges, Arc::clone(&throttle), proofs.clone());
+
         Ok(Self {
             proofs,
             throttle,
@@ -72,9 +73,11 @@ pub(super) fn compose(
 ) -> Result<Identity, ComposeError> {
     let proofs = &parts.proofs;
     let callers = &parts.callers;
+
     let verification = emails::verification(base, parts);
     let (password_resets, passwords) = emails::passwords(base, parts);
     let (passkeys, passkey_sign_in) = passkeys::compose(base, parts);
+
     let reauthenticator = Reauthenticator::new(proofs.clone());
     let api_keys = Arc::clone(&parts.api_keys);
     let app_passwords = Arc::clone(&parts.app_passwords);
@@ -82,6 +85,7 @@ pub(super) fn compose(
     let accounts = Arc::clone(&proofs.ports.accounts);
     let sign_in = sign_in(base, parts, &verification);
     let provider_sign_in = providers::compose(base, parts)?;
+
     Ok(Identity {
         browser_sign_in: BrowserSignIn::new(
             sign_in.clone(),

@@ -174,8 +174,10 @@ pub(super) fn gates(base: &Infrastructure<'_>, use_cases: &UseCases, runner: &Ru
     let budgets = Arc::new(Budgets::new(quotas, attempts, base.clock()));
     let resized = Arc::clone(&budgets);
     config.on_change(move |it| resized.resize(it.rate_limits.quotas));
+
     let keys = Arc::clone(&parts.api_keys);
     let callers = parts.callers.clone();
+
     Gates {
         table: RouteTable::new(crate::routes()),
         tokens: parts.tokens.clone(),

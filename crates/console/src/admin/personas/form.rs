@@ -125,6 +125,7 @@ pub(super) fn with_fields(page: &PageContext, form: Form, draft: PersonaDraft) -
     let lines = |name, label: Text, hint: Text, value: Option<String>| {
         Field::lines(name, page.t(label), value.unwrap_or_default()).hint(page.t(hint))
     };
+
     let expertise = draft.expertise.map(|it| it.join("\n"));
     let tagline = text("tagline", TAGLINE, draft.tagline).hint(page.t(TAGLINE_HINT));
     let model = text("modelType", MODEL_TYPE, draft.model_type).hint(page.t(MODEL_TYPE_HINT));
@@ -133,9 +134,11 @@ pub(super) fn with_fields(page: &PageContext, form: Form, draft: PersonaDraft) -
     let guardrails = lines("guardrails", GUARDRAILS, GUARDRAILS_HINT, draft.guardrails);
     let output = lines("outputFormat", FORMAT, FORMAT_HINT, draft.output_format);
     let expertise = lines("expertise", EXPERTISE, EXPERTISE_HINT, expertise);
+
     let scope = draft.tool_scope.unwrap_or(2).to_string();
     let effort = draft.reasoning_effort.map(|it| it.to_string()).unwrap_or_default();
     let archetype = draft.archetype.unwrap_or_default();
+
     form.field(text("name", common::NAME, draft.name))
         .field(tagline.optional())
         .field(prompt.rows(16))

@@ -165,6 +165,7 @@ fn with_fields(page: &PageContext, form: Form, draft: PluginDraft) -> Form {
     let description = description.unwrap_or_default();
     let version = Field::text("version", page.t(VERSION), version.unwrap_or_default());
     let config = Field::lines("configJson", page.t(CONFIG), config);
+
     form.field(Field::text("name", page.t(common::NAME), name.unwrap_or_default()))
         .field(Field::select("kind", page.t(KIND), kinds, &kind))
         .field(
