@@ -16,9 +16,7 @@ mod templates;
 use pia_assistant::{Chat, Embeddings, Gateway, Optimize, PromptDrafting};
 
 pub(crate) use chat::{ChatRequest, ChatResponse, chat};
-pub(crate) use credits::{
-    CreditsResponse, GroupCapItem, PoolItem, SharedCredits, TopUpItem, credits,
-};
+pub(crate) use credits::{CreditsResponse, GroupCreditsResponse, credits};
 pub(crate) use embeddings::{EmbeddingsRequest, EmbeddingsResponse, embeddings};
 pub(crate) use generate_prompt::{GeneratePromptBody, GeneratePromptResponse, generate_prompt};
 pub(crate) use models::{ModelItem, ModelsResponse, model, models};

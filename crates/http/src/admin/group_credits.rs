@@ -3,28 +3,12 @@
 use actix_web::web::{Data, Json};
 use pia_kernel::GroupId;
 use pia_web::{Body, Caller, PathId};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use utoipa::ToSchema;
 
-use crate::ai::{GroupCapItem, PoolItem, SharedCredits, TopUpItem};
+use crate::ai::GroupCreditsResponse;
 use crate::auth::Done;
 use crate::{Api, HttpError};
-
-/// Budgets that the members of a group share, in whole credits. One that does
-/// not apply is absent.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct GroupCreditsResponse {
-    /// Pool of what the members left of last week's allowances.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pool: Option<PoolItem>,
-    /// Credits that were added to the group.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    top_up: Option<TopUpItem>,
-    /// Limits of the whole group.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    group_cap: Option<GroupCapItem>,
-}
 
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct TopUpRequest {
@@ -45,8 +29,7 @@ pub(crate) async fn show(
         groups.find(GroupId(id)).await?;
         Ok::<_, HttpError>(credits.view(user, GroupId(id), None).await?)
     };
-    let SharedCredits { pool, top_up, group_cap } = api.run(view).await?.into();
-    Ok(Json(GroupCreditsResponse { pool, top_up, group_cap }))
+    Ok(Json(api.run(view).await?.into()))
 }
 
 pub(crate) async fn top_up(

@@ -89,11 +89,20 @@ pub(crate) struct GroupCapItem {
     weekly: Option<WeekItem>,
 }
 
-/// Budgets that the members of a group share.
-pub(crate) struct SharedCredits {
-    pub(crate) pool: Option<PoolItem>,
-    pub(crate) top_up: Option<TopUpItem>,
-    pub(crate) group_cap: Option<GroupCapItem>,
+/// Budgets that the members of a group share, in whole credits. One that does
+/// not apply is absent.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct GroupCreditsResponse {
+    /// Pool of what the members left of last week's allowances.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pool: Option<PoolItem>,
+    /// Credits that were added to the group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_up: Option<TopUpItem>,
+    /// Limits of the whole group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group_cap: Option<GroupCapItem>,
 }
 
 pub(crate) async fn credits(
@@ -108,7 +117,7 @@ pub(crate) async fn credits(
     Ok(Json(api.run(view_credits).await?.into()))
 }
 
-impl From<CreditView> for SharedCredits {
+impl From<CreditView> for GroupCreditsResponse {
     fn from(view: CreditView) -> Self {
         let capped = view.group_daily.is_some() || view.group_weekly.is_some();
         let group_cap = capped.then(|| GroupCapItem {
@@ -140,7 +149,7 @@ impl From<CreditView> for CreditsResponse {
         let limited = view.limited;
         let suspended = view.suspended;
         let weekly = view.weekly.map(Into::into);
-        let SharedCredits { pool, top_up, group_cap } = view.into();
+        let GroupCreditsResponse { pool, top_up, group_cap } = view.into();
         Self { limited, suspended, hourly, daily, weekly, pool, top_up, group_cap, key }
     }
 }

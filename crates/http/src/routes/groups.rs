@@ -6,6 +6,7 @@ use pia_web::{ResponseDoc, Route, wire};
 use super::KIB;
 use super::client_policies::{docs, read, read_of_group, write};
 use crate::admin::{effective, group_credits, groups, members};
+use crate::ai::GroupCreditsResponse;
 use crate::auth;
 
 const GROUPS: &str = "/api/admin/groups";
@@ -96,7 +97,7 @@ fn change_settings() -> Route {
 }
 
 fn show_credits() -> Route {
-    let answer = ResponseDoc::Json(wire::<group_credits::GroupCreditsResponse>);
+    let answer = ResponseDoc::Json(wire::<GroupCreditsResponse>);
     let docs =
         docs("Returns the budgets that a group shares, and their use.", None, answer, &[UNKNOWN]);
     read_of_group(CREDITS, docs, |route| route.to(group_credits::show))
