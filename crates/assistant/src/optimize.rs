@@ -85,18 +85,18 @@ impl Optimize {
         let FullAnswer { body, mut metered_call, .. } = call.await?;
         let parsed = completion::parse(&body);
         let cut_off = parsed.as_ref().is_some_and(Completion::is_cut_off);
-        let text = parsed
-            .filter(|_| !cut_off)
-            .map(|it| strip_fence(&it.text).to_owned())
-            .filter(|it| !it.is_empty());
+        let text = match parsed {
+            Some(parsed) if !cut_off => strip_fence(&parsed.text).to_owned(),
+            _ => String::new(),
+        };
 
-        let Some(text) = text else {
+        if text.is_empty() {
             tracing::warn!(
                 upstream.model = metered_call.target.model,
                 "upstream model returned no text, or truncated text"
             );
             return Err(metered_call.fail_incomplete(cut_off));
-        };
+        }
 
         metered_call.end = CallEnd::Completed;
 

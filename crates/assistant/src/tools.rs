@@ -99,7 +99,8 @@ impl RequestTools {
             }
         }
 
-        if let Some(choice) = choice.filter(|_| count > 0)
+        if count > 0
+            && let Some(choice) = choice
             && let Err(violation) = checked.check_choice(choice)
         {
             violations.push(violation);

@@ -42,18 +42,18 @@ impl PromptDrafting {
         let FullAnswer { body, mut metered_call, .. } = call.await?;
         let parsed = completion::parse(&body);
         let cut_off = parsed.as_ref().is_some_and(Completion::is_cut_off);
-        let drafted = parsed
-            .filter(|_| !cut_off)
-            .map(|it| strip_fence(&it.text).to_owned())
-            .filter(|it| !it.is_empty());
+        let drafted = match parsed {
+            Some(parsed) if !cut_off => strip_fence(&parsed.text).to_owned(),
+            _ => String::new(),
+        };
 
-        let Some(drafted) = drafted else {
+        if drafted.is_empty() {
             tracing::warn!(
                 upstream.model = metered_call.target.model,
                 "upstream model returned no draft, or a truncated one"
             );
             return Err(metered_call.fail_incomplete(cut_off));
-        };
+        }
 
         metered_call.end = CallEnd::Completed;
 

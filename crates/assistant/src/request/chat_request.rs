@@ -88,7 +88,10 @@ pub(crate) fn parse(body: &Bytes) -> Result<RequestedChoice, AssistantError> {
     let prompt = UpstreamPrompt {
         messages: request.get("messages").map_or_else(Bytes::new, |it| slice(body, it)),
         leading: None,
-        tool_list: request.get("tools").filter(|_| tools == Tools::Sent).map(|it| slice(body, it)),
+        tool_list: match request.get("tools") {
+            Some(list) if tools == Tools::Sent => Some(slice(body, list)),
+            _ => None,
+        },
         parameters: forwarded_parameters(body, &request, tools),
         text: checked.text,
         tools,

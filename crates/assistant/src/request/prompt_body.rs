@@ -104,8 +104,10 @@ impl UpstreamPrompt {
 
 /// Returns a JSON array with more elements at its beginning and end.
 fn extended(first: Option<&Bytes>, array: &Bytes, elements: &[Bytes]) -> Rope {
+    if first.is_none() && elements.is_empty() {
+        return Rope::from(vec![array.clone()]);
+    }
     let inner = array.trim_ascii().strip_prefix(b"[").and_then(|it| it.strip_suffix(b"]"));
-    let inner = inner.filter(|_| first.is_some() || !elements.is_empty());
     let Some(inner) = inner else { return Rope::from(vec![array.clone()]) };
 
     let is_empty = inner.trim_ascii().is_empty();

@@ -30,7 +30,7 @@ pub(crate) fn route(
     let chosen = hint.model.as_deref().filter(|it| may_choose(rules, it));
     let for_mode = mode.and_then(|it| rules.modes.get(&it));
     let talking = mode == Some(Mode::Assistant);
-    let persona = hint.persona_type.as_ref().filter(|_| talking);
+    let persona = if talking { hint.persona_type.as_ref() } else { None };
     let for_persona = persona.and_then(|it| rules.persona_types.get(it));
     let first = [chosen, for_mode.map(String::as_str), for_persona.map(String::as_str)]
         .into_iter()

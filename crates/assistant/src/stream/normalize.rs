@@ -85,7 +85,7 @@ pub(crate) fn normalize_answer(answer: Bytes) -> Bytes {
         calls |= message.is_some_and(normalize_tool_calls);
     }
 
-    if let Some(choices) = choices.filter(|_| calls) {
+    if calls && let Some(choices) = choices {
         members.set("choices", choices.to_string());
     }
 

@@ -26,7 +26,7 @@ impl Turn {
         tool_mode: ToolMode,
     ) -> Result<Self, AssistantError> {
         let rules = gateway.rules.rules_of(caller.group).await?;
-        let persona = caller.persona.filter(|_| default_mode == Mode::Assistant);
+        let persona = if default_mode == Mode::Assistant { caller.persona } else { None };
         let granted = match persona {
             Some(persona) => gateway.personas.granted(caller.group, persona).await?,
             None => None,

@@ -91,7 +91,9 @@ impl KnowledgeSearch {
     ) {
         let mode = gateway.settings.get().knowledge;
         let mut is_tool = false;
-        if let Some(tools) = tools.filter(|_| mode != KnowledgeMode::UpFront) {
+        if mode != KnowledgeMode::UpFront
+            && let Some(tools) = tools
+        {
             tools.add_knowledge(&self.bases, prompt);
             is_tool = tools.knowledge.is_some();
         }
