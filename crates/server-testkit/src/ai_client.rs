@@ -183,7 +183,9 @@ impl Heard {
         });
 
         let call = &mut self.calls[at];
-        call.id.push_str(id.filter(|_| found.is_none()).unwrap_or_default());
+        if found.is_none() {
+            call.id.push_str(id.unwrap_or_default());
+        }
         let function = &fragment["function"];
         call.name.push_str(function["name"].as_str().unwrap_or_default());
         call.arguments.push_str(function["arguments"].as_str().unwrap_or_default());

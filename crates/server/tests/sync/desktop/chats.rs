@@ -168,7 +168,7 @@ impl Device {
         let mut path = first.clone();
         let mut tag = None;
         for page in 1..=MAX_PAGES {
-            let known = self.chats_etag.clone().filter(|_| page == 1);
+            let known = if page == 1 { self.chats_etag.clone() } else { None };
             let headers: Vec<(&str, &str)> =
                 known.iter().map(|it| ("If-None-Match", it.as_str())).collect();
             let answer = self.call("GET", &path, &headers, &[]).await;

@@ -85,9 +85,9 @@ impl Device {
             return self.get_json(&format!("/api/sync/pull?since={since}")).await;
         }
         let mut path = format!("/api/sync/pull?since={}&limit={limit}", since.exact());
-        let catalog = self.catalog.filter(|_| by_tag || !first);
+        let catalog = if by_tag || !first { self.catalog } else { None };
         path.extend(catalog.map(|it| format!("&catalogVersion={it}")));
-        let etag = self.etag.clone().filter(|_| by_tag);
+        let etag = if by_tag { self.etag.clone() } else { None };
         let headers: Vec<(&str, &str)> =
             etag.iter().map(|it| ("If-None-Match", it.as_str())).collect();
         self.call("GET", &path, &headers, &[]).await
@@ -102,7 +102,7 @@ impl Device {
             return;
         }
         assert!(!first || page.etag.is_some(), "sync 2.5: a page without an ETag");
-        let known = self.catalog.filter(|_| !(first && forced));
+        let known = if first && forced { None } else { self.catalog };
         if known.is_some() && page.catalog == known {
             let skipped = !page.has_personas && !page.has_policy;
             assert!(skipped, "sync 2.5, catalog skip: the catalogue although it is known");

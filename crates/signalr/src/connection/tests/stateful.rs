@@ -280,7 +280,9 @@ impl Client {
     fn take(&mut self, frame: &WireFrame) {
         let text = std::str::from_utf8(frame.as_bytes()).unwrap();
         let message: Value = serde_json::from_str(text.trim_end_matches('\u{1e}')).unwrap();
-        if let Some(id) = message["sequenceId"].as_u64().filter(|_| message["type"] == 9) {
+        if message["type"] == 9
+            && let Some(id) = message["sequenceId"].as_u64()
+        {
             self.next_id = id;
         } else if message["type"] == 1 {
             self.next_id = self.next_id.max(1) + 1;
