@@ -54,8 +54,10 @@ pub enum PutProofKeyError {
 
 impl ProofKeyForm {
     pub(crate) fn validate(self) -> Result<ProofKey, PutProofKeyError> {
-        let known = self.version.unwrap_or(1) == 1;
-        let key = self.proof_key.filter(|_| known).and_then(|it| ProofKey::parse(it.expose()));
+        if self.version.unwrap_or(1) != 1 {
+            return Err(PutProofKeyError::Invalid);
+        }
+        let key = self.proof_key.and_then(|it| ProofKey::parse(it.expose()));
         key.ok_or(PutProofKeyError::Invalid)
     }
 }

@@ -245,7 +245,7 @@ fn created(user: UserId, entry: &ApiKeyEntry, verified: VerifiedProof) -> SideEf
 /// if somebody else removed it, and the email to the owner.
 pub(crate) fn removed(ApiKeyRemoval { key, by, at }: ApiKeyRemoval, name: &str) -> SideEffects {
     let email = QueuedEmail::new("api-key-removed").with("name", name).to_user(at, key.user);
-    let subject = Some(key.user).filter(|_| by != Some(key.user));
+    let subject = if by == Some(key.user) { None } else { Some(key.user) };
     audited(key, at, (by, subject)).and_mail(email)
 }
 

@@ -351,7 +351,7 @@ impl SecretBox for Factors {
     ) -> Result<Option<Secret<Vec<u8>>>, Unavailable> {
         let lost = self.state.lock().unwrap().key_lost;
         let label = [user.0.as_bytes(), purpose.as_bytes()].concat();
-        let secret = sealed.strip_prefix(&label[..]).filter(|_| !lost);
+        let secret = if lost { None } else { sealed.strip_prefix(&label[..]) };
         Ok(secret.map(|it| Secret::new(it.to_vec())))
     }
 

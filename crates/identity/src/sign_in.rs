@@ -174,7 +174,8 @@ impl SignIn {
         let since = self.clock.now() - RETENTION;
         let found = self.ports.accounts.candidate(email, from, since).await?;
         let user = found.as_ref().map(|it| it.credentials.account.user);
-        let known = from.filter(|_| found.as_ref().is_some_and(|it| it.was_there_before));
+        let was_there_before = found.as_ref().is_some_and(|it| it.was_there_before);
+        let known = if was_there_before { from } else { None };
         let guess = self.throttle.count(email, known).await?;
         let proved = self.prove(found, password, program).await;
         match &proved {

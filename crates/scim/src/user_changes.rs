@@ -160,7 +160,9 @@ impl Changes {
     }
 
     fn finish(mut self) -> ScimUserUpdate {
-        if let Some(formatted) = self.formatted.filter(|_| !self.sets_display_name) {
+        if !self.sets_display_name
+            && let Some(formatted) = self.formatted
+        {
             self.update.changes.push(formatted);
         }
         self.update

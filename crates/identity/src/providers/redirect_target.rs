@@ -68,8 +68,10 @@ impl RedirectTarget {
         match target {
             Some(target) if is_loopback(target) => {
                 let challenge = challenge.ok_or(DestinationError::ChallengeRequired)?;
-                let known = method.is_none_or(|it| it == METHOD);
-                let challenge = CodeChallenge::parse(challenge).filter(|_| known);
+                if method.is_some_and(|it| it != METHOD) {
+                    return Err(DestinationError::ChallengeInvalid);
+                }
+                let challenge = CodeChallenge::parse(challenge);
                 let challenge = challenge.ok_or(DestinationError::ChallengeInvalid)?;
                 Ok(Self::Program { url: target.to_owned(), challenge })
             }
@@ -84,10 +86,10 @@ impl RedirectTarget {
 /// Returns whether a target is of the form `http://localhost:1234/path`. Checked strictly without a
 /// URL parser, since browsers and parsers differ on odd URLs.
 fn is_loopback(target: &str) -> bool {
-    let Some(rest) = target.strip_prefix("http://").filter(|_| target.len() <= MAX_URL_BYTES)
-    else {
+    if target.len() > MAX_URL_BYTES {
         return false;
-    };
+    }
+    let Some(rest) = target.strip_prefix("http://") else { return false };
 
     let (authority, path) = match rest.find('/') {
         Some(at) => rest.split_at(at),
