@@ -100,10 +100,12 @@ impl Api {
         }
 
         let queue = self.assignments.administration.queue().await?;
-        let delayed = queue.oldest_queued_at.filter(|_| queue.is_delayed(now));
-        problems.extend(
-            delayed.map(|since| Problem::AssignmentsDelayed { queued: queue.queued, since }),
-        );
+        if queue.is_delayed(now)
+            && let Some(since) = queue.oldest_queued_at
+        {
+            problems.push(Problem::AssignmentsDelayed { queued: queue.queued, since });
+        }
+
         let runs = self.maintenance.last_runs().await?;
         let failed = runs.into_iter().filter(|(_, run)| run.error.is_some());
         problems.extend(failed.map(|(task, _)| Problem::MaintenanceFailed(task)));

@@ -39,7 +39,7 @@ pub async fn translate_errors<B: MessageBody + 'static>(
 ) -> Result<ServiceResponse<EitherBody<B>>, Error> {
     let dialect = Dialect::from_path(request.path());
     let response = next.call(request).await?;
-    let error = response.response().error().filter(|_| dialect != Dialect::Pia);
+    let error = if dialect == Dialect::Pia { None } else { response.response().error() };
     let translated = error.and_then(|it| it.as_error::<ApiError>()).map(|it| it.response(dialect));
     Ok(match translated {
         Some(translated) => response.into_response(translated).map_into_right_body(),

@@ -131,9 +131,11 @@ impl Gates {
     /// before the body is read.
     async fn check_access(&self, request: &ServiceRequest, route: &Route) -> Result<(), ApiError> {
         let credential = self.identify(request, route).await?;
-        let user = credential
-            .map(Credential::user)
-            .filter(|_| route.counted_against == CountedAgainst::Caller);
+        let user = if route.counted_against == CountedAgainst::Caller {
+            credential.map(Credential::user)
+        } else {
+            None
+        };
         let payer = payer(request, user);
         if let (RateLimit::AtGate(budget), Some(payer)) = (route.rate_limit, payer) {
             self.count(budget, payer).await?;

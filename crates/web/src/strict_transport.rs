@@ -16,7 +16,10 @@ impl StrictTransport {
         let age = directives.next()?.strip_prefix("max-age=")?;
         let is_age = !age.is_empty() && age.bytes().all(|it| it.is_ascii_digit());
         let known = directives.all(|it| ["includeSubDomains", "preload"].contains(&it));
-        let value = HeaderValue::from_str(text).ok().filter(|_| is_age && known)?;
+        if !(is_age && known) {
+            return None;
+        }
+        let value = HeaderValue::from_str(text).ok()?;
         Some(Self(Some(value)))
     }
 

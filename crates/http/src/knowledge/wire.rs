@@ -121,7 +121,7 @@ impl DocumentSubmission {
 impl From<Document> for KnowledgeDocument {
     fn from(document: Document) -> Self {
         let is_processing = document.status == DocumentStatus::Processing;
-        let progress = document.progress.filter(|_| is_processing);
+        let progress = if is_processing { document.progress } else { None };
         Self {
             id: document.id.to_string(),
             title: document.title,

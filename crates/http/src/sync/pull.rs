@@ -28,7 +28,8 @@ pub(crate) async fn pull(
 ) -> Result<HttpResponse, HttpError> {
     let pulling = api.sync.pulling.clone();
     let user = caller.0.user;
-    let known_tags = known_tags(&request).filter(|_| *api.sync.fast_path.get());
+    let compares_tags = *api.sync.fast_path.get();
+    let known_tags = if compares_tags { known_tags(&request) } else { None };
     let pull_request = query.0;
     let outcome = async move { pull_outcome(&pulling, user, &pull_request, known_tags).await };
     let (tag, outcome) = api.run(outcome).await?;

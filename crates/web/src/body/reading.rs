@@ -205,9 +205,10 @@ fn payload_error(err: &PayloadError) -> ApiError {
 
 /// Returns the announced length; 0 for a compressed body.
 fn content_length(request: &HttpRequest) -> usize {
-    let compressed = request.headers().contains_key(CONTENT_ENCODING);
-    let length = text(request, CONTENT_LENGTH).filter(|_| !compressed);
-    length.and_then(|it| it.parse().ok()).unwrap_or(0)
+    if request.headers().contains_key(CONTENT_ENCODING) {
+        return 0;
+    }
+    text(request, CONTENT_LENGTH).and_then(|it| it.parse().ok()).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -49,7 +49,10 @@ pub(crate) async fn token(
             }
         }
 
-        let verifier = verifier.filter(|_| others.is_empty()).unwrap_or_else(empty_verifier);
+        let verifier = match verifier {
+            Some(verifier) if others.is_empty() => verifier,
+            _ => empty_verifier(),
+        };
         sign_in.redeem(code, &verifier, device).await
     };
     let signed_in = api.runner.run(redeem).await?;
