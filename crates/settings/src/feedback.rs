@@ -14,7 +14,8 @@ pub(super) fn from_section(from: &mut Section<'_>) -> FeedbackSettings {
     let operator = from.reload("NotifyAddress").optional::<SenderAddress>();
     let provider = from.reload("ProviderAddress").optional::<SenderAddress>();
     let forwards = from.reload("ForwardToProvider").or(true);
-    let recipients = operator.into_iter().chain(provider.filter(|_| forwards));
+    let provider = if forwards { provider } else { None };
+    let recipients = operator.into_iter().chain(provider);
     let mut recipients: Vec<_> = recipients.map(|it| it.to_string()).collect();
     recipients.dedup();
     FeedbackSettings {

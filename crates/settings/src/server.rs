@@ -130,6 +130,7 @@ impl ServerConfig {
 
         let strict_transport = from.restart("StrictTransport").or(Hsts(Hsts::DEFAULT.to_owned()));
         let is_https = public_url.as_ref().is_some_and(|it| it.as_str().starts_with("https://"));
+        let strict_transport = if is_https { strict_transport.policy() } else { None };
         let workers = from.restart("Workers").within(cores, 1..=1024);
         let range = Duration::ZERO..=Duration::from_mins(10);
         let config = Self {
@@ -139,7 +140,7 @@ impl ServerConfig {
             setup_url,
             base_path,
             trusted_proxies: from.restart("TrustedProxies").list(),
-            strict_transport: strict_transport.policy().filter(|_| is_https).unwrap_or_default(),
+            strict_transport: strict_transport.unwrap_or_default(),
             workers,
             shutdown_timeout: from
                 .restart("ShutdownTimeout")

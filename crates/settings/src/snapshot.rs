@@ -63,7 +63,11 @@ impl Snapshot {
         let settings = self.0.iter().filter(move |(_, it)| it.effect == effect);
         settings.map(|(key, it)| EffectiveSetting {
             key: key.clone(),
-            value: it.value.as_ref().filter(|_| !it.is_secret).map(|value| value.expose().clone()),
+            value: if it.is_secret {
+                None
+            } else {
+                it.value.as_ref().map(|value| value.expose().clone())
+            },
             is_secret: it.is_secret,
             origin: it.origin.clone(),
             effect: it.effect,

@@ -39,7 +39,7 @@ fn clock(text: &str) -> Option<u64> {
         None => (0, text),
     };
 
-    let mut parts = time.split(':').map(|it| digits(it).filter(|_| it.len() <= 2));
+    let mut parts = time.split(':').map(|it| if it.len() <= 2 { digits(it) } else { None });
     let hours = parts.next()??;
     let minutes = parts.next()??;
     let seconds = parts.next()??;

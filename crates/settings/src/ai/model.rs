@@ -218,10 +218,14 @@ impl Model {
         let is_type = |it| provider == it;
         Some(Target {
             keys: self.keys(),
-            deployment: self.deployment.clone().filter(|_| is_type(ProviderType::AzureOpenAi)),
+            deployment: if is_type(ProviderType::AzureOpenAi) {
+                self.deployment.clone()
+            } else {
+                None
+            },
             api_version: is_type(ProviderType::AzureOpenAi)
                 .then(|| self.api_version.clone().unwrap_or_else(|| AZURE_API.to_owned())),
-            agent: self.agent.clone().filter(|_| is_type(ProviderType::Mistral)),
+            agent: if is_type(ProviderType::Mistral) { self.agent.clone() } else { None },
             reasoning_effort: self.effort,
             takes_reasoning_effort: is_type(ProviderType::OpenAiCompatible)
                 && self.takes_effort.unwrap_or(false),
