@@ -74,8 +74,8 @@ impl McpClient {
         for _ in 0..MAX_PAGES {
             let page = self.page(cursor).await?;
             let is_full = !tools.extend(page.tools);
-            cursor = page.next_cursor.filter(|_| !is_full);
-            if cursor.is_none() {
+            cursor = page.next_cursor;
+            if is_full || cursor.is_none() {
                 return Ok(tools.into_tools());
             }
         }

@@ -104,7 +104,11 @@ pub(crate) fn unavailable(err: impl Into<Box<dyn std::error::Error + Send + Sync
 fn parse(address: &str, is_tls: bool) -> Result<Url, TemporalConfigError> {
     let scheme = if is_tls { "https" } else { "http" };
     let port = address.rsplit_once(':').and_then(|it| it.1.parse::<u16>().ok());
-    let url = Url::parse(&format!("{scheme}://{address}")).ok().filter(|_| port.is_some());
+    if port.is_none() {
+        return Err(TemporalConfigError);
+    }
+
+    let url = Url::parse(&format!("{scheme}://{address}")).ok();
     let url = url.filter(|it| it.username().is_empty() && it.path() == "/");
     url.filter(|it| it.query().is_none() && it.fragment().is_none()).ok_or(TemporalConfigError)
 }

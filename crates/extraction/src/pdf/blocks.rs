@@ -64,9 +64,9 @@ fn write(block: &[Line], body: f64, out: &mut Markdown) -> Result<(), ExtractErr
     let text = join(block);
     let ratio = block.first().map_or(1.0, |it| it.size / body);
     let level = HEADINGS.iter().find(|(least, _)| ratio >= *least).map(|(_, level)| *level);
-    match level.filter(|_| is_name(&text)) {
-        Some(level) => out.heading(level, &text),
-        None => out.block(&text),
+    match level {
+        Some(level) if is_name(&text) => out.heading(level, &text),
+        _ => out.block(&text),
     }
 }
 

@@ -85,7 +85,7 @@ impl Connections {
     async fn open(&self) -> Result<Connection, Failure> {
         let MailSettings { host, port, security, credentials, timeout, .. } = &self.settings;
         let address = (host.as_str(), *port);
-        let wrapped = self.tls.clone().filter(|_| *security == Security::Tls);
+        let wrapped = if *security == Security::Tls { self.tls.clone() } else { None };
         let opening = AsyncSmtpConnection::connect_tokio1(
             address,
             Some(*timeout),

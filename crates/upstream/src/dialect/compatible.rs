@@ -10,7 +10,7 @@ pub(super) fn prepare(
     call: &ChatCall,
     mode: ResponseMode,
 ) -> Result<PreparedRequest, UpstreamError> {
-    let effort = call.effort.filter(|_| call.target.takes_reasoning_effort);
+    let effort = if call.target.takes_reasoning_effort { call.effort } else { None };
     let ending = BodySuffix::model(&call.target.model)
         .cap(call.max_output, CapName::MaxTokens)
         .effort(effort)

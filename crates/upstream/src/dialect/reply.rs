@@ -63,9 +63,9 @@ impl TranslatedFrames {
     /// Reports an error: with its own status before the first event, and as the
     /// last event otherwise.
     pub(super) fn error(&mut self, status: Option<u16>, error: &Value, first: bool) {
-        match status.filter(|_| first) {
-            Some(status) => self.failure = Some(refusal(status, error)),
-            None => self.push_parsed(&json!({ "error": error })),
+        match status {
+            Some(status) if first => self.failure = Some(refusal(status, error)),
+            _ => self.push_parsed(&json!({ "error": error })),
         }
     }
 }

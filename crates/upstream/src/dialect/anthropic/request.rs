@@ -93,7 +93,7 @@ impl ToolChoice {
             Self::None => return Some(json!({ "type": "none" })),
             Self::Tool(name) => json!({ "type": "tool", "name": name }),
         };
-        if let Some(members) = choice.as_object_mut().filter(|_| one_at_a_time) {
+        if one_at_a_time && let Some(members) = choice.as_object_mut() {
             members.insert("disable_parallel_tool_use".to_owned(), true.into());
         }
         Some(choice)
