@@ -117,7 +117,7 @@ impl Schedules {
             return Err(ScheduleError::NoTime);
         }
 
-        let next_at = next_at.filter(|_| is_active);
+        let next_at = if is_active { next_at } else { None };
         Ok(Schedule {
             id,
             skill,

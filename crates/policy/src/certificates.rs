@@ -102,8 +102,9 @@ impl TrustedCertificates {
             check.refuse("certificate", "invalid", unusable.to_string());
         }
 
-        let Some(Ok(parsed)) = parsed.filter(|_| check.violations.is_empty()) else {
-            return Err(TrustedCertificateError::Invalid(check.violations));
+        let parsed = match parsed {
+            Some(Ok(parsed)) if check.violations.is_empty() => parsed,
+            _ => return Err(TrustedCertificateError::Invalid(check.violations)),
         };
 
         let certificate = TrustedCertificate {

@@ -232,7 +232,7 @@ fn new_row(rows: &Rows, document: DocumentId, (all, new): (&NewChunks, &NewChunk
     let models = rows.models.get(&rows.documents[&document].base);
     let has_vector = models.is_some_and(|it| it.model.as_ref() == Some(&all.model))
         && (context.is_some() || !all.needs_contexts);
-    let equal = equal.filter(|_| has_vector);
+    let equal = if has_vector { equal } else { None };
     let (vector, tokens) = equal.map_or((None, 0), |it| (it.vector.clone(), it.tokens));
     ChunkRow { document, new, context, vector, tokens, is_published: false }
 }

@@ -118,8 +118,10 @@ impl Embedder for ModelEmbedder {
             return Err(EmbedError::Rejected("no such model".to_owned()));
         }
         let mut embedding = HashedEmbedder.embed(HashedEmbedder::MODEL, texts).await?;
-        for vector in embedding.vectors.iter_mut().filter(|_| model == OLD) {
-            vector.rotate_left(500);
+        if model == OLD {
+            for vector in &mut embedding.vectors {
+                vector.rotate_left(500);
+            }
         }
         Ok(embedding)
     }

@@ -26,10 +26,13 @@ impl Embedding {
             return Err(EmbedError::Rejected(reason));
         }
         let vectors = self.vectors.into_iter().map(normalised).collect::<Option<Vec<_>>>();
-        vectors.filter(|_| is_complete).ok_or_else(|| EmbedError::Unavailable {
-            reason: "it did not return a vector for each text".to_owned(),
-            retry_after: None,
-        })
+        match vectors {
+            Some(vectors) if is_complete => Ok(vectors),
+            _ => Err(EmbedError::Unavailable {
+                reason: "it did not return a vector for each text".to_owned(),
+                retry_after: None,
+            }),
+        }
     }
 }
 

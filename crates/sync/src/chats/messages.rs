@@ -113,7 +113,7 @@ pub(super) fn text(value: &str) -> Option<Cow<'_, str>> {
 }
 
 pub(super) fn guid(text: &str) -> Option<Uuid> {
-    Uuid::try_parse(text).ok().filter(|_| text.len() == GUID_LENGTH)
+    if text.len() == GUID_LENGTH { Uuid::try_parse(text).ok() } else { None }
 }
 
 /// Returns whether a JSON text escapes a lone surrogate: no client reads such

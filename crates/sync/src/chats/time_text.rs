@@ -50,7 +50,11 @@ fn in_utc(text: &str, at: Timestamp) -> String {
     let (head, tail) = text.split_once('.').unwrap_or((text, ""));
     let digits = tail.bytes().take_while(u8::is_ascii_digit).count();
     let (fraction, zone) = tail.split_at_checked(digits).unwrap_or_default();
-    let seconds = time(&format!("{head}{zone}")).filter(|_| digits > 0);
+    if digits == 0 {
+        return at.to_string();
+    }
+
+    let seconds = time(&format!("{head}{zone}"));
     // Beyond the range of clients, it is their first or last instant.
     let Some(seconds) = seconds.filter(|it| *it != at) else { return at.to_string() };
 
@@ -83,7 +87,10 @@ fn zone(text: &str, max_digits: usize) -> Option<&str> {
     let zone = match tail.strip_prefix('.') {
         Some(fraction) => {
             let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
-            fraction.get(digits..).filter(|_| (1..=max_digits).contains(&digits))?
+            if !(1..=max_digits).contains(&digits) {
+                return None;
+            }
+            fraction.get(digits..)?
         }
         None => tail,
     };
