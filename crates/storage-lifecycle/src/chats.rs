@@ -66,8 +66,8 @@ async fn chats_of(
     let length = fitting.count().max(1);
     rows.truncate(length);
     let more = found > rows.len() || found == PAGE;
-    let next = rows.last().filter(|_| more);
-    let next = next.map(|it| Cursor { at: it.updated_at.0, id: it.id.0 });
+    let last = if more { rows.last() } else { None };
+    let next = last.map(|it| Cursor { at: it.updated_at.0, id: it.id.0 });
     if rows.is_empty() {
         return Ok(ExportPage { rows: Vec::new(), next: None });
     }

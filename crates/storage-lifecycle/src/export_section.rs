@@ -38,7 +38,8 @@ pub(crate) fn cursor_page(rows: Vec<ExportedRow>) -> ExportPage {
 /// empty.
 pub(crate) fn page_of(rows: Vec<ExportedRow>, size: i64) -> ExportPage {
     let full = i64::try_from(rows.len()).is_ok_and(|it| it >= size);
-    let next = rows.last().filter(|_| full).map(|it| it.0);
+    let last = if full { rows.last() } else { None };
+    let next = last.map(|it| it.0);
     ExportPage { rows: rows.into_iter().map(|it| to_line(it.1)).collect(), next }
 }
 

@@ -340,8 +340,11 @@ impl ConnectorStore for SqlConnectors {
                 .load(conn)
                 .await?;
 
-            let Some(presented) = valid.iter().find(|it| it.0 == old).filter(|_| row.is_some())
-            else {
+            if row.is_none() {
+                return Ok(ConnectorChangeOutcome::NotFound);
+            }
+
+            let Some(presented) = valid.iter().find(|it| it.0 == old) else {
                 return Ok(ConnectorChangeOutcome::NotFound);
             };
             if i64::try_from(valid.len()).unwrap_or(i64::MAX) >= rotation.limit {

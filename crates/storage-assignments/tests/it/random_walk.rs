@@ -136,7 +136,7 @@ impl Walk {
     async fn claim_one(&mut self) {
         let id = self.any();
         let worker = self.workers[0].0;
-        let expected = Some(id).filter(|_| !self.models[&id].status.is_final());
+        let expected = if self.models[&id].status.is_final() { None } else { Some(id) };
         let run = self.store.claim_one(id, worker, self.now, started()).await.unwrap();
         self.claimed(run.as_ref(), expected, worker);
     }
