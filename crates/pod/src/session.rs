@@ -86,7 +86,7 @@ impl<'a> Session<'a> {
         while !self.is_done() {
             let can_stop = matches!(self.phase, Phase::Open | Phase::Ready);
             let can_introduce = self.phase == Phase::Ready && !self.is_introducing;
-            let renew_at = self.renew_at.filter(|_| can_introduce);
+            let renew_at = if can_introduce { self.renew_at } else { None };
             tokio::select! {
                 message = self.connection.receive() => self.handle(message?, backoff).await?,
                 event = self.calls.next() => self.pass_on(event).await?,

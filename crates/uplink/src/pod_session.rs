@@ -233,7 +233,11 @@ impl PodSession {
 
     /// Closes the connection of a pod that is to leave once its calls have ended.
     pub(crate) fn leave_if_done(&self, connection: &mut HubConnection) {
-        let Some(reason) = self.leaving.filter(|_| self.calls.is_empty()) else { return };
+        if !self.calls.is_empty() {
+            return;
+        }
+        let Some(reason) = self.leaving else { return };
+
         let (message, reconnect) = match reason {
             Leaving::ServerStops => ("The server stops.", Reconnect::Allowed),
             Leaving::Drained => ("An administrator has ended this pod.", Reconnect::Denied),
