@@ -91,13 +91,17 @@ pub fn assignments(options: &Options) -> Outcome<()> {
             let round = Round { plan: &plan, plane: &plane, runtime: &runtime, place };
             round.run(*url, &mut figures)?;
             let peer = options.dbos.as_deref().zip(options.postgres_url.as_deref());
-            if let Some((python, cluster)) = peer.filter(|_| url.is_some()) {
+            if url.is_some()
+                && let Some((python, cluster)) = peer
+            {
                 let runs = plan.runs.min(MAX_PEER_RUNS);
                 let peer = peers::dbos_runs_per_second(python, cluster, runs, plane::WORKERS)?;
                 figures.record(place, Metric::DbosRuns, peer);
             }
 
-            if let Some(packages) = options.restate.as_deref().filter(|_| place == last) {
+            if place == last
+                && let Some(packages) = options.restate.as_deref()
+            {
                 let runs = plan.runs.min(MAX_PEER_RUNS);
                 let peer = peers::restate_runs_per_second(packages, runs, plane::WORKERS)?;
                 figures.record(place, Metric::RestateRuns, peer);

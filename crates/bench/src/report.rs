@@ -79,12 +79,14 @@ impl Report<'_> {
     fn cell(&self, index: ContenderIndex, metric: Metric) -> String {
         let digits = metric.digits();
         let Some(value) = median(self.figures.series(index, metric)) else { return String::new() };
-        let ratio = self.figures.ratio(index, PROXY, metric).filter(|_| index > PROXY);
+        let ratio = if index > PROXY { self.figures.ratio(index, PROXY, metric) } else { None };
         let Some(ratio) = ratio else { return format!("{value:.digits$}") };
         let added = median(&self.figures.added(index, PROXY, metric));
-        match added.filter(|_| metric.is_latency()) {
-            Some(added) => format!("{value:.digits$} ({added:+.digits$}, {ratio:.2}x)"),
-            None => format!("{value:.digits$} ({ratio:.2}x)"),
+        match added {
+            Some(added) if metric.is_latency() => {
+                format!("{value:.digits$} ({added:+.digits$}, {ratio:.2}x)")
+            }
+            _ => format!("{value:.digits$} ({ratio:.2}x)"),
         }
     }
 

@@ -60,7 +60,10 @@ impl Servers {
 
     /// Returns the URL of a server's database; `None` for SQLite.
     pub(crate) fn postgres_url(&self, index: usize) -> Option<&str> {
-        self.postgres.as_ref().filter(|_| index > 0).map(|it| it.url.as_str())
+        if index == 0 {
+            return None;
+        }
+        self.postgres.as_ref().map(|it| it.url.as_str())
     }
 }
 

@@ -52,10 +52,13 @@ impl Pgbench {
             format!("{}: {err}: it comes with PostgreSQL's server", self.0.display())
         })?;
         let stdout = String::from_utf8_lossy(&output.stdout);
-        rate(&stdout).filter(|_| output.status.success()).ok_or_else(|| {
-            let stderr = String::from_utf8_lossy(&output.stderr);
-            format!("pgbench ended with {}: {}", output.status, stderr.trim()).into()
-        })
+        match rate(&stdout) {
+            Some(rate) if output.status.success() => Ok(rate),
+            _ => {
+                let stderr = String::from_utf8_lossy(&output.stderr);
+                Err(format!("pgbench ended with {}: {}", output.status, stderr.trim()).into())
+            }
+        }
     }
 }
 
