@@ -69,35 +69,25 @@ impl ServerTools {
         catalogue: &ModelCatalogue,
         prompt: &mut UpstreamPrompt,
     ) -> Self {
-        let may_call = prompt.may_call;
-        let taken = |name: &str| is_taken(prompt, name);
-        let search = target.web_search_tool.as_deref().filter(|_| may_call && !taken(SEARCH));
-        let search = search.and_then(|id| catalogue.search(id).cloned());
+        let mut tools =
+            Self { search: search_provider(target, catalogue, prompt), ..Self::default() };
         if target.vision || !prompt.pictures {
-            return Self { search, ..Self::default() };
+            return tools;
         }
 
-        let vision_target = target.vision_tool.as_deref().filter(|_| may_call && !taken(LOOK));
-        let vision_target = vision_target.and_then(|id| catalogue.entry(id));
-        let fetches = |it: &Arc<Target>| prompt.address.is_none() || it.fetches();
-        let route = vision_target.filter(|it| fetches(it)).map(|first| {
-            let mut route = with_fallbacks(catalogue, first);
-            route.retain(|it| it.vision && fetches(it));
-            route
-        });
-
+        let route = vision_route(target, catalogue, prompt);
         let extracted = request::pictures::extract_pictures(&prompt.messages, route.is_some());
-        let pictures = extracted.map(|it| {
-            prompt.messages = it.messages;
-            prompt.pictures = false;
-            it.pictures
-        });
+        let Some(extracted) = extracted else { return tools };
 
-        let vision_model = route
-            .zip(pictures.filter(|it| !it.is_empty()))
-            .map(|(route, pictures)| VisionModel { route, pictures: pictures.into() });
+        prompt.messages = extracted.messages;
+        prompt.pictures = false;
+        if !extracted.pictures.is_empty()
+            && let Some(route) = route
+        {
+            tools.vision = Some(VisionModel { route, pictures: extracted.pictures.into() });
+        }
 
-        Self { search, vision: vision_model, ..Self::default() }
+        tools
     }
 
     /// Adds the search of these knowledge bases, unless there are none, or the
@@ -232,8 +222,41 @@ fn own_names(prompt: &UpstreamPrompt) -> BTreeSet<String> {
     }
     let list = prompt.tool_list.as_deref().unwrap_or(b"[]");
     let tools: Vec<Tool> = serde_json::from_slice(list).unwrap_or_default();
-    let name = |it: Tool| it.function.or(it.custom).and_then(|it| it.name).or(it.name);
+    let name = |tool: Tool| tool.function.or(tool.custom).and_then(|it| it.name).or(tool.name);
     tools.into_iter().filter_map(name).collect()
+}
+
+/// Returns the provider of web searches that a model may call.
+fn search_provider(
+    target: &Target,
+    catalogue: &ModelCatalogue,
+    prompt: &UpstreamPrompt,
+) -> Option<Arc<SearchProvider>> {
+    let id = target.web_search_tool.as_deref()?;
+    if !prompt.may_call || is_taken(prompt, SEARCH) {
+        return None;
+    }
+    catalogue.search(id).cloned()
+}
+
+/// Returns the models with vision that a model may call about the pictures of a
+/// prompt. If one has an address, only those that fetch it.
+fn vision_route(
+    target: &Target,
+    catalogue: &ModelCatalogue,
+    prompt: &UpstreamPrompt,
+) -> Option<Route> {
+    let id = target.vision_tool.as_deref()?;
+    if !prompt.may_call || is_taken(prompt, LOOK) {
+        return None;
+    }
+
+    let fetches = |it: &Arc<Target>| prompt.address.is_none() || it.fetches();
+    let first = catalogue.entry(id).filter(|it| fetches(it))?;
+    let mut route = with_fallbacks(catalogue, first);
+    route.retain(|it| it.vision && fetches(it));
+
+    Some(route)
 }
 
 /// Returns whether the caller may have a tool of this name, which is like no word.
