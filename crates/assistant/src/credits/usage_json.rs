@@ -13,23 +13,18 @@ const MAX_TOKENS: i64 = 1_000_000_000;
 /// output. Invalid members count as absent.
 pub(crate) fn usage(json: &str) -> Option<Usage> {
     let usage: Value = serde_json::from_str(json).ok()?;
-    let count = |one: &str, other: &str| {
-        usage.get(one).and_then(tokens).or(usage.get(other).and_then(tokens))
-    };
-    let input = count("prompt_tokens", "input_tokens");
-    let output = count("completion_tokens", "output_tokens");
+    let input = count(&usage, ["prompt_tokens", "input_tokens"]);
+    let output = count(&usage, ["completion_tokens", "output_tokens"]);
     if input.is_none() && output.is_none() {
         return None;
     }
 
-    let detail = |parents: [&str; 2], key: &str| {
-        parents.into_iter().find_map(|it| usage.get(it)?.get(key).and_then(tokens)).unwrap_or(0)
-    };
     let input = input.unwrap_or(0);
     let output = output.unwrap_or(0);
-    let cached = detail(["prompt_tokens_details", "input_tokens_details"], "cached_tokens");
-    let reasoning =
-        detail(["completion_tokens_details", "output_tokens_details"], "reasoning_tokens");
+    let input_details = ["prompt_tokens_details", "input_tokens_details"];
+    let cached = detail(&usage, input_details, "cached_tokens");
+    let output_details = ["completion_tokens_details", "output_tokens_details"];
+    let reasoning = detail(&usage, output_details, "reasoning_tokens");
     Some(Usage {
         input,
         cached_input: cached.min(input),
@@ -39,24 +34,51 @@ pub(crate) fn usage(json: &str) -> Option<Usage> {
     })
 }
 
+/// Returns the count under the first of two keys that has one.
+fn count(usage: &Value, keys: [&str; 2]) -> Option<i64> {
+    keys.into_iter().find_map(|key| usage.get(key).and_then(tokens))
+}
+
+/// Returns the count under a key of the first of two objects that has one; 0 if
+/// none has.
+fn detail(usage: &Value, objects: [&str; 2], key: &str) -> i64 {
+    let mut counts = objects.into_iter().filter_map(|object| usage.get(object)?.get(key));
+    counts.find_map(tokens).unwrap_or(0)
+}
+
 /// Returns whether a `usage` object has the keys that every client reads, and
 /// no value of a type that some clients reject.
 pub(crate) fn is_common(json: &str) -> bool {
     let Ok(Value::Object(usage)) = serde_json::from_str(json) else { return false };
 
-    let is_plain = |it: &Value| it.as_i64().is_some_and(|it| (0..=2 * MAX_TOKENS).contains(&it));
-    let is_count =
-        |key: &str| usage.get(key).is_some_and(|it| is_plain(it) && tokens(it) == it.as_i64());
+    let mut required = ["prompt_tokens", "completion_tokens"].into_iter();
+    required.all(|key| usage.get(key).is_some_and(is_count))
+        && usage.iter().all(|(key, value)| is_sound(key, value))
+}
 
-    let is_sound = |(key, value): (&String, &Value)| match key.as_str() {
-        it if it.ends_with("_tokens") => is_plain(value) || value.is_null(),
-        it if it.ends_with("_details") => value.as_object().map_or(value.is_null(), |details| {
-            details.values().all(|it| is_plain(it) || it.is_null())
-        }),
-        _ => true,
-    };
+/// Returns whether a member of a `usage` object has a type that all clients read.
+fn is_sound(key: &str, value: &Value) -> bool {
+    if key.ends_with("_tokens") {
+        return value.is_null() || is_plain(value);
+    }
+    if !key.ends_with("_details") {
+        return true;
+    }
 
-    is_count("prompt_tokens") && is_count("completion_tokens") && usage.iter().all(is_sound)
+    match value {
+        Value::Object(details) => details.values().all(|it| it.is_null() || is_plain(it)),
+        other => other.is_null(),
+    }
+}
+
+/// Returns whether a value is an integer that clients read, and no error.
+fn is_count(value: &Value) -> bool {
+    is_plain(value) && tokens(value) == value.as_i64()
+}
+
+/// Returns whether a value is an integer that clients read.
+fn is_plain(value: &Value) -> bool {
+    value.as_i64().is_some_and(|count| (0..=2 * MAX_TOKENS).contains(&count))
 }
 
 /// Parses a count, which some upstreams write with a decimal point or as a

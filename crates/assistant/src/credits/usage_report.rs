@@ -227,19 +227,20 @@ fn days_before(to: NaiveDate, days: u32) -> NaiveDate {
 /// Adds the days without calls.
 fn with_empty_days(range: UsageRange, sums: Vec<UsageSum>) -> Vec<UsageSum> {
     let mut sums = sums.into_iter().peekable();
-    let days = range.from.iter_days().take_while(|it| *it <= range.to);
+    let mut all_days = Vec::new();
 
-    let sum = |day| {
+    for day in range.from.iter_days().take_while(|it| *it <= range.to) {
         let subject = UsageSubject::Day(day);
-        sums.next_if(|it| it.subject == subject).unwrap_or(UsageSum {
+        let sum = sums.next_if(|it| it.subject == subject).unwrap_or(UsageSum {
             subject,
             calls: 0,
             spent: Micros(0),
             details: Some(UsageDetails::default()),
-        })
-    };
+        });
+        all_days.push(sum);
+    }
 
-    days.map(sum).collect()
+    all_days
 }
 
 #[cfg(test)]

@@ -144,26 +144,51 @@ impl Credits {
 }
 
 fn view(holder: &CreditHolder, credit_windows: &CreditWindows, week_ends: Timestamp) -> CreditView {
-    let spent = |kind| credit_windows.window(holder, kind).map_or(Micros(0), |it| it.used);
-    let kind_gauge = |kind| holder.limit(kind).map(|limit| gauge(limit, spent(kind)));
-    let limit_gauge = |period| kind_gauge(WindowKind::Limit(period));
-    let week_gauge = |kind| kind_gauge(kind).map(|gauge| WeekGauge { gauge, resets_at: week_ends });
-    let stock = |kind| credit_windows.window(holder, kind).map(|it| stock(it.total, it.used));
+    let limit_gauge = |period| credit_windows.spent_gauge(holder, WindowKind::Limit(period));
+    let week_gauge = |kind| credit_windows.week_gauge(holder, kind, week_ends);
+    let pool = credit_windows.spent_stock(holder, WindowKind::Pool);
+    let top_up = credit_windows.spent_stock(holder, WindowKind::TopUp);
     CreditView {
         limited: !holder.limits.is_unlimited(),
         suspended: false,
         hourly: limit_gauge(BudgetPeriod::Hourly),
         daily: limit_gauge(BudgetPeriod::Daily),
         weekly: week_gauge(WindowKind::ALLOWANCE),
-        pool: stock(WindowKind::Pool).map(|it| (it, week_ends)),
-        top_up: stock(WindowKind::TopUp).filter(|it| it.total > 0),
+        pool: pool.map(|stock| (stock, week_ends)),
+        top_up: top_up.filter(|stock| stock.total > 0),
         group_daily: limit_gauge(BudgetPeriod::GroupDaily),
         group_weekly: week_gauge(WindowKind::Limit(BudgetPeriod::GroupWeekly)),
         key: week_gauge(WindowKind::ApiKey),
     }
 }
 
-/// Returns the stock; remaining and used amounts add up.
+impl CreditWindows {
+    /// Returns the gauge of a limit, without reserved credits.
+    fn spent_gauge(&self, holder: &CreditHolder, kind: WindowKind) -> Option<Gauge> {
+        let limit = holder.limit(kind)?;
+        let spent = self.window(holder, kind).map_or(Micros(0), |window| window.used);
+        Some(gauge(limit, spent))
+    }
+
+    fn week_gauge(
+        &self,
+        holder: &CreditHolder,
+        kind: WindowKind,
+        resets_at: Timestamp,
+    ) -> Option<WeekGauge> {
+        let gauge = self.spent_gauge(holder, kind)?;
+        Some(WeekGauge { gauge, resets_at })
+    }
+
+    /// Returns a stock, without reserved credits.
+    fn spent_stock(&self, holder: &CreditHolder, kind: WindowKind) -> Option<CreditStock> {
+        let window = self.window(holder, kind)?;
+        Some(stock(window.total, window.used))
+    }
+}
+
+/// Returns the stock. It is rounded to whole credits first, so that remaining
+/// and used amounts add up.
 fn stock(total: Micros, used: Micros) -> CreditStock {
     let Gauge { limit: total, used } = stock_gauge(total, used);
     CreditStock { total, used, remaining: total - used }

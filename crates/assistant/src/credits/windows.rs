@@ -181,17 +181,25 @@ impl CreditWindows {
         };
 
         let period = kind.period();
-        let stock =
-            |kind| self.window(holder, kind).map(|it| stock_gauge(it.total, it.committed()));
         let committed = self.window(holder, kind).map_or(Micros(0), Window::committed);
         BudgetRefusal {
             period: Period::Budget(period),
             gauge: holder.limit(kind).map(|limit| gauge(limit, committed)),
-            pool: stock(WindowKind::Pool).filter(|_| period == BudgetPeriod::Weekly),
-            top_up: stock(WindowKind::TopUp).filter(|it| it.limit > 0),
+            pool: if period == BudgetPeriod::Weekly {
+                self.committed_stock(holder, WindowKind::Pool)
+            } else {
+                None
+            },
+            top_up: self.committed_stock(holder, WindowKind::TopUp).filter(|it| it.limit > 0),
             resets_at: available_at,
             retry_after: until(available_at, self.now),
         }
+    }
+
+    /// Returns the gauge of a stock, of which reserved credits are used.
+    fn committed_stock(&self, holder: &CreditHolder, kind: WindowKind) -> Option<Gauge> {
+        let window = self.window(holder, kind)?;
+        Some(stock_gauge(window.total, window.committed()))
     }
 
     /// Returns the time to retry if only open calls block.

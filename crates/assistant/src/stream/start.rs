@@ -107,26 +107,34 @@ fn refusal(error: &str, tools: Tools) -> UpstreamError {
 
 /// Returns the status of an error.
 fn status(error: &Value) -> u16 {
-    let number = |it: &Value| {
-        let number = it.as_u64().or_else(|| it.as_str()?.parse().ok())?;
-        u16::try_from(number).ok().filter(|it| (400..=599).contains(it))
-    };
+    for key in ["status", "code"] {
+        if let Some(status) = error.get(key).and_then(error_status) {
+            return status;
+        }
+    }
 
-    let reported = ["status", "code"].into_iter().find_map(|it| error.get(it).and_then(number));
-
-    let names = ["code", "type"].map(|it| {
-        let name = error.get(it).and_then(Value::as_str).unwrap_or_default();
+    let names = ["code", "type"].map(|key| {
+        let name = error.get(key).and_then(Value::as_str).unwrap_or_default();
         name.to_ascii_lowercase()
     });
 
-    let has_any =
-        |words: &[&str]| words.iter().any(|it| names.iter().any(|name| name.contains(it)));
-    reported.unwrap_or_else(|| match () {
-        () if has_any(&BUSY_ERROR_CODES) => 429,
-        () if has_any(&KEY_ERROR_CODES) => 401,
-        () if has_any(&REQUEST_ERROR_CODES) => 400,
+    match () {
+        () if has_any(&names, &BUSY_ERROR_CODES) => 429,
+        () if has_any(&names, &KEY_ERROR_CODES) => 401,
+        () if has_any(&names, &REQUEST_ERROR_CODES) => 400,
         () => 500,
-    })
+    }
+}
+
+/// Parses the status of an error, which may be a string.
+fn error_status(value: &Value) -> Option<u16> {
+    let number = value.as_u64().or_else(|| value.as_str()?.parse().ok())?;
+    u16::try_from(number).ok().filter(|it| (400..=599).contains(it))
+}
+
+/// Returns whether any of the names contains any of the codes.
+fn has_any(names: &[String], codes: &[&str]) -> bool {
+    codes.iter().any(|code| names.iter().any(|name| name.contains(code)))
 }
 
 #[cfg(test)]
