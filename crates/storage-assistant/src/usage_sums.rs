@@ -180,15 +180,15 @@ impl Days {
 
     /// A week has one row a user: only users of several weeks are compared.
     fn count_users(self) -> String {
-        let weeks = self.from.div_euclid(7)..=self.to.div_euclid(7);
-        let users_by_week = weeks.map(|week| {
-            let days = Self { from: self.from.max(week * 7), to: self.to.min(week * 7 + 6) };
-            let calls = days.sum("calls");
-            format!("SELECT user_id FROM usage_by_user WHERE week = {week} AND {calls} > 0")
-        });
-        let users = users_by_week.collect::<Vec<_>>().join(" UNION ");
-
-        format!("SELECT COUNT(*) AS users FROM ({users}) people")
+        let calls = self.sum("calls");
+        let weeks = self.weeks();
+        let is_one_week = self.from.div_euclid(7) == self.to.div_euclid(7);
+        let distinct = if is_one_week { "" } else { "DISTINCT" };
+        format!(
+            "SELECT COUNT(*) AS users FROM (
+                SELECT {distinct} user_id FROM usage_by_user WHERE {weeks} AND {calls} > 0
+            ) people"
+        )
     }
 
     /// Returns the condition on the weeks that these days are in.
