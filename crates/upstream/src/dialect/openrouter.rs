@@ -90,11 +90,21 @@ pub(super) fn openrouter_full_response(answer: Bytes) -> Result<Bytes, UpstreamE
 /// Returns the error of a response: its own, that of a choice, or one that only
 /// the finish reason reports.
 fn error_in(answer: &Value) -> Option<Value> {
-    let choices = || answer.get("choices").and_then(Value::as_array).into_iter().flatten();
-    let of_choice = || choices().find_map(|it| it.get("error")).filter(|it| !it.is_null());
-    let error = answer.get("error").filter(|it| !it.is_null()).or_else(of_choice);
-    let failed = || choices().any(|it| it.get("finish_reason").is_some_and(|it| it == "error"));
-    error.cloned().or_else(|| failed().then(|| json!({ "type": "upstream_error" })))
+    if let Some(error) = answer.get("error")
+        && !error.is_null()
+    {
+        return Some(error.clone());
+    }
+
+    let choices = answer.get("choices").and_then(Value::as_array)?;
+    if let Some(error) = choices.iter().find_map(|choice| choice.get("error"))
+        && !error.is_null()
+    {
+        return Some(error.clone());
+    }
+
+    let mut reasons = choices.iter().filter_map(|choice| choice.get("finish_reason"));
+    reasons.any(|reason| reason == "error").then(|| json!({ "type": "upstream_error" }))
 }
 
 fn status_of(error: &Value) -> Option<u16> {
