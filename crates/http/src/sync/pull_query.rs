@@ -34,47 +34,18 @@ impl PullQuery {
             return Err(ApiError::invalid(vec![invalid("", "The query string is malformed.")]));
         };
 
-        let parameter = |name: &str| {
-            let mut parameter = parameters.iter().filter(|(it, _)| it.eq_ignore_ascii_case(name));
-            parameter.next().map(|(_, value)| value.as_str()).filter(|it| !it.is_empty())
-        };
-
-        let mut errors = Vec::new();
-        // An unescaped `+` arrives as a space.
-        let since = parameter("since").map(|it| parse_time(&it.replace(' ', "+")));
-        if since.is_none() {
-            let message = "`since` is required: there is no dump of everything. Begin with \
-                           0001-01-01T00:00:00Z.";
-            errors.push(FieldError { code: "required", ..invalid("since", message) });
-        }
-
-        if since == Some(None) {
-            errors.push(invalid("since", "`since` must be an ISO 8601 time."));
-        }
-
-        let limit = parameter("limit").map(|it| {
-            let is_number = it.bytes().all(|it| it.is_ascii_digit());
-            let is_positive = it.bytes().any(|it| it != b'0');
-            // A limit above the maximum is reduced to it, however large.
-            let limit = it.parse().unwrap_or(MAX_PAGE_ROWS).min(MAX_PAGE_ROWS);
-            (is_number && is_positive).then_some(limit)
-        });
-
-        if limit == Some(None) {
-            errors.push(invalid("limit", "`limit` must be a number of at least 1."));
-        }
-
-        let catalogue = parameter("catalogVersion").map(str::parse).transpose();
-        if catalogue.is_err() {
-            let message = "`catalogVersion` must be one from an earlier response.";
-            errors.push(invalid("catalogVersion", message));
-        }
+        let since = parse_since(parameter(&parameters, "since"));
+        let limit = parse_limit(parameter(&parameters, "limit"));
+        let catalogue = parse_catalogue(parameter(&parameters, "catalogVersion"));
 
         match (since, limit, catalogue) {
-            (Some(Some(since)), limit, Ok(catalogue)) if errors.is_empty() => {
-                Ok(Self(PullRequest { since, limit: limit.flatten(), catalogue }))
+            (Ok(since), Ok(limit), Ok(catalogue)) => {
+                Ok(Self(PullRequest { since, limit, catalogue }))
             }
-            _ => Err(ApiError::invalid(errors)),
+            (since, limit, catalogue) => {
+                let errors = [since.err(), limit.err(), catalogue.err()];
+                Err(ApiError::invalid(errors.into_iter().flatten().collect()))
+            }
         }
     }
 }
@@ -88,8 +59,45 @@ impl FromRequest for PullQuery {
     }
 }
 
+/// Returns the value of a parameter; an empty one counts as absent.
+fn parameter<'a>(parameters: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    let (_, value) = parameters.iter().find(|(key, _)| key.eq_ignore_ascii_case(name))?;
+    Some(value.as_str()).filter(|it| !it.is_empty())
+}
+
+fn parse_since(value: Option<&str>) -> Result<Timestamp, FieldError> {
+    let Some(value) = value else {
+        let message = "`since` is required: there is no dump of everything. Begin with \
+                       0001-01-01T00:00:00Z.";
+        return Err(FieldError { code: "required", ..invalid("since", message) });
+    };
+
+    // An unescaped `+` arrives as a space.
+    let time = parse_time(&value.replace(' ', "+"));
+    time.ok_or_else(|| invalid("since", "`since` must be an ISO 8601 time."))
+}
+
 fn parse_time(text: &str) -> Option<Timestamp> {
     serde_json::from_value(text.into()).ok()
+}
+
+/// Parses a limit; one above the maximum is reduced to it, however large.
+fn parse_limit(value: Option<&str>) -> Result<Option<u32>, FieldError> {
+    let Some(value) = value else { return Ok(None) };
+
+    let is_number = value.bytes().all(|it| it.is_ascii_digit());
+    let is_positive = value.bytes().any(|it| it != b'0');
+    if !(is_number && is_positive) {
+        return Err(invalid("limit", "`limit` must be a number of at least 1."));
+    }
+
+    Ok(Some(value.parse().unwrap_or(MAX_PAGE_ROWS).min(MAX_PAGE_ROWS)))
+}
+
+fn parse_catalogue(value: Option<&str>) -> Result<Option<i64>, FieldError> {
+    let message = "`catalogVersion` must be one from an earlier response.";
+    let version = value.map(str::parse::<i64>).transpose();
+    version.map_err(|_parse| invalid("catalogVersion", message))
 }
 
 fn invalid(field: &str, message: &str) -> FieldError {
