@@ -49,6 +49,19 @@ struct DraftRow {
     updated_at: DbInstant,
 }
 
+impl PolicyRow {
+    fn into_entry(self, group_count: u64) -> ClientPolicyEntry {
+        ClientPolicyEntry {
+            id: ClientPolicyId(self.id.0),
+            name: self.name,
+            description: self.description,
+            document_bytes: self.document.len(),
+            updated_at: self.updated_at.0,
+            group_count,
+        }
+    }
+}
+
 impl SqlClientPolicies {
     /// Creates a store in `db`.
     pub fn new(db: Database) -> Self {
@@ -122,19 +135,12 @@ impl ClientPolicyStore for SqlClientPolicies {
                 (rows, counts.load(conn).await?)
             })?;
 
-        let entry = |row: PolicyRow| {
-            let count = counts.iter().find(|(id, _)| *id == Some(row.id)).map_or(0, |it| it.1);
-            ClientPolicyEntry {
-                id: ClientPolicyId(row.id.0),
-                name: row.name,
-                description: row.description,
-                document_bytes: row.document.len(),
-                updated_at: row.updated_at.0,
-                group_count: count.unsigned_abs(),
-            }
-        };
+        let entries = rows.into_iter().map(|row| {
+            let count = counts.iter().find(|(policy, _)| *policy == Some(row.id));
+            row.into_entry(count.map_or(0, |(_, count)| count.unsigned_abs()))
+        });
 
-        Ok(rows.into_iter().map(entry).collect())
+        Ok(entries.collect())
     }
 
     async fn find(&self, policy: ClientPolicyId) -> Result<Option<ClientPolicy>, Unavailable> {

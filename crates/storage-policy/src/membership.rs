@@ -35,18 +35,21 @@ pub(crate) async fn change(
     in_tx!(db, async |conn| -> Result<MembersChangeOutcome, DbError> {
         // Both groups before any account, so that they are there until the
         // commit; in the order of their ids.
-        let involved = user_groups::id.eq(id).or(user_groups::is_default);
-        let involved = user_groups::table.filter(involved).order(user_groups::id);
-        let involved = involved.select((user_groups::id, user_groups::is_default));
-        let involved: Vec<(DbUid, bool)> = involved.load(conn).await?;
-        for (it, _) in &involved {
-            let row = diesel::update(user_groups::table.find(*it));
+        let is_involved = user_groups::id.eq(id).or(user_groups::is_default);
+        let query = user_groups::table
+            .filter(is_involved)
+            .order(user_groups::id)
+            .select((user_groups::id, user_groups::is_default));
+        let involved: Vec<(DbUid, bool)> = query.load(conn).await?;
+        for (involved_id, _) in &involved {
+            let row = diesel::update(user_groups::table.find(*involved_id));
             row.set(user_groups::name.eq(user_groups::name)).execute(conn).await?;
         }
-        if !involved.iter().any(|it| it.0 == id) {
+        if !involved.iter().any(|(involved_id, _)| *involved_id == id) {
             return Ok(MembersChangeOutcome::UnknownGroup);
         }
-        let default = involved.iter().find(|it| it.1).map_or(id, |it| it.0);
+        let default = involved.iter().find(|(_, is_default)| *is_default);
+        let default = default.map_or(id, |(default_id, _)| *default_id);
         let members = accounts::table.filter(accounts::group_id.eq(id)).select(accounts::id);
         let members: Vec<DbUid> = members.load(conn).await?;
         let moves = Moves::of(changes, &members, default == id);

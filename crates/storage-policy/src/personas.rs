@@ -70,6 +70,10 @@ macro_rules! other_personas {
     };
 }
 
+fn by_persona(counts: Counts) -> HashMap<PersonaId, u64> {
+    counts.into_iter().map(|(id, count)| (PersonaId(id.0), count.unsigned_abs())).collect()
+}
+
 impl SqlManagedPersonas {
     /// Creates a store in `db`.
     pub fn new(db: Database) -> Self {
@@ -90,25 +94,22 @@ impl PersonaStore for SqlManagedPersonas {
             .group_by(persona_plugins::persona_id)
             .select((persona_plugins::persona_id, count_star()));
 
-        let (rows, groups, plugins): (Vec<PersonaRow>, Counts, Counts) =
+        let (rows, group_counts, plugin_counts): (Vec<PersonaRow>, Counts, Counts) =
             on_conn!(self.db.reader(), |conn| {
                 let rows = personas.select(PersonaRow::as_select()).load(conn).await?;
                 (rows, groups.load(conn).await?, plugins.load(conn).await?)
             })?;
 
-        let counts =
-            |it: Counts| it.into_iter().map(|(id, n)| (id.0, n)).collect::<HashMap<_, _>>();
-        let groups = counts(groups);
-        let plugins = counts(plugins);
-        let entry = |persona: PublishedPersona| {
-            let count =
-                |of: &HashMap<_, i64>| of.get(&persona.id.0).map_or(0, |it| it.unsigned_abs());
-            let group_count = count(&groups);
-            let plugin_count = count(&plugins);
+        let group_counts = by_persona(group_counts);
+        let plugin_counts = by_persona(plugin_counts);
+        let entries = rows.into_iter().map(|row| {
+            let persona: PublishedPersona = row.into();
+            let group_count = group_counts.get(&persona.id).copied().unwrap_or(0);
+            let plugin_count = plugin_counts.get(&persona.id).copied().unwrap_or(0);
             PersonaEntry { persona, group_count, plugin_count }
-        };
+        });
 
-        Ok(rows.into_iter().map(|it| entry(it.into())).collect())
+        Ok(entries.collect())
     }
 
     async fn find(&self, persona: PersonaId) -> Result<Option<PublishedPersona>, Unavailable> {
