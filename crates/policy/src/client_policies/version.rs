@@ -73,16 +73,22 @@ fn differences(before: &PolicyDocument, after: &PolicyDocument) -> Vec<SettingDi
     keys.sort();
     keys.dedup();
 
-    let difference = |key: &(String, String)| {
-        let value =
-            |settings: &[Setting]| settings.iter().find(|it| it.0 == *key).map(|it| it.1.clone());
-        let before = value(&before);
-        let after = value(&after);
-        let (section, setting) = key.clone();
-        (before != after).then_some(SettingDifference { section, setting, before, after })
-    };
+    let mut changed = Vec::new();
 
-    keys.into_iter().filter_map(difference).collect()
+    for key in keys {
+        let before = value_of(&before, key);
+        let after = value_of(&after, key);
+        if before != after {
+            let (section, setting) = key.clone();
+            changed.push(SettingDifference { section, setting, before, after });
+        }
+    }
+
+    changed
+}
+
+fn value_of(settings: &[Setting], key: &(String, String)) -> Option<Value> {
+    settings.iter().find(|it| it.0 == *key).map(|it| it.1.clone())
 }
 
 /// Section and name of a setting, and its value.
