@@ -115,12 +115,17 @@ impl Outline {
     /// Returns the positions of the headings that are below none, except after a
     /// heading without a text.
     pub(super) fn parts(&self, text: &str) -> impl Iterator<Item = usize> {
-        let has_text = move |(at, it): &(usize, &Heading)| {
-            let before = at.checked_sub(1).and_then(|at| self.0.get(at)).map_or(0, |it| it.end);
-            text.get(before..it.at).is_some_and(|it| !it.trim().is_empty())
-        };
-        let tops = self.0.iter().enumerate().filter(|it| it.1.parent.is_none());
-        tops.filter(has_text).map(|it| it.1.at)
+        let tops = self.0.iter().enumerate().filter(|(_, heading)| heading.parent.is_none());
+        let parts =
+            tops.filter(move |(index, heading)| self.has_text_before(*index, heading, text));
+        parts.map(|(_, heading)| heading.at)
+    }
+
+    /// Returns whether there is a text between a heading and the one before it.
+    fn has_text_before(&self, index: usize, heading: &Heading, text: &str) -> bool {
+        let before = index.checked_sub(1).and_then(|before| self.0.get(before));
+        let start = before.map_or(0, |it| it.end);
+        text.get(start..heading.at).is_some_and(|between| !between.trim().is_empty())
     }
 
     /// Returns the position of the last heading after one position and not after

@@ -88,19 +88,28 @@ fn request(
     pending: &[PendingChunk],
     at: usize,
 ) -> ContextRequest {
-    let ordinal = pending.get(at).map(|it| it.ordinal);
-    // Chunks between two pending ones may have their vectors already.
-    let text = |at: Option<usize>, distance: i32| {
-        let chunk = at.and_then(|it| pending.get(it));
-        let chunk = chunk.filter(|it| ordinal.map(|at| at + distance) == Some(it.ordinal));
-        chunk.map(|it| it.text.clone()).unwrap_or_default()
-    };
+    let before = at.checked_sub(1).and_then(|index| pending.get(index));
+    let chunk = pending.get(at);
+    let after = at.checked_add(1).and_then(|index| pending.get(index));
 
     ContextRequest {
         title: job.title.clone(),
         beginning: beginning.to_owned(),
-        before: text(at.checked_sub(1), -1),
-        chunk: text(Some(at), 0),
-        after: text(at.checked_add(1), 1),
+        before: if is_next(before, chunk) { text_of(before) } else { String::new() },
+        chunk: text_of(chunk),
+        after: if is_next(chunk, after) { text_of(after) } else { String::new() },
     }
+}
+
+/// Returns whether the second chunk follows the first in the document: those
+/// between two pending ones may have their vectors already.
+fn is_next(first: Option<&PendingChunk>, second: Option<&PendingChunk>) -> bool {
+    match (first, second) {
+        (Some(first), Some(second)) => first.ordinal + 1 == second.ordinal,
+        _ => false,
+    }
+}
+
+fn text_of(chunk: Option<&PendingChunk>) -> String {
+    chunk.map(|it| it.text.clone()).unwrap_or_default()
 }

@@ -14,15 +14,14 @@ pub(super) fn estimate(lengths: &[usize]) -> i64 {
 pub(super) fn share(tokens: i64, lengths: &[usize]) -> Vec<i64> {
     let total = to_i64(lengths.iter().sum()).max(1);
     let mut rest = tokens.max(0);
-    let mut shares: Vec<i64> = lengths
-        .iter()
-        .map(|it| {
-            let share = i128::from(tokens.max(0)) * i128::from(to_i64(*it)) / i128::from(total);
-            let share = i64::try_from(share).unwrap_or(i64::MAX).min(rest);
-            rest -= share;
-            share
-        })
-        .collect();
+    let mut shares: Vec<i64> = Vec::with_capacity(lengths.len());
+
+    for length in lengths {
+        let share = i128::from(tokens.max(0)) * i128::from(to_i64(*length)) / i128::from(total);
+        let share = i64::try_from(share).unwrap_or(i64::MAX).min(rest);
+        rest -= share;
+        shares.push(share);
+    }
 
     if let Some(first) = shares.first_mut() {
         *first += rest;
