@@ -95,11 +95,17 @@ fn opened(row: ListRow, seal: &PersonSeal) -> Option<StoredChat> {
 /// Returns the positions that fit on a page, at least one.
 fn cut(places: &[PositionRow], limit: u16) -> &[PositionRow] {
     let mut bytes = 0;
-    let fitting = places.iter().take(limit.into()).take_while(|it| {
-        bytes += i64::from(it.size);
-        bytes <= MAX_PAGE_BYTES
-    });
-    let length = fitting.count().max(1).min(places.len());
+    let mut fitting = 0_usize;
+
+    for place in places.iter().take(limit.into()) {
+        bytes += i64::from(place.size);
+        if bytes > MAX_PAGE_BYTES {
+            break;
+        }
+        fitting += 1;
+    }
+
+    let length = fitting.max(1).min(places.len());
     places.get(..length).unwrap_or_default()
 }
 

@@ -58,13 +58,17 @@ async fn chats_of(
     let mut rows = rows(db, user, after.unwrap_or_else(Cursor::top)).await?;
     let found = rows.len();
     let mut bytes = 0;
-    let fitting = rows.iter().take_while(|it| {
-        bytes += i64::from(it.size);
-        bytes <= MAX_CHUNK_BYTES
-    });
+    let mut fitting = 0_usize;
 
-    let length = fitting.count().max(1);
-    rows.truncate(length);
+    for row in &rows {
+        bytes += i64::from(row.size);
+        if bytes > MAX_CHUNK_BYTES {
+            break;
+        }
+        fitting += 1;
+    }
+
+    rows.truncate(fitting.max(1));
     let more = found > rows.len() || found == PAGE;
     let last = if more { rows.last() } else { None };
     let next = last.map(|it| Cursor { at: it.updated_at.0, id: it.id.0 });
