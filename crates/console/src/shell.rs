@@ -44,35 +44,40 @@ pub(crate) struct ShellPage<'a> {
     view: &'a View,
 }
 
+impl LinkGroup {
+    /// Creates the links of a group that the caller may open.
+    fn visible(page: &PageContext, group: &'static NavGroup) -> Self {
+        let mut items = Vec::new();
+
+        for item in group.items {
+            let is_in_scope =
+                page.caller.scope == SessionScope::Console || !item.path.starts_with("admin");
+            if is_in_scope && item.is_open_to(page.caller.role) {
+                items.push(NavLink {
+                    label: item.label.of(page.language),
+                    path: item.path,
+                    is_current: item.contains(page.path()),
+                });
+            }
+        }
+
+        Self { label: group.label.of(page.language), items }
+    }
+}
+
 impl Shell {
     /// Creates the frame of a page of a browser that is signed in.
     pub(crate) fn new(page: &PageContext, server_name: &str, csrf_token: &str) -> Self {
         let is_console = page.path().starts_with("admin");
         let nav = if is_console { navigation::CONSOLE } else { navigation::ACCOUNT };
-        let caller = page.caller;
-        let visible = |group: &'static NavGroup| {
-            let items = group.items.iter().filter(|it| it.is_open_to(caller.role));
-            let items = items.filter(|it| {
-                caller.scope == SessionScope::Console || !it.path.starts_with("admin")
-            });
-
-            let items = items.map(|it| NavLink {
-                label: it.label.of(page.language),
-                path: it.path,
-                is_current: it.contains(page.path()),
-            });
-
-            LinkGroup { label: group.label.of(page.language), items: items.collect() }
-        };
-
-        let nav = nav.iter().map(visible).filter(|it| !it.items.is_empty());
+        let groups = nav.iter().map(|group| LinkGroup::visible(page, group));
         let other = common::other(page.language);
         Self {
             language: page.language,
             root: page.root(),
             server_name: server_name.to_owned(),
             csrf_token: csrf_token.to_owned(),
-            nav: nav.collect(),
+            nav: groups.filter(|it| !it.items.is_empty()).collect(),
             home: if is_console { "admin" } else { "account" },
             other_language_query: format!("?{}", page.query_with("lang", other.tag())),
         }

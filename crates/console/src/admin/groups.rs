@@ -273,7 +273,9 @@ fn members_section(page: &PageContext, detail: &GroupDetail, path: &str) -> Sect
         let mut row = user_row(page, it);
         if !may_open {
             // Managers have no page of a user.
-            row.cells.iter_mut().for_each(|cell| cell.path = None);
+            for cell in &mut row.cells {
+                cell.path = None;
+            }
         }
         row
     });

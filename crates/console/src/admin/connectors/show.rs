@@ -194,23 +194,26 @@ async fn connector_view(page: &PageContext, id: ConnectorId) -> Result<View, Api
 
 /// Returns the table of the valid tokens with the number of pods that use each.
 fn token_table(page: &PageContext, connector: &Connector, connected: &[ConnectedPod]) -> Table {
-    let row = |token: &ValidToken| {
-        let pods = connected.iter().filter(|it| it.token == Some(token.hash)).count();
-        let path = format!("admin/connectors/{}/tokens/{}/revoke", connector.id, token.hash.id().0);
-        Row::new(vec![
-            Cell::text(format::day(page.language, token.created_at)),
-            Cell::text(format::day(page.language, token.expires_at)),
-            Cell::number(format::number(page.language, pods as u64)),
-        ])
-        .form(Form::new(path, page.t(REVOKE_ONE)).danger())
-    };
-
+    let rows = connector.tokens.iter().map(|token| {
+        let pods = connected.iter().filter(|pod| pod.token == Some(token.hash)).count();
+        token_row(page, connector, token, pods)
+    });
     let columns = [common::CREATED, EXPIRES, PODS];
     Table {
         caption: page.t(TOKENS).to_owned(),
         columns: columns.map(|it| page.t(it).to_owned()).into(),
-        rows: connector.tokens.iter().map(row).collect(),
+        rows: rows.collect(),
         empty: page.t(NO_TOKENS).to_owned(),
         ..Table::default()
     }
+}
+
+fn token_row(page: &PageContext, connector: &Connector, token: &ValidToken, pods: usize) -> Row {
+    let path = format!("admin/connectors/{}/tokens/{}/revoke", connector.id, token.hash.id().0);
+    Row::new(vec![
+        Cell::text(format::day(page.language, token.created_at)),
+        Cell::text(format::day(page.language, token.expires_at)),
+        Cell::number(format::number(page.language, pods as u64)),
+    ])
+    .form(Form::new(path, page.t(REVOKE_ONE)).danger())
 }

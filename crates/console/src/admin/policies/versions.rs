@@ -189,21 +189,27 @@ fn comparison_section(
         reset: None,
     };
 
-    let row = |SettingDifference { section, setting, before, after }| {
-        let value = |it: Option<serde_json::Value>| {
-            Cell::text(it.map(|it| it.to_string()).unwrap_or_default())
-        };
-        Row::new(vec![Cell::text(format!("{section}.{setting}")), value(before), value(after)])
-    };
-
     let table = Table {
         caption: page.t(COMPARISON).to_owned(),
         columns: vec![page.t(SETTING).to_owned(), label(from.number), label(to.number)],
-        rows: settings.into_iter().map(row).collect(),
+        rows: settings.into_iter().map(difference_row).collect(),
         empty: page.t(NO_DIFFERENCE).to_owned(),
         search: (versions.len() > 1).then_some(search),
         ..Table::default()
     };
 
     Section::new("comparison", page.t(COMPARISON)).table(table)
+}
+
+fn difference_row(difference: SettingDifference) -> Row {
+    let SettingDifference { section, setting, before, after } = difference;
+    Row::new(vec![
+        Cell::text(format!("{section}.{setting}")),
+        value_cell(before.as_ref()),
+        value_cell(after.as_ref()),
+    ])
+}
+
+fn value_cell(value: Option<&serde_json::Value>) -> Cell {
+    Cell::text(value.map(ToString::to_string).unwrap_or_default())
 }

@@ -144,13 +144,18 @@ pub(super) async fn policy_view(
     let groups = page.api.groups.clone();
     let read = async move {
         let policy = policies.find(id).await?;
-        let having = policies.groups_of(id).await?;
-        Ok::<_, ClientPolicyError>((policy, having, groups.list().await?))
+        let groups_with_policy = policies.groups_of(id).await?;
+        Ok::<_, ClientPolicyError>((policy, groups_with_policy, groups.list().await?))
     };
-    let (policy, having, all) = page.run(read).await?;
-    let others = all.into_iter().map(|it| it.group);
-    let others = others.filter(|group| having.iter().all(|it| it.0 != group.id));
-    let others = others.map(|it| (it.id, it.name.as_str().to_owned())).collect();
+
+    let (policy, groups_with_policy, all_groups) = page.run(read).await?;
+    let mut other_groups = Vec::new();
+    for group in all_groups.into_iter().map(|entry| entry.group) {
+        if groups_with_policy.iter().all(|(with_policy, _)| *with_policy != group.id) {
+            other_groups.push((group.id, group.name.as_str().to_owned()));
+        }
+    }
+
     let path = format!("admin/policies/{id}");
     let name = policy.draft.name.clone();
     let contents = typed.unwrap_or_else(|| policy.into());
@@ -164,7 +169,7 @@ pub(super) async fn policy_view(
         .below(page.t(TITLE), "admin/policies")
         .action(page.t(VERSIONS), format!("{path}/versions"))
         .section(Section::new("contents", page.t(CONTENTS)).form(save))
-        .section(groups_section(page, &path, having, others))
+        .section(groups_section(page, &path, groups_with_policy, other_groups))
         .section(
             Section::new("delete", page.t(DELETE_POLICY))
                 .intro(page.t(DELETE_HINT))
@@ -175,8 +180,8 @@ pub(super) async fn policy_view(
 fn groups_section(
     page: &PageContext,
     path: &str,
-    having: Vec<(GroupId, String)>,
-    others: Vec<(GroupId, String)>,
+    groups_with_policy: Vec<(GroupId, String)>,
+    other_groups: Vec<(GroupId, String)>,
 ) -> Section {
     let row = |(id, name): (GroupId, String)| {
         let withdraw = Form::new(format!("{path}/withdraw"), page.t(WITHDRAW));
@@ -187,16 +192,16 @@ fn groups_section(
     let table = Table {
         caption: page.t(GROUPS).to_owned(),
         columns: vec![page.t(common::NAME).to_owned()],
-        rows: having.into_iter().map(row).collect(),
+        rows: groups_with_policy.into_iter().map(row).collect(),
         empty: page.t(NO_GROUPS).to_owned(),
         ..Table::default()
     };
     let section = Section::new("groups", page.t(GROUPS)).intro(page.t(GROUPS_INTRO)).table(table);
-    if others.is_empty() {
+    if other_groups.is_empty() {
         return section;
     }
 
-    let options = others.into_iter().map(|(id, name)| (id.to_string(), name));
+    let options = other_groups.into_iter().map(|(id, name)| (id.to_string(), name));
     let group = Field::select("group", page.t(GROUP), options, "").hint(page.t(GROUP_HINT));
 
     section.form(Form::new(format!("{path}/publish"), page.t(PUBLISH)).field(group))

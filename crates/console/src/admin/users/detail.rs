@@ -3,7 +3,7 @@
 use pia_e2ee::{DeviceEntry, DeviceFilter};
 use pia_http::{EffectiveSettings, HttpError};
 use pia_identity::{ApiKeyEntry, Member, Role, SessionEntry};
-use pia_kernel::{Page, PageRequest, UserId};
+use pia_kernel::{Page, PageRequest, Timestamp, UserId};
 use pia_policy::{GroupEntry, GroupMember};
 use pia_web::ApiError;
 
@@ -246,22 +246,10 @@ fn group_section(page: &PageContext, detail: &UserDetail, path: &str) -> Section
 }
 
 fn sessions_section(page: &PageContext, detail: &UserDetail, path: &str) -> Section {
-    let row = |it: &SessionEntry| {
-        let device = &it.device;
-        let name = device.os_version.as_deref().or(device.user_agent.as_deref());
-        let name = name.unwrap_or_else(|| page.t(if it.console { BROWSER } else { DEVICE }));
-        let address = device.address.map(|it| it.to_string()).unwrap_or_default();
-        Row::new(vec![
-            Cell::text(name).detail(address),
-            Cell::text(format::time(page.language, it.began_at)),
-            Cell::text(format::time(page.language, it.used_at)),
-        ])
-    };
-
     let table = Table {
         caption: page.t(SESSIONS).to_owned(),
         columns: [DEVICE, BEGAN, USED].map(|it| page.t(it).to_owned()).into(),
-        rows: detail.sessions.items.iter().map(row).collect(),
+        rows: detail.sessions.items.iter().map(|session| session_row(page, session)).collect(),
         empty: page.t(NO_SESSIONS).to_owned(),
         ..Table::default()
     };
@@ -277,37 +265,53 @@ fn sessions_section(page: &PageContext, detail: &UserDetail, path: &str) -> Sect
     section.paragraph(page.t(END_HINT)).form(end)
 }
 
+fn session_row(page: &PageContext, session: &SessionEntry) -> Row {
+    let device = &session.device;
+    let name = device.os_version.as_deref().or(device.user_agent.as_deref());
+    let name = name.unwrap_or_else(|| page.t(if session.console { BROWSER } else { DEVICE }));
+    let address = device.address.map(|it| it.to_string()).unwrap_or_default();
+    Row::new(vec![
+        Cell::text(name).detail(address),
+        Cell::text(format::time(page.language, session.began_at)),
+        Cell::text(format::time(page.language, session.used_at)),
+    ])
+}
+
 fn keys_section(page: &PageContext, detail: &UserDetail, path: &str) -> Section {
-    let row = |it: &ApiKeyEntry| {
-        let time = |at| format::time(page.language, at);
-        let or_never = |at: Option<_>| at.map_or_else(|| page.t(common::NEVER).to_owned(), time);
-
-        let credits = match it.weekly_credits {
-            0 => page.t(NO_LIMIT).to_owned(),
-            credits => format::number(page.language, credits),
-        };
-
-        let revoke = Form::new(format!("{path}/api-keys/{}/revoke", it.id), page.t(REVOKE));
-        Row::new(vec![
-            Cell::text(&it.name),
-            Cell::number(credits),
-            Cell::text(time(it.created_at)),
-            Cell::text(or_never(it.expires_at)),
-            Cell::text(or_never(it.used_at)),
-        ])
-        .form(revoke.about(&it.name).danger())
-    };
-
     let columns = [common::NAME, CREDITS, common::CREATED, EXPIRES, USED];
     let table = Table {
         caption: page.t(KEYS).to_owned(),
         columns: columns.map(|it| page.t(it).to_owned()).into(),
-        rows: detail.keys.iter().map(row).collect(),
+        rows: detail.keys.iter().map(|key| key_row(page, key, path)).collect(),
         empty: page.t(NO_KEYS).to_owned(),
         ..Table::default()
     };
 
     Section::new("api-keys", page.t(KEYS)).table(table)
+}
+
+fn key_row(page: &PageContext, key: &ApiKeyEntry, path: &str) -> Row {
+    let credits = match key.weekly_credits {
+        0 => page.t(NO_LIMIT).to_owned(),
+        credits => format::number(page.language, credits),
+    };
+
+    let revoke = Form::new(format!("{path}/api-keys/{}/revoke", key.id), page.t(REVOKE));
+    Row::new(vec![
+        Cell::text(&key.name),
+        Cell::number(credits),
+        Cell::text(format::time(page.language, key.created_at)),
+        Cell::text(time_or_never(page, key.expires_at)),
+        Cell::text(time_or_never(page, key.used_at)),
+    ])
+    .form(revoke.about(&key.name).danger())
+}
+
+fn time_or_never(page: &PageContext, at: Option<Timestamp>) -> String {
+    match at {
+        Some(at) => format::time(page.language, at),
+        None => page.t(common::NEVER).to_owned(),
+    }
 }
 
 fn reactivate_section(page: &PageContext, detail: &UserDetail, path: &str) -> Section {
