@@ -98,12 +98,15 @@ impl SettingOverrides {
         &self,
     ) -> Result<Vec<(RunningSetting, Option<SettingOverride>)>, SettingOverrideError> {
         let OverrideLayer { mut settings, .. } = self.store.load().await?;
-        let mut take = |key: &str| {
-            let index = settings.iter().position(|it| it.key == key)?;
-            Some(settings.swap_remove(index))
-        };
-        let running = self.running.all().into_iter();
-        Ok(running.map(|it| (it.clone(), take(&it.key))).collect())
+        let mut list = Vec::new();
+
+        for running in self.running.all() {
+            let index = settings.iter().position(|it| it.key == running.key);
+            let change = index.map(|index| settings.swap_remove(index));
+            list.push((running, change));
+        }
+
+        Ok(list)
     }
 
     /// Checks changes of several settings together, without storing them.
