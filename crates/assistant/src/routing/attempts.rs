@@ -112,11 +112,15 @@ impl Attempts {
     /// and `Ai:Modes` themselves) and outcome.
     pub fn counts(&self) -> Vec<(String, AttemptOutcome, u64)> {
         let entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_entry = |(label, entry): (&String, &EntryAttempts)| {
-            let counts = entry.counts.iter();
-            counts.map(|(outcome, count)| (label.clone(), *outcome, *count)).collect::<Vec<_>>()
-        };
-        entries.iter().flat_map(of_entry).collect()
+        let mut counts = Vec::new();
+
+        for (label, entry) in &*entries {
+            for (outcome, count) in &entry.counts {
+                counts.push((label.clone(), *outcome, *count));
+            }
+        }
+
+        counts
     }
 }
 
