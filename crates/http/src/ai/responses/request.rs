@@ -174,15 +174,18 @@ fn part(part: &Value) -> Result<Value, &'static str> {
 /// reject.
 fn tools(tools: &Value) -> Value {
     let Value::Array(tools) = tools else { return tools.clone() };
-    let nested = |tool: &Value| match tool {
+    tools.iter().map(nest_function).collect()
+}
+
+fn nest_function(tool: &Value) -> Value {
+    match tool {
         Value::Object(members) if pointer_or_null(tool, "/type") == "function" => {
             let mut function = members.clone();
             function.remove("type");
             json!({ "type": "function", "function": function })
         }
         other => other.clone(),
-    };
-    tools.iter().map(nested).collect()
+    }
 }
 
 fn choice(choice: &Value) -> Value {
