@@ -146,24 +146,24 @@ pub(super) fn status_cell(page: &PageContext, licence: &Licence, now: Timestamp)
 }
 
 fn features_section(page: &PageContext, licence: &Licence) -> Section {
-    let row = |feature: Feature| {
-        let status = if licence.features.contains(&feature) {
-            Cell::badge(page.t(INCLUDED), Tone::Good)
-        } else {
-            Cell::badge(page.t(NOT_INCLUDED), Tone::Neutral)
-        };
-        let (name, purpose) = feature_texts(feature);
-        Row::new(vec![Cell::text(page.t(name)).detail(page.t(purpose)), status])
-    };
-
     let table = Table {
         caption: page.t(FEATURES).to_owned(),
         columns: [FEATURE, common::STATUS].map(|it| page.t(it).into()).into(),
-        rows: Feature::ALL.map(row).into(),
+        rows: Feature::ALL.map(|feature| feature_row(page, licence, feature)).into(),
         ..Table::default()
     };
 
     Section::new("features", page.t(FEATURES)).table(table)
+}
+
+fn feature_row(page: &PageContext, licence: &Licence, feature: Feature) -> Row {
+    let status = if licence.features.contains(&feature) {
+        Cell::badge(page.t(INCLUDED), Tone::Good)
+    } else {
+        Cell::badge(page.t(NOT_INCLUDED), Tone::Neutral)
+    };
+    let (name, purpose) = feature_texts(feature);
+    Row::new(vec![Cell::text(page.t(name)).detail(page.t(purpose)), status])
 }
 
 /// Returns the name of a feature, and what it unlocks.

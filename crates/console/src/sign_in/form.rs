@@ -66,19 +66,19 @@ impl SignInView<'_> {
     }
 
     fn providers(&self) -> Section {
-        let link = |provider: &Provider| {
-            let target = format!("/{}/login", self.folder);
-            let query = [("provider", provider.name()), ("redirect_uri", &target)];
-            let query = serde_urlencoded::to_string(query).unwrap_or_default();
-            let name = texts::provider(*provider).of(self.language);
-            Link {
-                label: texts::CONTINUE_WITH.fill(self.language, &[name]),
-                path: format!("auth/login?{query}"),
-            }
-        };
-
-        let links = self.providers.iter().map(link).collect();
+        let links = self.providers.iter().map(|provider| self.provider_link(*provider)).collect();
         Section::new("providers", "").part(SectionPart::Links(links))
+    }
+
+    fn provider_link(&self, provider: Provider) -> Link {
+        let target = format!("/{}/login", self.folder);
+        let query = [("provider", provider.name()), ("redirect_uri", &target)];
+        let query = serde_urlencoded::to_string(query).unwrap_or_default();
+        let name = texts::provider(provider).of(self.language);
+        Link {
+            label: texts::CONTINUE_WITH.fill(self.language, &[name]),
+            path: format!("auth/login?{query}"),
+        }
     }
 
     fn help(&self) -> Vec<Link> {

@@ -93,15 +93,21 @@ fn side_cell(page: &PageContext, side: &AuditSide, emails: &HashMap<UserId, Stri
 /// Formats changed fields: `name: "Sales" → "Sellers"; note: – → "New"`.
 fn format_changes(changes: &str) -> String {
     let fields: Map<String, Value> = serde_json::from_str(changes).unwrap_or_default();
-    let side = |change: &Value, name| {
-        let value = change.get(name).map_or_else(|| "–".to_owned(), Value::to_string);
-        let short = truncate(&value, VALUE_BYTES);
-        if short.len() < value.len() { format!("{short}…") } else { value }
-    };
-    let field = |(name, change): (String, Value)| {
-        format!("{name}: {} → {}", side(&change, "before"), side(&change, "after"))
-    };
-    fields.into_iter().map(field).collect::<Vec<_>>().join("; ")
+    let mut texts = Vec::new();
+
+    for (name, change) in fields {
+        let before = format_value(change.get("before"));
+        let after = format_value(change.get("after"));
+        texts.push(format!("{name}: {before} → {after}"));
+    }
+
+    texts.join("; ")
+}
+
+fn format_value(value: Option<&Value>) -> String {
+    let value = value.map_or_else(|| "–".to_owned(), Value::to_string);
+    let short = truncate(&value, VALUE_BYTES);
+    if short.len() < value.len() { format!("{short}…") } else { value }
 }
 
 #[cfg(test)]

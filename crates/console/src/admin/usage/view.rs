@@ -90,19 +90,20 @@ impl UsageView<'_> {
     }
 
     fn range_tabs(&self) -> SectionPart {
-        let page = self.page;
-        let tab = |days: u32| {
-            let range = page.api.usage.last_days(days);
-            let label = match days {
-                1 => page.t(TODAY).to_owned(),
-                days => page.fill(DAYS, &[&days.to_string()]),
-            };
-            let path = format!("admin/usage?{}", query(self.by, range));
-            let is_current = range == self.range && self.error.is_none();
-            Tab { link: Link { label, path }, is_current }
-        };
+        let tabs = [1, 7, 30, 90].map(|days| self.range_tab(days));
+        SectionPart::Tabs(self.page.t(RANGE).to_owned(), tabs.into())
+    }
 
-        SectionPart::Tabs(page.t(RANGE).to_owned(), [1, 7, 30, 90].map(tab).into())
+    fn range_tab(&self, days: u32) -> Tab {
+        let page = self.page;
+        let range = page.api.usage.last_days(days);
+        let label = match days {
+            1 => page.t(TODAY).to_owned(),
+            days => page.fill(DAYS, &[&days.to_string()]),
+        };
+        let path = format!("admin/usage?{}", query(self.by, range));
+        let is_current = range == self.range && self.error.is_none();
+        Tab { link: Link { label, path }, is_current }
     }
 
     fn grouping_tabs(&self) -> SectionPart {
