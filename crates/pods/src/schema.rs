@@ -132,23 +132,29 @@ impl Bounds {
 
         match node {
             Value::Array(items) => items.iter().all(|it| self.add(root, it, depth + 1)),
-            Value::Object(members) => members.iter().all(|(key, it)| match (key.as_str(), it) {
-                // Escapes of URLs would be decoded.
-                ("$ref", Value::String(target)) => target
-                    .strip_prefix('#')
-                    .filter(|pointer| !pointer.contains('%'))
-                    .and_then(|pointer| root.pointer(pointer))
-                    .is_some_and(|it| self.add(root, it, depth + 1)),
-                ("$dynamicRef" | "$recursiveRef", Value::String(_)) => false,
-                // It would change what references are relative to.
-                ("$id" | "id", Value::String(_)) => depth == 0,
-                ("pattern", Value::String(pattern)) => self.add_pattern(pattern),
-                ("patternProperties", Value::Object(patterns)) => {
-                    patterns.keys().all(|it| self.add_pattern(it)) && self.add(root, it, depth + 1)
-                }
-                _ => self.add(root, it, depth + 1),
-            }),
+            Value::Object(members) => {
+                members.iter().all(|(key, value)| self.add_member(root, key, value, depth))
+            }
             _ => true,
+        }
+    }
+
+    fn add_member(&mut self, root: &Value, key: &str, value: &Value, depth: usize) -> bool {
+        match (key, value) {
+            // Escapes of URLs would be decoded.
+            ("$ref", Value::String(target)) => target
+                .strip_prefix('#')
+                .filter(|pointer| !pointer.contains('%'))
+                .and_then(|pointer| root.pointer(pointer))
+                .is_some_and(|it| self.add(root, it, depth + 1)),
+            ("$dynamicRef" | "$recursiveRef", Value::String(_)) => false,
+            // It would change what references are relative to.
+            ("$id" | "id", Value::String(_)) => depth == 0,
+            ("pattern", Value::String(pattern)) => self.add_pattern(pattern),
+            ("patternProperties", Value::Object(patterns)) => {
+                patterns.keys().all(|it| self.add_pattern(it)) && self.add(root, value, depth + 1)
+            }
+            _ => self.add(root, value, depth + 1),
         }
     }
 
