@@ -78,10 +78,11 @@ impl FromStr for Host {
     type Err = InvalidHost;
 
     fn from_str(text: &str) -> Result<Self, InvalidHost> {
-        let label = |it: &str| {
-            !it.is_empty() && it.bytes().all(|it| it.is_ascii_alphanumeric() || b"-_".contains(&it))
+        let is_label = |part: &str| {
+            let mut bytes = part.bytes();
+            !part.is_empty() && bytes.all(|it| it.is_ascii_alphanumeric() || b"-_".contains(&it))
         };
-        let name = text.len() <= 253 && text.split('.').all(label);
+        let name = text.len() <= 253 && text.split('.').all(is_label);
         if name || text.parse::<std::net::IpAddr>().is_ok() {
             return Ok(Self(text.to_owned()));
         }

@@ -149,7 +149,7 @@ fn accepts_issuer(issuer: &str, settings: &ProviderSettings) -> bool {
         IssuerRule::Exact => issuer.trim_end_matches('/') == authority.trim_end_matches('/'),
         IssuerRule::AnyTenant => {
             let origin =
-                |it: &str| parse_secure_url(&it.replace(TENANT, "tenant")).map(|it| it.origin());
+                |url: &str| parse_secure_url(&url.replace(TENANT, "tenant")).map(|it| it.origin());
             origin(issuer).is_some() && origin(issuer) == origin(authority)
         }
     }

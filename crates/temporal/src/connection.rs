@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn an_address_is_a_host_and_a_port() {
-        let parsed = |it, is_tls| parse(it, is_tls).map(|it| it.to_string()).ok();
+        let parsed = |address, is_tls| parse(address, is_tls).map(|it| it.to_string()).ok();
 
         assert_eq!(parsed("workflow:7233", false).unwrap(), "http://workflow:7233/");
         assert_eq!(parsed("[::1]:7233", true).unwrap(), "https://[::1]:7233/");

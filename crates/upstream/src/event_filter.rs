@@ -90,8 +90,8 @@ impl EventFilter {
     }
 
     fn has_choice(&self, json: &[u8]) -> bool {
-        let is_choice = |it: &[u8]| {
-            it.strip_prefix(b"[").is_some_and(|it| it.trim_ascii_start().starts_with(b"{"))
+        let is_choice = |value: &[u8]| {
+            value.strip_prefix(b"[").is_some_and(|it| it.trim_ascii_start().starts_with(b"{"))
         };
         values(&self.choices, json).any(is_choice)
     }

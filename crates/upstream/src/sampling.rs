@@ -149,8 +149,8 @@ mod tests {
     /// Returns the sampling parameters of each request.
     async fn sent(server: &MockServer) -> Vec<Vec<&'static str>> {
         let requests = server.received_requests().await.unwrap();
-        let names = |it: &Request| {
-            let body: Value = serde_json::from_slice(&it.body).unwrap();
+        let names = |request: &Request| {
+            let body: Value = serde_json::from_slice(&request.body).unwrap();
             assert_eq!(body["seed"], 1);
             SAMPLING.into_iter().filter(|it| body.get(it).is_some()).collect()
         };

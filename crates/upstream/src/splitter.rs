@@ -316,7 +316,7 @@ fn data_of(event: &[u8]) -> Option<Bytes> {
 /// Returns whether the type of an event is `error`.
 fn is_error(event: &[u8]) -> bool {
     let mut lines = event.split(|byte| matches!(byte, b'\n' | b'\r'));
-    lines.any(|it| it.strip_prefix(b"event:").is_some_and(|it| it.trim_ascii() == b"error"))
+    lines.any(|line| line.strip_prefix(b"event:").is_some_and(|it| it.trim_ascii() == b"error"))
 }
 
 /// Returns the data of an event of type `error` as an error object.

@@ -70,7 +70,7 @@ impl Styles {
     /// Returns a style and those that it is based upon.
     fn chain(&self, id: &str) -> impl Iterator<Item = &Style> {
         let first = self.0.get(id);
-        let next = |it: &&Style| it.based_on.as_ref().and_then(|it| self.0.get(it));
+        let next = |style: &&Style| style.based_on.as_ref().and_then(|base| self.0.get(base));
         std::iter::successors(first, next).take(MAX_DEPTH)
     }
 }

@@ -159,7 +159,7 @@ fn texts(content: Option<&Rope>) -> Vec<Rope> {
     let Some(content) = content.filter(|it| it.is_array()) else { return blocks(content) };
     let parts = content.elements().unwrap_or_default();
     let members = parts.iter().filter_map(Rope::members);
-    members.filter_map(|it| it.get("text").filter(|it| !is_blank(it)).map(text)).collect()
+    members.filter_map(|part| part.get("text").filter(|it| !is_blank(it)).map(text)).collect()
 }
 
 fn block(part: &RopeMembers) -> Option<Rope> {

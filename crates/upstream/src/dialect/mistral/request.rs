@@ -102,7 +102,7 @@ fn message(message: &Rope) -> Rope {
     let developer = members.string("role").as_deref() == Some("developer");
     let result_id = members.string("tool_call_id").filter(|it| !is_valid_id(it));
     let calls = members.get("tool_calls").and_then(Rope::elements).unwrap_or_default();
-    let foreign = calls.iter().any(|it| id_of(it).is_some_and(|it| !is_valid_id(&it)));
+    let foreign = calls.iter().any(|call| id_of(call).is_some_and(|id| !is_valid_id(&id)));
     if !developer && !foreign && result_id.is_none() {
         return message.clone();
     }
