@@ -17,7 +17,7 @@ fn scene(
     respond: impl Fn(StepRequest) -> Result<StepResponse, StepError> + Send + Sync + 'static,
 ) -> Scene {
     let mut steps = MockStepExecutor::new();
-    let tools = tools.map(|it| it.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>());
+    let tools = tools.map(|names| names.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>());
     steps.expect_tools().returning(move |_, _| Ok(tools.clone()));
     steps.expect_execute().returning(move |request, _| respond(request));
     let mut store = MockRunStore::new();

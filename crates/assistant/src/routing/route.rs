@@ -114,7 +114,7 @@ mod tests {
     }
 
     fn models(mode: Option<Mode>, model: &str, persona: &str) -> Vec<String> {
-        let non_empty = |it: &str| Some(it.to_owned()).filter(|it| !it.is_empty());
+        let non_empty = |text: &str| if text.is_empty() { None } else { Some(text.to_owned()) };
         let hint = ModelHint { model: non_empty(model), persona_type: non_empty(persona) };
         let route = route(&catalogue(), &rules(), mode, &hint).unwrap();
         route.iter().map(|it| it.model.clone()).collect()

@@ -167,7 +167,7 @@ impl UpstreamLimiter {
     /// one call.
     fn instance_share(&self, protection: Protection) -> Protection {
         let instances = (*self.instances.get()).max(1);
-        let part = |it: Option<u32>| it.map(|it| (it / instances).max(1));
+        let part = |total: Option<u32>| total.map(|limit| (limit / instances).max(1));
         Protection {
             requests_per_minute: part(protection.requests_per_minute),
             tokens_per_minute: part(protection.tokens_per_minute),

@@ -184,7 +184,8 @@ pub(crate) fn text(body: &[u8]) -> String {
 fn text_of(content: &RawValue) -> String {
     let parts = |json| serde_json::from_str::<Vec<ContentPart<'_>>>(json).unwrap_or_default();
     serde_json::from_str(content.get()).unwrap_or_else(|_parts| {
-        let is_text = |it: &ContentPart<'_>| it.r#type.as_deref().is_none_or(|it| it == "text");
+        let is_text =
+            |part: &ContentPart<'_>| part.r#type.as_deref().is_none_or(|kind| kind == "text");
         parts(content.get()).into_iter().filter(is_text).filter_map(|it| it.text).collect()
     })
 }

@@ -71,8 +71,8 @@ fn ranked(points: &[&VectorPoint], score: impl Fn(&VectorPoint) -> f32) -> Vec<C
 /// Returns the function that scores points by their terms, rare ones more.
 fn term_score(points: &[&VectorPoint], query: &VectorQuery) -> impl Fn(&VectorPoint) -> f32 {
     let count = |count: usize| f32::from(u16::try_from(count).unwrap_or(u16::MAX));
-    let weight_of = |it: &VectorPoint, term| {
-        it.terms.iter().find(|it| it.term == term).map_or(0.0, |it| it.weight)
+    let weight_of = |point: &VectorPoint, term| {
+        point.terms.iter().find(|it| it.term == term).map_or(0.0, |it| it.weight)
     };
     let terms: Vec<(u32, f32)> = query
         .terms

@@ -121,8 +121,8 @@ pub(super) fn guid(text: &str) -> Option<Uuid> {
 pub(super) fn has_lone_surrogate(json: &str) -> bool {
     let mut rest = json.as_bytes();
 
-    let unit = |it: &[u8]| {
-        let digits = it.strip_prefix(b"\\u").and_then(|it| it.get(..4))?;
+    let unit = |escape: &[u8]| {
+        let digits = escape.strip_prefix(b"\\u").and_then(|it| it.get(..4))?;
         u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
     };
 
