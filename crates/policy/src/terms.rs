@@ -49,7 +49,8 @@ impl Terms {
     }
 
     pub(crate) fn to_payload(&self) -> Result<Vec<u8>, LicenceError> {
-        let names = |it: &BTreeSet<Feature>| it.iter().map(|it| it.name().to_owned()).collect();
+        let names =
+            |features: &BTreeSet<Feature>| features.iter().map(|it| it.name().to_owned()).collect();
         let payload = Payload {
             id: self.id,
             edition: self.edition.clone(),

@@ -110,8 +110,8 @@ impl GroupChanges {
 
 /// Returns the users of a value of `members`: `[{ "value": id }]`.
 fn users(value: &Value) -> Result<Vec<UserId>, ApiError> {
-    let user = |it: &Value| {
-        let id = it.as_object().and_then(|it| member(it, "value")).unwrap_or(it);
+    let user = |entry: &Value| {
+        let id = entry.as_object().and_then(|it| member(it, "value")).unwrap_or(entry);
         id.as_str().and_then(parse_id).map(UserId).ok_or_else(|| {
             invalid("invalidValue", "Each of `members` must have the id of a user as its `value`.")
         })

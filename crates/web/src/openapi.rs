@@ -213,8 +213,8 @@ fn query_parameters(query: WireType) -> Vec<Value> {
     let schema = schemas.into_iter().find(|(it, _)| *it == name);
     let schema = schema.and_then(|(_, it)| serde_json::to_value(it).ok()).unwrap_or_default();
     let required = |name: &str| {
-        let required = schema.get("required").and_then(Value::as_array);
-        required.is_some_and(|it| it.iter().any(|it| it == name))
+        let names = schema.get("required").and_then(Value::as_array);
+        names.is_some_and(|names| names.iter().any(|it| it == name))
     };
 
     let properties = schema.get("properties").and_then(Value::as_object);

@@ -63,6 +63,6 @@ fn query(text: &str) -> Option<Query> {
     let Query { lang, email, token, user_id, reason, invitation, done } = &query;
     let is_valid = [lang, email, token, user_id, reason, invitation, done]
         .iter()
-        .all(|it| !it.chars().any(|it| it.is_control() || it == char::REPLACEMENT_CHARACTER));
+        .all(|value| !value.chars().any(|it| it.is_control() || it == char::REPLACEMENT_CHARACTER));
     is_valid.then_some(query)
 }

@@ -202,7 +202,8 @@ fn customer(label: &'static str, form: &RegisterForm, labels: [&'static str; 2])
 
 impl RegisterForm {
     fn registration(&self) -> RegistrationInput {
-        let text = |it: &String| Some(it.clone()).filter(|it| !it.trim().is_empty());
+        let text =
+            |field: &String| if field.trim().is_empty() { None } else { Some(field.clone()) };
         let number = self.customer_type.parse().unwrap_or_default();
         let invitation = self.invitation.trim();
         RegistrationInput {

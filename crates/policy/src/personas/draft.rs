@@ -130,8 +130,8 @@ fn expertise(check: &mut FormCheck, subjects: Vec<String>) -> Vec<String> {
 }
 
 fn is_color(text: &str) -> bool {
-    let digits = text.strip_prefix('#');
-    digits.is_some_and(|it| it.len() == 6 && it.bytes().all(|it| it.is_ascii_hexdigit()))
+    let Some(digits) = text.strip_prefix('#') else { return false };
+    digits.len() == 6 && digits.bytes().all(|it| it.is_ascii_hexdigit())
 }
 
 #[cfg(test)]

@@ -75,7 +75,8 @@ fn check_config(check: &mut FormCheck, config: &str) {
         return check.rule("configJson", false, "configJson must be a JSON object.");
     };
     let transport = config.get("transport");
-    let known = transport
-        .is_none_or(|it| it.is_null() || it.as_str().is_some_and(|it| TRANSPORTS.contains(&it)));
+    let known = transport.is_none_or(|it| {
+        it.is_null() || it.as_str().is_some_and(|name| TRANSPORTS.contains(&name))
+    });
     check.rule("configJson", known, "transport must be stdio or sse.");
 }

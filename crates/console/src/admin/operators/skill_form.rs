@@ -65,10 +65,10 @@ impl TypedSkill {
 
     /// Returns the skill to be edited.
     pub(super) fn of_skill(skill: &Skill) -> Self {
-        let steps = skill.steps.iter().map(|it| TypedStep {
-            title: it.title.clone(),
-            instructions: it.instructions.clone(),
-            max_output: it.max_output.map(|it| it.to_string()).unwrap_or_default(),
+        let steps = skill.steps.iter().map(|step| TypedStep {
+            title: step.title.clone(),
+            instructions: step.instructions.clone(),
+            max_output: step.max_output.map(|it| it.to_string()).unwrap_or_default(),
         });
         Self {
             name: skill.name.clone(),

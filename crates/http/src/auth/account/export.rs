@@ -56,8 +56,8 @@ fn prefers_json(request: &HttpRequest) -> bool {
 
 /// Returns whether a media range is excluded: `;q=0`.
 fn is_excluded(range: &str) -> bool {
-    range.split(';').skip(1).any(|it| {
-        let weight = it.trim().to_ascii_lowercase();
+    range.split(';').skip(1).any(|parameter| {
+        let weight = parameter.trim().to_ascii_lowercase();
         weight.strip_prefix("q=").and_then(|it| it.parse::<f32>().ok()) == Some(0.0)
     })
 }
