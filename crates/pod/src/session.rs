@@ -202,8 +202,8 @@ impl<'a> Session<'a> {
         // Errors of the parser would quote the token.
         self.renewing_until = None;
 
-        let token = result.and_then(|it| {
-            let token = serde_json::from_value::<NewToken>(it.unwrap_or_default()).ok();
+        let token = result.and_then(|response| {
+            let token = serde_json::from_value::<NewToken>(response.unwrap_or_default()).ok();
             let token = token.filter(|it| Endpoint::accepts(&it.token));
             token.ok_or_else(|| "the response is malformed".to_owned())
         });

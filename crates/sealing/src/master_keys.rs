@@ -59,8 +59,10 @@ impl KeyId {
     pub(crate) fn bytes(&self) -> Option<[u8; KEY_ID_LEN]> {
         let digits: Vec<u8> =
             self.0.chars().map_while(|it| it.to_digit(16)?.try_into().ok()).collect();
-        let bytes: Vec<u8> =
-            digits.chunks_exact(2).map(|it| it.iter().fold(0, |byte, it| byte << 4 | it)).collect();
+        let bytes: Vec<u8> = digits
+            .chunks_exact(2)
+            .map(|pair| pair.iter().fold(0, |byte, it| byte << 4 | it))
+            .collect();
         bytes.try_into().ok()
     }
 

@@ -60,8 +60,10 @@ impl Setting for MasterKey {
             return Err(form());
         }
 
-        let bytes: Vec<u8> =
-            digits.chunks_exact(2).map(|it| it.iter().fold(0, |byte, it| byte << 4 | it)).collect();
+        let bytes: Vec<u8> = digits
+            .chunks_exact(2)
+            .map(|pair| pair.iter().fold(0, |byte, it| byte << 4 | it))
+            .collect();
         if known_secrets::repeats(&bytes) || known_secrets::repeats(text.as_bytes()) {
             return Err(Reason::weak("is easily guessed; expected random characters"));
         }

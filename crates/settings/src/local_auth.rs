@@ -89,8 +89,9 @@ impl Setting for Domain {
     fn parse(text: &str) -> Result<Self, Reason> {
         let text = text.trim();
         let domain = text.strip_prefix('@').unwrap_or(text).to_lowercase();
-        let is_label =
-            |it: &str| !it.is_empty() && it.chars().all(|it| it.is_alphanumeric() || it == '-');
+        let is_label = |label: &str| {
+            !label.is_empty() && label.chars().all(|it| it.is_alphanumeric() || it == '-')
+        };
         if domain.len() > 253 || !domain.split('.').all(is_label) {
             return Err(Reason::form("expected a domain such as example.com"));
         }

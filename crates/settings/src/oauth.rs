@@ -174,7 +174,8 @@ impl Setting for Scopes {
     fn parse(text: &str) -> Result<Self, Reason> {
         let parts = text.split([' ', ',']).filter(|it| !it.is_empty());
         let scopes: Vec<String> = parts.map(str::to_owned).collect();
-        let is_allowed = |it: &String| it.bytes().all(|it| it.is_ascii_graphic() && it != b'"');
+        let is_allowed =
+            |scope: &String| scope.bytes().all(|it| it.is_ascii_graphic() && it != b'"');
         if !scopes.iter().all(is_allowed) {
             return Err(Reason::form("expected names of scopes with blanks between"));
         }

@@ -71,8 +71,9 @@ async fn a_pending_device_is_listed_until_its_session_expires() {
     let listed_later = ada.devices.list(ada.user).await.unwrap();
     let names = ada.devices.names(ada.user).await.unwrap();
 
-    let onboardings =
-        |it: &[ListedDevice]| it.iter().map(|it| it.onboarding.clone()).collect::<Vec<_>>();
+    let onboardings = |devices: &[ListedDevice]| {
+        devices.iter().map(|it| it.onboarding.clone()).collect::<Vec<_>>()
+    };
     assert_eq!((waiting.len(), waiting[0].row, &*waiting[0].name), (1, row, "DESKTOP-second"));
     assert_eq!(onboardings(&listed), [None, Some(session)]);
     assert_eq!((later, onboardings(&listed_later)), (vec![], vec![None, None]));

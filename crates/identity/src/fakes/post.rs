@@ -282,9 +282,9 @@ impl PasswordStore for Post {
     async fn change(&self, change: PasswordChange) -> Result<Option<AppAccess>, Unavailable> {
         let PasswordChange { by, old, new, at, effects, if_ended, .. } = change;
         let mut state = self.state.lock().unwrap();
-        let person = state.people.iter_mut().find(|it| {
-            let same = it.password_hash.as_ref().is_some_and(|it| it.ct_eq(old.expose()));
-            it.account.user == by.user && same
+        let person = state.people.iter_mut().find(|person| {
+            let same = person.password_hash.as_ref().is_some_and(|it| it.ct_eq(old.expose()));
+            person.account.user == by.user && same
         });
         let Some(person) = person else { return Ok(None) };
         person.password_hash = Some(new);

@@ -120,7 +120,7 @@ impl Setting for Price {
 fn thousandths(text: &str) -> Option<u64> {
     let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let (integer, fraction) = number.split_once('.').unwrap_or((number, "0"));
-    let is_digits = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit());
+    let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|it| it.is_ascii_digit());
     let unsigned = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
     if !is_digits(integer)
         || !is_digits(fraction)

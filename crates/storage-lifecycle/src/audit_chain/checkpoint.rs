@@ -72,7 +72,7 @@ fn from_hex(text: &str) -> Option<Vec<u8>> {
     let digits = digits.filter(|it| it.len() % 2 == 0)?;
     digits
         .chunks_exact(2)
-        .map(|it| u8::try_from(it.iter().fold(0, |byte, it| byte * 16 + it)).ok())
+        .map(|pair| u8::try_from(pair.iter().fold(0, |byte, it| byte * 16 + it)).ok())
         .collect()
 }
 
