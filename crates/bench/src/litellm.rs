@@ -57,7 +57,7 @@ impl LiteLlm {
         let alive = Call::get(listen, "/health/liveliness", Expectation::Holds(b"alive".to_vec()));
         process.wait_at_most(START, || {
             let response = Connection::open(listen).map(|mut it| it.exchange(&alive.request));
-            response.is_ok_and(|it| it.is_ok_and(|it| alive.check(&it).is_ok()))
+            response.is_ok_and(|result| result.is_ok_and(|answer| alive.check(&answer).is_ok()))
         })?;
 
         Ok(Self { process, key })

@@ -78,7 +78,9 @@ impl<M: Measured> Figures<M> {
             if values.iter().all(Option::is_none) {
                 continue;
             }
-            let cell = |it: Option<f64>| it.map_or_else(String::new, |it| format!("{it:.digits$}"));
+            let cell = |figure: Option<f64>| {
+                figure.map_or_else(String::new, |it| format!("{it:.digits$}"))
+            };
             let cells = values.into_iter().map(cell);
             table.row(std::iter::once(metric.label().to_owned()).chain(cells).collect());
         }

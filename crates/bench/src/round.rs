@@ -65,16 +65,16 @@ impl Round<'_> {
     fn full_load(&mut self) -> Outcome<()> {
         let contenders = self.contenders;
         let duration = self.plan.full;
-        self.each(|it| {
-            let before = it.process.cpu()?;
-            let usage = it.data.as_ref().map(|data| &data.usage);
+        self.each(|contender| {
+            let before = contender.process.cpu()?;
+            let usage = contender.data.as_ref().map(|data| &data.usage);
             let written = usage.map_or(Ok(0), UsageRows::count)?;
             let Throughput { answered, elapsed } =
-                closed_loop(it.address, &it.calls.full, CONNECTIONS, duration)?;
+                closed_loop(contender.address, &contender.calls.full, CONNECTIONS, duration)?;
             let expected = i64::try_from(answered)?;
             let recorded = usage.map(|it| it.since(written, expected)).transpose()?;
             contenders.settle()?;
-            let cpu = it.process.cpu()?.saturating_sub(before);
+            let cpu = contender.process.cpu()?.saturating_sub(before);
             let mut measured = vec![
                 (Metric::PerSecond, count(answered) / elapsed.as_secs_f64()),
                 (Metric::Cpu, cpu.as_secs_f64() * 1e6 / count(answered)),

@@ -216,8 +216,9 @@ impl Log {
     fn find(&self, message: &str) -> Option<Value> {
         let lines = self.lines();
         let mut lines = lines.iter().filter_map(|it| serde_json::from_str::<Value>(it).ok());
-        lines.find(|it| {
-            it["code"] == message || it["message"].as_str().is_some_and(|it| it.contains(message))
+        lines.find(|line| {
+            let text = line["message"].as_str();
+            line["code"] == message || text.is_some_and(|it| it.contains(message))
         })
     }
 }

@@ -40,7 +40,8 @@ pub(super) fn describe_licence(
     let reading = LicenceReading::open(text, key)?;
     let licence = &reading.licence;
     let features: Vec<_> = licence.features.iter().map(|it| it.name()).collect();
-    let count = |it: Option<u32>| it.map_or_else(|| "no limit".to_owned(), |it| it.to_string());
+    let count =
+        |limit: Option<u32>| limit.map_or_else(|| "no limit".to_owned(), |it| it.to_string());
     let end = licence.expires_at.map_or_else(|| "never".to_owned(), |it| it.to_string());
 
     let state = match LicenceState::Loaded(licence.clone()).at(SystemClock.now()) {

@@ -21,7 +21,8 @@ impl Folder {
 
     /// Returns the words of `line`, in which `@name` is a file in this folder.
     fn args(&self, line: &str) -> Vec<String> {
-        let file = |it: &str| it.strip_prefix('@').map(|it| self.path(it).display().to_string());
+        let file =
+            |word: &str| word.strip_prefix('@').map(|it| self.path(it).display().to_string());
         line.split_whitespace().map(|it| file(it).unwrap_or_else(|| it.to_owned())).collect()
     }
 

@@ -25,7 +25,8 @@ struct McpServer(McpClient);
 #[async_trait]
 impl ToolServers for McpServers {
     fn permits(&self, endpoint: &McpEndpoint) -> bool {
-        let is_visible = |it: &Secret<String>| it.expose().bytes().all(|it| it.is_ascii_graphic());
+        let is_visible =
+            |token: &Secret<String>| token.expose().bytes().all(|it| it.is_ascii_graphic());
         let is_token = endpoint.token.as_ref().is_none_or(is_visible);
         let is_short = endpoint.url.len() <= MAX_URL_BYTES;
         // A query would be where a secret is shown.

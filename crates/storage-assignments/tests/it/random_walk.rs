@@ -120,9 +120,9 @@ impl Walk {
         for (alive, _) in self.workers.iter().filter(|it| it.1) {
             self.store.keep_alive(*alive, "host", self.now, LEASE).await.unwrap();
         }
-        let is_free = |it: &Model| {
+        let is_free = |model: &Model| {
             let alive = self.workers.iter().filter(|it| it.1).map(|it| it.0);
-            it.worker.is_none_or(|holder| !alive.into_iter().any(|it| it == holder))
+            model.worker.is_none_or(|holder| !alive.into_iter().any(|it| it == holder))
         };
         let due = self
             .models

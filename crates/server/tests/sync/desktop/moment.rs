@@ -41,7 +41,7 @@ impl Moment {
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let rest = text.strip_suffix('Z')?;
         let (seconds, fraction) = rest.split_once('.').unwrap_or((rest, "0"));
-        let digits = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit());
+        let digits = |part: &str| !part.is_empty() && part.bytes().all(|it| it.is_ascii_digit());
         if !digits(fraction) || fraction.len() > 7 {
             return None;
         }
