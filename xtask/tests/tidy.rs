@@ -57,6 +57,14 @@ fn each_value_has_a_let_of_its_own() {
 }
 
 #[test]
+fn conditions_are_stated_as_ifs() {
+    // Concatenated, so that this file does not match.
+    let filter = concat!(".filter(", "|_|");
+    let filters = rust_files().into_iter().filter(|it| text(it).contains(filter));
+    refuse(filters.map(|it| display_path(&it)), "files with filters that ignore the value");
+}
+
+#[test]
 fn steps_of_long_functions_are_separated() {
     let shipped = rust_files().into_iter().filter(|it| {
         let path = display_path(it);
