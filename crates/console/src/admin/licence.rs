@@ -201,7 +201,7 @@ fn feature_texts(feature: Feature) -> (Text, Text) {
         Feature::E2ee => (
             Text::new("End-to-end encryption", "Ende-zu-Ende-Verschlüsselung"),
             Text::new(
-                "What accounts synchronize can be read on their devices only.",
+                "What accounts synchronise can be read on their devices only.",
                 "Was Konten synchronisieren, ist nur auf ihren Geräten lesbar.",
             ),
         ),

@@ -48,13 +48,14 @@ async fn show(page: PageContext) -> PageResult {
         numbers(&page, &entries),
     )
     .await?;
-    let view = view
-        .section(attention)
-        .section(usage)
-        .section(numbers)
-        .section(Section::new("members", "").part(SectionPart::Chart(chart(&page, &entries))));
+    let view = view.section(attention).section(usage).section(numbers);
+    // One bar compares nothing.
+    if entries.len() < 2 {
+        return Ok(page.render(view));
+    }
 
-    Ok(page.render(view))
+    let members = Section::new("members", "").part(SectionPart::Chart(chart(&page, &entries)));
+    Ok(page.render(view.section(members)))
 }
 
 async fn numbers(page: &PageContext, groups: &[GroupEntry]) -> Result<Section, ApiError> {

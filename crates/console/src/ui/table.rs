@@ -140,6 +140,13 @@ impl Table {
         self.columns.get(*column).map_or("", String::as_str)
     }
 
+    /// Returns whether a column consists of numbers.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "templates pass references")]
+    pub(crate) fn is_numeric(&self, column: &usize) -> bool {
+        let first = self.rows.first().and_then(|it| it.cells.get(*column));
+        first.is_some_and(Cell::is_number)
+    }
+
     /// Returns whether any row has a form.
     pub(crate) fn has_forms(&self) -> bool {
         self.rows.iter().any(|it| !it.forms.is_empty())

@@ -54,17 +54,19 @@ impl From<Problem> for ProblemResponse {
                 ("volume_nearly_full", Some(it.folder.display().to_string()), message)
             }
             Problem::EmailsFailed(count) => {
-                ("emails_failed", None, format!("{count} emails could not be sent."))
+                ("emails_failed", None, format!("Emails that could not be sent: {count}."))
             }
-            Problem::EmailsPostponed(count) => {
-                ("emails_postponed", None, format!("{count} emails are tried again."))
-            }
+            Problem::EmailsPostponed(count) => (
+                "emails_postponed",
+                None,
+                format!("Emails that wait for another attempt: {count}."),
+            ),
             Problem::ModelFailed { key, outcome } => {
                 let message = format!("The last call ended as `{}`.", outcome.name());
                 ("model_failed", Some(key), message)
             }
             Problem::AssignmentsDelayed { queued, since } => {
-                let message = format!("{queued} assignments wait, the oldest since {since}.");
+                let message = format!("Assignments that wait: {queued}, the oldest since {since}.");
                 ("assignments_delayed", None, message)
             }
             Problem::MaintenanceFailed(task) => {
@@ -74,8 +76,7 @@ impl From<Problem> for ProblemResponse {
             Problem::BudgetNearlyUsed(it) => {
                 let percent = it.percent();
                 let period = it.period.name();
-                let message =
-                    format!("{percent} % of the {period} limit of {} are used.", it.limit);
+                let message = format!("{percent} % of the {period} limit of {} is used.", it.limit);
                 ("budget_nearly_used", Some(it.group.to_string()), message)
             }
         };

@@ -29,7 +29,7 @@ const CREATE: Text = Text::new("Create persona", "Persona erstellen");
 const CONTENTS: Text = Text::new("Contents", "Inhalt");
 const DELETE_PERSONA: Text = Text::new("Delete persona", "Persona löschen");
 const DELETE_HINT: Text = Text::new(
-    "Members lose the persona when their apps next synchronize. To keep it for later, make it \
+    "Members lose the persona when their apps next synchronise. To keep it for later, make it \
      inactive instead.",
     "Die Mitglieder verlieren die Persona, sobald ihre Apps das nächste Mal synchronisieren. \
      Um sie für später aufzuheben, machen Sie sie stattdessen inaktiv.",
