@@ -16,10 +16,10 @@ use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
 const TITLE: Text = Text::new("App passwords", "App-Passwörter");
 const INTRO: Text = Text::new(
     "A program that cannot ask for your second factor signs in with an app password instead of \
-     yours. It reaches your data, but cannot change what secures your account.",
+     your own. It can access your data, but cannot change your security settings.",
     "Ein Programm, das den zweiten Faktor nicht abfragen kann, meldet sich mit einem App-Passwort \
-     statt mit Ihrem an. Es erreicht Ihre Daten, kann aber nichts an der Sicherheit Ihres Kontos \
-     ändern.",
+     statt mit Ihrem eigenen an. Es hat Zugriff auf Ihre Daten, kann aber Ihre \
+     Sicherheitseinstellungen nicht ändern.",
 );
 const EMPTY: Text = Text::new(
     "You have no app passwords. Create one for each program that needs it.",

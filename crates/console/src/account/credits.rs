@@ -9,11 +9,10 @@ use crate::ui::table::Tone;
 use crate::ui::view::Notice;
 use crate::ui::{Cell, Row, Section, Table, Text, View, format};
 
-const TITLE: Text = Text::new("Credits", "Guthaben");
+const TITLE: Text = Text::new("Credits", "Credits");
 const INTRO: Text = Text::new(
-    "Each answer of a model uses credits. A call needs some in every budget below.",
-    "Jede Antwort eines Modells verbraucht Guthaben. Ein Aufruf braucht in jedem dieser Budgets \
-     noch etwas.",
+    "Each answer of a model uses credits from these budgets.",
+    "Jede Antwort eines Modells verbraucht Credits aus diesen Budgets.",
 );
 const UNLIMITED: Text = Text::new("No limit applies to you.", "Für Sie gilt kein Limit.");
 const SUSPENDED: Text = Text::new(
@@ -23,23 +22,25 @@ const SUSPENDED: Text = Text::new(
 const OWN: Text = Text::new("Your budgets", "Ihre Budgets");
 const GROUP: Text = Text::new("Budgets of your group", "Budgets Ihrer Gruppe");
 const GROUP_HINT: Text = Text::new(
-    "All members of your group share these.",
-    "Diese teilen sich alle Mitglieder Ihrer Gruppe.",
+    "All members of your group share these budgets.",
+    "Diese Budgets teilen sich alle Mitglieder Ihrer Gruppe.",
 );
 const BUDGET: Text = Text::new("Budget", "Budget");
 const LEFT: Text = Text::new("Left", "Übrig");
 const USED: Text = Text::new("Used", "Verbraucht");
 const LIMIT: Text = Text::new("Limit", "Limit");
 const RENEWAL: Text = Text::new("Renewal", "Erneuerung");
-const HOURLY: Text = Text::new("Any hour", "Je Stunde");
+const HOURLY: Text = Text::new("Per hour", "Pro Stunde");
 const HOURLY_RENEWAL: Text = Text::new("An hour after use", "Eine Stunde nach dem Verbrauch");
-const DAILY: Text = Text::new("Any 24 hours", "Je 24 Stunden");
+const DAILY: Text = Text::new("Per 24 hours", "Pro 24 Stunden");
 const DAILY_RENEWAL: Text = Text::new("24 hours after use", "24 Stunden nach dem Verbrauch");
 const WEEKLY: Text = Text::new("This week", "Diese Woche");
 const POOL: Text = Text::new("Pool", "Pool");
-const POOL_DETAIL: Text =
-    Text::new("What members left of last week", "Was Mitglieder von letzter Woche übrig haben");
-const TOP_UP: Text = Text::new("Top-ups", "Zukäufe");
+const POOL_DETAIL: Text = Text::new(
+    "Credits that members did not use last week",
+    "Credits, die Mitglieder letzte Woche nicht verbraucht haben",
+);
+const TOP_UP: Text = Text::new("Top-ups", "Aufladungen");
 const TOP_UP_RENEWAL: Text = Text::new("Do not expire", "Verfallen nicht");
 
 pub(super) fn routes() -> Vec<Route> {

@@ -16,13 +16,13 @@ const TITLE: Text = Text::new("Your data", "Ihre Daten");
 const STORAGE: Text = Text::new("Storage", "Speicher");
 const STORED: Text = Text::new("{} of {}", "{} von {}");
 const STORED_DETAIL: Text =
-    Text::new("Chats and synchronised data", "Chats und abgeglichene Daten");
+    Text::new("Chats and synchronised data", "Chats und synchronisierte Daten");
 const EXPORT: Text = Text::new("Download your data", "Ihre Daten herunterladen");
 const EXPORT_HINT: Text = Text::new(
-    "A ZIP archive of JSON files with everything that this server stores about you. What your \
-     devices have encrypted is in it as it is stored.",
-    "Ein ZIP-Archiv mit JSON-Dateien mit allem, was dieser Server über Sie speichert. Was Ihre \
-     Geräte verschlüsselt haben, ist darin, wie es gespeichert ist.",
+    "A ZIP archive of JSON files with everything that this server stores about you. End-to-end \
+     encrypted data stays encrypted.",
+    "Ein ZIP-Archiv aus JSON-Dateien mit allem, was dieser Server über Sie speichert. \
+     Ende-zu-Ende-verschlüsselte Daten bleiben verschlüsselt.",
 );
 const DOWNLOAD: Text = Text::new("Download ZIP archive", "ZIP-Archiv herunterladen");
 const DELETE_TITLE: Text = Text::new("Delete your account", "Ihr Konto löschen");
@@ -33,11 +33,11 @@ const DELETE_SHORT: Text = Text::new(
 const TO_DELETION: Text = Text::new("Delete account", "Konto löschen");
 const DELETE_HINT: Text = Text::new(
     "Your chats, synchronised data, keys, app passwords and API keys are deleted at once, and all \
-     your devices are signed out. Nobody can bring them back. Download your data first if you want \
-     to keep it.",
-    "Ihre Chats, abgeglichenen Daten, Schlüssel, App-Passwörter und API-Schlüssel werden sofort \
-     gelöscht, und alle Ihre Geräte werden abgemeldet. Niemand kann das rückgängig machen. Laden \
-     Sie Ihre Daten vorher herunter, wenn Sie sie behalten möchten.",
+     your devices are signed out. This can’t be undone. Download your data first if you want to \
+     keep it.",
+    "Ihre Chats, synchronisierten Daten, Schlüssel, App-Passwörter und API-Schlüssel werden sofort \
+     gelöscht, und alle Ihre Geräte werden abgemeldet. Das lässt sich nicht rückgängig machen. \
+     Laden Sie Ihre Daten vorher herunter, wenn Sie sie behalten möchten.",
 );
 const CONFIRM: Text = Text::new("Type DELETE to confirm", "Geben Sie zur Bestätigung DELETE ein");
 const DELETE: Text = Text::new("Delete my account for good", "Mein Konto endgültig löschen");

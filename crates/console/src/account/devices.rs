@@ -19,13 +19,14 @@ const INTRO: Text = Text::new(
      sie nicht lesen.",
 );
 const EMPTY: Text = Text::new(
-    "No device has keys. Turn on end-to-end encryption in the Pia app.",
-    "Kein Gerät hat Schlüssel. Schalten Sie die Ende-zu-Ende-Verschlüsselung in der Pia-App ein.",
+    "No device has keys yet. Turn on end-to-end encryption in the Pia app.",
+    "Noch hat kein Gerät Schlüssel. Schalten Sie die Ende-zu-Ende-Verschlüsselung in der Pia-App \
+     ein.",
 );
 const APPROVE_HINT: Text = Text::new(
-    "A device that waits is approved in the Pia app on one of your active devices: only they hold \
-     the keys.",
-    "Ein wartendes Gerät bestätigen Sie in der Pia-App auf einem Ihrer aktiven Geräte: Nur diese \
+    "Approve a waiting device in the Pia app on one of your active devices. Only these hold the \
+     keys.",
+    "Bestätigen Sie ein wartendes Gerät in der Pia-App auf einem Ihrer aktiven Geräte. Nur diese \
      haben die Schlüssel.",
 );
 const ENCRYPTION: Text = Text::new("End-to-end encryption", "Ende-zu-Ende-Verschlüsselung");
@@ -45,16 +46,16 @@ const APP: Text = Text::new("App version", "App-Version");
 const FINGERPRINT: Text = Text::new("Key fingerprint", "Fingerabdruck des Schlüssels");
 const REMOVE: Text = Text::new("Remove device", "Gerät entfernen");
 const REMOVE_HINT: Text = Text::new(
-    "It gets no new keys, and has to be approved again. It stays signed in: end its session too if \
-     it is lost.",
-    "Es erhält keine neuen Schlüssel und muss neu bestätigt werden. Es bleibt angemeldet: Beenden \
-     Sie auch seine Sitzung, wenn es verloren ist.",
+    "The device gets no new keys and has to be approved again. It stays signed in: if you have \
+     lost it, sign out its session too.",
+    "Das Gerät erhält keine neuen Schlüssel und muss erneut bestätigt werden. Es bleibt \
+     angemeldet: Wenn Sie es verloren haben, melden Sie auch seine Sitzung ab.",
 );
 const LAST_DEVICE: Text = Text::new(
-    "This is your only active device. Without it, only your recovery code opens your encrypted \
-     data.",
-    "Dies ist Ihr einziges aktives Gerät. Ohne es öffnet nur Ihr Wiederherstellungscode Ihre \
-     verschlüsselten Daten.",
+    "This is your only active device. Without it, you need your recovery code to access your \
+     encrypted data.",
+    "Dies ist Ihr einziges aktives Gerät. Ohne dieses brauchen Sie Ihren Wiederherstellungscode, \
+     um auf Ihre verschlüsselten Daten zuzugreifen.",
 );
 const LAST_KEY: Text = Text::new(
     "This is your only active device, and you have no recovery code. If you remove it, your \
