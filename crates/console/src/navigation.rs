@@ -110,7 +110,7 @@ pub(crate) static ACCOUNT: &[NavGroup] = &[
         label: Text::new("Usage and data", "Nutzung und Daten"),
         items: &[
             item("account/devices", &[], Text::new("Devices", "Geräte")),
-            item("account/credits", &[], Text::new("Credits", "Guthaben")),
+            item("account/credits", &[], Text::new("Credits", "Credits")),
             item("account/data", &[], Text::new("Your data", "Ihre Daten")),
         ],
     },

@@ -17,10 +17,10 @@ use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
 
 const TITLE: Text = Text::new("Passkeys", "Passkeys");
 const INTRO: Text = Text::new(
-    "A passkey signs you in with your fingerprint, your face or the PIN of your device. It cannot \
-     be guessed or phished, and no code is needed.",
-    "Ein Passkey meldet Sie mit Fingerabdruck, Gesicht oder der PIN Ihres Geräts an. Er lässt sich \
-     weder erraten noch abfangen, und Sie brauchen keinen Code.",
+    "With a passkey, you sign in with your fingerprint, your face or the PIN of your device. It \
+     cannot be guessed or phished, and you need no code.",
+    "Mit einem Passkey melden Sie sich per Fingerabdruck, Gesicht oder PIN Ihres Geräts an. Er \
+     lässt sich weder erraten noch abfangen, und Sie brauchen keinen Code.",
 );
 const EMPTY: Text = Text::new(
     "You have no passkeys. Add one on this device, or on a security key.",
@@ -42,18 +42,17 @@ const ADD_INTRO: Text = Text::new(
 const CONTINUE: Text = Text::new("Continue", "Weiter");
 const CREATE: Text = Text::new("Create passkey", "Passkey erstellen");
 const CREATE_INTRO: Text = Text::new(
-    "Name the passkey after the device that stores it. Your browser then shows the next steps. It \
-     must run scripts for this.",
+    "Name the passkey after the device that stores it. Your browser then shows the next steps; \
+     JavaScript must be enabled.",
     "Benennen Sie den Passkey nach dem Gerät, das ihn speichert. Ihr Browser zeigt dann die \
-     nächsten Schritte. Dafür muss er Skripte ausführen.",
+     nächsten Schritte; dafür muss JavaScript aktiviert sein.",
 );
 const NO_BUTTON: Text = Text::new(
     "If you see no button, this browser does not support passkeys. Update it, or use another one.",
-    "Wenn Sie keinen Knopf sehen, unterstützt dieser Browser keine Passkeys. Aktualisieren Sie \
-     ihn, oder verwenden Sie einen anderen.",
+    "Wenn Sie keine Schaltfläche sehen, unterstützt dieser Browser keine Passkeys. Aktualisieren \
+     Sie ihn, oder verwenden Sie einen anderen.",
 );
-const NAME_HINT: Text =
-    Text::new("For example: Work laptop", "Zum Beispiel: Laptop bei der Arbeit");
+const NAME_HINT: Text = Text::new("For example: Work laptop", "Zum Beispiel: Firmenlaptop");
 const RENAME: Text = Text::new("Rename", "Umbenennen");
 const REMOVE: Text = Text::new("Remove passkey", "Passkey entfernen");
 const REMOVE_HINT: Text = Text::new(

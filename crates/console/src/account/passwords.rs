@@ -19,10 +19,11 @@ const INTRO: Text = Text::new(
     "Alle Ihre anderen Sitzungen werden abgemeldet. Hier bleiben Sie angemeldet.",
 );
 const NEW_PASSWORD: Text = Text::new("New password", "Neues Passwort");
-const OTHER_ACCESS: Text = Text::new("Other access", "Anderer Zugang");
+const OTHER_ACCESS: Text =
+    Text::new("App passwords and API keys", "App-Passwörter und API-Schlüssel");
 const OTHER_ACCESS_HINT: Text = Text::new(
-    "Choose this if someone may have known your password.",
-    "Wählen Sie dies, wenn jemand Ihr Passwort gekannt haben könnte.",
+    "Select this if someone else may know your password.",
+    "Wählen Sie dies, wenn jemand anderes Ihr Passwort kennen könnte.",
 );
 const REVOKE: Text = Text::new(
     "Also revoke all app passwords and API keys",

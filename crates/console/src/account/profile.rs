@@ -18,7 +18,7 @@ use crate::ui::{Cell, Field, Form, Section, Text, View, format};
 pub(super) const TITLE: Text = Text::new("Your profile", "Ihr Profil");
 const NAME_TITLE: Text = Text::new("Your name", "Ihr Name");
 const NAME_HINT: Text = Text::new(
-    "Shown to administrators, and in emails.",
+    "Shown to administrators and in emails.",
     "Für die Administration und in E-Mails sichtbar.",
 );
 const DISPLAY_NAME: Text = Text::new("Display name", "Anzeigename");
@@ -45,10 +45,9 @@ const BUSINESS_HINT: Text = Text::new(
      Namen.",
 );
 const BUSINESS_OWED: Text = Text::new(
-    "This server is for businesses: declare which company you use it for. You can use everything \
-     else afterwards.",
-    "Dieser Server ist für Unternehmen: Geben Sie an, für welches Sie ihn nutzen. Danach steht \
-     Ihnen alles andere offen.",
+    "This server is for businesses only. To continue, declare which company you use it for.",
+    "Dieser Server ist nur für Unternehmen. Um fortzufahren, geben Sie an, für welches Unternehmen \
+     Sie ihn nutzen.",
 );
 const COMPANY: Text = Text::new("Company", "Unternehmen");
 const CONFIRMATION: Text = Text::new("Confirmation", "Bestätigung");

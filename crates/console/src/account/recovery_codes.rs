@@ -19,22 +19,21 @@ const INTRO: Text = Text::new(
      könnte. Die alten Codes gelten dann nicht mehr, und Ihre anderen Sitzungen werden abgemeldet.",
 );
 const CREATE: Text = Text::new("Create new codes", "Neue Codes erstellen");
-const CODES_TITLE: Text =
-    Text::new("Save your recovery codes", "Wiederherstellungscodes aufbewahren");
+const CODES_TITLE: Text = Text::new("Save your recovery codes", "Wiederherstellungscodes sichern");
 const CODES_INTRO: Text = Text::new(
     "If you lose your phone, sign in with one of these codes instead of the one in the app. Each \
-     works once.",
-    "Wenn Sie Ihr Telefon verlieren, melden Sie sich statt mit dem Code der App mit einem dieser \
-     Codes an. Jeder gilt einmal.",
+     code works once.",
+    "Wenn Sie Ihr Telefon verlieren, melden Sie sich mit einem dieser Codes statt mit dem aus der \
+     App an. Jeder Code gilt nur einmal.",
 );
 const CODES: Text = Text::new("Recovery codes", "Wiederherstellungscodes");
 const STORE: Text = Text::new(
-    "Print this page, or copy the codes into a password manager. Do not keep them on the phone \
+    "Print this page, or copy the codes into a password manager. Do not store them on the phone \
      that has the app. They are not shown again.",
     "Drucken Sie diese Seite aus, oder kopieren Sie die Codes in einen Passwortmanager. Bewahren \
-     Sie sie nicht auf dem Telefon auf, das die App hat. Sie werden nicht noch einmal angezeigt.",
+     Sie sie nicht auf dem Telefon mit der App auf. Sie werden nicht noch einmal angezeigt.",
 );
-const SAVED: Text = Text::new("I have saved the codes", "Ich habe die Codes aufbewahrt");
+const SAVED: Text = Text::new("I have saved the codes", "Ich habe die Codes gesichert");
 
 pub(super) fn routes() -> Vec<Route> {
     vec![

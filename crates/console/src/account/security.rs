@@ -29,28 +29,30 @@ const NO_PASSWORD: Text = Text::new(
     "Sie melden sich mit {} an. Ihr Passwort ändern Sie dort.",
 );
 const FACTOR_HINT: Text = Text::new(
-    "Besides your password, you enter a code that only your phone shows. A stolen password alone \
-     then opens nothing.",
-    "Neben dem Passwort geben Sie einen Code ein, den nur Ihr Telefon anzeigt. Ein gestohlenes \
-     Passwort allein nützt dann niemandem.",
+    "When you sign in, you also enter a code from your phone. A stolen password alone is then \
+     useless.",
+    "Beim Anmelden geben Sie zusätzlich einen Code von Ihrem Telefon ein. Ein gestohlenes Passwort \
+     allein nützt dann niemandem.",
 );
 const PROVIDER_FACTOR_HINT: Text = Text::new(
-    "Your sign-in is protected at {}. Here, a code from your phone confirms changes to what \
-     secures your account.",
-    "Ihre Anmeldung schützt {}. Hier bestätigt ein Code von Ihrem Telefon Änderungen an der \
-     Sicherheit Ihres Kontos.",
+    "{} protects your sign-in. Here, a code from your phone confirms changes to your security \
+     settings.",
+    "{} schützt Ihre Anmeldung. Hier bestätigt ein Code von Ihrem Telefon Änderungen an Ihren \
+     Sicherheitseinstellungen.",
 );
 const AUTHENTICATOR: Text = Text::new("Authenticator app", "Authenticator-App");
 const ON: Text = Text::new("On", "Ein");
 const OFF: Text = Text::new("Off", "Aus");
 const SET_UP: Text = Text::new("Set up an authenticator app", "Authenticator-App einrichten");
 const CODES_LEFT: Text = Text::new("Recovery codes left", "Übrige Wiederherstellungscodes");
-const NEW_CODES: Text = Text::new("Create new recovery codes", "Neue Wiederherstellungscodes");
+const NEW_CODES: Text =
+    Text::new("Create new recovery codes", "Neue Wiederherstellungscodes erstellen");
 const TURN_OFF: Text =
     Text::new("Turn off two-factor authentication", "Zwei-Faktor-Authentifizierung ausschalten");
 const FOR_CONSOLE: Text = Text::new(
-    "Your role opens the console, which may require a second factor or a passkey.",
-    "Ihre Rolle öffnet die Konsole. Diese kann einen zweiten Faktor oder einen Passkey verlangen.",
+    "Your role has access to the console, which may require a second factor or a passkey.",
+    "Ihre Rolle hat Zugang zur Konsole. Diese kann einen zweiten Faktor oder einen Passkey \
+     verlangen.",
 );
 const PASSKEYS_HINT: Text = Text::new(
     "Sign in with your fingerprint, your face or the PIN of your device, without a password.",
@@ -60,9 +62,8 @@ const PASSKEYS: Text = Text::new("Passkeys", "Passkeys");
 const MANAGE_PASSKEYS: Text = Text::new("Manage passkeys", "Passkeys verwalten");
 const ACTIVITY: Text = Text::new("Activity", "Aktivität");
 const ACTIVITY_HINT: Text = Text::new(
-    "If you see something that was not you, sign it out and change your password.",
-    "Wenn Sie etwas sehen, das nicht von Ihnen stammt, melden Sie es ab und ändern Sie Ihr \
-     Passwort.",
+    "If you do not recognise a session, sign it out and change your password.",
+    "Wenn Sie eine Sitzung nicht kennen, melden Sie sie ab und ändern Sie Ihr Passwort.",
 );
 const SESSIONS: Text = Text::new("Sessions and sign-ins", "Sitzungen und Anmeldungen");
 

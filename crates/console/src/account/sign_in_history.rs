@@ -11,7 +11,7 @@ use crate::ui::{Cell, Row, Section, Table, Text, format};
 
 const TITLE: Text = Text::new("Sign-in history", "Anmeldeverlauf");
 const INTRO: Text = Text::new(
-    "Every attempt of the last year, the newest first.",
+    "All attempts of the last year, newest first.",
     "Alle Versuche des letzten Jahres, die neuesten zuerst.",
 );
 const EMPTY: Text = Text::new("No more attempts.", "Keine weiteren Versuche.");
