@@ -20,17 +20,18 @@ use crate::ui::{Cell, Field, Form, Row, Search, Section, Table, Text, View, form
 
 const TITLE: Text = Text::new("Assignments", "Aufträge");
 const INTRO: Text = Text::new(
-    "Long tasks that users hand over to operators. Their contents are for their users alone.",
-    "Lange Aufgaben, die an Operatoren übergeben werden. Die Inhalte sehen nur die Konten, denen \
-     sie gehören.",
+    "Long-running tasks that members hand over to operators. Only the members who own them can see \
+     their contents.",
+    "Länger laufende Aufgaben, die Mitglieder an Operatoren übergeben. Die Inhalte sehen nur die \
+     Mitglieder, denen sie gehören.",
 );
 const OFF: Text = Text::new(
-    "Assignments are switched off on this server. Those of before are listed.",
-    "Aufträge sind auf diesem Server ausgeschaltet. Frühere sind aufgeführt.",
+    "Assignments are turned off on this server. Earlier ones are still listed.",
+    "Aufträge sind auf diesem Server ausgeschaltet. Frühere sind weiterhin aufgeführt.",
 );
 const EMPTY: Text = Text::new(
-    "No assignment matches. Grant an operator to a group so that its members can hand over tasks.",
-    "Kein Auftrag passt dazu. Weisen Sie einer Gruppe einen Operator zu, damit ihre Mitglieder \
+    "No assignments found. Grant an operator to a group so that its members can hand over tasks.",
+    "Keine Aufträge gefunden. Weisen Sie einer Gruppe einen Operator zu, damit ihre Mitglieder \
      Aufgaben übergeben können.",
 );
 const SKILL: Text = Text::new("Skill", "Fähigkeit");
@@ -47,9 +48,9 @@ const SECONDS: Text = Text::new("{} s", "{} s");
 const ANY: Text = Text::new("Any", "Alle");
 const TERMINATE: Text = Text::new("End assignment", "Auftrag beenden");
 const TERMINATE_HINT: Text = Text::new(
-    "The assignment fails, and its work so far is lost. Its user reads the reason.",
-    "Der Auftrag schlägt fehl, und was bisher erarbeitet wurde, geht verloren. Die Begründung ist \
-     für das Konto sichtbar.",
+    "The assignment fails, and its work so far is lost. The user can see the reason.",
+    "Der Auftrag schlägt fehl, und die bisherige Arbeit geht verloren. Die Begründung ist für das \
+     Konto sichtbar.",
 );
 const REASON: Text = Text::new("Reason", "Begründung");
 const ALREADY_ENDED: Text =

@@ -21,8 +21,8 @@ const INTRO: Text = Text::new(
     "Was Mitglieder zu Antworten des Assistenten melden, Neuestes zuerst.",
 );
 const EMPTY: Text = Text::new(
-    "No report matches. Members rate answers in their apps.",
-    "Keine Rückmeldung passt dazu. Mitglieder bewerten Antworten in ihren Apps.",
+    "No reports found. Members rate answers in their apps.",
+    "Keine Rückmeldungen gefunden. Mitglieder bewerten Antworten in ihren Apps.",
 );
 const REPORT: Text = Text::new("Report on an answer", "Rückmeldung zu einer Antwort");
 const RECEIVED: Text = Text::new("Received", "Eingegangen");
@@ -32,8 +32,8 @@ const COMMENT: Text = Text::new("Comment", "Kommentar");
 const NO_COMMENT: Text = Text::new("No comment", "Kein Kommentar");
 const ANSWER: Text = Text::new("Answer", "Antwort");
 const ANSWER_HINT: Text = Text::new(
-    "The member added the text of the answer. It is deleted before the report.",
-    "Das Mitglied hat den Text der Antwort beigefügt. Er wird vor der Rückmeldung gelöscht.",
+    "The member attached the text of the answer. It is deleted earlier than the report.",
+    "Das Mitglied hat den Text der Antwort beigefügt. Er wird früher gelöscht als die Rückmeldung.",
 );
 const OTHER_FIELDS: Text = Text::new("Other fields", "Weitere Angaben");
 const PRIVACY: Text = Text::new("Privacy concern", "Datenschutzbedenken");

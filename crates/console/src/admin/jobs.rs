@@ -14,10 +14,10 @@ use crate::ui::{Cell, Row, Section, Table, Text, View, format};
 
 const TITLE: Text = Text::new("Maintenance", "Wartung");
 const INTRO: Text = Text::new(
-    "What the server does by itself every ten minutes: each instance deletes what has expired. The \
-     last run of any instance is shown.",
-    "Was der Server alle zehn Minuten von selbst tut: Jede Instanz löscht, was abgelaufen ist. \
-     Angezeigt wird der letzte Lauf irgendeiner Instanz.",
+    "Every ten minutes, each instance of the server deletes data that has expired. The table shows \
+     the most recent run of each task.",
+    "Alle zehn Minuten löscht jede Instanz des Servers abgelaufene Daten. Die Tabelle zeigt den \
+     letzten Lauf jeder Aufgabe.",
 );
 const TASK: Text = Text::new("Task", "Aufgabe");
 const STARTED: Text = Text::new("Last started", "Zuletzt begonnen");
@@ -88,9 +88,10 @@ pub(super) fn task_text(task: MaintenanceKind) -> Text {
             "Sign-ins waiting for a second factor",
             "Anmeldungen, die auf den zweiten Faktor warten",
         ),
-        MaintenanceKind::UnfinishedFactors => {
-            Text::new("Unfinished second factors", "Nicht fertig eingerichtete zweite Faktoren")
-        }
+        MaintenanceKind::UnfinishedFactors => Text::new(
+            "Unfinished second-factor setups",
+            "Nicht fertig eingerichtete zweite Faktoren",
+        ),
         MaintenanceKind::EmailTokens => Text::new("Expired links", "Abgelaufene Links"),
         MaintenanceKind::PasskeyChallenges => {
             Text::new("Unfinished passkey sign-ins", "Abgebrochene Anmeldungen mit Passkey")
@@ -103,13 +104,13 @@ pub(super) fn task_text(task: MaintenanceKind) -> Text {
         MaintenanceKind::UnverifiedAccounts => {
             Text::new("Accounts never verified", "Nie bestätigte Konten")
         }
-        MaintenanceKind::RateLimits => Text::new("Old rate limits", "Alte Ratenbegrenzungen"),
+        MaintenanceKind::RateLimits => Text::new("Old rate limits", "Alte Anfragelimits"),
         MaintenanceKind::PasswordThrottle => {
             Text::new("Old counts of wrong passwords", "Alte Zähler falscher Passwörter")
         }
         MaintenanceKind::AuditEntries => Text::new("Old audit entries", "Alte Audit-Einträge"),
         MaintenanceKind::SyncEvents => {
-            Text::new("Old events of synchronisation", "Alte Ereignisse der Synchronisierung")
+            Text::new("Old synchronisation events", "Alte Synchronisierungsereignisse")
         }
         MaintenanceKind::Feedback => Text::new("Old feedback", "Alte Rückmeldungen"),
         MaintenanceKind::UnansweredQuestions => {

@@ -10,16 +10,16 @@ pub(super) const TITLE: Text = Text::new("Queue and workers", "Warteschlange und
 const QUEUE: Text = Text::new("Queue", "Warteschlange");
 const QUEUED: Text = Text::new("Waiting", "Wartend");
 const RUNNING: Text = Text::new("Running", "Laufend");
-const OLDEST: Text = Text::new("Oldest waits since", "Ältester wartet seit");
+const OLDEST: Text = Text::new("Oldest waiting since", "Ältester wartet seit");
 const WORKERS: Text = Text::new("Workers", "Worker");
 const HOST: Text = Text::new("Machine", "Rechner");
 const STARTED: Text = Text::new("Running since", "Läuft seit");
 const RUNS: Text = Text::new("Assignments", "Aufträge");
 const EMPTY: Text = Text::new(
-    "No worker is running, so nothing is worked on. Workers start with the server, unless \
-     assignments are off.",
-    "Kein Worker läuft, also wird nichts bearbeitet. Worker starten mit dem Server, sofern Aufträge \
-     eingeschaltet sind.",
+    "No worker is running, so assignments stay in the queue. Workers start with the server unless \
+     assignments are turned off.",
+    "Kein Worker läuft, daher bleiben Aufträge in der Warteschlange. Worker starten mit dem \
+     Server, sofern Aufträge eingeschaltet sind.",
 );
 
 pub(super) fn route() -> Route {

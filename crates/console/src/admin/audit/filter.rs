@@ -18,8 +18,8 @@ const PERSON: Text = Text::new("Email address of a person", "E-Mail-Adresse eine
 const UNKNOWN_PERSON: Text =
     Text::new("No account has this address.", "Kein Konto hat diese Adresse.");
 const ACTION: Text = Text::new("Action, such as Group.Created", "Aktion, etwa Group.Created");
-const SINCE: Text = Text::new("From day (UTC)", "Ab Tag (UTC)");
-const UNTIL: Text = Text::new("To day (UTC)", "Bis Tag (UTC)");
+const SINCE: Text = Text::new("From (UTC)", "Von (UTC)");
+const UNTIL: Text = Text::new("To (UTC)", "Bis (UTC)");
 const NOT_A_DAY: Text =
     Text::new("Enter a day such as 2026-01-31.", "Geben Sie einen Tag wie 2026-01-31 ein.");
 const DAY: Duration = Duration::from_hours(24);

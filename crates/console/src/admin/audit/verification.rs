@@ -23,16 +23,16 @@ const SOUND: Text = Text::new("No changes found", "Keine Änderungen gefunden");
 const UNSOUND: Text = Text::new("The log was changed", "Das Protokoll wurde verändert");
 const VERIFIED: Text = Text::new("Entries verified", "Geprüfte Einträge");
 const WAITING: Text = Text::new("New entries, verified later", "Neue Einträge, später geprüft");
-const DELETED: Text = Text::new("Deleted after their retention", "Nach Aufbewahrung gelöscht");
+const DELETED: Text = Text::new("Deleted after retention", "Nach Ablauf der Aufbewahrung gelöscht");
 const UP_TO: Text = Text::new("Entries up to {} ({})", "Einträge bis {} ({})");
 const FAULTS: Text = Text::new("Problems", "Probleme");
 const POSITION: Text = Text::new("Entry", "Eintrag");
 const PROBLEM: Text = Text::new("Problem", "Problem");
 const CHECKPOINT_HINT: Text = Text::new(
-    "To detect that the entire log was exchanged, verify it with an exported checkpoint: \
-     pia-server admin audit verify.",
-    "Um zu erkennen, dass das gesamte Protokoll ausgetauscht wurde, prüfen Sie es mit einem \
-     exportierten Prüfpunkt: pia-server admin audit verify.",
+    "To detect that the entire log was replaced, verify it with an exported checkpoint: pia-server \
+     admin audit verify.",
+    "Um zu erkennen, ob das gesamte Protokoll ersetzt wurde, prüfen Sie es mit einem exportierten \
+     Prüfpunkt: pia-server admin audit verify.",
 );
 
 pub(super) fn routes() -> Vec<Route> {

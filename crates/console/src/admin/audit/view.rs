@@ -14,13 +14,14 @@ use crate::ui::{Cell, Form, Row, Section, Table, Text, View};
 
 pub(super) const TITLE: Text = Text::new("Audit log", "Audit-Protokoll");
 const INTRO: Text = Text::new(
-    "Who did what and when, newest first. What identifies a person is deleted with their account.",
-    "Wer wann was getan hat, Neuestes zuerst. Was eine Person identifiziert, wird mit ihrem Konto \
-     gelöscht.",
+    "Who did what and when, newest first. Details that identify a person are deleted with their \
+     account.",
+    "Wer was wann getan hat, neueste Einträge zuerst. Angaben, die eine Person identifizieren, \
+     werden mit ihrem Konto gelöscht.",
 );
 const EMPTY: Text = Text::new(
-    "No entry matches. Clear the filters to see all.",
-    "Kein Eintrag passt dazu. Entfernen Sie die Filter, um alle zu sehen.",
+    "No entries found. Clear the filters to see all.",
+    "Keine Einträge gefunden. Entfernen Sie die Filter, um alle zu sehen.",
 );
 const TIME: Text = Text::new("Time", "Zeit");
 const ACTION: Text = Text::new("Action", "Aktion");

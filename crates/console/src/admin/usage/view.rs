@@ -13,16 +13,17 @@ use crate::ui::view::{Link, SectionPart, Tab};
 use crate::ui::{Cell, Field, Form, Row, Search, Section, Table, Text, View, format};
 
 const INTRO: Text = Text::new(
-    "Every call of a model that was not refused, at the price of its time. Days are in UTC.",
-    "Jeder Aufruf eines Modells, der nicht abgelehnt wurde, zum damaligen Preis. Ein Tag geht von \
-     Mitternacht bis Mitternacht UTC.",
+    "Every call of a model that was not refused, at the price at the time of the call. Days are in \
+     UTC.",
+    "Jeder nicht abgelehnte Aufruf eines Modells, zum Preis zur Zeit des Aufrufs. Tage gelten in \
+     UTC.",
 );
 const EXPORT: Text = Text::new("Download CSV", "CSV herunterladen");
 const RANGE: Text = Text::new("Range", "Zeitraum");
 const TODAY: Text = Text::new("Today", "Heute");
 const DAYS: Text = Text::new("{} days", "{} Tage");
-const FROM: Text = Text::new("From day (UTC)", "Ab Tag (UTC)");
-const TO: Text = Text::new("To day (UTC)", "Bis Tag (UTC)");
+const FROM: Text = Text::new("From (UTC)", "Von (UTC)");
+const TO: Text = Text::new("To (UTC)", "Bis (UTC)");
 const CHOOSE: Text = Text::new("Choose days", "Tage wählen");
 const SHOW: Text = Text::new("Show", "Anzeigen");
 const NOT_A_DAY: Text =
