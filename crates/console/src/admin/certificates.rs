@@ -15,9 +15,9 @@ use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View};
 
 const TITLE: Text = Text::new("Plugin signers", "Plugin-Signierer");
 const INTRO: Text = Text::new(
-    "Packages of plugins must be signed with one of these certificates. Apps start no others.",
-    "Pakete von Plugins müssen mit einem dieser Zertifikate signiert sein. Andere starten die \
-     Apps nicht.",
+    "Plugin packages must be signed with one of these certificates. Apps do not start any others.",
+    "Plugin-Pakete müssen mit einem dieser Zertifikate signiert sein. Andere starten die Apps \
+     nicht.",
 );
 const EMPTY: Text = Text::new(
     "No signer is trusted yet. Add the certificate of whoever signs your plugins.",
@@ -33,8 +33,10 @@ const ADD_HINT: Text = Text::new(
     "Sie bürgen für den Inhaber: Von ihm signierter Code läuft auf den Geräten der Mitglieder. \
      Der Server prüft weder Ablauf noch Aussteller des Zertifikats.",
 );
-const NAME_HINT: Text =
-    Text::new("If empty, the name in the certificate.", "Ohne Angabe der Name im Zertifikat.");
+const NAME_HINT: Text = Text::new(
+    "If empty, the name in the certificate is used.",
+    "Ohne Angabe wird der Name im Zertifikat verwendet.",
+);
 const CERTIFICATE: Text = Text::new("Certificate", "Zertifikat");
 const CERTIFICATE_HINT: Text = Text::new(
     "X.509 as PEM: the text from BEGIN CERTIFICATE to END CERTIFICATE.",

@@ -54,7 +54,7 @@ const SKILL_FORM: Text = Text::new(
 const NEW_OF_MCP: Text =
     Text::new("New connector for an MCP server", "Neuer Konnektor für einen MCP-Server");
 const NEW_OF_MCP_HINT: Text = Text::new(
-    "This server connects to it by streamable HTTP.",
+    "This server connects to it over streamable HTTP.",
     "Dieser Server verbindet sich mit ihm über Streamable HTTP.",
 );
 const URL: Text = Text::new("URL", "URL");

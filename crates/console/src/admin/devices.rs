@@ -12,21 +12,22 @@ use crate::ui::{Cell, Field, Row, Search, Section, Table, Text, View, format};
 
 const TITLE: Text = Text::new("Devices", "Geräte");
 const INTRO: Text = Text::new(
-    "Devices that hold the keys of end-to-end encrypted data, or ask for them. Nobody here can read \
-     that data, and only its owner removes a device: without the last one it may be lost.",
-    "Geräte, die die Schlüssel Ende-zu-Ende-verschlüsselter Daten haben oder anfordern. Niemand kann \
-     diese Daten hier lesen, und ein Gerät entfernt nur, wem es gehört: Ohne das letzte können sie \
-     verloren sein.",
+    "Devices that hold or request the keys of end-to-end encrypted data. Administrators cannot \
+     read this data, and only its owner can remove a device: without the last device, the data may \
+     be lost.",
+    "Geräte, die die Schlüssel Ende-zu-Ende-verschlüsselter Daten haben oder anfordern. \
+     Administratoren können diese Daten nicht lesen, und nur die Person, der sie gehören, kann ein \
+     Gerät entfernen: Ohne das letzte Gerät können die Daten verloren sein.",
 );
 const OF_USER: Text = Text::new(
-    "Devices that hold the keys of the encrypted data. Only the user removes one. To lock a lost \
-     device out, end the sessions.",
-    "Geräte, die die Schlüssel der verschlüsselten Daten haben. Nur die Person selbst entfernt \
-     eines. Um ein verlorenes Gerät auszusperren, beenden Sie die Sitzungen.",
+    "Devices that hold the keys of the encrypted data. Only the user can remove one. To lock out a \
+     lost device, sign out all sessions.",
+    "Geräte, die die Schlüssel der verschlüsselten Daten haben. Nur die Person selbst kann eines \
+     entfernen. Um ein verlorenes Gerät auszusperren, melden Sie alle Sitzungen ab.",
 );
 const EMPTY: Text = Text::new(
-    "No device matches. Users turn on end-to-end encryption in the Pia app.",
-    "Kein Gerät passt dazu. Die Ende-zu-Ende-Verschlüsselung wird in der Pia-App eingeschaltet.",
+    "No devices found. Users turn on end-to-end encryption in the Pia app.",
+    "Keine Geräte gefunden. Die Ende-zu-Ende-Verschlüsselung wird in der Pia-App eingeschaltet.",
 );
 const DEVICE: Text = Text::new("Device", "Gerät");
 const USER: Text = Text::new("User", "Konto");

@@ -19,8 +19,8 @@ use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
 
 const TITLE: Text = Text::new("Operators", "Operatoren");
 const INTRO: Text = Text::new(
-    "An operator works on assignments with its skill, step by step. Members use those that are \
-     granted to their group.",
+    "An operator works on assignments with its skill, step by step. Members can use the operators \
+     that are granted to their group.",
     "Ein Operator bearbeitet Aufträge mit seiner Fähigkeit, Schritt für Schritt. Mitglieder nutzen \
      die Operatoren, die ihrer Gruppe zugewiesen sind.",
 );

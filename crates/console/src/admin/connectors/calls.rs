@@ -13,8 +13,8 @@ use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
 
 const TRY: Text = Text::new("Try a tool", "Werkzeug ausprobieren");
 const INTRO: Text = Text::new(
-    "The tool is really called, and what it does takes effect. Dangerous tools can be tried here \
-     as well, though models may not call them.",
+    "This calls the tool for real, with all its effects. You can also try dangerous tools here, \
+     although models may not call them.",
     "Das Werkzeug wird wirklich aufgerufen, mit allen Folgen. Auch gefährliche Werkzeuge lassen \
      sich hier ausprobieren, obwohl Modelle sie nicht aufrufen dürfen.",
 );

@@ -35,11 +35,10 @@ const FAILURES: Text = Text::new("Failed", "Fehlgeschlagen");
 const LATENCY: Text = Text::new("Mean duration", "Mittlere Dauer");
 const MILLISECONDS: Text = Text::new("{} ms", "{} ms");
 const CONNECTED: Text = Text::new("Connected", "Verbunden");
-const DRAINING: Text = Text::new("Ending", "Wird beendet");
+const DRAINING: Text = Text::new("Draining", "Läuft aus");
 const DRAIN: Text = Text::new("Drain", "Auslaufen lassen");
 const DRAIN_HINT: Text = Text::new(
-    "A pod that drains gets no further calls, and is disconnected once those in progress have \
-     ended.",
+    "A draining pod gets no new calls and is disconnected once its running calls have ended.",
     "Ein Pod, der ausläuft, erhält keine weiteren Aufrufe und wird getrennt, sobald die laufenden \
      beendet sind.",
 );

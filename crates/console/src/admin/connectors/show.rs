@@ -22,14 +22,17 @@ const GRANT_HINT: Text = Text::new(
      hat.",
 );
 const TOKENS: Text = Text::new("Tokens", "Token");
-const ISSUE: Text = Text::new("Create token", "Token erzeugen");
+const ISSUE: Text = Text::new("Create token", "Token erstellen");
 const ISSUE_HINT: Text = Text::new(
-    "To change tokens, create another one and start the pods with it. Earlier ones stay valid \
-     until they expire or are revoked. Tokens are valid for a year.",
-    "Um ein Token zu wechseln, erzeugen Sie ein weiteres und starten Sie die Pods damit. Frühere \
-     bleiben gültig, bis sie ablaufen oder widerrufen werden. Token gelten ein Jahr.",
+    "To replace a token, create a new one and restart the pods with it. Earlier tokens stay valid \
+     until they expire or are revoked. Tokens are valid for one year.",
+    "Um ein Token zu ersetzen, erstellen Sie ein neues und starten Sie die Pods damit neu. Frühere \
+     Token bleiben gültig, bis sie ablaufen oder widerrufen werden. Token gelten ein Jahr.",
 );
-const NO_TOKENS: Text = Text::new("No token is valid.", "Kein Token ist gültig.");
+const NO_TOKENS: Text = Text::new(
+    "No valid tokens. Create one so that pods can connect.",
+    "Keine gültigen Token. Erstellen Sie eines, damit sich Pods verbinden können.",
+);
 const EXPIRES: Text = Text::new("Expires", "Läuft ab");
 const REVOKE_ONE: Text = Text::new("Revoke", "Widerrufen");
 const REVOKE: Text = Text::new("Revoke all tokens", "Alle Token widerrufen");
@@ -40,10 +43,10 @@ const REVOKE_HINT: Text = Text::new(
      Token nicht mehr verbinden.",
 );
 const COPY_HINT: Text = Text::new(
-    "Copy the token now: it is shown only once. Give it to the pod in its environment or in a \
+    "Copy the token now: it is shown only once. Pass it to the pod in an environment variable or a \
      file, never as an argument.",
-    "Kopieren Sie das Token jetzt: Es wird nur einmal angezeigt. Übergeben Sie es dem Pod in seiner \
-     Umgebung oder in einer Datei, nie als Argument.",
+    "Kopieren Sie das Token jetzt: Es wird nur einmal angezeigt. Übergeben Sie es dem Pod in einer \
+     Umgebungsvariablen oder einer Datei, nie als Argument.",
 );
 const DELETE_CONNECTOR: Text = Text::new("Delete connector", "Konnektor löschen");
 const DELETE_HINT: Text = Text::new(

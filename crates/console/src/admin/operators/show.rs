@@ -28,8 +28,10 @@ const GRANT_HINT: Text = Text::new(
 );
 const DELETE_OPERATOR: Text = Text::new("Delete operator", "Operator löschen");
 const DELETE_HINT: Text = Text::new(
-    "Nobody can use its skill any more. Assignments that were handed over go on.",
-    "Seine Fähigkeit kann niemand mehr nutzen. Übergebene Aufträge laufen weiter.",
+    "Nobody can use its skill any more. Assignments that were already handed over continue. This \
+     can’t be undone.",
+    "Seine Fähigkeit kann niemand mehr nutzen. Bereits übergebene Aufträge laufen weiter. Das \
+     lässt sich nicht rückgängig machen.",
 );
 
 pub(super) fn routes() -> Vec<Route> {

@@ -10,9 +10,9 @@ use crate::ui::{Field, Form, Text};
 
 const NAME: Text = Text::new("Name of the skill", "Name der Fähigkeit");
 const NAME_HINT: Text = Text::new(
-    "Clients use it: letters, digits, hyphens, dots and underscores.",
-    "Clients verwenden ihn: Buchstaben ohne Umlaute, Ziffern, Bindestriche, Punkte und \
-     Unterstriche.",
+    "Clients refer to the skill by this name. Use letters, digits, hyphens, dots and underscores.",
+    "Unter diesem Namen sprechen Clients die Fähigkeit an. Verwenden Sie Buchstaben ohne Umlaute, \
+     Ziffern, Bindestriche, Punkte und Unterstriche.",
 );
 const MODE: Text = Text::new("Mode", "Modus");
 const INPUTS: Text = Text::new("Accepted attachments", "Erlaubte Anhänge");
@@ -22,7 +22,7 @@ const STEP_HINT: Text = Text::new(
     "Schritte ohne Titel und Anweisungen entfallen. Nach dem Speichern ist Platz für weitere.",
 );
 const INSTRUCTIONS: Text = Text::new("Step {}: instructions", "Schritt {}: Anweisungen");
-const MAX_OUTPUT: Text = Text::new("Step {}: maximum tokens", "Schritt {}: höchstens Token");
+const MAX_OUTPUT: Text = Text::new("Step {}: maximum tokens", "Schritt {}: maximale Tokenzahl");
 
 /// Maximum number of steps of a skill.
 const MAX_STEPS: usize = 50;

@@ -15,13 +15,14 @@ use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
 
 const WEBHOOK: Text = Text::new("Webhook", "Webhook");
 const HINT: Text = Text::new(
-    "The URL is notified when an assignment of this operator has ended. It begins with https://.",
-    "Die URL wird benachrichtigt, wenn ein Auftrag dieses Operators beendet ist. Sie beginnt mit \
+    "The server calls this URL when an assignment of this operator ends. It must begin with \
      https://.",
+    "Der Server ruft diese URL auf, wenn ein Auftrag dieses Operators endet. Sie muss mit https:// \
+     beginnen.",
 );
 const URL: Text = Text::new("URL", "URL");
 const SET: Text =
-    Text::new("Save and create a new secret", "Speichern und neues Geheimnis erzeugen");
+    Text::new("Save and create a new secret", "Speichern und neues Geheimnis erstellen");
 const REMOVE: Text = Text::new("Remove webhook", "Webhook entfernen");
 const SECRET: Text =
     Text::new("Secret that signs deliveries", "Geheimnis, das Zustellungen signiert");
@@ -33,8 +34,8 @@ const DELIVERIES: Text = Text::new("Deliveries", "Zustellungen");
 const DELIVERIES_HINT: Text =
     Text::new("The latest 100, newest first.", "Die letzten 100, neueste zuerst.");
 const EMPTY: Text = Text::new(
-    "Nothing was delivered yet. The first delivery follows the next assignment that ends.",
-    "Es wurde noch nichts zugestellt. Die erste Zustellung folgt dem nächsten beendeten Auftrag.",
+    "No deliveries yet. The first one follows when the next assignment ends.",
+    "Noch keine Zustellungen. Die erste folgt, wenn der nächste Auftrag endet.",
 );
 const AT: Text = Text::new("Created", "Erstellt");
 const ATTEMPTS: Text = Text::new("Attempts", "Versuche");
@@ -42,7 +43,7 @@ const CONTENT: Text = Text::new("Content", "Inhalt");
 const DELIVERED: Text = Text::new("Delivered", "Zugestellt");
 const NEXT: Text = Text::new("Next attempt {}", "Nächster Versuch {}");
 const PENDING: Text = Text::new("Pending", "Ausstehend");
-const ABANDONED: Text = Text::new("Given up", "Aufgegeben");
+const ABANDONED: Text = Text::new("Abandoned", "Aufgegeben");
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
