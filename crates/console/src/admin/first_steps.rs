@@ -21,10 +21,10 @@ use crate::ui::{Cell, Row, Section, Table, Text, View};
 
 pub(super) const TITLE: Text = Text::new("First steps", "Erste Schritte");
 const INTRO: Text = Text::new(
-    "What this server needs before people use it. Leave this page at any time: it shows what is \
-     done, whoever did it and wherever.",
-    "Was dieser Server braucht, bevor er genutzt wird. Verlassen Sie diese Seite jederzeit: \
-     Sie zeigt, was erledigt ist, ganz gleich, von wem und wo.",
+    "What this server needs before people use it. You can leave this page at any time and continue \
+     later.",
+    "Was dieser Server braucht, bevor er genutzt wird. Sie können diese Seite jederzeit verlassen \
+     und später weitermachen.",
 );
 const STEP: Text = Text::new("Step", "Schritt");
 /// Path of the page.

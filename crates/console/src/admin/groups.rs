@@ -29,24 +29,27 @@ const INTRO: Text = Text::new(
 );
 const MEMBERS: Text = Text::new("Members", "Mitglieder");
 const NO_MEMBERS: Text = Text::new(
-    "No member matches. Move users into this group from their own pages.",
-    "Kein Mitglied passt dazu. Verschieben Sie Konten auf deren Seiten in diese Gruppe.",
+    "No members found. To add a user, open their page and move them to this group.",
+    "Keine Mitglieder gefunden. Um ein Konto hinzuzufügen, öffnen Sie dessen Seite und verschieben \
+     Sie es in diese Gruppe.",
 );
-const NO_MATCH: Text = Text::new("No member matches.", "Kein Mitglied passt dazu.");
-const DEFAULT: Text = Text::new("Group of new accounts", "Gruppe neuer Konten");
+const NO_MATCH: Text = Text::new("No members found.", "Keine Mitglieder gefunden.");
+const DEFAULT: Text = Text::new("Default group", "Standardgruppe");
 const NEW: Text = Text::new("New group", "Neue Gruppe");
 const CREATE: Text = Text::new("Create group", "Gruppe erstellen");
 const RENAME: Text = Text::new("Rename", "Umbenennen");
 const DELETE_GROUP: Text = Text::new("Delete group", "Gruppe löschen");
 const DELETE_HINT: Text = Text::new(
-    "Only a group without members and assignments can be deleted.",
-    "Nur eine Gruppe ohne Mitglieder und Zuweisungen lässt sich löschen.",
+    "You can delete a group once it has no members, invitations, personas, plugins or knowledge \
+     bases. This can’t be undone.",
+    "Sie können eine Gruppe löschen, sobald sie keine Mitglieder, Einladungen, Personas, Plugins \
+     und Wissensdatenbanken hat. Das lässt sich nicht rückgängig machen.",
 );
 
 const POLICY: Text = Text::new("Client policy", "Client-Richtlinie");
 const POLICY_INTRO: Text = Text::new(
     "Settings that the members’ apps apply with their next synchronisation.",
-    "Einstellungen, die die Apps der Mitglieder mit ihrer nächsten Synchronisierung übernehmen.",
+    "Einstellungen, die die Apps der Mitglieder bei der nächsten Synchronisierung übernehmen.",
 );
 const NO_POLICY: Text = Text::new("None", "Keine");
 const ASSIGN: Text = Text::new("Assign policy", "Richtlinie zuweisen");

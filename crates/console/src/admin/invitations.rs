@@ -19,13 +19,13 @@ use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
 
 const TITLE: Text = Text::new("Invitations", "Einladungen");
 const INTRO: Text = Text::new(
-    "An invitation lets somebody create an account, even if registration is closed.",
-    "Mit einer Einladung lässt sich ein Konto anlegen, auch wenn die Registrierung geschlossen \
+    "An invitation lets someone create an account, even if registration is closed.",
+    "Mit einer Einladung kann jemand ein Konto erstellen, auch wenn die Registrierung geschlossen \
      ist.",
 );
 const EMPTY: Text = Text::new(
-    "No invitation is open. Invite somebody below.",
-    "Keine Einladung ist offen. Laden Sie unten jemanden ein.",
+    "No open invitations. Invite someone below.",
+    "Keine offenen Einladungen. Laden Sie unten jemanden ein.",
 );
 const ANYONE: Text = Text::new("Anyone with the link", "Alle mit dem Link");
 const ADDRESS_HINT: Text = Text::new(
@@ -35,12 +35,12 @@ const ADDRESS_HINT: Text = Text::new(
      Link, den eine beliebige Person einmal benutzen kann.",
 );
 const GROUP: Text = Text::new("Group", "Gruppe");
-const DEFAULT_GROUP: Text = Text::new("Group of new accounts", "Gruppe neuer Konten");
+const DEFAULT_GROUP: Text = Text::new("Default group", "Standardgruppe");
 const VALID_FOR: Text = Text::new("Valid for", "Gültig für");
 const DAYS: Text = Text::new("{} days", "{} Tage");
 const ONE_DAY: Text = Text::new("1 day", "1 Tag");
-const EXPIRES: Text = Text::new("Expires", "Gültig bis");
-const NEW: Text = Text::new("Invite somebody", "Jemanden einladen");
+const EXPIRES: Text = Text::new("Expires", "Läuft ab");
+const NEW: Text = Text::new("Invite someone", "Jemanden einladen");
 const INVITE: Text = Text::new("Create invitation", "Einladung erstellen");
 const ADMIN_HINT: Text = Text::new(
     "To invite an administrator, confirm with your password.",

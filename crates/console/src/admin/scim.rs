@@ -23,8 +23,9 @@ const INTRO: Text = Text::new(
      deaktivieren sowie Gruppen und ihre Mitglieder verwalten. Tragen Sie dort diese Adresse als \
      Mandanten- oder Basis-URL ein und ein Token von dieser Seite als geheimes Token.",
 );
-const URL: Text = Text::new("Address for the identity provider", "Adresse für den Anbieter");
-const TOKENS: Text = Text::new("Tokens", "Tokens");
+const URL: Text =
+    Text::new("Address for the identity provider", "Adresse für den Identitätsanbieter");
+const TOKENS: Text = Text::new("Tokens", "Token");
 const EMPTY: Text = Text::new(
     "No token yet. Create one for your identity provider.",
     "Noch kein Token. Erstellen Sie eines für Ihren Identitätsanbieter.",
@@ -32,10 +33,10 @@ const EMPTY: Text = Text::new(
 const SCOPES: Text = Text::new("Manages", "Verwaltet");
 const USERS: Text = Text::new("Users", "Konten");
 const GROUPS: Text = Text::new("Groups and their members", "Gruppen und ihre Mitglieder");
-const EXPIRES: Text = Text::new("Expires", "Gültig bis");
+const EXPIRES: Text = Text::new("Expires", "Läuft ab");
 const EXPIRES_HINT: Text = Text::new(
-    "Within two years. Leave empty for one year from now.",
-    "Innerhalb von zwei Jahren. Leer lassen für ein Jahr ab jetzt.",
+    "At most two years from now. Leave empty for one year from now.",
+    "Höchstens zwei Jahre ab jetzt. Leer lassen für ein Jahr ab jetzt.",
 );
 const NO_DATE: Text = Text::new("Enter a date.", "Geben Sie ein Datum ein.");
 const USED: Text = Text::new("Last used", "Zuletzt benutzt");

@@ -31,7 +31,7 @@ const RULE: &str = "LocalAuth:Registration";
 const GROUP: Text = Text::new("First group", "Erste Gruppe");
 const GROUP_INTRO: Text = Text::new(
     "Groups give their members models, budgets, policies and knowledge. New accounts are in the \
-     default group, and that may be all you need.",
+     default group, which may be all you need.",
     "Gruppen geben ihren Mitgliedern Modelle, Budgets, Richtlinien und Wissen. Neue Konten sind in \
      der Standardgruppe; mehr brauchen Sie vielleicht nicht.",
 );

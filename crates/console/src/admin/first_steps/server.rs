@@ -20,8 +20,8 @@ const ADDRESS_INTRO: Text = Text::new(
      Identitätsanbieter hängen von ihr ab.",
 );
 const ADDRESS_DEFAULT: Text = Text::new(
-    "This is the address of a development server, which only this machine reaches.",
-    "Das ist die Adresse eines Entwicklungsservers, die nur dieser Rechner erreicht.",
+    "This is the default address for development. Only this machine can reach it.",
+    "Das ist die Standardadresse für die Entwicklung. Nur dieser Rechner erreicht sie.",
 );
 /// Setting of the public address.
 const PUBLIC_URL: &str = "Server:PublicUrl";

@@ -29,7 +29,7 @@ const EMAIL_SECRET: Text = Text::new(
     "Verlangt der Mailserver ein Passwort, setzen Sie stattdessen Smtp__Host, Smtp__From, \
      Smtp__Username und Smtp__Password in der Umgebung, und starten Sie den Server neu.",
 );
-const SENT: Text = Text::new("Sent since the start", "Seit dem Start gesendet");
+const SENT: Text = Text::new("Sent since startup", "Seit dem Start gesendet");
 const SEND_TEST: Text = Text::new("Send test email", "Test-E-Mail senden");
 const OUTBOX: Text = Text::new("Show outbox", "Postausgang anzeigen");
 
@@ -40,11 +40,11 @@ const PROVIDER_INTRO: Text = Text::new(
      in Rechnung stellt.",
 );
 const NO_PROVIDER: Text = Text::new(
-    "Set Ai__Model and Ai__ApiKey in the environment, for another provider than OpenAI also \
-     Ai__Endpoint, and restart the server. Entries under Ai:Providers offer several models.",
+    "Set Ai__Model and Ai__ApiKey in the environment, also Ai__Endpoint for a provider other than \
+     OpenAI, and restart the server. To offer several models, add entries under Ai:Providers.",
     "Setzen Sie Ai__Model und Ai__ApiKey in der Umgebung, für einen anderen Anbieter als OpenAI \
-     auch Ai__Endpoint, und starten Sie den Server neu. Einträge unter Ai:Providers bieten mehrere \
-     Modelle an.",
+     auch Ai__Endpoint, und starten Sie den Server neu. Um mehrere Modelle anzubieten, ergänzen \
+     Sie Einträge unter Ai:Providers.",
 );
 const TEST_CALL: Text = Text::new("Test model", "Modell testen");
 const LAST_CALL: Text = Text::new("Last call", "Letzter Aufruf");

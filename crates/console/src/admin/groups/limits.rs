@@ -13,10 +13,10 @@ pub(in crate::admin) fn quota_label(quota: Quota) -> Text {
             Text::new("Documents in knowledge bases", "Dokumente in Wissensdatenbanken")
         }
         Quota::KnowledgeStorageBytes => {
-            Text::new("Size of these documents in bytes", "Größe dieser Dokumente in Byte")
+            Text::new("Size of all documents in bytes", "Größe aller Dokumente in Byte")
         }
         Quota::MonthlyEmbeddingTokens => {
-            Text::new("Embedded tokens per month", "Eingebettete Tokens pro Monat")
+            Text::new("Embedded tokens per month", "Eingebettete Token pro Monat")
         }
         Quota::ManagedPersonas => {
             Text::new("Personas assigned to the group", "Der Gruppe zugewiesene Personas")

@@ -14,7 +14,7 @@ use crate::texts::common;
 use crate::ui::form::SelectOption;
 use crate::ui::{Cell, Field, Form, Section, Text, format};
 
-const TITLE: Text = Text::new("Settings of the members", "Einstellungen der Mitglieder");
+const TITLE: Text = Text::new("Settings of members", "Einstellungen der Mitglieder");
 const INTRO: Text = Text::new(
     "An empty field means the server’s default. Changes apply from the next request.",
     "Ein leeres Feld bedeutet die Vorgabe des Servers. Änderungen gelten ab der nächsten Anfrage.",
@@ -22,27 +22,27 @@ const INTRO: Text = Text::new(
 const DEFAULT: Text = Text::new("Server’s default: {}", "Vorgabe des Servers: {}");
 const BY_SETTINGS: Text =
     Text::new("Default: the server’s settings", "Vorgabe: die Einstellungen des Servers");
-const NO_LIMIT: Text = Text::new("Empty or 0: no limit", "Leer oder 0: keine Grenze");
-const UNLIMITED: Text = Text::new("No limit", "Keine Grenze");
+const NO_LIMIT: Text = Text::new("Empty or 0: no limit", "Leer oder 0: kein Limit");
+const UNLIMITED: Text = Text::new("No limit", "Kein Limit");
 const POOL: Text = Text::new("Pool", "Pool");
 const POOL_OPTION: Text = Text::new(
-    "Members share next week what they leave of their weekly credits",
-    "Mitglieder teilen sich in der nächsten Woche, was von ihren Wochen-Credits übrig bleibt",
+    "Members share unused weekly credits in the following week",
+    "Mitglieder teilen sich in der Folgewoche, was von ihren Wochen-Credits übrig bleibt",
 );
 const MODE: Text = Text::new("Model for the mode {}", "Modell für den Modus {}");
 const ENTRY_HINT: Text = Text::new(
-    "Id of an entry of the server’s catalogue. Empty: the server decides.",
-    "Id eines Eintrags im Katalog des Servers. Leer: Der Server entscheidet.",
+    "ID of an entry in the server’s catalogue. If empty, the server decides.",
+    "ID eines Eintrags im Katalog des Servers. Ohne Angabe entscheidet der Server.",
 );
 const TYPES: Text = Text::new("Models by type of persona", "Modelle nach Persona-Typ");
 const TYPES_HINT: Text = Text::new(
-    "One per line: type = id of a catalogue entry.",
-    "Je Zeile einer: Typ = Id eines Katalogeintrags.",
+    "One per line: type = ID of a catalogue entry.",
+    "Einer je Zeile: Typ = ID eines Katalogeintrags.",
 );
 const MODELS: Text = Text::new("Models that members may choose", "Wählbare Modelle");
 const MODELS_HINT: Text = Text::new(
-    "Ids of catalogue entries, one per line. Empty: members cannot choose.",
-    "Ids von Katalogeinträgen, je Zeile eine. Leer: Mitglieder können nicht wählen.",
+    "IDs of catalogue entries, one per line. If empty, members cannot choose.",
+    "IDs von Katalogeinträgen, eine je Zeile. Ohne Angabe können Mitglieder nicht wählen.",
 );
 const BY_SERVER: Text = Text::new("The server decides", "Bestimmt der Server");
 const NUMBER: Text = Text::new(
@@ -50,16 +50,16 @@ const NUMBER: Text = Text::new(
     "Geben Sie eine ganze Zahl von 0 bis 1.000.000.000.000 ein.",
 );
 const ENTRY: Text = Text::new(
-    "Enter the id of a catalogue entry, up to 100 characters.",
-    "Geben Sie die Id eines Katalogeintrags mit bis zu 100 Zeichen ein.",
+    "Enter the ID of a catalogue entry, up to 100 characters.",
+    "Geben Sie die ID eines Katalogeintrags mit bis zu 100 Zeichen ein.",
 );
 const PAIR: Text = Text::new(
-    "Write each line as: type = id. At most 100 types.",
-    "Schreiben Sie jede Zeile als: Typ = Id. Höchstens 100 Typen.",
+    "Write each line as: type = ID. At most 100 types.",
+    "Schreiben Sie jede Zeile als: Typ = ID. Höchstens 100 Typen.",
 );
-const USED: Text = Text::new("Use", "Verbrauch");
-const TOP_UP: Text = Text::new("Top-ups left", "Rest der Aufladungen");
-const POOL_LEFT: Text = Text::new("Pool left this week", "Rest des Pools dieser Woche");
+const USED: Text = Text::new("Usage", "Verbrauch");
+const TOP_UP: Text = Text::new("Top-ups left", "Übrige Aufladungen");
+const POOL_LEFT: Text = Text::new("Pool left this week", "Übriger Pool dieser Woche");
 const OF: Text = Text::new("{} of {}", "{} von {}");
 
 /// Returns the form of a group's settings.
