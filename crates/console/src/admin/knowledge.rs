@@ -22,12 +22,13 @@ use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
 
 const TITLE: Text = Text::new("Knowledge", "Wissen");
 const INTRO: Text = Text::new(
-    "Documents in a knowledge base answer the questions of the groups that search it.",
-    "Aus den Dokumenten einer Wissensdatenbank werden die Fragen der Gruppen beantwortet, die \
-     darin suchen.",
+    "The assistant answers members’ questions from the documents in the knowledge bases of their \
+     groups.",
+    "Der Assistent beantwortet Fragen der Mitglieder aus den Dokumenten in den Wissensdatenbanken \
+     ihrer Gruppen.",
 );
 const OFF: Text = Text::new(
-    "Knowledge is switched off on this server: documents are neither added nor searched.",
+    "Knowledge is turned off on this server: documents are neither added nor searched.",
     "Wissen ist auf diesem Server ausgeschaltet: Dokumente werden weder aufgenommen noch \
      durchsucht.",
 );

@@ -34,8 +34,8 @@ const RETRY: Text = Text::new("Try again", "Erneut versuchen");
 const DOCUMENT_TITLE: Text = Text::new("Title", "Titel");
 const ANY: Text = Text::new("Any", "Alle");
 const EMPTY: Text = Text::new(
-    "No document matches. Add documents, or clear the filters.",
-    "Kein Dokument passt dazu. Fügen Sie Dokumente hinzu oder entfernen Sie die Filter.",
+    "No documents found. Add documents, or clear the filters.",
+    "Keine Dokumente gefunden. Fügen Sie Dokumente hinzu oder entfernen Sie die Filter.",
 );
 
 /// Number of documents on a page.

@@ -28,8 +28,10 @@ const IS_MARKDOWN: Text = Text::new("Format", "Format");
 const PLAIN: Text = Text::new("Plain text", "Reiner Text");
 const MARKDOWN: Text = Text::new("Markdown", "Markdown");
 const DOCUMENT_TITLE: Text = Text::new("Title", "Titel");
-const TITLE_HINT: Text =
-    Text::new("The file's name if left empty.", "Ohne Angabe der Name der Datei.");
+const TITLE_HINT: Text = Text::new(
+    "If empty, the name of the file is used.",
+    "Ohne Angabe wird der Name der Datei verwendet.",
+);
 const SOURCE: Text = Text::new("Source", "Quelle");
 const SOURCE_HINT: Text = Text::new(
     "Such as a web address. A later document from the same source replaces this one.",

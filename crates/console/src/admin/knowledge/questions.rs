@@ -22,9 +22,9 @@ const COUNT: Text = Text::new("Asked", "Gestellt");
 const FIRST: Text = Text::new("First asked", "Zuerst gestellt");
 const LAST: Text = Text::new("Last asked", "Zuletzt gestellt");
 const EMPTY: Text = Text::new(
-    "No question is open. They are collected only if the server's settings say so.",
-    "Keine Frage ist offen. Fragen werden nur gesammelt, wenn es in den Einstellungen des Servers \
-     vorgesehen ist.",
+    "No unanswered questions. They are collected only if the server’s settings allow it.",
+    "Keine unbeantworteten Fragen. Fragen werden nur gesammelt, wenn die Einstellungen des Servers \
+     es erlauben.",
 );
 
 pub(super) fn routes() -> Vec<Route> {

@@ -15,7 +15,7 @@ use crate::ui::{Cell, Field, Form, Section, Text, View};
 
 const TITLE: Text = Text::new("Settings", "Einstellungen");
 const MODEL: Text = Text::new("Embedding model", "Einbettungsmodell");
-const REINDEX: Text = Text::new("Being indexed again with {}", "Wird mit {} neu indiziert");
+const REINDEX: Text = Text::new("Reindexing with {}", "Wird mit {} neu indiziert");
 const PROMPT: Text = Text::new("Prompt", "Prompt");
 const PROMPT_HINT: Text = Text::new(
     "Tells the model when to search this knowledge base. Up to 8,000 characters.",
@@ -24,9 +24,10 @@ const PROMPT_HINT: Text = Text::new(
 const RENAME: Text = Text::new("Rename", "Umbenennen");
 const SHARE: Text = Text::new("Share", "Teilen");
 const SHARE_HINT: Text = Text::new(
-    "Members of these groups search it as well. Only its own group's managers change documents.",
-    "Auch Mitglieder dieser Gruppen suchen darin. Dokumente ändern nur die Verwaltenden der \
-     eigenen Gruppe.",
+    "Members of these groups can search it too. Only managers of its own group can change \
+     documents.",
+    "Auch Mitglieder dieser Gruppen können darin suchen. Nur Verwalter der eigenen Gruppe können \
+     Dokumente ändern.",
 );
 const GROUPS: Text = Text::new("Other groups", "Andere Gruppen");
 const DELETE_BASE: Text = Text::new("Delete knowledge base", "Wissensdatenbank löschen");

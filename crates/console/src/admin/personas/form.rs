@@ -39,7 +39,7 @@ const MODEL_TYPE_HINT: Text = Text::new(
     "Nach diesem Typ wählen die Einstellungen einer Gruppe das Modell.",
 );
 const EMOJI: Text = Text::new("Emoji", "Emoji");
-const COLOR: Text = Text::new("Accent color", "Akzentfarbe");
+const COLOR: Text = Text::new("Accent colour", "Akzentfarbe");
 const COLOR_HINT: Text = Text::new("Such as #1D4FA8.", "Zum Beispiel #1D4FA8.");
 const TOOLS: Text = Text::new("Tools", "Werkzeuge");
 const EFFORT: Text = Text::new("Reasoning effort", "Denkaufwand");
@@ -61,7 +61,7 @@ const ARCHETYPES: [(&str, Text); 7] = [
 ];
 const TOOL_SCOPES: [(&str, Text); 3] = [
     ("0", Text::new("No tools", "Keine Werkzeuge")),
-    ("1", Text::new("Tools that only read", "Nur lesende Werkzeuge")),
+    ("1", Text::new("Read-only tools", "Nur lesende Werkzeuge")),
     ("2", Text::new("All tools", "Alle Werkzeuge")),
 ];
 const EFFORTS: [(&str, Text); 7] = [

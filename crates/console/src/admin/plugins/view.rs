@@ -16,7 +16,7 @@ use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
 
 const TITLE: Text = Text::new("Plugins", "Plugins");
 const INTRO: Text = Text::new(
-    "A plugin adds tools to the apps of its groups' members.",
+    "A plugin adds tools to the apps of the members of its groups.",
     "Ein Plugin erweitert die Apps der Mitglieder seiner Gruppen um Werkzeuge.",
 );
 const EMPTY: Text = Text::new(
@@ -73,8 +73,10 @@ const GROUPS_INTRO: Text = Text::new(
 );
 const DELETE_PLUGIN: Text = Text::new("Delete plugin", "Plugin löschen");
 const DELETE_HINT: Text = Text::new(
-    "The plugin is lost with its package and icon, and members' apps remove it.",
-    "Das Plugin geht mit Paket und Symbol verloren, und die Apps der Mitglieder entfernen es.",
+    "The plugin, its package and its icon are deleted, and members’ apps remove it. This can’t be \
+     undone.",
+    "Plugin, Paket und Symbol werden gelöscht, und die Apps der Mitglieder entfernen das Plugin. \
+     Das lässt sich nicht rückgängig machen.",
 );
 
 /// Values that were typed into the forms of a plugin, where one was refused.

@@ -18,12 +18,12 @@ use crate::texts::common;
 use crate::ui::{Cell, Field, Form, Row, Search, Section, Table, Text, View, format};
 
 const INTRO: Text = Text::new(
-    "Each change of the policy is a version. The newest is in force.",
-    "Jede Änderung der Richtlinie ist eine Version. Die neueste gilt.",
+    "Each change of the policy creates a version. The newest one applies.",
+    "Jede Änderung der Richtlinie erzeugt eine Version. Es gilt die neueste.",
 );
 const VERSION: Text = Text::new("Version", "Version");
 const VERSION_NUMBER: Text = Text::new("Version {}", "Version {}");
-const IN_FORCE: Text = Text::new("In force", "Gültig");
+const IN_FORCE: Text = Text::new("Current", "Aktuell");
 const WRITTEN: Text = Text::new("Saved", "Gespeichert");
 const WRITTEN_BY: Text = Text::new("Saved by", "Gespeichert von");
 const COMPARISON: Text = Text::new("Comparison", "Vergleich");
@@ -31,15 +31,15 @@ const COMPARE_WITH: Text = Text::new("Compare with", "Vergleichen mit");
 const COMPARE: Text = Text::new("Compare", "Vergleichen");
 const SETTING: Text = Text::new("Setting", "Einstellung");
 const NO_DIFFERENCE: Text = Text::new(
-    "The documents of these versions set the same.",
-    "Die Dokumente dieser Versionen legen dasselbe fest.",
+    "These versions contain the same settings.",
+    "Diese Versionen enthalten dieselben Einstellungen.",
 );
-const ROLL_BACK: Text = Text::new("Roll back", "Zurücksetzen");
+const ROLL_BACK: Text = Text::new("Roll back", "Version wiederherstellen");
 const ROLL_BACK_HINT: Text = Text::new(
-    "Name, description and document of this version replace those in force, as a new version. \
-     The groups of the policy get them at once.",
-    "Name, Beschreibung und Dokument dieser Version ersetzen die gültigen, als neue Version. Die \
-     Gruppen der Richtlinie erhalten sie sofort.",
+    "Creates a new version with the name, description and document of this one. The policy’s \
+     groups get it at once.",
+    "Erstellt eine neue Version mit Name, Beschreibung und Dokument dieser Version. Die Gruppen \
+     der Richtlinie erhalten sie sofort.",
 );
 
 pub(super) fn routes() -> Vec<Route> {

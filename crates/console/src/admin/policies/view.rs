@@ -51,9 +51,10 @@ const WITHDRAW: Text = Text::new("Remove", "Entfernen");
 pub(super) const VERSIONS: Text = Text::new("Versions", "Versionen");
 const DELETE_POLICY: Text = Text::new("Delete policy", "Richtlinie löschen");
 const DELETE_HINT: Text = Text::new(
-    "The policy and all its versions are lost. Remove it from its groups first.",
-    "Die Richtlinie geht mit allen Versionen verloren. Entfernen Sie sie zuerst von ihren \
-     Gruppen.",
+    "The policy and all its versions are deleted. This can’t be undone. Remove the policy from its \
+     groups first.",
+    "Die Richtlinie und alle ihre Versionen werden gelöscht. Das lässt sich nicht rückgängig \
+     machen. Entfernen Sie sie zuerst von ihren Gruppen.",
 );
 
 /// Contents of a form.
