@@ -23,7 +23,7 @@ const ACCOUNTS: Text = Text::new("Accounts on this server", "Konten auf diesem S
 const ACCOUNTS_HINT: Text = Text::new("Including deactivated ones", "Einschließlich deaktivierter");
 const AT_MOST: Text = Text::new("At most {}", "Höchstens {}");
 const UNLIMITED: Text = Text::new("Unlimited", "Unbegrenzt");
-const IN_FORCE: Text = Text::new("In force", "Gültig");
+const IN_FORCE: Text = Text::new("Valid", "Gültig");
 const EXPIRES_SOON: Text = Text::new("Ends soon", "Endet bald");
 const EXPIRED: Text = Text::new("Expired", "Abgelaufen");
 const FEATURES: Text = Text::new("Features", "Funktionen");
@@ -31,15 +31,15 @@ const FEATURE: Text = Text::new("Feature", "Funktion");
 const INCLUDED: Text = Text::new("Included", "Enthalten");
 const NOT_INCLUDED: Text = Text::new("Not included", "Nicht enthalten");
 const NO_LICENCE: Text = Text::new(
-    "No licence is in force. Install one on the setup page.",
-    "Es gilt keine Lizenz. Installieren Sie eine auf der Einrichtungsseite.",
+    "There is no valid licence. Install one on the setup page.",
+    "Es gibt keine gültige Lizenz. Installieren Sie eine auf der Einrichtungsseite.",
 );
-const REPLACE: Text = Text::new("Replace the licence", "Lizenz ersetzen");
+const REPLACE: Text = Text::new("Replace licence", "Lizenz ersetzen");
 const REPLACE_HINT: Text = Text::new(
-    "The new licence is in force at once, without a restart, and replaces the file that the \
-     setting License:Path names. Instances that do not share this file need it too.",
-    "Die neue Lizenz gilt sofort, ohne Neustart, und ersetzt die Datei, die die Einstellung \
-     License:Path nennt. Instanzen, die diese Datei nicht teilen, brauchen sie ebenfalls.",
+    "The new licence takes effect at once, without a restart, and replaces the file at \
+     License:Path. Replace it on instances that do not share this file, too.",
+    "Die neue Lizenz gilt sofort, ohne Neustart, und ersetzt die Datei unter License:Path. \
+     Ersetzen Sie sie auch auf Instanzen, die diese Datei nicht teilen.",
 );
 const LICENCE_TEXT: Text = Text::new("Licence", "Lizenz");
 const LICENCE_TEXT_HINT: Text = Text::new(
@@ -172,8 +172,8 @@ fn feature_texts(feature: Feature) -> (Text, Text) {
         Feature::OAuth => (
             Text::new("Single sign-on", "Single Sign-on"),
             Text::new(
-                "People sign in with the accounts of an identity provider.",
-                "Personen melden sich mit den Konten eines Identitätsanbieters an.",
+                "People sign in with their account at an identity provider.",
+                "Personen melden sich mit ihrem Konto bei einem Identitätsanbieter an.",
             ),
         ),
         Feature::Sync => (
@@ -187,22 +187,22 @@ fn feature_texts(feature: Feature) -> (Text, Text) {
             Text::new("AI models and assignments", "KI-Modelle und Aufträge"),
             Text::new(
                 "Members use models through the server, within budgets, and hand over assignments.",
-                "Mitglieder nutzen Modelle über den Server im Rahmen von Budgets und erteilen \
+                "Mitglieder nutzen Modelle über den Server im Rahmen von Budgets und übergeben \
                  Aufträge.",
             ),
         ),
         Feature::Knowledge => (
             Text::new("Knowledge bases", "Wissensdatenbanken"),
             Text::new(
-                "Chats answer from documents of the organisation.",
-                "Chats antworten aus Dokumenten der Organisation.",
+                "The assistant answers from documents of the organisation.",
+                "Der Assistent antwortet aus Dokumenten der Organisation.",
             ),
         ),
         Feature::E2ee => (
             Text::new("End-to-end encryption", "Ende-zu-Ende-Verschlüsselung"),
             Text::new(
-                "What accounts synchronise can be read on their devices only.",
-                "Was Konten synchronisieren, ist nur auf ihren Geräten lesbar.",
+                "Only a user’s own devices can read the synchronised data.",
+                "Nur die eigenen Geräte können die synchronisierten Daten lesen.",
             ),
         ),
         Feature::GroupManagement => (
@@ -215,8 +215,8 @@ fn feature_texts(feature: Feature) -> (Text, Text) {
         Feature::ManagedCloud => (
             Text::new("Managed service", "Verwalteter Dienst"),
             Text::new(
-                "Functions for those who run this server as a service for others.",
-                "Funktionen für alle, die den Server als Dienst für andere betreiben.",
+                "Features for running this server as a service for others.",
+                "Funktionen für den Betrieb des Servers als Dienst für andere.",
             ),
         ),
     }

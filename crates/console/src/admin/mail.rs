@@ -17,7 +17,7 @@ use crate::ui::{Cell, Field, Form, Row, Search, Section, Table, Text, View, form
 
 const TITLE: Text = Text::new("Email", "E-Mail");
 const INTRO: Text = Text::new(
-    "Emails that wait to be sent, and those that could not be sent. A sent one is deleted at once.",
+    "Emails that are waiting to be sent or could not be sent. Sent emails are deleted at once.",
     "E-Mails, die auf den Versand warten, und solche, die sich nicht senden ließen. Gesendete \
      werden sofort gelöscht.",
 );
@@ -29,8 +29,8 @@ const RELAY: Text = Text::new("Mail server", "Mailserver");
 const CONFIGURED: Text = Text::new("Configured", "Eingerichtet");
 const NOT_CONFIGURED: Text = Text::new("Not configured", "Nicht eingerichtet");
 const NOT_CONFIGURED_HINT: Text = Text::new(
-    "No emails are queued. Set the mail server under Smtp.",
-    "Es werden keine E-Mails versendet. Tragen Sie den Mailserver unter Smtp ein.",
+    "No emails are sent. Set up the mail server under Smtp.",
+    "Es werden keine E-Mails gesendet. Richten Sie den Mailserver unter Smtp ein.",
 );
 const QUEUE: Text = Text::new("Outbox", "Postausgang");
 const SENT: Text = Text::new("Sent", "Gesendet");

@@ -19,9 +19,9 @@ use crate::ui::{Cell, Row, Section, Table, Text, View, format};
 
 const TITLE: Text = Text::new("Models", "Modelle");
 const INTRO: Text = Text::new(
-    "The models that this server calls. They are set in files and the environment, under Ai.",
-    "Die Modelle, die dieser Server aufruft. Sie werden in Dateien und der Umgebung unter Ai \
-     gesetzt.",
+    "The models that this server calls. Configure them under Ai in files or the environment.",
+    "Die Modelle, die dieser Server aufruft. Konfigurieren Sie sie unter Ai in Dateien oder der \
+     Umgebung.",
 );
 const EMPTY: Text = Text::new(
     "No model is configured. Set Ai:Model and Ai:ApiKey, or add entries under Ai:Providers.",
@@ -38,10 +38,10 @@ const CHATS: Text = Text::new("Chats, if a group chooses it", "Chats, wenn eine 
 const EMBEDDINGS: Text = Text::new("Embeddings", "Embeddings");
 const WEB_SEARCH: Text = Text::new("Web search", "Websuche");
 const CAPABILITIES: Text = Text::new("Capabilities", "Fähigkeiten");
-const PICTURES: Text = Text::new("Pictures", "Bilder");
-const OWN_SEARCH: Text = Text::new("Own web search", "Eigene Websuche");
+const PICTURES: Text = Text::new("Images", "Bilder");
+const OWN_SEARCH: Text = Text::new("Built-in web search", "Integrierte Websuche");
 const SEARCHES_WITH: Text = Text::new("Web search by {}", "Websuche über {}");
-const SEES_WITH: Text = Text::new("Pictures by {}", "Bilder über {}");
+const SEES_WITH: Text = Text::new("Images by {}", "Bilder über {}");
 const REASONING: Text = Text::new("Reasoning effort: {}", "Denkaufwand: {}");
 const TOOLS: Text = Text::new("Tools of the provider: {}", "Werkzeuge des Anbieters: {}");
 const FALLBACKS: Text = Text::new("Fallbacks", "Ersatzmodelle");
@@ -53,7 +53,7 @@ const CACHED: Text = Text::new("Cached input", "Eingabe aus dem Cache");
 const OUTPUT: Text = Text::new("Output", "Ausgabe");
 const TOOL_TOKENS: Text =
     Text::new("Tokens of the provider’s tools", "Token der Werkzeuge des Anbieters");
-const LIMITS: Text = Text::new("Limits", "Grenzen");
+const LIMITS: Text = Text::new("Limits", "Limits");
 const LIMITS_HINT: Text = Text::new(
     "All instances of the server share them.",
     "Alle Instanzen des Servers teilen sie sich.",
@@ -62,14 +62,14 @@ const REQUESTS: Text = Text::new("Calls per minute", "Aufrufe pro Minute");
 const TOKENS: Text = Text::new("Tokens per minute", "Token pro Minute");
 const CONCURRENT: Text = Text::new("Open calls", "Offene Aufrufe");
 const UNLIMITED: Text = Text::new("Unlimited", "Unbegrenzt");
-const SOURCE: Text = Text::new("Set under", "Konfiguriert unter");
+const SOURCE: Text = Text::new("Configured under", "Konfiguriert unter");
 const RESTART: Text = Text::new(
-    "In files or the environment. Changes take effect with a restart.",
+    "In files or the environment. Changes take effect after a restart.",
     "In Dateien oder der Umgebung. Änderungen wirken nach einem Neustart.",
 );
 const RELOADED: Text = Text::new(
-    "In files, the environment, or on the page of settings. Changes take effect at once.",
-    "In Dateien, der Umgebung oder auf der Seite der Einstellungen. Änderungen wirken sofort.",
+    "In files, in the environment or on the settings page. Changes take effect at once.",
+    "In Dateien, der Umgebung oder auf der Seite „Einstellungen“. Änderungen wirken sofort.",
 );
 const OPEN_SETTINGS: Text = Text::new("Show these settings", "Diese Einstellungen anzeigen");
 

@@ -16,16 +16,17 @@ use crate::ui::{Cell, Form, Section, Text, View, format};
 const TRIES: Text = Text::new("Attempts", "Versuche");
 const FAILED_AT: Text = Text::new("Abandoned", "Aufgegeben");
 const ABANDONED: Text = Text::new(
-    "Its content is erased, as it may have held a link that opens an account. It cannot be sent \
-     again: ask the person to request it again, or repeat the action that sent it.",
-    "Ihr Inhalt ist gelöscht, denn er konnte einen Link enthalten, der ein Konto öffnet. Sie lässt \
-     sich nicht noch einmal senden: Die Person fordert sie erneut an, oder Sie wiederholen, was sie \
-     ausgelöst hat.",
+    "Its content was deleted because it may have contained a link that gives access to an account. \
+     It cannot be sent again: ask the recipient to request it again, or repeat the action that \
+     sent it.",
+    "Ihr Inhalt wurde gelöscht, weil er einen Link mit Zugang zu einem Konto enthalten konnte. Sie \
+     lässt sich nicht noch einmal senden: Bitten Sie die Person, sie erneut anzufordern, oder \
+     wiederholen Sie die Aktion, die sie ausgelöst hat.",
 );
 const RETRY: Text = Text::new("Send now", "Jetzt senden");
 const RETRY_HINT: Text = Text::new(
-    "Tries again at once instead of at the time of the next attempt.",
-    "Versucht es sofort statt zum Zeitpunkt des nächsten Versuchs.",
+    "Tries again now instead of waiting for the next attempt.",
+    "Versucht es jetzt, statt auf den nächsten Versuch zu warten.",
 );
 const DISCARD: Text = Text::new("Discard email", "E-Mail verwerfen");
 const DISCARD_HINT: Text = Text::new(

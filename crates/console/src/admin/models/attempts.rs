@@ -6,16 +6,16 @@ use crate::page_context::PageContext;
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Section, Text, format};
 
-const TITLE: Text = Text::new("Calls since the start", "Aufrufe seit dem Start");
+const TITLE: Text = Text::new("Calls since startup", "Aufrufe seit dem Start");
 pub(super) const THIS_INSTANCE: Text = Text::new(
-    "Calls are counted by this instance of the server, since it started.",
-    "Aufrufe zählt diese Instanz des Servers seit ihrem Start.",
+    "Calls of this instance of the server since it started.",
+    "Aufrufe dieser Instanz des Servers seit ihrem Start.",
 );
 const SHARED: Text = Text::new(
-    "Calls are counted by this instance of the server, since it started. The models under Ai and \
-     Ai:Modes are counted together.",
-    "Aufrufe zählt diese Instanz des Servers seit ihrem Start. Die Modelle unter Ai und Ai:Modes \
-     zählt sie zusammen.",
+    "Calls of this instance of the server since it started. The models under Ai and Ai:Modes are \
+     counted together.",
+    "Aufrufe dieser Instanz des Servers seit ihrem Start. Die Modelle unter Ai und Ai:Modes werden \
+     zusammen gezählt.",
 );
 const NOT_CALLED: Text = Text::new("Not called yet", "Noch nicht aufgerufen");
 const LAST: Text = Text::new("Last call", "Letzter Aufruf");

@@ -24,10 +24,12 @@ const DIMENSIONS: Text = Text::new("Vector of {} dimensions", "Vektor mit {} Dim
 const RESULTS: Text = Text::new("{} results", "{} Ergebnisse");
 const STATUS: Text = Text::new("HTTP status {}", "HTTP-Status {}");
 const UNREADABLE: Text = Text::new("The answer cannot be read", "Die Antwort ist nicht lesbar");
-const LIMIT_REACHED: Text =
-    Text::new("The limits of this entry are reached", "Die Grenzen dieses Eintrags sind erreicht");
+const LIMIT_REACHED: Text = Text::new(
+    "The limits of this entry have been reached",
+    "Die Limits dieses Eintrags sind erreicht",
+);
 const STOPPING: Text = Text::new("The server is stopping", "Der Server wird beendet");
-const ADVICE: Text = Text::new("What to do", "Was zu tun ist");
+const ADVICE: Text = Text::new("What to do", "Nächste Schritte");
 /// Maximum length of a displayed answer, in UTF-16 units.
 const MAX_ANSWER: usize = 500;
 
@@ -104,14 +106,16 @@ fn advice(failure: ModelTestFailure) -> Option<Text> {
             "Prüfen Sie den API-Schlüssel und ob er dieses Modell nutzen darf.",
         ),
         AttemptOutcome::Busy => Text::new(
-            "Try again later, add another API key, or raise the limits of the account there.",
+            "Try again later, add another API key, or raise the limits of your account with the \
+             provider.",
             "Versuchen Sie es später erneut, ergänzen Sie einen API-Schlüssel oder erhöhen Sie die \
-             Grenzen des Kontos dort.",
+             Limits Ihres Kontos beim Anbieter.",
         ),
         AttemptOutcome::Refused => Text::new(
-            "Check the name of the model and the endpoint. The log has the provider’s code.",
-            "Prüfen Sie den Namen des Modells und den Endpunkt. Das Protokoll des Servers nennt den \
-             Code des Anbieters.",
+            "Check the name of the model and the endpoint. The server’s log has the provider’s \
+             code.",
+            "Prüfen Sie den Namen des Modells und den Endpunkt. Das Protokoll des Servers nennt \
+             den Code des Anbieters.",
         ),
         AttemptOutcome::Failed => Text::new(
             "Look at the status page of the provider, or at the log of your own model server.",
