@@ -20,14 +20,14 @@ use areas::{AREAS, SettingArea};
 
 const TITLE: Text = Text::new("Settings", "Einstellungen");
 const INTRO: Text = Text::new(
-    "What is in force, and where it is set. Changes made here take effect at once, on all \
-     instances of the server. Settings that need a restart are changed in files and the \
+    "Values in effect and where they are set. Changes made here take effect at once on all \
+     instances of the server. Settings that need a restart can only be changed in files or the \
      environment.",
-    "Was gilt und wo es gesetzt ist. Änderungen auf dieser Seite wirken sofort auf allen \
-     Instanzen des Servers. Einstellungen, die einen Neustart brauchen, werden in Dateien und der \
-     Umgebung geändert.",
+    "Wirksame Werte und ihre Herkunft. Änderungen auf dieser Seite wirken sofort auf allen \
+     Instanzen des Servers. Einstellungen, die einen Neustart brauchen, lassen sich nur in Dateien \
+     oder der Umgebung ändern.",
 );
-const EMPTY: Text = Text::new("No setting matches.", "Keine Einstellung passt dazu.");
+const EMPTY: Text = Text::new("No settings found.", "Keine Einstellungen gefunden.");
 const SEARCH: Text = Text::new("Name of the setting", "Name der Einstellung");
 const AREA: Text = Text::new("Area", "Bereich");
 const ALL_AREAS: Text = Text::new("All", "Alle");
@@ -63,8 +63,8 @@ const CHANGED_BY: Text = Text::new("Changed by", "Geändert von");
 const CHANGE: Text = Text::new("Change", "Ändern");
 const RESET: Text = Text::new("Reset", "Zurücksetzen");
 const RESET_HINT: Text = Text::new(
-    "The value of the files and the environment, or else the default, is in force again.",
-    "Wieder gilt der Wert aus Dateien und Umgebung, andernfalls der Standard.",
+    "Restores the value from files or the environment, or else the default.",
+    "Stellt den Wert aus Dateien oder der Umgebung wieder her, andernfalls den Standard.",
 );
 const ON: Text = Text::new("On (true)", "Ein (true)");
 const OFF: Text = Text::new("Off (false)", "Aus (false)");

@@ -18,8 +18,8 @@ use crate::ui::{Cell, Field, Row, Search, Section, Table, Text, View, format};
 
 pub(super) const TITLE: Text = Text::new("Users", "Konten");
 const EMPTY: Text = Text::new(
-    "No account matches. Invite people, or let them register.",
-    "Kein Konto passt dazu. Laden Sie Personen ein, oder lassen Sie sie sich registrieren.",
+    "No users found. Invite people, or let them register.",
+    "Keine Konten gefunden. Laden Sie Personen ein, oder lassen Sie sie sich registrieren.",
 );
 pub(super) const SEARCH: Text = Text::new("Email address or name", "E-Mail-Adresse oder Name");
 pub(super) const EMAIL: Text = Text::new("Email address", "E-Mail-Adresse");

@@ -10,7 +10,7 @@ pub(crate) const TRAIL: Text = Text::new("Breadcrumbs", "Pfad");
 pub(crate) const SIGN_OUT: Text = Text::new("Sign out", "Abmelden");
 /// Name of the other language, in that language.
 pub(crate) const OTHER_LANGUAGE: Text = Text::new("Deutsch", "English");
-pub(crate) const OPTIONAL: Text = Text::new("(optional)", "(freiwillig)");
+pub(crate) const OPTIONAL: Text = Text::new("(optional)", "(optional)");
 pub(crate) const ERROR_PREFIX: Text = Text::new("Error: ", "Fehler: ");
 pub(crate) const NEXT_PAGE: Text = Text::new("Next page", "Nächste Seite");
 pub(crate) const AS_TABLE: Text = Text::new("Show as a table", "Als Tabelle anzeigen");
@@ -39,7 +39,7 @@ const DONE: &[(&str, Text)] = &[
     ("deactivated", Text::new("The account is deactivated.", "Das Konto ist deaktiviert.")),
     ("reactivated", Text::new("The account is active again.", "Das Konto ist wieder aktiv.")),
     ("reset", Text::new("The second factor is removed.", "Der zweite Faktor ist entfernt.")),
-    ("lifted", Text::new("The wait is lifted.", "Die Wartezeit ist aufgehoben.")),
+    ("lifted", Text::new("The delay is removed.", "Die Wartezeit ist aufgehoben.")),
     ("topped-up", Text::new("The credits are added.", "Die Credits sind hinzugefügt.")),
     ("licence-replaced", Text::new("The licence is replaced.", "Die Lizenz ist ersetzt.")),
     ("queued", Text::new("Queued.", "In die Warteschlange gestellt.")),

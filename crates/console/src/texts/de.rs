@@ -12,7 +12,7 @@ pub(super) static TEXTS: Texts = Texts {
     other_language: "English",
     error: "Fehler: ",
     problem: "Etwas stimmt noch nicht",
-    optional: "(freiwillig)",
+    optional: "(optional)",
     register: RegisterTexts {
         title: "Konto erstellen",
         intro: "Mit einem Konto nutzen Sie diesen Pia-Server aus der Pia-App.",

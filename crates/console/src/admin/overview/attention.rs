@@ -15,23 +15,24 @@ const TITLE: Text = Text::new("Needs attention", "Erfordert Aufmerksamkeit");
 const ALL_GOOD: Text =
     Text::new("Nothing needs your attention.", "Nichts erfordert Ihre Aufmerksamkeit.");
 const THIS_INSTANCE: Text = Text::new(
-    "Models, disk space and the certificate are those of the instance that shows this page.",
-    "Modelle, Speicherplatz und Zertifikat sind die der Instanz, die diese Seite anzeigt.",
+    "Models, disk space and the certificate are checked on the instance that serves this page.",
+    "Modelle, Speicherplatz und Zertifikat werden auf der Instanz geprüft, die diese Seite \
+     ausliefert.",
 );
 const LICENCE: Text = Text::new("Licence", "Lizenz");
-const LICENCE_MISSING: Text = Text::new("No licence is in force", "Es gilt keine Lizenz");
+const LICENCE_MISSING: Text = Text::new("No valid licence", "Keine gültige Lizenz");
 const EXPIRED: Text = Text::new("Expired on {}", "Abgelaufen am {}");
 const ENDS: Text = Text::new("Ends on {}", "Endet am {}");
 const CERTIFICATE: Text = Text::new("TLS certificate", "TLS-Zertifikat");
 const CERTIFICATE_HINT: Text = Text::new(
-    "Renew it, and restart the server, which reads it at its start.",
-    "Erneuern Sie es, und starten Sie den Server neu, der es beim Start liest.",
+    "Renew it and restart the server.",
+    "Erneuern Sie es und starten Sie den Server neu.",
 );
 const DISK_SPACE: Text = Text::new("Disk space", "Speicherplatz");
 const FREE: Text = Text::new("{} of {} free", "{} von {} frei");
 const EMAIL: Text = Text::new("Email", "E-Mail");
 const EMAIL_FAILED: Text = Text::new("Failed to send: {}", "Nicht gesendet: {}");
-const EMAILS_POSTPONED: Text = Text::new("Trying again: {}", "Neuer Versuch folgt: {}");
+const EMAILS_POSTPONED: Text = Text::new("Retrying: {}", "Neuer Versuch folgt: {}");
 const MODEL: Text = Text::new("Model {}", "Modell {}");
 const ASSIGNMENTS: Text = Text::new("Assignments", "Aufträge");
 const DELAYED: Text =

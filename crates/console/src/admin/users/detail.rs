@@ -23,18 +23,18 @@ const NOT_VERIFIED: Text = Text::new("Not yet", "Noch nicht");
 const DEACTIVATED: Text = Text::new("Deactivated since", "Deaktiviert seit");
 const FACTOR: Text = Text::new("Second factor", "Zweiter Faktor");
 const FACTOR_ON: Text =
-    Text::new("On, {} recovery codes left", "An, noch {} Wiederherstellungscodes");
+    Text::new("On, {} recovery codes left", "Ein, noch {} Wiederherstellungscodes");
 const FACTOR_OFF: Text = Text::new("Off", "Aus");
 const PASSKEYS: Text = Text::new("Passkeys", "Passkeys");
 const ROLE_INTRO: Text = Text::new(
     "A new role applies from the next request. Administrators can do everything in this console, \
-     also to other people’s accounts; organisation managers see the members and settings of their \
-     group; knowledge managers change the knowledge of their group. Making somebody an \
-     administrator, or an administrator something else, needs your password.",
-    "Eine neue Rolle gilt ab der nächsten Anfrage. Die Rolle Administrator darf in dieser Konsole \
-     alles, auch mit fremden Konten; Organisationsverwalter sehen die Mitglieder und \
-     Einstellungen ihrer Gruppe; Wissensverwalter ändern das Wissen ihrer Gruppe. Die Rolle \
-     Administrator zu geben oder zu nehmen, erfordert Ihr Passwort.",
+     including changes to other people’s accounts; organisation managers see the members and \
+     settings of their group; knowledge managers change the knowledge of their group. To grant or \
+     revoke the administrator role, confirm with your password.",
+    "Eine neue Rolle gilt ab der nächsten Anfrage. Administratoren dürfen in dieser Konsole alles, \
+     auch fremde Konten ändern; Organisationsverwalter sehen die Mitglieder und Einstellungen \
+     ihrer Gruppe; Wissensverwalter ändern das Wissen ihrer Gruppe. Um die Rolle Administrator zu \
+     vergeben oder zu entziehen, bestätigen Sie mit Ihrem Passwort.",
 );
 const UNVERIFIED: Text = Text::new(
     "The address is not verified. Make sure that the account belongs to the right person before \
@@ -46,15 +46,13 @@ const SET_ROLE: Text = Text::new("Change role", "Rolle ändern");
 const GROUP_INTRO: Text = Text::new(
     "The user gets the models, budgets, policy and knowledge of the new group from the next \
      request, and loses those of the old one.",
-    "Das Konto hat ab der nächsten Anfrage die Modelle, Budgets, die Richtlinie und das Wissen \
-     der neuen Gruppe und verliert die der alten.",
+    "Ab der nächsten Anfrage gelten für das Konto die Modelle, Budgets, die Richtlinie und das \
+     Wissen der neuen Gruppe statt der alten.",
 );
 const MOVE: Text = Text::new("Move to group", "In Gruppe verschieben");
 const SESSIONS: Text = Text::new("Sessions", "Sitzungen");
-const SESSIONS_INTRO: Text = Text::new(
-    "Sign-ins that are in use, newest first.",
-    "Anmeldungen, die in Gebrauch sind, die neueste zuerst.",
-);
+const SESSIONS_INTRO: Text =
+    Text::new("Active sessions, newest first.", "Aktive Sitzungen, neueste zuerst.");
 const NO_SESSIONS: Text = Text::new("Not signed in anywhere.", "Nirgends angemeldet.");
 const DEVICE: Text = Text::new("Device", "Gerät");
 const BROWSER: Text = Text::new("Browser", "Browser");
@@ -68,34 +66,34 @@ const END_HINT: Text = Text::new(
 const KEYS: Text = Text::new("API keys", "API-Schlüssel");
 const NO_KEYS: Text = Text::new("No API keys.", "Keine API-Schlüssel.");
 const CREDITS: Text = Text::new("Credits per week", "Credits pro Woche");
-const NO_LIMIT: Text = Text::new("No limit", "Keine Grenze");
-const EXPIRES: Text = Text::new("Expires", "Gültig bis");
+const NO_LIMIT: Text = Text::new("No limit", "Kein Limit");
+const EXPIRES: Text = Text::new("Expires", "Läuft ab");
 const REVOKE: Text = Text::new("Revoke", "Widerrufen");
-const LOCKED: Text = Text::new("Wait after wrong passwords", "Wartezeit nach Fehlversuchen");
+const LOCKED: Text = Text::new("Delay after wrong passwords", "Wartezeit nach Fehlversuchen");
 const LOCKED_INTRO: Text = Text::new(
-    "Wrong passwords and codes delay the next attempt, by up to 15 minutes. Lift the wait if the \
+    "Wrong passwords and codes delay the next attempt by up to 15 minutes. Remove the delay if the \
      owner has mistyped.",
     "Falsche Passwörter und Codes verzögern den nächsten Versuch um bis zu 15 Minuten. Heben Sie \
      die Wartezeit auf, wenn sich die berechtigte Person vertippt hat.",
 );
-const LIFT: Text = Text::new("Lift the wait", "Wartezeit aufheben");
+const LIFT: Text = Text::new("Remove delay", "Wartezeit aufheben");
 const RESET: Text = Text::new("Reset second factor", "Zweiten Faktor zurücksetzen");
 const RESET_INTRO: Text = Text::new(
-    "For somebody who has lost their authenticator app and recovery codes. The authenticator and \
-     the codes are removed and all sessions end; from then on the password alone signs in. The \
-     user is emailed. Make sure first that you know who is asking.",
-    "Für jemanden, der Authenticator-App und Wiederherstellungscodes verloren hat. App und Codes werden \
-     entfernt und alle Sitzungen beendet; danach genügt zum Anmelden das Passwort. Die Person \
+    "For someone who has lost their authenticator app and recovery codes. The app and the codes \
+     are removed and all sessions end; the password alone is then enough to sign in. The user is \
+     notified by email. First make sure that you know who is asking.",
+    "Für Personen, die Authenticator-App und Wiederherstellungscodes verloren haben. App und Codes \
+     werden entfernt und alle Sitzungen beendet; zum Anmelden genügt dann das Passwort. Die Person \
      erhält eine E-Mail. Vergewissern Sie sich vorher, wer Sie darum bittet.",
 );
 const DEACTIVATE: Text = Text::new("Deactivate account", "Konto deaktivieren");
 const DEACTIVATE_INTRO: Text = Text::new(
-    "All sessions end and nobody can sign in to the account, also not with API keys and app \
-     passwords, until you reactivate it. Its data stays, its licensed seat becomes free, and the \
-     user is emailed.",
-    "Alle Sitzungen enden, und niemand kann sich mehr anmelden, auch nicht mit API-Schlüsseln und \
-     App-Passwörtern, bis Sie das Konto reaktivieren. Die Daten bleiben, der lizenzierte Platz \
-     wird frei, und die Person erhält eine E-Mail.",
+    "All sessions end. Until you reactivate the account, nobody can use it, not even with API keys \
+     or app passwords. Its data stays, its licensed seat becomes free, and the user is notified by \
+     email.",
+    "Alle Sitzungen enden. Bis Sie das Konto reaktivieren, kann es niemand nutzen, auch nicht mit \
+     API-Schlüsseln und App-Passwörtern. Die Daten bleiben erhalten, der lizenzierte Platz wird \
+     frei, und die Person erhält eine E-Mail.",
 );
 const REACTIVATE: Text = Text::new("Reactivate account", "Konto reaktivieren");
 const REACTIVATE_INTRO: Text = Text::new(

@@ -9,10 +9,10 @@ use crate::page_context::PageContext;
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Row, Section, Table, Text, format};
 
-const TITLE: Text = Text::new("In effect", "Wirksam");
+const TITLE: Text = Text::new("Effective settings", "Wirksame Einstellungen");
 const INTRO: Text = Text::new(
-    "Everything comes from the group of this user. Change it there.",
-    "Alles stammt von der Gruppe dieses Kontos. Ändern Sie es dort.",
+    "All of these come from the user’s group. Change them there.",
+    "Alle stammen von der Gruppe dieses Kontos. Ändern Sie sie dort.",
 );
 const POLICY: Text = Text::new("Client policy", "Client-Richtlinie");
 const NO_POLICY: Text = Text::new("None", "Keine");
@@ -24,14 +24,14 @@ const MODES: Text = Text::new("Models by mode", "Modelle nach Modus");
 const TYPES: Text = Text::new("Models by type of persona", "Modelle nach Persona-Typ");
 const ALLOWED: Text = Text::new("Models to choose from", "Wählbare Modelle");
 const BY_SERVER: Text = Text::new("Decided by the server", "Bestimmt der Server");
-const LIMITS: Text = Text::new("Limits", "Grenzen");
-const LIMIT: Text = Text::new("Limit", "Grenze");
+const LIMITS: Text = Text::new("Limits", "Limits");
+const LIMIT: Text = Text::new("Limit", "Limit");
 const VALUE: Text = Text::new("Value", "Wert");
 const SOURCE: Text = Text::new("Comes from", "Stammt von");
 const FROM_GROUP: Text = Text::new("Group", "Gruppe");
 const FROM_DEFAULT: Text = Text::new("Server’s default", "Vorgabe des Servers");
 const FROM_SETTINGS: Text = Text::new("Server’s settings", "Einstellungen des Servers");
-const FROM_NONE: Text = Text::new("No limit", "Keine Grenze");
+const FROM_NONE: Text = Text::new("No limit", "Kein Limit");
 
 /// Returns the section of what is effective for a user.
 pub(super) fn section(page: &PageContext, effective: &EffectiveSettings) -> Section {
