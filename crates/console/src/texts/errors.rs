@@ -48,8 +48,9 @@ const ERRORS: &[(&str, Text)] = &[
     (
         "email_managed",
         Text::new(
-            "Your organisation's identity provider manages your address.",
-            "Der Anmeldedienst Ihrer Organisation verwaltet Ihre Adresse.",
+            "Your organisation’s identity provider manages your address. Change it there.",
+            "Der Identitätsanbieter Ihrer Organisation verwaltet Ihre Adresse. Ändern Sie sie \
+             dort.",
         ),
     ),
     (
@@ -66,8 +67,8 @@ const ERRORS: &[(&str, Text)] = &[
     (
         "smtp_not_configured",
         Text::new(
-            "This server does not send emails. Ask its administrator.",
-            "Dieser Server versendet keine E-Mails. Fragen Sie die Administration.",
+            "This server does not send emails. Contact its administrator.",
+            "Dieser Server sendet keine E-Mails. Wenden Sie sich an die Administration.",
         ),
     ),
     (
@@ -95,8 +96,8 @@ const ERRORS: &[(&str, Text)] = &[
     (
         "mail_not_configured",
         Text::new(
-            "No mail server is configured. Set it under Smtp.",
-            "Kein Mailserver ist eingerichtet. Setzen Sie ihn unter Smtp.",
+            "No mail server is configured. Set one up under Smtp.",
+            "Kein Mailserver ist eingerichtet. Richten Sie einen unter Smtp ein.",
         ),
     ),
     ("invalid_password", Text::new("The password is wrong.", "Das Passwort stimmt nicht.")),
@@ -219,21 +220,21 @@ const ERRORS: &[(&str, Text)] = &[
     (
         "client_policy_in_use",
         Text::new(
-            "Groups have this policy. Remove it from them first.",
+            "This policy is assigned to groups. Remove it from them first.",
             "Diese Richtlinie ist Gruppen zugewiesen. Entfernen Sie sie zuerst von ihnen.",
         ),
     ),
     (
         "feature_not_licensed",
         Text::new(
-            "The licence of this server does not include this.",
-            "Die Lizenz dieses Servers umfasst dies nicht.",
+            "The licence of this server does not include this feature.",
+            "Die Lizenz dieses Servers umfasst diese Funktion nicht.",
         ),
     ),
     (
         "admin_limit_reached",
         Text::new(
-            "The licence allows no further administrator.",
+            "The licence does not allow another administrator.",
             "Die Lizenz erlaubt kein weiteres Administratorkonto.",
         ),
     ),
@@ -244,16 +245,19 @@ const ERRORS: &[(&str, Text)] = &[
             "Dieser Server hat die lizenzierte Zahl von Konten erreicht.",
         ),
     ),
-    ("group_not_found", Text::new("This group is gone.", "Diese Gruppe gibt es nicht mehr.")),
+    (
+        "group_not_found",
+        Text::new("This group no longer exists.", "Diese Gruppe gibt es nicht mehr."),
+    ),
     (
         "client_policy_not_found",
-        Text::new("This policy is gone.", "Diese Richtlinie gibt es nicht mehr."),
+        Text::new("This policy no longer exists.", "Diese Richtlinie gibt es nicht mehr."),
     ),
     (
         "default_group",
         Text::new(
-            "The group of new accounts can’t be deleted.",
-            "Die Gruppe neuer Konten lässt sich nicht löschen.",
+            "The default group can’t be deleted.",
+            "Die Standardgruppe lässt sich nicht löschen.",
         ),
     ),
     (
@@ -268,7 +272,7 @@ const ERRORS: &[(&str, Text)] = &[
     (
         "quota_exceeded",
         Text::new(
-            "The maximum number is reached. Delete or revoke one first.",
+            "The maximum number has been reached. Delete or revoke one first.",
             "Die Höchstzahl ist erreicht. Löschen oder widerrufen Sie zuerst etwas.",
         ),
     ),
@@ -362,15 +366,16 @@ const ERRORS: &[(&str, Text)] = &[
     (
         "too_many_tokens",
         Text::new(
-            "The connector has too many valid tokens. Revoke them first.",
-            "Der Konnektor hat zu viele gültige Token. Widerrufen Sie sie zuerst.",
+            "The connector has too many valid tokens. Revoke them first, then create a new one.",
+            "Der Konnektor hat zu viele gültige Token. Widerrufen Sie sie zuerst und erstellen Sie \
+             dann ein neues.",
         ),
     ),
     (
         "mcp_connector",
         Text::new(
-            "A connector of an MCP server has neither tokens nor a skill.",
-            "Ein Konnektor eines MCP-Servers hat weder Token noch Fähigkeit.",
+            "A connector for an MCP server has neither tokens nor a skill.",
+            "Ein Konnektor für einen MCP-Server hat weder Token noch Fähigkeit.",
         ),
     ),
     (

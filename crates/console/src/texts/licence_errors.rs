@@ -7,15 +7,17 @@ pub(super) const LICENCE_ERRORS: &[(&str, Text)] = &[
     (
         "license_truncated",
         Text::new(
-            "This is no licence, or a part of it is missing.",
-            "Das ist keine Lizenz, oder ein Teil davon fehlt.",
+            "This is not a licence, or part of it is missing. Paste the whole text of the licence \
+             file.",
+            "Das ist keine Lizenz, oder ein Teil davon fehlt. Fügen Sie den ganzen Text der \
+             Lizenzdatei ein.",
         ),
     ),
     (
         "license_foreign",
         Text::new(
-            "The licence was issued with another key than this server accepts.",
-            "Die Lizenz wurde mit einem anderen Schlüssel ausgestellt, als dieser Server annimmt.",
+            "The licence was issued with a key that this server does not accept.",
+            "Die Lizenz wurde mit einem Schlüssel ausgestellt, den dieser Server nicht akzeptiert.",
         ),
     ),
     (
