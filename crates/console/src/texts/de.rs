@@ -28,8 +28,8 @@ pub(super) static TEXTS: Texts = Texts {
         customer: "Wie nutzen Sie Pia?",
         business: "Als Unternehmen oder beruflich",
         consumer: "Privat, als Verbraucherin oder Verbraucher",
-        company: "Firma",
-        company_hint: "Nötig, wenn Sie Pia als Unternehmen nutzen.",
+        company: "Unternehmen",
+        company_hint: "Erforderlich, wenn Sie Pia als Unternehmen nutzen.",
         invitation: "Einladungscode",
         invitation_hint: "Er steht in der Einladung, die Sie erhalten haben.",
         send: "Konto erstellen",
@@ -44,26 +44,22 @@ pub(super) static TEXTS: Texts = Texts {
         mailed: NoticeTexts {
             title: "Prüfen Sie Ihren Posteingang",
             paragraphs: &[
-                "Wir haben Ihnen eine E-Mail geschickt. Öffnen Sie den Link darin, um zu \
-                 bestätigen, dass die Adresse Ihnen gehört; gehen Sie dann zurück zur Pia-App und \
-                 melden Sie sich an.",
+                "Wir haben Ihnen eine E-Mail geschickt. Öffnen Sie den Link darin, um Ihre Adresse \
+                 zu bestätigen. Gehen Sie dann zurück zur Pia-App und melden Sie sich an.",
                 "Keine E-Mail? Das kann einige Minuten dauern. Sehen Sie auch im Spam-Ordner nach.",
             ],
         },
         closed: NoticeTexts {
-            title: "Hier gibt es keine neuen Konten",
-            paragraphs: &[
-                "Auf diesem Server kann man sich nicht selbst ein Konto anlegen. Fragen Sie die \
-                 Betreiber danach.",
-            ],
+            title: "Die Registrierung ist geschlossen",
+            paragraphs: &["Bitten Sie die Administration dieses Servers um ein Konto."],
         },
-        not_you: "Auf diesem Server können Sie mit dieser Adresse kein Konto anlegen. Fragen Sie \
-                  die Betreiber.",
-        not_invited: "Konten gibt es hier auf Einladung, und diese gilt nicht: Sie wurde schon \
-                      benutzt, ist abgelaufen oder gehört zu einer anderen Adresse. Bitten Sie um \
-                      eine neue.",
-        seats_taken: "Alle Konten, die dieser Server haben darf, sind vergeben. Fragen Sie die \
-                      Betreiber.",
+        not_you: "Auf diesem Server können Sie mit dieser Adresse kein Konto anlegen. Wenden Sie \
+                  sich an die Administration.",
+        not_invited: "Registrieren können Sie sich nur mit einer Einladung, und diese ist nicht \
+                      gültig: Sie wurde schon benutzt, ist abgelaufen oder gilt für eine andere \
+                      Adresse. Bitten Sie um eine neue.",
+        seats_taken: "Dieser Server hat die Höchstzahl an Konten erreicht. Wenden Sie sich an die \
+                      Administration.",
         email_taken: "Zu dieser Adresse gibt es schon ein Konto. Melden Sie sich damit in der \
                       Pia-App an.",
     },
@@ -71,7 +67,7 @@ pub(super) static TEXTS: Texts = Texts {
         title: "Passwort vergessen?",
         intro: "Geben Sie die E-Mail-Adresse Ihres Kontos ein. Wir schicken Ihnen einen Link, mit \
                 dem Sie ein neues Passwort wählen können.",
-        send: "Link schicken",
+        send: "Link senden",
         mailed: NoticeTexts {
             title: "Prüfen Sie Ihren Posteingang",
             paragraphs: &[
@@ -81,15 +77,15 @@ pub(super) static TEXTS: Texts = Texts {
             ],
         },
         no_mail: NoticeTexts {
-            title: "Dieser Server verschickt keine E-Mails",
-            paragraphs: &["Bitten Sie die Betreiber, Ihnen mit dem Passwort zu helfen."],
+            title: "Dieser Server sendet keine E-Mails",
+            paragraphs: &["Wenden Sie sich an die Administration, um Ihr Passwort zurückzusetzen."],
         },
     },
     resend: EmailPageTexts {
         title: "E-Mail-Adresse bestätigen",
         intro: "Geben Sie die E-Mail-Adresse Ihres Kontos ein. Wir schicken Ihnen einen neuen \
                 Link, mit dem Sie sie bestätigen können.",
-        send: "Link schicken",
+        send: "Link senden",
         mailed: NoticeTexts {
             title: "Prüfen Sie Ihren Posteingang",
             paragraphs: &[
@@ -99,8 +95,8 @@ pub(super) static TEXTS: Texts = Texts {
             ],
         },
         no_mail: NoticeTexts {
-            title: "Dieser Server verschickt keine E-Mails",
-            paragraphs: &["Bitten Sie die Betreiber, Ihre Adresse zu bestätigen."],
+            title: "Dieser Server sendet keine E-Mails",
+            paragraphs: &["Wenden Sie sich an die Administration, um Ihre Adresse zu bestätigen."],
         },
     },
     reset: ResetTexts {
@@ -116,10 +112,9 @@ pub(super) static TEXTS: Texts = Texts {
             ],
         },
         spent: NoticeTexts {
-            title: "Dieser Link gilt nicht mehr",
+            title: "Dieser Link ist nicht mehr gültig",
             paragraphs: &[
-                "Er wurde schon benutzt, seine Zeit ist abgelaufen, oder Sie haben inzwischen \
-                 einen neueren angefordert.",
+                "Er wurde schon benutzt, ist abgelaufen oder wurde durch einen neueren ersetzt.",
             ],
         },
         again: "Neuen Link anfordern",
@@ -133,14 +128,13 @@ pub(super) static TEXTS: Texts = Texts {
             paragraphs: &["Gehen Sie zurück zur Pia-App und melden Sie sich an."],
         },
         spent: NoticeTexts {
-            title: "Dieser Link gilt nicht mehr",
+            title: "Dieser Link ist nicht mehr gültig",
             paragraphs: &[
-                "Er wurde schon benutzt, oder seine Zeit ist abgelaufen. Wenn Sie Ihre Adresse \
-                 schon bestätigt haben, gehen Sie einfach zurück zur Pia-App und melden Sie sich \
-                 an.",
+                "Er wurde schon benutzt oder ist abgelaufen. Wenn Sie Ihre Adresse schon bestätigt \
+                 haben, gehen Sie zurück zur Pia-App und melden Sie sich an.",
             ],
         },
-        again: "Neuen Link schicken",
+        again: "Neuen Link anfordern",
     },
     field_errors: FieldErrorTexts {
         email_missing: "Geben Sie Ihre E-Mail-Adresse ein.",
@@ -148,14 +142,15 @@ pub(super) static TEXTS: Texts = Texts {
         password_missing: "Wählen Sie ein Passwort.",
         password_short: |fewest| format!("Das Passwort muss mindestens {fewest} Zeichen haben."),
         password_long: "Das Passwort darf höchstens 128 Zeichen haben.",
-        password_common: "Dieses Passwort wird mit als Erstes erraten. Nehmen Sie ein längeres \
-                          oder ungewöhnlicheres, zum Beispiel mehrere Wörter.",
-        password_personal: "Das Passwort darf weder Ihr Name noch Ihre oder unsere Adresse sein.",
+        password_common: "Dieses Passwort ist leicht zu erraten. Wählen Sie ein längeres oder \
+                          ungewöhnlicheres, zum Beispiel mehrere Wörter.",
+        password_personal: "Das Passwort darf weder Ihr Name noch Ihre Adresse noch „Pia“ sein.",
         name_invalid: "Der Name muss eine einzelne Zeile mit höchstens 200 Zeichen sein.",
         customer_missing: "Geben Sie an, ob Sie Pia als Unternehmen oder privat nutzen.",
-        company_missing: "Geben Sie den Namen Ihrer Firma ein.",
-        company_invalid: "Die Firma muss eine einzelne Zeile mit höchstens 200 Zeichen sein.",
-        other: "Hier stimmt etwas nicht.",
+        company_missing: "Geben Sie den Namen Ihres Unternehmens ein.",
+        company_invalid: "Der Name des Unternehmens muss eine einzelne Zeile mit höchstens 200 \
+                          Zeichen sein.",
+        other: "Prüfen Sie Ihre Eingaben.",
     },
     reasons: ReasonTexts {
         title: "Sie sind nicht angemeldet",
@@ -168,8 +163,8 @@ pub(super) static TEXTS: Texts = Texts {
                         hier kein Konto.",
         email_not_verified: "Ihr Anbieter hat nicht bestätigt, dass die E-Mail-Adresse Ihnen \
                              gehört. Bestätigen Sie sie zuerst dort.",
-        user_limit_reached: "Alle Konten, die dieser Server haben darf, sind vergeben. Fragen Sie \
-                             die Betreiber.",
+        user_limit_reached: "Dieser Server hat die Höchstzahl an Konten erreicht. Wenden Sie sich \
+                             an die Administration.",
         license_expired: "Die Lizenz dieses Servers ist abgelaufen, und bis sie erneuert ist, kann \
                           niemand ein Konto anlegen. Fragen Sie die Betreiber.",
         registration_closed: "Sie haben hier kein Konto und können auf diesem Server keines \

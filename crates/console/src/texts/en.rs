@@ -17,7 +17,7 @@ pub(super) static TEXTS: Texts = Texts {
     register: RegisterTexts {
         title: "Create account",
         intro: "With an account you can use this Pia server from the Pia app.",
-        email: "E-mail address",
+        email: "Email address",
         password: "Password",
         password_hint: |fewest| {
             format!(
@@ -30,7 +30,7 @@ pub(super) static TEXTS: Texts = Texts {
         business: "As a business or in my profession",
         consumer: "Privately, as a consumer",
         company: "Company",
-        company_hint: "Needed if you use Pia as a business.",
+        company_hint: "Required if you use Pia as a business.",
         invitation: "Invitation code",
         invitation_hint: "It is in the invitation that you received.",
         send: "Create account",
@@ -38,110 +38,107 @@ pub(super) static TEXTS: Texts = Texts {
         done: NoticeTexts {
             title: "Your account is ready",
             paragraphs: &[
-                "Go back to the Pia app and sign in with your e-mail address and password.",
+                "Go back to the Pia app and sign in with your email address and password.",
             ],
         },
         mailed: NoticeTexts {
             title: "Check your inbox",
             paragraphs: &[
-                "We have sent an e-mail to your address. Open the link in it to confirm the address, \
-                 then go back to the Pia app and sign in.",
-                "No e-mail? It can take a few minutes. Check the spam folder too.",
+                "We have sent an email to your address. Open the link in it to confirm the \
+                 address, then go back to the Pia app and sign in.",
+                "No email? It can take a few minutes. Check the spam folder too.",
             ],
         },
         closed: NoticeTexts {
-            title: "No new accounts here",
-            paragraphs: &[
-                "Registration is closed on this server. Ask its administrator for an account.",
-            ],
+            title: "Registration is closed",
+            paragraphs: &["Ask the administrator of this server for an account."],
         },
-        not_you: "You cannot create an account with this address on this server. Ask its \
+        not_you: "You cannot create an account with this address on this server. Contact its \
                   administrator.",
-        not_invited: "Registration is by invitation, and this invitation is not valid: it was \
-                      used, has expired or is for another address. Ask for a new one.",
-        seats_taken: "All accounts of this server are taken. Contact its administrator.",
-        email_taken: "There is an account with this address. Sign in with it in the Pia app.",
+        not_invited: "Registration is by invitation only, and this invitation is not valid: it was \
+                      already used, has expired or is for another address. Ask for a new one.",
+        seats_taken: "This server has reached its maximum number of accounts. Contact its \
+                      administrator.",
+        email_taken: "There is an account with this address already. Sign in to it in the Pia app.",
     },
     forgot: EmailPageTexts {
         title: "Forgot your password?",
-        intro: "Enter the e-mail address of your account. We send you a link to choose a new \
+        intro: "Enter the email address of your account. We will send you a link to choose a new \
                 password.",
-        send: "Send the link",
+        send: "Send link",
         mailed: NoticeTexts {
             title: "Check your inbox",
             paragraphs: &[
                 "If there is an account with this address, we have sent a link to it. It works \
-                 once, and for a limited time.",
-                "No e-mail? It can take a few minutes. Check the spam folder too.",
+                 once and for a limited time.",
+                "No email? It can take a few minutes. Check the spam folder too.",
             ],
         },
         no_mail: NoticeTexts {
-            title: "This server sends no mail",
+            title: "This server does not send emails",
             paragraphs: &["Contact its administrator to reset your password."],
         },
     },
     resend: EmailPageTexts {
-        title: "Confirm your e-mail address",
-        intro: "Enter the e-mail address of your account. We send you a new link to confirm it.",
-        send: "Send the link",
+        title: "Confirm your email address",
+        intro: "Enter the email address of your account. We will send you a new link to confirm \
+                it.",
+        send: "Send link",
         mailed: NoticeTexts {
             title: "Check your inbox",
             paragraphs: &[
-                "If there is an account with this address that has yet to be confirmed, we have \
-                 sent a link to it. It works once, and for a limited time.",
-                "No e-mail? It can take a few minutes. Check the spam folder too.",
+                "If there is an account with this address that is not confirmed yet, we have sent \
+                 a link to it. It works once and for a limited time.",
+                "No email? It can take a few minutes. Check the spam folder too.",
             ],
         },
         no_mail: NoticeTexts {
-            title: "This server sends no mail",
+            title: "This server does not send emails",
             paragraphs: &["Contact its administrator to confirm your address."],
         },
     },
     reset: ResetTexts {
         title: "Choose a new password",
         intro: "Changing the password signs you out everywhere. Sign in again with the new one.",
-        account: "E-mail address of the account",
+        account: "Email address of the account",
         password: "New password",
-        send: "Change the password",
+        send: "Change password",
         done: NoticeTexts {
             title: "Password changed",
             paragraphs: &["Go back to the Pia app and sign in with the new password."],
         },
         spent: NoticeTexts {
-            title: "This link has expired",
-            paragraphs: &[
-                "It was used already, its time has passed, or you have asked for a newer one \
-                 since.",
-            ],
+            title: "This link is no longer valid",
+            paragraphs: &["It was already used, has expired, or was replaced by a newer one."],
         },
-        again: "Send a new link",
+        again: "Request a new link",
     },
     verify: VerifyTexts {
-        title: "Confirm your e-mail address",
+        title: "Confirm your email address",
         intro: "Confirm that this address is yours to start using your account.",
-        send: "Confirm",
+        send: "Confirm address",
         done: NoticeTexts {
-            title: "E-mail address confirmed",
+            title: "Email address confirmed",
             paragraphs: &["Go back to the Pia app and sign in."],
         },
         spent: NoticeTexts {
-            title: "This link has expired",
+            title: "This link is no longer valid",
             paragraphs: &[
-                "It was used already, or its time has passed. If you have confirmed your address \
-                 before, just go back to the Pia app and sign in.",
+                "It was already used or has expired. If you have already confirmed your address, \
+                 go back to the Pia app and sign in.",
             ],
         },
-        again: "Send a new link",
+        again: "Request a new link",
     },
     field_errors: FieldErrorTexts {
-        email_missing: "Enter your e-mail address.",
-        email_invalid: "Enter an e-mail address such as name@example.com.",
+        email_missing: "Enter your email address.",
+        email_invalid: "Enter an email address such as name@example.com.",
         password_missing: "Choose a password.",
         password_short: |fewest| format!("The password must have at least {fewest} characters."),
         password_long: "The password may have at most 128 characters.",
-        password_common: "This password is among the first that are guessed. Choose a longer or \
-                          less common one, such as several words.",
-        password_personal: "The password must not be your name, your address or ours.",
+        password_common: "This password is easy to guess. Choose a longer or less common one, such \
+                          as several words.",
+        password_personal: "The password must not be your name, your address or “Pia”.",
         name_invalid: "The name must be a single line of at most 200 characters.",
         customer_missing: "Select whether you use Pia as a business or privately.",
         company_missing: "Enter the name of your company.",

@@ -82,7 +82,7 @@ async fn the_page_follows_the_current_rules_of_registration() {
     assert_eq!(refused.status, 400);
     assert!(refused.text().contains("Select whether you use Pia"), "{}", refused.text());
     app.reload(&serde_json::json!({ "LocalAuth": { "Registration": "closed" } }));
-    assert!(open(&app, REGISTER).await.text().contains("No new accounts here"));
+    assert!(open(&app, REGISTER).await.text().contains("Registration is closed"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -65,7 +65,7 @@ async fn a_server_without_email_reports_it() {
     let rendered = submit(&FORGOT_PASSWORD, &accounts, "email=ada%40example.org").await;
 
     assert!(
-        rendered.status == 400 && rendered.has("This server sends no mail"),
+        rendered.status == 400 && rendered.has("This server does not send emails"),
         "{}",
         rendered.text
     );

@@ -85,7 +85,7 @@ async fn an_invitation_is_taken_from_the_link_or_requested() {
 async fn closed_registration_has_no_form() {
     let rendered = page(rules_with_policy(RegistrationPolicy::Closed), URI).await;
 
-    assert!(rendered.has("No new accounts here") && !rendered.has("<form"));
+    assert!(rendered.has("Registration is closed") && !rendered.has("<form"));
 }
 
 #[actix_web::test]
@@ -129,16 +129,16 @@ async fn each_outcome_is_described_in_both_languages() {
             Invitation,
             403,
             "this invitation is not valid",
-            "diese gilt nicht",
+            "diese ist nicht gültig",
         ),
         (
             RegistrationResult::Closed,
             Closed,
             403,
-            "No new accounts here",
-            "Hier gibt es keine neuen Konten",
+            "Registration is closed",
+            "Die Registrierung ist geschlossen",
         ),
-        (RegistrationResult::SeatsTaken, Open, 403, "are taken", "sind vergeben"),
+        (RegistrationResult::SeatsTaken, Open, 403, "maximum number", "Höchstzahl"),
         (RegistrationResult::EmailTaken, Open, 409, "There is an account", "gibt es schon"),
     ] {
         let in_english = render(result.clone(), rules_with_policy(policy), URI).await;

@@ -96,7 +96,7 @@ async fn a_weak_password_can_be_corrected() {
         let rendered = render(PasswordResetResult::Refused(vec![weak])).await;
 
         assert_eq!(rendered.status, 400);
-        assert!(rendered.has("<a href=\"#password\">This password is among the first"), "{field}");
+        assert!(rendered.has("<a href=\"#password\">This password is easy to guess"), "{field}");
         assert!(rendered.has("value=\"the&#38;token\"") && !rendered.has("the new words"));
     }
 }

@@ -26,7 +26,7 @@ async fn opening_the_link_renders_a_button_and_redeems_nothing() {
     assert_eq!(rendered.status, 200);
     assert!(rendered.has(&format!("name=\"userId\" value=\"{USER}\"")));
     assert!(rendered.has("name=\"token\" value=\"the-token\""));
-    assert!(rendered.has("<button type=\"submit\">Confirm</button>"));
+    assert!(rendered.has("<button type=\"submit\">Confirm address</button>"));
 }
 
 #[actix_web::test]
@@ -56,7 +56,7 @@ async fn the_button_confirms_the_address() {
     assert_eq!(accounts.requests(), [format!("verify {USER} the-token")]);
     assert_eq!((rendered.status, rendered.location()), (303, "verify-email.html?done=confirmed"));
     let done = page("?done=confirmed").await;
-    assert!(done.status == 200 && done.has("E-mail address confirmed"));
+    assert!(done.status == 200 && done.has("Email address confirmed"));
 }
 
 #[actix_web::test]

@@ -51,7 +51,7 @@ async fn an_address_is_confirmed_by_the_button_and_not_by_opening_the_link(datab
     let location = "register.html?lang=de&done=mailed";
     assert_eq!((made.status, made.header("location")), (303, Some(location)));
     assert_eq!((opened.status, again.status, before.status), (200, 200, 403));
-    assert!(is_page(&opened) && opened.text().contains(">Confirm</button>"));
+    assert!(is_page(&opened) && opened.text().contains(">Confirm address</button>"));
     assert_eq!((pressed.status, twice.status, after.status), (303, 400, 200));
     assert!(twice.text().contains("resend-verification.html"), "{}", twice.text());
     let first = letters_to(&app, ADA).await.remove(0);
