@@ -93,7 +93,7 @@ async fn the_page_explains_why_a_licence_is_rejected() {
     for (state, reason) in [
         (SetupState::Refused(foreign), "with another key (0123456789abcdef)"),
         (SetupState::Refused(LicenceError::Forged), "it was changed or forged."),
-        (SetupState::Ended(END), "ended at 1970-01-01T00:00:00Z"),
+        (SetupState::Ended(END), "expired at 1970-01-01T00:00:00Z"),
     ] {
         let page = render(state).await;
 

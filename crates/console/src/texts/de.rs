@@ -157,37 +157,40 @@ pub(super) static TEXTS: Texts = Texts {
         then: "Sie können dieses Fenster schließen, zur Pia-App zurückgehen und es noch einmal \
                versuchen.",
         access_denied: "Die Anmeldung wurde abgebrochen oder nicht erlaubt.",
-        email_exists: "Zu Ihrer E-Mail-Adresse gibt es schon ein Konto, das sich anders anmeldet: \
-                       Melden Sie sich so an wie beim Anlegen des Kontos.",
-        email_missing: "Ihr Anbieter nennt keine E-Mail-Adresse von Ihnen, und ohne sie gibt es \
-                        hier kein Konto.",
-        email_not_verified: "Ihr Anbieter hat nicht bestätigt, dass die E-Mail-Adresse Ihnen \
-                             gehört. Bestätigen Sie sie zuerst dort.",
+        email_exists: "Zu Ihrer E-Mail-Adresse gibt es schon ein Konto. Melden Sie sich so an wie \
+                       beim Erstellen des Kontos.",
+        email_missing: "Ihr Identitätsanbieter hat Ihre E-Mail-Adresse nicht übermittelt. Für ein \
+                        Konto wird sie benötigt.",
+        email_not_verified: "Ihr Identitätsanbieter hat Ihre E-Mail-Adresse nicht bestätigt. \
+                             Bestätigen Sie sie zuerst dort.",
         user_limit_reached: "Dieser Server hat die Höchstzahl an Konten erreicht. Wenden Sie sich \
                              an die Administration.",
-        license_expired: "Die Lizenz dieses Servers ist abgelaufen, und bis sie erneuert ist, kann \
-                          niemand ein Konto anlegen. Fragen Sie die Betreiber.",
-        registration_closed: "Sie haben hier kein Konto und können auf diesem Server keines \
-                              anlegen. Fragen Sie die Betreiber.",
-        free_tier_suspended: "Kostenlose Konten gibt es hier zurzeit nicht.",
-        provider_error: "Der Anbieter, mit dem Sie sich anmelden, meldet einen Fehler.",
-        provider_unreachable: "Der Anbieter, mit dem Sie sich anmelden, antwortet zurzeit nicht.",
-        provider_not_configured: "Der Anbieter, mit dem Sie sich anmelden wollen, ist auf diesem \
-                                  Server nicht eingerichtet. Fragen Sie die Betreiber.",
-        unknown_provider: "Die App hat einen Anbieter genannt, den dieser Server nicht kennt.",
+        license_expired: "Die Lizenz dieses Servers ist abgelaufen. Bis sie erneuert ist, lassen \
+                          sich keine Konten erstellen. Wenden Sie sich an die Administration.",
+        registration_closed: "Sie haben auf diesem Server kein Konto und können keines erstellen. \
+                              Wenden Sie sich an die Administration.",
+        free_tier_suspended: "Kostenlose Konten sind zurzeit nicht verfügbar.",
+        provider_error: "Ihr Identitätsanbieter meldet einen Fehler.",
+        provider_unreachable: "Ihr Identitätsanbieter antwortet zurzeit nicht.",
+        provider_not_configured: "Ihr Identitätsanbieter ist auf diesem Server nicht eingerichtet. \
+                                  Wenden Sie sich an die Administration.",
+        unknown_provider: "Die App hat einen Identitätsanbieter angefordert, den dieser Server \
+                           nicht kennt.",
         code_challenge_required: "Ihre Pia-App ist zu alt für diesen Server. Aktualisieren Sie sie \
                                   zuerst.",
-        invalid_request: "Die App, aus der Sie kommen, hat die Anmeldung nicht richtig begonnen.",
-        invalid_state: "Diese Anmeldung wurde nicht in diesem Browser begonnen oder ist schon \
+        invalid_request: "Die App hat eine ungültige Anmeldeanfrage gesendet.",
+        invalid_state: "Diese Anmeldung wurde nicht in diesem Browser gestartet oder ist schon \
                         beendet.",
         expired: "Die Anmeldung hat zu lange gedauert.",
-        feature_not_licensed: "Die Lizenz dieses Servers erlaubt keine Anmeldung über andere \
-                               Anbieter. Fragen Sie die Betreiber.",
-        account_deactivated: "Ihr Konto ist abgeschaltet. Fragen Sie die Betreiber dieses Servers.",
-        unavailable: "Ein Teil des Servers ist nicht da oder beschäftigt. Versuchen Sie es gleich \
-                      noch einmal.",
-        server_error: "Der Server hat einen Fehler. Versuchen Sie es in einigen Minuten wieder.",
-        other: "Die Anmeldung hat nicht geklappt.",
+        feature_not_licensed: "Die Lizenz dieses Servers umfasst keine Anmeldung mit einem \
+                               Identitätsanbieter. Wenden Sie sich an die Administration.",
+        account_deactivated: "Ihr Konto ist deaktiviert. Wenden Sie sich an die Administration \
+                              dieses Servers.",
+        unavailable: "Ein Teil des Servers ist ausgefallen oder ausgelastet. Versuchen Sie es \
+                      gleich noch einmal.",
+        server_error: "Auf dem Server ist etwas schiefgegangen. Versuchen Sie es in einigen \
+                       Minuten noch einmal.",
+        other: "Die Anmeldung ist fehlgeschlagen.",
     },
     refusals: RefusalTexts {
         broken_link: NoticeTexts {
@@ -254,8 +257,8 @@ pub(super) static TEXTS: Texts = Texts {
     front: FrontTexts {
         intro: "Dies ist ein Pia-Server. Um ihn zu nutzen, öffnen Sie die Pia-App und geben Sie \
                 dort die Adresse dieser Seite als Server ein.",
-        unlicensed: "Die Lizenz dieses Servers ist abgelaufen. Bis es eine neue gibt, kann man sich \
-                     anmelden und lesen, aber nichts schreiben.",
+        unlicensed: "Die Lizenz dieses Servers ist abgelaufen. Bis sie erneuert ist, können Sie \
+                     sich anmelden und lesen, aber nichts ändern.",
         set_up: "Diesen Server einrichten",
         account: "Ihr Konto",
         console: "Konsole für Administratoren",
@@ -265,7 +268,7 @@ pub(super) static TEXTS: Texts = Texts {
     },
     setup: SetupTexts {
         title: "Diesen Server einrichten",
-        no_license: "Dieser Server hat noch keine Lizenz. Ohne sie arbeitet er nicht.",
+        no_license: "Dieser Server hat noch keine Lizenz. Installieren Sie eine, um fortzufahren.",
         refused: |error| {
             format!(
                 "Die Lizenzdatei dieses Servers wird nicht angenommen. {}",
@@ -274,30 +277,29 @@ pub(super) static TEXTS: Texts = Texts {
         },
         ended: |at| {
             format!(
-                "Die Lizenz dieses Servers ist am {at} abgelaufen. Bis es eine neue gibt, kann man \
-                 sich anmelden und lesen, aber nichts schreiben."
+                "Die Lizenz dieses Servers ist am {at} abgelaufen. Bis sie erneuert ist, kann man \
+                 sich anmelden und lesen, aber nichts ändern."
             )
         },
-        no_admin: "Die Lizenz gilt. Erstellen Sie nun das Administratorkonto.",
+        no_admin: "Die Lizenz ist installiert. Erstellen Sie nun das Administratorkonto.",
         done: NoticeTexts {
             title: "Dieser Server ist eingerichtet",
             paragraphs: &[
-                "Eine Lizenz gilt, und es gibt ein Administratorkonto.",
+                "Die Lizenz ist installiert, und es gibt ein Administratorkonto.",
                 "Melden Sie sich als Nächstes bei diesem Konto an und richten Sie einen zweiten \
                  Faktor ein. Machen Sie dann in der Konsole weiter.",
             ],
         },
         next: "Weiter mit den ersten Schritten",
         token: "Einrichtungscode",
-        token_hint: "Er steht in der Datei, die die Einstellung Setup:TokenPath nennt: \
-                     .setup-token im Ordner des Servers, wenn sie nicht geändert wurde. Das \
-                     Protokoll des Servers sagt, wo.",
+        token_hint: "Er steht in der Datei unter Setup:TokenPath, standardmäßig .setup-token im \
+                     Ordner des Servers. Das Protokoll des Servers nennt den Pfad.",
         license: "Lizenz",
-        license_hint: "Der ganze Text der Lizenzdatei, der mit pia-license-v1. beginnt. \
-                       Zeilenumbrüche sind egal.",
+        license_hint: "Der ganze Text der Lizenzdatei, der mit pia-license-v1 beginnt. \
+                       Zeilenumbrüche spielen keine Rolle.",
         install: "Lizenz installieren",
-        password_hint: "Ein langes, das Sie sonst nirgends benutzen. Einige zufällige Wörter \
-                        genügen.",
+        password_hint: "Wählen Sie ein langes Passwort, das Sie sonst nirgends benutzen, etwa \
+                        einige zufällige Wörter.",
         create: "Administratorkonto erstellen",
         install_error,
         admin_error,
@@ -313,7 +315,8 @@ fn install_error(err: &InstallError) -> String {
         InstallError::Refused(error) => license_error(error),
         InstallError::Ended(at) => format!("Die Lizenz ist am {at} abgelaufen."),
         InstallError::Unavailable(_) => "Der Server konnte die Lizenz nicht speichern oder seinen \
-                                         Einrichtungscode nicht lesen. Sein Protokoll sagt, warum."
+                                         Einrichtungscode nicht lesen. Der Grund steht in seinem \
+                                         Protokoll."
             .to_owned(),
     }
 }
@@ -323,8 +326,8 @@ fn license_error(error: &LicenceError) -> String {
         LicenceError::Truncated(_) => "Das ist keine Lizenz, oder ein Teil davon fehlt.",
         LicenceError::Foreign(key) => {
             return format!(
-                "Die Lizenz wurde mit einem anderen Schlüssel ({key}) ausgestellt, als dieser \
-                 Server annimmt."
+                "Die Lizenz wurde mit einem Schlüssel ({key}) ausgestellt, den dieser Server nicht \
+                 akzeptiert."
             );
         }
         LicenceError::Forged => {
@@ -343,7 +346,7 @@ fn admin_error(err: &FirstAdminError) -> String {
              „pia-server admin“."
         }
         FirstAdminError::WrongToken => WRONG_TOKEN,
-        FirstAdminError::Invalid(_) => "Das Konto ist nicht richtig ausgefüllt.",
+        FirstAdminError::Invalid(_) => "Prüfen Sie die Angaben zum Konto.",
         FirstAdminError::EmailTaken => {
             "Zu dieser Adresse gibt es schon ein Konto. Wenn es Ihres ist, macht „pia-server admin \
              grant“ auf dem Rechner des Servers es zum Administratorkonto. Wählen Sie im Zweifel \
@@ -355,7 +358,7 @@ fn admin_error(err: &FirstAdminError) -> String {
         }
         FirstAdminError::SeatsTaken => "Die Lizenz hat keinen Platz mehr für dieses Konto.",
         FirstAdminError::Unavailable(_) => {
-            "Ein Teil des Servers antwortet nicht. Sein Protokoll sagt, warum."
+            "Ein Teil des Servers antwortet nicht. Der Grund steht in seinem Protokoll."
         }
     };
 

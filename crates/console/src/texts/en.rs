@@ -149,33 +149,35 @@ pub(super) static TEXTS: Texts = Texts {
         title: "You are not signed in",
         then: "You can close this window, go back to the Pia app and try again.",
         access_denied: "The sign-in was cancelled or not allowed.",
-        email_exists: "There is an account with your e-mail address already, which signs in \
-                       another way: sign in as you did when it was made.",
-        email_missing: "Your provider tells no e-mail address of yours, and without one there is \
-                        no account here.",
-        email_not_verified: "Your provider has not confirmed that your e-mail address is yours. \
-                             Confirm it there first.",
-        user_limit_reached: "All accounts that this server may have are taken. Contact its administrator.",
-        license_expired: "This server's licence has ended, and until it is renewed nobody can make \
-                          an account. Contact its administrator.",
-        registration_closed: "You have no account here, and this server does not let you make \
-                              one. Contact its administrator.",
-        free_tier_suspended: "There are no free accounts here at the moment.",
-        provider_error: "The provider that you sign in with reported an error.",
-        provider_unreachable: "The provider that you sign in with does not answer at the moment.",
-        provider_not_configured: "The provider that you want to sign in with is not set up on this \
-                                  server. Contact its administrator.",
-        unknown_provider: "The app asked for a provider that this server does not know.",
+        email_exists: "There is an account with your email address already. Sign in the way you \
+                       did when you created it.",
+        email_missing: "Your identity provider did not share your email address, which an account \
+                        here requires.",
+        email_not_verified: "Your identity provider has not confirmed your email address. Confirm \
+                             it there first.",
+        user_limit_reached: "This server has reached its maximum number of accounts. Contact its \
+                             administrator.",
+        license_expired: "The licence of this server has expired. No accounts can be created until \
+                          it is renewed. Contact its administrator.",
+        registration_closed: "You have no account on this server and cannot create one. Contact \
+                              its administrator.",
+        free_tier_suspended: "Free accounts are not available at the moment.",
+        provider_error: "Your identity provider reported an error.",
+        provider_unreachable: "Your identity provider is not responding at the moment.",
+        provider_not_configured: "Your identity provider is not set up on this server. Contact its \
+                                  administrator.",
+        unknown_provider: "The app requested an identity provider that this server does not know.",
         code_challenge_required: "Your Pia app is too old for this server. Update it first.",
-        invalid_request: "The app that you came from did not ask for the sign-in as it must.",
-        invalid_state: "This sign-in was not begun in this browser, or is over already.",
+        invalid_request: "The app sent an invalid sign-in request.",
+        invalid_state: "This sign-in was not started in this browser or has already ended.",
         expired: "The sign-in took too long.",
-        feature_not_licensed: "This server is not licensed for signing in with other providers. \
-                               Contact its administrator.",
-        account_deactivated: "Your account is switched off. Contact the administrator of this server.",
-        unavailable: "A part of the server is away or busy. Try again in a moment.",
-        server_error: "The server failed. Try again in a few minutes.",
-        other: "The sign-in did not work.",
+        feature_not_licensed: "The licence of this server does not include sign-in with an \
+                               identity provider. Contact its administrator.",
+        account_deactivated: "Your account is deactivated. Contact the administrator of this \
+                              server.",
+        unavailable: "Part of the server is down or busy. Try again in a moment.",
+        server_error: "Something went wrong on the server. Try again in a few minutes.",
+        other: "The sign-in failed.",
     },
     refusals: RefusalTexts {
         broken_link: NoticeTexts {
@@ -231,8 +233,8 @@ pub(super) static TEXTS: Texts = Texts {
     front: FrontTexts {
         intro: "This is a Pia server. To use it, open the Pia app and enter the address of this \
                 page as your server.",
-        unlicensed: "The licence of this server has ended. Until there is a new one, people can sign \
-                     in and read, but not write.",
+        unlicensed: "The licence of this server has expired. Until it is renewed, you can sign in \
+                     and read, but not change anything.",
         set_up: "Set up this server",
         account: "Your account",
         console: "Console for administrators",
@@ -242,43 +244,44 @@ pub(super) static TEXTS: Texts = Texts {
     },
     setup: SetupTexts {
         title: "Set up this server",
-        no_license: "This server has no licence yet. It needs one to work.",
+        no_license: "This server has no licence yet. Install one to continue.",
         refused: |error| {
             format!("The licence file of this server is not accepted. {}", sentence(error))
         },
         ended: |at| {
             format!(
-                "The licence of this server ended at {at}. Until there is a new one, people can \
-                 sign in and read, but not write."
+                "The licence of this server expired at {at}. Until it is renewed, people can sign \
+                 in and read, but not change anything."
             )
         },
-        no_admin: "The licence is in force. Now create the administrator account.",
+        no_admin: "The licence is installed. Now create the administrator account.",
         done: NoticeTexts {
             title: "This server is set up",
             paragraphs: &[
-                "A licence is in force, and there is an administrator account.",
+                "The licence is installed, and there is an administrator account.",
                 "Next, sign in to that account and set up a second factor. Then continue in the console.",
             ],
         },
         next: "Continue with the first steps",
         token: "Setup token",
-        token_hint: "It is in the file that the setting Setup:TokenPath names, .setup-token in the \
-                     server's folder unless it was changed. The server's log says where.",
+        token_hint: "It is in the file at Setup:TokenPath, by default .setup-token in the server’s \
+                     folder. The server’s log shows the path.",
         license: "Licence",
         license_hint: "The whole text of the licence file, which begins with pia-license-v1. Line \
                        breaks do not matter.",
         install: "Install licence",
-        password_hint: "A long one that you use nowhere else. A few random words will do.",
+        password_hint: "Choose a long password that you use nowhere else, such as a few random \
+                        words.",
         create: "Create administrator account",
         install_error: |err| match err {
             InstallError::Unavailable(_) => "The server could not store the licence or read its \
-                                             setup token. Its log says why."
+                                             setup token. Its log has the reason."
                 .to_owned(),
             other => sentence(other),
         },
         admin_error: |err| match err {
             FirstAdminError::Unavailable(_) => {
-                "A part of the server does not answer. Its log says why.".to_owned()
+                "Part of the server is not responding. Its log has the reason.".to_owned()
             }
             other => sentence(other),
         },
