@@ -21,23 +21,23 @@ pub(super) fn write(
         action: action(kind),
         advice: advice(kind, public_url),
     };
-    let sender = format!("This e-mail was sent by the Pia server {public_url}");
+    let sender = format!("This email was sent by the Pia server {public_url}");
     (wording, facts.map(named).unwrap_or_default(), sender)
 }
 
 fn subject(kind: &Email) -> &'static str {
     match kind {
-        Email::VerifyAddress(_) => "Confirm your e-mail address",
+        Email::VerifyAddress(_) => "Confirm your email address",
         Email::PasswordReset(_) => "Choose a new password",
         Email::Invitation(_) => "You are invited",
         Email::AddressTaken => "You already have an account",
-        Email::AddressChange(_) => "Confirm your new e-mail address",
-        Email::AddressChangeRequested(_) => "A change of your e-mail address was requested",
-        Email::AddressChanged(_) => "Your e-mail address was changed",
+        Email::AddressChange(_) => "Confirm your new email address",
+        Email::AddressChangeRequested(_) => "A change of your email address was requested",
+        Email::AddressChanged(_) => "Your email address was changed",
         Email::PasswordChanged(_) => "Your password was changed",
         Email::NewDevice => "A new device signed in",
-        Email::FactorEnabled => "Two-step sign-in is on",
-        Email::FactorDisabled => "Two-step sign-in is off",
+        Email::FactorEnabled => "Two-factor authentication is on",
+        Email::FactorDisabled => "Two-factor authentication is off",
         Email::SecondFactorFailed => "Someone may know your password",
         Email::RecoveryCodesRegenerated => "You have new recovery codes",
         Email::RecoveryCodeUsed(_) => "A recovery code was used",
@@ -56,7 +56,7 @@ fn subject(kind: &Email) -> &'static str {
         Email::AccountDeactivated => "Your account was deactivated",
         Email::AccountDeleted => "Your account was deleted",
         Email::AnswerReported(_) => "A user reported an answer",
-        Email::RelayTest => "Test of this server’s e-mails",
+        Email::RelayTest => "Test email from this server",
     }
 }
 
@@ -77,12 +77,12 @@ fn opening(kind: &Email) -> String {
         Email::PasswordChanged(None) => PASSWORD_CHANGED,
         Email::NewDevice => "A new device signed in to your account.",
         Email::FactorEnabled => {
-            "An authenticator app was set up for your account. From now on, signing in takes one \
-             of its codes."
+            "An authenticator app was set up for your account. From now on, you need one of its \
+             codes to sign in."
         }
         Email::FactorDisabled => {
             "The authenticator app was removed from your account. From now on, the password alone \
-             signs in."
+             is enough to sign in."
         }
         Email::SecondFactorFailed => {
             "Someone entered the right password for your account, and then five wrong codes. They \
@@ -118,7 +118,7 @@ fn opening(kind: &Email) -> String {
         Email::AccountDeactivated => "Your account was deactivated. All devices were signed out.",
         Email::AccountDeleted => "Your account was deleted, with all its data.",
         Email::AnswerReported(_) => "A user reported a bad answer of the assistant.",
-        Email::RelayTest => "This e-mail shows that the server can send e-mails to you.",
+        Email::RelayTest => "This email shows that the server can send emails to you.",
     };
 
     text.to_owned()
@@ -128,8 +128,8 @@ fn opening(kind: &Email) -> String {
 fn address_opening(kind: &Email) -> Option<String> {
     Some(match kind {
         Email::AddressTaken => {
-            "Someone, most likely you, tried to use this address for another account. You have \
-             an account with it already, and it was not changed."
+            "Someone, most likely you, tried to use this address for another account. You already \
+             have an account with it, which was not changed."
                 .to_owned()
         }
         Email::AddressChange(_) => {
@@ -138,12 +138,12 @@ fn address_opening(kind: &Email) -> Option<String> {
                 .to_owned()
         }
         Email::AddressChangeRequested(new) => format!(
-            "Someone, most likely you, asked to change the e-mail address of your account to \
+            "Someone, most likely you, asked to change the email address of your account to \
              “{new}”. It changes once that address is confirmed."
         ),
         Email::AddressChanged(new) => format!(
-            "The e-mail address of your account was changed to “{new}”. From now on, you sign in \
-             with it and receive e-mails there."
+            "The email address of your account was changed to “{new}”. From now on, you sign in \
+             with it and receive emails there."
         ),
         _ => return None,
     })
@@ -159,7 +159,7 @@ fn parameterised_opening(kind: &Email) -> Option<String> {
             format!("A recovery code of your account was used. {}", codes_left(*left))
         }
         Email::PasskeyAdded(name) => {
-            format!("The passkey “{name}” was added to your account. It can sign in.")
+            format!("The passkey “{name}” was added to your account. It can be used to sign in.")
         }
         Email::PasskeyRemoved(name) => {
             format!("The passkey “{name}” was removed from your account.")
@@ -172,7 +172,10 @@ fn parameterised_opening(kind: &Email) -> Option<String> {
             )
         }
         Email::AppPasswordAdded(name) => {
-            format!("The app password “{name}” was created for your account. It can sign in.")
+            format!(
+                "The app password “{name}” was created for your account. It can be used to \
+                 sign in."
+            )
         }
         Email::AppPasswordRemoved(name) => {
             format!("The app password “{name}” was removed from your account.")
@@ -226,7 +229,7 @@ fn remaining_access(AppAccess { app_passwords, api_keys }: AppAccess) -> String 
         (Some(apps), Some(keys)) => format!("{apps} and {keys}"),
     };
 
-    format!(" Still valid: {what}. Revoke those that you do not know.")
+    format!(" Still valid: {what}. Revoke those that you do not recognise.")
 }
 
 fn codes_left(left: u32) -> String {
@@ -239,7 +242,7 @@ fn codes_left(left: u32) -> String {
 
 fn action(kind: &Email) -> Option<Action> {
     let (label, link) = match kind {
-        Email::VerifyAddress(link) | Email::AddressChange(link) => ("Confirm e-mail address", link),
+        Email::VerifyAddress(link) | Email::AddressChange(link) => ("Confirm email address", link),
         Email::PasswordReset(link) => ("Choose a new password", link),
         Email::Invitation(link) => ("Create account", link),
         _ => return None,
@@ -265,8 +268,8 @@ fn address_advice(kind: &Email, public_url: &str) -> Option<String> {
                  {public_url}/auth/forgot-password.html"
         ),
         Email::AddressChange(_) => {
-            "If this was not you, ignore this e-mail: without your confirmation the address is \
-             not used."
+            "If this was not you, ignore this email: without your confirmation the address is not \
+             used."
                 .to_owned()
         }
         Email::AddressChanged(_) => {
@@ -287,10 +290,10 @@ fn advice(kind: &Email, public_url: &str) -> Vec<String> {
              password someone else knows. Without your confirmation the address is not used."
         }
         Email::PasswordReset(_) => {
-            "If this was not you, ignore this e-mail: your password stays as it is. Do not share \
+            "If this was not you, ignore this email: your password stays as it is. Do not share \
              the link."
         }
-        Email::Invitation(_) => "If you do not know what this is about, ignore this e-mail.",
+        Email::Invitation(_) => "If you do not know what this is about, ignore this email.",
         Email::DeviceRegistered(_) => {
             return vec![
                 "If this was you, compare the fingerprints that the two devices show before you \
@@ -309,7 +312,7 @@ fn advice(kind: &Email, public_url: &str) -> Vec<String> {
         }
         Email::AnswerReported(ReportedAnswer { id, comment }) => {
             let comment = (!comment.is_empty()).then(|| format!("Comment: “{comment}”"));
-            let report = format!("Report {id} is listed in the administration of the server.");
+            let report = format!("Report {id} is listed in the console of the server.");
             return comment.into_iter().chain([report]).collect();
         }
         Email::AccountDeleted => {

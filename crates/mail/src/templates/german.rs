@@ -36,8 +36,8 @@ fn subject(kind: &Email) -> &'static str {
         Email::AddressChanged(_) => "Ihre E-Mail-Adresse wurde geändert",
         Email::PasswordChanged(_) => "Ihr Passwort wurde geändert",
         Email::NewDevice => "Ein neues Gerät hat sich angemeldet",
-        Email::FactorEnabled => "Die Anmeldung in zwei Schritten ist eingeschaltet",
-        Email::FactorDisabled => "Die Anmeldung in zwei Schritten ist ausgeschaltet",
+        Email::FactorEnabled => "Die Zwei-Faktor-Authentifizierung ist eingeschaltet",
+        Email::FactorDisabled => "Die Zwei-Faktor-Authentifizierung ist ausgeschaltet",
         Email::SecondFactorFailed => "Möglicherweise kennt jemand Ihr Passwort",
         Email::RecoveryCodesRegenerated => "Sie haben neue Wiederherstellungscodes",
         Email::RecoveryCodeUsed(_) => "Ein Wiederherstellungscode wurde benutzt",
@@ -48,15 +48,15 @@ fn subject(kind: &Email) -> &'static str {
         Email::AppPasswordRemoved(_) => "Ein App-Passwort wurde entfernt",
         Email::ApiKeyAdded(_) => "Ein API-Schlüssel wurde erstellt",
         Email::ApiKeyRemoved(_) => "Ein API-Schlüssel wurde entfernt",
-        Email::DeviceRegistered(_) => "Ein Gerät möchte an Ihre verschlüsselten Daten",
-        Email::DeviceApproved(_) => "Ein Gerät hat den Schlüssel zu Ihren Daten",
-        Email::DeviceRevoked(_) => "Ein Gerät wurde abgewiesen",
+        Email::DeviceRegistered(_) => "Ein Gerät möchte auf Ihre verschlüsselten Daten zugreifen",
+        Email::DeviceApproved(_) => "Ein Gerät kann Ihre verschlüsselten Daten lesen",
+        Email::DeviceRevoked(_) => "Ein Gerät wurde entfernt",
         Email::RecoveryKeyChanged => "Die Wiederherstellung Ihrer Daten wurde geändert",
         Email::SyncReset => "Ihre synchronisierten Daten wurden gelöscht",
         Email::AccountDeactivated => "Ihr Konto wurde deaktiviert",
         Email::AccountDeleted => "Ihr Konto wurde gelöscht",
         Email::AnswerReported(_) => "Eine Antwort wurde gemeldet",
-        Email::RelayTest => "Test der E-Mails dieses Servers",
+        Email::RelayTest => "Test-E-Mail von diesem Server",
     }
 }
 
@@ -73,10 +73,10 @@ fn opening(kind: &Email) -> String {
         Email::PasswordReset(_) => "jemand, vermutlich Sie, möchte Ihr Passwort zurücksetzen.",
         Email::Invitation(_) => "Sie sind eingeladen, auf diesem Server ein Konto zu erstellen.",
         Email::PasswordChanged(None) => PASSWORD_CHANGED,
-        Email::NewDevice => "ein bisher unbekanntes Gerät hat sich an Ihrem Konto angemeldet.",
+        Email::NewDevice => "ein neues Gerät hat sich bei Ihrem Konto angemeldet.",
         Email::FactorEnabled => {
-            "für Ihr Konto wurde eine Authenticator-App eingerichtet. Wer sich anmeldet, braucht \
-             von nun an ihre Codes."
+            "für Ihr Konto wurde eine Authenticator-App eingerichtet. Zum Anmelden brauchen Sie \
+             von nun an einen ihrer Codes."
         }
         Email::FactorDisabled => {
             "die Authenticator-App wurde von Ihrem Konto entfernt. Zum Anmelden genügt von nun an \
@@ -112,14 +112,14 @@ fn opening(kind: &Email) -> String {
              oder geändert."
         }
         Email::SyncReset => {
-            "alles, was Ihre Geräte über den Server abgleichen, wurde dort gelöscht, mit allen \
-             Chats und den Schlüsseln der Ende-zu-Ende-Verschlüsselung. Auf Ihren Geräten ist es \
-             noch da."
+            "alle synchronisierten Daten wurden vom Server gelöscht, mit allen Chats und den \
+             Schlüsseln der Ende-zu-Ende-Verschlüsselung. Auf Ihren Geräten sind die Daten noch \
+             vorhanden."
         }
         Email::AccountDeactivated => "Ihr Konto wurde deaktiviert. Alle Geräte wurden abgemeldet.",
         Email::AnswerReported(_) => "eine Antwort des Assistenten wurde als schlecht gemeldet.",
         Email::RelayTest => "diese Nachricht zeigt, dass der Server Ihnen E-Mails senden kann.",
-        Email::AccountDeleted => "Ihr Konto wurde gelöscht, mit allem, was dafür gespeichert war.",
+        Email::AccountDeleted => "Ihr Konto wurde mit allen Daten gelöscht.",
     };
 
     text.to_owned()
@@ -160,7 +160,7 @@ fn parameterised_opening(kind: &Email) -> Option<String> {
             format!("ein Wiederherstellungscode Ihres Kontos wurde benutzt. {}", codes_left(*left))
         }
         Email::PasskeyAdded(name) => {
-            format!("der Passkey „{name}“ wurde Ihrem Konto hinzugefügt. Er öffnet das Konto.")
+            format!("zu Ihrem Konto wurde der Passkey „{name}“ zum Anmelden hinzugefügt.")
         }
         Email::PasskeyRemoved(name) => {
             format!("der Passkey „{name}“ wurde von Ihrem Konto entfernt.")
@@ -183,8 +183,8 @@ fn parameterised_opening(kind: &Email) -> Option<String> {
         }
         Email::ApiKeyAdded(name) => {
             format!(
-                "der API-Schlüssel „{name}“ wurde für Ihr Konto erstellt. Wer ihn hat, fragt in \
-                 Ihrem Namen Modelle."
+                "der API-Schlüssel „{name}“ wurde für Ihr Konto erstellt. Wer ihn hat, kann in \
+                 Ihrem Namen KI-Modelle nutzen."
             )
         }
         Email::ApiKeyRemoved(name) => {
@@ -192,22 +192,22 @@ fn parameterised_opening(kind: &Email) -> Option<String> {
         }
         Email::DeviceRegistered(name) => {
             format!(
-                "das Gerät „{name}“ möchte den Schlüssel zu Ihren Ende-zu-Ende-verschlüsselten \
-                 Daten. Es bekommt ihn nur, wenn Sie das auf einem Ihrer anderen Geräte erlauben \
-                 oder auf ihm Ihren Wiederherstellungscode eingeben."
+                "das Gerät „{name}“ möchte auf Ihre Ende-zu-Ende-verschlüsselten Daten zugreifen. \
+                 Das kann es nur, wenn Sie es auf einem Ihrer anderen Geräte bestätigen oder auf \
+                 ihm Ihren Wiederherstellungscode eingeben."
             )
         }
         Email::DeviceApproved(name) => {
             format!(
-                "der Schlüssel zu Ihren Ende-zu-Ende-verschlüsselten Daten wurde für das Gerät \
-                 „{name}“ gespeichert. Es kann diese Daten von nun an lesen."
+                "das Gerät „{name}“ wurde bestätigt. Es kann Ihre Ende-zu-Ende-verschlüsselten \
+                 Daten von nun an lesen."
             )
         }
         Email::DeviceRevoked(name) => {
             format!(
-                "das Gerät „{name}“ wurde abgewiesen: Der Server gibt ihm den Schlüssel zu Ihren \
-                 Ende-zu-Ende-verschlüsselten Daten nicht mehr. Was es schon gelesen hat, kann es \
-                 behalten haben."
+                "das Gerät „{name}“ wurde entfernt: Es erhält keine neuen \
+                 Ende-zu-Ende-verschlüsselten Daten mehr. Was es schon gelesen hat, kann es noch \
+                 haben."
             )
         }
         _ => return None,
@@ -295,37 +295,38 @@ fn advice(kind: &Email, public_url: &str) -> Vec<String> {
         Email::Invitation(_) => "Wenn Sie nicht wissen, worum es geht, müssen Sie nichts tun.",
         Email::DeviceRegistered(_) => {
             return vec![
-                "Wenn Sie es waren, vergleichen Sie die Fingerabdrücke, die beide Geräte zeigen, \
-                 bevor Sie es erlauben."
+                "Wenn Sie es waren, vergleichen Sie die Fingerabdrücke, die beide Geräte anzeigen, \
+                 bevor Sie es bestätigen."
                     .to_owned(),
                 format!(
-                    "Wenn Sie es nicht waren, weisen Sie es ab, und wählen Sie sofort ein neues \
-                     Passwort; damit werden alle Geräte abgemeldet: \
-                     {public_url}/auth/forgot-password.html – und sagen Sie es den Betreibern des \
-                     Servers."
+                    "Wenn Sie es nicht waren, lehnen Sie es ab und setzen Sie sofort Ihr Passwort \
+                     zurück; damit werden alle Geräte abgemeldet: \
+                     {public_url}/auth/forgot-password.html – und informieren Sie die \
+                     Administration des Servers."
                 ),
             ];
         }
         Email::RelayTest => "Sie haben sie in der Konsole angefordert. Es ist nichts zu tun.",
         Email::AccountDeactivated => {
-            "Wenn Sie das für ein Versehen halten, fragen Sie die Betreiber des Servers."
+            "Wenn Sie das für ein Versehen halten, wenden Sie sich an die Administration des \
+             Servers."
         }
         Email::AnswerReported(ReportedAnswer { id, comment }) => {
             let comment = (!comment.is_empty()).then(|| format!("Kommentar: „{comment}“"));
-            let report = format!("Die Meldung {id} steht in der Verwaltung des Servers.");
+            let report = format!("Die Meldung {id} steht in der Konsole des Servers.");
             return comment.into_iter().chain([report]).collect();
         }
         Email::AccountDeleted => {
-            "Wenn Sie es nicht waren, sagen Sie es sofort den Betreibern des Servers. Gelöschte \
-             Daten lassen sich nicht wiederherstellen."
+            "Wenn Sie es nicht waren, wenden Sie sich sofort an die Administration des Servers. \
+             Gelöschte Daten lassen sich nicht wiederherstellen."
         }
         _ => {
             return vec![
                 "Wenn Sie es waren, müssen Sie nichts tun.".to_owned(),
                 format!(
-                    "Wenn Sie es nicht waren, wählen Sie sofort ein neues Passwort; damit werden \
-                     alle Geräte abgemeldet: {public_url}/auth/forgot-password.html – und sagen \
-                     Sie es den Betreibern des Servers."
+                    "Wenn Sie es nicht waren, setzen Sie sofort Ihr Passwort zurück; damit werden \
+                     alle Geräte abgemeldet: {public_url}/auth/forgot-password.html – und \
+                     informieren Sie die Administration des Servers."
                 ),
             ];
         }

@@ -98,30 +98,30 @@ fn an_email_is_laid_out_in_paragraphs() {
     assert_eq!(
         verification,
         "Hello,\n\nSomeone, most likely you, created an account with this address. Confirm that it \
-         is yours.\n\nConfirm e-mail address:\n\
+         is yours.\n\nConfirm email address:\n\
          https://pia.example/auth/verify-email?userId=1&token=abc\n\n\
          The link works once, for 24 hours.\n\nWhen: 2026-11-21 15:04 UTC\n\
          IP address: 192.0.2.7\nApp: PiaDesktop, Windows\n\n\
          If this was not you, do not follow the link: you would confirm an account whose password \
          someone else knows. Without your confirmation the address is not used.\n\n\
-         -- \nThis e-mail was sent by the Pia server https://pia.example"
+         -- \nThis email was sent by the Pia server https://pia.example"
     );
     assert_eq!(
         notice,
-        "Hello,\n\nThe passkey “My key” was added to your account. It can sign in.\n\n\
+        "Hello,\n\nThe passkey “My key” was added to your account. It can be used to sign in.\n\n\
          When: 2026-11-21 15:04 UTC\nIP address: 192.0.2.7\n\
          App: PiaDesktop, Windows\n\nIf this was you, there is nothing to do.\n\n\
          If this was not you, reset your password now, which signs out all devices: \
          https://pia.example/auth/forgot-password.html – and tell the administrator of the \
          server.\n\n\
-         -- \nThis e-mail was sent by the Pia server https://pia.example"
+         -- \nThis email was sent by the Pia server https://pia.example"
     );
     assert_eq!(
         invitation,
         "Hello,\n\nYou are invited to create an account on this server.\n\nCreate account:\n\
          https://pia.example/auth/verify-email?userId=1&token=abc\n\n\
-         If you do not know what this is about, ignore this e-mail.\n\n\
-         -- \nThis e-mail was sent by the Pia server https://pia.example"
+         If you do not know what this is about, ignore this email.\n\n\
+         -- \nThis email was sent by the Pia server https://pia.example"
     );
 }
 
@@ -133,8 +133,8 @@ fn a_reported_answer_is_listed_with_its_comment_only() {
     assert_eq!(
         reported,
         "Hello,\n\nA user reported a bad answer of the assistant.\n\nComment: “Wrong sum”\n\n\
-         Report 0199f0e0-0000-7000-8000-00000000000e is listed in the administration of the \
-         server.\n\n-- \nThis e-mail was sent by the Pia server https://pia.example"
+         Report 0199f0e0-0000-7000-8000-00000000000e is listed in the console of the \
+         server.\n\n-- \nThis email was sent by the Pia server https://pia.example"
     );
     assert!(!silent.contains("Comment"), "{silent}");
 }

@@ -88,7 +88,7 @@ async fn a_test_email_reaches_the_administrator(database: TestDatabase) {
     let sent = ada.submit("/admin/mail/test").await;
     let subject = until(async || {
         let mail = relay.next_mail().await;
-        (mail.subject() == "Test of this server’s e-mails").then_some(mail.to)
+        (mail.subject() == "Test email from this server").then_some(mail.to)
     })
     .await;
 
