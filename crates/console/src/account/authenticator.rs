@@ -44,7 +44,8 @@ const ENTER_HINT: Text = Text::new(
     "The six digits that the app shows now.",
     "Die sechs Ziffern, die die App jetzt anzeigt.",
 );
-const TURN_ON: Text = Text::new("Turn on", "Einschalten");
+const TURN_ON: Text =
+    Text::new("Turn on two-factor authentication", "Zwei-Faktor-Authentifizierung einschalten");
 const OTHERS_END: Text = Text::new(
     "Your other sessions are then signed out. You stay signed in here.",
     "Ihre anderen Sitzungen werden dann abgemeldet. Hier bleiben Sie angemeldet.",
@@ -55,7 +56,7 @@ const TURNED_ON: Text = Text::new(
     "Die Zwei-Faktor-Authentifizierung ist eingeschaltet, und alle anderen Sitzungen sind \
      abgemeldet.",
 );
-const TURN_OFF_TITLE: Text =
+const TURN_OFF: Text =
     Text::new("Turn off two-factor authentication", "Zwei-Faktor-Authentifizierung ausschalten");
 const TURN_OFF_HINT: Text = Text::new(
     "Your password alone is then enough to sign in. The entry in your app and all recovery codes \
@@ -63,7 +64,6 @@ const TURN_OFF_HINT: Text = Text::new(
     "Zum Anmelden genügt dann Ihr Passwort. Der Eintrag in Ihrer App und alle \
      Wiederherstellungscodes werden ungültig, und Ihre anderen Sitzungen werden abgemeldet.",
 );
-const TURN_OFF: Text = Text::new("Turn off", "Ausschalten");
 
 const PATH: &str = "account/security/authenticator";
 /// Number of characters in a group of the typed secret.
@@ -184,7 +184,7 @@ fn code_section(page: &PageContext) -> Section {
 
 fn turn_off_view(page: &PageContext, proofs: OwnerProofs) -> View {
     let form = Form::new("account/security/turn-off", page.t(TURN_OFF)).danger();
-    titled(page, TURN_OFF_TITLE)
+    titled(page, TURN_OFF)
         .intro(page.t(TURN_OFF_HINT))
         .section(Section::new("turn-off", "").form(proofs.with_field(page, form)))
 }

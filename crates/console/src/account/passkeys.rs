@@ -53,7 +53,7 @@ const NO_BUTTON: Text = Text::new(
      Sie ihn, oder verwenden Sie einen anderen.",
 );
 const NAME_HINT: Text = Text::new("For example: Work laptop", "Zum Beispiel: Firmenlaptop");
-const RENAME: Text = Text::new("Rename", "Umbenennen");
+const RENAME: Text = Text::new("Rename passkey", "Passkey umbenennen");
 const REMOVE: Text = Text::new("Remove passkey", "Passkey entfernen");
 const REMOVE_HINT: Text = Text::new(
     "You can no longer sign in with it, and your other sessions are signed out. Delete it in your \

@@ -37,7 +37,7 @@ const NO_MATCH: Text = Text::new("No members found.", "Keine Mitglieder gefunden
 const DEFAULT: Text = Text::new("Default group", "Standardgruppe");
 const NEW: Text = Text::new("New group", "Neue Gruppe");
 const CREATE: Text = Text::new("Create group", "Gruppe erstellen");
-const RENAME: Text = Text::new("Rename", "Umbenennen");
+const RENAME: Text = Text::new("Rename group", "Gruppe umbenennen");
 const DELETE_GROUP: Text = Text::new("Delete group", "Gruppe löschen");
 const DELETE_HINT: Text = Text::new(
     "You can delete a group once it has no members, invitations, personas, plugins or knowledge \

@@ -60,8 +60,8 @@ const RESTART_HINT: Text = Text::new(
 );
 const CHANGED: Text = Text::new("Changed", "Geändert");
 const CHANGED_BY: Text = Text::new("Changed by", "Geändert von");
-const CHANGE: Text = Text::new("Change", "Ändern");
-const RESET: Text = Text::new("Reset", "Zurücksetzen");
+const CHANGE: Text = Text::new("Change value", "Wert ändern");
+const RESET: Text = Text::new("Reset value", "Wert zurücksetzen");
 const RESET_HINT: Text = Text::new(
     "Restores the value from files or the environment, or else the default.",
     "Stellt den Wert aus Dateien oder der Umgebung wieder her, andernfalls den Standard.",

@@ -23,6 +23,7 @@ const UPLOAD_HINT: Text = Text::new(
 );
 const FILE: Text = Text::new("File", "Datei");
 const PASTE: Text = Text::new("Paste text", "Text einfügen");
+const ADD_DOCUMENT: Text = Text::new("Add document", "Dokument hinzufügen");
 const CONTENT: Text = Text::new("Text", "Text");
 const IS_MARKDOWN: Text = Text::new("Format", "Format");
 const PLAIN: Text = Text::new("Plain text", "Reiner Text");
@@ -203,7 +204,7 @@ async fn new_view(page: &PageContext, id: Uuid, form: &FormFields) -> Result<Vie
     let upload = Form { has_files: true, ..upload };
     let formats = [(ContentType::Text, PLAIN), (ContentType::Markdown, MARKDOWN)];
     let formats = formats.map(|(it, text)| (it.name(), page.t(text)));
-    let paste = Form::new(format!("{path}/paste"), page.t(common::SAVE))
+    let paste = Form::new(format!("{path}/paste"), page.t(ADD_DOCUMENT))
         .field(title())
         .field(Field::select("contentType", page.t(IS_MARKDOWN), formats, form.text("contentType")))
         .field(Field::lines("content", page.t(CONTENT), form.text("content")))

@@ -21,8 +21,8 @@ const PROMPT_HINT: Text = Text::new(
     "Tells the model when to search this knowledge base. Up to 8,000 characters.",
     "Sagt dem Modell, wann es in dieser Wissensdatenbank suchen soll. Bis zu 8.000 Zeichen.",
 );
-const RENAME: Text = Text::new("Rename", "Umbenennen");
-const SHARE: Text = Text::new("Share", "Teilen");
+const RENAME: Text = Text::new("Rename knowledge base", "Wissensdatenbank umbenennen");
+const SHARE: Text = Text::new("Share knowledge base", "Wissensdatenbank teilen");
 const SHARE_HINT: Text = Text::new(
     "Members of these groups can search it too. Only managers of its own group can change \
      documents.",
