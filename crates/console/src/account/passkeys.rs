@@ -28,7 +28,7 @@ const EMPTY: Text = Text::new(
      hinzu.",
 );
 const UNAVAILABLE: Text = Text::new(
-    "Passkeys cannot be used at this server's address.",
+    "Passkeys cannot be used at this server’s address.",
     "Unter der Adresse dieses Servers lassen sich keine Passkeys verwenden.",
 );
 const LAST_USED: Text = Text::new("Last used", "Zuletzt benutzt");
@@ -57,7 +57,7 @@ const RENAME: Text = Text::new("Rename passkey", "Passkey umbenennen");
 const REMOVE: Text = Text::new("Remove passkey", "Passkey entfernen");
 const REMOVE_HINT: Text = Text::new(
     "You can no longer sign in with it, and your other sessions are signed out. Delete it in your \
-     device's password settings too.",
+     device’s password settings too.",
     "Sie können sich damit nicht mehr anmelden, und Ihre anderen Sitzungen werden abgemeldet. \
      Löschen Sie ihn auch in den Passworteinstellungen Ihres Geräts.",
 );

@@ -43,7 +43,7 @@ const EMPTY_OF_GROUP: Text = Text::new(
 );
 const OWNER: Text = Text::new("Group", "Gruppe");
 const OWNER_HINT: Text = Text::new(
-    "Documents count against this group's quotas. You can share the knowledge base with other \
+    "Documents count against this group’s quotas. You can share the knowledge base with other \
      groups later.",
     "Die Dokumente zählen zu den Kontingenten dieser Gruppe. Sie können die Wissensdatenbank \
      später mit anderen Gruppen teilen.",

@@ -227,7 +227,7 @@ pub(super) static TEXTS: Texts = Texts {
         },
         failed: NoticeTexts {
             title: "Something went wrong",
-            paragraphs: &["The error is in the server's log. Try again in a few minutes."],
+            paragraphs: &["The error is in the server’s log. Try again in a few minutes."],
         },
     },
     front: FrontTexts {

@@ -149,7 +149,7 @@ const ERRORS: &[(&str, Text)] = &[
     (
         "passkeys_unavailable",
         Text::new(
-            "Passkeys cannot be used at this server's address.",
+            "Passkeys cannot be used at this server’s address.",
             "Unter der Adresse dieses Servers lassen sich keine Passkeys verwenden.",
         ),
     ),

@@ -51,7 +51,7 @@ const COPY_HINT: Text = Text::new(
 const DELETE_CONNECTOR: Text = Text::new("Delete connector", "Konnektor löschen");
 const DELETE_HINT: Text = Text::new(
     "Its tokens and its operator are deleted, and its pods or its MCP server are disconnected. \
-     Members lose its tools. This can't be undone.",
+     Members lose its tools. This can’t be undone.",
     "Seine Token und sein Operator werden gelöscht, seine Pods oder sein MCP-Server getrennt. \
      Mitglieder verlieren seine Werkzeuge. Das lässt sich nicht rückgängig machen.",
 );

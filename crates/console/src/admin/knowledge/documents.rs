@@ -47,7 +47,7 @@ const PASSAGES: Text = Text::new("Searchable passages", "Durchsuchbare Abschnitt
 const RETRIEVALS: Text = Text::new("Used in answers", "In Antworten verwendet");
 const DELETE_DOCUMENT: Text = Text::new("Delete document", "Dokument löschen");
 const DELETE_HINT: Text = Text::new(
-    "Searches no longer find it, and links in earlier answers stop working. This can't be undone.",
+    "Searches no longer find it, and links in earlier answers stop working. This can’t be undone.",
     "Suchen finden es nicht mehr, und Verweise in früheren Antworten führen ins Leere. Das lässt \
      sich nicht rückgängig machen.",
 );

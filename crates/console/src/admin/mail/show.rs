@@ -30,7 +30,7 @@ const RETRY_HINT: Text = Text::new(
 );
 const DISCARD: Text = Text::new("Discard email", "E-Mail verwerfen");
 const DISCARD_HINT: Text = Text::new(
-    "The email is deleted and never sent. This can't be undone.",
+    "The email is deleted and never sent. This can’t be undone.",
     "Die E-Mail wird gelöscht und nie gesendet. Das lässt sich nicht rückgängig machen.",
 );
 

@@ -12,7 +12,7 @@ use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
 
 pub(super) const TITLE: Text = Text::new("Client policies", "Client-Richtlinien");
 const INTRO: Text = Text::new(
-    "A client policy sets defaults in the apps of a group's members, or enforces settings there.",
+    "A client policy sets defaults in the apps of a group’s members, or enforces settings there.",
     "Eine Client-Richtlinie gibt in den Apps der Mitglieder einer Gruppe Standardwerte vor oder \
      erzwingt Einstellungen.",
 );
