@@ -129,15 +129,9 @@ async fn each_outcome_is_described_in_both_languages() {
             Invitation,
             403,
             "this invitation is not valid",
-            "diese ist nicht gültig",
+            "nicht gültig",
         ),
-        (
-            RegistrationResult::Closed,
-            Closed,
-            403,
-            "Registration is closed",
-            "Die Registrierung ist geschlossen",
-        ),
+        (RegistrationResult::Closed, Closed, 403, "Registration is closed", "geschlossen"),
         (RegistrationResult::SeatsTaken, Open, 403, "maximum number", "Höchstzahl"),
         (RegistrationResult::EmailTaken, Open, 409, "There is an account", "gibt es schon"),
     ] {
