@@ -14,13 +14,15 @@ on_both_databases!(
     a_budget_that_is_nearly_used_up_needs_attention,
 );
 
-/// Returns the kinds and subjects of the listed problems.
+/// Returns the kinds and subjects of the listed problems, except those of the
+/// machine that runs the tests.
 async fn problems(ada: &Visitor<'_>) -> Vec<(String, String)> {
     let response = ada.get("/api/admin/problems").await;
     assert_eq!(response.status, 200, "{}", response.text());
     let text = |it: &Value, key: &str| it[key].as_str().unwrap_or_default().to_owned();
     let problems = response.body.as_array().expect("a list");
-    problems.iter().map(|it| (text(it, "kind"), text(it, "subject"))).collect()
+    let problems = problems.iter().map(|it| (text(it, "kind"), text(it, "subject")));
+    problems.filter(|(kind, _)| kind != "volume_nearly_full").collect()
 }
 
 async fn failures_need_attention_until_they_end(database: TestDatabase) {
