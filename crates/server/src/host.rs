@@ -1,5 +1,6 @@
 //! Machine that this instance runs on.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
@@ -47,17 +48,18 @@ impl HostStatus for Host {
 
 /// Measures the volumes of folders, each volume once.
 fn measure(folders: Vec<PathBuf>) -> Vec<Volume> {
-    let mut ids = Vec::new();
+    let mut devices = Vec::new();
     let mut volumes = Vec::new();
     for folder in folders {
         // The folder of a relative file name is empty.
         let path = if folder.as_os_str().is_empty() { Path::new(".") } else { &folder };
-        let Ok(stat) = statvfs(path) else { continue };
-        if ids.contains(&stat.f_fsid) {
+        // Some file systems have no id of their own; all have a device.
+        let (Ok(stat), Ok(metadata)) = (statvfs(path), path.metadata()) else { continue };
+        if devices.contains(&metadata.dev()) {
             continue;
         }
 
-        ids.push(stat.f_fsid);
+        devices.push(metadata.dev());
         let free = stat.f_bavail.saturating_mul(stat.f_frsize);
         let size = stat.f_blocks.saturating_mul(stat.f_frsize);
         volumes.push(Volume { folder: path.to_owned(), free, size });
