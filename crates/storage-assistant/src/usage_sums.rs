@@ -9,6 +9,7 @@ use pia_assistant::{
     Micros, UsageDetails, UsageGrouping, UsageRange, UsageSubject, UsageSum, UsageSums,
 };
 use pia_kernel::{GroupId, Unavailable, UserId};
+use pia_storage::schema::usage_users;
 use pia_storage::{Database, DbError, DbUid, Uid, on_conn};
 
 /// Sums of usage in SQL.
@@ -80,12 +81,6 @@ struct UserRow {
     spent_micros: i64,
 }
 
-#[derive(QueryableByName)]
-struct UserCount {
-    #[diesel(sql_type = BigInt)]
-    users: i64,
-}
-
 /// Loads the sums of a query.
 macro_rules! load {
     ($store:expr, $row:ty, $sql:expr) => {{
@@ -113,10 +108,10 @@ impl UsageSums for SqlUsageSums {
         })
     }
 
-    async fn count_users(&self, range: UsageRange) -> Result<i64, Unavailable> {
-        let count = diesel::sql_query(Days::of(range).count_users());
-        let found: UserCount = on_conn!(self.db.reader(), |conn| count.get_result(conn).await?)?;
-        Ok(found.users)
+    async fn count_users_since(&self, day: NaiveDate) -> Result<i64, Unavailable> {
+        let is_recent = usage_users::last_day.ge(day.to_epoch_days());
+        let count = usage_users::table.filter(is_recent).count();
+        Ok(on_conn!(self.db.reader(), |conn| count.get_result(conn).await?)?)
     }
 }
 
@@ -175,19 +170,6 @@ impl Days {
                 ORDER BY spent_micros DESC, calls DESC, user_id LIMIT {limit}
             ) t LEFT JOIN accounts a ON a.id = t.user_id
             ORDER BY spent_micros DESC, calls DESC, user_id"
-        )
-    }
-
-    /// A week has one row a user: only users of several weeks are compared.
-    fn count_users(self) -> String {
-        let calls = self.sum("calls");
-        let weeks = self.weeks();
-        let is_one_week = self.from.div_euclid(7) == self.to.div_euclid(7);
-        let distinct = if is_one_week { "" } else { "DISTINCT" };
-        format!(
-            "SELECT COUNT(*) AS users FROM (
-                SELECT {distinct} user_id FROM usage_by_user WHERE {weeks} AND {calls} > 0
-            ) people"
         )
     }
 

@@ -5,7 +5,7 @@ use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use pia_kernel::UserId;
 use pia_storage::schema::{
     accounts, ai_usage, attempts, audit_identities, chats, credit_reservations, credit_windows,
-    guesses, invitations, ledgers, sync_items, usage_by_user,
+    guesses, invitations, ledgers, sync_items, usage_by_user, usage_users,
 };
 use pia_storage::{AsyncPostgres, AsyncSqlite, DbError, DbUid, connection_trait};
 
@@ -63,6 +63,10 @@ connection_trait! {
             let sums = usage_by_user::table.filter(usage_by_user::user_id.eq(user));
             let sums = diesel::update(sums).set(usage_by_user::user_id.eq(pseudonym_id));
             sums.execute(self).await?;
+
+            let last_days = usage_users::table.filter(usage_users::user_id.eq(user));
+            let last_days = diesel::update(last_days).set(usage_users::user_id.eq(pseudonym_id));
+            last_days.execute(self).await?;
 
             let identities = audit_identities::table.filter(audit_identities::user_id.eq(user));
             diesel::delete(identities).execute(self).await?;

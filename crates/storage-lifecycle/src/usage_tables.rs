@@ -45,6 +45,12 @@ pub(crate) const USAGE_TABLES: &[InventoryTable] = &[
         ],
     },
     InventoryTable {
+        name: "usage_users",
+        erasure: PSEUDONYM,
+        export: None,
+        left_out: &[("user_id", OWN_ID), ("last_day", SUMS)],
+    },
+    InventoryTable {
         name: "usage_by_group",
         erasure: ErasurePolicy::NotPersonal("how much groups used of which model, day by day"),
         export: None,

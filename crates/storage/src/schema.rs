@@ -221,6 +221,17 @@ diesel::table! {
 }
 
 diesel::table! {
+    use diesel::sql_types::Integer;
+
+    use crate::sql_types::Uid;
+
+    usage_users (user_id) {
+        user_id -> Uid,
+        last_day -> Integer,
+    }
+}
+
+diesel::table! {
     use diesel::sql_types::{BigInt, Nullable, Text};
     use crate::sql_types::{Instant, Uid};
 
@@ -1257,6 +1268,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     trusted_certificates,
     usage_by_group,
     usage_by_user,
+    usage_users,
     user_groups,
     webhook_deliveries,
 );

@@ -163,8 +163,8 @@ pub trait UsageSums: Send + Sync {
         limit: u32,
     ) -> Result<Vec<UsageSum>, Unavailable>;
 
-    /// Returns the number of users with calls.
-    async fn count_users(&self, range: UsageRange) -> Result<i64, Unavailable>;
+    /// Returns the number of users who called on this day or later.
+    async fn count_users_since(&self, day: NaiveDate) -> Result<i64, Unavailable>;
 }
 
 /// Report of what was used.
@@ -212,9 +212,10 @@ impl UsageReport {
         Ok(if by == UsageGrouping::Day { with_empty_days(range, sums) } else { sums })
     }
 
-    /// Returns the number of users with calls.
-    pub async fn count_users(&self, range: UsageRange) -> Result<i64, Unavailable> {
-        self.store.count_users(range).await
+    /// Returns the number of users who called in the last days up to today, 1 to
+    /// 366.
+    pub async fn count_recent_users(&self, days: u32) -> Result<i64, Unavailable> {
+        self.store.count_users_since(self.last_days(days).from).await
     }
 }
 

@@ -22,16 +22,26 @@ pub(super) struct Size {
     pub(super) calls: usize,
 }
 
-/// Migrations that sum up the calls that are there.
-const SUMS: [&str; 2] = [
+/// Migrations of PostgreSQL that sum up the seeded calls.
+const POSTGRES_SUMS: [&str; 2] = [
     include_str!("../../../../migrations/postgres/2026-11-26-000420_usage_by_day/up.sql"),
-    include_str!("../../../../migrations/sqlite/2026-11-26-000420_usage_by_day/up.sql"),
+    include_str!("../../../../migrations/postgres/2026-11-27-000450_usage_users/up.sql"),
 ];
 
-/// Returns the statements of a migration that fill the tables which it created.
-fn filling(migration: &str) -> Outcome<&str> {
-    let at = migration.find("INSERT INTO usage_by_group").ok_or("no sums in the migration")?;
-    migration.get(at..).ok_or_else(|| "no sums".into())
+/// Migrations of SQLite that sum up the seeded calls.
+const SQLITE_SUMS: [&str; 2] = [
+    include_str!("../../../../migrations/sqlite/2026-11-26-000420_usage_by_day/up.sql"),
+    include_str!("../../../../migrations/sqlite/2026-11-27-000450_usage_users/up.sql"),
+];
+
+/// Returns the statements of migrations that fill the tables which they created.
+fn backfill(migrations: [&str; 2]) -> Outcome<String> {
+    let mut statements = String::new();
+    for migration in migrations {
+        let start = migration.find("INSERT INTO").ok_or("a migration fills no table")?;
+        statements.push_str(migration.get(start..).unwrap_or_default());
+    }
+    Ok(statements)
 }
 
 /// Seeds a database of PostgreSQL.
@@ -56,7 +66,7 @@ pub(super) fn postgres(session: &Session, Size { users, entries, calls }: Size) 
                 (SELECT array_agg(id) AS ids FROM accounts WHERE email LIKE 'copy%') AS accounts;
         {}
         ANALYZE;",
-        filling(SUMS[0])?
+        backfill(POSTGRES_SUMS)?
     ))?;
     session.run("CHECKPOINT")
 }
@@ -95,7 +105,7 @@ pub(super) fn sqlite(file: &Path, Size { users, entries, calls }: Size) -> Outco
         COMMIT;
         ANALYZE;
         PRAGMA wal_checkpoint(TRUNCATE);",
-        filling(SUMS[1])?
+        backfill(SQLITE_SUMS)?
     ))?;
 
     Ok(())

@@ -62,7 +62,12 @@ pub(super) const ADD: &str = "
             calls_3 = t.calls_3 + excluded.calls_3, spent_3 = t.spent_3 + excluded.spent_3,
             calls_4 = t.calls_4 + excluded.calls_4, spent_4 = t.spent_4 + excluded.spent_4,
             calls_5 = t.calls_5 + excluded.calls_5, spent_5 = t.spent_5 + excluded.spent_5,
-            calls_6 = t.calls_6 + excluded.calls_6, spent_6 = t.spent_6 + excluded.spent_6";
+            calls_6 = t.calls_6 + excluded.calls_6, spent_6 = t.spent_6 + excluded.spent_6
+    ), last_days AS (
+        INSERT INTO usage_users AS t (user_id, last_day)
+        SELECT user_id, MAX(day) FROM dated GROUP BY user_id ORDER BY user_id
+        ON CONFLICT (user_id) DO UPDATE SET last_day = excluded.last_day
+        WHERE t.last_day < excluded.last_day";
 
 const TO_GROUP: &str = "
     INSERT INTO usage_by_group (
@@ -94,6 +99,13 @@ const OR_TO_USER: &str = ")
         calls_5 = calls_5 + excluded.calls_5, spent_5 = spent_5 + excluded.spent_5,
         calls_6 = calls_6 + excluded.calls_6, spent_6 = spent_6 + excluded.spent_6";
 
+const TO_LAST_DAY: &str = "
+    INSERT INTO usage_users (user_id, last_day) VALUES (";
+
+const OR_TO_LAST_DAY: &str = ")
+    ON CONFLICT (user_id) DO UPDATE SET last_day = excluded.last_day
+    WHERE last_day < excluded.last_day";
+
 const MICROS_OF_A_DAY: i64 = 24 * 3600 * 1_000_000;
 
 /// Sums of a batch on SQLite. Statements are prepared once, so each row of the
@@ -102,6 +114,7 @@ const MICROS_OF_A_DAY: i64 = 24 * 3600 * 1_000_000;
 pub(super) struct BatchSums<'a> {
     by_group: BTreeMap<GroupKey<'a>, [i64; 6]>,
     by_user: BTreeMap<UserKey, [i64; 14]>,
+    last_days: BTreeMap<Uuid, i32>,
 }
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -137,6 +150,8 @@ impl<'a> BatchSums<'a> {
         let tokens = [row.input_tokens, row.cached_input_tokens, row.output_tokens];
         let [input, cached_input, output] = tokens;
         let values = [1, failed, input, cached_input, output, row.spent_micros];
+        let last_day = self.last_days.entry(user.0).or_insert(group.day);
+        *last_day = group.day.max(*last_day);
         add_to(self.by_group.entry(group).or_default(), &values);
         let user = self.by_user.entry(UserKey { week: number(week), user: user.0 }).or_default();
         let of_day = user.chunks_exact_mut(2).nth(weekday.unwrap_or_default());
@@ -150,6 +165,9 @@ impl<'a> BatchSums<'a> {
         }
         for (UserKey { week, user }, sums) in self.by_user {
             AddToUser { week, user: DbUid(user), sums }.execute(conn)?;
+        }
+        for (user, day) in self.last_days {
+            SetLastDay { user: DbUid(user), day }.execute(conn)?;
         }
         Ok(())
     }
@@ -173,6 +191,12 @@ struct AddToUser {
     week: i32,
     user: DbUid,
     sums: [i64; 14],
+}
+
+/// A user's last day with calls, unless a later one is stored.
+struct SetLastDay {
+    user: DbUid,
+    day: i32,
 }
 
 impl QueryFragment<Sqlite> for AddToGroup<'_> {
@@ -203,6 +227,17 @@ impl QueryFragment<Sqlite> for AddToUser {
     }
 }
 
+impl QueryFragment<Sqlite> for SetLastDay {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
+        out.push_sql(TO_LAST_DAY);
+        out.push_bind_param::<Uid, _>(&self.user)?;
+        out.push_sql(", ");
+        out.push_bind_param::<Integer, _>(&self.day)?;
+        out.push_sql(OR_TO_LAST_DAY);
+        Ok(())
+    }
+}
+
 fn push_sums<'b>(sums: &'b [i64], out: &mut AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
     sums.iter().try_for_each(|sum| {
         out.push_sql(", ");
@@ -220,5 +255,11 @@ impl QueryId for AddToUser {
     const HAS_STATIC_QUERY_ID: bool = true;
 }
 
+impl QueryId for SetLastDay {
+    type QueryId = Self;
+    const HAS_STATIC_QUERY_ID: bool = true;
+}
+
 impl RunQueryDsl<SqliteConnection> for AddToGroup<'_> {}
 impl RunQueryDsl<SqliteConnection> for AddToUser {}
+impl RunQueryDsl<SqliteConnection> for SetLastDay {}

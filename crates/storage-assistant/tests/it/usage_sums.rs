@@ -45,8 +45,9 @@ async fn sums(db: &Database, range: UsageRange, by: UsageGrouping) -> Vec<UsageS
     SqlUsageSums::new(db.clone()).sums(range, by, 1000).await.unwrap()
 }
 
-async fn count_users(db: &Database, range: UsageRange) -> i64 {
-    SqlUsageSums::new(db.clone()).count_users(range).await.unwrap()
+async fn count_users_since(db: &Database, day: u32) -> i64 {
+    let day = november(day, 30).first_day();
+    SqlUsageSums::new(db.clone()).count_users_since(day).await.unwrap()
 }
 
 /// Returns the calls, and what they cost, by a name of their subject.
@@ -92,9 +93,17 @@ async fn sums_of_concurrent_instances_equal_the_recorded_calls(db: Database) {
     let all = november(1, 30);
     let before = tables(&db, range).await;
     // The migration sums the recorded calls.
-    execute(&db, "DELETE FROM usage_by_group; DELETE FROM usage_by_user").await;
-    execute(&db, backfill(&db)).await;
+    let last_days = [20, 21, 22, 23, 24].map(|day| count_users_since(&db, day));
+    let last_days = futures_util::future::join_all(last_days).await;
+    execute(&db, "DELETE FROM usage_by_group; DELETE FROM usage_by_user; DELETE FROM usage_users")
+        .await;
+    for statements in backfills(&db) {
+        execute(&db, statements).await;
+    }
     assert_eq!(before, tables(&db, range).await);
+    assert_eq!(last_days, [7, 7, 7, 7, 0]);
+    assert_eq!(count_users_since(&db, 23).await, 7);
+    assert_eq!(count_users_since(&db, 24).await, 0);
     let in_range = |it: &&UsageRecord| (2..20).contains(&(it.at.micros() / DAY - FIRST));
     let spent: Vec<i64> = calls.iter().filter(in_range).map(|it| it.spent.0).collect();
     let expected = (i64::try_from(spent.len()).unwrap(), spent.iter().sum::<i64>());
@@ -103,7 +112,6 @@ async fn sums_of_concurrent_instances_equal_the_recorded_calls(db: Database) {
         assert_eq!(total, expected, "{sums:?}");
     }
     assert_eq!(before.map(|it| it.len()), [18, 2, 2, 7]);
-    assert_eq!(count_users(&db, range).await, 7);
     let models = sums(&db, all, UsageGrouping::Model).await;
     let details = models.iter().filter_map(|it| it.details);
     let tokens = |it: UsageDetails| (it.input_tokens, it.cached_input_tokens, it.output_tokens);
@@ -114,17 +122,22 @@ async fn sums_of_concurrent_instances_equal_the_recorded_calls(db: Database) {
     assert_eq!(details, Some((500, (45_000, 30_000, 15_000))));
 }
 
-/// Returns the statements of the migration that sum the recorded calls.
-fn backfill(db: &Database) -> &'static str {
-    let migration = match db.provider() {
-        DatabaseKind::Sqlite => {
-            include_str!("../../../../migrations/sqlite/2026-11-26-000420_usage_by_day/up.sql")
-        }
-        DatabaseKind::Postgres => {
-            include_str!("../../../../migrations/postgres/2026-11-26-000420_usage_by_day/up.sql")
-        }
+/// Returns the statements of the migrations that sum the recorded calls.
+fn backfills(db: &Database) -> [&'static str; 2] {
+    let [sums, users] = match db.provider() {
+        DatabaseKind::Sqlite => [
+            include_str!("../../../../migrations/sqlite/2026-11-26-000420_usage_by_day/up.sql"),
+            include_str!("../../../../migrations/sqlite/2026-11-27-000450_usage_users/up.sql"),
+        ],
+        DatabaseKind::Postgres => [
+            include_str!("../../../../migrations/postgres/2026-11-26-000420_usage_by_day/up.sql"),
+            include_str!("../../../../migrations/postgres/2026-11-27-000450_usage_users/up.sql"),
+        ],
     };
-    migration.split_once("usage_by_user (user_id);").unwrap().1
+    [
+        sums.split_once("usage_by_user (user_id);").unwrap().1,
+        users.split_once("usage_users (last_day);").unwrap().1,
+    ]
 }
 
 /// Returns the sums by each subject.
@@ -164,12 +177,12 @@ async fn a_day_ends_at_midnight_in_utc(db: Database) {
     for (from, to, calls) in [(10, 10, 1), (11, 11, 2), (10, 11, 3), (1, 30, 3)] {
         let users = named(&sums(&db, november(from, to), UsageGrouping::User).await);
         assert_eq!(users, [(user.to_string(), calls, calls * 1000)], "{from} {to}");
-        assert_eq!(count_users(&db, november(from, to)).await, 1);
     }
     for (from, to) in [(1, 9), (12, 12), (12, 30)] {
         assert_eq!(sums(&db, november(from, to), UsageGrouping::User).await, []);
-        assert_eq!(count_users(&db, november(from, to)).await, 0);
     }
+    assert_eq!(count_users_since(&db, 11).await, 1);
+    assert_eq!(count_users_since(&db, 12).await, 0);
 }
 
 async fn calls_of_no_account_belong_to_nobody(db: Database) {

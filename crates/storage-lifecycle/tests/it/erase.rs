@@ -12,6 +12,7 @@ use pia_kernel::{
 };
 use pia_storage::schema::{
     accounts, ai_usage, audit_entries, audit_identities, mails, sign_ins, usage_by_user,
+    usage_users,
 };
 use pia_storage::{
     AuditIdentity, AuditPart, Database, DbError, DbInstant, DbUid, StoredEmail, WriteEffects,
@@ -194,6 +195,12 @@ async fn usage_stays_under_a_pseudonym(db: Database) {
         ));
         let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| row.execute(conn).await?);
         done.unwrap();
+        let row = diesel::insert_into(usage_users::table).values((
+            usage_users::user_id.eq(DbUid(user.0)),
+            usage_users::last_day.eq(i32::try_from(calls).unwrap()),
+        ));
+        let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| row.execute(conn).await?);
+        done.unwrap();
     }
     for user in [ada.user, ada.user, bob.user] {
         let row = diesel::insert_into(ai_usage::table).values((
@@ -224,6 +231,10 @@ async fn usage_stays_under_a_pseudonym(db: Database) {
     let sums: Result<Vec<(DbUid, i64)>, DbError> =
         on_conn!(db.reader(), |conn| sums.load(conn).await?);
     assert_eq!(sums.unwrap(), [(user_ids[0], 2), (DbUid(bob.user.0), 1)]);
+    let last_days = usage_users::table.order(usage_users::last_day.desc());
+    let last_days: Result<Vec<(DbUid, i32)>, DbError> =
+        on_conn!(db.reader(), |conn| last_days.load(conn).await?);
+    assert_eq!(last_days.unwrap(), [(user_ids[0], 2), (DbUid(bob.user.0), 1)]);
     assert_eq!((user_ids[0], user_ids[2]), (user_ids[1], DbUid(bob.user.0)));
     assert!(![DbUid(ada.user.0), DbUid(bob.user.0)].contains(&user_ids[0]));
 }

@@ -24,6 +24,9 @@ const CREDITS_BY_DAY: Text = Text::new("Credits by day", "Credits je Tag");
 const MORE: Text =
     Text::new("Usage by person, group and model", "Nutzung nach Person, Gruppe und Modell");
 
+/// Number of days that the charts show.
+const MONTH_DAYS: u32 = 30;
+
 /// Returns the sum of the sums of days.
 pub(super) fn total(days: &[UsageSum]) -> (i64, Micros, UsageDetails) {
     let none = (0, Micros(0), UsageDetails::default());
@@ -42,13 +45,12 @@ pub(super) fn total(days: &[UsageSum]) -> (i64, Micros, UsageDetails) {
 /// Returns the numbers of today and of 30 days, with their charts.
 pub(in crate::admin) async fn section(page: &PageContext) -> Result<Section, ApiError> {
     let report = page.api.usage.clone();
-    let today = report.last_days(1);
-    let month = report.last_days(30);
+    let month = report.last_days(MONTH_DAYS);
     let read = async move {
         try_join3(
-            report.sums(month, UsageGrouping::Day, 30),
-            report.count_users(today),
-            report.count_users(month),
+            report.sums(month, UsageGrouping::Day, MONTH_DAYS),
+            report.count_recent_users(1),
+            report.count_recent_users(MONTH_DAYS),
         )
         .await
     };
