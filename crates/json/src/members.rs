@@ -36,7 +36,7 @@ impl Members<'_> {
         self.0.push((Cow::Borrowed(key), Cow::Owned(json)));
     }
 
-    /// Returns the object with only these of its keys.
+    /// Returns a copy of the object with only these keys.
     #[must_use]
     pub fn only(&self, keys: &[&str]) -> Self {
         Self(self.0.iter().filter(|(it, _)| keys.contains(&it.as_ref())).cloned().collect())
@@ -89,9 +89,7 @@ mod tests {
         let json = r#"{"a\u0062":[1.50, {"x" : null}],"c\"":"\u00e4"}"#;
         let members: Members<'_> = serde_json::from_str(json).unwrap();
 
-        let written = members.to_json();
-
-        assert_eq!(written, r#"{"ab":[1.50, {"x" : null}],"c\"":"\u00e4"}"#);
+        assert_eq!(members.to_json(), r#"{"ab":[1.50, {"x" : null}],"c\"":"\u00e4"}"#);
     }
 
     #[test]

@@ -22,21 +22,22 @@ impl Default for NullStripper {
 }
 
 impl NullStripper {
-    /// Returns the bytes without such members.
+    /// Removes the members that are null from JSON in bytes.
     pub fn strip(&self, json: Bytes) -> Bytes {
         match self.stripped(&json) {
-            Some(rest) => Bytes::from(rest),
+            Some(stripped) => Bytes::from(stripped),
             None => json,
         }
     }
 
-    /// Returns the text without such members.
+    /// Removes the members that are null from JSON in a text.
     pub fn strip_text<'a>(&self, json: &'a str) -> Cow<'a, str> {
         // Cut between quotes and delimiters only, so it is still UTF-8.
-        let rest = self.stripped(json.as_bytes()).and_then(|it| String::from_utf8(it).ok());
-        rest.map_or(Cow::Borrowed(json), Cow::Owned)
+        let stripped = self.stripped(json.as_bytes()).and_then(|it| String::from_utf8(it).ok());
+        stripped.map_or(Cow::Borrowed(json), Cow::Owned)
     }
 
+    /// Returns the bytes without null members, or `None` if there is no null.
     fn stripped(&self, json: &[u8]) -> Option<Vec<u8>> {
         self.0.find(json)?;
         let mut rest = RemainingBytes { text: json, at: 0 };
@@ -81,12 +82,12 @@ impl<'a> RemainingBytes<'a> {
         let start = memchr::memchr(b'"', rest)?;
         let mut end = start + 1;
         loop {
-            let found = memchr2(b'"', b'\\', rest.get(end..)?)? + end;
-            if rest.get(found) == Some(&b'"') {
-                end = found + 1;
+            let delimiter = memchr2(b'"', b'\\', rest.get(end..)?)? + end;
+            if rest.get(delimiter) == Some(&b'"') {
+                end = delimiter + 1;
                 break;
             }
-            end = found + 2;
+            end = delimiter + 2;
         }
 
         self.at += end;
@@ -99,12 +100,12 @@ impl<'a> RemainingBytes<'a> {
         let rest = self.all().trim_ascii_start();
         let value = rest.strip_prefix(b":")?.trim_ascii_start();
         let after = value.strip_prefix(b"null")?.trim_ascii_start();
-        let (end, left) = match after.first()? {
+        let (end, next_member) = match after.first()? {
             b',' => (End::Comma, after.get(1..)?.trim_ascii_start()),
             b'}' => (End::Brace, after),
             _ => return None,
         };
-        self.at = self.text.len() - left.len();
+        self.at = self.text.len() - next_member.len();
         Some(end)
     }
 }
@@ -148,10 +149,12 @@ mod tests {
         let stripper = NullStripper::default();
         let text = r#"{ "a" : [ 1.50 ] }"#;
 
-        assert!(matches!(stripper.strip_text(text), Cow::Borrowed(same) if same == text));
-        let text = r#"[{"a":null,"b":1.0,"c":{"d":null,"e":[null,12345678901234567890]}},"null"]"#;
+        assert!(matches!(stripper.strip_text(text), Cow::Borrowed(borrowed) if borrowed == text));
+
+        let with_nulls =
+            r#"[{"a":null,"b":1.0,"c":{"d":null,"e":[null,12345678901234567890]}},"null"]"#;
         assert_eq!(
-            stripper.strip_text(text),
+            stripper.strip_text(with_nulls),
             r#"[{"b":1.0,"c":{"e":[null,12345678901234567890]}},"null"]"#
         );
     }
@@ -189,7 +192,7 @@ mod tests {
                     .map(|(key, it)| (key, pruned(it)))
                     .collect(),
                 Value::Array(items) => items.into_iter().map(pruned).collect(),
-                other => other,
+                scalar => scalar,
             }
         }
         let value = json!({

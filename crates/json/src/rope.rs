@@ -28,7 +28,7 @@ impl Rope {
         self.0.iter().map(Bytes::len).sum()
     }
 
-    /// Returns whether it has no bytes.
+    /// Returns whether the rope has no bytes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -37,16 +37,16 @@ impl Rope {
     #[must_use]
     pub fn slice(&self, range: Range<usize>) -> Self {
         let mut base = 0;
-        let mut parts = Vec::new();
+        let mut slices = Vec::new();
         for piece in &self.0 {
             let start = range.start.saturating_sub(base).min(piece.len());
             let end = range.end.saturating_sub(base).min(piece.len());
             if start < end {
-                parts.push(piece.slice(start..end));
+                slices.push(piece.slice(start..end));
             }
             base += piece.len();
         }
-        Self(parts)
+        Self(slices)
     }
 
     /// Returns the pieces.
@@ -57,7 +57,7 @@ impl Rope {
     /// Returns the bytes in one piece; copies if there are several.
     pub fn flat(&self) -> Bytes {
         match self.0.as_slice() {
-            [one] => one.clone(),
+            [piece] => piece.clone(),
             pieces => {
                 let mut flat = BytesMut::with_capacity(self.len());
                 for piece in pieces {
@@ -80,12 +80,12 @@ impl Rope {
 
     /// Returns whether this JSON is a string.
     pub fn is_string(&self) -> bool {
-        self.first() == Some(b'"')
+        self.first_byte() == Some(b'"')
     }
 
     /// Returns whether this JSON is an array.
     pub fn is_array(&self) -> bool {
-        self.first() == Some(b'[')
+        self.first_byte() == Some(b'[')
     }
 
     /// Returns the members of a JSON object: their keys, and their values as
@@ -109,29 +109,33 @@ impl Rope {
 
     /// Returns the elements of a JSON array.
     pub fn elements(&self) -> Option<Vec<Self>> {
-        let parts = self.parts(b'[')?;
-        let elements = parts.into_iter().map(|it| self.slice(it.start..it.end).trimmed());
-        Some(elements.filter(|it| !it.is_empty()).collect())
+        let elements = self
+            .parts(b'[')?
+            .into_iter()
+            .map(|it| self.slice(it.start..it.end).trimmed())
+            .filter(|it| !it.is_empty())
+            .collect();
+        Some(elements)
     }
 
-    fn first(&self) -> Option<u8> {
+    /// Returns the first byte that is not whitespace.
+    fn first_byte(&self) -> Option<u8> {
         let mut bytes = self.0.iter().flat_map(|it| it.iter().copied());
         bytes.find(|it| !it.is_ascii_whitespace())
     }
 
     /// Returns the JSON without surrounding whitespace.
     fn trimmed(&self) -> Self {
-        let whitespace = |it: &&u8| it.is_ascii_whitespace();
-        let before = self.0.iter().flat_map(|it| it.iter()).take_while(whitespace).count();
-        let after =
-            self.0.iter().rev().flat_map(|it| it.iter().rev()).take_while(whitespace).count();
+        let is_space = |it: &&u8| it.is_ascii_whitespace();
+        let before = self.0.iter().flat_map(|it| it.iter()).take_while(is_space).count();
+        let after = self.0.iter().rev().flat_map(|it| it.iter().rev()).take_while(is_space).count();
         self.slice(before..self.len().saturating_sub(after))
     }
 
     /// Returns the parts between the commas of an object or array, or `None`
     /// for other JSON.
     fn parts(&self, open: u8) -> Option<Vec<JsonPart>> {
-        if self.first() != Some(open) {
+        if self.first_byte() != Some(open) {
             return None;
         }
 
@@ -207,10 +211,10 @@ impl Scan {
         if std::mem::take(&mut self.escaped) {
             return 1;
         }
-        let Some(found) = memchr2(b'"', b'\\', rest) else { return rest.len() };
-        self.escaped = rest.get(found) == Some(&b'\\');
+        let Some(delimiter) = memchr2(b'"', b'\\', rest) else { return rest.len() };
+        self.escaped = rest.get(delimiter) == Some(&b'\\');
         self.in_string = self.escaped;
-        found + 1
+        delimiter + 1
     }
 
     fn delimiter(&mut self, byte: u8, at: usize) {
@@ -265,14 +269,13 @@ mod tests {
     fn members_are_found_wherever_the_pieces_were_cut() {
         for rope in cuts(r#" { "a" : [1,{"x":"]"}], "b\"":"q:\\\",", "n": null ,"c":{"d":2} } "#) {
             let members = rope.members().unwrap();
-
-            let found: Vec<_> = members.iter().map(|(key, it)| (key, to_text(it))).collect();
+            let texts: Vec<_> = members.iter().map(|(key, it)| (key, to_text(it))).collect();
             let expected = [
                 ("a", r#"[1,{"x":"]"}]"#.to_owned()),
                 ("b\"", r#""q:\\\",""#.to_owned()),
                 ("c", r#"{"d":2}"#.to_owned()),
             ];
-            assert_eq!(found, expected);
+            assert_eq!(texts, expected);
         }
     }
 
@@ -289,9 +292,8 @@ mod tests {
     #[test]
     fn elements_are_found_wherever_the_pieces_were_cut() {
         for rope in cuts(r#"["a,b", {"c":[1,2]} ,[] ]"#) {
-            let found: Vec<_> = rope.elements().unwrap().iter().map(to_text).collect();
-
-            assert_eq!(found, [r#""a,b""#, r#"{"c":[1,2]}"#, "[]"]);
+            let elements: Vec<_> = rope.elements().unwrap().iter().map(to_text).collect();
+            assert_eq!(elements, [r#""a,b""#, r#"{"c":[1,2]}"#, "[]"]);
         }
         assert!(Rope::from("[ ]").elements().unwrap().is_empty());
         assert!(Rope::from("{}").members().unwrap().iter().next().is_none());
@@ -307,16 +309,13 @@ mod tests {
 
     #[test]
     fn large_parts_are_taken_and_written_without_copying_them() {
-        let large = format!(r#"{{"a":"{}"}}"#, "x".repeat(5000));
-        let bytes = Bytes::from(large);
+        let bytes = Bytes::from(format!(r#"{{"a":"{}"}}"#, "x".repeat(5000)));
         let rope = Rope::from(vec![bytes.clone()]);
 
         let value = rope.members().unwrap().get("a").unwrap().clone();
         let mut writer = JsonWriter::default();
-        let pieces = {
-            writer.text("[").rope(&value).text("]");
-            writer.into_pieces()
-        };
+        writer.text("[").rope(&value).text("]");
+        let pieces = writer.into_pieces();
 
         assert_eq!(pieces.len(), 3);
         assert_eq!(pieces[1].as_ptr(), bytes[5..].as_ptr());

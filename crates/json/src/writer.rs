@@ -64,7 +64,7 @@ impl JsonWriter {
         Rope(std::mem::take(&mut self.closed))
     }
 
-    /// Returns the written pieces.
+    /// Finishes the JSON and returns its pieces.
     pub fn into_pieces(mut self) -> Vec<Bytes> {
         self.finish().0
     }
