@@ -12,7 +12,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
-use crate::journal::{Journal, Open};
+use crate::journal::{Journal, OpenCall};
 use crate::options::DemoOptions;
 use crate::request::ChatRequest;
 use crate::script::{Fault, Script};
@@ -21,7 +21,7 @@ use crate::steps::{self, Step};
 const DONE: &[u8] = b"data: [DONE]\n\n";
 
 /// Header that may carry magic words, beside the last user message.
-const SCRIPT: &str = "x-demo";
+const SCRIPT_HEADER: &str = "x-demo";
 
 /// `POST /v1/chat/completions`
 pub(crate) async fn complete(
@@ -36,8 +36,8 @@ pub(crate) async fn complete(
         Ok(request) => request,
         Err(err) => return refusal(StatusCode::BAD_REQUEST, &err.to_string(), None),
     };
-    let script = script(&http, &request);
-    let open = journal.open(request.streamed());
+    let script = parse_script(&http, &request);
+    let open_call = journal.open(request.streamed());
     if let Some(response) = scripted_refusal(&request, &script) {
         return response;
     }
@@ -48,14 +48,14 @@ pub(crate) async fn complete(
         return pending().await;
     }
     if request.streamed() {
-        let events = events(&answer, &script, request.wants_usage());
+        let events = stream_events(&answer, &script, request.wants_usage());
         let steps = stream_steps(events, &script, delay);
         return HttpResponse::Ok()
             .content_type("text/event-stream")
-            .streaming(steps::body(steps, open));
+            .streaming(steps::body(steps, open_call));
     }
 
-    non_streaming(&answer, &script, open).await
+    non_streaming(&answer, &script, open_call).await
 }
 
 /// `GET /v1/models`
@@ -83,8 +83,9 @@ pub(crate) async fn unknown(http: HttpRequest) -> HttpResponse {
     refusal(StatusCode::NOT_FOUND, &message, None)
 }
 
-fn script(http: &HttpRequest, request: &ChatRequest) -> Script {
-    let header = http.headers().get(SCRIPT).and_then(|it| it.to_str().ok()).unwrap_or_default();
+fn parse_script(http: &HttpRequest, request: &ChatRequest) -> Script {
+    let header =
+        http.headers().get(SCRIPT_HEADER).and_then(|it| it.to_str().ok()).unwrap_or_default();
     let content =
         request.last_user_message().map(crate::request::Message::text).unwrap_or_default();
     Script::parse(&format!("{header} {content}"))
@@ -142,8 +143,9 @@ fn refusal(status: StatusCode, message: &str, cause: Option<(&str, &str)>) -> Ht
     HttpResponse::build(status).json(json!({ "error": error }))
 }
 
-/// Returns the events of a stream; the script decides on the last ones.
-fn events(answer: &Answer, script: &Script, usage: bool) -> Vec<Bytes> {
+/// Returns the events of a stream. The script decides whether the usage and `[DONE]` are among
+/// them.
+fn stream_events(answer: &Answer, script: &Script, usage: bool) -> Vec<Bytes> {
     let mut events: Vec<Bytes> = answer.chunks().iter().map(event).collect();
     if usage && !script.no_usage {
         events.push(event(&answer.usage_chunk()));
@@ -161,26 +163,28 @@ fn event(data: &Value) -> Bytes {
 /// Converts a stream's events to steps, with the script's faults applied.
 fn stream_steps(mut events: Vec<Bytes>, script: &Script, delay: Duration) -> Vec<Step> {
     let half = events.len() / 2;
-    let end = match script.fault {
-        Some(Fault::Cut) => Some((half, vec![Step::Break])),
-        Some(Fault::Silent(after)) => Some((after, vec![Step::Hang])),
+    let (length, ending) = match script.fault {
+        Some(Fault::Cut) => (half, vec![Step::Break]),
+        Some(Fault::Silent(after)) => (after, vec![Step::Hang]),
         Some(Fault::Error) => {
             let error = json!({ "message": "Asked to fail.", "type": "server_error" });
-            let event_bytes = event(&json!({ "error": error }));
-            Some((half, vec![Step::Send(event_bytes), Step::Send(Bytes::from_static(DONE))]))
+            let error_event = event(&json!({ "error": error }));
+            (half, vec![Step::Send(error_event), Step::Send(Bytes::from_static(DONE))])
         }
-        _ => None,
+        _ => (events.len(), Vec::new()),
     };
-    let (length, end) = end.unwrap_or((events.len(), Vec::new()));
     events.truncate(length);
     let pause = || if delay.is_zero() { Step::Flush } else { Step::Wait(delay) };
-    let steps = events.into_iter().flat_map(|it| [pause(), Step::Send(it)]);
-
-    steps.chain([Step::Flush]).chain(end).collect()
+    events
+        .into_iter()
+        .flat_map(|it| [pause(), Step::Send(it)])
+        .chain([Step::Flush])
+        .chain(ending)
+        .collect()
 }
 
 /// Sends a non-streaming response. Only `demo:slow` delays it, by the duration of its stream.
-async fn non_streaming(answer: &Answer, script: &Script, open: Open) -> HttpResponse {
+async fn non_streaming(answer: &Answer, script: &Script, open_call: OpenCall) -> HttpResponse {
     let body = Bytes::from(answer.completion().to_string());
 
     if let Some(delay) = script.delay {
@@ -190,13 +194,12 @@ async fn non_streaming(answer: &Answer, script: &Script, open: Open) -> HttpResp
 
     let half = body.slice(..body.len() / 2);
 
-    let end = match script.fault {
+    let last_step = match script.fault {
         Some(Fault::Cut) => Step::Break,
         Some(Fault::Silent(_)) => Step::Hang,
         _ => return HttpResponse::Ok().content_type(ContentType::json()).body(body),
     };
-    let stream = steps::body(vec![Step::Send(half), Step::Flush, end], open);
-    let stream = SizedStream::new(u64::try_from(body.len()).unwrap_or(u64::MAX), stream);
-
-    HttpResponse::Ok().content_type(ContentType::json()).body(stream)
+    let length = u64::try_from(body.len()).unwrap_or(u64::MAX);
+    let stream = steps::body(vec![Step::Send(half), Step::Flush, last_step], open_call);
+    HttpResponse::Ok().content_type(ContentType::json()).body(SizedStream::new(length, stream))
 }

@@ -19,7 +19,7 @@ use crate::prepared::{self, Prepared};
 const MAX_BODY_BYTES: usize = 64 << 20;
 
 /// Timeout of [`Demo::until`].
-const PATIENCE: Duration = Duration::from_secs(5);
+const CONDITION_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Demo upstream on its own threads; stopped when dropped.
 pub struct Demo {
@@ -30,12 +30,12 @@ pub struct Demo {
 }
 
 impl Demo {
-    /// Starts one with default options on a port; 0 takes any free one.
+    /// Starts a demo upstream with default options on a port; 0 takes any free port.
     pub fn start(port: u16) -> io::Result<Self> {
         Self::with(DemoOptions { port, ..DemoOptions::default() })
     }
 
-    /// Starts one with these options.
+    /// Starts a demo upstream with these options. Returns once it listens.
     pub fn with(options: DemoOptions) -> io::Result<Self> {
         let journal = Journal::new();
         let server_journal = journal.clone();
@@ -52,11 +52,12 @@ impl Demo {
 
         match receiver.recv() {
             Ok((server, address)) => Ok(Self { address, journal, server, thread: Some(thread) }),
-            Err(_never_started) => Err(ended(thread)),
+            Err(_never_started) => Err(startup_error(thread)),
         }
     }
 
-    /// Runs one on this thread until the process receives a signal to stop.
+    /// Runs a demo upstream on this thread until the process receives a signal to stop. Calls
+    /// `ready` with its URL once it listens.
     pub fn run(options: DemoOptions, ready: impl FnOnce(&str) -> io::Result<()>) -> io::Result<()> {
         System::new().block_on(async {
             let (server, address) = serve(options, Journal::new(), Signals::Handled)?;
@@ -65,7 +66,7 @@ impl Demo {
         })
     }
 
-    /// Returns the URL it listens on: scheme, address and port.
+    /// Returns the URL of the server: scheme, address and port.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -89,10 +90,11 @@ impl Demo {
     /// seconds.
     pub async fn until(&self, condition: impl FnMut(&CallCounts) -> bool) -> bool {
         let mut watch = self.journal.watch();
-        tokio::time::timeout(PATIENCE, watch.wait_for(condition)).await.is_ok_and(|it| it.is_ok())
+        let met = tokio::time::timeout(CONDITION_TIMEOUT, watch.wait_for(condition)).await;
+        met.is_ok_and(|it| it.is_ok())
     }
 
-    /// Stops it and aborts open responses.
+    /// Stops the server and aborts open responses.
     pub fn stop(self) {
         drop(self);
     }
@@ -122,7 +124,7 @@ fn serve(
 ) -> io::Result<(Server, SocketAddr)> {
     let journal = Data::new(journal);
     let prepared = options.prepared.then(|| Data::new(Prepared::new(options.chunks)));
-    let server = HttpServer::new(move || {
+    let mut server = HttpServer::new(move || {
         let journal = journal.clone();
         let prepared = prepared.clone();
         App::new().configure(move |app| routes(app, options, journal, prepared))
@@ -132,11 +134,13 @@ fn serve(
     .h1_allow_half_closed(false)
     .shutdown_timeout(1);
 
-    let server = if signals == Signals::Ignored { server.disable_signals() } else { server };
-    let server = server.bind((Ipv4Addr::LOCALHOST, options.port))?;
-    let address = server.addrs().first().copied();
+    if signals == Signals::Ignored {
+        server = server.disable_signals();
+    }
 
-    Ok((server.run(), address.ok_or(io::ErrorKind::AddrNotAvailable)?))
+    let bound_server = server.bind((Ipv4Addr::LOCALHOST, options.port))?;
+    let address = bound_server.addrs().first().copied();
+    Ok((bound_server.run(), address.ok_or(io::ErrorKind::AddrNotAvailable)?))
 }
 
 fn routes(
@@ -162,7 +166,7 @@ fn routes(
 }
 
 /// Returns the error with which a server's thread ended before it listened.
-fn ended(thread: JoinHandle<io::Result<()>>) -> io::Error {
+fn startup_error(thread: JoinHandle<io::Result<()>>) -> io::Error {
     match thread.join() {
         Ok(Err(err)) => err,
         _ => io::Error::other("the demo upstream ended before it listened"),

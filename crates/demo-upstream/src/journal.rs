@@ -10,7 +10,8 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 /// Headers that carry secrets and are not stored.
-const SECRET: &[&str] = &["authorization", "proxy-authorization", "cookie", "api-key", "x-api-key"];
+const SECRET_HEADERS: &[&str] =
+    &["authorization", "proxy-authorization", "cookie", "api-key", "x-api-key"];
 
 /// Numbers of received and of open calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -24,7 +25,7 @@ pub struct CallCounts {
     pub open_streams: u64,
 }
 
-/// The last chat call as it arrived.
+/// Headers and body of a chat call.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Recorded {
     /// Headers, except those that carry secrets.
@@ -33,15 +34,15 @@ pub struct Recorded {
     pub body: Value,
 }
 
-/// Counter of calls, shared by its clones.
+/// Counters of calls and the last one, shared by all clones.
 #[derive(Clone)]
 pub(crate) struct Journal {
     counts: watch::Sender<CallCounts>,
     last: Arc<Mutex<(BTreeMap<String, String>, Bytes)>>,
 }
 
-/// Guard of an open call, which ends when this is dropped.
-pub(crate) struct Open {
+/// Guard of an open call, which ends when the guard is dropped.
+pub(crate) struct OpenCall {
     counts: watch::Sender<CallCounts>,
     streamed: bool,
 }
@@ -52,23 +53,23 @@ impl Journal {
     }
 
     pub(crate) fn record(&self, headers: &HeaderMap, body: &Bytes) {
-        let stored = headers
+        let public_headers = headers
             .iter()
-            .filter(|(name, _)| !SECRET.contains(&name.as_str()))
+            .filter(|(name, _)| !SECRET_HEADERS.contains(&name.as_str()))
             .map(|(name, value)| {
                 (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
             })
             .collect();
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = (stored, body.clone());
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = (public_headers, body.clone());
         self.counts.send_modify(|it| it.calls += 1);
     }
 
-    pub(crate) fn open(&self, streamed: bool) -> Open {
+    pub(crate) fn open(&self, streamed: bool) -> OpenCall {
         self.counts.send_modify(|it| {
             it.open += 1;
             it.open_streams += u64::from(streamed);
         });
-        Open { counts: self.counts.clone(), streamed }
+        OpenCall { counts: self.counts.clone(), streamed }
     }
 
     pub(crate) fn call_counts(&self) -> CallCounts {
@@ -85,7 +86,7 @@ impl Journal {
     }
 }
 
-impl Drop for Open {
+impl Drop for OpenCall {
     fn drop(&mut self) {
         self.counts.send_modify(|it| {
             it.open = it.open.saturating_sub(1);

@@ -41,7 +41,7 @@ impl Prepared {
             20 + chunks
         );
 
-        let text = padded(CHUNK_BYTES, |content| {
+        let text_event = padded(CHUNK_BYTES, |content| {
             event(
                 &format!(r#"{{"index":0,"delta":{{"content":"{content}"}},"finish_reason":null}}"#),
                 "null",
@@ -50,10 +50,10 @@ impl Prepared {
 
         let finish = event(r#"{"index":0,"delta":{},"finish_reason":"stop"}"#, "null");
         let ending = [finish, event("", &usage), "data: [DONE]\n\n".to_owned()];
-        let text = std::iter::repeat_n(Bytes::from(text), chunks);
+        let text_events = std::iter::repeat_n(Bytes::from(text_event), chunks);
         Self {
             completion: padded(COMPLETION_BYTES, |content| completion(content, &usage)).into(),
-            events: text.chain(ending.map(Bytes::from)).collect(),
+            events: text_events.chain(ending.map(Bytes::from)).collect(),
         }
     }
 }
@@ -86,8 +86,12 @@ pub(crate) async fn complete(
         });
     }
 
-    let paced = prepared.events.iter().cloned();
-    let steps = paced.flat_map(|it| [Step::Wait(options.delay), Step::Send(it)]).collect();
+    let steps = prepared
+        .events
+        .iter()
+        .cloned()
+        .flat_map(|it| [Step::Wait(options.delay), Step::Send(it)])
+        .collect();
 
     response.streaming(steps::body(steps, ()))
 }
@@ -156,15 +160,16 @@ mod tests {
 
         assert_eq!(prepared.completion.len(), 359);
         let text: Vec<_> = prepared.events.iter().filter(|it| it.len() == 244).collect();
-        assert_eq!((text.len(), prepared.events.len()), (100, 103));
+        assert_eq!(text.len(), 100);
+        assert_eq!(prepared.events.len(), 103);
     }
 
     #[test]
     fn prepared_responses_are_json() {
         let prepared = Prepared::new(Some(1));
 
-        let parsed = prepared.events.iter().map(|it| it.slice(6..)).filter(|it| it != "[DONE]\n\n");
-        for data in parsed.chain([prepared.completion.clone()]) {
+        let events = prepared.events.iter().map(|it| it.slice(6..)).filter(|it| it != "[DONE]\n\n");
+        for data in events.chain([prepared.completion.clone()]) {
             assert!(serde_json::from_slice::<Value>(&data).is_ok(), "{data:?}");
         }
     }

@@ -79,17 +79,19 @@ impl ChatRequest {
         self.messages.last().filter(|it| it.role == "tool").map(Message::text)
     }
 
-    /// Returns the lines that a model reads as orders if it obeys anything but
-    /// quotations: those of all messages, or once a tool has answered those of
-    /// others than the user, who has been obeyed. `None` unless the user's message
-    /// contains `demo:obey`.
+    /// Returns the lines that an obedient model takes as orders: those of all messages
+    /// that are not quotations. Once a tool has responded, the user has been obeyed, and
+    /// the user's messages are left out. `None` unless the last user message contains
+    /// `demo:obey`.
     pub(crate) fn orders(&self) -> Option<String> {
         if !self.last_user_message()?.text().contains("demo:obey") {
             return None;
         }
         let has_result = self.tool_result().is_some();
-        let read = self.messages.iter().filter(|it| !has_result || it.role != "user");
-        let lines: Vec<String> = read
+        let lines: Vec<String> = self
+            .messages
+            .iter()
+            .filter(|it| !has_result || it.role != "user")
             .flat_map(|it| it.text().lines().map(str::to_owned).collect::<Vec<_>>())
             .filter(|line| !line.starts_with('>'))
             .collect();

@@ -50,7 +50,7 @@ impl Script {
         for word in text.split(|it: char| !(it.is_ascii_alphanumeric() || ":=-".contains(it))) {
             if let Some((_, directive)) = word.split_once("demo:") {
                 let (name, value) = directive.split_once('=').unwrap_or((directive, ""));
-                script.take(name, value);
+                script.apply(name, value);
             } else if let Some(("retry-after", value)) = word.split_once('=') {
                 script.retry_after = value.parse().ok();
             }
@@ -58,7 +58,7 @@ impl Script {
         script
     }
 
-    fn take(&mut self, name: &str, value: &str) {
+    fn apply(&mut self, name: &str, value: &str) {
         match name {
             "status" => self.status = value.parse().ok(),
             "chunks" => self.chunks = value.parse().ok().map(|it: usize| it.min(MAX_CHUNKS)),
@@ -85,7 +85,8 @@ mod tests {
     fn magic_words_are_found_anywhere_in_a_text() {
         let script = Script::parse("Mend this: <text>demo:status=429 retry-after=7</text>, please");
 
-        assert_eq!((script.status, script.retry_after), (Some(429), Some(7)));
+        assert_eq!(script.status, Some(429));
+        assert_eq!(script.retry_after, Some(7));
     }
 
     #[test]

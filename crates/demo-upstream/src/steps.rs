@@ -1,4 +1,4 @@
-//! A body that is sent step by step.
+//! Body that is sent step by step.
 
 use std::fmt;
 use std::future::pending;
@@ -31,8 +31,8 @@ impl fmt::Display for Cut {
 
 impl std::error::Error for Cut {}
 
-/// Returns the body that the steps produce. `held` is dropped with it: when it
-/// has been sent, or when its reader has gone.
+/// Returns the body that the steps produce. `held` is dropped with the body: when it
+/// has been sent, or when its reader has left.
 pub(crate) fn body<H>(
     steps: Vec<Step>,
     held: H,

@@ -21,8 +21,10 @@ impl Response {
 
     /// Returns the data of a stream's events, without `[DONE]`.
     pub(crate) fn events(&self) -> Vec<Value> {
-        let data = self.text.lines().filter_map(|it| it.strip_prefix("data: "));
-        data.filter(|it| *it != "[DONE]")
+        self.text
+            .lines()
+            .filter_map(|it| it.strip_prefix("data: "))
+            .filter(|it| *it != "[DONE]")
             .map(|it| serde_json::from_str(it).expect("an event of JSON"))
             .collect()
     }
@@ -42,8 +44,8 @@ pub(crate) fn send(demo: &Demo, body: &Value) -> Response {
         .header("authorization", "Bearer secret")
         .send(body.to_string())
         .expect("an answer");
-    let retry_after = response.headers().get("retry-after");
-    let retry_after = retry_after.and_then(|it| it.to_str().ok()).map(str::to_owned);
+    let retry_after =
+        response.headers().get("retry-after").and_then(|it| it.to_str().ok()).map(str::to_owned);
     let mut bytes = Vec::new();
     let complete = response.body_mut().as_reader().read_to_end(&mut bytes).is_ok();
     let text = String::from_utf8(bytes).expect("UTF-8");
