@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use pia_assistant::{
-    AdmissionRequest, BudgetRefusal, CallGrant, CreditHolder, CreditWindows, ReservationLine,
-    Settlement, Weeks, WindowKey, WindowKind,
+    AdmissionRequest, BudgetRefusal, CallGrant, CreditHolder, CreditWindows, Micros,
+    ReservationLine, Settlement, Weeks, WindowKey, WindowKind,
 };
 use pia_kernel::Timestamp;
 use pia_storage::{Conn, Database, DbError, DbInstant, DbUid, InsertAll, RetryBackoff, on_conn};
@@ -98,28 +98,31 @@ struct LockedWindows {
 
 impl LockedWindows {
     fn new(rows: Vec<WindowRow>, weeks: Weeks, now: Timestamp) -> Result<Self, DbError> {
-        let mut held = Self {
+        let mut locked = Self {
             rows: BTreeMap::new(),
             credit_windows: CreditWindows { windows: BTreeMap::new(), weeks, now },
         };
         for row in rows {
             let mut window = row.window()?;
             window.roll_over(weeks, now);
-            held.rows.insert(window.key, row);
-            held.credit_windows.windows.insert(window.key, window);
+            locked.rows.insert(window.key, row);
+            locked.credit_windows.windows.insert(window.key, window);
         }
-        Ok(held)
+        Ok(locked)
     }
 
     /// Returns the rows that have changed.
     fn changed(&self) -> Vec<WindowRow> {
-        let changed = self.credit_windows.windows.iter().filter_map(|(key, window)| {
-            let before = self.rows.get(key)?;
-            let mut after = before.clone();
-            after.set(window);
-            (after != *before).then_some(after)
-        });
-        changed.collect()
+        self.credit_windows
+            .windows
+            .iter()
+            .filter_map(|(key, window)| {
+                let before = self.rows.get(key)?;
+                let mut after = before.clone();
+                after.set(window);
+                (after != *before).then_some(after)
+            })
+            .collect()
     }
 }
 
@@ -136,20 +139,20 @@ impl Batch {
     pub(crate) async fn book(
         self: &Arc<Self>,
         db: &Database,
-        last_seen: &mut WindowCache,
+        window_cache: &mut WindowCache,
     ) -> Result<Option<BatchResult>, DbError> {
         let mut created = false;
         loop {
             // Reservations need not survive a power cut on SQLite: their calls
             // do not either.
-            let ends = !self.settlements.is_empty() || !self.usage.is_empty();
-            let conn = if ends { db.writer().await? } else { db.counter().await? };
+            let must_be_durable = !self.settlements.is_empty() || !self.usage.is_empty();
+            let conn = if must_be_durable { db.writer().await? } else { db.counter().await? };
             let outcome = match conn {
                 Conn::Sqlite(conn) => sqlite::attempt(conn, Arc::clone(self), created).await?,
                 Conn::Postgres(conn) => {
-                    match postgres::attempt(conn, self, created, last_seen).await {
+                    match postgres::attempt(conn, self, created, window_cache).await {
                         Err(err) if err.is_conflict() => {
-                            self.retry(db, created, last_seen, err).await?
+                            self.retry(db, created, window_cache, err).await?
                         }
                         outcome => outcome?,
                     }
@@ -171,43 +174,45 @@ impl Batch {
         &self,
         db: &Database,
         created: bool,
-        last_seen: &mut WindowCache,
+        window_cache: &mut WindowCache,
         mut err: DbError,
     ) -> Result<AttemptOutcome, DbError> {
-        let mut pauses = RetryBackoff::default();
-        while pauses.next().await
+        let mut backoff = RetryBackoff::default();
+        while backoff.next().await
             && let Conn::Postgres(conn) = db.writer().await?
         {
-            match postgres::attempt(conn, self, created, last_seen).await {
-                Err(again) if again.is_conflict() => err = again,
+            match postgres::attempt(conn, self, created, window_cache).await {
+                Err(conflict) if conflict.is_conflict() => err = conflict,
                 outcome => return outcome,
             }
         }
         Err(err)
     }
 
-    /// Returns the reservations that end.
-    fn reservations(&self) -> Vec<DbUid> {
+    /// Returns the ids of the reservations that end.
+    fn ended_reservations(&self) -> Vec<DbUid> {
         self.settlements.iter().map(|it| DbUid(it.reservation)).collect()
     }
 
-    /// Settles and admits, in locked windows, and returns the rows to be written;
-    /// `None` if the balance is too low and others have ended.
+    /// Settles and admits, in locked windows, and returns the result with the rows to be
+    /// written; `None` if the balance is too low and others have ended.
     fn decide(
         &self,
-        mut held: LockedWindows,
+        mut locked: LockedWindows,
         missing: &BTreeSet<WindowKey>,
         ended: Vec<ReservationRow>,
         written: &[DbUid],
     ) -> Option<(BatchResult, Entries)> {
-        let gone = if ended.is_empty() { Vec::new() } else { self.reservations() };
-        let late = self.settle(&mut held.credit_windows, ended, written);
-        let (verdicts, opened) = self.admit(&mut held.credit_windows, missing);
-        let mut answers = self.requests.iter().zip(&verdicts);
-        if self.others_ended && answers.any(|((_, request), it)| it.is_short_of(request)) {
+        let ended_ids = if ended.is_empty() { Vec::new() } else { self.ended_reservations() };
+        let late = self.settle(&mut locked.credit_windows, ended, written);
+        let (verdicts, opened) = self.admit(&mut locked.credit_windows, missing);
+        let mut decisions = self.requests.iter().zip(&verdicts);
+        let is_short = decisions.any(|((_, request), verdict)| verdict.is_short_of(request));
+        if self.others_ended && is_short {
             return None;
         }
-        let entries = Entries { windows: held.changed(), ended: gone, opened };
+
+        let entries = Entries { windows: locked.changed(), ended: ended_ids, opened };
         Some((BatchResult { verdicts, late, guessed: false }, entries))
     }
 
@@ -221,9 +226,12 @@ impl Batch {
 
     /// Returns the windows that calls need and that do not exist. Top-ups exist
     /// only once some were bought.
-    fn missing(&self, held: &LockedWindows) -> BTreeSet<WindowKey> {
-        let needed = self.requests.iter().flat_map(|(_, request)| request.holder.windows());
-        needed.filter(|it| it.kind != WindowKind::TopUp && !held.rows.contains_key(it)).collect()
+    fn missing(&self, locked: &LockedWindows) -> BTreeSet<WindowKey> {
+        self.requests
+            .iter()
+            .flat_map(|(_, request)| request.holder.windows())
+            .filter(|it| it.kind != WindowKind::TopUp && !locked.rows.contains_key(it))
+            .collect()
     }
 
     /// Returns a holder for each pool that was not filled yet this week.
@@ -245,9 +253,12 @@ impl Batch {
     /// reaped, or this batch was booked before and the answer got lost.
     fn usage_without_reservation(&self, ended: &[ReservationRow]) -> Vec<DbUid> {
         let existing: HashSet<Uuid> = ended.iter().map(|it| it.id.0).collect();
-        let without_reservation =
-            self.settlements.iter().filter(|it| !existing.contains(&it.reservation));
-        without_reservation.filter_map(|it| it.usage.as_ref()).map(|it| DbUid(it.id)).collect()
+        self.settlements
+            .iter()
+            .filter(|it| !existing.contains(&it.reservation))
+            .filter_map(|it| it.usage.as_ref())
+            .map(|it| DbUid(it.id))
+            .collect()
     }
 
     fn settle(
@@ -297,11 +308,11 @@ impl Batch {
 
             verdicts.push(match credit_windows.admit(request) {
                 Ok(grant) => {
-                    opened.extend(grant.lines.iter().map(|part| ReservationRow {
+                    opened.extend(grant.lines.iter().map(|line| ReservationRow {
                         id: DbUid(*id),
-                        window_key: part.window.to_string(),
+                        window_key: line.window.to_string(),
                         instance_id: DbUid(self.instance),
-                        amount: part.amount.0,
+                        amount: line.amount.0,
                         opened_at: DbInstant(self.now),
                     }));
                     AdmissionVerdict::Granted(grant)
@@ -321,25 +332,26 @@ impl Batch {
         db: &Database,
         missing: &BTreeSet<WindowKey>,
     ) -> Result<(), DbError> {
-        let mut rows = BTreeMap::new();
+        let mut rows: BTreeMap<String, WindowRow> = BTreeMap::new();
         for (_, request) in &self.requests {
             let CreditHolder { member, group, .. } = request.holder;
             for key in request.holder.windows().filter(|it| missing.contains(it)) {
                 let is_of_group = key.kind.belongs_to_group();
                 let user = (!is_of_group).then_some(DbUid(member.0));
                 let group = is_of_group.then_some(DbUid(group.0));
-                rows.insert(key.to_string(), (user, group, WindowRow::new(key, user, group)));
+                rows.insert(key.to_string(), WindowRow::new(key, user, group));
             }
         }
 
-        let users: Vec<DbUid> = rows.values().filter_map(|it| it.0).collect();
-        let groups: Vec<DbUid> = rows.values().filter_map(|it| it.1).collect();
+        let users: Vec<DbUid> = rows.values().filter_map(|it| it.user_id).collect();
+        let groups: Vec<DbUid> = rows.values().filter_map(|it| it.group_id).collect();
         on_conn!(db.writer(), |conn| {
-            let known = conn.existing_ids(&users, &groups).await?;
-            let there = rows
+            let existing = conn.existing_ids(&users, &groups).await?;
+            let rows_of_existing: Vec<WindowRow> = rows
                 .into_values()
-                .filter(|(user, group, _)| user.or(*group).is_some_and(|it| known.contains(&it)));
-            conn.insert_all(there.map(|it| it.2).collect()).await?;
+                .filter(|row| row.user_id.or(row.group_id).is_some_and(|it| existing.contains(&it)))
+                .collect();
+            conn.insert_all(rows_of_existing).await?;
         })
     }
 }
@@ -350,18 +362,22 @@ pub(crate) fn pool_of(holder: &CreditHolder, credit_windows: &CreditWindows) -> 
     credit_windows.windows.get(&key).filter(|it| it.is_unfilled()).map(|it| it.key)
 }
 
+/// Returns the inputs from which the pool of a holder's group is filled.
 pub(crate) fn last_week(holder: &CreditHolder, credit_windows: &CreditWindows) -> LastWeek {
     LastWeek {
         group: holder.group.0,
-        allowance: pia_assistant::Micros::credits(holder.limits.weekly).0,
+        allowance: Micros::credits(holder.limits.weekly).0,
         start: DbInstant(credit_windows.weeks.before(credit_windows.now)),
         end: DbInstant(credit_windows.weeks.start(credit_windows.now)),
     }
 }
 
-pub(crate) fn fill(credit_windows: &mut CreditWindows, holder: &CreditHolder, unused: i64) {
-    let pool = pool_of(holder, credit_windows).and_then(|key| credit_windows.windows.get_mut(&key));
-    if let Some(pool) = pool {
-        pool.fill(pia_assistant::Micros(unused));
+/// Fills the pool of a holder's group, unless that was done this week, with the unused
+/// millionths of a credit.
+pub(crate) fn fill_pool(credit_windows: &mut CreditWindows, holder: &CreditHolder, unused: i64) {
+    if let Some(key) = pool_of(holder, credit_windows)
+        && let Some(pool) = credit_windows.windows.get_mut(&key)
+    {
+        pool.fill(Micros(unused));
     }
 }

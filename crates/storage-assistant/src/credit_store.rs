@@ -20,12 +20,12 @@ use tokio::sync::{Mutex, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::booking::{fill, last_week, pool_of};
+use crate::booking::{fill_pool, last_week, pool_of};
 use crate::context::BookingContext;
 use crate::group_budgets::{self, GroupBudgetStatements};
 use crate::lease;
 use crate::queue::{Entry, PendingRequest, Queue};
-use crate::sequencer::{self, Sequencer, cause};
+use crate::sequencer::{self, Sequencer, source_message};
 use crate::statements::{LockWindows, Statements};
 use crate::tally::{Counts, add};
 use crate::window_row::WindowRow;
@@ -47,8 +47,8 @@ pub struct SqlCreditStore {
 }
 
 impl SqlCreditStore {
-    /// Creates a store without a booking task: it reads windows and books
-    /// top-ups, but admits no call.
+    /// Creates a store that reads windows and books top-ups, but admits no call, as it
+    /// has no booking task.
     pub fn idle(db: Database, weeks: LiveSetting<Weeks>, clock: Arc<dyn Clock>) -> Self {
         let credit_store = Self::open(db, weeks, clock, TaskTracker::new());
         credit_store.context.queue.close();
@@ -100,11 +100,11 @@ impl SqlCreditStore {
         // Only the wait is cancelled, never a running statement.
         drop(tokio::time::timeout(limit, self.context.queue.wait_until_empty()).await);
         self.context.stop.cancel();
-        let left = self.waiting();
-        if left > 0 {
-            tracing::error!(records = left, "usage records lost at shutdown");
+        let lost = self.waiting();
+        if lost > 0 {
+            tracing::error!(records = lost, "usage records lost at shutdown");
         }
-        left
+        lost
     }
 
     /// Releases the reservations of dead instances, as happens every few
@@ -156,7 +156,7 @@ impl SqlCreditStore {
     async fn run_lease(self) {
         loop {
             if let Err(err) = self.renew_lease().await {
-                let cause = cause(&err);
+                let cause = source_message(&err);
                 tracing::warn!(error = %err, cause, "failed to renew the instance lease");
             }
 
@@ -206,9 +206,9 @@ impl SettlementSink for SqlCreditStore {
 #[async_trait]
 impl CreditStore for SqlCreditStore {
     async fn admit(&self, request: AdmissionRequest) -> Result<AdmissionOutcome, Unavailable> {
-        let answered = async {
+        let admission = async {
             loop {
-                let (reply, answer) = oneshot::channel();
+                let (reply, receiver) = oneshot::channel();
                 if !self.context.queue.push_request(PendingRequest { request, reply }) {
                     return Err(Unavailable::new("credits", "the server is stopping"));
                 }
@@ -216,14 +216,14 @@ impl CreditStore for SqlCreditStore {
                 sequencer::spawn_booking(&self.context, &self.sequencer);
                 // The task that took the request may end with its caller's runtime;
                 // a reservation it made ends with this instance's lease.
-                if let Ok(answer) = answer.await {
-                    return answer;
+                if let Ok(result) = receiver.await {
+                    return result;
                 }
             }
         };
 
-        match tokio::time::timeout(self.context.db.statement_timeout(), answered).await {
-            Ok(answer) => answer,
+        match tokio::time::timeout(self.context.db.statement_timeout(), admission).await {
+            Ok(result) => result,
             Err(_) => Err(Unavailable::new("credits", "no answer in time")),
         }
     }
@@ -234,10 +234,10 @@ impl CreditStore for SqlCreditStore {
         let weeks = *self.context.weeks.get();
         Ok(on_conn!(self.context.db.reader(), |conn| {
             let rows = conn.windows(&keys).await?;
-            let mut windows = holder.windows().map(|it| (it, WindowRow::new(it, None, None)));
             let mut credit_windows = CreditWindows { windows: BTreeMap::new(), weeks, now };
-            for (key, empty) in windows.by_ref() {
-                let row = rows.iter().find(|it| it.key == empty.key).unwrap_or(&empty);
+            for key in holder.windows() {
+                let empty_row = WindowRow::new(key, None, None);
+                let row = rows.iter().find(|it| it.key == empty_row.key).unwrap_or(&empty_row);
                 let mut window = row.window()?;
                 window.roll_over(weeks, now);
                 credit_windows.windows.insert(key, window);
@@ -245,7 +245,7 @@ impl CreditStore for SqlCreditStore {
 
             if pool_of(&holder, &credit_windows).is_some() {
                 let unused = conn.unused(last_week(&holder, &credit_windows)).await?;
-                fill(&mut credit_windows, &holder, unused);
+                fill_pool(&mut credit_windows, &holder, unused);
             }
 
             credit_windows
@@ -253,10 +253,11 @@ impl CreditStore for SqlCreditStore {
     }
 
     async fn load_group_budgets(&self, min_share: Micros) -> Result<Vec<GroupBudget>, Unavailable> {
-        let at = (*self.context.weeks.get(), self.context.clock.now());
+        let weeks = *self.context.weeks.get();
+        let now = self.context.clock.now();
         Ok(on_conn!(self.context.db.reader(), |conn| {
-            let windows = conn.used_group_windows(min_share, at.1).await?;
-            group_budgets::current(windows, min_share, at)?
+            let windows = conn.used_group_windows(min_share, now).await?;
+            group_budgets::current(windows, min_share, weeks, now)?
         })?)
     }
 
@@ -275,12 +276,14 @@ impl CreditStore for SqlCreditStore {
             }
 
             conn.insert_all(vec![row.clone()]).await?;
-            let held = conn.lock_windows(&keys).await?;
-            let before = held.as_slice().first().map_or(0, |it| it.total);
+            let locked = conn.lock_windows(&keys).await?;
+            let before = locked.as_slice().first().map_or(0, |it| it.total);
             let total = before.saturating_add(credits.0);
-            let window = credit_windows::table.find(key.to_string());
-            let update = diesel::update(window).set(credit_windows::total.eq(total));
-            update.execute(conn).await?;
+            diesel::update(credit_windows::table.find(key.to_string()))
+                .set(credit_windows::total.eq(total))
+                .execute(conn)
+                .await?;
+
             let changed = |micros| BTreeMap::from([("topUpMicros", micros)]);
             let effects = effects.with_changes(Some(&changed(before)), Some(&changed(total)));
             conn.write_effects(&self.context.db, &effects).await?;
@@ -290,13 +293,16 @@ impl CreditStore for SqlCreditStore {
     }
 
     async fn find_mismatches(&self) -> Result<Vec<CreditMismatch>, Unavailable> {
-        let found = on_conn!(self.context.db.reader(), |conn| conn.mismatches().await?)?;
-        let mismatches = found.into_iter().map(|it| CreditMismatch {
-            window: it.window_key,
-            reserved: Micros(it.reserved),
-            open: Micros(it.open),
-        });
-        Ok(mismatches.collect())
+        let rows = on_conn!(self.context.db.reader(), |conn| conn.mismatches().await?)?;
+        let mismatches = rows
+            .into_iter()
+            .map(|it| CreditMismatch {
+                window: it.window_key,
+                reserved: Micros(it.reserved),
+                open: Micros(it.open),
+            })
+            .collect();
+        Ok(mismatches)
     }
 }
 

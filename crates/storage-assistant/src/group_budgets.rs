@@ -22,21 +22,22 @@ type LimitedWindow = (WindowRow, i64, i64);
 connection_trait! {
     /// Statements about budgets of groups.
     pub(crate) trait GroupBudgetStatements {
-        /// Returns the windows of groups of which at least this part of each
-        /// credit was used when they were last written, but none of past weeks; those
-        /// with the most used credits first.
+        /// Returns the windows of groups of which at least this share of the limit was used
+        /// when they were last written, most used credits first. Weekly windows of past weeks
+        /// are left out.
         async fn used_group_windows(
             &mut self,
             min_share: Micros,
             now: Timestamp,
         ) -> Result<Vec<LimitedWindow>, DbError> {
-            let (daily, weekly) =
-                (group_settings::credits_group_daily, group_settings::credits_group_weekly);
+            let daily = group_settings::credits_group_daily;
+            let weekly = group_settings::credits_group_weekly;
             // A division, as a product might overflow.
             let used = || credit_windows::used / min_share.0.max(1);
-            let of = |period: BudgetPeriod| credit_windows::kind.eq(period.name());
-            let is_daily = of(BudgetPeriod::GroupDaily).and(daily.gt(0)).and(used().ge(daily));
-            let is_weekly = of(BudgetPeriod::GroupWeekly).and(weekly.gt(0)).and(used().ge(weekly));
+            let is_of = |period: BudgetPeriod| credit_windows::kind.eq(period.name());
+            let is_daily = is_of(BudgetPeriod::GroupDaily).and(daily.gt(0)).and(used().ge(daily));
+            let is_weekly =
+                is_of(BudgetPeriod::GroupWeekly).and(weekly.gt(0)).and(used().ge(weekly));
 
             // Weeks begin at different times in different zones.
             let week_at_least = DbInstant(now - WEEK_AND_A_DAY);
@@ -47,19 +48,20 @@ connection_trait! {
                 .inner_join(settings)
                 .filter(is_daily.or(is_weekly.and(is_recent)))
                 .order((credit_windows::used.desc(), credit_windows::key))
-                .limit(MAX_WINDOWS);
-
-            Ok(windows.select((WindowRow::as_select(), daily, weekly)).load(self).await?)
+                .limit(MAX_WINDOWS)
+                .select((WindowRow::as_select(), daily, weekly));
+            Ok(windows.load(self).await?)
         }
     }
 }
 
-/// Returns the budgets of windows whose used part is still that large, the
-/// fullest first.
+/// Returns the budgets of windows of which at least this share is still used, the fullest
+/// first.
 pub(crate) fn current(
     windows: Vec<LimitedWindow>,
     min_share: Micros,
-    (weeks, now): (Weeks, Timestamp),
+    weeks: Weeks,
+    now: Timestamp,
 ) -> Result<Vec<GroupBudget>, DbError> {
     let mut budgets = Vec::new();
     for (row, daily, weekly) in windows {

@@ -1,4 +1,4 @@
-//! Instance lease: shows that an instance is alive, and recovers the calls of one that is not.
+//! Lease that shows that an instance is alive, and the release of the calls of dead ones.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -10,7 +10,7 @@ use diesel::sql_types::BigInt;
 use diesel_async::RunQueryDsl;
 use pia_storage::schema::{credit_instances, credit_reservations};
 use pia_storage::{Database, DatabaseKind, DbError, DbUid, Uid, in_tx, on_conn};
-use tokio::time::Instant as Moment;
+use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::booking::PutWindows;
@@ -27,7 +27,7 @@ const ADMITS_FOR: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(crate) struct Lease {
     pub(crate) instance: Uuid,
-    renewed_at: Mutex<Option<Moment>>,
+    renewed_at: Mutex<Option<Instant>>,
 }
 
 impl Default for Lease {
@@ -37,8 +37,7 @@ impl Default for Lease {
 }
 
 impl Lease {
-    /// Returns whether calls may be admitted under it, as far as this process
-    /// can tell.
+    /// Returns whether calls may be admitted under the lease, by this process's clock.
     pub(crate) fn holds(&self) -> bool {
         let renewed_at = *self.renewed_at.lock().unwrap_or_else(PoisonError::into_inner);
         renewed_at.is_some_and(|it| it.elapsed() < ADMITS_FOR)
@@ -46,23 +45,23 @@ impl Lease {
 
     /// Renews the lease for fifteen seconds.
     pub(crate) async fn renew(&self, db: &Database) -> Result<(), DbError> {
-        let began = Moment::now();
+        let started_at = Instant::now();
 
         let end = match db.provider() {
             DatabaseKind::Postgres => "clock_timestamp() + interval '15 seconds'",
             DatabaseKind::Sqlite => "CAST(unixepoch('subsec') * 1000000 AS INTEGER) + 15000000",
         };
 
-        let alive = diesel::sql_query(format!(
+        let renewal = diesel::sql_query(format!(
             "INSERT INTO credit_instances (id, alive_until) VALUES ($1, {end})
              ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until"
         ))
         .bind::<Uid, _>(DbUid(self.instance));
 
         on_conn!(db.writer(), |conn| {
-            alive.execute(conn).await?;
+            renewal.execute(conn).await?;
         })?;
-        *self.renewed_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(began);
+        *self.renewed_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(started_at);
 
         Ok(())
     }
@@ -103,7 +102,7 @@ pub(crate) async fn count_live(db: &Database) -> Result<u32, DbError> {
 /// Releases the reservations of dead instances. Returns the number of
 /// reservations, one a window.
 pub(crate) async fn reap(db: &Database) -> Result<u64, DbError> {
-    let dead = match db.provider() {
+    let delete_dead = match db.provider() {
         DatabaseKind::Postgres => {
             "DELETE FROM credit_instances WHERE id IN (
                  SELECT id FROM credit_instances WHERE alive_until < clock_timestamp()
@@ -122,14 +121,14 @@ pub(crate) async fn reap(db: &Database) -> Result<u64, DbError> {
     let orphaned = credit_reservations::table.filter(not(exists(owner)));
     let windows = orphaned.select(credit_reservations::window_key).distinct();
     in_tx!(db, async |conn| -> Result<u64, DbError> {
-        diesel::sql_query(dead).execute(conn).await?;
+        diesel::sql_query(delete_dead).execute(conn).await?;
         let keys: Vec<String> = windows.load(conn).await?;
         if keys.is_empty() {
             return Ok(0);
         }
         let mut rows = conn.lock_windows(&keys).await?;
-        let held = orphaned.filter(credit_reservations::window_key.eq_any(&keys));
-        let released: Vec<(String, i64)> = diesel::delete(held)
+        let reservations = orphaned.filter(credit_reservations::window_key.eq_any(&keys));
+        let released: Vec<(String, i64)> = diesel::delete(reservations)
             .returning((credit_reservations::window_key, credit_reservations::amount))
             .get_results(conn)
             .await?;

@@ -111,16 +111,16 @@ impl Queue {
     /// Takes the oldest requests, at most `max`.
     pub(crate) fn take_requests(&self, max: usize) -> Vec<PendingRequest> {
         let mut waiting = self.lock();
-        let some = waiting.requests.len().min(max);
-        waiting.requests.drain(..some).collect()
+        let count = waiting.requests.len().min(max);
+        waiting.requests.drain(..count).collect()
     }
 
     /// Takes the oldest entries, at most `max`.
     pub(crate) fn take(&self, max: usize) -> Vec<Entry> {
         let mut waiting = self.lock();
-        let some = waiting.entries.len().min(max);
-        waiting.in_hand = some;
-        waiting.entries.drain(..some).collect()
+        let count = waiting.entries.len().min(max);
+        waiting.in_hand = count;
+        waiting.entries.drain(..count).collect()
     }
 
     /// Marks the taken entries as booked, with this number of usage records
@@ -145,9 +145,9 @@ impl Queue {
         self.failures.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Waits until there is something to book.
+    /// Waits for an entry or a request.
     pub(crate) async fn wait_for_work(&self) {
-        while !self.has_news() {
+        while !self.has_work() {
             self.news.notified().await;
         }
     }
@@ -199,11 +199,12 @@ impl Queue {
         self.failures.load(Ordering::Relaxed)
     }
 
-    fn has_news(&self) -> bool {
+    fn has_work(&self) -> bool {
         let waiting = self.lock();
         !waiting.entries.is_empty() || !waiting.requests.is_empty()
     }
 
+    /// Drops and counts the oldest usage beyond the maximum.
     fn trim(&self, waiting: &mut Waiting) {
         let mut surplus = waiting.entries.len().saturating_sub(self.max);
         if surplus == 0 {
@@ -213,15 +214,15 @@ impl Queue {
         let before = waiting.entries.len();
 
         waiting.entries.retain(|it| {
-            let goes = surplus > 0 && matches!(it, Entry::Used(_));
-            surplus -= usize::from(goes);
-            !goes
+            let is_dropped = surplus > 0 && matches!(it, Entry::Used(_));
+            surplus -= usize::from(is_dropped);
+            !is_dropped
         });
-        let gone = before - waiting.entries.len();
-        self.dropped.fetch_add(gone as u64, Ordering::Relaxed);
+        let dropped = before - waiting.entries.len();
+        self.dropped.fetch_add(dropped as u64, Ordering::Relaxed);
     }
 
-    /// Locks the state. Nothing in here panics halfway, so a poisoned lock is still usable.
+    /// Locks the state. No method panics halfway, so that a poisoned lock is still usable.
     fn lock(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -267,11 +268,13 @@ mod tests {
     }
 
     fn models(entries: &[Entry]) -> Vec<&str> {
-        let model = |it: &'_ Entry| match it {
-            Entry::Used(it) => it.model.clone(),
-            Entry::Settled(_) => "settled".to_owned(),
-        };
-        entries.iter().map(|it| &*model(it).leak()).collect()
+        entries
+            .iter()
+            .map(|entry| match entry {
+                Entry::Used(record) => record.model.as_str(),
+                Entry::Settled(_) => "settled",
+            })
+            .collect()
     }
 
     #[test]
@@ -309,7 +312,9 @@ mod tests {
         queue.push(record("d"));
         queue.requeue_entries(taken);
 
-        assert_eq!((queue.dropped(), queue.failures(), queue.waiting()), (1, 1, 3));
+        assert_eq!(queue.dropped(), 1);
+        assert_eq!(queue.failures(), 1);
+        assert_eq!(queue.waiting(), 3);
         assert_eq!(models(&queue.take(9)), ["d", "a", "b"]);
     }
 
@@ -319,10 +324,12 @@ mod tests {
         queue.push(record("a"));
 
         queue.take(9);
-        let before = (queue.waiting(), queue.written());
+        assert_eq!(queue.waiting(), 1);
+        assert_eq!(queue.written(), 0);
+
         queue.settle(1);
 
-        assert_eq!(before, (1, 0));
-        assert_eq!((queue.waiting(), queue.written()), (0, 1));
+        assert_eq!(queue.waiting(), 0);
+        assert_eq!(queue.written(), 1);
     }
 }

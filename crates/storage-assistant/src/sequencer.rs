@@ -1,9 +1,9 @@
-//! Books all queued entries and requests at once; those that arrive meanwhile are the
-//! next batch.
+//! Booking of queued entries and requests in batches: those that arrive while one is booked
+//! are the next.
 //!
-//! A caller who finds no booking under way starts one, in a task of its own runtime.
-//! What arrives meanwhile, and what must not be lost with such a runtime, is booked by
-//! a task of the main runtime.
+//! A caller that finds no booking under way starts one, in a task of its own runtime. A task
+//! of the main runtime books those that arrive meanwhile, and entries, which must not be lost
+//! when a caller's runtime ends.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -32,12 +32,12 @@ const MAX_BATCH_ENTRIES: usize = 256;
 /// request needs more than is available without them. No caller waits for them,
 /// and writing a few with each admitted call would delay all of those.
 const GATHERED_FOR: Duration = Duration::from_millis(50);
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const MIN_RETRY_DELAY: Duration = Duration::from_millis(100);
 const MAX_RETRY_DELAY: Duration = Duration::from_secs(30);
 
 /// Booking state of an instance. The task that holds its lock books.
 pub(crate) struct Sequencer {
-    last_seen: WindowCache,
+    window_cache: WindowCache,
     /// Number of entries booked at once.
     batch: usize,
     pause: Duration,
@@ -59,9 +59,9 @@ struct NumberedRequest {
 impl Default for Sequencer {
     fn default() -> Self {
         Self {
-            last_seen: WindowCache::default(),
+            window_cache: WindowCache::default(),
             batch: MAX_BATCH_ENTRIES,
-            pause: FIRST_PAUSE,
+            pause: MIN_RETRY_DELAY,
             rests_until: None,
             gathers_since: None,
             hurries: false,
@@ -69,14 +69,14 @@ impl Default for Sequencer {
     }
 }
 
-/// Books until the end. Only waits are cancelled, never a running statement.
+/// Books until the store stops. Only waits are cancelled, never a running statement.
 pub(crate) async fn run(context: BookingContext, sequencer: Arc<Mutex<Sequencer>>) {
     let stop = context.stop.clone();
     while stop.run_until_cancelled(context.queue.wait_for_work()).await.is_some() {
         if stop.run_until_cancelled(gather(&context, &sequencer)).await.is_none() {
             break;
         }
-        sequencer.lock().await.round(&context).await;
+        sequencer.lock().await.book_round(&context).await;
     }
     context.queue.close();
 }
@@ -84,18 +84,18 @@ pub(crate) async fn run(context: BookingContext, sequencer: Arc<Mutex<Sequencer>
 /// Admits queued requests, unless a booking is under way.
 pub(crate) fn spawn_booking(context: &BookingContext, sequencer: &Arc<Mutex<Sequencer>>) {
     let Ok(sequencer) = Arc::clone(sequencer).try_lock_owned() else { return };
-    let mut leading = BookingTask { sequencer: Some(sequencer), context: context.clone() };
+    let mut task = BookingTask { sequencer: Some(sequencer), context: context.clone() };
     // Continues if its caller leaves.
     context.tasks.spawn(async move {
-        let BookingTask { sequencer: Some(sequencer), context } = &mut leading else { return };
+        let BookingTask { sequencer: Some(sequencer), context } = &mut task else { return };
         if !sequencer.is_write_due(context) {
             sequencer.admit(context).await;
         }
     });
 }
 
-/// The task that books. However it ends, with its runtime too, another task is
-/// notified of requests that arrived meanwhile.
+/// Task that books. Once it ends, even with its runtime, another task is notified of
+/// requests that arrived meanwhile.
 struct BookingTask {
     sequencer: Option<OwnedMutexGuard<Sequencer>>,
     context: BookingContext,
@@ -120,7 +120,7 @@ async fn gather(context: &BookingContext, sequencer: &Mutex<Sequencer>) {
         () = tokio::time::sleep_until(until) => false,
         () = context.hurry.notified() => true,
     };
-    sequencer.lock().await.go_on(hurries);
+    sequencer.lock().await.resume(hurries);
 }
 
 impl Sequencer {
@@ -138,11 +138,11 @@ impl Sequencer {
         }
     }
 
-    fn go_on(&mut self, hurries: bool) {
+    fn resume(&mut self, hurries: bool) {
         self.rests_until = None;
         self.hurries |= hurries;
         if hurries {
-            self.pause = FIRST_PAUSE;
+            self.pause = MIN_RETRY_DELAY;
         }
     }
 
@@ -153,14 +153,15 @@ impl Sequencer {
             return;
         }
         if let Some(requests) = self.settle_and_admit(context, requests, Vec::new()).await {
-            let again = requests
+            let pending = requests
                 .into_iter()
                 .map(|NumberedRequest { request, reply, .. }| PendingRequest { request, reply });
-            context.queue.requeue_requests(again);
+            context.queue.requeue_requests(pending);
         }
     }
 
-    async fn round(&mut self, context: &BookingContext) {
+    /// Books requests, and entries if they are due or a request needs what they release.
+    async fn book_round(&mut self, context: &BookingContext) {
         let requests = open_requests(context).await;
         let entries = if self.is_write_due(context) { self.take(context) } else { Vec::new() };
         if entries.is_empty() && requests.is_empty() {
@@ -176,8 +177,8 @@ impl Sequencer {
     /// Returns whether entries are to be booked now, and not only requests.
     fn is_write_due(&self, context: &BookingContext) -> bool {
         let gathered = self.gathers_since.is_some_and(|it| it.elapsed() >= GATHERED_FOR);
-        let many = context.queue.waiting() >= MAX_BATCH_ENTRIES as u64;
-        !self.rests() && (gathered || many || self.hurries)
+        let fills_batch = context.queue.waiting() >= MAX_BATCH_ENTRIES as u64;
+        !self.rests() && (gathered || fills_batch || self.hurries)
     }
 
     fn rests(&self) -> bool {
@@ -185,23 +186,23 @@ impl Sequencer {
     }
 
     fn take(&mut self, context: &BookingContext) -> Vec<Entry> {
-        (self.gathers_since, self.hurries) = (None, false);
+        self.gathers_since = None;
+        self.hurries = false;
         context.queue.take(self.batch)
     }
 
-    /// Books both. Returns the requests if there is not enough for one of them,
-    /// but entries wait that were not among these.
+    /// Books entries and requests. Returns the requests, and books nothing, if the balance is
+    /// too low for one of them and further entries are waiting.
     async fn settle_and_admit(
         &mut self,
         context: &BookingContext,
         requests: Vec<NumberedRequest>,
         entries: Vec<Entry>,
     ) -> Option<Vec<NumberedRequest>> {
-        let (settlements, usage) = split_entries(&entries);
-        let records = usage.len() as u64;
+        let rows = EntryRows::of(&entries);
+        let records = rows.usage.len() as u64;
         let others_ended = entries.is_empty() && !self.rests() && context.queue.waiting() > 0;
-        let booking = self.book(context, (settlements, usage), &requests, others_ended);
-        match booking.await {
+        match self.book(context, rows, &requests, others_ended).await {
             Ok(None) => return Some(requests),
             Ok(Some(verdicts)) => {
                 answer(context, requests, verdicts);
@@ -209,7 +210,8 @@ impl Sequencer {
                     count(context, &entries);
                     context.queue.settle(records);
                     self.batch = (self.batch * 2).min(MAX_BATCH_ENTRIES);
-                    (self.pause, self.rests_until) = (FIRST_PAUSE, None);
+                    self.pause = MIN_RETRY_DELAY;
+                    self.rests_until = None;
                 }
             }
             Err(err) if entries.is_empty() => refuse(context, requests, &err),
@@ -218,7 +220,7 @@ impl Sequencer {
 
                 // An entry may be the cause: requests must not suffer.
                 if !requests.is_empty() {
-                    match self.book(context, (Vec::new(), Vec::new()), &requests, false).await {
+                    match self.book(context, EntryRows::default(), &requests, false).await {
                         Ok(verdicts) => {
                             answer(context, requests, verdicts.unwrap_or_default());
                         }
@@ -234,7 +236,7 @@ impl Sequencer {
     async fn book(
         &mut self,
         context: &BookingContext,
-        (settlements, usage): (Vec<Settlement>, Vec<UsageRow>),
+        rows: EntryRows,
         requests: &[NumberedRequest],
         others_ended: bool,
     ) -> Result<Option<Vec<AdmissionVerdict>>, DbError> {
@@ -242,13 +244,13 @@ impl Sequencer {
             instance: context.lease.instance,
             now: context.clock.now(),
             weeks: *context.weeks.get(),
-            settlements,
-            usage,
+            settlements: rows.settlements,
+            usage: rows.usage,
             requests: requests.iter().map(|it| (it.id, it.request)).collect(),
             others_ended,
         };
 
-        let Some(booked) = Arc::new(batch).book(&context.db, &mut self.last_seen).await? else {
+        let Some(booked) = Arc::new(batch).book(&context.db, &mut self.window_cache).await? else {
             return Ok(None);
         };
 
@@ -263,7 +265,7 @@ impl Sequencer {
         let queue = &context.queue;
         queue.requeue_entries(entries);
         let waiting = queue.waiting();
-        let cause = cause(err);
+        let cause = source_message(err);
         tracing::warn!(error = %err, cause, waiting, "failed to store usage");
         // A record may be the cause: smaller batches find it.
         self.batch = (self.batch / 2).max(1);
@@ -272,7 +274,8 @@ impl Sequencer {
     }
 }
 
-/// Requests that this instance may answer.
+/// Takes the queued requests that a caller still waits for. Without a lease they are answered
+/// with an error.
 async fn open_requests(context: &BookingContext) -> Vec<NumberedRequest> {
     let requests = context.queue.take_requests(MAX_BATCH_ENTRIES);
     if requests.is_empty() {
@@ -281,7 +284,7 @@ async fn open_requests(context: &BookingContext) -> Vec<NumberedRequest> {
     if !context.lease.holds()
         && let Err(err) = context.lease.renew(&context.db).await
     {
-        let cause = cause(&err);
+        let cause = source_message(&err);
         tracing::error!(error = %err, cause, "failed to renew the instance lease");
         for PendingRequest { reply, .. } in requests {
             drop(reply.send(Err(Unavailable::new("credits", "no lease"))));
@@ -289,31 +292,34 @@ async fn open_requests(context: &BookingContext) -> Vec<NumberedRequest> {
         return Vec::new();
     }
 
-    let waiting = requests.into_iter().filter(|it| !it.reply.is_closed());
-    waiting
-        .map(|PendingRequest { request, reply }| NumberedRequest {
-            id: Uuid::now_v7(),
-            request,
-            reply,
-        })
+    requests
+        .into_iter()
+        .filter(|it| !it.reply.is_closed())
+        .map(|it| NumberedRequest { id: Uuid::now_v7(), request: it.request, reply: it.reply })
         .collect()
 }
 
-/// Extracts the settlements from the entries, and the usage rows of them all.
-fn split_entries(entries: &[Entry]) -> (Vec<Settlement>, Vec<UsageRow>) {
-    let mut settlements = Vec::new();
-    let mut usage = Vec::new();
-    for entry in entries {
-        match entry {
-            Entry::Used(record) => usage.push(record.into()),
-            Entry::Settled(settlement) => {
-                usage.extend(settlement.usage.as_ref().map(UsageRow::from));
-                settlements.push(settlement.clone());
+/// Settlements among entries, and the usage of them all.
+#[derive(Default)]
+struct EntryRows {
+    settlements: Vec<Settlement>,
+    usage: Vec<UsageRow>,
+}
+
+impl EntryRows {
+    fn of(entries: &[Entry]) -> Self {
+        let mut rows = Self::default();
+        for entry in entries {
+            match entry {
+                Entry::Used(record) => rows.usage.push(record.into()),
+                Entry::Settled(settlement) => {
+                    rows.usage.extend(settlement.usage.as_ref().map(UsageRow::from));
+                    rows.settlements.push(settlement.clone());
+                }
             }
         }
+        rows
     }
-
-    (settlements, usage)
 }
 
 fn count(context: &BookingContext, entries: &[Entry]) {
@@ -340,11 +346,10 @@ fn answer(
             AdmissionVerdict::Granted(grant) => {
                 add(&context.tally.admitted, 1);
                 context.tally.open.fetch_add(1, Ordering::Relaxed);
-                let to: Arc<dyn SettlementSink> =
+                let sink: Arc<dyn SettlementSink> =
                     Arc::clone(&context.queue) as Arc<dyn SettlementSink>;
-                let hold = ReservationGuard::new(id, grant.lines, to);
                 Ok(AdmissionOutcome::Granted {
-                    reservation: hold,
+                    reservation: ReservationGuard::new(id, grant.lines, sink),
                     output: grant.output,
                     truncation_cause: grant.truncation_cause,
                 })
@@ -367,16 +372,19 @@ fn answer(
 /// Answers requests with an error. If the outcome of the transaction is unknown,
 /// reservations that it may have made are released later.
 fn refuse(context: &BookingContext, requests: Vec<NumberedRequest>, err: &DbError) {
-    let cause = cause(err);
+    let cause = source_message(err);
     tracing::error!(error = %err, cause, requests = requests.len(), "failed to admit calls");
-    let unknown = matches!(err, DbError::Query(_));
+    let may_be_booked = matches!(err, DbError::Query(_));
 
     for NumberedRequest { id, request, reply } in requests {
         drop(reply.send(Err(Unavailable::new("credits", "database is unavailable"))));
 
-        if unknown {
-            let nothing = |window| ReservationLine { window, amount: Micros(0) };
-            let lines = request.holder.windows().map(nothing).collect();
+        if may_be_booked {
+            let lines = request
+                .holder
+                .windows()
+                .map(|window| ReservationLine { window, amount: Micros(0) })
+                .collect();
             context.tally.open.fetch_add(1, Ordering::Relaxed);
             context.queue.push(Entry::Settled(Settlement {
                 reservation: id,
@@ -388,6 +396,7 @@ fn refuse(context: &BookingContext, requests: Vec<NumberedRequest>, err: &DbErro
     }
 }
 
-pub(crate) fn cause(err: &DbError) -> Option<String> {
+/// Returns the message of the error's source, for the log.
+pub(crate) fn source_message(err: &DbError) -> Option<String> {
     std::error::Error::source(err).map(ToString::to_string)
 }

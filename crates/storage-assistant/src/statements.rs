@@ -86,9 +86,9 @@ macro_rules! unused {
 
 /// Returns the credits that a group's members left unused, within a batch on
 /// SQLite.
-pub(crate) fn unused(conn: &mut SqliteConnection, week: LastWeek) -> QueryResult<i64> {
-    let found: Unused = diesel::RunQueryDsl::get_result(unused!(week), conn)?;
-    Ok(found.unused)
+pub(crate) fn load_unused(conn: &mut SqliteConnection, week: LastWeek) -> QueryResult<i64> {
+    let row: Unused = diesel::RunQueryDsl::get_result(unused!(week), conn)?;
+    Ok(row.unused)
 }
 
 connection_trait! {
@@ -96,8 +96,12 @@ connection_trait! {
     pub(crate) trait Statements: LockWindows {
         /// Returns windows, unlocked.
         async fn windows(&mut self, keys: &[String]) -> Result<Vec<WindowRow>, DbError> {
-            let rows = credit_windows::table.filter(credit_windows::key.eq_any(keys));
-            Ok(rows.select(WindowRow::as_select()).load(self).await?)
+            let rows: Vec<WindowRow> = credit_windows::table
+                .filter(credit_windows::key.eq_any(keys))
+                .select(WindowRow::as_select())
+                .load(self)
+                .await?;
+            Ok(rows)
         }
 
         /// Returns those of these users and groups that exist.
@@ -106,18 +110,25 @@ connection_trait! {
             users: &[DbUid],
             groups: &[DbUid],
         ) -> Result<Vec<DbUid>, DbError> {
-            let users = accounts::table.filter(accounts::id.eq_any(users));
-            let mut known: Vec<DbUid> = users.select(accounts::id).load(self).await?;
-            let groups = user_groups::table.filter(user_groups::id.eq_any(groups));
-            known.extend(groups.select(user_groups::id).load::<DbUid>(self).await?);
-            Ok(known)
+            let mut existing: Vec<DbUid> = accounts::table
+                .filter(accounts::id.eq_any(users))
+                .select(accounts::id)
+                .load(self)
+                .await?;
+            let existing_groups: Vec<DbUid> = user_groups::table
+                .filter(user_groups::id.eq_any(groups))
+                .select(user_groups::id)
+                .load(self)
+                .await?;
+            existing.extend(existing_groups);
+            Ok(existing)
         }
 
         /// Returns the unused part of the last week's allowances of a group's
         /// members.
         async fn unused(&mut self, week: LastWeek) -> Result<i64, DbError> {
-            let found: Unused = unused!(week).get_result(self).await?;
-            Ok(found.unused)
+            let row: Unused = unused!(week).get_result(self).await?;
+            Ok(row.unused)
         }
 
         /// Returns the windows whose reserved amount differs from their reservations.
@@ -146,11 +157,13 @@ impl LockWindows for AsyncSqlite {
 
 impl LockWindows for AsyncPostgres {
     async fn lock_windows(&mut self, keys: &[String]) -> Result<Vec<WindowRow>, DbError> {
-        let rows = credit_windows::table
+        let rows: Vec<WindowRow> = credit_windows::table
             .filter(credit_windows::key.eq_any(keys))
             .order(credit_windows::key)
             .select(WindowRow::as_select())
-            .for_update();
-        Ok(rows.load(self).await?)
+            .for_update()
+            .load(self)
+            .await?;
+        Ok(rows)
     }
 }

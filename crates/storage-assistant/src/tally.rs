@@ -17,8 +17,8 @@ pub(crate) struct Tally {
     pub(crate) guessed: AtomicU64,
 }
 
-pub(crate) fn add(to: &AtomicU64, some: u64) {
-    to.fetch_add(some, Ordering::Relaxed);
+pub(crate) fn add(counter: &AtomicU64, count: u64) {
+    counter.fetch_add(count, Ordering::Relaxed);
 }
 
 /// Values of the admission counters since the start.
@@ -48,18 +48,18 @@ pub struct Counts {
 
 impl Tally {
     pub(crate) fn counts(&self) -> Counts {
-        let read = |it: &AtomicU64| it.load(Ordering::Relaxed);
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Counts {
             open: u64::try_from(self.open.load(Ordering::Relaxed)).unwrap_or(0),
-            admitted: read(&self.admitted),
-            refused: read(&self.refused),
-            late: read(&self.late),
-            hidden: read(&self.hidden),
-            uncharged: read(&self.uncharged),
-            reaped: read(&self.reaped),
-            batches: read(&self.batches),
-            batched: read(&self.batched),
-            guessed: read(&self.guessed),
+            admitted: load(&self.admitted),
+            refused: load(&self.refused),
+            late: load(&self.late),
+            hidden: load(&self.hidden),
+            uncharged: load(&self.uncharged),
+            reaped: load(&self.reaped),
+            batches: load(&self.batches),
+            batched: load(&self.batched),
+            guessed: load(&self.guessed),
         }
     }
 }

@@ -13,8 +13,8 @@ pub(crate) struct WindowRow {
     pub(crate) key: String,
     kind: String,
     owner_id: DbUid,
-    user_id: Option<DbUid>,
-    group_id: Option<DbUid>,
+    pub(crate) user_id: Option<DbUid>,
+    pub(crate) group_id: Option<DbUid>,
     pub(crate) week: Option<DbInstant>,
     pub(crate) total: i64,
     pub(crate) used: i64,
@@ -68,14 +68,16 @@ impl WindowRow {
         self.used = used.0;
         self.reserved = reserved.0;
         self.used_last_week = used_last_week.0;
-        let buckets = buckets.0.iter().map(|(index, amount)| format!("{index}:{amount}"));
-        self.buckets = buckets.collect::<Vec<_>>().join(",");
+        let pairs = buckets.0.iter().map(|(index, amount)| format!("{index}:{amount}"));
+        self.buckets = pairs.collect::<Vec<_>>().join(",");
     }
 
+    /// Parses the window, or returns an error if the row was not written by this server.
     pub(crate) fn window(&self) -> Result<Window, DbError> {
         let kind =
             WindowKind::from_name(&self.kind).ok_or(DbError::Unreadable("credit_windows.kind"))?;
-        let buckets = buckets(&self.buckets).ok_or(DbError::Unreadable("credit_windows.buckets"));
+        let buckets =
+            parse_buckets(&self.buckets).ok_or(DbError::Unreadable("credit_windows.buckets"))?;
         Ok(Window {
             key: WindowKey { kind, owner: self.owner_id.0 },
             week: self.week.map(|it| it.0),
@@ -83,21 +85,20 @@ impl WindowRow {
             used: Micros(self.used),
             reserved: Micros(self.reserved),
             used_last_week: Micros(self.used_last_week),
-            buckets: buckets?,
+            buckets,
         })
     }
 }
 
 impl ReservationRow {
-    /// Converts the row, with its window taken from `among`; `None` if it is
-    /// not among them.
-    pub(crate) fn to_reservation_line(&self, among: &[ReservationLine]) -> Option<ReservationLine> {
-        let part = among.iter().find(|it| it.window.to_string() == self.window_key)?;
-        Some(ReservationLine { window: part.window, amount: Micros(self.amount) })
+    /// Converts the row, with the window of one of these lines; `None` if none has its window.
+    pub(crate) fn to_reservation_line(&self, lines: &[ReservationLine]) -> Option<ReservationLine> {
+        let line = lines.iter().find(|it| it.window.to_string() == self.window_key)?;
+        Some(ReservationLine { window: line.window, amount: Micros(self.amount) })
     }
 }
 
-fn buckets(text: &str) -> Option<Buckets> {
+fn parse_buckets(text: &str) -> Option<Buckets> {
     let pairs = text.split(',').filter(|it| !it.is_empty()).map(|pair| {
         let (index, amount) = pair.split_once(':')?;
         Some((index.parse().ok()?, amount.parse().ok()?))

@@ -8,7 +8,7 @@ use diesel::sql_types::BigInt;
 use diesel_async::RunQueryDsl;
 use pia_storage::{AsyncPostgres, DbError};
 
-use super::postgres::{OPEN, PUT, ReservationOutcome, Windows};
+use super::postgres::{INSERT_RESERVATIONS, Reservations, UPDATE_WINDOWS, Windows};
 use super::window_cache::WindowCache;
 use super::{AdmissionVerdict, Batch, BatchResult, Entries, LockedWindows};
 use crate::window_row::WindowRow;
@@ -22,52 +22,52 @@ impl Batch {
     pub(super) async fn try_optimistic(
         &self,
         mut conn: &AsyncPostgres,
-        last_seen: &mut WindowCache,
+        window_cache: &mut WindowCache,
     ) -> Result<Option<BatchResult>, DbError> {
-        let Some((before, booked, entries)) = self.granted(last_seen)? else { return Ok(None) };
+        let Some((before, booked, entries)) = self.granted(window_cache)? else { return Ok(None) };
 
-        let guess = OptimisticWrite {
+        let write = OptimisticWrite {
             before: Windows::of(&before),
             after: Windows::of(&entries.windows),
-            opened: ReservationOutcome::of(&entries.opened),
+            opened: Reservations::of(&entries.opened),
             // The number of keys in a batch is bounded.
             count: i64::try_from(before.len()).unwrap_or(i64::MAX),
         };
-        let right = guess.execute(&mut conn).await? == before.len();
-        if right {
-            last_seen.record_written(entries.windows);
+        let was_current = write.execute(&mut conn).await? == before.len();
+        if !was_current {
+            return Ok(None);
         }
 
-        Ok(right.then_some(BatchResult { guessed: true, ..booked }))
+        window_cache.record_written(entries.windows);
+        Ok(Some(BatchResult { guessed: true, ..booked }))
     }
 
-    /// Computes the result from the cached windows, and returns it with them, if
-    /// all requests would be granted in full.
+    /// Decides on the batch by the cached windows. Returns their rows, the result and the
+    /// rows to be written, if all requests would be granted in full.
     fn granted(
         &self,
-        last_seen: &WindowCache,
+        window_cache: &WindowCache,
     ) -> Result<Option<(Vec<WindowRow>, BatchResult, Entries)>, DbError> {
         if self.requests.is_empty() || !self.settlements.is_empty() || !self.usage.is_empty() {
             return Ok(None);
         }
-        let Some(before) = last_seen.unchanged_rows(&self.keys()) else { return Ok(None) };
+        let Some(before) = window_cache.unchanged_rows(&self.keys()) else { return Ok(None) };
 
-        let held = LockedWindows::new(before.clone(), self.weeks, self.now)?;
-        let missing = self.missing(&held);
-        if !missing.is_empty() || !self.unfilled(&held.credit_windows).is_empty() {
+        let cached = LockedWindows::new(before.clone(), self.weeks, self.now)?;
+        let missing = self.missing(&cached);
+        if !missing.is_empty() || !self.unfilled(&cached.credit_windows).is_empty() {
             return Ok(None);
         }
 
-        let decided = self.decide(held, &missing, Vec::new(), &[]);
-        let fully_granted = decided.filter(|(booked, entries)| {
-            let mut verdicts = self.requests.iter().zip(&booked.verdicts);
-            let granted = |it: &AdmissionVerdict| matches!(it, AdmissionVerdict::Granted(_));
-            verdicts.all(|((_, request), it)| granted(it) && !it.is_short_of(request))
-                && !entries.windows.is_empty()
-                && !entries.opened.is_empty()
+        let Some((booked, entries)) = self.decide(cached, &missing, Vec::new(), &[]) else {
+            return Ok(None);
+        };
+        let mut decisions = self.requests.iter().zip(&booked.verdicts);
+        let is_fully_granted = decisions.all(|((_, request), verdict)| {
+            matches!(verdict, AdmissionVerdict::Granted(_)) && !verdict.is_short_of(request)
         });
-
-        Ok(fully_granted.map(|(booked, entries)| (before, booked, entries)))
+        let has_writes = !entries.windows.is_empty() && !entries.opened.is_empty();
+        Ok((is_fully_granted && has_writes).then_some((before, booked, entries)))
     }
 }
 
@@ -77,17 +77,17 @@ impl Batch {
 struct OptimisticWrite<'a> {
     before: Windows<'a>,
     after: Windows<'a>,
-    opened: ReservationOutcome<'a>,
+    opened: Reservations<'a>,
     count: i64,
 }
 
-const HELD: &str = "
+const LOCK_WINDOWS: &str = "
     WITH held AS MATERIALIZED (
         SELECT w.key FROM credit_windows w, ";
 
 /// Condition on unchanged windows; after waiting for a row lock it is checked
 /// again.
-const STILL: &str = "
+const IF_UNCHANGED: &str = "
         WHERE w.key = b.key AND w.used = b.used AND w.reserved = b.reserved
             AND w.total = b.total AND w.last_used = b.used_last_week AND w.buckets = b.buckets
             AND w.week IS NOT DISTINCT FROM b.week
@@ -95,7 +95,8 @@ const STILL: &str = "
     ), put AS (";
 
 impl OptimisticWrite<'_> {
-    fn if_all_are<'b>(&'b self, out: &mut AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+    /// Adds the condition that all windows were unchanged.
+    fn push_condition<'b>(&'b self, out: &mut AstPass<'_, 'b, Pg>) -> QueryResult<()> {
         out.push_sql("(SELECT count(*) FROM held) = ");
         out.push_bind_param::<BigInt, _>(&self.count)
     }
@@ -103,18 +104,18 @@ impl OptimisticWrite<'_> {
 
 impl QueryFragment<Pg> for OptimisticWrite<'_> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
-        out.push_sql(HELD);
+        out.push_sql(LOCK_WINDOWS);
         self.before.unnest("b", &mut out)?;
-        out.push_sql(STILL);
-        out.push_sql(PUT);
+        out.push_sql(IF_UNCHANGED);
+        out.push_sql(UPDATE_WINDOWS);
         self.after.unnest("v", &mut out)?;
         out.push_sql(" WHERE w.key = v.key AND ");
-        self.if_all_are(&mut out)?;
+        self.push_condition(&mut out)?;
         out.push_sql("), opened AS (");
-        out.push_sql(OPEN);
+        out.push_sql(INSERT_RESERVATIONS);
         self.opened.unnest("v", &mut out)?;
         out.push_sql(" WHERE ");
-        self.if_all_are(&mut out)?;
+        self.push_condition(&mut out)?;
         out.push_sql(") SELECT 1 FROM held");
 
         Ok(())

@@ -16,7 +16,8 @@ use pia_storage::{AsyncPostgres, DbError, DbInstant, DbUid, Instant, Pipelined, 
 
 use super::window_cache::WindowCache;
 use super::{
-    AttemptOutcome, Batch, BatchResult, Entries, LockedWindows, PutWindows, fill, last_week, sums,
+    AttemptOutcome, Batch, BatchResult, Entries, LockedWindows, PutWindows, fill_pool, last_week,
+    sums,
 };
 use crate::statements::Statements;
 use crate::usage_row::UsageRow;
@@ -25,7 +26,7 @@ use crate::window_row::{ReservationRow, WindowRow};
 /// Decision on a batch, based on the rows that were read.
 enum Prepared {
     Decided(BatchResult, Entries),
-    /// The attempt writes nothing.
+    /// Outcome of an attempt that writes nothing.
     Not(AttemptOutcome),
 }
 
@@ -35,23 +36,23 @@ pub(super) async fn attempt(
     conn: Object<AsyncPostgres>,
     batch: &Batch,
     created: bool,
-    last_seen: &mut WindowCache,
+    window_cache: &mut WindowCache,
 ) -> Result<AttemptOutcome, DbError> {
-    if let Some(booked) = batch.try_optimistic(&conn, last_seen).await? {
+    if let Some(booked) = batch.try_optimistic(&conn, window_cache).await? {
         return Ok(AttemptOutcome::Booked(booked));
     }
 
     let mut conn = Pipelined::new(conn);
-    let outcome = match batch.prepare(&mut conn, created, last_seen).await {
+    let outcome = match batch.prepare(&mut conn, created, window_cache).await {
         Ok(Prepared::Decided(booked, entries)) => {
             let write = Write::of(&entries, &batch.usage);
             let (written, committed) = join!(write.run(conn.shared()?), conn.commit());
             committed?;
             written?;
-            last_seen.record_written(entries.windows);
+            window_cache.record_written(entries.windows);
             Ok(AttemptOutcome::Booked(booked))
         }
-        Ok(Prepared::Not(outcome)) => {
+        Ok(Prepared::Undecided(outcome)) => {
             conn.roll_back().await?;
             Ok(outcome)
         }
@@ -71,66 +72,72 @@ impl Batch {
         &self,
         conn: &mut Pipelined,
         created: bool,
-        last_seen: &mut WindowCache,
+        window_cache: &mut WindowCache,
     ) -> Result<Prepared, DbError> {
         let keys = self.keys();
-        let ids = self.reservations();
+        let ids = self.ended_reservations();
         let shared = conn.shared()?;
-        let (began, windows, ended) =
-            join!(conn.begin(), windows(shared, &keys), reservations(shared, &ids));
-        began?;
+        let (begun, windows, ended) =
+            join!(conn.begin(), lock_windows(shared, &keys), load_reservations(shared, &ids));
+        begun?;
         let windows = windows?;
         let ended = ended?;
-        last_seen.record_read(&windows);
-        let mut held = LockedWindows::new(windows, self.weeks, self.now)?;
-        let missing = self.missing(&held);
+        window_cache.record_read(&windows);
+        let mut locked = LockedWindows::new(windows, self.weeks, self.now)?;
+        let missing = self.missing(&locked);
         if !created && !missing.is_empty() {
-            return Ok(Prepared::Not(AttemptOutcome::Missing(missing)));
+            return Ok(Prepared::Undecided(AttemptOutcome::Missing(missing)));
         }
 
-        for holder in self.unfilled(&held.credit_windows) {
-            let unused = conn.alone()?.unused(last_week(&holder, &held.credit_windows)).await?;
-            fill(&mut held.credit_windows, &holder, unused);
+        for holder in self.unfilled(&locked.credit_windows) {
+            let unused = conn.alone()?.unused(last_week(&holder, &locked.credit_windows)).await?;
+            fill_pool(&mut locked.credit_windows, &holder, unused);
         }
 
-        let written = written(conn.shared()?, &self.usage_without_reservation(&ended)).await?;
-        let decided = self.decide(held, &missing, ended, &written);
-        Ok(match decided {
+        let unreserved = self.usage_without_reservation(&ended);
+        let written = find_recorded(conn.shared()?, &unreserved).await?;
+        Ok(match self.decide(locked, &missing, ended, &written) {
             Some((booked, entries)) => Prepared::Decided(booked, entries),
-            None => Prepared::Not(AttemptOutcome::Short),
+            None => Prepared::Undecided(AttemptOutcome::Short),
         })
     }
 }
 
 /// Returns windows, locked until the transaction ends. Several windows are always
 /// locked in the order of their keys.
-async fn windows(mut conn: &AsyncPostgres, keys: &[String]) -> QueryResult<Vec<WindowRow>> {
+async fn lock_windows(mut conn: &AsyncPostgres, keys: &[String]) -> QueryResult<Vec<WindowRow>> {
     if keys.is_empty() {
         return Ok(Vec::new());
     }
-    let rows = credit_windows::table
+    credit_windows::table
         .filter(credit_windows::key.eq_any(keys))
         .order(credit_windows::key)
         .select(WindowRow::as_select())
-        .for_update();
-    rows.load(&mut conn).await
+        .for_update()
+        .load(&mut conn)
+        .await
 }
 
-async fn reservations(mut conn: &AsyncPostgres, ids: &[DbUid]) -> QueryResult<Vec<ReservationRow>> {
+async fn load_reservations(
+    mut conn: &AsyncPostgres,
+    ids: &[DbUid],
+) -> QueryResult<Vec<ReservationRow>> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
-    let rows = credit_reservations::table.filter(credit_reservations::id.eq_any(ids));
-    rows.select(ReservationRow::as_select()).load(&mut conn).await
+    credit_reservations::table
+        .filter(credit_reservations::id.eq_any(ids))
+        .select(ReservationRow::as_select())
+        .load(&mut conn)
+        .await
 }
 
 /// Returns those of these calls that are already recorded.
-async fn written(mut conn: &AsyncPostgres, ids: &[DbUid]) -> QueryResult<Vec<DbUid>> {
+async fn find_recorded(mut conn: &AsyncPostgres, ids: &[DbUid]) -> QueryResult<Vec<DbUid>> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
-    let recorded = ai_usage::table.filter(ai_usage::id.eq_any(ids));
-    recorded.select(ai_usage::id).load(&mut conn).await
+    ai_usage::table.filter(ai_usage::id.eq_any(ids)).select(ai_usage::id).load(&mut conn).await
 }
 
 columns! {
@@ -148,7 +155,7 @@ columns! {
 
 columns! {
     /// Reservations of calls.
-    ReservationOutcome of ReservationRow {
+    Reservations of ReservationRow {
         id: Uid = DbUid,
         window_key: Text = String,
         instance_id: Uid = DbUid,
@@ -183,19 +190,19 @@ columns! {
     }
 }
 
-pub(super) const PUT: &str = "
+pub(super) const UPDATE_WINDOWS: &str = "
     UPDATE credit_windows AS w SET
         week = v.week, total = v.total, used = v.used, reserved = v.reserved,
         last_used = v.used_last_week, buckets = v.buckets
     FROM ";
 
-pub(super) const OPEN: &str = "
+pub(super) const INSERT_RESERVATIONS: &str = "
     INSERT INTO credit_reservations (id, window_key, instance_id, amount, opened_at)
     SELECT id, window_key, instance_id, amount, opened_at FROM ";
 
 /// Statement that inserts usage. Usage of an account deleted meanwhile gets the
 /// nil user id.
-const NOTE: &str = "
+const INSERT_USAGE: &str = "
     INSERT INTO ai_usage (
         id, at, user_id, mode, provider, model,
         input_tokens, cached_input_tokens, output_tokens, estimated, outcome,
@@ -222,12 +229,12 @@ impl PutWindows for AsyncPostgres {
 
 struct UpdateWindows<'a>(Windows<'a>);
 
-/// Writes of a batch, as one statement: either all of them reach the server or
-/// none. Empty parts are left out.
+/// Statement with all writes of a batch, so that either all reach the server or none.
+/// Empty parts are left out.
 struct Write<'a> {
     put: Option<UpdateWindows<'a>>,
     ended: &'a [DbUid],
-    opened: Option<ReservationOutcome<'a>>,
+    opened: Option<Reservations<'a>>,
     usage: Option<Usage<'a>>,
 }
 
@@ -237,7 +244,7 @@ impl<'a> Write<'a> {
         Self {
             put: (!windows.is_empty()).then(|| UpdateWindows(Windows::of(windows))),
             ended,
-            opened: (!opened.is_empty()).then(|| ReservationOutcome::of(opened)),
+            opened: (!opened.is_empty()).then(|| Reservations::of(opened)),
             usage: (!usage.is_empty()).then(|| Usage::of(usage)),
         }
     }
@@ -253,7 +260,7 @@ impl<'a> Write<'a> {
 
 impl QueryFragment<Pg> for UpdateWindows<'_> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
-        out.push_sql(PUT);
+        out.push_sql(UPDATE_WINDOWS);
         self.0.unnest("v", &mut out)?;
         out.push_sql(" WHERE w.key = v.key");
         Ok(())
@@ -262,9 +269,9 @@ impl QueryFragment<Pg> for UpdateWindows<'_> {
 
 impl QueryFragment<Pg> for Write<'_> {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
-        let mut before = "WITH ";
+        let mut separator = "WITH ";
         let mut begin = |out: &mut AstPass<'_, 'b, Pg>, name| {
-            out.push_sql(std::mem::replace(&mut before, "), "));
+            out.push_sql(std::mem::replace(&mut separator, "), "));
             out.push_sql(name);
             out.push_sql(" AS (");
         };
@@ -283,20 +290,20 @@ impl QueryFragment<Pg> for Write<'_> {
 
         if let Some(opened) = &self.opened {
             begin(&mut out, "opened");
-            out.push_sql(OPEN);
+            out.push_sql(INSERT_RESERVATIONS);
             opened.unnest("v", &mut out)?;
         }
 
         if let Some(usage) = &self.usage {
             begin(&mut out, "noted");
-            out.push_sql(NOTE);
+            out.push_sql(INSERT_USAGE);
             usage.unnest("v", &mut out)?;
             out.push_sql(
                 " ON CONFLICT DO NOTHING
                 RETURNING at, user_id, group_id, provider, model, outcome,
                     input_tokens, cached_input_tokens, output_tokens, spent_micros",
             );
-            out.push_sql(sums::ADD);
+            out.push_sql(sums::ADD_SUMS);
         }
 
         out.push_sql(") SELECT 1");
@@ -324,8 +331,8 @@ mod tests {
 
         let write = Write::of(&entries, &[]);
 
-        let sql = diesel::debug_query::<Pg, _>(&write).to_string();
-        let sql = sql.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = diesel::debug_query::<Pg, _>(&write).to_string();
+        let sql = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(sql.starts_with("WITH put AS ( UPDATE credit_windows"), "{sql}");
         assert!(sql.contains("FROM unnest($1, $2, $3, $4, $5, $6, $7) AS v (key, week,"), "{sql}");
         assert!(sql.contains("WHERE w.key = v.key), ended AS (DELETE"), "{sql}");

@@ -13,9 +13,9 @@ use pia_storage::{AsyncSqlite, DbError, DbUid, Instant};
 
 use super::sums::BatchSums;
 use super::{
-    AttemptOutcome, Batch, DELETED_USER, Entries, LockedWindows, PutWindows, fill, last_week,
+    AttemptOutcome, Batch, DELETED_USER, Entries, LockedWindows, PutWindows, fill_pool, last_week,
 };
-use crate::statements::unused;
+use crate::statements::load_unused;
 use crate::usage_row::UsageRow;
 use crate::window_row::{ReservationRow, WindowRow};
 
@@ -26,32 +26,33 @@ pub(super) async fn attempt(
     batch: Arc<Batch>,
     created: bool,
 ) -> Result<AttemptOutcome, DbError> {
-    let attempt_task = conn.spawn_blocking(move |conn| {
-        Ok(conn.immediate_transaction(|conn| batch.on_sqlite(conn, created)))
+    let transaction = conn.spawn_blocking(move |conn| {
+        Ok(conn.immediate_transaction(|conn| batch.book_on_sqlite(conn, created)))
     });
-    attempt_task.await?
+    transaction.await?
 }
 
 impl Batch {
-    fn on_sqlite(
+    fn book_on_sqlite(
         &self,
         conn: &mut SqliteConnection,
         created: bool,
     ) -> Result<AttemptOutcome, DbError> {
-        let mut held = LockedWindows::new(windows(conn, &self.keys())?, self.weeks, self.now)?;
-        let missing = self.missing(&held);
+        let windows = load_windows(conn, &self.keys())?;
+        let mut locked = LockedWindows::new(windows, self.weeks, self.now)?;
+        let missing = self.missing(&locked);
         if !created && !missing.is_empty() {
             return Ok(AttemptOutcome::Missing(missing));
         }
 
-        for holder in self.unfilled(&held.credit_windows) {
-            let unused = unused(conn, last_week(&holder, &held.credit_windows))?;
-            fill(&mut held.credit_windows, &holder, unused);
+        for holder in self.unfilled(&locked.credit_windows) {
+            let unused = load_unused(conn, last_week(&holder, &locked.credit_windows))?;
+            fill_pool(&mut locked.credit_windows, &holder, unused);
         }
 
-        let ended = reservations(conn, &self.reservations())?;
-        let written = written(conn, &self.usage_without_reservation(&ended))?;
-        let Some((booked, entries)) = self.decide(held, &missing, ended, &written) else {
+        let ended = load_reservations(conn, &self.ended_reservations())?;
+        let written = find_recorded(conn, &self.usage_without_reservation(&ended))?;
+        let Some((booked, entries)) = self.decide(locked, &missing, ended, &written) else {
             return Ok(AttemptOutcome::Short);
         };
 
@@ -73,8 +74,8 @@ impl Entries {
     fn write(&self, conn: &mut SqliteConnection) -> QueryResult<()> {
         update_windows(conn, &self.windows)?;
         for id in &self.ended {
-            let ended = credit_reservations::table.filter(credit_reservations::id.eq(id));
-            diesel::delete(ended).execute(conn)?;
+            diesel::delete(credit_reservations::table.filter(credit_reservations::id.eq(id)))
+                .execute(conn)?;
         }
         for row in &self.opened {
             diesel::insert_into(credit_reservations::table).values(row).execute(conn)?;
@@ -83,30 +84,41 @@ impl Entries {
     }
 }
 
-fn windows(conn: &mut SqliteConnection, keys: &[String]) -> QueryResult<Vec<WindowRow>> {
+fn load_windows(conn: &mut SqliteConnection, keys: &[String]) -> QueryResult<Vec<WindowRow>> {
     let mut rows = Vec::with_capacity(keys.len());
     for key in keys {
-        let window = credit_windows::table.find(key).select(WindowRow::as_select());
-        rows.extend(window.first(conn).optional()?);
+        let row: Option<WindowRow> = credit_windows::table
+            .find(key)
+            .select(WindowRow::as_select())
+            .first(conn)
+            .optional()?;
+        rows.extend(row);
     }
     Ok(rows)
 }
 
-fn reservations(conn: &mut SqliteConnection, ids: &[DbUid]) -> QueryResult<Vec<ReservationRow>> {
+fn load_reservations(
+    conn: &mut SqliteConnection,
+    ids: &[DbUid],
+) -> QueryResult<Vec<ReservationRow>> {
     let mut rows = Vec::new();
     for id in ids {
-        let rows_of_call = credit_reservations::table.filter(credit_reservations::id.eq(id));
-        rows.extend(rows_of_call.select(ReservationRow::as_select()).load(conn)?);
+        let rows_of_call: Vec<ReservationRow> = credit_reservations::table
+            .filter(credit_reservations::id.eq(id))
+            .select(ReservationRow::as_select())
+            .load(conn)?;
+        rows.extend(rows_of_call);
     }
     Ok(rows)
 }
 
 /// Returns those of these calls that are already recorded.
-fn written(conn: &mut SqliteConnection, ids: &[DbUid]) -> QueryResult<Vec<DbUid>> {
+fn find_recorded(conn: &mut SqliteConnection, ids: &[DbUid]) -> QueryResult<Vec<DbUid>> {
     let mut recorded = Vec::new();
     for id in ids {
-        let row = ai_usage::table.find(id).select(ai_usage::id);
-        recorded.extend(row.first::<DbUid>(conn).optional()?);
+        let existing_id =
+            ai_usage::table.find(id).select(ai_usage::id).first::<DbUid>(conn).optional()?;
+        recorded.extend(existing_id);
     }
     Ok(recorded)
 }
@@ -114,12 +126,17 @@ fn written(conn: &mut SqliteConnection, ids: &[DbUid]) -> QueryResult<Vec<DbUid>
 /// Stores usage, and returns its user id unless it was stored before. Usage of an
 /// account deleted meanwhile gets the nil user id.
 fn record(conn: &mut SqliteConnection, row: &UsageRow) -> QueryResult<Option<DbUid>> {
-    let account = accounts::table.find(row.user_id).select(accounts::id);
-    let user_id = account.first::<DbUid>(conn).optional()?.unwrap_or(DELETED_USER);
-    let row = UsageRow { user_id, ..row.clone() };
-    let usage = diesel::insert_into(ai_usage::table).values(row);
-    let stored = usage.on_conflict_do_nothing().execute(conn)?;
-    Ok((stored > 0).then_some(user_id))
+    let user_id = accounts::table
+        .find(row.user_id)
+        .select(accounts::id)
+        .first::<DbUid>(conn)
+        .optional()?
+        .unwrap_or(DELETED_USER);
+    let inserted_rows = diesel::insert_into(ai_usage::table)
+        .values(UsageRow { user_id, ..row.clone() })
+        .on_conflict_do_nothing()
+        .execute(conn)?;
+    Ok((inserted_rows > 0).then_some(user_id))
 }
 
 impl PutWindows for AsyncSqlite {

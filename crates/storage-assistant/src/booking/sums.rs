@@ -16,7 +16,7 @@ use crate::usage_row::UsageRow;
 /// which returns the stored rows: a row that was stored before counts once. Sums
 /// are written in the order of their keys, so that two instances do not wait for
 /// each other.
-pub(super) const ADD: &str = "
+pub(super) const ADD_SUMS: &str = "
     ), dated AS (
         SELECT (at AT TIME ZONE 'UTC')::date - DATE '1970-01-01' AS day, noted.* FROM noted
     ), by_group AS (
@@ -106,7 +106,7 @@ const OR_TO_LAST_DAY: &str = ")
     ON CONFLICT (user_id) DO UPDATE SET last_day = excluded.last_day
     WHERE last_day < excluded.last_day";
 
-const MICROS_OF_A_DAY: i64 = 24 * 3600 * 1_000_000;
+const MICROS_PER_DAY: i64 = 24 * 3600 * 1_000_000;
 
 /// Sums of a batch on SQLite. Statements are prepared once, so each row of the
 /// two tables is written with its own.
@@ -134,28 +134,35 @@ struct UserKey {
 impl<'a> BatchSums<'a> {
     /// Adds a row that was stored, under the id of its account or the nil id.
     pub(super) fn add(&mut self, row: &'a UsageRow, user: DbUid) {
-        let day = row.at.0.micros().div_euclid(MICROS_OF_A_DAY);
+        let day = row.at.0.micros().div_euclid(MICROS_PER_DAY);
         let week = day.div_euclid(7);
-        let weekday = usize::try_from(day.rem_euclid(7));
+        let weekday = usize::try_from(day.rem_euclid(7)).unwrap_or_default();
         // Timestamps of calls are within a few thousand years.
-        let number = |it| i32::try_from(it).unwrap_or(i32::MAX);
+        let to_i32 = |it| i32::try_from(it).unwrap_or(i32::MAX);
         let group = GroupKey {
-            day: number(day),
+            day: to_i32(day),
             group: row.group_id.map_or_else(Uuid::nil, |it| it.0),
             provider: row.provider,
             model: &row.model,
         };
 
         let failed = i64::from(row.outcome == CallOutcome::Failed.name());
-        let tokens = [row.input_tokens, row.cached_input_tokens, row.output_tokens];
-        let [input, cached_input, output] = tokens;
-        let values = [1, failed, input, cached_input, output, row.spent_micros];
+        let values = [
+            1,
+            failed,
+            row.input_tokens,
+            row.cached_input_tokens,
+            row.output_tokens,
+            row.spent_micros,
+        ];
         let last_day = self.last_days.entry(user.0).or_insert(group.day);
         *last_day = group.day.max(*last_day);
         add_to(self.by_group.entry(group).or_default(), &values);
-        let user = self.by_user.entry(UserKey { week: number(week), user: user.0 }).or_default();
-        let of_day = user.chunks_exact_mut(2).nth(weekday.unwrap_or_default());
-        add_to(of_day.unwrap_or_default(), &[1, row.spent_micros]);
+
+        let user = UserKey { week: to_i32(week), user: user.0 };
+        let sums_of_week = self.by_user.entry(user).or_default();
+        let sums_of_day = sums_of_week.chunks_exact_mut(2).nth(weekday);
+        add_to(sums_of_day.unwrap_or_default(), &[1, row.spent_micros]);
     }
 
     /// Writes the sums.
