@@ -54,13 +54,14 @@ pub(crate) async fn sign_up(db: &Database, user: UserId, at: Timestamp) {
         row::customer_type.eq(0),
         row::created_at.eq(DbInstant(at)),
     ));
-    let made: Result<usize, DbError> = on_conn!(db.writer(), |conn| account.execute(conn).await?);
-    made.unwrap();
+    let inserted: Result<usize, DbError> =
+        on_conn!(db.writer(), |conn| account.execute(conn).await?);
+    inserted.unwrap();
 }
 
 pub(crate) async fn execute(db: &Database, sql: &str) {
-    let done: Result<(), DbError> = on_conn!(db.writer(), |conn| conn.batch_execute(sql).await?);
-    done.unwrap();
+    let result: Result<(), DbError> = on_conn!(db.writer(), |conn| conn.batch_execute(sql).await?);
+    result.unwrap();
 }
 
 /// Creates a member of the default group with these limits.
@@ -102,26 +103,43 @@ pub(crate) async fn refused(
 }
 
 /// Waits until all ended calls are booked.
-pub(crate) async fn settled(credit_store: &SqlCreditStore) {
+pub(crate) async fn wait_until_settled(credit_store: &SqlCreditStore) {
     while credit_store.waiting() > 0 {
         tokio::task::yield_now().await;
     }
 }
 
-/// Returns the used and the reserved credits of each window of a holder.
-pub(crate) async fn counted(
+/// Used and reserved credits of a window.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct WindowCount {
+    pub(crate) kind: &'static str,
+    pub(crate) used: i64,
+    pub(crate) reserved: i64,
+}
+
+pub(crate) fn window_count(kind: &'static str, used: i64, reserved: i64) -> WindowCount {
+    WindowCount { kind, used, reserved }
+}
+
+/// Returns the credits of each window of a holder.
+pub(crate) async fn window_counts(
     credit_store: &SqlCreditStore,
     holder: CreditHolder,
-) -> Vec<(String, i64, i64)> {
+) -> Vec<WindowCount> {
     let credit_windows = credit_store.load_windows(holder).await.unwrap();
-    let row = |it: &pia_assistant::Window| {
-        (it.key.kind.name().to_owned(), it.used.rounded_up(), it.reserved.rounded_up())
-    };
-    credit_windows.windows.values().map(row).collect()
+    credit_windows
+        .windows
+        .values()
+        .map(|it| WindowCount {
+            kind: it.key.kind.name(),
+            used: it.used.rounded_up(),
+            reserved: it.reserved.rounded_up(),
+        })
+        .collect()
 }
 
 /// Asserts that the reserved amounts equal the reservations of open calls.
-pub(crate) async fn sound(credit_store: &SqlCreditStore) {
+pub(crate) async fn assert_no_mismatches(credit_store: &SqlCreditStore) {
     assert_eq!(credit_store.find_mismatches().await.unwrap(), []);
 }
 

@@ -7,20 +7,21 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_assistant::{
-    AdmissionOutcome, CreditHolder, CreditStore, Period, Rates, UsageLog, UsageRecord, Weeks,
+    AdmissionOutcome, ApiKeyBudget, CallOutcome, CreditHolder, CreditStore, Mode, Period, Rates,
+    ReservationLine, Settlement, SettlementSink, Usage, UsageLog, UsageRecord, Weeks, WindowKind,
 };
 use pia_kernel::{
     ApiKeyId, BudgetPeriod, CreditLimits, GroupId, LiveSetting, SideEffects, Timestamp, UserId,
 };
-use pia_storage::schema::ai_usage;
-use pia_storage::{Database, DbError, DbUid, on_conn};
+use pia_storage::schema::{accounts, ai_usage, user_groups};
+use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_testkit::ManualClock;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 use crate::credit_stores::{
-    LIMIT, admitted, counted, credits, default_group, execute, member, refused, request, settled,
-    sign_up, sound, start, start_at, start_by,
+    LIMIT, admitted, assert_no_mismatches, credits, default_group, execute, member, refused,
+    request, sign_up, start, start_at, start_by, wait_until_settled, window_count, window_counts,
 };
 
 pia_testkit::contract! {
@@ -55,26 +56,23 @@ fn usage(user: UserId) -> UsageRecord {
         user,
         group: default_group(),
         key: None,
-        mode: pia_assistant::Mode::Assistant,
+        mode: Mode::Assistant,
         provider: "OpenAI",
         entry: None,
         model: "gpt".to_owned(),
-        tokens: pia_assistant::Usage::default(),
+        tokens: Usage::default(),
         rates: Rates::default(),
         spent: credits(1),
         estimated: false,
-        outcome: pia_assistant::CallOutcome::Completed,
+        outcome: CallOutcome::Completed,
     }
 }
 
-fn names(expected: &[(&str, i64, i64)]) -> Vec<(String, i64, i64)> {
-    expected.iter().map(|(kind, used, reserved)| ((*kind).to_owned(), *used, *reserved)).collect()
-}
-
-async fn written(db: &Database) -> i64 {
-    let rows = ai_usage::table.count();
-    let found: Result<i64, DbError> = on_conn!(db.reader(), |conn| rows.get_result(conn).await?);
-    found.unwrap()
+/// Returns the number of stored usage records.
+async fn count_records(db: &Database) -> i64 {
+    let query = ai_usage::table.count();
+    let count: Result<i64, DbError> = on_conn!(db.reader(), |conn| query.get_result(conn).await?);
+    count.unwrap()
 }
 
 async fn a_reservation_is_settled_in_every_window(db: Database) {
@@ -90,25 +88,27 @@ async fn a_reservation_is_settled_in_every_window(db: Database) {
     let ada = member(&db, limits).await;
 
     let reservation = admitted(&credit_store, request(ada, 4)).await;
-    let open = counted(&credit_store, ada).await;
-    sound(&credit_store).await;
+    let open = window_counts(&credit_store, ada).await;
+    assert_no_mismatches(&credit_store).await;
     reservation.settle(credits(3), Some(usage(ada.member)));
-    settled(&credit_store).await;
+    wait_until_settled(&credit_store).await;
 
     let kinds = ["hourly", "daily", "weekly", "group-daily", "group-weekly"];
-    let all = |used, reserved| {
-        let mut expected = kinds.map(|it| (it, used, reserved)).to_vec();
-        expected.push(("pool", 0, 0));
+    let expected = |used, reserved| {
+        let mut counts = kinds.map(|kind| window_count(kind, used, reserved)).to_vec();
+        counts.push(window_count("pool", 0, 0));
         // No top-up was bought.
-        expected.push(("top-up", 0, 0));
-        names(&expected)
+        counts.push(window_count("top-up", 0, 0));
+        counts
     };
-    assert_eq!(open, all(0, 4));
-    assert_eq!(counted(&credit_store, ada).await, all(3, 0));
-    assert_eq!(written(&db).await, 1);
-    sound(&credit_store).await;
+    assert_eq!(open, expected(0, 4));
+    assert_eq!(window_counts(&credit_store, ada).await, expected(3, 0));
+    assert_eq!(count_records(&db).await, 1);
+    assert_no_mismatches(&credit_store).await;
     let counts = credit_store.counts();
-    assert_eq!((counts.admitted, counts.open, counts.late), (1, 0, 0));
+    assert_eq!(counts.admitted, 1);
+    assert_eq!(counts.open, 0);
+    assert_eq!(counts.late, 0);
 }
 
 async fn two_instances_together_admit_no_more_than_the_budget(db: Database) {
@@ -124,9 +124,8 @@ async fn two_instances_together_admit_no_more_than_the_budget(db: Database) {
         let holder = members[at % 20];
         async move { credit_store.admit(request(holder, 2)).await.unwrap() }
     });
-    let answers = join_all(calls).await;
-
-    let reservations: Vec<_> = answers
+    let reservations: Vec<_> = join_all(calls)
+        .await
         .into_iter()
         .filter_map(|it| match it {
             AdmissionOutcome::Granted { reservation, output, .. } => {
@@ -140,13 +139,14 @@ async fn two_instances_together_admit_no_more_than_the_budget(db: Database) {
         })
         .collect();
     assert_eq!(reservations.len(), 50);
-    sound(&stores[0]).await;
+    assert_no_mismatches(&stores[0]).await;
     drop(reservations);
     for credit_store in &stores {
-        settled(credit_store).await;
+        wait_until_settled(credit_store).await;
     }
-    assert_eq!(counted(&stores[0], members[0]).await[1], ("group-weekly".to_owned(), 0, 0));
-    sound(&stores[0]).await;
+    let counts = window_counts(&stores[0], members[0]).await;
+    assert_eq!(counts[1], window_count("group-weekly", 0, 0));
+    assert_no_mismatches(&stores[0]).await;
 }
 
 async fn concurrent_settlements_never_exceed_the_limit(db: Database) {
@@ -168,13 +168,13 @@ async fn concurrent_settlements_never_exceed_the_limit(db: Database) {
     });
     let admitted: i64 = join_all(calls).await.into_iter().sum();
     for credit_store in &stores {
-        settled(credit_store).await;
+        wait_until_settled(credit_store).await;
     }
 
     assert!((50..100).contains(&admitted), "{admitted}");
-    assert_eq!(counted(&stores[0], ada).await, names(&[("hourly", admitted, 0)]));
-    assert_eq!(written(&db).await, admitted);
-    sound(&stores[0]).await;
+    assert_eq!(window_counts(&stores[0], ada).await, [window_count("hourly", admitted, 0)]);
+    assert_eq!(count_records(&db).await, admitted);
+    assert_no_mismatches(&stores[0]).await;
 }
 
 async fn unspent_credits_are_available_at_once(db: Database) {
@@ -194,9 +194,9 @@ async fn unspent_credits_are_available_at_once(db: Database) {
         }
     }
 
-    settled(&credit_store).await;
-    assert_eq!(written(&db).await, 10);
-    sound(&credit_store).await;
+    wait_until_settled(&credit_store).await;
+    assert_eq!(count_records(&db).await, 10);
+    assert_no_mismatches(&credit_store).await;
 }
 
 /// Each call locks a window of its caller's and one of the group's, and each
@@ -204,21 +204,22 @@ async fn unspent_credits_are_available_at_once(db: Database) {
 async fn members_of_two_groups_do_not_deadlock(db: Database) {
     let tasks = TaskTracker::new();
     let stores = [start(&db, &tasks), start(&db, &tasks), start(&db, &tasks)];
-    let other = GroupId::generate();
-    let group = diesel::insert_into(pia_storage::schema::user_groups::table).values((
-        pia_storage::schema::user_groups::id.eq(DbUid(other.0)),
-        pia_storage::schema::user_groups::name.eq("Other"),
-        pia_storage::schema::user_groups::name_folded.eq("other"),
-        pia_storage::schema::user_groups::is_default.eq(false),
-        pia_storage::schema::user_groups::created_at
-            .eq(pia_storage::DbInstant(Timestamp::UNIX_EPOCH)),
+    let other_group = GroupId::generate();
+    let insert = diesel::insert_into(user_groups::table).values((
+        user_groups::id.eq(DbUid(other_group.0)),
+        user_groups::name.eq("Other"),
+        user_groups::name_folded.eq("other"),
+        user_groups::is_default.eq(false),
+        user_groups::created_at.eq(DbInstant(Timestamp::UNIX_EPOCH)),
     ));
-    let made: Result<usize, DbError> = on_conn!(db.writer(), |conn| group.execute(conn).await?);
-    made.unwrap();
+    let inserted: Result<usize, DbError> =
+        on_conn!(db.writer(), |conn| insert.execute(conn).await?);
+    inserted.unwrap();
     let mut members = Vec::new();
     for at in 0..30 {
         let holder = member(&db, limited(1000, 100_000)).await;
-        members.push(if at % 2 == 0 { holder } else { CreditHolder { group: other, ..holder } });
+        let group = if at % 2 == 0 { holder.group } else { other_group };
+        members.push(CreditHolder { group, ..holder });
     }
 
     let calls = (0..300).map(|at| {
@@ -228,11 +229,11 @@ async fn members_of_two_groups_do_not_deadlock(db: Database) {
     });
     join_all(calls).await;
     for credit_store in &stores {
-        settled(credit_store).await;
+        wait_until_settled(credit_store).await;
         assert_eq!(credit_store.failures(), 0);
     }
 
-    sound(&stores[0]).await;
+    assert_no_mismatches(&stores[0]).await;
 }
 
 /// Simulates workers that end during their calls while others go on.
@@ -243,21 +244,20 @@ async fn a_caller_whose_runtime_ends_does_not_block_others(db: Database) {
 
     for at in 0..30_u64 {
         let store = credit_store.clone();
-        let ends = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let worker = std::thread::spawn(move || {
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             let wait = Duration::from_micros(at * 50);
-            let reservation = async { drop(store.admit(request(ada, 2)).await) };
-            drop(
-                runtime.unwrap().block_on(async { tokio::time::timeout(wait, reservation).await }),
-            );
+            let admission = async { drop(store.admit(request(ada, 2)).await) };
+            drop(runtime.block_on(async { tokio::time::timeout(wait, admission).await }));
         });
-        let ours = tokio::time::timeout(LIMIT, credit_store.admit(request(ada, 2))).await;
-        assert!(matches!(ours, Ok(Ok(AdmissionOutcome::Granted { .. }))), "{at}: {ours:?}");
-        tokio::task::spawn_blocking(|| ends.join().unwrap()).await.unwrap();
+        let outcome = tokio::time::timeout(LIMIT, credit_store.admit(request(ada, 2))).await;
+        assert!(matches!(outcome, Ok(Ok(AdmissionOutcome::Granted { .. }))), "{at}: {outcome:?}");
+        tokio::task::spawn_blocking(|| worker.join().unwrap()).await.unwrap();
     }
 
-    settled(&credit_store).await;
-    sound(&credit_store).await;
+    wait_until_settled(&credit_store).await;
+    assert_no_mismatches(&credit_store).await;
 }
 
 async fn a_cancelled_request_leaves_no_reservation(db: Database) {
@@ -275,10 +275,10 @@ async fn a_cancelled_request_leaves_no_reservation(db: Database) {
         drop(waiting);
     }
     drop(admitted(&credit_store, request(ada, 2)).await);
-    settled(&credit_store).await;
+    wait_until_settled(&credit_store).await;
 
-    assert_eq!(counted(&credit_store, ada).await, names(&[("hourly", 0, 0)]));
-    sound(&credit_store).await;
+    assert_eq!(window_counts(&credit_store, ada).await, [window_count("hourly", 0, 0)]);
+    assert_no_mismatches(&credit_store).await;
 }
 
 async fn without_a_database_calls_are_refused_and_settled_later(db: Database) {
@@ -292,14 +292,14 @@ async fn without_a_database_calls_are_refused_and_settled_later(db: Database) {
     while credit_store.failures() == 0 {
         tokio::task::yield_now().await;
     }
-    let meanwhile = credit_store.waiting();
+    let waiting_meanwhile = credit_store.waiting();
     execute(&db, "ALTER TABLE away RENAME TO credit_windows").await;
-    settled(&credit_store).await;
+    wait_until_settled(&credit_store).await;
 
     assert!(unavailable.is_err());
-    assert!(meanwhile > 0);
-    assert_eq!(counted(&credit_store, ada).await, names(&[("hourly", 1, 0)]));
-    sound(&credit_store).await;
+    assert!(waiting_meanwhile > 0);
+    assert_eq!(window_counts(&credit_store, ada).await, [window_count("hourly", 1, 0)]);
+    assert_no_mismatches(&credit_store).await;
     drop(admitted(&credit_store, request(ada, 2)).await);
 }
 
@@ -313,13 +313,13 @@ async fn a_call_is_settled_with_its_usage_or_not_at_all(db: Database) {
     while credit_store.failures() == 0 {
         tokio::task::yield_now().await;
     }
-    let meanwhile = counted(&credit_store, ada).await;
+    let meanwhile = window_counts(&credit_store, ada).await;
     execute(&db, "ALTER TABLE away RENAME TO ai_usage").await;
-    settled(&credit_store).await;
+    wait_until_settled(&credit_store).await;
 
-    assert_eq!(meanwhile, names(&[("hourly", 0, 2)]));
-    assert_eq!(counted(&credit_store, ada).await, names(&[("hourly", 1, 0)]));
-    assert_eq!(written(&db).await, 1);
+    assert_eq!(meanwhile, [window_count("hourly", 0, 2)]);
+    assert_eq!(window_counts(&credit_store, ada).await, [window_count("hourly", 1, 0)]);
+    assert_eq!(count_records(&db).await, 1);
 }
 
 /// Simulates a commit whose response was lost.
@@ -327,22 +327,27 @@ async fn a_batch_that_is_booked_twice_is_charged_once(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
     let ada = member(&db, limited(100, 0)).await;
     let reservation = admitted(&credit_store, request(ada, 2)).await;
-    let id = reservation.reservation();
-    let usage = usage(ada.member);
-    let lines = credit_store.load_windows(ada).await.unwrap().windows.into_keys();
-    let lines =
-        lines.map(|window| pia_assistant::ReservationLine { window, amount: credits(2) }).collect();
+    let credit_windows = credit_store.load_windows(ada).await.unwrap();
+    let lines = credit_windows
+        .windows
+        .into_keys()
+        .map(|window| ReservationLine { window, amount: credits(2) })
+        .collect();
+    let settlement = Settlement {
+        reservation: reservation.reservation(),
+        lines,
+        spent: credits(1),
+        usage: Some(usage(ada.member)),
+    };
     std::mem::forget(reservation);
-
-    let settlement =
-        pia_assistant::Settlement { reservation: id, lines, spent: credits(1), usage: Some(usage) };
     for _ in 0..2 {
-        pia_assistant::SettlementSink::settle(&credit_store, settlement.clone());
-        settled(&credit_store).await;
+        credit_store.settle(settlement.clone());
+        wait_until_settled(&credit_store).await;
     }
 
-    assert_eq!(counted(&credit_store, ada).await, names(&[("hourly", 1, 0)]));
-    assert_eq!((written(&db).await, credit_store.counts().late), (1, 0));
+    assert_eq!(window_counts(&credit_store, ada).await, [window_count("hourly", 1, 0)]);
+    assert_eq!(count_records(&db).await, 1);
+    assert_eq!(credit_store.counts().late, 0);
 }
 
 async fn a_record_that_the_database_rejects_does_not_block_admission(db: Database) {
@@ -365,11 +370,11 @@ async fn rolling_windows_age_out(db: Database) {
 
     let mut limits_hit = Vec::new();
     admitted(&credit_store, request(ada, 4)).await.settle(credits(4), None);
-    settled(&credit_store).await;
+    wait_until_settled(&credit_store).await;
     limits_hit.push(refused(&credit_store, request(ada, 2)).await.period);
     clock.advance(Duration::from_mins(61));
     admitted(&credit_store, request(ada, 2)).await.settle(credits(2), None);
-    settled(&credit_store).await;
+    wait_until_settled(&credit_store).await;
     limits_hit.push(refused(&credit_store, request(ada, 2)).await.period);
     clock.advance(Duration::from_mins(23 * 60 + 15));
     drop(admitted(&credit_store, request(ada, 4)).await);
@@ -394,37 +399,36 @@ async fn the_pool_is_filled_once_with_the_unused_credits_of_last_week(db: Databa
     // A member who joined this week left nothing of the last.
     sign_up(&db, UserId::generate(), monday + Duration::from_hours(24 * 8)).await;
 
-    // No calls last week: what two members left is 20.
-    let first = stores[0].load_windows(ada).await.unwrap();
+    // No calls last week: two members left 20.
+    let first_week = stores[0].load_windows(ada).await.unwrap();
     admitted(&stores[0], request(ada, 7)).await.settle(credits(7), None);
-    settled(&stores[0]).await;
+    wait_until_settled(&stores[0]).await;
     clock.set(monday + Duration::from_hours(24 * 7 + 1));
-    // Of this one 3 and 10, for whichever instance reads first.
-    let both = join_all((0..40).map(|at| {
+    // Of this week they left 3 and 10, whichever instance reads first.
+    let calls = (0..40).map(|at| {
         let credit_store = stores[at % 2].clone();
         let holder = if at < 20 { ada } else { bob };
         async move { credit_store.admit(request(holder, 1)).await.unwrap() }
-    }));
-    let admissions = both.await;
+    });
+    let admissions = join_all(calls).await;
     let granted =
         admissions.iter().filter(|it| matches!(it, AdmissionOutcome::Granted { .. })).count();
-    let pools: Vec<_> = first
+    let pools: Vec<_> = first_week
         .windows
         .values()
         .chain(stores[1].load_windows(bob).await.unwrap().windows.values())
-        .filter(|it| it.key.kind == pia_assistant::WindowKind::Pool)
+        .filter(|it| it.key.kind == WindowKind::Pool)
         .map(|it| it.total.rounded_down())
         .collect();
-    sound(&stores[0]).await;
+    assert_no_mismatches(&stores[0]).await;
 
     assert_eq!(pools, [20, 13]);
     assert_eq!(granted, 10 + 10 + 13);
     let refusal = refused(&stores[0], request(bob, 1)).await;
     let pool = refusal.pool.unwrap();
-    assert_eq!(
-        (refusal.period, pool.limit, pool.used),
-        (Period::Budget(BudgetPeriod::Weekly), 13, 13)
-    );
+    assert_eq!(refusal.period, Period::Budget(BudgetPeriod::Weekly));
+    assert_eq!(pool.limit, 13);
+    assert_eq!(pool.used, 13);
 }
 
 async fn a_week_continues_in_another_time_zone(db: Database) {
@@ -441,25 +445,25 @@ async fn a_week_continues_in_another_time_zone(db: Database) {
         let reservation = admitted(&credit_store, request(member, spent)).await;
         reservation.settle(credits(spent), Some(usage(member.member)));
     }
-    settled(&credit_store).await;
-    let of = async |holder, kind: &str| {
-        let windows = counted(&credit_store, holder).await.into_iter();
-        windows.filter(|it| it.0 == kind).map(|it| it.1).collect::<Vec<_>>()
+    wait_until_settled(&credit_store).await;
+    let used_this_week = async || {
+        let counts = window_counts(&credit_store, ada).await;
+        counts.iter().find(|it| it.kind == "weekly").map(|it| it.used)
     };
-
     weeks.set(zone("America/Los_Angeles"));
-    let looked = of(ada, "weekly").await;
+    let after_move = used_this_week().await;
     let reservation = admitted(&credit_store, request(ada, 2)).await;
     reservation.settle(credits(2), Some(usage(ada.member)));
-    settled(&credit_store).await;
-    let went_on = of(ada, "weekly").await;
+    wait_until_settled(&credit_store).await;
+    let after_call = used_this_week().await;
     clock.advance(Duration::from_hours(7 * 24));
-    let next_week = of(ada, "weekly").await;
-    let pool = credit_store.load_windows(ada).await.unwrap().windows;
-    let pool = pool.values().find(|it| it.key.kind.name() == "pool").map(|it| it.total);
-
-    assert_eq!((looked, went_on, next_week), (vec![4], vec![6], vec![0]));
-    // Four of hers, and seven of his, who made no call since.
+    let next_week = used_this_week().await;
+    let windows = credit_store.load_windows(ada).await.unwrap().windows;
+    let pool = windows.values().find(|it| it.key.kind == WindowKind::Pool).map(|it| it.total);
+    assert_eq!(after_move, Some(4));
+    assert_eq!(after_call, Some(6));
+    assert_eq!(next_week, Some(0));
+    // Four of Ada's, and seven of Bob's, who has made no call since.
     assert_eq!(pool, Some(credits(4 + 7)));
 }
 
@@ -468,44 +472,46 @@ async fn top_ups_are_drawn_last_and_stay(db: Database) {
     let credit_store = start_at(&db, Arc::<ManualClock>::clone(&clock), &TaskTracker::new());
     let ada = member(&db, CreditLimits { weekly: 2, ..CreditLimits::default() }).await;
 
-    let none =
+    let of_missing_group =
         credit_store.top_up(GroupId::generate(), credits(5), SideEffects::default()).await.unwrap();
-    let totals = join_all(
-        (0..5).map(|_| credit_store.top_up(ada.group, credits(1), SideEffects::default())),
-    );
-    let totals: Vec<_> = totals.await.into_iter().map(|it| it.unwrap().unwrap()).collect();
+    let top_ups =
+        (0..5).map(|_| credit_store.top_up(ada.group, credits(1), SideEffects::default()));
+    let totals: Vec<_> =
+        join_all(top_ups).await.into_iter().map(|it| it.unwrap().unwrap()).collect();
     admitted(&credit_store, request(ada, 4)).await.settle(credits(4), None);
-    settled(&credit_store).await;
+    wait_until_settled(&credit_store).await;
     clock.advance(Duration::from_hours(24 * 21));
     drop(admitted(&credit_store, request(ada, 5)).await);
-    settled(&credit_store).await;
+    wait_until_settled(&credit_store).await;
     admitted(&credit_store, request(ada, 5)).await.settle(credits(5), None);
-    settled(&credit_store).await;
+    wait_until_settled(&credit_store).await;
     let refusal = refused(&credit_store, request(ada, 1)).await;
 
-    assert_eq!(none, None);
+    assert_eq!(of_missing_group, None);
     assert_eq!(totals.iter().max(), Some(&credits(5)));
     let top_up = refusal.top_up.unwrap();
-    assert_eq!((top_up.limit, top_up.used), (5, 5));
+    assert_eq!(top_up.limit, 5);
+    assert_eq!(top_up.used, 5);
     assert_eq!(refusal.pool, None);
 }
 
 async fn an_api_keys_budget_is_counted_separately(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
     let ada = member(&db, CreditLimits::default()).await;
-    let budget = |key| pia_assistant::ApiKeyBudget { key, weekly: 2 };
-    let of = |key| CreditHolder { key: Some(budget(key)), ..ada };
-    let one = of(ApiKeyId::generate());
-    let other = of(ApiKeyId::generate());
-
-    admitted(&credit_store, request(one, 2)).await.settle(credits(2), None);
-    settled(&credit_store).await;
+    let with_new_key = || {
+        let budget = ApiKeyBudget { key: ApiKeyId::generate(), weekly: 2 };
+        CreditHolder { key: Some(budget), ..ada }
+    };
+    let first_key = with_new_key();
+    let second_key = with_new_key();
+    admitted(&credit_store, request(first_key, 2)).await.settle(credits(2), None);
+    wait_until_settled(&credit_store).await;
 
     assert_eq!(
-        refused(&credit_store, request(one, 1)).await.period,
+        refused(&credit_store, request(first_key, 1)).await.period,
         Period::Budget(BudgetPeriod::Weekly)
     );
-    drop(admitted(&credit_store, request(other, 1)).await);
+    drop(admitted(&credit_store, request(second_key, 1)).await);
 }
 
 async fn a_deleted_account_is_not_admitted_and_holds_no_credits(db: Database) {
@@ -513,20 +519,20 @@ async fn a_deleted_account_is_not_admitted_and_holds_no_credits(db: Database) {
     let ada = member(&db, limited(10, 10)).await;
     let missing = CreditHolder { member: UserId::generate(), ..ada };
     let reservation = admitted(&credit_store, request(ada, 2)).await;
-    let account = pia_storage::schema::accounts::table.find(DbUid(ada.member.0));
-    let gone: Result<usize, DbError> =
+    let account = accounts::table.find(DbUid(ada.member.0));
+    let deleted: Result<usize, DbError> =
         on_conn!(db.writer(), |conn| diesel::delete(account).execute(conn).await?);
-    gone.unwrap();
+    deleted.unwrap();
 
     let results =
         [credit_store.admit(request(missing, 2)).await, credit_store.admit(request(ada, 2)).await];
     reservation.settle(credits(1), Some(usage(ada.member)));
-    settled(&credit_store).await;
+    wait_until_settled(&credit_store).await;
 
     assert!(results.iter().all(Result::is_err));
-    let windows = counted(&credit_store, ada).await;
-    assert_eq!(windows, names(&[("hourly", 0, 0), ("group-weekly", 1, 0)]));
-    sound(&credit_store).await;
+    let expected = [window_count("hourly", 0, 0), window_count("group-weekly", 1, 0)];
+    assert_eq!(window_counts(&credit_store, ada).await, expected);
+    assert_no_mismatches(&credit_store).await;
 }
 
 async fn draining_settles_ended_calls(db: Database) {
@@ -542,6 +548,6 @@ async fn draining_settles_ended_calls(db: Database) {
     let late = credit_store.admit(request(ada, 2)).await;
 
     assert_eq!(left, 0);
-    assert_eq!(counted(&credit_store, ada).await, names(&[("hourly", 1, 0)]));
+    assert_eq!(window_counts(&credit_store, ada).await, [window_count("hourly", 1, 0)]);
     assert!(late.is_err());
 }

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_assistant::{CreditStore, GroupBudget};
+use pia_assistant::{CreditStore, GroupBudget, Micros};
 use pia_kernel::{BudgetPeriod, CreditLimits, Timestamp};
 use pia_storage::Database;
 use pia_testkit::ManualClock;
 use tokio_util::task::TaskTracker;
 
 use crate::credit_stores::{
-    admitted, credits, default_group, execute, member, request, settled, start_at,
+    admitted, credits, default_group, execute, member, request, start_at, wait_until_settled,
 };
 
 pia_testkit::contract! {
@@ -29,28 +29,28 @@ async fn budgets_are_found_while_they_are_nearly_used_up(db: Database) {
                   mode_entries, persona_entries, models) \
                   SELECT id, 1, 0, 0, 10, 11, FALSE, '{}', '{}', '[]' FROM user_groups";
     execute(&db, insert).await;
-    let found = async || {
-        let found = store.load_group_budgets(pia_assistant::Micros(800_000)).await.unwrap();
-        let budget = |it: GroupBudget| (it.group, it.period, it.limit, it.percent());
-        found.into_iter().map(budget).collect::<Vec<_>>()
+    let find = async || {
+        let budgets = store.load_group_budgets(Micros(800_000)).await.unwrap();
+        let columns = |it: GroupBudget| (it.group, it.period, it.limit, it.percent());
+        budgets.into_iter().map(columns).collect::<Vec<_>>()
     };
     let daily = BudgetPeriod::GroupDaily;
     let weekly = BudgetPeriod::GroupWeekly;
 
     admitted(&store, request(ada, 7)).await.settle(credits(7), None);
-    settled(&store).await;
-    let below = found().await;
+    wait_until_settled(&store).await;
+    let below = find().await;
     admitted(&store, request(ada, 1)).await.settle(credits(1), None);
-    settled(&store).await;
-    let reached = found().await;
+    wait_until_settled(&store).await;
+    let reached = find().await;
     clock.advance(Duration::from_mins(61));
     admitted(&store, request(ada, 2)).await.settle(credits(2), None);
-    settled(&store).await;
-    let both = found().await;
+    wait_until_settled(&store).await;
+    let both = find().await;
     clock.advance(Duration::from_hours(25));
-    let next_day = found().await;
+    let next_day = find().await;
     clock.advance(Duration::from_hours(7 * 24));
-    let next_week = found().await;
+    let next_week = find().await;
 
     assert_eq!(below, []);
     assert_eq!(reached, [(group, daily, 10, 80)]);
@@ -58,5 +58,5 @@ async fn budgets_are_found_while_they_are_nearly_used_up(db: Database) {
     assert_eq!(next_day, [(group, weekly, 11, 90)]);
     assert_eq!(next_week, []);
     execute(&db, "UPDATE group_settings SET credits_group_daily = 0").await;
-    assert_eq!(found().await, []);
+    assert_eq!(find().await, []);
 }

@@ -7,7 +7,8 @@ use pia_storage_assistant::SqlCreditStore;
 use tokio_util::task::TaskTracker;
 
 use crate::credit_stores::{
-    admitted, counted, credits, member, refused, request, settled, sound, start,
+    admitted, assert_no_mismatches, credits, member, refused, request, start, wait_until_settled,
+    window_counts,
 };
 
 pia_testkit::contract! {
@@ -21,7 +22,7 @@ const GROUPS: CreditLimits =
     CreditLimits { hourly: 20, group_weekly: 20, daily: 0, weekly: 0, group_daily: 0, pool: false };
 
 async fn reserved(credit_store: &SqlCreditStore, holder: CreditHolder) -> i64 {
-    counted(credit_store, holder).await.into_iter().map(|it| it.2).max().unwrap()
+    window_counts(credit_store, holder).await.into_iter().map(|it| it.reserved).max().unwrap()
 }
 
 async fn undisturbed_calls_are_admitted_in_one_statement(db: Database) {
@@ -36,35 +37,35 @@ async fn undisturbed_calls_are_admitted_in_one_statement(db: Database) {
     let guessed = if db.provider() == DatabaseKind::Postgres { 4 } else { 0 };
     assert_eq!(credit_store.counts().guessed, guessed);
     assert_eq!(reserved(&credit_store, ada).await, 10);
-    sound(&credit_store).await;
+    assert_no_mismatches(&credit_store).await;
     for reservation in reservations {
         reservation.settle(credits(1), None);
     }
-    settled(&credit_store).await;
-    assert!(counted(&credit_store, ada).await.iter().all(|it| (it.1, it.2) == (5, 0)));
+    wait_until_settled(&credit_store).await;
+    let counts = window_counts(&credit_store, ada).await;
+    assert!(counts.iter().all(|it| it.used == 5 && it.reserved == 0), "{counts:?}");
 
     drop(admitted(&credit_store, request(ada, 2)).await);
-    settled(&credit_store).await;
+    wait_until_settled(&credit_store).await;
     assert_eq!(credit_store.counts().guessed, guessed + u64::from(guessed > 0));
-    sound(&credit_store).await;
+    assert_no_mismatches(&credit_store).await;
 }
 
 async fn a_window_that_another_instance_changed_is_read_again(db: Database) {
     let tasks = TaskTracker::new();
-    let one = start(&db, &tasks);
-    let other = start(&db, &tasks);
+    let first_store = start(&db, &tasks);
+    let second_store = start(&db, &tasks);
     let ada = member(&db, GROUPS).await;
     let bob = member(&db, GROUPS).await;
-    let _first = admitted(&one, request(ada, 2)).await;
-    let _second = admitted(&other, request(bob, 2)).await;
-    let before = one.counts().guessed;
-
+    let _first = admitted(&first_store, request(ada, 2)).await;
+    let _second = admitted(&second_store, request(bob, 2)).await;
+    let before = first_store.counts().guessed;
     // The group's window has changed, though the caller's has not.
-    let _third = admitted(&one, request(ada, 2)).await;
-
-    assert_eq!(one.counts().guessed, before);
-    assert_eq!((reserved(&one, ada).await, reserved(&one, bob).await), (6, 6));
-    sound(&one).await;
+    let _third = admitted(&first_store, request(ada, 2)).await;
+    assert_eq!(first_store.counts().guessed, before);
+    assert_eq!(reserved(&first_store, ada).await, 6);
+    assert_eq!(reserved(&first_store, bob).await, 6);
+    assert_no_mismatches(&first_store).await;
 }
 
 async fn alternating_instances_never_exceed_the_limit(db: Database) {
@@ -81,7 +82,7 @@ async fn alternating_instances_never_exceed_the_limit(db: Database) {
             }
             AdmissionOutcome::Refused(_) => {}
         }
-        sound(&stores[0]).await;
+        assert_no_mismatches(&stores[0]).await;
     }
 
     assert_eq!(reservations.len(), 10);
@@ -91,15 +92,13 @@ async fn alternating_instances_never_exceed_the_limit(db: Database) {
 
 async fn a_top_up_by_another_instance_is_available_at_once(db: Database) {
     let tasks = TaskTracker::new();
-    let one = start(&db, &tasks);
-    let other = start(&db, &tasks);
+    let store = start(&db, &tasks);
+    let store_of_top_up = start(&db, &tasks);
     let ada = member(&db, CreditLimits { weekly: 4, ..CreditLimits::default() }).await;
-    let _all = [admitted(&one, request(ada, 2)).await, admitted(&one, request(ada, 2)).await];
-    refused(&one, request(ada, 2)).await;
-
-    other.top_up(ada.group, credits(4), SideEffects::default()).await.unwrap();
-
-    let _more = [admitted(&one, request(ada, 2)).await, admitted(&one, request(ada, 2)).await];
-    refused(&one, request(ada, 2)).await;
-    sound(&one).await;
+    let _all = [admitted(&store, request(ada, 2)).await, admitted(&store, request(ada, 2)).await];
+    refused(&store, request(ada, 2)).await;
+    store_of_top_up.top_up(ada.group, credits(4), SideEffects::default()).await.unwrap();
+    let _more = [admitted(&store, request(ada, 2)).await, admitted(&store, request(ada, 2)).await];
+    refused(&store, request(ada, 2)).await;
+    assert_no_mismatches(&store).await;
 }

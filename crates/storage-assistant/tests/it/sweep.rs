@@ -14,7 +14,8 @@ use pia_storage_assistant::SqlCreditStore;
 use tokio_util::task::TaskTracker;
 
 use crate::credit_stores::{
-    admitted, counted, credits, execute, member, request, settled, sound, start,
+    admitted, assert_no_mismatches, credits, execute, member, request, start, wait_until_settled,
+    window_count, window_counts,
 };
 
 pia_testkit::contract! {
@@ -39,10 +40,10 @@ async fn kill_all(db: &Database) {
     execute(db, &format!("{DIES}{past}")).await;
 }
 
-async fn instances(db: &Database) -> i64 {
-    let rows = credit_instances::table.count();
-    let found: Result<i64, DbError> = on_conn!(db.reader(), |conn| rows.get_result(conn).await?);
-    found.unwrap()
+async fn count_instances(db: &Database) -> i64 {
+    let query = credit_instances::table.count();
+    let count: Result<i64, DbError> = on_conn!(db.reader(), |conn| query.get_result(conn).await?);
+    count.unwrap()
 }
 
 fn limits() -> CreditLimits {
@@ -59,28 +60,30 @@ async fn the_reservations_of_a_dead_instance_are_released_once(db: Database) {
     for _ in 0..20 {
         std::mem::forget(admitted(&dead, request(ada, 2)).await);
     }
-    // Nothing of it runs any more, and its lease did not end. Its connection was
-    // taken, so that none of its statements was cut off.
-    let held = db.writer().await.unwrap();
-    let end = move || runtime.shutdown_timeout(Duration::from_secs(5));
-    tokio::task::spawn_blocking(end).await.unwrap();
-    drop(held);
+    // The instance stops without ending its lease. Its connection is taken, so that
+    // none of its statements is cut off.
+    let connection = db.writer().await.unwrap();
+    let shut_down = move || runtime.shutdown_timeout(Duration::from_secs(5));
+    tokio::task::spawn_blocking(shut_down).await.unwrap();
+    drop(connection);
     let tasks = TaskTracker::new();
     let others = [start(&db, &tasks), start(&db, &tasks), start(&db, &tasks)];
-    let before = counted(&others[0], ada).await;
+    let before = window_counts(&others[0], ada).await;
 
     kill_all(&db).await;
     let reaped = join_all((0..9).map(|at| others[at % 3].reap())).await;
-    let after = counted(&others[0], ada).await;
+    let after = window_counts(&others[0], ada).await;
 
-    let held =
-        |reserved| ["hourly", "group-weekly"].map(|it| (it.to_owned(), 0, reserved)).to_vec();
-    assert_eq!((before, after), (held(40), held(0)));
+    let expected =
+        |reserved| ["hourly", "group-weekly"].map(|kind| window_count(kind, 0, reserved));
+    assert_eq!(before, expected(40));
+    assert_eq!(after, expected(0));
     // The live instances may have been as quick, in their own rounds.
-    let reaped: u64 = reaped.into_iter().map(|it| it.unwrap()).sum();
-    let all: u64 = others.iter().map(|it| it.counts().reaped).sum();
-    assert!(reaped <= 40 && all == 40, "{reaped} {all}");
-    sound(&others[0]).await;
+    let reaped_here: u64 = reaped.into_iter().map(|it| it.unwrap()).sum();
+    let reaped_in_all: u64 = others.iter().map(|it| it.counts().reaped).sum();
+    assert!(reaped_here <= 40, "{reaped_here}");
+    assert_eq!(reaped_in_all, 40);
+    assert_no_mismatches(&others[0]).await;
 }
 
 async fn a_call_that_ends_after_its_release_is_still_charged(db: Database) {
@@ -89,22 +92,22 @@ async fn a_call_that_ends_after_its_release_is_still_charged(db: Database) {
     let long = admitted(&credit_store, request(ada, 5)).await;
     let open = admitted(&credit_store, request(ada, 3)).await;
     // It may renew its lease meanwhile, by itself.
-    while counted(&credit_store, ada).await[0].2 > 0 {
+    while window_counts(&credit_store, ada).await[0].reserved > 0 {
         kill_all(&db).await;
         credit_store.reap().await.unwrap();
     }
-    let meanwhile = counted(&credit_store, ada).await;
+    let meanwhile = window_counts(&credit_store, ada).await;
 
     let mut usage = crate::usage_log::record("gpt");
     usage.user = ada.member;
     long.settle(credits(4), Some(usage));
     drop(open);
-    settled(&credit_store).await;
+    wait_until_settled(&credit_store).await;
 
-    assert_eq!(meanwhile[0], ("hourly".to_owned(), 0, 0));
-    assert_eq!(counted(&credit_store, ada).await[0], ("hourly".to_owned(), 4, 0));
+    assert_eq!(meanwhile[0], window_count("hourly", 0, 0));
+    assert_eq!(window_counts(&credit_store, ada).await[0], window_count("hourly", 4, 0));
     assert_eq!(credit_store.counts().late, 1);
-    sound(&credit_store).await;
+    assert_no_mismatches(&credit_store).await;
 }
 
 async fn a_live_instance_keeps_its_reservations(db: Database) {
@@ -116,7 +119,7 @@ async fn a_live_instance_keeps_its_reservations(db: Database) {
     let reaped = other.reap().await.unwrap();
 
     assert_eq!(reaped, 0);
-    assert_eq!(counted(&credit_store, ada).await[0], ("hourly".to_owned(), 0, 5));
+    assert_eq!(window_counts(&credit_store, ada).await[0], window_count("hourly", 0, 5));
 }
 
 async fn a_stopped_instance_leaves_no_lease(db: Database) {
@@ -124,39 +127,39 @@ async fn a_stopped_instance_leaves_no_lease(db: Database) {
     let credit_store = start(&db, &tasks);
     let ada = member(&db, limits()).await;
     drop(admitted(&credit_store, request(ada, 5)).await);
-    let alive = instances(&db).await;
+    let alive = count_instances(&db).await;
 
     credit_store.drain(crate::credit_stores::LIMIT).await;
     tasks.close();
     tasks.wait().await;
 
-    assert_eq!((alive, instances(&db).await), (1, 0));
+    assert_eq!(alive, 1);
+    assert_eq!(count_instances(&db).await, 0);
 }
 
 async fn instances_count_the_live_ones(db: Database) {
     let staying = TaskTracker::new();
     let leaving = TaskTracker::new();
-    let one = start(&db, &staying);
-    let alone = one.heartbeat().await.unwrap();
-    let other = start(&db, &leaving);
-    let second = other.heartbeat().await.unwrap();
-    let two = one.heartbeat().await.unwrap();
-    let counts = (*one.instances().get(), *other.instances().get());
+    let staying_store = start(&db, &staying);
+    assert_eq!(staying_store.heartbeat().await.unwrap(), 1);
 
-    other.drain(crate::credit_stores::LIMIT).await;
+    let leaving_store = start(&db, &leaving);
+    assert_eq!(leaving_store.heartbeat().await.unwrap(), 2);
+    assert_eq!(staying_store.heartbeat().await.unwrap(), 2);
+    assert_eq!(*staying_store.instances().get(), 2);
+    assert_eq!(*leaving_store.instances().get(), 2);
+
+    leaving_store.drain(crate::credit_stores::LIMIT).await;
     leaving.close();
     leaving.wait().await;
-    let left = one.heartbeat().await.unwrap();
-
-    assert_eq!((alone, second, two), (1, 2, 2));
-    assert_eq!(counts, (2, 2));
-    assert_eq!((left, *one.instances().get()), (1, 1));
+    assert_eq!(staying_store.heartbeat().await.unwrap(), 1);
+    assert_eq!(*staying_store.instances().get(), 1);
 }
 
 async fn a_dead_instance_is_not_counted(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
     credit_store.heartbeat().await.unwrap();
-    // Of others there is nothing here but their leases.
+    // The other instances exist only as leases.
     let soon = DbInstant(SystemClock.now() + Duration::from_mins(1));
     let lease = |id: u128| {
         let id = DbUid(uuid::Uuid::from_u128(id));
@@ -177,7 +180,8 @@ async fn a_dead_instance_is_not_counted(db: Database) {
     kill_all(&db).await;
     let after = credit_store.heartbeat().await.unwrap();
 
-    assert_eq!((before, after), (3, 1));
+    assert_eq!(before, 3);
+    assert_eq!(after, 1);
 }
 
 /// Advances tokio's clock.
@@ -189,7 +193,7 @@ async fn later(seconds: u64) {
 
 async fn an_instance_stops_admitting_before_its_lease_expires(db: Database) {
     let other = start(&db, &TaskTracker::new());
-    let on_a_clock_of_its_own = move || {
+    let with_own_clock = move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let credit_store = start(&db, &TaskTracker::new());
@@ -203,25 +207,25 @@ async fn an_instance_stops_admitting_before_its_lease_expires(db: Database) {
             let in_time = admitted(&credit_store, request(ada, 1)).await;
             later(2).await;
             let too_late = credit_store.admit(request(ada, 1)).await;
-            let open = counted(&credit_store, ada).await;
+            let open = window_counts(&credit_store, ada).await;
             execute(&db, "ALTER TABLE away RENAME TO credit_instances").await;
             // By the database's clock its lease is still valid.
             let reaped = other.reap().await.unwrap();
             let again = credit_store.admit(request(ada, 1)).await;
 
             assert!(too_late.is_err(), "{too_late:?}");
-            assert_eq!(open[0], ("hourly".to_owned(), 0, 6));
+            assert_eq!(open[0], window_count("hourly", 0, 6));
             assert_eq!(reaped, 0);
             assert!(
                 matches!(again, Ok(pia_assistant::AdmissionOutcome::Granted { .. })),
                 "{again:?}"
             );
             drop((hold, in_time, again));
-            settled(&credit_store).await;
-            sound(&credit_store).await;
+            wait_until_settled(&credit_store).await;
+            assert_no_mismatches(&credit_store).await;
         });
     };
-    tokio::task::spawn_blocking(on_a_clock_of_its_own).await.unwrap();
+    tokio::task::spawn_blocking(with_own_clock).await.unwrap();
 }
 
 async fn a_mismatched_window_is_found(db: Database) {
@@ -230,9 +234,9 @@ async fn a_mismatched_window_is_found(db: Database) {
     let _hold = admitted(&credit_store, request(ada, 5)).await;
     execute(&db, "UPDATE credit_windows SET reserved = reserved + 7 WHERE kind = 'hourly'").await;
 
-    let found = credit_store.find_mismatches().await.unwrap();
-
-    let [mismatch] = found.as_slice() else { panic!("{found:?}") };
+    let mismatches = credit_store.find_mismatches().await.unwrap();
+    let [mismatch] = mismatches.as_slice() else { panic!("{mismatches:?}") };
     assert_eq!(mismatch.window, format!("{}:hourly", ada.member));
-    assert_eq!((mismatch.reserved.0, mismatch.open.0), (5_000_007, 5_000_000));
+    assert_eq!(mismatch.reserved.0, 5_000_007);
+    assert_eq!(mismatch.open.0, 5_000_000);
 }

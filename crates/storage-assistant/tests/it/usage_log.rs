@@ -3,14 +3,16 @@
 use std::time::Duration;
 
 use diesel::prelude::*;
-use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
+use diesel_async::RunQueryDsl;
 use pia_assistant::{CallOutcome, Micros, Mode, Rates, Usage, UsageLog, UsageRecord};
 use pia_kernel::{ApiKeyId, GroupId, Timestamp, UserId};
 use pia_storage::schema::ai_usage;
-use pia_storage::{Database, DatabaseKind, DbError, DbUid, on_conn};
+use pia_storage::{Database, DatabaseKind, DbError, DbInstant, DbUid, on_conn};
 use pia_storage_assistant::SqlCreditStore;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
+
+use crate::credit_stores::{LIMIT, execute, sign_up};
 
 pia_testkit::contract! {
     records_of_any_thread_are_written,
@@ -25,8 +27,6 @@ pia_testkit::contract! {
 
 /// Names, tokens, and whether they are an estimate.
 type Row = ((String, String, String, String), (i64, i64, i64), bool);
-
-const LIMIT: Duration = Duration::from_secs(30);
 
 pub(crate) fn record(model: &str) -> UsageRecord {
     UsageRecord {
@@ -51,30 +51,10 @@ fn start(db: &Database) -> SqlCreditStore {
     crate::credit_stores::start(db, &TaskTracker::new())
 }
 
-async fn rows(db: &Database) -> i64 {
-    let rows = ai_usage::table.count();
-    let found: Result<i64, DbError> = on_conn!(db.reader(), |conn| rows.get_result(conn).await?);
-    found.unwrap()
-}
-
-/// Creates an account with this id.
-async fn sign_up(db: &Database, user: UserId) {
-    use pia_storage::schema::accounts::dsl as row;
-    let account = diesel::insert_into(row::accounts).values((
-        row::id.eq(DbUid(user.0)),
-        row::email.eq(user.to_string()),
-        row::email_folded.eq(user.to_string()),
-        row::provider.eq("local"),
-        row::customer_type.eq(0),
-        row::created_at.eq(pia_storage::DbInstant(Timestamp::UNIX_EPOCH)),
-    ));
-    let made: Result<usize, DbError> = on_conn!(db.writer(), |conn| account.execute(conn).await?);
-    made.unwrap();
-}
-
-async fn execute(db: &Database, sql: &str) {
-    let done: Result<(), DbError> = on_conn!(db.writer(), |conn| conn.batch_execute(sql).await?);
-    done.unwrap();
+async fn count_rows(db: &Database) -> i64 {
+    let query = ai_usage::table.count();
+    let count: Result<i64, DbError> = on_conn!(db.reader(), |conn| query.get_result(conn).await?);
+    count.unwrap()
 }
 
 /// Yields until the condition holds.
@@ -94,44 +74,47 @@ async fn records_of_any_thread_are_written(db: Database) {
     });
     let left = log.drain(LIMIT).await;
 
-    assert_eq!((left, log.written(), log.dropped()), (0, 2000, 0));
-    assert_eq!(rows(&db).await, 2000);
+    assert_eq!(left, 0);
+    assert_eq!(log.written(), 2000);
+    assert_eq!(log.dropped(), 0);
+    assert_eq!(count_rows(&db).await, 2000);
 }
 
 async fn every_field_of_a_record_is_stored(db: Database) {
     let log = start(&db);
     let record = record("gpt");
-    sign_up(&db, record.user).await;
+    sign_up(&db, record.user, Timestamp::UNIX_EPOCH).await;
 
     log.record(record.clone());
     log.drain(LIMIT).await;
 
     let names = (ai_usage::mode, ai_usage::provider, ai_usage::model, ai_usage::outcome);
     let tokens = (ai_usage::input_tokens, ai_usage::cached_input_tokens, ai_usage::output_tokens);
-    let about = ai_usage::id.eq(DbUid(record.id)).and(ai_usage::user_id.eq(DbUid(record.user.0)));
-    let row = ai_usage::table
-        .filter(about.and(ai_usage::at.eq(pia_storage::DbInstant(record.at))))
+    let query = ai_usage::table
+        .find(DbUid(record.id))
+        .filter(ai_usage::user_id.eq(DbUid(record.user.0)))
+        .filter(ai_usage::at.eq(DbInstant(record.at)))
         .select((names, tokens, ai_usage::estimated));
-    let stored: Result<Row, DbError> = on_conn!(db.reader(), |conn| row.first(conn).await?);
-    let names = ["Assistant", "OpenAI", "gpt", "abandoned"].map(str::to_owned).into();
-    assert_eq!(stored.unwrap(), (names, (30, 20, 10), true));
+    let row: Result<Row, DbError> = on_conn!(db.reader(), |conn| query.first(conn).await?);
+    let expected_names = ["Assistant", "OpenAI", "gpt", "abandoned"].map(str::to_owned).into();
+    assert_eq!(row.unwrap(), (expected_names, (30, 20, 10), true));
 }
 
 async fn usage_of_a_deleted_account_has_no_owner(db: Database) {
     let log = start(&db);
-    let theirs = record("gpt");
+    let owned = record("gpt");
     let orphaned = record("gpt");
-    sign_up(&db, theirs.user).await;
-
-    log.record(theirs.clone());
+    sign_up(&db, owned.user, Timestamp::UNIX_EPOCH).await;
+    log.record(owned.clone());
     log.record(orphaned.clone());
     log.drain(LIMIT).await;
 
-    let owners = ai_usage::table.order(ai_usage::id).select((ai_usage::id, ai_usage::user_id));
+    let query = ai_usage::table.order(ai_usage::id).select((ai_usage::id, ai_usage::user_id));
     let owners: Result<Vec<(DbUid, DbUid)>, DbError> =
-        on_conn!(db.reader(), |conn| owners.load(conn).await?);
-    let stored = (DbUid(theirs.id), DbUid(theirs.user.0));
-    assert_eq!(owners.unwrap(), [stored, (DbUid(orphaned.id), DbUid(Uuid::nil()))]);
+        on_conn!(db.reader(), |conn| query.load(conn).await?);
+    let expected =
+        [(DbUid(owned.id), DbUid(owned.user.0)), (DbUid(orphaned.id), DbUid(Uuid::nil()))];
+    assert_eq!(owners.unwrap(), expected);
 }
 
 async fn a_record_added_twice_is_written_once(db: Database) {
@@ -144,7 +127,8 @@ async fn a_record_added_twice_is_written_once(db: Database) {
     log.record(record);
     let left = log.drain(LIMIT).await;
 
-    assert_eq!((left, rows(&db).await), (0, 1));
+    assert_eq!(left, 0);
+    assert_eq!(count_rows(&db).await, 1);
 }
 
 async fn the_name_of_a_model_may_be_anything(db: Database) {
@@ -155,7 +139,9 @@ async fn the_name_of_a_model_may_be_anything(db: Database) {
     log.record(record(""));
     let left = log.drain(LIMIT).await;
 
-    assert_eq!((left, log.failures(), rows(&db).await), (0, 0, 3));
+    assert_eq!(left, 0);
+    assert_eq!(log.failures(), 0);
+    assert_eq!(count_rows(&db).await, 3);
 }
 
 async fn records_added_during_an_outage_are_written_later(db: Database) {
@@ -164,12 +150,14 @@ async fn records_added_during_an_outage_are_written_later(db: Database) {
 
     (0..600).for_each(|_| log.record(record("gpt")));
     wait_until(|| log.failures() > 0).await;
-    let meanwhile = (log.waiting(), log.written());
+    assert_eq!(log.waiting(), 600);
+    assert_eq!(log.written(), 0);
+
     execute(&db, "ALTER TABLE away RENAME TO ai_usage").await;
     let left = log.drain(LIMIT).await;
 
-    assert_eq!(meanwhile, (600, 0));
-    assert_eq!((left, rows(&db).await), (0, 600));
+    assert_eq!(left, 0);
+    assert_eq!(count_rows(&db).await, 600);
 }
 
 async fn a_record_that_the_database_rejects_does_not_block_others(db: Database) {
@@ -187,7 +175,9 @@ async fn a_record_that_the_database_rejects_does_not_block_others(db: Database) 
     (0..299).for_each(|_| log.record(record("good")));
     wait_until(|| log.written() == 299).await;
 
-    assert_eq!((log.waiting(), log.dropped(), rows(&db).await), (1, 0, 299));
+    assert_eq!(log.waiting(), 1);
+    assert_eq!(log.dropped(), 0);
+    assert_eq!(count_rows(&db).await, 299);
 }
 
 async fn draining_gives_up_after_its_limit_and_ends_the_task(db: Database) {
@@ -201,5 +191,6 @@ async fn draining_gives_up_after_its_limit_and_ends_the_task(db: Database) {
     tasks.close();
     tasks.wait().await;
 
-    assert_eq!((left, log.written()), (3, 0));
+    assert_eq!(left, 3);
+    assert_eq!(log.written(), 0);
 }
