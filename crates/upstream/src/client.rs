@@ -58,7 +58,7 @@ impl Upstream {
     /// HTTP/1.1: a dropped call closes its own connection, and a stalled one
     /// blocks no other.
     pub fn new(limits: LiveSetting<UpstreamLimits>, tls: &Tls) -> Result<Self, UpstreamSetupError> {
-        let now = limits.get();
+        let initial_limits = limits.get();
         let http = Client::builder()
             .tls_backend_preconfigured(tls.config())
             .http1_only()
@@ -67,8 +67,8 @@ impl Upstream {
             .redirect(Policy::none())
             .retry(reqwest::retry::never())
             .referer(false)
-            .connect_timeout(now.connect)
-            .pool_idle_timeout(now.idle)
+            .connect_timeout(initial_limits.connect)
+            .pool_idle_timeout(initial_limits.idle)
             .user_agent(concat!("pia-server/", env!("CARGO_PKG_VERSION")))
             .build()?;
 
@@ -150,6 +150,7 @@ impl Upstream {
         self.post(prepared, mode, limits).await
     }
 
+    /// Posts a request and waits for the headers of a success.
     async fn post(
         &self,
         prepared: PreparedRequest,
@@ -173,9 +174,7 @@ impl Upstream {
 
         Ok((response, prepared.form))
     }
-}
 
-impl Upstream {
     /// Sends a request and waits for the full body of a success.
     async fn exchange(&self, prepared: PreparedRequest) -> Result<Bytes, UpstreamError> {
         let limits = self.limits.get();
@@ -237,6 +236,7 @@ fn media_type(headers: &HeaderMap) -> Option<String> {
     Some(value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
 }
 
+/// Reads a body of at most `limit` bytes.
 pub(crate) async fn read_full(response: Response, limit: usize) -> Result<Bytes, UpstreamError> {
     let received = AtomicBool::new(false);
     let body = Limited::new(reqwest::Body::from(response), limit).map_frame(|frame| {

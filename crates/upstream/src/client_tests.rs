@@ -19,7 +19,7 @@ use crate::peer::{OPEN, Peer, brief, call, upstream};
 
 const ANSWER: &str = r#"{"choices":[{"message":{"content":"Hi"}}]}"#;
 
-async fn server(template: ResponseTemplate) -> (MockServer, String) {
+async fn start_server(template: ResponseTemplate) -> (MockServer, String) {
     let server = MockServer::start().await;
     Mock::given(method("POST")).respond_with(template).mount(&server).await;
     let endpoint = format!("{}/v1", server.uri());
@@ -27,7 +27,7 @@ async fn server(template: ResponseTemplate) -> (MockServer, String) {
 }
 
 async fn refusal_of(template: ResponseTemplate) -> UpstreamError {
-    let (_server, endpoint) = server(template).await;
+    let (_server, endpoint) = start_server(template).await;
     let upstream = upstream(UpstreamLimits::default());
 
     let full = upstream.complete(call(&endpoint, &[OPEN])).await.unwrap_err();
@@ -64,7 +64,7 @@ async fn a_full_response_is_returned_unchanged() {
 
 #[tokio::test]
 async fn a_stream_always_requests_usage_and_a_cap_keeps_its_name() {
-    let (server, endpoint) = server(ResponseTemplate::new(200).set_body_string(ANSWER)).await;
+    let (server, endpoint) = start_server(ResponseTemplate::new(200).set_body_string(ANSWER)).await;
     let cap = OutputCap { tokens: 7, name: Some(CapName::MaxTokens) };
     let call = ChatCall {
         max_output: Some(cap),
@@ -87,7 +87,7 @@ async fn a_stream_always_requests_usage_and_a_cap_keeps_its_name() {
 
 #[tokio::test]
 async fn a_body_in_pieces_has_its_length_and_the_key_is_in_one_header_only() {
-    let (server, endpoint) = server(ResponseTemplate::new(200)).await;
+    let (server, endpoint) = start_server(ResponseTemplate::new(200)).await;
 
     upstream(UpstreamLimits::default())
         .complete(call(&endpoint, &["{\"messages\":", "[]"]))
@@ -128,7 +128,7 @@ async fn only_the_beginning_of_a_long_refusal_is_read() {
 #[tokio::test]
 async fn a_redirect_is_not_followed() {
     let (server, endpoint) =
-        server(ResponseTemplate::new(307).insert_header("location", "/elsewhere")).await;
+        start_server(ResponseTemplate::new(307).insert_header("location", "/elsewhere")).await;
 
     let err =
         upstream(UpstreamLimits::default()).complete(call(&endpoint, &[OPEN])).await.unwrap_err();
@@ -139,7 +139,8 @@ async fn a_redirect_is_not_followed() {
 
 #[tokio::test]
 async fn a_response_longer_than_its_limit_is_not_read() {
-    let (_server, endpoint) = server(ResponseTemplate::new(200).set_body_string(ANSWER)).await;
+    let (_server, endpoint) =
+        start_server(ResponseTemplate::new(200).set_body_string(ANSWER)).await;
     let complete_within = async |max_answer| {
         upstream(UpstreamLimits { max_answer, ..UpstreamLimits::default() })
             .complete(call(&endpoint, &[OPEN]))
@@ -203,13 +204,13 @@ async fn an_invalid_endpoint_is_unreachable() {
 #[tokio::test]
 async fn a_full_response_to_a_stream_request_becomes_one_chunk() {
     let body = r#"{"choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}]}"#;
-    let (_server, endpoint) =
-        server(ResponseTemplate::new(200).set_body_raw(body, "application/json; charset=utf-8"))
-            .await;
+    let (_server, endpoint) = start_server(
+        ResponseTemplate::new(200).set_body_raw(body, "application/json; charset=utf-8"),
+    )
+    .await;
 
-    let frames = upstream(UpstreamLimits::default()).open(call(&endpoint, &[OPEN])).await.unwrap();
-
-    let frames: Vec<_> = futures_util::StreamExt::collect(frames).await;
+    let stream = upstream(UpstreamLimits::default()).open(call(&endpoint, &[OPEN])).await.unwrap();
+    let frames: Vec<_> = futures_util::StreamExt::collect(stream).await;
     let [Ok(Frame::Look(chunk)), Ok(Frame::Done)] = frames.as_slice() else { panic!("{frames:?}") };
     let chunk: serde_json::Value = serde_json::from_slice(chunk).unwrap();
     assert_eq!(chunk["choices"][0]["delta"]["content"], "Hi");
@@ -218,7 +219,7 @@ async fn a_full_response_to_a_stream_request_becomes_one_chunk() {
 #[tokio::test]
 async fn an_html_page_instead_of_a_stream_is_a_refusal() {
     let (_server, endpoint) =
-        server(ResponseTemplate::new(200).set_body_raw("<html>", "text/html")).await;
+        start_server(ResponseTemplate::new(200).set_body_raw("<html>", "text/html")).await;
 
     let err = upstream(UpstreamLimits::default()).open(call(&endpoint, &[OPEN])).await.err();
 
@@ -233,7 +234,7 @@ impl UsageLog for NoLog {
 
 #[tokio::test]
 async fn optimising_sends_a_valid_openai_request() {
-    let (server, endpoint) = server(ResponseTemplate::new(200).set_body_string(ANSWER)).await;
+    let (server, endpoint) = start_server(ResponseTemplate::new(200).set_body_string(ANSWER)).await;
     let gateway = Gateway {
         upstream: Arc::new(upstream(UpstreamLimits::default())),
         usage: Arc::new(NoLog),
@@ -273,6 +274,7 @@ async fn optimising_sends_a_valid_openai_request() {
 
     assert_eq!(optimized.text, "Hi");
     let [request] = server.received_requests().await.unwrap().try_into().unwrap();
-    let request: CreateChatCompletionRequest = request.body_json().unwrap();
-    assert_eq!((request.model.as_str(), request.messages.len()), ("m", 2));
+    let body: CreateChatCompletionRequest = request.body_json().unwrap();
+    assert_eq!(body.model, "m");
+    assert_eq!(body.messages.len(), 2);
 }

@@ -73,12 +73,22 @@ impl EventFilter {
     /// guardrail, has a message instead of a delta, or is selected by an option
     /// of the filter.
     pub(crate) fn selects(&self, json: &[u8]) -> bool {
-        self.everything
-            || (self.plain_parts_only && !self.is_plain_part(json))
-            || self.others.iter().any(|key| has_value(key, json))
+        if self.everything || (self.plain_parts_only && !self.is_plain_part(json)) {
+            return true;
+        }
+
+        self.others.iter().any(|key| has_value(key, json))
             || self.lacks_delta(json)
-            || values(&self.message, json).any(|it| it.starts_with(b"{"))
-            || self.arrays.iter().any(|key| values(key, json).any(|it| it.starts_with(b"[")))
+            || self.has_message(json)
+            || self.has_array(json)
+    }
+
+    fn has_message(&self, json: &[u8]) -> bool {
+        values(&self.message, json).any(|it| it.starts_with(b"{"))
+    }
+
+    fn has_array(&self, json: &[u8]) -> bool {
+        self.arrays.iter().any(|key| values(key, json).any(|it| it.starts_with(b"[")))
     }
 
     fn is_plain_part(&self, json: &[u8]) -> bool {

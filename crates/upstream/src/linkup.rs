@@ -26,8 +26,11 @@ const MAX_RESULTS: usize = 10;
 const MAX_QUERY_CHARS: usize = 2000;
 /// Maximum length of a result's title, in characters.
 const MAX_TITLE_CHARS: usize = 200;
+/// Maximum length of a result's text, in characters.
 const MAX_TEXT_CHARS: usize = 4000;
-const MAX_URL_CHARS: usize = 2048;
+
+/// Maximum length of a result's URL, in bytes.
+const MAX_URL_BYTES: usize = 2048;
 
 /// Code of Linkup's response without results.
 const NOTHING_FOUND: &str = "SEARCH_QUERY_NO_RESULT";
@@ -106,23 +109,26 @@ struct SearchHit {
 /// Parses the results, without those that have no URL or no text, such as
 /// images.
 fn parse_results(answer: &[u8]) -> Result<Vec<SearchResult>, UpstreamError> {
-    let answer: SearchResponse = serde_json::from_slice(answer).map_err(|_invalid| {
+    let response: SearchResponse = serde_json::from_slice(answer).map_err(|_invalid| {
         UpstreamError::Refused { status: 200, retry_after: None, body: Bytes::new() }
     })?;
-    Ok(answer.results.into_iter().filter_map(SearchHit::into_result).take(MAX_RESULTS).collect())
+    Ok(response.results.into_iter().filter_map(SearchHit::into_result).take(MAX_RESULTS).collect())
 }
 
 impl SearchHit {
     fn into_result(self) -> Option<SearchResult> {
         let is_web = self.url.starts_with("https://") || self.url.starts_with("http://");
-        let is_plain = self.url.len() <= MAX_URL_CHARS && !self.url.contains(char::is_control);
+        let is_plain = self.url.len() <= MAX_URL_BYTES && !self.url.contains(char::is_control);
         let text = truncate_chars(self.content.trim(), MAX_TEXT_CHARS);
         if !is_web || !is_plain || text.is_empty() {
             return None;
         }
         let words: Vec<&str> = self.name.split_whitespace().collect();
-        let title = truncate_chars(&words.join(" "), MAX_TITLE_CHARS);
-        let title = if title.is_empty() { self.url.clone() } else { title };
+        let title = if words.is_empty() {
+            self.url.clone()
+        } else {
+            truncate_chars(&words.join(" "), MAX_TITLE_CHARS)
+        };
         Some(SearchResult { title, url: self.url, text })
     }
 }

@@ -29,9 +29,8 @@ impl MaxTokensSupport {
         }
     }
 
-    /// Returns the call to repeat if the old name is refused. `None` if the
-    /// model is known to accept it: a copy would hold the entire call in memory
-    /// for nothing.
+    /// Returns the call to repeat if the old name is refused. `None` if it is known
+    /// whether the model accepts it, since the copy holds the entire call in memory.
     pub(crate) fn retry_call(&self, call: &ChatCall) -> Option<ChatCall> {
         self.cached(&call.target).is_none().then(|| with_max_completion_tokens(call.clone()))
     }
@@ -46,14 +45,14 @@ impl MaxTokensSupport {
             }
             Err(_) => return false,
         };
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(target.model_key(), support);
+        let mut support_by_model = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        support_by_model.insert(target.model_key(), support);
         support == CapSupport::Refused
     }
 
     fn cached(&self, target: &Target) -> Option<CapSupport> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.get(&target.model_key()).copied()
+        let support_by_model = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        support_by_model.get(&target.model_key()).copied()
     }
 }
 
@@ -80,15 +79,16 @@ fn is_about_name(body: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use bytes::Bytes;
+    use pia_assistant::ChatUpstream;
     use wiremock::matchers::{body_partial_json, method};
-    use wiremock::{Mock, MockServer, ResponseTemplate};
+    use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
     use super::*;
     use crate::peer::{OPEN, call, upstream};
     use crate::{Upstream, UpstreamLimits};
-    use pia_assistant::ChatUpstream;
-    use std::sync::Arc;
 
     /// Response of an OpenAI model that reasons.
     const REFUSAL: &str = r#"{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.","type":"invalid_request_error","param":"max_tokens","code":"unsupported_parameter"}}"#;
@@ -116,13 +116,13 @@ mod tests {
         ChatCall { target: Arc::new(target), max_output, ..call }
     }
 
-    async fn sent(server: &MockServer) -> Vec<&'static str> {
-        let requests = server.received_requests().await.unwrap();
-        let names = requests.iter().map(|it| {
-            let text = String::from_utf8_lossy(&it.body).into_owned();
+    /// Returns whether each request used the old or the new name.
+    async fn sent_names(server: &MockServer) -> Vec<&'static str> {
+        let name = |request: &Request| {
+            let text = String::from_utf8_lossy(&request.body).into_owned();
             if text.contains("max_completion_tokens") { "new" } else { "old" }
-        });
-        names.collect()
+        };
+        server.received_requests().await.unwrap().iter().map(name).collect()
     }
 
     #[tokio::test]
@@ -134,13 +134,13 @@ mod tests {
 
             assert_eq!(first.complete(call()).await.unwrap(), ANSWER);
             assert!(first.open(call()).await.is_ok());
-            assert_eq!(sent(&server).await, ["old", "new", "new"]);
+            assert_eq!(sent_names(&server).await, ["old", "new", "new"]);
 
             // Another worker shares the finding.
             let second = upstream(UpstreamLimits::default())
                 .with_max_tokens_support(Arc::clone(&first.max_tokens));
             assert_eq!(second.complete(call()).await.unwrap(), ANSWER);
-            assert_eq!(sent(&server).await.len(), 4);
+            assert_eq!(sent_names(&server).await.len(), 4);
         }
     }
 
@@ -153,15 +153,15 @@ mod tests {
             .await;
 
         assert!(opened.is_ok());
-        assert_eq!(sent(&server).await, ["old", "new"]);
+        assert_eq!(sent_names(&server).await, ["old", "new"]);
     }
 
     #[tokio::test]
     async fn nothing_else_is_repeated() {
-        let other =
+        let other_refusal =
             r#"{"error":{"message":"no","code":"unsupported_value","param":"temperature"}}"#;
         for (provider, name, refusal) in [
-            (ProviderType::OpenAi, CapName::MaxTokens, other),
+            (ProviderType::OpenAi, CapName::MaxTokens, other_refusal),
             (ProviderType::OpenAi, CapName::MaxCompletionTokens, REFUSAL),
             (ProviderType::OpenAiCompatible, CapName::MaxTokens, REFUSAL),
         ] {
@@ -173,7 +173,7 @@ mod tests {
             let body = Bytes::copy_from_slice(refusal.as_bytes());
             let expected = UpstreamError::Refused { status: 400, retry_after: None, body };
             assert_eq!(outcome, Err(expected));
-            assert_eq!(sent(&server).await.len(), 1, "{refusal}");
+            assert_eq!(sent_names(&server).await.len(), 1, "{refusal}");
         }
     }
 
@@ -187,7 +187,7 @@ mod tests {
         upstream.complete(call()).await.unwrap();
         upstream.complete(call()).await.unwrap();
 
-        assert_eq!(sent(&server).await, ["old", "old"]);
+        assert_eq!(sent_names(&server).await, ["old", "old"]);
         assert!(upstream.max_tokens.retry_call(&call()).is_none());
 
         // Another model replaces it.
@@ -196,6 +196,6 @@ mod tests {
         Mock::given(method("POST")).respond_with(refusal).mount(&server).await;
         assert!(upstream.complete(call()).await.is_err());
         assert!(upstream.complete(call()).await.is_err());
-        assert_eq!(sent(&server).await, ["old", "new"]);
+        assert_eq!(sent_names(&server).await, ["old", "new"]);
     }
 }

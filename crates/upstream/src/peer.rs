@@ -40,12 +40,15 @@ pub(crate) fn call(endpoint: &str, body: &[&'static str]) -> ChatCall {
 /// Returns the body of a request object without its closing brace.
 pub(crate) fn chat_body(pieces: Vec<Bytes>) -> ChatBody {
     let members = Rope::from(pieces).members().unwrap_or_default();
-    let own = ["messages", "tools"];
-    let parameters = members.iter().filter(|(key, _)| !own.contains(key));
+    let parameters = members
+        .iter()
+        .filter(|(key, _)| !["messages", "tools"].contains(key))
+        .map(|(key, value)| (&*key.to_owned().leak(), value.flat()))
+        .collect();
     ChatBody {
         messages: members.get("messages").cloned().unwrap_or_default(),
         tools: members.get("tools").cloned(),
-        parameters: parameters.map(|(key, it)| (&*key.to_owned().leak(), it.flat())).collect(),
+        parameters,
     }
 }
 
@@ -75,7 +78,7 @@ impl Peer {
         socket.write_all(answer.as_bytes()).await.unwrap();
         socket.shutdown().await.unwrap();
         // Closing with unread bytes would reset the connection.
-        while socket.read(&mut [0; 64]).await.is_ok_and(|read| read > 0) {}
+        while socket.read(&mut [0; 64]).await.is_ok_and(|count| count > 0) {}
     }
 }
 
@@ -83,7 +86,7 @@ impl Peer {
 pub(crate) async fn read_request(socket: &mut TcpStream) {
     let mut request = Vec::new();
     while !request.ends_with(b"}") {
-        let read = socket.read_buf(&mut request).await.unwrap();
-        assert!(read > 0, "the client hung up: {}", String::from_utf8_lossy(&request));
+        let count = socket.read_buf(&mut request).await.unwrap();
+        assert!(count > 0, "the client hung up: {}", String::from_utf8_lossy(&request));
     }
 }

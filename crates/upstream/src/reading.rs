@@ -78,7 +78,7 @@ impl FrameStream {
         Self { translation, ..self }
     }
 
-    fn take(&mut self, piece: &Bytes) {
+    fn read_piece(&mut self, piece: &Bytes) {
         let mut frames = VecDeque::new();
         let outcome = self.splitter.push(piece, &mut |frame| frames.push_back(frame));
         self.push_frames(frames);
@@ -114,7 +114,7 @@ impl FrameStream {
             match frame {
                 Frame::Look(json) => translation.event(&json, !self.has_sent, &mut output),
                 Frame::Done => translation.done(&mut output),
-                other => output.frames.push_back(other),
+                unchanged => output.frames.push_back(unchanged),
             }
 
             self.has_sent |= output.frames.iter().any(is_event);
@@ -210,7 +210,7 @@ impl Stream for FrameStream {
                 Poll::Ready(Some(Ok(frame))) => {
                     if let Ok(piece) = frame.into_data() {
                         this.has_received |= !piece.is_empty();
-                        this.take(&piece);
+                        this.read_piece(&piece);
                     }
                     if this.is_finished() {
                         this.silence.shorten(TRAILER_TIMEOUT);
@@ -245,7 +245,8 @@ impl ReadTimeout {
     }
 
     fn reset_by_event(&mut self) {
-        (self.since, self.event) = (None, None);
+        self.since = None;
+        self.event = None;
     }
 
     /// Restarts the timeout after a comment or a partial event, unless the last event is older.
@@ -259,7 +260,8 @@ impl ReadTimeout {
 
     fn shorten(&mut self, limit: Duration) {
         if limit < self.limit {
-            (self.limit, self.timer) = (limit, None);
+            self.limit = limit;
+            self.timer = None;
         }
     }
 

@@ -10,7 +10,7 @@ use http_body_util::BodyExt;
 use pia_assistant::UpstreamError;
 
 /// Reads a refusal: status, `Retry-After`, and up to `limit` bytes of the body.
-/// Of a body that breaks off, the received part is returned.
+/// If the body breaks off, the received part is returned.
 pub(crate) async fn read_refusal(response: reqwest::Response, limit: usize) -> UpstreamError {
     let (parts, body) = http::Response::from(response).into_parts();
     UpstreamError::Refused {
@@ -39,16 +39,16 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 }
 
 async fn read_prefix<B: Body<Data = Bytes> + Unpin>(mut body: B, limit: usize) -> Bytes {
-    let mut read = BytesMut::new();
-    while read.len() < limit
+    let mut prefix = BytesMut::new();
+    while prefix.len() < limit
         && let Some(Ok(frame)) = body.frame().await
     {
         if let Ok(data) = frame.into_data() {
-            let length = data.len().min(limit - read.len());
-            read.extend_from_slice(&data.slice(..length));
+            let length = data.len().min(limit - prefix.len());
+            prefix.extend_from_slice(&data.slice(..length));
         }
     }
-    read.freeze()
+    prefix.freeze()
 }
 
 #[cfg(test)]
@@ -72,8 +72,7 @@ mod tests {
 
     #[tokio::test]
     async fn only_the_beginning_of_a_long_body_is_read() {
-        let read = read_prefix(Full::new(Bytes::from_static(b"too much")), 3).await;
-
-        assert_eq!(read, "too");
+        let prefix = read_prefix(Full::new(Bytes::from_static(b"too much")), 3).await;
+        assert_eq!(prefix, "too");
     }
 }

@@ -35,7 +35,7 @@ impl SamplingSupport {
     /// refuse.
     pub(crate) fn filter(&self, call: ChatCall) -> ChatCall {
         let mut refused: BTreeSet<_> = call.target.unsupported.iter().copied().collect();
-        self.with(&call.target, |learnt| refused.extend(&learnt.refused));
+        self.with_model(&call.target, |model| refused.extend(&model.refused));
         without_parameters(call, &refused)
     }
 
@@ -43,10 +43,11 @@ impl SamplingSupport {
     /// model is known to accept all of them, since the copy holds the entire
     /// call.
     pub(crate) fn retry_copy(&self, call: &ChatCall) -> Option<ChatCall> {
-        let has = parameters(&call.body);
-        let unknown =
-            self.with(&call.target, |learnt| has.iter().any(|it| !learnt.accepted.contains(it)));
-        unknown.then(|| call.clone())
+        let parameters = sampling_parameters(&call.body);
+        let may_refuse = self.with_model(&call.target, |model| {
+            parameters.iter().any(|it| !model.accepted.contains(it))
+        });
+        may_refuse.then(|| call.clone())
     }
 
     /// Records the outcome of a call. If parameters were refused, returns the
@@ -56,14 +57,14 @@ impl SamplingSupport {
         call: ChatCall,
         outcome: &Result<T, UpstreamError>,
     ) -> Option<ChatCall> {
-        let has = parameters(&call.body);
+        let parameters = sampling_parameters(&call.body);
         let refused = match outcome {
             Ok(_) => {
-                self.with(&call.target, |learnt| learnt.accepted.extend(has));
+                self.with_model(&call.target, |model| model.accepted.extend(parameters));
                 return None;
             }
             Err(UpstreamError::Refused { status: 400 | 422, body, .. }) => {
-                refused_parameters(body, &has)
+                refused_parameters(body, &parameters)
             }
             Err(_) => return None,
         };
@@ -72,31 +73,33 @@ impl SamplingSupport {
             return None;
         }
 
-        self.with(&call.target, |learnt| learnt.refused.extend(&refused));
+        self.with_model(&call.target, |model| model.refused.extend(&refused));
 
         Some(without_parameters(call, &refused))
     }
 
-    fn with<T>(&self, target: &Target, update: impl FnOnce(&mut ModelSampling) -> T) -> T {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        update(known.entry(target.model_key()).or_default())
+    /// Reads or updates the findings about a target's model.
+    fn with_model<T>(&self, target: &Target, access: impl FnOnce(&mut ModelSampling) -> T) -> T {
+        let mut models = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        access(models.entry(target.model_key()).or_default())
     }
 }
 
 /// Returns the sampling parameters that a request has.
-fn parameters(body: &ChatBody) -> BTreeSet<&'static str> {
-    let has = |name: &&str| body.parameters.iter().any(|(key, _)| key == name);
-    SAMPLING.into_iter().filter(has).collect()
+fn sampling_parameters(body: &ChatBody) -> BTreeSet<&'static str> {
+    let is_present = |name: &&str| body.parameters.iter().any(|(key, _)| key == name);
+    SAMPLING.into_iter().filter(is_present).collect()
 }
 
-/// Returns the parameters that a refusal names, except the first of two that exclude each other.
-fn refused_parameters(body: &[u8], has: &BTreeSet<&'static str>) -> BTreeSet<&'static str> {
+/// Returns those of a request's parameters that a refusal names, except the first of two that
+/// exclude each other.
+fn refused_parameters(body: &[u8], parameters: &BTreeSet<&'static str>) -> BTreeSet<&'static str> {
     let text = String::from_utf8_lossy(body).to_ascii_lowercase();
     if !UNSUPPORTED_PHRASES.iter().any(|it| text.contains(it)) {
         return BTreeSet::new();
     }
     let mut named: Vec<_> =
-        SAMPLING.into_iter().filter(|it| has.contains(it) && text.contains(it)).collect();
+        SAMPLING.into_iter().filter(|it| parameters.contains(it) && text.contains(it)).collect();
     if text.contains("cannot both") && named.len() > 1 {
         named.remove(0);
     }
@@ -111,12 +114,12 @@ fn without_parameters(mut call: ChatCall, names: &BTreeSet<&'static str>) -> Cha
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
     use std::sync::Arc;
-    use wiremock::matchers::method;
-    use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
     use pia_assistant::ChatUpstream;
+    use serde_json::{Value, json};
+    use wiremock::matchers::method;
+    use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
     use super::*;
     use crate::UpstreamLimits;

@@ -55,7 +55,7 @@ impl Splitter {
             }
 
             let Some(end) = self.line.end_of_event(piece, run.end) else {
-                outcome = self.hold(piece.get(run.end..).unwrap_or_default());
+                outcome = self.append(piece.get(run.end..).unwrap_or_default());
                 break;
             };
             if self.buffer.len() + (end - run.end) > self.limit {
@@ -69,10 +69,8 @@ impl Splitter {
                 self.buffer.extend_from_slice(piece.get(run.end..end).unwrap_or_default());
                 let event = self.buffer.split().freeze();
                 run = PassRun::starting_at(end);
-                sink(
-                    self.parse_event(&event)
-                        .unwrap_or_else(|| Frame::Pass { bytes: event, events: 1 }),
-                );
+                let frame = self.parse_event(&event);
+                sink(frame.unwrap_or_else(|| Frame::Pass { bytes: event, events: 1 }));
             }
         }
 
@@ -85,9 +83,9 @@ impl Splitter {
     /// reason; otherwise the response was cut off.
     pub(crate) fn finish(&mut self, sink: &mut impl FnMut(Frame)) -> Result<(), UpstreamError> {
         // Some upstreams omit the blank line after their last event.
-        let rest = self.buffer.split().freeze();
-        let rest = self.strip_mark(&rest).unwrap_or(rest);
-        if let Some(data) = data_of(&rest)
+        let buffered = self.buffer.split().freeze();
+        let last_event = self.strip_mark(&buffered).unwrap_or(buffered);
+        if let Some(data) = data_of(&last_event)
             && (is_done(&data) || serde_json::from_slice::<IgnoredAny>(&data).is_ok())
         {
             sink(self.frame(data));
@@ -101,11 +99,12 @@ impl Splitter {
         self.ending != StreamEnd::Open
     }
 
-    fn hold(&mut self, rest: &[u8]) -> Result<(), UpstreamError> {
-        if self.buffer.len() + rest.len() > self.limit {
+    /// Buffers the beginning of an unfinished event.
+    fn append(&mut self, beginning: &[u8]) -> Result<(), UpstreamError> {
+        if self.buffer.len() + beginning.len() > self.limit {
             return Err(UpstreamError::TooLong);
         }
-        self.buffer.extend_from_slice(rest);
+        self.buffer.extend_from_slice(beginning);
         Ok(())
     }
 
@@ -141,12 +140,11 @@ impl Splitter {
             return Some(data_of(&event).map_or(Frame::Alive, |data| self.frame(data)));
         }
         let Some(data) = canonical(event) else {
-            let data =
-                data_of(event).map(|data| if is_error(event) { wrap_error(data) } else { data });
-            return Some(data.map_or(Frame::Alive, |data| self.frame(data)));
+            let Some(data) = data_of(event) else { return Some(Frame::Alive) };
+            let object = if is_error(event) { wrap_error(data) } else { data };
+            return Some(self.frame(object));
         };
-
-        match self.meaning(data) {
+        match self.classify(data) {
             EventKind::Pass => None,
             EventKind::Look => Some(Frame::Look(event.slice_ref(data))),
             EventKind::Done => Some(Frame::Done),
@@ -157,7 +155,7 @@ impl Splitter {
 
     /// Returns the frame of an event that must be rewritten.
     fn frame(&mut self, data: Bytes) -> Frame {
-        match self.meaning(&data) {
+        match self.classify(&data) {
             EventKind::Pass => {
                 let mut bytes = BytesMut::with_capacity(data.len() + 8);
                 bytes.put_slice(b"data: ");
@@ -172,7 +170,8 @@ impl Splitter {
         }
     }
 
-    fn meaning(&mut self, data: &[u8]) -> EventKind {
+    /// Returns the kind of an event by its data, and records the end of the response.
+    fn classify(&mut self, data: &[u8]) -> EventKind {
         if data.trim_ascii().is_empty() {
             return EventKind::Nothing;
         }
@@ -198,7 +197,7 @@ impl Splitter {
     }
 }
 
-/// Meaning of an event's data.
+/// Kind of an event by its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum EventKind {
     Pass,
@@ -245,11 +244,11 @@ impl LineState {
                 return None;
             };
 
-            let blank = at == 0 && !self.has_text;
+            let is_blank = at == 0 && !self.has_text;
             let returned = rest.get(at) == Some(&b'\r');
             *self = Self { has_text: false, returned };
             start += at + 1;
-            if blank {
+            if is_blank {
                 return Some(start);
             }
         }

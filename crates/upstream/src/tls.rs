@@ -21,13 +21,13 @@ impl Tls {
     /// No certificates are not an error: the upstream may be a local one
     /// without TLS. A warning is logged, since any other will fail.
     pub fn native() -> Result<Self, TlsError> {
-        let found = rustls_native_certs::load_native_certs();
+        let native_certs = rustls_native_certs::load_native_certs();
         let mut roots = RootCertStore::empty();
-        let (trusted, unreadable) = roots.add_parsable_certificates(found.certs);
+        let (trusted, unreadable) = roots.add_parsable_certificates(native_certs.certs);
         if trusted == 0 {
             tracing::warn!(
                 tls.unreadable = unreadable,
-                tls.errors = found.errors.len(),
+                tls.errors = native_certs.errors.len(),
                 "no root certificates found; upstreams over TLS are unreachable"
             );
         }

@@ -14,8 +14,8 @@ pub(super) fn join_path(target: &Target, path: &str) -> String {
 /// configured by name and port alone.
 pub(super) fn join_versioned_path(target: &Target, path: &str) -> String {
     let endpoint = &target.endpoint;
-    let bare = Url::parse(endpoint).is_ok_and(|it| it.path() == "/");
-    join_path(target, &if bare { format!("/v1{path}") } else { path.to_owned() })
+    let has_no_path = Url::parse(endpoint).is_ok_and(|it| it.path() == "/");
+    if has_no_path { join_path(target, &format!("/v1{path}")) } else { join_path(target, path) }
 }
 
 /// Returns the key as a bearer token, or no header without a key.
@@ -47,8 +47,9 @@ fn sensitive_value(text: &str) -> Result<HeaderValue, UpstreamError> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use pia_assistant::ProviderType;
+
+    use super::*;
 
     fn secret(key: &str) -> Secret<String> {
         Secret::new(key.to_owned())

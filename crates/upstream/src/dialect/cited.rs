@@ -35,9 +35,9 @@ impl CitationTranslator {
 
             if let Some(delta) = choice.get_mut("delta").and_then(Value::as_object_mut) {
                 relevance.is_significant |= delta.get("tool_calls").is_some_and(is_present);
-                if let Some(cited) = delta.remove("annotations") {
+                if let Some(annotations) = delta.remove("annotations") {
                     relevance.changed = true;
-                    add(&mut self.links, &cited);
+                    add_links(&mut self.links, &annotations);
                 }
                 let text = delta.get("content").map(text_of).unwrap_or_default();
                 if self.text.len() + text.len() <= MAX_TEXT_BYTES {
@@ -111,10 +111,10 @@ pub(super) fn link_citations(answer: Bytes) -> Bytes {
     let mut changed = false;
     for choice in choices.into_iter().flatten() {
         if let Some(message) = choice.get_mut("message").and_then(Value::as_object_mut)
-            && let Some(cited) = message.remove("annotations")
+            && let Some(annotations) = message.remove("annotations")
         {
             let mut links = Links::default();
-            add(&mut links, &cited);
+            add_links(&mut links, &annotations);
             let text = message.get("content").map(text_of).unwrap_or_default();
             let list = links.missing_in(&text);
             message.insert("content".to_owned(), Value::from(format!("{text}{list}")));
@@ -125,7 +125,7 @@ pub(super) fn link_citations(answer: Bytes) -> Bytes {
     if changed { Bytes::from(parsed.to_string()) } else { answer }
 }
 
-fn add(links: &mut Links, annotations: &Value) {
+fn add_links(links: &mut Links, annotations: &Value) {
     for annotation in annotations.as_array().into_iter().flatten() {
         let source = annotation.get("url_citation").unwrap_or(annotation);
         if let Some(url) = source.get("url").and_then(Value::as_str) {
@@ -144,11 +144,14 @@ fn is_present(value: &Value) -> bool {
     }
 }
 
+/// Returns the members that all chunks of a stream share.
 fn head(event: &Value) -> Value {
-    let members = event.as_object().into_iter().flatten();
-    let copied = ["id", "object", "created", "model"];
-    members
-        .filter(|(key, _)| copied.contains(&key.as_str()))
+    let shared_keys = ["id", "object", "created", "model"];
+    event
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(key, _)| shared_keys.contains(&key.as_str()))
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect()
 }

@@ -45,7 +45,7 @@ impl BodySuffix {
     /// Sets the reasoning effort, under OpenAI's name and values.
     pub(super) fn effort(self, effort: Option<ReasoningEffort>) -> Self {
         match effort {
-            Some(effort) => self.member("reasoning_effort", &lower(effort)),
+            Some(effort) => self.member("reasoning_effort", &effort_json(effort)),
             None => self,
         }
     }
@@ -78,14 +78,14 @@ impl BodySuffix {
         writer.into_pieces()
     }
 
-    /// Returns a request of these members that ends with this suffix.
+    /// Closes a JSON object that is still open with this suffix.
     pub(super) fn close_members(self, open: Bytes) -> Vec<Bytes> {
         vec![open, Bytes::from(format!("{}}}", self.0))]
     }
 }
 
 /// Returns the name of an effort as JSON.
-pub(super) fn lower(effort: ReasoningEffort) -> String {
+pub(super) fn effort_json(effort: ReasoningEffort) -> String {
     quoted(&effort.name().to_ascii_lowercase())
 }
 
@@ -94,6 +94,6 @@ pub(super) fn nearest_of_three(effort: ReasoningEffort) -> ReasoningEffort {
     match effort {
         ReasoningEffort::Minimal => ReasoningEffort::Low,
         ReasoningEffort::XHigh => ReasoningEffort::High,
-        other => other,
+        _ => effort,
     }
 }

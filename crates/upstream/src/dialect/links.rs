@@ -3,7 +3,7 @@
 /// Maximum length of a title in characters.
 const MAX_TITLE_CHARS: usize = 120;
 /// Maximum length of a URL in bytes.
-const MAX_URL_CHARS: usize = 2048;
+const MAX_URL_BYTES: usize = 2048;
 /// Maximum number of citations of a response.
 const MAX_LINKS: usize = 50;
 
@@ -21,13 +21,15 @@ impl Links {
     /// Adds a source and returns whether it is new and can be linked.
     pub(super) fn add(&mut self, url: &str, title: Option<&str>) -> bool {
         let is_web = url.starts_with("https://") || url.starts_with("http://");
-        let is_plain = url.len() <= MAX_URL_CHARS && !url.contains(char::is_control);
+        let is_plain = url.len() <= MAX_URL_BYTES && !url.contains(char::is_control);
         let is_new = self.0.len() < MAX_LINKS && !self.0.iter().any(|it| it.url == url);
         if !(is_web && is_plain && is_new) {
             return false;
         }
-        let title = title.map(plain_title).filter(|it| !it.is_empty());
-        let title = title.unwrap_or_else(|| plain_title(host(url)));
+        let title = title
+            .map(plain_title)
+            .filter(|it| !it.is_empty())
+            .unwrap_or_else(|| plain_title(host(url)));
         self.0.push(Link { url: url.to_owned(), title });
         true
     }
@@ -41,16 +43,25 @@ impl Links {
     /// Returns a list of the sources that a text does not link, or an empty
     /// string.
     pub(super) fn missing_in(&self, text: &str) -> String {
-        let missing = self.0.iter().filter(|it| !text.contains(&it.url));
-        let lines: Vec<String> = missing.map(|it| format!("- {}", it.markdown())).collect();
+        let lines: Vec<String> = self
+            .0
+            .iter()
+            .filter(|it| !text.contains(&it.url))
+            .map(|it| format!("- {}", it.markdown()))
+            .collect();
         if lines.is_empty() { String::new() } else { format!("\n\n{}", lines.join("\n")) }
     }
 }
 
 impl Link {
     fn markdown(&self) -> String {
-        let url = self.url.replace('(', "%28").replace(')', "%29").replace(' ', "%20");
-        let url = url.replace('<', "%3C").replace('>', "%3E");
+        let url = self
+            .url
+            .replace('(', "%28")
+            .replace(')', "%29")
+            .replace(' ', "%20")
+            .replace('<', "%3C")
+            .replace('>', "%3E");
         format!("[{}]({url})", self.title)
     }
 }
@@ -58,13 +69,13 @@ impl Link {
 /// Returns a title on one line, without characters that Markdown interprets.
 fn plain_title(title: &str) -> String {
     let words: Vec<&str> = title.split_whitespace().collect();
-    let title: String = words.join(" ").chars().take(MAX_TITLE_CHARS).collect();
-    title.replace('\\', "").replace('[', "(").replace(']', ")").replace('`', "'")
+    let line: String = words.join(" ").chars().take(MAX_TITLE_CHARS).collect();
+    line.replace('\\', "").replace('[', "(").replace(']', ")").replace('`', "'")
 }
 
 fn host(url: &str) -> &str {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    rest.split(['/', '?', '#']).next().unwrap_or(rest)
+    let without_scheme = url.split_once("://").map_or(url, |(_scheme, rest)| rest);
+    without_scheme.split(['/', '?', '#']).next().unwrap_or(without_scheme)
 }
 
 #[cfg(test)]

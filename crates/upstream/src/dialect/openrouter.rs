@@ -7,7 +7,7 @@ use pia_assistant::{CapName, ChatCall, UpstreamError};
 use serde_json::{Value, json};
 
 use super::cited::{self, CitationTranslator};
-use super::ending::{BodySuffix, lower};
+use super::ending::{BodySuffix, effort_json};
 use super::reply::{Translate, TranslatedFrames, refusal};
 use super::{PreparedRequest, ResponseFormat, ResponseMode, SearchMode, address};
 
@@ -18,7 +18,7 @@ pub(super) fn prepare(
     let mut ending =
         BodySuffix::model(&call.target.model).cap_as(call.max_output, CapName::MaxTokens);
     if let Some(effort) = call.effort {
-        ending = ending.member("reasoning", &format!(r#"{{"effort":{}}}"#, lower(effort)));
+        ending = ending.member("reasoning", &format!(r#"{{"effort":{}}}"#, effort_json(effort)));
     }
 
     let search = SearchMode::for_target(&call.target);
@@ -43,7 +43,7 @@ pub(super) fn correct_refusal(err: UpstreamError) -> UpstreamError {
         {
             UpstreamError::Refused { status: 400, retry_after, body }
         }
-        other => other,
+        unchanged => unchanged,
     }
 }
 
@@ -109,6 +109,6 @@ fn error_in(answer: &Value) -> Option<Value> {
 
 fn status_of(error: &Value) -> Option<u16> {
     let code = error.get("code")?;
-    let code = code.as_u64().or_else(|| code.as_str()?.parse().ok())?;
-    u16::try_from(code).ok().filter(|it| (400..=599).contains(it))
+    let status = code.as_u64().or_else(|| code.as_str()?.parse().ok())?;
+    u16::try_from(status).ok().filter(|it| (400..=599).contains(it))
 }

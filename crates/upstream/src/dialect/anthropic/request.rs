@@ -2,13 +2,12 @@
 
 use bytes::Bytes;
 use pia_assistant::{ChatBody, ChatCall, UpstreamError};
+use pia_json::{JsonWriter, Rope, RopeMembers};
 use serde_json::{Value, json};
-
-use crate::dialect::ResponseMode;
 
 use super::thinking::{Thinking, max_output_tokens};
 use super::turns::Conversation;
-use pia_json::{JsonWriter, Rope, RopeMembers};
+use crate::dialect::ResponseMode;
 
 /// Declaration of the web search, with its limit per response.
 const WEB_SEARCH: &str = r#"{"type":"web_search_20250305","name":"web_search","max_uses":5}"#;
@@ -47,7 +46,7 @@ pub(super) fn body(call: &ChatCall, mode: ResponseMode) -> Result<Vec<Bytes>, Up
 
     request.text(r#","messages":"#);
     conversation.write(&mut request);
-    tools(&call.body, &conversation, choice, target.web_search, &mut request);
+    write_tools(&call.body, &conversation, choice, target.web_search, &mut request);
     write_parameters(&call.body, thinking, &mut request);
 
     request.text(match mode {
@@ -100,7 +99,8 @@ impl ToolChoice {
     }
 }
 
-fn tools(
+/// Writes the caller's tools, the web search, or the tools that were called before.
+fn write_tools(
     body: &ChatBody,
     conversation: &Conversation,
     mut choice: ToolChoice,
@@ -108,11 +108,13 @@ fn tools(
     request: &mut JsonWriter,
 ) {
     let declared = body.tools.as_ref().and_then(Rope::elements).unwrap_or_default();
-    let functions = declared.iter().filter_map(|it| it.members()?.get("function")?.members());
-    let functions: Vec<RopeMembers> = functions.collect();
+    let functions: Vec<RopeMembers> =
+        declared.iter().filter_map(|it| it.members()?.get("function")?.members()).collect();
+    let has_own_search =
+        functions.iter().any(|it| it.string("name").as_deref() == Some("web_search"));
+
     let mut tools: Vec<Rope> = functions.iter().filter_map(tool).collect();
-    let named = |name: &str| functions.iter().any(|it| it.string("name").as_deref() == Some(name));
-    if web_search && !named("web_search") {
+    if web_search && !has_own_search {
         tools.push(Rope::from(WEB_SEARCH));
     } else if tools.is_empty() {
         // A conversation with calls must declare the tools that were called.
@@ -166,12 +168,13 @@ fn write_parameters(body: &ChatBody, thinking: Thinking, request: &mut JsonWrite
         }
     }
 
-    let stops = match body.parameter("stop") {
+    let requested_stops = match body.parameter("stop") {
         Some(stop) if stop.is_string() => stop.string().into_iter().collect(),
         Some(stops) => stops.parse::<Vec<String>>().unwrap_or_default(),
         None => Vec::new(),
     };
-    let stops: Vec<String> = stops.into_iter().filter(|it| !it.trim().is_empty()).collect();
+    let stops: Vec<String> =
+        requested_stops.into_iter().filter(|it| !it.trim().is_empty()).collect();
     if !stops.is_empty() {
         request.text(r#","stop_sequences":"#).text(&json!(stops).to_string());
     }

@@ -98,12 +98,15 @@ impl Stream {
             "tool_use" => {
                 let number = self.calls;
                 self.calls += 1;
-                let input = block.and_then(|it| it.get("input")).and_then(Value::as_object);
-                let input = input.filter(|it| !it.is_empty());
-                let arguments = input.map(|it| json!(it).to_string()).unwrap_or_default();
+                let arguments = block
+                    .and_then(|it| it.get("input"))
+                    .and_then(Value::as_object)
+                    .filter(|it| !it.is_empty())
+                    .map(|it| json!(it).to_string())
+                    .unwrap_or_default();
                 let has_arguments = !arguments.is_empty();
                 let function = json!({ "name": field("name"), "arguments": arguments });
-                self.call(
+                self.push_call(
                     &json!({ "index": number, "id": field("id"), "type": "function", "function": function }),
                     output,
                 );
@@ -139,10 +142,10 @@ impl Stream {
                 }
             }
             Some(Block::Call { number, has_arguments }) => {
-                if let Some(more) = non_empty("partial_json") {
+                if let Some(arguments) = non_empty("partial_json") {
                     *has_arguments = true;
-                    let call = json!({ "index": *number, "function": { "arguments": more } });
-                    return self.call(&call, output);
+                    let call = json!({ "index": *number, "function": { "arguments": arguments } });
+                    return self.push_call(&call, output);
                 }
             }
             Some(Block::Hidden) | None => {}
@@ -158,7 +161,8 @@ impl Stream {
             }
             // A call without arguments has an empty object.
             Some(Block::Call { number, has_arguments: false }) => {
-                self.call(&json!({ "index": number, "function": { "arguments": "{}" } }), output);
+                let call = json!({ "index": number, "function": { "arguments": "{}" } });
+                self.push_call(&call, output);
             }
             _ => output.frames.push_back(Frame::Alive),
         }
@@ -186,9 +190,9 @@ impl Stream {
         output.plain(chunk.to_string().as_bytes());
     }
 
-    fn call(&self, call: &Value, output: &mut TranslatedFrames) {
-        output
-            .push_parsed(&self.chunk(&json!([{ "index": 0, "delta": { "tool_calls": [call] } }])));
+    fn push_call(&self, call: &Value, output: &mut TranslatedFrames) {
+        let choices = json!([{ "index": 0, "delta": { "tool_calls": [call] } }]);
+        output.push_parsed(&self.chunk(&choices));
     }
 
     fn chunk(&self, choices: &Value) -> Value {

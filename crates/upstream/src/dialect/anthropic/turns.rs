@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 
 use pia_assistant::UpstreamError;
+use pia_json::{JsonWriter, Rope, RopeMembers};
 
 use crate::dialect::reply::unreadable;
-use pia_json::{JsonWriter, Rope, RopeMembers};
 
 /// Maximum length of a text that is checked for being blank.
 const MAX_BLANK_CHARS: usize = 256;
@@ -48,17 +48,17 @@ impl Conversation {
     }
 
     /// Writes the turns as JSON.
-    pub(super) fn write(&self, into: &mut JsonWriter) {
-        into.text("[");
+    pub(super) fn write(&self, writer: &mut JsonWriter) {
+        writer.text("[");
         for (nth, turn) in self.turns.iter().enumerate() {
             let role = match turn.role {
                 Role::User => r#"{"role":"user","content":["#,
                 Role::Assistant => r#"{"role":"assistant","content":["#,
             };
-            into.text(if nth > 0 { "," } else { "" }).text(role);
-            into.list(&turn.blocks).text("]}");
+            writer.text(if nth > 0 { "," } else { "" }).text(role);
+            writer.list(&turn.blocks).text("]}");
         }
-        into.text("]");
+        writer.text("]");
     }
 
     fn add(&mut self, message: &RopeMembers) {
@@ -114,11 +114,12 @@ impl Conversation {
         let name = function.string("name")?;
         let arguments = function.string("arguments").unwrap_or_default();
         let is_object =
-            serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&arguments);
+            serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&arguments).is_ok();
+
         let mut block = JsonWriter::default();
         block.text(r#"{"type":"tool_use","id":"#).quoted(&id(&call, "id"));
         block.text(r#","name":"#).quoted(&name).text(r#","input":"#);
-        block.text(if is_object.is_ok() { &arguments } else { "{}" }).text("}");
+        block.text(if is_object { &arguments } else { "{}" }).text("}");
         self.called.insert(name);
 
         Some(block.finish())
@@ -139,8 +140,12 @@ fn tool_result(message: &RopeMembers) -> Rope {
 /// may have begun with another model.
 fn id(members: &RopeMembers, key: &str) -> String {
     let is_valid = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '-');
-    let id = members.string(key).unwrap_or_default();
-    let id: String = id.chars().map(|it| if is_valid(it) { it } else { '_' }).collect();
+    let id: String = members
+        .string(key)
+        .unwrap_or_default()
+        .chars()
+        .map(|it| if is_valid(it) { it } else { '_' })
+        .collect();
     if id.is_empty() { "call".to_owned() } else { id }
 }
 
@@ -148,7 +153,7 @@ fn id(members: &RopeMembers, key: &str) -> String {
 fn blocks(content: Option<&Rope>) -> Vec<Rope> {
     let Some(content) = content else { return Vec::new() };
     if content.is_string() {
-        return Some(content).filter(|it| !is_blank(it)).map(text).into_iter().collect();
+        return if is_blank(content) { Vec::new() } else { vec![text(content)] };
     }
     let parts = content.elements().unwrap_or_default();
     parts.iter().filter_map(|part| block(&part.members()?)).collect()
@@ -158,13 +163,18 @@ fn blocks(content: Option<&Rope>) -> Vec<Rope> {
 fn texts(content: Option<&Rope>) -> Vec<Rope> {
     let Some(content) = content.filter(|it| it.is_array()) else { return blocks(content) };
     let parts = content.elements().unwrap_or_default();
-    let members = parts.iter().filter_map(Rope::members);
-    members.filter_map(|part| part.get("text").filter(|it| !is_blank(it)).map(text)).collect()
+    parts
+        .iter()
+        .filter_map(Rope::members)
+        .filter_map(|part| part.get("text").filter(|it| !is_blank(it)).map(text))
+        .collect()
 }
 
+/// Returns the block of a text or an image; `None` for a blank text and other parts.
 fn block(part: &RopeMembers) -> Option<Rope> {
     if let Some(words) = part.get("text") {
-        return Some(words).filter(|it| it.is_string() && !is_blank(it)).map(text);
+        let has_text = words.is_string() && !is_blank(words);
+        return has_text.then(|| text(words));
     }
 
     let image = part.get("image_url")?;
@@ -172,7 +182,7 @@ fn block(part: &RopeMembers) -> Option<Rope> {
     let mut block = JsonWriter::default();
     block.text(r#"{"type":"image","source":"#);
 
-    match data(&url) {
+    match parse_data_url(&url) {
         Some((media_type, data)) => {
             block.text(r#"{"type":"base64","media_type":"#).quoted(&media_type);
             block.text(r#","data":""#).rope(&data).text(r#""}"#);
@@ -195,13 +205,15 @@ fn is_blank(words: &Rope) -> bool {
 }
 
 /// Returns the media type and the data of an image in a data URL.
-fn data(url: &Rope) -> Option<(String, Rope)> {
+fn parse_data_url(url: &Rope) -> Option<(String, Rope)> {
     let beginning = url.slice(0..MAX_PREFIX_CHARS).flat();
     let comma = beginning.iter().position(|it| *it == b',')?;
     let prefix = JsonWriter::default().rope(&url.slice(0..comma)).text("\"").finish().string()?;
-    let media_type = prefix.strip_prefix("data:")?.strip_suffix(";base64")?;
-    let media_type = media_type.split(';').next().unwrap_or_default().to_ascii_lowercase();
+    let parameters = prefix.strip_prefix("data:")?.strip_suffix(";base64")?;
+    let mut media_type = parameters.split(';').next().unwrap_or_default().to_ascii_lowercase();
     // A common name that is not registered.
-    let media_type = if media_type == "image/jpg" { "image/jpeg".to_owned() } else { media_type };
+    if media_type == "image/jpg" {
+        "image/jpeg".clone_into(&mut media_type);
+    }
     Some((media_type, url.slice(comma + 1..url.len().saturating_sub(1))))
 }

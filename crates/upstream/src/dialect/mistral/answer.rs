@@ -49,10 +49,12 @@ impl Translate for Stream {
 
         let json = Bytes::from(event.to_string());
 
-        match (is_significant, no_content) {
-            (true, _) => output.push_unchanged(&json),
-            (false, true) => output.frames.push_back(pia_assistant::Frame::Alive),
-            (false, false) => output.plain(&json),
+        if is_significant {
+            output.push_unchanged(&json);
+        } else if no_content {
+            output.frames.push_back(pia_assistant::Frame::Alive);
+        } else {
+            output.plain(&json);
         }
     }
 }
@@ -154,8 +156,8 @@ impl MessageNormalizer {
         Self { search, links, tool_messages: BTreeSet::new(), calls: BTreeSet::new() }
     }
 
-    /// Removes what is not for the caller from a message; that of a tool is
-    /// emptied.
+    /// Removes members that are not for the caller from a message, and all members from a
+    /// message of Mistral's own tools.
     fn normalize_message(&mut self, message: &mut Map<String, Value>) {
         let number = message.remove("index").and_then(|it| it.as_u64()).unwrap_or_default();
         message.remove("metadata");

@@ -4,15 +4,15 @@
 
 use bytes::Bytes;
 use pia_assistant::{CapName, ChatBody, ChatCall, UpstreamError};
+use pia_json::{JsonWriter, Rope, quoted};
 
 use super::WEB_SEARCH;
 use crate::dialect::ending::BodySuffix;
 use crate::dialect::reply::unreadable;
 use crate::dialect::{ResponseMode, SearchMode};
-use pia_json::{JsonWriter, Rope, quoted};
 
 /// Parameters with the same name and no further restriction.
-const KNOWN: [&str; 6] = [
+const SHARED_PARAMETERS: [&str; 6] = [
     "parallel_tool_calls",
     "stop",
     "response_format",
@@ -32,13 +32,15 @@ pub(super) fn body(
     mode: ResponseMode,
 ) -> Result<(Vec<Bytes>, SearchMode), UpstreamError> {
     let target = &call.target;
-    let messages = call.body.messages.elements().ok_or_else(unreadable)?;
-    let messages: Vec<Rope> = messages.iter().map(message).collect();
+    let messages: Vec<Rope> =
+        call.body.messages.elements().ok_or_else(unreadable)?.iter().map(message).collect();
     let mut request = JsonWriter::default();
     request.text(r#"{"messages":["#).list(&messages).text("]");
 
     for (key, value) in &call.body.parameters {
-        if KNOWN.contains(key) || (MODEL_PARAMETERS.contains(key) && target.agent.is_none()) {
+        let is_allowed = SHARED_PARAMETERS.contains(key)
+            || (MODEL_PARAMETERS.contains(key) && target.agent.is_none());
+        if is_allowed {
             request.text(",").quoted(key).text(":").bytes(value);
         }
     }
@@ -47,25 +49,23 @@ pub(super) fn body(
         request.text(r#","random_seed":"#).rope(&seed);
     }
 
-    let search = tools(&call.body, SearchMode::for_target(target), &mut request);
-
-    let ending = match &target.agent {
+    let search = write_tools(&call.body, SearchMode::for_target(target), &mut request);
+    let model = match &target.agent {
         Some(agent) => BodySuffix::default().member("agent_id", &quoted(agent)),
         None => BodySuffix::model(&target.model),
     };
-    let ending = ending.cap_as(call.max_output, CapName::MaxTokens).effort(call.effort);
+    let mut ending = model.cap_as(call.max_output, CapName::MaxTokens).effort(call.effort);
     // Mistral always reports usage.
-    let ending = match mode {
-        ResponseMode::Streamed => ending.member("stream", "true"),
-        ResponseMode::Full => ending,
-    };
+    if mode == ResponseMode::Streamed {
+        ending = ending.member("stream", "true");
+    }
 
     Ok((ending.close_written(request), search))
 }
 
-/// Writes the tools. A tool of the caller with the name of Mistral's own
-/// replaces it.
-fn tools(body: &ChatBody, requested: SearchMode, request: &mut JsonWriter) -> SearchMode {
+/// Writes the tools, and returns whether Mistral's own search is among them: a tool of the
+/// caller with its name replaces it.
+fn write_tools(body: &ChatBody, requested: SearchMode, request: &mut JsonWriter) -> SearchMode {
     let mut tools = body.tools.as_ref().and_then(Rope::elements).unwrap_or_default();
     let caller_tools = tools.len();
     let name_taken = tools.iter().any(|it| name_of(it).as_deref() == Some(WEB_SEARCH));
@@ -95,53 +95,51 @@ fn name_of(tool: &Rope) -> Option<String> {
     tool.members()?.get("function")?.members()?.string("name")
 }
 
-/// Returns a message with what Mistral does not accept corrected.
+/// Returns a message with roles and ids that Mistral accepts.
 fn message(message: &Rope) -> Rope {
     let Some(members) = message.members() else { return message.clone() };
 
-    let developer = members.string("role").as_deref() == Some("developer");
-    let result_id = members.string("tool_call_id").filter(|it| !is_valid_id(it));
+    let is_developer = members.string("role").as_deref() == Some("developer");
+    let invalid_result_id = members.string("tool_call_id").filter(|it| !is_valid_id(it));
     let calls = members.get("tool_calls").and_then(Rope::elements).unwrap_or_default();
-    let foreign = calls.iter().any(|call| id_of(call).is_some_and(|id| !is_valid_id(&id)));
-    if !developer && !foreign && result_id.is_none() {
+    let has_invalid_calls =
+        calls.iter().any(|call| id_of(call).is_some_and(|id| !is_valid_id(&id)));
+    if !is_developer && !has_invalid_calls && invalid_result_id.is_none() {
         return message.clone();
     }
 
-    let mut written = JsonWriter::default();
-    let mut before = "{";
+    let mut corrected = JsonWriter::default();
+    let mut separator = "{";
     for (key, value) in members.iter() {
-        written.text(before).quoted(key).text(":");
-
-        match (key, &result_id) {
-            ("role", _) if developer => written.quoted("system"),
-            ("tool_call_id", Some(id)) => written.quoted(&to_valid_id(id)),
-            ("tool_calls", _) if foreign => {
-                let calls: Vec<Rope> = calls.iter().map(tool_call).collect();
-                written.text("[").list(&calls).text("]")
+        corrected.text(separator).quoted(key).text(":");
+        match (key, &invalid_result_id) {
+            ("role", _) if is_developer => corrected.quoted("system"),
+            ("tool_call_id", Some(id)) => corrected.quoted(&to_valid_id(id)),
+            ("tool_calls", _) if has_invalid_calls => {
+                let valid_calls: Vec<Rope> = calls.iter().map(tool_call).collect();
+                corrected.text("[").list(&valid_calls).text("]")
             }
-            _ => written.rope(value),
+            _ => corrected.rope(value),
         };
-        before = ",";
+        separator = ",";
     }
-
-    written.text("}").finish()
+    corrected.text("}").finish()
 }
 
 fn tool_call(call: &Rope) -> Rope {
     let Some(members) = call.members() else { return call.clone() };
 
-    let mut written = JsonWriter::default();
-    let mut before = "{";
+    let mut corrected = JsonWriter::default();
+    let mut separator = "{";
     for (key, value) in members.iter() {
-        written.text(before).quoted(key).text(":");
+        corrected.text(separator).quoted(key).text(":");
         match (key, value.string()) {
-            ("id", Some(id)) => written.quoted(&to_valid_id(&id)),
-            _ => written.rope(value),
+            ("id", Some(id)) => corrected.quoted(&to_valid_id(&id)),
+            _ => corrected.rope(value),
         };
-        before = ",";
+        separator = ",";
     }
-
-    written.text("}").finish()
+    corrected.text("}").finish()
 }
 
 fn id_of(call: &Rope) -> Option<String> {
