@@ -15,7 +15,7 @@ use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use super::*;
 use crate::TokioTimer;
-use crate::peer::{OPEN, Peer, brief, call, upstream};
+use crate::peer::{OPEN, Peer, brief, chat_call, new_upstream};
 
 const ANSWER: &str = r#"{"choices":[{"message":{"content":"Hi"}}]}"#;
 
@@ -28,10 +28,10 @@ async fn start_server(template: ResponseTemplate) -> (MockServer, String) {
 
 async fn refusal_of(template: ResponseTemplate) -> UpstreamError {
     let (_server, endpoint) = start_server(template).await;
-    let upstream = upstream(UpstreamLimits::default());
+    let upstream = new_upstream(UpstreamLimits::default());
 
-    let full = upstream.complete(call(&endpoint, &[OPEN])).await.unwrap_err();
-    let streamed = upstream.open(call(&endpoint, &[OPEN])).await.err().unwrap();
+    let full = upstream.complete(chat_call(&endpoint, &[OPEN])).await.unwrap_err();
+    let streamed = upstream.open(chat_call(&endpoint, &[OPEN])).await.err().unwrap();
 
     assert_eq!(full, streamed);
     full
@@ -56,8 +56,10 @@ async fn a_full_response_is_returned_unchanged() {
     let endpoint = format!("{}/v1", server.uri());
 
     let pieces = ["{\"messages\":", "[]"];
-    let answer =
-        upstream(UpstreamLimits::default()).complete(call(&endpoint, &pieces)).await.unwrap();
+    let answer = new_upstream(UpstreamLimits::default())
+        .complete(chat_call(&endpoint, &pieces))
+        .await
+        .unwrap();
 
     assert_eq!(answer, ANSWER);
 }
@@ -69,10 +71,10 @@ async fn a_stream_always_requests_usage_and_a_cap_keeps_its_name() {
     let call = ChatCall {
         max_output: Some(cap),
         effort: Some(ReasoningEffort::XHigh),
-        ..call(&endpoint, &[OPEN])
+        ..chat_call(&endpoint, &[OPEN])
     };
 
-    drop(upstream(UpstreamLimits::default()).open(call).await);
+    drop(new_upstream(UpstreamLimits::default()).open(call).await);
 
     let [request] = server.received_requests().await.unwrap().try_into().unwrap();
     let sent = String::from_utf8(request.body).unwrap();
@@ -89,8 +91,8 @@ async fn a_stream_always_requests_usage_and_a_cap_keeps_its_name() {
 async fn a_body_in_pieces_has_its_length_and_the_key_is_in_one_header_only() {
     let (server, endpoint) = start_server(ResponseTemplate::new(200)).await;
 
-    upstream(UpstreamLimits::default())
-        .complete(call(&endpoint, &["{\"messages\":", "[]"]))
+    new_upstream(UpstreamLimits::default())
+        .complete(chat_call(&endpoint, &["{\"messages\":", "[]"]))
         .await
         .unwrap();
 
@@ -130,8 +132,10 @@ async fn a_redirect_is_not_followed() {
     let (server, endpoint) =
         start_server(ResponseTemplate::new(307).insert_header("location", "/elsewhere")).await;
 
-    let err =
-        upstream(UpstreamLimits::default()).complete(call(&endpoint, &[OPEN])).await.unwrap_err();
+    let err = new_upstream(UpstreamLimits::default())
+        .complete(chat_call(&endpoint, &[OPEN]))
+        .await
+        .unwrap_err();
 
     assert_eq!(err, refusal(307, None, ""));
     assert_eq!(server.received_requests().await.unwrap().len(), 1);
@@ -142,8 +146,8 @@ async fn a_response_longer_than_its_limit_is_not_read() {
     let (_server, endpoint) =
         start_server(ResponseTemplate::new(200).set_body_string(ANSWER)).await;
     let complete_within = async |max_answer| {
-        upstream(UpstreamLimits { max_answer, ..UpstreamLimits::default() })
-            .complete(call(&endpoint, &[OPEN]))
+        new_upstream(UpstreamLimits { max_answer, ..UpstreamLimits::default() })
+            .complete(chat_call(&endpoint, &[OPEN]))
             .await
     };
 
@@ -154,12 +158,14 @@ async fn a_response_longer_than_its_limit_is_not_read() {
 #[tokio::test]
 async fn a_response_that_breaks_off_is_cut() {
     let peer = Peer::start().await;
-    let upstream = upstream(UpstreamLimits::default());
+    let upstream = new_upstream(UpstreamLimits::default());
 
     for (body, expected) in [("half", UpstreamError::Cut), ("", connection_lost())] {
         let broken = format!("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n{body}");
-        let (answer, ()) =
-            tokio::join!(upstream.complete(call(&peer.endpoint, &[OPEN])), peer.answer(&broken));
+        let (answer, ()) = tokio::join!(
+            upstream.complete(chat_call(&peer.endpoint, &[OPEN])),
+            peer.answer(&broken)
+        );
 
         assert_eq!(answer, Err(expected), "{body}");
     }
@@ -168,12 +174,12 @@ async fn a_response_that_breaks_off_is_cut() {
 #[tokio::test]
 async fn an_upstream_that_never_responds_is_silent() {
     let peer = Peer::start().await;
-    let upstream = upstream(brief());
+    let upstream = new_upstream(brief());
 
     let (full, _socket) =
-        tokio::join!(upstream.complete(call(&peer.endpoint, &[OPEN])), peer.request());
+        tokio::join!(upstream.complete(chat_call(&peer.endpoint, &[OPEN])), peer.request());
     let (streamed, _socket) =
-        tokio::join!(upstream.open(call(&peer.endpoint, &[OPEN])), peer.request());
+        tokio::join!(upstream.open(chat_call(&peer.endpoint, &[OPEN])), peer.request());
 
     assert_eq!(full, Err(UpstreamError::Silent));
     assert_eq!(streamed.err(), Some(UpstreamError::Silent));
@@ -185,8 +191,10 @@ async fn a_missing_upstream_is_unreachable_and_no_secret_is_reported() {
     let endpoint = peer.endpoint.replace("http://", "http://user:secret@");
     drop(peer);
 
-    let err =
-        upstream(UpstreamLimits::default()).complete(call(&endpoint, &[OPEN])).await.unwrap_err();
+    let err = new_upstream(UpstreamLimits::default())
+        .complete(chat_call(&endpoint, &[OPEN]))
+        .await
+        .unwrap_err();
 
     let UpstreamError::Unreachable(message) = err else { panic!("{err:?}") };
     assert!(message.contains("refused"), "{message}");
@@ -195,8 +203,10 @@ async fn a_missing_upstream_is_unreachable_and_no_secret_is_reported() {
 
 #[tokio::test]
 async fn an_invalid_endpoint_is_unreachable() {
-    let err =
-        upstream(UpstreamLimits::default()).complete(call("nowhere", &[OPEN])).await.unwrap_err();
+    let err = new_upstream(UpstreamLimits::default())
+        .complete(chat_call("nowhere", &[OPEN]))
+        .await
+        .unwrap_err();
 
     assert!(matches!(err, UpstreamError::Unreachable(_)), "{err:?}");
 }
@@ -209,7 +219,8 @@ async fn a_full_response_to_a_stream_request_becomes_one_chunk() {
     )
     .await;
 
-    let stream = upstream(UpstreamLimits::default()).open(call(&endpoint, &[OPEN])).await.unwrap();
+    let stream =
+        new_upstream(UpstreamLimits::default()).open(chat_call(&endpoint, &[OPEN])).await.unwrap();
     let frames: Vec<_> = futures_util::StreamExt::collect(stream).await;
     let [Ok(Frame::Look(chunk)), Ok(Frame::Done)] = frames.as_slice() else { panic!("{frames:?}") };
     let chunk: serde_json::Value = serde_json::from_slice(chunk).unwrap();
@@ -221,7 +232,8 @@ async fn an_html_page_instead_of_a_stream_is_a_refusal() {
     let (_server, endpoint) =
         start_server(ResponseTemplate::new(200).set_body_raw("<html>", "text/html")).await;
 
-    let err = upstream(UpstreamLimits::default()).open(call(&endpoint, &[OPEN])).await.err();
+    let err =
+        new_upstream(UpstreamLimits::default()).open(chat_call(&endpoint, &[OPEN])).await.err();
 
     assert_eq!(err, Some(refusal(200, None, "")));
 }
@@ -236,12 +248,12 @@ impl UsageLog for NoLog {
 async fn optimising_sends_a_valid_openai_request() {
     let (server, endpoint) = start_server(ResponseTemplate::new(200).set_body_string(ANSWER)).await;
     let gateway = Gateway {
-        upstream: Arc::new(upstream(UpstreamLimits::default())),
+        upstream: Arc::new(new_upstream(UpstreamLimits::default())),
         usage: Arc::new(NoLog),
         timer: Arc::new(TokioTimer::new(CancellationToken::new())),
         clock: Arc::new(SystemClock),
         catalogue: LiveSetting::new(ModelCatalogue {
-            default: Some(call(&endpoint, &[]).target),
+            default: Some(chat_call(&endpoint, &[]).target),
             ..ModelCatalogue::default()
         }),
         settings: LiveSetting::new(Settings::default()),

@@ -6,7 +6,7 @@ use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use super::*;
 use crate::UpstreamLimits;
-use crate::peer::{brief, upstream};
+use crate::peer::{brief, new_upstream};
 
 const RESULTS: &str = r#"{ "results": [
     { "type": "text", "name": "Eiffel\n Tower", "url": "https://a.example/x",
@@ -16,7 +16,7 @@ const RESULTS: &str = r#"{ "results": [
     { "type": "text", "name": "No", "url": "javascript:alert(1)", "content": "No." }
 ] }"#;
 
-fn provider(endpoint: &str, depth: SearchDepth) -> SearchProvider {
+fn search_provider(endpoint: &str, depth: SearchDepth) -> SearchProvider {
     SearchProvider {
         id: "web".to_owned(),
         endpoint: endpoint.to_owned(),
@@ -37,8 +37,8 @@ async fn search(
 ) -> Result<Vec<SearchResult>, UpstreamError> {
     let server = MockServer::start().await;
     Mock::given(method("POST")).respond_with(template).mount(&server).await;
-    let provider = provider(&server.uri(), SearchDepth::Fast);
-    upstream(limits).search(&provider, &key(), "Eiffel").await
+    let provider = search_provider(&server.uri(), SearchDepth::Fast);
+    new_upstream(limits).search(&provider, &key(), "Eiffel").await
 }
 
 fn refusal(status: u16, code: &str) -> ResponseTemplate {
@@ -62,30 +62,27 @@ async fn a_search_returns_its_results() {
             .respond_with(ResponseTemplate::new(200).set_body_raw(RESULTS, "application/json"))
             .mount(&server)
             .await;
-        let provider = provider(&format!("{}/v1/", server.uri()), depth);
+        let provider = search_provider(&format!("{}/v1/", server.uri()), depth);
 
-        let found = upstream(UpstreamLimits::default())
+        let results = new_upstream(UpstreamLimits::default())
             .search(&provider, &key(), "When did it open?")
-            .await;
-
-        let found: Vec<_> =
-            found.unwrap().into_iter().map(|it| (it.title, it.url, it.text)).collect();
+            .await
+            .unwrap();
+        let columns: Vec<_> = results.iter().map(|it| (&*it.title, &*it.url, &*it.text)).collect();
         let expected = [
             ("Eiffel Tower", "https://a.example/x", "It opened in 1889."),
             ("https://b.example/", "https://b.example/", "Open."),
         ];
-        let expected = expected.map(|(title, url, text)| (title.into(), url.into(), text.into()));
-        assert_eq!(found, expected);
+        assert_eq!(columns, expected);
     }
 }
 
 #[tokio::test]
 async fn no_results_are_a_valid_response() {
-    let nothing = search(refusal(400, "SEARCH_QUERY_NO_RESULT"), UpstreamLimits::default()).await;
-    let empty = ResponseTemplate::new(200).set_body_string(r#"{"results":[]}"#);
-
-    assert_eq!(nothing, Ok(Vec::new()));
-    assert_eq!(search(empty, UpstreamLimits::default()).await, Ok(Vec::new()));
+    let no_result = refusal(400, "SEARCH_QUERY_NO_RESULT");
+    let empty_list = ResponseTemplate::new(200).set_body_string(r#"{"results":[]}"#);
+    assert_eq!(search(no_result, UpstreamLimits::default()).await, Ok(Vec::new()));
+    assert_eq!(search(empty_list, UpstreamLimits::default()).await, Ok(Vec::new()));
 }
 
 #[tokio::test]
@@ -120,16 +117,15 @@ async fn a_response_is_limited() {
         json!({ "type": "text", "name": "x".repeat(500), "url": format!("https://a.example/{nth}"),
             "content": "ä".repeat(length) })
     };
-    let many: Vec<_> = (0..30).map(|nth| hit(nth, 10_000)).collect();
-    let template = ResponseTemplate::new(200).set_body_json(json!({ "results": many }));
+    let hits: Vec<_> = (0..30).map(|nth| hit(nth, 10_000)).collect();
+    let template = ResponseTemplate::new(200).set_body_json(json!({ "results": hits }));
     let huge = ResponseTemplate::new(200)
         .set_body_json(json!({ "results": [hit(0, MAX_RESPONSE_BYTES)] }));
 
-    let found = search(template, UpstreamLimits::default()).await.unwrap();
-
-    assert_eq!(found.len(), 10);
-    assert!(found.iter().all(|it| it.text.chars().count() == 4001));
-    assert!(found.iter().all(|it| it.title.chars().count() == 201));
+    let results = search(template, UpstreamLimits::default()).await.unwrap();
+    assert_eq!(results.len(), 10);
+    assert!(results.iter().all(|it| it.text.chars().count() == 4001));
+    assert!(results.iter().all(|it| it.title.chars().count() == 201));
     assert_eq!(search(huge, UpstreamLimits::default()).await, Err(UpstreamError::TooLong));
 }
 

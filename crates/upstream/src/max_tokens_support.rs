@@ -87,7 +87,7 @@ mod tests {
     use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
     use super::*;
-    use crate::peer::{OPEN, call, upstream};
+    use crate::peer::{OPEN, chat_call, new_upstream};
     use crate::{Upstream, UpstreamLimits};
 
     /// Response of an OpenAI model that reasons.
@@ -110,7 +110,7 @@ mod tests {
     }
 
     fn capped(server: &MockServer, provider: ProviderType, name: CapName) -> ChatCall {
-        let call = call(&format!("{}/v1", server.uri()), &[OPEN]);
+        let call = chat_call(&format!("{}/v1", server.uri()), &[OPEN]);
         let target = Target { provider, ..Target::clone(&call.target) };
         let max_output = Some(OutputCap { tokens: 7, name: Some(name) });
         ChatCall { target: Arc::new(target), max_output, ..call }
@@ -129,7 +129,7 @@ mod tests {
     async fn a_refused_old_name_is_replaced_and_remembered() {
         for provider in [ProviderType::OpenAi, ProviderType::AzureOpenAi] {
             let server = accepting("max_completion_tokens", REFUSAL).await;
-            let first = upstream(UpstreamLimits::default());
+            let first = new_upstream(UpstreamLimits::default());
             let call = || capped(&server, provider, CapName::MaxTokens);
 
             assert_eq!(first.complete(call()).await.unwrap(), ANSWER);
@@ -137,7 +137,7 @@ mod tests {
             assert_eq!(sent_names(&server).await, ["old", "new", "new"]);
 
             // Another worker shares the finding.
-            let second = upstream(UpstreamLimits::default())
+            let second = new_upstream(UpstreamLimits::default())
                 .with_max_tokens_support(Arc::clone(&first.max_tokens));
             assert_eq!(second.complete(call()).await.unwrap(), ANSWER);
             assert_eq!(sent_names(&server).await.len(), 4);
@@ -148,7 +148,7 @@ mod tests {
     async fn a_stream_is_repeated_before_it_opens() {
         let server = accepting("max_completion_tokens", REFUSAL).await;
 
-        let opened = upstream(UpstreamLimits::default())
+        let opened = new_upstream(UpstreamLimits::default())
             .open(capped(&server, ProviderType::OpenAi, CapName::MaxTokens))
             .await;
 
@@ -167,8 +167,9 @@ mod tests {
         ] {
             let server = accepting("neither", refusal).await;
 
-            let outcome =
-                upstream(UpstreamLimits::default()).complete(capped(&server, provider, name)).await;
+            let outcome = new_upstream(UpstreamLimits::default())
+                .complete(capped(&server, provider, name))
+                .await;
 
             let body = Bytes::copy_from_slice(refusal.as_bytes());
             let expected = UpstreamError::Refused { status: 400, retry_after: None, body };
@@ -180,7 +181,7 @@ mod tests {
     #[tokio::test]
     async fn an_accepted_old_name_stays_in_use_and_its_calls_are_not_copied() {
         let server = accepting("max_tokens", REFUSAL).await;
-        let upstream: Upstream = upstream(UpstreamLimits::default());
+        let upstream: Upstream = new_upstream(UpstreamLimits::default());
         let call = || capped(&server, ProviderType::OpenAi, CapName::MaxTokens);
 
         assert!(upstream.max_tokens.retry_call(&call()).is_some());

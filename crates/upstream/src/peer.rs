@@ -20,7 +20,7 @@ pub(crate) const CHUNKED: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-st
 /// Request object without its closing brace.
 pub(crate) const OPEN: &str = "{\"messages\":[]";
 
-pub(crate) fn upstream(limits: UpstreamLimits) -> Upstream {
+pub(crate) fn new_upstream(limits: UpstreamLimits) -> Upstream {
     Upstream::new(LiveSetting::new(limits), &Tls::native().unwrap()).unwrap()
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn brief() -> UpstreamLimits {
     UpstreamLimits { first_byte: brief, silence: brief, answer: brief, ..UpstreamLimits::default() }
 }
 
-pub(crate) fn call(endpoint: &str, body: &[&'static str]) -> ChatCall {
+pub(crate) fn chat_call(endpoint: &str, body: &[&'static str]) -> ChatCall {
     let target = Target::new(ProviderType::OpenAi, endpoint, "m").with_key("sk-1");
     let key = target.keys[0].clone();
     let body = chat_body(body.iter().map(|it| Bytes::from_static(it.as_bytes())).collect());

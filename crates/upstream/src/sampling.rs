@@ -123,7 +123,7 @@ mod tests {
 
     use super::*;
     use crate::UpstreamLimits;
-    use crate::peer::{call, upstream};
+    use crate::peer::{chat_call, new_upstream};
 
     const ANSWER: &str = r#"{"choices":[{"message":{"content":"Hi"}}]}"#;
     const BODY: &str = r#"{"messages":[],"temperature":0.2,"top_p":0.9,"seed":1"#;
@@ -165,15 +165,16 @@ mod tests {
         let words = "Unsupported value: '@' does not support 0.2 with this model. Only the \
                      default (1) value is supported.";
         let server = refusing(&["temperature", "top_p"], words).await;
-        let first = upstream(UpstreamLimits::default());
-        let request_call = || call(&format!("{}/v1", server.uri()), &[BODY]);
+        let first = new_upstream(UpstreamLimits::default());
+        let request_call = || chat_call(&format!("{}/v1", server.uri()), &[BODY]);
 
         assert_eq!(first.complete(request_call()).await.unwrap(), ANSWER);
         assert_eq!(first.complete(request_call()).await.unwrap(), ANSWER);
 
         let both = vec!["temperature", "top_p"];
         assert_eq!(sent(&server).await, [both, vec!["top_p"], vec![], vec![]]);
-        let second = upstream(UpstreamLimits::default()).with_sampling(Arc::clone(&first.sampling));
+        let second =
+            new_upstream(UpstreamLimits::default()).with_sampling(Arc::clone(&first.sampling));
         assert_eq!(second.complete(request_call()).await.unwrap(), ANSWER);
         assert_eq!(sent(&server).await.len(), 5);
     }
@@ -183,8 +184,8 @@ mod tests {
         let words = "`temperature` and `top_p` cannot both be specified for this model.";
         let server = refusing(&["top_p"], words).await;
 
-        let request_call = call(&format!("{}/v1", server.uri()), &[BODY]);
-        upstream(UpstreamLimits::default()).complete(request_call).await.unwrap();
+        let request_call = chat_call(&format!("{}/v1", server.uri()), &[BODY]);
+        new_upstream(UpstreamLimits::default()).complete(request_call).await.unwrap();
 
         assert_eq!(sent(&server).await, [vec!["temperature", "top_p"], vec!["temperature"]]);
     }
@@ -192,11 +193,11 @@ mod tests {
     #[tokio::test]
     async fn parameters_that_the_catalogue_excludes_are_not_sent() {
         let server = refusing(&["temperature"], "`@` is deprecated for this model.").await;
-        let call = call(&format!("{}/v1", server.uri()), &[BODY]);
+        let call = chat_call(&format!("{}/v1", server.uri()), &[BODY]);
         let target = Target { unsupported: vec!["temperature"], ..Target::clone(&call.target) };
 
         let call = ChatCall { target: Arc::new(target), ..call };
-        upstream(UpstreamLimits::default()).complete(call).await.unwrap();
+        new_upstream(UpstreamLimits::default()).complete(call).await.unwrap();
 
         assert_eq!(sent(&server).await, [["top_p"]]);
     }
@@ -204,9 +205,9 @@ mod tests {
     #[tokio::test]
     async fn a_value_out_of_range_is_the_callers_fault() {
         let server = refusing(&["temperature"], "@ must be less than 0.1").await;
-        let upstream = upstream(UpstreamLimits::default());
+        let upstream = new_upstream(UpstreamLimits::default());
 
-        let request_call = || call(&format!("{}/v1", server.uri()), &[BODY]);
+        let request_call = || chat_call(&format!("{}/v1", server.uri()), &[BODY]);
         assert!(upstream.complete(request_call()).await.is_err());
         assert!(upstream.complete(request_call()).await.is_err());
 
@@ -216,14 +217,14 @@ mod tests {
     #[tokio::test]
     async fn a_call_is_not_copied_once_its_model_accepted_all_parameters() {
         let server = refusing(&[], "").await;
-        let upstream = upstream(UpstreamLimits::default());
-        let request_call = || call(&format!("{}/v1", server.uri()), &[BODY]);
+        let upstream = new_upstream(UpstreamLimits::default());
+        let request_call = || chat_call(&format!("{}/v1", server.uri()), &[BODY]);
 
         assert!(upstream.sampling.retry_copy(&request_call()).is_some());
         upstream.complete(request_call()).await.unwrap();
 
         assert!(upstream.sampling.retry_copy(&request_call()).is_none());
-        let bare = call(&format!("{}/v2", server.uri()), &["{\"messages\":[]"]);
+        let bare = chat_call(&format!("{}/v2", server.uri()), &["{\"messages\":[]"]);
         assert!(upstream.sampling.retry_copy(&bare).is_none());
     }
 }

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::TokioTimer;
-use crate::peer::{CHUNKED, EVENTS, OPEN, Peer, brief, call, read_request, upstream};
+use crate::peer::{CHUNKED, EVENTS, OPEN, Peer, brief, chat_call, new_upstream, read_request};
 
 type Item = Result<Frame, UpstreamError>;
 
@@ -29,11 +29,11 @@ fn look(event: &str) -> Item {
 }
 
 /// Returns all frames of a stream whose upstream writes this and closes.
-async fn frames(answer: &str, limits: UpstreamLimits) -> Vec<Item> {
+async fn read_frames(answer: &str, limits: UpstreamLimits) -> Vec<Item> {
     let peer = Peer::start().await;
-    let upstream = upstream(limits);
+    let upstream = new_upstream(limits);
     let read = async {
-        upstream.open(call(&peer.endpoint, &[OPEN])).await.unwrap().collect::<Vec<_>>().await
+        upstream.open(chat_call(&peer.endpoint, &[OPEN])).await.unwrap().collect::<Vec<_>>().await
     };
     tokio::join!(read, peer.answer(answer)).0
 }
@@ -48,7 +48,7 @@ fn chunked(parts: &[&str]) -> String {
 async fn a_stream_gives_its_frames_and_ends() {
     let events = format!("{EVENTS}: hi\n\n{HELLO}{STOP}data: [DONE]\n\n");
 
-    let frames = frames(&events, UpstreamLimits::default()).await;
+    let frames = read_frames(&events, UpstreamLimits::default()).await;
 
     assert_eq!(frames, [Ok(Frame::Alive), pass(HELLO), look(STOP), Ok(Frame::Done)]);
 }
@@ -58,7 +58,7 @@ async fn a_stream_in_single_bytes_has_the_same_frames() {
     let events = format!("{HELLO}{STOP}data: [DONE]\n\n");
     let pieces: Vec<&str> = events.split_inclusive(|_: char| true).collect();
     let body = format!("{}0\r\n\r\n", chunked(&pieces));
-    let frames = frames(&body, UpstreamLimits::default()).await;
+    let frames = read_frames(&body, UpstreamLimits::default()).await;
 
     assert_eq!(frames, [pass(HELLO), look(STOP), Ok(Frame::Done)]);
 }
@@ -66,7 +66,7 @@ async fn a_stream_in_single_bytes_has_the_same_frames() {
 #[tokio::test]
 async fn an_end_within_an_event_or_without_a_finish_reason_is_a_cut() {
     for end in ["", "data: {\"choices\"", "data: {\"choices\":[]}\n"] {
-        let frames = frames(&format!("{EVENTS}{HELLO}{end}"), UpstreamLimits::default()).await;
+        let frames = read_frames(&format!("{EVENTS}{HELLO}{end}"), UpstreamLimits::default()).await;
 
         assert_eq!(frames.first(), Some(&pass(HELLO)), "{end}");
         assert_eq!(frames.last(), Some(&Err(UpstreamError::Cut)), "{end}");
@@ -75,8 +75,8 @@ async fn an_end_within_an_event_or_without_a_finish_reason_is_a_cut() {
 
 #[tokio::test]
 async fn a_broken_connection_is_a_cut_unless_the_response_was_finished() {
-    let broken = frames(&chunked(&[HELLO]), UpstreamLimits::default()).await;
-    let finished = frames(&chunked(&[HELLO, STOP]), UpstreamLimits::default()).await;
+    let broken = read_frames(&chunked(&[HELLO]), UpstreamLimits::default()).await;
+    let finished = read_frames(&chunked(&[HELLO, STOP]), UpstreamLimits::default()).await;
 
     assert_eq!(broken, [pass(HELLO), Err(UpstreamError::Cut)]);
     assert_eq!(finished, [pass(HELLO), look(STOP)]);
@@ -85,7 +85,7 @@ async fn a_broken_connection_is_a_cut_unless_the_response_was_finished() {
 #[tokio::test]
 async fn a_connection_that_breaks_before_the_response_is_unreachable() {
     for head in [CHUNKED.to_owned(), EVENTS.replace("\r\n\r\n", "\r\ncontent-length: 9\r\n\r\n")] {
-        let frames = frames(&head, UpstreamLimits::default()).await;
+        let frames = read_frames(&head, UpstreamLimits::default()).await;
 
         assert_eq!(frames, [Err(connection_lost())], "{head}");
     }
@@ -93,7 +93,7 @@ async fn a_connection_that_breaks_before_the_response_is_unreachable() {
 
 #[tokio::test]
 async fn an_end_after_the_finish_reason_is_regular() {
-    let frames = frames(&format!("{EVENTS}{HELLO}{STOP}"), UpstreamLimits::default()).await;
+    let frames = read_frames(&format!("{EVENTS}{HELLO}{STOP}"), UpstreamLimits::default()).await;
 
     assert_eq!(frames, [pass(HELLO), look(STOP)]);
 }
@@ -103,7 +103,7 @@ async fn an_event_longer_than_its_limit_ends_the_stream() {
     let limits = UpstreamLimits { max_event: 1024, ..UpstreamLimits::default() };
     let events = format!("{EVENTS}{HELLO}data: {}", "x".repeat(100_000));
 
-    let frames = frames(&events, limits).await;
+    let frames = read_frames(&events, limits).await;
 
     assert_eq!(frames, [pass(HELLO), Err(UpstreamError::TooLong)]);
 }
@@ -112,9 +112,9 @@ async fn an_event_longer_than_its_limit_ends_the_stream() {
 async fn an_upstream_that_only_sends_comments_times_out() {
     let peer = Peer::start().await;
     let limits = UpstreamLimits { answer: Duration::from_millis(200), ..brief() };
-    let upstream = upstream(limits);
+    let upstream = new_upstream(limits);
     let read = async {
-        upstream.open(call(&peer.endpoint, &[OPEN])).await.unwrap().collect::<Vec<_>>().await
+        upstream.open(chat_call(&peer.endpoint, &[OPEN])).await.unwrap().collect::<Vec<_>>().await
     };
     let write = async {
         let mut socket = peer.request().await;
@@ -135,9 +135,9 @@ async fn an_upstream_that_only_sends_comments_times_out() {
 #[tokio::test]
 async fn silence_after_the_finish_reason_ends_the_stream() {
     let peer = Peer::start().await;
-    let upstream = upstream(brief());
+    let upstream = new_upstream(brief());
     let read = async {
-        upstream.open(call(&peer.endpoint, &[OPEN])).await.unwrap().collect::<Vec<_>>().await
+        upstream.open(chat_call(&peer.endpoint, &[OPEN])).await.unwrap().collect::<Vec<_>>().await
     };
     let write = async {
         let mut socket = peer.request().await;
@@ -153,9 +153,9 @@ async fn silence_after_the_finish_reason_ends_the_stream() {
 #[tokio::test]
 async fn a_silent_upstream_times_out() {
     let peer = Peer::start().await;
-    let upstream = upstream(brief());
+    let upstream = new_upstream(brief());
     let read = async {
-        upstream.open(call(&peer.endpoint, &[OPEN])).await.unwrap().collect::<Vec<_>>().await
+        upstream.open(chat_call(&peer.endpoint, &[OPEN])).await.unwrap().collect::<Vec<_>>().await
     };
     let write = async {
         let mut socket = peer.request().await;
@@ -172,12 +172,13 @@ async fn a_silent_upstream_times_out() {
 async fn a_slow_reader_does_not_time_out_its_upstream() {
     let peer = Peer::start().await;
     let limits = brief();
-    let upstream = upstream(limits.clone());
-    let (frames, mut socket) = tokio::join!(upstream.open(call(&peer.endpoint, &[OPEN])), async {
-        let mut socket = peer.request().await;
-        socket.write_all(EVENTS.as_bytes()).await.unwrap();
-        socket
-    });
+    let upstream = new_upstream(limits.clone());
+    let (frames, mut socket) =
+        tokio::join!(upstream.open(chat_call(&peer.endpoint, &[OPEN])), async {
+            let mut socket = peer.request().await;
+            socket.write_all(EVENTS.as_bytes()).await.unwrap();
+            socket
+        });
     let mut frames = frames.unwrap();
     let (hello, _) = tokio::join!(frames.next(), socket.write_all(HELLO.as_bytes()));
     assert_eq!(hello, Some(pass(HELLO)));
@@ -191,12 +192,13 @@ async fn a_slow_reader_does_not_time_out_its_upstream() {
 #[tokio::test]
 async fn dropping_a_stream_closes_its_connection() {
     let peer = Peer::start().await;
-    let upstream = upstream(UpstreamLimits::default());
-    let (frames, mut socket) = tokio::join!(upstream.open(call(&peer.endpoint, &[OPEN])), async {
-        let mut socket = peer.request().await;
-        socket.write_all(EVENTS.as_bytes()).await.unwrap();
-        socket
-    });
+    let upstream = new_upstream(UpstreamLimits::default());
+    let (frames, mut socket) =
+        tokio::join!(upstream.open(chat_call(&peer.endpoint, &[OPEN])), async {
+            let mut socket = peer.request().await;
+            socket.write_all(EVENTS.as_bytes()).await.unwrap();
+            socket
+        });
 
     drop(frames.unwrap());
 
@@ -207,8 +209,8 @@ async fn dropping_a_stream_closes_its_connection() {
 #[tokio::test]
 async fn dropping_a_waiting_call_closes_its_connection() {
     let peer = Peer::start().await;
-    let upstream = upstream(UpstreamLimits::default());
-    let mut waiting = Box::pin(upstream.complete(call(&peer.endpoint, &[OPEN])));
+    let upstream = new_upstream(UpstreamLimits::default());
+    let mut waiting = Box::pin(upstream.complete(chat_call(&peer.endpoint, &[OPEN])));
     let mut socket = tokio::select! {
         _ = &mut waiting => panic!("nothing was answered"),
         socket = peer.request() => socket,
@@ -223,11 +225,11 @@ async fn dropping_a_waiting_call_closes_its_connection() {
 #[tokio::test]
 async fn a_connection_whose_end_follows_done_is_reused() {
     let peer = Peer::start().await;
-    let upstream = upstream(UpstreamLimits::default());
+    let upstream = new_upstream(UpstreamLimits::default());
     let done = Notify::new();
     let read = async {
         for _ in 0..2 {
-            let mut frames = upstream.open(call(&peer.endpoint, &[OPEN])).await.unwrap();
+            let mut frames = upstream.open(chat_call(&peer.endpoint, &[OPEN])).await.unwrap();
             while frames.next().await != Some(Ok(Frame::Done)) {}
             done.notify_one();
             assert_eq!(frames.next().await, None);
@@ -254,9 +256,9 @@ async fn a_connection_whose_end_follows_done_is_reused() {
 #[tokio::test]
 async fn a_body_that_does_not_end_after_done_is_dropped() {
     let peer = Peer::start().await;
-    let upstream = upstream(UpstreamLimits::default());
+    let upstream = new_upstream(UpstreamLimits::default());
     let read = async {
-        upstream.open(call(&peer.endpoint, &[OPEN])).await.unwrap().collect::<Vec<_>>().await
+        upstream.open(chat_call(&peer.endpoint, &[OPEN])).await.unwrap().collect::<Vec<_>>().await
     };
     let write = async {
         let mut socket = peer.request().await;

@@ -60,7 +60,7 @@ impl CitationTranslator {
             let choices = json!([{ "index": 0, "delta": { "content": list } }]);
             members.insert("choices".to_owned(), choices);
         }
-        output.plain(chunk.to_string().as_bytes());
+        output.push_plain(chunk.to_string().as_bytes());
         self.text.push_str(&list);
     }
 }
@@ -93,7 +93,7 @@ impl Translate for CitationTranslator {
         if relevance.ends || relevance.is_significant {
             output.push_unchanged(&json);
         } else {
-            output.plain(&json);
+            output.push_plain(&json);
         }
     }
 

@@ -63,7 +63,7 @@ impl Translate for Stream {
             return output.push_unchanged(json);
         };
         match error_in(&event) {
-            Some(error) => output.error(status_of(&error), &error, first),
+            Some(error) => output.push_error(status_of(&error), &error, first),
             None => match &mut self.0 {
                 Some(cited) => cited.event(json, first, output),
                 None => output.push_unchanged(json),

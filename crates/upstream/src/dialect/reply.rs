@@ -43,7 +43,7 @@ impl TranslatedFrames {
 
     /// Pushes an event without finish reason, usage and tool call. It is parsed
     /// nevertheless if it has a role or is not part of a response.
-    pub(super) fn plain(&mut self, json: &[u8]) {
+    pub(super) fn push_plain(&mut self, json: &[u8]) {
         static PARTS: LazyLock<EventFilter> = LazyLock::new(EventFilter::for_answers);
         if PARTS.selects(json) {
             return self.frames.push_back(Frame::Look(Bytes::copy_from_slice(json)));
@@ -62,7 +62,7 @@ impl TranslatedFrames {
 
     /// Reports an error: with its own status before the first event, and as the
     /// last event otherwise.
-    pub(super) fn error(&mut self, status: Option<u16>, error: &Value, first: bool) {
+    pub(super) fn push_error(&mut self, status: Option<u16>, error: &Value, first: bool) {
         match status {
             Some(status) if first => self.failure = Some(refusal(status, error)),
             _ => self.push_parsed(&json!({ "error": error })),

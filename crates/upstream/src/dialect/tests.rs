@@ -22,7 +22,7 @@ use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use super::*;
 use crate::UpstreamLimits;
-use crate::peer::{chat_body, upstream};
+use crate::peer::{chat_body, new_upstream};
 
 const EVENTS: &str = "text/event-stream";
 const JSON: &str = "application/json";
@@ -31,7 +31,7 @@ const JSON: &str = "application/json";
 const NOWHERE: &str = "https://models.example/v1";
 
 /// Returns a call with these members of a request.
-fn call(target: Target, members: &Value) -> ChatCall {
+fn chat_call(target: Target, members: &Value) -> ChatCall {
     let mut open = members.to_string();
     open.pop();
     ChatCall {
@@ -62,7 +62,7 @@ fn capped(tokens: i64, name: Option<CapName>) -> Option<OutputCap> {
 }
 
 /// Returns the body that would be sent.
-fn sent(call: &ChatCall, mode: ResponseMode) -> Value {
+fn sent_body(call: &ChatCall, mode: ResponseMode) -> Value {
     let prepared = prepare(call, mode).unwrap();
     serde_json::from_slice(&prepared.body.concat()).unwrap()
 }
@@ -129,9 +129,9 @@ impl ParsedResponse {
     }
 }
 
-async fn streamed_from(call: ChatCall) -> ParsedResponse {
+async fn response_to(call: ChatCall) -> ParsedResponse {
     let mut parsed = ParsedResponse::default();
-    let frames = upstream(UpstreamLimits::default()).open(call).await.unwrap();
+    let frames = new_upstream(UpstreamLimits::default()).open(call).await.unwrap();
     for frame in frames.collect::<Vec<_>>().await {
         match frame {
             Ok(Frame::Pass { bytes, .. }) => {
@@ -149,20 +149,21 @@ async fn streamed_from(call: ChatCall) -> ParsedResponse {
 }
 
 /// Returns a stream as its caller parses it.
-async fn streamed(provider: ProviderType, search: bool, events: &str) -> ParsedResponse {
+async fn streamed_response(provider: ProviderType, search: bool, events: &str) -> ParsedResponse {
     let (_server, target) = serving(provider, events, EVENTS).await;
-    streamed_from(call(Target { web_search: search, ..target }, &hello())).await
+    response_to(chat_call(Target { web_search: search, ..target }, &hello())).await
 }
 
 /// Returns a full response as its caller parses it.
-async fn full(
+async fn full_response(
     provider: ProviderType,
     search: bool,
     body: &str,
 ) -> Result<ParsedResponse, UpstreamError> {
     let (_server, target) = serving(provider, body, JSON).await;
     let target = Target { web_search: search, ..target };
-    let answer = upstream(UpstreamLimits::default()).complete(call(target, &hello())).await?;
+    let answer =
+        new_upstream(UpstreamLimits::default()).complete(chat_call(target, &hello())).await?;
     let mut parsed = ParsedResponse::default();
     parsed.event(&answer);
     Ok(parsed)
@@ -192,7 +193,8 @@ fn embeddings_have_a_path_beside_chat_completions() {
 
         let body: Value = serde_json::from_slice(&prepared.body.concat()).unwrap();
         let model = (provider != ProviderType::AzureOpenAi).then_some("m");
-        assert_eq!((prepared.url.as_str(), body["model"].as_str()), (url, model));
+        assert_eq!(prepared.url, url);
+        assert_eq!(body["model"].as_str(), model);
         assert_eq!(body["input"], "Hi");
         assert_eq!(prepared.headers.len(), 1);
     }
@@ -202,7 +204,7 @@ fn embeddings_have_a_path_beside_chat_completions() {
 #[test]
 fn rankings_have_a_path_beside_chat_completions() {
     let open = Bytes::from_static(br#"{"query":"Hi","documents":["a"],"top_n":1"#);
-    let call = |target| ModelCall { body: open.clone(), ..embedding_call(target) };
+    let ranking_call = |target| ModelCall { body: open.clone(), ..embedding_call(target) };
     for (provider, endpoint, url) in [
         (
             ProviderType::OpenAiCompatible,
@@ -212,14 +214,15 @@ fn rankings_have_a_path_beside_chat_completions() {
         (ProviderType::OpenAi, "https://api.jina.ai/v1/", "https://api.jina.ai/v1/rerank"),
         (ProviderType::VLlm, "http://vllm:8000", "http://vllm:8000/v1/rerank"),
     ] {
-        let prepared = prepare_ranking(call(Target::new(provider, endpoint, "m"))).unwrap();
+        let prepared = prepare_ranking(ranking_call(Target::new(provider, endpoint, "m"))).unwrap();
 
         let body: Value = serde_json::from_slice(&prepared.body.concat()).unwrap();
         let expected = json!({ "model": "m", "query": "Hi", "documents": ["a"], "top_n": 1 });
-        assert_eq!((prepared.url.as_str(), body), (url, expected));
+        assert_eq!(prepared.url, url);
+        assert_eq!(body, expected);
         assert_eq!(prepared.headers["authorization"], "Bearer sk-secret");
     }
     for provider in [ProviderType::Anthropic, ProviderType::AzureOpenAi] {
-        assert!(prepare_ranking(call(target(provider))).is_err());
+        assert!(prepare_ranking(ranking_call(target(provider))).is_err());
     }
 }

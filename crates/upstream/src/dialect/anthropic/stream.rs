@@ -63,7 +63,7 @@ impl Translate for Stream {
             "message_stop" => self.end(output),
             "error" => {
                 let error = event.get("error").cloned().unwrap_or_else(|| json!({}));
-                output.error(Some(status_of(&error)), &error, first);
+                output.push_error(Some(status_of(&error)), &error, first);
             }
             // A ping, or an event type that is newer than this code.
             _ => output.frames.push_back(Frame::Alive),
@@ -187,7 +187,7 @@ impl Stream {
 
     fn push_delta(&self, delta: &Value, output: &mut TranslatedFrames) {
         let chunk = self.chunk(&json!([{ "index": 0, "delta": delta }]));
-        output.plain(chunk.to_string().as_bytes());
+        output.push_plain(chunk.to_string().as_bytes());
     }
 
     fn push_call(&self, call: &Value, output: &mut TranslatedFrames) {

@@ -26,7 +26,7 @@ impl Translate for Stream {
             return output.push_unchanged(json);
         };
         if event.get("choices").is_none() {
-            return output.plain(json);
+            return output.push_plain(json);
         }
 
         let mut is_significant = event.get("usage").is_some_and(Value::is_object)
@@ -35,7 +35,7 @@ impl Translate for Stream {
         let choices = event.get_mut("choices").and_then(Value::as_array_mut);
         for choice in choices.into_iter().flatten().filter_map(Value::as_object_mut) {
             match normalize_finish_reason(choice) {
-                FinishKind::Error => return output.error(Some(502), &failure(), first),
+                FinishKind::Error => return output.push_error(Some(502), &failure(), first),
                 FinishKind::Reason => is_significant = true,
                 FinishKind::Open => {}
             }
@@ -54,7 +54,7 @@ impl Translate for Stream {
         } else if no_content {
             output.frames.push_back(pia_assistant::Frame::Alive);
         } else {
-            output.plain(&json);
+            output.push_plain(&json);
         }
     }
 }

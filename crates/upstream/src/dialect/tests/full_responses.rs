@@ -30,9 +30,10 @@ const RESPONSES: &[(ProviderType, &str)] = &[
 #[tokio::test]
 async fn full_responses_are_parsed_unchanged() {
     for (provider, answer) in RESPONSES {
-        let parsed = full(*provider, false, answer).await.unwrap();
+        let parsed = full_response(*provider, false, answer).await.unwrap();
 
-        assert_eq!((parsed.text.as_str(), parsed.calls.len()), ("Hello", 0), "{provider:?}");
+        assert_eq!(parsed.text, "Hello", "{provider:?}");
+        assert!(parsed.calls.is_empty(), "{provider:?}");
         assert_eq!(parsed.finish_reason.as_deref(), Some("stop"), "{provider:?}");
         let usage = [&parsed.usage["prompt_tokens"], &parsed.usage["completion_tokens"]];
         assert_eq!(usage, [19, 10], "{provider:?}");
@@ -47,11 +48,13 @@ async fn streams_in_the_common_format_are_parsed_unchanged() {
     for (provider, events, tokens) in
         [(ProviderType::OpenAi, openai, 10), (ProviderType::OpenAiCompatible, compatible, 2)]
     {
-        let parsed = streamed(provider, false, events).await;
+        let parsed = streamed_response(provider, false, events).await;
 
-        assert_eq!((parsed.text.as_str(), parsed.done), ("Hello", true), "{provider:?}");
+        assert_eq!(parsed.text, "Hello", "{provider:?}");
+        assert!(parsed.done, "{provider:?}");
         assert_eq!(parsed.finish_reason.as_deref(), Some("stop"), "{provider:?}");
         assert_eq!(parsed.usage["completion_tokens"], tokens, "{provider:?}");
-        assert_eq!((parsed.error, parsed.failure), (Value::Null, None), "{provider:?}");
+        assert_eq!(parsed.error, Value::Null, "{provider:?}");
+        assert_eq!(parsed.failure, None, "{provider:?}");
     }
 }

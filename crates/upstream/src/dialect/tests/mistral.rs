@@ -25,7 +25,7 @@ fn a_request_has_only_known_members() {
     });
     let call = ChatCall {
         max_output: capped(7, Some(CapName::MaxCompletionTokens)),
-        ..call(target(ProviderType::Mistral), &body)
+        ..chat_call(target(ProviderType::Mistral), &body)
     };
 
     let expected = json!({
@@ -43,7 +43,7 @@ fn a_request_has_only_known_members() {
         "max_tokens": 7,
         "stream": true,
     });
-    assert_eq!(sent(&call, ResponseMode::Streamed), expected);
+    assert_eq!(sent_body(&call, ResponseMode::Streamed), expected);
 }
 
 #[test]
@@ -51,14 +51,15 @@ fn an_agent_replaces_the_model() {
     let agent = Target { agent: Some("ag:1".to_owned()), ..target(ProviderType::Mistral) };
     let body = json!({ "messages": [], "temperature": 0.3, "top_p": 1 });
 
-    let prepared = prepare(&call(agent.clone(), &body), ResponseMode::Full).unwrap();
+    let prepared = prepare(&chat_call(agent.clone(), &body), ResponseMode::Full).unwrap();
 
     assert_eq!(prepared.url, "https://models.example/v1/agents/completions");
     assert_eq!(
-        sent(&call(agent, &body), ResponseMode::Full),
+        sent_body(&chat_call(agent, &body), ResponseMode::Full),
         json!({ "messages": [], "agent_id": "ag:1" })
     );
-    let model = prepare(&call(target(ProviderType::Mistral), &body), ResponseMode::Full).unwrap();
+    let model =
+        prepare(&chat_call(target(ProviderType::Mistral), &body), ResponseMode::Full).unwrap();
     assert_eq!(model.url, "https://models.example/v1/chat/completions");
 }
 
@@ -74,7 +75,7 @@ fn ids_of_other_models_become_valid_and_still_match() {
         { "role": "tool", "tool_call_id": "D681PevKs", "content": "2" },
     ] });
 
-    let sent = sent(&call(target(ProviderType::Mistral), &body), ResponseMode::Full);
+    let sent = sent_body(&chat_call(target(ProviderType::Mistral), &body), ResponseMode::Full);
 
     let messages = &sent["messages"];
     let id = messages[0]["tool_calls"][0]["id"].as_str().unwrap();
@@ -90,7 +91,7 @@ fn a_large_message_is_not_copied() {
     let image = format!("data:image/png;base64,{}", "A".repeat(50_000));
     let body = json!({ "messages": [{ "role": "user", "content": [
         { "type": "image_url", "image_url": { "url": image } } ] }] });
-    let call = call(target(ProviderType::Mistral), &body);
+    let call = chat_call(target(ProviderType::Mistral), &body);
     let messages = call.body.messages.flat();
 
     let prepared = prepare(&call, ResponseMode::Full).unwrap();
@@ -102,27 +103,27 @@ fn a_large_message_is_not_copied() {
 
 #[tokio::test]
 async fn content_chunks_become_text_and_reasoning() {
-    let parsed =
-        streamed(ProviderType::Mistral, false, include_str!("fixtures/mistral_stream.sse")).await;
-
-    assert_eq!((parsed.reasoning.as_str(), parsed.text.as_str()), ("A sum of two.", "It is 4."));
-    assert_eq!((parsed.finish_reason.as_deref(), parsed.done), (Some("stop"), true));
+    let events = include_str!("fixtures/mistral_stream.sse");
+    let parsed = streamed_response(ProviderType::Mistral, false, events).await;
+    assert_eq!(parsed.reasoning, "A sum of two.");
+    assert_eq!(parsed.text, "It is 4.");
+    assert_eq!(parsed.finish_reason.as_deref(), Some("stop"));
+    assert!(parsed.done);
     assert_eq!(parsed.usage["completion_tokens"], 21);
 }
 
 #[tokio::test]
 async fn its_own_search_is_hidden_except_for_citations() {
-    let sent = sent(&call(searching(), &hello()), ResponseMode::Full);
+    let sent = sent_body(&chat_call(searching(), &hello()), ResponseMode::Full);
     assert_eq!(sent["tools"], json!([{ "type": "web_search" }]));
     let events = include_str!("fixtures/mistral_search_stream.sse");
 
-    let parsed = streamed(ProviderType::Mistral, true, events).await;
-    let full =
-        full(ProviderType::Mistral, true, include_str!("fixtures/mistral_search.json")).await;
-
-    let text = "Spain won ([Final](https://uefa.example/final)).";
-    for parsed in [parsed, full.unwrap()] {
-        assert_eq!((parsed.text.as_str(), parsed.calls), (text, Vec::new()));
+    let parsed = streamed_response(ProviderType::Mistral, true, events).await;
+    let body = include_str!("fixtures/mistral_search.json");
+    let full = full_response(ProviderType::Mistral, true, body).await.unwrap();
+    for parsed in [parsed, full] {
+        assert_eq!(parsed.text, "Spain won ([Final](https://uefa.example/final)).");
+        assert!(parsed.calls.is_empty());
         assert_eq!(parsed.usage["connector_tokens"], 7112);
         assert_eq!(parsed.finish_reason.as_deref(), Some("stop"));
     }
@@ -135,8 +136,8 @@ async fn a_callers_tool_named_web_search_replaces_the_search() {
     let events = include_str!("fixtures/mistral_search_stream.sse");
     let (_server, target) = serving(ProviderType::Mistral, events, EVENTS).await;
 
-    let request = sent(&call(searching(), &body), ResponseMode::Full);
-    let parsed = streamed_from(call(Target { web_search: true, ..target }, &body)).await;
+    let request = sent_body(&chat_call(searching(), &body), ResponseMode::Full);
+    let parsed = response_to(chat_call(Target { web_search: true, ..target }, &body)).await;
 
     assert_eq!(request["tools"], body["tools"]);
     assert_eq!(parsed.calls[0].0, "web_search");
@@ -151,13 +152,13 @@ async fn error_and_full_context_are_reported_at_the_end() {
         )
     };
 
-    let failed = streamed(ProviderType::Mistral, false, &event("error")).await;
-    let too_long = streamed(ProviderType::Mistral, false, &event("model_length")).await;
+    let failed = streamed_response(ProviderType::Mistral, false, &event("error")).await;
+    let too_long = streamed_response(ProviderType::Mistral, false, &event("model_length")).await;
 
     assert_eq!(failed.error, json!({ "type": "upstream_error" }));
     assert_eq!(too_long.finish_reason.as_deref(), Some("length"));
     let body = r#"{"choices":[{"index":0,"finish_reason":"error","message":{"content":""}}]}"#;
-    let full = full(ProviderType::Mistral, false, body).await.unwrap();
+    let full = full_response(ProviderType::Mistral, false, body).await.unwrap();
     assert!(full.error.is_object());
 }
 
@@ -170,11 +171,11 @@ async fn an_error_event_without_an_error_member_is_parsed() {
     );
     let (_server, target) = serving(ProviderType::Mistral, events, EVENTS).await;
 
-    let frames = upstream(UpstreamLimits::default()).open(call(target, &hello())).await.unwrap();
-    let frames: Vec<_> = frames.collect().await;
-
-    let error = frames
+    let stream =
+        new_upstream(UpstreamLimits::default()).open(chat_call(target, &hello())).await.unwrap();
+    let frames: Vec<_> = stream.collect().await;
+    let has_error = frames
         .iter()
         .any(|it| matches!(it, Ok(Frame::Look(json)) if json.starts_with(br#"{"object":"error""#)));
-    assert!(error, "{frames:?}");
+    assert!(has_error, "{frames:?}");
 }

@@ -3,8 +3,8 @@
 use super::*;
 
 fn request_body(provider: ProviderType, effort: ReasoningEffort) -> Value {
-    let call = ChatCall { effort: Some(effort), ..call(target(provider), &hello()) };
-    sent(&call, ResponseMode::Full)
+    let call = ChatCall { effort: Some(effort), ..chat_call(target(provider), &hello()) };
+    sent_body(&call, ResponseMode::Full)
 }
 
 #[test]
@@ -13,7 +13,7 @@ fn openai_gets_the_callers_parameters_unchanged() {
     let call = ChatCall {
         max_output: capped(9, None),
         effort: Some(ReasoningEffort::None),
-        ..call(target(ProviderType::OpenAi), &body)
+        ..chat_call(target(ProviderType::OpenAi), &body)
     };
 
     let prepared = prepare(&call, ResponseMode::Streamed).unwrap();
@@ -25,13 +25,13 @@ fn openai_gets_the_callers_parameters_unchanged() {
         "messages": [], "temperature": 0.5, "seed": 7, "model": "m", "max_completion_tokens": 9,
         "reasoning_effort": "none", "stream": true, "stream_options": { "include_usage": true },
     });
-    assert_eq!(sent(&call, ResponseMode::Streamed), expected);
+    assert_eq!(sent_body(&call, ResponseMode::Streamed), expected);
 }
 
 #[test]
 fn large_messages_are_sent_unchanged_and_not_copied() {
     let body = json!({ "messages": [{ "role": "user", "content": "x".repeat(5000) }] });
-    let call = call(target(ProviderType::OpenAi), &body);
+    let call = chat_call(target(ProviderType::OpenAi), &body);
     let messages = call.body.messages.flat();
 
     let prepared = prepare(&call, ResponseMode::Streamed).unwrap();
@@ -52,14 +52,14 @@ fn an_azure_deployment_is_part_of_the_url() {
         "https://x.openai.azure.com/",
         "https://x.openai.azure.com/openai",
     ] {
-        let prepared = prepare(&call(azure(endpoint), &hello()), ResponseMode::Full).unwrap();
+        let prepared = prepare(&chat_call(azure(endpoint), &hello()), ResponseMode::Full).unwrap();
 
         assert_eq!(prepared.url, expected);
         assert_eq!(prepared.headers["api-key"], "sk-secret");
         assert!(prepared.headers["api-key"].is_sensitive());
         assert!(!prepared.headers.contains_key("authorization"));
     }
-    assert_eq!(sent(&call(azure(NOWHERE), &hello()), ResponseMode::Full), hello());
+    assert_eq!(sent_body(&chat_call(azure(NOWHERE), &hello()), ResponseMode::Full), hello());
 }
 
 #[test]
@@ -69,9 +69,9 @@ fn a_compatible_server_gets_no_parameter_that_it_may_not_know() {
         let call = ChatCall {
             effort: Some(ReasoningEffort::High),
             max_output: capped(5, None),
-            ..call(target, &hello())
+            ..chat_call(target, &hello())
         };
-        sent(&call, ResponseMode::Full)
+        sent_body(&call, ResponseMode::Full)
     };
 
     let mut expected = json!({ "messages": hello()["messages"], "model": "m", "max_tokens": 5 });
@@ -82,13 +82,14 @@ fn a_compatible_server_gets_no_parameter_that_it_may_not_know() {
 
 #[test]
 fn a_cap_has_the_name_of_its_provider_type() {
-    let key = |provider, name| {
-        let call = ChatCall { max_output: capped(5, name), ..call(target(provider), &hello()) };
-        let body = sent(&call, ResponseMode::Full);
+    let cap_keys = |provider, name| {
+        let call =
+            ChatCall { max_output: capped(5, name), ..chat_call(target(provider), &hello()) };
+        let body = sent_body(&call, ResponseMode::Full);
         let keys = ["max_tokens", "max_completion_tokens"];
         keys.into_iter().filter(|it| body.get(it).is_some()).collect::<Vec<_>>()
     };
-    let new = Some(CapName::MaxCompletionTokens);
+    let new_name = Some(CapName::MaxCompletionTokens);
 
     for provider in [
         ProviderType::Ollama,
@@ -96,15 +97,15 @@ fn a_cap_has_the_name_of_its_provider_type() {
         ProviderType::Mistral,
         ProviderType::Anthropic,
     ] {
-        assert_eq!(key(provider, new), ["max_tokens"], "{provider:?}");
+        assert_eq!(cap_keys(provider, new_name), ["max_tokens"], "{provider:?}");
     }
     for provider in [ProviderType::OpenAiCompatible, ProviderType::VLlm] {
-        assert_eq!(key(provider, new), ["max_completion_tokens"], "{provider:?}");
-        assert_eq!(key(provider, None), ["max_tokens"], "{provider:?}");
+        assert_eq!(cap_keys(provider, new_name), ["max_completion_tokens"], "{provider:?}");
+        assert_eq!(cap_keys(provider, None), ["max_tokens"], "{provider:?}");
     }
     for provider in [ProviderType::OpenAi, ProviderType::AzureOpenAi] {
-        assert_eq!(key(provider, Some(CapName::MaxTokens)), ["max_tokens"], "{provider:?}");
-        assert_eq!(key(provider, None), ["max_completion_tokens"], "{provider:?}");
+        assert_eq!(cap_keys(provider, Some(CapName::MaxTokens)), ["max_tokens"], "{provider:?}");
+        assert_eq!(cap_keys(provider, None), ["max_completion_tokens"], "{provider:?}");
     }
 }
 
@@ -141,7 +142,7 @@ fn an_effort_has_the_name_of_its_provider_type() {
 fn servers_without_a_path_are_called_with_the_usual_version() {
     for provider in [ProviderType::Ollama, ProviderType::VLlm] {
         let target = Target::new(provider, "http://localhost:11434", "m");
-        let prepared = prepare(&call(target, &hello()), ResponseMode::Full).unwrap();
+        let prepared = prepare(&chat_call(target, &hello()), ResponseMode::Full).unwrap();
 
         assert_eq!(prepared.url, "http://localhost:11434/v1/chat/completions");
     }
@@ -149,18 +150,18 @@ fn servers_without_a_path_are_called_with_the_usual_version() {
 
 #[tokio::test]
 async fn azures_first_chunk_without_choices_is_accepted() {
-    let parsed =
-        streamed(ProviderType::AzureOpenAi, false, include_str!("fixtures/azure_stream.sse")).await;
-
-    assert_eq!((parsed.text.as_str(), parsed.finish_reason.as_deref()), ("Hello", Some("stop")));
+    let events = include_str!("fixtures/azure_stream.sse");
+    let parsed = streamed_response(ProviderType::AzureOpenAi, false, events).await;
+    assert_eq!(parsed.text, "Hello");
+    assert_eq!(parsed.finish_reason.as_deref(), Some("stop"));
     assert_eq!(parsed.usage["prompt_tokens"], 9);
     assert!(parsed.done);
 }
 
 #[tokio::test]
 async fn ollama_streams_reasoning_and_tool_calls() {
-    let parsed =
-        streamed(ProviderType::Ollama, false, include_str!("fixtures/ollama_stream.sse")).await;
+    let events = include_str!("fixtures/ollama_stream.sse");
+    let parsed = streamed_response(ProviderType::Ollama, false, events).await;
 
     assert_eq!(parsed.reasoning, "Let me look.");
     assert_eq!(parsed.calls, [("get_weather".to_owned(), r#"{"city":"Paris"}"#.to_owned())]);
@@ -174,9 +175,10 @@ async fn vllm_streams_reasoning_under_either_name() {
     let older = events.replace(r#""reasoning":"#, r#""reasoning_content":"#);
 
     for events in [events, &older] {
-        let parsed = streamed(ProviderType::VLlm, false, events).await;
+        let parsed = streamed_response(ProviderType::VLlm, false, events).await;
 
-        assert_eq!((parsed.reasoning.as_str(), parsed.text.as_str()), ("Okay.", "9.8 is greater."));
+        assert_eq!(parsed.reasoning, "Okay.");
+        assert_eq!(parsed.text, "9.8 is greater.");
         assert_eq!(parsed.usage["completion_tokens"], 22);
     }
 }
@@ -185,11 +187,11 @@ async fn vllm_streams_reasoning_under_either_name() {
 fn openai_searches_if_configured() {
     let searching = Target { web_search: true, ..target(ProviderType::OpenAi) };
 
-    let prepared = prepare(&call(searching.clone(), &hello()), ResponseMode::Full).unwrap();
+    let prepared = prepare(&chat_call(searching.clone(), &hello()), ResponseMode::Full).unwrap();
 
     assert_eq!(prepared.form, ResponseFormat::Cited);
     assert_eq!(
-        sent(&call(searching, &hello()), ResponseMode::Full)["web_search_options"],
+        sent_body(&chat_call(searching, &hello()), ResponseMode::Full)["web_search_options"],
         json!({})
     );
 }
@@ -198,7 +200,7 @@ fn openai_searches_if_configured() {
 async fn unlinked_citations_of_openai_are_listed_before_the_end() {
     let events = include_str!("fixtures/openai_search_stream.sse");
 
-    let parsed = streamed(ProviderType::OpenAi, true, events).await;
+    let parsed = streamed_response(ProviderType::OpenAi, true, events).await;
 
     assert_eq!(
         parsed.text,
@@ -208,11 +210,13 @@ async fn unlinked_citations_of_openai_are_listed_before_the_end() {
             "- [Tickets](https://www.toureiffel.paris/en?utm_source=openai)"
         )
     );
-    assert_eq!((parsed.finish_reason.as_deref(), parsed.done), (Some("stop"), true));
+    assert_eq!(parsed.finish_reason.as_deref(), Some("stop"));
+    assert!(parsed.done);
     assert_eq!(parsed.usage["total_tokens"], 51);
-    let full = full(ProviderType::OpenAi, true, include_str!("fixtures/openai_search.json"));
+    let body = include_str!("fixtures/openai_search.json");
+    let full = full_response(ProviderType::OpenAi, true, body).await.unwrap();
     assert_eq!(
-        full.await.unwrap().text,
+        full.text,
         "It opened in 1889.\n\n- [Eiffel Tower](https://en.wikipedia.org/wiki/Eiffel_Tower)"
     );
 }
@@ -221,10 +225,10 @@ async fn unlinked_citations_of_openai_are_listed_before_the_end() {
 async fn the_list_comes_before_the_finish_reason() {
     let events = include_str!("fixtures/openai_search_stream.sse");
     let (_server, target) = serving(ProviderType::OpenAi, events, EVENTS).await;
-    let call = call(Target { web_search: true, ..target }, &hello());
+    let call = chat_call(Target { web_search: true, ..target }, &hello());
 
-    let frames = upstream(UpstreamLimits::default()).open(call).await.unwrap();
-    let frames: Vec<_> = frames.map(Result::unwrap).collect().await;
+    let stream = new_upstream(UpstreamLimits::default()).open(call).await.unwrap();
+    let frames: Vec<_> = stream.map(Result::unwrap).collect().await;
 
     let position = |words: &str| {
         let contains = |it: &Frame| match it {

@@ -5,20 +5,20 @@ use super::*;
 #[test]
 fn reasoning_and_search_have_its_own_format() {
     let searching = Target { web_search: true, ..target(ProviderType::OpenRouter) };
-    let call = ChatCall { effort: Some(ReasoningEffort::High), ..call(searching, &hello()) };
+    let call = ChatCall { effort: Some(ReasoningEffort::High), ..chat_call(searching, &hello()) };
 
     let expected = json!({
         "messages": hello()["messages"], "model": "m", "reasoning": { "effort": "high" },
         "plugins": [{ "id": "web" }],
     });
-    assert_eq!(sent(&call, ResponseMode::Full), expected);
+    assert_eq!(sent_body(&call, ResponseMode::Full), expected);
 }
 
 #[tokio::test]
 async fn comments_keep_a_stream_alive_and_citations_become_links() {
     let events = include_str!("fixtures/openrouter_stream.sse");
 
-    let parsed = streamed(ProviderType::OpenRouter, true, events).await;
+    let parsed = streamed_response(ProviderType::OpenRouter, true, events).await;
 
     assert_eq!(parsed.reasoning, "Hm.");
     assert_eq!(parsed.text, "Sunny.\n\n- [Today's weather](https://weather.example/today)");
@@ -32,11 +32,12 @@ async fn an_error_within_a_stream_is_its_last_event() {
     let events = include_str!("fixtures/openrouter_error_stream.sse");
 
     for search in [false, true] {
-        let parsed = streamed(ProviderType::OpenRouter, search, events).await;
+        let parsed = streamed_response(ProviderType::OpenRouter, search, events).await;
 
         assert_eq!(parsed.text, "Once");
         assert_eq!(parsed.error["code"], "server_error");
-        assert_eq!((parsed.finish_reason, parsed.failure), (None, None));
+        assert_eq!(parsed.finish_reason, None);
+        assert_eq!(parsed.failure, None);
     }
 }
 
@@ -45,8 +46,8 @@ async fn an_error_before_the_first_event_has_its_status() {
     let body = include_str!("fixtures/openrouter_error.json");
     let event = format!(": OPENROUTER PROCESSING\n\ndata: {}\n\n", body.trim());
 
-    let parsed = streamed(ProviderType::OpenRouter, false, &event).await;
-    let full = full(ProviderType::OpenRouter, false, body).await.unwrap_err();
+    let parsed = streamed_response(ProviderType::OpenRouter, false, &event).await;
+    let full = full_response(ProviderType::OpenRouter, false, body).await.unwrap_err();
 
     assert!(refused(429)(parsed.failure.as_ref().unwrap()));
     assert!(refused(429)(&full));
@@ -58,7 +59,7 @@ async fn an_error_before_the_first_event_has_its_status() {
 async fn an_error_in_a_choice_is_reported() {
     let body = include_str!("fixtures/openrouter_choice_error.json");
 
-    let err = full(ProviderType::OpenRouter, false, body).await.unwrap_err();
+    let err = full_response(ProviderType::OpenRouter, false, body).await.unwrap_err();
 
     assert!(refused(502)(&err), "{err:?}");
 }
@@ -68,11 +69,11 @@ async fn the_finish_reason_error_is_reported() {
     let event = r#"{"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}]}"#;
     let chunk = r#"{"choices":[{"index":0,"delta":{"content":"Once"}}]}"#;
 
-    let parsed =
-        streamed(ProviderType::OpenRouter, false, &format!("data: {chunk}\n\ndata: {event}\n\n"))
-            .await;
+    let events = format!("data: {chunk}\n\ndata: {event}\n\n");
+    let parsed = streamed_response(ProviderType::OpenRouter, false, &events).await;
 
-    assert_eq!((parsed.text.as_str(), parsed.finish_reason), ("Once", None));
+    assert_eq!(parsed.text, "Once");
+    assert_eq!(parsed.finish_reason, None);
     assert_eq!(parsed.error, json!({ "type": "upstream_error" }));
 }
 
@@ -84,7 +85,10 @@ async fn a_model_without_tools_refuses_them() {
         let template = ResponseTemplate::new(404).set_body_json(body(message));
         Mock::given(method("POST")).respond_with(template).mount(&server).await;
         let target = Target::new(ProviderType::OpenRouter, &server.uri(), "m");
-        upstream(UpstreamLimits::default()).complete(call(target, &hello())).await.unwrap_err()
+        new_upstream(UpstreamLimits::default())
+            .complete(chat_call(target, &hello()))
+            .await
+            .unwrap_err()
     };
 
     assert!(refused(400)(&refusal("No endpoints found that support tool use.").await));

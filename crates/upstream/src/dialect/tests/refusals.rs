@@ -87,10 +87,10 @@ async fn refusals_keep_status_retry_after_and_body() {
         }
         Mock::given(method("POST")).respond_with(template).mount(&server).await;
         let target = Target::new(*provider, &format!("{}/v1", server.uri()), "m");
-        let upstream = upstream(UpstreamLimits::default());
+        let upstream = new_upstream(UpstreamLimits::default());
 
-        let streamed = upstream.open(call(target.clone(), &hello())).await.err();
-        let full = upstream.complete(call(target, &hello())).await.err();
+        let streamed = upstream.open(chat_call(target.clone(), &hello())).await.err();
+        let full = upstream.complete(chat_call(target, &hello())).await.err();
 
         let retry_after = seconds.map(Duration::from_secs);
         let body = Bytes::from_static(body.as_bytes());
