@@ -183,7 +183,8 @@ mod tests {
 
         let base = bases(store).create(None, draft.clone()).await.unwrap();
 
-        assert_eq!((base.name.as_str(), Some(base.owner)), ("Handbook", draft.owner));
+        assert_eq!(base.name, "Handbook");
+        assert_eq!(Some(base.owner), draft.owner);
     }
 
     #[tokio::test]

@@ -181,7 +181,8 @@ mod tests {
         let found = chunks("# Handbook\n\n# Rail\n\nSecond class.\n\n# Air\n\nAsk.\n", true, 1000);
 
         assert!(found[0].text.starts_with("# Handbook") && found[0].text.ends_with("class."));
-        assert_eq!((found.len(), found[1].path.as_str()), (2, "Air"));
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[1].path, "Air");
     }
 
     #[test]

@@ -97,7 +97,8 @@ mod tests {
 
         let texts = vec![text.to_owned(), String::new()];
         let done = HashedEmbedder.embed(HashedEmbedder::MODEL, texts).await.unwrap();
-        assert_eq!((done.vectors.len(), done.tokens), (2, 10));
+        assert_eq!(done.vectors.len(), 2);
+        assert_eq!(done.tokens, 10);
         for vector in done.vectors {
             let length: f32 = vector.iter().map(|it| it * it).sum();
             assert!(vector.len() == VECTOR_SIZE && (length - 1.0).abs() < 1e-4);

@@ -157,7 +157,8 @@ mod tests {
         // Their stems are the same in both languages, or differ.
         let same = "hand";
         let differ = "anträge";
-        assert_eq!((query_terms(same).len(), query_terms(differ).len()), (1, 2));
+        assert_eq!(query_terms(same).len(), 1);
+        assert_eq!(query_terms(differ).len(), 2);
 
         assert!((overlap(same, same) - overlap(differ, differ)).abs() < 1e-6);
     }
@@ -171,6 +172,7 @@ mod tests {
 
     #[test]
     fn hashes_are_those_of_fnv_1a() {
-        assert_eq!((hash(""), hash("a")), (0x811c_9dc5, 0xe40c_292c));
+        assert_eq!(hash(""), 0x811c_9dc5);
+        assert_eq!(hash("a"), 0xe40c_292c);
     }
 }

@@ -114,7 +114,8 @@ impl World {
     /// Asserts that the document is published, and each chunk and context paid
     /// for once.
     fn assert_published(&self) {
-        assert_eq!((self.row().status, self.row().error), (DocumentStatus::Ready, None));
+        assert_eq!(self.row().status, DocumentStatus::Ready);
+        assert_eq!(self.row().error, None);
         let state = self.store.state();
         assert!(!state.rows.chunks.is_empty());
         assert!(state.rows.chunks.iter().all(|it| it.is_published && it.vector.is_some()));
@@ -127,7 +128,8 @@ impl World {
     /// Asserts that the document has failed for a reason and is not tried again.
     async fn assert_failed(&self, reason: &str) {
         let row = self.row();
-        assert_eq!((row.status, row.due_at), (DocumentStatus::Failed, None));
+        assert_eq!(row.status, DocumentStatus::Failed);
+        assert_eq!(row.due_at, None);
         assert!(row.error.as_ref().is_some_and(|it| it.contains(reason)), "{:?}", row.error);
         self.clock.advance(MAX_REQUESTED_DELAY);
         assert!(!self.ingest().await);
@@ -188,7 +190,8 @@ async fn only_the_chunks_that_changed_are_embedded_again() {
     let texts = world.embedder.0.lock().unwrap().concat();
     assert!(texts.len() == 1 && texts[0].contains("a hundred"), "{texts:?}");
     let state = world.store.state();
-    assert_eq!((state.rows.chunks.len(), state.rows.removed.len()), (5, 5));
+    assert_eq!(state.rows.chunks.len(), 5);
+    assert_eq!(state.rows.removed.len(), 5);
 }
 
 #[tokio::test]

@@ -94,7 +94,8 @@ mod tests {
     async fn ranked(answer: Result<Vec<f32>, EmbedError>, limits: RankingLimits) -> String {
         let mut reranker = MockReranker::new();
         reranker.expect_rank().once().return_once(|question, texts| {
-            assert_eq!((question, texts[0].as_str()), ("Why?", "Travel\na"));
+            assert_eq!(question, "Why?");
+            assert_eq!(texts[0], "Travel\na");
             assert_eq!(texts.len(), 3);
             answer
         });

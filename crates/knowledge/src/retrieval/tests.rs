@@ -89,8 +89,10 @@ async fn a_question_finds_the_passage_with_its_document_and_headings() {
 
     let found = world.search("Which class of railway tickets is paid?").await;
 
-    assert_eq!((found[0].document, found[0].base), (travel, world.base));
-    assert_eq!((found[0].title.as_str(), found[0].path.as_str()), ("Travel", "Rail"));
+    assert_eq!(found[0].document, travel);
+    assert_eq!(found[0].base, world.base);
+    assert_eq!(found[0].title, "Travel");
+    assert_eq!(found[0].path, "Rail");
     assert!(found[0].text.contains("Second class") && found[0].similarity > 0.12);
 }
 
@@ -238,7 +240,8 @@ async fn passages_are_limited_and_each_document_is_counted_once() {
     world.retrieval.count(&documents.repeat(2)).await;
     let counted = world.store.state().rows.retrieved.clone();
     let unique: HashSet<DocumentId> = found.iter().map(|it| it.document).collect();
-    assert_eq!((counted.len(), HashSet::from_iter(counted)), (unique.len(), unique));
+    assert_eq!(counted.len(), unique.len());
+    assert_eq!(HashSet::<DocumentId>::from_iter(counted), unique);
 }
 
 #[tokio::test]

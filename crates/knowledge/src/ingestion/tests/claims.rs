@@ -97,7 +97,8 @@ async fn points_of_a_document_that_was_deleted_meanwhile_are_removed() {
 
     let store = &world.store;
     let stored: Vec<ChunkId> = store.state().points.keys().copied().collect();
-    assert_eq!((stored.len(), &store.state().rows.removed), (5, &stored));
+    assert_eq!(stored.len(), 5);
+    assert_eq!(store.state().rows.removed, stored);
 }
 
 #[tokio::test]

@@ -65,10 +65,12 @@ async fn a_context_that_fails_loses_none_of_the_others() {
 
     world.ingest().await;
 
-    assert_eq!((world.row().status, world.delay()), (DocumentStatus::Pending, OUTAGE_DELAY));
+    assert_eq!(world.row().status, DocumentStatus::Pending);
+    assert_eq!(world.delay(), OUTAGE_DELAY);
     let stored = contexts(&world);
     assert_eq!(stored.iter().filter(|it| it.is_some()).count(), 3, "{stored:?}");
-    assert_eq!((stored[1].clone(), world.store.state().rows.charged), (None, 30));
+    assert_eq!(stored[1], None);
+    assert_eq!(world.store.state().rows.charged, 30);
     world.clock.advance(world.delay());
     world.ingest().await;
 
@@ -128,7 +130,8 @@ async fn contexts_outlive_a_change_of_the_model_and_the_loss_of_their_writer() {
     world.store.reindex(world.row().base, "other");
     world.ingest().await;
 
-    assert_eq!((contexts(&world), writer.0.lock().unwrap().len()), (before.clone(), 5));
+    assert_eq!(contexts(&world), before);
+    assert_eq!(writer.0.lock().unwrap().len(), 5);
     let texts = world.embedder.0.lock().unwrap().concat();
     assert_eq!(texts[..5], texts[5..], "all are embedded again, with their contexts");
     world.ingestion.context_writer = None;

@@ -34,7 +34,8 @@ async fn an_outage_is_not_the_fault_of_a_document() {
 
     for _ in 0..20 {
         assert!(world.ingest().await);
-        assert_eq!((world.row().status, world.row().failures), (DocumentStatus::Pending, 0));
+        assert_eq!(world.row().status, DocumentStatus::Pending);
+        assert_eq!(world.row().failures, 0);
         assert_eq!(world.delay(), OUTAGE_DELAY);
         world.clock.advance(world.delay());
     }
@@ -135,7 +136,8 @@ async fn a_group_without_tokens_embeds_nothing() {
 
     world.ingest().await;
 
-    assert_eq!((world.row().status, world.delay()), (DocumentStatus::Pending, QUOTA_DELAY));
+    assert_eq!(world.row().status, DocumentStatus::Pending);
+    assert_eq!(world.delay(), QUOTA_DELAY);
     assert!(world.row().error.unwrap().contains("tokens of this month are used up"));
     assert!(world.embedder.0.lock().unwrap().is_empty());
 }
@@ -155,7 +157,8 @@ async fn vectors_that_are_missing_or_unusable_are_not_stored() {
 
         world.ingest().await;
 
-        assert_eq!((world.row().status, world.delay()), (DocumentStatus::Pending, OUTAGE_DELAY));
+        assert_eq!(world.row().status, DocumentStatus::Pending);
+        assert_eq!(world.delay(), OUTAGE_DELAY);
         let state = world.store.state();
         assert!(state.rows.chunks.iter().all(|it| it.vector.is_none()));
         assert_eq!(state.rows.charged, 0);

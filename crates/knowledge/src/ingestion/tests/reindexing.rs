@@ -17,7 +17,8 @@ async fn ingested() -> World {
 fn assert_model(world: &World, model: &str) {
     let state = world.store.state();
     let models = &state.rows.models[&state.rows.documents[&world.document].base];
-    assert_eq!((models.model.as_deref(), models.reindex_model.as_deref()), (Some(model), None));
+    assert_eq!(models.model.as_deref(), Some(model));
+    assert_eq!(models.reindex_model.as_deref(), None);
     assert!(state.rows.documents.values().all(|it| it.status == DocumentStatus::Ready));
     assert!(state.rows.chunks.iter().all(|it| it.is_published && it.vector.is_some()));
     assert!(state.rows.chunks.iter().all(|it| state.points.contains_key(&it.new.id)));
