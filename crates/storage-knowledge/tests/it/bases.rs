@@ -45,10 +45,8 @@ async fn a_base_is_stored_listed_renamed_and_deleted(db: Database) {
     assert_eq!(bases.rename(law, "Rules", nothing()).await.unwrap(), BaseChangeOutcome::Done);
     assert!(bases.set_prompt(server(law), Some("Search.".to_owned()), nothing()).await.unwrap());
     let found = bases.find(server(law)).await.unwrap().unwrap();
-    assert_eq!(
-        (found.base.name.as_str(), found.base.prompt.as_deref()),
-        ("Rules", Some("Search."))
-    );
+    assert_eq!(found.base.name, "Rules");
+    assert_eq!(found.base.prompt.as_deref(), Some("Search."));
 
     document(&db, travel, "one two").await;
     assert_eq!(ingest(&db).await.len(), 2);
@@ -85,11 +83,13 @@ async fn concurrent_bases_do_not_exceed_the_quota_of_the_owner(db: Database) {
     let all = names.iter().map(|it| bases.create(base_named(it, DEFAULT), QUOTAS, nothing()));
     let done = join_all(all).await.into_iter().map(Result::unwrap);
     let created = done.filter(|it| *it == BaseChangeOutcome::Done).count();
-    assert_eq!((created, bases.list(BaseAccess::Server).await.unwrap().len()), (5, 5));
+    assert_eq!(created, 5);
+    assert_eq!(bases.list(BaseAccess::Server).await.unwrap().len(), 5);
 
     let full = bases.create(base_named("More", DEFAULT), QUOTAS, nothing()).await.unwrap();
     let BaseChangeOutcome::QuotaExceeded { limit, current, .. } = full else { panic!("{full:?}") };
-    assert_eq!((limit, current), (5, 6));
+    assert_eq!(limit, 5);
+    assert_eq!(current, 6);
 }
 
 async fn a_shared_base_counts_for_the_groups_that_search_it(db: Database) {
@@ -114,7 +114,8 @@ async fn a_shared_base_counts_for_the_groups_that_search_it(db: Database) {
             _ => none += 1,
         }
     }
-    assert_eq!((again, none), (4, 1));
+    assert_eq!(again, 4);
+    assert_eq!(none, 1);
     let unknown = bases.share(KnowledgeBaseId::generate(), &groups, QUOTAS, nothing());
     assert_eq!(unknown.await.unwrap(), BaseChangeOutcome::Unknown);
 }
@@ -178,9 +179,16 @@ async fn statistics_count_documents_and_tokens(db: Database) {
     document(&db, travel, "four").await;
 
     let stats = bases.stats(server(travel), NOW, QUOTAS).await.unwrap().unwrap();
-    assert_eq!((stats.ready, stats.pending, stats.failed, stats.processing), (1, 1, 0, 0));
-    assert_eq!((stats.chunk_count, stats.indexed_tokens, stats.size_bytes), (3, 6, 17));
-    assert_eq!((stats.document_limit, stats.byte_limit), (3, 1_000));
+    assert_eq!(stats.ready, 1);
+    assert_eq!(stats.pending, 1);
+    assert_eq!(stats.failed, 0);
+    assert_eq!(stats.processing, 0);
+    assert_eq!(stats.chunk_count, 3);
+    assert_eq!(stats.indexed_tokens, 6);
+    assert_eq!(stats.size_bytes, 17);
+    assert_eq!(stats.document_limit, 3);
+    assert_eq!(stats.byte_limit, 1_000);
     assert_eq!(stats.embedding_tokens_this_month, 6);
-    assert_eq!((stats.retrieval_count, stats.last_retrieved_at), (0, None));
+    assert_eq!(stats.retrieval_count, 0);
+    assert_eq!(stats.last_retrieved_at, None);
 }

@@ -69,8 +69,11 @@ async fn passages_have_their_neighbours(db: Database) {
     let found = store.passages(&[chunks[1], ChunkId::generate()]).await.unwrap();
     assert_eq!(found.len(), 1);
     let it = &found[0];
-    assert_eq!((it.base, it.document, it.text.as_str()), (travel, id, "two"));
-    assert_eq!((it.before.as_deref(), it.after.as_deref()), (Some("one"), Some("three")));
+    assert_eq!(it.base, travel);
+    assert_eq!(it.document, id);
+    assert_eq!(it.text, "two");
+    assert_eq!(it.before.as_deref(), Some("one"));
+    assert_eq!(it.after.as_deref(), Some("three"));
     let first = store.passages(&chunks[..1]).await.unwrap();
     assert_eq!(first[0].before, None);
     assert!((first[0].dense[0] - 1.0).abs() < f32::EPSILON);
@@ -96,7 +99,8 @@ async fn retrievals_are_counted(db: Database) {
     store.count_retrievals(&[id], NOW).await.unwrap();
     store.count_retrievals(&[id], NOW).await.unwrap();
     let found = SqlDocuments::new(db.clone()).find(of(travel, id)).await.unwrap().unwrap();
-    assert_eq!((found.retrieval_count, found.last_retrieved_at), (2, Some(NOW)));
+    assert_eq!(found.retrieval_count, 2);
+    assert_eq!(found.last_retrieved_at, Some(NOW));
 }
 
 async fn misses_are_counted_for_each_base(db: Database) {
@@ -146,6 +150,8 @@ async fn published_chunks_are_listed_by_id(db: Database) {
     assert_eq!(store.published(Some(travel), Some(chunks[1]), 9).await.unwrap(), chunks[2..]);
     assert_eq!(store.published(Some(law), None, 9).await.unwrap(), others);
     let found = store.indexed(&[chunks[2], ChunkId::generate()]).await.unwrap();
-    assert_eq!((found.len(), found[0].id, found[0].base), (1, chunks[2], travel));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].id, chunks[2]);
+    assert_eq!(found[0].base, travel);
     assert_eq!(store.existing(&chunks).await.unwrap().len(), 3);
 }

@@ -35,13 +35,16 @@ async fn a_document_is_stored_listed_read_and_deleted(db: Database) {
     assert_eq!(listed.len(), 1);
     let found = documents.find(of(travel, id)).await.unwrap().unwrap();
     assert_eq!(listed[0], found);
-    assert_eq!((found.status, found.size_bytes), (DocumentStatus::Pending, 7));
+    assert_eq!(found.status, DocumentStatus::Pending);
+    assert_eq!(found.size_bytes, 7);
     let file = documents.content(of(travel, id)).await.unwrap().unwrap();
     assert_eq!(file.bytes, b"one two");
 
     let chunks = ingest(&db).await;
     let ready = documents.find(of(travel, id)).await.unwrap().unwrap();
-    assert_eq!((ready.status, ready.chunk_count, ready.tokens), (DocumentStatus::Ready, 2, 4));
+    assert_eq!(ready.status, DocumentStatus::Ready);
+    assert_eq!(ready.chunk_count, 2);
+    assert_eq!(ready.tokens, 4);
 
     assert!(documents.delete(of(travel, id), SideEffects::default()).await.unwrap());
     assert!(!documents.delete(of(travel, id), SideEffects::default()).await.unwrap());
@@ -93,7 +96,8 @@ async fn one_of_concurrent_documents_of_one_source_is_created(db: Database) {
     let created = stored.iter().filter(|it| matches!(it, DocumentStoreOutcome::Created(_))).count();
     let replaced =
         stored.iter().filter(|it| matches!(it, DocumentStoreOutcome::Replaced(_))).count();
-    assert_eq!((created, replaced), (1, 7));
+    assert_eq!(created, 1);
+    assert_eq!(replaced, 7);
 }
 
 async fn concurrent_documents_do_not_exceed_the_quotas_of_the_owner(db: Database) {
@@ -108,7 +112,9 @@ async fn concurrent_documents_do_not_exceed_the_quotas_of_the_owner(db: Database
         _ => None,
     });
     let quota = refused.unwrap();
-    assert_eq!((quota.resource, quota.limit, quota.current), ("KnowledgeDocuments", 3, 4));
+    assert_eq!(quota.resource, "KnowledgeDocuments");
+    assert_eq!(quota.limit, 3);
+    assert_eq!(quota.current, 4);
 }
 
 async fn a_replacement_counts_its_growth_alone(db: Database) {
@@ -118,13 +124,15 @@ async fn a_replacement_counts_its_growth_alone(db: Database) {
     assert!(matches!(replaced, DocumentStoreOutcome::Replaced(_)), "{replaced:?}");
     let full = put(&db, travel, Some("a"), &"z".repeat(1_001)).await;
     let DocumentStoreOutcome::QuotaExceeded(quota) = full else { panic!("{full:?}") };
-    assert_eq!((quota.resource, quota.current), ("KnowledgeStorageBytes", 1_001));
+    assert_eq!(quota.resource, "KnowledgeStorageBytes");
+    assert_eq!(quota.current, 1_001);
 
     let none = GroupQuotas { monthly_tokens: 0, bytes: 2_000, ..QUOTAS };
     let documents = SqlDocuments::new(db.clone());
     let full = documents.put(server(travel), content(None, "new"), none, change()).await.unwrap();
     let DocumentStoreOutcome::QuotaExceeded(quota) = full else { panic!("{full:?}") };
-    assert_eq!((quota.resource, quota.limit), ("MonthlyEmbeddingTokens", 0));
+    assert_eq!(quota.resource, "MonthlyEmbeddingTokens");
+    assert_eq!(quota.limit, 0);
 }
 
 async fn a_failed_document_is_queued_again(db: Database) {
@@ -136,7 +144,8 @@ async fn a_failed_document_is_queued_again(db: Database) {
     let job = claim(&db, NOW).await.unwrap();
     assert!(queue.fail(job.claim, "damaged", None).await.unwrap());
     let failed = documents.find(of(travel, id)).await.unwrap().unwrap();
-    assert_eq!((failed.status, failed.error.as_deref()), (DocumentStatus::Failed, Some("damaged")));
+    assert_eq!(failed.status, DocumentStatus::Failed);
+    assert_eq!(failed.error.as_deref(), Some("damaged"));
     assert!(claim(&db, NOW).await.is_none());
 
     assert!(documents.retry(of(travel, id), NOW, SideEffects::default()).await.unwrap());
@@ -149,7 +158,8 @@ async fn a_failed_document_is_queued_again(db: Database) {
     let sent = claim(&db, NOW).await.unwrap();
     // It continues where it failed.
     assert_eq!(sent.split_for.as_deref(), Some(MODEL));
-    assert_eq!((sent.failures, queue.pending(sent.claim, 9).await.unwrap().len()), (0, 1));
+    assert_eq!(sent.failures, 0);
+    assert_eq!(queue.pending(sent.claim, 9).await.unwrap().len(), 1);
 }
 
 async fn a_manager_of_another_group_finds_nothing(db: Database) {
@@ -187,12 +197,14 @@ async fn members_read_documents_of_the_bases_that_they_search(db: Database) {
     let second = document(&db, bound, "two").await;
     let read = async |group, id| documents.read(group, id).await.unwrap().map(|it| it.file.bytes);
     assert_eq!(read(DEFAULT, first).await, Some(b"one".to_vec()));
-    assert_eq!((read(sales, first).await, read(sales, second).await), (None, None));
+    assert_eq!(read(sales, first).await, None);
+    assert_eq!(read(sales, second).await, None);
 
     bases.share(shared, &[sales], QUOTAS, SideEffects::default()).await.unwrap();
     let ada = persona(&db, &[sales]).await;
     bases.bind(ada, &[bound], QUOTAS, SideEffects::default()).await.unwrap();
     assert_eq!(read(sales, first).await, Some(b"one".to_vec()));
     assert_eq!(read(sales, second).await, Some(b"two".to_vec()));
-    assert_eq!((read(other, first).await, read(other, second).await), (None, None));
+    assert_eq!(read(other, first).await, None);
+    assert_eq!(read(other, second).await, None);
 }

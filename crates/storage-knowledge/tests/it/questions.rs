@@ -42,8 +42,10 @@ async fn concurrent_questions_are_counted_up(db: Database) {
     log.record(DEFAULT, "who pays", after(7), 9).await.unwrap();
 
     let [counted] = questions(&log, DEFAULT).await.try_into().unwrap();
-    assert_eq!((counted.text.as_str(), counted.count), ("who pays", 11));
-    assert_eq!((counted.first_seen_at, counted.last_seen_at), (after(1), after(7)));
+    assert_eq!(counted.text, "who pays");
+    assert_eq!(counted.count, 11);
+    assert_eq!(counted.first_seen_at, after(1));
+    assert_eq!(counted.last_seen_at, after(7));
     assert_eq!(questions(&log, sales).await[0].count, 1);
 }
 

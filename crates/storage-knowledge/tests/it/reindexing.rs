@@ -136,7 +136,8 @@ async fn concurrent_workers_publish_all_documents_once(db: Database) {
 
     assert!(published.into_iter().all(Result::unwrap));
     assert_eq!(world.models().await, models(OTHER, None));
-    assert_eq!((world.found(&world.chunks).await, world.found(&chunks).await), (0, 3));
+    assert_eq!(world.found(&world.chunks).await, 0);
+    assert_eq!(world.found(&chunks).await, 3);
     let mut old = world.chunks.clone();
     old.sort();
     assert_eq!(world.removed().await, old);
@@ -153,9 +154,11 @@ async fn an_index_by_another_model_drops_documents_that_fail(db: Database) {
     assert!(world.queue().fail(last, "damaged", None).await.unwrap());
 
     assert_eq!(world.models().await, models(OTHER, None));
-    assert_eq!((world.found(&world.chunks).await, world.found(&new).await), (0, 1));
+    assert_eq!(world.found(&world.chunks).await, 0);
+    assert_eq!(world.found(&new).await, 1);
     let failed = world.document(id).await;
-    assert_eq!((failed.status, failed.chunk_count), (DocumentStatus::Failed, 0));
+    assert_eq!(failed.status, DocumentStatus::Failed);
+    assert_eq!(failed.chunk_count, 0);
     assert_eq!(failed.error.as_deref(), Some("damaged"));
     // It is published at once if it succeeds later.
     let documents = SqlDocuments::new(db.clone());
@@ -176,9 +179,11 @@ async fn an_index_by_the_same_model_keeps_documents_that_fail(db: Database) {
     assert!(world.queue().publish(last).await.unwrap());
 
     assert_eq!(world.models().await, models(MODEL, None));
-    assert_eq!((world.found(&world.chunks).await, world.found(&new).await), (1, 1));
+    assert_eq!(world.found(&world.chunks).await, 1);
+    assert_eq!(world.found(&new).await, 1);
     let failed = world.document(failed.document).await;
-    assert_eq!((failed.status, failed.chunk_count), (DocumentStatus::Failed, 1));
+    assert_eq!(failed.status, DocumentStatus::Failed);
+    assert_eq!(failed.chunk_count, 1);
 }
 
 async fn a_deleted_document_is_not_waited_for(db: Database) {
@@ -193,7 +198,8 @@ async fn a_deleted_document_is_not_waited_for(db: Database) {
     assert!(documents.delete(waiting, SideEffects::default()).await.unwrap());
 
     assert_eq!(world.models().await, models(OTHER, None));
-    assert_eq!((world.found(&world.chunks).await, world.found(&new).await), (0, 1));
+    assert_eq!(world.found(&world.chunks).await, 0);
+    assert_eq!(world.found(&new).await, 1);
 }
 
 async fn a_second_start_queues_only_failed_documents(db: Database) {
@@ -241,7 +247,8 @@ async fn documents_that_are_added_meanwhile_are_published_with_the_others(db: Da
     assert_eq!(world.found(&chunks).await, 0);
     assert!(world.queue().publish(reindexed).await.unwrap());
 
-    assert_eq!((world.found(&world.chunks).await, world.found(&chunks).await), (0, 1));
+    assert_eq!(world.found(&world.chunks).await, 0);
+    assert_eq!(world.found(&chunks).await, 1);
 }
 
 async fn a_replacement_by_the_same_model_is_not_held(db: Database) {
@@ -255,7 +262,8 @@ async fn a_replacement_by_the_same_model_is_not_held(db: Database) {
     let (claim, new) = embed(&db, MODEL).await;
     assert!(world.queue().publish(claim).await.unwrap());
 
-    assert_eq!((world.found(&world.chunks).await, world.found(&new).await), (0, 1));
+    assert_eq!(world.found(&world.chunks).await, 0);
+    assert_eq!(world.found(&new).await, 1);
     assert_eq!(world.models().await, models(MODEL, None));
 }
 
@@ -271,7 +279,8 @@ async fn the_first_document_determines_the_model(db: Database) {
 
     let again = claim(&db, NOW).await.unwrap();
     assert_eq!(again.failures, 0);
-    assert_eq!((again.model.as_deref(), again.split_for.as_deref()), (Some(MODEL), Some(OTHER)));
+    assert_eq!(again.model.as_deref(), Some(MODEL));
+    assert_eq!(again.split_for.as_deref(), Some(OTHER));
 }
 
 async fn an_empty_base_has_no_model(db: Database) {
