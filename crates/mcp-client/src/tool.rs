@@ -144,7 +144,8 @@ mod tests {
         let texts: Vec<_> = tools.iter().map(|it| it.description.as_str()).collect();
         assert_eq!(texts, ["A.", "B", "ü".repeat(1_000).as_str(), "d"]);
         assert_eq!(tools[0].output_schema, Some(schema.clone()));
-        assert_eq!((&tools[3].output_schema, &tools[3].parameters), (&None, &schema));
+        assert_eq!(tools[3].output_schema, None);
+        assert_eq!(tools[3].parameters, schema);
     }
 
     #[test]

@@ -79,7 +79,8 @@ impl Fixture {
     pub(crate) async fn call(&self, method: &str, params: Value) -> Value {
         let message = json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params });
         let reply = self.post(&message, &[BOTH_TYPES]).await;
-        assert_eq!((reply.status, &*reply.content_type), (200, "application/json"), "{reply:?}");
+        assert_eq!(reply.status, 200, "{reply:?}");
+        assert_eq!(reply.content_type, "application/json", "{reply:?}");
         reply.json()
     }
 

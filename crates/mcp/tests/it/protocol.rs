@@ -39,10 +39,12 @@ async fn a_request_of_the_stateless_revision_needs_no_handshake() {
     let headers = [BOTH_TYPES, version, ("mcp-method", "tools/list")];
     let reply = Fixture::new().post(&message, &headers).await;
 
-    assert_eq!((reply.status, &*reply.content_type), (200, "application/json"), "{reply:?}");
+    assert_eq!(reply.status, 200, "{reply:?}");
+    assert_eq!(reply.content_type, "application/json", "{reply:?}");
     let result = &reply.json()["result"];
     assert_eq!(result["tools"].as_array().map(Vec::len), Some(2));
-    assert_eq!((&result["ttlMs"], &result["cacheScope"]), (&json!(0), &json!("private")));
+    assert_eq!(result["ttlMs"], json!(0));
+    assert_eq!(result["cacheScope"], "private");
 }
 
 #[actix_web::test]
@@ -51,7 +53,8 @@ async fn a_notification_is_accepted_without_a_response() {
 
     let reply = Fixture::new().post(&message, &[BOTH_TYPES]).await;
 
-    assert_eq!((reply.status, &*reply.text), (202, ""));
+    assert_eq!(reply.status, 202);
+    assert_eq!(reply.text, "");
 }
 
 #[actix_web::test]
@@ -65,7 +68,8 @@ async fn a_body_that_is_not_one_message_is_refused() {
     ] {
         let reply = Fixture::new().post_text(&body, &[BOTH_TYPES]).await;
 
-        assert_eq!((reply.status, &reply.json()["error"]["code"]), (400, &json!(code)), "{body}");
+        assert_eq!(reply.status, 400, "{body}");
+        assert_eq!(reply.json()["error"]["code"], json!(code), "{body}");
     }
 }
 
@@ -89,7 +93,8 @@ async fn the_response_has_a_media_type_that_the_client_accepts() {
     ] {
         let reply = Fixture::new().post(&ping(), &[("accept", accept)]).await;
 
-        assert_eq!((reply.status, &*reply.content_type), (status, content_type), "{accept}");
+        assert_eq!(reply.status, status, "{accept}");
+        assert_eq!(reply.content_type, content_type, "{accept}");
         assert_eq!(reply.text.contains(r#""id":"a""#), status == 200, "{accept}");
     }
 }
@@ -125,5 +130,6 @@ async fn a_body_with_too_many_values_is_refused() {
 
     let reply = Fixture::new().post(&many, &[BOTH_TYPES]).await;
 
-    assert_eq!((reply.status, &reply.json()["error"]), (400, &json!("too_many_values")));
+    assert_eq!(reply.status, 400);
+    assert_eq!(reply.json()["error"], "too_many_values");
 }

@@ -23,7 +23,8 @@ async fn the_tools_name_the_bases_and_have_schemas_and_hints() {
 
     let search = &listed["tools"][0];
     let fetch = &listed["tools"][1];
-    assert_eq!((&search["name"], &fetch["name"]), (&json!("search"), &json!("fetch")));
+    assert_eq!(search["name"], "search");
+    assert_eq!(fetch["name"], "fetch");
     assert!(search["description"].as_str().unwrap().contains("- Travel: Search it for expenses."));
     assert_eq!(search["inputSchema"]["required"], json!(["query"]));
     assert_eq!(fetch["inputSchema"]["required"], json!(["id"]));
