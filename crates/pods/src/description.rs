@@ -254,7 +254,9 @@ mod tests {
         let parsed = PodDescription::parse(description()).unwrap();
         assert_eq!(parsed.max_concurrent_calls, 1);
         let tool = &parsed.tools[0];
-        assert_eq!((tool.dangerous, tool.idempotent, tool.timeout_seconds), (false, false, 30));
+        assert!(!tool.dangerous);
+        assert!(!tool.idempotent);
+        assert_eq!(tool.timeout_seconds, 30);
     }
 
     #[test]

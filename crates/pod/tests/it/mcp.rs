@@ -46,7 +46,8 @@ async fn the_program_serves_the_tools_of_an_mcp_server() {
         "name": "first", "description": "One.", "parameters": { "type": "object" },
         "dangerous": false, "idempotent": true,
     });
-    assert_eq!((&description["name"], &description["tools"]), (&json!("files"), &json!([tool])));
+    assert_eq!(description["name"], "files");
+    assert_eq!(description["tools"], json!([tool]));
     hub.call("call-1", "first", &json!({}));
     assert_eq!(hub.result().await, json!({ "content": "done" }));
     hub.call("call-2", "first", &json!({}));

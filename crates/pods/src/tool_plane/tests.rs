@@ -73,7 +73,8 @@ async fn a_call_is_audited_without_arguments_and_result() {
     let mut registry = MockPodRegistry::new();
     let mut link = MockPodLink::new();
     link.expect_call().once().returning(move |pod, call, _| {
-        assert_eq!((pod, call.timeout), (id, Duration::from_secs(7)));
+        assert_eq!(pod, id);
+        assert_eq!(call.timeout, Duration::from_secs(7));
         let arguments = json!({ "q": "confidential" });
         assert_eq!(call.target, CallTarget::Tool { name: "search".to_owned(), arguments });
         Ok(PodReply { content: "x".repeat(40_000).into(), is_error: false })
@@ -81,7 +82,8 @@ async fn a_call_is_audited_without_arguments_and_result() {
     let audited = Arc::new(Mutex::new(String::new()));
     let recorded = Arc::clone(&audited);
     registry.expect_record().once().returning(move |record, effects| {
-        assert_eq!((record.pod, record.outcome), (id, PodCallOutcome::Completed));
+        assert_eq!(record.pod, id);
+        assert_eq!(record.outcome, PodCallOutcome::Completed);
         *recorded.lock().unwrap() = format!("{effects:?}");
     });
     let plane = plane(vec![first], registry, link);

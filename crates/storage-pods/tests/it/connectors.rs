@@ -124,7 +124,8 @@ async fn the_token_of_an_mcp_server_is_sealed(db: Database) {
     new.token = None;
     assert_eq!(create(&db, &new).await, ConnectorChangeOutcome::Done);
     let [(id, endpoint)] = store(&db).mcp_servers().await.unwrap().try_into().unwrap();
-    assert_eq!((id, endpoint.url.as_str()), (new.connector.id, "https://mcp.example/mcp"));
+    assert_eq!(id, new.connector.id);
+    assert_eq!(endpoint.url.as_str(), "https://mcp.example/mcp");
     assert_eq!(endpoint.token.unwrap().expose(), "s3cret");
     let listed = store(&db).list(at(1)).await.unwrap();
     assert_eq!(listed[0], new.connector);
@@ -151,7 +152,8 @@ async fn a_token_is_valid_until_it_expires_or_is_revoked(db: Database) {
     assert_eq!(owner(&db, 1, at(100)).await, None);
     assert_eq!(store(&db).list(at(1)).await.unwrap()[0].tokens, [valid(1), valid(2)]);
     assert_eq!(revoke(&db, id, None).await, ConnectorChangeOutcome::Done);
-    assert_eq!((owner(&db, 1, at(1)).await, owner(&db, 2, at(1)).await), (None, None));
+    assert_eq!(owner(&db, 1, at(1)).await, None);
+    assert_eq!(owner(&db, 2, at(1)).await, None);
     assert_eq!(store(&db).list(at(1)).await.unwrap()[0].tokens, []);
     let unknown = ConnectorId::generate();
     let add = store(&db).add_token(unknown, token(3), SideEffects::default()).await.unwrap();
@@ -170,7 +172,8 @@ async fn a_single_token_is_revoked(db: Database) {
     let done = outcomes.iter().filter(|it| **it == ConnectorChangeOutcome::Done).count();
     assert_eq!(done, 1, "{outcomes:?}");
 
-    assert_eq!((owner(&db, 1, at(1)).await, owner(&db, 2, at(1)).await), (None, Some(id)));
+    assert_eq!(owner(&db, 1, at(1)).await, None);
+    assert_eq!(owner(&db, 2, at(1)).await, Some(id));
     assert_eq!(owner(&db, 9, at(1)).await, Some(other));
 }
 
@@ -191,7 +194,8 @@ async fn a_rotated_token_remains_valid_for_a_while(db: Database) {
     let other = created(&db, "Other", 9).await;
     assert_eq!(rotate(&db, other, 1, 2).await, ConnectorChangeOutcome::NotFound);
     assert_eq!(rotate(&db, id, 1, 2).await, ConnectorChangeOutcome::Done);
-    assert_eq!((owner(&db, 1, at(19)).await, owner(&db, 1, at(20)).await), (Some(id), None));
+    assert_eq!(owner(&db, 1, at(19)).await, Some(id));
+    assert_eq!(owner(&db, 1, at(20)).await, None);
     assert_eq!(owner(&db, 2, at(199)).await, Some(id));
     // Its pod ended before it stored the new one.
     assert_eq!(rotate(&db, id, 1, 3).await, ConnectorChangeOutcome::Done);

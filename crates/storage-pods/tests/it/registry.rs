@@ -88,7 +88,8 @@ async fn a_pod_describes_itself_again(db: Database) {
     r"back \u0000 slash".clone_into(&mut pod.description.name);
     assert!(put(&db, &pod).await);
     let [listed] = connected(&db, None, 2).await.try_into().unwrap();
-    assert_eq!((listed.id, listed.description.skills.len()), (pod.id, 0));
+    assert_eq!(listed.id, pod.id);
+    assert_eq!(listed.description.skills.len(), 0);
     assert_eq!(listed.description.name, pod.description.name);
 }
 
@@ -183,7 +184,9 @@ async fn calls_are_counted(db: Database) {
     timeout(Duration::from_secs(20), tasks.wait()).await.unwrap();
 
     let [listed] = connected(&db, None, 2).await.try_into().unwrap();
-    assert_eq!((listed.calls, listed.failures, listed.milliseconds), (20, 1, 582));
+    assert_eq!(listed.calls, 20);
+    assert_eq!(listed.failures, 1);
+    assert_eq!(listed.milliseconds, 582);
     let audited = audit_entries::table
         .filter(audit_entries::action.eq("Pod.ToolCalled"))
         .order(audit_entries::request)
