@@ -65,7 +65,8 @@ mod tests {
             let icon = convert(&encoded(600, 300, format));
             let icon = icon.unwrap_or_else(|err| panic!("{format:?}: {err}"));
             let icon = image::load_from_memory_with_format(&icon, ImageFormat::Png).unwrap();
-            assert_eq!((icon.width(), icon.height()), (256, 128), "{format:?}");
+            assert_eq!(icon.width(), 256, "{format:?}");
+            assert_eq!(icon.height(), 128, "{format:?}");
         }
         let icon = convert(&encoded(32, 32, ImageFormat::Ico)).unwrap();
         assert!(icon.starts_with(b"\x89PNG"));

@@ -169,7 +169,8 @@ async fn a_point_that_is_stored_again_exists_once(store: &dyn VectorStore) {
     store.put(vec![stored.clone()]).await.unwrap();
     assert_eq!(search(store, query(&bases[..1], axis(0), &[(1, 1.0)])).await, []);
     let found = store.search(query(&bases, axis(1), &[(1, 1.0)])).await.unwrap();
-    assert_eq!((found.len(), found[0].chunk), (1, stored.chunk));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].chunk, stored.chunk);
     assert!((found[0].score - 0.5).abs() < 1e-5, "its former terms are gone");
     assert_eq!(store.existing(&[stored.chunk]).await.unwrap(), [stored.chunk]);
 }

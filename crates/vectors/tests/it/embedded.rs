@@ -47,7 +47,8 @@ async fn a_store_is_opened_again_with_its_points() {
     store.put(stored[4..].to_vec()).await.unwrap();
     assert_eq!(store.list(None, 10).await.unwrap(), chunks(&stored[1..]));
     let found = search(&store, query(&[base], axis(4), &[(7, 1.0)])).await;
-    assert_eq!((found.len(), found[0]), (4, stored[4].chunk));
+    assert_eq!(found.len(), 4);
+    assert_eq!(found[0], stored[4].chunk);
 }
 
 #[tokio::test]
@@ -65,7 +66,8 @@ async fn a_store_that_ended_abruptly_has_what_was_stored() {
     let store = EmbeddedVectors::open(crashed.path()).unwrap();
     assert_eq!(store.list(None, 10).await.unwrap(), chunks(&stored[1..]));
     let found = search(&store, query(&[base], axis(5), &[(7, 1.0)])).await;
-    assert_eq!((found.len(), found[0]), (5, stored[5].chunk));
+    assert_eq!(found.len(), 5);
+    assert_eq!(found[0], stored[5].chunk);
     store.put(stored[..1].to_vec()).await.unwrap();
     assert_eq!(store.list(None, 10).await.unwrap(), chunks(&stored));
 }

@@ -63,7 +63,8 @@ fn search(request: QueryPoints) -> VectorQuery {
     }
     assert_eq!(request.query.unwrap().variant, Some(Variant::Fusion(Fusion::Rrf.into())));
     assert_eq!(terms.using.as_deref(), Some("terms"));
-    assert_eq!((&dense.filter, dense.limit), (&terms.filter, terms.limit));
+    assert_eq!(dense.filter, terms.filter);
+    assert_eq!(dense.limit, terms.limit);
     assert!(dense.limit > request.limit);
     let dense = wire::dense(dense.query);
     let terms = wire::query_terms(terms.query);
@@ -144,7 +145,8 @@ impl Points for Qdrant {
     ) -> Result<Response<PointsOperationResponse>, Status> {
         let request = request.into_inner();
         self.changed(&request.collection_name, request.wait)?;
-        assert_eq!((request.field_name.as_str(), request.field_type()), ("base", FieldType::Uuid));
+        assert_eq!(request.field_name, "base");
+        assert_eq!(request.field_type(), FieldType::Uuid);
         self.catalogue(|it| it.indexed += 1);
         Ok(done())
     }
