@@ -3,7 +3,7 @@
 use pia_kernel::{GroupId, KnowledgeBaseId, Timestamp, utf16_len};
 use serde::Serialize;
 
-use crate::draft::line;
+use crate::draft::to_single_line;
 use crate::error::KnowledgeError;
 
 /// Maximum length of a name, in UTF-16 code units.
@@ -11,7 +11,7 @@ const MAX_NAME_CHARS: usize = 100;
 /// Maximum length of a prompt, in UTF-16 code units.
 const MAX_PROMPT_CHARS: usize = 8_000;
 
-/// Knowledge base.
+/// Knowledge base, without its documents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KnowledgeBase {
@@ -89,7 +89,7 @@ pub struct BaseStats {
     pub last_retrieved_at: Option<Timestamp>,
     /// Number of questions for which the base was searched and nothing was found.
     pub miss_count: i64,
-    /// Time of the last one.
+    /// Time of the last such question.
     pub last_missed_at: Option<Timestamp>,
     /// Tokens that were embedded for the base in the current month.
     pub embedding_tokens_this_month: i64,
@@ -106,8 +106,10 @@ pub struct BaseDraft {
 
 /// Checks the name of a base.
 pub(crate) fn check_name(name: Option<String>) -> Result<String, KnowledgeError> {
-    let name = name.map(|it| line(&it)).filter(|it| !it.is_empty());
-    let name = name.ok_or(KnowledgeError::NameRequired)?;
+    let name = name
+        .map(|it| to_single_line(&it))
+        .filter(|it| !it.is_empty())
+        .ok_or(KnowledgeError::NameRequired)?;
     if utf16_len(&name) > MAX_NAME_CHARS {
         return Err(KnowledgeError::NameTooLong);
     }

@@ -54,7 +54,7 @@ impl KnowledgeBases {
         let created_at = self.clock.now();
         let base = KnowledgeBase { id, owner, name, prompt: None, created_at };
         let effects = self.effects(by, id, "KnowledgeBase.Created");
-        done(self.store.create(base.clone(), self.defaults, effects).await?)?;
+        check_outcome(self.store.create(base.clone(), self.defaults, effects).await?)?;
         Ok(base)
     }
 
@@ -67,7 +67,7 @@ impl KnowledgeBases {
     ) -> Result<(), KnowledgeError> {
         let name = check_name(name)?;
         let effects = self.effects(by, base, "KnowledgeBase.Renamed");
-        done(self.store.rename(base, &name, effects).await?)
+        check_outcome(self.store.rename(base, &name, effects).await?)
     }
 
     /// Deletes a base with its documents.
@@ -90,7 +90,7 @@ impl KnowledgeBases {
     ) -> Result<(), KnowledgeError> {
         let groups = unique(groups)?;
         let effects = self.effects(by, base, "KnowledgeBase.GroupsUpdated");
-        done(self.store.share(base, &groups, self.defaults, effects).await?)
+        check_outcome(self.store.share(base, &groups, self.defaults, effects).await?)
     }
 
     /// Returns the bases that are bound to a persona.
@@ -109,7 +109,7 @@ impl KnowledgeBases {
         let object = format!("managed-persona:{persona}");
         let action = "ManagedPersona.KnowledgeBasesUpdated";
         let effects = SideEffects::of_object(self.clock.now(), by, object, action);
-        done(self.store.bind(persona, &bases, self.defaults, effects).await?)
+        check_outcome(self.store.bind(persona, &bases, self.defaults, effects).await?)
     }
 
     fn effects(
@@ -122,7 +122,7 @@ impl KnowledgeBases {
     }
 }
 
-/// Returns each id once, in order.
+/// Returns each id once, in ascending order.
 fn unique<T: Ord>(ids: Vec<T>) -> Result<Vec<T>, KnowledgeError> {
     if ids.len() > MAX_IDS {
         return Err(KnowledgeError::TooManyIds);
@@ -130,8 +130,8 @@ fn unique<T: Ord>(ids: Vec<T>) -> Result<Vec<T>, KnowledgeError> {
     Ok(BTreeSet::from_iter(ids).into_iter().collect())
 }
 
-fn done(changed: BaseChangeOutcome) -> Result<(), KnowledgeError> {
-    match changed {
+fn check_outcome(outcome: BaseChangeOutcome) -> Result<(), KnowledgeError> {
+    match outcome {
         BaseChangeOutcome::Done => Ok(()),
         BaseChangeOutcome::Unknown => Err(KnowledgeError::NotFound),
         BaseChangeOutcome::NameTaken => Err(KnowledgeError::NameTaken),
@@ -209,7 +209,7 @@ mod tests {
         let base = KnowledgeBaseId::generate();
         let exceeded =
             BaseChangeOutcome::QuotaExceeded { group: "Sales".to_owned(), limit: 3, current: 4 };
-        for (outcome, expected) in [
+        for (change, expected) in [
             (BaseChangeOutcome::Unknown, "no such".to_owned()),
             (BaseChangeOutcome::NameTaken, "has this name".to_owned()),
             (BaseChangeOutcome::UnknownGroup(group), group.to_string()),
@@ -217,12 +217,12 @@ mod tests {
             (exceeded, "Sales has its maximum of 3".to_owned()),
         ] {
             let mut store = MockBaseStore::new();
-            store.expect_rename().return_once(|_, _, _| Ok(outcome));
+            store.expect_rename().return_once(|_, _, _| Ok(change));
 
-            let err = bases(store).rename(None, base, Some("Handbook".to_owned())).await;
+            let outcome = bases(store).rename(None, base, Some("Handbook".to_owned())).await;
 
-            let err = err.unwrap_err().to_string();
-            assert!(err.contains(&expected), "{err}");
+            let message = outcome.unwrap_err().to_string();
+            assert!(message.contains(&expected), "{message}");
         }
     }
 
@@ -232,10 +232,9 @@ mod tests {
         let first = GroupId::generate();
         let second = GroupId::generate();
         let mut store = MockBaseStore::new();
-        let shared = move |groups: &[GroupId]| groups == [first, second];
         store
             .expect_share()
-            .withf(move |it, groups, _, _| *it == base && shared(groups))
+            .withf(move |id, groups, _, _| *id == base && groups == [first, second])
             .once()
             .returning(|_, _, _, _| Ok(BaseChangeOutcome::Done));
         store
@@ -255,8 +254,8 @@ mod tests {
     async fn a_list_of_too_many_ids_is_rejected() {
         let groups = vec![GroupId::generate(); MAX_IDS + 1];
 
-        let outcome = bases(MockBaseStore::new());
-        let outcome = outcome.share(None, KnowledgeBaseId::generate(), groups).await;
+        let outcome =
+            bases(MockBaseStore::new()).share(None, KnowledgeBaseId::generate(), groups).await;
 
         assert!(matches!(outcome, Err(KnowledgeError::TooManyIds)));
     }

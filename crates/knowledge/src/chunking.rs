@@ -44,13 +44,14 @@ pub struct TextChunk {
 /// Small sections are joined if they have the same top heading: they need each
 /// other to say what they are about. Others would spoil the vector of both.
 pub fn split(text: &ExtractedText, settings: ChunkingSettings) -> Vec<TextChunk> {
-    let outline = if text.is_markdown { Outline::read(&text.text) } else { Outline::default() };
+    let outline = if text.is_markdown { Outline::parse(&text.text) } else { Outline::default() };
     let max_chars = settings.max_chars.max(1);
     // Less than what each chunk adds, so that a text never grows many times.
     let overlap = settings.overlap_chars.min(max_chars / 2);
     let config = || {
-        let config = ChunkConfig::new(max_chars);
-        config.with_overlap(overlap).unwrap_or_else(|_larger| ChunkConfig::new(max_chars))
+        ChunkConfig::new(max_chars)
+            .with_overlap(overlap)
+            .unwrap_or_else(|_larger| ChunkConfig::new(max_chars))
     };
 
     let markdown = MarkdownSplitter::new(config());
@@ -59,38 +60,44 @@ pub fn split(text: &ExtractedText, settings: ChunkingSettings) -> Vec<TextChunk>
     for Range { start, end } in pieces(&text.text, &outline, max_chars) {
         let piece = text.text.get(start..end).unwrap_or_default();
         if text.is_markdown {
-            add_chunks(&mut chunks, markdown.chunk_indices(piece), (start, &outline));
+            add_chunks(&mut chunks, markdown.chunk_indices(piece), start, &outline);
         } else {
-            add_chunks(&mut chunks, plain.chunk_indices(piece), (start, &outline));
+            add_chunks(&mut chunks, plain.chunk_indices(piece), start, &outline);
         }
     }
 
     chunks
 }
 
-/// Adds the chunks of a piece that begins at a position of the text. What a chunk
-/// repeats of an earlier section is left out, for it is not below the headings
-/// of what follows. The end of a section, whose heading is in an earlier chunk,
-/// is not joined with the next.
+/// Adds the chunks of a piece of the text, each with its offset in the piece.
+///
+/// If a chunk repeats the end of an earlier section, that is left out, since it
+/// is not below the headings of the rest. The end of a section whose heading is
+/// in an earlier chunk is not joined with the next section.
 fn add_chunks<'a>(
     chunks: &mut Vec<TextChunk>,
-    found: impl Iterator<Item = (usize, &'a str)>,
-    (start, outline): (usize, &Outline),
+    piece_chunks: impl Iterator<Item = (usize, &'a str)>,
+    piece_start: usize,
+    outline: &Outline,
 ) {
-    let mut done = 0;
-    for (at, chunk) in found {
-        let new = chunk.get(usize::saturating_sub(done, at)..).unwrap_or(chunk).trim_start();
-        let new_at = at + chunk.len() - new.len();
-        done = at + chunk.len();
-        let section = outline.section(start + new_at, new);
-        let is_within = new.is_empty() || outline.section(start + at, chunk) == section;
-        let (at, text) = if is_within { (at, chunk) } else { (new_at, new) };
-        let at = start + at;
-        let end = start + done;
-        let next = outline.end_of(section, at, end).and_then(|it| text.split_at_checked(it - at));
-        let (text, next) = next.unwrap_or((text, ""));
-        add(chunks, outline.path(section, end - next.len()), text);
-        add(chunks, outline.path(outline.section(end - next.len(), next), end), next);
+    let mut added_until = piece_start;
+    for (offset, chunk) in piece_chunks {
+        let start = piece_start + offset;
+        let end = start + chunk.len();
+        let new = chunk.get(added_until.saturating_sub(start)..).unwrap_or(chunk).trim_start();
+        let new_start = end - new.len();
+        added_until = end;
+
+        let section = outline.section(new_start, new);
+        let is_one_section = new.is_empty() || outline.section(start, chunk) == section;
+        let (start, text) = if is_one_section { (start, chunk) } else { (new_start, new) };
+        let (text, next) = outline
+            .end_of(section, start, end)
+            .and_then(|section_end| text.split_at_checked(section_end - start))
+            .unwrap_or((text, ""));
+        let next_start = end - next.len();
+        add(chunks, outline.path(section, next_start), text);
+        add(chunks, outline.path(outline.section(next_start, next), end), next);
     }
 }
 
@@ -103,38 +110,44 @@ fn add(chunks: &mut Vec<TextChunk>, path: String, text: &str) {
 
 /// Divides a text where sections, paragraphs or lines end, so that the time of
 /// cutting is proportional to its length: to find the end of each chunk, the
-/// splitter reads up to the end of what it is given.
+/// splitter reads up to the end of its input.
 fn pieces(text: &str, outline: &Outline, max_chars: usize) -> Vec<Range<usize>> {
     let size = max_chars.saturating_mul(CHUNKS_PER_PIECE).max(MIN_PIECE_BYTES);
     let mut pieces = Vec::new();
     let mut start = 0_usize;
-    for part in outline.parts(text).chain([text.len()]) {
-        while part - start > size {
+    for part_end in outline.part_starts(text).chain([text.len()]) {
+        while part_end - start > size {
             let half = text.ceil_char_boundary(start + size / 2);
             let limit = text.floor_char_boundary(start + size);
-            let end = outline.last_between(half, limit).unwrap_or_else(|| {
-                let tail = text.get(half..limit).unwrap_or_default();
-                let breaks =
-                    [tail.rfind("\n\n"), tail.rfind('\n'), tail.rfind(char::is_whitespace)];
-                breaks.into_iter().flatten().next().map_or(limit, |it| half + it)
-            });
+            let end =
+                outline.last_between(half, limit).unwrap_or_else(|| last_break(text, half..limit));
 
             pieces.push(start..end);
             start = end;
         }
 
-        pieces.push(start..part);
-        start = part;
+        pieces.push(start..part_end);
+        start = part_end;
     }
 
     pieces
+}
+
+/// Returns the position of the last end of a paragraph, line or word in a range
+/// of a text, or the end of the range.
+fn last_break(text: &str, range: Range<usize>) -> usize {
+    let tail = text.get(range.clone()).unwrap_or_default();
+    tail.rfind("\n\n")
+        .or_else(|| tail.rfind('\n'))
+        .or_else(|| tail.rfind(char::is_whitespace))
+        .map_or(range.end, |it| range.start + it)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn chunks(text: &str, is_markdown: bool, max_chars: usize) -> Vec<TextChunk> {
+    fn split_text(text: &str, is_markdown: bool, max_chars: usize) -> Vec<TextChunk> {
         let text = ExtractedText { text: text.to_owned(), is_markdown };
         split(&text, ChunkingSettings { max_chars, overlap_chars: 0 })
     }
@@ -142,27 +155,27 @@ mod tests {
     #[test]
     fn chunks_of_markdown_know_their_headings() {
         let text = "# Travel\n\nBook early.\n\n## Rail\n\nSecond class `only`.\n\n## Air\n\nAsk first.\n\n# Pay\n\nMonthly.\n";
-        let found = chunks(text, true, 30);
-        let paths: Vec<_> = found.iter().map(|it| it.path.as_str()).collect();
+        let chunks = split_text(text, true, 30);
+        let paths: Vec<_> = chunks.iter().map(|it| it.path.as_str()).collect();
         assert_eq!(paths, ["Travel", "Travel › Rail", "Travel › Air", "Pay"]);
-        assert!(found[1].text.contains("Second class"));
+        assert!(chunks[1].text.contains("Second class"));
     }
 
     #[test]
     fn a_hash_in_code_is_no_heading() {
         let text = "# Shell\n\n```sh\n# comment\nls\n```\n";
-        assert!(chunks(text, true, 1000).iter().all(|it| it.path == "Shell"));
+        assert!(split_text(text, true, 1000).iter().all(|it| it.path == "Shell"));
     }
 
     #[test]
     fn nothing_is_lost_and_no_chunk_is_too_long() {
         let text = "One sentence. Another one! ".repeat(200);
-        let found = chunks(&text, false, 100);
-        assert!(found.iter().all(|it| it.text.chars().count() <= 100));
+        let chunks = split_text(&text, false, 100);
+        assert!(chunks.iter().all(|it| it.text.chars().count() <= 100));
         let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-        let all: Vec<_> = found.iter().flat_map(|it| words(&it.text)).collect();
+        let all: Vec<_> = chunks.iter().flat_map(|it| words(&it.text)).collect();
         assert_eq!(all, words(&text));
-        assert!(chunks(" \n ", false, 100).is_empty());
+        assert!(split_text(" \n ", false, 100).is_empty());
     }
 
     #[test]
@@ -170,19 +183,20 @@ mod tests {
         let text =
             "# Travel\n\n## Rail\n\nSecond class.\n\n## Air\n\nAsk first.\n\n# Pay\n\nMonthly.\n";
 
-        let found = chunks(text, true, 1000);
+        let chunks = split_text(text, true, 1000);
 
-        assert_eq!(found.iter().map(|it| it.path.as_str()).collect::<Vec<_>>(), ["Travel", "Pay"]);
-        assert!(found[0].text.contains("## Rail") && found[0].text.contains("## Air"));
+        assert_eq!(chunks.iter().map(|it| it.path.as_str()).collect::<Vec<_>>(), ["Travel", "Pay"]);
+        assert!(chunks[0].text.contains("## Rail") && chunks[0].text.contains("## Air"));
     }
 
     #[test]
     fn a_title_without_a_text_stays_with_what_follows() {
-        let found = chunks("# Handbook\n\n# Rail\n\nSecond class.\n\n# Air\n\nAsk.\n", true, 1000);
+        let chunks =
+            split_text("# Handbook\n\n# Rail\n\nSecond class.\n\n# Air\n\nAsk.\n", true, 1000);
 
-        assert!(found[0].text.starts_with("# Handbook") && found[0].text.ends_with("class."));
-        assert_eq!(found.len(), 2);
-        assert_eq!(found[1].path, "Air");
+        assert!(chunks[0].text.starts_with("# Handbook") && chunks[0].text.ends_with("class."));
+        assert_eq!(chunks.len(), 2);
+        assert_eq!(chunks[1].path, "Air");
     }
 
     #[test]
@@ -190,14 +204,14 @@ mod tests {
         let rail = "Second class only, in every train. ".repeat(4);
         let text = format!("# Travel\n\n## Rail\n\n{rail}\n\n## Air\n\nAsk first.\n");
 
-        let found = chunks(&text, true, 110);
+        let chunks = split_text(&text, true, 110);
 
         let paths = |word: &str| {
-            let found = found.iter().filter(|it| it.text.contains(word));
-            found.map(|it| it.path.as_str()).collect::<Vec<_>>()
+            let with_word = chunks.iter().filter(|it| it.text.contains(word));
+            with_word.map(|it| it.path.as_str()).collect::<Vec<_>>()
         };
-        assert!(paths("train").ends_with(&["Travel › Rail"]), "{found:?}");
-        assert_eq!(paths("Ask"), ["Travel › Air"], "{found:?}");
+        assert!(paths("train").ends_with(&["Travel › Rail"]), "{chunks:?}");
+        assert_eq!(paths("Ask"), ["Travel › Air"], "{chunks:?}");
     }
 
     #[test]
@@ -206,10 +220,10 @@ mod tests {
         let text = format!("{}{}", section("Rail"), section("Air"));
         let text = ExtractedText { text, is_markdown: true };
 
-        let found = split(&text, ChunkingSettings { max_chars: 110, overlap_chars: 40 });
+        let chunks = split(&text, ChunkingSettings { max_chars: 110, overlap_chars: 40 });
 
-        assert!(found.iter().any(|it| it.path == "Air" && it.text.starts_with("# Air")));
-        assert!(found.iter().all(|it| it.path != "Air" || !it.text.contains("Rail")));
+        assert!(chunks.iter().any(|it| it.path == "Air" && it.text.starts_with("# Air")));
+        assert!(chunks.iter().all(|it| it.path != "Air" || !it.text.contains("Rail")));
     }
 
     #[test]
@@ -217,13 +231,13 @@ mod tests {
         let text = "One sentence. Another one! ".repeat(20);
         let text = ExtractedText { text, is_markdown: false };
 
-        let found = split(&text, ChunkingSettings { max_chars: 100, overlap_chars: 30 });
+        let chunks = split(&text, ChunkingSettings { max_chars: 100, overlap_chars: 30 });
 
         let repeats = |a: &TextChunk, b: &TextChunk| {
             let mut words = b.text.match_indices(' ');
             words.any(|it| a.text.ends_with(b.text.get(..it.0).unwrap()))
         };
-        assert!(found.len() > 5 && found.windows(2).all(|it| repeats(&it[0], &it[1])));
+        assert!(chunks.len() > 5 && chunks.windows(2).all(|it| repeats(&it[0], &it[1])));
     }
 
     #[test]
@@ -232,9 +246,9 @@ mod tests {
         for overlap_chars in [99, 100, usize::MAX] {
             let text = ExtractedText { text: text.clone(), is_markdown: false };
 
-            let found = split(&text, ChunkingSettings { max_chars: 100, overlap_chars });
+            let chunks = split(&text, ChunkingSettings { max_chars: 100, overlap_chars });
 
-            assert!(found.len() < 4 * text.text.len() / 100);
+            assert!(chunks.len() < 4 * text.text.len() / 100);
         }
     }
 
@@ -251,7 +265,7 @@ mod tests {
         let heads = format!("{}\n\n# Head\n\n", "ä word ".repeat(60)).repeat(100);
         let heads = format!("# Head\n\n{}", heads.replace("# Head", "## Head"));
         for text in [lines, heads, "ä".repeat(50_000), String::new()] {
-            let outline = Outline::read(&text);
+            let outline = Outline::parse(&text);
 
             let pieces = pieces(&text, &outline, 100);
 
@@ -268,9 +282,9 @@ mod tests {
     fn a_text_without_spaces_is_cut_whole() {
         let text = "x".repeat(50_000);
 
-        let found = chunks(&text, false, 1_200);
+        let chunks = split_text(&text, false, 1_200);
 
-        assert_eq!(found.iter().map(|it| it.text.len()).sum::<usize>(), text.len());
-        assert!(found.iter().all(|it| it.text.len() <= 1_200));
+        assert_eq!(chunks.iter().map(|it| it.text.len()).sum::<usize>(), text.len());
+        assert!(chunks.iter().all(|it| it.text.len() <= 1_200));
     }
 }

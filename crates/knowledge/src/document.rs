@@ -53,11 +53,12 @@ pub struct Document {
     pub status: DocumentStatus,
     /// Bytes of its file.
     pub size_bytes: i64,
-    /// Reason of the failure.
+    /// Reason of the last failure, for the managers of the base.
     pub error: Option<String>,
     /// Chunks that searches find.
     pub chunk_count: i64,
-    /// Chunks of the content that is being ingested, embedded and in all.
+    /// Embedded and all chunks of the content that is being ingested; `None`
+    /// otherwise.
     pub progress: Option<(i64, i64)>,
     /// Tokens of its chunks.
     pub tokens: i64,
@@ -94,9 +95,10 @@ pub struct CitedDocument {
 /// Returns the URL of a document: its source if that is a web page, or else its
 /// page on the server at this public URL.
 pub fn document_url(public_url: &str, id: DocumentId, source_uri: Option<&str>) -> String {
-    let is_web = |it: &&str| it.starts_with("https://") || it.starts_with("http://");
-    let own = || format!("{}/kb/{id}", public_url.trim_end_matches('/'));
-    source_uri.filter(is_web).map_or_else(own, str::to_owned)
+    match source_uri {
+        Some(uri) if uri.starts_with("https://") || uri.starts_with("http://") => uri.to_owned(),
+        _ => format!("{}/kb/{id}", public_url.trim_end_matches('/')),
+    }
 }
 
 /// Reference to a document that a caller may manage.

@@ -55,7 +55,7 @@ impl Documents {
         self.bases.find(base).await?.ok_or(KnowledgeError::NotFound)
     }
 
-    /// Returns the numbers of a base.
+    /// Returns the numbers of a base's documents, chunks and searches.
     pub async fn stats(&self, base: BaseRef) -> Result<BaseStats, KnowledgeError> {
         let stats = self.bases.stats(base, self.clock.now(), self.defaults).await?;
         stats.ok_or(KnowledgeError::NotFound)
@@ -72,8 +72,8 @@ impl Documents {
         let object = format!("knowledge-base:{}", base.id);
         let now = self.clock.now();
         let effects = SideEffects::of_object(now, by, object, "KnowledgeBase.PromptUpdated");
-        let stored = self.bases.set_prompt(base, prompt, effects).await?;
-        if stored { Ok(()) } else { Err(KnowledgeError::NotFound) }
+        let is_known = self.bases.set_prompt(base, prompt, effects).await?;
+        if is_known { Ok(()) } else { Err(KnowledgeError::NotFound) }
     }
 
     /// Returns the documents of a base, by title.
@@ -113,14 +113,16 @@ impl Documents {
         let title = check_title(draft.title)?.ok_or(DraftError::TitleRequired)?;
         let source_uri = check_source(draft.source_uri)?;
         let content_type = check_type(draft.content_type.as_deref())?.unwrap_or(ContentType::Text);
-        let content = check_content(draft.content, Some(content_type))?;
-        let id = DocumentId::generate();
-        let title = Some(title);
-        let content_type = Some(content_type);
-        let content = NewContent { title, source_uri, content_type, ..new_content(id, content) };
-        let stored = self.store.put(base, content, self.defaults, self.change(by));
+        let bytes = check_content(draft.content, Some(content_type))?;
 
-        submitted(stored.await?)
+        let content = NewContent {
+            title: Some(title),
+            source_uri,
+            content_type: Some(content_type),
+            ..new_content(DocumentId::generate(), bytes)
+        };
+        let outcome = self.store.put(base, content, self.defaults, self.change(by)).await?;
+        to_submission(outcome)
     }
 
     /// Replaces the content of a document and queues it for ingestion, unless
@@ -131,14 +133,14 @@ impl Documents {
         document: DocumentRef,
         draft: ContentDraft,
     ) -> Result<Submission, KnowledgeError> {
-        let stored = self.find(document).await?;
+        let existing = self.find(document).await?;
         let title = check_title(draft.title)?;
         let content_type = check_type(draft.content_type.as_deref())?;
-        let content = check_content(draft.content, content_type.or(Some(stored.content_type)))?;
-        let content = new_content(document.document, content);
-        let content = NewContent { title, content_type, ..content };
-        let stored = self.store.replace(document, content, self.defaults, self.change(by));
-        submitted(stored.await?)
+        let bytes = check_content(draft.content, content_type.or(Some(existing.content_type)))?;
+
+        let content = NewContent { title, content_type, ..new_content(document.document, bytes) };
+        let outcome = self.store.replace(document, content, self.defaults, self.change(by)).await?;
+        to_submission(outcome)
     }
 
     /// Deletes a document.
@@ -200,13 +202,10 @@ fn new_content(id: DocumentId, content: Vec<u8>) -> NewContent {
     NewContent { id, title: None, source_uri: None, content_type: None, content, hash }
 }
 
-fn submitted(stored: DocumentStoreOutcome) -> Result<Submission, KnowledgeError> {
-    let pending =
-        |document| Submission { document, status: DocumentStatus::Pending, changed: true };
-
-    match stored {
+fn to_submission(outcome: DocumentStoreOutcome) -> Result<Submission, KnowledgeError> {
+    match outcome {
         DocumentStoreOutcome::Created(document) | DocumentStoreOutcome::Replaced(document) => {
-            Ok(pending(document))
+            Ok(Submission { document, status: DocumentStatus::Pending, changed: true })
         }
         DocumentStoreOutcome::Unchanged(document, status) => {
             Ok(Submission { document, status, changed: false })

@@ -59,7 +59,7 @@ impl ContentType {
         Self::ALL.iter().copied().find(|it| it.name().eq_ignore_ascii_case(name))
     }
 
-    /// Returns whether the file is text as it is.
+    /// Returns whether the file is its own text and needs no extraction.
     pub fn is_text(self) -> bool {
         matches!(self, Self::Text | Self::Markdown)
     }
@@ -116,15 +116,14 @@ pub struct ContentDraft {
 }
 
 /// Returns a text in one line, without control characters.
-pub(crate) fn line(text: &str) -> String {
+pub(crate) fn to_single_line(text: &str) -> String {
     let plain: String = text.chars().map(|it| if it.is_control() { ' ' } else { it }).collect();
     plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Checks a title; a blank one counts as omitted.
 pub(crate) fn check_title(title: Option<String>) -> Result<Option<String>, DraftError> {
-    let title = title.map(|it| line(&it)).filter(|it| !it.is_empty());
-    match title {
+    match title.map(|it| to_single_line(&it)).filter(|it| !it.is_empty()) {
         Some(title) if utf16_len(&title) > MAX_TITLE_CHARS => Err(DraftError::TitleTooLong),
         title => Ok(title),
     }
@@ -132,8 +131,7 @@ pub(crate) fn check_title(title: Option<String>) -> Result<Option<String>, Draft
 
 /// Checks a source; a blank one counts as omitted.
 pub(crate) fn check_source(source: Option<String>) -> Result<Option<String>, DraftError> {
-    let source = source.map(|it| line(&it)).filter(|it| !it.is_empty());
-    match source {
+    match source.map(|it| to_single_line(&it)).filter(|it| !it.is_empty()) {
         Some(source) if source.len() > MAX_SOURCE_BYTES => Err(DraftError::SourceTooLong),
         source => Ok(source),
     }
@@ -144,14 +142,13 @@ pub(crate) fn check_type(name: Option<&str>) -> Result<Option<ContentType>, Draf
     name.map(|it| ContentType::from_name(it).ok_or(DraftError::UnsupportedType)).transpose()
 }
 
-/// Checks a file of a type; of a stored type it is only checked once the file is
-/// read.
+/// Checks a file. Without a type, its encoding is not checked.
 pub(crate) fn check_content(
     content: Option<Vec<u8>>,
     content_type: Option<ContentType>,
 ) -> Result<Vec<u8>, DraftError> {
-    let content = content.filter(|it| !it.trim_ascii().is_empty());
-    let content = content.ok_or(DraftError::ContentRequired)?;
+    let content =
+        content.filter(|it| !it.trim_ascii().is_empty()).ok_or(DraftError::ContentRequired)?;
     if content.len() > MAX_CONTENT_BYTES {
         return Err(DraftError::TooLarge);
     }

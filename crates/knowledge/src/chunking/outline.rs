@@ -24,8 +24,8 @@ struct Heading {
 pub(super) struct Outline(Vec<Heading>);
 
 impl Outline {
-    /// Reads the headings of a text.
-    pub(super) fn read(text: &str) -> Self {
+    /// Parses the headings of a text.
+    pub(super) fn parse(text: &str) -> Self {
         let mut outline = Self::default();
         let mut current = None;
         // Otherwise the front matter of a page would be a heading.
@@ -66,10 +66,10 @@ impl Outline {
     /// Returns the innermost heading above a chunk at a position. A chunk whose
     /// first line is a heading is below that heading.
     pub(super) fn section(&self, at: usize, chunk: &str) -> Option<usize> {
-        let line = chunk.trim_start();
-        let indent = chunk.len() - line.len();
-        let line = line.find('\n').unwrap_or(line.len());
-        self.0.partition_point(|it| it.at < at + indent + line).checked_sub(1)
+        let trimmed = chunk.trim_start();
+        let line_start = at + chunk.len() - trimmed.len();
+        let line_end = line_start + trimmed.find('\n').unwrap_or(trimmed.len());
+        self.0.partition_point(|it| it.at < line_end).checked_sub(1)
     }
 
     /// Returns a heading and those that it is below, the outermost first.
@@ -97,14 +97,15 @@ impl Outline {
         next.iter().find(|it| it.level <= heading.level).map(|it| it.at)
     }
 
-    /// Returns the titles that a section and what follows it up to a position are
-    /// all below.
+    /// Returns the titles of the headings that a section shares with all that
+    /// follow it up to a position.
     pub(super) fn path(&self, section: Option<usize>, end: usize) -> String {
         let mut common = self.above(section);
         for next in self.below(section, end) {
-            let next = self.above(Some(next));
-            let same = common.iter().zip(&next).take_while(|(a, b)| a.at == b.at).count();
-            common.truncate(same);
+            let headings = self.above(Some(next));
+            let shared = common.iter().zip(&headings).take_while(|(a, b)| a.at == b.at);
+            let shared_count = shared.count();
+            common.truncate(shared_count);
         }
         let titles: Vec<&str> = common.iter().map(|it| it.title.trim()).collect();
         let mut path = titles.join(SEPARATOR);
@@ -114,11 +115,13 @@ impl Outline {
 
     /// Returns the positions of the headings that are below none, except after a
     /// heading without a text.
-    pub(super) fn parts(&self, text: &str) -> impl Iterator<Item = usize> {
-        let tops = self.0.iter().enumerate().filter(|(_, heading)| heading.parent.is_none());
-        let parts =
-            tops.filter(move |(index, heading)| self.has_text_before(*index, heading, text));
-        parts.map(|(_, heading)| heading.at)
+    pub(super) fn part_starts(&self, text: &str) -> impl Iterator<Item = usize> {
+        self.0
+            .iter()
+            .enumerate()
+            .filter(|(_, heading)| heading.parent.is_none())
+            .filter(move |(index, heading)| self.has_text_before(*index, heading, text))
+            .map(|(_, heading)| heading.at)
     }
 
     /// Returns whether there is a text between a heading and the one before it.
@@ -142,15 +145,15 @@ mod tests {
     use super::*;
 
     fn paths(text: &str) -> Vec<String> {
-        let outline = Outline::read(text);
+        let outline = Outline::parse(text);
         (0..outline.0.len()).map(|it| outline.path(Some(it), 0)).collect()
     }
 
     #[test]
     fn a_heading_is_below_those_of_higher_levels() {
-        let found = paths("# A\n\n### B\n\n## C\n\n### D `e`\n\n# F\n");
+        let found_paths = paths("# A\n\n### B\n\n## C\n\n### D `e`\n\n# F\n");
 
-        assert_eq!(found, ["A", "A › B", "A › C", "A › C › D e", "F"]);
+        assert_eq!(found_paths, ["A", "A › B", "A › C", "A › C › D e", "F"]);
     }
 
     #[test]
@@ -165,8 +168,9 @@ mod tests {
 
     #[test]
     fn long_headings_are_shortened() {
-        let found = paths(&format!("# {}\n\n## {}\n", "ä".repeat(10_000), "b".repeat(10_000)));
+        let found_paths =
+            paths(&format!("# {}\n\n## {}\n", "ä".repeat(10_000), "b".repeat(10_000)));
 
-        assert!(found.iter().all(|it| it.len() <= MAX_PATH_BYTES));
+        assert!(found_paths.iter().all(|it| it.len() <= MAX_PATH_BYTES));
     }
 }

@@ -12,13 +12,13 @@ use crate::ports::document_store::{KnowledgeQuota, MockDocumentStore};
 
 const DEFAULTS: GroupQuotas = GroupQuotas { bases: 1, documents: 2, bytes: 3, monthly_tokens: 4 };
 
-fn base() -> BaseRef {
+fn base_ref() -> BaseRef {
     let access = BaseAccess::Group(GroupId::generate());
     BaseRef { access, id: KnowledgeBaseId::generate() }
 }
 
-fn document() -> DocumentRef {
-    DocumentRef { base: base(), document: DocumentId::generate() }
+fn document_ref() -> DocumentRef {
+    DocumentRef { base: base_ref(), document: DocumentId::generate() }
 }
 
 fn documents(store: MockDocumentStore) -> Documents {
@@ -50,9 +50,9 @@ fn draft(content: &str) -> DocumentDraft {
     DocumentDraft { title, content, ..DocumentDraft::default() }
 }
 
-fn stored(it: DocumentRef, content_type: ContentType) -> Document {
+fn stored_document(document: DocumentRef, content_type: ContentType) -> Document {
     Document {
-        id: it.document,
+        id: document.document,
         title: "Travel".to_owned(),
         source_uri: None,
         content_type,
@@ -85,7 +85,7 @@ async fn a_document_is_stored_as_plain_text_with_the_hash_of_its_file() {
         .returning(|_, content, _, _| Ok(DocumentStoreOutcome::Created(content.id)));
     let draft = DocumentDraft { source_uri: Some(" wiki/1 ".to_owned()), ..draft("abc") };
 
-    let submission = documents(store).submit(None, base(), draft).await.unwrap();
+    let submission = documents(store).submit(None, base_ref(), draft).await.unwrap();
 
     assert_eq!(submission.status, DocumentStatus::Pending);
     assert!(submission.changed);
@@ -97,7 +97,7 @@ async fn only_managers_of_a_base_learn_what_is_wrong_with_a_document() {
     bases.expect_find().returning(|_| Ok(None));
     let use_case = with_bases(bases, MockDocumentStore::new());
 
-    let outcome = use_case.submit(None, base(), DocumentDraft::default()).await;
+    let outcome = use_case.submit(None, base_ref(), DocumentDraft::default()).await;
 
     assert!(matches!(outcome, Err(KnowledgeError::NotFound)));
 }
@@ -120,7 +120,7 @@ async fn an_invalid_document_is_rejected_with_the_reason() {
         (draft(&"x".repeat(MAX_CONTENT_BYTES + 1)), DraftError::TooLarge),
         (DocumentDraft { content: Some(vec![0xff]), ..draft("a") }, DraftError::NotText),
     ] {
-        let outcome = use_case.submit(None, base(), draft).await;
+        let outcome = use_case.submit(None, base_ref(), draft).await;
         assert!(
             matches!(outcome, Err(KnowledgeError::Draft(err)) if err == expected),
             "{expected}"
@@ -135,7 +135,7 @@ async fn each_outcome_of_the_store_has_a_result() {
     let submit = |outcome| async move {
         let mut store = MockDocumentStore::new();
         store.expect_put().return_once(move |_, _, _, _| Ok(outcome));
-        documents(store).submit(None, base(), draft("abc")).await
+        documents(store).submit(None, base_ref(), draft("abc")).await
     };
 
     let unchanged =
@@ -153,13 +153,15 @@ async fn each_outcome_of_the_store_has_a_result() {
 
 #[tokio::test]
 async fn new_content_keeps_the_stored_type_which_it_must_have() {
-    let it = document();
+    let document = document_ref();
     let mut store = MockDocumentStore::new();
-    store.expect_find().returning(move |_| Ok(Some(stored(it, ContentType::Markdown))));
+    store
+        .expect_find()
+        .returning(move |_| Ok(Some(stored_document(document, ContentType::Markdown))));
     store
         .expect_replace()
         .withf(move |_, content, _, _| {
-            (content.id, &content.title, content.content_type) == (it.document, &None, None)
+            (content.id, &content.title, content.content_type) == (document.document, &None, None)
         })
         .once()
         .returning(|it, _, _, _| Ok(DocumentStoreOutcome::Replaced(it.document)));
@@ -167,24 +169,27 @@ async fn new_content_keeps_the_stored_type_which_it_must_have() {
     let draft =
         |content: &[u8]| ContentDraft { content: Some(content.to_vec()), ..Default::default() };
 
-    let replaced = use_case.replace(None, it, draft(b"# New")).await.unwrap();
-    let binary = use_case.replace(None, it, draft(&[0xff])).await;
+    let replaced = use_case.replace(None, document, draft(b"# New")).await.unwrap();
+    let binary = use_case.replace(None, document, draft(&[0xff])).await;
 
-    assert_eq!(replaced.document, it.document);
+    assert_eq!(replaced.document, document.document);
     assert!(matches!(binary, Err(KnowledgeError::Draft(DraftError::NotText))));
 }
 
 #[tokio::test]
 async fn only_a_document_that_failed_is_queued_again() {
-    let it = document();
+    let document = document_ref();
     for (exists, is_queued) in [(true, true), (true, false), (false, false)] {
         let mut store = MockDocumentStore::new();
-        let found = exists.then(|| stored(it, ContentType::Text));
-        store.expect_find().return_once(move |_| Ok(found));
+        let existing = exists.then(|| stored_document(document, ContentType::Text));
+        store.expect_find().return_once(move |_| Ok(existing));
         let at = Timestamp::UNIX_EPOCH;
-        store.expect_retry().with(eq(it), eq(at), always()).returning(move |_, _, _| Ok(is_queued));
+        store
+            .expect_retry()
+            .with(eq(document), eq(at), always())
+            .returning(move |_, _, _| Ok(is_queued));
 
-        let outcome = documents(store).retry(None, it).await;
+        let outcome = documents(store).retry(None, document).await;
 
         match outcome {
             Ok(()) => assert!(is_queued),
@@ -196,16 +201,16 @@ async fn only_a_document_that_failed_is_queued_again() {
 
 #[tokio::test]
 async fn what_does_not_exist_is_not_found() {
-    let it = document();
+    let document = document_ref();
     let mut store = MockDocumentStore::new();
     store.expect_delete().returning(|_, _| Ok(false));
     store.expect_content().returning(|_| Ok(None));
     store.expect_list().returning(|_| Ok(None));
     let use_case = documents(store);
 
-    assert!(matches!(use_case.delete(None, it).await, Err(KnowledgeError::NotFound)));
-    assert!(matches!(use_case.content(it).await, Err(KnowledgeError::NotFound)));
-    assert!(matches!(use_case.list(it.base).await, Err(KnowledgeError::NotFound)));
+    assert!(matches!(use_case.delete(None, document).await, Err(KnowledgeError::NotFound)));
+    assert!(matches!(use_case.content(document).await, Err(KnowledgeError::NotFound)));
+    assert!(matches!(use_case.list(document.base).await, Err(KnowledgeError::NotFound)));
 }
 
 #[tokio::test]
@@ -219,11 +224,11 @@ async fn an_empty_prompt_clears_the_stored_one() {
             .returning(|_, _, _| Ok(true));
         let use_case = with_bases(bases, MockDocumentStore::new());
 
-        use_case.set_prompt(None, base(), Some(prompt.to_owned())).await.unwrap();
+        use_case.set_prompt(None, base_ref(), Some(prompt.to_owned())).await.unwrap();
     }
     let use_case = documents(MockDocumentStore::new());
-    let missing = use_case.set_prompt(None, base(), None).await;
+    let missing = use_case.set_prompt(None, base_ref(), None).await;
     assert!(matches!(missing, Err(KnowledgeError::PromptRequired)));
-    let long = use_case.set_prompt(None, base(), Some("x".repeat(8_001))).await;
+    let long = use_case.set_prompt(None, base_ref(), Some("x".repeat(8_001))).await;
     assert!(matches!(long, Err(KnowledgeError::PromptTooLong)));
 }
