@@ -142,7 +142,15 @@ pub(crate) struct State {
     /// Contents of the database when a claim was lost.
     pub(crate) rows_at_loss: Option<Rows>,
     calls: HashMap<Step, usize>,
-    fault: Option<(Step, usize, Fault)>,
+    fault: Option<PlannedFault>,
+}
+
+/// Fault of the call of a step that follows a number of others.
+#[derive(Debug, Clone, Copy)]
+struct PlannedFault {
+    step: Step,
+    after: usize,
+    fault: Fault,
 }
 
 /// Database and vector store in memory.
@@ -189,7 +197,9 @@ impl InMemory {
         row.content = content.to_owned();
         row.status = DocumentStatus::Pending;
         row.due_at = Some(Timestamp::UNIX_EPOCH);
-        (row.fence, row.split_for, row.is_held) = (row.fence + 1, None, false);
+        row.fence += 1;
+        row.split_for = None;
+        row.is_held = false;
     }
 
     /// Deletes a document, and queues its points for removal.
@@ -208,7 +218,7 @@ impl InMemory {
     pub(crate) fn set_fault(&self, step: Step, after: usize, fault: Fault) {
         let mut state = self.state();
         state.calls.clear();
-        state.fault = Some((step, after, fault));
+        state.fault = Some(PlannedFault { step, after, fault });
     }
 
     /// Ends a crash. Returns whether there was one.
@@ -221,8 +231,8 @@ impl InMemory {
         let calls = state.calls.entry(step).or_default();
         *calls += 1;
         let calls = *calls;
-        let fault = state.fault.filter(|it| (it.0, it.1 + 1) == (step, calls)).map(|it| it.2);
-        match fault {
+        let fault = state.fault.filter(|it| it.step == step && it.after + 1 == calls);
+        match fault.map(|it| it.fault) {
             _ if state.is_down => return Err(unavailable()),
             Some(Fault::Refuses) => return Err(unavailable()),
             Some(Fault::CrashesBefore) => {
@@ -255,8 +265,11 @@ impl State {
 
     /// Returns the chunks of the content that a claim ingests, in order.
     fn new_chunks(&mut self, claim: IngestClaim) -> Vec<&mut ChunkRow> {
-        let chunks = self.rows.chunks.iter_mut();
-        chunks.filter(|it| it.document == claim.document && !it.is_published).collect()
+        self.rows
+            .chunks
+            .iter_mut()
+            .filter(|it| it.document == claim.document && !it.is_published)
+            .collect()
     }
 
     /// Deletes the published chunks of a document, or its new ones.

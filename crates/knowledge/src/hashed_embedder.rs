@@ -96,14 +96,14 @@ mod tests {
         assert!(similarity("How do I reset my password?", text) < MIN_SIMILARITY);
 
         let texts = vec![text.to_owned(), String::new()];
-        let done = HashedEmbedder.embed(HashedEmbedder::MODEL, texts).await.unwrap();
-        assert_eq!(done.vectors.len(), 2);
-        assert_eq!(done.tokens, 10);
-        for vector in done.vectors {
+        let embedding = HashedEmbedder.embed(HashedEmbedder::MODEL, texts).await.unwrap();
+        assert_eq!(embedding.vectors.len(), 2);
+        assert_eq!(embedding.tokens, 10);
+        for vector in embedding.vectors {
             let length: f32 = vector.iter().map(|it| it * it).sum();
             assert!(vector.len() == VECTOR_SIZE && (length - 1.0).abs() < 1e-4);
         }
-        let other = HashedEmbedder.embed("bge-m3", Vec::new()).await;
-        assert!(matches!(other, Err(EmbedError::Rejected(_))));
+        let outcome = HashedEmbedder.embed("bge-m3", Vec::new()).await;
+        assert!(matches!(outcome, Err(EmbedError::Rejected(_))));
     }
 }

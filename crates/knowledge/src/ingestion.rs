@@ -9,7 +9,7 @@ use std::time::Duration;
 use pia_kernel::{Clock, LiveSetting, Timestamp, Unavailable};
 use ring::digest::{SHA256, digest};
 
-use crate::chunking::{ChunkingSettings, split};
+use crate::chunking::{ChunkingSettings, TextChunk, split};
 use crate::ports::chunk_store::{ChunkId, IndexedChunk};
 use crate::ports::context_writer::ContextWriter;
 use crate::ports::embedder::{EmbedError, Embedder};
@@ -154,19 +154,19 @@ impl Ingestion {
                 needs_contexts: self.context_writer.is_some(),
                 chunks,
             };
-            held(self.queue.put_chunks(job.claim, content).await?)?;
+            ensure_held(self.queue.put_chunks(job.claim, content).await?)?;
         }
 
         while self.embed_batch(job, &model, &mut lease).await? {}
         let mut written = Vec::new();
-        let done = self.finish(&mut lease, &mut written).await;
-        if done.is_err() {
+        let outcome = self.finish(&mut lease, &mut written).await;
+        if outcome.is_err() {
             // The document may have been deleted, and its points too, before the
             // last of them were stored.
             self.queue.discard(&written).await?;
         }
 
-        done
+        outcome
     }
 
     /// Stores the points of all chunks and publishes the document.
@@ -176,13 +176,13 @@ impl Ingestion {
         written: &mut Vec<ChunkId>,
     ) -> Result<(), IngestError> {
         self.index(lease, written).await?;
-        held(self.queue.publish(lease.claim).await?)
+        ensure_held(self.queue.publish(lease.claim).await?)
     }
 
     /// Extracts the text of a document and cuts it.
     async fn cut(&self, job: &IngestJob, lease: &mut Lease) -> Result<Vec<NewChunk>, IngestError> {
-        let text = self.extractor.extract(job.content_type, job.content.clone()).await;
-        let text = text.map_err(|err| match err {
+        let extracted = self.extractor.extract(job.content_type, job.content.clone()).await;
+        let text = extracted.map_err(|err| match err {
             ExtractError::Unavailable => IngestError::Transient(err.to_string()),
             _ => IngestError::Permanent(err.to_string()),
         })?;
@@ -230,10 +230,13 @@ impl Ingestion {
         let embedding = self.embedder.embed(model, texts).await?;
         let tokens = share(embedding.tokens, &lengths);
         let vectors = embedding.into_vectors(pending.len())?;
-        let vectors = pending.iter().map(|it| it.id).zip(vectors);
-        let vectors = vectors.zip(tokens).map(|((id, dense), tokens)| (id, dense, tokens));
-        let stored = self.queue.put_vectors(claim, vectors.collect(), self.clock.now()).await?;
-        held(stored)?;
+        let vectors = pending
+            .iter()
+            .zip(vectors)
+            .zip(tokens)
+            .map(|((chunk, dense), tokens)| (chunk.id, dense, tokens))
+            .collect();
+        ensure_held(self.queue.put_vectors(claim, vectors, self.clock.now()).await?)?;
 
         Ok(true)
     }
@@ -259,12 +262,13 @@ impl Ingestion {
         if now < lease.extended_at + duration / 4 {
             return Ok(());
         }
-        held(self.queue.extend(lease.claim, now + duration).await?)?;
+        ensure_held(self.queue.extend(lease.claim, now + duration).await?)?;
         lease.extended_at = now;
         Ok(())
     }
 
-    /// Stores the points of all chunks and checks that they are there.
+    /// Stores the points of all chunks and checks that the store has them.
+    /// `written` receives the chunks whose points may have been stored.
     async fn index(
         &self,
         lease: &mut Lease,
@@ -297,7 +301,8 @@ pub(crate) fn point(chunk: IndexedChunk) -> VectorPoint {
     VectorPoint { chunk: chunk.id, base: chunk.base, dense: chunk.dense, terms }
 }
 
-fn held(is_held: bool) -> Result<(), IngestError> {
+/// Fails with [`IngestError::Lost`] if a claim was lost.
+fn ensure_held(is_held: bool) -> Result<(), IngestError> {
     if is_held { Ok(()) } else { Err(IngestError::Lost) }
 }
 
@@ -307,14 +312,13 @@ fn delay(failures: u32) -> Duration {
 }
 
 fn cut_text(title: &str, text: &ExtractedText, settings: ChunkingSettings) -> Vec<NewChunk> {
-    let chunks = split(text, settings).into_iter().zip(0..);
-    let chunk = |(it, ordinal): (crate::chunking::TextChunk, i32)| {
+    let to_new_chunk = |(ordinal, chunk): (i32, TextChunk)| {
         let mut hash = [0; 32];
-        let embedded = embedded_text(title, &[&it.path], &it.text);
+        let embedded = embedded_text(title, &[&chunk.path], &chunk.text);
         hash.copy_from_slice(digest(&SHA256, embedded.as_bytes()).as_ref());
-        NewChunk { id: ChunkId::generate(), ordinal, path: it.path, text: it.text, hash }
+        NewChunk { id: ChunkId::generate(), ordinal, path: chunk.path, text: chunk.text, hash }
     };
-    chunks.map(chunk).collect()
+    (0..).zip(split(text, settings)).map(to_new_chunk).collect()
 }
 
 /// Returns the text that is embedded for a chunk: a passage alone rarely says

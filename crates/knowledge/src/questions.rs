@@ -27,9 +27,9 @@ pub struct UnansweredQuestion {
     pub text: String,
     /// Number of times that it was asked.
     pub count: i64,
-    /// Time of the first one.
+    /// Time at which it was asked first.
     pub first_seen_at: Timestamp,
-    /// Time of the last one.
+    /// Time at which it was asked last.
     pub last_seen_at: Timestamp,
 }
 
@@ -53,8 +53,8 @@ impl UnansweredQuestions {
         Self { log, is_enabled, clock }
     }
 
-    /// Records a question of a member for which a search found nothing. Nobody
-    /// should wait for it, and a failure is only logged.
+    /// Records a question of a member for which a search found nothing. Callers do
+    /// not wait for it, and a failure is only logged.
     pub async fn record(&self, group: GroupId, question: &str) {
         if !*self.is_enabled.get() {
             return;

@@ -64,13 +64,13 @@ impl Reconciliation {
     /// Counts the chunks of a base that have no point, and changes nothing.
     pub async fn verify(&self, base: KnowledgeBaseId) -> Result<VerifiedChunks, Unavailable> {
         let mut after = None;
-        let mut found = VerifiedChunks::default();
+        let mut counts = VerifiedChunks::default();
         loop {
             let chunks = self.chunks.published(Some(base), after, CHUNKS_PER_STEP).await?;
-            let Some(last) = chunks.last() else { return Ok(found) };
+            let Some(last) = chunks.last() else { return Ok(counts) };
             after = Some(*last);
-            found.published += chunks.len();
-            found.missing += self.missing(&chunks).await?.len();
+            counts.published += chunks.len();
+            counts.missing += self.missing(&chunks).await?.len();
         }
     }
 
@@ -127,8 +127,15 @@ mod tests {
     use crate::ingestion::{Ingestion, IngestionSettings};
     use crate::ports::vector_store::VectorPoint;
 
+    /// Stores that were filled by a worker.
+    struct Ingested {
+        store: Arc<InMemory>,
+        reconciliation: Reconciliation,
+        ingestion: Ingestion,
+    }
+
     /// Returns stores with a document of more chunks than one step compares.
-    async fn ingested() -> (Arc<InMemory>, Reconciliation, Ingestion) {
+    async fn ingested() -> Ingested {
         let store = Arc::<InMemory>::default();
         let base = store.add_base(GroupId::generate(), "Handbook");
         let text = |it| format!("# Section {it}\n\nIt has the number {it}.\n\n");
@@ -150,7 +157,7 @@ mod tests {
         assert!(ingestion.ingest_next().await.unwrap());
         let reconciliation =
             Reconciliation { chunks: Arc::clone(&store) as _, vectors: Arc::clone(&store) as _ };
-        (store, reconciliation, ingestion)
+        Ingested { store, reconciliation, ingestion }
     }
 
     fn points(store: &InMemory) -> BTreeMap<ChunkId, VectorPoint> {
@@ -159,7 +166,7 @@ mod tests {
 
     #[tokio::test]
     async fn nothing_changes_if_both_stores_agree() {
-        let (store, reconciliation, _) = ingested().await;
+        let Ingested { store, reconciliation, .. } = ingested().await;
         let before = points(&store);
         let rows = store.state().rows.clone();
 
@@ -172,7 +179,7 @@ mod tests {
 
     #[tokio::test]
     async fn missing_points_are_restored_as_they_were() {
-        let (store, reconciliation, _) = ingested().await;
+        let Ingested { store, reconciliation, .. } = ingested().await;
         let before = points(&store);
         let mut is_odd = false;
         store.state().points.retain(|_, _| {
@@ -188,7 +195,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_empty_vector_store_is_filled_from_the_database() {
-        let (store, reconciliation, _) = ingested().await;
+        let Ingested { store, reconciliation, .. } = ingested().await;
         let before = std::mem::take(&mut store.state().points);
 
         let repaired = reconciliation.sweep().await.unwrap();
@@ -199,7 +206,7 @@ mod tests {
 
     #[tokio::test]
     async fn missing_points_of_a_base_are_counted() {
-        let (store, reconciliation, _) = ingested().await;
+        let Ingested { store, reconciliation, .. } = ingested().await;
         let base = store.state().rows.bases[0].1.id;
         let published = CHUNKS_PER_STEP + 10;
         let count = |missing| VerifiedChunks { published, missing };
@@ -210,13 +217,13 @@ mod tests {
         assert_eq!(reconciliation.verify(base).await.unwrap(), count(2));
 
         assert_eq!(points(&store).len(), published - 2);
-        let other = KnowledgeBaseId::generate();
-        assert_eq!(reconciliation.verify(other).await.unwrap(), VerifiedChunks::default());
+        let unknown_base = KnowledgeBaseId::generate();
+        assert_eq!(reconciliation.verify(unknown_base).await.unwrap(), VerifiedChunks::default());
     }
 
     #[tokio::test]
     async fn points_without_a_chunk_are_deleted() {
-        let (store, reconciliation, _) = ingested().await;
+        let Ingested { store, reconciliation, .. } = ingested().await;
         let before = points(&store);
         for _ in 0..=CHUNKS_PER_STEP {
             let chunk = ChunkId::generate();
@@ -233,7 +240,7 @@ mod tests {
 
     #[tokio::test]
     async fn points_of_replaced_chunks_are_deleted_once() {
-        let (store, reconciliation, ingestion) = ingested().await;
+        let Ingested { store, reconciliation, ingestion } = ingested().await;
         let old = points(&store);
         let document = *store.state().rows.documents.keys().next().unwrap();
         store.replace(document, "It is short now.");
@@ -248,7 +255,7 @@ mod tests {
 
     #[tokio::test]
     async fn removed_chunks_stay_queued_until_their_points_are_deleted() {
-        let (store, reconciliation, _) = ingested().await;
+        let Ingested { store, reconciliation, .. } = ingested().await;
         let removed = points(&store).into_keys().collect::<Vec<_>>();
         store.state().rows.removed.clone_from(&removed);
 

@@ -24,7 +24,7 @@ use relevance::{join_around, join_overlapping, term_coverage};
 
 /// Number of chunks that are considered for each passage that is returned.
 const CANDIDATES_PER_PASSAGE: usize = 4;
-/// Factor of these if some of them are not published.
+/// Factor by which more chunks are considered if some are not published.
 const MORE_CANDIDATES: usize = 8;
 /// Maximum length of a question that is searched for, in bytes.
 const MAX_QUESTION_BYTES: usize = 4_000;
@@ -145,26 +145,26 @@ impl Retrieval {
     /// database returns.
     pub async fn search(&self, question: Question) -> Result<Vec<Passage>, RetrievalError> {
         let bases = question.bases;
-        let text = question.text.trim();
-        let text = text.get(..text.floor_char_boundary(MAX_QUESTION_BYTES)).unwrap_or_default();
+        let trimmed = question.text.trim();
+        let end = trimmed.floor_char_boundary(MAX_QUESTION_BYTES);
+        let text = trimmed.get(..end).unwrap_or_default();
         let settings = *self.settings.get();
         if bases.is_empty() || text.is_empty() || settings.max_passages == 0 {
             return Ok(Vec::new());
         }
 
         let limit = settings.max_passages.saturating_mul(CANDIDATES_PER_PASSAGE);
-        let found = self.find(text, &bases, limit).await?;
+        let mut candidates = self.find(text, &bases, limit).await?;
         let floor = settings.min_similarity.unwrap_or_else(|| self.embedder.min_similarity());
-        let relevant = found.into_iter().filter(|(it, similarity)| {
-            *similarity >= floor || term_coverage(text, it) >= MIN_TERM_COVERAGE
+        candidates.retain(|(chunk, similarity)| {
+            *similarity >= floor || term_coverage(text, chunk) >= MIN_TERM_COVERAGE
         });
-        let mut relevant: Vec<Candidate> = relevant.collect();
         if let Some(reranker) = &self.reranker {
             let limits = RankingLimits { candidates: limit, min_score: settings.min_rank_score };
-            relevant = rank(reranker.as_ref(), text, relevant, limits).await;
+            candidates = rank(reranker.as_ref(), text, candidates, limits).await;
         }
 
-        Ok(without_neighbours(relevant, settings.max_passages))
+        Ok(without_neighbours(candidates, settings.max_passages))
     }
 
     /// Returns the text of a document as it was cut into chunks; empty until
@@ -187,11 +187,16 @@ impl Retrieval {
     ) -> Result<(Vec<StoredPassage>, bool), Unavailable> {
         let found = self.vectors.search(query.clone()).await?;
         let ids: Vec<ChunkId> = found.iter().map(|it| it.chunk).collect();
-        let stored = self.chunks.passages(&ids).await?.into_iter();
-        let mut stored: HashMap<ChunkId, StoredPassage> =
-            stored.filter(|it| query.bases.contains(&it.base)).map(|it| (it.chunk, it)).collect();
-        let is_complete = stored.len() == ids.len();
-        Ok((ids.iter().filter_map(|id| stored.remove(id)).collect(), is_complete))
+        let passages = self.chunks.passages(&ids).await?;
+        let mut passages: HashMap<ChunkId, StoredPassage> = passages
+            .into_iter()
+            .filter(|it| query.bases.contains(&it.base))
+            .map(|it| (it.chunk, it))
+            .collect();
+        let is_complete = passages.len() == ids.len();
+        let ordered = ids.iter().filter_map(|id| passages.remove(id)).collect();
+
+        Ok((ordered, is_complete))
     }
 
     /// Counts a retrieval of each of these documents. It waits while the
@@ -220,10 +225,10 @@ impl Retrieval {
 
 /// Returns the first passages, each with the chunks around it that no earlier one
 /// includes, as far as they fit.
-fn without_neighbours(found: Vec<Candidate>, limit: usize) -> Vec<Passage> {
+fn without_neighbours(candidates: Vec<Candidate>, limit: usize) -> Vec<Passage> {
     let mut passages = Vec::new();
     let mut included = HashSet::<(DocumentId, i32)>::new();
-    for (chunk, similarity) in found {
+    for (chunk, similarity) in candidates {
         if passages.len() == limit {
             break;
         }
@@ -235,33 +240,34 @@ fn without_neighbours(found: Vec<Candidate>, limit: usize) -> Vec<Passage> {
         }
 
         // A chunk under other headings is not around this one.
-        let mut around = ("", "");
+        let mut text_before = "";
         if let Some(before) = &chunk.before
             && included.insert((document, ordinal.saturating_sub(1)))
         {
-            around.0 = before;
+            text_before = before;
         }
 
+        let mut text_after = "";
         if let Some(after) = &chunk.after
             && included.insert((document, ordinal.saturating_add(1)))
         {
-            around.1 = after;
+            text_after = after;
         }
 
-        let text = join_around(&chunk.text, around, MAX_PASSAGE_CHARS);
+        let text = join_around(text_before, &chunk.text, text_after, MAX_PASSAGE_CHARS);
         passages.push(passage(chunk, text, similarity));
     }
 
     passages
 }
 
-fn passage(it: StoredPassage, text: String, similarity: f32) -> Passage {
+fn passage(stored: StoredPassage, text: String, similarity: f32) -> Passage {
     Passage {
-        base: it.base,
-        document: it.document,
-        title: it.title,
-        source_uri: it.source_uri,
-        path: it.path,
+        base: stored.base,
+        document: stored.document,
+        title: stored.title,
+        source_uri: stored.source_uri,
+        path: stored.path,
         text,
         similarity,
     }

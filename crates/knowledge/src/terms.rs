@@ -155,12 +155,12 @@ mod tests {
     #[test]
     fn a_word_with_two_stems_counts_once() {
         // Their stems are the same in both languages, or differ.
-        let same = "hand";
-        let differ = "anträge";
-        assert_eq!(query_terms(same).len(), 1);
-        assert_eq!(query_terms(differ).len(), 2);
+        let one_stem = "hand";
+        let two_stems = "anträge";
+        assert_eq!(query_terms(one_stem).len(), 1);
+        assert_eq!(query_terms(two_stems).len(), 2);
 
-        assert!((overlap(same, same) - overlap(differ, differ)).abs() < 1e-6);
+        assert!((overlap(one_stem, one_stem) - overlap(two_stems, two_stems)).abs() < 1e-6);
     }
 
     #[test]

@@ -22,11 +22,16 @@ impl IngestQueue for InMemory {
         lease: Duration,
     ) -> Result<Option<IngestJob>, Unavailable> {
         self.step(Step::Claim, |state| {
-            let rows = state.rows.documents.iter_mut();
-            let due = rows.filter(|(_, it)| it.due_at.is_some_and(|at| at <= now));
-            let (id, row) = due.min_by_key(|(_, it)| it.due_at)?;
+            let (id, row) = state
+                .rows
+                .documents
+                .iter_mut()
+                .filter(|(_, it)| it.due_at.is_some_and(|at| at <= now))
+                .min_by_key(|(_, it)| it.due_at)?;
             row.status = DocumentStatus::Processing;
-            (row.fence, row.due_at, row.reserved) = (row.fence + 1, Some(now + lease), 0);
+            row.fence += 1;
+            row.due_at = Some(now + lease);
+            row.reserved = 0;
             let models = state.rows.models.entry(row.base).or_default();
             Some(IngestJob {
                 claim: IngestClaim { document: *id, fence: row.fence },
@@ -45,7 +50,8 @@ impl IngestQueue for InMemory {
     async fn release_all(&self, now: Timestamp) -> Result<(), Unavailable> {
         self.step(Step::Other, |state| {
             for row in state.rows.documents.values_mut().filter(|it| it.due_at.is_some()) {
-                (row.due_at, row.fence) = (Some(now), row.fence + 1);
+                row.due_at = Some(now);
+                row.fence += 1;
             }
         })
     }
@@ -61,8 +67,11 @@ impl IngestQueue for InMemory {
             let Some(row) = state.held(claim) else { return false };
             row.split_for = Some(new.model.clone());
             state.remove_chunks(claim.document, false);
-            let row = |it: &NewChunk| new_row(&state.rows, claim.document, (&new, it));
-            let rows: Vec<ChunkRow> = new.chunks.iter().map(row).collect();
+            let rows: Vec<ChunkRow> = new
+                .chunks
+                .iter()
+                .map(|it| new_row(&state.rows, claim.document, &new, it))
+                .collect();
             state.rows.chunks.extend(rows);
             true
         })
@@ -74,13 +83,19 @@ impl IngestQueue for InMemory {
         limit: usize,
     ) -> Result<Vec<PendingChunk>, Unavailable> {
         self.step(Step::Pending, |state| {
-            let chunks = state.new_chunks(claim).into_iter().filter(|it| it.vector.is_none());
-            let pending = chunks.map(|it| (it.new.clone(), it.context.clone())).take(limit);
-            let chunk = |(it, context): (NewChunk, _)| {
-                let NewChunk { id, ordinal, path, text, .. } = it;
-                PendingChunk { id, ordinal, path, text, context }
-            };
-            pending.map(chunk).collect()
+            state
+                .new_chunks(claim)
+                .into_iter()
+                .filter(|it| it.vector.is_none())
+                .take(limit)
+                .map(|it| PendingChunk {
+                    id: it.new.id,
+                    ordinal: it.new.ordinal,
+                    path: it.new.path.clone(),
+                    text: it.new.text.clone(),
+                    context: it.context.clone(),
+                })
+                .collect()
         })
     }
 
@@ -117,7 +132,8 @@ impl IngestQueue for InMemory {
     ) -> Result<bool, Unavailable> {
         self.step(Step::PutContexts, |state| {
             let Some(row) = state.held(claim) else { return false };
-            (row.failures, row.reserved) = (0, 0);
+            row.failures = 0;
+            row.reserved = 0;
             for (id, context, tokens) in contexts {
                 state.rows.charged += tokens;
                 let mut chunks = state.new_chunks(claim).into_iter();
@@ -135,12 +151,14 @@ impl IngestQueue for InMemory {
     ) -> Result<bool, Unavailable> {
         self.step(Step::PutVectors, |state| {
             let Some(row) = state.held(claim) else { return false };
-            (row.failures, row.reserved) = (0, 0);
+            row.failures = 0;
+            row.reserved = 0;
             for (id, vector, tokens) in vectors {
                 state.rows.charged += tokens;
                 let mut chunks = state.new_chunks(claim).into_iter();
                 let chunk = chunks.find(|it| it.new.id == id).unwrap();
-                (chunk.vector, chunk.tokens) = (Some(vector), tokens);
+                chunk.vector = Some(vector);
+                chunk.tokens = tokens;
             }
             true
         })
@@ -153,9 +171,14 @@ impl IngestQueue for InMemory {
         limit: usize,
     ) -> Result<Vec<IndexedChunk>, Unavailable> {
         self.step(Step::Embedded, |state| {
-            let chunks = state.new_chunks(claim).into_iter().filter(|it| it.new.ordinal >= from);
-            let chunks: Vec<ChunkRow> = chunks.map(|it| it.clone()).take(limit).collect();
-            chunks.into_iter().map(|it| indexed(&state.rows, &it)).collect()
+            let chunks: Vec<ChunkRow> = state
+                .new_chunks(claim)
+                .into_iter()
+                .filter(|it| it.new.ordinal >= from)
+                .take(limit)
+                .map(|it| it.clone())
+                .collect();
+            chunks.iter().map(|it| indexed(&state.rows, it)).collect()
         })
     }
 
@@ -174,13 +197,15 @@ impl IngestQueue for InMemory {
             if models.target().is_some_and(|it| Some(it) != row.split_for.as_ref()) {
                 let row = state.rows.documents.get_mut(&claim.document).unwrap();
                 row.status = DocumentStatus::Pending;
-                (row.fence, row.due_at) = (row.fence + 1, Some(Timestamp::UNIX_EPOCH));
+                row.fence += 1;
+                row.due_at = Some(Timestamp::UNIX_EPOCH);
                 return false;
             }
             let is_reindexed = models.model.is_some() && models.reindex_model.is_some();
             if is_reindexed && (row.is_held || models.is_changing()) {
                 let row = state.rows.documents.get_mut(&claim.document).unwrap();
-                (row.is_held, row.due_at) = (true, None);
+                row.is_held = true;
+                row.due_at = None;
             } else {
                 models.model = models.model.take().or(row.split_for);
                 state.publish_document(claim.document);
@@ -199,8 +224,10 @@ impl IngestQueue for InMemory {
         self.step(Step::Fail, |state| {
             let Some(row) = state.held(claim) else { return false };
             row.status = DocumentStatus::Pending;
-            (row.error, row.due_at) = (Some(reason.to_owned()), Some(retry_at));
-            (row.fence, row.reserved) = (row.fence + 1, 0);
+            row.error = Some(reason.to_owned());
+            row.due_at = Some(retry_at);
+            row.fence += 1;
+            row.reserved = 0;
             true
         })
     }
@@ -214,8 +241,11 @@ impl IngestQueue for InMemory {
         self.step(Step::Fail, |state| {
             let Some(row) = state.held(claim) else { return false };
             row.status = retry_at.map_or(DocumentStatus::Failed, |_| DocumentStatus::Pending);
-            (row.error, row.due_at) = (Some(reason.to_owned()), retry_at);
-            (row.failures, row.fence, row.reserved) = (row.failures + 1, row.fence + 1, 0);
+            row.error = Some(reason.to_owned());
+            row.due_at = retry_at;
+            row.failures += 1;
+            row.fence += 1;
+            row.reserved = 0;
             let base = row.base;
             state.finish_reindex(base);
             true
@@ -223,38 +253,41 @@ impl IngestQueue for InMemory {
     }
 }
 
-/// Returns the row of a chunk, with what a published one that is equal has.
-fn new_row(rows: &Rows, document: DocumentId, (all, new): (&NewChunks, &NewChunk)) -> ChunkRow {
-    let new = new.clone();
-    let mut published = rows.chunks.iter().filter(|it| it.document == document && it.is_published);
-    let equal = published.find(|it| it.new.hash == new.hash);
+/// Returns the row of a chunk of new content, with the context and, if it may be
+/// used, the vector of the published chunk that is equal.
+fn new_row(rows: &Rows, document: DocumentId, content: &NewChunks, new: &NewChunk) -> ChunkRow {
+    let equal = rows
+        .chunks
+        .iter()
+        .find(|it| it.document == document && it.is_published && it.new.hash == new.hash);
     let context = equal.and_then(|it| it.context.clone());
     let models = rows.models.get(&rows.documents[&document].base);
-    let has_vector = models.is_some_and(|it| it.model.as_ref() == Some(&all.model))
-        && (context.is_some() || !all.needs_contexts);
-    let equal = if has_vector { equal } else { None };
-    let (vector, tokens) = equal.map_or((None, 0), |it| (it.vector.clone(), it.tokens));
-    ChunkRow { document, new, context, vector, tokens, is_published: false }
+    let is_same_model = models.is_some_and(|it| it.model.as_ref() == Some(&content.model));
+    let is_vector_usable = is_same_model && (context.is_some() || !content.needs_contexts);
+    let (vector, tokens) = match equal {
+        Some(equal) if is_vector_usable => (equal.vector.clone(), equal.tokens),
+        _ => (None, 0),
+    };
+    ChunkRow { document, new: new.clone(), context, vector, tokens, is_published: false }
 }
 
 fn indexed(rows: &Rows, chunk: &ChunkRow) -> IndexedChunk {
-    let new = chunk.new.clone();
+    let NewChunk { id, path, text, .. } = chunk.new.clone();
     let dense = chunk.vector.clone().unwrap_or_default();
     let row = &rows.documents[&chunk.document];
     let base = row.base;
     let title = row.title.clone();
     let context = chunk.context.clone().unwrap_or_default();
-    IndexedChunk { id: new.id, base, title, path: new.path, text: new.text, context, dense }
+    IndexedChunk { id, base, title, path, text, context, dense }
 }
 
 fn passage(rows: &Rows, chunk: &ChunkRow) -> StoredPassage {
     let neighbour = |ordinal: i32| {
-        let near = rows.chunks.iter().filter(|it| it.is_published).find(|it| {
-            it.document == chunk.document
-                && it.new.ordinal == ordinal
-                && it.new.path == chunk.new.path
-        });
-        near.map(|it| it.new.text.clone())
+        rows.chunks
+            .iter()
+            .filter(|it| it.is_published && it.document == chunk.document)
+            .find(|it| it.new.ordinal == ordinal && it.new.path == chunk.new.path)
+            .map(|it| it.new.text.clone())
     };
     let row = &rows.documents[&chunk.document];
     StoredPassage {
@@ -280,8 +313,13 @@ impl ChunkStore for InMemory {
         _persona: Option<PersonaId>,
     ) -> Result<Vec<SearchedBase>, Unavailable> {
         self.step(Step::Other, |state| {
-            let bases = state.rows.bases.iter().filter(|it| it.0 == group);
-            bases.map(|it| it.1.clone()).collect()
+            state
+                .rows
+                .bases
+                .iter()
+                .filter(|(searching_group, _)| *searching_group == group)
+                .map(|(_, base)| base.clone())
+                .collect()
         })
     }
 
@@ -290,23 +328,36 @@ impl ChunkStore for InMemory {
         bases: &[KnowledgeBaseId],
     ) -> Result<Vec<(KnowledgeBaseId, String)>, Unavailable> {
         self.step(Step::Other, |state| {
-            let models = state.rows.models.iter().filter(|it| bases.contains(it.0));
-            models.filter_map(|(base, it)| Some((*base, it.model.clone()?))).collect()
+            state
+                .rows
+                .models
+                .iter()
+                .filter(|(base, _)| bases.contains(base))
+                .filter_map(|(base, it)| Some((*base, it.model.clone()?)))
+                .collect()
         })
     }
 
     async fn passages(&self, chunks: &[ChunkId]) -> Result<Vec<StoredPassage>, Unavailable> {
         self.step(Step::Other, |state| {
-            let found = state.rows.chunks.iter().filter(|it| it.is_published);
-            let found = found.filter(|it| chunks.contains(&it.new.id));
-            found.map(|it| passage(&state.rows, it)).collect()
+            state
+                .rows
+                .chunks
+                .iter()
+                .filter(|it| it.is_published && chunks.contains(&it.new.id))
+                .map(|it| passage(&state.rows, it))
+                .collect()
         })
     }
 
     async fn texts(&self, document: DocumentId) -> Result<Vec<String>, Unavailable> {
         self.step(Step::Other, |state| {
-            let chunks = state.rows.chunks.iter().filter(|it| it.is_published);
-            let mut chunks: Vec<_> = chunks.filter(|it| it.document == document).collect();
+            let mut chunks: Vec<&ChunkRow> = state
+                .rows
+                .chunks
+                .iter()
+                .filter(|it| it.is_published && it.document == document)
+                .collect();
             chunks.sort_by_key(|it| it.new.ordinal);
             chunks.into_iter().map(|it| it.new.text.clone()).collect()
         })
@@ -346,9 +397,13 @@ impl ChunkStore for InMemory {
             let rows = &state.rows;
             let is_of_base =
                 |it: &&ChunkRow| base.is_none_or(|base| rows.documents[&it.document].base == base);
-            let published = rows.chunks.iter().filter(|it| it.is_published).filter(is_of_base);
-            let mut ids: Vec<ChunkId> = published.map(|it| it.new.id).collect();
-            ids.retain(|it| Some(*it) > after);
+            let mut ids: Vec<ChunkId> = rows
+                .chunks
+                .iter()
+                .filter(|it| it.is_published && Some(it.new.id) > after)
+                .filter(is_of_base)
+                .map(|it| it.new.id)
+                .collect();
             ids.sort();
             ids.truncate(limit);
             ids
@@ -357,9 +412,13 @@ impl ChunkStore for InMemory {
 
     async fn indexed(&self, chunks: &[ChunkId]) -> Result<Vec<IndexedChunk>, Unavailable> {
         self.step(Step::Other, |state| {
-            let found = state.rows.chunks.iter().filter(|it| it.is_published);
-            let found = found.filter(|it| chunks.contains(&it.new.id));
-            found.map(|it| indexed(&state.rows, it)).collect()
+            state
+                .rows
+                .chunks
+                .iter()
+                .filter(|it| it.is_published && chunks.contains(&it.new.id))
+                .map(|it| indexed(&state.rows, it))
+                .collect()
         })
     }
 

@@ -21,7 +21,8 @@ impl InMemory {
             row.status = DocumentStatus::Pending;
             row.due_at = Some(Timestamp::UNIX_EPOCH);
             row.is_held = published.contains(id);
-            (row.fence, row.split_for) = (row.fence + 1, None);
+            row.fence += 1;
+            row.split_for = None;
         }
     }
 }
@@ -29,8 +30,7 @@ impl InMemory {
 impl super::Rows {
     /// Returns the documents that searches find.
     fn published(&self) -> Vec<DocumentId> {
-        let published = self.chunks.iter().filter(|it| it.is_published);
-        published.map(|it| it.document).collect()
+        self.chunks.iter().filter(|it| it.is_published).map(|it| it.document).collect()
     }
 }
 
@@ -43,8 +43,11 @@ impl State {
         }
         let row = self.rows.documents.get_mut(&document).unwrap();
         row.status = DocumentStatus::Ready;
-        (row.error, row.due_at, row.failures) = (None, None, 0);
-        (row.split_for, row.is_held) = (None, false);
+        row.error = None;
+        row.due_at = None;
+        row.failures = 0;
+        row.split_for = None;
+        row.is_held = false;
     }
 
     /// Publishes what a base holds, unless it waits for a document.
@@ -55,17 +58,17 @@ impl State {
         }
 
         let published = self.rows.published();
-        let of_base = self.rows.documents.clone().into_iter().filter(|it| it.1.base == base);
-        let of_base: Vec<_> = of_base.collect();
-        let is_waiting = of_base.iter().any(|(id, it)| {
-            let counts = it.is_held || models.is_changing();
-            it.due_at.is_some() && published.contains(id) && counts
+        let mut documents = self.rows.documents.clone();
+        documents.retain(|_, row| row.base == base);
+        let is_waiting = documents.iter().any(|(id, row)| {
+            let is_waited_for = row.is_held || models.is_changing();
+            row.due_at.is_some() && published.contains(id) && is_waited_for
         });
         if is_waiting {
             return;
         }
 
-        for (id, row) in of_base {
+        for (id, row) in documents {
             if row.is_held && row.status == DocumentStatus::Processing {
                 self.publish_document(id);
             } else if row.status == DocumentStatus::Failed {

@@ -30,16 +30,16 @@ impl VectorStore for InMemory {
             let dense =
                 |it: &VectorPoint| it.dense.iter().zip(&query.dense).map(|(a, b)| a * b).sum();
             let mut scores = HashMap::<ChunkId, f32>::new();
-            for ranked in [ranked(&points, dense), ranked(&points, term_score(&points, &query))] {
-                for (id, rank) in ranked.into_iter().take(query.limit).zip(2_u16..) {
+            for chunks in [ranked(&points, dense), ranked(&points, term_score(&points, &query))] {
+                for (id, rank) in chunks.into_iter().take(query.limit).zip(2_u16..) {
                     *scores.entry(id).or_default() += 1.0 / f32::from(rank);
                 }
             }
-            let mut found: Vec<FoundChunk> =
+            let mut found_chunks: Vec<FoundChunk> =
                 scores.into_iter().map(|(chunk, score)| FoundChunk { chunk, score }).collect();
-            found.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.chunk.cmp(&b.chunk)));
-            found.truncate(query.limit);
-            found
+            found_chunks.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.chunk.cmp(&b.chunk)));
+            found_chunks.truncate(query.limit);
+            found_chunks
         })
     }
 
@@ -62,15 +62,15 @@ impl VectorStore for InMemory {
 
 /// Returns the points with a positive score, best first.
 fn ranked(points: &[&VectorPoint], score: impl Fn(&VectorPoint) -> f32) -> Vec<ChunkId> {
-    let scores = points.iter().map(|it| (it.chunk, score(it)));
-    let mut scores: Vec<(ChunkId, f32)> = scores.filter(|it| it.1 > 0.0).collect();
+    let mut scores: Vec<(ChunkId, f32)> =
+        points.iter().map(|it| (it.chunk, score(it))).filter(|(_, score)| *score > 0.0).collect();
     scores.sort_by(|a, b| b.1.total_cmp(&a.1));
-    scores.into_iter().map(|it| it.0).collect()
+    scores.into_iter().map(|(chunk, _)| chunk).collect()
 }
 
 /// Returns the function that scores points by their terms, rare ones more.
 fn term_score(points: &[&VectorPoint], query: &VectorQuery) -> impl Fn(&VectorPoint) -> f32 {
-    let count = |count: usize| f32::from(u16::try_from(count).unwrap_or(u16::MAX));
+    let to_f32 = |count: usize| f32::from(u16::try_from(count).unwrap_or(u16::MAX));
     let weight_of = |point: &VectorPoint, term| {
         point.terms.iter().find(|it| it.term == term).map_or(0.0, |it| it.weight)
     };
@@ -78,8 +78,9 @@ fn term_score(points: &[&VectorPoint], query: &VectorQuery) -> impl Fn(&VectorPo
         .terms
         .iter()
         .map(|it| {
-            let with = count(points.iter().filter(|point| weight_of(point, it.term) > 0.0).count());
-            let rarity = (1.0 + (count(points.len()) - with + 0.5) / (with + 0.5)).ln();
+            let with_term = points.iter().filter(|point| weight_of(point, it.term) > 0.0).count();
+            let with_term = to_f32(with_term);
+            let rarity = (1.0 + (to_f32(points.len()) - with_term + 0.5) / (with_term + 0.5)).ln();
             (it.term, it.weight * rarity)
         })
         .collect();

@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 
 use super::tokens::estimate;
-use super::{IngestError, Ingestion, held};
+use super::{IngestError, Ingestion, ensure_held};
 use crate::ports::chunk_store::ChunkId;
 use crate::ports::context_writer::{ContextRequest, WrittenContext};
 use crate::ports::embedder::EmbedError;
@@ -18,8 +18,8 @@ const OUTPUT_TOKENS: i64 = 200;
 
 impl Ingestion {
     /// Writes the contexts of the first chunks that have none. Returns false if
-    /// none are left, or nothing writes contexts. Those that were written are
-    /// stored even if others failed: they are paid for.
+    /// none are left, or nothing writes contexts. Contexts that were written are
+    /// stored even if others failed, since they are paid for.
     pub(super) async fn write_contexts(
         &self,
         job: &IngestJob,
@@ -27,8 +27,13 @@ impl Ingestion {
     ) -> Result<bool, IngestError> {
         let Some(writer) = &self.context_writer else { return Ok(false) };
 
-        let missing = pending.iter().enumerate().filter(|(_, it)| it.context.is_none());
-        let missing: Vec<usize> = missing.map(|it| it.0).take(AT_ONCE).collect();
+        let missing: Vec<usize> = pending
+            .iter()
+            .enumerate()
+            .filter(|(_, chunk)| chunk.context.is_none())
+            .map(|(index, _)| index)
+            .take(AT_ONCE)
+            .collect();
         if missing.is_empty() {
             return Ok(false);
         }
@@ -51,15 +56,15 @@ impl Ingestion {
         }
 
         if !contexts.is_empty() {
-            held(self.queue.put_contexts(job.claim, contexts, self.clock.now()).await?)?;
+            ensure_held(self.queue.put_contexts(job.claim, contexts, self.clock.now()).await?)?;
         }
 
         failure.map_or(Ok(true), |err| Err(err.into()))
     }
 }
 
-/// Returns the context of a chunk and its tokens. That of a chunk which the model
-/// rejects is empty: the chunk is found without.
+/// Returns the context of a chunk and its tokens. If the model rejects the chunk,
+/// the context is empty: searches find the chunk without one.
 fn context(
     id: ChunkId,
     outcome: Result<WrittenContext, EmbedError>,

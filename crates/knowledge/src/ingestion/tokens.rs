@@ -13,18 +13,18 @@ pub(super) fn estimate(lengths: &[usize]) -> i64 {
 /// Divides tokens among texts in proportion to their lengths.
 pub(super) fn share(tokens: i64, lengths: &[usize]) -> Vec<i64> {
     let total = to_i64(lengths.iter().sum()).max(1);
-    let mut rest = tokens.max(0);
+    let mut remaining = tokens.max(0);
     let mut shares: Vec<i64> = Vec::with_capacity(lengths.len());
 
     for length in lengths {
         let share = i128::from(tokens.max(0)) * i128::from(to_i64(*length)) / i128::from(total);
-        let share = i64::try_from(share).unwrap_or(i64::MAX).min(rest);
-        rest -= share;
+        let share = i64::try_from(share).unwrap_or(i64::MAX).min(remaining);
+        remaining -= share;
         shares.push(share);
     }
 
     if let Some(first) = shares.first_mut() {
-        *first += rest;
+        *first += remaining;
     }
 
     shares

@@ -17,12 +17,12 @@ pub struct Embedding {
 }
 
 impl Embedding {
-    /// Checks that this has a usable vector for each text, and returns these with
-    /// the length 1: one that is not would spoil every search that compares it.
+    /// Checks that there is a usable vector for each text, and returns them with
+    /// the length 1: an unusable one would spoil every search that compares it.
     pub(crate) fn into_vectors(self, texts: usize) -> Result<Vec<Vec<f32>>, EmbedError> {
         let is_complete = self.vectors.len() == texts;
-        if let Some(other) = self.vectors.iter().map(Vec::len).find(|it| *it != VECTOR_SIZE) {
-            let reason = format!("its vectors have {other} dimensions instead of {VECTOR_SIZE}");
+        if let Some(size) = self.vectors.iter().map(Vec::len).find(|it| *it != VECTOR_SIZE) {
+            let reason = format!("its vectors have {size} dimensions instead of {VECTOR_SIZE}");
             return Err(EmbedError::Rejected(reason));
         }
         let vectors = self.vectors.into_iter().map(normalised).collect::<Option<Vec<_>>>();
@@ -72,10 +72,10 @@ pub trait Embedder: Send + Sync {
     /// cannot be compared.
     fn model(&self) -> String;
 
-    /// Maximum number of texts in one call.
+    /// Returns the maximum number of texts in one call.
     fn batch_size(&self) -> usize;
 
-    /// Cosine similarity of a question and a text below which they are
+    /// Returns the cosine similarity below which a question and a text are
     /// unrelated.
     fn min_similarity(&self) -> f32;
 
@@ -122,9 +122,9 @@ mod tests {
 
     #[test]
     fn vectors_get_the_length_1() {
-        let found = checked(vec![vec![0.5; VECTOR_SIZE]], 1).unwrap();
+        let vectors = checked(vec![vec![0.5; VECTOR_SIZE]], 1).unwrap();
 
-        let length: f32 = found[0].iter().map(|it| it * it).sum();
+        let length: f32 = vectors[0].iter().map(|it| it * it).sum();
         assert!((length - 1.0).abs() < 1e-4);
         assert!(checked(Vec::new(), 0).unwrap().is_empty());
     }

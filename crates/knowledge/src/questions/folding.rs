@@ -15,8 +15,8 @@ pub(super) fn fold_question(text: &str) -> Option<String> {
         return None;
     }
 
-    let is_read = |it: &char| !it.is_control() || it.is_whitespace();
-    let text = text.nfkc().filter(is_read).collect::<String>().to_lowercase();
+    let is_printable = |it: &char| !it.is_control() || it.is_whitespace();
+    let text = text.nfkc().filter(is_printable).collect::<String>().to_lowercase();
     let mut words = text.split_whitespace().peekable();
     let mut folded = Vec::new();
     while let Some(word) = words.next() {
@@ -38,11 +38,11 @@ pub(super) fn fold_question(text: &str) -> Option<String> {
         }
     }
 
-    let folded = folded.join(" ");
-    let folded = folded.trim_end_matches(['?', '!', '.', ' ']);
-    let is_short = folded.chars().count() <= MAX_QUESTION_CHARS;
+    let line = folded.join(" ");
+    let question = line.trim_end_matches(['?', '!', '.', ' ']);
+    let is_short = question.chars().count() <= MAX_QUESTION_CHARS;
 
-    (is_short && !folded.is_empty()).then(|| folded.to_owned())
+    (is_short && !question.is_empty()).then(|| question.to_owned())
 }
 
 fn digits(word: &str) -> usize {

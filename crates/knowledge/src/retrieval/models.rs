@@ -67,15 +67,15 @@ impl Retrieval {
             query.limit = query.limit.saturating_mul(MORE_CANDIDATES);
             candidates = self.candidates(&query).await?.0;
         }
-        let similar = |it: StoredPassage| {
-            let similarity = similarity(&query.dense, &it.dense);
-            (it, similarity)
+        let with_similarity = |passage: StoredPassage| {
+            let score = similarity(&query.dense, &passage.dense);
+            (passage, score)
         };
-        Ok(candidates.into_iter().map(similar).collect())
+        Ok(candidates.into_iter().map(with_similarity).collect())
     }
 
-    /// Embeds a question. For a model that is configured no longer, and not
-    /// available, the vector is empty.
+    /// Embeds a question. The vector is empty if the model is neither configured
+    /// nor available.
     async fn embed(&self, model: &str, text: &str) -> Result<Vec<f32>, EmbedError> {
         let embedding = self.embedder.embed(model, vec![text.to_owned()]).await;
         match embedding.and_then(|it| it.into_vectors(1)) {

@@ -56,10 +56,13 @@ pub(super) async fn rank(
 }
 
 /// Returns the text that is ranked: a passage says little without its headings.
-fn text(it: &StoredPassage) -> String {
-    let parts = [&it.title, &it.path, &it.text].map(String::as_str);
-    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    parts.join("\n")
+fn text(passage: &StoredPassage) -> String {
+    [&passage.title, &passage.path, &passage.text]
+        .into_iter()
+        .map(String::as_str)
+        .filter(|it| !it.is_empty())
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[cfg(test)]

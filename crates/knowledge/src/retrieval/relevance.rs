@@ -48,20 +48,21 @@ fn is_significant(word: &str) -> bool {
 
 /// Joins a chunk with the end of the one before it and the beginning of the one
 /// after it, as far as both fit.
-pub(super) fn join_around(chunk: &str, (before, after): (&str, &str), max_chars: usize) -> String {
+pub(super) fn join_around(before: &str, chunk: &str, after: &str, max_chars: usize) -> String {
     // Two line ends may be added.
-    let rest = max_chars.saturating_sub(chunk.chars().count() + 2);
+    let available = max_chars.saturating_sub(chunk.chars().count() + 2);
     let before_chars = before.chars().count();
     let after_chars = after.chars().count();
-    let before_chars = before_chars.min((rest / 2).max(rest.saturating_sub(after_chars)));
-    let skipped = before.chars().count() - before_chars;
+    let max_before = (available / 2).max(available.saturating_sub(after_chars));
+    let included_before = before_chars.min(max_before);
+    let skipped = before_chars - included_before;
     let start = before.char_indices().nth(skipped).map_or(before.len(), |it| it.0);
-    let end = after.char_indices().nth(rest - before_chars).map_or(after.len(), |it| it.0);
-    let before = before.get(start..);
-    let after = after.get(..end);
-    let chunks = [before.unwrap_or_default(), chunk, after.unwrap_or_default()];
+    let max_after = available - included_before;
+    let end = after.char_indices().nth(max_after).map_or(after.len(), |it| it.0);
 
-    join_overlapping(chunks, usize::MAX)
+    let end_of_before = before.get(start..).unwrap_or_default();
+    let start_of_after = after.get(..end).unwrap_or_default();
+    join_overlapping([end_of_before, chunk, start_of_after], usize::MAX)
 }
 
 /// Joins chunks that follow each other, until they are longer than this, in
@@ -160,12 +161,12 @@ mod tests {
         let before = "äbcdefghij";
         let after = "klmnopqrsü";
 
-        assert_eq!(join_around("HIT", (before, after), 100), format!("{before}\nHIT\n{after}"));
-        assert_eq!(join_around("HIT", (before, after), 11), "hij\nHIT\nklm");
-        // One leaves its part to the other.
-        assert_eq!(join_around("HIT", (before, "k"), 11), "fghij\nHIT\nk");
-        assert_eq!(join_around("HIT", ("j", after), 11), "j\nHIT\nklmno");
-        assert_eq!(join_around("HIT", (before, after), 2), "HIT");
+        assert_eq!(join_around(before, "HIT", after, 100), format!("{before}\nHIT\n{after}"));
+        assert_eq!(join_around(before, "HIT", after, 11), "hij\nHIT\nklm");
+        // A short neighbour leaves its share to the other.
+        assert_eq!(join_around(before, "HIT", "k", 11), "fghij\nHIT\nk");
+        assert_eq!(join_around("j", "HIT", after, 11), "j\nHIT\nklmno");
+        assert_eq!(join_around(before, "HIT", after, 2), "HIT");
     }
 
     #[test]

@@ -15,6 +15,7 @@ use crate::ports::embedder::{Embedding, MockEmbedder, VECTOR_SIZE};
 use crate::ports::vector_store::MockVectorStore;
 
 mod models;
+
 const SETTINGS: RetrievalSettings =
     RetrievalSettings { max_passages: 5, min_similarity: None, min_rank_score: None };
 
@@ -87,13 +88,13 @@ async fn a_question_finds_the_passage_with_its_document_and_headings() {
     let travel = world.add(world.base, "Travel", "# Rail\n\nSecond class tickets only.\n").await;
     world.add(world.base, "Passwords", "Reset it on the page of your account.").await;
 
-    let found = world.search("Which class of railway tickets is paid?").await;
+    let passages = world.search("Which class of railway tickets is paid?").await;
 
-    assert_eq!(found[0].document, travel);
-    assert_eq!(found[0].base, world.base);
-    assert_eq!(found[0].title, "Travel");
-    assert_eq!(found[0].path, "Rail");
-    assert!(found[0].text.contains("Second class") && found[0].similarity > 0.12);
+    assert_eq!(passages[0].document, travel);
+    assert_eq!(passages[0].base, world.base);
+    assert_eq!(passages[0].title, "Travel");
+    assert_eq!(passages[0].path, "Rail");
+    assert!(passages[0].text.contains("Second class") && passages[0].similarity > 0.12);
 }
 
 #[tokio::test]
@@ -103,8 +104,8 @@ async fn nothing_outside_of_the_bases_is_found() {
     world.add(others, "Salaries", "The salary of the director is secret.").await;
     world.add(world.base, "Canteen", "Lunch is at noon.").await;
 
-    let found = world.search("What is the salary of the director?").await;
-    assert!(found.iter().all(|it| it.base == world.base), "{found:?}");
+    let passages = world.search("What is the salary of the director?").await;
+    assert!(passages.iter().all(|it| it.base == world.base), "{passages:?}");
     let without = Question { bases: Vec::new(), ..world.question("lunch") };
     assert!(world.retrieval.search(without).await.unwrap().is_empty());
 }
@@ -153,10 +154,10 @@ async fn an_identifier_is_found_however_dissimilar_the_vectors_are() {
         world.add(world.base, "Ledger", &format!("Paid INV-{number} to a supplier.")).await;
     }
 
-    let found = world.search("INV-2231").await;
+    let passages = world.search("INV-2231").await;
 
-    assert_eq!(found.len(), 1);
-    assert!(found[0].text.contains("INV-2231") && found[0].similarity < 0.99);
+    assert_eq!(passages.len(), 1);
+    assert!(passages[0].text.contains("INV-2231") && passages[0].similarity < 0.99);
 }
 
 #[tokio::test]
@@ -168,10 +169,10 @@ async fn a_passage_includes_its_neighbours_which_are_not_repeated() {
     world.add(world.base, "Tickets", text).await;
     assert_eq!(world.store.state().rows.chunks.len(), 5);
 
-    let found = world.search("Beta tickets are green").await;
+    let passages = world.search("Beta tickets are green").await;
 
-    assert!(found[0].text.starts_with("Alpha") && found[0].text.contains("Gamma"));
-    let all: String = found.iter().map(|it| it.text.as_str()).collect();
+    assert!(passages[0].text.starts_with("Alpha") && passages[0].text.contains("Gamma"));
+    let all: String = passages.iter().map(|it| it.text.as_str()).collect();
     for word in ["Alpha", "Beta", "Gamma", "Delta", "Omega"] {
         assert_eq!(all.matches(word).count(), 1, "{word} in {all}");
     }
@@ -187,10 +188,10 @@ async fn long_neighbours_do_not_displace_a_passage() {
         chunk.new.text.push_str(&"x".repeat(4_000));
     }
 
-    let found = world.search("Beta tickets are green").await;
+    let passages = world.search("Beta tickets are green").await;
 
     let hit = "Beta tickets are green and small.";
-    let text = &found[0].text;
+    let text = &passages[0].text;
     assert!(text.contains(&format!("{hit}{}", "x".repeat(4_000))), "{text}");
     assert!(text.contains("Gamma") && text.chars().count() <= MAX_PASSAGE_CHARS);
 }
@@ -216,9 +217,9 @@ async fn a_passage_under_the_next_heading_is_one_of_its_own() {
         # Air\n\nTickets for planes are economy class.";
     world.add(world.base, "Travel", text).await;
 
-    let found = world.search("Tickets for trains and planes").await;
+    let passages = world.search("Tickets for trains and planes").await;
 
-    let mut paths: Vec<&str> = found.iter().map(|it| it.path.as_str()).collect();
+    let mut paths: Vec<&str> = passages.iter().map(|it| it.path.as_str()).collect();
     paths.sort_unstable();
     assert_eq!(paths, ["Air", "Rail"]);
 }
@@ -233,13 +234,13 @@ async fn passages_are_limited_and_each_document_is_counted_once() {
     }
     world.set(3, None);
 
-    let found = world.search("tickets").await;
+    let passages = world.search("tickets").await;
 
-    assert_eq!(found.len(), 3);
-    let documents: Vec<DocumentId> = found.iter().map(|it| it.document).collect();
+    assert_eq!(passages.len(), 3);
+    let documents: Vec<DocumentId> = passages.iter().map(|it| it.document).collect();
     world.retrieval.count(&documents.repeat(2)).await;
     let counted = world.store.state().rows.retrieved.clone();
-    let unique: HashSet<DocumentId> = found.iter().map(|it| it.document).collect();
+    let unique: HashSet<DocumentId> = passages.iter().map(|it| it.document).collect();
     assert_eq!(counted.len(), unique.len());
     assert_eq!(HashSet::<DocumentId>::from_iter(counted), unique);
 }

@@ -16,18 +16,18 @@ async fn world() -> (World, Arc<ModelEmbedder>) {
     (world, embedder)
 }
 
-fn titles(found: &[Passage]) -> Vec<&str> {
-    found.iter().map(|it| it.title.as_str()).collect()
+fn titles(passages: &[Passage]) -> Vec<&str> {
+    passages.iter().map(|it| it.title.as_str()).collect()
 }
 
 #[tokio::test]
 async fn a_question_is_embedded_by_the_model_of_the_base() {
     let (world, _) = world().await;
 
-    let found = world.search("Which class of railway tickets is paid?").await;
+    let passages = world.search("Which class of railway tickets is paid?").await;
 
-    assert_eq!(titles(&found), ["Travel"]);
-    assert!(found[0].similarity > HashedEmbedder.min_similarity());
+    assert_eq!(titles(&passages), ["Travel"]);
+    assert!(passages[0].similarity > HashedEmbedder.min_similarity());
 }
 
 #[tokio::test]
@@ -38,12 +38,12 @@ async fn bases_of_different_models_are_searched_together() {
 
     let bases = vec![world.base, other];
     let question = Question { bases, text: "class of tickets".to_owned() };
-    let found = world.retrieval.search(question).await.unwrap();
+    let passages = world.retrieval.search(question).await.unwrap();
 
-    let mut titles = titles(&found);
+    let mut titles = titles(&passages);
     titles.sort_unstable();
     assert_eq!(titles, ["Flights", "Travel"]);
-    assert!(found.iter().all(|it| it.similarity > HashedEmbedder.min_similarity()));
+    assert!(passages.iter().all(|it| it.similarity > HashedEmbedder.min_similarity()));
 }
 
 #[tokio::test]
@@ -60,11 +60,11 @@ async fn searches_find_previous_content_until_all_documents_have_new_content() {
     let (world, embedder) = world().await;
     let questions = ["second class tickets", "When is lunch served in the hall?"];
     let search = async || {
-        let mut found = Vec::new();
+        let mut passages = Vec::new();
         for question in questions {
-            found.extend(world.search(question).await);
+            passages.extend(world.search(question).await);
         }
-        found
+        passages
     };
     let before = search().await;
     assert_eq!(titles(&before), ["Travel", "Canteen"]);
