@@ -108,13 +108,15 @@ async fn a_brief_has_an_event_for_each_step_and_an_artifact(database: TestDataba
     let expected =
         ["queued", "started", "step", "continued", "step", "continued", "artifact", "completed"];
     assert_eq!(kinds(&assignment), expected);
-    assert_eq!((&assignment["stepCount"], &assignment["tokensSpent"]), (&json!(3), &json!(126)));
+    assert_eq!(assignment["stepCount"], 3);
+    assert_eq!(assignment["tokensSpent"], 126);
     assert_eq!(assignment["tokensAbandoned"], 0);
     assert_eq!(assignment["artifactText"], "# Findings");
     assert!(assignment["artifactJson"].as_str().expect("JSON").contains("choices"));
     let detail = assignment["events"][2]["detailJson"].as_str().expect("a detail");
     let detail: Value = serde_json::from_str(detail).expect("JSON");
-    assert_eq!((&detail["stepIndex"], &detail["tokens"]), (&json!(0), &json!(42)));
+    assert_eq!(detail["stepIndex"], 0);
+    assert_eq!(detail["tokens"], 42);
     let calls = upstream.calls();
     assert_eq!(calls.len(), 3);
     let last: Value = serde_json::from_str(&calls[2].text()).expect("JSON");
@@ -233,17 +235,17 @@ async fn administrators_see_and_end_assignments_without_contents(database: TestD
 
     let listed = console.get("/api/admin/assignments").await.body;
 
-    assert_eq!(
-        (&listed[0]["status"], &listed[0]["tokensSpent"]),
-        (&json!("Completed"), &json!(126))
-    );
+    assert_eq!(listed[0]["status"], "Completed");
+    assert_eq!(listed[0]["tokensSpent"], 126);
     for missing in ["artifactJson", "errorMessage", "events"] {
         assert!(!keys(&listed[0]).contains(&missing), "{missing}");
     }
     let id = listed[0]["id"].as_str().expect("an id");
     let terminate = format!("/api/admin/assignments/{id}/terminate");
     let ended = console.write("POST", &terminate, Value::Null).await;
-    assert_eq!((ended.status, ended.body), (200, json!({ "changed": false })));
+    assert_eq!(ended.status, 200);
+    assert_eq!(ended.body, json!({ "changed": false }));
     let queue = console.get("/api/admin/assignments/queue").await.body;
-    assert_eq!((&queue["queued"], queue["workers"].as_array().map(Vec::len)), (&json!(0), Some(1)));
+    assert_eq!(queue["queued"], 0);
+    assert_eq!(queue["workers"].as_array().map(Vec::len), Some(1));
 }

@@ -26,7 +26,8 @@ async fn both_paths_answer_in_full_and_streamed() {
         assert_eq!(choice["finish_reason"], "stop", "{path}");
         assert_eq!(full.body["usage"]["prompt_tokens"], 2, "{path}");
         assert_eq!(stream.text, "Demo answer to: good day", "{path}");
-        assert_eq!((stream.finish.as_deref(), stream.usage), (Some("stop"), Some((2, 5))));
+        assert_eq!(stream.finish.as_deref(), Some("stop"));
+        assert_eq!(stream.usage, Some((2, 5)));
     }
 }
 
@@ -52,7 +53,8 @@ async fn the_upstream_gets_its_own_key_and_nothing_of_the_caller() {
 
     let call = upstream.call();
     let known = ["accept", "authorization", "content-length", "content-type", "host", "user-agent"];
-    assert_eq!((answer.status, answer.text()), (200, WHOLE.to_owned()));
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.text(), WHOLE);
     assert_eq!(
         serde_json::from_slice::<Value>(&call.body).unwrap(),
         json!({ "messages": request["messages"], "model": "test-model" })
@@ -202,10 +204,12 @@ async fn tool_calls_and_their_results_are_forwarded() {
 
     let choice = &full.body["choices"][0];
     let call = &choice["message"]["tool_calls"][0];
-    assert_eq!((full.status, choice["finish_reason"].as_str()), (200, Some("tool_calls")));
+    assert_eq!(full.status, 200);
+    assert_eq!(choice["finish_reason"].as_str(), Some("tool_calls"));
     assert_eq!(call["function"]["name"], "weather");
     assert_eq!(call["function"]["arguments"], r#"{"city":"Bern"}"#);
-    assert_eq!((stream.finish.as_deref(), stream.calls.len()), (Some("tool_calls"), 1));
+    assert_eq!(stream.finish.as_deref(), Some("tool_calls"));
+    assert_eq!(stream.calls.len(), 1);
     assert_eq!(stream.calls[0].name, "weather");
     assert_eq!(stream.calls[0].arguments, r#"{"city":"Bern"}"#);
     assert_eq!(Some(stream.calls[0].id.as_str()), call["id"].as_str());
@@ -249,7 +253,8 @@ async fn invalid_requests_are_rejected_by_field_and_call_no_model() {
     ] {
         let answer = ada.post(CHAT, &body).await;
 
-        assert_eq!((answer.status, answer.error()), (400, "validation_failed"), "{body}");
+        assert_eq!(answer.status, 400, "{body}");
+        assert_eq!(answer.error(), "validation_failed", "{body}");
         assert_eq!(violations(&answer), [(field.to_owned(), code.to_owned())], "{body}");
         assert_eq!(answer.body["message"], answer.body["errors"][0]["message"], "{body}");
     }
@@ -257,9 +262,12 @@ async fn invalid_requests_are_rejected_by_field_and_call_no_model() {
     let form = [("content-type", "application/x-www-form-urlencoded")];
     let unsupported = ada.send("POST", CHAT, &form, b"messages=x").await;
     let stranger = app.anonymous().post(CHAT, &chat_request("x")).await;
-    assert_eq!((malformed.status, malformed.error()), (400, "malformed_json"));
-    assert_eq!((unsupported.status, unsupported.error()), (415, "unsupported_media_type"));
-    assert_eq!((stranger.status, stranger.error()), (401, "unauthorized"));
+    assert_eq!(malformed.status, 400);
+    assert_eq!(malformed.error(), "malformed_json");
+    assert_eq!(unsupported.status, 415);
+    assert_eq!(unsupported.error(), "unsupported_media_type");
+    assert_eq!(stranger.status, 401);
+    assert_eq!(stranger.error(), "unauthorized");
     assert_eq!(demo.call_counts().calls, 0);
 }
 
@@ -274,9 +282,11 @@ async fn calls_without_an_upstream_are_refused_as_not_configured() {
         refused.push(ada.post(path, &body).await);
     }
 
-    assert_eq!((status.status, status.body), (200, json!({ "available": false, "modes": [] })));
+    assert_eq!(status.status, 200);
+    assert_eq!(status.body, json!({ "available": false, "modes": [] }));
     for answer in refused {
-        assert_eq!((answer.status, answer.error()), (503, "ai_not_configured"));
+        assert_eq!(answer.status, 503);
+        assert_eq!(answer.error(), "ai_not_configured");
     }
 }
 

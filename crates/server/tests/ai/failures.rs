@@ -317,7 +317,8 @@ async fn a_stream_without_done_is_complete_after_its_finish_reason() {
 
     let heard = Heard::of(&ada.post(CHAT, &streamed("demo:no-done Hello")).await);
 
-    assert_eq!((heard.error, heard.finish.as_deref()), (None, Some("stop")));
+    assert_eq!(heard.error, None);
+    assert_eq!(heard.finish.as_deref(), Some("stop"));
     assert_eq!(heard.usage, Some((2, 5)));
 }
 

@@ -150,7 +150,8 @@ impl Expected {
             }
             Self::Broken((title, text)) => {
                 let heard = Heard::of(answer);
-                assert_eq!((heard.text.as_str(), heard.finish), ("begun", None), "{name}");
+                assert_eq!(heard.text, "begun", "{name}");
+                assert_eq!(heard.finish, None, "{name}");
                 assert_eq!(heard.error, Some((title.to_owned(), text.to_owned())), "{name}");
             }
             Self::Answered => assert_eq!(answer.status, 200, "{name}: {}", answer.text()),

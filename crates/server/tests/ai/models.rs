@@ -87,10 +87,9 @@ async fn a_group_maps_modes_personas_and_names_to_models(database: TestDatabase)
     assert_eq!(ids, ["pia-cloud", "large"]);
     for (name, id) in [("large", "large"), ("Large", "large"), ("pia-cloud", "pia-cloud")] {
         let one = ada.get(&format!("{MODELS}/{name}")).await;
-        assert_eq!(
-            (one.status, &one.body["id"], &one.body["object"]),
-            (200, &json!(id), &json!("model"))
-        );
+        assert_eq!(one.status, 200);
+        assert_eq!(one.body["id"], json!(id));
+        assert_eq!(one.body["object"], "model");
     }
     for unknown in ["coder", "gone", "%20", "x%2Fy"] {
         let none = ada.get(&format!("{MODELS}/{unknown}")).await;
@@ -235,18 +234,14 @@ async fn a_prompt_is_drafted_from_a_description() {
     let path = "/api/ai/generate-prompt";
 
     let drafted = ada.post(path, &json!({ "styleDescription": "casual" })).await;
-    assert_eq!(
-        (drafted.status, &drafted.body),
-        (200, &json!({ "prompt": "Write like a friend." }))
-    );
+    assert_eq!(drafted.status, 200);
+    assert_eq!(drafted.body, json!({ "prompt": "Write like a friend." }));
     assert_eq!(drafted.header("x-ai-generated"), Some("true"));
     for body in [json!({}), json!({ "styleDescription": null }), json!({ "styleDescription": " " })]
     {
         let refused = ada.post(path, &body).await;
-        assert_eq!(
-            (refused.status, &refused.body["errors"][0]["field"]),
-            (400, &json!("styleDescription"))
-        );
+        assert_eq!(refused.status, 400);
+        assert_eq!(refused.body["errors"][0]["field"], "styleDescription");
     }
     assert_eq!(upstream.calls().len(), 1);
 }

@@ -47,7 +47,9 @@ async fn embeddings_are_charged_to_the_callers_budget(database: TestDatabase) {
     let unknown = ada.post("/v1/embeddings", &unknown).await;
 
     assert_eq!(models.body["data"][0]["id"], "vectors", "{}", models.text());
-    assert_eq!((model.status, vectors.status, second.status), (200, 200, 429));
+    assert_eq!(model.status, 200);
+    assert_eq!(vectors.status, 200);
+    assert_eq!(second.status, 429);
     assert_eq!(vectors.text(), ANSWER);
     let call = upstream.call();
     assert!(call.head.starts_with("POST /v1/embeddings "), "{}", call.head);
@@ -55,10 +57,8 @@ async fn embeddings_are_charged_to_the_callers_budget(database: TestDatabase) {
     assert!(!call.text().contains("ada"), "{}", call.text());
     assert_eq!(spent.body["error"]["code"], "insufficient_quota", "{}", spent.text());
     for refused in [chat, unknown] {
-        assert_eq!(
-            (refused.status, &refused.body["error"]["code"]),
-            (404, &json!("model_not_found"))
-        );
+        assert_eq!(refused.status, 404);
+        assert_eq!(refused.body["error"]["code"], "model_not_found");
     }
 }
 
@@ -72,7 +72,8 @@ async fn requests_with_too_many_values_are_refused_before_they_are_parsed() {
         let many = ada.post(path, &json!({ "model": "vectors", "input": vec![1; 500_000] })).await;
 
         let error = &many.body["error"];
-        assert_eq!((many.status, &error["code"]), (400, &json!("too_many_values")), "{path}");
+        assert_eq!(many.status, 400, "{path}");
+        assert_eq!(error["code"], "too_many_values", "{path}");
     }
     assert!(upstream.calls().is_empty());
 }

@@ -51,7 +51,8 @@ async fn a_chat_follows_a_persona_of_the_callers_group_alone(database: TestDatab
     write(&console, "PUT", &groups, json!({ "groupIds": [DEFAULT_GROUP] })).await;
     let with_persona = messages(&ada, &upstream, id).await;
     let first = json!({ "role": "system", "content": "Be exact.\n\nNo advice." });
-    assert_eq!((&with_persona[0], &with_persona[1]), (&first, &plain[0]));
+    assert_eq!(with_persona[0], first);
+    assert_eq!(with_persona[1], plain[0]);
 
     let mut inactive = draft;
     inactive["isActive"] = json!(false);

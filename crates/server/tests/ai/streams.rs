@@ -60,7 +60,8 @@ async fn usage_is_sent_once_before_done_and_only_if_requested() {
     );
     assert_eq!(end["choices"][0]["delta"], json!({}));
     assert_eq!(end["choices"][0]["finish_reason"], "stop");
-    assert_eq!((with_usage(&plain), plain.usage), (vec![], None));
+    assert!(with_usage(&plain).is_empty());
+    assert_eq!(plain.usage, None);
     assert_eq!(plain.chunks.last(), Some(end));
 }
 
@@ -97,8 +98,10 @@ async fn a_malformed_stream_is_normalised_for_the_client() {
     let heard = Heard::of(&ada.post(CHAT, &streamed("x")).await);
 
     let calls: Vec<_> = heard.calls.iter().map(|it| (&*it.id, &*it.name, &*it.arguments)).collect();
-    assert_eq!((heard.text.as_str(), calls), ("One two", vec![("7", "f", r#"{"a":1}"#)]));
-    assert_eq!((heard.finish.as_deref(), heard.usage), (Some("tool_calls"), Some((3, 4))));
+    assert_eq!(heard.text, "One two");
+    assert_eq!(calls, [("7", "f", r#"{"a":1}"#)]);
+    assert_eq!(heard.finish.as_deref(), Some("tool_calls"));
+    assert_eq!(heard.usage, Some((3, 4)));
     assert!(heard.chunks.iter().all(|it| it.get("guardrail").is_none()), "{heard:?}");
 }
 
@@ -116,11 +119,13 @@ async fn usage_and_framing_of_another_style_are_normalised() {
 
     let heard = Heard::of(&ada.post(CHAT, &streamed("x")).await);
 
-    assert_eq!((heard.text.as_str(), heard.finish.as_deref()), ("a", Some("stop")));
+    assert_eq!(heard.text, "a");
+    assert_eq!(heard.finish.as_deref(), Some("stop"));
     assert_eq!(heard.usage, Some((4, 2)));
     let keys =
         |at: usize| heard.chunks[at].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-    assert_eq!((keys(0), keys(1)), (vec!["choices".to_owned()], vec!["choices".to_owned()]));
+    assert_eq!(keys(0), ["choices"]);
+    assert_eq!(keys(1), ["choices"]);
     assert_eq!(heard.chunks[2]["usage"]["prompt_tokens"], 4);
 }
 
@@ -132,7 +137,8 @@ async fn an_upstream_that_answers_in_one_piece_is_a_short_stream() {
 
     let heard = Heard::of(&app.signed_in().await.post(CHAT, &streamed("x")).await);
 
-    assert_eq!((heard.text.as_str(), heard.finish.as_deref()), ("Fine.", Some("stop")));
+    assert_eq!(heard.text, "Fine.");
+    assert_eq!(heard.finish.as_deref(), Some("stop"));
     assert_eq!(heard.usage, Some((1, 2)));
 }
 
@@ -197,7 +203,8 @@ async fn a_stream_opens_though_its_upstream_is_silent_and_fails_inside() {
 
         let heard = Heard::of(&answer);
         assert!(answer.text().starts_with(": keep-alive\n\n"), "{}", answer.text());
-        assert_eq!((heard.error, heard.chunks.len()), (Some(owned(TIMED_OUT)), 1));
+        assert_eq!(heard.error, Some(owned(TIMED_OUT)));
+        assert_eq!(heard.chunks.len(), 1);
     }
     assert!(demo.until(|it| it.open == 0).await);
 }
@@ -248,7 +255,8 @@ async fn a_server_that_stops_ends_its_streams_with_an_error() {
     let heard = Heard::of(&open.rest().await);
 
     let (title, text) = heard.error.unwrap();
-    assert_eq!((title.as_str(), text.is_empty()), ("Service Unavailable", false));
+    assert_eq!(title, "Service Unavailable");
+    assert!(!text.is_empty());
     for live in [unopened, full, optimized] {
         let answer = live.rest().await;
         assert_eq!(answer.refusal(), (503, "stopping"));

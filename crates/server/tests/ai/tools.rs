@@ -82,7 +82,8 @@ async fn a_model_searches_the_web_and_its_caller_receives_the_answer() {
     assert_eq!(answer.body["usage"]["completion_tokens"], 6);
     let [searched] = linkup.calls().try_into().expect("one search");
     let question: Value = serde_json::from_str(&searched.text()).expect("JSON");
-    assert_eq!((&question["q"], &question["depth"]), (&json!("rust news"), &json!("fast")));
+    assert_eq!(question["q"], "rust news");
+    assert_eq!(question["depth"], "fast");
     assert!(searched.head.to_ascii_lowercase().contains("authorization: bearer lk-secret"));
 }
 
@@ -113,7 +114,8 @@ async fn a_search_falls_back_to_another_key_within_its_limits_and_is_counted() {
     };
     let (second, ()) = tokio::join!(send(), upstream);
 
-    assert_eq!((first.status, second.status), (200, 200), "{}", second.text());
+    assert_eq!(first.status, 200);
+    assert_eq!(second.status, 200, "{}", second.text());
     let metrics = ada.get("/metrics").await.text();
     for line in [
         r#"pia_ai_attempts_total{entry="web",outcome="answered"} 1"#,
@@ -148,10 +150,8 @@ async fn a_search_in_a_stream_leaves_no_trace() {
     let (answer, ()) = tokio::join!(ada.send("POST", CHAT, &HEADERS, request.as_bytes()), upstream);
 
     let heard = Heard::of(&answer);
-    assert_eq!(
-        (heard.text.as_str(), heard.finish.as_deref()),
-        ("One moment. Rust is out.", Some("stop"))
-    );
+    assert_eq!(heard.text, "One moment. Rust is out.");
+    assert_eq!(heard.finish.as_deref(), Some("stop"));
     assert!(heard.calls.is_empty() && heard.usage.is_some(), "{}", answer.text());
     assert!(!answer.text().contains("pia_web_search"));
     assert_eq!(linkup.calls().len(), 1);
@@ -219,7 +219,8 @@ async fn callers_cannot_enable_tools_that_an_upstream_runs() {
 
         assert_eq!(answer.refusal(), (400, "validation_failed"), "{field}");
         let error = &answer.body["errors"][0];
-        assert_eq!((&error["field"], &error["code"]), (&json!(field), &json!(code)));
+        assert_eq!(error["field"], json!(field));
+        assert_eq!(error["code"], json!(code));
     }
     let function = json!({ "type": "function", "function": { "name": "f" } });
     let mut chosen = with_hosted_tool(&function);
@@ -243,10 +244,8 @@ async fn callers_cannot_enable_tools_that_an_upstream_runs() {
     let mut keys: Vec<_> =
         forwarded.as_object().expect("an object").keys().map(String::as_str).collect();
     keys.sort_unstable();
-    assert_eq!(
-        (keys, &forwarded["model"]),
-        (vec!["messages", "model", "tools"], &json!("test-model"))
-    );
+    assert_eq!(keys, ["messages", "model", "tools"]);
+    assert_eq!(forwarded["model"], "test-model");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -262,7 +261,8 @@ async fn upstream_tools_are_charged_as_configured() {
     let second = ada.post(CHAT, &searching).await;
 
     assert_eq!(first.status, 200, "{}", first.text());
-    assert_eq!((second.status, second.error()), (429, "Token Limit Exceeded"));
+    assert_eq!(second.status, 429);
+    assert_eq!(second.error(), "Token Limit Exceeded");
     let [forwarded] = upstream.calls().try_into().expect("one call");
     let forwarded: Value = serde_json::from_str(&forwarded.text()).expect("JSON");
     assert_eq!(forwarded["tools"], searching["tools"]);

@@ -97,7 +97,8 @@ async fn the_end_of_an_assignment_is_announced_until_the_receiver_accepts_it(
     assert_eq!(body["type"], "assignment.completed");
     let ended = ended(&client, &assignment).await;
     assert_eq!(body["data"]["assignmentId"], ended["id"]);
-    assert_eq!((&body["data"]["tokensSpent"], &ended["tokensSpent"]), (&json!(42), &json!(42)));
+    assert_eq!(body["data"]["tokensSpent"], 42);
+    assert_eq!(ended["tokensSpent"], 42);
     assert!(!body.to_string().contains("Findings"));
 
     let deliveries = format!("{hook}/deliveries");
@@ -106,8 +107,10 @@ async fn the_end_of_an_assignment_is_announced_until_the_receiver_accepts_it(
         delivery.get("deliveredAt").is_some().then_some(delivery)
     })
     .await;
-    assert_eq!((&delivered["id"], &delivered["payload"]), (&json!(id), &body));
-    assert_eq!((&delivered["attempts"], delivered.get("nextAt")), (&json!(2), None));
+    assert_eq!(delivered["id"], json!(id));
+    assert_eq!(delivered["payload"], body);
+    assert_eq!(delivered["attempts"], 2);
+    assert_eq!(delivered.get("nextAt"), None);
     let removed = console.write("DELETE", &hook, json!({})).await;
     assert_eq!(removed.status, 200, "{}", removed.text());
     assert_eq!(console.get(&deliveries).await.body, json!([]));

@@ -31,11 +31,14 @@ async fn a_document_is_replaced_by_its_source(database: TestDatabase) {
     assert_eq!(settled(&app, &travel, &id).await["status"], "Ready");
 
     let same = service(&app, "POST", &path, &draft("Second class.")).await;
-    assert_eq!((same.status, &same.body["documentId"]), (200, &json!(id)));
+    assert_eq!(same.status, 200);
+    assert_eq!(same.body["documentId"], json!(id));
     let replaced = service(&app, "POST", &path, &draft("First class.")).await;
-    assert_eq!((replaced.status, &replaced.body["documentId"]), (202, &json!(id)));
+    assert_eq!(replaced.status, 202);
+    assert_eq!(replaced.body["documentId"], json!(id));
     let one = settled(&app, &travel, &id).await;
-    assert_eq!((&one["status"], &one["sizeBytes"]), (&json!("Ready"), &json!(12)));
+    assert_eq!(one["status"], "Ready");
+    assert_eq!(one["sizeBytes"], 12);
     let listed = service(&app, "GET", &path, &json!(null)).await.body;
     assert_eq!(listed.as_array().map(Vec::len), Some(1));
     let removed = service(&app, "DELETE", &format!("{path}/{id}"), &json!(null)).await;
@@ -80,7 +83,8 @@ async fn without_a_key_the_routes_do_not_exist() {
     let travel = base(&app, "Travel", "default").await;
     let unknown = app.anonymous().get("/api/nowhere").await;
     let answer = service(&app, "GET", &documents(&travel), &json!(null)).await;
-    assert_eq!((answer.status, &answer.body["error"]), (404, &unknown.body["error"]));
+    assert_eq!(answer.status, 404);
+    assert_eq!(answer.body["error"], unknown.body["error"]);
 
     app.reload(&json!({ "Knowledge": { "IngestApiKey": "never-read-as-variable" } }));
     let app = knowing(TestDatabase::sqlite()).start().await;
