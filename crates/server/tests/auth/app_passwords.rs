@@ -57,7 +57,10 @@ async fn the_desktop_client_signs_in_to_an_account_with_a_second_factor(database
 
     assert_eq!(envelope.status, 200, "{}", envelope.text());
     assert_eq!(keys(&envelope.body), ["accessToken", "expiresIn", "refreshToken", "user"]);
-    assert_eq!((next.status, me.status, profile.status, out.status), (200, 200, 200, 200));
+    assert_eq!(next.status, 200);
+    assert_eq!(me.status, 200);
+    assert_eq!(profile.status, 200);
+    assert_eq!(out.status, 200);
     assert_eq!(me.body["email"], "ada@example.org");
     assert_eq!(listed[0]["method"], "app_password");
     assert_eq!(signed_in.get("/auth/me").await.refusal(), (401, "unauthorized"));
@@ -81,7 +84,8 @@ async fn an_app_password_is_created_returned_once_and_listed(database: TestDatab
 
     assert_eq!(keys(&new), ["appPassword", "createdAt", "id", "name"]);
     assert!(password.len() == 33 && password.starts_with("pia-"), "{password}");
-    assert_eq!((signed_in.status, as_bob.refusal()), (200, (401, "invalid_credentials")));
+    assert_eq!(signed_in.status, 200);
+    assert_eq!(as_bob.refusal(), (401, "invalid_credentials"));
     let items = before.body["items"].as_array().expect("a list");
     assert_eq!(items.iter().map(|it| text(&it["name"])).collect::<Vec<_>>(), ["Desktop", "Other"]);
     assert_eq!(keys(&items[0]), ["createdAt", "id", "name"]);
@@ -104,7 +108,8 @@ async fn revoking_an_app_password_ends_its_sessions(database: TestDatabase) {
     let removed = remove(&ada, &id.to_uppercase()).await;
     let again = remove(&ada, &id).await;
 
-    assert_eq!((removed.status, &removed.body), (200, &json!({ "success": true })));
+    assert_eq!(removed.status, 200);
+    assert_eq!(removed.body, json!({ "success": true }));
     assert_eq!(again.refusal(), (404, "not_found"));
     assert_eq!(desktop.get("/auth/me").await.refusal(), (401, "unauthorized"));
     let dead = refresh(&app.anonymous(), refresh_token(&desktop)).await;
@@ -127,7 +132,8 @@ async fn an_app_password_is_rejected_in_browsers(database: TestDatabase) {
 
     for header in [("origin", "https://example.org"), ("sec-fetch-site", "same-origin")] {
         let refused = sign_in_with("/auth/login/local", &password, header).await;
-        assert_eq!((refused.status, &refused.bytes), (401, &wrong.bytes), "{header:?}");
+        assert_eq!(refused.status, 401, "{header:?}");
+        assert_eq!(refused.bytes, wrong.bytes, "{header:?}");
         let own = sign_in_with("/auth/login/local", PASSWORD, header).await;
         assert_eq!(own.status, 200, "{header:?}");
     }
@@ -159,7 +165,8 @@ async fn creating_an_app_password_requires_a_proof(database: TestDatabase) {
     for refused in [wrong, replayed] {
         assert_eq!(refused.refusal(), (403, "invalid_proof"));
     }
-    assert_eq!((first.status, by_code.status), (200, 200));
+    assert_eq!(first.status, 200);
+    assert_eq!(by_code.status, 200);
     assert_eq!(ada.client.get(PATH).await.body["items"].as_array().map(Vec::len), Some(2));
 }
 

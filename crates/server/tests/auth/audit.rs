@@ -130,16 +130,16 @@ async fn entries_of_deleted_accounts_are_anonymous(database: TestDatabase) {
 
     assert_eq!(response.status, 200, "{}", response.text());
     let entries = entries(&app).await;
-    assert_eq!(
-        (&*entries[0].action, entries[0].request.as_deref()),
-        ("account.deleted", Some(&*deleted))
-    );
-    assert_eq!((&entries[0].actor, &entries[0].subject), (&AuditSide::Nobody, &AuditSide::Nobody));
+    assert_eq!(&*entries[0].action, "account.deleted");
+    assert_eq!(entries[0].request.as_deref(), Some(&*deleted));
+    assert_eq!(entries[0].actor, AuditSide::Nobody);
+    assert_eq!(entries[0].subject, AuditSide::Nobody);
     let (his, hers): (Vec<_>, Vec<_>) = entries[1..].iter().partition(|it| match &it.actor {
         AuditSide::Known(it) => it.user == Some(user(&bob)),
         AuditSide::Nobody | AuditSide::Forgotten => false,
     });
-    assert_eq!((his.len(), hers.len()), (2, 2));
+    assert_eq!(his.len(), 2);
+    assert_eq!(hers.len(), 2);
     assert!(hers.iter().all(|it| it.actor == AuditSide::Forgotten), "{hers:?}");
 }
 

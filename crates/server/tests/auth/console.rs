@@ -58,7 +58,8 @@ async fn an_administrator_signs_in_with_a_second_factor_and_out_again(database: 
 
     let current = session(&console).await;
     assert_eq!(current.status, 200, "{}", current.text());
-    assert_eq!((&current.body["email"], &current.body["role"]), (&json!(EMAIL), &json!("admin")));
+    assert_eq!(current.body["email"], json!(EMAIL));
+    assert_eq!(current.body["role"], "admin");
     assert_eq!(current.body["csrfToken"], console.csrf_token.as_str());
 
     let out = log_out(&console, &[("x-csrf-token", &console.csrf_token)]).await;
@@ -149,7 +150,8 @@ async fn a_console_session_is_listed_and_ended_like_the_others(database: TestDat
     let listed = ada.client.get("/auth/sessions").await;
     let items = listed.body["items"].as_array().expect("sessions");
     let consoles: Vec<&Value> = items.iter().filter(|it| it["console"] == true).collect();
-    assert_eq!((consoles.len(), items.len()), (2, 3));
+    assert_eq!(consoles.len(), 2);
+    assert_eq!(items.len(), 3);
     let id = consoles[0]["id"].as_str().expect("an id");
     let ended = ada.client.send("DELETE", &format!("/auth/sessions/{id}"), &[], b"").await;
     assert_eq!(ended.status, 200, "{}", ended.text());

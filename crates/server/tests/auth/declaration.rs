@@ -49,15 +49,19 @@ async fn only_signing_in_works_before_the_declaration(database: TestDatabase) {
 
     assert_eq!(chat.refusal(), (403, "business_profile_incomplete"));
     assert_eq!(templates.refusal(), (403, "business_profile_incomplete"));
-    assert_eq!((me.status, &me.body["requiresBusinessProfile"]), (200, &json!(true)));
+    assert_eq!(me.status, 200);
+    assert_eq!(me.body["requiresBusinessProfile"], true);
     assert_eq!(envelope.body["user"]["requiresBusinessProfile"], true);
-    assert_eq!((next.status, capabilities.status), (200, 200));
-    assert_eq!((declared.status, &declared.body), (200, &json!({ "success": true })));
+    assert_eq!(next.status, 200);
+    assert_eq!(capabilities.status, 200);
+    assert_eq!(declared.status, 200);
+    assert_eq!(declared.body, json!({ "success": true }));
     // The same token was refused before.
     assert_eq!(ada.get("/api/ai/templates").await.status, 200);
     let me = ada.get("/auth/me").await.body;
     assert_eq!(me["requiresBusinessProfile"], false);
-    assert_eq!((&me["customerType"], &me["companyName"]), (&json!(1), &json!("Ada & Co")));
+    assert_eq!(me["customerType"], 1);
+    assert_eq!(me["companyName"], "Ada & Co");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -122,5 +126,6 @@ async fn consumers_need_no_declaration() {
     assert_eq!(envelope.body["user"]["requiresBusinessProfile"], false);
     assert_eq!(client.get("/api/ai/templates").await.status, 200);
     let me = client.get("/auth/me").await.body;
-    assert_eq!((&me["customerType"], me.get("companyName")), (&json!(2), None));
+    assert_eq!(me["customerType"], 2);
+    assert_eq!(me.get("companyName"), None);
 }

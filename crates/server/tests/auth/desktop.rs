@@ -94,7 +94,8 @@ fn signed_in_client(app: &TestApp, envelope: &TestResponse, email: &str) -> Clie
     assert_eq!(user["email"], email);
     assert!(user["provider"].is_string() && user["requiresBusinessProfile"].is_boolean());
     let id = user["id"].as_str().expect("an id");
-    assert_eq!((id.len(), id), (36, id.to_lowercase().as_str()));
+    assert_eq!(id.len(), 36);
+    assert_eq!(id, id.to_lowercase());
     app.anonymous().with_tokens(&envelope.body)
 }
 
@@ -136,10 +137,8 @@ async fn the_client_signs_in_with_a_password_refreshes_and_signs_out(database: T
     // The token from before the declaration works.
     assert_eq!(ada.get("/api/e2ee/status").await.status, 200);
     let me = ada.get("/auth/me").await.body;
-    assert_eq!(
-        (&me["requiresBusinessProfile"], &me["companyName"]),
-        (&json!(false), &json!(COMPANY))
-    );
+    assert_eq!(me["requiresBusinessProfile"], false);
+    assert_eq!(me["companyName"], json!(COMPANY));
     let export = ada.get("/auth/account/export").await;
     assert_eq!(export.status, 200);
     assert!(export.bytes.starts_with(b"PK"));
@@ -150,10 +149,8 @@ async fn the_client_signs_in_with_a_password_refreshes_and_signs_out(database: T
     }
     let listed = sessions(&ada).await;
     assert_eq!(listed.len(), 1);
-    assert_eq!(
-        (&listed[0]["deviceId"], &listed[0]["appVersion"]),
-        (&json!(DEVICE), &json!("1.4.278.0"))
-    );
+    assert_eq!(listed[0]["deviceId"], json!(DEVICE));
+    assert_eq!(listed[0]["appVersion"], "1.4.278.0");
     assert_eq!(listed[0]["osVersion"], "Microsoft Windows NT 10.0.22631.0");
     sign_out(&app, &ada).await;
 }
@@ -191,7 +188,8 @@ async fn the_client_signs_in_at_a_provider_refreshes_and_deletes_the_account(
 
     let confirmation = r#"{"confirm":"DELETE","password":null}"#;
     let deleted = post(&ada, "/auth/account/delete", &[], confirmation).await;
-    assert_eq!((deleted.status, &deleted.body), (200, &json!({ "deleted": true })));
+    assert_eq!(deleted.status, 200);
+    assert_eq!(deleted.body, json!({ "deleted": true }));
     // Sent again if the response was lost.
     let again = post(&ada, "/auth/account/delete", &[], confirmation).await;
     assert_eq!(again.refusal(), (404, "user_not_found"));

@@ -139,7 +139,8 @@ async fn an_authenticator_app_is_set_up_and_required_from_then_on(database: Test
     assert_eq!(keys(&setup.body), ["otpauthUri", "qrCode", "secret"]);
     let qr_code = setup.body["qrCode"].as_str().unwrap_or_default();
     assert!(qr_code.starts_with("data:image/svg+xml;base64,"), "{qr_code}");
-    assert_eq!((totp.issuer(), totp.account_name()), (Some("Pia"), EMAIL));
+    assert_eq!(totp.issuer(), Some("Pia"));
+    assert_eq!(totp.account_name(), EMAIL);
     assert_eq!(setup.body["secret"], totp.secret().to_base32());
     assert_eq!(not_yet.status, 200, "a factor is not required before it is verified");
     assert_eq!(keys(&verified.body), ["recoveryCodes", "success"]);
@@ -170,7 +171,10 @@ async fn recovery_codes_sign_in_once_each(database: TestDatabase) {
     let fresh = texts(&new.body["recoveryCodes"]);
     let newer = submit_recovery_code(&ada.app, &ada.challenge().await, &fresh[0]).await;
 
-    assert_eq!((first.status, other.status, new.status, newer.status), (200, 200, 200, 200));
+    assert_eq!(first.status, 200);
+    assert_eq!(other.status, 200);
+    assert_eq!(new.status, 200);
+    assert_eq!(newer.status, 200);
     assert_eq!(again.refusal(), (401, "invalid_mfa_code"));
     assert_eq!(old.refusal(), (401, "invalid_mfa_code"));
     assert!(fresh.len() == 10 && fresh.iter().all(|it| !ada.codes.contains(it)));
@@ -190,7 +194,8 @@ async fn a_change_ends_all_sessions_but_its_own(database: TestDatabase) {
     let code = totp.generate(now).to_string();
     let verified = first.post("/auth/mfa/totp/verify", &json!({ "code": code })).await;
 
-    assert_eq!((untouched.status, verified.status), (200, 200));
+    assert_eq!(untouched.status, 200);
+    assert_eq!(verified.status, 200);
     assert_eq!(second.get("/auth/me").await.refusal(), (401, "unauthorized"));
     assert_eq!(refresh(&app.anonymous(), refresh_token(&second)).await.status, 401);
     assert_eq!(first.get("/auth/me").await.status, 200);
@@ -207,7 +212,8 @@ async fn each_fresh_proof_disables_the_factor(database: TestDatabase) {
     let regenerated = ada.client.post("/auth/mfa/recovery-codes/regenerate", &nothing).await;
     let signed_in = sign_in(&ada.app.anonymous(), EMAIL, PASSWORD).await;
 
-    assert_eq!((first.status, &first.body), (200, &json!({ "success": true })));
+    assert_eq!(first.status, 200);
+    assert_eq!(first.body, json!({ "success": true }));
     assert_eq!(off.refusal(), (409, "mfa_not_enabled"));
     assert_eq!(regenerated.refusal(), (409, "mfa_not_enabled"));
     assert_eq!(signed_in.status, 200);
@@ -351,7 +357,8 @@ async fn a_wrong_password_is_refused_alike_with_and_without_a_factor() {
     let without = sign_in(&ada.app.anonymous(), "bob@example.org", "a wrong password").await;
 
     assert_eq!(with.refusal(), (401, "invalid_credentials"));
-    assert_eq!((with.status, with.bytes), (without.status, without.bytes));
+    assert_eq!(with.status, without.status);
+    assert_eq!(with.bytes, without.bytes);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -372,7 +379,9 @@ async fn second_factors_work_after_the_licence_has_expired() {
     let setup = client.post("/auth/mfa/totp/begin", &owner_proof()).await;
 
     assert_eq!(refused.refusal(), (403, "license_expired"));
-    assert_eq!((answered.status, disabled.status, setup.status), (200, 200, 200));
+    assert_eq!(answered.status, 200);
+    assert_eq!(disabled.status, 200);
+    assert_eq!(setup.status, 200);
 }
 
 async fn enabled_factors_are_reported(database: TestDatabase) {

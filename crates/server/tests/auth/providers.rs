@@ -107,7 +107,8 @@ fn location_pairs(response: &TestResponse) -> Vec<(String, String)> {
 fn redirect_error(response: &TestResponse) -> String {
     let parameters = program_parameters(response);
     assert_eq!(parameters.len(), 2, "{parameters:?}");
-    assert_eq!((parameters[0].0.as_str(), parameters[1].0.as_str()), ("error", "message"));
+    assert_eq!(parameters[0].0, "error");
+    assert_eq!(parameters[1].0, "message");
     assert!(!parameters[1].1.is_empty());
     parameters[0].1.clone()
 }
@@ -116,7 +117,8 @@ fn redirect_code(response: &TestResponse) -> String {
     let parameters = program_parameters(response);
     assert_eq!(parameters.len(), 1, "{parameters:?}");
     let (name, code) = &parameters[0];
-    assert_eq!((name.as_str(), code.len()), ("code", 43), "{parameters:?}");
+    assert_eq!(name, "code", "{parameters:?}");
+    assert_eq!(code.len(), 43, "{parameters:?}");
     code.clone()
 }
 

@@ -72,7 +72,8 @@ async fn neither_tokens_nor_the_attestation_are_stored(database: TestDatabase) {
     let key: Value = serde_json::from_str(&keys[0]).expect("JSON");
     assert_eq!(key["attestation"], json!({ "data": "None", "metadata": "None" }));
     assert_eq!(key["counter"], 0, "the counter has its own column");
-    assert_eq!((hashes.len(), states.len()), (2, 2));
+    assert_eq!(hashes.len(), 2);
+    assert_eq!(states.len(), 2);
     for token in &tokens {
         let token = text(&token["challengeToken"]);
         assert!(states.iter().all(|it| !it.contains(token)));

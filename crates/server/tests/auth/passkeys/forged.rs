@@ -80,14 +80,16 @@ async fn forged_assertions_are_refused(database: TestDatabase) {
         let options = sign_in_options(&app).await;
         let forged = key.get_as(&options["publicKey"], forge);
         let refused = complete_sign_in(&app, &options, &forged).await;
-        assert_eq!((refused.status, &refused.bytes), (401, &unknown.bytes), "{what}");
+        assert_eq!(refused.status, 401, "{what}");
+        assert_eq!(refused.bytes, unknown.bytes, "{what}");
     }
     for (what, tamper) in TAMPERED {
         let options = sign_in_options(&app).await;
         let mut forged = key.get(&options["publicKey"]);
         tamper(&mut forged);
         let refused = complete_sign_in(&app, &options, &forged).await;
-        assert_eq!((refused.status, &refused.bytes), (401, &unknown.bytes), "{what}");
+        assert_eq!(refused.status, 401, "{what}");
+        assert_eq!(refused.bytes, unknown.bytes, "{what}");
     }
 
     assert_eq!(sessions(&ada).await.len(), 1);
@@ -185,7 +187,8 @@ async fn a_challenge_expires_after_five_minutes() {
     let credential = Authenticator::new().create(&second["publicKey"]);
     let not_added = add_passkey(&ada, &second, "Key", &credential).await;
 
-    assert_eq!((in_time.status, added.status), (200, 200));
+    assert_eq!(in_time.status, 200);
+    assert_eq!(added.status, 200);
     assert_eq!(too_late.refusal(), (401, "invalid_passkey"));
     assert_eq!(not_added.refusal(), (400, "invalid_passkey_response"));
     assert_eq!(not_added.body["errors"][0]["field"], "challengeToken");
@@ -216,7 +219,8 @@ async fn a_challenge_is_bound_to_its_ceremony_and_account() {
     assert_eq!(by_registration.refusal(), (401, "invalid_passkey"));
     assert_eq!(by_sign_in.refusal(), (400, "invalid_passkey_response"));
     assert_eq!(by_eve.refusal(), (400, "invalid_passkey_response"));
-    assert_eq!((list(&ada).await.len(), list(&eve).await.len()), (1, 0));
+    assert_eq!(list(&ada).await.len(), 1);
+    assert_eq!(list(&eve).await.len(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

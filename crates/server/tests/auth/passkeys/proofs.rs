@@ -98,11 +98,8 @@ async fn a_session_that_ended_elsewhere_adds_no_passkey() {
     let remembered = there.get("/auth/me").await;
     let added = add_passkey(&there, &options, "Key", &credential).await;
 
-    assert_eq!(
-        (ended.status, remembered.status),
-        (200, 200),
-        "the other instance caches the session"
-    );
+    assert_eq!(ended.status, 200);
+    assert_eq!(remembered.status, 200, "the other instance caches the session");
     assert_eq!(added.refusal(), (401, "unauthorized"));
     assert!(list(&ada).await.is_empty());
 }
@@ -124,5 +121,6 @@ async fn passkeys_work_after_the_licence_has_expired() {
     let signed_in = sign_in(&app, &mut key).await;
     let removed = remove(&ada, &id).await;
 
-    assert_eq!((signed_in.status, removed.status), (200, 200));
+    assert_eq!(signed_in.status, 200);
+    assert_eq!(removed.status, 200);
 }

@@ -30,7 +30,8 @@ async fn a_change_ends_the_other_sessions_and_notifies_the_owner(database: TestD
     let done = ada.post(PATH, &change(PASSWORD, NEW)).await;
 
     let nothing_else = json!({ "success": true, "appPasswords": 0, "apiKeys": 0 });
-    assert_eq!((done.status, &done.body), (200, &nothing_else));
+    assert_eq!(done.status, 200);
+    assert_eq!(done.body, nothing_else);
     assert_eq!(ada.get("/auth/me").await.status, 200, "the session goes on");
     assert_eq!(other.get("/auth/me").await.refusal(), (401, "unauthorized"));
     let refused = refresh(&app.anonymous(), refresh_token(&other)).await;
