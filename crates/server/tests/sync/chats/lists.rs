@@ -67,10 +67,8 @@ async fn a_list_has_full_chats_in_the_order_of_their_changes(database: TestDatab
 
     assert_eq!(ids(&list.body["chats"]), [&*early, &late]);
     assert_eq!(list.body["chats"][1], get(&ada, &late).await.body);
-    assert_eq!(
-        (keys(&list.body), &list.body["hasMore"]),
-        (vec!["chats", "hasMore"], &json!(false))
-    );
+    assert_eq!(keys(&list.body), ["chats", "hasMore"]);
+    assert_eq!(list.body["hasMore"], false);
     assert_eq!(nothing.body, json!({ "chats": [], "deleted": [], "hasMore": false }));
 }
 
@@ -85,7 +83,8 @@ async fn pages_follow_by_a_cursor_with_any_escaping(database: TestDatabase) {
     let (chats, _, parts) = pulled(&ada, "includeDeleted=true", 2).await;
     let (since, _, _) = pulled(&ada, "since=2026-08-01T00%3A00%3A01.1230000Z", 3).await;
 
-    assert_eq!((&chats, parts), (&all, 4));
+    assert_eq!(chats, all);
+    assert_eq!(parts, 4);
     assert_eq!(since, all, "all of them arrived since");
 }
 
@@ -114,7 +113,9 @@ async fn deleted_chats_are_listed_by_id(database: TestDatabase) {
     let later = pulled(&ada, "includeDeleted=true&since=2026-08-02T00:00:00Z", 100).await;
     let plain = ada.get(&format!("{CHATS}?includeDeleted=false")).await;
 
-    assert_eq!((chats, deleted, parts), (vec![stays.clone()], vec![goes.clone()], 2));
+    assert_eq!(chats, [stays.clone()]);
+    assert_eq!(deleted, [goes.clone()]);
+    assert_eq!(parts, 2);
     assert_eq!(later.1, [&*goes]);
     assert_eq!(ids(&plain.body["chats"]), [&*stays]);
     assert!(plain.body.get("deleted").is_none());
@@ -135,7 +136,8 @@ async fn an_unchanged_list_is_not_sent_again(database: TestDatabase) {
 
     for known in [&*tag, &strong, "*", &format!("\"x\", {tag}")] {
         let same = conditional_get(&ada, &path, known).await;
-        assert_eq!((same.status, same.bytes.len()), (304, 0), "{known}");
+        assert_eq!(same.status, 304, "{known}");
+        assert_eq!(same.bytes.len(), 0, "{known}");
         assert_eq!(same.header("etag"), Some(&*tag));
     }
     for (client, path) in [
@@ -169,7 +171,8 @@ async fn a_list_of_long_chats_is_split_into_pages(database: TestDatabase) {
 
     let (chats, _, parts) = pulled(&ada, "includeDeleted=true", 100).await;
 
-    assert_eq!((chats.len(), parts), (4, 4));
+    assert_eq!(chats.len(), 4);
+    assert_eq!(parts, 4);
 }
 
 #[tokio::test(flavor = "multi_thread")]

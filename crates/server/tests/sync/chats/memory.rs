@@ -60,9 +60,7 @@ async fn many_long_chats_are_not_in_memory_at_once() {
     let list = ada.get(&format!("{CHATS}?limit=500")).await;
     let grown = peak(&program) - before;
 
-    assert_eq!(
-        (list.body["chats"].as_array().expect("chats").len(), &list.body["hasMore"]),
-        (1, &json!(true))
-    );
+    assert_eq!(list.body["chats"].as_array().expect("chats").len(), 1);
+    assert_eq!(list.body["hasMore"], true);
     assert!(grown < 48 * MIB, "{} MiB", grown / MIB);
 }

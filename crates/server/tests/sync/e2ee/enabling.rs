@@ -36,30 +36,36 @@ async fn the_first_device_encrypts_the_account(database: TestDatabase) {
     let none = json!({
         "isEnabled": false, "umkVersion": 0, "hasRecoveryKey": false, "hasRecoveryProofKey": false,
     });
-    assert_eq!((&before, &unchanged), (&none, &none), "registering alone encrypts nothing");
+    assert_eq!(before, none);
+    assert_eq!(unchanged, none, "registering alone encrypts nothing");
     let expected_keys = ["isFirstDevice", "onboardingSessionId", "serverChallenge"];
-    assert_eq!(
-        (keys(&registered), &registered["isFirstDevice"]),
-        (expected_keys.into(), &json!(true))
-    );
-    assert_eq!((uploaded.status, copied.status), (200, 200), "{}", copied.text());
-    assert_eq!((guarded.status, guarded.bytes.len()), (204, 0));
+    assert_eq!(keys(&registered), expected_keys);
+    assert_eq!(registered["isFirstDevice"], true);
+    assert_eq!(uploaded.status, 200);
+    assert_eq!(copied.status, 200, "{}", copied.text());
+    assert_eq!(guarded.status, 204);
+    assert_eq!(guarded.bytes.len(), 0);
     let all = json!({
         "isEnabled": true, "umkVersion": 1, "hasRecoveryKey": true, "hasRecoveryProofKey": true,
     });
     assert_eq!(status(&ada).await, all);
-    assert_eq!((pending, device_status(&ada, &first.id).await), (json!(0), json!(1)));
+    assert_eq!(pending, 0);
+    assert_eq!(device_status(&ada, &first.id).await, 1);
     let key = ada.get(&first.path("wrapped-umk")).await.body;
-    assert_eq!((&key["ciphertext"], &key["hkdfSalt"]), (&json!(text(1, 60)), &json!(text(1, 32))));
-    assert_eq!((&key["createdByDeviceId"], &key["deviceId"]), (&json!(first.id), &json!(first.id)));
-    assert_eq!((&key["wrapVersion"], &key["signatureVersion"]), (&json!(1), &json!(1)));
+    assert_eq!(key["ciphertext"], json!(text(1, 60)));
+    assert_eq!(key["hkdfSalt"], json!(text(1, 32)));
+    assert_eq!(key["createdByDeviceId"], json!(first.id));
+    assert_eq!(key["deviceId"], json!(first.id));
+    assert_eq!(key["wrapVersion"], 1);
+    assert_eq!(key["signatureVersion"], 1);
     assert!(key.get("approverSignature").is_none() && key.get("onboardingSessionId").is_none());
     let copy = ada.get("/api/e2ee/recovery/wrapped-umk").await.body;
     let sent = recovery_copy();
     for field in ["ciphertext", "kdfSalt", "kdfMemoryCostKb", "kdfTimeCost", "kdfParallelism"] {
         assert_eq!(copy[field], sent[field], "{field}");
     }
-    assert_eq!((&copy["wrapVersion"], &copy["umkVersion"]), (&json!(1), &json!(1)));
+    assert_eq!(copy["wrapVersion"], 1);
+    assert_eq!(copy["umkVersion"], 1);
 }
 
 async fn an_encrypted_account_without_a_device_cannot_start_over(database: TestDatabase) {
@@ -72,8 +78,10 @@ async fn an_encrypted_account_without_a_device_cannot_start_over(database: TestD
     let other = Machine::new().register(&ada).await;
     let uploaded = first.keep(&ada, 2).await;
 
-    assert_eq!((revoked.status, &revoked.body), (200, &json!({ "success": true })));
-    assert_eq!((&again["isFirstDevice"], &other["isFirstDevice"]), (&json!(false), &json!(false)));
+    assert_eq!(revoked.status, 200);
+    assert_eq!(revoked.body, json!({ "success": true }));
+    assert_eq!(again["isFirstDevice"], false);
+    assert_eq!(other["isFirstDevice"], false);
     assert_eq!(uploaded.refusal(), (403, "device_not_active"));
     assert_eq!(ada.get(&first.path("wrapped-umk")).await.refusal(), (404, "not_found"));
     assert_eq!(status(&ada).await["isEnabled"], true);
@@ -97,8 +105,10 @@ async fn changes_of_keys_are_emailed_and_part_of_the_export(database: TestDataba
     let accept = [("accept", "application/json")];
     let export = ada.send("GET", "/auth/account/export", &accept, b"").await;
     let devices = &export.body["data"]["devices"];
-    assert_eq!((&devices[0]["deviceId"], &devices[0]["status"]), (&json!(second.id), &json!(2)));
-    assert_eq!((&devices[1]["deviceId"], &devices[1]["status"]), (&json!(first.id), &json!(1)));
+    assert_eq!(devices[0]["deviceId"], json!(second.id));
+    assert_eq!(devices[0]["status"], 2);
+    assert_eq!(devices[1]["deviceId"], json!(first.id));
+    assert_eq!(devices[1]["status"], 1);
     assert_eq!(devices[1]["agreementKey"], first.public_key());
     for secret in [text(1, 60), text(3, 60), text(4, 32)] {
         assert!(!export.text().contains(&secret));
@@ -148,8 +158,6 @@ async fn a_session_has_the_name_of_its_device(database: TestDatabase) {
     let known = ada.get("/auth/sessions").await.body["items"][0].clone();
 
     assert!(unknown.get("deviceName").is_none(), "{unknown}");
-    assert_eq!(
-        (&known["deviceId"], &known["deviceName"]),
-        (&json!(machine.id), &json!("DESKTOP-ADA"))
-    );
+    assert_eq!(known["deviceId"], json!(machine.id));
+    assert_eq!(known["deviceName"], "DESKTOP-ADA");
 }

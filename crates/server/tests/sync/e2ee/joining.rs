@@ -45,23 +45,17 @@ async fn a_device_is_approved_by_the_signature_of_another(database: TestDatabase
         let approved = ada.post(APPROVE, &first.approval(&joining, &session, version)).await;
         let again = ada.post(APPROVE, &first.approval(&joining, &session, version)).await;
 
-        assert_eq!(
-            (&waiting["status"], &waiting["onboardingSessionId"]),
-            (&json!(0), &json!(session))
-        );
+        assert_eq!(waiting["status"], 0);
+        assert_eq!(waiting["onboardingSessionId"], json!(session));
         assert_eq!(approved.status, 200, "{}", approved.text());
         assert_eq!(again.refusal(), (409, "device_not_pending"));
         assert_eq!(device_status(&ada, &joining.id).await, 1);
         let key = ada.get(&joining.path("wrapped-umk")).await.body;
         let version = version.unwrap_or(1);
-        assert_eq!(
-            (&key["ciphertext"], &key["hkdfSalt"]),
-            (&json!(text(7, 60)), &json!(text(8, 32)))
-        );
-        assert_eq!(
-            (&key["createdByDeviceId"], &key["onboardingSessionId"]),
-            (&json!(first.id), &json!(session))
-        );
+        assert_eq!(key["ciphertext"], json!(text(7, 60)));
+        assert_eq!(key["hkdfSalt"], json!(text(8, 32)));
+        assert_eq!(key["createdByDeviceId"], json!(first.id));
+        assert_eq!(key["onboardingSessionId"], json!(session));
         assert_eq!(key["signatureVersion"], version);
         assert_eq!(key["approverSignature"].as_str().map(str::len), Some(88));
         let now = devices(&ada).await.pop().expect("a device");
@@ -70,10 +64,8 @@ async fn a_device_is_approved_by_the_signature_of_another(database: TestDatabase
         // A key that it wraps for itself later has no signature of an approver.
         assert_eq!(joining.keep(&ada, 5).await.status, 200);
         let own = ada.get(&joining.path("wrapped-umk")).await.body;
-        assert_eq!(
-            (&own["ciphertext"], &own["createdByDeviceId"]),
-            (&json!(text(5, 60)), &json!(joining.id))
-        );
+        assert_eq!(own["ciphertext"], json!(text(5, 60)));
+        assert_eq!(own["createdByDeviceId"], json!(joining.id));
         assert!(own.get("approverSignature").is_none() && own.get("onboardingSessionId").is_none());
     }
 }
@@ -86,7 +78,8 @@ async fn the_list_has_the_data_of_devices_that_others_need(database: TestDatabas
     let list = ada.get("/api/e2ee/devices").await.body;
 
     assert_eq!(keys(&list), ["devices", "hasRecoveryKey", "umkVersion"]);
-    assert_eq!((&list["hasRecoveryKey"], &list["umkVersion"]), (&json!(true), &json!(1)));
+    assert_eq!(list["hasRecoveryKey"], true);
+    assert_eq!(list["umkVersion"], 1);
     let listed = &list["devices"][0];
     let expected = [
         "activatedAt",
@@ -100,7 +93,8 @@ async fn the_list_has_the_data_of_devices_that_others_need(database: TestDatabas
         "signingPublicKey",
         "status",
     ];
-    assert_eq!((keys(listed), &listed["deviceId"]), (expected.into(), &json!(first.id)));
+    assert_eq!(keys(listed), expected);
+    assert_eq!(listed["deviceId"], json!(first.id));
     assert_eq!(listed["agreementPublicKey"], first.public_key());
     assert_eq!(listed["fingerprint"].as_str().map(str::len), Some(19));
 }
@@ -134,7 +128,8 @@ async fn a_rejected_device_may_register_again(database: TestDatabase) {
     let by_spent = ada.post(APPROVE, &first.approval(&joining, &spent, Some(2))).await;
     let approved = ada.post(APPROVE, &first.approval(&joining, &session, Some(2))).await;
 
-    assert_eq!((rejected.status, revoked), (200, json!(2)));
+    assert_eq!(rejected.status, 200);
+    assert_eq!(revoked, 2);
     assert_eq!(late.refusal(), (409, "device_not_pending"));
     assert_eq!(by_spent.refusal(), (400, "invalid_onboarding_session"));
     assert_eq!(approved.status, 200, "{}", approved.text());
@@ -226,7 +221,8 @@ async fn any_other_signature_is_refused(database: TestDatabase) {
     );
     assert_eq!(by_bob.refusal(), (404, "not_found"), "the other account has no such device");
     assert_eq!(itself.refusal(), (403, "device_not_active"));
-    assert_eq!((by_bob.bytes, unknown.status), (unknown.bytes, 404));
+    assert_eq!(by_bob.bytes, unknown.bytes);
+    assert_eq!(unknown.status, 404);
     assert_eq!(device_status(&ada, &joining.id).await, 0);
     assert_eq!(ada.post(APPROVE, &good).await.status, 200);
 }

@@ -47,10 +47,8 @@ async fn a_proof_of_the_decrypted_copy_admits_a_device_once(database: TestDataba
     );
     assert_eq!(device_status(&ada, &joining.id).await, 1);
     let key = ada.get(&joining.path("wrapped-umk")).await.body;
-    assert_eq!(
-        (&key["ciphertext"], &key["createdByDeviceId"]),
-        (&json!(text(9, 60)), &json!(joining.id))
-    );
+    assert_eq!(key["ciphertext"], json!(text(9, 60)));
+    assert_eq!(key["createdByDeviceId"], json!(joining.id));
     assert!(key.get("approverSignature").is_none(), "{key}");
     // A used session is invalid for the same device too.
     ada.send("POST", &joining.path("revoke"), &[], b"").await;
@@ -68,7 +66,8 @@ async fn without_a_proof_key_any_proof_is_accepted(database: TestDatabase) {
 
     let activated = ada.post(ACTIVATE, &joining.activation(&session, &text(0, 32))).await;
 
-    assert_eq!((activated.status, &activated.body), (200, &json!({ "success": true })));
+    assert_eq!(activated.status, 200);
+    assert_eq!(activated.body, json!({ "success": true }));
     assert_eq!(device_status(&ada, &joining.id).await, 1);
 }
 
@@ -91,7 +90,9 @@ async fn the_first_proof_key_is_permanent_and_locks_the_copy(database: TestDatab
         assert_eq!(refused.refusal(), (400, "invalid_proof_key"));
         assert_eq!(refused.body["errors"][0]["field"], "proofKey");
     }
-    assert_eq!((replaced.status, put.status, again.status), (200, 204, 204));
+    assert_eq!(replaced.status, 200);
+    assert_eq!(put.status, 204);
+    assert_eq!(again.status, 204);
     assert_eq!(conflict.refusal(), (409, "proof_key_conflict"));
     assert_eq!(locked.refusal(), (409, "recovery_key_locked"));
 }
@@ -127,7 +128,9 @@ async fn an_active_device_recovers_by_wrapping_its_own_key(database: TestDatabas
     let unchanged = device_status(&ada, &first.id).await;
     let uploaded = first.keep(&ada, 6).await;
 
-    assert_eq!((copy.status, unchanged, uploaded.status), (200, json!(1), 200));
+    assert_eq!(copy.status, 200);
+    assert_eq!(unchanged, 1);
+    assert_eq!(uploaded.status, 200);
     let key = ada.get(&first.path("wrapped-umk")).await.body;
     assert_eq!(key["ciphertext"], text(6, 60));
 }

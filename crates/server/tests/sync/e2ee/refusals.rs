@@ -9,7 +9,8 @@ async fn refused(client: &Client, path: &str, body: &Value, field: &str, code: &
     let answer = client.post(path, body).await;
     assert_eq!(answer.refusal(), (400, "validation_failed"), "{path} {field}: {}", answer.text());
     let error = &answer.body["errors"][0];
-    assert_eq!((&error["field"], &error["code"]), (&json!(field), &json!(code)), "{path}: {error}");
+    assert_eq!(error["field"], json!(field), "{path}: {error}");
+    assert_eq!(error["code"], json!(code), "{path}: {error}");
 }
 
 /// Returns invalid values of a Base64 field of `length` bytes.

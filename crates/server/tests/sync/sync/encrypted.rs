@@ -43,7 +43,8 @@ async fn an_encrypted_item_replaces_all_of_the_plain_one(database: TestDatabase)
 
     assert_eq!(pushed["conflicts"], json!([]));
     let stored = pull(&ada, NOTHING).await["todos"]["upserted"][0].clone();
-    assert_eq!((&stored["encryptedPayload"], &stored["sortOrder"]), (&json!(PAYLOAD), &json!(1)));
+    assert_eq!(stored["encryptedPayload"], json!(PAYLOAD));
+    assert_eq!(stored["sortOrder"], 1);
     assert!(stored.get("title").is_none(), "{stored}");
 }
 
@@ -79,7 +80,8 @@ async fn encrypted_items_after_a_reset_are_refused(database: TestDatabase) {
 
     let conflict = &pushed["conflicts"][0];
     assert_eq!(conflict["reason"], "account_not_encrypted");
-    assert_eq!((&conflict["id"], &conflict["resolution"]), (&json!(id(1)), &json!("server_wins")));
+    assert_eq!(conflict["id"], json!(id(1)));
+    assert_eq!(conflict["resolution"], "server_wins");
     assert_eq!(changed_ids(&pull(&ada, NOTHING).await).0, [id(2)]);
 }
 

@@ -75,7 +75,8 @@ async fn an_unchanged_answer_is_304_in_one_statement(database: TestDatabase) {
     for known in [tag.clone(), strong, format!("\"other\", {tag}")] {
         let answer = conditional(&ada, &since, &known).await;
 
-        assert_eq!((answer.status, answer.bytes.len()), (304, 0), "{known}");
+        assert_eq!(answer.status, 304, "{known}");
+        assert_eq!(answer.bytes.len(), 0, "{known}");
         assert_eq!(answer.header("etag"), Some(tag.as_str()));
     }
     // A replay and a deletion of a missing item change nothing.
@@ -118,7 +119,9 @@ async fn pages_of_any_size_have_every_item_once(database: TestDatabase) {
         }
     }
 
-    assert_eq!((pulled.len(), pulled.iter().collect::<BTreeSet<_>>().len(), settings), (40, 40, 1));
+    assert_eq!(pulled.len(), 40);
+    assert_eq!(pulled.iter().collect::<BTreeSet<_>>().len(), 40);
+    assert_eq!(settings, 1);
     assert_eq!(pages, 6);
 }
 
@@ -135,19 +138,16 @@ async fn a_long_answer_is_complete_with_its_length_and_compressed(database: Test
     let packed = ada.send("GET", &path, &[("accept-encoding", "gzip")], b"").await;
 
     let (added, deleted) = changed_ids(&full.body);
-    assert_eq!(
-        (added.len(), deleted, full.body["settings"]["theme"].clone()),
-        (499, vec![id(7)], json!(1))
-    );
+    assert_eq!(added.len(), 499);
+    assert_eq!(deleted, [id(7)]);
+    assert_eq!(full.body["settings"]["theme"], 1);
     assert_eq!(full.body["hasMore"], false);
     let length = full.header("content-length").map(str::parse);
     assert_eq!(length, Some(Ok(full.bytes.len())));
     assert_eq!(full.header("content-type"), Some("application/json"));
     let tag = full.header("etag").expect("a tag");
-    assert_eq!(
-        (packed.header("content-encoding"), packed.header("etag")),
-        (Some("gzip"), Some(tag))
-    );
+    assert_eq!(packed.header("content-encoding"), Some("gzip"));
+    assert_eq!(packed.header("etag"), Some(tag));
     let mut unpacked = Vec::new();
     GzDecoder::new(packed.bytes.as_slice()).read_to_end(&mut unpacked).expect("a complete answer");
     assert_eq!(unpacked, full.bytes);
@@ -161,7 +161,8 @@ async fn a_cursor_from_the_future_is_answered_with_the_watermark(database: TestD
     let pulled = pull(&ada, "2099-01-01T00:00:00Z").await;
 
     assert_eq!(cursor(&pulled), pushed["serverTimestamp"]);
-    assert_eq!((changed_ids(&pulled), &pulled["hasMore"]), ((vec![], vec![]), &json!(false)));
+    assert_eq!(changed_ids(&pulled), (vec![], vec![]));
+    assert_eq!(pulled["hasMore"], false);
 }
 
 async fn the_catalogue_is_omitted_if_the_device_has_it(database: TestDatabase) {

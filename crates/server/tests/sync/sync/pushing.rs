@@ -97,7 +97,8 @@ async fn an_item_without_an_id_is_assigned_one_and_replays_are_idempotent(databa
     let second = push(&ada, &body).await;
 
     let assigned = first["assignedIds"][0].clone();
-    assert_eq!((&assigned["entity"], &assigned["index"]), (&json!("memories"), &json!(0)));
+    assert_eq!(assigned["entity"], "memories");
+    assert_eq!(assigned["index"], 0);
     assert_eq!(second["assignedIds"][0], assigned);
     assert_eq!(
         changed_ids(&pull(&ada, NOTHING).await).0,
@@ -159,13 +160,8 @@ async fn a_compressed_push_is_read_with_and_without_its_header(database: TestDat
         ada.send("POST", "/api/sync/push", &[json, ("content-encoding", "gzip")], &one).await;
     let unlabelled = ada.send("POST", "/api/sync/push", &[json], &other).await;
 
-    assert_eq!(
-        (labelled.status, unlabelled.status),
-        (200, 200),
-        "{} {}",
-        labelled.text(),
-        unlabelled.text()
-    );
+    assert_eq!(labelled.status, 200, "{}", labelled.text());
+    assert_eq!(unlabelled.status, 200, "{}", unlabelled.text());
     assert_eq!(changed_ids(&pull(&ada, NOTHING).await).0, [id(1), id(2)]);
 }
 

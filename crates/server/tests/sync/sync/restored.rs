@@ -62,10 +62,8 @@ async fn devices_push_items_again_that_a_restored_server_lacks(database: TestDat
     let other_pulled = pull(&other, cursor(&refreshed.body)).await;
 
     assert_eq!(refreshed.status, 200);
-    assert_eq!(
-        (cursor(&refreshed.body), &refreshed.body["hasMore"]),
-        (backup.as_str(), &json!(false))
-    );
+    assert_eq!(cursor(&refreshed.body), backup.as_str());
+    assert_eq!(refreshed.body["hasMore"], false);
     assert_eq!(changed_ids(&pull(&one, NOTHING).await).0, [id(1), id(2)]);
     assert_eq!(changed_ids(&other_pulled).0, [id(2)]);
 }
@@ -97,7 +95,8 @@ async fn a_device_that_returns_after_new_writes_pushes_its_items_again_too(datab
     assert!(late["updatedAt"].as_str() > Some(cursor(&pulled)));
     push(&other, &todos_of(&late)).await;
 
-    assert_eq!((cursor(&pulled), &pulled["hasMore"]), (cursor(&backup), &json!(false)));
+    assert_eq!(cursor(&pulled), cursor(&backup));
+    assert_eq!(pulled["hasMore"], false);
     assert_eq!(changed_ids(&pulled).0, [id(3)]);
     assert_eq!(cursor(&as_before_pages.body), cursor(&written));
     assert_eq!(changed_ids(&pull(&other, cursor(&pulled)).await).0, [id(3), id(2)]);

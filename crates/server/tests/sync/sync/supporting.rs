@@ -45,13 +45,13 @@ async fn status_quota_and_debug_state_are_reported(database: TestDatabase) {
     assert_eq!(todos_of(&quota["quotas"]), expected);
     let items = debug.body["items"].as_array().expect("items");
     // The todo and the chat; a preference has no encrypted form.
-    assert_eq!((items.len(), &debug.body["plain"]), (3, &json!(2)));
+    assert_eq!(items.len(), 3);
+    assert_eq!(debug.body["plain"], 2);
     let chats = debug.body["chats"].as_array().expect("chats");
-    assert_eq!((chats.len(), &chats[0]["id"]), (1, &json!(chat)));
-    assert_eq!(
-        (&chats[0]["encrypted"], &chats[0]["updatedAt"]),
-        (&json!(false), &json!("2026-08-01T09:14:02Z"))
-    );
+    assert_eq!(chats.len(), 1);
+    assert_eq!(chats[0]["id"], json!(chat));
+    assert_eq!(chats[0]["encrypted"], false);
+    assert_eq!(chats[0]["updatedAt"], "2026-08-01T09:14:02Z");
     assert!(!debug.text().contains("secret"), "{}", debug.text());
 }
 
@@ -78,7 +78,8 @@ async fn storage_is_limited_by_the_quota(database: TestDatabase) {
         assert_eq!(refused.refusal(), (409, "quota_exceeded"));
         let resource = &refused.body["resource"];
         let limit = &refused.body["limit"];
-        assert_eq!((resource, limit), (&json!("storage"), &json!(LIMIT)));
+        assert_eq!(resource, "storage");
+        assert_eq!(limit, &json!(LIMIT));
     }
     let current = stored().await["current"].clone();
     assert_eq!(third.body["current"], current);
@@ -103,12 +104,11 @@ async fn events_are_paged(database: TestDatabase) {
     let second = ada.get(&format!("/api/sync/events?limit=3&cursor={next}")).await.body;
 
     let count = |of: &Value| of["items"].as_array().expect("items").len();
-    assert_eq!((count(&first), count(&second)), (3, 2));
+    assert_eq!(count(&first), 3);
+    assert_eq!(count(&second), 2);
     assert!(second.get("nextCursor").is_none());
-    assert_eq!(
-        (&first["items"][0]["kind"], &first["items"][0]["stored"]),
-        (&json!("push"), &json!(1))
-    );
+    assert_eq!(first["items"][0]["kind"], "push");
+    assert_eq!(first["items"][0]["stored"], 1);
     assert_eq!(ada.get("/api/sync/events?limit=0").await.refusal().0, 400);
 }
 
@@ -124,7 +124,8 @@ async fn a_reset_deletes_everything_and_preserves_the_highest_stamp(database: Te
 
     let reset = ada.send("DELETE", "/api/sync/reset", &[], b"").await;
 
-    assert_eq!((reset.status, &reset.body), (200, &json!({ "success": true })));
+    assert_eq!(reset.status, 200);
+    assert_eq!(reset.body, json!({ "success": true }));
     let after = pull(&ada, NOTHING).await;
     assert_eq!(changed_ids(&after), (vec![], vec![]));
     assert!(cursor(&after) > cursor(&before));
