@@ -263,11 +263,10 @@ async fn long_answers_are_compressed_if_the_client_accepts_it() {
     assert_eq!(packed.header("vary").map(str::to_lowercase).as_deref(), Some("accept-encoding"));
     assert_eq!(unpacked, plain.bytes);
     assert!(packed.bytes.len() < plain.bytes.len());
-    assert_eq!(
-        (plain.header("content-encoding"), plain.body["openapi"].as_str()),
-        (None, Some("3.1.0"))
-    );
-    assert_eq!((short.status, short.header("content-encoding")), (200, None));
+    assert_eq!(plain.header("content-encoding"), None);
+    assert_eq!(plain.body["openapi"].as_str(), Some("3.1.0"));
+    assert_eq!(short.status, 200);
+    assert_eq!(short.header("content-encoding"), None);
     assert_eq!(short.text(), r#"{"status":"healthy"}"#);
 }
 
@@ -282,7 +281,8 @@ async fn event_streams_are_never_compressed() {
 
     let answer = ada.send("POST", "/api/ai/chat", &headers, body.to_string().as_bytes()).await;
 
-    assert_eq!((answer.status, answer.header("content-encoding")), (200, None));
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.header("content-encoding"), None);
     assert!(answer.text().ends_with("data: [DONE]\n\n"), "{}", answer.text());
 }
 

@@ -45,7 +45,8 @@ async fn a_member_gets_an_assigned_policy_with_the_next_pull(database: TestDatab
     let id = created(&console, "Office").await;
 
     let assigned = console.write("PUT", DEFAULT_GROUP, json!({ "policyId": id })).await;
-    assert_eq!((assigned.status, &assigned.body["name"]), (200, &json!("Office")));
+    assert_eq!(assigned.status, 200);
+    assert_eq!(assigned.body["name"], "Office");
     assert_eq!(console.get(DEFAULT_GROUP).await.body, assigned.body);
 
     let known = format!("&catalogVersion={}", before["catalogVersion"]);
@@ -64,7 +65,8 @@ async fn a_member_gets_an_assigned_policy_with_the_next_pull(database: TestDatab
     assert_eq!(replaced.status, 200, "{}", replaced.text());
     assert_eq!(pull(&client, &known).await["clientPolicy"]["document"], "{}");
     let unassigned = console.write("PUT", DEFAULT_GROUP, json!({ "policyId": null })).await;
-    assert_eq!((unassigned.status, &unassigned.body), (200, &json!({ "document": "{}" })));
+    assert_eq!(unassigned.status, 200);
+    assert_eq!(unassigned.body, json!({ "document": "{}" }));
     assert_eq!(pull(&client, "").await["clientPolicy"], json!({ "document": "{}" }));
 }
 
@@ -75,7 +77,8 @@ async fn a_policy_is_read_listed_replaced_and_deleted(database: TestDatabase) {
     let path = format!("{POLICIES}/{id}");
 
     let stored = console.get(&path).await.body;
-    assert_eq!((&stored["name"], &stored["document"]), (&json!("Office"), &json!(DOCUMENT)));
+    assert_eq!(stored["name"], "Office");
+    assert_eq!(stored["document"], json!(DOCUMENT));
     console.write("PUT", DEFAULT_GROUP, json!({ "policyId": id })).await;
     let listed = console.get(POLICIES).await.body;
     let updated_at = stored["updatedAt"].clone();
@@ -85,7 +88,8 @@ async fn a_policy_is_read_listed_replaced_and_deleted(database: TestDatabase) {
             "updatedAt": updated_at, "groupCount": 1 }])
     );
     let groups = console.get(&format!("{path}/groups")).await.body;
-    assert_eq!((groups.as_array().map(Vec::len), groups[0]["name"].is_string()), (Some(1), true));
+    assert_eq!(groups.as_array().map(Vec::len), Some(1));
+    assert!(groups[0]["name"].is_string());
 
     let in_use = console.write("DELETE", &path, Value::Null).await;
     assert_eq!(in_use.refusal(), (409, "client_policy_in_use"));
@@ -178,13 +182,16 @@ async fn versions_are_read_compared_and_restored(database: TestDatabase) {
     console.write("PUT", &path, json!({ "name": "Home", "document": document })).await;
 
     let listed = console.get(&versions).await.body;
-    assert_eq!((&listed[0]["number"], &listed[1]["number"]), (&json!(2), &json!(1)));
+    assert_eq!(listed[0]["number"], 2);
+    assert_eq!(listed[1]["number"], 1);
     assert!(listed[0]["writtenBy"].is_string() && listed[0]["writtenAt"].is_string());
     assert_eq!(listed[1]["documentBytes"], DOCUMENT.len());
     let first = console.get(&format!("{versions}/1")).await.body;
-    assert_eq!((&first["name"], &first["document"]), (&json!("Office"), &json!(DOCUMENT)));
+    assert_eq!(first["name"], "Office");
+    assert_eq!(first["document"], json!(DOCUMENT));
     let compared = console.get(&format!("{versions}/1/comparison")).await.body;
-    assert_eq!((&compared["from"], &compared["to"]["name"]), (&first, &json!("Home")));
+    assert_eq!(compared["from"], first);
+    assert_eq!(compared["to"]["name"], "Home");
     let differences = json!([
         { "section": "defaults", "setting": "autoUpdate", "after": true },
         { "section": "enforce", "setting": "theme", "before": "dark", "after": "light" },
@@ -200,7 +207,8 @@ async fn versions_are_read_compared_and_restored(database: TestDatabase) {
     let stale = console.send("POST", &restore, &headers, &Value::Null).await;
     assert_eq!(stale.refusal(), (412, "precondition_failed"));
     let restored = console.get(&path).await.body;
-    assert_eq!((&restored["name"], &restored["document"]), (&first["name"], &first["document"]));
+    assert_eq!(restored["name"], first["name"]);
+    assert_eq!(restored["document"], first["document"]);
     assert_eq!(console.get(&versions).await.body[0]["number"], 3);
 
     created(&console, "Home").await;

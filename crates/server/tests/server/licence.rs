@@ -89,7 +89,8 @@ async fn without_a_licence_only_probes_and_set_up_are_open() {
     }
     let html = [("accept", "text/html")];
     let browser = stranger.send("GET", "/?lang=de", &html, b"").await;
-    assert_eq!((browser.status, browser.header("location")), (302, Some("admin/setup?lang=de")));
+    assert_eq!(browser.status, 302);
+    assert_eq!(browser.header("location"), Some("admin/setup?lang=de"));
     assert_eq!(stranger.get("/ready").await.body["license"], "missing");
 }
 
@@ -103,10 +104,8 @@ async fn the_setup_token_authorises_the_installation_of_a_licence() {
     let answer = upload(&app, &token(&app), &text).await;
 
     assert_eq!(answer.status, 200, "{}", answer.text());
-    assert_eq!(
-        (&answer.body["licensee"], &answer.body["edition"]),
-        (&json!("A test"), &json!("Enterprise"))
-    );
+    assert_eq!(answer.body["licensee"], "A test");
+    assert_eq!(answer.body["edition"], "Enterprise");
     assert!(answer.body["features"].as_array().is_some_and(|it| it.contains(&json!("AiProxy"))));
     assert_eq!(app.anonymous().get("/ready").await.body["license"], "valid");
     assert_eq!(app.signed_in().await.get("/auth/me").await.status, 200);
@@ -145,7 +144,8 @@ async fn a_licence_is_installed_with_a_form_too() {
         page.header("content-security-policy").is_some_and(|it| it.contains("default-src 'none'"))
     );
     assert_eq!(refused.status, 403, "{}", refused.text());
-    assert_eq!((taken.status, taken.header("location")), (303, Some("setup")), "{}", taken.text());
+    assert_eq!(taken.status, 303, "{}", taken.text());
+    assert_eq!(taken.header("location"), Some("setup"));
     assert_eq!(app.anonymous().get("/api/capabilities").await.status, 200);
 }
 
@@ -234,7 +234,8 @@ async fn an_expired_licence_permits_sign_in_and_reading() {
         app.anonymous().post("/auth/refresh", &json!({ "refreshToken": ada.refresh })).await;
     let next = app.anonymous().with_tokens(&refreshed.body);
 
-    assert_eq!((envelope.status, refreshed.status), (200, 200));
+    assert_eq!(envelope.status, 200);
+    assert_eq!(refreshed.status, 200);
     for path in [
         "/auth/me",
         "/api/capabilities",
@@ -345,9 +346,11 @@ async fn administrators_replace_a_licence_also_after_it_has_expired() {
 
     let codes = ["license_forged", "license_foreign", "license_expired", "license_truncated"];
     assert_eq!(refused, codes);
-    assert_eq!((replaced.status, &replaced.body["features"]), (200, &json!(["Sync"])));
+    assert_eq!(replaced.status, 200);
+    assert_eq!(replaced.body["features"], json!(["Sync"]));
     assert_eq!(expired, "expired");
-    assert_eq!((renewed.status, renewed.body.get("expiresAt")), (200, None), "{}", renewed.text());
+    assert_eq!(renewed.status, 200, "{}", renewed.text());
+    assert_eq!(renewed.body.get("expiresAt"), None);
     assert_eq!(app.anonymous().get("/ready").await.body["license"], "valid");
     assert_eq!(app.count("audit_entries WHERE action = 'Licence.Replaced'").await, 2);
 }

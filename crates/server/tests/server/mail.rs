@@ -72,7 +72,8 @@ async fn an_email_is_delivered_and_deleted(database: TestDatabase) {
     app.queue(QueuedEmail::new("password-changed").to_user(SystemClock.now(), ada.user_id())).await;
 
     let mail = relay.next_mail().await;
-    assert_eq!((&*mail.from, &*mail.to), (FROM, &["ada@example.org".to_owned()][..]));
+    assert_eq!(mail.from, FROM);
+    assert_eq!(mail.to, ["ada@example.org"]);
     assert_eq!(mail.subject(), "Your password was changed");
     assert_eq!(mail.header("from"), Some("Our Pia <pia@pia.example>"));
     assert!(mail.html.contains("Your password was changed"), "{}", mail.html);
@@ -172,7 +173,9 @@ async fn an_email_that_the_relay_refuses_is_wiped(database: TestDatabase) {
 
     let stored = &app.mails().await[0];
     let reason = stored.failure.as_deref().unwrap_or_default();
-    assert_eq!((&*stored.letter, stored.tries, stored.is_sealed), ("invitation", 1, false));
+    assert_eq!(stored.letter, "invitation");
+    assert_eq!(stored.tries, 1);
+    assert!(!stored.is_sealed);
     assert!(reason.contains("(550)") && !reason.contains("canary"), "{reason}");
 }
 

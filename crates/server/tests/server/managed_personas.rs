@@ -49,8 +49,10 @@ async fn a_member_gets_an_assigned_persona_until_it_is_deleted(database: TestDat
     assert_eq!(assign(&console, &path, &[DEFAULT_GROUP]).await.status, 200);
     let snapshot = pulled(&client).await;
     let assigned = &snapshot["personas"][0];
-    assert_eq!((&assigned["name"], &assigned["isManaged"]), (&json!("Ada"), &json!(true)));
-    assert_eq!((&assigned["expertise"], &assigned["toolScope"]), (&json!(["law"]), &json!(1)));
+    assert_eq!(assigned["name"], "Ada");
+    assert_eq!(assigned["isManaged"], true);
+    assert_eq!(assigned["expertise"], json!(["law"]));
+    assert_eq!(assigned["toolScope"], 1);
     assert!(assigned.get("isActive").is_none());
 
     let mut inactive = persona("Ada");
@@ -59,7 +61,8 @@ async fn a_member_gets_an_assigned_persona_until_it_is_deleted(database: TestDat
     let removed = json!({ "personas": [], "recentlyRemoved": [assigned["id"]] });
     assert_eq!(pulled(&client).await, removed);
     let updated = console.write("PUT", &path, persona("Eve")).await;
-    assert_eq!((updated.status, pulled(&client).await), (200, removed.clone()));
+    assert_eq!(updated.status, 200);
+    assert_eq!(pulled(&client).await, removed);
 
     let mut active = persona("Eve");
     active["isActive"] = json!(true);
@@ -79,17 +82,20 @@ async fn a_persona_is_read_listed_and_replaced(database: TestDatabase) {
     assign(&console, &path, &[DEFAULT_GROUP, DEFAULT_GROUP]).await;
 
     let stored = console.get(&path).await.body;
-    assert_eq!((&stored["name"], &stored["isActive"]), (&json!("Ada"), &json!(true)));
+    assert_eq!(stored["name"], "Ada");
+    assert_eq!(stored["isActive"], true);
     assert_eq!(console.get(&format!("{path}/plugins")).await.body, json!([MEMORY]));
     assert_eq!(console.get(&format!("{path}/groups")).await.body, json!([DEFAULT_GROUP]));
     let listed = console.get(PERSONAS).await.body;
-    assert_eq!((&listed[0]["groupCount"], &listed[0]["pluginCount"]), (&json!(1), &json!(1)));
+    assert_eq!(listed[0]["groupCount"], 1);
+    assert_eq!(listed[0]["pluginCount"], 1);
     assert!(listed[0].get("systemPrompt").is_none());
 
     let bare = json!({ "name": "Eve", "systemPrompt": "Be kind." });
     assert_eq!(console.write("PUT", &path, bare).await.status, 200);
     let stored = console.get(&path).await.body;
-    assert_eq!((&stored["expertise"], &stored["toolScope"]), (&Value::Null, &json!(2)));
+    assert_eq!(stored["expertise"], Value::Null);
+    assert_eq!(stored["toolScope"], 2);
     for (action, count) in [
         ("Created", 1),
         ("Updated", 1),
@@ -149,10 +155,8 @@ async fn a_full_group_gets_no_more_personas(database: TestDatabase) {
     assert_eq!(assign(&console, &first, &[DEFAULT_GROUP]).await.status, 200);
     let full = assign(&console, &second, &[DEFAULT_GROUP]).await;
     assert_eq!(full.refusal(), (409, "quota_exceeded"));
-    assert_eq!(
-        (&full.body["limit"], &full.body["resource"]),
-        (&json!(1), &json!("managed_personas"))
-    );
+    assert_eq!(full.body["limit"], 1);
+    assert_eq!(full.body["resource"], "managed_personas");
     console.write("DELETE", &first, Value::Null).await;
     assert_eq!(assign(&console, &second, &[DEFAULT_GROUP]).await.status, 200);
 }

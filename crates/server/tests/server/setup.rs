@@ -64,9 +64,11 @@ async fn a_fresh_server_is_set_up_with_one_token_in_two_steps(database: TestData
     let late = appoint(&app, &token, &root("eve@example.org")).await;
 
     assert_eq!(early.refusal(), (403, "no_license"));
-    assert_eq!((first.status, first.header("location")), (303, Some("setup")), "{}", first.text());
+    assert_eq!(first.status, 303, "{}", first.text());
+    assert_eq!(first.header("location"), Some("setup"));
     assert!(second.text().contains("<label for=\"password\">"), "{}", second.text());
-    assert_eq!((made.status, made.header("location")), (303, Some("setup")), "{}", made.text());
+    assert_eq!(made.status, 303, "{}", made.text());
+    assert_eq!(made.header("location"), Some("setup"));
     assert!(last.text().contains("is set up") && !last.text().contains("<form"));
     assert_eq!(late.refusal(), (409, "already_set_up"));
     assert_eq!(app.setup_token(), None);
@@ -90,7 +92,8 @@ async fn of_many_who_make_the_first_administrator_at_once_one_does(database: Tes
     let made = answers.iter().filter(|it| it.status == 200).count();
     let late = answers.iter().filter(|it| it.error() == "already_set_up").count();
     let reported: Vec<_> = answers.iter().map(TestResponse::text).collect();
-    assert_eq!((made, late), (1, 15), "{reported:?}");
+    assert_eq!(made, 1, "{reported:?}");
+    assert_eq!(late, 15, "{reported:?}");
     assert_eq!(app.admin("list").await.expect("a list").lines().count(), 1);
     gone(&app).await;
     gone(&other).await;

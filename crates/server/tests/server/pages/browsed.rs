@@ -22,7 +22,8 @@ async fn the_set_up_page_works_by_keyboard_in_a_narrow_window() {
     let second = browser.focus().await;
     browser.press("no licence".chars().chain([TAB, ENTER])).await;
 
-    assert_eq!((first.as_str(), second.as_str()), ("token", "license"));
+    assert_eq!(first, "token");
+    assert_eq!(second, "license");
     let alert = browser.states("[role=alert]").await;
     assert!(alert.contains("The setup token is wrong"), "{alert}");
     assert_eq!(browser.focus().await, alert);
@@ -56,10 +57,13 @@ async fn an_account_is_created_in_german_with_the_keyboard_alone() {
     browser.press(PASSWORD.chars().chain([TAB, TAB])).await;
     browser.press([DOWN, TAB, TAB, ENTER]).await;
 
-    assert_eq!((german.as_str(), too_wide, first.as_str()), ("Konto erstellen", false, "email"));
+    assert_eq!(german, "Konto erstellen");
+    assert!(!too_wide);
+    assert_eq!(first, "email");
     assert!(errors.contains("Ihre E-Mail-"), "{errors}");
     assert!(errors.contains("privat nutzen"), "{errors}");
-    assert_eq!((focused, followed), (errors, "email".to_owned()));
+    assert_eq!(focused, errors);
+    assert_eq!(followed, "email");
     let done = browser.states("main:not(:has(form)) h1").await;
     assert_eq!(done, "Konto erstellt");
     browser.found_nothing_wrong().await;
