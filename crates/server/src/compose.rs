@@ -50,15 +50,15 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::bridges::PodTools;
 use crate::free_group::FreeGroup;
 use crate::pulse;
 use crate::{audit_sequencer, checkpoints, settings_follower};
 use assignments::AssignmentParts;
 use infrastructure::Infrastructure;
 use knowledge::KnowledgeParts;
-use operations::OperationParts;
+use operations::OperatedParts;
 use pods::PodParts;
+use surfaces::ApiParts;
 use use_cases::UseCases;
 
 pub(crate) use administration::{AdministrationParts, administration};
@@ -182,15 +182,10 @@ pub async fn compose(
     let GroupPolicy { groups, rules } = GroupPolicy::compose(&base.db, callers, free, &base.clock);
     let stop = CancellationToken::new();
     let tasks = TaskTracker::new();
-    let (health_sender, health) = watch::channel(true);
-    tasks.spawn(pulse::watch(base.db.clone(), health_sender, stop.clone()));
-    let limit = config.latest().database.startup.options.statement_timeout;
-    let runner = Runner::on_current_runtime().with_pulse(DatabaseHealth::new(health, limit));
+    let runner = start_runner(&base, &tasks, &stop);
     let metrics = Metrics::default();
-    let weeks = config.follow(|it| it.token_usage.weeks);
-    let db = base.db.clone();
-    let main = Handle::current();
-    let credit_store = SqlCreditStore::start(db, weeks, base.clock(), &tasks, &main);
+    let credit_store = start_credit_store(&base, &tasks);
+
     let mut ai =
         AiFactory::compose(&base, &credit_store, &rules, use_cases.personas.clone(), stop.clone())?;
     let knowledge = Box::pin(KnowledgeParts::compose(&base, ai.gateway())).await?;
@@ -198,22 +193,25 @@ pub async fn compose(
     if let Some(worker) = knowledge.worker {
         worker.start(&tasks, &stop);
     }
+
     let pods = PodParts::compose(&base, &tasks)?;
-    let runtime = Handle::current();
-    let tools = PodTools { plane: pods.plane.clone(), runtime, tasks: tasks.clone() };
-    ai.set_connectors(Arc::new(tools));
+    ai.set_connectors(Arc::new(pods.tools(&tasks)));
+
     let accounts = Arc::clone(&use_cases.identity_parts.proofs.ports.accounts);
-    let plane = pods.plane.clone();
-    let assignments = AssignmentParts::compose(&base, ai.gateway(), accounts, plane);
-    let assignments = Box::pin(assignments).await?;
-    let assignments = assignments.start(&tasks, &stop);
+    let composing = AssignmentParts::compose(&base, ai.gateway(), accounts, pods.plane.clone());
+    let assignments = Box::pin(composing).await?.start(&tasks, &stop);
     ai.register_metrics(&metrics, &credit_store);
     let settings = ai::credit_settings(config);
     let credits = Credits::new(rules, Arc::new(credit_store.clone()), settings, base.clock());
 
-    let ai_parts = (ai.gateway(), &knowledge.api.questions);
-    let operation = OperationParts::start(&base, &use_cases, ai_parts, &metrics, (&tasks, &stop));
-    tasks.spawn(checkpoints::run(base.db.clone(), stop.clone()));
+    let operated = OperatedParts {
+        base: &base,
+        use_cases: &use_cases,
+        gateway: ai.gateway(),
+        questions: &knowledge.api.questions,
+        metrics: &metrics,
+    };
+    let operation = operated.start(&tasks, &stop);
     start_followers(&base, &use_cases, &tasks, &stop);
 
     Ok(App {
@@ -225,9 +223,16 @@ pub async fn compose(
         scim: surfaces::scim(&base, &use_cases, groups.clone(), &runner),
         api: surfaces::api(
             &base,
-            use_cases,
-            (credits, operation, knowledge.api, assignments, (pods.connectors, pods.plane)),
-            groups.clone(),
+            ApiParts {
+                use_cases,
+                groups: groups.clone(),
+                credits,
+                operation,
+                knowledge: knowledge.api,
+                assignments,
+                connectors: pods.connectors,
+                tools: pods.plane,
+            },
             &runner,
         ),
         metrics,
@@ -237,14 +242,34 @@ pub async fn compose(
     })
 }
 
-/// Starts what follows the audit log, the settings and the licence, and ends when
-/// stopped.
+/// Returns the runner of handlers, which refuses work while the database is down, and
+/// starts the check of the database's health.
+fn start_runner(
+    base: &Infrastructure<'_>,
+    tasks: &TaskTracker,
+    stop: &CancellationToken,
+) -> Runner {
+    let (health_sender, health) = watch::channel(true);
+    tasks.spawn(pulse::watch(base.db.clone(), health_sender, stop.clone()));
+    let limit = base.config.latest().database.startup.options.statement_timeout;
+    Runner::on_current_runtime().with_pulse(DatabaseHealth::new(health, limit))
+}
+
+/// Starts the store of credits on the current runtime.
+fn start_credit_store(base: &Infrastructure<'_>, tasks: &TaskTracker) -> SqlCreditStore {
+    let weeks = base.config.follow(|it| it.token_usage.weeks);
+    SqlCreditStore::start(base.db.clone(), weeks, base.clock(), tasks, &Handle::current())
+}
+
+/// Starts the tasks that checkpoint the database and follow the audit log, the
+/// settings and the licence. They end when stopped.
 fn start_followers(
     base: &Infrastructure<'_>,
     use_cases: &UseCases,
     tasks: &TaskTracker,
     stop: &CancellationToken,
 ) {
+    tasks.spawn(checkpoints::run(base.db.clone(), stop.clone()));
     let chain = SqlAuditChain::new(base.db.clone());
     tasks.spawn(audit_sequencer::run(chain, stop.clone()));
     tasks.spawn(settings_follower::run(use_cases.settings.clone(), stop.clone()));

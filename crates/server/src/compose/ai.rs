@@ -35,15 +35,15 @@ pub struct AiFactory {
 impl AiFactory {
     /// Creates the use cases of the current worker.
     pub fn on_worker(&self) -> Result<AiApi, UpstreamSetupError> {
-        let upstream = Upstream::new(self.limits.clone(), &self.tls)?;
-        let upstream = upstream.with_max_tokens_support(Arc::clone(&self.max_tokens));
-        let upstream = Arc::new(upstream.with_sampling(Arc::clone(&self.sampling)));
+        let upstream = Arc::new(
+            Upstream::new(self.limits.clone(), &self.tls)?
+                .with_max_tokens_support(Arc::clone(&self.max_tokens))
+                .with_sampling(Arc::clone(&self.sampling)),
+        );
         let search = Arc::<Upstream>::clone(&upstream);
         Ok(AiApi::new(Gateway { upstream, search, ..self.gateway.clone() }))
     }
-}
 
-impl AiFactory {
     /// Returns the gateway of the main runtime.
     pub(super) fn gateway(&self) -> &Gateway {
         &self.gateway

@@ -28,18 +28,19 @@ impl GroupPolicy {
         clock: &Arc<dyn Clock>,
     ) -> Self {
         let store = Arc::new(SqlGroups::new(db.clone()));
-        Self::over(store, caller_cache, free, (clock, db.statement_timeout()))
+        Self::over(store, caller_cache, free, clock, db.statement_timeout())
     }
 
-    /// Builds the services over any store.
+    /// Builds the services over any store, of which a read may take as long as `limit`.
     pub(crate) fn over(
         store: Arc<dyn GroupStore>,
         caller_cache: &CallerCache,
         free: LiveSetting<GroupId>,
-        (clock, limit): (&Arc<dyn Clock>, Duration),
+        clock: &Arc<dyn Clock>,
+        limit: Duration,
     ) -> Self {
-        let rules = PolicyGroupRules::new(Arc::clone(&store), free, Arc::clone(clock), limit);
-        let rules = Arc::new(rules);
+        let rules =
+            Arc::new(PolicyGroupRules::new(Arc::clone(&store), free, Arc::clone(clock), limit));
         let copies = GroupCaches { caller_cache: caller_cache.clone(), rules: Arc::clone(&rules) };
         Self { groups: Groups::new(store, Arc::new(copies), Arc::clone(clock)), rules }
     }

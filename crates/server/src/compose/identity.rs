@@ -46,8 +46,11 @@ impl IdentityParts {
         let (tokens, sessions) = sessions(base, &callers);
         let throttle: Arc<dyn PasswordThrottleStore> =
             Arc::new(SqlPasswordThrottleStore::new(db.clone()));
-        let challenges = Arc::new(SqlChallenges::new(db.clone()));
-        let challenges = FactorChallenges::new(challenges, Arc::clone(&throttle), proofs.clone());
+        let challenges = FactorChallenges::new(
+            Arc::new(SqlChallenges::new(db.clone())),
+            Arc::clone(&throttle),
+            proofs.clone(),
+        );
 
         Ok(Self {
             proofs,

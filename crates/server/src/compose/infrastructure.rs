@@ -46,15 +46,17 @@ impl<'a> Infrastructure<'a> {
         let encryption = &start.encryption;
         let accept = if encryption.accept_new_master_key { AcceptNew::Yes } else { AcceptNew::No };
         let keys = master_keys(encryption, accept, &db).await?;
-        let stamp_gaps = SqlStampGaps::new(db.clone()).record_gap_until(clock.now()).await;
-        let stamp_gaps = stamp_gaps.map_err(ComposeError::Stamps)?;
+        let stamp_gaps = SqlStampGaps::new(db.clone())
+            .record_gap_until(clock.now())
+            .await
+            .map_err(ComposeError::Stamps)?;
         let mail = config.follow(|it| it.smtp.relay.is_some());
         fold_addresses(&db).await.map_err(ComposeError::Addresses)?;
         let server_seal = ServerSeal::new(keys.clone());
         let db = db.with_effects(server_seal.clone(), mail.clone());
         let path = start.license.path.clone();
-        let licence = LicenceFile::open(path, VerifyingKey::built_in(), Arc::clone(&clock));
-        let licence = Arc::new(licence);
+        let key = VerifyingKey::built_in();
+        let licence = Arc::new(LicenceFile::open(path, key, Arc::clone(&clock)));
         let admins = Administrators::load(Arc::new(SqlFirstAdmin::new(db.clone()))).await;
         let setup = Setup::open(Arc::clone(&licence), start.setup.token_path.clone(), admins);
         let sealer = Sealer::new(keys, Arc::new(SqlSalts::new(db.clone())));

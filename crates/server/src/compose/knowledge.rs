@@ -52,7 +52,7 @@ impl KnowledgeParts {
         gateway: &Gateway,
     ) -> Result<Self, ComposeError> {
         let config = base.config.latest();
-        let mut api = api(base);
+        let mut api = compose_api(base);
         let Some(stores) = &config.knowledge.stores else {
             let search = Arc::new(NoKnowledge);
             return Ok(Self { api, search, retrieval: None, worker: None });
@@ -62,8 +62,7 @@ impl KnowledgeParts {
         let queue = SqlIngestQueue::new(base.db.clone());
         let vectors = open_vectors(&stores.vectors).await?;
         release_claims(base, &queue, &stores.vectors).await?;
-        let embed = |purpose| embedder(stores, gateway, purpose);
-        let embedder = embed(BackgroundPurpose::Work);
+        let embedder = compose_embedder(stores, gateway, BackgroundPurpose::Work);
         warn_of_other_models(&api.bases, &embedder.model()).await;
         let chunks = Arc::new(SqlChunks::new(base.db.clone()));
         // A step may begin with three quarters of it left.
@@ -81,7 +80,7 @@ impl KnowledgeParts {
         let retrieval = Retrieval {
             chunks: Arc::<SqlChunks>::clone(&chunks),
             // Questions do not wait behind batches of documents.
-            embedder: embed(BackgroundPurpose::Question),
+            embedder: compose_embedder(stores, gateway, BackgroundPurpose::Question),
             missing_models: MissingModels::default(),
             reranker: reranker(stores, gateway),
             vectors: Arc::clone(&vectors),
@@ -130,7 +129,7 @@ pub(crate) fn knowledge_bases(
     (administration, Documents::new(bases, documents, quotas, clock))
 }
 
-fn api(base: &Infrastructure<'_>) -> KnowledgeApi {
+fn compose_api(base: &Infrastructure<'_>) -> KnowledgeApi {
     let (bases, documents) = knowledge_bases(&base.db, base.clock());
     let questions = UnansweredQuestions::new(
         Arc::new(SqlQuestionLog::new(base.db.clone())),
@@ -170,9 +169,10 @@ pub(crate) async fn open_vectors(
     match target {
         VectorTarget::Embedded(folder) => {
             let folder: PathBuf = folder.clone();
-            let open = tokio::task::spawn_blocking(move || EmbeddedVectors::open(&folder)).await;
-            let store = open.map_err(|err| Unavailable::new("vector store", err));
-            Ok(Arc::new(store.map_err(ComposeError::Knowledge)??))
+            let store = tokio::task::spawn_blocking(move || EmbeddedVectors::open(&folder))
+                .await
+                .map_err(|err| ComposeError::Knowledge(Unavailable::new("vector store", err)))??;
+            Ok(Arc::new(store))
         }
         VectorTarget::Server { endpoint, key } => {
             let store = ServerVectors::new(endpoint, key.as_ref())?;
@@ -203,9 +203,8 @@ async fn warn_of_other_models(bases: &KnowledgeBases, configured: &str) {
     for KnowledgeBaseEntry { base, model, reindex_model, .. } in bases {
         if let Some(model) = reindex_model.or(model).filter(|it| it != configured) {
             let command = format!("pia-server admin kb reindex {}", base.id);
-            let base = base.name;
             tracing::warn!(
-                base,
+                base = base.name,
                 model,
                 configured,
                 command,
@@ -215,7 +214,7 @@ async fn warn_of_other_models(bases: &KnowledgeBases, configured: &str) {
     }
 }
 
-fn embedder(
+fn compose_embedder(
     stores: &KnowledgeStores,
     gateway: &Gateway,
     purpose: BackgroundPurpose,

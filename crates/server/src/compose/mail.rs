@@ -45,7 +45,11 @@ pub(super) fn queue(
 
 /// Registers the metrics of emails.
 fn register_metrics(metrics: &Metrics, sender: &OutboxSender) {
-    let [sent, waiting, postponed, abandoned] = [(); 4].map(|()| sender.clone());
+    let sent = sender.clone();
+    let waiting = sender.clone();
+    let postponed = sender.clone();
+    let abandoned = sender.clone();
+
     metrics.counter(
         "mails_sent",
         "Mails that the relay took",

@@ -25,16 +25,20 @@ pub(super) struct OperationParts {
     pub(super) licences: LicenceReplacement,
 }
 
-impl OperationParts {
+/// Parts of the server that administrators operate.
+pub(super) struct OperatedParts<'a> {
+    pub(super) base: &'a Infrastructure<'a>,
+    pub(super) use_cases: &'a UseCases,
+    pub(super) gateway: &'a Gateway,
+    pub(super) questions: &'a UnansweredQuestions,
+    pub(super) metrics: &'a Metrics,
+}
+
+impl OperatedParts<'_> {
     /// Composes the use cases, and starts the delivery of emails and maintenance,
     /// until stopped.
-    pub(super) fn start(
-        base: &Infrastructure<'_>,
-        use_cases: &UseCases,
-        (gateway, questions): (&Gateway, &UnansweredQuestions),
-        metrics: &Metrics,
-        (tasks, stop): (&TaskTracker, &CancellationToken),
-    ) -> Self {
+    pub(super) fn start(&self, tasks: &TaskTracker, stop: &CancellationToken) -> OperationParts {
+        let Self { base, use_cases, gateway, questions, metrics } = *self;
         let effects: Arc<dyn EffectWriter> = Arc::new(SqlEffectWriter::new(base.db.clone()));
         let worker = mail::outbox_worker(base, metrics, tasks);
         let maintenance: Arc<dyn MaintenanceLog> =
@@ -44,7 +48,7 @@ impl OperationParts {
         let housekeeping = maintained.housekeeping(Arc::clone(&maintenance));
         tasks.spawn(housekeeping.run(stop.clone()));
 
-        let parts = Self {
+        let parts = OperationParts {
             models: Models::new(gateway.clone(), Arc::clone(&effects)),
             licences: LicenceReplacement::new(
                 Arc::new(base.setup.clone()),

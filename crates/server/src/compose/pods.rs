@@ -8,11 +8,12 @@ use pia_storage_pods::{PodRelay, SqlConnectors, SqlPodRegistry};
 use pia_uplink::{LocalLinks, ToolServerHost, Uplink};
 use pia_web::Runner;
 use pia_webhooks::{Egress, EgressSetupError};
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::infrastructure::Infrastructure;
-use crate::bridges::McpServers;
+use crate::bridges::{McpServers, PodTools};
 use crate::pod_upkeep;
 use crate::worker_lease::host_name;
 
@@ -67,6 +68,11 @@ impl PodParts {
         };
 
         Ok(Self { connectors, plane, registry, links, relay, servers })
+    }
+
+    /// Returns the tools of pods, whose queries run on the current runtime.
+    pub(super) fn tools(&self, tasks: &TaskTracker) -> PodTools {
+        PodTools { plane: self.plane.clone(), runtime: Handle::current(), tasks: tasks.clone() }
     }
 
     /// Starts the upkeep of pods and the relay of calls, which end when stopped.

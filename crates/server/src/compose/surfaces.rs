@@ -23,20 +23,20 @@ use crate::bridges::PageAccounts;
 use crate::host::Host;
 use crate::readiness::ReadinessChecks;
 
+/// Use cases of the JSON API.
+pub(super) struct ApiParts {
+    pub(super) use_cases: UseCases,
+    pub(super) groups: Groups,
+    pub(super) credits: Credits,
+    pub(super) operation: OperationParts,
+    pub(super) knowledge: KnowledgeApi,
+    pub(super) assignments: AssignmentsApi,
+    pub(super) connectors: Connectors,
+    pub(super) tools: ToolPlane,
+}
+
 /// Builds the services of the JSON API.
-pub(super) fn api(
-    base: &Infrastructure<'_>,
-    use_cases: UseCases,
-    (credits, operation, knowledge, assignments, pods): (
-        Credits,
-        OperationParts,
-        KnowledgeApi,
-        AssignmentsApi,
-        (Connectors, ToolPlane),
-    ),
-    groups: Groups,
-    runner: &Runner,
-) -> Api {
+pub(super) fn api(base: &Infrastructure<'_>, parts: ApiParts, runner: &Runner) -> Api {
     let UseCases {
         identity,
         administration,
@@ -52,7 +52,7 @@ pub(super) fn api(
         provisioning,
         lifecycle,
         ..
-    } = use_cases;
+    } = parts.use_cases;
 
     let readiness = ReadinessChecks::new(base.db.clone(), base.licence.state(), base.clock());
     Api {
@@ -63,7 +63,7 @@ pub(super) fn api(
         chats,
         e2ee,
         client_policies,
-        groups,
+        groups: parts.groups,
         personas,
         plugins,
         certificates,
@@ -71,18 +71,18 @@ pub(super) fn api(
         audit_retention: lifecycle.audit_retention,
         clock: base.clock(),
         feedback,
-        licences: operation.licences,
+        licences: parts.operation.licences,
         settings,
         scim_tokens: provisioning.tokens,
-        credits,
+        credits: parts.credits,
         usage: UsageReport::new(Arc::new(SqlUsageSums::new(base.db.clone())), base.clock()),
-        models: operation.models,
-        mails: operation.mails,
-        maintenance: operation.maintenance,
-        knowledge,
-        assignments,
-        connectors: pods.0,
-        tools: pods.1,
+        models: parts.operation.models,
+        mails: parts.operation.mails,
+        maintenance: parts.operation.maintenance,
+        knowledge: parts.knowledge,
+        assignments: parts.assignments,
+        connectors: parts.connectors,
+        tools: parts.tools,
         readiness: Arc::new(readiness),
         host: Arc::new(Host::new(&base.config.latest())),
         openapi: base.config.follow(|it| it.open_api.enabled),

@@ -72,8 +72,8 @@ mod temporal {
     ) -> Result<Workflow, ComposeError> {
         let WorkflowServer { address, namespace, task_queue, is_tls, api_key } = server;
         let config = TemporalConfig { address, namespace, task_queue, is_tls, api_key };
-        let engine = TemporalEngine::new(config, seal);
-        let engine = engine.map_err(|err| ComposeError::Workflow(err.to_string()))?;
+        let engine = TemporalEngine::new(config, seal)
+            .map_err(|err| ComposeError::Workflow(err.to_string()))?;
         let concurrency = concurrency as usize;
         let worker = TemporalWorker { engine: engine.clone(), runs, id: lease.id, concurrency };
         let start: StartWorker =
