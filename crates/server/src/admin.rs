@@ -39,7 +39,7 @@ const DAY: Duration = Duration::from_hours(24);
 const UNVERIFIED: &str = "warning: the address is not verified; make sure that the account \
                           belongs to the right person\n";
 /// Number of invitations read at once.
-const PART: u16 = 200;
+const INVITATIONS_PER_PAGE: u16 = 200;
 
 /// Errors of administration from the command line.
 #[derive(Debug, thiserror::Error)]
@@ -136,7 +136,7 @@ fn connector_code(err: &ConnectorError) -> &'static str {
 
 fn reason(err: &InviteError) -> String {
     match err {
-        InviteError::Invalid(fault) => fault.message.clone(),
+        InviteError::Invalid(violation) => violation.message.clone(),
         other => other.to_string(),
     }
 }
@@ -249,20 +249,23 @@ impl AdminServices {
     ) -> Result<String, AdminError> {
         let lifetime = DAY * u32::from(days);
         let invitation = Invitation { email, role, group: None, lifetime };
-        let made = self.accounts.invitations.create(None, invitation).await?;
-        let id = made.id;
-        let end = made.expires_at;
-        let link = made.link.expose();
-        let role = role.name();
-        Ok(format!("Invitation {id} created with role {role}, expires {end}:\n{link}\n"))
+        let created = self.accounts.invitations.create(None, invitation).await?;
+        Ok(format!(
+            "Invitation {} created with role {}, expires {}:\n{}\n",
+            created.id,
+            role.name(),
+            created.expires_at,
+            created.link.expose()
+        ))
     }
 
     async fn invitations(&self) -> Result<String, AdminError> {
         let mut reported = String::new();
         let mut after = None;
         loop {
-            let part = self.accounts.invitations.page(PageRequest { limit: PART, after }).await?;
-            for InvitationEntry { id, email, role, expires_at, .. } in &part {
+            let request = PageRequest { limit: INVITATIONS_PER_PAGE, after };
+            let page = self.accounts.invitations.page(request).await?;
+            for InvitationEntry { id, email, role, expires_at, .. } in &page {
                 let whom = email.as_deref().unwrap_or("anyone with the link");
                 let role = role.name();
                 line(
@@ -271,8 +274,8 @@ impl AdminServices {
                 );
             }
 
-            after = part.last().map(|it| Cursor { at: it.at, id: it.id.0 });
-            if part.len() < usize::from(PART) {
+            after = page.last().map(|it| Cursor { at: it.at, id: it.id.0 });
+            if page.len() < usize::from(INVITATIONS_PER_PAGE) {
                 break;
             }
         }

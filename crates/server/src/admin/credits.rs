@@ -59,7 +59,7 @@ impl CreditServices {
         group: &str,
         credits: i64,
     ) -> Result<String, AdminError> {
-        let group = groups.meant(group).await?.group;
+        let group = groups.resolve(group).await?.group;
         let at = self.clock.now();
         let object = format!("group:{}", group.id);
         let effects = SideEffects::of_object(at, None, object, "Group.ToppedUp");

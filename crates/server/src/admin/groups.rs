@@ -67,7 +67,7 @@ impl GroupServices {
     }
 
     async fn show(&self, group: &str) -> Result<String, AdminError> {
-        let GroupEntry { group, members } = self.meant(group).await?;
+        let GroupEntry { group, members } = self.resolve(group).await?;
         let settings = self.groups.settings(group.id).await?;
         let mut reported = String::new();
         line(
@@ -88,19 +88,19 @@ impl GroupServices {
     }
 
     async fn rename(&self, group: &str, name: &str) -> Result<String, AdminError> {
-        let Group { id, name: before, .. } = self.meant(group).await?.group;
+        let Group { id, name: before, .. } = self.resolve(group).await?.group;
         self.groups.rename(None, id, name).await?;
         Ok(format!("Group {} renamed to {}\n", before.as_str(), name.trim()))
     }
 
     async fn delete(&self, group: &str) -> Result<String, AdminError> {
-        let Group { id, name, .. } = self.meant(group).await?.group;
+        let Group { id, name, .. } = self.resolve(group).await?.group;
         self.groups.delete(None, id).await?;
         Ok(format!("Group {} deleted\n", name.as_str()))
     }
 
     async fn set(&self, group: &str, changes: &[SettingChange]) -> Result<String, AdminError> {
-        let Group { id, .. } = self.meant(group).await?.group;
+        let Group { id, .. } = self.resolve(group).await?.group;
         let mut reported = format_settings(&self.groups.change_settings(None, id, changes).await?);
         self.warn(&mut reported, changes);
         Ok(reported)
@@ -121,18 +121,18 @@ impl GroupServices {
     }
 
     async fn add(&self, roles: &Roles, email: &str, group: &str) -> Result<String, AdminError> {
-        let Group { id, name, .. } = self.meant(group).await?.group;
+        let Group { id, name, .. } = self.resolve(group).await?.group;
         let member = member(roles, email).await?;
         self.groups.move_member(None, member.user, id).await?;
         Ok(format!("User {} moved to group {}\n", member.email, name.as_str()))
     }
 
     /// Returns the group with this id, or else with this name.
-    pub(super) async fn meant(&self, group: &str) -> Result<GroupEntry, AdminError> {
+    pub(super) async fn resolve(&self, group: &str) -> Result<GroupEntry, AdminError> {
         if let Ok(id) = uuid::Uuid::parse_str(group.trim()) {
             match self.groups.find(GroupId(id)).await {
                 Err(GroupError::Unknown) => {}
-                found => return found.map_err(AdminError::Group),
+                result => return result.map_err(AdminError::Group),
             }
         }
         self.groups.find_by_name(group).await.map_err(|err| match err {

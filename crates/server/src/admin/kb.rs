@@ -73,58 +73,55 @@ impl KbServices {
             KbCommand::List => self.list().await,
             KbCommand::Show { base } => self.show(&base).await,
             KbCommand::Create { name, group } => {
-                let group = groups.meant(&group).await?.group;
+                let group = groups.resolve(&group).await?.group;
                 let draft = BaseDraft { name: Some(name), owner: Some(group.id) };
                 let base = self.bases.create(None, draft).await?;
                 Ok(format!("Knowledge base {} created: {}\n", base.name, base.id))
             }
             KbCommand::Rename { base, name } => {
-                let base = self.meant(&base).await?;
-                self.bases.rename(None, base.base.id, Some(name.clone())).await?;
-                Ok(format!("Knowledge base {} renamed to {name}\n", base.base.name))
+                let base = self.resolve(&base).await?.base;
+                self.bases.rename(None, base.id, Some(name.clone())).await?;
+                Ok(format!("Knowledge base {} renamed to {name}\n", base.name))
             }
             KbCommand::Delete { base } => {
-                let base = self.meant(&base).await?;
-                self.bases.delete(None, base.base.id).await?;
-                Ok(format!("Knowledge base {} deleted\n", base.base.name))
+                let base = self.resolve(&base).await?.base;
+                self.bases.delete(None, base.id).await?;
+                Ok(format!("Knowledge base {} deleted\n", base.name))
             }
             KbCommand::Share { base, groups: names } => {
-                let base = self.meant(&base).await?;
+                let base = self.resolve(&base).await?.base;
                 let mut ids = Vec::new();
                 for name in &names {
-                    ids.push(groups.meant(name).await?.group.id);
+                    ids.push(groups.resolve(name).await?.group.id);
                 }
 
-                self.bases.share(None, base.base.id, ids).await?;
+                self.bases.share(None, base.id, ids).await?;
 
-                Ok(format!(
-                    "Knowledge base {} shared with {} groups\n",
-                    base.base.name,
-                    names.len()
-                ))
+                Ok(format!("Knowledge base {} shared with {} groups\n", base.name, names.len()))
             }
             KbCommand::Import { base, folder } => self.import(&base, &folder).await,
             KbCommand::Export { base, folder } => self.export(&base, &folder).await,
             KbCommand::Retry { base } => self.retry(&base).await,
             KbCommand::Reindex { base } => {
-                let base = self.meant(&base).await?.base;
-                let count = self.documents.reindex(None, server(base.id), &self.model).await?;
-                let name = base.name;
-                let model = &self.model;
-                Ok(format!("{count} documents of {name} queued, to be embedded by {model}\n"))
+                let base = self.resolve(&base).await?.base;
+                let count = self.documents.reindex(None, base_ref(base.id), &self.model).await?;
+                Ok(format!(
+                    "{count} documents of {} queued, to be embedded by {}\n",
+                    base.name, self.model
+                ))
             }
             KbCommand::Verify { base } => self.verify(&base).await,
         }
     }
 
     /// Returns the base with this id or name.
-    async fn meant(&self, base: &str) -> Result<KnowledgeBaseEntry, AdminError> {
-        let is_meant = |it: &KnowledgeBaseEntry| {
+    async fn resolve(&self, base: &str) -> Result<KnowledgeBaseEntry, AdminError> {
+        let is_named = |it: &KnowledgeBaseEntry| {
             it.base.id.to_string().eq_ignore_ascii_case(base)
                 || it.base.name.to_lowercase() == base.trim().to_lowercase()
         };
-        let found = self.bases.list().await?.into_iter().find(is_meant);
-        found.ok_or_else(|| AdminError::NoKnowledgeBase(base.to_owned()))
+        let mut entries = self.bases.list().await?.into_iter();
+        entries.find(is_named).ok_or_else(|| AdminError::NoKnowledgeBase(base.to_owned()))
     }
 
     async fn list(&self) -> Result<String, AdminError> {
@@ -154,12 +151,12 @@ impl KbServices {
     }
 
     async fn show(&self, base: &str) -> Result<String, AdminError> {
-        let KnowledgeBaseEntry { base, model, reindex_model, .. } = self.meant(base).await?;
+        let KnowledgeBaseEntry { base, model, reindex_model, .. } = self.resolve(base).await?;
         let model = model.map(|it| format!(", embedded by {it}")).unwrap_or_default();
-        let reindex = reindex_model.map(|it| format!(", being indexed again by {it}"));
-        let reindex = reindex.unwrap_or_default();
+        let reindex =
+            reindex_model.map(|it| format!(", being indexed again by {it}")).unwrap_or_default();
         let mut reported = format!("{} {}{model}{reindex}\n", base.id, base.name);
-        for document in self.documents.list(server(base.id)).await? {
+        for document in self.documents.list(base_ref(base.id)).await? {
             let Document { id, title, status, chunk_count, error, .. } = document;
             let error = error.map(|it| format!(": {it}")).unwrap_or_default();
             let status = status.name();
@@ -175,7 +172,7 @@ impl KbServices {
     /// Stores the files of a folder. Each is one document by its path, so that a
     /// repetition stores only what has changed.
     async fn import(&self, base: &str, folder: &Path) -> Result<String, AdminError> {
-        let base = self.meant(base).await?.base;
+        let base = self.resolve(base).await?.base;
         let (files, unknown) = list_files(folder)?;
         let progress = ProgressLine::new(files.len());
         let mut stored = 0;
@@ -222,7 +219,7 @@ impl KbServices {
             content: Some(file.read()?),
         };
 
-        match self.documents.submit(None, server(base), draft).await {
+        match self.documents.submit(None, base_ref(base), draft).await {
             Ok(submission) => Ok(submission.changed),
             // Another file has the same content.
             Err(KnowledgeError::Duplicate(_)) => Ok(false),
@@ -231,25 +228,25 @@ impl KbServices {
     }
 
     async fn export(&self, base: &str, folder: &Path) -> Result<String, AdminError> {
-        let base = server(self.meant(base).await?.base.id);
+        let base = base_ref(self.resolve(base).await?.base.id);
         create_folder(folder)?;
         let documents = self.documents.list(base).await?;
         let count = documents.len();
         for document in documents {
             let content = self.documents.content(DocumentRef { base, document: document.id });
             let path = folder.join(export_name(&document));
-            let written = std::fs::write(&path, content.await?.bytes);
-            written.map_err(|err| AdminError::File(path, err))?;
+            std::fs::write(&path, content.await?.bytes)
+                .map_err(|err| AdminError::File(path, err))?;
         }
         Ok(format!("{count} documents exported\n"))
     }
 
     async fn retry(&self, base: &str) -> Result<String, AdminError> {
-        let base = server(self.meant(base).await?.base.id);
+        let base = base_ref(self.resolve(base).await?.base.id);
         let mut count = 0;
-        for it in self.documents.list(base).await? {
-            if it.status == DocumentStatus::Failed {
-                self.documents.retry(None, DocumentRef { base, document: it.id }).await?;
+        for document in self.documents.list(base).await? {
+            if document.status == DocumentStatus::Failed {
+                self.documents.retry(None, DocumentRef { base, document: document.id }).await?;
                 count += 1;
             }
         }
@@ -257,6 +254,7 @@ impl KbServices {
     }
 }
 
-fn server(id: KnowledgeBaseId) -> BaseRef {
+/// Returns a reference to a base by which the server itself reads and changes it.
+fn base_ref(id: KnowledgeBaseId) -> BaseRef {
     BaseRef { access: BaseAccess::Server, id }
 }

@@ -52,37 +52,35 @@ impl Rules for PolicyGroupRules {
     }
 
     async fn fresh(&self, group: GroupId) -> Result<Arc<GroupRules>, Unavailable> {
-        let read = self.cache.begin_read(group);
+        let pending_read = self.cache.begin_read(group);
         let free = *self.free.get() == group;
         let store = Arc::clone(&self.store);
         // Runs to completion on the database's runtime: an AI call is dropped
         // when its client disconnects, and a query must not be.
         let reading = self.runtime.spawn(async move { store.settings(group).await });
-        let reading = tokio::time::timeout(self.limit, reading).await;
-        let settings = reading
+        let settings = tokio::time::timeout(self.limit, reading)
+            .await
             .map_err(|err| Unavailable::new("groups", err))?
             .map_err(|err| Unavailable::new("groups", err))??;
         let exists = settings.is_some();
-        let rules = Arc::new(rules(settings.unwrap_or_default(), free));
+        let rules = Arc::new(to_group_rules(settings.unwrap_or_default(), free));
 
         if exists {
-            self.cache.insert(group, group, Arc::clone(&rules), read);
+            self.cache.insert(group, group, Arc::clone(&rules), pending_read);
         }
 
         Ok(rules)
     }
 }
 
-fn rules(settings: GroupSettings, free: bool) -> GroupRules {
+/// Converts settings; modes that this version does not know are left out.
+fn to_group_rules(settings: GroupSettings, free: bool) -> GroupRules {
     let GroupSettings { quotas: _, credits, modes, persona_types, models } = settings;
-    let modes = modes.into_iter();
-    GroupRules {
-        modes: modes.filter_map(|(mode, entry)| Some((Mode::from_name(&mode)?, entry))).collect(),
-        persona_types,
-        models,
-        credits,
-        free,
-    }
+    let modes = modes
+        .into_iter()
+        .filter_map(|(mode, entry)| Some((Mode::from_name(&mode)?, entry)))
+        .collect();
+    GroupRules { modes, persona_types, models, credits, free }
 }
 
 #[cfg(test)]
@@ -92,10 +90,6 @@ mod tests {
     use pia_testkit::ManualClock;
 
     use super::*;
-
-    fn group() -> GroupId {
-        GroupId::generate()
-    }
 
     /// Returns a store that reports a higher hourly limit at each read.
     fn counting() -> MockGroupStore {
@@ -122,8 +116,8 @@ mod tests {
 
     #[tokio::test]
     async fn rules_are_looked_up_again_after_five_seconds() {
-        let (rules, clock) = over(counting(), group());
-        let group = group();
+        let (rules, clock) = over(counting(), GroupId::generate());
+        let group = GroupId::generate();
         let mut limits = Vec::new();
 
         for pause in [0, 5, 1, 4] {
@@ -136,8 +130,8 @@ mod tests {
 
     #[tokio::test]
     async fn fresh_rules_bypass_the_cache_and_replace_it() {
-        let (rules, _) = over(counting(), group());
-        let group = group();
+        let (rules, _) = over(counting(), GroupId::generate());
+        let group = GroupId::generate();
         rules.rules_of(group).await.unwrap();
 
         let fresh = rules.fresh(group).await.unwrap();
@@ -149,9 +143,9 @@ mod tests {
 
     #[tokio::test]
     async fn forgotten_rules_are_read_again_and_no_others() {
-        let (rules, _) = over(counting(), group());
-        let changed = group();
-        let other = group();
+        let (rules, _) = over(counting(), GroupId::generate());
+        let changed = GroupId::generate();
+        let other = GroupId::generate();
         for group in [changed, other] {
             rules.rules_of(group).await.unwrap();
         }
@@ -182,9 +176,9 @@ mod tests {
         let settings = GroupSettings { credits, ..settings };
         let mut store = MockGroupStore::new();
         store.expect_settings().returning(move |_| Ok(Some(settings.clone())));
-        let (rules, _) = over(store, group());
+        let (rules, _) = over(store, GroupId::generate());
 
-        let applied = rules.rules_of(group()).await.unwrap();
+        let applied = rules.rules_of(GroupId::generate()).await.unwrap();
 
         let modes = Mode::ALL.map(|it| (it, it.name().to_lowercase()));
         assert_eq!(applied.modes, modes.into());
@@ -196,8 +190,8 @@ mod tests {
 
     #[tokio::test]
     async fn only_the_configured_group_is_the_free_tier() {
-        let free = group();
-        let other = group();
+        let free = GroupId::generate();
+        let other = GroupId::generate();
         let (rules, _) = over(counting(), free);
 
         assert!(
@@ -209,8 +203,8 @@ mod tests {
     async fn a_deleted_group_has_no_limits_and_is_not_cached() {
         let mut store = MockGroupStore::new();
         store.expect_settings().times(2).returning(|_| Ok(None));
-        let (rules, _) = over(store, group());
-        let gone = group();
+        let (rules, _) = over(store, GroupId::generate());
+        let gone = GroupId::generate();
 
         for _ in 0..2 {
             assert_eq!(*rules.rules_of(gone).await.unwrap(), GroupRules::default());

@@ -30,19 +30,20 @@ impl RetrievedKnowledge {
         &self,
         work: impl Future<Output = Result<T, Unavailable>> + Send + 'static,
     ) -> Result<T, Unavailable> {
-        let done = tokio::time::timeout(MAX_SEARCH_TIME, self.runtime.spawn(work)).await;
-        let done = done.map_err(|err| Unavailable::new("knowledge", err))?;
-        done.map_err(|err| Unavailable::new("knowledge", err))?
+        tokio::time::timeout(MAX_SEARCH_TIME, self.runtime.spawn(work))
+            .await
+            .map_err(|err| Unavailable::new("knowledge", err))?
+            .map_err(|err| Unavailable::new("knowledge", err))?
     }
 
-    fn passage(&self, it: Passage) -> KnowledgePassage {
-        let url = it.url(&self.public_url);
+    fn to_knowledge_passage(&self, passage: Passage) -> KnowledgePassage {
+        let url = passage.url(&self.public_url);
         KnowledgePassage {
-            document: it.document,
-            title: it.title,
+            document: passage.document,
+            title: passage.title,
             url,
-            path: it.path,
-            text: it.text,
+            path: passage.path,
+            text: passage.text,
         }
     }
 }
@@ -70,11 +71,11 @@ impl Knowledge for RetrievedKnowledge {
         let retrieval = self.retrieval.clone();
         let bases = bases.iter().map(|it| it.id).collect();
         let request = Question { bases, text: question.to_owned() };
-        let found = self.run(async move {
-            let found = retrieval.search(request).await;
-            found.map_err(|err| Unavailable::new("knowledge", err))
-        });
-        Ok(found.await?.into_iter().map(|it| self.passage(it)).collect())
+        let search = async move {
+            retrieval.search(request).await.map_err(|err| Unavailable::new("knowledge", err))
+        };
+        let passages = self.run(search).await?;
+        Ok(passages.into_iter().map(|it| self.to_knowledge_passage(it)).collect())
     }
 
     fn record(&self, scope: KnowledgeScope, bases: &[KnowledgeSummary], searches: TurnSearches) {

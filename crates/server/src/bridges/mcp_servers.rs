@@ -11,7 +11,7 @@ use pia_webhooks::Egress;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-/// Time limit of a call in seconds: servers do not say theirs.
+/// Time limit of a call in seconds: servers do not publish theirs.
 const CALL_SECONDS: u32 = 60;
 
 /// Maximum length of a URL.
@@ -29,7 +29,7 @@ impl ToolServers for McpServers {
             |token: &Secret<String>| token.expose().bytes().all(|it| it.is_ascii_graphic());
         let is_token = endpoint.token.as_ref().is_none_or(is_visible);
         let is_short = endpoint.url.len() <= MAX_URL_BYTES;
-        // A query would be where a secret is shown.
+        // A query could contain a secret, and URLs are displayed.
         let permitted = self.0.permitted(&endpoint.url);
         is_token && is_short && permitted.is_some_and(|(_, url)| url.query().is_none())
     }

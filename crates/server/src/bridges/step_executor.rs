@@ -12,7 +12,7 @@ use pia_assignments::{
 };
 use pia_assistant::{AiCaller, AssistantError, Chat, ChatReply, Mode, Surface, ToolUse};
 use pia_identity::AccountStore;
-use pia_kernel::{GroupId, Unavailable, UserId};
+use pia_kernel::{Unavailable, UserId};
 use pia_pods::{HostedSkill, ProgressSink, SkillCallError, ToolCallError, ToolCaller, ToolPlane};
 use serde_json::json;
 use tokio::sync::watch;
@@ -38,33 +38,31 @@ impl ProxySteps {
             SkillMode::Research => Mode::Research,
         });
 
-        let group = self.accounts.active_group(user).await?;
-        let caller = |group| AiCaller {
+        let Some(group) = self.accounts.active_group(user).await? else { return Ok(None) };
+        Ok(Some(AiCaller {
             user,
             group,
             key: None,
             mode,
             persona: None,
             surface: Surface::Desktop,
-        };
-
-        Ok(group.map(caller))
+        }))
     }
 
     /// Runs a skill on a pod. Its response has the form of a model's.
     async fn run_on_pod(
         &self,
-        (user, group): (UserId, GroupId),
-        (host, material): (StepHost, String),
+        caller: ToolCaller,
+        host: StepHost,
+        material: String,
         progress: &StepProgress,
     ) -> Result<StepResponse, StepError> {
         let StepHost { connector, skill, timeout } = host;
         let skill = HostedSkill { connector, name: skill, material, timeout };
         let (sender, reports) = watch::channel(String::new());
         let sink = ProgressSink::new(move |it| drop(sender.send_replace(it)));
-        let run = self.pods.run_skill(ToolCaller { user, group }, skill, sink);
-        let reply = with_progress(run, reports, progress).await;
-        let reply = reply.map_err(|err| pod_error(&err))?;
+        let run = self.pods.run_skill(caller, skill, sink);
+        let reply = with_progress(run, reports, progress).await.map_err(|err| pod_error(&err))?;
         let is_error = reply.is_error;
         let text = reply.into_text();
         if is_error {
@@ -72,8 +70,8 @@ impl ProxySteps {
         }
 
         let message = json!({ "role": "assistant", "content": text });
-        let raw = json!({ "choices": [{ "message": message, "finish_reason": "stop" }] });
-        let raw = raw.to_string();
+        let raw =
+            json!({ "choices": [{ "message": message, "finish_reason": "stop" }] }).to_string();
 
         Ok(StepResponse { text: Some(text), raw, tokens: 0, tool_calls: Vec::new() })
     }
@@ -89,7 +87,7 @@ impl StepExecutor for ProxySteps {
         let Some(caller) = self.caller(user, mode).await? else { return Ok(None) };
         match self.chat.server_tools(caller).await {
             Ok(tools) => Ok(Some(tools)),
-            // The step itself says what is wrong.
+            // The step itself reports the error.
             Err(err) if !matches!(err, AssistantError::Unavailable) => Ok(Some(Vec::new())),
             Err(err) => Err(Unavailable::new("assistant", err)),
         }
@@ -100,8 +98,10 @@ impl StepExecutor for ProxySteps {
         request: StepRequest,
         progress: StepProgress,
     ) -> Result<StepResponse, StepError> {
-        let caller = self.caller(request.user, request.mode).await;
-        let caller = caller.map_err(|_unavailable| StepError::Busy { retry_after: None })?;
+        let caller = self
+            .caller(request.user, request.mode)
+            .await
+            .map_err(|_unavailable| StepError::Busy { retry_after: None })?;
         let Some(caller) = caller else {
             let message = "The account may not use models any more.".to_owned();
             return Err(StepError::Permanent { code: FailureCode::NotPermitted, message });
@@ -109,8 +109,8 @@ impl StepExecutor for ProxySteps {
 
         let StepRequest { instructions, material, max_output, host, .. } = request;
         if let Some(host) = host {
-            let caller = (request.user, caller.group);
-            return self.run_on_pod(caller, (host, material), &progress).await;
+            let caller = ToolCaller { user: request.user, group: caller.group };
+            return self.run_on_pod(caller, host, material, &progress).await;
         }
 
         let reply = self.chat.ask(caller, &instructions, &material, max_output).await;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pia_knowledge::{Document, DocumentStatus, KnowledgeBase, Reconciliation, VerifiedChunks};
 use pia_vectors::VectorSetupError;
 
-use super::{KbServices, server};
+use super::{KbServices, base_ref};
 use crate::admin::{AdminError, line};
 use crate::compose::{ComposeError, open_vectors};
 
@@ -16,8 +16,8 @@ impl KbServices {
     /// Reports documents that are not ready, and chunks whose points are missing
     /// in the vector store.
     pub(super) async fn verify(&self, base: &str) -> Result<String, AdminError> {
-        let base = self.meant(base).await?.base;
-        let documents = self.documents.list(server(base.id)).await?;
+        let base = self.resolve(base).await?.base;
+        let documents = self.documents.list(base_ref(base.id)).await?;
         let count = documents.len();
         let mut faults = String::new();
         for Document { title, status, error, .. } in documents {
