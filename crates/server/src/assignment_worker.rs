@@ -17,7 +17,7 @@ use crate::worker_lease::{RENEW_EVERY, WorkerLease};
 
 /// Interval of checking time limits, and of releasing a run again.
 const EVERY: Duration = Duration::from_secs(1);
-/// Interval of looking for schedules whose time has come.
+/// Interval of looking for schedules that are due.
 const SCHEDULES_EVERY: Duration = Duration::from_secs(5);
 /// Interval of reconciling and cleaning up.
 const UPKEEP_EVERY: Duration = Duration::from_mins(1);
@@ -129,7 +129,7 @@ pub(crate) fn start_upkeep(upkeep: Upkeep, tasks: &TaskTracker, stop: &Cancellat
     });
 }
 
-/// Starts handing over what schedules say, which ends when stopped.
+/// Starts handing over the assignments of schedules that are due, until stopped.
 pub(crate) fn start_schedules(
     schedules: Schedules,
     licence: FeatureLicence,

@@ -50,9 +50,9 @@ impl LicenceFile {
         let snapshot =
             FileSnapshot { accepted: FileReadOutcome::Missing, pending: None, end_logged: false };
         let file = Self { path, key, clock, state, snapshot: Mutex::new(snapshot) };
-        let read = FileReadOutcome::at(&file.path);
-        let found = file.load(&read);
-        file.accept(read, found, &mut file.lock_state());
+        let outcome = FileReadOutcome::at(&file.path);
+        let licence = file.load(&outcome);
+        file.accept(outcome, licence, &mut file.lock_state());
         file
     }
 
@@ -75,9 +75,9 @@ impl LicenceFile {
     /// Checks whether the file was replaced or the licence has ended. Blocks on
     /// the disk.
     pub fn check(&self) {
-        let read = FileReadOutcome::at(&self.path);
+        let outcome = FileReadOutcome::at(&self.path);
         let mut snapshot = self.lock_state();
-        self.update(read, &mut snapshot);
+        self.update(outcome, &mut snapshot);
         self.log_end(&mut snapshot);
     }
 
@@ -103,44 +103,46 @@ impl LicenceFile {
         Ok(licence)
     }
 
-    fn update(&self, read: FileReadOutcome, snapshot: &mut FileSnapshot) {
-        if read == snapshot.accepted {
+    fn update(&self, outcome: FileReadOutcome, snapshot: &mut FileSnapshot) {
+        if outcome == snapshot.accepted {
             snapshot.pending = None;
             return;
         }
 
-        let again = snapshot.pending.as_ref() == Some(&read);
-        if let FileReadOutcome::Failed(reason) = &read {
-            if !again {
+        let is_repeated = snapshot.pending.as_ref() == Some(&outcome);
+        if let FileReadOutcome::Failed(reason) = &outcome {
+            if !is_repeated {
                 log::unreachable(&self.path, reason);
             }
-            snapshot.pending = Some(read);
+            snapshot.pending = Some(outcome);
             return;
         }
 
-        let found = self.load(&read);
-        if found.may_be_partial() && !again {
-            snapshot.pending = Some(read);
+        let licence = self.load(&outcome);
+        if licence.may_be_partial() && !is_repeated {
+            snapshot.pending = Some(outcome);
         } else {
-            self.accept(read, found, snapshot);
+            self.accept(outcome, licence, snapshot);
         }
     }
 
-    fn load(&self, read: &FileReadOutcome) -> LicenceRead {
-        match read {
+    fn load(&self, outcome: &FileReadOutcome) -> LicenceRead {
+        match outcome {
             FileReadOutcome::Missing => LicenceRead::Nothing,
-            FileReadOutcome::Content(bytes) => LicenceReading::open(bytes, &self.key)
-                .map_or_else(LicenceRead::Fault, LicenceRead::Licence),
+            FileReadOutcome::Content(bytes) => match LicenceReading::open(bytes, &self.key) {
+                Ok(reading) => LicenceRead::Licence(reading),
+                Err(fault) => LicenceRead::Fault(fault),
+            },
             FileReadOutcome::Failed(reason) => LicenceRead::Fault(LicenceError::Unreadable(
                 format!("the file cannot be opened: {reason}"),
             )),
         }
     }
 
-    fn accept(&self, read: FileReadOutcome, found: LicenceRead, snapshot: &mut FileSnapshot) {
-        *snapshot = FileSnapshot { accepted: read, pending: None, end_logged: false };
+    fn accept(&self, outcome: FileReadOutcome, licence: LicenceRead, snapshot: &mut FileSnapshot) {
+        *snapshot = FileSnapshot { accepted: outcome, pending: None, end_logged: false };
 
-        self.state.set(match found {
+        self.state.set(match licence {
             LicenceRead::Nothing => {
                 log::missing(&self.path);
                 LicenceState::Missing
@@ -173,6 +175,7 @@ impl LicenceFile {
     }
 }
 
+/// Licence in the file.
 enum LicenceRead {
     Nothing,
     Fault(LicenceError),
@@ -180,6 +183,7 @@ enum LicenceRead {
 }
 
 impl LicenceRead {
+    /// Returns whether the file may be in the middle of its replacement.
     fn may_be_partial(&self) -> bool {
         matches!(self, Self::Nothing | Self::Fault(LicenceError::Truncated(_)))
     }

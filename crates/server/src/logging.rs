@@ -36,8 +36,10 @@ pub(crate) fn start(logging: &Logging) -> LogLevel {
 /// `actix_http`, and warnings of `rmcp`, are off: invalid HTTP and invalid calls
 /// are the client's error, and would let any client fill the log.
 fn filter(level: &str) -> EnvFilter {
-    let quiet = [("actix_http", ",actix_http=off"), ("rmcp", ",rmcp=error")];
-    let quiet = quiet.into_iter().filter(|(name, _)| !level.contains(name)).map(|it| it.1);
-    EnvFilter::try_new(format!("{level}{}", quiet.collect::<String>()))
-        .unwrap_or_else(|_| EnvFilter::new("info"))
+    let quiet: String = [("actix_http", ",actix_http=off"), ("rmcp", ",rmcp=error")]
+        .into_iter()
+        .filter(|(name, _)| !level.contains(name))
+        .map(|(_, directive)| directive)
+        .collect();
+    EnvFilter::try_new(format!("{level}{quiet}")).unwrap_or_else(|_| EnvFilter::new("info"))
 }

@@ -10,12 +10,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::assignment_worker::{log, repeat};
 
-/// Interval of saying that pods are connected, and of looking for revoked tokens.
+/// Interval of recording that pods are connected, and of looking for revoked tokens.
 const EVERY: Duration = Duration::from_secs(2);
 /// Time after which the row of a pod is removed whose instance has ended.
 const FORGOTTEN: Duration = Duration::from_mins(10);
 
-/// Says that pods are connected, and disconnects those whose token is no longer
+/// Records that pods are connected, and disconnects those whose token is no longer
 /// valid, until stopped.
 pub(crate) async fn run(
     registry: Arc<dyn PodRegistry>,
@@ -43,8 +43,8 @@ async fn keep_alive(
         return Ok(());
     }
     let now = clock.now();
-    for (pod, standing) in registry.keep_alive(pods, now, now + ALIVE).await? {
-        links.change(pod, standing);
+    for (pod, state) in registry.keep_alive(pods, now, now + ALIVE).await? {
+        links.change(pod, state);
     }
     Ok(())
 }

@@ -83,15 +83,16 @@ fn print(text: &str) -> Result<(), Failure> {
 /// Runs an administration command. Logs nothing: its result is its output.
 async fn admin(sources: &Sources, command: AdminCommand) -> Result<(), Failure> {
     let config = sources.read_for_admin().map_err(Failure::Settings)?;
-    let output = administer(&config, command, Arc::new(SystemClock)).await;
-    print(&output.map_err(Failure::Admin)?)
+    let output =
+        administer(&config, command, Arc::new(SystemClock)).await.map_err(Failure::Admin)?;
+    print(&output)
 }
 
 /// Prepares a pod. Standard output has its JSON object and nothing else.
 async fn provision(sources: &Sources, command: ProvisionCommand) -> Result<(), Failure> {
     let config = sources.read_for_admin().map_err(Failure::Settings)?;
-    let provisioned = provision_pod(&config, command, Arc::new(SystemClock)).await;
-    let PodProvisioned { output, warnings } = provisioned.map_err(Failure::Admin)?;
+    let PodProvisioned { output, warnings } =
+        provision_pod(&config, command, Arc::new(SystemClock)).await.map_err(Failure::Admin)?;
     for warning in warnings {
         writeln!(std::io::stderr(), "{warning}").map_err(system("standard error"))?;
     }
@@ -123,23 +124,26 @@ async fn serve(sources: Sources) -> Result<(), Failure> {
     for notice in &config.notices {
         tracing::warn!("{notice}");
     }
-    let listen = listen(&config)?;
+    let listen = listen_settings(&config)?;
     let shutdown = config.server.shutdown_timeout;
     let live = Arc::new(LiveConfig::new(config));
-    let app = Box::pin(compose(&live, &sources, Arc::new(SystemClock))).await;
-    let app = app.map_err(Failure::Compose)?;
+    let app = Box::pin(compose(&live, &sources, Arc::new(SystemClock)))
+        .await
+        .map_err(Failure::Compose)?;
     let _watch = follow(Arc::clone(&live), sources, level)?;
 
     let stop_requested = shutdown::requested().map_err(system("signals"))?;
     let server = Server::bind(listen, app).map_err(system("the server's address"))?;
     let Server { addr, background, metrics, draining, connections, server } = server;
     tracing::info!(server.address = %addr, version = env!("CARGO_PKG_VERSION"), "listening");
+
     let handle = server.handle();
     let mut serving = std::pin::pin!(server);
     tokio::select! {
         ended = &mut serving => return ended.map_err(system("the server")),
         () = stop_requested => {}
     }
+
     tracing::info!(
         requests = metrics.in_flight(),
         "shutdown requested; waiting for running requests"
@@ -158,7 +162,7 @@ async fn serve(sources: Sources) -> Result<(), Failure> {
     Ok(())
 }
 
-fn listen(config: &Config) -> Result<Listen, Failure> {
+fn listen_settings(config: &Config) -> Result<Listen, Failure> {
     let server = &config.server;
     let tls = server.tls.as_ref().map(tls::server_config).transpose().map_err(Failure::Tls)?;
     Ok(Listen {
@@ -186,6 +190,7 @@ fn follow(
     watch(files, POLL_INTERVAL, reload).map_err(system("the watch over settings"))
 }
 
+/// Returns a conversion of errors of the system; `what` names what failed.
 fn system(what: &'static str) -> impl Fn(std::io::Error) -> Failure {
     move |err| Failure::System(format!("SVC-RUN-004: {what}: {err}"))
 }

@@ -21,7 +21,16 @@ pub(crate) struct ReadinessChecks {
     licence: LiveSetting<LicenceState>,
     clock: Arc<dyn Clock>,
     /// Last check's result, which concurrent requests wait for and share.
-    last: Mutex<Option<(Instant, (bool, bool))>>,
+    last: Mutex<Option<(Instant, DatabaseState)>>,
+}
+
+/// Result of a check of the database.
+#[derive(Debug, Clone, Copy)]
+struct DatabaseState {
+    /// True if the database answers.
+    is_available: bool,
+    /// True if its schema is the one of this version.
+    is_migrated: bool,
 }
 
 impl ReadinessChecks {
@@ -33,31 +42,34 @@ impl ReadinessChecks {
         Self { db, licence, clock, last: Mutex::default() }
     }
 
-    /// Returns whether the database answers, and whether its schema is the
-    /// right one.
-    async fn database(&self) -> (bool, bool) {
+    /// Checks the database, or returns the result of the last check if that is recent.
+    async fn database(&self) -> DatabaseState {
         let mut last = self.last.lock().await;
-        if let Some((at, found)) = *last
-            && at.elapsed() < CACHE_DURATION
+        if let Some((checked_at, state)) = *last
+            && checked_at.elapsed() < CACHE_DURATION
         {
-            return found;
+            return state;
         }
 
-        let found = match self.db.ready(TIMEOUT).await {
-            Ok(()) => (true, true),
-            Err(ReadinessError::Pending(_)) => (true, false),
-            Err(ReadinessError::Away(_) | ReadinessError::Silent(_)) => (false, false),
+        let state = match self.db.ready(TIMEOUT).await {
+            Ok(()) => DatabaseState { is_available: true, is_migrated: true },
+            Err(ReadinessError::Pending(_)) => {
+                DatabaseState { is_available: true, is_migrated: false }
+            }
+            Err(ReadinessError::Away(_) | ReadinessError::Silent(_)) => {
+                DatabaseState { is_available: false, is_migrated: false }
+            }
         };
-        *last = Some((Instant::now(), found));
+        *last = Some((Instant::now(), state));
 
-        found
+        state
     }
 }
 
 #[async_trait]
 impl Readiness for ReadinessChecks {
     async fn check(&self) -> Ready {
-        let (database, migrations) = self.database().await;
+        let DatabaseState { is_available, is_migrated } = self.database().await;
         let state = self.licence.get();
         let licence = match (state.at(self.clock.now()), &*state) {
             (Licensed::Valid(_), _) => "valid",
@@ -65,6 +77,6 @@ impl Readiness for ReadinessChecks {
             (Licensed::Not, LicenceState::Refused(_)) => "refused",
             (Licensed::Not, _) => "missing",
         };
-        Ready { database, migrations, licence }
+        Ready { database: is_available, migrations: is_migrated, licence }
     }
 }

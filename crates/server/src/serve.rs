@@ -55,7 +55,7 @@ const UNREAD_TIMEOUT_MS: u32 = 120_000;
 
 /// Listens on an address. Accepted connections end when their client reads nothing:
 /// otherwise their buffers would wait for it without a limit.
-fn listener(address: SocketAddr) -> std::io::Result<TcpListener> {
+fn bind_listener(address: SocketAddr) -> std::io::Result<TcpListener> {
     let listener = TcpListener::bind(address)?;
     sockopt::set_tcp_user_timeout(&listener, UNREAD_TIMEOUT_MS)?;
     Ok(listener)
@@ -126,7 +126,7 @@ impl Server {
     pub fn bind(listen: Listen, app: App) -> std::io::Result<Self> {
         let background = app.background;
         let ai = app.ai;
-        let listener = listener(listen.address)?;
+        let listener = bind_listener(listen.address)?;
         let addr = listener.local_addr()?;
         let draining = Draining::default();
         let metrics = Data::new(app.metrics);
@@ -179,10 +179,9 @@ impl Server {
             .h1_allow_half_closed(false);
 
         let server = match listen.tls {
-            Some(tls) => server.listen_rustls_0_23(listener, tls)?,
-            None => server.listen(listener)?,
+            Some(tls) => server.listen_rustls_0_23(listener, tls)?.run(),
+            None => server.listen(listener)?.run(),
         };
-        let server = server.run();
         Ok(Self { addr, background, metrics, draining, connections, server })
     }
 

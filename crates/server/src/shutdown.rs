@@ -35,14 +35,8 @@ pub(crate) fn requested() -> std::io::Result<impl Future<Output = ()>> {
 ///
 /// Unlike actix-web, it does not wait for idle connections.
 pub(crate) async fn drained(metrics: Data<Metrics>, stop: CancellationToken, limit: Duration) {
-    let idle = async {
-        while metrics.in_flight() > 0 {
-            tokio::time::sleep(POLL_INTERVAL).await;
-        }
-    };
-
     let grace = CANCEL_GRACE.min(limit / 2);
-    if within(limit.saturating_sub(grace), idle).await {
+    if within(limit.saturating_sub(grace), idle(&metrics)).await {
         tokio::time::sleep(LINGER).await;
         return;
     }
@@ -52,15 +46,17 @@ pub(crate) async fn drained(metrics: Data<Metrics>, stop: CancellationToken, lim
         "shutdown timed out; running requests are cancelled"
     );
     stop.cancel();
-
-    let idle = async {
-        while metrics.in_flight() > 0 {
-            tokio::time::sleep(POLL_INTERVAL).await;
-        }
-    };
-    within(grace, idle).await;
+    within(grace, idle(&metrics)).await;
 }
 
+/// Resolves when no request is running.
+async fn idle(metrics: &Metrics) {
+    while metrics.in_flight() > 0 {
+        tokio::time::sleep(POLL_INTERVAL).await;
+    }
+}
+
+/// Returns whether a future has completed within the limit.
 async fn within(limit: Duration, future: impl Future<Output = ()>) -> bool {
     tokio::time::timeout(limit, future).await.is_ok()
 }

@@ -41,8 +41,8 @@ pub(crate) fn server_config(files: &TlsFiles) -> Result<ServerConfig, Certificat
 /// Returns the end of the server's own certificate, which is the first in the
 /// file; `None` if it cannot be read.
 pub(crate) fn expires_at(path: &Path) -> Option<Timestamp> {
-    let certificate = CertificateDer::from_pem_file(path).ok()?;
-    let certificate = Certificate::from_der(&certificate).ok()?;
+    let der = CertificateDer::from_pem_file(path).ok()?;
+    let certificate = Certificate::from_der(&der).ok()?;
     let end = certificate.tbs_certificate.validity.not_after.to_unix_duration();
     Some(Timestamp::UNIX_EPOCH + end)
 }

@@ -27,7 +27,14 @@ struct Attempts<'a> {
     webhooks: &'a Webhooks,
     /// Operators whose deliveries are in progress.
     busy: Vec<OperatorId>,
-    running: FuturesUnordered<BoxFuture<'a, (OperatorId, Result<(), Unavailable>)>>,
+    running: FuturesUnordered<BoxFuture<'a, EndedAttempt>>,
+}
+
+/// Attempt that has ended.
+struct EndedAttempt {
+    operator: OperatorId,
+    /// Error if the outcome could not be stored.
+    outcome: Result<(), Unavailable>,
 }
 
 /// Starts the delivery of webhooks, which ends when stopped. Every instance has
@@ -75,14 +82,15 @@ impl Attempts<'_> {
         {
             let operator = claimed.operator;
             self.busy.push(operator);
-            let attempt = async move { (operator, webhooks.attempt(claimed).await) };
+            let attempt =
+                async move { EndedAttempt { operator, outcome: webhooks.attempt(claimed).await } };
             self.running.push(attempt.boxed());
         }
         Ok(())
     }
 
-    fn end(&mut self, (operator, outcome): (OperatorId, Result<(), Unavailable>)) {
-        self.busy.retain(|it| *it != operator);
-        log(outcome, "a delivery could not be stored");
+    fn end(&mut self, ended: EndedAttempt) {
+        self.busy.retain(|it| *it != ended.operator);
+        log(ended.outcome, "a delivery could not be stored");
     }
 }

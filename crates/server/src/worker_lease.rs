@@ -8,9 +8,9 @@ use pia_assignments::{RunStore, WorkerId};
 use pia_kernel::{Clock, Unavailable};
 use uuid::Uuid;
 
-/// Interval of saying that a worker is alive.
+/// Interval at which a worker reports that it is alive.
 pub(crate) const RENEW_EVERY: Duration = Duration::from_secs(1);
-/// Time after which a worker that says nothing has disappeared.
+/// Time after which a worker that has not reported is considered gone.
 const LEASE: Duration = Duration::from_secs(3);
 
 /// Registration of the worker of this instance.
@@ -27,7 +27,7 @@ impl WorkerLease {
         Self { id: WorkerId(Uuid::now_v7()), host: host_name(), store, clock }
     }
 
-    /// Says that the worker is alive.
+    /// Reports that the worker is alive.
     pub(crate) async fn renew(&self) {
         let renewed = self.store.keep_alive(self.id, &self.host, self.clock.now(), LEASE).await;
         log(renewed, "a worker could not say that it is alive");
