@@ -27,14 +27,14 @@ pub const TIMED_OUT: (&str, &str) = ("Bad Gateway", "Request to upstream AI prov
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Returns the setting of a server on SQLite with this upstream.
-pub fn before(endpoint: &str) -> TestConfig {
+pub fn upstream_config(endpoint: &str) -> TestConfig {
     TestConfig::on(TestDatabase::sqlite()).with_upstream(endpoint)
 }
 
 /// Starts a demo upstream, and a server on SQLite that calls it.
 pub async fn with_demo() -> (Demo, TestApp) {
     let demo = Demo::start(0).expect("a demo upstream");
-    let app = before(&demo.endpoint()).start().await;
+    let app = upstream_config(&demo.endpoint()).start().await;
     (demo, app)
 }
 
@@ -44,7 +44,7 @@ pub fn chat_request(text: &str) -> Value {
 }
 
 /// Returns a streaming request that includes usage, as the desktop client sends it.
-pub fn streamed(text: &str) -> Value {
+pub fn streaming_request(text: &str) -> Value {
     json!({
         "messages": [{ "role": "user", "content": text }],
         "stream": true,
@@ -72,7 +72,7 @@ pub struct Heard {
     /// Concatenated text.
     pub text: String,
     /// Tool calls.
-    pub calls: Vec<Call>,
+    pub calls: Vec<StreamedCall>,
     /// Finish reason.
     pub finish: Option<String>,
     /// Prompt and completion tokens, as last reported.
@@ -89,7 +89,7 @@ pub struct Heard {
 
 /// Tool call, joined from its chunks.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Call {
+pub struct StreamedCall {
     /// Id of the call.
     pub id: String,
     /// Name of the tool.
@@ -178,7 +178,7 @@ impl Heard {
             .rposition(|it| id.map_or(index.is_some() && it.index == index, |id| it.id == id));
 
         let at = found.unwrap_or_else(|| {
-            self.calls.push(Call { index, ..Call::default() });
+            self.calls.push(StreamedCall { index, ..StreamedCall::default() });
             self.calls.len() - 1
         });
 
@@ -201,21 +201,21 @@ pub struct Live {
 impl Live {
     /// Sends a request without waiting for the response.
     pub async fn ask(client: &Client, path: &str, body: &Value) -> Self {
-        Self::reading(client.begin("POST", path, &[JSON], body.to_string().as_bytes()).await)
+        Self::on_socket(client.begin("POST", path, &[JSON], body.to_string().as_bytes()).await)
     }
 
     /// Reads the response to a request that was already sent on this socket.
-    pub fn reading(socket: TcpStream) -> Self {
+    pub fn on_socket(socket: TcpStream) -> Self {
         Self { socket, raw: Vec::new() }
     }
 
     /// Reads until the text has arrived, and returns the body so far.
     pub async fn until(&mut self, text: &str) -> String {
-        self.times(text, 1).await
+        self.until_count(text, 1).await
     }
 
     /// Reads until the text has arrived `count` times, and returns the body so far.
-    pub async fn times(&mut self, text: &str, count: usize) -> String {
+    pub async fn until_count(&mut self, text: &str, count: usize) -> String {
         let reading = async {
             loop {
                 let body = self.text();
@@ -231,7 +231,7 @@ impl Live {
     }
 
     /// Reads the response to its end.
-    pub async fn rest(mut self) -> TestResponse {
+    pub async fn read_to_end(mut self) -> TestResponse {
         let read = tokio::time::timeout(PATIENCE, self.socket.read_to_end(&mut self.raw));
         drop(read.await.expect("an end in time"));
         parse(&self.raw)

@@ -91,7 +91,7 @@ impl Unread {
 
 impl Call {
     /// Sends bytes and leaves the connection open.
-    pub async fn say(&mut self, text: impl AsRef<[u8]>) {
+    pub async fn write(&mut self, text: impl AsRef<[u8]>) {
         self.socket.write_all(text.as_ref()).await.expect("a reader");
     }
 
@@ -110,7 +110,7 @@ impl Call {
     }
 
     /// Waits until the client has closed the connection.
-    pub async fn gone(mut self) {
+    pub async fn closed(mut self) {
         while self.socket.read(&mut [0; 1024]).await.is_ok_and(|read| read > 0) {}
     }
 }
@@ -125,7 +125,7 @@ pub struct Fixed {
 
 impl Fixed {
     /// Starts an upstream that sends these bytes and closes the connection.
-    pub async fn answering(response: impl Into<Vec<u8>>) -> Self {
+    pub async fn with_response(response: impl Into<Vec<u8>>) -> Self {
         let response = response.into();
         let Peer { listener, endpoint } = Peer::start().await;
         let calls = Arc::new(Mutex::new(Vec::new()));
@@ -142,8 +142,8 @@ impl Fixed {
     }
 
     /// Starts an upstream that responds with this JSON and status 200.
-    pub async fn giving(json: &str) -> Self {
-        Self::answering(response("200 OK", "content-type: application/json\r\n", json)).await
+    pub async fn with_json(json: &str) -> Self {
+        Self::with_response(response("200 OK", "content-type: application/json\r\n", json)).await
     }
 
     /// Returns the requests so far.

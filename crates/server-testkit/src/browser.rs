@@ -146,14 +146,14 @@ impl Browser {
 
     /// Returns the browser's errors since the last call: of scripts, of files
     /// that did not load, and of the content policy.
-    pub async fn complaints(&self) -> Vec<String> {
+    pub async fn logged_errors(&self) -> Vec<String> {
         let log = self.command("POST", "se/log", &json!({ "type": "browser" })).await;
         let entries = log.as_array().expect("a log").clone();
         entries.iter().map(|it| it["message"].as_str().expect("a message").to_owned()).collect()
     }
 
     /// Returns the name of the focused control, or else its text.
-    pub async fn focus(&self) -> String {
+    pub async fn focused_name(&self) -> String {
         let focused = self.focused().await;
         let name = self.property(&focused, "name").await;
         match name.as_str() {
@@ -163,7 +163,7 @@ impl Browser {
     }
 
     /// Returns the visible text of the first element that matches a selector.
-    pub async fn states(&self, selector: &str) -> String {
+    pub async fn text_of(&self, selector: &str) -> String {
         let element = self.find(selector).await;
         self.text(&element).await
     }
@@ -186,14 +186,14 @@ impl Browser {
     }
 
     /// Waits for an element, and clicks it.
-    pub async fn press_on(&self, selector: &str) {
+    pub async fn click_on(&self, selector: &str) {
         let element = self.find(selector).await;
         self.click(&element).await;
     }
 
     /// Waits for a field, and types a text into it.
     pub async fn type_into(&self, selector: &str, text: &str) {
-        self.press_on(selector).await;
+        self.click_on(selector).await;
         self.press(text.chars()).await;
     }
 
@@ -247,8 +247,8 @@ impl Browser {
 
     /// Panics if the browser logged an error other than a 4xx status, or than its
     /// advice about password managers.
-    pub async fn found_nothing_wrong(&self) {
-        let mut complaints = self.complaints().await;
+    pub async fn assert_no_errors(&self) {
+        let mut complaints = self.logged_errors().await;
         complaints.retain(|it| !it.contains("the server responded with a status of 4"));
         complaints.retain(|it| !it.contains("[DOM]"));
         assert!(complaints.is_empty(), "{complaints:?}");

@@ -42,7 +42,7 @@ pub async fn put(client: &Client, chat: &Value) -> TestResponse {
 }
 
 /// Stores a new chat and returns its id.
-pub async fn stored(client: &Client) -> String {
+pub async fn create_chat(client: &Client) -> String {
     let id = new_id();
     let response = put(client, &chat(&id, "2026-08-01T09:14:02Z")).await;
     assert_eq!(response.status, 201, "{}", response.text());

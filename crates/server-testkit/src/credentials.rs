@@ -49,7 +49,7 @@ pub async fn api_key_id(client: &Client) -> String {
 }
 
 /// Returns a client that holds nothing but a new API key of the owner.
-pub async fn script(app: &TestApp, owner: &Client) -> Client {
+pub async fn api_key_client(app: &TestApp, owner: &Client) -> Client {
     let key = text(&create_api_key(owner, json!({})).await["apiKey"]);
     Client { access: Some(key), ..app.anonymous() }
 }

@@ -86,7 +86,7 @@ impl Machine {
     }
 
     /// Registers the device and returns its onboarding session.
-    pub async fn requests(&self, client: &Client) -> String {
+    pub async fn start_onboarding(&self, client: &Client) -> String {
         let session = self.register(client).await["onboardingSessionId"].clone();
         session.as_str().expect("a session").to_owned()
     }
@@ -107,7 +107,7 @@ impl Machine {
     }
 
     /// Stores its own wrapped key.
-    pub async fn keep(&self, client: &Client, byte: u8) -> TestResponse {
+    pub async fn store_own_key(&self, client: &Client, byte: u8) -> TestResponse {
         client.post(&self.path("wrapped-umk"), &self.own_key(byte)).await
     }
 
@@ -160,7 +160,7 @@ impl Machine {
 pub async fn encrypt(client: &Client) -> Machine {
     let first = Machine::new();
     assert_eq!(first.register(client).await["isFirstDevice"], true);
-    assert_eq!(first.keep(client, 1).await.status, 200);
+    assert_eq!(first.store_own_key(client, 1).await.status, 200);
     let copy = client.post("/api/e2ee/recovery/wrapped-umk", &recovery_copy()).await;
     assert_eq!(copy.status, 200, "{}", copy.text());
     first

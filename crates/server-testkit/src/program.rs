@@ -15,7 +15,7 @@ use crate::harness::{JWT_KEY, MASTER_KEY, licence, terms};
 use crate::patience::until;
 
 /// Invocation of the binary.
-pub struct Call {
+pub struct Invocation {
     dir: Arc<TempDir>,
     variables: Vec<(String, String)>,
     arguments: Vec<String>,
@@ -50,7 +50,7 @@ const BASE: &[(&str, &str)] = &[
     ("RateLimits__LocalAuth", "1000000"),
 ];
 
-impl Call {
+impl Invocation {
     /// Creates an invocation in Development, in an empty folder.
     pub fn new() -> Self {
         Self { arguments: Vec::new(), ..Self::bare() }.with_all(BASE)

@@ -98,7 +98,7 @@ pub(crate) fn kinds(assignment: &Value) -> Vec<&str> {
 }
 
 async fn a_brief_has_an_event_for_each_step_and_an_artifact(database: TestDatabase) {
-    let upstream = Fixed::giving(ANSWER).await;
+    let upstream = Fixed::with_json(ANSWER).await;
     let (_app, _, client) = granted(accepting(database, &upstream.endpoint)).await;
 
     let path = accepted(&client, "BRIEF").await;
@@ -136,8 +136,8 @@ async fn each_use_of_a_tool_is_an_event(database: TestDatabase) {
     let calls = [call(r#"{"query":"trains"}"#), call("Berlin")];
     let message = json!({ "content": "# Findings", "tool_calls": calls });
     let answer = json!({ "choices": [{ "message": message }] }).to_string();
-    let model = Fixed::giving(&answer).await;
-    let linkup = Fixed::giving(r#"{"results":[]}"#).await;
+    let model = Fixed::with_json(&answer).await;
+    let linkup = Fixed::with_json(r#"{"results":[]}"#).await;
     let url = database.url.clone();
     let setting = with_engine(TestConfig::on(database), &url)
         .with("Admin__RequireSecondFactor", false)
@@ -159,7 +159,7 @@ async fn each_use_of_a_tool_is_an_event(database: TestDatabase) {
 }
 
 async fn collecting_deletes_everything_that_the_server_did_not_write(database: TestDatabase) {
-    let upstream = Fixed::giving(ANSWER).await;
+    let upstream = Fixed::with_json(ANSWER).await;
     let (app, _, client) = granted(accepting(database, &upstream.endpoint)).await;
     let path = accepted(&client, "brief").await;
     ended(&client, &path).await;
@@ -179,7 +179,7 @@ async fn collecting_deletes_everything_that_the_server_did_not_write(database: T
 }
 
 async fn a_user_sees_granted_skills_and_own_assignments_only(database: TestDatabase) {
-    let upstream = Fixed::giving(ANSWER).await;
+    let upstream = Fixed::with_json(ANSWER).await;
     let (app, console, client) = granted(accepting(database, &upstream.endpoint)).await;
     let path = accepted(&client, "research").await;
     ended(&client, &path).await;
@@ -206,7 +206,7 @@ async fn a_user_sees_granted_skills_and_own_assignments_only(database: TestDatab
 }
 
 async fn refused_input_has_the_code_that_clients_expect(database: TestDatabase) {
-    let upstream = Fixed::giving(ANSWER).await;
+    let upstream = Fixed::with_json(ANSWER).await;
     let (app, _, client) = granted(accepting(database, &upstream.endpoint)).await;
     let of_type = |name: &str| json!({ "schemaVersion": 1, "prompt": "p", "items": [{ "entityType": name, "text": "t" }] });
 
@@ -228,7 +228,7 @@ async fn refused_input_has_the_code_that_clients_expect(database: TestDatabase) 
 }
 
 async fn administrators_see_and_end_assignments_without_contents(database: TestDatabase) {
-    let upstream = Fixed::giving(ANSWER).await;
+    let upstream = Fixed::with_json(ANSWER).await;
     let (_app, console, client) = granted(accepting(database, &upstream.endpoint)).await;
     let path = accepted(&client, "brief").await;
     ended(&client, &path).await;

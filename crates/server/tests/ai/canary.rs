@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use pia_server_testkit::ai_client::{CHAT, COMPLETIONS, JSON, OPTIMIZE, before, chat_request};
+use pia_server_testkit::ai_client::{
+    CHAT, COMPLETIONS, JSON, OPTIMIZE, chat_request, upstream_config,
+};
 use pia_server_testkit::ai_peer::{Fixed, WHOLE};
 use pia_server_testkit::patience::until;
 use serde_json::{Value, json};
@@ -108,8 +110,8 @@ fn redirect_attempts(address: &str) -> Vec<Value> {
 #[tokio::test(flavor = "multi_thread")]
 async fn no_field_or_header_redirects_a_call_to_another_upstream() {
     let canary = Canary::start().await;
-    let upstream = Fixed::giving(WHOLE).await;
-    let app = before(&upstream.endpoint)
+    let upstream = Fixed::with_json(WHOLE).await;
+    let app = upstream_config(&upstream.endpoint)
         .with("Ai__Providers__0__Id", "other")
         .with("Ai__Providers__0__ProviderType", "OpenAICompatible")
         .with("Ai__Providers__0__Endpoint", &upstream.endpoint)

@@ -2,7 +2,8 @@
 
 use pia_demo_upstream::Demo;
 use pia_server_testkit::ai_client::{
-    CHAT, COMPLETIONS, Heard, JSON, OPTIMIZE, before, chat_request, streamed, with_demo, with_tool,
+    CHAT, COMPLETIONS, Heard, JSON, OPTIMIZE, chat_request, streaming_request, upstream_config,
+    with_demo, with_tool,
 };
 use pia_server_testkit::ai_peer::{EVENTS, Fixed, WHOLE};
 use pia_server_testkit::client::TestResponse;
@@ -17,7 +18,7 @@ async fn both_paths_answer_in_full_and_streamed() {
 
     for path in [CHAT, COMPLETIONS] {
         let full = ada.post(path, &chat_request("good day")).await;
-        let stream = Heard::of(&ada.post(path, &streamed("good day")).await);
+        let stream = Heard::of(&ada.post(path, &streaming_request("good day")).await);
 
         let choice = &full.body["choices"][0];
         assert_eq!(full.status, 200, "{path}");
@@ -33,8 +34,8 @@ async fn both_paths_answer_in_full_and_streamed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_upstream_gets_its_own_key_and_nothing_of_the_caller() {
-    let upstream = Fixed::giving(WHOLE).await;
-    let app = before(&upstream.endpoint).start().await;
+    let upstream = Fixed::with_json(WHOLE).await;
+    let app = upstream_config(&upstream.endpoint).start().await;
     let ada = app.signed_in().await;
     let mut request = chat_request("hello");
     let extras = [
@@ -66,8 +67,8 @@ async fn the_upstream_gets_its_own_key_and_nothing_of_the_caller() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn supported_fields_are_forwarded_byte_for_byte() {
-    let upstream = Fixed::giving(WHOLE).await;
-    let app = before(&upstream.endpoint).start().await;
+    let upstream = Fixed::with_json(WHOLE).await;
+    let app = upstream_config(&upstream.endpoint).start().await;
     let ada = app.signed_in().await;
     let parts = [
         ("messages", r#"[ {"role":"user" , "content":"gr\u00fc\u00DFe \ud83d\ude00"} ]"#),
@@ -94,8 +95,8 @@ async fn supported_fields_are_forwarded_byte_for_byte() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nulls_and_empty_tools_are_not_forwarded() {
-    let upstream = Fixed::giving(WHOLE).await;
-    let app = before(&upstream.endpoint).start().await;
+    let upstream = Fixed::with_json(WHOLE).await;
+    let app = upstream_config(&upstream.endpoint).start().await;
     let ada = app.signed_in().await;
     let messages = json!([
         { "role": "user", "content": "x" },
@@ -118,7 +119,7 @@ async fn nulls_and_empty_tools_are_not_forwarded() {
 async fn usage_is_always_requested_from_a_streaming_upstream() {
     let (demo, app) = with_demo().await;
     let ada = app.signed_in().await;
-    let mut request = streamed("x");
+    let mut request = streaming_request("x");
 
     for options in
         [json!({ "include_usage": true }), json!({ "include_usage": false }), json!(null)]
@@ -135,8 +136,8 @@ async fn usage_is_always_requested_from_a_streaming_upstream() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_mode_chooses_the_model_and_the_upstream() {
     let demo = Demo::start(0).unwrap();
-    let other = Fixed::giving(WHOLE).await;
-    let app = before(&demo.endpoint())
+    let other = Fixed::with_json(WHOLE).await;
+    let app = upstream_config(&demo.endpoint())
         .with("Ai__Modes__Research__Model", "research-model")
         .with("Ai__Modes__Assistant__Model", "assistant-model")
         .with("Ai__Modes__Assistant__Endpoint", &other.endpoint)
@@ -174,11 +175,11 @@ async fn a_mode_chooses_the_model_and_the_upstream() {
 async fn every_way_of_writing_a_character_survives_in_both_directions() {
     let escaped = r#"{"choices":[{"message":{"content":"gr\u00fc\u00DF \ud83d\ude00 ü"}}]}"#;
     let event = r#"{"choices":[{"delta":{"content":"gr\u00fc\u00DF \ud83d\ude00 ü"}}]}"#;
-    let full = Fixed::giving(escaped).await;
+    let full = Fixed::with_json(escaped).await;
     let end = r#"data: {"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
     let stream = format!("{EVENTS}data: {event}\n\n{end}\n\ndata: [DONE]\n\n");
-    let stream = Fixed::answering(stream).await;
-    let app = before(&full.endpoint)
+    let stream = Fixed::with_response(stream).await;
+    let app = upstream_config(&full.endpoint)
         .with("Ai__Modes__Research__Endpoint", &stream.endpoint)
         .start()
         .await;
@@ -186,7 +187,8 @@ async fn every_way_of_writing_a_character_survives_in_both_directions() {
     let headers = [JSON, ("x-service-mode", "research")];
 
     let one = ada.post(CHAT, &chat_request("x")).await;
-    let other = ada.send("POST", CHAT, &headers, streamed("x").to_string().as_bytes()).await;
+    let other =
+        ada.send("POST", CHAT, &headers, streaming_request("x").to_string().as_bytes()).await;
 
     assert_eq!(one.text(), escaped);
     assert!(other.text().contains(event), "{}", other.text());
@@ -200,7 +202,7 @@ async fn tool_calls_and_their_results_are_forwarded() {
     let prompt = "use the tool weather Bern";
 
     let full = ada.post(CHAT, &with_tool(chat_request(prompt))).await;
-    let stream = Heard::of(&ada.post(CHAT, &with_tool(streamed(prompt))).await);
+    let stream = Heard::of(&ada.post(CHAT, &with_tool(streaming_request(prompt))).await);
 
     let choice = &full.body["choices"][0];
     let call = &choice["message"]["tool_calls"][0];
@@ -214,7 +216,7 @@ async fn tool_calls_and_their_results_are_forwarded() {
     assert_eq!(stream.calls[0].arguments, r#"{"city":"Bern"}"#);
     assert_eq!(Some(stream.calls[0].id.as_str()), call["id"].as_str());
 
-    let mut next = with_tool(streamed(prompt));
+    let mut next = with_tool(streaming_request(prompt));
     let result = json!({ "role": "tool", "tool_call_id": call["id"], "content": "rain" });
     for message in [choice["message"].clone(), result] {
         next["messages"].as_array_mut().unwrap().push(message);
@@ -278,7 +280,7 @@ async fn calls_without_an_upstream_are_refused_as_not_configured() {
 
     let status = ada.get("/api/ai/status").await;
     let mut refused = vec![ada.post(OPTIMIZE, &json!({ "text": "x" })).await];
-    for (path, body) in [(CHAT, chat_request("x")), (COMPLETIONS, streamed("x"))] {
+    for (path, body) in [(CHAT, chat_request("x")), (COMPLETIONS, streaming_request("x"))] {
         refused.push(ada.post(path, &body).await);
     }
 

@@ -149,7 +149,7 @@ async fn an_mcp_server_outside_of_what_is_permitted_is_refused(database: TestDat
 
 #[tokio::test(flavor = "multi_thread")]
 async fn connectors_are_refused_with_a_reason() {
-    let upstream = Fixed::giving("{}").await;
+    let upstream = Fixed::with_json("{}").await;
     let (_app, console, _) = granted(accepting(TestDatabase::sqlite(), &upstream.endpoint)).await;
     crate::pods::connector(&console, Some("plan")).await;
     let refused = async |body: Value| console.write("POST", CONNECTORS, body).await;

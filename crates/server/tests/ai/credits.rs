@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use pia_demo_upstream::Demo;
 use pia_kernel::{Clock, SystemClock, Timestamp};
-use pia_server_testkit::ai_client::{CHAT, Live, OPTIMIZE, chat_request, streamed};
+use pia_server_testkit::ai_client::{CHAT, Live, OPTIMIZE, chat_request, streaming_request};
 use pia_server_testkit::ai_peer::Fixed;
 use pia_server_testkit::client::{Client, TestResponse};
 use pia_server_testkit::credentials::create_api_key;
 use pia_server_testkit::harness::{TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_server_testkit::patience::until;
-use pia_server_testkit::program::Call;
+use pia_server_testkit::program::Invocation;
 use pia_storage::DatabaseKind;
 use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
@@ -245,7 +245,7 @@ async fn a_groups_caps_refuse_without_the_pool(database: TestDatabase) {
     let set = "group set default credits.group-daily=0 credits.group-weekly=900";
     app.admin(set).await.expect("settings");
     // As a stream it is refused before it begins, with the same status.
-    let weekly = refused(&ada.post(CHAT, &streamed("good day")).await);
+    let weekly = refused(&ada.post(CHAT, &streaming_request("good day")).await);
 
     let of = |period| json!({ "period": period, "unit": "credits", "limit": 900, "used": 0 });
     assert_eq!(daily, of("group-daily"));
@@ -343,7 +343,7 @@ async fn a_text_that_the_budget_had_cut_off_is_refused_as_the_budget_is(database
         "choices": [{ "message": { "content": "Half a" }, "finish_reason": "length" }],
         "usage": { "prompt_tokens": 300, "completion_tokens": 1200 },
     });
-    let upstream = Fixed::giving(&cut.to_string()).await;
+    let upstream = Fixed::with_json(&cut.to_string()).await;
     let beside = TestConfig::beside(app).at(Arc::clone(clock) as Arc<dyn Clock>);
     let other = priced(beside.with_upstream(&upstream.endpoint)).start().await;
     let elsewhere = Client { addr: other.addr, ..ada.clone() };
@@ -365,8 +365,8 @@ async fn who_hangs_up_before_the_usage_is_reported_pays_for_what_was_streamed(
     let Scene { ada, app, .. } = &scene;
 
     let text = "demo:slow=5 demo:chunks=10000 Hello";
-    let mut streaming = Live::ask(ada, CHAT, &streamed(text)).await;
-    streaming.times("data: ", 30).await;
+    let mut streaming = Live::ask(ada, CHAT, &streaming_request(text)).await;
+    streaming.until_count("data: ", 30).await;
     drop(streaming);
     let reported = reported_once(ada, |it| it["daily"]["used"].as_i64() > Some(0)).await;
 
@@ -423,7 +423,7 @@ async fn rows(database: &TestDatabase, of: &str) -> i64 {
 /// The real process, and a real signal.
 async fn reservations_of_a_killed_server_are_released_by_another(database: TestDatabase) {
     let demo = Demo::start(0).expect("a demo upstream");
-    let server = Call::new()
+    let server = Invocation::new()
         .licensed()
         .with("Ai__Endpoint", &demo.endpoint())
         .with("Ai__Model", "m")

@@ -2,7 +2,8 @@
 
 use pia_demo_upstream::Demo;
 use pia_server_testkit::ai_client::{
-    CHAT, Heard, Live, OPTIMIZE, TIMED_OUT, before, chat_request, streamed, with_demo, with_tool,
+    CHAT, Heard, Live, OPTIMIZE, TIMED_OUT, chat_request, streaming_request, upstream_config,
+    with_demo, with_tool,
 };
 use pia_server_testkit::ai_peer::{EVENTS, Fixed, Peer, response};
 use pia_server_testkit::client::TestResponse;
@@ -13,7 +14,11 @@ const SECRET: &str = "sk-canary-org-4711";
 
 /// Returns a request of each of the three kinds, with the same text.
 fn each_request(text: &str) -> [(&'static str, Value); 3] {
-    [(CHAT, chat_request(text)), (CHAT, streamed(text)), (OPTIMIZE, json!({ "text": text }))]
+    [
+        (CHAT, chat_request(text)),
+        (CHAT, streaming_request(text)),
+        (OPTIMIZE, json!({ "text": text })),
+    ]
 }
 
 fn chunk(content: &str) -> String {
@@ -50,8 +55,8 @@ async fn an_upstream_error_is_a_bad_gateway_without_its_text() {
     ] {
         let headers =
             format!("content-type: {kind}\r\nx-secret: {SECRET}\r\nset-cookie: {SECRET}\r\n");
-        let upstream = Fixed::answering(response(status, &headers, body)).await;
-        let app = before(&upstream.endpoint).start().await;
+        let upstream = Fixed::with_response(response(status, &headers, body)).await;
+        let app = upstream_config(&upstream.endpoint).start().await;
         let ada = app.signed_in().await;
 
         for (previous, (path, request)) in each_request("x").into_iter().enumerate() {
@@ -101,7 +106,7 @@ async fn only_unsupported_tools_are_reported_as_the_callers_error() {
     let (demo, app) = with_demo().await;
     let ada = app.signed_in().await;
 
-    for request in [chat_request("demo:no-tools"), streamed("demo:no-tools")] {
+    for request in [chat_request("demo:no-tools"), streaming_request("demo:no-tools")] {
         let refused = ada.post(CHAT, &with_tool(request.clone())).await;
         let without = ada.post(CHAT, &request).await;
 
@@ -119,7 +124,7 @@ async fn only_unsupported_tools_are_reported_as_the_callers_error() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unreachable_upstream_is_a_bad_gateway() {
     let endpoint = Peer::start().await.endpoint;
-    let app = before(&endpoint).start().await;
+    let app = upstream_config(&endpoint).start().await;
     let ada = app.signed_in().await;
 
     for (path, request) in each_request("x") {
@@ -133,7 +138,7 @@ async fn an_unreachable_upstream_is_a_bad_gateway() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_upstream_that_takes_too_long_is_a_gateway_timeout() {
     let demo = Demo::start(0).unwrap();
-    let app = before(&demo.endpoint())
+    let app = upstream_config(&demo.endpoint())
         .with("Ai__AnswerTimeout", "200ms")
         .with("Ai__FirstByteTimeout", "200ms")
         .start()
@@ -156,10 +161,10 @@ async fn an_upstream_that_takes_too_long_is_a_gateway_timeout() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stalled_stream_ends_with_the_message_that_clients_compare() {
     let demo = Demo::start(0).unwrap();
-    let app = before(&demo.endpoint()).with("Ai__SilenceTimeout", "300ms").start().await;
+    let app = upstream_config(&demo.endpoint()).with("Ai__SilenceTimeout", "300ms").start().await;
     let ada = app.signed_in().await;
 
-    let answer = ada.post(CHAT, &streamed("demo:silent=4 Hello")).await;
+    let answer = ada.post(CHAT, &streaming_request("demo:silent=4 Hello")).await;
 
     let end = "data: {\"error\":\"Bad Gateway\",\"message\":\"Request to upstream AI provider timed out.\"}\n\n\
                data: [DONE]\n\n";
@@ -182,10 +187,10 @@ async fn a_stream_that_breaks_ends_with_an_error_and_done() {
         format!("{EVENTS}{event}data: {}\n\n", "x".repeat(5 << 20)),
         format!("{chunked}{:x}\r\n{event}\r\n", event.len()),
     ] {
-        let upstream = Fixed::answering(stream.clone()).await;
-        let app = before(&upstream.endpoint).start().await;
+        let upstream = Fixed::with_response(stream.clone()).await;
+        let app = upstream_config(&upstream.endpoint).start().await;
 
-        let answer = app.signed_in().await.post(CHAT, &streamed("x")).await;
+        let answer = app.signed_in().await.post(CHAT, &streaming_request("x")).await;
 
         let excerpt: String = stream.chars().take(300).collect();
         let (title, text) = failed(&answer);
@@ -205,10 +210,10 @@ async fn an_error_as_the_first_event_has_its_status() {
         (long, 502, "context_too_long"),
         ("", 502, "upstream_failed"),
     ] {
-        let upstream = Fixed::answering(format!("{EVENTS}{event}\n\n")).await;
-        let app = before(&upstream.endpoint).start().await;
+        let upstream = Fixed::with_response(format!("{EVENTS}{event}\n\n")).await;
+        let app = upstream_config(&upstream.endpoint).start().await;
 
-        let answer = app.signed_in().await.post(CHAT, &streamed("x")).await;
+        let answer = app.signed_in().await.post(CHAT, &streaming_request("x")).await;
 
         assert_eq!(answer.refusal(), (status, code), "{event}");
         assert!(!answer.text().contains(SECRET), "{}", answer.text());
@@ -222,13 +227,14 @@ async fn an_unreadable_stream_is_a_bad_gateway() {
     let unreadable = b"data: {\"choices\":[{\"delta\":{\"content\":\"\xff\"}}]}\n\n";
     let done = "data: [DONE]\n\n";
     let head = EVENTS.as_bytes();
-    let requests = [(CHAT, streamed("x")), (OPTIMIZE, json!({ "text": "x", "stream": true }))];
+    let requests =
+        [(CHAT, streaming_request("x")), (OPTIMIZE, json!({ "text": "x", "stream": true }))];
 
     for body in
         [done.to_owned(), format!("data: {{\"x\":\n\n{done}"), format!("data: <html>\n\n{done}")]
     {
-        let upstream = Fixed::answering([head, body.as_bytes()].concat()).await;
-        let app = before(&upstream.endpoint).start().await;
+        let upstream = Fixed::with_response([head, body.as_bytes()].concat()).await;
+        let app = upstream_config(&upstream.endpoint).start().await;
         let ada = app.signed_in().await;
         for (path, request) in &requests {
             let answer = ada.post(path, request).await;
@@ -238,8 +244,8 @@ async fn an_unreadable_stream_is_a_bad_gateway() {
     let role = format!("{role}\n\n");
     let end = format!("{stop}\n\n{done}");
     let lost = [head, role.as_bytes(), unreadable, end.as_bytes()].concat();
-    let upstream = Fixed::answering(lost).await;
-    let app = before(&upstream.endpoint).start().await;
+    let upstream = Fixed::with_response(lost).await;
+    let app = upstream_config(&upstream.endpoint).start().await;
     let ada = app.signed_in().await;
     for (path, request) in &requests {
         let answer = ada.post(path, request).await;
@@ -254,8 +260,8 @@ async fn malformed_usage_is_normalised_in_full_answers_too() {
         "choices": [{ "message": { "content": "Fine." }, "finish_reason": "stop" }],
         "usage": { "prompt_tokens": "5", "completion_tokens": 2.0, "total_tokens": -1 },
     });
-    let upstream = Fixed::giving(&body.to_string()).await;
-    let app = before(&upstream.endpoint).start().await;
+    let upstream = Fixed::with_json(&body.to_string()).await;
+    let app = upstream_config(&upstream.endpoint).start().await;
 
     let answer = app.signed_in().await.post(CHAT, &chat_request("x")).await;
 
@@ -266,8 +272,8 @@ async fn malformed_usage_is_normalised_in_full_answers_too() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ambiguous_addresses_are_not_forwarded() {
-    let upstream = Fixed::giving(pia_server_testkit::ai_peer::WHOLE).await;
-    let app = before(&upstream.endpoint).start().await;
+    let upstream = Fixed::with_json(pia_server_testkit::ai_peer::WHOLE).await;
+    let app = upstream_config(&upstream.endpoint).start().await;
     let ada = app.signed_in().await;
     let request = |part: Value| {
         let content = json!([{ "type": "text", "text": "http://10.0.0.1/" }, part]);
@@ -300,7 +306,7 @@ async fn errors_of_the_demo_upstream_in_mid_stream_are_reported() {
     let ada = app.signed_in().await;
 
     for fault in ["demo:cut", "demo:error"] {
-        let answer = ada.post(CHAT, &streamed(&format!("{fault} one two three"))).await;
+        let answer = ada.post(CHAT, &streaming_request(&format!("{fault} one two three"))).await;
 
         assert_eq!(failed(&answer).0, "Bad Gateway", "{fault}");
         assert!(!answer.text().contains("Asked to fail"), "{}", answer.text());
@@ -315,7 +321,7 @@ async fn a_stream_without_done_is_complete_after_its_finish_reason() {
     let (_demo, app) = with_demo().await;
     let ada = app.signed_in().await;
 
-    let heard = Heard::of(&ada.post(CHAT, &streamed("demo:no-done Hello")).await);
+    let heard = Heard::of(&ada.post(CHAT, &streaming_request("demo:no-done Hello")).await);
 
     assert_eq!(heard.error, None);
     assert_eq!(heard.finish.as_deref(), Some("stop"));
@@ -324,14 +330,14 @@ async fn a_stream_without_done_is_complete_after_its_finish_reason() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn redirects_are_not_followed() {
-    let elsewhere = Fixed::giving(pia_server_testkit::ai_peer::WHOLE).await;
+    let elsewhere = Fixed::with_json(pia_server_testkit::ai_peer::WHOLE).await;
     let to = format!("{}/chat/completions", elsewhere.endpoint);
     for status in
         ["301 Moved Permanently", "302 Found", "307 Temporary Redirect", "308 Permanent Redirect"]
     {
         let answer = response(status, &format!("location: {to}\r\n"), "");
-        let upstream = Fixed::answering(answer).await;
-        let app = before(&upstream.endpoint).start().await;
+        let upstream = Fixed::with_response(answer).await;
+        let app = upstream_config(&upstream.endpoint).start().await;
         let ada = app.signed_in().await;
 
         for (path, request) in each_request("x") {
@@ -349,7 +355,7 @@ async fn redirects_are_not_followed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_endless_answer_is_aborted() {
     let upstream = Peer::start().await;
-    let app = before(&upstream.endpoint)
+    let app = upstream_config(&upstream.endpoint)
         .with("Ai__MaxEventBytes", "64KiB")
         .with("Ai__MaxAnswerBytes", "64KiB")
         .start()
@@ -359,9 +365,9 @@ async fn an_endless_answer_is_aborted() {
     let live = Live::ask(&ada, CHAT, &chat_request("x")).await;
     let mut call = upstream.call().await;
     let endless = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n";
-    call.say(format!("{endless}{}", "[".repeat(100 << 10))).await;
-    let answer = live.rest().await;
-    call.gone().await;
+    call.write(format!("{endless}{}", "[".repeat(100 << 10))).await;
+    let answer = live.read_to_end().await;
+    call.closed().await;
 
     assert_eq!(answer.refusal(), (502, "upstream_failed"));
 }

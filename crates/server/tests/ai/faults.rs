@@ -5,7 +5,7 @@ mod upstream;
 use std::time::Duration;
 
 use pia_server_testkit::ai_client::{
-    CHAT, Heard, Live, OPTIMIZE, TIMED_OUT, chat_request, streamed,
+    CHAT, Heard, Live, OPTIMIZE, TIMED_OUT, chat_request, streaming_request,
 };
 use pia_server_testkit::ai_peer::{EVENTS, WHOLE, response};
 use pia_server_testkit::client::{Client, TestResponse};
@@ -161,7 +161,7 @@ impl Expected {
 
 /// Returns a request of each kind: two for full answers, one for a stream.
 fn requests() -> [(&'static str, Value); 3] {
-    [(CHAT, chat_request("x")), (CHAT, streamed("x")), (OPTIMIZE, json!({ "text": "x" }))]
+    [(CHAT, chat_request("x")), (CHAT, streaming_request("x")), (OPTIMIZE, json!({ "text": "x" }))]
 }
 
 /// Sends all requests concurrently and asserts their results.

@@ -1,10 +1,12 @@
 //! Tests of the memory that large requests and slow readers take.
 
-use pia_server_testkit::ai_client::{CHAT, JSON, Live, before, chat_request, streamed};
+use pia_server_testkit::ai_client::{
+    CHAT, JSON, Live, chat_request, streaming_request, upstream_config,
+};
 use pia_server_testkit::ai_peer::{EVENTS, Fixed, Peer, WHOLE, response};
 use pia_server_testkit::client::Client;
 use pia_server_testkit::harness::PASSWORD;
-use pia_server_testkit::program::{Call, ServerProcess, peak};
+use pia_server_testkit::program::{Invocation, ServerProcess, peak};
 use serde_json::{Value, json};
 
 const MIB: usize = 1 << 20;
@@ -20,13 +22,13 @@ fn image(length: usize, mut request: Value) -> Vec<u8> {
 }
 
 async fn send_chat(caller: &Client, body: &[u8]) -> Live {
-    Live::reading(caller.begin("POST", CHAT, &[JSON], body).await)
+    Live::on_socket(caller.begin("POST", CHAT, &[JSON], body).await)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_with_images_may_have_32_mib_and_no_more() {
-    let upstream = Fixed::giving(WHOLE).await;
-    let app = before(&upstream.endpoint).start().await;
+    let upstream = Fixed::with_json(WHOLE).await;
+    let app = upstream_config(&upstream.endpoint).start().await;
     let ada = app.signed_in().await;
     let body = image(32 * MIB, chat_request(""));
     let announced = (33 * MIB).to_string();
@@ -50,7 +52,7 @@ async fn a_request_with_images_may_have_32_mib_and_no_more() {
 #[tokio::test(flavor = "multi_thread")]
 async fn bodies_share_a_memory_limit_until_they_are_forwarded() {
     let upstream = Peer::start().await;
-    let app = before(&upstream.endpoint)
+    let app = upstream_config(&upstream.endpoint)
         .with("Server__MaxBodyMemory", "40MiB")
         .with("Ai__OpenAfter", "100ms")
         .with("Ai__HeartbeatInterval", "100ms")
@@ -59,7 +61,7 @@ async fn bodies_share_a_memory_limit_until_they_are_forwarded() {
     let ada = app.signed_in().await;
     let ben = app.signed_in().await;
     let full = image(30 * MIB, chat_request(""));
-    let stream = image(30 * MIB, streamed(""));
+    let stream = image(30 * MIB, streaming_request(""));
 
     for body in [&full, &stream] {
         let mut first = send_chat(&ada, body).await;
@@ -75,21 +77,21 @@ async fn bodies_share_a_memory_limit_until_they_are_forwarded() {
         let third = send_chat(&ada, &full).await;
         let mut next = upstream.call().await;
         for call in [&mut call, &mut next] {
-            call.say(&response("200 OK", "content-type: application/json\r\n", WHOLE)).await;
+            call.write(&response("200 OK", "content-type: application/json\r\n", WHOLE)).await;
         }
 
         assert_eq!(second.refusal(), (503, "overloaded"));
         assert!(second.header("retry-after").is_some());
         assert_eq!(more.refusal(), (429, "rate_limited"));
         assert_eq!(small.status, 200);
-        assert_eq!(first.rest().await.status, 200);
-        assert_eq!(third.rest().await.status, 200);
+        assert_eq!(first.read_to_end().await.status, 200);
+        assert_eq!(third.read_to_end().await.status, 200);
     }
 }
 
 /// Starts the server as a separate process, so that its memory can be measured.
 async fn program(endpoint: &str) -> (ServerProcess, Client) {
-    let call = Call::new().licensed().with("Ai__Endpoint", endpoint).with("Ai__Model", "m");
+    let call = Invocation::new().licensed().with("Ai__Endpoint", endpoint).with("Ai__Model", "m");
     let program = call.start().await;
     let ada = signed_in(&program, "ada@example.org").await;
     (program, ada)
@@ -125,12 +127,12 @@ async fn four_large_requests_at_once_are_each_held_once() {
     let grown = peak(&program) - before;
     for call in waiting {
         let answer = response("200 OK", "content-type: application/json\r\n", WHOLE);
-        call.read().await.say(&answer).await;
+        call.read().await.write(&answer).await;
     }
 
     assert!(grown < 160 * MIB, "{} MiB for 4 x 30", grown / MIB);
     for live in [calls.0, calls.1, calls.2, calls.3] {
-        assert_eq!(live.rest().await.status, 200);
+        assert_eq!(live.read_to_end().await.status, 200);
     }
 }
 
@@ -148,9 +150,9 @@ async fn stalled_readers_take_little_memory() {
         if stalled.len() == 1 {
             before = peak(&program);
         }
-        let live = send_chat(&ada, streamed("x").to_string().as_bytes()).await;
+        let live = send_chat(&ada, streaming_request("x").to_string().as_bytes()).await;
         let mut call = upstream.call().await;
-        call.say(EVENTS).await;
+        call.write(EVENTS).await;
         let sent = call.flood(events.as_bytes(), 50 * MIB).await;
         assert!(sent < 50 * MIB, "the server took all in");
         stalled.push((live, call));

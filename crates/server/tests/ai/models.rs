@@ -2,7 +2,7 @@
 
 use pia_demo_upstream::Demo;
 use pia_server_testkit::ai_client::{
-    CHAT, COMPLETIONS, Heard, Live, OPTIMIZE, chat_request, streamed,
+    CHAT, COMPLETIONS, Heard, Live, OPTIMIZE, chat_request, streaming_request,
 };
 use pia_server_testkit::ai_peer::{Fixed, response};
 use pia_server_testkit::client::{Client, TestResponse};
@@ -53,9 +53,9 @@ async fn answered(caller: &Client, mode: &str, request: &Value) -> String {
 }
 
 async fn a_group_maps_modes_personas_and_names_to_models(database: TestDatabase) {
-    let default = Fixed::giving(&answer_with("default")).await;
-    let large = Fixed::giving(&answer_with("large")).await;
-    let coder = Fixed::giving(&answer_with("coder")).await;
+    let default = Fixed::with_json(&answer_with("default")).await;
+    let large = Fixed::with_json(&answer_with("large")).await;
+    let coder = Fixed::with_json(&answer_with("coder")).await;
     let entries = [("large", &large), ("coder", &coder)];
     let app = with_entries(TestConfig::on(database), &default, &entries).start().await;
     let ada = app.signed_in().await;
@@ -109,7 +109,7 @@ async fn a_group_maps_modes_personas_and_names_to_models(database: TestDatabase)
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_status_is_that_of_the_callers_group() {
-    let large = Fixed::giving(&answer_with("large")).await;
+    let large = Fixed::with_json(&answer_with("large")).await;
     let app = with_entry(TestConfig::on(TestDatabase::sqlite()), 0, "large", &large).start().await;
     let ada = app.signed_in().await;
     let before = ada.get("/api/ai/status").await.body;
@@ -147,7 +147,7 @@ async fn two_servers_share_the_limits_of_an_upstream(database: TestDatabase) {
 
     let mut open = Vec::new();
     for client in [&ada, &ada, &elsewhere, &elsewhere] {
-        open.push(Live::ask(client, CHAT, &streamed("demo:silent=1 good day")).await);
+        open.push(Live::ask(client, CHAT, &streaming_request("demo:silent=1 good day")).await);
     }
     assert!(demo.until(|it| it.open == 4).await);
     let refused =
@@ -167,13 +167,13 @@ async fn two_servers_share_the_limits_of_an_upstream(database: TestDatabase) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fallback_answers_for_a_model_that_is_down_and_is_counted() {
     let error = r#"{"error":{"message":"down"}}"#;
-    let down = Fixed::answering(response(
+    let down = Fixed::with_response(response(
         "503 Service Unavailable",
         "content-type: application/json\r\n",
         error,
     ))
     .await;
-    let other = Fixed::giving(&answer_with("other")).await;
+    let other = Fixed::with_json(&answer_with("other")).await;
     let setting = with_entries(
         TestConfig::on(TestDatabase::sqlite()),
         &down,
@@ -185,8 +185,9 @@ async fn a_fallback_answers_for_a_model_that_is_down_and_is_counted() {
 
     assert_eq!(answered(&ada, "Assistant", &chat_request("x")).await, "other");
     let headers = [("content-type", "application/json"), ("x-pia-mode", "Assistant")];
-    let stream =
-        ada.send("POST", COMPLETIONS, &headers, streamed("x").to_string().as_bytes()).await;
+    let stream = ada
+        .send("POST", COMPLETIONS, &headers, streaming_request("x").to_string().as_bytes())
+        .await;
     assert_eq!(Heard::of(&stream).text, "other");
     assert_eq!(stream.header("x-ai-generated"), Some("true"));
 
@@ -203,7 +204,7 @@ async fn a_fallback_answers_for_a_model_that_is_down_and_is_counted() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_upstream_receives_no_more_requests_than_its_limit() {
-    let upstream = Fixed::giving(&answer_with("one")).await;
+    let upstream = Fixed::with_json(&answer_with("one")).await;
     let setting =
         with_entries(TestConfig::on(TestDatabase::sqlite()), &upstream, &[("only", &upstream)]);
     let app = setting
@@ -227,7 +228,7 @@ async fn an_upstream_receives_no_more_requests_than_its_limit() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_prompt_is_drafted_from_a_description() {
-    let upstream = Fixed::giving(&answer_with(" Write like a friend. ")).await;
+    let upstream = Fixed::with_json(&answer_with(" Write like a friend. ")).await;
     let app =
         TestConfig::on(TestDatabase::sqlite()).with_upstream(&upstream.endpoint).start().await;
     let ada = app.signed_in().await;

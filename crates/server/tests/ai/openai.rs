@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use pia_demo_upstream::Demo;
-use pia_server_testkit::ai_client::{JSON, Live, before, chat_request, streamed, with_demo};
+use pia_server_testkit::ai_client::{
+    JSON, Live, chat_request, streaming_request, upstream_config, with_demo,
+};
 use pia_server_testkit::ai_peer::{Fixed, Peer, WHOLE, response};
 use pia_server_testkit::client::{Client, TestResponse};
 use serde_json::{Value, json};
@@ -87,8 +89,8 @@ async fn each_refusal_is_an_object_with_a_type_and_a_code() {
 }
 
 async fn refused_by(answer: Vec<u8>) -> (TestResponse, TestResponse) {
-    let upstream = Fixed::answering(answer).await;
-    let app = before(&upstream.endpoint).start().await;
+    let upstream = Fixed::with_response(answer).await;
+    let app = upstream_config(&upstream.endpoint).start().await;
     let ada = app.signed_in().await;
     (ada.post(CHAT, &chat_request("Hi")).await, ada.post("/api/ai/chat", &chat_request("Hi")).await)
 }
@@ -126,8 +128,8 @@ async fn permanent_errors_are_marked_as_not_retryable_on_both_surfaces() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_exhausted_budget_is_reported_with_its_reset_time() {
-    let upstream = Fixed::giving(WHOLE).await;
-    let app = before(&upstream.endpoint).start().await;
+    let upstream = Fixed::with_json(WHOLE).await;
+    let app = upstream_config(&upstream.endpoint).start().await;
     app.admin("group set default credits.daily=1").await.expect("a limit");
     let ada = app.signed_in().await;
     let long = "x ".repeat(100_000);
@@ -143,7 +145,7 @@ async fn an_exhausted_budget_is_reported_with_its_reset_time() {
 #[tokio::test(flavor = "multi_thread")]
 async fn exceeded_rate_limits_may_be_retried() {
     let demo = Demo::start(0).expect("a demo upstream");
-    let app = before(&demo.endpoint()).with("RateLimits__Ai", 1).start().await;
+    let app = upstream_config(&demo.endpoint()).with("RateLimits__Ai", 1).start().await;
     let ada = app.signed_in().await;
     ada.post(CHAT, &chat_request("Hi")).await;
 
@@ -156,13 +158,13 @@ async fn exceeded_rate_limits_may_be_retried() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_that_fails_ends_with_the_object() {
     let upstream = Peer::start().await;
-    let app = before(&upstream.endpoint).start().await;
+    let app = upstream_config(&upstream.endpoint).start().await;
     let ada: Client = app.signed_in().await;
-    let mut stream = Live::ask(&ada, CHAT, &streamed("Hello")).await;
+    let mut stream = Live::ask(&ada, CHAT, &streaming_request("Hello")).await;
     let mut call = upstream.call().await;
-    call.say("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n").await;
-    call.say("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\n").await;
-    call.say("data: {\"error\":{\"message\":\"sesame\"}}\n\n").await;
+    call.write("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n").await;
+    call.write("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\n").await;
+    call.write("data: {\"error\":{\"message\":\"sesame\"}}\n\n").await;
 
     let answer = stream.until("[DONE]").await;
 
@@ -175,5 +177,5 @@ async fn a_stream_that_fails_ends_with_the_object() {
         serde_json::from_str(&format!("{{\"error\"{}", last.expect("an error"))).expect("JSON");
     assert_eq!(last, error);
     assert!(!answer.contains("sesame"), "{answer}");
-    tokio::time::timeout(Duration::from_secs(5), call.gone()).await.expect("an end");
+    tokio::time::timeout(Duration::from_secs(5), call.closed()).await.expect("an end");
 }

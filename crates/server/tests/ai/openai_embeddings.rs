@@ -31,7 +31,7 @@ async fn before(upstream: &Fixed, database: TestDatabase) -> TestApp {
 }
 
 async fn embeddings_are_charged_to_the_callers_budget(database: TestDatabase) {
-    let upstream = Fixed::giving(ANSWER).await;
+    let upstream = Fixed::with_json(ANSWER).await;
     let app = before(&upstream, database).await;
     let ada = app.signed_in().await;
     let request = json!({ "model": "vectors", "input": ["word ".repeat(2000)], "user": "ada" });
@@ -64,7 +64,7 @@ async fn embeddings_are_charged_to_the_callers_budget(database: TestDatabase) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_with_too_many_values_are_refused_before_they_are_parsed() {
-    let upstream = Fixed::giving(ANSWER).await;
+    let upstream = Fixed::with_json(ANSWER).await;
     let app = before(&upstream, TestDatabase::sqlite()).await;
     let ada = app.signed_in().await;
 
@@ -80,7 +80,7 @@ async fn requests_with_too_many_values_are_refused_before_they_are_parsed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_client_for_python_reads_vectors() {
-    let upstream = Fixed::giving(ANSWER).await;
+    let upstream = Fixed::with_json(ANSWER).await;
     let app = before(&upstream, TestDatabase::sqlite()).await;
     let key = create_api_key(&app.signed_in().await, json!({})).await;
     let script = "import openai\n\

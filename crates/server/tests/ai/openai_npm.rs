@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use pia_server_testkit::ai_client::with_demo;
 use pia_server_testkit::client::Client;
-use pia_server_testkit::credentials::script;
+use pia_server_testkit::credentials::api_key_client;
 use tokio::process::Command;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ai/openai/client.mjs");
@@ -41,7 +41,7 @@ async fn run(script: &Client, cases: &[&str]) {
 async fn the_official_client_for_node_chats_streams_and_calls_tools_with_an_api_key() {
     let (demo, app) = with_demo().await;
     let ada = app.signed_in().await;
-    let script = script(&app, &ada).await;
+    let script = api_key_client(&app, &ada).await;
 
     run(
         &script,
@@ -64,7 +64,7 @@ async fn the_official_client_for_node_chats_streams_and_calls_tools_with_an_api_
 async fn the_official_client_for_node_distinguishes_errors() {
     let (_demo, app) = with_demo().await;
     let ada = app.signed_in().await;
-    let script = script(&app, &ada).await;
+    let script = api_key_client(&app, &ada).await;
 
     run(&script, &["wrong_key", "upstream_failed"]).await;
 }

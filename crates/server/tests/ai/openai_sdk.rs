@@ -3,9 +3,9 @@
 use std::process::Stdio;
 
 use pia_demo_upstream::Demo;
-use pia_server_testkit::ai_client::{before, with_demo};
+use pia_server_testkit::ai_client::{upstream_config, with_demo};
 use pia_server_testkit::client::Client;
-use pia_server_testkit::credentials::script;
+use pia_server_testkit::credentials::api_key_client;
 use tokio::process::Command;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ai/openai/sdk.py");
@@ -59,7 +59,7 @@ async fn the_official_client_chats_streams_and_calls_tools() {
 async fn the_official_client_needs_nothing_but_an_api_key() {
     let (_demo, app) = with_demo().await;
     let ada = app.signed_in().await;
-    let script = script(&app, &ada).await;
+    let script = api_key_client(&app, &ada).await;
 
     run(
         &script,
@@ -83,7 +83,7 @@ async fn the_official_client_distinguishes_errors() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_official_client_recognises_an_exceeded_rate_limit() {
     let demo = Demo::start(0).unwrap();
-    let app = before(&demo.endpoint()).with("RateLimits__Ai", 1).start().await;
+    let app = upstream_config(&demo.endpoint()).with("RateLimits__Ai", 1).start().await;
     let ada = app.signed_in().await;
 
     run(&ada, &["rate_limited"]).await;

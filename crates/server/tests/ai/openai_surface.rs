@@ -3,7 +3,7 @@
 use std::process::{Output, Stdio};
 
 use pia_demo_upstream::Demo;
-use pia_server_testkit::ai_client::before;
+use pia_server_testkit::ai_client::upstream_config;
 use pia_server_testkit::credentials::create_api_key;
 use pia_server_testkit::harness::TestApp;
 use serde_json::json;
@@ -28,7 +28,8 @@ struct Scene {
 
 async fn start() -> Scene {
     let demo = Demo::start(0).expect("a demo upstream");
-    let priced = before(&demo.endpoint()).with("Ai__CreditRates__OutputPerMillion", 1_000_000);
+    let priced =
+        upstream_config(&demo.endpoint()).with("Ai__CreditRates__OutputPerMillion", 1_000_000);
     let app = priced.start().await;
     let ada = app.signed_in().await;
     let key = async |limits| {

@@ -1,7 +1,7 @@
 //! Tests of text optimisation.
 
 use pia_demo_upstream::Demo;
-use pia_server_testkit::ai_client::{Heard, JSON, OPTIMIZE, before, with_demo};
+use pia_server_testkit::ai_client::{Heard, JSON, OPTIMIZE, upstream_config, with_demo};
 use pia_server_testkit::ai_peer::Fixed;
 use serde_json::{Value, json};
 
@@ -268,8 +268,8 @@ async fn an_answer_that_would_lose_text_is_a_failure() {
         (json!({ "choices": [{ "message": { "content": null } }] }), None),
         (answer("<pia-text>\nFine. \n</pia-text>\n", "stop"), Some("Fine.")),
     ] {
-        let upstream = Fixed::giving(&upstream_answer.to_string()).await;
-        let app = before(&upstream.endpoint).start().await;
+        let upstream = Fixed::with_json(&upstream_answer.to_string()).await;
+        let app = upstream_config(&upstream.endpoint).start().await;
 
         let answer = app.signed_in().await.post(OPTIMIZE, &json!({ "text": "x" })).await;
 

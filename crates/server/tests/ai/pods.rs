@@ -199,7 +199,7 @@ async fn a_tool_that_fails_is_reported_to_the_model(database: TestDatabase) {
 }
 
 async fn a_revoked_token_disconnects_its_pod(database: TestDatabase) {
-    let upstream = Fixed::giving("{}").await;
+    let upstream = Fixed::with_json("{}").await;
     let (app, console, client) = granted(accepting(database, &upstream.endpoint)).await;
     let (id, token) = connector(&console, None).await;
     let mut pod = Pod::start(&app, &token, "json");
@@ -228,7 +228,7 @@ async fn a_revoked_token_disconnects_its_pod(database: TestDatabase) {
 }
 
 async fn a_call_is_lost_when_the_token_is_revoked(database: TestDatabase) {
-    let upstream = Fixed::giving("{}").await;
+    let upstream = Fixed::with_json("{}").await;
     let (app, console, _) = granted(accepting(database, &upstream.endpoint)).await;
     let (id, token) = connector(&console, None).await;
     let mut pod = Pod::start(&app, &token, "json");
@@ -253,7 +253,7 @@ async fn a_call_is_lost_when_the_token_is_revoked(database: TestDatabase) {
 }
 
 async fn a_connected_pod_replaces_its_token(database: TestDatabase) {
-    let upstream = Fixed::giving("{}").await;
+    let upstream = Fixed::with_json("{}").await;
     let (app, console, _) = granted(accepting(database, &upstream.endpoint)).await;
     let (id, old) = connector(&console, None).await;
     let mut pod = Pod::start_with(&app, &old, &[("ROTATE", "1")]);
@@ -273,7 +273,7 @@ async fn a_connected_pod_replaces_its_token(database: TestDatabase) {
 }
 
 async fn an_administrator_tries_a_tool_and_ends_the_pod(database: TestDatabase) {
-    let upstream = Fixed::giving("{}").await;
+    let upstream = Fixed::with_json("{}").await;
     let (app, console, _) = granted(accepting(database, &upstream.endpoint)).await;
     let (id, token) = connector(&console, None).await;
     let mut pod = Pod::start(&app, &token, "json");
@@ -308,7 +308,7 @@ async fn an_administrator_tries_a_tool_and_ends_the_pod(database: TestDatabase) 
 }
 
 async fn an_assignment_runs_on_a_pod(database: TestDatabase) {
-    let upstream = Fixed::giving("{}").await;
+    let upstream = Fixed::with_json("{}").await;
     let (app, console, client) = granted(accepting(database, &upstream.endpoint)).await;
     let (_, token) = connector(&console, Some("travel-plan")).await;
     let mut pod = Pod::start(&app, &token, "json");

@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use pia_server_testkit::ai_client::{
-    CHAT, Heard, JSON, Live, OPTIMIZE, TIMED_OUT, before, chat_request, streamed, with_demo,
+    CHAT, Heard, JSON, Live, OPTIMIZE, TIMED_OUT, chat_request, streaming_request, upstream_config,
+    with_demo,
 };
 use pia_server_testkit::ai_peer::{EVENTS, Fixed, Peer};
 use serde_json::{Value, json};
@@ -24,7 +25,7 @@ async fn a_stream_is_framed_as_clients_require() {
     let (_demo, app) = with_demo().await;
     let ada = app.signed_in().await;
 
-    let answer = ada.post(CHAT, &streamed("one two three")).await;
+    let answer = ada.post(CHAT, &streaming_request("one two three")).await;
 
     let text = answer.text();
     assert_eq!(answer.header("cache-control"), Some("no-cache"));
@@ -41,10 +42,10 @@ async fn a_stream_is_framed_as_clients_require() {
 async fn usage_is_sent_once_before_done_and_only_if_requested() {
     let (_demo, app) = with_demo().await;
     let ada = app.signed_in().await;
-    let mut without_options = streamed("good day");
+    let mut without_options = streaming_request("good day");
     without_options["stream_options"] = Value::Null;
 
-    let requested = Heard::of(&ada.post(CHAT, &streamed("good day")).await);
+    let requested = Heard::of(&ada.post(CHAT, &streaming_request("good day")).await);
     let plain = Heard::of(&ada.post(CHAT, &without_options).await);
 
     let with_usage = |heard: &Heard| -> Vec<usize> {
@@ -70,7 +71,8 @@ async fn usage_is_estimated_if_the_upstream_reports_none() {
     let (_demo, app) = with_demo().await;
     let ada = app.signed_in().await;
 
-    let heard = Heard::of(&ada.post(CHAT, &streamed("demo:no-usage demo:chunks=7 Hello")).await);
+    let heard =
+        Heard::of(&ada.post(CHAT, &streaming_request("demo:no-usage demo:chunks=7 Hello")).await);
 
     let (input, output) = heard.usage.unwrap();
     assert!((5..40).contains(&input) && (7..20).contains(&output), "{input} {output}");
@@ -91,11 +93,11 @@ async fn a_malformed_stream_is_normalised_for_the_client() {
     ];
     let lines: Vec<String> = events.iter().map(|it| format!("data: {it}\r\r")).collect();
     let stream = format!("{EVENTS}\u{feff}{}data: [DONE]\r\r", lines.concat());
-    let upstream = Fixed::answering(stream).await;
-    let app = before(&upstream.endpoint).start().await;
+    let upstream = Fixed::with_response(stream).await;
+    let app = upstream_config(&upstream.endpoint).start().await;
     let ada = app.signed_in().await;
 
-    let heard = Heard::of(&ada.post(CHAT, &streamed("x")).await);
+    let heard = Heard::of(&ada.post(CHAT, &streaming_request("x")).await);
 
     let calls: Vec<_> = heard.calls.iter().map(|it| (&*it.id, &*it.name, &*it.arguments)).collect();
     assert_eq!(heard.text, "One two");
@@ -113,11 +115,11 @@ async fn usage_and_framing_of_another_style_are_normalised() {
     let stream = format!(
         "{EVENTS}: hello\r\n\r\nevent: message\r\nid: 7\r\ndata:{first}\r\n\r\nretry: 1\r\ndata: {usage}\r\n\r\n"
     );
-    let upstream = Fixed::answering(stream).await;
-    let app = before(&upstream.endpoint).start().await;
+    let upstream = Fixed::with_response(stream).await;
+    let app = upstream_config(&upstream.endpoint).start().await;
     let ada = app.signed_in().await;
 
-    let heard = Heard::of(&ada.post(CHAT, &streamed("x")).await);
+    let heard = Heard::of(&ada.post(CHAT, &streaming_request("x")).await);
 
     assert_eq!(heard.text, "a");
     assert_eq!(heard.finish.as_deref(), Some("stop"));
@@ -132,10 +134,10 @@ async fn usage_and_framing_of_another_style_are_normalised() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_upstream_that_answers_in_one_piece_is_a_short_stream() {
     let full = r#"{"id":"c","choices":[{"message":{"content":"Fine."},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}"#;
-    let upstream = Fixed::giving(full).await;
-    let app = before(&upstream.endpoint).start().await;
+    let upstream = Fixed::with_json(full).await;
+    let app = upstream_config(&upstream.endpoint).start().await;
 
-    let heard = Heard::of(&app.signed_in().await.post(CHAT, &streamed("x")).await);
+    let heard = Heard::of(&app.signed_in().await.post(CHAT, &streaming_request("x")).await);
 
     assert_eq!(heard.text, "Fine.");
     assert_eq!(heard.finish.as_deref(), Some("stop"));
@@ -145,21 +147,21 @@ async fn an_upstream_that_answers_in_one_piece_is_a_short_stream() {
 #[tokio::test(flavor = "multi_thread")]
 async fn events_are_forwarded_at_once() {
     let upstream = Peer::start().await;
-    let app = before(&upstream.endpoint).start().await;
+    let app = upstream_config(&upstream.endpoint).start().await;
     let ada = app.signed_in().await;
-    let body = streamed("x").to_string();
+    let body = streaming_request("x").to_string();
     let headers = [JSON, ("accept-encoding", "gzip, deflate, br")];
 
     let socket = ada.begin("POST", CHAT, &headers, body.as_bytes()).await;
-    let mut live = Live::reading(socket);
+    let mut live = Live::on_socket(socket);
     let mut call = upstream.call().await;
-    call.say(EVENTS).await;
+    call.write(EVENTS).await;
     for word in ["one", "two", "three"] {
-        call.say(event(word)).await;
+        call.write(event(word)).await;
         live.until(word).await;
     }
-    call.say(format!("{END}{DONE}")).await;
-    let answer = live.rest().await;
+    call.write(format!("{END}{DONE}")).await;
+    let answer = live.read_to_end().await;
 
     assert_eq!(answer.header("content-encoding"), None);
     assert_eq!(Heard::of(&answer).text, "onetwothree");
@@ -168,17 +170,18 @@ async fn events_are_forwarded_at_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn comments_prevent_a_silent_stream_from_timing_out() {
     let upstream = Peer::start().await;
-    let app = before(&upstream.endpoint).with("Ai__HeartbeatInterval", "150ms").start().await;
+    let app =
+        upstream_config(&upstream.endpoint).with("Ai__HeartbeatInterval", "150ms").start().await;
     let ada = app.signed_in().await;
 
     let began = Instant::now();
-    let mut live = Live::ask(&ada, CHAT, &streamed("x")).await;
+    let mut live = Live::ask(&ada, CHAT, &streaming_request("x")).await;
     let mut call = upstream.call().await;
-    call.say(format!("{EVENTS}{}", event("a"))).await;
-    live.times(": keep-alive\n\n", 3).await;
+    call.write(format!("{EVENTS}{}", event("a"))).await;
+    live.until_count(": keep-alive\n\n", 3).await;
     let silent = began.elapsed();
-    call.say(format!("{}{END}{DONE}", event("b"))).await;
-    let answer = live.rest().await;
+    call.write(format!("{}{END}{DONE}", event("b"))).await;
+    let answer = live.read_to_end().await;
 
     assert!(silent >= Duration::from_millis(450), "{silent:?}");
     assert_eq!(Heard::of(&answer).text, "ab");
@@ -187,7 +190,7 @@ async fn comments_prevent_a_silent_stream_from_timing_out() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_opens_though_its_upstream_is_silent_and_fails_inside() {
     let (demo, _) = with_demo().await;
-    let app = before(&demo.endpoint())
+    let app = upstream_config(&demo.endpoint())
         .with("Ai__OpenAfter", "100ms")
         .with("Ai__HeartbeatInterval", "100ms")
         .with("Ai__FirstByteTimeout", "1s")
@@ -196,7 +199,7 @@ async fn a_stream_opens_though_its_upstream_is_silent_and_fails_inside() {
     let ada = app.signed_in().await;
 
     for (path, body) in [
-        (CHAT, streamed("demo:silent")),
+        (CHAT, streaming_request("demo:silent")),
         (OPTIMIZE, json!({ "text": "demo:silent", "stream": true })),
     ] {
         let answer = ada.post(path, &body).await;
@@ -215,9 +218,9 @@ async fn a_caller_who_disconnects_ends_the_call_upstream() {
     let ada = app.signed_in().await;
 
     for (body, started) in [
-        (streamed("demo:silent=2"), true),
-        (streamed("demo:slow=50 demo:chunks=1000"), true),
-        (streamed("demo:silent"), false),
+        (streaming_request("demo:silent=2"), true),
+        (streaming_request("demo:slow=50 demo:chunks=1000"), true),
+        (streaming_request("demo:silent"), false),
         (chat_request("demo:silent"), false),
         (chat_request("demo:silent=1"), false),
     ] {
@@ -244,21 +247,21 @@ async fn a_caller_who_disconnects_ends_the_call_upstream() {
 async fn a_server_that_stops_ends_its_streams_with_an_error() {
     let (demo, app) = with_demo().await;
     let ada = app.signed_in().await;
-    let mut open = Live::ask(&ada, CHAT, &streamed("demo:silent=3")).await;
+    let mut open = Live::ask(&ada, CHAT, &streaming_request("demo:silent=3")).await;
     open.until("data: ").await;
-    let unopened = Live::ask(&ada, CHAT, &streamed("demo:silent")).await;
+    let unopened = Live::ask(&ada, CHAT, &streaming_request("demo:silent")).await;
     let full = Live::ask(&ada, CHAT, &chat_request("demo:silent")).await;
     let optimized = Live::ask(&ada, OPTIMIZE, &json!({ "text": "demo:silent" })).await;
     assert!(demo.until(|it| it.open == 4).await);
 
     app.stop.cancel();
-    let heard = Heard::of(&open.rest().await);
+    let heard = Heard::of(&open.read_to_end().await);
 
     let (title, text) = heard.error.unwrap();
     assert_eq!(title, "Service Unavailable");
     assert!(!text.is_empty());
     for live in [unopened, full, optimized] {
-        let answer = live.rest().await;
+        let answer = live.read_to_end().await;
         assert_eq!(answer.refusal(), (503, "stopping"));
         assert!(answer.header("retry-after").is_some());
     }
@@ -268,21 +271,21 @@ async fn a_server_that_stops_ends_its_streams_with_an_error() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stalled_reader_slows_the_upstream_and_loses_nothing() {
     let upstream = Peer::start().await;
-    let app = before(&upstream.endpoint).start().await;
+    let app = upstream_config(&upstream.endpoint).start().await;
     let ada = app.signed_in().await;
     let large = event(&"x".repeat(64 << 10));
 
-    let live = Live::ask(&ada, CHAT, &streamed("x")).await;
+    let live = Live::ask(&ada, CHAT, &streaming_request("x")).await;
     let mut call = upstream.call().await;
-    call.say(EVENTS).await;
+    call.write(EVENTS).await;
     let taken = call.flood(large.as_bytes(), 64 << 20).await;
     let rest = async {
         // The rest of the partial event, and the end.
-        call.say(&large.as_bytes()[taken % large.len()..]).await;
-        call.say(format!("{END}{DONE}")).await;
-        call.gone().await;
+        call.write(&large.as_bytes()[taken % large.len()..]).await;
+        call.write(format!("{END}{DONE}")).await;
+        call.closed().await;
     };
-    let (answer, ()) = tokio::join!(live.rest(), rest);
+    let (answer, ()) = tokio::join!(live.read_to_end(), rest);
 
     let heard = Heard::of(&answer);
     assert!(taken < 32 << 20, "{taken} bytes were taken in");

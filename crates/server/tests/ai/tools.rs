@@ -1,6 +1,6 @@
 //! Tests of the server's tools for models, and of Anthropic's API.
 
-use pia_server_testkit::ai_client::{CHAT, Heard, chat_request, streamed};
+use pia_server_testkit::ai_client::{CHAT, Heard, chat_request, streaming_request};
 use pia_server_testkit::ai_peer::{EVENTS, Fixed, Peer, WHOLE, response};
 use pia_server_testkit::harness::{TestApp, TestConfig};
 use pia_testkit::databases::TestDatabase;
@@ -42,7 +42,7 @@ fn found() -> String {
 }
 
 async fn linkup() -> Fixed {
-    Fixed::giving(&found()).await
+    Fixed::with_json(&found()).await
 }
 
 fn calling() -> String {
@@ -66,11 +66,11 @@ async fn a_model_searches_the_web_and_its_caller_receives_the_answer() {
 
     let request = chat_request("what is new?").to_string();
     let upstream = async {
-        model.call().await.say(calling()).await;
+        model.call().await.write(calling()).await;
         let message = json!({ "content": "See [Rust](https://rust-lang.org)." });
         let answer = json!({ "choices": [{ "message": message, "finish_reason": "stop" }],
             "usage": { "prompt_tokens": 30, "completion_tokens": 4 } });
-        model.call().await.say(response("200 OK", JSON, &answer.to_string())).await;
+        model.call().await.write(response("200 OK", JSON, &answer.to_string())).await;
     };
     let (answer, ()) = tokio::join!(ada.send("POST", CHAT, &HEADERS, request.as_bytes()), upstream);
 
@@ -102,15 +102,15 @@ async fn a_search_falls_back_to_another_key_within_its_limits_and_is_counted() {
     let send = || ada.send("POST", CHAT, &HEADERS, request.as_bytes());
 
     let upstream = async {
-        model.call().await.say(calling()).await;
-        linkup.call().await.say(response("401 Unauthorized", JSON, "{}")).await;
-        linkup.call().await.say(response("200 OK", JSON, &found())).await;
-        model.call().await.say(response("200 OK", JSON, WHOLE)).await;
+        model.call().await.write(calling()).await;
+        linkup.call().await.write(response("401 Unauthorized", JSON, "{}")).await;
+        linkup.call().await.write(response("200 OK", JSON, &found())).await;
+        model.call().await.write(response("200 OK", JSON, WHOLE)).await;
     };
     let (first, ()) = tokio::join!(send(), upstream);
     let upstream = async {
-        model.call().await.say(calling()).await;
-        model.call().await.say(response("200 OK", JSON, WHOLE)).await;
+        model.call().await.write(calling()).await;
+        model.call().await.write(response("200 OK", JSON, WHOLE)).await;
     };
     let (second, ()) = tokio::join!(send(), upstream);
 
@@ -133,19 +133,19 @@ async fn a_search_in_a_stream_leaves_no_trace() {
     let ada = app.signed_in().await;
     let event = |choice: Value| format!("data: {}\n\n", json!({ "choices": [choice] }));
 
-    let request = streamed("what is new?").to_string();
+    let request = streaming_request("what is new?").to_string();
     let upstream = async {
         let calls = [
             event(json!({ "index": 0, "delta": { "content": "One moment. " } })),
             event(json!({ "index": 0, "delta": { "tool_calls": [search()] } })),
             event(json!({ "index": 0, "delta": {}, "finish_reason": "tool_calls" })),
         ];
-        model.call().await.say(format!("{EVENTS}{}data: [DONE]\n\n", calls.concat())).await;
+        model.call().await.write(format!("{EVENTS}{}data: [DONE]\n\n", calls.concat())).await;
         let answer = [
             event(json!({ "index": 0, "delta": { "content": "Rust is out." } })),
             event(json!({ "index": 0, "delta": {}, "finish_reason": "stop" })),
         ];
-        model.call().await.say(format!("{EVENTS}{}data: [DONE]\n\n", answer.concat())).await;
+        model.call().await.write(format!("{EVENTS}{}data: [DONE]\n\n", answer.concat())).await;
     };
     let (answer, ()) = tokio::join!(ada.send("POST", CHAT, &HEADERS, request.as_bytes()), upstream);
 
@@ -164,7 +164,7 @@ async fn calls_are_translated_to_and_from_anthropics_api() {
         "content": [{ "type": "text", "text": "Good day." }], "stop_reason": "end_turn",
         "usage": { "input_tokens": 12, "output_tokens": 3 },
     });
-    let upstream = Fixed::giving(&answer.to_string()).await;
+    let upstream = Fixed::with_json(&answer.to_string()).await;
     let app = TestConfig::on(TestDatabase::sqlite())
         .with_upstream(&upstream.endpoint)
         .with("Ai__ProviderType", "Anthropic")
@@ -195,7 +195,7 @@ fn with_hosted_tool(tool: &Value) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn callers_cannot_enable_tools_that_an_upstream_runs() {
-    let upstream = Fixed::giving(WHOLE).await;
+    let upstream = Fixed::with_json(WHOLE).await;
     let app =
         TestConfig::on(TestDatabase::sqlite()).with_upstream(&upstream.endpoint).start().await;
     let ada = app.signed_in().await;
@@ -250,7 +250,7 @@ async fn callers_cannot_enable_tools_that_an_upstream_runs() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn upstream_tools_are_charged_as_configured() {
-    let upstream = Fixed::giving(WHOLE).await;
+    let upstream = Fixed::with_json(WHOLE).await;
     let setting = TestConfig::on(TestDatabase::sqlite()).with_upstream(&upstream.endpoint);
     let app = setting.with("Ai__UpstreamTools", "web_search=40").start().await;
     let ada = app.signed_in().await;

@@ -3,7 +3,9 @@
 use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use pia_demo_upstream::Demo;
-use pia_server_testkit::ai_client::{CHAT, JSON, Live, OPTIMIZE, before, chat_request, streamed};
+use pia_server_testkit::ai_client::{
+    CHAT, JSON, Live, OPTIMIZE, chat_request, streaming_request, upstream_config,
+};
 use pia_server_testkit::client::Client;
 use pia_server_testkit::console::administrator;
 use pia_server_testkit::harness::{TestApp, TestConfig};
@@ -85,7 +87,7 @@ async fn usage_is_recorded_as_the_upstream_reports_it(database: TestDatabase) {
     let research = [JSON, ("x-service-mode", "research")];
 
     ada.post(CHAT, &chat_request("good day")).await;
-    ada.post(CHAT, &streamed("good day")).await;
+    ada.post(CHAT, &streaming_request("good day")).await;
     ada.send("POST", CHAT, &research, chat_request("good day").to_string().as_bytes()).await;
     let rows = ledger.once(3).await;
     let optimized = ada.post(OPTIMIZE, &json!({ "text": "good day" })).await;
@@ -102,7 +104,7 @@ async fn unreported_usage_is_estimated(database: TestDatabase) {
     let (_demo, _app, ada, ledger) = start(database).await;
     let text = format!("demo:no-usage demo:chunks=50 {}", "word ".repeat(200));
 
-    ada.post(CHAT, &streamed(&text)).await;
+    ada.post(CHAT, &streaming_request(&text)).await;
     let rows = ledger.once(1).await;
 
     let (who, (input, cached, output), estimated) = &rows[0];
@@ -117,11 +119,11 @@ async fn a_disconnected_caller_is_charged(database: TestDatabase) {
     let (demo, _app, ada, ledger) = start(database).await;
     let text = "demo:slow=20 demo:chunks=10000 Hello";
 
-    let mut streaming = Live::ask(&ada, CHAT, &streamed(text)).await;
-    streaming.times("data: ", 5).await;
+    let mut streaming = Live::ask(&ada, CHAT, &streaming_request(text)).await;
+    streaming.until_count("data: ", 5).await;
     drop(streaming);
     ledger.once(1).await;
-    for body in [chat_request(text), streamed("demo:silent")] {
+    for body in [chat_request(text), streaming_request("demo:silent")] {
         let waiting = Live::ask(&ada, CHAT, &body).await;
         assert!(demo.until(|it| it.open == 1).await);
         drop(waiting);
@@ -143,10 +145,10 @@ async fn calls_that_break_are_recorded_and_refused_ones_are_not(database: TestDa
 
     for refused in ["demo:status=500", "demo:status=429", "demo:context-length"] {
         assert_eq!(ada.post(CHAT, &chat_request(refused)).await.status, 502);
-        assert_eq!(ada.post(CHAT, &streamed(refused)).await.status, 502);
+        assert_eq!(ada.post(CHAT, &streaming_request(refused)).await.status, 502);
     }
     for broken in ["demo:cut one two", "demo:error one two", "demo:silent=3 one two"] {
-        assert_eq!(ada.post(CHAT, &streamed(broken)).await.status, 200, "{broken}");
+        assert_eq!(ada.post(CHAT, &streaming_request(broken)).await.status, 200, "{broken}");
     }
     assert_eq!(ada.post(CHAT, &chat_request("demo:cut")).await.status, 502);
     let rows = ledger.once(4).await;
@@ -165,7 +167,7 @@ async fn answers_do_not_wait_for_a_database_that_is_down(database: TestDatabase)
     ledger.alter("ALTER TABLE ai_usage RENAME TO away").await;
 
     let full = ada.post(CHAT, &chat_request("good day")).await;
-    let stream = ada.post(CHAT, &streamed("good day")).await;
+    let stream = ada.post(CHAT, &streaming_request("good day")).await;
     ledger.alter("ALTER TABLE away RENAME TO ai_usage").await;
     let rows = ledger.once(2).await;
 
@@ -184,7 +186,7 @@ async fn usage_is_reported_to_administrators(database: TestDatabase) {
     };
 
     assert_eq!(ada.post(CHAT, &chat_request("good day")).await.status, 200);
-    assert_eq!(ada.post(CHAT, &streamed("demo:cut one two")).await.status, 200);
+    assert_eq!(ada.post(CHAT, &streaming_request("demo:cut one two")).await.status, 200);
     let days = until(async || {
         let body = console.get("/api/admin/usage").await.body;
         (sum(&body["items"], "calls") == 2).then_some(body)
@@ -228,7 +230,7 @@ async fn usage_is_reported_to_administrators(database: TestDatabase) {
 #[tokio::test(flavor = "multi_thread")]
 async fn recorded_usage_is_counted_in_the_metrics() {
     let demo = Demo::start(0).unwrap();
-    let app = before(&demo.endpoint()).start().await;
+    let app = upstream_config(&demo.endpoint()).start().await;
     let ada = app.signed_in().await;
 
     ada.post(CHAT, &chat_request("good day")).await;

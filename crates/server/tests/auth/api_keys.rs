@@ -8,9 +8,9 @@ use pia_kernel::{Clock, SystemClock};
 use pia_policy::{Feature, Terms};
 use pia_server_testkit::ai_client::{CHAT, COMPLETIONS, OPTIMIZE, chat_request};
 use pia_server_testkit::client::{Client, TestResponse, keys};
-use pia_server_testkit::credentials::{create_api_key, script};
+use pia_server_testkit::credentials::{api_key_client, create_api_key};
+use pia_server_testkit::emails::names_to;
 use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig, terms};
-use pia_server_testkit::letters::names_to;
 use pia_server_testkit::on_both_databases;
 use pia_server_testkit::patience::until;
 use pia_testkit::ManualClock;
@@ -49,7 +49,7 @@ async fn a_script_calls_models_with_a_key(database: TestDatabase) {
     let demo = Demo::start(0).expect("a demo upstream");
     let app = TestConfig::on(database).with_upstream(&demo.endpoint()).start().await;
     let ada = app.sign_up("ada@example.org").await;
-    let script = script(&app, &ada).await;
+    let script = api_key_client(&app, &ada).await;
 
     let status = script.get("/api/ai/status").await;
     let templates = script.get(TEMPLATES).await;
@@ -121,8 +121,8 @@ async fn a_key_is_created_returned_once_and_listed(database: TestDatabase) {
 async fn a_revoked_key_is_rejected_at_once(database: TestDatabase) {
     let app = TestConfig::on(database).with_mail().start().await;
     let ada = app.sign_up("ada@example.org").await;
-    let revoked = script(&app, &ada).await;
-    let other = script(&app, &ada).await;
+    let revoked = api_key_client(&app, &ada).await;
+    let other = api_key_client(&app, &ada).await;
     let id = text(&ada.get(PATH).await.body["items"][0]["id"]);
     assert_eq!(revoked.get(TEMPLATES).await.status, 200);
     assert_eq!(other.get(TEMPLATES).await.status, 200);
@@ -144,7 +144,7 @@ async fn the_operator_lists_and_revokes_keys(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let none = app.admin("api-key list ada@example.org").await.expect("a list");
-    let script = script(&app, &ada).await;
+    let script = api_key_client(&app, &ada).await;
     create_api_key(
         &ada,
         json!({ "name": "CI", "weeklyCredits": 9, "expiresAt": "2099-01-01T00:00:00Z" }),
@@ -196,7 +196,7 @@ async fn a_key_is_valid_until_it_expires(database: TestDatabase) {
 async fn a_key_is_rejected_in_browsers(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
-    let script = script(&app, &ada).await;
+    let script = api_key_client(&app, &ada).await;
     assert_eq!(script.get(TEMPLATES).await.status, 200);
 
     for header in [("origin", "https://example.org"), ("sec-fetch-site", "same-origin")] {
@@ -214,7 +214,7 @@ async fn a_key_is_refused_what_its_owner_is_refused(database: TestDatabase) {
     let without = Terms { features: Some([Feature::Sync].into()), ..terms() };
     let first = TestConfig::on(database).with("RateLimits__Ai", 2).start().await;
     let ada = first.sign_up("ada@example.org").await;
-    let script = script(&first, &ada).await;
+    let script = api_key_client(&first, &ada).await;
     let unlicensed = TestConfig::beside(&first).licensed(Some(without)).start().await;
     let elsewhere = Client { addr: unlicensed.addr, ..script.clone() };
     assert_eq!(script.get(TEMPLATES).await.status, 200);
@@ -240,8 +240,8 @@ async fn a_key_survives_a_password_change_but_not_its_owners_account(database: T
     let app = TestConfig::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let bob = app.sign_up("bob@example.org").await;
-    let of_ada = script(&app, &ada).await;
-    let of_bob = script(&app, &bob).await;
+    let of_ada = api_key_client(&app, &ada).await;
+    let of_bob = api_key_client(&app, &bob).await;
     let other = "another good passphrase of mine";
 
     let change = json!({ "currentPassword": PASSWORD, "newPassword": other });
@@ -263,7 +263,7 @@ async fn a_key_survives_a_password_change_but_not_its_owners_account(database: T
 async fn made_up_keys_are_rate_limited(database: TestDatabase) {
     let app = TestConfig::on(database).with("RateLimits__Global", "4").start().await;
     let ada = app.sign_up("ada@example.org").await;
-    let known = script(&app, &ada).await;
+    let known = api_key_client(&app, &ada).await;
     assert_eq!(known.get(TEMPLATES).await.status, 200);
 
     let mut refused = Vec::new();
@@ -289,7 +289,7 @@ async fn no_key_is_created_without_a_proof_or_by_an_app_password(database: TestD
     let password = text(&ada.post("/auth/app-passwords", &new).await.body["appPassword"]);
     let envelope = sign_in(&app.anonymous(), "ada@example.org", &password).await;
     let desktop = app.anonymous().with_tokens(&envelope.body);
-    let script = script(&app, &ada).await;
+    let script = api_key_client(&app, &ada).await;
 
     let unproved = ada.post(PATH, &json!({ "name": "a" })).await;
     let wrong = ada.post(PATH, &json!({ "name": "a", "password": "a wrong password" })).await;
@@ -308,7 +308,7 @@ async fn a_key_gives_access_to_the_ai_routes_only() {
     let setting = TestConfig::on(TestDatabase::sqlite());
     let app = setting.with("Knowledge__IngestApiKey", "kb-9f2c4e7a1b3d5f60").start().await;
     let ada = app.sign_up("ada@example.org").await;
-    let script = script(&app, &ada).await;
+    let script = api_key_client(&app, &ada).await;
     let all = pia_server::routes().into_iter();
     let mut opened = 0;
     let mut closed = 0;
@@ -339,7 +339,7 @@ async fn a_key_gives_access_to_the_ai_routes_only() {
 async fn malformed_keys_are_rejected() {
     let app = TestApp::spawn().await;
     let ada = app.sign_up("ada@example.org").await;
-    let good = script(&app, &ada).await.access.expect("a key");
+    let good = api_key_client(&app, &ada).await.access.expect("a key");
     let other = if good.ends_with('A') { 'B' } else { 'A' };
 
     for token in [

@@ -10,8 +10,8 @@ use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_kernel::{Clock as _, SystemClock};
 use pia_server_testkit::client::{TestResponse, keys};
+use pia_server_testkit::emails::{emails_to, link_to, names_to, open, target, token};
 use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
-use pia_server_testkit::letters::{letters_to, link_to, names_to, open, target, token};
 use pia_server_testkit::on_both_databases;
 use pia_storage::schema::{accounts, mailed_tokens};
 use pia_storage::{DbError, on_conn};
@@ -128,7 +128,7 @@ async fn every_address_gets_the_same_response(database: TestDatabase) {
         assert_eq!(other.text(), known.text());
     }
     assert_eq!(names_to(&app, ADA).await, ["password-reset"]);
-    assert!(letters_to(&app, "bob@example.org").await.is_empty());
+    assert!(emails_to(&app, "bob@example.org").await.is_empty());
 }
 
 async fn a_token_is_valid_on_every_instance(database: TestDatabase) {

@@ -10,7 +10,7 @@ use diesel::prelude::*;
 use diesel::sql_types::Text;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use pia_server_testkit::on_both_databases;
-use pia_server_testkit::program::{Call, ServerProcess};
+use pia_server_testkit::program::{Invocation, ServerProcess};
 use pia_storage::{Conn, Database, DatabaseKind, DatabaseOptions};
 use pia_storage_lifecycle::{ErasurePolicy, inventory};
 use pia_testkit::databases::TestDatabase;
@@ -238,7 +238,7 @@ impl StoredData {
     }
 
     /// Returns all rows, or the files of SQLite, with the files of the server.
-    async fn dump(&self, call: &Call, database: &TestDatabase) -> Vec<u8> {
+    async fn dump(&self, call: &Invocation, database: &TestDatabase) -> Vec<u8> {
         let mut dump = Vec::new();
         if self.is_postgres() {
             let tables: BTreeSet<_> = self.columns.iter().map(|it| &it.table_name).collect();
@@ -347,7 +347,7 @@ async fn register(program: &ServerProcess, name: &'static str) -> Person {
 }
 
 async fn a_deleted_account_leaves_nothing(database: TestDatabase) {
-    let call = Call::new()
+    let call = Invocation::new()
         .licensed()
         .with("Database__Provider", database.provider().name())
         .with("Database__ConnectionString", &database.url);

@@ -7,8 +7,8 @@ use futures_util::future::join_all;
 use pia_kernel::{Clock as _, SystemClock};
 use pia_policy::Terms;
 use pia_server_testkit::client::{TestResponse, keys};
+use pia_server_testkit::emails::{emails_to, link_to, names_to, redeem, target, token};
 use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig, terms};
-use pia_server_testkit::letters::{letters_to, link_to, names_to, redeem, target, token};
 use pia_server_testkit::on_both_databases;
 use pia_server_testkit::patience::until;
 use pia_testkit::ManualClock;
@@ -360,7 +360,7 @@ async fn without_the_requirement_no_email_is_sent() {
     app.sign_up(ADA).await;
 
     assert_eq!(register(&app, ADA).await.refusal(), (409, "email_exists"));
-    assert!(letters_to(&app, ADA).await.is_empty());
+    assert!(emails_to(&app, ADA).await.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,7 +4,7 @@ use pia_policy::Terms;
 use pia_server_testkit::harness::{MASTER_KEY, PASSWORD, TestApp, TestConfig, terms};
 use pia_server_testkit::on_both_databases;
 use pia_server_testkit::patience::until;
-use pia_server_testkit::program::Call;
+use pia_server_testkit::program::Invocation;
 use pia_server_testkit::relay::FakeRelay;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
@@ -154,14 +154,14 @@ async fn without_a_licence_nobody_becomes_administrator() {
 }
 
 /// The binary as the operator calls it, who need not know the signing key.
-fn call(server: &Call, words: &[&str]) -> Call {
+fn call(server: &Invocation, words: &[&str]) -> Invocation {
     let call = server.beside().without("JWT_SECRET_KEY").argument("admin");
     words.iter().fold(call, |call, word| call.argument(word))
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_binary_changes_accounts_beside_a_running_server() {
-    let server = Call::new().licensed();
+    let server = Invocation::new().licensed();
     let program = server.start().await;
     let person = json!({ "email": "ada@example.org", "password": PASSWORD });
     assert_eq!(program.anonymous().post("/auth/register", &person).await.status, 200);
@@ -181,7 +181,7 @@ async fn the_binary_changes_accounts_beside_a_running_server() {
 
 #[test]
 fn what_the_binary_cannot_do_is_reported_on_the_other_channel() {
-    let server = Call::new().licensed();
+    let server = Invocation::new().licensed();
 
     let nobody = call(&server, &["grant", "nobody@example.org"]).fails();
     let unclear = call(&server, &["promote", "nobody@example.org"]).fails();
@@ -200,7 +200,7 @@ fn what_the_binary_cannot_do_is_reported_on_the_other_channel() {
 
 #[test]
 fn settings_stand_beside_the_words() {
-    let server = Call::new().licensed();
+    let server = Invocation::new().licensed();
     let elsewhere = server.dir().join("elsewhere.db");
     let database = format!("--Database:ConnectionString=sqlite://{}", elsewhere.display());
 

@@ -1,7 +1,7 @@
 //! Tests that other users' rows are indistinguishable from missing ones.
 
 use pia_server_testkit::authenticator::{Authenticator, ORIGIN};
-use pia_server_testkit::chats::stored;
+use pia_server_testkit::chats::create_chat;
 use pia_server_testkit::client::{Client, TestResponse};
 use pia_server_testkit::console::Console;
 use pia_server_testkit::credentials::{
@@ -61,7 +61,7 @@ async fn owned(route: &Route, owner: &Client) -> String {
         "/auth/webauthn/credentials/{id}" => {
             Some(enrol(owner, &mut Authenticator::new(), "Key").await)
         }
-        "/api/v1/chats/{id}" => Some(stored(owner).await),
+        "/api/v1/chats/{id}" => Some(create_chat(owner).await),
         // A group's, as the tests of knowledge bases check.
         "/kb/{documentId}" => Some(Uuid::now_v7().to_string()),
         // Of a granted skill, as the tests of assignments check.

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::future::{join, join_all};
-use pia_server_testkit::ai_client::{CHAT, Live, chat_request, streamed};
+use pia_server_testkit::ai_client::{CHAT, Live, chat_request, streaming_request};
 use pia_server_testkit::ai_peer::Peer;
 use pia_server_testkit::client::{Client, TestResponse, parse};
 use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
 use pia_server_testkit::patience::until;
-use pia_server_testkit::program::Call;
+use pia_server_testkit::program::Invocation;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -139,17 +139,17 @@ async fn a_hanging_database_blocks_no_caller_and_service_resumes_after_it() {
     let (proxy, one, other) = two_instances(&upstream.endpoint).await;
     let ada = one.sign_up("ada@example.org").await;
     one.admin("group set default credits.daily=100000").await.expect("a limit");
-    let mut stream = Live::ask(&ada, CHAT, &streamed("Hello")).await;
+    let mut stream = Live::ask(&ada, CHAT, &streaming_request("Hello")).await;
     let mut call = upstream.call().await;
     let first = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"before\"}}]}\n\n";
-    call.say("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n").await;
-    call.say(first).await;
+    call.write("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n").await;
+    call.write(first).await;
     stream.until("before").await;
 
     proxy.set(Traffic::Halted);
     let halted = join(all_operations(&one, &ada), all_operations(&other, &ada));
     let streaming = async {
-        call.say("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"meanwhile\"}}]}\n\n")
+        call.write("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"meanwhile\"}}]}\n\n")
             .await;
         stream.until("meanwhile").await
     };
@@ -179,9 +179,9 @@ async fn a_hanging_database_blocks_no_caller_and_service_resumes_after_it() {
         until(async || all_succeed(app, &ada).await.then_some(())).await;
     }
     assert!(resumed.elapsed() < Duration::from_secs(5), "{:?}", resumed.elapsed());
-    call.say("data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n")
+    call.write("data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n")
         .await;
-    call.say("data: [DONE]\n\n").await;
+    call.write("data: [DONE]\n\n").await;
     stream.until("[DONE]").await;
 }
 
@@ -240,7 +240,7 @@ async fn send_repeatedly(
 async fn a_rolling_restart_fails_no_request() {
     let database = TestDatabase::postgres().await;
     let call = || {
-        Call::new()
+        Invocation::new()
             .licensed()
             .with("Database__Provider", "postgresql")
             .with("Database__ConnectionString", &database.url)

@@ -1,13 +1,13 @@
 //! Tests of the binary with its master key.
 
 use pia_server_testkit::harness::MASTER_KEY;
-use pia_server_testkit::program::{Call, ServerProcess};
+use pia_server_testkit::program::{Invocation, ServerProcess};
 
 const ANOTHER: &str = "b81d64f07a2c9e35d1f80b6c47a3e92f5d0c8b7164e3f29a0d5b8c7e61f4a392";
 
 /// Returns a call in a folder whose data is encrypted under [`MASTER_KEY`].
-async fn used() -> Call {
-    let call = Call::new().licensed();
+async fn used() -> Invocation {
+    let call = Invocation::new().licensed();
     stop(call.start().await).await;
     call
 }

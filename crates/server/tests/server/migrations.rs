@@ -1,14 +1,14 @@
 //! Tests of database migrations by the binary.
 
-use pia_server_testkit::program::Call;
+use pia_server_testkit::program::Invocation;
 use pia_testkit::databases::TestDatabase;
 
 /// Returns a call that migrates, with no settings but the database.
-fn migrating(database: &TestDatabase) -> Call {
-    on(Call::bare().argument("--migrate-only"), database)
+fn migrating(database: &TestDatabase) -> Invocation {
+    on(Invocation::bare().argument("--migrate-only"), database)
 }
 
-fn on(call: Call, database: &TestDatabase) -> Call {
+fn on(call: Invocation, database: &TestDatabase) -> Invocation {
     call.with("Database__Provider", database.provider().name())
         .with("Database__ConnectionString", &database.url)
 }
@@ -19,7 +19,7 @@ async fn migrates_and_serves(database: TestDatabase) {
 
     let output = String::from_utf8_lossy(&first.stderr);
     assert!(first.status.success() && second.status.success(), "{output}");
-    let program = on(Call::new().licensed(), &database).start().await;
+    let program = on(Invocation::new().licensed(), &database).start().await;
     let ready = program.anonymous().get("/ready").await;
     assert_eq!(ready.status, 200, "{}", ready.text());
 }
@@ -38,7 +38,7 @@ async fn postgresql_is_migrated_without_any_secret() {
 async fn postgresql_is_not_migrated_by_the_serving_role() {
     let database = TestDatabase::empty_postgres().await;
 
-    let error = on(Call::new(), &database).fails();
+    let error = on(Invocation::new(), &database).fails();
 
     assert!(error.contains("SVC-DB-001") && error.contains("--migrate-only"), "{error}");
 }
@@ -46,7 +46,7 @@ async fn postgresql_is_not_migrated_by_the_serving_role() {
 #[tokio::test(flavor = "multi_thread")]
 async fn postgresql_is_migrated_at_the_start_by_the_migration_role() {
     let database = TestDatabase::empty_postgres().await;
-    let call = on(Call::new().licensed(), &database);
+    let call = on(Invocation::new().licensed(), &database);
 
     let program = call.with("Database__MigrationConnectionString", &database.url).start().await;
 
@@ -55,7 +55,7 @@ async fn postgresql_is_migrated_at_the_start_by_the_migration_role() {
 
 #[test]
 fn an_unreachable_database_is_reported_without_its_password() {
-    let error = Call::new()
+    let error = Invocation::new()
         .with("Database__Provider", "postgresql")
         .with("Database__ConnectionString", "postgres://pia:Zq81Zq81@127.0.0.1:1/pia")
         .fails();

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Output, Stdio};
 
 use pia_demo_upstream::Demo;
-use pia_server_testkit::ai_client::before;
+use pia_server_testkit::ai_client::upstream_config;
 use tokio::process::Command;
 
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
@@ -51,7 +51,7 @@ fn assert_success(ran: &Output) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fuzzer_finds_no_undescribed_answer() {
     let demo = Demo::start(0).expect("a demo upstream");
-    let setting = before(&demo.endpoint()).with("Operators__Enabled", true);
+    let setting = upstream_config(&demo.endpoint()).with("Operators__Enabled", true);
     let app = setting.with("Workflow__Address", "embedded").start().await;
     let ada = app.signed_in().await;
     let folder = tempfile::tempdir().expect("a temporary folder");

@@ -9,7 +9,7 @@ use pia_server_testkit::client::parse;
 use pia_server_testkit::harness::{JWT_KEY, MASTER_KEY, PASSWORD};
 use pia_server_testkit::licences::{ended, foreign, forged};
 use pia_server_testkit::patience::until;
-use pia_server_testkit::program::{Call, ServerProcess};
+use pia_server_testkit::program::{Invocation, ServerProcess};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -44,7 +44,7 @@ async fn idle(program: &ServerProcess) -> TcpStream {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_request_id_of_a_trusted_proxy_is_logged_too() {
-    let call = Call::new().licensed().with(PROXIES, "127.0.0.1");
+    let call = Invocation::new().licensed().with(PROXIES, "127.0.0.1");
     for (call, logged) in [(call.beside(), Some("of-the-proxy")), (call.without(PROXIES), None)] {
         let program = call.start().await;
         let id = [("x-request-id", "of-the-proxy")];
@@ -61,7 +61,7 @@ async fn the_request_id_of_a_trusted_proxy_is_logged_too() {
 async fn an_unknown_free_group_is_logged_at_the_start_and_after_changes() {
     let [one, other] = [1, 2].map(|it| format!("01970000-0000-7000-8000-00000000000{it}"));
     let naming = |id: &str| json!({ "FreeTier": { "GroupId": id } }).to_string();
-    let call = Call::new().licensed().file("appsettings.json", &naming(&one));
+    let call = Invocation::new().licensed().file("appsettings.json", &naming(&one));
 
     let program = call.start().await;
     let message = "FreeTier:GroupId names no group, so nobody is in the free tier";
@@ -76,7 +76,7 @@ async fn an_unknown_free_group_is_logged_at_the_start_and_after_changes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn development_requires_two_secrets_alone() {
-    let call = Call::new().licensed();
+    let call = Invocation::new().licensed();
 
     let program = call.start().await;
     let ready = program.anonymous().get("/ready").await;
@@ -106,13 +106,13 @@ async fn each_error_of_a_licence_is_logged_with_a_distinct_code() {
         (forged(), "SVC-LIC-004"),
         (ended(), "SVC-LIC-006"),
     ] {
-        let program = Call::new().file("license.lic", &text).start().await;
+        let program = Invocation::new().file("license.lic", &text).start().await;
 
         program.logs(code).await;
 
         assert_eq!(program.anonymous().get("/health").await.status, 200);
     }
-    let program = Call::new().start().await;
+    let program = Invocation::new().start().await;
     program.logs("SVC-LIC-001").await;
 }
 
@@ -121,14 +121,14 @@ async fn an_address_in_use_prevents_the_start() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("an address").to_string();
 
-    let error = Call::new().with("Server__Address", &address).fails();
+    let error = Invocation::new().with("Server__Address", &address).fails();
 
     assert!(error.contains("SVC-RUN-004"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn shutdown_completes_running_requests_and_accepts_no_new_ones() {
-    let program = Call::new().licensed().start().await;
+    let program = Invocation::new().licensed().start().await;
     let idle = idle(&program).await;
     let (mut socket, rest) = half_a_registration(&program).await;
 
@@ -149,7 +149,7 @@ async fn shutdown_completes_running_requests_and_accepts_no_new_ones() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_idle_connection_does_not_delay_shutdown() {
-    let program = Call::new().licensed().start().await;
+    let program = Invocation::new().licensed().start().await;
     let idle = idle(&program).await;
 
     let signalled = Instant::now();
@@ -163,7 +163,7 @@ async fn an_idle_connection_does_not_delay_shutdown() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_endless_request_delays_shutdown_by_the_timeout_at_most() {
-    let call = Call::new().licensed().with("Server__ShutdownTimeout", "1s");
+    let call = Invocation::new().licensed().with("Server__ShutdownTimeout", "1s");
     let program = call.start().await;
     let (socket, _rest) = half_a_registration(&program).await;
 
@@ -200,7 +200,7 @@ async fn register_on(program: &ServerProcess, lane: usize, made: &Mutex<Vec<Stri
 
 #[tokio::test(flavor = "multi_thread")]
 async fn confirmed_registrations_survive_a_crash() {
-    let call = Call::new().licensed();
+    let call = Invocation::new().licensed();
     let program = call.start().await;
     let made = Mutex::new(Vec::new());
 
@@ -227,7 +227,7 @@ async fn confirmed_registrations_survive_a_crash() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_changed_settings_file_is_applied_and_logged_by_key() {
-    let call = Call::new().licensed();
+    let call = Invocation::new().licensed();
     let program = call.start().await;
     assert_eq!(program.anonymous().get("/openapi/v1.json").await.status, 404);
     let token = "vB3nM8kQ2xZ7rT5wY1";
@@ -252,7 +252,8 @@ async fn a_changed_settings_file_is_applied_and_logged_by_key() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_invalid_settings_file_changes_nothing() {
-    let call = Call::new().licensed().file("appsettings.json", r#"{"OpenApi":{"Enabled":true}}"#);
+    let call =
+        Invocation::new().licensed().file("appsettings.json", r#"{"OpenApi":{"Enabled":true}}"#);
     let program = call.start().await;
 
     let settings = json!({ "OpenApi": { "Enabled": false }, "RateLimits": { "Ai": "manyZq81" } });

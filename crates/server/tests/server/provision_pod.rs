@@ -2,19 +2,19 @@
 
 use pia_policy::Feature;
 use pia_server_testkit::harness::{licence, terms};
-use pia_server_testkit::program::Call;
+use pia_server_testkit::program::Invocation;
 use serde_json::{Value, json};
 
 /// Group that every database has.
 const DEFAULT: &str = "00000000-0000-7000-8000-000000000001";
 
 /// Returns a call with these words as arguments.
-fn call(first: &Call, line: &str) -> Call {
-    line.split_whitespace().fold(first.beside().argument("--provision-pod"), Call::argument)
+fn call(first: &Invocation, line: &str) -> Invocation {
+    line.split_whitespace().fold(first.beside().argument("--provision-pod"), Invocation::argument)
 }
 
 /// Runs it, which must succeed. Returns the object and the warnings.
-fn provisioned(first: &Call, line: &str) -> (Value, String) {
+fn provisioned(first: &Invocation, line: &str) -> (Value, String) {
     let output = call(first, line).run();
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{line}: {errors}");
@@ -25,7 +25,7 @@ fn provisioned(first: &Call, line: &str) -> (Value, String) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pod_is_provisioned_beside_a_running_server() {
-    let first = Call::new().licensed();
+    let first = Invocation::new().licensed();
     let _server = first.start().await;
 
     let line = format!("create --name Weather --grant-group {DEFAULT} --operator-skill plan");
@@ -67,11 +67,11 @@ async fn a_pod_is_provisioned_beside_a_running_server() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pods_are_administered_beside_a_running_server() {
-    let first = Call::new().licensed();
+    let first = Invocation::new().licensed();
     let _server = first.start().await;
     let admin = |line: &str| {
         let words = format!("admin pods {line}");
-        words.split_whitespace().fold(first.beside(), Call::argument)
+        words.split_whitespace().fold(first.beside(), Invocation::argument)
     };
     let prints = |line: &str| {
         let output = admin(line).run();
@@ -101,7 +101,7 @@ async fn pods_are_administered_beside_a_running_server() {
 async fn groups_are_granted_with_their_feature_only() {
     let mut terms = terms();
     terms.features = Some([Feature::AiProxy].into());
-    let first = Call::new().file("license.lic", &licence(&terms));
+    let first = Invocation::new().file("license.lic", &licence(&terms));
     let _server = first.start().await;
     let line = format!("create --name Weather --grant-group {DEFAULT}");
     let refusal = call(&first, &line).fails();

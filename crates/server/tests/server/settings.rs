@@ -1,7 +1,7 @@
 //! Tests of settings that the binary refuses, with their code and without their value.
 
 use pia_server_testkit::harness::{JWT_KEY, MASTER_KEY};
-use pia_server_testkit::program::Call;
+use pia_server_testkit::program::Invocation;
 
 /// Refused settings: a variable, its value, the code, and the setting's name.
 const REFUSED: &[(&str, &str, &str, &str)] = &[
@@ -29,7 +29,7 @@ const REFUSED: &[(&str, &str, &str, &str)] = &[
 #[test]
 fn an_invalid_value_prevents_the_start_and_is_not_repeated() {
     for (variable, value, code, key) in REFUSED {
-        let error = Call::new().with(variable, value).fails();
+        let error = Invocation::new().with(variable, value).fails();
 
         assert!(error.contains(code) && error.contains(key), "{variable}: {error}");
         assert!(error.contains("environment"), "the source is named: {error}");
@@ -43,7 +43,7 @@ fn settings_without_a_default_are_required() {
     for (variable, key) in
         [("JWT_SECRET_KEY", "Jwt:SecretKey"), ("ENCRYPTION_MASTER_KEY", "Encryption:MasterKey")]
     {
-        let error = Call::new().without(variable).fails();
+        let error = Invocation::new().without(variable).fails();
 
         assert!(error.contains("SVC-CFG-002") && error.contains(key), "{error}");
         assert!(error.contains(variable), "the variable is named: {error}");
@@ -52,7 +52,7 @@ fn settings_without_a_default_are_required() {
 
 #[test]
 fn outside_development_more_settings_are_required() {
-    let error = Call::new().without("PIA_ENVIRONMENT").fails();
+    let error = Invocation::new().without("PIA_ENVIRONMENT").fails();
 
     for key in ["Server:PublicUrl", "Database:ConnectionString"] {
         let line = error.lines().find(|it| it.contains(key));
@@ -62,7 +62,7 @@ fn outside_development_more_settings_are_required() {
 
 #[test]
 fn all_errors_are_reported_at_once() {
-    let error = Call::new()
+    let error = Invocation::new()
         .without("JWT_SECRET_KEY")
         .with("RateLimits__Ai", "many")
         .file("appsettings.json", r#"{ "Server": { "MaxConnections": -1 } }"#)
@@ -84,11 +84,11 @@ fn all_errors_are_reported_at_once() {
 #[test]
 fn an_invalid_source_prevents_the_start() {
     for call in [
-        Call::new().file("appsettings.json", "{ // Zq81\n}"),
-        Call::new().file("appsettings.Development.json", "[\"Zq81\"]"),
-        Call::new().argument("--Zq81"),
-        Call::new().argument("Zq81"),
-        Call::new().argument("--content-root=/Zq81/nowhere"),
+        Invocation::new().file("appsettings.json", "{ // Zq81\n}"),
+        Invocation::new().file("appsettings.Development.json", "[\"Zq81\"]"),
+        Invocation::new().argument("--Zq81"),
+        Invocation::new().argument("Zq81"),
+        Invocation::new().argument("--content-root=/Zq81/nowhere"),
     ] {
         let error = call.fails();
 
@@ -99,8 +99,8 @@ fn an_invalid_source_prevents_the_start() {
 
 #[test]
 fn help_and_version_require_no_settings() {
-    let help = Call::bare().argument("--help").run();
-    let version = Call::bare().argument("--version").run();
+    let help = Invocation::bare().argument("--help").run();
+    let version = Invocation::bare().argument("--version").run();
 
     assert!(help.status.success() && version.status.success());
     assert!(String::from_utf8_lossy(&help.stdout).contains("--migrate-only"));

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 
 use pia_server_testkit::client::{TestResponse, parse};
-use pia_server_testkit::program::Call;
+use pia_server_testkit::program::Invocation;
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
@@ -16,8 +16,8 @@ fn certified() -> (String, String, CertificateDer<'static>) {
     (cert.pem(), signing_key.serialize_pem(), cert.der().clone())
 }
 
-fn serving(certificate: &str, key: &str) -> Call {
-    Call::new()
+fn serving(certificate: &str, key: &str) -> Invocation {
+    Invocation::new()
         .licensed()
         .file("server.pem", certificate)
         .file("server.key", key)

@@ -11,7 +11,7 @@ mod memory;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use diesel_async::SimpleAsyncConnection;
-use pia_server_testkit::chats::{CHATS, chat, delete, new_id, put, put_text, stored};
+use pia_server_testkit::chats::{CHATS, chat, create_chat, delete, new_id, put, put_text};
 use pia_server_testkit::client::{Client, TestResponse};
 use pia_server_testkit::harness::TestApp;
 use pia_storage::{Conn, Database, DatabaseOptions};

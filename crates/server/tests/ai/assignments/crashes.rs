@@ -27,7 +27,7 @@ const BRIEF: [&str; 8] =
 
 /// Database with a user who may hand assignments over, and their upstream.
 struct Installation {
-    server: program::Call,
+    server: program::Invocation,
     upstream: Peer,
     user: Client,
     /// Owner of the database's files.
@@ -37,7 +37,7 @@ struct Installation {
 impl Installation {
     async fn prepare(database: TestDatabase) -> Self {
         let upstream = Peer::start().await;
-        let mut server = program::Call::new()
+        let mut server = program::Invocation::new()
             .licensed()
             .with("Ai__Endpoint", &upstream.endpoint)
             .with("Ai__Model", "m")
@@ -62,7 +62,7 @@ impl Installation {
 }
 
 async fn answer(call: &mut Call) {
-    call.say(response("200 OK", "content-type: application/json\r\n", ANSWER)).await;
+    call.write(response("200 OK", "content-type: application/json\r\n", ANSWER)).await;
 }
 
 async fn a_run_whose_server_is_killed_in_a_step_continues_within_seconds(database: TestDatabase) {

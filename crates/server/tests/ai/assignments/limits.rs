@@ -32,7 +32,7 @@ async fn a_cancelled_step_counts_as_abandoned(database: TestDatabase) {
 
     assert_eq!(client.post(&format!("{path}/cancel"), &Value::Null).await.status, 204);
     assert_eq!(client.post(&format!("{path}/cancel"), &Value::Null).await.status, 404);
-    call.say(answered()).await;
+    call.write(answered()).await;
 
     let cancelled = until(async || {
         let assignment = client.get(&path).await.body;
@@ -81,7 +81,8 @@ async fn a_user_has_as_many_unfinished_assignments_as_are_permitted(database: Te
 
 async fn a_failed_step_is_repeated_and_then_gives_up(database: TestDatabase) {
     let failing =
-        Fixed::answering(response("500 Internal Server Error", "Content-Length: 0\r\n", "")).await;
+        Fixed::with_response(response("500 Internal Server Error", "Content-Length: 0\r\n", ""))
+            .await;
     let setting = accepting(database, &failing.endpoint).with("Operators__MaxActivityAttempts", 2);
     let (_app, _, client) = granted(setting).await;
 
@@ -94,7 +95,7 @@ async fn a_failed_step_is_repeated_and_then_gives_up(database: TestDatabase) {
 }
 
 async fn the_token_ceiling_ends_a_run(database: TestDatabase) {
-    let upstream = Fixed::giving(&ANSWER.replace("40", "1400")).await;
+    let upstream = Fixed::with_json(&ANSWER.replace("40", "1400")).await;
     let setting =
         accepting(database, &upstream.endpoint).with("Operators__PerAssignmentTokenCeiling", 1000);
     let (_app, _, client) = granted(setting).await;
@@ -109,7 +110,7 @@ async fn the_token_ceiling_ends_a_run(database: TestDatabase) {
 }
 
 async fn switched_off_nothing_is_accepted_and_old_ones_are_read(database: TestDatabase) {
-    let upstream = Fixed::giving(ANSWER).await;
+    let upstream = Fixed::with_json(ANSWER).await;
     let (app, _, client) = granted(accepting(database, &upstream.endpoint)).await;
     let path = accepted(&client, "research").await;
     ended(&client, &path).await;
@@ -128,10 +129,10 @@ async fn another_instance_continues_what_a_stopped_one_left(database: TestDataba
     let (app, _, client) = granted(accepting(database, &silent.endpoint)).await;
     let path = accepted(&client, "brief").await;
     let mut call = silent.call().await;
-    call.say(answered()).await;
+    call.write(answered()).await;
     let _second = silent.call().await;
 
-    let upstream = Fixed::giving(ANSWER).await;
+    let upstream = Fixed::with_json(ANSWER).await;
     let setting = pia_server_testkit::harness::TestConfig::beside(&app);
     let setting = with_engine(setting, &app.database().url).with_upstream(&upstream.endpoint);
     let other = setting.start().await;

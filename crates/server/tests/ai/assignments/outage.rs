@@ -8,7 +8,7 @@ use super::{ANSWER, accepting, enqueue, envelope, granted};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_accepted_while_the_workflow_server_is_down() {
-    let upstream = Fixed::giving(ANSWER).await;
+    let upstream = Fixed::with_json(ANSWER).await;
     // The port that nothing listens at.
     let setting = accepting(TestDatabase::sqlite(), &upstream.endpoint)
         .with("Workflow__Address", "127.0.0.1:9");

@@ -26,7 +26,7 @@ fn every_minute() -> Value {
 }
 
 async fn a_schedule_hands_its_assignment_over_in_time(database: TestDatabase) {
-    let upstream = Fixed::giving(ANSWER).await;
+    let upstream = Fixed::with_json(ANSWER).await;
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let setting = accepting(database, &upstream.endpoint).at(Arc::clone(&clock) as _);
     let (_app, _, client) = granted(setting).await;
@@ -62,7 +62,7 @@ async fn a_schedule_hands_its_assignment_over_in_time(database: TestDatabase) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn refused_schedules_name_their_field() {
-    let upstream = Fixed::giving(ANSWER).await;
+    let upstream = Fixed::with_json(ANSWER).await;
     let (app, _, client) = granted(accepting(TestDatabase::sqlite(), &upstream.endpoint)).await;
     let refused = async |field: &str, value: &str| {
         let mut body = every_minute();

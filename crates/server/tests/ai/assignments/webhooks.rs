@@ -50,7 +50,7 @@ fn verified(request: &Request, secret: &str) -> (String, Value) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_receiver_that_never_answers_delays_no_other() {
-    let upstream = Fixed::giving(ANSWER).await;
+    let upstream = Fixed::with_json(ANSWER).await;
     let silent = Peer::start().await;
     let receiver = Peer::start().await;
     let setting = accepting(TestDatabase::sqlite(), &upstream.endpoint);
@@ -76,7 +76,7 @@ async fn a_receiver_that_never_answers_delays_no_other() {
 async fn the_end_of_an_assignment_is_announced_until_the_receiver_accepts_it(
     database: TestDatabase,
 ) {
-    let upstream = Fixed::giving(ANSWER).await;
+    let upstream = Fixed::with_json(ANSWER).await;
     let receiver = Peer::start().await;
     let setting = accepting(database, &upstream.endpoint);
     let (_app, console, client) =
@@ -118,7 +118,7 @@ async fn the_end_of_an_assignment_is_announced_until_the_receiver_accepts_it(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn webhooks_stay_outside_of_the_network() {
-    let upstream = Fixed::giving(ANSWER).await;
+    let upstream = Fixed::with_json(ANSWER).await;
     let (_app, console, _) = granted(accepting(TestDatabase::sqlite(), &upstream.endpoint)).await;
     let hook = format!("{}/webhook", operator(&console, "Research").await);
     for url in ["http://127.0.0.1:9/", "https://169.254.169.254/", "https://localhost/", "x"] {

@@ -33,7 +33,7 @@ async fn prompt(client: &Client, upstream: &Fixed, persona: &str) -> String {
 }
 
 async fn a_chat_is_answered_from_the_bases_of_the_group_and_the_persona(database: TestDatabase) {
-    let upstream = Fixed::giving(ANSWER).await;
+    let upstream = Fixed::with_json(ANSWER).await;
     let setting = knowing(database).with_upstream(&upstream.endpoint);
     let app = setting.with("Admin:RequireSecondFactor", false).start().await;
     let ada = app.sign_up("ada@example.org").await;
@@ -85,7 +85,7 @@ async fn a_chat_is_answered_from_the_bases_of_the_group_and_the_persona(database
 }
 
 async fn instructions_in_documents_stay_quoted(database: TestDatabase) {
-    let upstream = Fixed::giving(ANSWER).await;
+    let upstream = Fixed::with_json(ANSWER).await;
     let app = knowing(database).with_upstream(&upstream.endpoint).start().await;
     let ada = app.signed_in().await;
     let travel = base(&app, "Travel", "default").await;
@@ -104,7 +104,7 @@ async fn instructions_in_documents_stay_quoted(database: TestDatabase) {
 /// A model that obeys whatever it reads can only leak what it gets: nothing of
 /// another group, and no instruction outside of a quotation.
 async fn fifty_poisoned_documents_leak_nothing(database: TestDatabase) {
-    let upstream = Fixed::giving(ANSWER).await;
+    let upstream = Fixed::with_json(ANSWER).await;
     let app = knowing(database).with_upstream(&upstream.endpoint).start().await;
     let ada = app.signed_in().await;
     app.admin("group create Sales").await.expect("a group");

@@ -3,7 +3,7 @@
 use pia_server_testkit::harness::TestConfig;
 use pia_server_testkit::on_both_databases;
 use pia_server_testkit::patience::until;
-use pia_server_testkit::program::{Call, ServerProcess};
+use pia_server_testkit::program::{Invocation, ServerProcess};
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
@@ -97,7 +97,7 @@ async fn without_a_key_the_routes_do_not_exist() {
 }
 
 /// Creates a base beside a running process and returns its id.
-fn base_of(call: &Call) -> String {
+fn base_of(call: &Invocation) -> String {
     let output = ["admin", "kb", "create", "Travel", "default"]
         .iter()
         .fold(call.beside(), |it, word| it.argument(word))
@@ -116,8 +116,8 @@ async fn document_of(program: &ServerProcess, path: &str) -> Value {
     .await
 }
 
-fn process() -> Call {
-    Call::new()
+fn process() -> Invocation {
+    Invocation::new()
         .licensed()
         .with("Knowledge__ConnectionString", "embedded:vectors")
         .with("Knowledge__IngestApiKey", KEY)

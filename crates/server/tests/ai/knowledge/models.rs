@@ -64,9 +64,9 @@ fn order_in(text: &str) -> Vec<&'static str> {
 }
 
 async fn passages_reach_the_model_in_the_order_of_the_reranker(database: TestDatabase) {
-    let upstream = Fixed::giving(ANSWER).await;
+    let upstream = Fixed::with_json(ANSWER).await;
     let results = [0, 1, 2].map(|at| json!({ "index": at, "relevance_score": f64::from(at) }));
-    let reversing = Fixed::giving(&json!({ "results": results }).to_string()).await;
+    let reversing = Fixed::with_json(&json!({ "results": results }).to_string()).await;
     let app = ranking(database, &upstream, &reversing.endpoint).await;
 
     let ranked = order(&app, &upstream).await;
@@ -85,12 +85,12 @@ async fn passages_reach_the_model_in_the_order_of_the_reranker(database: TestDat
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reranker_that_fails_changes_nothing() {
-    let upstream = Fixed::giving(ANSWER).await;
+    let upstream = Fixed::with_json(ANSWER).await;
     let doubled = r#"{"results":[{"index":2,"relevance_score":3},{"index":2,"relevance_score":2},
         {"index":0,"relevance_score":1}]}"#;
     for reranker in [
-        Fixed::answering(response("500 Internal Server Error", "", "")).await,
-        Fixed::giving(doubled).await,
+        Fixed::with_response(response("500 Internal Server Error", "", "")).await,
+        Fixed::with_json(doubled).await,
     ] {
         let app = ranking(TestDatabase::sqlite(), &upstream, &reranker.endpoint).await;
 
@@ -107,10 +107,10 @@ async fn a_reranker_that_fails_changes_nothing() {
 async fn a_question_that_follows_another_is_searched_for_as_it_was_rewritten(
     database: TestDatabase,
 ) {
-    let upstream = Fixed::giving(ANSWER).await;
+    let upstream = Fixed::with_json(ANSWER).await;
     let rewritten = json!({ "content": "Which class may guests book for a railway journey?" });
     let body = json!({ "choices": [{ "message": rewritten, "finish_reason": "stop" }] });
-    let rewriting = Fixed::giving(&body.to_string()).await;
+    let rewriting = Fixed::with_json(&body.to_string()).await;
     let setting = asking(database, &upstream, &rewriting.endpoint);
     let app = setting.with("Knowledge__Question__ProviderId", "helper").start().await;
     let travel = base(&app, "Travel", "default").await;

@@ -9,7 +9,7 @@ use pia_kernel::{Clock as _, SystemClock};
 use pia_policy::Terms;
 use pia_server_testkit::harness::{PASSWORD, TestConfig, terms};
 use pia_server_testkit::on_both_databases;
-use pia_server_testkit::program::{Call, peak};
+use pia_server_testkit::program::{Invocation, peak};
 use pia_storage::{Database, DatabaseKind, DatabaseOptions, DatabaseTarget, DbError, on_conn};
 use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
@@ -193,7 +193,7 @@ async fn an_app_password_neither_exports_nor_deletes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_history_is_exported_in_little_memory() {
-    let call = Call::new().licensed();
+    let call = Invocation::new().licensed();
     let program = call.start().await;
     let credentials = json!({ "email": "ada@example.org", "password": PASSWORD });
     let ada = program.anonymous();

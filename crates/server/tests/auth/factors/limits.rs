@@ -1,6 +1,6 @@
 //! Tests of the limits on wrong second factors.
 
-use pia_server_testkit::letters::names_to;
+use pia_server_testkit::emails::names_to;
 
 use super::*;
 

@@ -1,7 +1,7 @@
 //! Changing a known password.
 
 use pia_server_testkit::client::Client;
-use pia_server_testkit::credentials::script;
+use pia_server_testkit::credentials::api_key_client;
 
 use super::*;
 
@@ -47,7 +47,7 @@ async fn a_change_reports_other_credentials_and_revokes_them_on_request(database
     let body = json!({ "name": "calendar", "password": PASSWORD });
     let app_password = ada.post("/auth/app-passwords", &body).await.body["appPassword"].clone();
     let app_password = app_password.as_str().expect("an app password");
-    let script = script(&app, &ada).await;
+    let script = api_key_client(&app, &ada).await;
 
     let changed = ada.post(PATH, &change(PASSWORD, NEW)).await;
     assert_eq!(changed.body, json!({ "success": true, "appPasswords": 1, "apiKeys": 1 }));
@@ -60,7 +60,7 @@ async fn a_change_reports_other_credentials_and_revokes_them_on_request(database
     let refused = sign_in(&app.anonymous(), ADA, app_password).await;
     assert_eq!(refused.refusal(), (401, "invalid_credentials"));
     assert_eq!(script.get("/api/ai/templates").await.status, 401);
-    let emails = letters_to(&app, ADA).await;
+    let emails = emails_to(&app, ADA).await;
     let changes = emails.iter().filter(|it| it.letter == "password-changed");
     let keys: Vec<_> = changes.map(|it| it.fields["apiKeys"].clone()).collect();
     assert_eq!(keys, ["1", "0"]);

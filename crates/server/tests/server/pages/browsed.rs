@@ -17,20 +17,20 @@ async fn the_set_up_page_works_by_keyboard_in_a_narrow_window() {
 
     browser.goto(&address(&app, "/admin/setup")).await;
     browser.press([TAB]).await;
-    let first = browser.focus().await;
+    let first = browser.focused_name().await;
     browser.press("a guess".chars().chain([TAB])).await;
-    let second = browser.focus().await;
+    let second = browser.focused_name().await;
     browser.press("no licence".chars().chain([TAB, ENTER])).await;
 
     assert_eq!(first, "token");
     assert_eq!(second, "license");
-    let alert = browser.states("[role=alert]").await;
+    let alert = browser.text_of("[role=alert]").await;
     assert!(alert.contains("The setup token is wrong"), "{alert}");
-    assert_eq!(browser.focus().await, alert);
+    assert_eq!(browser.focused_name().await, alert);
     assert_eq!(browser.title().await, "Error: Set up this server");
     assert_eq!(browser.url().await, address(&app, "/admin/setup"));
     assert!(!browser.is_too_wide().await);
-    browser.found_nothing_wrong().await;
+    browser.assert_no_errors().await;
 }
 
 /// The server relies on the header by which browsers distinguish forms of the
@@ -43,16 +43,16 @@ async fn an_account_is_created_in_german_with_the_keyboard_alone() {
     browser.resize(320, 640).await;
 
     browser.goto(&address(&app, "/auth/register.html")).await;
-    let german = browser.states("h1").await;
+    let german = browser.text_of("h1").await;
     let too_wide = browser.is_too_wide().await;
     browser.press([TAB]).await;
-    let first = browser.focus().await;
+    let first = browser.focused_name().await;
     // Submits the password alone.
     browser.press([TAB].into_iter().chain(PASSWORD.chars()).chain([ENTER])).await;
-    let errors = browser.states("[role=alert]").await;
-    let focused = browser.focus().await;
+    let errors = browser.text_of("[role=alert]").await;
+    let focused = browser.focused_name().await;
     browser.press([TAB, ENTER]).await;
-    let followed = browser.focus().await;
+    let followed = browser.focused_name().await;
     browser.press("ada@example.org".chars().chain([TAB])).await;
     browser.press(PASSWORD.chars().chain([TAB, TAB])).await;
     browser.press([DOWN, TAB, TAB, ENTER]).await;
@@ -64,9 +64,9 @@ async fn an_account_is_created_in_german_with_the_keyboard_alone() {
     assert!(errors.contains("privat nutzen"), "{errors}");
     assert_eq!(focused, errors);
     assert_eq!(followed, "email");
-    let done = browser.states("main:not(:has(form)) h1").await;
+    let done = browser.text_of("main:not(:has(form)) h1").await;
     assert_eq!(done, "Konto erstellt");
-    browser.found_nothing_wrong().await;
+    browser.assert_no_errors().await;
     let envelope = json!({ "email": "ada@example.org", "password": PASSWORD });
     let signed_in = app.anonymous().post("/auth/login/local", &envelope).await;
     assert_eq!(signed_in.status, 200, "{}", signed_in.text());
@@ -100,8 +100,8 @@ async fn input_survives_a_change_of_language() {
     let email = browser.find("html[lang=de] #email").await;
 
     assert_eq!(browser.property(&email, "value").await, "ada@example.org");
-    assert!(browser.states("h1").await.contains("Konto erstellen"));
-    browser.found_nothing_wrong().await;
+    assert!(browser.text_of("h1").await.contains("Konto erstellen"));
+    browser.assert_no_errors().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -110,12 +110,12 @@ async fn a_failed_sign_in_is_explained_in_the_selected_language() {
     let browser = Browser::start("en").await;
 
     browser.goto(&address(&app, "/auth/error?reason=access_denied")).await;
-    let english = browser.states("main").await;
+    let english = browser.text_of("main").await;
     let switch = browser.find("footer a").await;
     browser.click(&switch).await;
-    let german = browser.states("main").await;
+    let german = browser.text_of("main").await;
 
     assert!(english.contains("cancelled"), "{english}");
     assert!(german.contains("abgebrochen"), "{german}");
-    browser.found_nothing_wrong().await;
+    browser.assert_no_errors().await;
 }

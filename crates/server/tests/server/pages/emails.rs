@@ -2,8 +2,8 @@
 
 use pia_kernel::Language;
 use pia_server_testkit::client::TestResponse;
+use pia_server_testkit::emails::{emails_to, link_to, target, token};
 use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
-use pia_server_testkit::letters::{letters_to, link_to, target, token};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
@@ -59,7 +59,7 @@ async fn an_address_is_confirmed_by_the_button_and_not_by_opening_the_link(datab
     assert_eq!(twice.status, 400);
     assert_eq!(after.status, 200);
     assert!(twice.text().contains("resend-verification.html"), "{}", twice.text());
-    let first = letters_to(&app, ADA).await.remove(0);
+    let first = emails_to(&app, ADA).await.remove(0);
     assert_eq!(first.language, Some(Language::De), "the page's language precedes the browser's");
 }
 
@@ -102,7 +102,7 @@ async fn another_verification_link_is_requested_on_the_page() {
     let response = submit(&app, "/auth/resend-verification.html", &[("email", ADA)]).await;
 
     assert_eq!(response.status, 303);
-    assert_eq!(letters_to(&app, ADA).await.len(), 2);
+    assert_eq!(emails_to(&app, ADA).await.len(), 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]

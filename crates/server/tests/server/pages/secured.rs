@@ -26,26 +26,26 @@ fn code(typed: &str) -> String {
 
 /// Sets up an authenticator app from the page of the account.
 async fn set_up_app(browser: &Browser) {
-    browser.press_on("main a[href$='account/security/authenticator']").await;
+    browser.click_on("main a[href$='account/security/authenticator']").await;
     browser.type_into("#confirm-proof", PASSWORD).await;
-    browser.press_on("#confirm button").await;
-    let secret = browser.states(".secret code").await;
+    browser.click_on("#confirm button").await;
+    let secret = browser.text_of(".secret code").await;
     browser.type_into("#code-code", &code(&secret)).await;
-    browser.press_on("#code button").await;
-    let notice = browser.states("[role=status]").await;
+    browser.click_on("#code button").await;
+    let notice = browser.text_of("[role=status]").await;
     assert!(notice.contains("Two-factor authentication is on"), "{notice}");
 }
 
 /// Creates a passkey from the page of the account.
 async fn create_passkey(browser: &Browser) {
-    browser.press_on(".beside a[href$='account/passkeys']").await;
-    browser.press_on("a.button[href$='account/passkeys/new']").await;
+    browser.click_on(".beside a[href$='account/passkeys']").await;
+    browser.click_on("a.button[href$='account/passkeys/new']").await;
     browser.type_into("#new-proof", PASSWORD).await;
-    browser.press_on("#new button").await;
+    browser.click_on("#new button").await;
     browser.type_into("#create-name", "Work laptop").await;
-    browser.press_on("#create button").await;
+    browser.click_on("#create button").await;
     browser.find("main table a[href*='account/passkeys/']").await;
-    let page = browser.states("main").await;
+    let page = browser.text_of("main").await;
     assert!(page.contains("Your passkey is added") && page.contains("Work laptop"), "{page}");
 }
 
@@ -70,23 +70,23 @@ async fn an_authenticator_app_and_a_passkey_are_set_up_within_a_minute_and_sign_
     browser.sign_in(&login, ADA, PASSWORD).await;
 
     let start = Instant::now();
-    browser.press_on(".beside a[href$='account/security']").await;
+    browser.click_on(".beside a[href$='account/security']").await;
     set_up_app(&browser).await;
     create_passkey(&browser).await;
     let duration = start.elapsed();
 
     // With autofill the authenticator offers the passkey by itself.
-    browser.press_on(".beside button").await;
+    browser.click_on(".beside button").await;
     signed_in(&browser, &format!("{origin}/account")).await;
     // Without it, the person uses the button.
     let hidden = json!({ "cmd": "Page.addScriptToEvaluateOnNewDocument", "params": {
         "source": "PublicKeyCredential.isConditionalMediationAvailable = async () => false",
     } });
     browser.command("POST", "goog/cdp/execute", &hidden).await;
-    browser.press_on(".beside button").await;
-    browser.press_on("#passkey button").await;
+    browser.click_on(".beside button").await;
+    browser.click_on("#passkey button").await;
     signed_in(&browser, &format!("{origin}/account")).await;
 
     assert!(duration < MAX_DURATION, "{duration:?}");
-    browser.found_nothing_wrong().await;
+    browser.assert_no_errors().await;
 }

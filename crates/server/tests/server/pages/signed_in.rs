@@ -275,7 +275,7 @@ async fn every_page_is_accessible_and_fits_a_phone() {
             browser.prefer_colours(colours).await;
             let separator = if path.contains('?') { '&' } else { '?' };
             browser.goto(&url(&format!("{path}{separator}lang={language}"))).await;
-            let title = browser.states("h1").await;
+            let title = browser.text_of("h1").await;
             if let Some(folder) = &pictures {
                 let name = path.trim_matches('/').replace(['/', '?', '&'], "-");
                 let file = folder.join(format!("{name}-{language}-{width}-{colours}.png"));
@@ -285,7 +285,7 @@ async fn every_page_is_accessible_and_fits_a_phone() {
             assert!(!browser.is_too_wide().await, "{path} at {width}");
             let violations = browser.accessibility_violations(&axe).await;
             assert!(violations.is_empty(), "{path} {language} {colours}: {violations:#?}");
-            let mut complaints = browser.complaints().await;
+            let mut complaints = browser.logged_errors().await;
             // Advice about password managers.
             complaints.retain(|it| !it.contains("[DOM]"));
             assert!(complaints.is_empty(), "{path}: {complaints:?}");

@@ -11,8 +11,8 @@ on_both_databases!(chats_are_part_of_the_export, chats_are_deleted_with_their_ac
 async fn chats_are_part_of_the_export(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
-    let id = stored(&ada).await;
-    let gone = stored(&ada).await;
+    let id = create_chat(&ada).await;
+    let gone = create_chat(&ada).await;
     delete(&ada, &gone).await;
 
     let json = [("accept", "application/json")];
@@ -30,8 +30,8 @@ async fn chats_are_deleted_with_their_account(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let bob = app.signed_in().await;
-    let _theirs = stored(&ada).await;
-    let stays = stored(&bob).await;
+    let _theirs = create_chat(&ada).await;
+    let stays = create_chat(&bob).await;
 
     let deletion = json!({ "confirm": "DELETE", "password": PASSWORD });
     let response = ada.post("/auth/account/delete", &deletion).await;
@@ -61,8 +61,8 @@ async fn no_text_of_a_chat_is_readable_in_the_database() {
 async fn a_chat_that_cannot_be_decrypted_does_not_hide_the_others() {
     let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
-    let lost = stored(&ada).await;
-    let stays = stored(&ada).await;
+    let lost = create_chat(&ada).await;
+    let stays = create_chat(&ada).await;
     let lost_bytes = lost.replace('-', "");
     execute(&app, &format!("UPDATE chats SET body = X'00' WHERE id = X'{lost_bytes}'")).await;
 

@@ -98,7 +98,7 @@ async fn the_creation_time_of_a_chat_is_immutable(database: TestDatabase) {
 async fn a_deleted_chat_is_restored_by_a_later_version_only(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
-    let id = stored(&ada).await;
+    let id = create_chat(&ada).await;
     let ahead = new_id();
     put(&ada, &chat(&ahead, "2199-01-01T00:00:00Z")).await;
 
@@ -127,7 +127,7 @@ async fn two_users_may_have_chats_with_one_id(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let bob = app.signed_in().await;
-    let id = stored(&ada).await;
+    let id = create_chat(&ada).await;
     let mut other = chat(&id, "2020-01-01T00:00:00Z");
     other["title"] = json!("Bob's");
 
@@ -161,8 +161,8 @@ async fn the_latest_of_concurrent_writes_wins(database: TestDatabase) {
 async fn the_number_of_chats_is_limited_by_the_settings(database: TestDatabase) {
     let app = TestConfig::on(database).with("Sync__MaxChats", 2).start().await;
     let ada = app.signed_in().await;
-    let first = stored(&ada).await;
-    let _second = stored(&ada).await;
+    let first = create_chat(&ada).await;
+    let _second = create_chat(&ada).await;
 
     let third = put(&ada, &chat(&new_id(), EARLY)).await;
     let change = put(&ada, &chat(&first, "2026-09-01T00:00:00Z")).await;
@@ -174,5 +174,5 @@ async fn the_number_of_chats_is_limited_by_the_settings(database: TestDatabase) 
     );
     assert_eq!(change.status, 200);
     delete(&ada, &first).await;
-    stored(&ada).await;
+    create_chat(&ada).await;
 }

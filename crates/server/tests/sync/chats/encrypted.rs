@@ -16,7 +16,7 @@ const AT: &str = "2026-08-01T09:14:02Z";
 async fn an_encrypted_account_accepts_encrypted_chats_alone(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
-    let id = stored(&ada).await;
+    let id = create_chat(&ada).await;
     encrypt(&app).await;
 
     let plain = put(&ada, &chat(&id, "2026-09-01T00:00:00Z")).await;

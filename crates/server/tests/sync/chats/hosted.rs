@@ -19,7 +19,7 @@ async fn conversations_are_an_alias_of_chats(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let id = new_id();
-    let gone = stored(&ada).await;
+    let gone = create_chat(&ada).await;
     let mut document = encrypted(&id, AT);
     document["lastAccessedAt"] = Value::Null;
     put(&ada, &document).await;
@@ -58,9 +58,9 @@ async fn conversations_of_a_batch_are_stored_independently(database: TestDatabas
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let newer = new_id();
-    let gone = stored(&ada).await;
+    let gone = create_chat(&ada).await;
     let new = new_id();
-    let last = stored(&ada).await;
+    let last = create_chat(&ada).await;
     let wrong = new_id();
     put(&ada, &encrypted(&newer, "2026-09-01T00:00:00Z")).await;
     delete(&ada, &gone).await;

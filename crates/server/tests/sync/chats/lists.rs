@@ -105,8 +105,8 @@ async fn an_older_chat_that_arrived_later_is_listed(database: TestDatabase) {
 async fn deleted_chats_are_listed_by_id(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
-    let stays = stored(&ada).await;
-    let goes = stored(&ada).await;
+    let stays = create_chat(&ada).await;
+    let goes = create_chat(&ada).await;
     delete(&ada, &goes).await;
 
     let (chats, deleted, parts) = pulled(&ada, "includeDeleted=true", 1).await;
@@ -125,7 +125,7 @@ async fn an_unchanged_list_is_not_sent_again(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let bob = app.signed_in().await;
-    stored(&ada).await;
+    create_chat(&ada).await;
     let path = format!("{CHATS}?includeDeleted=true&since=2026-01-01T00:00:00Z");
     let list = ada.get(&path).await;
     let tag = list.header("etag").expect("a tag").to_owned();
@@ -152,7 +152,7 @@ async fn an_unchanged_list_is_not_sent_again(database: TestDatabase) {
     }
     let parts = format!("{tag:?}");
     assert!(parts.contains("-s1767225600000000-d1"), "{parts}");
-    let id = stored(&ada).await;
+    let id = create_chat(&ada).await;
     assert_eq!(conditional_get(&ada, &path, &tag).await.status, 200, "one was stored");
     let tag = ada.get(&path).await.header("etag").expect("a tag").to_owned();
     delete(&ada, &id).await;

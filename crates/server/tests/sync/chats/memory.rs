@@ -1,7 +1,7 @@
 //! Tests of the memory that long chats take.
 
 use pia_server_testkit::harness::PASSWORD;
-use pia_server_testkit::program::{Call, ServerProcess, peak};
+use pia_server_testkit::program::{Invocation, ServerProcess, peak};
 
 use super::*;
 
@@ -9,7 +9,7 @@ const MIB: usize = 1 << 20;
 
 /// Starts the server as a separate process, so that its memory can be measured.
 async fn program() -> (ServerProcess, Client) {
-    let program = Call::new().licensed().start().await;
+    let program = Invocation::new().licensed().start().await;
     let person = json!({ "email": "ada@example.org", "password": PASSWORD });
     let caller = program.anonymous();
     assert_eq!(caller.post("/auth/register", &person).await.status, 200);
@@ -30,7 +30,7 @@ fn long(id: &str, second: usize, bytes: usize) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_chat_takes_a_small_multiple_of_its_length() {
     let (program, ada) = program().await;
-    stored(&ada).await;
+    create_chat(&ada).await;
     let id = new_id();
     let document = long(&id, 1, 10 * MIB);
     let before = peak(&program);

@@ -2,8 +2,8 @@
 
 use pia_server_testkit::client::keys;
 use pia_server_testkit::credentials::app_password_id;
+use pia_server_testkit::emails::names_to;
 use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig, terms};
-use pia_server_testkit::letters::names_to;
 use pia_server_testkit::machine::{
     Machine, encrypt, proof_key, put_proof_key, recovery_copy, text,
 };
@@ -29,7 +29,7 @@ async fn the_first_device_encrypts_the_account(database: TestDatabase) {
     let registered = first.register(&ada).await;
     let unchanged = status(&ada).await;
     let pending = device_status(&ada, &first.id).await;
-    let uploaded = first.keep(&ada, 1).await;
+    let uploaded = first.store_own_key(&ada, 1).await;
     let copied = ada.post("/api/e2ee/recovery/wrapped-umk", &recovery_copy()).await;
     let guarded = put_proof_key(&ada, &proof_key()).await;
 
@@ -76,7 +76,7 @@ async fn an_encrypted_account_without_a_device_cannot_start_over(database: TestD
     let revoked = ada.post(&first.path("revoke"), &json!({})).await;
     let again = first.register(&ada).await;
     let other = Machine::new().register(&ada).await;
-    let uploaded = first.keep(&ada, 2).await;
+    let uploaded = first.store_own_key(&ada, 2).await;
 
     assert_eq!(revoked.status, 200);
     assert_eq!(revoked.body, json!({ "success": true }));
@@ -93,8 +93,8 @@ async fn changes_of_keys_are_emailed_and_part_of_the_export(database: TestDataba
     let first = encrypt(&ada).await;
     let second = Machine::new();
 
-    second.requests(&ada).await;
-    second.requests(&ada).await;
+    second.start_onboarding(&ada).await;
+    second.start_onboarding(&ada).await;
     ada.post(&second.path("revoke"), &json!({})).await;
 
     let emails = names_to(&app, "ada@example.org").await;

@@ -39,7 +39,7 @@ async fn a_device_is_approved_by_the_signature_of_another(database: TestDatabase
     let first = encrypt(&ada).await;
     for version in [None, Some(1), Some(2)] {
         let joining = Machine::new();
-        let session = joining.requests(&ada).await;
+        let session = joining.start_onboarding(&ada).await;
         let waiting = devices(&ada).await.pop().expect("a device");
 
         let approved = ada.post(APPROVE, &first.approval(&joining, &session, version)).await;
@@ -62,7 +62,7 @@ async fn a_device_is_approved_by_the_signature_of_another(database: TestDatabase
         assert!(now.get("onboardingSessionId").is_none(), "{now}");
 
         // A key that it wraps for itself later has no signature of an approver.
-        assert_eq!(joining.keep(&ada, 5).await.status, 200);
+        assert_eq!(joining.store_own_key(&ada, 5).await.status, 200);
         let own = ada.get(&joining.path("wrapped-umk")).await.body;
         assert_eq!(own["ciphertext"], json!(text(5, 60)));
         assert_eq!(own["createdByDeviceId"], json!(joining.id));
@@ -104,7 +104,7 @@ async fn one_of_many_concurrent_approvals_is_accepted(database: TestDatabase) {
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
     let joining = Machine::new();
-    let session = joining.requests(&ada).await;
+    let session = joining.start_onboarding(&ada).await;
     let approval = first.approval(&joining, &session, Some(2));
 
     let answers = join_all((0..8).map(|_| ada.post(APPROVE, &approval))).await;
@@ -118,13 +118,13 @@ async fn a_rejected_device_may_register_again(database: TestDatabase) {
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
     let joining = Machine::new();
-    let spent = joining.requests(&ada).await;
+    let spent = joining.start_onboarding(&ada).await;
 
     // Without a body, like the client.
     let rejected = ada.send("POST", &joining.path("revoke"), &[], b"").await;
     let revoked = device_status(&ada, &joining.id).await;
     let late = ada.post(APPROVE, &first.approval(&joining, &spent, Some(2))).await;
-    let session = joining.requests(&ada).await;
+    let session = joining.start_onboarding(&ada).await;
     let by_spent = ada.post(APPROVE, &first.approval(&joining, &spent, Some(2))).await;
     let approved = ada.post(APPROVE, &first.approval(&joining, &session, Some(2))).await;
 
@@ -137,7 +137,7 @@ async fn a_rejected_device_may_register_again(database: TestDatabase) {
     // An active device can be revoked too, and approves no others then.
     ada.send("POST", &first.path("revoke"), &[], b"").await;
     let third = Machine::new();
-    let session = third.requests(&ada).await;
+    let session = third.start_onboarding(&ada).await;
     let by_revoked = ada.post(APPROVE, &first.approval(&third, &session, Some(2))).await;
     assert_eq!(by_revoked.refusal(), (403, "device_not_active"));
     assert_eq!(ada.post(APPROVE, &joining.approval(&third, &session, Some(2))).await.status, 200);
@@ -166,7 +166,7 @@ async fn a_session_ends_after_ten_minutes(database: TestDatabase) {
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
     let joining = Machine::new();
-    let session = joining.requests(&ada).await;
+    let session = joining.start_onboarding(&ada).await;
 
     clock.advance(Duration::from_mins(10));
     let waiting = devices(&ada).await.pop().expect("a device");
@@ -181,7 +181,7 @@ async fn a_session_ends_after_ten_minutes(database: TestDatabase) {
         let message = refused.body["message"].as_str().expect("a message");
         assert!(message.contains("onboarding session"), "{message}");
     }
-    let renewed = joining.requests(&ada).await;
+    let renewed = joining.start_onboarding(&ada).await;
     assert_eq!(ada.post(APPROVE, &first.approval(&joining, &renewed, None)).await.status, 200);
 }
 
@@ -192,7 +192,7 @@ async fn any_other_signature_is_refused(database: TestDatabase) {
     let first = encrypt(&ada).await;
     let bobs = encrypt(&bob).await;
     let joining = Machine::new();
-    let session = joining.requests(&ada).await;
+    let session = joining.start_onboarding(&ada).await;
     let good = first.approval(&joining, &session, Some(2));
     let changed = |field: &str, value: Value| {
         let mut approval = good.clone();

@@ -59,8 +59,8 @@ async fn a_stolen_session_resets_nothing_and_adds_no_first_device(database: Test
     let by_owner = reset(&ada, &proof).await;
     let thief = Machine::new();
     thief.register(&ada).await;
-    let first = thief.keep(&ada, 1).await;
-    let by_program = thief.keep(&program, 1).await;
+    let first = thief.store_own_key(&ada, 1).await;
+    let by_program = thief.store_own_key(&program, 1).await;
     let waiting = device_status(&ada, &thief.id).await;
     let own = ada.post(&thief.path("wrapped-umk"), &with(thief.own_key(1), &proof)).await;
 
@@ -81,7 +81,7 @@ async fn a_stolen_session_adds_no_device_and_changes_no_key(database: TestDataba
     let (_app, ada) = signed_in_earlier(database).await;
     let proof = json!({ "password": PASSWORD });
     let thief = Machine::new();
-    let session = thief.requests(&ada).await;
+    let session = thief.start_onboarding(&ada).await;
     let activation = thief.activation(&session, &text(0, 32));
     let activate = "/api/e2ee/recovery/activate";
     let copy = "/api/e2ee/recovery/wrapped-umk";

@@ -29,7 +29,7 @@ async fn a_proof_of_the_decrypted_copy_admits_a_device_once(database: TestDataba
     assert_eq!(put_proof_key(&ada, &proof_key()).await.status, 204);
     ada.send("POST", &first.path("revoke"), &[], b"").await;
     let joining = Machine::new();
-    let session = joining.requests(&ada).await;
+    let session = joining.start_onboarding(&ada).await;
 
     for wrong in [proof("another session"), text(0, 32), "x".to_owned(), proof(&session) + "="] {
         let refused = ada.post(ACTIVATE, &joining.activation(&session, &wrong)).await;
@@ -52,7 +52,7 @@ async fn a_proof_of_the_decrypted_copy_admits_a_device_once(database: TestDataba
     assert!(key.get("approverSignature").is_none(), "{key}");
     // A used session is invalid for the same device too.
     ada.send("POST", &joining.path("revoke"), &[], b"").await;
-    joining.requests(&ada).await;
+    joining.start_onboarding(&ada).await;
     let spent = ada.post(ACTIVATE, &good).await;
     assert_eq!(spent.refusal(), (400, "invalid_onboarding_session"));
 }
@@ -62,7 +62,7 @@ async fn without_a_proof_key_any_proof_is_accepted(database: TestDatabase) {
     let ada = app.signed_in().await;
     encrypt(&ada).await;
     let joining = Machine::new();
-    let session = joining.requests(&ada).await;
+    let session = joining.start_onboarding(&ada).await;
 
     let activated = ada.post(ACTIVATE, &joining.activation(&session, &text(0, 32))).await;
 
@@ -101,13 +101,13 @@ async fn without_a_copy_there_is_nothing_to_recover(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let first = Machine::new();
-    let session = first.requests(&ada).await;
+    let session = first.start_onboarding(&ada).await;
 
     let copied = ada.post(COPY, &recovery_copy()).await;
     let found = ada.get(COPY).await;
     let activated = ada.post(ACTIVATE, &first.activation(&session, &text(0, 32))).await;
     let early = put_proof_key(&ada, &proof_key()).await;
-    first.keep(&ada, 1).await;
+    first.store_own_key(&ada, 1).await;
     let guarded = put_proof_key(&ada, &proof_key()).await;
 
     assert_eq!(copied.refusal(), (403, "device_not_active"));
@@ -123,10 +123,10 @@ async fn an_active_device_recovers_by_wrapping_its_own_key(database: TestDatabas
     let first = encrypt(&ada).await;
     put_proof_key(&ada, &proof_key()).await;
 
-    first.requests(&ada).await;
+    first.start_onboarding(&ada).await;
     let copy = ada.get(COPY).await;
     let unchanged = device_status(&ada, &first.id).await;
-    let uploaded = first.keep(&ada, 6).await;
+    let uploaded = first.store_own_key(&ada, 6).await;
 
     assert_eq!(copy.status, 200);
     assert_eq!(unchanged, 1);

@@ -51,7 +51,7 @@ async fn invalid_values_are_refused_by_field() {
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
     let joining = Machine::new();
-    let session = joining.requests(&ada).await;
+    let session = joining.start_onboarding(&ada).await;
 
     let keys = [("agreementPublicKey", 65), ("signingPublicKey", 65)];
     let new = Machine::new().registration();
@@ -78,7 +78,7 @@ async fn numbers_versions_and_names_have_bounds() {
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
     let joining = Machine::new();
-    let session = joining.requests(&ada).await;
+    let session = joining.start_onboarding(&ada).await;
     let approval = first.approval(&joining, &session, Some(2));
     let register = "/api/e2ee/devices/register";
     let approve = "/api/e2ee/devices/approve";

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use futures_util::future::join_all;
 use pia_server_testkit::harness::PASSWORD;
 use pia_server_testkit::on_both_databases;
-use pia_server_testkit::program::Call;
+use pia_server_testkit::program::Invocation;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 use tokio::io::AsyncReadExt as _;
@@ -22,7 +22,7 @@ const ITEMS: u128 = 40;
 const ANSWERED: usize = 5;
 
 async fn acknowledged_pushes_survive_a_crash_and_others_are_atomic(database: TestDatabase) {
-    let call = Call::new()
+    let call = Invocation::new()
         .licensed()
         .with("RateLimits__Sync", "1000000")
         .with("Database__Provider", database.provider().name())

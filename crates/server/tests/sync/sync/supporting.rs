@@ -31,7 +31,7 @@ async fn status_quota_and_debug_state_are_reported(database: TestDatabase) {
     push(&eve, &todos(&[todo(9, 1, "secret")])).await;
     let preference = json!({ "pluginId": MEMORY_PLUGIN, "isEnabled": true });
     push(&ada, &json!({ "pluginPreferences": [preference], "deviceId": "laptop" })).await;
-    let chat = chats::stored(&ada).await;
+    let chat = chats::create_chat(&ada).await;
 
     let status = ada.get("/api/sync/status").await.body;
     let quota = ada.get("/api/sync/quota").await.body;

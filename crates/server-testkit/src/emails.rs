@@ -19,7 +19,7 @@ pub fn open(app: &TestApp) -> Database {
 }
 
 /// Returns the unsent emails to an address, the oldest first.
-pub async fn letters_to(app: &TestApp, address: &str) -> Vec<StoredEmail> {
+pub async fn emails_to(app: &TestApp, address: &str) -> Vec<StoredEmail> {
     let sealed = mails::table.order(mails::id).select((mails::id, mails::sealed));
     let db = open(app);
     let seal = seal(app);
@@ -33,12 +33,12 @@ pub async fn letters_to(app: &TestApp, address: &str) -> Vec<StoredEmail> {
 
 /// Returns the names of the emails to an address, the oldest first.
 pub async fn names_to(app: &TestApp, address: &str) -> Vec<String> {
-    letters_to(app, address).await.into_iter().map(|it| it.letter).collect()
+    emails_to(app, address).await.into_iter().map(|it| it.letter).collect()
 }
 
 /// Returns the link in the last email to an address.
 pub async fn link_to(app: &TestApp, address: &str) -> String {
-    let emails = letters_to(app, address).await;
+    let emails = emails_to(app, address).await;
     emails.last().expect("an email").fields["link"].clone()
 }
 
