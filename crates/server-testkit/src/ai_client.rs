@@ -26,7 +26,7 @@ pub const TIMED_OUT: (&str, &str) = ("Bad Gateway", "Request to upstream AI prov
 /// Timeout, longer than any intended wait of a stream.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// Returns the setting of a server on SQLite with this upstream.
+/// Returns the configuration of a server on SQLite that calls this upstream.
 pub fn upstream_config(endpoint: &str) -> TestConfig {
     TestConfig::on(TestDatabase::sqlite()).with_upstream(endpoint)
 }
@@ -132,10 +132,9 @@ impl Heard {
     fn add_chunk(&mut self, chunk: Value) {
         assert!(chunk.is_object(), "the client fails at {chunk}");
         let usage = &chunk["usage"];
-        let count = |one: &str, other: &str| usage[one].as_u64().or(usage[other].as_u64());
-        let tokens =
-            (count("prompt_tokens", "input_tokens"), count("completion_tokens", "output_tokens"));
-        if let (Some(input), Some(output)) = tokens {
+        let input = usage["prompt_tokens"].as_u64().or(usage["input_tokens"].as_u64());
+        let output = usage["completion_tokens"].as_u64().or(usage["output_tokens"].as_u64());
+        if let (Some(input), Some(output)) = (input, output) {
             self.usage = Some((input, output));
         }
 
@@ -172,20 +171,18 @@ impl Heard {
     fn add_fragment(&mut self, fragment: &Value) {
         let id = fragment["id"].as_str();
         let index = fragment["index"].as_u64();
-        let found = self
-            .calls
-            .iter()
-            .rposition(|it| id.map_or(index.is_some() && it.index == index, |id| it.id == id));
+        let position = self.calls.iter().rposition(|it| match id {
+            Some(id) => it.id == id,
+            None => index.is_some() && it.index == index,
+        });
 
-        let at = found.unwrap_or_else(|| {
-            self.calls.push(StreamedCall { index, ..StreamedCall::default() });
+        let position = position.unwrap_or_else(|| {
+            let id = id.unwrap_or_default().to_owned();
+            self.calls.push(StreamedCall { id, index, ..StreamedCall::default() });
             self.calls.len() - 1
         });
 
-        let call = &mut self.calls[at];
-        if found.is_none() {
-            call.id.push_str(id.unwrap_or_default());
-        }
+        let call = &mut self.calls[position];
         let function = &fragment["function"];
         call.name.push_str(function["name"].as_str().unwrap_or_default());
         call.arguments.push_str(function["arguments"].as_str().unwrap_or_default());
@@ -222,18 +219,18 @@ impl Live {
                 if body.matches(text).count() >= count {
                     return body;
                 }
-                let read = self.socket.read_buf(&mut self.raw).await.expect("a stream");
-                assert!(read > 0, "{text:?} never arrived: {body}");
+                let bytes_read = self.socket.read_buf(&mut self.raw).await.expect("a stream");
+                assert!(bytes_read > 0, "{text:?} never arrived: {body}");
             }
         };
-        let read = tokio::time::timeout(PATIENCE, reading).await;
-        read.expect("the text in time")
+        tokio::time::timeout(PATIENCE, reading).await.expect("the text in time")
     }
 
     /// Reads the response to its end.
     pub async fn read_to_end(mut self) -> TestResponse {
-        let read = tokio::time::timeout(PATIENCE, self.socket.read_to_end(&mut self.raw));
-        drop(read.await.expect("an end in time"));
+        let reading = self.socket.read_to_end(&mut self.raw);
+        // An aborted connection is an end too.
+        drop(tokio::time::timeout(PATIENCE, reading).await.expect("an end in time"));
         parse(&self.raw)
     }
 

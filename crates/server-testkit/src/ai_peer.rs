@@ -43,8 +43,13 @@ impl Request {
 
     /// Returns the names of the headers, sorted, in lower case.
     pub fn headers(&self) -> Vec<String> {
-        let lines = self.head.lines().skip(1).filter_map(|it| it.split_once(':'));
-        let mut names: Vec<_> = lines.map(|(name, _)| name.to_ascii_lowercase()).collect();
+        let mut names: Vec<_> = self
+            .head
+            .lines()
+            .skip(1)
+            .filter_map(|it| it.split_once(':'))
+            .map(|(name, _)| name.to_ascii_lowercase())
+            .collect();
         names.sort_unstable();
         names
     }

@@ -51,8 +51,8 @@ impl Authenticator {
     pub fn new() -> Self {
         let random = SystemRandom::new();
         let algorithm = &ECDSA_P256_SHA256_ASN1_SIGNING;
-        let key = EcdsaKeyPair::generate_pkcs8(algorithm, &random).expect("a key");
-        let key = EcdsaKeyPair::from_pkcs8(algorithm, key.as_ref(), &random).expect("a key");
+        let pkcs8 = EcdsaKeyPair::generate_pkcs8(algorithm, &random).expect("a key");
+        let key = EcdsaKeyPair::from_pkcs8(algorithm, pkcs8.as_ref(), &random).expect("a key");
         Self { key, id: Uuid::now_v7().as_bytes().to_vec(), counter: 0, user: Vec::new() }
     }
 

@@ -148,8 +148,11 @@ impl Browser {
     /// that did not load, and of the content policy.
     pub async fn logged_errors(&self) -> Vec<String> {
         let log = self.command("POST", "se/log", &json!({ "type": "browser" })).await;
-        let entries = log.as_array().expect("a log").clone();
-        entries.iter().map(|it| it["message"].as_str().expect("a message").to_owned()).collect()
+        log.as_array()
+            .expect("a log")
+            .iter()
+            .map(|it| it["message"].as_str().expect("a message").to_owned())
+            .collect()
     }
 
     /// Returns the name of the focused control, or else its text.
@@ -170,8 +173,8 @@ impl Browser {
 
     /// Returns whether the page is wider than the window.
     pub async fn is_too_wide(&self) -> bool {
-        let wide = "return document.documentElement.scrollWidth > window.innerWidth";
-        self.run(wide, json!([])).await == true
+        let script = "return document.documentElement.scrollWidth > window.innerWidth";
+        self.run(script, json!([])).await == true
     }
 
     /// Adds an authenticator for passkeys, which verifies its user without a
@@ -185,7 +188,7 @@ impl Browser {
         id.as_str().expect("an id").to_owned()
     }
 
-    /// Waits for an element, and clicks it.
+    /// Waits for an element that matches a selector, and clicks it.
     pub async fn click_on(&self, selector: &str) {
         let element = self.find(selector).await;
         self.click(&element).await;
@@ -217,15 +220,19 @@ impl Browser {
              it.violations.flatMap(rule => rule.nodes.map(node => \
              `${{rule.id}}: ${{node.html}} ${{node.failureSummary}}`)))"
         );
-        let found = self.run(&script, json!([])).await;
-        let found = found.as_array().expect("a list").iter();
-        found.map(|it| it.as_str().expect("a text").to_owned()).collect()
+        let violations = self.run(&script, json!([])).await;
+        violations
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|it| it.as_str().expect("a text").to_owned())
+            .collect()
     }
 
     /// Stores a picture of the page, as wide as the window and as high as its content.
     pub async fn picture(&self, file: &std::path::Path) {
-        let size = "return [window.innerWidth, document.documentElement.scrollHeight]";
-        let size = self.run(size, json!([])).await;
+        let script = "return [window.innerWidth, document.documentElement.scrollHeight]";
+        let size = self.run(script, json!([])).await;
         let metrics = json!({ "cmd": "Page.captureScreenshot", "params": {
             "captureBeyondViewport": true,
             "clip": { "x": 0, "y": 0, "width": size[0], "height": size[1], "scale": 1 },
@@ -248,10 +255,10 @@ impl Browser {
     /// Panics if the browser logged an error other than a 4xx status, or than its
     /// advice about password managers.
     pub async fn assert_no_errors(&self) {
-        let mut complaints = self.logged_errors().await;
-        complaints.retain(|it| !it.contains("the server responded with a status of 4"));
-        complaints.retain(|it| !it.contains("[DOM]"));
-        assert!(complaints.is_empty(), "{complaints:?}");
+        let mut errors = self.logged_errors().await;
+        errors.retain(|it| !it.contains("the server responded with a status of 4"));
+        errors.retain(|it| !it.contains("[DOM]"));
+        assert!(errors.is_empty(), "{errors:?}");
     }
 }
 

@@ -63,7 +63,7 @@ impl TestResponse {
         (self.status, self.error())
     }
 
-    /// Code of an error in SCIM's form, which names only some.
+    /// Returns the code of an error in SCIM's form; if it names none, ours for its status.
     fn scim_code(&self) -> &str {
         assert_eq!(self.body["status"], Value::from(self.status.to_string()), "{}", self.text());
         self.body["scimType"].as_str().unwrap_or(match self.status {
@@ -176,9 +176,9 @@ impl Client {
 fn is_complete(raw: &[u8]) -> bool {
     let Some(end) = raw.windows(4).position(|it| it == b"\r\n\r\n") else { return false };
     let head = String::from_utf8_lossy(&raw[..end]).to_ascii_lowercase();
-    let length =
+    let length: Option<usize> =
         head.lines().find_map(|it| it.strip_prefix("content-length:")?.trim().parse().ok());
-    length.is_some_and(|it: usize| raw.len() >= end + 4 + it)
+    length.is_some_and(|it| raw.len() >= end + 4 + it)
 }
 
 /// Parses a response that ends with its connection.
@@ -205,8 +205,8 @@ pub fn parse(raw: &[u8]) -> TestResponse {
 pub fn unchunked(mut raw: &[u8]) -> Vec<u8> {
     let mut decoded = Vec::new();
     while let Some(end) = raw.windows(2).position(|it| it == b"\r\n") {
-        let size = String::from_utf8_lossy(&raw[..end]).into_owned();
-        let size = usize::from_str_radix(size.trim(), 16).unwrap_or(0);
+        let digits = String::from_utf8_lossy(&raw[..end]);
+        let size = usize::from_str_radix(digits.trim(), 16).unwrap_or(0);
         if size == 0 || raw.len() < end + 2 + size {
             break;
         }

@@ -46,9 +46,9 @@ impl Console {
     /// Reads the cookie and the CSRF token from a sign-in response.
     pub fn from_answer(app: &TestApp, response: &TestResponse) -> Self {
         assert_eq!(response.status, 200, "{}", response.text());
-        let cookie = response.header("set-cookie").expect("a cookie");
-        assert!(cookie.contains("; HttpOnly; SameSite=Strict"), "{cookie}");
-        let cookie = cookie.split(';').next().expect("a value").to_owned();
+        let set_cookie = response.header("set-cookie").expect("a cookie");
+        assert!(set_cookie.contains("; HttpOnly; SameSite=Strict"), "{set_cookie}");
+        let cookie = set_cookie.split(';').next().expect("a value").to_owned();
         let csrf_token = response.body["csrfToken"].as_str().expect("a token").to_owned();
         Self { client: app.anonymous(), cookie, csrf_token }
     }
@@ -60,8 +60,8 @@ impl Console {
 
     /// Sends a write with the CSRF token.
     pub async fn write(&self, method: &str, path: &str, body: Value) -> TestResponse {
-        let token = [("x-csrf-token", self.csrf_token.as_str())];
-        self.send(method, path, &token, &body).await
+        let headers = [("x-csrf-token", self.csrf_token.as_str())];
+        self.send(method, path, &headers, &body).await
     }
 
     /// Sends a request with these headers besides the cookie.
@@ -72,8 +72,9 @@ impl Console {
         headers: &[(&str, &str)],
         body: &Value,
     ) -> TestResponse {
-        let cookie = [("cookie", self.cookie.as_str()), ("content-type", "application/json")];
+        let own_headers = [("cookie", self.cookie.as_str()), ("content-type", "application/json")];
+        let headers = [&own_headers[..], headers].concat();
         let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
-        self.client.send(method, path, &[&cookie[..], headers].concat(), &body).await
+        self.client.send(method, path, &headers, &body).await
     }
 }

@@ -15,9 +15,9 @@ pub async fn sessions(client: &Client) -> Vec<Value> {
 
 /// Returns the id of the client's own session.
 pub async fn current_session(client: &Client) -> String {
-    let sessions = sessions(client).await;
-    let current = sessions.iter().find(|it| it["current"] == true).expect("a session");
-    current["id"].as_str().expect("an id").to_owned()
+    let items = sessions(client).await;
+    let current = items.iter().find(|it| it["current"] == true).expect("a session");
+    text(&current["id"])
 }
 
 /// Creates an app password for the client, and returns the body of the response.
@@ -36,8 +36,8 @@ pub async fn app_password_id(client: &Client) -> String {
 /// Creates an API key for the client, with these fields besides the defaults.
 pub async fn create_api_key(client: &Client, fields: Value) -> Value {
     let mut body = json!({ "name": "Nightly", "password": PASSWORD });
-    let fields = fields.as_object().cloned().unwrap_or_default();
-    body.as_object_mut().expect("an object").extend(fields);
+    let object = body.as_object_mut().expect("an object");
+    object.extend(fields.as_object().cloned().unwrap_or_default());
     let response = client.post("/auth/api-keys", &body).await;
     assert_eq!(response.status, 200, "{}", response.text());
     response.body
@@ -79,7 +79,7 @@ pub async fn enrol(client: &Client, key: &mut Authenticator, name: &str) -> Stri
     let options = passkey_options(client).await;
     let added = add_passkey(client, &options, name, &key.create(&options["publicKey"])).await;
     assert_eq!(added.status, 200, "{}", added.text());
-    added.body["id"].as_str().expect("an id").to_owned()
+    text(&added.body["id"])
 }
 
 fn text(value: &Value) -> String {

@@ -10,6 +10,7 @@ use pia_storage::{Database, DbError, DbUid, StoredEmail, on_conn};
 use crate::client::{Client, TestResponse};
 use crate::harness::TestApp;
 
+/// Id and sealed text of an email.
 type Row = (DbUid, Option<Vec<u8>>);
 
 /// Opens the database of a server, as another program would.
@@ -20,15 +21,18 @@ pub fn open(app: &TestApp) -> Database {
 
 /// Returns the unsent emails to an address, the oldest first.
 pub async fn emails_to(app: &TestApp, address: &str) -> Vec<StoredEmail> {
-    let sealed = mails::table.order(mails::id).select((mails::id, mails::sealed));
+    let query = mails::table.order(mails::id).select((mails::id, mails::sealed));
     let db = open(app);
-    let seal = seal(app);
-    let found: Result<Vec<Row>, DbError> = on_conn!(db.reader(), |conn| sealed.load(conn).await?);
-    let opened = found.expect("emails").into_iter().map(|(id, sealed)| {
-        let sealed = sealed.expect("an unsent email");
-        StoredEmail::open(&seal, MailId(id.0), &sealed).expect("an email")
-    });
-    opened.filter(|it| it.to == address).collect()
+    let seal = server_seal(app);
+    let rows: Result<Vec<Row>, DbError> = on_conn!(db.reader(), |conn| query.load(conn).await?);
+    rows.expect("emails")
+        .into_iter()
+        .map(|(id, sealed)| {
+            let sealed = sealed.expect("an unsent email");
+            StoredEmail::open(&seal, MailId(id.0), &sealed).expect("an email")
+        })
+        .filter(|it| it.to == address)
+        .collect()
 }
 
 /// Returns the names of the emails to an address, the oldest first.
@@ -58,7 +62,7 @@ pub fn token(link: &str) -> &str {
     link.rsplit_once("token=").expect("a token").1
 }
 
-fn seal(app: &TestApp) -> ServerSeal {
+fn server_seal(app: &TestApp) -> ServerSeal {
     let current = app.config.latest().encryption.master_key.clone();
     ServerSeal::new(MasterKeys { current, previous: None })
 }

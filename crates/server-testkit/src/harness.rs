@@ -160,9 +160,9 @@ impl TestApp {
             std::fs::write(dir.join("license.lic"), content).expect("a licence file");
         }
 
-        let sources = sources(&dir, setting.variables, &setting.database);
+        let sources = to_sources(&dir, setting.variables, &setting.database);
         let config = sources.load_config().expect("settings");
-        let listen = listen(&config);
+        let listen = listen_settings(&config);
         let config = Arc::new(LiveConfig::new(config));
         let app = Box::pin(compose(&config, &sources, setting.clock)).await.expect("a server");
         let Server { addr, background, server, .. } = Server::bind(listen, app).expect("a port");
@@ -197,23 +197,25 @@ impl TestApp {
 
     /// Executes a statement in its database, over a connection of its own.
     pub async fn execute(&self, sql: &str) {
-        let startup = self.config.latest().database.startup.clone();
-        let owner = startup.migration_target.as_ref().unwrap_or(&startup.target);
-        let db = Database::open(owner, startup.options).expect("a database");
-        execute(&db, sql).await;
+        execute(&self.open_as_owner(), sql).await;
     }
 
     /// Returns the number of rows of a `table`, which may have a condition:
     /// `accounts WHERE …`.
     pub async fn count(&self, table: &str) -> i64 {
+        let db = self.open_as_owner();
+        let count = dsl::sql::<BigInt>(&format!("(SELECT COUNT(*) FROM {table})"));
+        let query = diesel::select(count);
+        let result: Result<i64, DbError> =
+            on_conn!(db.reader(), |conn| query.get_result(conn).await?);
+        result.expect("a count")
+    }
+
+    /// Opens its database as the owner of the tables, who sees all rows.
+    fn open_as_owner(&self) -> Database {
         let startup = self.config.latest().database.startup.clone();
         let owner = startup.migration_target.as_ref().unwrap_or(&startup.target);
-        let db = Database::open(owner, startup.options).expect("a database");
-        let count = dsl::sql::<BigInt>(&format!("(SELECT COUNT(*) FROM {table})"));
-        let count = diesel::select(count);
-        let found: Result<i64, DbError> =
-            on_conn!(db.reader(), |conn| count.get_result(conn).await?);
-        found.expect("a count")
+        Database::open(owner, startup.options).expect("a database")
     }
 
     /// Runs `pia-server admin …`, as another process would.
@@ -223,16 +225,15 @@ impl TestApp {
 
     /// Runs the command with another clock.
     pub async fn admin_at(&self, line: &str, clock: Arc<dyn Clock>) -> Result<String, AdminError> {
-        let words = std::iter::once("admin").chain(line.split(' '));
-        let words: Vec<String> = words.map(str::to_owned).collect();
+        let words: Vec<String> =
+            std::iter::once("admin").chain(line.split(' ')).map(str::to_owned).collect();
         let (command, _) = Sources::from_command_line(Vec::new(), &words).expect("a command");
-        let command = match command {
+        let admin_command = match command {
             Command::Admin(command) => Some(command),
             _ => None,
         };
-        let command = command.expect("an admin command");
         let config = self.sources.read_for_admin().expect("settings");
-        administer(&config, command, clock).await
+        administer(&config, admin_command.expect("an admin command"), clock).await
     }
 
     /// Returns its database.
@@ -286,11 +287,15 @@ impl Drop for TestApp {
 
 /// Executes a statement in a database.
 pub async fn execute(db: &Database, sql: &str) {
-    let done: Result<(), DbError> = on_conn!(db.writer(), |conn| conn.batch_execute(sql).await?);
-    done.expect("a statement");
+    let result: Result<(), DbError> = on_conn!(db.writer(), |conn| conn.batch_execute(sql).await?);
+    result.expect("a statement");
 }
 
-fn sources(dir: &Path, mut variables: Vec<(String, String)>, database: &TestDatabase) -> Sources {
+fn to_sources(
+    dir: &Path,
+    mut variables: Vec<(String, String)>,
+    database: &TestDatabase,
+) -> Sources {
     let mut set = |name: &str, value: String| variables.push((name.to_owned(), value));
     set("PIA_ENVIRONMENT", "Development".to_owned());
     set("PIA_CONTENT_ROOT", dir.display().to_string());
@@ -303,7 +308,7 @@ fn sources(dir: &Path, mut variables: Vec<(String, String)>, database: &TestData
     Sources::from_command_line(variables, &[]).expect("sources").1
 }
 
-fn listen(config: &Config) -> Listen {
+fn listen_settings(config: &Config) -> Listen {
     let server = &config.server;
     Listen {
         address: server.address,

@@ -15,10 +15,8 @@ pub fn foreign() -> String {
 
 /// Returns a licence whose signature belongs to other terms.
 pub fn forged() -> String {
-    let small = Terms { max_users: Some(1), ..terms() };
-    let large = Terms { max_users: None, ..terms() };
-    let small = licence(&small);
-    let large = licence(&large);
+    let small = licence(&Terms { max_users: Some(1), ..terms() });
+    let large = licence(&Terms { max_users: None, ..terms() });
     let (_, signature) = small.rsplit_once('.').expect("a signature");
     let (signed, _) = large.rsplit_once('.').expect("a signature");
     format!("{signed}.{signature}")

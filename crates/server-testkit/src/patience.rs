@@ -12,8 +12,8 @@ pub async fn until<T>(mut poll: impl AsyncFnMut() -> Option<T>) -> T {
         let mut tick = tokio::time::interval(POLL_INTERVAL);
         loop {
             tick.tick().await;
-            if let Some(found) = poll().await {
-                return found;
+            if let Some(result) = poll().await {
+                return result;
             }
         }
     };

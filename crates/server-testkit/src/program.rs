@@ -148,9 +148,8 @@ impl Invocation {
         let listening = until(async || {
             assert!(matches!(child.try_wait(), Ok(None)), "it ended: {:?}", log.lines());
             log.find("listening")
-        });
-
-        let listening = listening.await;
+        })
+        .await;
         let addr = listening["server.address"].as_str().and_then(|it| it.parse().ok());
 
         ServerProcess { addr: addr.expect("an address"), child, log, _dir: Arc::clone(&self.dir) }
@@ -170,12 +169,15 @@ impl ServerProcess {
 
     /// Waits for a log line with this message about this setting.
     pub async fn logs_of_setting(&self, message: &str, key: &str) {
-        let found = async || {
-            let lines = self.log.lines();
-            let mut lines = lines.iter().filter_map(|it| serde_json::from_str::<Value>(it).ok());
-            lines.any(|it| it["message"] == message && it["setting.key"] == key).then_some(())
-        };
-        until(found).await;
+        until(async || {
+            self.log
+                .lines()
+                .iter()
+                .filter_map(|it| serde_json::from_str::<Value>(it).ok())
+                .any(|it| it["message"] == message && it["setting.key"] == key)
+                .then_some(())
+        })
+        .await;
     }
 
     /// Returns the log so far.
@@ -186,8 +188,8 @@ impl ServerProcess {
     /// Sends a signal: `TERM`, `KILL`.
     pub fn signal(&self, name: &str) {
         let kill = format!("kill -{name} {}", self.child.id());
-        let sent = Command::new("sh").args(["-c", &kill]).status().expect("a shell");
-        assert!(sent.success(), "no signal was sent");
+        let status = Command::new("sh").args(["-c", &kill]).status().expect("a shell");
+        assert!(status.success(), "no signal was sent");
     }
 
     /// Returns the id of the process.
@@ -213,10 +215,9 @@ impl Log {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Returns the first line with this code, or with this text in its message.
     fn find(&self, message: &str) -> Option<Value> {
-        let lines = self.lines();
-        let mut lines = lines.iter().filter_map(|it| serde_json::from_str::<Value>(it).ok());
-        lines.find(|line| {
+        self.lines().iter().filter_map(|it| serde_json::from_str::<Value>(it).ok()).find(|line| {
             let text = line["message"].as_str();
             line["code"] == message || text.is_some_and(|it| it.contains(message))
         })
@@ -225,8 +226,8 @@ impl Log {
 
 /// Returns the peak memory of a process, in bytes.
 pub fn peak(program: &ServerProcess) -> usize {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", program.id()));
-    let status = status.expect("a process");
+    let path = format!("/proc/{}/status", program.id());
+    let status = std::fs::read_to_string(path).expect("a process");
     let line = status.lines().find_map(|it| it.strip_prefix("VmHWM:")).expect("a peak");
     line.trim().trim_end_matches("kB").trim().parse::<usize>().expect("a number") << 10
 }

@@ -50,35 +50,35 @@ impl TestApp {
         let keys = MasterKeys { current: config.encryption.master_key.clone(), previous: None };
         let db = open(self).with_effects(ServerSeal::new(keys), LiveSetting::new(true));
         let effects = SideEffects { audit: Vec::new(), mail: vec![mail] };
-        let written = async {
+        let writing = async {
             in_tx!(db, async |conn| -> Result<(), DbError> {
                 conn.write_effects(&db, &effects).await
             })
         };
-        written.await.expect("a queued email");
+        writing.await.expect("a queued email");
     }
 
     /// Deletes an account and the rows that belong to it.
     pub async fn remove(&self, user: UserId) {
         let db = open(self);
-        let account = diesel::delete(accounts::table.find(DbUid(user.0)));
-        let done: Result<usize, DbError> =
-            on_conn!(db.writer(), |conn| account.execute(conn).await?);
-        assert_eq!(done.expect("an account"), 1);
+        let deletion = diesel::delete(accounts::table.find(DbUid(user.0)));
+        let count: Result<usize, DbError> =
+            on_conn!(db.writer(), |conn| deletion.execute(conn).await?);
+        assert_eq!(count.expect("an account"), 1);
     }
 
     /// Returns the emails in the outbox.
     pub async fn mails(&self) -> Vec<WaitingMail> {
         let db = open(self);
-        let rows = mails::table.order(mails::id).select((
+        let query = mails::table.order(mails::id).select((
             mails::letter,
             mails::tries,
             mails::sealed.is_not_null(),
             mails::failure,
         ));
-        let found: Result<Vec<WaitingMail>, DbError> =
-            on_conn!(db.reader(), |conn| rows.load(conn).await?);
-        found.expect("rows")
+        let rows: Result<Vec<WaitingMail>, DbError> =
+            on_conn!(db.reader(), |conn| query.load(conn).await?);
+        rows.expect("rows")
     }
 }
 

@@ -81,8 +81,8 @@ pub struct DeliveredMail {
 impl DeliveredMail {
     /// Returns the only header of this name; `None` if there are several.
     pub fn header(&self, name: &str) -> Option<&str> {
-        let mut found = self.headers.iter().filter(|(it, _)| it == name);
-        match (found.next(), found.next()) {
+        let mut matches = self.headers.iter().filter(|(it, _)| it == name);
+        match (matches.next(), matches.next()) {
             (Some((_, value)), None) => Some(value),
             _ => None,
         }
@@ -96,8 +96,11 @@ impl DeliveredMail {
     /// Returns the links in its text, in order. The first is the call to action,
     /// if the email has one.
     pub fn links(&self) -> Vec<String> {
-        let words = self.text.split_whitespace();
-        words.filter(|it| it.starts_with("http")).map(str::to_owned).collect()
+        self.text
+            .split_whitespace()
+            .filter(|it| it.starts_with("http"))
+            .map(str::to_owned)
+            .collect()
     }
 
     /// Returns the first link.
@@ -138,8 +141,10 @@ impl FakeRelay {
             .expect("the interpreter that TEST_PYTHON names");
         let stdout = child.stdout.take().expect("an output");
         let mut lines = BufReader::new(stdout).lines();
-        let first = tokio::time::timeout(PATIENCE, read_line::<Listening>(&mut lines)).await;
-        let port = first.expect("a relay in time").expect("a relay that listens").port;
+        let Listening { port } = tokio::time::timeout(PATIENCE, read_line(&mut lines))
+            .await
+            .expect("a relay in time")
+            .expect("a relay that listens");
         let (sender, delivered) = unbounded_channel();
         #[expect(clippy::disallowed_methods, reason = "ends with the relay")]
         let _reading = tokio::spawn(async move {
@@ -159,9 +164,11 @@ impl FakeRelay {
 
     /// Waits for the next email that it accepts.
     pub async fn next_mail(&self) -> DeliveredMail {
-        let next =
-            tokio::time::timeout(PATIENCE, async { self.delivered.lock().await.recv().await });
-        next.await.expect("an email in time").expect("an email")
+        let receiving = async { self.delivered.lock().await.recv().await };
+        tokio::time::timeout(PATIENCE, receiving)
+            .await
+            .expect("an email in time")
+            .expect("an email")
     }
 
     /// Stops the relay and returns the accepted emails that no test has read yet.
