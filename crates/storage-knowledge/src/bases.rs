@@ -65,27 +65,30 @@ impl SqlKnowledgeBases {
 
     async fn entries(&self, rows: Vec<BaseRow>) -> Result<Vec<KnowledgeBaseEntry>, DbError> {
         let ids: Vec<DbUid> = rows.iter().map(|it| it.id).collect();
-        let counts = knowledge_documents::table
+        let count_query = knowledge_documents::table
             .filter(knowledge_documents::base_id.eq_any(&ids))
             .group_by(knowledge_documents::base_id)
             .select((knowledge_documents::base_id, count_star()));
 
-        let groups = knowledge_base_groups::table
+        let group_query = knowledge_base_groups::table
             .filter(knowledge_base_groups::base_id.eq_any(&ids))
             .order(knowledge_base_groups::group_id)
             .select((knowledge_base_groups::base_id, knowledge_base_groups::group_id));
 
         let (counts, groups) = on_conn!(self.db.reader(), |conn| {
-            let counts: Vec<(DbUid, i64)> = counts.load(conn).await?;
-            let groups: Vec<(DbUid, DbUid)> = groups.load(conn).await?;
+            let counts: Vec<(DbUid, i64)> = count_query.load(conn).await?;
+            let groups: Vec<(DbUid, DbUid)> = group_query.load(conn).await?;
             (counts, groups)
         })?;
 
         let counts: HashMap<_, _> = counts.into_iter().map(|(id, count)| (id.0, count)).collect();
 
         let shared_with = |id: DbUid| {
-            let groups = groups.iter().filter(|it| it.0 == id);
-            groups.map(|it| GroupId(it.1.0)).collect()
+            groups
+                .iter()
+                .filter(|(base, _)| *base == id)
+                .map(|(_, group)| GroupId(group.0))
+                .collect()
         };
 
         let entry = |row: BaseRow| KnowledgeBaseEntry {
@@ -100,8 +103,9 @@ impl SqlKnowledgeBases {
     }
 }
 
-pub(crate) fn exceeded(it: ExceededBases) -> BaseChangeOutcome {
-    BaseChangeOutcome::QuotaExceeded { group: it.group, limit: it.limit, current: it.current }
+pub(crate) fn exceeded(quota: ExceededBases) -> BaseChangeOutcome {
+    let ExceededBases { group, limit, current } = quota;
+    BaseChangeOutcome::QuotaExceeded { group, limit, current }
 }
 
 /// Returns the name of a base as it is compared: without regard to case.
@@ -113,16 +117,23 @@ fn folded(name: &str) -> String {
 impl BaseStore for SqlKnowledgeBases {
     async fn list(&self, access: BaseAccess) -> Result<Vec<KnowledgeBaseEntry>, Unavailable> {
         let rows: Vec<BaseRow> = on_conn!(self.db.reader(), |conn| {
-            let bases = managed_bases!(access).order(knowledge_bases::name_folded);
-            bases.select(BaseRow::as_select()).load(conn).await?
+            managed_bases!(access)
+                .order(knowledge_bases::name_folded)
+                .select(BaseRow::as_select())
+                .load(conn)
+                .await?
         })?;
         Ok(self.entries(rows).await?)
     }
 
     async fn find(&self, base: BaseRef) -> Result<Option<KnowledgeBaseEntry>, Unavailable> {
         let row: Option<BaseRow> = on_conn!(self.db.reader(), |conn| {
-            let row = managed_bases!(base.access).filter(knowledge_bases::id.eq(DbUid(base.id.0)));
-            row.select(BaseRow::as_select()).first(conn).await.optional()?
+            managed_bases!(base.access)
+                .filter(knowledge_bases::id.eq(DbUid(base.id.0)))
+                .select(BaseRow::as_select())
+                .first(conn)
+                .await
+                .optional()?
         })?;
         Ok(self.entries(row.into_iter().collect()).await?.pop())
     }
@@ -181,26 +192,26 @@ impl BaseStore for SqlKnowledgeBases {
         effects: SideEffects,
     ) -> Result<BaseChangeOutcome, Unavailable> {
         let row = knowledge_bases::table.find(DbUid(base.0));
-        let done = in_tx!(self.db, async |conn| -> Result<BaseChangeOutcome, DbError> {
+        let outcome = in_tx!(self.db, async |conn| -> Result<BaseChangeOutcome, DbError> {
             conn.lock_catalogue().await?;
-            let before =
+            let previous_name =
                 row.select(knowledge_bases::name).first::<String>(conn).await.optional()?;
-            let Some(before) = before else { return Ok(BaseChangeOutcome::Unknown) };
+            let Some(previous_name) = previous_name else { return Ok(BaseChangeOutcome::Unknown) };
             let new =
                 (knowledge_bases::name.eq(name), knowledge_bases::name_folded.eq(folded(name)));
             diesel::update(row).set(new).execute(conn).await?;
-            let before = json!({ "name": before });
+            let before = json!({ "name": previous_name });
             let after = json!({ "name": name });
             let effects = effects.with_changes(Some(&before), Some(&after));
             conn.write_effects(&self.db, &effects).await?;
             Ok(BaseChangeOutcome::Done)
         });
 
-        match done {
+        match outcome {
             Err(DbError::Query(DatabaseError(DatabaseErrorKind::UniqueViolation, _))) => {
                 Ok(BaseChangeOutcome::NameTaken)
             }
-            done => Ok(done?),
+            outcome => Ok(outcome?),
         }
     }
 
@@ -250,7 +261,7 @@ impl BaseStore for SqlKnowledgeBases {
         defaults: GroupQuotas,
         effects: SideEffects,
     ) -> Result<BaseChangeOutcome, Unavailable> {
-        Ok(bindings::share(&self.db, base, groups, (defaults, effects)).await?)
+        Ok(bindings::share(&self.db, base, groups, defaults, &effects).await?)
     }
 
     async fn bound(&self, persona: PersonaId) -> Result<Option<Vec<KnowledgeBaseId>>, Unavailable> {
@@ -264,6 +275,6 @@ impl BaseStore for SqlKnowledgeBases {
         defaults: GroupQuotas,
         effects: SideEffects,
     ) -> Result<BaseChangeOutcome, Unavailable> {
-        Ok(bindings::bind(&self.db, persona, bases, (defaults, effects)).await?)
+        Ok(bindings::bind(&self.db, persona, bases, defaults, &effects).await?)
     }
 }

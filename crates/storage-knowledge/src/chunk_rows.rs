@@ -47,19 +47,19 @@ impl ChunkRow {
 /// Vectors that new chunks get of published ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CopiedVectors {
-    /// None: the model is another one.
+    /// No vectors, since the model is another one.
     None,
     /// Vectors of chunks that have a context.
     WithContext,
-    /// All.
+    /// All vectors.
     All,
 }
 
 connection_trait! {
-    /// Copying of what was made for chunks.
+    /// Copying of the contexts and vectors of published chunks.
     pub(crate) trait CopyChunks {
-        /// Gives the new chunks of a document the contexts, and these vectors, of
-        /// published ones that have the same hash.
+        /// Copies the contexts of a document's published chunks, and these of their
+        /// vectors, to its new chunks with the same hash.
         async fn copy_chunks(
             &mut self,
             document: DbUid,
@@ -111,18 +111,26 @@ pub(crate) const INDEXED: (
 );
 
 /// Values of [`INDEXED`].
-pub(crate) type IndexedRow =
-    (DbUid, DbUid, String, String, String, Option<String>, Option<Vec<u8>>);
+#[derive(Queryable)]
+pub(crate) struct IndexedRow {
+    id: DbUid,
+    base: DbUid,
+    title: String,
+    path: String,
+    text: String,
+    context: Option<String>,
+    vector: Option<Vec<u8>>,
+}
 
 /// Returns the chunk of a row.
-pub(crate) fn indexed((id, base, title, path, text, context, vector): IndexedRow) -> IndexedChunk {
+pub(crate) fn indexed(row: IndexedRow) -> IndexedChunk {
     IndexedChunk {
-        id: ChunkId(id.0),
-        base: KnowledgeBaseId(base.0),
-        title,
-        path,
-        text,
-        context: context.unwrap_or_default(),
-        dense: from_bytes(&vector.unwrap_or_default()),
+        id: ChunkId(row.id.0),
+        base: KnowledgeBaseId(row.base.0),
+        title: row.title,
+        path: row.path,
+        text: row.text,
+        context: row.context.unwrap_or_default(),
+        dense: from_bytes(&row.vector.unwrap_or_default()),
     }
 }

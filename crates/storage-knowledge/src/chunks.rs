@@ -60,7 +60,7 @@ impl SqlChunks {
         let documents: Vec<DbUid> = rows.iter().map(|it| it.document).collect();
         let ordinals: Vec<i32> =
             rows.iter().flat_map(|it| [it.ordinal - 1, it.ordinal + 1]).collect();
-        let near = knowledge_chunks::table
+        let query = knowledge_chunks::table
             .filter(knowledge_chunks::document_id.eq_any(documents))
             .filter(knowledge_chunks::is_published.eq(true))
             .filter(knowledge_chunks::ordinal.eq_any(ordinals))
@@ -71,10 +71,10 @@ impl SqlChunks {
                 knowledge_chunks::text,
             ));
 
-        let near: Vec<(DbUid, i32, String, String)> =
-            on_conn!(self.db.reader(), |conn| near.load(conn).await?)?;
+        let rows: Vec<(DbUid, i32, String, String)> =
+            on_conn!(self.db.reader(), |conn| query.load(conn).await?)?;
 
-        Ok(near.into_iter().map(|(id, at, path, text)| ((id, at), (path, text))).collect())
+        Ok(rows.into_iter().map(|(id, at, path, text)| ((id, at), (path, text))).collect())
     }
 }
 
@@ -155,7 +155,7 @@ impl ChunkStore for SqlChunks {
     }
 
     async fn passages(&self, chunks: &[ChunkId]) -> Result<Vec<StoredPassage>, Unavailable> {
-        let found = published!().filter(knowledge_chunks::id.eq_any(uids(chunks))).select((
+        let passages = published!().filter(knowledge_chunks::id.eq_any(uids(chunks))).select((
             knowledge_chunks::id,
             knowledge_documents::base_id,
             knowledge_documents::id,
@@ -166,7 +166,7 @@ impl ChunkStore for SqlChunks {
             knowledge_chunks::text,
             knowledge_chunks::vector,
         ));
-        let rows: Vec<PassageRow> = on_conn!(self.db.reader(), |conn| found.load(conn).await?)?;
+        let rows: Vec<PassageRow> = on_conn!(self.db.reader(), |conn| passages.load(conn).await?)?;
         let neighbours = self.neighbours(&rows).await?;
         Ok(rows.into_iter().map(|it| passage(it, &neighbours)).collect())
     }
@@ -211,7 +211,7 @@ impl ChunkStore for SqlChunks {
             knowledge_bases::last_missed_at.eq(Some(DbInstant(at))),
         );
 
-        // One by one, as above.
+        // One by one, for the same reason as retrievals.
         for base in bases {
             let row = knowledge_bases::table.find(DbUid(base.0));
             on_conn!(self.db.counter(), |conn| {

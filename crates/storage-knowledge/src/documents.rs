@@ -141,12 +141,12 @@ impl DocumentStore for SqlDocuments {
             let write = ContentWrite { db, base: id, owner, defaults, content, change };
 
             if let Some(source) = &content.source_uri {
-                let stored = knowledge_documents::table
+                let existing = knowledge_documents::table
                     .filter(knowledge_documents::base_id.eq(id))
                     .filter(knowledge_documents::source_uri.eq(source))
                     .select(StoredDocument::as_select());
-                if let Some(stored) = stored.first(conn).await.optional()? {
-                    return conn.replace_document(write, stored).await;
+                if let Some(document) = existing.first(conn).await.optional()? {
+                    return conn.replace_document(write, document).await;
                 }
             }
 
@@ -189,7 +189,7 @@ impl DocumentStore for SqlDocuments {
         let id = DbUid(document.document.0);
         let base = DbUid(document.base.id.0);
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
-            // Claims of it are lost.
+            // A worker that ingests the document loses its claim.
             let fence = knowledge_documents::fence.eq(knowledge_documents::fence + 1);
             if diesel::update(row_of!(document)).set(fence).execute(conn).await? == 0 {
                 return Ok(false);
@@ -198,7 +198,7 @@ impl DocumentStore for SqlDocuments {
             conn.remove_chunks(&[id], true).await?;
             conn.remove_chunks(&[id], false).await?;
             diesel::delete(knowledge_documents::table.find(id)).execute(conn).await?;
-            // The base may have waited for it.
+            // The document may be the last one that a reindexed base waits for.
             conn.finish_reindex(base).await?;
             conn.forget_model(base).await?;
             conn.write_effects(&self.db, &effects).await?;

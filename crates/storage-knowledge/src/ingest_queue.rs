@@ -94,12 +94,14 @@ impl IngestQueue for SqlIngestQueue {
                 return Ok(None);
             }
 
-            for row in due {
-                if self.try_claim(row, at, until).await? {
-                    let claim = IngestClaim { document: DocumentId(row.0.0), fence: row.1 + 1 };
-                    if let Some(job) = self.job(claim, row.2).await? {
-                        return Ok(Some(job));
-                    }
+            for document in due {
+                if !self.try_claim(document, at, until).await? {
+                    continue;
+                }
+                let id = DocumentId(document.id.0);
+                let claim = IngestClaim { document: id, fence: document.fence + 1 };
+                if let Some(job) = self.job(claim, document.base).await? {
+                    return Ok(Some(job));
                 }
             }
         }
@@ -121,8 +123,8 @@ impl IngestQueue for SqlIngestQueue {
     async fn extend(&self, claim: IngestClaim, until: Timestamp) -> Result<bool, Unavailable> {
         let until = knowledge_documents::due_at.eq(Some(DbInstant(until)));
         let extend = diesel::update(of_claim!(claim)).set(until);
-        let extended = on_conn!(self.db.writer(), |conn| extend.execute(conn).await?)?;
-        Ok(extended == 1)
+        let updated = on_conn!(self.db.writer(), |conn| extend.execute(conn).await?)?;
+        Ok(updated == 1)
     }
 
     async fn put_chunks(&self, claim: IngestClaim, new: NewChunks) -> Result<bool, Unavailable> {
@@ -143,15 +145,21 @@ impl IngestQueue for SqlIngestQueue {
             for rows in rows.chunks(CHUNKS_PER_INSERT) {
                 conn.insert_all(rows.to_vec()).await?;
             }
-            let model: Option<String> = model.first(conn).await?;
-            let vectors = match new.needs_contexts {
-                _ if model.as_ref() != Some(&new.model) => CopiedVectors::None,
-                true => CopiedVectors::WithContext,
-                false => CopiedVectors::All,
+
+            let base_model: Option<String> = model.first(conn).await?;
+            let is_same_model = base_model.as_ref() == Some(&new.model);
+            let vectors = match (is_same_model, new.needs_contexts) {
+                (false, _) => CopiedVectors::None,
+                (true, true) => CopiedVectors::WithContext,
+                (true, false) => CopiedVectors::All,
             };
             conn.copy_chunks(document, vectors).await?;
-            let embedded = new_chunks!(claim).filter(knowledge_chunks::vector.is_not_null());
-            let embedded: i64 = embedded.count().get_result(conn).await?;
+
+            let embedded: i64 = new_chunks!(claim)
+                .filter(knowledge_chunks::vector.is_not_null())
+                .count()
+                .get_result(conn)
+                .await?;
             let split = (
                 knowledge_documents::new_model.eq(Some(&new.model)),
                 knowledge_documents::new_chunks.eq(count),
@@ -220,18 +228,18 @@ impl IngestQueue for SqlIngestQueue {
             }
 
             let reserved = knowledge_documents::reserved_tokens.eq(tokens);
-            let done = diesel::update(of_claim!(claim)).set(reserved).execute(conn).await?;
+            let updated = diesel::update(of_claim!(claim)).set(reserved).execute(conn).await?;
 
-            Ok(if done == 1 { ReservationOutcome::Done } else { ReservationOutcome::Lost })
+            Ok(if updated == 1 { ReservationOutcome::Done } else { ReservationOutcome::Lost })
         })?)
     }
 
     async fn beginning(&self, claim: IngestClaim) -> Result<String, Unavailable> {
-        let first = new_chunks!(claim)
+        let beginning = new_chunks!(claim)
             .order(knowledge_chunks::ordinal)
             .select(knowledge_chunks::text)
             .limit(CHUNKS_OF_BEGINNING);
-        let texts: Vec<String> = on_conn!(self.db.reader(), |conn| first.load(conn).await?)?;
+        let texts: Vec<String> = on_conn!(self.db.reader(), |conn| beginning.load(conn).await?)?;
         Ok(texts.join("\n"))
     }
 
@@ -352,10 +360,10 @@ impl IngestQueue for SqlIngestQueue {
                 diesel::update(of_claim!(claim)).set(held).execute(conn).await?;
             } else {
                 conn.publish_documents(&[document]).await?;
-                let first = knowledge_bases::table.find(base);
-                let model = knowledge_bases::model.eq(model);
-                let first = first.filter(knowledge_bases::model.is_null());
-                diesel::update(first).set(model).execute(conn).await?;
+                let without_model =
+                    knowledge_bases::table.find(base).filter(knowledge_bases::model.is_null());
+                let first_model = knowledge_bases::model.eq(model);
+                diesel::update(without_model).set(first_model).execute(conn).await?;
             }
             conn.finish_reindex(base).await?;
             Ok(true)
@@ -376,8 +384,8 @@ impl IngestQueue for SqlIngestQueue {
             knowledge_documents::due_at.eq(Some(DbInstant(retry_at))),
         );
         let postpone = diesel::update(of_claim!(claim)).set(postponed);
-        let done = on_conn!(self.db.writer(), |conn| postpone.execute(conn).await?)?;
-        Ok(done == 1)
+        let updated = on_conn!(self.db.writer(), |conn| postpone.execute(conn).await?)?;
+        Ok(updated == 1)
     }
 
     async fn fail(
@@ -409,9 +417,9 @@ impl IngestQueue for SqlIngestQueue {
                 return Ok(false);
             }
             if retry_at.is_none() {
-                // The base may have waited for it.
-                let base: DbUid = base.first(conn).await?;
-                conn.finish_reindex(base).await?;
+                // The document may be the last one that a reindexed base waits for.
+                let base_id: DbUid = base.first(conn).await?;
+                conn.finish_reindex(base_id).await?;
             }
             Ok(true)
         })?)

@@ -222,12 +222,14 @@ connection_trait! {
             &mut self,
             write: ContentWrite<'_>,
         ) -> Result<Option<DocumentId>, DbError> {
-            let other = knowledge_documents::table
+            let duplicate: Option<DbUid> = knowledge_documents::table
                 .filter(knowledge_documents::base_id.eq(write.base))
                 .filter(knowledge_documents::content_hash.eq(&write.content.hash[..]))
-                .select(knowledge_documents::id);
-            let other: Option<DbUid> = other.first(self).await.optional()?;
-            Ok(other.map(|it| DocumentId(it.0)))
+                .select(knowledge_documents::id)
+                .first(self)
+                .await
+                .optional()?;
+            Ok(duplicate.map(|it| DocumentId(it.0)))
         }
 
         /// Returns the quota that so many documents and bytes more would exceed.
@@ -247,8 +249,8 @@ connection_trait! {
                 knowledge_files::document_id.eq(document),
                 knowledge_files::content.eq(content),
             );
-            let insert = diesel::insert_into(knowledge_files::table).values(new);
-            insert
+            diesel::insert_into(knowledge_files::table)
+                .values(new)
                 .on_conflict(knowledge_files::document_id)
                 .do_update()
                 .set(knowledge_files::content.eq(content))

@@ -50,8 +50,7 @@ connection_trait! {
     /// Publication of new content.
     pub(crate) trait PublishContent {
         /// Locks a base until the commit and loads its models; `None` if it is
-        /// gone. Documents are locked before their base, except such as no worker
-        /// has.
+        /// gone. Documents that a worker may have are locked before their base.
         async fn lock_base(&mut self, base: DbUid) -> Result<Option<BaseModels>, DbError> {
             let row = knowledge_bases::table.find(base);
             let lock = knowledge_bases::served_at.eq(knowledge_bases::served_at);
@@ -113,8 +112,8 @@ connection_trait! {
         }
 
         /// Publishes what a base that is being indexed again holds, unless it
-        /// still waits for a document. With another model, documents that failed
-        /// are found no longer: their vectors could not be compared.
+        /// still waits for a document. With another model, searches no longer find
+        /// documents that failed, since their vectors could not be compared.
         async fn finish_reindex(&mut self, base: DbUid) -> Result<(), DbError> {
             let Some(models) = self.lock_base(base).await? else { return Ok(()) };
             let Some(model) = &models.reindex_model else { return Ok(()) };
@@ -133,11 +132,12 @@ connection_trait! {
                 return Ok(());
             }
 
-            let held = documents
+            let held: Vec<DbUid> = documents
                 .filter(knowledge_documents::is_held.eq(true))
                 .filter(knowledge_documents::status.eq(DocumentStatus::Processing.name()))
-                .select(knowledge_documents::id);
-            let held: Vec<DbUid> = held.load(self).await?;
+                .select(knowledge_documents::id)
+                .load(self)
+                .await?;
             self.publish_documents(&held).await?;
 
             // All others have failed.
@@ -147,9 +147,9 @@ connection_trait! {
             diesel::update(failed).set(released).execute(self).await?;
 
             if is_changing {
-                let failed = failed.select(knowledge_documents::id);
-                let failed: Vec<DbUid> = failed.load(self).await?;
-                self.withdraw_documents(&failed).await?;
+                let failed_ids: Vec<DbUid> =
+                    failed.select(knowledge_documents::id).load(self).await?;
+                self.withdraw_documents(&failed_ids).await?;
             }
 
             let finished = (

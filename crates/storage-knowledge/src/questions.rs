@@ -20,6 +20,7 @@ pub struct SqlQuestionLog {
     db: Database,
 }
 
+/// Id, text, count and times of a question.
 type QuestionRow = (DbUid, String, i64, DbInstant, DbInstant);
 
 impl SqlQuestionLog {
@@ -29,9 +30,9 @@ impl SqlQuestionLog {
     }
 }
 
-fn unanswered_question((row, text, count, first, last): QuestionRow) -> UnansweredQuestion {
+fn unanswered_question((row_id, text, count, first, last): QuestionRow) -> UnansweredQuestion {
     UnansweredQuestion {
-        id: QuestionId(row.0),
+        id: QuestionId(row_id.0),
         text,
         count,
         first_seen_at: first.0,
@@ -70,7 +71,7 @@ impl QuestionLog for SqlQuestionLog {
                 .execute(conn)
                 .await?;
 
-            let surplus: Vec<DbUid> = knowledge_questions::table
+            let surplus_ids: Vec<DbUid> = knowledge_questions::table
                 .filter(group_id.eq(group))
                 .order((last_seen_at.desc(), id.desc()))
                 .offset(limit.into())
@@ -78,7 +79,7 @@ impl QuestionLog for SqlQuestionLog {
                 .select(id)
                 .load(conn)
                 .await?;
-            let surplus = knowledge_questions::table.filter(id.eq_any(surplus));
+            let surplus = knowledge_questions::table.filter(id.eq_any(surplus_ids));
             diesel::delete(surplus).execute(conn).await?;
 
             Ok(())
@@ -102,22 +103,25 @@ impl QuestionLog for SqlQuestionLog {
             .limit(page.and_one_more().limit.into())
             .select((id, question, seen_count, first_seen_at, last_seen_at));
 
-        let group = diesel::select(exists(user_groups::table.find(group)));
+        let group_exists = diesel::select(exists(user_groups::table.find(group)));
         let (exists, rows): (bool, Vec<QuestionRow>) = on_conn!(self.db.reader(), |conn| {
-            (group.get_result(conn).await?, rows.load(conn).await?)
+            (group_exists.get_result(conn).await?, rows.load(conn).await?)
         })?;
-        let entries = rows.into_iter().map(unanswered_question).collect();
-        let page = page.part_of(entries, |it| Cursor { at: it.last_seen_at, id: it.id.0 });
+        if !exists {
+            return Ok(None);
+        }
 
-        Ok(exists.then_some(page))
+        let entries = rows.into_iter().map(unanswered_question).collect();
+        Ok(Some(page.part_of(entries, |it| Cursor { at: it.last_seen_at, id: it.id.0 })))
     }
 
-    async fn delete(&self, group: GroupId, deleted: QuestionId) -> Result<bool, Unavailable> {
+    async fn delete(&self, group: GroupId, question_id: QuestionId) -> Result<bool, Unavailable> {
         let row = knowledge_questions::table
-            .filter(id.eq(DbUid(deleted.0)))
+            .filter(id.eq(DbUid(question_id.0)))
             .filter(group_id.eq(DbUid(group.0)));
-        let deleted = diesel::delete(row);
-        Ok(on_conn!(self.db.writer(), |conn| deleted.execute(conn).await?)? > 0)
+        let deleted: usize =
+            on_conn!(self.db.writer(), |conn| diesel::delete(row).execute(conn).await?)?;
+        Ok(deleted > 0)
     }
 
     async fn sweep(&self, before: Timestamp) -> Result<u64, Unavailable> {

@@ -28,18 +28,16 @@ impl GroupUsage {
     /// more, which may be negative if it is replaced.
     pub(crate) fn exceeded(&self, documents: i64, bytes: i64) -> Option<KnowledgeQuota> {
         let quota = |resource, limit, current| KnowledgeQuota { resource, limit, current };
-        let would_be = [
-            quota("KnowledgeDocuments", self.limits.documents, self.documents + documents),
-            quota("KnowledgeStorageBytes", self.limits.bytes, self.bytes + bytes),
-            quota("MonthlyEmbeddingTokens", self.limits.monthly_tokens, self.tokens + 1),
-        ];
+        let document_quota =
+            quota("KnowledgeDocuments", self.limits.documents, self.documents + documents);
+        let byte_quota = quota("KnowledgeStorageBytes", self.limits.bytes, self.bytes + bytes);
+        let token_quota =
+            quota("MonthlyEmbeddingTokens", self.limits.monthly_tokens, self.tokens + 1);
 
-        let grows = [documents > 0, bytes > 0, true];
-        would_be
+        [(documents > 0, document_quota), (bytes > 0, byte_quota), (true, token_quota)]
             .into_iter()
-            .zip(grows)
-            .find(|(it, grows)| *grows && it.current > it.limit)
-            .map(|it| it.0)
+            .find(|(is_growing, quota)| *is_growing && quota.current > quota.limit)
+            .map(|(_, quota)| quota)
     }
 
     /// Returns whether these tokens may be reserved.
@@ -54,8 +52,14 @@ pub(crate) fn sum(column: &str) -> SqlLiteral<Nullable<BigInt>> {
     sql(&format!("CAST(SUM({column}) AS BIGINT)"))
 }
 
-/// Limits of a group: bases, documents, bytes, monthly tokens.
-type OwnLimits = (Option<i64>, Option<i64>, Option<i64>, Option<i64>);
+/// Limits of a group; `None` stands for the default.
+#[derive(Default, Queryable)]
+struct OwnLimits {
+    bases: Option<i64>,
+    documents: Option<i64>,
+    bytes: Option<i64>,
+    monthly_tokens: Option<i64>,
+}
 
 connection_trait! {
     /// Quotas of groups.
@@ -63,8 +67,10 @@ connection_trait! {
         /// Locks a group's row until the commit, so that changes of its documents
         /// are serialised.
         async fn lock_group(&mut self, group: DbUid) -> Result<(), DbError> {
-            let row = diesel::update(user_groups::table.find(group));
-            row.set(user_groups::name.eq(user_groups::name)).execute(self).await?;
+            diesel::update(user_groups::table.find(group))
+                .set(user_groups::name.eq(user_groups::name))
+                .execute(self)
+                .await?;
             Ok(())
         }
 
@@ -74,19 +80,23 @@ connection_trait! {
             group: DbUid,
             defaults: GroupQuotas,
         ) -> Result<GroupQuotas, DbError> {
-            let own = group_settings::table.find(group).select((
-                group_settings::knowledge_bases,
-                group_settings::knowledge_documents,
-                group_settings::knowledge_storage_bytes,
-                group_settings::monthly_embedding_tokens,
-            ));
-            let own: Option<OwnLimits> = own.first(self).await.optional()?;
-            let own = own.unwrap_or_default();
+            let row: Option<OwnLimits> = group_settings::table
+                .find(group)
+                .select((
+                    group_settings::knowledge_bases,
+                    group_settings::knowledge_documents,
+                    group_settings::knowledge_storage_bytes,
+                    group_settings::monthly_embedding_tokens,
+                ))
+                .first(self)
+                .await
+                .optional()?;
+            let own = row.unwrap_or_default();
             Ok(GroupQuotas {
-                bases: own.0.unwrap_or(defaults.bases),
-                documents: own.1.unwrap_or(defaults.documents),
-                bytes: own.2.unwrap_or(defaults.bytes),
-                monthly_tokens: own.3.unwrap_or(defaults.monthly_tokens),
+                bases: own.bases.unwrap_or(defaults.bases),
+                documents: own.documents.unwrap_or(defaults.documents),
+                bytes: own.bytes.unwrap_or(defaults.bytes),
+                monthly_tokens: own.monthly_tokens.unwrap_or(defaults.monthly_tokens),
             })
         }
 
@@ -97,11 +107,12 @@ connection_trait! {
             month: i32,
             tokens: i64,
         ) -> Result<(), DbError> {
-            let base = knowledge_documents::table
+            let (owner, base): (DbUid, DbUid) = knowledge_documents::table
                 .find(document)
                 .inner_join(knowledge_bases::table)
-                .select((knowledge_bases::group_id, knowledge_bases::id));
-            let (owner, base): (DbUid, DbUid) = base.first(self).await?;
+                .select((knowledge_bases::group_id, knowledge_bases::id))
+                .first(self)
+                .await?;
             let charge = (
                 knowledge_usage::group_id.eq(owner),
                 knowledge_usage::base_id.eq(base),
@@ -141,21 +152,22 @@ connection_trait! {
                 sum("knowledge_documents.size_bytes"),
                 sum("knowledge_documents.reserved_tokens"),
             );
-
-            let sums: (i64, Option<i64>, Option<i64>) =
+            let (count, bytes, reserved): (i64, Option<i64>, Option<i64>) =
                 documents.select(sums).first(self).await?;
 
-            let tokens = knowledge_usage::table
+            let tokens: Option<i64> = knowledge_usage::table
                 .filter(knowledge_usage::group_id.eq(group))
                 .filter(knowledge_usage::month.eq(month))
-                .select(sum("knowledge_usage.tokens"));
-            let tokens: Option<i64> = tokens.first(self).await?;
+                .select(sum("knowledge_usage.tokens"))
+                .first(self)
+                .await?;
+
             Ok(GroupUsage {
                 limits,
-                documents: sums.0,
-                bytes: sums.1.unwrap_or_default(),
+                documents: count,
+                bytes: bytes.unwrap_or_default(),
                 tokens: tokens.unwrap_or_default(),
-                reserved: sums.2.unwrap_or_default(),
+                reserved: reserved.unwrap_or_default(),
             })
         }
     }

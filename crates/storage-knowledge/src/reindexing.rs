@@ -25,16 +25,17 @@ connection_trait! {
         ) -> Result<u64, DbError> {
             let documents =
                 knowledge_documents::table.filter(knowledge_documents::base_id.eq(base));
-            // Before their base, as workers do.
+            // Documents are locked before their base, as by workers.
             let lock = knowledge_documents::fence.eq(knowledge_documents::fence);
             diesel::update(documents).set(lock).execute(self).await?;
 
             let Some(models) = self.lock_base(base).await? else { return Ok(0) };
             if models.reindex_model.as_deref() == Some(model) {
-                let failed = documents
+                let failed: Vec<DbUid> = documents
                     .filter(knowledge_documents::status.eq(DocumentStatus::Failed.name()))
-                    .select(knowledge_documents::id);
-                let failed: Vec<DbUid> = failed.load(self).await?;
+                    .select(knowledge_documents::id)
+                    .load(self)
+                    .await?;
                 for document in &failed {
                     self.resume_document(*document, at).await?;
                 }
@@ -42,14 +43,15 @@ connection_trait! {
             }
 
             let is_changing = models.target().is_some_and(|it| it != model);
-            let queued = documents
+            let queued: Vec<DbUid> = documents
                 .filter(
                     knowledge_documents::due_at
                         .is_null()
                         .or(is_changing.into_sql::<diesel::sql_types::Bool>()),
                 )
-                .select(knowledge_documents::id);
-            let queued: Vec<DbUid> = queued.load(self).await?;
+                .select(knowledge_documents::id)
+                .load(self)
+                .await?;
             self.queue_documents(&queued, at).await?;
 
             if models.model.is_some() {

@@ -34,17 +34,23 @@ connection_trait! {
             Ok(())
         }
 
-        /// Queues the points of those of these chunks for removal that are gone.
+        /// Queues the points of chunks that no longer exist for removal. Other
+        /// chunks are ignored.
         async fn discard_points(&mut self, chunks: &[DbUid]) -> Result<(), DbError> {
-            let existing = knowledge_chunks::table
+            let known: Vec<DbUid> = knowledge_chunks::table
                 .filter(knowledge_chunks::id.eq_any(chunks))
-                .select(knowledge_chunks::id);
-            let existing: HashSet<DbUid> = existing.load(self).await?.into_iter().collect();
-            let gone = chunks.iter().filter(|it| !existing.contains(it));
-            let rows: Vec<_> = gone.map(|it| knowledge_removed_chunks::id.eq(*it)).collect();
-            for row in rows {
-                let insert = diesel::insert_into(knowledge_removed_chunks::table).values(row);
-                insert.on_conflict_do_nothing().execute(self).await?;
+                .select(knowledge_chunks::id)
+                .load(self)
+                .await?;
+            let existing: HashSet<DbUid> = known.into_iter().collect();
+            let gone: Vec<DbUid> =
+                chunks.iter().copied().filter(|it| !existing.contains(it)).collect();
+            for chunk in gone {
+                diesel::insert_into(knowledge_removed_chunks::table)
+                    .values(knowledge_removed_chunks::id.eq(chunk))
+                    .on_conflict_do_nothing()
+                    .execute(self)
+                    .await?;
             }
 
             Ok(())

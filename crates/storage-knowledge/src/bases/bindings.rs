@@ -30,7 +30,8 @@ pub(super) async fn share(
     db: &Database,
     base: KnowledgeBaseId,
     groups: &[GroupId],
-    (defaults, effects): (GroupQuotas, SideEffects),
+    defaults: GroupQuotas,
+    effects: &SideEffects,
 ) -> Result<BaseChangeOutcome, DbError> {
     let id = DbUid(base.0);
     let ids = groups.iter().map(|it| DbUid(it.0)).collect::<Vec<_>>();
@@ -42,8 +43,11 @@ pub(super) async fn share(
             return Ok(BaseChangeOutcome::Unknown);
         }
 
-        let known = user_groups::table.filter(user_groups::id.eq_any(&ids)).select(user_groups::id);
-        let known: Vec<DbUid> = known.load(conn).await?;
+        let known: Vec<DbUid> = user_groups::table
+            .filter(user_groups::id.eq_any(&ids))
+            .select(user_groups::id)
+            .load(conn)
+            .await?;
         if let Some(unknown) = ids.iter().find(|it| !known.contains(it)) {
             return Ok(BaseChangeOutcome::UnknownGroup(GroupId(unknown.0)));
         }
@@ -62,7 +66,7 @@ pub(super) async fn share(
             diesel::insert_into(knowledge_base_groups::table).values(new).execute(conn).await?;
         }
 
-        conn.write_effects(db, &with_ids(&effects, "groups", &before, &ids)).await?;
+        conn.write_effects(db, &with_ids(effects, "groups", &before, &ids)).await?;
 
         Ok(BaseChangeOutcome::Done)
     })
@@ -89,33 +93,38 @@ pub(super) async fn bind(
     db: &Database,
     persona: PersonaId,
     bases: &[KnowledgeBaseId],
-    (defaults, effects): (GroupQuotas, SideEffects),
+    defaults: GroupQuotas,
+    effects: &SideEffects,
 ) -> Result<BaseChangeOutcome, DbError> {
     let id = DbUid(persona.0);
     let ids = bases.iter().map(|it| DbUid(it.0)).collect::<Vec<_>>();
     let own = persona_knowledge_bases::table.filter(persona_knowledge_bases::persona_id.eq(id));
-    let groups = group_personas::table
-        .filter(group_personas::persona_id.eq(id))
-        .select(group_personas::group_id);
-
     in_tx!(db, async |conn| -> Result<BaseChangeOutcome, DbError> {
         conn.lock_catalogue().await?;
         if live_persona!(persona).first::<DbUid>(conn).await.optional()?.is_none() {
             return Ok(BaseChangeOutcome::Unknown);
         }
-        let known = knowledge_bases::table
+
+        let known: Vec<DbUid> = knowledge_bases::table
             .filter(knowledge_bases::id.eq_any(&ids))
-            .select(knowledge_bases::id);
-        let known: Vec<DbUid> = known.load(conn).await?;
+            .select(knowledge_bases::id)
+            .load(conn)
+            .await?;
         if let Some(unknown) = ids.iter().find(|it| !known.contains(it)) {
             return Ok(BaseChangeOutcome::UnknownBase(KnowledgeBaseId(unknown.0)));
         }
-        let groups: Vec<DbUid> = groups.load(conn).await?;
+
+        let groups: Vec<DbUid> = group_personas::table
+            .filter(group_personas::persona_id.eq(id))
+            .select(group_personas::group_id)
+            .load(conn)
+            .await?;
         let added: Vec<_> =
             groups.iter().flat_map(|group| ids.iter().map(|base| (*group, *base))).collect();
         if let Some(quota) = conn.exceeded_bases(&added, Some(id), defaults.bases).await? {
             return Ok(exceeded(quota));
         }
+
         let before: Vec<DbUid> = own.select(persona_knowledge_bases::base_id).load(conn).await?;
         diesel::delete(own).execute(conn).await?;
         for base in &ids {
@@ -125,7 +134,8 @@ pub(super) async fn bind(
             );
             diesel::insert_into(persona_knowledge_bases::table).values(new).execute(conn).await?;
         }
-        conn.write_effects(db, &with_ids(&effects, "knowledgeBases", &before, &ids)).await?;
+        conn.write_effects(db, &with_ids(effects, "knowledgeBases", &before, &ids)).await?;
+
         Ok(BaseChangeOutcome::Done)
     })
 }

@@ -12,8 +12,14 @@ use crate::document_row::parse_status;
 use crate::month::month;
 use crate::quotas::{LoadGroupUsage, sum};
 
-/// Sums of the documents of a base.
-type SumsRow = (Option<i64>, Option<i64>, Option<i64>, Option<i64>);
+/// Sums of the documents of a base; `None` if it has no documents.
+#[derive(Queryable)]
+struct SumsRow {
+    size_bytes: Option<i64>,
+    chunk_count: Option<i64>,
+    tokens: Option<i64>,
+    retrieval_count: Option<i64>,
+}
 
 /// Loads the numbers of a base.
 pub(super) async fn load(
@@ -25,49 +31,51 @@ pub(super) async fn load(
     let id = DbUid(base.id.0);
     let owner = DbUid(base.owner.0);
     let documents = knowledge_documents::table.filter(knowledge_documents::base_id.eq(id));
-    let by_status = documents
+    let status_query = documents
         .group_by(knowledge_documents::status)
         .select((knowledge_documents::status, count_star()));
 
-    let sums = documents.select((
+    let sums_query = documents.select((
         sum("size_bytes"),
         sum("chunk_count"),
         sum("tokens"),
         sum("retrieval_count"),
     ));
 
-    let last = documents
+    let retrieval_query = documents
         .order(knowledge_documents::last_retrieved_at.desc())
         .filter(knowledge_documents::last_retrieved_at.is_not_null())
         .select(knowledge_documents::last_retrieved_at);
 
-    let misses = knowledge_bases::table
+    let misses_query = knowledge_bases::table
         .find(id)
         .select((knowledge_bases::miss_count, knowledge_bases::last_missed_at));
 
-    let usage = knowledge_usage::table
+    let usage_query = knowledge_usage::table
         .filter(knowledge_usage::base_id.eq(id))
         .filter(knowledge_usage::month.eq(month(now)))
         .select(sum("tokens"));
 
-    let (by_status, sums, last, misses, usage, limits) = on_conn!(db.reader(), |conn| {
-        let by_status: Vec<(String, i64)> = by_status.load(conn).await?;
-        let sums: SumsRow = sums.first(conn).await?;
-        let last: Option<Option<DbInstant>> = last.first(conn).await.optional()?;
-        let misses: Option<(i64, Option<DbInstant>)> = misses.first(conn).await.optional()?;
-        let usage: Option<i64> = usage.first(conn).await?;
-        (by_status, sums, last, misses, usage, conn.group_limits(owner, defaults).await?)
+    let (by_status, sums, last_retrieval, misses, usage, limits) = on_conn!(db.reader(), |conn| {
+        let by_status: Vec<(String, i64)> = status_query.load(conn).await?;
+        let sums: SumsRow = sums_query.first(conn).await?;
+        let last_retrieval: Option<Option<DbInstant>> =
+            retrieval_query.first(conn).await.optional()?;
+        let misses: Option<(i64, Option<DbInstant>)> = misses_query.first(conn).await.optional()?;
+        let usage: Option<i64> = usage_query.first(conn).await?;
+        let limits = conn.group_limits(owner, defaults).await?;
+        (by_status, sums, last_retrieval, misses, usage, limits)
     })?;
 
     let (miss_count, last_missed_at) = misses.unwrap_or_default();
     let mut stats = BaseStats {
-        size_bytes: sums.0.unwrap_or_default(),
+        size_bytes: sums.size_bytes.unwrap_or_default(),
         byte_limit: limits.bytes,
         document_limit: limits.documents,
-        chunk_count: sums.1.unwrap_or_default(),
-        indexed_tokens: sums.2.unwrap_or_default(),
-        retrieval_count: sums.3.unwrap_or_default(),
-        last_retrieved_at: last.flatten().map(|it| it.0),
+        chunk_count: sums.chunk_count.unwrap_or_default(),
+        indexed_tokens: sums.tokens.unwrap_or_default(),
+        retrieval_count: sums.retrieval_count.unwrap_or_default(),
+        last_retrieved_at: last_retrieval.flatten().map(|it| it.0),
         miss_count,
         last_missed_at: last_missed_at.map(|it| it.0),
         embedding_tokens_this_month: usage.unwrap_or_default(),
@@ -75,12 +83,12 @@ pub(super) async fn load(
     };
 
     for (status, count) in by_status {
-        *match parse_status(&status)? {
-            DocumentStatus::Pending => &mut stats.pending,
-            DocumentStatus::Processing => &mut stats.processing,
-            DocumentStatus::Ready => &mut stats.ready,
-            DocumentStatus::Failed => &mut stats.failed,
-        } = count;
+        match parse_status(&status)? {
+            DocumentStatus::Pending => stats.pending = count,
+            DocumentStatus::Processing => stats.processing = count,
+            DocumentStatus::Ready => stats.ready = count,
+            DocumentStatus::Failed => stats.failed = count,
+        }
     }
 
     Ok(stats)

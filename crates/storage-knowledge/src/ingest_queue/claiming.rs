@@ -12,18 +12,25 @@ use super::SqlIngestQueue;
 use crate::document_row::parse_type;
 use crate::publication::BaseModels;
 
-/// Number of due documents that are read together, so that a worker who loses
-/// the race for the first still gets another.
+/// Number of due documents that are loaded together, so that a worker that loses
+/// the race for the first one still gets another.
 const AT_ONCE: i64 = 16;
 
-/// Document that is due: its id, its last claim, and its base.
-type DueRow = (DbUid, i64, DbUid);
+/// Document that is due.
+#[derive(Debug, Clone, Copy, Queryable)]
+pub(super) struct DueDocument {
+    pub(super) id: DbUid,
+    /// Number of the last claim.
+    pub(super) fence: i64,
+    pub(super) base: DbUid,
+}
+
 /// Columns of a claimed document.
 type ClaimedRow = (String, String, i32, Option<String>, DbUid, BaseModels, Vec<u8>);
 
 impl SqlIngestQueue {
-    /// Reads documents that are due, in the order in which they are served.
-    pub(super) async fn due(&self, now: DbInstant) -> Result<Vec<DueRow>, DbError> {
+    /// Loads documents that are due, in the order in which they are served.
+    pub(super) async fn due(&self, now: DbInstant) -> Result<Vec<DueDocument>, DbError> {
         let due = knowledge_documents::table
             .inner_join(knowledge_bases::table)
             .filter(knowledge_documents::due_at.le(now))
@@ -46,13 +53,13 @@ impl SqlIngestQueue {
     /// claimed it.
     pub(super) async fn try_claim(
         &self,
-        (id, fence, base): DueRow,
+        document: DueDocument,
         now: DbInstant,
         until: DbInstant,
     ) -> Result<bool, DbError> {
         let free = knowledge_documents::table
-            .find(id)
-            .filter(knowledge_documents::fence.eq(fence))
+            .find(document.id)
+            .filter(knowledge_documents::fence.eq(document.fence))
             .filter(knowledge_documents::due_at.le(now));
 
         let claim = (
@@ -62,7 +69,7 @@ impl SqlIngestQueue {
             )
             .otherwise(knowledge_documents::failures)),
             knowledge_documents::status.eq(DocumentStatus::Processing.name()),
-            knowledge_documents::fence.eq(fence + 1),
+            knowledge_documents::fence.eq(document.fence + 1),
             knowledge_documents::due_at.eq(Some(until)),
             knowledge_documents::reserved_tokens.eq(0),
         );
@@ -71,8 +78,9 @@ impl SqlIngestQueue {
             if diesel::update(free).set(claim).execute(conn).await? == 0 {
                 return Ok(false);
             }
+            let base = knowledge_bases::table.find(document.base);
             let served = knowledge_bases::served_at.eq(now);
-            diesel::update(knowledge_bases::table.find(base)).set(served).execute(conn).await?;
+            diesel::update(base).set(served).execute(conn).await?;
             Ok(true)
         })
     }

@@ -44,9 +44,9 @@ async fn a_base_is_stored_listed_renamed_and_deleted(db: Database) {
     assert_eq!(bases.rename(law, "travel", nothing()).await.unwrap(), BaseChangeOutcome::NameTaken);
     assert_eq!(bases.rename(law, "Rules", nothing()).await.unwrap(), BaseChangeOutcome::Done);
     assert!(bases.set_prompt(server(law), Some("Search.".to_owned()), nothing()).await.unwrap());
-    let found = bases.find(server(law)).await.unwrap().unwrap();
-    assert_eq!(found.base.name, "Rules");
-    assert_eq!(found.base.prompt.as_deref(), Some("Search."));
+    let entry = bases.find(server(law)).await.unwrap().unwrap();
+    assert_eq!(entry.base.name, "Rules");
+    assert_eq!(entry.base.prompt.as_deref(), Some("Search."));
 
     document(&db, travel, "one two").await;
     assert_eq!(ingest(&db).await.len(), 2);
@@ -80,9 +80,13 @@ async fn a_manager_sees_the_bases_of_the_group_alone(db: Database) {
 async fn concurrent_bases_do_not_exceed_the_quota_of_the_owner(db: Database) {
     let bases = SqlKnowledgeBases::new(db.clone());
     let names: Vec<String> = (0..10).map(|it| format!("Base {it}")).collect();
-    let all = names.iter().map(|it| bases.create(base_named(it, DEFAULT), QUOTAS, nothing()));
-    let done = join_all(all).await.into_iter().map(Result::unwrap);
-    let created = done.filter(|it| *it == BaseChangeOutcome::Done).count();
+    let creations = names.iter().map(|it| bases.create(base_named(it, DEFAULT), QUOTAS, nothing()));
+    let created = join_all(creations)
+        .await
+        .into_iter()
+        .map(Result::unwrap)
+        .filter(|it| *it == BaseChangeOutcome::Done)
+        .count();
     assert_eq!(created, 5);
     assert_eq!(bases.list(BaseAccess::Server).await.unwrap().len(), 5);
 
@@ -101,21 +105,24 @@ async fn a_shared_base_counts_for_the_groups_that_search_it(db: Database) {
     }
     base(&db, "Own", sales).await;
     let groups = [sales];
-    let all = join_all(ids.iter().map(|it| bases.share(*it, &groups, QUOTAS, nothing()))).await;
-    let shared =
-        all.into_iter().filter(|it| *it.as_ref().unwrap() == BaseChangeOutcome::Done).count();
+    let shared = join_all(ids.iter().map(|it| bases.share(*it, &groups, QUOTAS, nothing())))
+        .await
+        .into_iter()
+        .map(Result::unwrap)
+        .filter(|it| *it == BaseChangeOutcome::Done)
+        .count();
     assert_eq!(shared, 4);
     // What is shared already is not counted again.
-    let mut again = 0;
-    let mut none = 0;
+    let mut repeated = 0;
+    let mut refused = 0;
     for id in &ids {
         match bases.share(*id, &[sales], QUOTAS, nothing()).await.unwrap() {
-            BaseChangeOutcome::Done => again += 1,
-            _ => none += 1,
+            BaseChangeOutcome::Done => repeated += 1,
+            _ => refused += 1,
         }
     }
-    assert_eq!(again, 4);
-    assert_eq!(none, 1);
+    assert_eq!(repeated, 4);
+    assert_eq!(refused, 1);
     let unknown = bases.share(KnowledgeBaseId::generate(), &groups, QUOTAS, nothing());
     assert_eq!(unknown.await.unwrap(), BaseChangeOutcome::Unknown);
 }

@@ -41,8 +41,8 @@ async fn a_member_searches_own_shared_and_bound_bases(db: Database) {
     bases.bind(eve, &[foreign], QUOTAS, nothing()).await.unwrap();
 
     let searched = async |persona: Option<PersonaId>| {
-        let found = store.searched_bases(sales, persona).await.unwrap();
-        found.into_iter().map(|it| it.id).collect::<Vec<_>>()
+        let bases = store.searched_bases(sales, persona).await.unwrap();
+        bases.into_iter().map(|it| it.id).collect::<Vec<_>>()
     };
     assert_eq!(searched(None).await, [own, shared]);
     assert_eq!(searched(Some(ada)).await, [bound, own, shared]);
@@ -66,14 +66,14 @@ async fn passages_have_their_neighbours(db: Database) {
     let id = document(&db, travel, "one two three").await;
     let chunks = ingest(&db).await;
 
-    let found = store.passages(&[chunks[1], ChunkId::generate()]).await.unwrap();
-    assert_eq!(found.len(), 1);
-    let it = &found[0];
-    assert_eq!(it.base, travel);
-    assert_eq!(it.document, id);
-    assert_eq!(it.text, "two");
-    assert_eq!(it.before.as_deref(), Some("one"));
-    assert_eq!(it.after.as_deref(), Some("three"));
+    let passages = store.passages(&[chunks[1], ChunkId::generate()]).await.unwrap();
+    assert_eq!(passages.len(), 1);
+    let passage = &passages[0];
+    assert_eq!(passage.base, travel);
+    assert_eq!(passage.document, id);
+    assert_eq!(passage.text, "two");
+    assert_eq!(passage.before.as_deref(), Some("one"));
+    assert_eq!(passage.after.as_deref(), Some("three"));
     let first = store.passages(&chunks[..1]).await.unwrap();
     assert_eq!(first[0].before, None);
     assert!((first[0].dense[0] - 1.0).abs() < f32::EPSILON);
@@ -98,9 +98,9 @@ async fn retrievals_are_counted(db: Database) {
     let id = document(&db, travel, "one").await;
     store.count_retrievals(&[id], NOW).await.unwrap();
     store.count_retrievals(&[id], NOW).await.unwrap();
-    let found = SqlDocuments::new(db.clone()).find(of(travel, id)).await.unwrap().unwrap();
-    assert_eq!(found.retrieval_count, 2);
-    assert_eq!(found.last_retrieved_at, Some(NOW));
+    let document = SqlDocuments::new(db.clone()).find(of(travel, id)).await.unwrap().unwrap();
+    assert_eq!(document.retrieval_count, 2);
+    assert_eq!(document.last_retrieved_at, Some(NOW));
 }
 
 async fn misses_are_counted_for_each_base(db: Database) {
@@ -144,14 +144,14 @@ async fn published_chunks_are_listed_by_id(db: Database) {
     document(&db, law, "four").await;
     let others = ingest(&db).await;
     assert_eq!(store.published(None, None, 2).await.unwrap(), chunks[..2]);
-    let rest = store.published(None, Some(chunks[1]), 9).await.unwrap();
-    assert_eq!(rest, [chunks[2], others[0]]);
+    let following = store.published(None, Some(chunks[1]), 9).await.unwrap();
+    assert_eq!(following, [chunks[2], others[0]]);
     assert_eq!(store.published(Some(travel), None, 9).await.unwrap(), chunks);
     assert_eq!(store.published(Some(travel), Some(chunks[1]), 9).await.unwrap(), chunks[2..]);
     assert_eq!(store.published(Some(law), None, 9).await.unwrap(), others);
-    let found = store.indexed(&[chunks[2], ChunkId::generate()]).await.unwrap();
-    assert_eq!(found.len(), 1);
-    assert_eq!(found[0].id, chunks[2]);
-    assert_eq!(found[0].base, travel);
+    let indexed = store.indexed(&[chunks[2], ChunkId::generate()]).await.unwrap();
+    assert_eq!(indexed.len(), 1);
+    assert_eq!(indexed[0].id, chunks[2]);
+    assert_eq!(indexed[0].base, travel);
     assert_eq!(store.existing(&chunks).await.unwrap().len(), 3);
 }

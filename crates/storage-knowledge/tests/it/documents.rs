@@ -33,10 +33,10 @@ async fn a_document_is_stored_listed_read_and_deleted(db: Database) {
 
     let listed = documents.list(server(travel)).await.unwrap().unwrap();
     assert_eq!(listed.len(), 1);
-    let found = documents.find(of(travel, id)).await.unwrap().unwrap();
-    assert_eq!(listed[0], found);
-    assert_eq!(found.status, DocumentStatus::Pending);
-    assert_eq!(found.size_bytes, 7);
+    let pending = documents.find(of(travel, id)).await.unwrap().unwrap();
+    assert_eq!(listed[0], pending);
+    assert_eq!(pending.status, DocumentStatus::Pending);
+    assert_eq!(pending.size_bytes, 7);
     let file = documents.content(of(travel, id)).await.unwrap().unwrap();
     assert_eq!(file.bytes, b"one two");
 
@@ -80,9 +80,9 @@ async fn the_same_content_is_stored_once(db: Database) {
     let travel = base(&db, "Travel", DEFAULT).await;
     let id = document(&db, travel, "one").await;
     assert_eq!(put(&db, travel, Some("b"), "one").await, DocumentStoreOutcome::Duplicate(id));
-    let all = (0..8).map(|_| put(&db, travel, None, "two"));
-    let created = join_all(all).await.into_iter();
-    let created = created.filter(|it| matches!(it, DocumentStoreOutcome::Created(_))).count();
+    let outcomes = join_all((0..8).map(|_| put(&db, travel, None, "two"))).await;
+    let created =
+        outcomes.iter().filter(|it| matches!(it, DocumentStoreOutcome::Created(_))).count();
     assert_eq!(created, 1);
     let law = base(&db, "Law", DEFAULT).await;
     assert!(matches!(put(&db, law, None, "one").await, DocumentStoreOutcome::Created(_)));
@@ -91,11 +91,11 @@ async fn the_same_content_is_stored_once(db: Database) {
 async fn one_of_concurrent_documents_of_one_source_is_created(db: Database) {
     let travel = base(&db, "Travel", DEFAULT).await;
     let texts: Vec<String> = (0..8).map(|it| format!("text {it}")).collect();
-    let all = texts.iter().map(|it| put(&db, travel, Some("file:a"), it));
-    let stored = join_all(all).await;
-    let created = stored.iter().filter(|it| matches!(it, DocumentStoreOutcome::Created(_))).count();
+    let outcomes = join_all(texts.iter().map(|it| put(&db, travel, Some("file:a"), it))).await;
+    let created =
+        outcomes.iter().filter(|it| matches!(it, DocumentStoreOutcome::Created(_))).count();
     let replaced =
-        stored.iter().filter(|it| matches!(it, DocumentStoreOutcome::Replaced(_))).count();
+        outcomes.iter().filter(|it| matches!(it, DocumentStoreOutcome::Replaced(_))).count();
     assert_eq!(created, 1);
     assert_eq!(replaced, 7);
 }
@@ -103,15 +103,16 @@ async fn one_of_concurrent_documents_of_one_source_is_created(db: Database) {
 async fn concurrent_documents_do_not_exceed_the_quotas_of_the_owner(db: Database) {
     let bases = [base(&db, "A", DEFAULT).await, base(&db, "B", DEFAULT).await];
     let texts: Vec<String> = (0..8).map(|it| format!("text {it}")).collect();
-    let all = texts.iter().zip(bases.iter().cycle()).map(|(text, it)| put(&db, *it, None, text));
-    let stored = join_all(all).await;
-    let created = stored.iter().filter(|it| matches!(it, DocumentStoreOutcome::Created(_))).count();
+    let puts = texts.iter().zip(bases.iter().cycle()).map(|(text, it)| put(&db, *it, None, text));
+    let outcomes = join_all(puts).await;
+    let created =
+        outcomes.iter().filter(|it| matches!(it, DocumentStoreOutcome::Created(_))).count();
     assert_eq!(created, 3);
-    let refused = stored.into_iter().find_map(|it| match it {
+    let exceeded = outcomes.into_iter().find_map(|it| match it {
         DocumentStoreOutcome::QuotaExceeded(quota) => Some(quota),
         _ => None,
     });
-    let quota = refused.unwrap();
+    let quota = exceeded.unwrap();
     assert_eq!(quota.resource, "KnowledgeDocuments");
     assert_eq!(quota.limit, 3);
     assert_eq!(quota.current, 4);
@@ -153,13 +154,13 @@ async fn a_failed_document_is_queued_again(db: Database) {
     assert!(queue.put_chunks(again.claim, new_chunks(MODEL, vec![chunk(0, "one")])).await.unwrap());
     assert!(queue.fail(again.claim, "damaged", None).await.unwrap());
     // The same content is queued again if it failed.
-    let sent = documents.replace(of(travel, id), content(None, "one"), QUOTAS, change()).await;
-    assert_eq!(sent.unwrap(), DocumentStoreOutcome::Replaced(id));
-    let sent = claim(&db, NOW).await.unwrap();
+    let outcome = documents.replace(of(travel, id), content(None, "one"), QUOTAS, change()).await;
+    assert_eq!(outcome.unwrap(), DocumentStoreOutcome::Replaced(id));
+    let job = claim(&db, NOW).await.unwrap();
     // It continues where it failed.
-    assert_eq!(sent.split_for.as_deref(), Some(MODEL));
-    assert_eq!(sent.failures, 0);
-    assert_eq!(queue.pending(sent.claim, 9).await.unwrap().len(), 1);
+    assert_eq!(job.split_for.as_deref(), Some(MODEL));
+    assert_eq!(job.failures, 0);
+    assert_eq!(queue.pending(job.claim, 9).await.unwrap().len(), 1);
 }
 
 async fn a_manager_of_another_group_finds_nothing(db: Database) {

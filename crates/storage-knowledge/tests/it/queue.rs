@@ -271,14 +271,15 @@ async fn concurrent_reservations_do_not_exceed_the_quota(db: Database) {
         document(&db, travel, text).await;
         claims.push(claim(&db, NOW).await.unwrap().claim);
     }
-    let all = join_all(claims.iter().map(|it| queue.reserve(*it, 40, 100, NOW))).await;
-    let reserved = |it: &ReservationOutcome| *it == ReservationOutcome::Done;
-    let all: Vec<_> = all.into_iter().map(Result::unwrap).collect();
-    assert_eq!(all.iter().filter(|it| reserved(it)).count(), 2);
+    let reservations = claims.iter().map(|it| queue.reserve(*it, 40, 100, NOW));
+    let outcomes: Vec<ReservationOutcome> =
+        join_all(reservations).await.into_iter().map(Result::unwrap).collect();
+    let is_reserved = |it: &ReservationOutcome| *it == ReservationOutcome::Done;
+    assert_eq!(outcomes.iter().filter(|it| is_reserved(it)).count(), 2);
 
     // What was charged counts instead of what was reserved.
-    let holder = claims[all.iter().position(reserved).unwrap()];
-    let waiting = claims[all.iter().position(|it| !reserved(it)).unwrap()];
+    let holder = claims[outcomes.iter().position(is_reserved).unwrap()];
+    let waiting = claims[outcomes.iter().position(|it| !is_reserved(it)).unwrap()];
     let new = chunk(0, "x");
     assert!(queue.put_chunks(holder, new_chunks(MODEL, vec![new.clone()])).await.unwrap());
     assert!(queue.put_vectors(holder, vec![(new.id, vector(1.0), 20)], NOW).await.unwrap());
