@@ -28,21 +28,23 @@ pub struct EmbeddedVectors {
 }
 
 impl EmbeddedVectors {
-    /// Opens the store of a folder, which is created if it is missing. One
-    /// process at a time can. Blocks.
+    /// Opens the store of a folder, which is created if it is missing. Fails while
+    /// another process uses the folder. Blocks.
     pub fn open(folder: &Path) -> Result<Self, VectorSetupError> {
         Shard::open(folder).map(|it| Self { shard: Arc::new(it) })
     }
 
-    /// Runs what blocks on a thread of its own. Panics of the engine, such as
+    /// Runs blocking work on a thread of its own. Panics of the engine, for example
     /// for a full disk, are errors.
     async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Shard) -> Result<T, OperationError> + Send + 'static,
     ) -> Result<T, Unavailable> {
         let shard = Arc::clone(&self.shard);
-        let done = tokio::task::spawn_blocking(move || work(&shard)).await;
-        done.map_err(unavailable)?.map_err(unavailable)
+        tokio::task::spawn_blocking(move || work(&shard))
+            .await
+            .map_err(unavailable)?
+            .map_err(unavailable)
     }
 }
 
@@ -70,8 +72,8 @@ impl VectorStore for EmbeddedVectors {
         }
         self.run(move |shard| {
             let request = request::search(query)?;
-            let found = shard.read(|edge| edge.query(request))?;
-            found.iter().map(request::found).collect()
+            let points = shard.read(|edge| edge.query(request))?;
+            points.iter().map(request::found_chunk).collect()
         })
         .await
     }
@@ -79,9 +81,9 @@ impl VectorStore for EmbeddedVectors {
     async fn existing(&self, chunks: &[ChunkId]) -> Result<Vec<ChunkId>, Unavailable> {
         let ids = request::ids(chunks);
         self.run(move |shard| {
-            let stored =
+            let points =
                 shard.read(|edge| edge.retrieve(&ids, Some(false.into()), Some(false.into())))?;
-            stored.iter().map(|it| request::chunk(it.id)).collect()
+            points.iter().map(|it| request::chunk(it.id)).collect()
         })
         .await
     }

@@ -13,5 +13,4 @@ mod setup_error;
 
 pub use embedded::EmbeddedVectors;
 pub use server::ServerVectors;
-
 pub use setup_error::VectorSetupError;

@@ -27,10 +27,10 @@ pub struct ServerVectors {
 
 impl ServerVectors {
     /// Creates a store on the gRPC port of a server, with its API key if it has
-    /// one. The server need not be there yet: what is missing on it is created
-    /// by the first call.
+    /// one. The server need not run yet: the first call creates what is missing on
+    /// it.
     pub fn new(endpoint: &str, key: Option<&Secret<String>>) -> Result<Self, VectorSetupError> {
-        // Checked, the version of the server would be printed.
+        // The compatibility check would print the version of the server.
         let client = Qdrant::from_url(endpoint)
             .api_key(key.map(|it| it.expose().as_str()))
             .connect_timeout(CONNECT_TIMEOUT)
@@ -77,17 +77,17 @@ impl VectorStore for ServerVectors {
             return Ok(Vec::new());
         }
         let search = self.client().await?.query(request::search(query));
-        let found = within(READ_TIMEOUT, search).await.map_err(unavailable)?;
-        found.result.into_iter().map(request::found).collect::<Result<_, _>>().map_err(unavailable)
+        let answer = within(READ_TIMEOUT, search).await.map_err(unavailable)?;
+        request::found_chunks(answer.result).map_err(unavailable)
     }
 
     async fn existing(&self, chunks: &[ChunkId]) -> Result<Vec<ChunkId>, Unavailable> {
         if chunks.is_empty() {
             return Ok(Vec::new());
         }
-        let stored = self.client().await?.get_points(request::get(chunks));
-        let stored = within(READ_TIMEOUT, stored).await.map_err(unavailable)?;
-        request::chunks(stored.result).map_err(unavailable)
+        let loading = self.client().await?.get_points(request::get(chunks));
+        let answer = within(READ_TIMEOUT, loading).await.map_err(unavailable)?;
+        request::chunks(answer.result).map_err(unavailable)
     }
 
     async fn list(
@@ -99,8 +99,8 @@ impl VectorStore for ServerVectors {
             return Ok(Vec::new());
         }
         let Some(first) = first_after(after) else { return Ok(Vec::new()) };
-        let page = self.client().await?.scroll(request::page(first, limit));
-        let page = within(READ_TIMEOUT, page).await.map_err(unavailable)?;
-        request::chunks(page.result).map_err(unavailable)
+        let scroll = self.client().await?.scroll(request::page(first, limit));
+        let answer = within(READ_TIMEOUT, scroll).await.map_err(unavailable)?;
+        request::chunks(answer.result).map_err(unavailable)
     }
 }

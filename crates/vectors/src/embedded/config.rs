@@ -28,12 +28,12 @@ pub(super) fn config() -> EdgeConfig {
         .build()
 }
 
-/// Checks that a folder has no vectors, or such as this version stores.
+/// Checks that a folder has no vectors, or those of the format of this version.
 pub(super) fn check(folder: &Path) -> Result<(), VectorSetupError> {
-    let Some(stored) = EdgeConfig::load(folder) else { return Ok(()) };
-    let stored = stored.map_err(|err| VectorSetupError::Engine(err.to_string()))?;
-    let dense = stored.vectors.get(DENSE);
-    let terms = stored.sparse_vectors.get(TERMS);
+    let Some(loaded) = EdgeConfig::load(folder) else { return Ok(()) };
+    let config = loaded.map_err(|err| VectorSetupError::Engine(err.to_string()))?;
+    let dense = config.vectors.get(DENSE);
+    let terms = config.sparse_vectors.get(TERMS);
     let format = VectorFormat {
         dimensions: dense.map(|it| it.size),
         is_cosine: dense.is_some_and(|it| it.distance == Distance::Cosine),

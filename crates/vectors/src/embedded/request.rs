@@ -18,11 +18,13 @@ use crate::layout::{BASE, DENSE, TERMS, candidates};
 /// same.
 const RRF_K: usize = 2;
 
-/// Returns the storing of points.
+/// Returns the operation that stores points.
 pub(super) fn upsert(points: Vec<VectorPoint>) -> Result<UpdateOperation, OperationError> {
-    let points: Result<_, OperationError> =
-        points.into_iter().map(|it| Ok(point(it)?.into())).collect();
-    let upsert = PointOperations::UpsertPoints(PointInsertOperations::PointsList(points?));
+    let points = points
+        .into_iter()
+        .map(|it| Ok(point(it)?.into()))
+        .collect::<Result<_, OperationError>>()?;
+    let upsert = PointOperations::UpsertPoints(PointInsertOperations::PointsList(points));
     Ok(UpdateOperation::PointOperation(upsert))
 }
 
@@ -41,7 +43,7 @@ fn sparse(terms: &[TermWeight]) -> Result<Vector, OperationError> {
     Vector::new_sparse(indices, values)
 }
 
-/// Returns the deletion of points.
+/// Returns the operation that deletes points.
 pub(super) fn delete(chunks: &[ChunkId]) -> UpdateOperation {
     UpdateOperation::PointOperation(PointOperations::DeletePoints { ids: ids(chunks) })
 }
@@ -51,7 +53,7 @@ pub(super) fn ids(chunks: &[ChunkId]) -> Vec<PointId> {
     chunks.iter().map(|it| PointId::Uuid(it.0)).collect()
 }
 
-/// Returns a search by dense vectors and by terms, as far as there are any.
+/// Returns the request for a search by the dense vector, by the terms, or by both.
 pub(super) fn search(query: VectorQuery) -> Result<QueryRequest, OperationError> {
     let filter = within(&query.bases)?;
     let has_dense = !query.dense.is_empty();
@@ -102,7 +104,7 @@ fn within(bases: &[KnowledgeBaseId]) -> Result<Filter, OperationError> {
     Ok(Filter::new_must(Condition::Field(condition)))
 }
 
-/// Returns the page of ids that begins here.
+/// Returns the request for the page of ids that begins with `first`.
 pub(super) fn page(first: Uuid, limit: usize) -> ScrollRequest {
     ScrollRequest {
         offset: Some(PointId::Uuid(first)),
@@ -114,8 +116,8 @@ pub(super) fn page(first: Uuid, limit: usize) -> ScrollRequest {
     }
 }
 
-/// Returns a chunk that was found.
-pub(super) fn found(point: &ScoredPoint) -> Result<FoundChunk, OperationError> {
+/// Returns the chunk of a point that a search found.
+pub(super) fn found_chunk(point: &ScoredPoint) -> Result<FoundChunk, OperationError> {
     Ok(FoundChunk { chunk: chunk(point.id)?, score: point.score })
 }
 

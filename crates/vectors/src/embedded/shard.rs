@@ -16,7 +16,8 @@ use qdrant_edge::{EdgeShard, OperationError, UpdateOperation};
 use super::{config, lock::lock, wal};
 use crate::setup_error::VectorSetupError;
 
-/// Points after whose writing a shard is loaded anew: about 100 MiB of its log.
+/// Number of written points after which a shard is loaded anew: about 100 MiB of
+/// its log.
 const MAX_WRITTEN: usize = 20_000;
 
 /// Shard of the engine, with the lock of its folder.
@@ -49,7 +50,7 @@ struct Changes {
 /// Number of a change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct ChangeNumber {
-    /// Number of times before it that changes were lost, because one had failed.
+    /// Number of earlier losses of changes, each because one change had failed.
     losses: u64,
     /// Number of changes up to it.
     count: u64,
@@ -81,7 +82,8 @@ impl Shard {
             .map_or_else(|| Err(OperationError::service_error("the shard is closed")), read)
     }
 
-    /// Writes a change of so many points. They are on the disk once this returns.
+    /// Writes a change of a number of points, which are on the disk once this
+    /// returns.
     pub(super) fn write(
         &self,
         points: usize,
@@ -89,14 +91,13 @@ impl Shard {
     ) -> Result<(), OperationError> {
         let number = self.change(points, change)?;
         let mut flushed = self.flushed.lock();
-        let lost = || Err(OperationError::service_error("the change was lost with another one"));
         if *flushed >= number {
-            return if flushed.losses == number.losses { Ok(()) } else { lost() };
+            return if flushed.losses == number.losses { Ok(()) } else { Err(lost()) };
         }
 
         let mut changes = self.changes.lock();
         if changes.is_dirty || changes.last.losses != number.losses {
-            return lost();
+            return Err(lost());
         }
 
         changes.is_dirty = true;
@@ -135,7 +136,7 @@ impl Shard {
         changes.points = changes.points.saturating_add(points);
         changes.last.count += 1;
         let number = changes.last;
-        // Those that wait go first, so that one flush serves all.
+        // Waiting changes go first, so that one flush serves all.
         MutexGuard::unlock_fair(changes);
 
         Ok(number)
@@ -162,6 +163,11 @@ impl Drop for Shard {
         let edge = self.edge.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         drop(panic::catch_unwind(AssertUnwindSafe(move || drop(edge))));
     }
+}
+
+/// Returns the error of a change that was lost because another one failed.
+fn lost() -> OperationError {
+    OperationError::service_error("the change was lost with another one")
 }
 
 /// Loads the shard of a folder, or creates it.

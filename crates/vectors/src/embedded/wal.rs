@@ -15,13 +15,13 @@ const FULL: &str = "closed-";
 /// Removes the full files of a log but the last one, which the numbers go on
 /// from. The shard must be closed.
 pub(super) fn trim(folder: &Path) -> io::Result<()> {
-    let folder = folder.join(FOLDER);
-    if !folder.exists() {
+    let log = folder.join(FOLDER);
+    if !log.exists() {
         return Ok(());
     }
 
     let mut full = Vec::new();
-    for entry in fs::read_dir(folder)? {
+    for entry in fs::read_dir(log)? {
         let entry = entry?;
         let name = entry.file_name();
         let number = name.to_str().and_then(|it| it.strip_prefix(FULL)?.parse::<u64>().ok());
@@ -49,8 +49,10 @@ mod tests {
             fs::write(folder.join(name), "").unwrap();
         }
         trim(shard.path()).unwrap();
-        let names = fs::read_dir(&folder).unwrap().map(|it| it.unwrap().file_name());
-        let mut names: Vec<_> = names.map(|it| it.into_string().unwrap()).collect();
+        let mut names: Vec<_> = fs::read_dir(&folder)
+            .unwrap()
+            .map(|it| it.unwrap().file_name().into_string().unwrap())
+            .collect();
         names.sort_unstable();
         assert_eq!(names, ["closed-19", "first-index", "open-4"]);
     }

@@ -51,7 +51,7 @@ impl From<CallError> for VectorSetupError {
     }
 }
 
-/// Waits for the answer of a call, for so long at most.
+/// Waits for the answer of a call, at most for this duration.
 pub(super) fn within<T>(
     limit: Duration,
     call: impl Future<Output = Result<T, QdrantError>>,

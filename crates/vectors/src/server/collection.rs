@@ -14,8 +14,8 @@ use crate::format::VectorFormat;
 use crate::layout::{BASE, DENSE, TERMS};
 use crate::setup_error::VectorSetupError;
 
-/// Name of every request: that of a collection which holds all points, so that
-/// another can replace it at once.
+/// Name in every request: an alias of the collection that holds all points, so
+/// that another collection can replace it at once.
 pub(super) const ALIAS: &str = "pia_chunks";
 /// Name of the collection that is created.
 const COLLECTION: &str = "pia_chunks_v1";

@@ -16,10 +16,10 @@ use super::call::CallError;
 use super::collection::ALIAS;
 use crate::layout::{BASE, DENSE, TERMS, candidates};
 
-/// Returns the storing of points.
+/// Returns the request that stores points.
 pub(super) fn upsert(points: Vec<VectorPoint>) -> UpsertPoints {
-    let points: Vec<_> = points.into_iter().map(point).collect();
-    UpsertPointsBuilder::new(ALIAS, points).wait(true).build()
+    let structs: Vec<PointStruct> = points.into_iter().map(point).collect();
+    UpsertPointsBuilder::new(ALIAS, structs).wait(true).build()
 }
 
 fn point(point: VectorPoint) -> PointStruct {
@@ -36,7 +36,7 @@ fn sparse(terms: &[TermWeight]) -> (Vec<u32>, Vec<f32>) {
     terms.iter().map(|it| (it.term, it.weight)).unzip()
 }
 
-/// Returns the deletion of points.
+/// Returns the request that deletes points.
 pub(super) fn delete(chunks: &[ChunkId]) -> DeletePoints {
     DeletePointsBuilder::new(ALIAS).points(ids(chunks)).wait(true).build()
 }
@@ -45,7 +45,7 @@ fn ids(chunks: &[ChunkId]) -> Vec<PointId> {
     chunks.iter().map(|it| PointId::from(it.to_string())).collect()
 }
 
-/// Returns a search by dense vectors and by terms, as far as there are any.
+/// Returns the request for a search by the dense vector, by the terms, or by both.
 pub(super) fn search(query: VectorQuery) -> QueryPoints {
     let bases: Vec<_> = query.bases.iter().map(ToString::to_string).collect();
     let filter = Filter::must([Condition::matches(BASE, bases)]);
@@ -76,12 +76,12 @@ fn prefetch(name: &str, vector: VectorInput, limit: usize, filter: Filter) -> Pr
         .build()
 }
 
-/// Returns the loading of points' ids.
+/// Returns the request that loads the ids of points, as far as they are stored.
 pub(super) fn get(chunks: &[ChunkId]) -> GetPoints {
     GetPointsBuilder::new(ALIAS, ids(chunks)).with_payload(false).with_vectors(false).build()
 }
 
-/// Returns the page of ids that begins here.
+/// Returns the request for the page of ids that begins with `first`.
 pub(super) fn page(first: Uuid, limit: usize) -> ScrollPoints {
     ScrollPointsBuilder::new(ALIAS)
         .offset(PointId::from(first.to_string()))
@@ -95,9 +95,9 @@ fn count(limit: usize) -> u64 {
     u64::try_from(limit).unwrap_or(u64::MAX)
 }
 
-/// Returns a chunk that was found.
-pub(super) fn found(point: ScoredPoint) -> Result<FoundChunk, CallError> {
-    Ok(FoundChunk { chunk: chunk(point.id)?, score: point.score })
+/// Returns the chunks of points that a search found.
+pub(super) fn found_chunks(points: Vec<ScoredPoint>) -> Result<Vec<FoundChunk>, CallError> {
+    points.into_iter().map(|it| Ok(FoundChunk { chunk: chunk(it.id)?, score: it.score })).collect()
 }
 
 /// Returns the chunks of points.

@@ -165,7 +165,9 @@ async fn a_point_that_is_stored_again_exists_once(store: &dyn VectorStore) {
     store.put(vec![stored.clone()]).await.unwrap();
     store.put(vec![stored.clone()]).await.unwrap();
     assert_eq!(search(store, query(&bases, axis(0), &[(1, 1.0)])).await, [stored.chunk]);
-    (stored.base, stored.dense, stored.terms) = (bases[1], axis(1), Vec::new());
+    stored.base = bases[1];
+    stored.dense = axis(1);
+    stored.terms = Vec::new();
     store.put(vec![stored.clone()]).await.unwrap();
     assert_eq!(search(store, query(&bases[..1], axis(0), &[(1, 1.0)])).await, []);
     let found = store.search(query(&bases, axis(1), &[(1, 1.0)])).await.unwrap();

@@ -12,7 +12,7 @@ use tempfile::tempdir;
 
 use crate::sample::{axis, chunks, point, points, query, search};
 
-/// Copies a folder with what is in it.
+/// Copies a folder with its content.
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
@@ -61,7 +61,7 @@ async fn a_store_that_ended_abruptly_has_what_was_stored() {
     store.put(stored[..4].to_vec()).await.unwrap();
     store.put(stored[4..].to_vec()).await.unwrap();
     store.delete(&[stored[0].chunk]).await.unwrap();
-    // What a process leaves that is killed here.
+    // A copy is what a process leaves that is killed here.
     copy(folder.path(), crashed.path());
     let store = EmbeddedVectors::open(crashed.path()).unwrap();
     assert_eq!(store.list(None, 10).await.unwrap(), chunks(&stored[1..]));
@@ -107,14 +107,19 @@ async fn concurrent_changes_that_were_confirmed_are_on_the_disk() {
     let good: Vec<_> = stored.chunks(2).map(<[_]>::to_vec).collect();
     let first = join_all(good[..20].iter().map(|it| store.put(it.clone()))).await;
     assert!(first.iter().all(Result::is_ok));
-    // Those that wait for a flush with a change that fails may fail too, all even.
+    // All changes that wait for a flush together with one that fails may fail too.
     let bad = (0..4).map(|_| vec![point(base, vec![1.0], &[])]);
-    let rest = good[20..].iter().cloned().chain(bad);
-    let rest = join_all(rest.map(|it| store.put(it))).await;
-    assert!(rest[20..].iter().all(Result::is_err));
+    let changes = good[20..].iter().cloned().chain(bad);
+    let second = join_all(changes.map(|it| store.put(it))).await;
+    assert!(second[20..].iter().all(Result::is_err));
     copy(folder.path(), crashed.path());
-    let confirmed = first.iter().chain(&rest).zip(&good).filter(|it| it.0.is_ok());
-    let confirmed: Vec<_> = confirmed.flat_map(|it| it.1.clone()).collect();
+    let confirmed: Vec<_> = first
+        .iter()
+        .chain(&second)
+        .zip(&good)
+        .filter(|(outcome, _)| outcome.is_ok())
+        .flat_map(|(_, points)| points.clone())
+        .collect();
 
     let crashed = EmbeddedVectors::open(crashed.path()).unwrap();
     let found = crashed.existing(&chunks(&confirmed)).await.unwrap();

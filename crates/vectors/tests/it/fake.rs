@@ -85,9 +85,13 @@ impl FakeServer {
         let mut task = JoinSet::new();
         task.spawn(async move {
             let checked = tonic::service::InterceptorLayer::new(check);
-            let server = Server::builder().layer(checked);
-            let served = { server }.add_service(collections).add_service(points);
-            served.serve_with_incoming(TcpIncoming::from(listener)).await.unwrap();
+            Server::builder()
+                .layer(checked)
+                .add_service(collections)
+                .add_service(points)
+                .serve_with_incoming(TcpIncoming::from(listener))
+                .await
+                .unwrap();
         });
         Self { address, qdrant, _task: task }
     }

@@ -5,7 +5,7 @@ use ::qdrant_client::qdrant::points_server::Points;
 use ::qdrant_client::qdrant::query::Variant;
 use ::qdrant_client::qdrant::*;
 use pia_kernel::Unavailable;
-use pia_knowledge::{ChunkId, VectorQuery, VectorStore};
+use pia_knowledge::{ChunkId, FoundChunk, VectorQuery, VectorStore};
 use tonic::{Request, Response, Status};
 use uuid::Uuid;
 
@@ -130,12 +130,12 @@ impl Points for Qdrant {
         let request = request.into_inner();
         self.resolve(&request.collection_name)?;
         let found = self.vectors.search(search(request)).await.map_err(rejected)?;
-        let scored = found.into_iter().map(|it| ScoredPoint {
+        let to_scored_point = |it: FoundChunk| ScoredPoint {
             id: Some(PointId::from(it.chunk.to_string())),
             score: it.score,
             ..ScoredPoint::default()
-        });
-        let result = scored.collect();
+        };
+        let result = found.into_iter().map(to_scored_point).collect();
         Ok(Response::new(QueryResponse { result, ..QueryResponse::default() }))
     }
 
