@@ -8,8 +8,8 @@ use zip::result::ZipError;
 
 use crate::encoding;
 
-/// Maximum of what is inflated of one archive, in bytes. What an entry declares
-/// to be its size counts for nothing.
+/// Maximum number of bytes that are inflated of one archive. Sizes that entries
+/// declare are not trusted.
 const MAX_INFLATED_BYTES: u64 = 100 * 1024 * 1024;
 /// Maximum number of entries.
 const MAX_ENTRIES: usize = 10_000;
@@ -21,7 +21,8 @@ const ENCRYPTED_STREAM: &str = "EncryptedPackage";
 /// ZIP archive.
 pub(crate) struct Archive<'a> {
     zip: ZipArchive<Cursor<&'a [u8]>>,
-    left: u64,
+    /// Number of bytes that may still be inflated.
+    remaining: u64,
 }
 
 impl<'a> Archive<'a> {
@@ -35,7 +36,7 @@ impl<'a> Archive<'a> {
         if zip.len() > MAX_ENTRIES {
             return Err(ExtractError::TooComplex);
         }
-        Ok(Self { zip, left: MAX_INFLATED_BYTES })
+        Ok(Self { zip, remaining: MAX_INFLATED_BYTES })
     }
 
     /// Reads an entry of text; none if it is missing.
@@ -43,8 +44,10 @@ impl<'a> Archive<'a> {
         let Some(index) = self.zip.index_for_name(name) else { return Ok(None) };
         let mut bytes = Vec::new();
         let entry = self.zip.by_index(index).map_err(|error| reason(&error))?;
-        let read = entry.take(self.left + 1).read_to_end(&mut bytes);
-        read.map_err(|_reason| ExtractError::Damaged)?;
+        entry
+            .take(self.remaining + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|_reason| ExtractError::Damaged)?;
         self.spend(bytes.len() as u64)?;
         Ok(Some(encoding::of_text(&bytes).into_owned()))
     }
@@ -53,14 +56,14 @@ impl<'a> Archive<'a> {
     pub(crate) fn check_all(&mut self) -> Result<(), ExtractError> {
         for index in 0..self.zip.len() {
             let entry = self.zip.by_index(index).map_err(|error| reason(&error))?;
-            let inflated = copy(&mut entry.take(self.left + 1), &mut sink());
+            let inflated = copy(&mut entry.take(self.remaining + 1), &mut sink());
             self.spend(inflated.map_err(|_reason| ExtractError::Damaged)?)?;
         }
         Ok(())
     }
 
     fn spend(&mut self, inflated: u64) -> Result<(), ExtractError> {
-        self.left = self.left.checked_sub(inflated).ok_or(ExtractError::TooComplex)?;
+        self.remaining = self.remaining.checked_sub(inflated).ok_or(ExtractError::TooComplex)?;
         Ok(())
     }
 }
@@ -75,6 +78,6 @@ fn reason(error: &ZipError) -> ExtractError {
 
 /// Returns whether bytes contain a name in UTF-16.
 fn contains_utf16(bytes: &[u8], name: &str) -> bool {
-    let name: Vec<u8> = name.encode_utf16().flat_map(u16::to_le_bytes).collect();
-    bytes.windows(name.len()).any(|it| it == name)
+    let encoded: Vec<u8> = name.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    bytes.windows(encoded.len()).any(|it| it == encoded)
 }

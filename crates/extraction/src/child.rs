@@ -38,7 +38,8 @@ fn parse(
     content_type: ContentType,
     content: Vec<u8>,
 ) -> io::Result<Result<ExtractedText, ExtractError>> {
-    let parser = thread::Builder::new().stack_size(STACK_BYTES);
-    let parser = parser.spawn(move || extract_here(content_type, &content))?;
+    let parser = thread::Builder::new()
+        .stack_size(STACK_BYTES)
+        .spawn(move || extract_here(content_type, &content))?;
     Ok(parser.join().unwrap_or(Err(ExtractError::Damaged)))
 }

@@ -52,13 +52,13 @@ fn delimiter(text: &str) -> (u8, &str) {
 /// Returns the delimiter that occurs most often outside quotes.
 fn frequent(sample: &str) -> u8 {
     let mut counts = [(b',', 0_usize), (b';', 0), (b'\t', 0)];
-    let mut quoted = false;
+    let mut is_quoted = false;
     for byte in sample.bytes() {
-        quoted ^= byte == b'"';
-        if let Some((_, count)) = counts.iter_mut().find(|(it, _)| *it == byte && !quoted) {
+        is_quoted ^= byte == b'"';
+        if let Some((_, count)) = counts.iter_mut().find(|(it, _)| *it == byte && !is_quoted) {
             *count += 1;
         }
     }
-    let most = counts.iter().rev().max_by_key(|(_, count)| *count);
-    most.map_or(b',', |(delimiter, _)| *delimiter)
+    // Reversed, since the last of several maxima is returned.
+    counts.iter().rev().max_by_key(|(_, count)| *count).map_or(b',', |(delimiter, _)| *delimiter)
 }

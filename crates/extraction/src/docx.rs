@@ -20,11 +20,12 @@ pub(crate) fn to_markdown(bytes: &[u8]) -> Result<String, ExtractError> {
     let text = archive.read(&part)?.ok_or(ExtractError::Damaged)?;
     check_root(&text)?;
     let parts = Relationships::read(&mut archive, &part)?;
-    let styles = match parts.of_kind("/styles") {
+    let styles_text = match parts.of_kind("/styles") {
         Some(part) => archive.read(part)?,
         None => None,
     };
-    let styles = Styles::read(styles.as_deref().unwrap_or_default())?;
+    let styles = Styles::read(styles_text.as_deref().unwrap_or_default())?;
+
     let mut body = Body::new(&styles);
     body.read(&text)?;
 

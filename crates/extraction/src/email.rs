@@ -41,17 +41,18 @@ fn is_encrypted(message: &Message<'_>) -> bool {
 
 /// Returns the lines of the main headers.
 fn headers(message: &Message<'_>) -> String {
-    let lines = [
+    let headers = [
         ("Subject", message.subject().map(one_line)),
         ("From", message.from().map(addresses)),
         ("To", message.to().map(addresses)),
         ("Cc", message.cc().map(addresses)),
         ("Date", message.date().map(mail_parser::DateTime::to_rfc3339)),
     ];
-    let lines = lines.into_iter().filter_map(|(name, value)| {
-        value.filter(|it| !it.is_empty()).map(|it| format!("{name}: {it}"))
-    });
-    lines.collect::<Vec<_>>().join("\n")
+    headers
+        .into_iter()
+        .filter_map(|(name, value)| Some(format!("{name}: {}", value.filter(|it| !it.is_empty())?)))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// Returns addresses with their names.

@@ -10,18 +10,18 @@ const DECLARATION_BYTES: usize = 8_192;
 
 /// Decodes UTF-8; a byte order mark is left out.
 pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, ExtractError> {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    str::from_utf8(bytes).map_err(|_reason| ExtractError::Damaged)
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    str::from_utf8(text).map_err(|_reason| ExtractError::Damaged)
 }
 
-/// Decodes what its byte order mark says, UTF-8, or else Windows-1252, in which
-/// spreadsheets save.
+/// Decodes a text by its byte order mark, as UTF-8, or else as Windows-1252, in
+/// which spreadsheets are saved.
 pub(crate) fn of_text(bytes: &[u8]) -> Cow<'_, str> {
     decode(bytes, WINDOWS_1252)
 }
 
-/// Decodes a page in what its byte order mark says, UTF-8, or else in what it
-/// declares.
+/// Decodes a page by its byte order mark, as UTF-8, or else by the encoding that
+/// it declares.
 pub(crate) fn of_html(bytes: &[u8]) -> Cow<'_, str> {
     decode(bytes, declared(bytes).unwrap_or(WINDOWS_1252))
 }
@@ -33,18 +33,22 @@ fn decode<'a>(bytes: &'a [u8], otherwise: &'static Encoding) -> Cow<'a, str> {
     otherwise.decode(bytes).0
 }
 
-/// Returns the encoding that a page declares in its first element `meta` with
-/// one, or before the page, as XML does.
+/// Returns the encoding that a page declares in its first `meta` element with an
+/// encoding, or in an XML declaration.
 fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     let head = bytes.get(..DECLARATION_BYTES.min(bytes.len()))?;
-    let head = String::from_utf8_lossy(head).to_ascii_lowercase();
-    let mut tags = head.split('<').filter(|it| it.starts_with("meta") || it.starts_with("?xml"));
-    tags.find_map(declared_in)
+    String::from_utf8_lossy(head)
+        .to_ascii_lowercase()
+        .split('<')
+        .filter(|it| it.starts_with("meta") || it.starts_with("?xml"))
+        .find_map(declared_in)
 }
 
 fn declared_in(tag: &str) -> Option<&'static Encoding> {
-    let tag = tag.split('>').next()?;
-    let (_, label) = tag.split_once("charset").or_else(|| tag.split_once("encoding"))?;
-    let label = label.trim_start().strip_prefix('=')?.trim_start_matches(['"', '\'', ' ']);
-    Encoding::for_label(label.split(['"', '\'', ' ', ';', '/', '?']).next()?.as_bytes())
+    let content = tag.split('>').next()?;
+    let (_, declaration) =
+        content.split_once("charset").or_else(|| content.split_once("encoding"))?;
+    let value = declaration.trim_start().strip_prefix('=')?.trim_start_matches(['"', '\'', ' ']);
+    let label = value.split(['"', '\'', ' ', ';', '/', '?']).next()?;
+    Encoding::for_label(label.as_bytes())
 }

@@ -78,7 +78,7 @@ pub(crate) fn write_answer(
     answer: Result<ExtractedText, ExtractError>,
 ) -> io::Result<()> {
     let (head, text) = match answer {
-        Ok(it) => (Head::Markdown(it.is_markdown), it.text),
+        Ok(extracted) => (Head::Markdown(extracted.is_markdown), extracted.text),
         Err(error) => (Head::Error(error.into()), String::new()),
     };
     serde_json::to_writer(&mut *output, &head)?;
@@ -87,7 +87,7 @@ pub(crate) fn write_answer(
     output.flush()
 }
 
-/// Reads an answer; none if it is none.
+/// Reads an answer; none if it is malformed.
 pub(crate) fn read_answer(mut answer: Vec<u8>) -> Option<Result<ExtractedText, ExtractError>> {
     let end = answer.iter().take(MAX_LINE_BYTES).position(|it| *it == b'\n')?;
     let text = answer.split_off(end);

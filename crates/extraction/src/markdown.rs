@@ -15,14 +15,14 @@ pub(crate) struct Markdown {
 impl Markdown {
     /// Appends a block, after a blank line; a blank one is left out.
     pub(crate) fn block(&mut self, block: &str) -> Result<(), ExtractError> {
-        let block = block.trim_matches('\n').trim_end();
-        if block.trim().is_empty() {
+        let trimmed = block.trim_matches('\n').trim_end();
+        if trimmed.trim().is_empty() {
             return Ok(());
         }
         if !self.text.is_empty() {
             self.append("\n\n")?;
         }
-        self.append(block)
+        self.append(trimmed)
     }
 
     /// Appends a heading; a blank one is left out.
@@ -41,8 +41,8 @@ impl Markdown {
 
     /// Appends plain text of several paragraphs, line by line.
     pub(crate) fn plain(&mut self, text: &str) -> Result<(), ExtractError> {
-        let lines = text.lines().filter_map(escape_line);
-        self.block(&lines.collect::<Vec<_>>().join("\n"))
+        let lines: Vec<_> = text.lines().filter_map(escape_line).collect();
+        self.block(&lines.join("\n"))
     }
 
     /// Appends an item of a list, right below the item before it.
@@ -84,15 +84,18 @@ pub(crate) fn one_line(text: &str) -> String {
     line
 }
 
-/// Returns a line of plain text in which nothing is Markdown of headings or of
-/// code; none if it is a rule of characters, which would make the line above it a
-/// heading.
+/// Returns a line of plain text, escaped if it would begin a heading or code in
+/// Markdown; none if it is a rule, which would make the line above it a heading.
 pub(crate) fn escape_line(line: &str) -> Option<Cow<'_, str>> {
-    let line = line.trim_end();
-    let is_rule = !line.is_empty() && line.trim_start_matches(['-', '=', ' ']).is_empty();
-    match line.trim_start() {
-        _ if is_rule => None,
-        text if text.starts_with(['#', '`', '~']) => Some(Cow::Owned(format!("\\{text}"))),
-        _ => Some(Cow::Borrowed(line)),
+    let trimmed = line.trim_end();
+    let is_rule = !trimmed.is_empty() && trimmed.trim_start_matches(['-', '=', ' ']).is_empty();
+    if is_rule {
+        return None;
     }
+
+    let text = trimmed.trim_start();
+    if text.starts_with(['#', '`', '~']) {
+        return Some(Cow::Owned(format!("\\{text}")));
+    }
+    Some(Cow::Borrowed(trimmed))
 }

@@ -17,7 +17,7 @@ use self::recorder::Recorder;
 /// Letters and digits that a page with pictures has at least, unless it was
 /// scanned.
 const MIN_LETTERS_PER_PAGE: usize = 16;
-/// Size of a page that shows all that is on it.
+/// Visible part of a page without a size: all of it.
 const ANYTHING: Rect = Rect::new(-1e6, -1e6, 1e6, 1e6);
 
 /// Converts a document into Markdown. What is larger than most of the text is a
@@ -34,8 +34,8 @@ pub(crate) fn to_markdown(bytes: &[u8]) -> Result<String, ExtractError> {
 
     for page in pages.iter() {
         let settings = InterpreterSettings::default();
-        let visible = page.intersected_crop_box();
-        let visible = Rect::new(visible.x0, visible.y0, visible.x1, visible.y1);
+        let crop_box = page.intersected_crop_box();
+        let visible = Rect::new(crop_box.x0, crop_box.y0, crop_box.x1, crop_box.y1);
         recorder.begin_page(if visible.area() > 0.0 { visible } else { ANYTHING });
         let mut context = Context::new(Affine::IDENTITY, ANYTHING, &cache, page.xref(), settings);
         interpret_page(page, &mut context, &mut recorder);
@@ -64,7 +64,6 @@ fn reason(error: LoadPdfError) -> ExtractError {
 
 /// Returns whether the pages are pictures, with some letters at most.
 fn is_scanned(recorder: &Recorder, pages: usize) -> bool {
-    let lines = recorder.pages.iter().flatten();
-    let letters: usize = lines.map(Line::letters).sum();
+    let letters: usize = recorder.pages.iter().flatten().map(Line::letters).sum();
     letters == 0 || (recorder.has_images && letters < MIN_LETTERS_PER_PAGE * pages)
 }

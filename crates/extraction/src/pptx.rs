@@ -23,8 +23,8 @@ pub(crate) fn to_markdown(bytes: &[u8]) -> Result<String, ExtractError> {
     for (index, id) in slides.iter().enumerate() {
         let Some(part) = parts.part(id) else { continue };
 
-        let slide = archive.read(part)?.ok_or(ExtractError::Damaged)?;
-        let mut slide = Slide::read(&slide)?;
+        let slide_text = archive.read(part)?.ok_or(ExtractError::Damaged)?;
+        let mut slide = Slide::read(&slide_text)?;
         let related = Relationships::read(&mut archive, part)?;
         for diagram in related.all_of_kind("/diagramData") {
             if let Some(diagram) = archive.read(diagram)? {

@@ -26,16 +26,16 @@ impl Relationships {
         let Some(text) = archive.read(&path)? else { return Ok(Self::default()) };
 
         let mut xml = Xml::new(&text);
-        let mut found = Vec::new();
+        let mut relationships = Vec::new();
         while let Some(piece) = xml.next()? {
             let Piece::Start(tag) = piece else { continue };
             let values = (tag.attribute("Id"), tag.attribute("Type"), tag.attribute("Target"));
             if let (Some(id), Some(kind), Some(target)) = values {
-                found.push(Relationship { id, kind, target: resolve(folder, &target) });
+                relationships.push(Relationship { id, kind, target: resolve(folder, &target) });
             }
         }
 
-        Ok(Self(found))
+        Ok(Self(relationships))
     }
 
     /// Returns the part of a relationship.

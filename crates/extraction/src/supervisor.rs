@@ -74,10 +74,10 @@ impl ChildExtractor {
             Err(reason) => return Outcome::NotStarted(reason),
         };
 
-        let longest = self.limits.text_bytes + framing::MAX_LINE_BYTES;
+        let max_bytes = self.limits.text_bytes + framing::MAX_LINE_BYTES;
         let conversation = async {
             let ((), answer) =
-                tokio::join!(send(input, content_type, content), receive(output, longest));
+                tokio::join!(send(input, content_type, content), receive(output, max_bytes));
             match answer {
                 Some(answer) => child.wait().await.map(|status| (answer, status)).ok(),
                 None => None,
@@ -88,7 +88,7 @@ impl ChildExtractor {
             return Outcome::Ended(answer, status);
         }
 
-        // It may have ended by itself.
+        // An error means that the child has ended by itself.
         drop(child.kill().await);
 
         Outcome::Killed
@@ -146,9 +146,8 @@ async fn send(mut input: ChildStdin, content_type: ContentType, content: &[u8]) 
 }
 
 /// Receives an answer; none if it is too long.
-async fn receive(output: ChildStdout, longest: usize) -> Option<Vec<u8>> {
+async fn receive(output: ChildStdout, max_bytes: usize) -> Option<Vec<u8>> {
     let mut answer = Vec::new();
-    let mut output = output.take(longest as u64 + 1);
-    let read = output.read_to_end(&mut answer).await;
-    read.is_ok_and(|_| answer.len() <= longest).then_some(answer)
+    output.take(max_bytes as u64 + 1).read_to_end(&mut answer).await.ok()?;
+    (answer.len() <= max_bytes).then_some(answer)
 }

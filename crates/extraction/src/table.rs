@@ -86,10 +86,10 @@ impl Table {
             return Ok(());
         }
 
-        let wider = row.cells.len() > self.columns;
+        let is_wider = row.cells.len() > self.columns;
         self.columns = self.columns.max(row.cells.len());
         let line = row.line(self.columns);
-        if wider || self.block_bytes == 0 || self.block_bytes + line.len() > BLOCK_BYTES {
+        if is_wider || self.block_bytes == 0 || self.block_bytes + line.len() > BLOCK_BYTES {
             self.start_block(out)?;
         }
 
@@ -99,7 +99,8 @@ impl Table {
         out.append(&line)
     }
 
-    /// Takes note of blank rows: what is above them is a title if it is one row.
+    /// Ends the table at blank rows, unless rows were written below its header. A
+    /// single cell above the blank rows is a title.
     pub(crate) fn gap(&mut self, out: &mut Markdown) -> Result<(), ExtractError> {
         if self.block_bytes > 0 {
             return Ok(());

@@ -20,10 +20,12 @@ pub(crate) fn to_markdown(bytes: &[u8]) -> Result<String, ExtractError> {
     Archive::open(bytes)?.check_all()?;
     let mut workbook: Workbook<'_> =
         open_workbook_from_rs(Cursor::new(bytes)).map_err(|error| reason(&error))?;
-    let sheets = workbook.sheets_metadata().iter();
-    let sheets =
-        sheets.filter(|it| it.typ == SheetType::WorkSheet && it.visible == SheetVisible::Visible);
-    let names: Vec<String> = sheets.map(|it| it.name.clone()).collect();
+    let names: Vec<String> = workbook
+        .sheets_metadata()
+        .iter()
+        .filter(|it| it.typ == SheetType::WorkSheet && it.visible == SheetVisible::Visible)
+        .map(|it| it.name.clone())
+        .collect();
     let mut out = Markdown::default();
     for name in names {
         out.heading(2, &name)?;
@@ -43,15 +45,15 @@ fn write_sheet(
     let mut cells = workbook.worksheet_cells_reader(name).map_err(|error| reason(&error))?;
     let mut table = Table::default();
     let mut row = Row::default();
-    let mut number = 0;
+    let mut row_number = 0;
     while let Some(cell) = cells.next_cell().map_err(|error| reason(&error))? {
-        let (at, column) = cell.get_position();
-        if at != number {
+        let (number, column) = cell.get_position();
+        if number != row_number {
             table.row(std::mem::take(&mut row), out)?;
-            if at > number + 1 {
+            if number > row_number + 1 {
                 table.gap(out)?;
             }
-            number = at;
+            row_number = number;
         }
 
         if let Some(text) = text_of(cell.get_value()) {

@@ -25,9 +25,9 @@ impl Tag<'_> {
         self.find(|it| it.ends_with(":id"))
     }
 
-    fn find(&self, is_it: impl Fn(&str) -> bool) -> Option<String> {
+    fn find(&self, has_name: impl Fn(&str) -> bool) -> Option<String> {
         let mut attributes = self.0.attributes().filter_map(Result::ok);
-        let attribute = attributes.find(|it| is_it(it.key.into_inner()))?;
+        let attribute = attributes.find(|it| has_name(it.key.into_inner()))?;
         Some(attribute.normalized_value(XmlVersion::Implicit1_0).ok()?.into_owned())
     }
 }

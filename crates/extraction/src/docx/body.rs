@@ -8,8 +8,8 @@ use crate::markdown::Markdown;
 use crate::table::{self, Row};
 use crate::xml::{Piece, Tag, Xml};
 
-/// Body that is being read. Paragraphs are in paragraphs where text is in boxes;
-/// a table in a table is text of its cell.
+/// Body that is being read. Paragraphs are nested if text is in boxes; a table in
+/// a table becomes text of its cell.
 pub(super) struct Body<'a> {
     styles: &'a Styles,
     out: Markdown,
@@ -41,11 +41,11 @@ impl<'a> Body<'a> {
         let mut xml = Xml::new(text);
         while let Some(piece) = xml.next()? {
             match piece {
-                // Another version of the same, and what was deleted or moved away.
+                // An alternative of the same content, and deleted or moved text.
                 Piece::Start(tag) if matches!(tag.name(), "Fallback" | "del" | "moveFrom") => {
                     xml.skip()?;
                 }
-                // Tabulators of a style.
+                // Tab stops, whose elements have the name of tabs in a text.
                 Piece::Start(tag) if tag.name() == "tabs" => xml.skip()?,
                 Piece::Start(tag) => self.start(&tag),
                 Piece::End(name) => self.end(&name)?,

@@ -17,7 +17,7 @@ pub(super) struct Paragraph {
 }
 
 impl Paragraph {
-    /// Takes over what an element says of the paragraph.
+    /// Applies a child element: a property of the paragraph, or a part of its text.
     pub(super) fn describe(&mut self, tag: &Tag<'_>) {
         let value = || tag.attribute("val");
 

@@ -76,6 +76,7 @@ impl Styles {
 }
 
 impl Style {
+    /// Returns the level of the heading; none if it is no heading.
     fn heading(&self) -> Option<usize> {
         let named = self.name.strip_prefix("heading ").and_then(|it| it.trim().parse().ok());
         named.or((self.name == "title").then_some(1)).or(self.level)

@@ -35,9 +35,9 @@ impl Frame {
     /// Ends a cell, and gives the writer back.
     pub(super) fn end_cell(&mut self, writer: &mut Writer) {
         let Some(around) = self.around.take() else { return };
-        let cell = std::mem::replace(writer, around);
-        self.is_layout |= cell.has_heading();
-        let cell = cell.finish();
+        let cell_writer = std::mem::replace(writer, around);
+        self.is_layout |= cell_writer.has_heading();
+        let cell = cell_writer.finish();
         self.is_layout |= cell.len() > MAX_CELL_BYTES || cell.contains("\n\n");
         match self.rows.last_mut() {
             Some(row) => row.push(cell),
@@ -45,7 +45,7 @@ impl Frame {
         }
     }
 
-    /// Takes note of a table in a cell: this one arranges.
+    /// Marks the table as one that only arranges texts, since a cell has a table.
     pub(super) fn set_layout(&mut self) {
         self.is_layout = true;
     }

@@ -17,7 +17,9 @@ pub(super) struct Element {
 #[derive(Debug, Default)]
 pub(super) struct OpenElements {
     elements: Vec<Element>,
+    /// Number of open elements that are nested too deeply to be known.
     unknown: usize,
+    /// Number of known elements that are not shown.
     hidden: usize,
 }
 

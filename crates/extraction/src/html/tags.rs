@@ -112,7 +112,7 @@ pub(super) fn attribute(tag: &StartTag<()>, name: &str) -> Option<String> {
 }
 
 fn hides(style: &str) -> bool {
-    let style: String = style.chars().filter(|it| !it.is_whitespace()).collect();
-    let style = style.to_ascii_lowercase();
-    ["display:none", "visibility:hidden"].iter().any(|it| style.contains(it))
+    let compact: String =
+        style.chars().filter(|it| !it.is_whitespace()).map(|it| it.to_ascii_lowercase()).collect();
+    ["display:none", "visibility:hidden"].iter().any(|it| compact.contains(it))
 }

@@ -1,5 +1,7 @@
 //! Blocks that are being written.
 
+use std::borrow::Cow;
+
 use crate::markdown::{escape_line, one_line};
 
 /// Maximum level of a list that is indented.
@@ -101,7 +103,10 @@ impl Writer {
 
 /// Returns a paragraph whose lines were broken on purpose.
 fn paragraph(text: &str) -> String {
-    let lines = text.lines().map(one_line).filter(|it| !it.is_empty());
-    let lines = lines.filter_map(|it| escape_line(&it).map(std::borrow::Cow::into_owned));
-    lines.collect::<Vec<_>>().join("\n")
+    text.lines()
+        .map(one_line)
+        .filter(|it| !it.is_empty())
+        .filter_map(|it| escape_line(&it).map(Cow::into_owned))
+        .collect::<Vec<_>>()
+        .join("\n")
 }

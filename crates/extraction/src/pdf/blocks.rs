@@ -13,7 +13,8 @@ const OTHER_SIZE: f64 = 1.1;
 const PARAGRAPH_GAP: f64 = 1.3;
 /// Maximum length of a heading, in bytes.
 const MAX_HEADING_BYTES: usize = 200;
-/// Ratios to the size of most of the text from which on a text is a heading.
+/// Ratios to the size of most of the text from which on a text is a heading, and
+/// its level.
 const HEADINGS: [(f64, usize); 3] = [(1.7, 1), (1.35, 2), (1.15, 3)];
 /// Words before which a hyphen is written rather than a mark of a broken word.
 const AFTER_HYPHEN: [&str; 5] = ["und ", "oder ", "bzw", "and ", "or "];
@@ -23,8 +24,8 @@ pub(super) fn to_markdown(pages: &[Vec<Line>]) -> Result<String, ExtractError> {
     let body = body_size(pages);
     let mut out = Markdown::default();
     for page in pages {
-        let usual = usual_gap(page);
-        for block in page.chunk_by(|above, line| continues(above, line, usual)) {
+        let gap = usual_gap(page);
+        for block in page.chunk_by(|above, line| continues(above, line, gap)) {
             write(block, body, &mut out)?;
         }
     }
@@ -46,16 +47,16 @@ fn body_size(pages: &[Vec<Line>]) -> f64 {
 
 /// Returns the usual distance of lines, in sizes of their fonts.
 fn usual_gap(page: &[Line]) -> f64 {
-    let gaps = page.iter().map(|it| it.gap / it.size);
-    let mut gaps: Vec<f64> = gaps.filter(|it| (0.5..3.0).contains(it)).collect();
+    let mut gaps: Vec<f64> =
+        page.iter().map(|it| it.gap / it.size).filter(|it| (0.5..3.0).contains(it)).collect();
     gaps.sort_by(f64::total_cmp);
     gaps.get(gaps.len() / 2).copied().unwrap_or(1.2)
 }
 
 /// Returns whether a line is in the paragraph of the line above it.
-fn continues(above: &Line, line: &Line, usual: f64) -> bool {
+fn continues(above: &Line, line: &Line, usual_gap: f64) -> bool {
     let ratio = (above.size / line.size).max(line.size / above.size);
-    let is_near = line.gap > -0.5 * line.size && line.gap < usual * PARAGRAPH_GAP * line.size;
+    let is_near = line.gap > -0.5 * line.size && line.gap < usual_gap * PARAGRAPH_GAP * line.size;
     ratio < OTHER_SIZE && is_near
 }
 
@@ -63,8 +64,8 @@ fn continues(above: &Line, line: &Line, usual: f64) -> bool {
 fn write(block: &[Line], body: f64, out: &mut Markdown) -> Result<(), ExtractError> {
     let text = join(block);
     let ratio = block.first().map_or(1.0, |it| it.size / body);
-    let level = HEADINGS.iter().find(|(least, _)| ratio >= *least).map(|(_, level)| *level);
-    match level {
+    let heading = HEADINGS.iter().find(|(min_ratio, _)| ratio >= *min_ratio);
+    match heading.map(|(_, level)| *level) {
         Some(level) if is_name(&text) => out.heading(level, &text),
         _ => out.block(&text),
     }
@@ -81,19 +82,21 @@ fn is_name(text: &str) -> bool {
 fn join(block: &[Line]) -> String {
     let mut text = String::new();
     for line in block {
-        let line = line.text.trim();
-        if is_broken(&text, line) {
+        let trimmed = line.text.trim();
+        if is_broken(&text, trimmed) {
             text.pop();
-            text.push_str(line);
-        } else if let Some(line) = escape_line(line) {
-            if !text.is_empty() {
-                text.push('\n');
-            }
-            text.push_str(&line);
+            text.push_str(trimmed);
+            continue;
         }
+
+        let Some(escaped) = escape_line(trimmed) else { continue };
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&escaped);
     }
 
-    // Marks where a word may be broken.
+    // Soft hyphens mark where a word may be broken.
     text.replace('\u{ad}', "")
 }
 

@@ -49,12 +49,14 @@ impl Placed {
 
 /// Returns the advance of a glyph, in sizes of the font.
 fn advance(glyph: &Glyph<'_>) -> f64 {
-    let advance = match glyph {
+    let width = match glyph {
         Glyph::Outline(it) => it.advance_width(),
         Glyph::Type3(it) => it.advance_width(),
     };
-    let advance = advance.map(|it| f64::from(it) / UNITS_PER_EM);
-    advance.filter(|it| (0.0..=4.0).contains(it)).unwrap_or(DEFAULT_ADVANCE)
+    width
+        .map(|it| f64::from(it) / UNITS_PER_EM)
+        .filter(|it| (0.0..=4.0).contains(it))
+        .unwrap_or(DEFAULT_ADVANCE)
 }
 
 /// Returns the characters of a glyph; none if they are not known.

@@ -114,7 +114,8 @@ impl Line {
         } else if self.votes > 1 {
             self.votes -= 1;
         } else {
-            (self.size, self.votes) = (size, 1);
+            self.size = size;
+            self.votes = 1;
         }
     }
 }

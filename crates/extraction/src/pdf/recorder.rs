@@ -32,7 +32,8 @@ pub(super) struct Recorder {
 impl Recorder {
     /// Begins a page that shows what is in a rectangle.
     pub(super) fn begin_page(&mut self, visible: Rect) {
-        (self.visible, self.drawn) = (visible, DrawnGlyphs::default());
+        self.visible = visible;
+        self.drawn = DrawnGlyphs::default();
     }
 
     /// Ends a page.
@@ -47,11 +48,11 @@ impl Recorder {
 
     /// Appends a glyph to the last line or to a new one, which no space begins.
     fn push(&mut self, text: String, glyph: Placed) {
-        let rest = match self.page.last_mut() {
+        let unplaced = match self.page.last_mut() {
             Some(line) => line.push(text, glyph),
             None => Some((text, glyph)),
         };
-        if let Some((text, glyph)) = rest.filter(|(text, _)| !text.trim().is_empty()) {
+        if let Some((text, glyph)) = unplaced.filter(|(text, _)| !text.trim().is_empty()) {
             // A line costs more than its text.
             self.len += size_of::<Line>();
             let line = Line::new(text, glyph, self.page.last());

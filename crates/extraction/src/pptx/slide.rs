@@ -95,7 +95,7 @@ impl Slide {
             Block::Item(_, text) => Some(text.as_str()),
             Block::Paragraph(_) | Block::Table(_) => None,
         });
-        let text = items.collect::<Vec<_>>().join("\n");
+        let text = items.collect::<Vec<&str>>().join("\n");
         if text.is_empty() { text } else { format!("Notes: {text}") }
     }
 
@@ -103,14 +103,20 @@ impl Slide {
         match tag.name() {
             "sp" => self.purpose = Purpose::Box,
             "ph" => self.purpose = purpose(tag.attribute("type").as_deref()),
-            "p" => (self.level, self.paragraph) = (0, String::new()),
+            "p" => {
+                self.level = 0;
+                self.paragraph.clear();
+            }
             "pPr" => {
                 let level = tag.attribute("lvl").and_then(|it| it.parse().ok());
                 self.level = level.unwrap_or(0);
             }
             "t" => self.is_text = true,
             "br" => self.paragraph.push('\n'),
-            "tc" => (self.is_cell, self.cell) = (true, String::new()),
+            "tc" => {
+                self.is_cell = true;
+                self.cell.clear();
+            }
             _ => {}
         }
     }
