@@ -222,7 +222,8 @@ mod tests {
         clock.0.store(6, Ordering::SeqCst);
         put(&cache, 999);
 
-        assert_eq!((full, len()), (100, 1));
+        assert_eq!(full, 100);
+        assert_eq!(len(), 1);
         assert_eq!(cache.get(999, &999), Some(1000));
     }
 

@@ -111,10 +111,10 @@ mod tests {
             ["one", "two", &"x".repeat(PIECE), "three"].map(|it| texts.append(it.as_bytes()));
 
         let [one, two, long, three] = texts_stored;
-        assert_eq!(
-            (&*one, &*two, long.len(), &*three),
-            (&b"one"[..], &b"two"[..], PIECE, &b"three"[..])
-        );
+        assert_eq!(&*one, &b"one"[..]);
+        assert_eq!(&*two, &b"two"[..]);
+        assert_eq!(long.len(), PIECE);
+        assert_eq!(&*three, &b"three"[..]);
         assert_eq!(one.as_ptr().wrapping_add(3), two.as_ptr());
     }
 }

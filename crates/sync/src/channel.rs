@@ -309,7 +309,8 @@ mod tests {
         let names: HashSet<_> = Channel::ALL.iter().map(|it| it.name()).collect();
         let codes: HashSet<_> = Channel::ALL.iter().map(|it| it.code()).collect();
 
-        assert_eq!((names.len(), codes.len()), (Channel::ALL.len(), Channel::ALL.len()));
+        assert_eq!(names.len(), Channel::ALL.len());
+        assert_eq!(codes.len(), Channel::ALL.len());
         for channel in Channel::ALL {
             assert_eq!(Channel::from_code(channel.code()), Some(channel));
         }

@@ -47,9 +47,11 @@ async fn a_signed_approval_of_either_version_activates_a_device() {
 
         let key = ada.devices.key_of(ada.user, &second.id).await.unwrap();
         let approved = key.approved.unwrap();
-        assert_eq!((approved.version, approved.onboarding), (expected, session));
+        assert_eq!(approved.version, expected);
+        assert_eq!(approved.onboarding, session);
         assert_eq!(Some(approved.signature), form.approver_signature);
-        assert_eq!((Some(key.ciphertext), key.created_by), (form.wrapped_umk, first.id));
+        assert_eq!(Some(key.ciphertext), form.wrapped_umk);
+        assert_eq!(key.created_by, first.id);
         assert!(matches!(again, Err(ApproveError::NotPending)));
         assert_eq!(ada.actions(), ["device.approved", "device-approved"]);
     }
@@ -121,6 +123,7 @@ async fn an_unknown_version_is_reported_for_its_field() {
         let Err(ApproveError::Invalid(faults)) = ada.devices.approve(ada.user, form).await else {
             panic!("refused")
         };
-        assert_eq!((faults[0].field, faults[0].code), ("signatureVersion", "unknown_version"));
+        assert_eq!(faults[0].field, "signatureVersion");
+        assert_eq!(faults[0].code, "unknown_version");
     }
 }

@@ -18,7 +18,8 @@ async fn the_first_key_activates_its_device_and_encrypts_the_account() {
     assert_eq!(before, KeyState::default(), "registering alone does nothing");
     assert_eq!(after, KeyState { encrypted: true, umk_version: 1, ..KeyState::default() });
     let key = ada.devices.key_of(ada.user, &first.id).await.unwrap();
-    assert_eq!((key.created_by, key.approved), (first.id, None));
+    assert_eq!(key.created_by, first.id);
+    assert_eq!(key.approved, None);
     assert_eq!(ada.actions(), ["device.activated", "account.encrypted", "device-approved"]);
 }
 
@@ -74,10 +75,14 @@ async fn a_pending_device_is_listed_until_its_session_expires() {
     let onboardings = |devices: &[ListedDevice]| {
         devices.iter().map(|it| it.onboarding.clone()).collect::<Vec<_>>()
     };
-    assert_eq!((waiting.len(), waiting[0].row, &*waiting[0].name), (1, row, "DESKTOP-second"));
+    assert_eq!(waiting.len(), 1);
+    assert_eq!(waiting[0].row, row);
+    assert_eq!(&*waiting[0].name, "DESKTOP-second");
     assert_eq!(onboardings(&listed), [None, Some(session)]);
-    assert_eq!((later, onboardings(&listed_later)), (vec![], vec![None, None]));
-    assert_eq!((names.len(), &*names[first.id.as_str()]), (2, "DESKTOP-first"));
+    assert!(later.is_empty());
+    assert_eq!(onboardings(&listed_later), vec![None, None]);
+    assert_eq!(names.len(), 2);
+    assert_eq!(&*names[first.id.as_str()], "DESKTOP-first");
 }
 
 #[tokio::test]

@@ -99,7 +99,8 @@ async fn a_proof_activates_a_device_once() {
     assert!(matches!(foreign, Err(ActivateError::Onboarding)));
     assert!(matches!(again, Err(ActivateError::Unknown)), "no longer pending");
     let DeviceState::Active(key) = ada.device(&second).state else { panic!("not active") };
-    assert_eq!((key.created_by, key.approved), (second.id, None));
+    assert_eq!(key.created_by, second.id);
+    assert_eq!(key.approved, None);
     assert_eq!(ada.actions(), ["device.activated", "device-approved"]);
 }
 
@@ -218,7 +219,8 @@ async fn a_copy_of_the_next_key_requires_reauthentication() {
 
     assert!(matches!(by_session, Err(StoreCopyError::Unproven)));
     let Err(StoreCopyError::Invalid(violations)) = skipped else { panic!("refused") };
-    assert_eq!((violations[0].field, violations[0].code), ("umkVersion", "out_of_range"));
+    assert_eq!(violations[0].field, "umkVersion");
+    assert_eq!(violations[0].code, "out_of_range");
     assert_eq!(ada.devices.state(ada.user).await.unwrap().umk_version, 2);
 }
 

@@ -25,10 +25,8 @@ async fn the_first_device_is_marked_and_every_session_differs() {
     assert!(once.onboarding != again.onboarding && once.challenge != once.onboarding);
     assert_eq!(once.onboarding.len(), 44);
     let DeviceState::Pending(session) = ada.device(&first).state else { panic!("not pending") };
-    assert_eq!(
-        (session.text, session.ends_at),
-        (again.onboarding, Timestamp::UNIX_EPOCH + ONBOARDING_TTL)
-    );
+    assert_eq!(session.text, again.onboarding);
+    assert_eq!(session.ends_at, Timestamp::UNIX_EPOCH + ONBOARDING_TTL);
     assert_eq!(ada.actions(), ["device.registered"], "a repetition is not recorded");
 }
 
@@ -56,7 +54,8 @@ async fn an_active_device_stays_active_with_its_keys() {
     let taken_over = ada.devices.register(ada.user, Machine::new("first").form()).await;
 
     let now = ada.device(&first);
-    assert_eq!((&now.state, &*now.name), (&before.state, "Desk"));
+    assert_eq!(now.state, before.state);
+    assert_eq!(&*now.name, "Desk");
     assert_eq!(now.signing_key, before.signing_key);
     assert!(!again.is_first && again.onboarding.len() == 44);
     assert!(matches!(taken_over, Err(RegisterDeviceError::OtherKeys)));
@@ -77,7 +76,8 @@ async fn a_revoked_device_registers_again_even_with_other_keys() {
 
     let now = ada.device(&second);
     assert!(matches!(now.state, DeviceState::Pending(_)));
-    assert_eq!((now.row, now.created_at), (before.row, before.created_at));
+    assert_eq!(now.row, before.row);
+    assert_eq!(now.created_at, before.created_at);
     assert_ne!(now.signing_key, before.signing_key);
     assert_eq!(ada.actions(), ["device.registered", "device-registered"]);
 }

@@ -51,8 +51,10 @@ async fn an_account_without_chats_has_an_empty_list(db: Database) {
 
     let page = page(&db, ada, ALL).await;
 
-    assert_eq!((numbers(&page), page.next), ((vec![], vec![]), None));
-    assert_eq!((page.version.epoch, page.version.version), (None, 0));
+    assert_eq!(numbers(&page), (vec![], vec![]));
+    assert_eq!(page.next, None);
+    assert_eq!(page.version.epoch, None);
+    assert_eq!(page.version.version, 0);
 }
 
 async fn chats_are_listed_in_the_order_of_their_changes(db: Database) {
@@ -65,7 +67,8 @@ async fn chats_are_listed_in_the_order_of_their_changes(db: Database) {
 
     assert_eq!(numbers(&page).0, [2, 3, 4, 1]);
     assert_eq!(page.chats[1].text, chat(3, 20).text);
-    assert_eq!((page.next, page.version.version), (None, 4));
+    assert_eq!(page.next, None);
+    assert_eq!(page.version.version, 4);
 }
 
 async fn pages_follow_one_another_without_a_gap(db: Database) {
@@ -91,7 +94,8 @@ async fn pages_follow_one_another_without_a_gap(db: Database) {
         }
     }
 
-    assert_eq!((all, parts), (vec![0, 1, 2, 3, 4, 6, 5], 4));
+    assert_eq!(all, vec![0, 1, 2, 3, 4, 6, 5]);
+    assert_eq!(parts, 4);
 }
 
 async fn a_chat_stored_later_is_listed_despite_an_earlier_change(db: Database) {
@@ -155,12 +159,11 @@ async fn an_unchanged_list_is_not_sent_again(db: Database) {
     put(&db, ada, &chat(2, 10), 100).await;
     let changed = chats(&db).list(ada, ALL, known()).await.unwrap();
 
-    assert_eq!(
-        (&same, &any),
-        (&ChatListOutcome::Unchanged(version), &ChatListOutcome::Unchanged(version))
-    );
+    assert_eq!(same, ChatListOutcome::Unchanged(version));
+    assert_eq!(any, ChatListOutcome::Unchanged(version));
     let ChatListOutcome::Page(changed) = changed else { panic!("{changed:?}") };
-    assert_eq!((changed.version.epoch, changed.version.version), (version.epoch, 2));
+    assert_eq!(changed.version.epoch, version.epoch);
+    assert_eq!(changed.version.version, 2);
     let behind = Cursor { at: at(10), id: pia_sync::ChatId(uuid::Uuid::from_u128(2)).0 };
     let end = page(&db, ada, ChatListRequest { after: Some(behind), ..ALL }).await;
     assert_eq!(numbers(&end), (vec![], vec![]));
@@ -194,5 +197,6 @@ async fn a_restored_server_does_not_confuse_versions_with_lost_ones(db: Database
     let listing = chats(&db).list(ada, ALL, IfNoneMatch::OneOf(vec![lost])).await.unwrap();
 
     let ChatListOutcome::Page(page) = listing else { panic!("{listing:?}") };
-    assert_eq!((numbers(&page).0, page.version.version), (vec![1, 3], lost.version));
+    assert_eq!(numbers(&page).0, vec![1, 3]);
+    assert_eq!(page.version.version, lost.version);
 }

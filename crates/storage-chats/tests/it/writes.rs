@@ -71,7 +71,8 @@ async fn a_chat_is_found_by_its_owner_alone(db: Database) {
     let first = put(&db, ada, &chat(1, 10), 100).await;
     let same = put(&db, bob, &chat(1, 20), 100).await;
 
-    assert_eq!((first, same), (created(10), created(20)));
+    assert_eq!(first, created(10));
+    assert_eq!(same, created(20));
     assert_eq!(text(&db, ada, 1).await.unwrap(), r#"{"number":1,"updatedAt":10}"#);
     assert_eq!(text(&db, bob, 1).await.unwrap(), r#"{"number":1,"updatedAt":20}"#);
     delete(&db, bob, 1, 100).await;
@@ -89,7 +90,8 @@ async fn the_creation_time_is_that_of_the_first_version(db: Database) {
     delete(&db, ada, 1, 100).await;
     let revived = put(&db, ada, &chat(1, 200), 300).await;
 
-    assert_eq!((again, revived), (replaced(10), created(10)));
+    assert_eq!(again, replaced(10));
+    assert_eq!(revived, created(10));
     assert_eq!(chats(&db).find(ada, id(1)).await.unwrap().unwrap().created_at, at(10));
 }
 
@@ -137,7 +139,8 @@ async fn every_write_counts_and_has_a_stamp_of_its_own(db: Database) {
     }
     stamps.sort();
     stamps.dedup();
-    assert_eq!((stamps.len(), version(&db, ada).await), (12, 13));
+    assert_eq!(stamps.len(), 12);
+    assert_eq!(version(&db, ada).await, 13);
     assert_eq!(row(&db, ada, 1).await.unwrap().0, DbInstant(at(1012)), "behind all others");
 }
 
@@ -170,7 +173,8 @@ async fn only_a_version_after_the_deletion_revives_a_chat(db: Database) {
     let same = put(&db, ada, &chat(1, 500), 600).await;
     let after = put(&db, ada, &chat(1, 501), 600).await;
 
-    assert_eq!((before, same), (ChatWriteOutcome::Deleted, ChatWriteOutcome::Deleted));
+    assert_eq!(before, ChatWriteOutcome::Deleted);
+    assert_eq!(same, ChatWriteOutcome::Deleted);
     assert_eq!(after, created(10));
     assert!(text(&db, ada, 1).await.is_some());
 }
@@ -232,7 +236,8 @@ async fn the_number_of_chats_is_limited(db: Database) {
 
     let count =
         |what: &ChatWriteOutcome| written.iter().filter(|it| it.as_ref().unwrap() == what).count();
-    assert_eq!((count(&created(10)), count(&ChatWriteOutcome::Full { current: 3 })), (3, 5));
+    assert_eq!(count(&created(10)), 3);
+    assert_eq!(count(&ChatWriteOutcome::Full { current: 3 }), 5);
     let existing = (1..=8).zip(&written).find(|(_, it)| *it.as_ref().unwrap() == created(10));
     let existing = existing.unwrap().0;
     assert_eq!(store.put(ada, &chat(existing, 11), three, at(100)).await.unwrap(), replaced(10));
@@ -265,7 +270,8 @@ async fn the_number_of_bytes_is_limited(db: Database) {
 
     let count =
         |what: &ChatWriteOutcome| written.iter().filter(|it| it.as_ref().unwrap() == what).count();
-    assert_eq!((count(&created(10)), count(&ChatWriteOutcome::OutOfStorage(full))), (3, 5));
+    assert_eq!(count(&created(10)), 3);
+    assert_eq!(count(&ChatWriteOutcome::OutOfStorage(full)), 5);
     assert_eq!(stored(&db, ada).await.unsigned_abs(), 3 * size);
     let existing = all.iter().zip(&written).find(|(_, it)| *it.as_ref().unwrap() == created(10));
     let existing = existing.unwrap().0.id;
@@ -300,7 +306,8 @@ async fn a_groups_storage_limit_overrides_the_usual_one(db: Database) {
     let second = put(&db, ada, &chat(2, 10), 100).await;
 
     let full = StorageUse { current: 27, limit: 40 };
-    assert_eq!((first, second), (created(10), ChatWriteOutcome::OutOfStorage(full)));
+    assert_eq!(first, created(10));
+    assert_eq!(second, ChatWriteOutcome::OutOfStorage(full));
 }
 
 async fn a_deleted_account_gets_no_chats(db: Database) {

@@ -38,15 +38,23 @@ async fn a_device_is_stored_as_it_described_itself(db: Database) {
     let form = first.form();
     assert_eq!(Some(&pending.agreement_key), form.agreement_public_key.as_ref());
     assert_eq!(Some(&pending.signing_key), form.signing_public_key.as_ref());
-    assert_eq!((pending.id.as_str(), &*pending.name), ("FIRST", "DESKTOP-FIRST"));
-    assert_eq!((&pending.os_version, &pending.app_version), (&Some("Windows".to_owned()), &None));
+    assert_eq!(pending.id.as_str(), "FIRST");
+    assert_eq!(&*pending.name, "DESKTOP-FIRST");
+    assert_eq!(pending.os_version, Some("Windows".to_owned()));
+    assert_eq!(pending.app_version, None);
     assert_eq!(pending.onboarding(START), Some(&*session));
-    assert_eq!((pending.created_at, pending.activated_at), (START, None));
+    assert_eq!(pending.created_at, START);
+    assert_eq!(pending.activated_at, None);
     let DeviceState::Active(key) = &active.state else { panic!("it is in") };
-    assert_eq!((&key.ciphertext, &key.salt), (&text(3, 60), &text(3, 32)));
-    assert_eq!((&key.created_by, key.created_at, &key.approved), (&first.id, START, &None));
-    assert_eq!((active.activated_at, active.row), (Some(START), pending.row));
-    assert_eq!((revoked.state, revoked.revoked_at), (DeviceState::Revoked, Some(START)));
+    assert_eq!(key.ciphertext, text(3, 60));
+    assert_eq!(key.salt, text(3, 32));
+    assert_eq!(key.created_by, first.id);
+    assert_eq!(key.created_at, START);
+    assert_eq!(key.approved, None);
+    assert_eq!(active.activated_at, Some(START));
+    assert_eq!(active.row, pending.row);
+    assert_eq!(revoked.state, DeviceState::Revoked);
+    assert_eq!(revoked.revoked_at, Some(START));
     let encrypted = KeyState { encrypted: true, umk_version: 1, ..KeyState::default() };
     assert_eq!(ada.devices.state(ada.user).await.unwrap(), encrypted);
 }
@@ -64,8 +72,11 @@ async fn an_approval_is_stored_with_its_approver(db: Database) {
 
     let approved = key.approved.unwrap();
     assert_eq!(Some(approved.signature), approval.approver_signature);
-    assert_eq!((approved.version, approved.onboarding, key.created_by), (1, session, first.id));
-    assert_eq!((own.approved, own.created_by), (None, second.id), "nobody vouches for its own");
+    assert_eq!(approved.version, 1);
+    assert_eq!(approved.onboarding, session);
+    assert_eq!(key.created_by, first.id);
+    assert_eq!(own.approved, None, "nobody vouches for its own");
+    assert_eq!(own.created_by, second.id, "nobody vouches for its own");
     let names = ada.devices.list(ada.user).await.unwrap();
     let names: Vec<_> = names.iter().map(|it| it.device.id.as_str()).collect();
     assert_eq!(names, ["first", "second"], "in the order in which they registered");
@@ -188,7 +199,9 @@ async fn only_a_change_is_counted(db: Database) {
     ada.devices.revoke(ada.user, &first.id).await.unwrap();
 
     assert!(matches!(unknown, Err(RevokeDeviceError::Unknown)));
-    assert_eq!((before, encrypted, refused), (2, true, (2, true)));
+    assert_eq!(before, 2);
+    assert!(encrypted);
+    assert_eq!(refused, (2, true));
     assert_eq!(ada.ledger().await, (3, true), "it is encrypted for good");
     assert_eq!(ada.audited("device.revoked").await, 1);
 }
@@ -210,7 +223,8 @@ async fn a_failed_change_writes_nothing(db: Database) {
 
     assert!(failed.is_err());
     assert_eq!(ada.devices.list(ada.user).await.unwrap(), before);
-    assert_eq!((ada.ledger().await.0, ada.audited("device.revoked").await), (2, 0));
+    assert_eq!(ada.ledger().await.0, 2);
+    assert_eq!(ada.audited("device.revoked").await, 0);
     assert!(ada.devices.find(ada.user, &first.id).await.unwrap().is_active());
 }
 

@@ -87,8 +87,11 @@ async fn each_entry_is_chained_once_by_concurrent_calls(db: Database) {
     assert_eq!(chained.iter().sum::<usize>() + rest, 40);
     assert_eq!(chain.extend().await.unwrap(), 0);
     let report = chain.verify(None, SINCE).await.unwrap();
-    assert_eq!((report.entries, report.last, report.waiting), (40, 40, 0));
-    assert_eq!((report.faults, report.deleted_until), (vec![], None));
+    assert_eq!(report.entries, 40);
+    assert_eq!(report.last, 40);
+    assert_eq!(report.waiting, 0);
+    assert!(report.faults.is_empty());
+    assert_eq!(report.deleted_until, None);
     assert_eq!(chain.checkpoint().await.unwrap().unwrap().position, 40);
 }
 
@@ -137,7 +140,8 @@ async fn a_cut_chain_differs_from_an_exported_checkpoint(db: Database) {
     let chain = chained(&db, 3, minutes(2)).await;
     let exported = chain.checkpoint().await.unwrap().unwrap();
     let exported = AuditCheckpoint::parse(&exported.to_json()).unwrap();
-    assert_eq!((faults(&chain, Some(&before)).await, exported.position), (vec![], 6));
+    assert!(faults(&chain, Some(&before)).await.is_empty());
+    assert_eq!(exported.position, 6);
     assert_eq!(faults(&chain, Some(&exported)).await, []);
 
     tamper(&db, "DELETE FROM audit_entries WHERE position > 3").await;
@@ -168,7 +172,8 @@ async fn the_chain_stays_valid_after_an_erasure(db: Database) {
 
     chain.extend().await.unwrap();
     let report = chain.verify(None, SINCE).await.unwrap();
-    assert_eq!((report.entries, report.faults), (4, vec![]));
+    assert_eq!(report.entries, 4);
+    assert!(report.faults.is_empty());
 }
 
 async fn early_deletions_are_reported(db: Database) {

@@ -65,15 +65,15 @@ async fn entries_name_actor_subject_and_origin(db: Database) {
         agent: Some("an agent".to_owned()),
     };
     let alone = AuditPerson { user: Some(user), ..AuditPerson::default() };
-    assert_eq!(
-        (all[0].actor.clone(), &all[0].subject),
-        (AuditSide::Known(known(user)), &AuditSide::Nobody)
-    );
+    assert_eq!(all[0].actor, AuditSide::Known(known(user)));
+    assert_eq!(all[0].subject, AuditSide::Nobody);
     assert_eq!(all[1].actor, AuditSide::Known(known(admin)));
     assert_eq!(all[1].subject, AuditSide::Known(alone));
-    assert_eq!((&*all[1].action, all[1].at), ("account.deactivated", AT));
+    assert_eq!(&*all[1].action, "account.deactivated");
+    assert_eq!(all[1].at, AT);
     assert_eq!(all[1].request.as_deref(), Some("request-1"));
-    assert_eq!((hers, his), (all.clone(), vec![all[1].clone()]));
+    assert_eq!(hers, all);
+    assert_eq!(his, vec![all[1].clone()]);
 }
 
 async fn pages_neither_repeat_nor_omit_entries(db: Database) {
@@ -109,7 +109,8 @@ async fn an_erased_user_is_reported_as_forgotten(db: Database) {
     assert_eq!(all.len(), 2);
     let deleted = all.iter().find(|it| it.action == "account.deleted").unwrap();
     let before = all.iter().find(|it| it.action != "account.deleted").unwrap();
-    assert_eq!((&deleted.actor, &deleted.subject), (&AuditSide::Nobody, &AuditSide::Nobody));
+    assert_eq!(deleted.actor, AuditSide::Nobody);
+    assert_eq!(deleted.subject, AuditSide::Nobody);
     assert_eq!(before.actor, AuditSide::Forgotten);
     assert!(matches!(&before.subject, AuditSide::Known(it) if it.user == Some(bob.user)));
     assert!(log.page(&AuditFilter::of_user(ada.user), ALL).await.unwrap().is_empty());
@@ -146,11 +147,14 @@ async fn old_entries_are_deleted_with_their_identities(db: Database) {
     let gone = log.sweep(minutes(20)).await.unwrap();
 
     let left = log.page(&AuditFilter::of_user(user), ALL).await.unwrap();
-    assert_eq!((gone, left.len()), (1200, 3));
+    assert_eq!(gone, 1200);
+    assert_eq!(left.len(), 3);
     assert_eq!(left[2].at, minutes(20));
     assert_eq!(log.page(&AuditFilter::default(), ALL).await.unwrap().len(), 3);
     let report = chain.verify(None, minutes(20)).await.unwrap();
-    assert_eq!((report.entries, report.last, report.faults), (3, 1203, vec![]));
+    assert_eq!(report.entries, 3);
+    assert_eq!(report.last, 1203);
+    assert!(report.faults.is_empty());
     let newest = entries[1199].at;
     assert_eq!(report.deleted_until, Some((1200, newest)));
     // They were chained together.

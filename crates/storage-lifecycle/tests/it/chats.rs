@@ -71,10 +71,8 @@ async fn chats_are_exported_unchanged(db: Database) {
         "{live}"
     );
     let deleted: Value = serde_json::from_str(deleted).unwrap();
-    assert_eq!(
-        (&deleted["deletedAt"], deleted.get("body")),
-        (&json!("1970-01-01T00:00:00Z"), None)
-    );
+    assert_eq!(deleted["deletedAt"], json!("1970-01-01T00:00:00Z"));
+    assert_eq!(deleted.get("body"), None);
 }
 
 async fn many_and_long_chats_are_exported_in_pages(db: Database) {
@@ -89,7 +87,8 @@ async fn many_and_long_chats_are_exported_in_pages(db: Database) {
 
     let (exported, parts) = exported(&db, ada).await;
 
-    assert_eq!((exported.len(), parts), (53, 4));
+    assert_eq!(exported.len(), 53);
+    assert_eq!(parts, 4);
 }
 
 async fn an_undecryptable_chat_is_exported_without_its_document(db: Database) {

@@ -71,7 +71,8 @@ async fn only_the_account_to_be_erased_is_erased(db: Database) {
     let erased = SqlEraser::new(db.clone()).erase(erasure_of(ada)).await.unwrap();
     let again = SqlEraser::new(db.clone()).erase(erasure_of(ada)).await.unwrap();
 
-    assert_eq!((erased, again), (ErasureOutcome::Erased, ErasureOutcome::Gone));
+    assert_eq!(erased, ErasureOutcome::Erased);
+    assert_eq!(again, ErasureOutcome::Gone);
     assert_eq!(accounts_left(&db).await, [DbUid(bob.user.0)]);
     assert_eq!(count(&db, "(SELECT COUNT(*) FROM sessions)").await, 1);
     let waiting: Vec<(DbUid, Option<DbUid>, Option<Vec<u8>>)> = async {
@@ -82,7 +83,8 @@ async fn only_the_account_to_be_erased_is_erased(db: Database) {
     .unwrap();
     let [(id, None, Some(sealed))] = &waiting[..] else { panic!("one letter of nobody's") };
     let email = StoredEmail::open(&seal(), MailId(id.0), sealed).unwrap();
-    assert_eq!((&*email.to, &*email.letter), (&*address(ada.user), "account-deleted"));
+    assert_eq!(&*email.to, &*address(ada.user));
+    assert_eq!(&*email.letter, "account-deleted");
 }
 
 async fn an_ended_session_or_a_deactivated_account_erases_nothing(db: Database) {
@@ -112,7 +114,8 @@ async fn the_last_administrator_stays(db: Database) {
     let first = eraser.erase(erasure_of(ada)).await.unwrap();
     let last = eraser.erase(erasure_of(bob)).await.unwrap();
 
-    assert_eq!((first, last), (ErasureOutcome::Erased, ErasureOutcome::LastAdmin));
+    assert_eq!(first, ErasureOutcome::Erased);
+    assert_eq!(last, ErasureOutcome::LastAdmin);
     assert_eq!(accounts_left(&db).await.len(), 2);
 }
 
@@ -141,7 +144,8 @@ async fn concurrent_erasures_of_an_account_succeed_once(db: Database) {
     let erased =
         erasures.iter().filter(|it| *it.as_ref().unwrap() == ErasureOutcome::Erased).count();
     let gone = erasures.iter().filter(|it| *it.as_ref().unwrap() == ErasureOutcome::Gone).count();
-    assert_eq!((erased, gone), (1, 7));
+    assert_eq!(erased, 1);
+    assert_eq!(gone, 7);
     assert_eq!(count(&db, "(SELECT COUNT(*) FROM audit_entries)").await, 1);
     assert_eq!(count(&db, "(SELECT COUNT(*) FROM mails)").await, 1);
 }
@@ -178,10 +182,12 @@ async fn the_audit_log_names_no_erased_user_and_can_be_verified(db: Database) {
     assert_eq!(found, expected);
     assert_eq!(entries[3].2.as_deref(), Some("request-2"));
     let [(entry, _, Some(user), Some(sealed))] = &identities[..] else { panic!("his alone") };
-    assert_eq!((*entry, *user), (entries[2].0, DbUid(bob.user.0)));
+    assert_eq!(*entry, entries[2].0);
+    assert_eq!(*user, DbUid(bob.user.0));
     let stored = (sealed.as_slice(), entries[2].3.as_deref().unwrap());
     let known = AuditIdentity::open(&seal(), entry.0, AuditPart::Actor, stored).unwrap();
-    assert_eq!((known.user, known.agent.as_deref()), (Some(bob.user), Some("an agent")));
+    assert_eq!(known.user, Some(bob.user));
+    assert_eq!(known.agent.as_deref(), Some("an agent"));
 }
 
 async fn usage_stays_under_a_pseudonym(db: Database) {
@@ -235,7 +241,8 @@ async fn usage_stays_under_a_pseudonym(db: Database) {
     let last_days: Result<Vec<(DbUid, i32)>, DbError> =
         on_conn!(db.reader(), |conn| last_days.load(conn).await?);
     assert_eq!(last_days.unwrap(), [(user_ids[0], 2), (DbUid(bob.user.0), 1)]);
-    assert_eq!((user_ids[0], user_ids[2]), (user_ids[1], DbUid(bob.user.0)));
+    assert_eq!(user_ids[0], user_ids[1]);
+    assert_eq!(user_ids[2], DbUid(bob.user.0));
     assert!(![DbUid(ada.user.0), DbUid(bob.user.0)].contains(&user_ids[0]));
 }
 
@@ -282,7 +289,8 @@ async fn deleted_data_is_truncated_from_the_log_later_if_necessary(db: Database)
 
     let later = eraser.settle().await.unwrap();
 
-    assert_eq!((reading.unwrap(), later), (ErasureOutcome::Erased, true));
+    assert_eq!(reading.unwrap(), ErasureOutcome::Erased);
+    assert!(later);
     assert!(eraser.settle().await.unwrap());
 }
 
@@ -358,7 +366,8 @@ async fn only_unclaimed_accounts_are_erased_and_anonymously(db: Database) {
     let again = eraser.erase_unverified(unclaimed()).await.unwrap();
 
     stay.sort();
-    assert_eq!((swept, again), (2, 0));
+    assert_eq!(swept, 2);
+    assert_eq!(again, 0);
     assert_eq!(accounts_left(&db).await, stay.iter().map(|it| DbUid(it.0)).collect::<Vec<_>>());
     assert_eq!(count(&db, "(SELECT COUNT(*) FROM mails)").await, 0);
     assert_eq!(
@@ -376,7 +385,8 @@ async fn any_number_of_unclaimed_accounts_is_erased(db: Database) {
 
     let swept = SqlEraser::new(db.clone()).erase_unverified(unclaimed()).await.unwrap();
 
-    assert_eq!((swept, accounts_left(&db).await.len()), (120, 0));
+    assert_eq!(swept, 120);
+    assert_eq!(accounts_left(&db).await.len(), 0);
 }
 
 async fn concurrently_verified_accounts_are_not_erased(db: Database) {

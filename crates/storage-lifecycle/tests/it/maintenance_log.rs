@@ -47,7 +47,8 @@ async fn a_run_is_recorded_from_its_start_to_its_end(db: Database) {
     let expected = MaintenanceRun { finished_at: Some(AT + SECOND), error, ..run };
     assert_eq!(failed, expected);
     assert!(again.is_unfinished());
-    assert_eq!((again.instance.as_str(), again.error), ("host/2", expected.error));
+    assert_eq!(again.instance.as_str(), "host/2");
+    assert_eq!(again.error, expected.error);
 }
 
 async fn an_earlier_end_does_not_replace_a_later_one(db: Database) {
@@ -58,7 +59,8 @@ async fn an_earlier_end_does_not_replace_a_later_one(db: Database) {
     log.finish(TASK, AT + SECOND, Some("late")).await.unwrap();
 
     let last = last(&log).await.unwrap();
-    assert_eq!((last.finished_at, last.error), (Some(AT + SECOND * 2), None));
+    assert_eq!(last.finished_at, Some(AT + SECOND * 2));
+    assert_eq!(last.error, None);
 }
 
 async fn a_success_removes_the_error_before(db: Database) {

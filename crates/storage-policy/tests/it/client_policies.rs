@@ -60,7 +60,8 @@ async fn a_policy_is_stored_listed_and_replaced(db: Database) {
     assert_eq!(found, ClientPolicy { id: b, draft: draft("b"), updated_at: NOW });
     let listed = policies.all().await.unwrap();
     assert_eq!(listed.iter().map(|it| it.id).collect::<Vec<_>>(), [a, b]);
-    assert_eq!((listed[0].document_bytes, listed[0].group_count), (DOCUMENT.len(), 0));
+    assert_eq!(listed[0].document_bytes, DOCUMENT.len());
+    assert_eq!(listed[0].group_count, 0);
 
     let other = ClientPolicyDraft::parse(Some("c"), None, None).unwrap();
     let later = Timestamp::from_micros(NOW.micros() + 1);
@@ -72,7 +73,8 @@ async fn a_policy_is_stored_listed_and_replaced(db: Database) {
     let nowhere = ClientPolicyId::generate();
     let unknown = policies.replace(nowhere, update(other, later), noting("replace")).await.unwrap();
     assert_eq!(unknown, PolicyStoreOutcome::Unknown);
-    assert_eq!((noted(&db, "create").await, noted(&db, "replace").await), (2, 1));
+    assert_eq!(noted(&db, "create").await, 2);
+    assert_eq!(noted(&db, "replace").await, 1);
 }
 
 async fn names_are_unique_among_live_policies(db: Database) {
@@ -85,7 +87,8 @@ async fn names_are_unique_among_live_policies(db: Database) {
     let taken = policies.create(again.clone(), ADMIN, noting("taken")).await.unwrap();
     let renamed =
         policies.replace(second, update(draft("sales"), NOW), noting("taken")).await.unwrap();
-    assert_eq!((taken, renamed), (PolicyStoreOutcome::NameTaken, PolicyStoreOutcome::NameTaken));
+    assert_eq!(taken, PolicyStoreOutcome::NameTaken);
+    assert_eq!(renamed, PolicyStoreOutcome::NameTaken);
     let same = policies.replace(first, update(draft("SALES"), NOW), noting("same")).await.unwrap();
     assert_eq!(same, PolicyStoreOutcome::Done);
 
@@ -97,7 +100,8 @@ async fn names_are_unique_among_live_policies(db: Database) {
     );
     assert!(policies.find(first).await.unwrap().is_none());
     let twice = policies.delete(first, NOW, noting("delete")).await.unwrap();
-    assert_eq!((twice, noted(&db, "delete").await), (PolicyDeletionOutcome::Unknown, 1));
+    assert_eq!(twice, PolicyDeletionOutcome::Unknown);
+    assert_eq!(noted(&db, "delete").await, 1);
     assert_eq!(noted(&db, "taken").await, 0);
 }
 
@@ -117,7 +121,8 @@ async fn an_assigned_policy_is_not_deleted(db: Database) {
     let groups = policies.groups_of(id).await.unwrap().unwrap();
     let names: Vec<String> = groups.into_iter().map(|it| it.1).collect();
     let in_use = policies.delete(id, NOW, noting("delete")).await.unwrap();
-    assert_eq!((names.len(), in_use), (2, PolicyDeletionOutcome::InUse(names)));
+    assert_eq!(names.len(), 2);
+    assert_eq!(in_use, PolicyDeletionOutcome::InUse(names));
     assert_eq!(policies.all().await.unwrap()[0].group_count, 2);
 
     for group in [sales, DEFAULT] {
@@ -158,7 +163,8 @@ async fn one_of_concurrent_policies_of_one_name_is_created(db: Database) {
     let all = join_all((0..16).map(|_| policies.create(policy(), ADMIN, noting("create")))).await;
 
     let stored = all.into_iter().filter(|it| *it.as_ref().unwrap() == PolicyStoreOutcome::Done);
-    assert_eq!((stored.count(), noted(&db, "create").await), (1, 1));
+    assert_eq!(stored.count(), 1);
+    assert_eq!(noted(&db, "create").await, 1);
 }
 
 async fn one_of_concurrent_updates_of_one_version_is_stored(db: Database) {
@@ -209,10 +215,13 @@ async fn each_write_leaves_a_version(db: Database) {
     assert!(listed.windows(2).all(|it| it[0].written_at > it[1].written_at));
     let newest = &listed[0];
     let policy = policies.find(id).await.unwrap().unwrap();
-    assert_eq!((&newest.name, newest.written_at), (&policy.draft.name, policy.updated_at));
-    assert_eq!((newest.document_bytes, newest.written_by), (DOCUMENT.len(), Some(ADMIN)));
+    assert_eq!(newest.name, policy.draft.name);
+    assert_eq!(newest.written_at, policy.updated_at);
+    assert_eq!(newest.document_bytes, DOCUMENT.len());
+    assert_eq!(newest.written_by, Some(ADMIN));
     let first = policies.version(id, 1).await.unwrap().unwrap();
-    assert_eq!((first.draft, first.written_at), (draft("One"), NOW));
+    assert_eq!(first.draft, draft("One"));
+    assert_eq!(first.written_at, NOW);
     assert!(policies.version(id, 18).await.unwrap().is_none());
 
     policies.delete(id, NOW, noting("delete")).await.unwrap();

@@ -43,7 +43,8 @@ async fn groups_are_listed_with_their_members_the_default_one_first(db: Database
     let names: Vec<_> = listed.iter().map(|it| (it.group.name.as_str(), it.members)).collect();
     assert_eq!(names, [("Default", 1), ("aardvarks", 0), ("Zoo", 1)]);
     assert!(listed[0].group.is_default && listed[0].group.id == DEFAULT);
-    assert_eq!((listed[2].group.id, listed[2].group.created_at), (zoo, START));
+    assert_eq!(listed[2].group.id, zoo);
+    assert_eq!(listed[2].group.created_at, START);
 }
 
 async fn a_group_is_found_by_its_id_and_by_its_name_in_any_case(db: Database) {
@@ -54,7 +55,8 @@ async fn a_group_is_found_by_its_id_and_by_its_name_in_any_case(db: Database) {
     let by_id = groups.find(id).await.unwrap().unwrap();
     let by_name = groups.named(&name("äRZTE")).await.unwrap().unwrap();
 
-    assert_eq!((by_id.members, by_id.group.name.as_str()), (1, "Ärzte"));
+    assert_eq!(by_id.members, 1);
+    assert_eq!(by_id.group.name.as_str(), "Ärzte");
     assert_eq!(by_name, by_id);
     assert_eq!(groups.named(&name("Arzte")).await.unwrap(), None);
     assert_eq!(groups.find(GroupId::generate()).await.unwrap(), None);
@@ -68,7 +70,8 @@ async fn one_of_concurrent_groups_of_one_name_is_created(db: Database) {
     let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
 
     let taken = outcomes.iter().filter(|it| **it == GroupCreationOutcome::NameTaken).count();
-    assert_eq!((taken, groups.all().await.unwrap().len()), (15, 2));
+    assert_eq!(taken, 15);
+    assert_eq!(groups.all().await.unwrap().len(), 2);
     assert_eq!(noted(&db, "made").await, 1);
 }
 
@@ -99,7 +102,8 @@ async fn one_of_concurrent_renames_to_one_name_succeeds(db: Database) {
     let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
 
     let taken = outcomes.iter().filter(|it| **it == GroupRenameOutcome::NameTaken).count();
-    assert_eq!((taken, noted(&db, "renamed").await), (7, 1));
+    assert_eq!(taken, 7);
+    assert_eq!(noted(&db, "renamed").await, 1);
     assert!(groups.named(&name("best")).await.unwrap().is_some());
 }
 
@@ -117,9 +121,12 @@ async fn only_an_unused_group_other_than_the_default_one_is_deleted(db: Database
     let again = remove(id).await;
 
     let in_use = GroupDeletionOutcome::InUse(GroupUse { members: 1, ..GroupUse::default() });
-    assert_eq!((full, default), (in_use, GroupDeletionOutcome::IsDefault));
-    assert_eq!((empty, again), (GroupDeletionOutcome::Done, GroupDeletionOutcome::Unknown));
-    assert_eq!((groups.settings(id).await.unwrap(), noted(&db, "removed").await), (None, 1));
+    assert_eq!(full, in_use);
+    assert_eq!(default, GroupDeletionOutcome::IsDefault);
+    assert_eq!(empty, GroupDeletionOutcome::Done);
+    assert_eq!(again, GroupDeletionOutcome::Unknown);
+    assert_eq!(groups.settings(id).await.unwrap(), None);
+    assert_eq!(noted(&db, "removed").await, 1);
 }
 
 async fn a_group_of_a_persona_or_plugin_is_in_use(db: Database) {
@@ -138,11 +145,10 @@ async fn a_group_of_a_persona_or_plugin_is_in_use(db: Database) {
     let unused = groups.remove(id, noting("removed")).await.unwrap();
 
     let by = GroupUse { personas: 1, plugins: 1, ..GroupUse::default() };
-    assert_eq!((removed, unused), (GroupDeletionOutcome::InUse(by), GroupDeletionOutcome::Done));
-    assert_eq!(
-        (by.to_string(), noted(&db, "removed").await),
-        ("1 persona, 1 plugin".to_owned(), 1)
-    );
+    assert_eq!(removed, GroupDeletionOutcome::InUse(by));
+    assert_eq!(unused, GroupDeletionOutcome::Done);
+    assert_eq!(by.to_string(), "1 persona, 1 plugin");
+    assert_eq!(noted(&db, "removed").await, 1);
 }
 
 async fn no_account_is_in_a_deleted_group(db: Database) {
@@ -172,8 +178,10 @@ async fn a_member_is_moved_to_another_group_once(db: Database) {
     let first = groups.put(user, id, noting("put")).await.unwrap();
     let second = groups.put(user, id, noting("put")).await.unwrap();
 
-    assert_eq!((first, second), (MemberMoveOutcome::Done, MemberMoveOutcome::Done));
-    assert_eq!((group_of(&db, user).await, group_of(&db, other).await), (id, DEFAULT));
+    assert_eq!(first, MemberMoveOutcome::Done);
+    assert_eq!(second, MemberMoveOutcome::Done);
+    assert_eq!(group_of(&db, user).await, id);
+    assert_eq!(group_of(&db, other).await, DEFAULT);
     assert_eq!(noted(&db, "put").await, 1);
 }
 
@@ -188,9 +196,8 @@ async fn a_missing_group_or_account_is_reported_without_effects(db: Database) {
     let no_account = groups.put(UserId::generate(), id, noting("tried")).await.unwrap();
 
     assert_eq!(renamed, GroupRenameOutcome::Unknown);
-    assert_eq!(
-        (no_group, no_account),
-        (MemberMoveOutcome::UnknownGroup, MemberMoveOutcome::UnknownAccount)
-    );
-    assert_eq!((group_of(&db, user).await, noted(&db, "tried").await), (DEFAULT, 0));
+    assert_eq!(no_group, MemberMoveOutcome::UnknownGroup);
+    assert_eq!(no_account, MemberMoveOutcome::UnknownAccount);
+    assert_eq!(group_of(&db, user).await, DEFAULT);
+    assert_eq!(noted(&db, "tried").await, 0);
 }

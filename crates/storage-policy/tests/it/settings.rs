@@ -93,7 +93,8 @@ async fn concurrent_changes_of_different_settings_are_all_stored(db: Database) {
     }
 
     let read = groups.settings(DEFAULT).await.unwrap().unwrap();
-    assert_eq!((read.persona_types.len(), noted(&db, "set").await), (16, 16));
+    assert_eq!(read.persona_types.len(), 16);
+    assert_eq!(noted(&db, "set").await, 16);
 }
 
 async fn unchanged_and_invalid_settings_leave_no_effects(db: Database) {

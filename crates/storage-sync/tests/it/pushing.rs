@@ -89,7 +89,9 @@ async fn concurrent_pushes_have_unique_stamps_and_no_row_is_missed(db: Database)
 
     let keys: HashSet<_> = pulled.iter().map(|it| it.0).collect();
     let stamps: HashSet<_> = pulled.iter().map(|it| it.1).collect();
-    assert_eq!((keys.len(), stamps.len(), pulled.len()), (200, 200, 200));
+    assert_eq!(keys.len(), 200);
+    assert_eq!(stamps.len(), 200);
+    assert_eq!(pulled.len(), 200);
     assert_eq!(ends.iter().map(|it| it.0).max(), pulled.last().map(|it| it.1));
 }
 
@@ -104,7 +106,8 @@ async fn a_replay_changes_nothing_not_even_the_version(db: Database) {
     let again = done(person.apply(Changes { now: at(20), ..push }).await);
 
     assert_eq!(again, first);
-    assert_eq!((person.version().await, person.since(START).await), (version, rows));
+    assert_eq!(person.version().await, version);
+    assert_eq!(person.since(START).await, rows);
 }
 
 async fn an_encrypted_account_takes_only_encrypted_pushes(db: Database) {
@@ -118,7 +121,8 @@ async fn an_encrypted_account_takes_only_encrypted_pushes(db: Database) {
     let encrypted = Changes { encrypted: true, ..changes(10, vec![todo(3, 5)]) };
     let encrypted = person.apply(encrypted).await;
 
-    assert_eq!((plain, deletion), (ApplyOutcome::EncryptedOnly, ApplyOutcome::EncryptedOnly));
+    assert_eq!(plain, ApplyOutcome::EncryptedOnly);
+    assert_eq!(deletion, ApplyOutcome::EncryptedOnly);
     done(encrypted);
     let ids: Vec<_> = person.since(START).await.iter().map(|it| it.0.id.as_u128()).collect();
     assert_eq!(ids, [1, 3]);
@@ -167,7 +171,8 @@ async fn concurrent_pushes_do_not_pass_a_limit(db: Database) {
     let pushed = join_all((0..30).map(|it| person.apply(changes(10, vec![todo(it, 5)])))).await;
 
     let taken = pushed.iter().filter(|it| matches!(it, ApplyOutcome::Done { .. })).count();
-    assert_eq!((taken, person.since(START).await.len()), (10, 10));
+    assert_eq!(taken, 10);
+    assert_eq!(person.since(START).await.len(), 10);
 }
 
 /// Returns the counted bytes, and asserts that they are those stored.
@@ -193,7 +198,9 @@ async fn concurrent_pushes_do_not_pass_the_limit_of_bytes(db: Database) {
     let taken = pushed.iter().filter(|it| matches!(it, ApplyOutcome::Done { .. })).count();
     let full = StorageUse { current: 10 * size, limit: 10 * size + 3 };
     let refused = pushed.iter().filter(|it| **it == ApplyOutcome::OutOfStorage(full)).count();
-    assert_eq!((taken, refused, stored(&person).await), (10, 20, 10 * size));
+    assert_eq!(taken, 10);
+    assert_eq!(refused, 20);
+    assert_eq!(stored(&person).await, 10 * size);
 }
 
 async fn a_shrinking_push_is_accepted_above_the_limit_of_bytes(db: Database) {

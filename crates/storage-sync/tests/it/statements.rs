@@ -115,9 +115,13 @@ async fn a_pull_costs_two_statements_and_with_preferences_three(db: Database) {
     let all_at_once = pull_at_once(&person, START, None).await;
     let all = counter.taken();
 
-    assert_eq!((known.page.rows.len(), with_known), (100, 2));
-    assert_eq!((at_once.page, both), (offered.page.clone(), 2));
-    assert_eq!((all_at_once, with_preferences, all), (offered, 3, 3));
+    assert_eq!(known.page.rows.len(), 100);
+    assert_eq!(with_known, 2);
+    assert_eq!(at_once.page, offered.page);
+    assert_eq!(both, 2);
+    assert_eq!(all_at_once, offered);
+    assert_eq!(with_preferences, 3);
+    assert_eq!(all, 3);
 }
 
 async fn a_push_costs_no_more_statements_for_more_items(db: Database) {

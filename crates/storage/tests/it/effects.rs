@@ -70,12 +70,15 @@ async fn an_entry_stores_only_a_commitment_to_its_actor(db: Database) {
 
     let (entries, identities) = written(&db).await;
     let (id, action, request, by, on) = &entries[0];
-    assert_eq!((&**action, request.as_deref()), ("account.deactivated", Some("request-1")));
+    assert_eq!(&**action, "account.deactivated");
+    assert_eq!(request.as_deref(), Some("request-1"));
     assert_eq!(identities.len(), 2);
     let actor = opened(&identities[0], AuditPart::Actor, by.as_ref());
     let subject = opened(&identities[1], AuditPart::Subject, on.as_ref());
-    assert_eq!((actor.user, actor.agent.as_deref()), (Some(admin), Some("an agent")));
-    assert_eq!((actor.address, subject.user), (origin().address, Some(user)));
+    assert_eq!(actor.user, Some(admin));
+    assert_eq!(actor.agent.as_deref(), Some("an agent"));
+    assert_eq!(actor.address, origin().address);
+    assert_eq!(subject.user, Some(user));
     let moved = (identities[0].3.as_deref().unwrap(), by.as_deref().unwrap());
     assert_eq!(AuditIdentity::open(&seal(), id.0, AuditPart::Subject, moved), None);
     let other = (identities[0].3.as_deref().unwrap(), on.as_deref().unwrap());
@@ -120,9 +123,11 @@ async fn an_email_is_stored_sealed(db: Database) {
     .unwrap();
     let sealed = waiting.2.unwrap();
     let email = StoredEmail::open(&seal(), MailId(waiting.0.0), &sealed).unwrap();
-    assert_eq!((&*waiting.1, &*email.to), ("invitation", "ada@example.org"));
+    assert_eq!(&*waiting.1, "invitation");
+    assert_eq!(&*email.to, "ada@example.org");
     assert_eq!(email.fields["link"], "https://pia.example/secret-link");
-    assert_eq!((email.address, email.at), (origin().address, AT));
+    assert_eq!(email.address, origin().address);
+    assert_eq!(email.at, AT);
     assert!(!sealed.windows(6).any(|it| it == b"secret"));
 }
 

@@ -54,7 +54,8 @@ async fn statements_sent_together_are_one_transaction_in_order() {
 
     conn.release();
     assert!(began.is_ok() && committed.is_ok(), "{began:?} {committed:?}");
-    assert_eq!((first, second), (Ok(1), Ok(1)));
+    assert_eq!(first, Ok(1));
+    assert_eq!(second, Ok(1));
     assert_eq!(turns(&db).await, 2);
 }
 

@@ -47,7 +47,8 @@ fn returning(page: ItemPage) -> MockSyncReader {
 async fn an_up_to_date_device_gets_nothing_and_no_row_is_read() {
     let pulled = pull(MockSyncReader::new(), at(100), head()).await;
 
-    assert_eq!((pulled.watermark, pulled.has_more), (at(100), false));
+    assert_eq!(pulled.watermark, at(100));
+    assert!(!pulled.has_more);
     assert_eq!(pulled.page, ItemPage::default());
 }
 
@@ -55,7 +56,8 @@ async fn an_up_to_date_device_gets_nothing_and_no_row_is_read() {
 async fn a_cursor_from_the_future_is_reset_to_the_watermark() {
     let pulled = pull(MockSyncReader::new(), at(900), head()).await;
 
-    assert_eq!((pulled.watermark, pulled.has_more), (at(100), false));
+    assert_eq!(pulled.watermark, at(100));
+    assert!(!pulled.has_more);
 }
 
 /// Pulls with a stamp gap from 50 to 70, where the first row after 50 has this
@@ -191,7 +193,8 @@ async fn both_ways_of_pulling_return_the_same() {
     let at_once = pull_at_once(Some(head()), page.clone(), at(10)).await.unwrap();
 
     assert_eq!(at_once, pull(returning(page), at(10), head()).await);
-    assert_eq!((at_once.watermark, at_once.has_more), (at(60), true));
+    assert_eq!(at_once.watermark, at(60));
+    assert!(at_once.has_more);
     assert_eq!(pull_at_once(None, ItemPage::default(), at(10)).await, None);
 }
 
@@ -202,7 +205,8 @@ async fn later_writes_wait_if_the_state_was_up_to_date() {
     for since in [at(100), at(900)] {
         let pulled = pull_at_once(Some(head()), newer.clone(), since).await.unwrap();
 
-        assert_eq!((pulled.watermark, pulled.has_more), (at(100), false));
+        assert_eq!(pulled.watermark, at(100));
+        assert!(!pulled.has_more);
         assert_eq!(pulled.page, ItemPage::default());
     }
 }

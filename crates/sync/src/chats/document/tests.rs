@@ -159,7 +159,8 @@ fn an_encrypted_chat_has_only_required_plaintext_fields() {
     assert_eq!(stored["messages"], json!([]));
     assert_eq!(stored["encryptedPayload"], document["encryptedPayload"]);
     assert_eq!(stored["wrappedDek"], document["wrappedDek"]);
-    assert_eq!((&stored["windowMode"], &stored["schemaVersion"]), (&json!("Research"), &json!(2)));
+    assert_eq!(stored["windowMode"], json!("Research"));
+    assert_eq!(stored["schemaVersion"], json!(2));
     assert_eq!(stored.as_object().unwrap().len(), 9);
 }
 
