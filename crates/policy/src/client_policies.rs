@@ -116,8 +116,10 @@ impl ClientPolicyDraft {
         description: Option<&str>,
         document: Option<&str>,
     ) -> Result<Self, ClientPolicyError> {
-        let name = name.map(str::trim).filter(|it| !it.is_empty());
-        let name = name.ok_or(ClientPolicyError::NameMissing)?;
+        let name = name
+            .map(str::trim)
+            .filter(|it| !it.is_empty())
+            .ok_or(ClientPolicyError::NameMissing)?;
         if utf16_len(name) > MAX_NAME_CHARS || name.chars().any(char::is_control) {
             return Err(ClientPolicyError::NameInvalid);
         }
@@ -179,12 +181,7 @@ impl ClientPolicies {
     ) -> Result<ClientPolicyId, ClientPolicyError> {
         let id = ClientPolicyId::generate();
         let updated_at = self.clock.now();
-        let effects = SideEffects::of_object(
-            updated_at,
-            Some(by),
-            format!("client-policy:{id}"),
-            "ClientPolicy.Created",
-        );
+        let effects = audit_effects(updated_at, by, id, "ClientPolicy.Created");
         let policy = ClientPolicy { id, draft, updated_at };
         check_stored(self.store.create(policy, by, effects).await?).map(|()| id)
     }
@@ -199,12 +196,7 @@ impl ClientPolicies {
         expected: Option<Timestamp>,
     ) -> Result<(), ClientPolicyError> {
         let at = self.clock.now();
-        let effects = SideEffects::of_object(
-            at,
-            Some(by),
-            format!("client-policy:{policy}"),
-            "ClientPolicy.Updated",
-        );
+        let effects = audit_effects(at, by, policy, "ClientPolicy.Updated");
         let update = PolicyUpdate { draft, by, at, expected };
         check_stored(self.store.replace(policy, update, effects).await?)
     }
@@ -234,10 +226,10 @@ impl ClientPolicies {
         to: Option<i32>,
     ) -> Result<PolicyComparison, ClientPolicyError> {
         let newest = self.versions(policy).await?.first().map(|it| it.number);
-        let to = to.or(newest).ok_or(ClientPolicyError::Unknown)?;
-        let from = self.version(policy, from).await?;
-        let to = self.version(policy, to).await?;
-        Ok(PolicyComparison::new(from, to))
+        let to_number = to.or(newest).ok_or(ClientPolicyError::Unknown)?;
+        let from_version = self.version(policy, from).await?;
+        let to_version = self.version(policy, to_number).await?;
+        Ok(PolicyComparison::new(from_version, to_version))
     }
 
     /// Replaces the contents of a policy by those of one of its versions.
@@ -250,12 +242,7 @@ impl ClientPolicies {
     ) -> Result<(), ClientPolicyError> {
         let draft = self.version(policy, number).await?.draft;
         let at = self.clock.now();
-        let effects = SideEffects::of_object(
-            at,
-            Some(by),
-            format!("client-policy:{policy}"),
-            "ClientPolicy.Restored",
-        );
+        let effects = audit_effects(at, by, policy, "ClientPolicy.Restored");
         let update = PolicyUpdate { draft, by, at, expected };
         check_stored(self.store.replace(policy, update, effects).await?)
     }
@@ -267,13 +254,7 @@ impl ClientPolicies {
         policy: ClientPolicyId,
     ) -> Result<(), ClientPolicyError> {
         let at = self.clock.now();
-        let effects = SideEffects::of_object(
-            at,
-            Some(by),
-            format!("client-policy:{policy}"),
-            "ClientPolicy.Deleted",
-        );
-
+        let effects = audit_effects(at, by, policy, "ClientPolicy.Deleted");
         match self.store.delete(policy, at, effects).await? {
             PolicyDeletionOutcome::Done => Ok(()),
             PolicyDeletionOutcome::Unknown => Err(ClientPolicyError::Unknown),
@@ -304,8 +285,17 @@ impl ClientPolicies {
     }
 }
 
-fn check_stored(stored: PolicyStoreOutcome) -> Result<(), ClientPolicyError> {
-    match stored {
+fn audit_effects(
+    at: Timestamp,
+    by: UserId,
+    policy: ClientPolicyId,
+    action: &'static str,
+) -> SideEffects {
+    SideEffects::of_object(at, Some(by), format!("client-policy:{policy}"), action)
+}
+
+fn check_stored(outcome: PolicyStoreOutcome) -> Result<(), ClientPolicyError> {
+    match outcome {
         PolicyStoreOutcome::Done => Ok(()),
         PolicyStoreOutcome::Unknown => Err(ClientPolicyError::Unknown),
         PolicyStoreOutcome::NameTaken => Err(ClientPolicyError::NameTaken),
@@ -320,7 +310,8 @@ mod tests {
     #[test]
     fn a_draft_is_trimmed_and_bounded() {
         let draft = ClientPolicyDraft::parse(Some(" Sales "), Some(" "), None).unwrap();
-        assert_eq!((draft.name.as_str(), draft.description), ("Sales", None));
+        assert_eq!(draft.name, "Sales");
+        assert_eq!(draft.description, None);
         assert_eq!(draft.document, PolicyDocument::default());
 
         let longest = "x".repeat(MAX_NAME_CHARS);

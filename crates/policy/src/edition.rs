@@ -19,7 +19,7 @@ impl Edition {
     /// All editions.
     pub const ALL: [Self; 3] = [Self::Community, Self::Enterprise, Self::Cloud];
 
-    /// Name in a licence.
+    /// Returns the name in a licence.
     pub fn name(self) -> &'static str {
         match self {
             Self::Community => "Community",

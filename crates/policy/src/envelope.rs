@@ -86,11 +86,11 @@ fn strip_whitespace(bytes: &[u8]) -> Result<String, LicenceError> {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return Err(LicenceError::Truncated("it is not text"));
     };
-    let text: String = text.chars().filter(|it| !is_blank(*it)).collect();
-    if text.is_empty() {
+    let stripped: String = text.chars().filter(|it| !is_blank(*it)).collect();
+    if stripped.is_empty() {
         return Err(LicenceError::Truncated("it is empty"));
     }
-    Ok(text)
+    Ok(stripped)
 }
 
 fn is_blank(character: char) -> bool {

@@ -31,7 +31,7 @@ impl Feature {
         Self::ManagedCloud,
     ];
 
-    /// Name in a licence and on the wire.
+    /// Returns the name in a licence and on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Self::OAuth => "OAuth",

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_kernel::{
-    Clock, FeedbackId, LiveSetting, Page, PageRequest, QueuedEmail, SideEffects, Timestamp,
+    Clock, FeedbackId, LiveSetting, Mail, Page, PageRequest, QueuedEmail, SideEffects, Timestamp,
     Unavailable, UserId,
 };
 
@@ -145,12 +145,7 @@ impl Feedback {
         self.store.sweep(now - answers, now - reports).await
     }
 
-    fn emails(
-        &self,
-        id: FeedbackId,
-        report: &FeedbackReport,
-        at: Timestamp,
-    ) -> Vec<pia_kernel::Mail> {
+    fn emails(&self, id: FeedbackId, report: &FeedbackReport, at: Timestamp) -> Vec<Mail> {
         if report.rating != Rating::Down || !*self.sends_mail.get() {
             return Vec::new();
         }

@@ -121,11 +121,14 @@ impl Groups {
     /// Creates a group without members, with default settings.
     pub async fn create(&self, actor: Option<UserId>, name: &str) -> Result<Group, GroupError> {
         let name = GroupName::parse(name)?;
-        let created_at = self.clock.now();
-        let id = GroupId::generate();
-        let external_id = None;
-        let group = Group { id, name, is_default: false, external_id, created_at };
-        let effects = audit_effects(created_at, actor, group.id, "Group.Created");
+        let group = Group {
+            id: GroupId::generate(),
+            name,
+            is_default: false,
+            external_id: None,
+            created_at: self.clock.now(),
+        };
+        let effects = audit_effects(group.created_at, actor, group.id, "Group.Created");
         match self.store.add(group.clone(), effects).await? {
             GroupCreationOutcome::Stored => Ok(group),
             GroupCreationOutcome::NameTaken => Err(GroupError::NameTaken),
@@ -151,9 +154,9 @@ impl Groups {
     /// Deletes a group that is not in use, with its settings.
     pub async fn delete(&self, actor: Option<UserId>, group: GroupId) -> Result<(), GroupError> {
         let effects = audit_effects(self.clock.now(), actor, group, "Group.Deleted");
-        let removed = self.store.remove(group, effects).await?;
+        let outcome = self.store.remove(group, effects).await?;
         self.watch.group_changed(group);
-        match removed {
+        match outcome {
             GroupDeletionOutcome::Done => Ok(()),
             GroupDeletionOutcome::Unknown => Err(GroupError::Unknown),
             GroupDeletionOutcome::IsDefault => Err(GroupError::IsDefault),
@@ -177,12 +180,12 @@ impl Groups {
         // Changes that are invalid in themselves are refused before the store is called.
         GroupSettings::default().with(changes)?;
         let effects = audit_effects(self.clock.now(), actor, group, "Group.SettingsChanged");
-        let changed = self.store.change(group, changes, effects).await?;
+        let outcome = self.store.change(group, changes, effects).await?;
         self.watch.group_changed(group);
-        match changed {
+        match outcome {
             SettingsChangeOutcome::Done(settings) => Ok(settings),
             SettingsChangeOutcome::Unknown => Err(GroupError::Unknown),
-            SettingsChangeOutcome::Refused(fault) => Err(fault.into()),
+            SettingsChangeOutcome::Refused(error) => Err(error.into()),
         }
     }
 
@@ -194,9 +197,9 @@ impl Groups {
         group: GroupId,
     ) -> Result<(), GroupError> {
         let effects = member_added_effects(self.clock.now(), actor, user, group);
-        let put = self.store.put(user, group, effects).await?;
+        let outcome = self.store.put(user, group, effects).await?;
         self.watch.member_moved(user);
-        match put {
+        match outcome {
             MemberMoveOutcome::Done => Ok(()),
             MemberMoveOutcome::UnknownGroup => Err(GroupError::Unknown),
             MemberMoveOutcome::UnknownAccount => Err(GroupError::UnknownAccount),
@@ -236,13 +239,7 @@ impl Groups {
         external_id: Option<&str>,
     ) -> Result<(), GroupError> {
         let id = external_id.map(str::trim);
-
-        let valid = |it: &str| {
-            (1..=MAX_EXTERNAL_ID_CHARS).contains(&utf16_len(it))
-                && !it.chars().any(char::is_control)
-        };
-
-        if !id.is_none_or(valid) {
+        if !id.is_none_or(is_external_id) {
             return Err(GroupError::ExternalId);
         }
 
@@ -255,7 +252,11 @@ impl Groups {
     }
 }
 
-/// Side effects of moving a user into a group.
+fn is_external_id(text: &str) -> bool {
+    (1..=MAX_EXTERNAL_ID_CHARS).contains(&utf16_len(text)) && !text.chars().any(char::is_control)
+}
+
+/// Returns the side effects of moving a user into a group.
 fn member_added_effects(
     at: Timestamp,
     actor: Option<UserId>,

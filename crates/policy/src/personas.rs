@@ -9,7 +9,6 @@ use std::sync::Arc;
 use pia_kernel::{
     Clock, GroupId, PersonaId, PluginId, SideEffects, Timestamp, Unavailable, UserId,
 };
-
 use serde::Serialize;
 
 pub use draft::{PersonaContent, PersonaDraft};
@@ -190,8 +189,7 @@ impl ManagedPersonas {
         persona: PersonaId,
         groups: Vec<GroupId>,
     ) -> Result<(), PersonaError> {
-        let groups: Vec<_> =
-            BTreeSet::from_iter(checked_bindings("groupIds", groups)?).into_iter().collect();
+        let groups = distinct_bindings("groupIds", groups)?;
         let limit = |quota: Quota| quota.default_limit().unwrap_or(i64::MAX);
         let defaults = PersonaQuotas {
             personas: limit(Quota::ManagedPersonas),
@@ -219,8 +217,7 @@ impl ManagedPersonas {
         persona: PersonaId,
         plugins: Vec<PluginId>,
     ) -> Result<(), PersonaError> {
-        let plugins: Vec<_> =
-            BTreeSet::from_iter(checked_bindings("pluginIds", plugins)?).into_iter().collect();
+        let plugins = distinct_bindings("pluginIds", plugins)?;
         let effects = self.effects(by, persona, "ManagedPersona.PluginsUpdated");
         match self.store.bind(persona, &plugins, effects).await? {
             PersonaBindingOutcome::Done => Ok(()),
@@ -238,12 +235,13 @@ impl ManagedPersonas {
     }
 }
 
-fn checked_bindings<T>(field: &'static str, ids: Vec<T>) -> Result<Vec<T>, PersonaError> {
-    if ids.len() <= MAX_BINDINGS {
-        return Ok(ids);
+/// Returns the ids in ascending order, each once.
+fn distinct_bindings<T: Ord>(field: &'static str, ids: Vec<T>) -> Result<Vec<T>, PersonaError> {
+    if ids.len() > MAX_BINDINGS {
+        let message = format!("{field} must have at most {MAX_BINDINGS} entries.");
+        return Err(PersonaError::Invalid(vec![Violation { field, code: "too_many", message }]));
     }
-    let message = format!("{field} must have at most {MAX_BINDINGS} entries.");
-    Err(PersonaError::Invalid(vec![Violation { field, code: "too_many", message }]))
+    Ok(BTreeSet::from_iter(ids).into_iter().collect())
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use pia_kernel::{Clock, GroupId, PluginId, SideEffects, Timestamp, Unavailable, UserId};
-
 use serde::Serialize;
 
 pub use draft::{PluginContent, PluginDraft};
@@ -163,14 +162,14 @@ impl Plugins {
         let update = PluginUpdate { content, is_active, expected };
         let at = self.clock.now();
         let effects = self.effects(by, plugin, "Plugin.Updated");
-        changed(self.store.replace(plugin, update, at, effects).await?)
+        check_changed(self.store.replace(plugin, update, at, effects).await?)
     }
 
     /// Deletes a plugin and its files.
     pub async fn delete(&self, by: UserId, plugin: PluginId) -> Result<(), PluginError> {
         let at = self.clock.now();
         let effects = self.effects(by, plugin, "Plugin.Deleted");
-        changed(self.store.delete(plugin, at, effects).await?)
+        check_changed(self.store.delete(plugin, at, effects).await?)
     }
 
     /// Assigns a plugin to exactly these groups.
@@ -187,7 +186,7 @@ impl Plugins {
         }
         let groups: Vec<_> = BTreeSet::from_iter(groups).into_iter().collect();
         let effects = self.effects(by, plugin, "Plugin.GroupsUpdated");
-        changed(self.store.assign(plugin, &groups, effects).await?)
+        check_changed(self.store.assign(plugin, &groups, effects).await?)
     }
 
     /// Replaces the plugin's package with a cabinet that a trusted signer
@@ -206,7 +205,7 @@ impl Plugins {
         let effects = self.effects(by, plugin, "Plugin.PackageUploaded");
         match self.store.store_package(plugin, (signed, file), at, effects).await? {
             PluginChangeOutcome::Untrusted => Err(PluginError::Untrusted(signer)),
-            outcome => changed(outcome).map(|()| package),
+            outcome => check_changed(outcome).map(|()| package),
         }
     }
 
@@ -224,7 +223,7 @@ impl Plugins {
         };
         let at = self.clock.now();
         let effects = self.effects(by, plugin, "Plugin.IconUpdated");
-        changed(self.store.store_icon(plugin, icon, at, effects).await?)
+        check_changed(self.store.store_icon(plugin, icon, at, effects).await?)
     }
 
     /// Returns the package of an active plugin that members of a group get.
@@ -233,14 +232,21 @@ impl Plugins {
         group: GroupId,
         plugin: PluginId,
     ) -> Result<PluginPackage, PluginError> {
-        let found = self.store.of_group(group, plugin).await?.filter(|it| it.is_active);
-        found.and_then(|it| it.package).ok_or(PluginError::Unknown)
+        self.store
+            .of_group(group, plugin)
+            .await?
+            .filter(|it| it.is_active)
+            .and_then(|it| it.package)
+            .ok_or(PluginError::Unknown)
     }
 
     /// Returns the icon, as PNG, of a plugin that members of a group get.
     pub async fn icon_for(&self, group: GroupId, plugin: PluginId) -> Result<Vec<u8>, PluginError> {
-        let found = self.store.of_group(group, plugin).await?;
-        found.filter(|it| it.icon_url.is_some()).ok_or(PluginError::Unknown)?;
+        let has_icon =
+            self.store.of_group(group, plugin).await?.is_some_and(|it| it.icon_url.is_some());
+        if !has_icon {
+            return Err(PluginError::Unknown);
+        }
         self.store.icon(plugin).await?.ok_or(PluginError::Unknown)
     }
 
@@ -262,7 +268,7 @@ impl Plugins {
     }
 }
 
-fn changed(outcome: PluginChangeOutcome) -> Result<(), PluginError> {
+fn check_changed(outcome: PluginChangeOutcome) -> Result<(), PluginError> {
     match outcome {
         PluginChangeOutcome::Done => Ok(()),
         PluginChangeOutcome::Unknown => Err(PluginError::Unknown),

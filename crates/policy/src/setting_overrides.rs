@@ -137,9 +137,8 @@ impl SettingOverrides {
         let updated_at = self.clock.now();
         let object = format!("setting:{key}");
         let effects = SideEffects::of_object(updated_at, Some(by), object, "Setting.Changed");
-        let value = value.to_owned();
-        let updated_by = Some(by);
-        let setting = SettingOverride { key, value, updated_at, updated_by };
+        let setting =
+            SettingOverride { key, value: value.to_owned(), updated_at, updated_by: Some(by) };
 
         for _ in 0..MAX_TRIES {
             let mut layer = self.store.load().await?;
@@ -164,9 +163,9 @@ impl SettingOverrides {
 
         for _ in 0..MAX_TRIES {
             let mut layer = self.store.load().await?;
-            let before = layer.settings.len();
+            let old_count = layer.settings.len();
             layer.settings.retain(|it| it.key != key);
-            if layer.settings.len() == before {
+            if layer.settings.len() == old_count {
                 return Ok(());
             }
 
@@ -189,8 +188,12 @@ impl SettingOverrides {
     }
 
     fn find(&self, key: &str) -> Result<RunningSetting, SettingOverrideError> {
-        let mut all = self.running.all().into_iter().filter(|it| !it.needs_restart);
-        all.find(|it| it.key.eq_ignore_ascii_case(key)).ok_or(SettingOverrideError::Unknown)
+        self.running
+            .all()
+            .into_iter()
+            .filter(|it| !it.needs_restart)
+            .find(|it| it.key.eq_ignore_ascii_case(key))
+            .ok_or(SettingOverrideError::Unknown)
     }
 }
 

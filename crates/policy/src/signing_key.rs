@@ -112,9 +112,9 @@ mod tests {
         let key = SigningKey::generate().unwrap();
 
         let text = format!("# a remark\n\n{}", key.to_text().expose());
-        let again = SigningKey::parse(&text).unwrap();
+        let parsed_key = SigningKey::parse(&text).unwrap();
 
-        assert_eq!(again.verifying_key(), key.verifying_key());
+        assert_eq!(parsed_key.verifying_key(), key.verifying_key());
     }
 
     #[test]

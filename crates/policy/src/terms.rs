@@ -94,7 +94,7 @@ pub(crate) fn from_payload(json: &[u8]) -> Result<(Licence, Vec<String>), Licenc
     check_name("edition", &payload.edition)?;
     check_limit("maxUsers", payload.max_users)?;
     check_limit("maxAdmins", payload.max_admins)?;
-    let (features, unknown) = included(payload.features, &payload.edition)?;
+    let (features, unknown) = included_features(payload.features, &payload.edition)?;
     let licence = Licence {
         id: payload.id,
         edition: payload.edition,
@@ -109,11 +109,13 @@ pub(crate) fn from_payload(json: &[u8]) -> Result<(Licence, Vec<String>), Licenc
     Ok((licence, unknown))
 }
 
-fn included(
-    named: Option<Vec<String>>,
+/// Returns the features with these names, or those of the edition if none are
+/// named; and the names of unknown features.
+fn included_features(
+    names: Option<Vec<String>>,
     edition: &str,
 ) -> Result<(BTreeSet<Feature>, Vec<String>), LicenceError> {
-    let Some(named) = named else {
+    let Some(names) = names else {
         let edition = Edition::from_name(edition).ok_or_else(|| {
             LicenceError::Unreadable(format!(
                 "it names no features, and its edition {edition:?} is unknown here"
@@ -122,13 +124,13 @@ fn included(
         return Ok((edition.features(), Vec::new()));
     };
     let (known, unknown): (Vec<_>, Vec<_>) =
-        named.into_iter().partition(|it| Feature::from_name(it).is_some());
+        names.into_iter().partition(|it| Feature::from_name(it).is_some());
     Ok((known.iter().filter_map(|it| Feature::from_name(it)).collect(), unknown))
 }
 
 /// Checks a name, which must be short and on one line for logs and pages.
-fn check_name(what: &str, name: &str) -> Result<(), LicenceError> {
-    let wrong = if name.trim().is_empty() {
+fn check_name(field: &str, name: &str) -> Result<(), LicenceError> {
+    let problem = if name.trim().is_empty() {
         "is empty"
     } else if name.chars().count() > MAX_NAME_CHARS {
         "is longer than 200 characters"
@@ -137,15 +139,15 @@ fn check_name(what: &str, name: &str) -> Result<(), LicenceError> {
     } else {
         return Ok(());
     };
-    Err(LicenceError::Unreadable(format!("its {what} {wrong}")))
+    Err(LicenceError::Unreadable(format!("its {field} {problem}")))
 }
 
 /// Checks a limit. Zero is refused, because it could mean either "nobody" or
 /// "everybody"; an omitted limit is unlimited.
-fn check_limit(what: &str, limit: Option<u32>) -> Result<(), LicenceError> {
+fn check_limit(field: &str, limit: Option<u32>) -> Result<(), LicenceError> {
     match limit {
         Some(0) => Err(LicenceError::Unreadable(format!(
-            "its {what} is 0; it must be at least 1, or left out for no limit"
+            "its {field} is 0; it must be at least 1, or left out for no limit"
         ))),
         _ => Ok(()),
     }

@@ -77,7 +77,7 @@ const fn choose_key(
     configured: Option<&str>,
 ) -> Result<[u8; 32], &'static str> {
     let for_distribution = matches!(distribution, Some(it) if !it.is_empty());
-    let (Some(development), configured) = (decode_base64(DEVELOPMENT_KEY), configured) else {
+    let Some(development) = decode_base64(DEVELOPMENT_KEY) else {
         return Err("the development key is not 32 bytes in base64");
     };
 
@@ -97,10 +97,10 @@ const fn choose_key(
     }
 }
 
-const fn keys_eq(one: &[u8], other: &[u8]) -> bool {
-    match (one, other) {
+const fn keys_eq(left: &[u8], right: &[u8]) -> bool {
+    match (left, right) {
         ([], []) => true,
-        ([first, one @ ..], [second, other @ ..]) => *first == *second && keys_eq(one, other),
+        ([first, left @ ..], [second, right @ ..]) => *first == *second && keys_eq(left, right),
         _ => false,
     }
 }
@@ -113,11 +113,11 @@ const fn decode_base64(text: &str) -> Option<[u8; 32]> {
     }
 
     let mut key = [0; 32];
-    let mut rest: &mut [u8] = &mut key;
+    let mut unfilled: &mut [u8] = &mut key;
     let mut bits = 0_u32;
     let mut pending_bits = 0_u32;
-    while let [symbol, others @ ..] = symbols {
-        symbols = others;
+    while let [symbol, later_symbols @ ..] = symbols {
+        symbols = later_symbols;
         let Some(value) = sextet(*symbol) else { return None };
 
         bits = (bits << 6) | value as u32;
@@ -125,14 +125,14 @@ const fn decode_base64(text: &str) -> Option<[u8; 32]> {
 
         if pending_bits >= 8 {
             pending_bits -= 8;
-            let Some((byte, others)) = rest.split_first_mut() else { return None };
+            let Some((byte, later_bytes)) = unfilled.split_first_mut() else { return None };
             *byte = ((bits >> pending_bits) & 0xff) as u8;
-            rest = others;
+            unfilled = later_bytes;
         }
     }
 
     // Remaining bits must be zero, or else one key would have several encodings.
-    let complete = rest.is_empty() && pending_bits < 6 && bits & ((1 << pending_bits) - 1) == 0;
+    let complete = unfilled.is_empty() && pending_bits < 6 && bits & ((1 << pending_bits) - 1) == 0;
 
     if complete { Some(key) } else { None }
 }

@@ -105,8 +105,10 @@ impl PolicyDocument {
 
         let mut sections = Vec::new();
         for (name, value) in members(trimmed)?.iter() {
-            let section = SECTIONS.into_iter().find(|it| *it == name);
-            let section = section.ok_or(PolicyDocumentError::UnknownSection)?;
+            let section = SECTIONS
+                .into_iter()
+                .find(|it| *it == name)
+                .ok_or(PolicyDocumentError::UnknownSection)?;
             if sections.contains(&section) {
                 return Err(PolicyDocumentError::Duplicate);
             }

@@ -1,5 +1,7 @@
 //! Versions of a client policy.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use pia_kernel::{Timestamp, UserId};
 use serde_json::{Map, Value};
 
@@ -66,40 +68,35 @@ impl PolicyComparison {
     }
 }
 
+/// Section and name of a setting.
+type SettingKey = (String, String);
+
 fn differences(before: &PolicyDocument, after: &PolicyDocument) -> Vec<SettingDifference> {
-    let before = settings(before);
-    let after = settings(after);
-    let mut keys: Vec<&(String, String)> = before.iter().chain(&after).map(|it| &it.0).collect();
-    keys.sort();
-    keys.dedup();
+    let old_settings = settings(before);
+    let new_settings = settings(after);
+    let keys: BTreeSet<&SettingKey> = old_settings.keys().chain(new_settings.keys()).collect();
 
-    let mut changed = Vec::new();
-
+    let mut differences = Vec::new();
     for key in keys {
-        let before = value_of(&before, key);
-        let after = value_of(&after, key);
+        let before = old_settings.get(key).cloned();
+        let after = new_settings.get(key).cloned();
         if before != after {
             let (section, setting) = key.clone();
-            changed.push(SettingDifference { section, setting, before, after });
+            differences.push(SettingDifference { section, setting, before, after });
         }
     }
 
-    changed
+    differences
 }
 
-fn value_of(settings: &[Setting], key: &(String, String)) -> Option<Value> {
-    settings.iter().find(|it| it.0 == *key).map(|it| it.1.clone())
-}
-
-/// Section and name of a setting, and its value.
-type Setting = ((String, String), Value);
-
-fn settings(document: &PolicyDocument) -> Vec<Setting> {
+fn settings(document: &PolicyDocument) -> BTreeMap<SettingKey, Value> {
     let sections: Map<String, Value> = serde_json::from_str(document.as_str()).unwrap_or_default();
-    let mut settings = Vec::new();
+    let mut settings = BTreeMap::new();
     for (section, value) in sections {
         let Value::Object(members) = value else { continue };
-        settings.extend(members.into_iter().map(|(name, it)| ((section.clone(), name), it)));
+        for (name, value) in members {
+            settings.insert((section.clone(), name), value);
+        }
     }
     settings
 }
@@ -116,7 +113,7 @@ mod tests {
         let before = document(r#"{"defaults":{"a":1,"b":[1, 2],"c":"x"},"enforce":{"a":1}}"#);
         let after = document(r#"{"enforce":{"d":null}, "defaults":{"c":"y","a":1,"b":[1,2]}}"#);
 
-        let found = differences(&before, &after);
+        let actual = differences(&before, &after);
 
         let difference = |section: &str, setting: &str, before, after| SettingDifference {
             section: section.to_owned(),
@@ -129,7 +126,7 @@ mod tests {
             difference("enforce", "a", Some(json!(1)), None),
             difference("enforce", "d", None, Some(Value::Null)),
         ];
-        assert_eq!(found, expected);
+        assert_eq!(actual, expected);
         assert!(differences(&after, &after).is_empty());
     }
 }

@@ -170,8 +170,8 @@ pub trait GroupStore: Send + Sync {
     /// Loads the ids and email addresses of all members, by id.
     async fn member_ids(&self, group: GroupId) -> Result<Vec<(UserId, String)>, Unavailable>;
 
-    /// Applies all of the changes of a group's members, or none. Nobody leaves
-    /// the default group but for another one. `effects` are those of moving
+    /// Applies all of the changes of a group's members, or none. Members leave
+    /// the default group only for another one. `effects` are those of moving
     /// one user into one group, at this time.
     async fn change_members(
         &self,

@@ -28,7 +28,7 @@ impl Quota {
         Self::UserStorageBytes,
     ];
 
-    /// Name on the wire and on the command line.
+    /// Returns the name on the wire and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::KnowledgeBases => "KnowledgeBases",

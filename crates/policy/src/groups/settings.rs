@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use pia_kernel::{BudgetPeriod, CreditLimits, utf16_len};
-
 use serde::Serialize;
 
 use super::quota::Quota;
@@ -103,35 +102,24 @@ impl GroupSettings {
             SettingChange::Quota(quota, limit) => {
                 put(&mut self.quotas, *quota, limit.map(check_bounds).transpose()?);
             }
-            SettingChange::Credits(limit, to) => {
-                self.credits.set(*limit, check_bounds(to.unwrap_or_default())?);
+            SettingChange::Credits(period, limit) => {
+                self.credits.set(*period, check_bounds(limit.unwrap_or_default())?);
             }
             SettingChange::Pool(pool) => self.credits.pool = *pool,
             SettingChange::Mode(mode, entry) => {
-                let mode = MODES.into_iter().find(|it| it.eq_ignore_ascii_case(mode.trim()));
-                let mode = mode.ok_or(SettingsError::Mode)?.to_owned();
-                put(&mut self.modes, mode, entry.as_deref().map(entry_id).transpose()?);
+                let mode = MODES
+                    .into_iter()
+                    .find(|it| it.eq_ignore_ascii_case(mode.trim()))
+                    .ok_or(SettingsError::Mode)?;
+                let entry = entry.as_deref().map(entry_id).transpose()?;
+                put(&mut self.modes, mode.to_owned(), entry);
             }
             SettingChange::PersonaType(name, entry) => {
                 let name = trim_legible(name, MAX_TYPE_CHARS).ok_or(SettingsError::PersonaType)?;
                 let entry = entry.as_deref().map(entry_id).transpose()?;
                 put(&mut self.persona_types, name.to_lowercase(), entry);
             }
-            SettingChange::Models(models) => {
-                let mut allowed: Vec<String> = Vec::new();
-                for model in models {
-                    let model = entry_id(model)?;
-                    if !allowed.iter().any(|it| it.eq_ignore_ascii_case(&model)) {
-                        allowed.push(model);
-                    }
-                }
-
-                if allowed.len() > MAX_MODELS {
-                    return Err(SettingsError::TooManyModels);
-                }
-
-                self.models = allowed;
-            }
+            SettingChange::Models(models) => self.models = distinct_models(models)?,
         }
 
         Ok(())
@@ -150,19 +138,33 @@ fn check_bounds(limit: i64) -> Result<i64, SettingsError> {
     if in_range { Ok(limit) } else { Err(SettingsError::Limit) }
 }
 
+/// Returns the ids in their order, each once without regard to case.
+fn distinct_models(models: &[String]) -> Result<Vec<String>, SettingsError> {
+    let mut distinct: Vec<String> = Vec::new();
+    for model in models {
+        let id = entry_id(model)?;
+        if !distinct.iter().any(|it| it.eq_ignore_ascii_case(&id)) {
+            distinct.push(id);
+        }
+    }
+
+    if distinct.len() > MAX_MODELS {
+        return Err(SettingsError::TooManyModels);
+    }
+    Ok(distinct)
+}
+
 fn entry_id(id: &str) -> Result<String, SettingsError> {
     Ok(trim_legible(id, MAX_ENTRY_CHARS).ok_or(SettingsError::Entry)?.to_owned())
 }
 
 /// Returns the trimmed text if it is neither empty nor too long and has no
 /// control characters.
-fn trim_legible(text: &str, longest: usize) -> Option<&str> {
+fn trim_legible(text: &str, max_chars: usize) -> Option<&str> {
     let text = text.trim();
-    let valid = !text.is_empty()
-        && utf16_len(text) <= longest
-        && utf16_len(&text.to_lowercase()) <= longest
-        && !text.chars().any(char::is_control);
-    valid.then_some(text)
+    let fits = utf16_len(text) <= max_chars && utf16_len(&text.to_lowercase()) <= max_chars;
+    let is_legible = !text.is_empty() && !text.chars().any(char::is_control);
+    (fits && is_legible).then_some(text)
 }
 
 #[cfg(test)]

@@ -31,15 +31,16 @@ async fn a_group_is_created_under_its_trimmed_name_with_an_audit_entry() {
     store
         .expect_add()
         .withf(move |group, effects| {
-            let named = format!("group:{}", group.id);
-            group.name.as_str() == "Sales" && is_audited(effects, by, &named, "Group.Created")
+            let object = format!("group:{}", group.id);
+            group.name.as_str() == "Sales" && is_audited(effects, by, &object, "Group.Created")
         })
         .once()
         .returning(|_, _| Ok(GroupCreationOutcome::Stored));
 
     let group = groups(store, unnotified()).create(by, " Sales ").await.unwrap();
 
-    assert_eq!((group.created_at, group.is_default), (NOW, false));
+    assert_eq!(group.created_at, NOW);
+    assert!(!group.is_default);
 }
 
 #[tokio::test]
@@ -69,16 +70,18 @@ async fn an_invalid_setting_never_reaches_the_store() {
 #[tokio::test]
 async fn the_watch_is_notified_of_changed_and_deleted_groups() {
     let group = GroupId::generate();
-    let named = format!("group:{group}");
+    let changed_object = format!("group:{group}");
+    let deleted_object = changed_object.clone();
     let mut store = MockGroupStore::new();
-    let object = named.clone();
     store
         .expect_change()
-        .withf(move |_, _, effects| is_audited(effects, None, &object, "Group.SettingsChanged"))
+        .withf(move |_, _, effects| {
+            is_audited(effects, None, &changed_object, "Group.SettingsChanged")
+        })
         .returning(|_, _, _| Ok(SettingsChangeOutcome::Done(GroupSettings::default())));
     store
         .expect_remove()
-        .withf(move |_, effects| is_audited(effects, None, &named, "Group.Deleted"))
+        .withf(move |_, effects| is_audited(effects, None, &deleted_object, "Group.Deleted"))
         .returning(|_, _| Ok(GroupDeletionOutcome::Done));
     let mut watch = MockGroupWatch::new();
     watch.expect_group_changed().withf(move |it| *it == group).times(2).return_const(());
@@ -178,7 +181,8 @@ async fn everybody_whom_an_identity_provider_moved_is_reported() {
         let expected =
             SideEffects::of_object(NOW, None, format!("group:{group}"), "Group.MemberAdded");
         let entry = effects(users[0], group, at).audit.remove(0);
-        assert_eq!((entry.subject, &entry.object), (Some(users[0]), &expected.audit[0].object));
+        assert_eq!(entry.subject, Some(users[0]));
+        assert_eq!(entry.object, expected.audit[0].object);
         Ok(MembersChangeOutcome::Done(users.to_vec()))
     });
     let mut watch = unnotified();
@@ -193,7 +197,7 @@ async fn an_external_id_has_bounds() {
     let groups = groups(MockGroupStore::new(), unnotified());
 
     for id in [" ", &"x".repeat(201), "a\nb"] {
-        let set = groups.set_external_id(GroupId::generate(), Some(id)).await;
-        assert!(matches!(set, Err(GroupError::ExternalId)), "{id}");
+        let outcome = groups.set_external_id(GroupId::generate(), Some(id)).await;
+        assert!(matches!(outcome, Err(GroupError::ExternalId)), "{id}");
     }
 }

@@ -32,19 +32,21 @@ impl GroupUse {
 /// Formats the uses: `2 members, 1 persona`.
 impl fmt::Display for GroupUse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let uses = [
+        let uses: Vec<_> = [
             (self.members, "member"),
             (self.invitations, "invitation"),
             (self.personas, "persona"),
             (self.plugins, "plugin"),
             (self.knowledge_bases, "knowledge base"),
-        ];
-        let uses = uses.into_iter().filter(|(number, _)| *number > 0);
-        let uses = uses.map(|(number, name)| match number {
+        ]
+        .into_iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, name)| match number {
             1 => format!("1 {name}"),
-            number => format!("{number} {name}s"),
-        });
+            _ => format!("{number} {name}s"),
+        })
+        .collect();
 
-        f.write_str(&uses.collect::<Vec<_>>().join(", "))
+        f.write_str(&uses.join(", "))
     }
 }

@@ -125,8 +125,11 @@ fn expertise(check: &mut FormCheck, subjects: Vec<String>) -> Vec<String> {
         let message = format!("expertise must have at most {MAX_EXPERTISE} entries.");
         check.refuse("expertise", "too_many", message);
     }
-    let subjects = subjects.into_iter().take(MAX_EXPERTISE);
-    subjects.filter_map(|it| check.line("expertise", Some(it), MAX_EXPERTISE_CHARS)).collect()
+    subjects
+        .into_iter()
+        .take(MAX_EXPERTISE)
+        .filter_map(|it| check.line("expertise", Some(it), MAX_EXPERTISE_CHARS))
+        .collect()
 }
 
 fn is_color(text: &str) -> bool {
@@ -154,8 +157,10 @@ mod tests {
     fn a_persona_needs_a_name_and_a_prompt_alone() {
         let content = draft().checked().unwrap();
 
-        assert_eq!((content.name.as_str(), content.tool_scope), ("Ada", 2));
-        assert_eq!((content.schema_version, content.archetype), (1, None));
+        assert_eq!(content.name, "Ada");
+        assert_eq!(content.tool_scope, 2);
+        assert_eq!(content.schema_version, 1);
+        assert_eq!(content.archetype, None);
         assert_eq!(fields(PersonaDraft::default()), ["name", "systemPrompt"]);
     }
 
@@ -179,9 +184,9 @@ mod tests {
             is_active: None,
         };
 
-        let mut found = fields(wrong);
-        found.sort_unstable();
-        let mut all = [
+        let mut refused_fields = fields(wrong);
+        refused_fields.sort_unstable();
+        let mut all_fields = [
             "name",
             "tagline",
             "systemPrompt",
@@ -196,7 +201,7 @@ mod tests {
             "reasoningEffort",
             "schemaVersion",
         ];
-        all.sort_unstable();
-        assert_eq!(found, all);
+        all_fields.sort_unstable();
+        assert_eq!(refused_fields, all_fields);
     }
 }

@@ -47,9 +47,8 @@ async fn a_change_is_retried_after_a_concurrent_change() {
         version += 1;
         Ok(layer(version, &[("A:Open", "old"), ("B:Other", "1")]))
     });
-    let after = values(&[("B:Other", "1"), ("A:Open", "new")]);
-    let checked = after.clone();
-    let applied = after;
+    let checked = values(&[("B:Other", "1"), ("A:Open", "new")]);
+    let applied = checked.clone();
     running.expect_check().withf(move |it| it == checked).times(2).returning(|_| Ok(()));
     store.expect_set().times(2).returning(|setting, base_version, _| {
         assert_eq!(setting.key, "A:Open");
@@ -61,9 +60,7 @@ async fn a_change_is_retried_after_a_concurrent_change() {
         .once()
         .return_const(());
 
-    let changed = overrides(store, running).set(UserId::generate(), "a:open", "new").await;
-
-    changed.unwrap();
+    overrides(store, running).set(UserId::generate(), "a:open", "new").await.unwrap();
 }
 
 #[tokio::test]

@@ -11,8 +11,8 @@ fn mode(mode: &str, entry: Option<&str>) -> SettingChange {
     SettingChange::Mode(mode.to_owned(), entry.map(str::to_owned))
 }
 
-fn persona(of: &str, entry: Option<&str>) -> SettingChange {
-    SettingChange::PersonaType(of.to_owned(), entry.map(str::to_owned))
+fn persona(persona_type: &str, entry: Option<&str>) -> SettingChange {
+    SettingChange::PersonaType(persona_type.to_owned(), entry.map(str::to_owned))
 }
 
 #[test]
@@ -28,11 +28,11 @@ fn a_group_without_settings_has_the_default_quotas_and_no_limits() {
 
 #[test]
 fn a_quota_of_zero_is_enforced_and_a_missing_one_is_the_default() {
-    let none = changed(&[SettingChange::Quota(Quota::KnowledgeBases, Some(0))]).unwrap();
-    let again = none.with(&[SettingChange::Quota(Quota::KnowledgeBases, None)]).unwrap();
+    let zero = changed(&[SettingChange::Quota(Quota::KnowledgeBases, Some(0))]).unwrap();
+    let restored = zero.with(&[SettingChange::Quota(Quota::KnowledgeBases, None)]).unwrap();
 
-    assert_eq!(none.quota(Quota::KnowledgeBases), Some(0));
-    assert_eq!(again, GroupSettings::default());
+    assert_eq!(zero.quota(Quota::KnowledgeBases), Some(0));
+    assert_eq!(restored, GroupSettings::default());
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn modes_and_types_are_stored_in_their_canonical_spelling() {
 
 #[test]
 fn invalid_names_are_refused() {
-    let of_type = |of: String| changed(&[persona(&of, Some("e"))]);
+    let of_type = |name: String| changed(&[persona(&name, Some("e"))]);
 
     assert_eq!(changed(&[mode("Chat", None)]), Err(SettingsError::Mode));
     assert!(of_type("t".repeat(50)).is_ok());
@@ -97,13 +97,13 @@ fn invalid_names_are_refused() {
 
 #[test]
 fn models_are_deduplicated_in_their_order() {
-    let named = ["b", "a", "B", " c"].map(str::to_owned).to_vec();
+    let models = ["b", "a", "B", " c"].map(str::to_owned).to_vec();
 
-    let settings = changed(&[SettingChange::Models(named)]).unwrap();
-    let none = settings.with(&[SettingChange::Models(Vec::new())]).unwrap();
+    let settings = changed(&[SettingChange::Models(models)]).unwrap();
+    let cleared = settings.with(&[SettingChange::Models(Vec::new())]).unwrap();
 
     assert_eq!(settings.models, ["b", "a", "c"]);
-    assert!(none.models.is_empty());
+    assert!(cleared.models.is_empty());
 }
 
 #[test]
