@@ -35,10 +35,10 @@ impl SqlCertificates {
 #[async_trait]
 impl CertificateStore for SqlCertificates {
     async fn all(&self) -> Result<Vec<TrustedCertificate>, Unavailable> {
-        let rows = trusted_certificates::table
+        let certificates = trusted_certificates::table
             .order((trusted_certificates::name, trusted_certificates::id));
         let rows: Vec<CertificateRow> = on_conn!(self.db.reader(), |conn| {
-            rows.select(CertificateRow::as_select()).load(conn).await?
+            certificates.select(CertificateRow::as_select()).load(conn).await?
         })?;
         Ok(rows.into_iter().map(Into::into).collect())
     }
@@ -48,11 +48,15 @@ impl CertificateStore for SqlCertificates {
         certificate: TrustedCertificate,
         effects: SideEffects,
     ) -> Result<bool, Unavailable> {
-        let effects = effects.with_changes(None, Some(&recorded(&certificate)));
+        let effects = effects.with_changes(None, Some(&audit_fields(&certificate)));
         let row = CertificateRow::from(certificate);
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
-            let insert = diesel::insert_into(trusted_certificates::table).values(&row);
-            if insert.on_conflict_do_nothing().execute(conn).await? == 0 {
+            let inserted_rows = diesel::insert_into(trusted_certificates::table)
+                .values(&row)
+                .on_conflict_do_nothing()
+                .execute(conn)
+                .await?;
+            if inserted_rows == 0 {
                 return Ok(false);
             }
             conn.write_effects(&self.db, &effects).await?;
@@ -63,11 +67,17 @@ impl CertificateStore for SqlCertificates {
     async fn remove(&self, id: CertificateId, effects: SideEffects) -> Result<bool, Unavailable> {
         let row = trusted_certificates::table.find(DbUid(id.0));
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
-            let before = row.select(CertificateRow::as_select()).first(conn).await.optional()?;
+            let certificate = row
+                .select(CertificateRow::as_select())
+                .first(conn)
+                .await
+                .optional()?
+                .map(TrustedCertificate::from);
             if diesel::delete(row).execute(conn).await? == 0 {
                 return Ok(false);
             }
-            let before = before.map(|it| recorded(&it.into()));
+
+            let before = certificate.as_ref().map(audit_fields);
             let effects = effects.with_changes(before.as_ref(), None);
             conn.write_effects(&self.db, &effects).await?;
             Ok(true)
@@ -75,8 +85,8 @@ impl CertificateStore for SqlCertificates {
     }
 }
 
-/// Returns what the audit log records of a certificate.
-fn recorded(certificate: &TrustedCertificate) -> Value {
+/// Returns the fields of a certificate that the audit log records.
+fn audit_fields(certificate: &TrustedCertificate) -> Value {
     json!({ "name": certificate.name, "thumbprint": certificate.thumbprint })
 }
 

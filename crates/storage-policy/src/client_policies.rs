@@ -77,8 +77,9 @@ impl SqlClientPolicies {
         let PolicyUpdate { draft, by, at, expected } = update;
         in_tx!(self.db, async |conn| -> Result<PolicyStoreOutcome, DbError> {
             conn.lock_catalogue().await?;
-            let live = client_policies::table.find(DbUid(policy.0));
-            let live = live.filter(client_policies::deleted_at.is_null());
+            let live = client_policies::table
+                .find(DbUid(policy.0))
+                .filter(client_policies::deleted_at.is_null());
             let before = live.select(PolicyRow::as_select()).first(conn).await.optional()?;
             let Some(before) = before.map(ClientPolicy::from) else {
                 return Ok(PolicyStoreOutcome::Unknown);
@@ -88,8 +89,8 @@ impl SqlClientPolicies {
             }
 
             let effects = effects.with_changes(Some(&before.draft), Some(&draft));
-            let at = at.max(before.updated_at + Duration::from_micros(1));
-            let row = DraftRow::new(draft.clone(), at);
+            let updated_at = at.max(before.updated_at + Duration::from_micros(1));
+            let row = DraftRow::new(draft.clone(), updated_at);
             diesel::update(live).set(&row).execute(conn).await?;
             insert_version!(conn, row.version(policy, by));
             conn.bump_catalogue().await?;
@@ -124,7 +125,7 @@ impl ClientPolicyStore for SqlClientPolicies {
             .filter(client_policies::deleted_at.is_null())
             .order((client_policies::name_folded, client_policies::id));
 
-        let counts = user_groups::table
+        let group_counts = user_groups::table
             .filter(user_groups::client_policy_id.is_not_null())
             .group_by(user_groups::client_policy_id)
             .select((user_groups::client_policy_id, count_star()));
@@ -132,7 +133,7 @@ impl ClientPolicyStore for SqlClientPolicies {
         let (rows, counts): (Vec<PolicyRow>, Vec<(Option<DbUid>, i64)>) =
             on_conn!(self.db.reader(), |conn| {
                 let rows = policies.select(PolicyRow::as_select()).load(conn).await?;
-                (rows, counts.load(conn).await?)
+                (rows, group_counts.load(conn).await?)
             })?;
 
         let entries = rows.into_iter().map(|row| {
@@ -177,7 +178,7 @@ impl ClientPolicyStore for SqlClientPolicies {
     ) -> Result<PolicyStoreOutcome, Unavailable> {
         match self.insert(policy, by, &effects).await {
             Err(err) if is_name_taken(&err) => Ok(PolicyStoreOutcome::NameTaken),
-            stored => Ok(stored.map(|()| PolicyStoreOutcome::Done)?),
+            result => Ok(result.map(|()| PolicyStoreOutcome::Done)?),
         }
     }
 
@@ -189,7 +190,7 @@ impl ClientPolicyStore for SqlClientPolicies {
     ) -> Result<PolicyStoreOutcome, Unavailable> {
         match self.write(policy, update, &effects).await {
             Err(err) if is_name_taken(&err) => Ok(PolicyStoreOutcome::NameTaken),
-            stored => Ok(stored?),
+            result => Ok(result?),
         }
     }
 
@@ -203,26 +204,31 @@ impl ClientPolicyStore for SqlClientPolicies {
             .find(DbUid(policy.0))
             .filter(client_policies::deleted_at.is_null());
 
-        let groups = user_groups::table
+        let group_names = user_groups::table
             .filter(user_groups::client_policy_id.eq(DbUid(policy.0)))
             .order(user_groups::name_folded)
             .select(user_groups::name);
 
         Ok(in_tx!(self.db, async |conn| -> Result<PolicyDeletionOutcome, DbError> {
             conn.lock_catalogue().await?;
-            let groups: Vec<String> = groups.load(conn).await?;
+            let groups: Vec<String> = group_names.load(conn).await?;
             if !groups.is_empty() {
                 return Ok(PolicyDeletionOutcome::InUse(groups));
             }
+
             let before = live.select(PolicyRow::as_select()).first(conn).await.optional()?;
             let Some(before) = before.map(ClientPolicy::from) else {
                 return Ok(PolicyDeletionOutcome::Unknown);
             };
-            let delete = diesel::update(live).set(client_policies::deleted_at.eq(DbInstant(at)));
-            delete.execute(conn).await?;
+
+            diesel::update(live)
+                .set(client_policies::deleted_at.eq(DbInstant(at)))
+                .execute(conn)
+                .await?;
             let effects = effects.with_changes(Some(&before.draft), None);
             conn.bump_catalogue().await?;
             conn.write_effects(&self.db, &effects).await?;
+
             Ok(PolicyDeletionOutcome::Done)
         })?)
     }
@@ -247,12 +253,12 @@ impl ClientPolicyStore for SqlClientPolicies {
             .nullable()
             .eq(user_groups::client_policy_id)
             .and(client_policies::deleted_at.is_null());
-        let row =
+        let policy =
             user_groups::table.find(DbUid(group.0)).left_join(client_policies::table.on(assigned));
-        let found: Option<Option<PolicyRow>> = on_conn!(self.db.reader(), |conn| {
-            row.select(Option::<PolicyRow>::as_select()).first(conn).await.optional()?
+        let row: Option<Option<PolicyRow>> = on_conn!(self.db.reader(), |conn| {
+            policy.select(Option::<PolicyRow>::as_select()).first(conn).await.optional()?
         })?;
-        Ok(found.map(|it| it.map(Into::into)))
+        Ok(row.map(|policy_row| policy_row.map(Into::into)))
     }
 
     async fn assign(
@@ -282,10 +288,10 @@ impl ClientPolicyStore for SqlClientPolicies {
                 return Ok(PolicyAssignmentOutcome::UnknownGroup);
             };
 
-            let assign = diesel::update(group).set(user_groups::client_policy_id.eq(id));
-            assign.execute(conn).await?;
-            let changed = |id: Option<DbUid>| json!({ "clientPolicyId": id.map(|it| it.0) });
-            let effects = effects.with_changes(Some(&changed(before)), Some(&changed(id)));
+            diesel::update(group).set(user_groups::client_policy_id.eq(id)).execute(conn).await?;
+            let audit_fields = |id: Option<DbUid>| json!({ "clientPolicyId": id.map(|it| it.0) });
+            let effects =
+                effects.with_changes(Some(&audit_fields(before)), Some(&audit_fields(id)));
             conn.bump_catalogue().await?;
             conn.write_effects(&self.db, &effects).await?;
 
@@ -309,7 +315,8 @@ impl DraftRow {
         }
     }
 
-    /// Returns the version of the policy with these contents.
+    /// Returns the version of a policy with these contents, still without its
+    /// number.
     fn version(&self, policy: ClientPolicyId, by: UserId) -> VersionRow {
         VersionRow {
             policy_id: DbUid(policy.0),

@@ -44,12 +44,17 @@ impl FeedbackStore for SqlFeedback {
         filter: FeedbackFilter,
         page: PageRequest,
     ) -> Result<Page<FeedbackEntry>, Unavailable> {
-        let states = FeedbackStatus::ALL.into_iter();
-        let states = states.filter(|it| filter.status.is_none_or(|status| status == *it));
-        let states: Vec<_> = states.map(FeedbackStatus::name).collect();
-        let ratings = Rating::ALL.into_iter();
-        let ratings = ratings.filter(|it| filter.rating.is_none_or(|rating| rating == *it));
-        let ratings: Vec<_> = ratings.map(Rating::name).collect();
+        let states: Vec<_> = FeedbackStatus::ALL
+            .into_iter()
+            .filter(|it| filter.status.is_none_or(|status| status == *it))
+            .map(FeedbackStatus::name)
+            .collect();
+        let ratings: Vec<_> = Rating::ALL
+            .into_iter()
+            .filter(|it| filter.rating.is_none_or(|rating| rating == *it))
+            .map(Rating::name)
+            .collect();
+
         let after = page.after.unwrap_or_else(Cursor::top);
         let at = DbInstant(after.at);
         let id = DbUid(after.id);
@@ -57,7 +62,7 @@ impl FeedbackStore for SqlFeedback {
             .le(at)
             .and(ai_feedback::received_at.lt(at).or(ai_feedback::id.lt(id)));
 
-        let rows = ai_feedback::table
+        let reports = ai_feedback::table
             .filter(behind)
             .filter(ai_feedback::status.eq_any(states))
             .filter(ai_feedback::rating.eq_any(ratings))
@@ -65,18 +70,18 @@ impl FeedbackStore for SqlFeedback {
             .limit(page.and_one_more().limit.into());
 
         let rows: Vec<FeedbackRow> = on_conn!(self.db.reader(), |conn| {
-            rows.select(FeedbackRow::as_select()).load(conn).await?
+            reports.select(FeedbackRow::as_select()).load(conn).await?
         })?;
-        let entries = rows.into_iter().map(FeedbackEntry::try_from);
-        let entries = entries.collect::<Result<Vec<_>, DbError>>()?;
+        let entries =
+            rows.into_iter().map(FeedbackEntry::try_from).collect::<Result<Vec<_>, DbError>>()?;
 
         Ok(page.part_of(entries, |it| Cursor { at: it.received_at, id: it.id.0 }))
     }
 
     async fn find(&self, id: FeedbackId) -> Result<Option<FeedbackEntry>, Unavailable> {
-        let row = ai_feedback::table.find(DbUid(id.0));
+        let report = ai_feedback::table.find(DbUid(id.0));
         let row: Option<FeedbackRow> = on_conn!(self.db.reader(), |conn| {
-            row.select(FeedbackRow::as_select()).first(conn).await.optional()?
+            report.select(FeedbackRow::as_select()).first(conn).await.optional()?
         })?;
         Ok(row.map(FeedbackEntry::try_from).transpose()?)
     }
@@ -91,52 +96,54 @@ impl FeedbackStore for SqlFeedback {
         let row = ai_feedback::table.find(DbUid(id.0));
         Ok(in_tx!(self.db, async |conn| -> Result<FeedbackChangeOutcome, DbError> {
             // Locked, so that concurrent changes follow one another.
-            let before = diesel::update(row)
+            let current = diesel::update(row)
                 .set(ai_feedback::updated_at.eq(ai_feedback::updated_at))
                 .returning((ai_feedback::updated_at, ai_feedback::status))
                 .get_result::<(DbInstant, String)>(conn)
                 .await
                 .optional()?;
-            let Some((before, state)) = before else { return Ok(FeedbackChangeOutcome::Unknown) };
-            if expected.is_some_and(|it| it != before.0) {
+            let Some((last_change, old_status)) = current else {
+                return Ok(FeedbackChangeOutcome::Unknown);
+            };
+            if expected.is_some_and(|it| it != last_change.0) {
                 return Ok(FeedbackChangeOutcome::Stale);
             }
 
-            let updated_at = DbInstant(at.max(before.0 + Duration::from_micros(1)));
-            let new = (
+            let updated_at = DbInstant(at.max(last_change.0 + Duration::from_micros(1)));
+            let new_values = (
                 status.map(|it| ai_feedback::status.eq(it.name())),
                 note.as_deref()
-                    .map(|it| ai_feedback::note.eq(Some(it).filter(|it| !it.is_empty()))),
+                    .map(|text| ai_feedback::note.eq(Some(text).filter(|it| !it.is_empty()))),
                 ai_feedback::updated_at.eq(updated_at),
             );
 
-            let stored = diesel::update(row)
-                .set(new)
+            let updated_row = diesel::update(row)
+                .set(new_values)
                 .returning(FeedbackRow::as_returning())
                 .get_result(conn)
                 .await?;
 
-            // The note may contain personal data.
-            let from = json!({ "status": state });
-            let to = json!({ "status": stored.status });
-            let effects = effects.with_changes(Some(&from), Some(&to));
+            // Without the note, which may contain personal data.
+            let before = json!({ "status": old_status });
+            let after = json!({ "status": updated_row.status });
+            let effects = effects.with_changes(Some(&before), Some(&after));
             conn.write_effects(&self.db, &effects).await?;
 
-            Ok(FeedbackChangeOutcome::Done(Box::new(stored.try_into()?)))
+            Ok(FeedbackChangeOutcome::Done(Box::new(updated_row.try_into()?)))
         })?)
     }
 
     async fn sweep(&self, answers: Timestamp, reports: Timestamp) -> Result<u64, Unavailable> {
-        let old = ai_feedback::received_at.lt(DbInstant(reports));
-        let reports = diesel::delete(ai_feedback::table.filter(old));
-        let answered = ai_feedback::received_at
+        let is_old = ai_feedback::received_at.lt(DbInstant(reports));
+        let delete_reports = diesel::delete(ai_feedback::table.filter(is_old));
+        let has_old_answer = ai_feedback::received_at
             .lt(DbInstant(answers))
             .and(ai_feedback::answer_text.is_not_null());
-        let answers = diesel::update(ai_feedback::table.filter(answered))
+        let clear_answers = diesel::update(ai_feedback::table.filter(has_old_answer))
             .set(ai_feedback::answer_text.eq(None::<String>));
-        let changed: usize = on_conn!(self.db.writer(), |conn| {
-            reports.execute(conn).await? + answers.execute(conn).await?
+        let changed_rows: usize = on_conn!(self.db.writer(), |conn| {
+            delete_reports.execute(conn).await? + clear_answers.execute(conn).await?
         })?;
-        Ok(changed as u64)
+        Ok(changed_rows as u64)
     }
 }

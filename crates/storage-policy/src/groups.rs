@@ -37,8 +37,11 @@ pub struct SqlGroups {
 /// the group exists.
 macro_rules! lock {
     ($conn:expr, $group:expr) => {{
-        let row = diesel::update(user_groups::table.find($group));
-        row.set(user_groups::name.eq(user_groups::name)).execute($conn).await? == 1
+        let locked_rows = diesel::update(user_groups::table.find($group))
+            .set(user_groups::name.eq(user_groups::name))
+            .execute($conn)
+            .await?;
+        locked_rows == 1
     }};
 }
 
@@ -54,8 +57,8 @@ impl SqlGroups {
     ) -> Result<Option<GroupEntry>, DbError> {
         let Some(group) = row.map(Group::from) else { return Ok(None) };
         let members = accounts::table.filter(accounts::group_id.eq(DbUid(group.id.0))).count();
-        let members: i64 = on_conn!(self.db.reader(), |conn| members.get_result(conn).await?)?;
-        Ok(Some(GroupEntry { group, members: members.unsigned_abs() }))
+        let count: i64 = on_conn!(self.db.reader(), |conn| members.get_result(conn).await?)?;
+        Ok(Some(GroupEntry { group, members: count.unsigned_abs() }))
     }
 
     async fn update_name(
@@ -70,16 +73,16 @@ impl SqlGroups {
                 return Ok(GroupRenameOutcome::Unknown);
             }
 
-            let before: GroupRow = row.select(GroupRow::as_select()).first(conn).await?;
-            if before.name == name.as_str() {
+            let current: GroupRow = row.select(GroupRow::as_select()).first(conn).await?;
+            if current.name == name.as_str() {
                 return Ok(GroupRenameOutcome::Done);
             }
 
-            let new =
+            let new_name =
                 (user_groups::name.eq(name.as_str()), user_groups::name_folded.eq(name.folded()));
-            diesel::update(row).set(new).execute(conn).await?;
-            let (before, after) =
-                (json!({ "name": before.name }), json!({ "name": name.as_str() }));
+            diesel::update(row).set(new_name).execute(conn).await?;
+            let before = json!({ "name": current.name });
+            let after = json!({ "name": name.as_str() });
             let effects = effects.with_changes(Some(&before), Some(&after));
             conn.write_effects(&self.db, &effects).await?;
 
@@ -115,6 +118,7 @@ impl SqlGroups {
             if !lock!(conn, id) {
                 return Ok(GroupDeletionOutcome::Unknown);
             }
+
             let row = user_groups::table.find(id);
             let (name, is_default) = row
                 .select((user_groups::name, user_groups::is_default))
@@ -123,19 +127,22 @@ impl SqlGroups {
             if is_default {
                 return Ok(GroupDeletionOutcome::IsDefault);
             }
-            let by = GroupUse {
+
+            let group_use = GroupUse {
                 members: members.get_result::<i64>(conn).await?.unsigned_abs(),
                 invitations: invitations.get_result::<i64>(conn).await?.unsigned_abs(),
                 personas: personas.get_result::<i64>(conn).await?.unsigned_abs(),
                 plugins: plugins.get_result::<i64>(conn).await?.unsigned_abs(),
                 knowledge_bases: bases.get_result::<i64>(conn).await?.unsigned_abs(),
             };
-            if !by.is_none() {
-                return Ok(GroupDeletionOutcome::InUse(by));
+            if !group_use.is_none() {
+                return Ok(GroupDeletionOutcome::InUse(group_use));
             }
+
             diesel::delete(row).execute(conn).await?;
             let effects = effects.with_changes(Some(&json!({ "name": name })), None);
             conn.write_effects(&self.db, &effects).await?;
+
             Ok(GroupDeletionOutcome::Done)
         })
     }
@@ -146,35 +153,37 @@ impl GroupStore for SqlGroups {
     async fn all(&self) -> Result<Vec<GroupEntry>, Unavailable> {
         let groups =
             user_groups::table.order((user_groups::is_default.desc(), user_groups::name_folded));
-        let counts =
+        let member_counts =
             accounts::table.group_by(accounts::group_id).select((accounts::group_id, count_star()));
         let (rows, counts): (Vec<GroupRow>, Vec<(DbUid, i64)>) =
             on_conn!(self.db.reader(), |conn| {
                 let rows = groups.select(GroupRow::as_select()).load(conn).await?;
-                (rows, counts.load(conn).await?)
+                (rows, member_counts.load(conn).await?)
             })?;
 
-        let counts: HashMap<_, _> = counts.into_iter().map(|(id, n)| (id.0, n)).collect();
-        let entry = |group: Group| {
-            let members = counts.get(&group.id.0).copied().unwrap_or_default();
+        let count_by_group: HashMap<_, _> =
+            counts.into_iter().map(|(id, count)| (id.0, count)).collect();
+        let entries = rows.into_iter().map(|row| {
+            let group = Group::from(row);
+            let members = count_by_group.get(&group.id.0).copied().unwrap_or_default();
             GroupEntry { group, members: members.unsigned_abs() }
-        };
+        });
 
-        Ok(rows.into_iter().map(|it| entry(it.into())).collect())
+        Ok(entries.collect())
     }
 
     async fn find(&self, group: GroupId) -> Result<Option<GroupEntry>, Unavailable> {
-        let row = user_groups::table.find(DbUid(group.0));
+        let group = user_groups::table.find(DbUid(group.0));
         let row: Option<GroupRow> = on_conn!(self.db.reader(), |conn| {
-            row.select(GroupRow::as_select()).first(conn).await.optional()?
+            group.select(GroupRow::as_select()).first(conn).await.optional()?
         })?;
         Ok(self.with_member_count(row).await?)
     }
 
     async fn named(&self, name: &GroupName) -> Result<Option<GroupEntry>, Unavailable> {
-        let row = user_groups::table.filter(user_groups::name_folded.eq(name.folded()));
+        let group = user_groups::table.filter(user_groups::name_folded.eq(name.folded()));
         let row: Option<GroupRow> = on_conn!(self.db.reader(), |conn| {
-            row.select(GroupRow::as_select()).first(conn).await.optional()?
+            group.select(GroupRow::as_select()).first(conn).await.optional()?
         })?;
         Ok(self.with_member_count(row).await?)
     }
@@ -199,8 +208,12 @@ impl GroupStore for SqlGroups {
         let effects = effects.with_changes(None, Some(&json!({ "name": group.name.as_str() })));
         let row = GroupRow::from(group);
         Ok(in_tx!(self.db, async |conn| -> Result<GroupCreationOutcome, DbError> {
-            let insert = diesel::insert_into(user_groups::table).values(&row);
-            if insert.on_conflict_do_nothing().execute(conn).await? == 0 {
+            let inserted_rows = diesel::insert_into(user_groups::table)
+                .values(&row)
+                .on_conflict_do_nothing()
+                .execute(conn)
+                .await?;
+            if inserted_rows == 0 {
                 return Ok(GroupCreationOutcome::NameTaken);
             }
             conn.write_effects(&self.db, &effects).await?;
@@ -218,7 +231,7 @@ impl GroupStore for SqlGroups {
             Err(DbError::Query(DatabaseError(DatabaseErrorKind::UniqueViolation, _))) => {
                 Ok(GroupRenameOutcome::NameTaken)
             }
-            done => Ok(done?),
+            result => Ok(result?),
         }
     }
 
@@ -232,7 +245,7 @@ impl GroupStore for SqlGroups {
             Err(DbError::Query(DatabaseError(DatabaseErrorKind::ForeignKeyViolation, _))) => {
                 Ok(self.delete(group, &effects).await?)
             }
-            done => Ok(done?),
+            result => Ok(result?),
         }
     }
 
@@ -241,8 +254,7 @@ impl GroupStore for SqlGroups {
             .find(DbUid(group.0))
             .left_join(group_settings::table.on(group_settings::group_id.eq(user_groups::id)));
         let row: Option<Option<SettingsRow>> = on_conn!(self.db.reader(), |conn| {
-            let settings = settings.select(Option::<SettingsRow>::as_select());
-            settings.first(conn).await.optional()?
+            settings.select(Option::<SettingsRow>::as_select()).first(conn).await.optional()?
         })?;
         Ok(row.map(settings_from_row).transpose()?)
     }
@@ -263,14 +275,18 @@ impl GroupStore for SqlGroups {
             let before = settings_from_row(row)?;
             let after = match before.with(changes) {
                 Ok(after) => after,
-                Err(fault) => return Ok(SettingsChangeOutcome::Refused(fault)),
+                Err(error) => return Ok(SettingsChangeOutcome::Refused(error)),
             };
 
             if after != before {
                 let row = SettingsRow::new(group, &after)?;
-                let insert = diesel::insert_into(group_settings::table).values(&row);
-                let upsert = insert.on_conflict(group_settings::group_id).do_update().set(&row);
-                upsert.execute(conn).await?;
+                diesel::insert_into(group_settings::table)
+                    .values(&row)
+                    .on_conflict(group_settings::group_id)
+                    .do_update()
+                    .set(&row)
+                    .execute(conn)
+                    .await?;
                 let effects = effects.with_changes(Some(&before), Some(&after));
                 conn.write_effects(&self.db, &effects).await?;
             }
@@ -290,7 +306,7 @@ impl GroupStore for SqlGroups {
         at: Timestamp,
         effects: MemberEffects,
     ) -> Result<MembersChangeOutcome, Unavailable> {
-        Ok(membership::change(&self.db, group, changes, (at, effects)).await?)
+        Ok(membership::change(&self.db, group, changes, at, effects).await?)
     }
 
     async fn set_external_id(
@@ -300,27 +316,32 @@ impl GroupStore for SqlGroups {
         effects: SideEffects,
     ) -> Result<ExternalIdOutcome, Unavailable> {
         let row = user_groups::table.find(DbUid(group.0));
-        let done = in_tx!(self.db, async |conn| -> Result<ExternalIdOutcome, DbError> {
+        let result = in_tx!(self.db, async |conn| -> Result<ExternalIdOutcome, DbError> {
             if !lock!(conn, DbUid(group.0)) {
                 return Ok(ExternalIdOutcome::Unknown);
             }
+
             let before: Option<String> = row.select(user_groups::external_id).first(conn).await?;
             if before == external_id {
                 return Ok(ExternalIdOutcome::Done);
             }
-            let id = user_groups::external_id.eq(&external_id);
-            diesel::update(row).set(id).execute(conn).await?;
-            let [before, after] = [&before, &external_id].map(|it| json!({ "externalId": it }));
-            let effects = effects.with_changes(Some(&before), Some(&after));
+
+            let new_id = user_groups::external_id.eq(&external_id);
+            diesel::update(row).set(new_id).execute(conn).await?;
+            let audit_fields = |id: Option<&str>| json!({ "externalId": id });
+            let old_fields = audit_fields(before.as_deref());
+            let new_fields = audit_fields(external_id.as_deref());
+            let effects = effects.with_changes(Some(&old_fields), Some(&new_fields));
             conn.write_effects(&self.db, &effects).await?;
+
             Ok(ExternalIdOutcome::Done)
         });
 
-        match done {
+        match result {
             Err(DbError::Query(DatabaseError(DatabaseErrorKind::UniqueViolation, _))) => {
                 Ok(ExternalIdOutcome::Taken)
             }
-            done => Ok(done?),
+            result => Ok(result?),
         }
     }
 
@@ -339,9 +360,13 @@ impl GroupStore for SqlGroups {
             }
 
             // Locked, so that concurrent moves are serialised.
-            let locked = diesel::update(account).set(accounts::group_id.eq(accounts::group_id));
-            let before = locked.returning(accounts::group_id).get_result::<DbUid>(conn);
-            let Some(before) = before.await.optional()? else {
+            let before = diesel::update(account)
+                .set(accounts::group_id.eq(accounts::group_id))
+                .returning(accounts::group_id)
+                .get_result::<DbUid>(conn)
+                .await
+                .optional()?;
+            let Some(before) = before else {
                 return Ok(MemberMoveOutcome::UnknownAccount);
             };
             if before == to {
@@ -349,8 +374,9 @@ impl GroupStore for SqlGroups {
             }
 
             diesel::update(account).set(accounts::group_id.eq(to)).execute(conn).await?;
-            let changed = |id: DbUid| json!({ "groupId": id.0 });
-            let effects = effects.with_changes(Some(&changed(before)), Some(&changed(to)));
+            let audit_fields = |id: DbUid| json!({ "groupId": id.0 });
+            let effects =
+                effects.with_changes(Some(&audit_fields(before)), Some(&audit_fields(to)));
             conn.write_effects(&self.db, &effects).await?;
 
             Ok(MemberMoveOutcome::Done)

@@ -33,7 +33,7 @@ pub(crate) async fn page_of(
     let behind =
         accounts::created_at.le(at).and(accounts::created_at.lt(at).or(accounts::id.lt(id)));
     let pattern = like_containing(&filter.search);
-    let found =
+    let matches_search =
         accounts::email_folded
             .like(&pattern)
             .escape('\\')
@@ -44,15 +44,15 @@ pub(crate) async fn page_of(
     let members = accounts::table
         .filter(behind)
         .filter(in_group)
-        .filter(found)
+        .filter(matches_search)
         .order((accounts::created_at.desc(), accounts::id.desc()))
         .limit(page.and_one_more().limit.into());
 
     let rows: Vec<MemberRow> =
         on_conn!(db.reader(), |conn| members.select(MemberRow::as_select()).load(conn).await?)?;
-    let members = rows.into_iter().map(Into::into).collect();
+    let entries = rows.into_iter().map(Into::into).collect();
 
-    Ok(page.part_of(members, |it: &GroupMember| Cursor { at: it.created_at, id: it.user.0 }))
+    Ok(page.part_of(entries, |it: &GroupMember| Cursor { at: it.created_at, id: it.user.0 }))
 }
 
 /// Loads a user as a member of their group.

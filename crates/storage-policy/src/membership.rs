@@ -14,7 +14,7 @@ use uuid::Uuid;
 /// Number of accounts in one statement.
 const BATCH: usize = 500;
 
-/// Group that each user is moved into.
+/// Users who join or leave a group.
 #[derive(Default)]
 struct Moves {
     /// Users who become members, whichever group they are in.
@@ -29,59 +29,69 @@ pub(crate) async fn change(
     db: &Database,
     group: GroupId,
     changes: &[MembershipChange],
-    (at, effects): (Timestamp, MemberEffects),
+    at: Timestamp,
+    effects: MemberEffects,
 ) -> Result<MembersChangeOutcome, DbError> {
     let id = DbUid(group.0);
     in_tx!(db, async |conn| -> Result<MembersChangeOutcome, DbError> {
-        // Both groups before any account, so that they are there until the
-        // commit; in the order of their ids.
+        // Both groups are locked before any account, so that neither is deleted
+        // until the commit; in the order of their ids.
         let is_involved = user_groups::id.eq(id).or(user_groups::is_default);
-        let query = user_groups::table
+        let involved: Vec<(DbUid, bool)> = user_groups::table
             .filter(is_involved)
             .order(user_groups::id)
-            .select((user_groups::id, user_groups::is_default));
-        let involved: Vec<(DbUid, bool)> = query.load(conn).await?;
+            .select((user_groups::id, user_groups::is_default))
+            .load(conn)
+            .await?;
         for (involved_id, _) in &involved {
-            let row = diesel::update(user_groups::table.find(*involved_id));
-            row.set(user_groups::name.eq(user_groups::name)).execute(conn).await?;
+            diesel::update(user_groups::table.find(*involved_id))
+                .set(user_groups::name.eq(user_groups::name))
+                .execute(conn)
+                .await?;
         }
         if !involved.iter().any(|(involved_id, _)| *involved_id == id) {
             return Ok(MembersChangeOutcome::UnknownGroup);
         }
-        let default = involved.iter().find(|(_, is_default)| *is_default);
-        let default = default.map_or(id, |(default_id, _)| *default_id);
-        let members = accounts::table.filter(accounts::group_id.eq(id)).select(accounts::id);
-        let members: Vec<DbUid> = members.load(conn).await?;
+        let default = involved
+            .iter()
+            .find(|(_, is_default)| *is_default)
+            .map_or(id, |(default_id, _)| *default_id);
+        let members: Vec<DbUid> = accounts::table
+            .filter(accounts::group_id.eq(id))
+            .select(accounts::id)
+            .load(conn)
+            .await?;
         let moves = Moves::of(changes, &members, default == id);
 
-        let mut before = BTreeMap::new();
-        let all: Vec<DbUid> =
-            moves.joining.iter().chain(&moves.leaving).map(|it| DbUid(*it)).collect();
-        for batch in all.chunks(BATCH) {
-            let rows = diesel::update(accounts::table.filter(accounts::id.eq_any(batch)));
-            let rows = rows.set(accounts::group_id.eq(accounts::group_id));
-            let rows = rows.returning((accounts::id, accounts::group_id));
-            let rows: Vec<(DbUid, DbUid)> = rows.get_results(conn).await?;
-            before.extend(rows.into_iter().map(|(user, group)| (user.0, group)));
+        let mut old_groups: BTreeMap<Uuid, DbUid> = BTreeMap::new();
+        for batch in moves.user_ids().chunks(BATCH) {
+            let rows: Vec<(DbUid, DbUid)> =
+                diesel::update(accounts::table.filter(accounts::id.eq_any(batch)))
+                    .set(accounts::group_id.eq(accounts::group_id))
+                    .returning((accounts::id, accounts::group_id))
+                    .get_results(conn)
+                    .await?;
+            old_groups.extend(rows.into_iter().map(|(user, group)| (user.0, group)));
         }
-        if let Some(unknown) = moves.joining.iter().find(|it| !before.contains_key(it)) {
+        if let Some(unknown) = moves.joining.iter().find(|it| !old_groups.contains_key(it)) {
             return Ok(MembersChangeOutcome::UnknownAccount(UserId(*unknown)));
         }
+
         let mut moved = Vec::new();
         for (users, to) in [(&moves.joining, id), (&moves.leaving, default)] {
-            let leaves = |it: &Uuid| to == id || before.get(it) == Some(&id);
-            let users = users.iter().filter(|it| before.get(it) != Some(&to) && leaves(it));
-            let users: Vec<DbUid> = users.map(|it| DbUid(*it)).collect();
+            let leaves = |it: &Uuid| to == id || old_groups.get(it) == Some(&id);
+            let users: Vec<DbUid> = users
+                .iter()
+                .filter(|it| old_groups.get(it) != Some(&to) && leaves(it))
+                .map(|it| DbUid(*it))
+                .collect();
             for batch in users.chunks(BATCH) {
-                let rows = diesel::update(accounts::table.filter(accounts::id.eq_any(batch)));
-                rows.set(accounts::group_id.eq(to)).execute(conn).await?;
-                let entries = batch.iter().fold(SideEffects::default(), |all, user| {
-                    let changed = |id: Option<&DbUid>| json!({ "groupId": id.map(|it| it.0) });
-                    let one = effects(UserId(user.0), GroupId(to.0), at);
-                    let from = changed(before.get(&user.0));
-                    all.and(one.with_changes(Some(&from), Some(&changed(Some(&to)))))
-                });
-                conn.write_effects(db, &entries).await?;
+                diesel::update(accounts::table.filter(accounts::id.eq_any(batch)))
+                    .set(accounts::group_id.eq(to))
+                    .execute(conn)
+                    .await?;
+                let side_effects = effects_of_moves(batch, &old_groups, to, at, effects);
+                conn.write_effects(db, &side_effects).await?;
             }
             moved.extend(users.into_iter().map(|it| UserId(it.0)));
         }
@@ -89,14 +99,31 @@ pub(crate) async fn change(
     })
 }
 
+/// Returns the side effects of moving users from their old groups into another
+/// one.
+fn effects_of_moves(
+    users: &[DbUid],
+    old_groups: &BTreeMap<Uuid, DbUid>,
+    to: DbUid,
+    at: Timestamp,
+    effects: MemberEffects,
+) -> SideEffects {
+    let after = json!({ "groupId": to.0 });
+    users.iter().fold(SideEffects::default(), |all, user| {
+        let before = json!({ "groupId": old_groups.get(&user.0).map(|it| it.0) });
+        let user_effects = effects(UserId(user.0), GroupId(to.0), at);
+        all.and(user_effects.with_changes(Some(&before), Some(&after)))
+    })
+}
+
 impl Moves {
-    /// Returns what changes come to, one after the other.
+    /// Returns the moves that result from all changes in their order.
     fn of(changes: &[MembershipChange], members: &[DbUid], is_default: bool) -> Self {
         let mut moves = Self::default();
         // A replacement makes changes before it irrelevant.
         let is_replacement = |it: &MembershipChange| matches!(it, MembershipChange::Replace(_));
-        let first = changes.iter().rposition(is_replacement).unwrap_or(0);
-        for change in changes.iter().skip(first) {
+        let first_relevant = changes.iter().rposition(is_replacement).unwrap_or(0);
+        for change in changes.iter().skip(first_relevant) {
             match change {
                 MembershipChange::Add(users) => moves.join_all(users),
                 MembershipChange::Remove(users) => {
@@ -118,6 +145,10 @@ impl Moves {
         }
 
         moves
+    }
+
+    fn user_ids(&self) -> Vec<DbUid> {
+        self.joining.iter().chain(&self.leaving).map(|it| DbUid(*it)).collect()
     }
 
     fn join_all(&mut self, users: &[UserId]) {

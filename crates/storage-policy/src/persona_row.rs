@@ -40,15 +40,18 @@ impl TryFrom<PersonaContent> for ContentRow {
     type Error = DbError;
 
     fn try_from(content: PersonaContent) -> Result<Self, DbError> {
-        let expertise = content.expertise.map(|it| serde_json::to_string(&it)).transpose();
+        let expertise = content
+            .expertise
+            .map(|it| serde_json::to_string(&it))
+            .transpose()
+            .map_err(|_unwritable| DbError::Unreadable("managed_personas.expertise"))?;
         Ok(Self {
             name: content.name,
             tagline: content.tagline,
             system_prompt: content.system_prompt,
             guardrails: content.guardrails,
             output_format: content.output_format,
-            expertise: expertise
-                .map_err(|_unwritable| DbError::Unreadable("managed_personas.expertise"))?,
+            expertise,
             archetype: content.archetype,
             model_type: content.model_type,
             emoji: content.emoji,

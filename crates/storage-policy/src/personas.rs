@@ -70,10 +70,6 @@ macro_rules! other_personas {
     };
 }
 
-fn by_persona(counts: Counts) -> HashMap<PersonaId, u64> {
-    counts.into_iter().map(|(id, count)| (PersonaId(id.0), count.unsigned_abs())).collect()
-}
-
 impl SqlManagedPersonas {
     /// Creates a store in `db`.
     pub fn new(db: Database) -> Self {
@@ -183,8 +179,9 @@ impl PersonaStore for SqlManagedPersonas {
         let content = ContentRow::try_from(content)?;
         Ok(in_tx!(self.db, async |conn| -> Result<PersonaChangeOutcome, DbError> {
             conn.lock_catalogue().await?;
-            let before = live!(persona).select(PersonaRow::as_select()).first(conn);
-            let Some(before) = before.await.optional()?.map(PublishedPersona::from) else {
+            let row =
+                live!(persona).select(PersonaRow::as_select()).first(conn).await.optional()?;
+            let Some(before) = row.map(PublishedPersona::from) else {
                 return Ok(PersonaChangeOutcome::Unknown);
             };
             if expected.is_some_and(|it| it != before.updated_at) {
@@ -193,8 +190,8 @@ impl PersonaStore for SqlManagedPersonas {
 
             let updated_at = DbInstant(at.max(before.updated_at + Duration::from_micros(1)));
             let state = is_active.map(|it| managed_personas::is_active.eq(it));
-            let new = (&content, managed_personas::updated_at.eq(updated_at), state);
-            diesel::update(live!(persona)).set(new).execute(conn).await?;
+            let new_values = (&content, managed_personas::updated_at.eq(updated_at), state);
+            diesel::update(live!(persona)).set(new_values).execute(conn).await?;
             let after: PersonaRow =
                 live!(persona).select(PersonaRow::as_select()).first(conn).await?;
             let effects = effects.with_changes(Some(&before), Some(&after.into()));
@@ -211,15 +208,14 @@ impl PersonaStore for SqlManagedPersonas {
         at: Timestamp,
         effects: SideEffects,
     ) -> Result<bool, Unavailable> {
-        let deleted = managed_personas::deleted_at.eq(DbInstant(at));
+        let deletion = managed_personas::deleted_at.eq(DbInstant(at));
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             conn.lock_catalogue().await?;
-            let before = live!(persona).select(PersonaRow::as_select()).first(conn);
-            let Some(before) = before.await.optional()?.map(PublishedPersona::from) else {
-                return Ok(false);
-            };
+            let row =
+                live!(persona).select(PersonaRow::as_select()).first(conn).await.optional()?;
+            let Some(before) = row.map(PublishedPersona::from) else { return Ok(false) };
 
-            diesel::update(live!(persona)).set(deleted).execute(conn).await?;
+            diesel::update(live!(persona)).set(deletion).execute(conn).await?;
             let effects = effects.with_changes(Some(&before), None);
             conn.bump_catalogue().await?;
             conn.write_effects(&self.db, &effects).await?;
@@ -236,7 +232,8 @@ impl PersonaStore for SqlManagedPersonas {
         effects: SideEffects,
     ) -> Result<PersonaAssignmentOutcome, Unavailable> {
         let ids: Vec<DbUid> = groups.iter().map(|it| DbUid(it.0)).collect();
-        let own = group_personas::table.filter(group_personas::persona_id.eq(DbUid(persona.0)));
+        let assignments =
+            group_personas::table.filter(group_personas::persona_id.eq(DbUid(persona.0)));
         let bases = persona_knowledge_bases::table
             .filter(persona_knowledge_bases::persona_id.eq(DbUid(persona.0)))
             .select(persona_knowledge_bases::base_id);
@@ -247,12 +244,15 @@ impl PersonaStore for SqlManagedPersonas {
             if row.first::<DbUid>(conn).await.optional()?.is_none() {
                 return Ok(PersonaAssignmentOutcome::Unknown);
             }
+
             let known: Vec<(DbUid, String, Option<i64>)> = quotas!(&ids).load(conn).await?;
             let unknown = ids.iter().find(|id| known.iter().all(|it| it.0 != **id));
             if let Some(unknown) = unknown {
                 return Ok(PersonaAssignmentOutcome::UnknownGroup(GroupId(unknown.0)));
             }
-            let before: Vec<DbUid> = own.select(group_personas::group_id).load(conn).await?;
+
+            let before: Vec<DbUid> =
+                assignments.select(group_personas::group_id).load(conn).await?;
             let counts: Vec<(DbUid, i64)> = other_personas!(&ids, persona).load(conn).await?;
             for (id, group, quota) in known.into_iter().filter(|it| !before.contains(&it.0)) {
                 let limit = quota.unwrap_or(defaults.personas);
@@ -261,24 +261,29 @@ impl PersonaStore for SqlManagedPersonas {
                     return Ok(PersonaAssignmentOutcome::QuotaExceeded { group, limit });
                 }
             }
-            let bases: Vec<DbUid> = bases.load(conn).await?;
+
+            let base_ids: Vec<DbUid> = bases.load(conn).await?;
             let added: Vec<_> =
-                ids.iter().flat_map(|group| bases.iter().map(|base| (*group, *base))).collect();
+                ids.iter().flat_map(|group| base_ids.iter().map(|base| (*group, *base))).collect();
             let exceeded = conn.exceeded_bases(&added, None, defaults.knowledge_bases).await?;
             if let Some(ExceededBases { group, limit, .. }) = exceeded {
                 return Ok(PersonaAssignmentOutcome::BaseQuotaExceeded { group, limit });
             }
-            diesel::delete(own.filter(group_personas::group_id.ne_all(&ids))).execute(conn).await?;
+
+            diesel::delete(assignments.filter(group_personas::group_id.ne_all(&ids)))
+                .execute(conn)
+                .await?;
             for id in ids.iter().filter(|it| !before.contains(it)) {
-                let new = (
+                let assignment = (
                     group_personas::group_id.eq(id),
                     group_personas::persona_id.eq(DbUid(persona.0)),
                 );
-                diesel::insert_into(group_personas::table).values(new).execute(conn).await?;
+                diesel::insert_into(group_personas::table).values(assignment).execute(conn).await?;
             }
             let effects = with_ids(&effects, "groups", &before, &ids);
             conn.bump_catalogue().await?;
             conn.write_effects(&self.db, &effects).await?;
+
             Ok(PersonaAssignmentOutcome::Done)
         })?)
     }
@@ -290,7 +295,8 @@ impl PersonaStore for SqlManagedPersonas {
         effects: SideEffects,
     ) -> Result<PersonaBindingOutcome, Unavailable> {
         let ids: Vec<DbUid> = plugins.iter().map(|it| DbUid(it.0)).collect();
-        let own = persona_plugins::table.filter(persona_plugins::persona_id.eq(DbUid(persona.0)));
+        let bindings =
+            persona_plugins::table.filter(persona_plugins::persona_id.eq(DbUid(persona.0)));
         Ok(in_tx!(self.db, async |conn| -> Result<PersonaBindingOutcome, DbError> {
             conn.lock_catalogue().await?;
             let row = live!(persona).select(managed_personas::id);
@@ -298,24 +304,25 @@ impl PersonaStore for SqlManagedPersonas {
                 return Ok(PersonaBindingOutcome::Unknown);
             }
 
-            let known = plugins::table
+            let known: Vec<DbUid> = plugins::table
                 .filter(plugins::id.eq_any(&ids))
                 .filter(plugins::deleted_at.is_null())
-                .select(plugins::id);
-            let known: Vec<DbUid> = known.load(conn).await?;
+                .select(plugins::id)
+                .load(conn)
+                .await?;
             if let Some(unknown) = ids.iter().find(|it| !known.contains(it)) {
                 return Ok(PersonaBindingOutcome::UnknownPlugin(PluginId(unknown.0)));
             }
 
-            let before: Vec<DbUid> = own.select(persona_plugins::plugin_id).load(conn).await?;
-            diesel::delete(own).execute(conn).await?;
+            let before: Vec<DbUid> = bindings.select(persona_plugins::plugin_id).load(conn).await?;
+            diesel::delete(bindings).execute(conn).await?;
 
             for id in &ids {
-                let new = (
+                let binding = (
                     persona_plugins::persona_id.eq(DbUid(persona.0)),
                     persona_plugins::plugin_id.eq(id),
                 );
-                diesel::insert_into(persona_plugins::table).values(new).execute(conn).await?;
+                diesel::insert_into(persona_plugins::table).values(binding).execute(conn).await?;
             }
 
             let effects = with_ids(&effects, "plugins", &before, &ids);
@@ -325,4 +332,8 @@ impl PersonaStore for SqlManagedPersonas {
             Ok(PersonaBindingOutcome::Done)
         })?)
     }
+}
+
+fn by_persona(counts: Counts) -> HashMap<PersonaId, u64> {
+    counts.into_iter().map(|(id, count)| (PersonaId(id.0), count.unsigned_abs())).collect()
 }

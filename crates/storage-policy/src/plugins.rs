@@ -42,8 +42,8 @@ macro_rules! live {
 macro_rules! lock_plugin {
     ($conn:expr, $plugin:expr) => {{
         $conn.lock_catalogue().await?;
-        let row = live!($plugin).select(PluginRow::as_select()).first($conn);
-        let Some(plugin) = row.await.optional()?.map(PublishedPlugin::from) else {
+        let row = live!($plugin).select(PluginRow::as_select()).first($conn).await.optional()?;
+        let Some(plugin) = row.map(PublishedPlugin::from) else {
             return Ok(PluginChangeOutcome::Unknown);
         };
         plugin
@@ -64,8 +64,8 @@ macro_rules! lock_own {
 /// Publishes a change with its side effects. Evaluates to the outcome.
 macro_rules! publish {
     ($db:expr, $conn:expr, $before:expr, $effects:expr) => {{
-        let after = live!($before.id).select(PluginRow::as_select()).first($conn);
-        let after = after.await.optional()?.map(PublishedPlugin::from);
+        let row = live!($before.id).select(PluginRow::as_select()).first($conn).await.optional()?;
+        let after = row.map(PublishedPlugin::from);
         let effects = $effects.with_changes(Some(&$before), after.as_ref());
         $conn.bump_catalogue().await?;
         $conn.write_effects($db, &effects).await?;
@@ -94,23 +94,25 @@ impl PluginStore for SqlPlugins {
             plugins::id,
         ));
 
-        let groups = group_plugins::table
+        let group_counts = group_plugins::table
             .group_by(group_plugins::plugin_id)
             .select((group_plugins::plugin_id, count_star()));
 
-        let (rows, groups): (Vec<PluginRow>, Vec<(DbUid, i64)>) =
+        let (rows, counts): (Vec<PluginRow>, Vec<(DbUid, i64)>) =
             on_conn!(self.db.reader(), |conn| {
                 let rows = all.select(PluginRow::as_select()).load(conn).await?;
-                (rows, groups.load(conn).await?)
+                (rows, group_counts.load(conn).await?)
             })?;
 
-        let groups: HashMap<_, _> = groups.into_iter().map(|(id, n)| (id.0, n)).collect();
-        let entry = |plugin: PublishedPlugin| {
-            let group_count = groups.get(&plugin.id.0).map_or(0, |it| it.unsigned_abs());
+        let count_by_plugin: HashMap<_, _> =
+            counts.into_iter().map(|(id, count)| (id.0, count.unsigned_abs())).collect();
+        let entries = rows.into_iter().map(|row| {
+            let plugin = PublishedPlugin::from(row);
+            let group_count = count_by_plugin.get(&plugin.id.0).copied().unwrap_or_default();
             PluginEntry { plugin, group_count }
-        };
+        });
 
-        Ok(rows.into_iter().map(|it| entry(it.into())).collect())
+        Ok(entries.collect())
     }
 
     async fn find(&self, plugin: PluginId) -> Result<Option<PublishedPlugin>, Unavailable> {
@@ -175,8 +177,8 @@ impl PluginStore for SqlPlugins {
                 return Ok(PluginChangeOutcome::Stale);
             }
             let state = is_active.map(|it| plugins::is_active.eq(it));
-            let new = (&content, plugins::updated_at.eq(later(at, &before)), state);
-            diesel::update(live!(plugin)).set(new).execute(conn).await?;
+            let new_values = (&content, plugins::updated_at.eq(later(at, &before)), state);
+            diesel::update(live!(plugin)).set(new_values).execute(conn).await?;
             publish!(&self.db, conn, before, effects)
         })?)
     }
@@ -193,8 +195,8 @@ impl PluginStore for SqlPlugins {
             let pieces = plugin_packages::table.filter(plugin_packages::plugin_id.eq(id));
             diesel::delete(pieces).execute(conn).await?;
             diesel::delete(plugin_icons::table.find(id)).execute(conn).await?;
-            let deleted = plugins::deleted_at.eq(later(at, &before));
-            diesel::update(live!(plugin)).set(deleted).execute(conn).await?;
+            let deletion = plugins::deleted_at.eq(later(at, &before));
+            diesel::update(live!(plugin)).set(deletion).execute(conn).await?;
             publish!(&self.db, conn, before, effects)
         })?)
     }
@@ -206,22 +208,25 @@ impl PluginStore for SqlPlugins {
         effects: SideEffects,
     ) -> Result<PluginChangeOutcome, Unavailable> {
         let ids: Vec<DbUid> = groups.iter().map(|it| DbUid(it.0)).collect();
-        let own = group_plugins::table.filter(group_plugins::plugin_id.eq(DbUid(plugin.0)));
+        let assignments = group_plugins::table.filter(group_plugins::plugin_id.eq(DbUid(plugin.0)));
         Ok(in_tx!(self.db, async |conn| -> Result<PluginChangeOutcome, DbError> {
             lock_own!(conn, plugin);
-            let known = user_groups::table.filter(user_groups::id.eq_any(&ids));
-            let known: Vec<DbUid> = known.select(user_groups::id).load(conn).await?;
+            let known: Vec<DbUid> = user_groups::table
+                .filter(user_groups::id.eq_any(&ids))
+                .select(user_groups::id)
+                .load(conn)
+                .await?;
             if let Some(unknown) = ids.iter().find(|it| !known.contains(it)) {
                 return Ok(PluginChangeOutcome::UnknownGroup(GroupId(unknown.0)));
             }
 
-            let before: Vec<DbUid> = own.select(group_plugins::group_id).load(conn).await?;
-            diesel::delete(own).execute(conn).await?;
+            let before: Vec<DbUid> = assignments.select(group_plugins::group_id).load(conn).await?;
+            diesel::delete(assignments).execute(conn).await?;
 
             for id in &ids {
-                let new =
+                let assignment =
                     (group_plugins::group_id.eq(id), group_plugins::plugin_id.eq(DbUid(plugin.0)));
-                diesel::insert_into(group_plugins::table).values(new).execute(conn).await?;
+                diesel::insert_into(group_plugins::table).values(assignment).execute(conn).await?;
             }
 
             let effects = with_ids(&effects, "groups", &before, &ids);
@@ -243,10 +248,12 @@ impl PluginStore for SqlPlugins {
         let id = DbUid(plugin.0);
         Ok(in_tx!(self.db, async |conn| -> Result<PluginChangeOutcome, DbError> {
             let before = lock_own!(conn, plugin);
-            let trusted = trusted_certificates::table
+            let trusted_count = trusted_certificates::table
                 .filter(trusted_certificates::thumbprint.eq(&signer))
-                .count();
-            if trusted.get_result::<i64>(conn).await? == 0 {
+                .count()
+                .get_result::<i64>(conn)
+                .await?;
+            if trusted_count == 0 {
                 return Ok(PluginChangeOutcome::Untrusted);
             }
 
@@ -254,22 +261,22 @@ impl PluginStore for SqlPlugins {
             diesel::delete(pieces).execute(conn).await?;
             let mut first_byte = 0_i64;
             for piece in file.chunks(PIECE_BYTES) {
-                let new = (
+                let new_piece = (
                     plugin_packages::plugin_id.eq(id),
                     plugin_packages::hash.eq(&hash),
                     plugin_packages::first_byte.eq(first_byte),
                     plugin_packages::bytes.eq(piece),
                 );
-                diesel::insert_into(plugin_packages::table).values(new).execute(conn).await?;
+                diesel::insert_into(plugin_packages::table).values(new_piece).execute(conn).await?;
                 first_byte += piece.len().cast_signed() as i64;
             }
 
-            let new = (
+            let new_values = (
                 plugins::cab_hash.eq(&hash),
                 plugins::cab_size.eq(size.cast_signed()),
                 plugins::updated_at.eq(later(at, &before)),
             );
-            diesel::update(live!(plugin)).set(new).execute(conn).await?;
+            diesel::update(live!(plugin)).set(new_values).execute(conn).await?;
 
             publish!(&self.db, conn, before, effects)
         })?)
@@ -289,13 +296,13 @@ impl PluginStore for SqlPlugins {
             diesel::delete(plugin_icons::table.find(id)).execute(conn).await?;
 
             if let Some(png) = &icon {
-                let new = (plugin_icons::plugin_id.eq(id), plugin_icons::png.eq(png.as_ref()));
-                diesel::insert_into(plugin_icons::table).values(new).execute(conn).await?;
+                let new_icon = (plugin_icons::plugin_id.eq(id), plugin_icons::png.eq(png.as_ref()));
+                diesel::insert_into(plugin_icons::table).values(new_icon).execute(conn).await?;
             }
 
-            let new =
+            let new_values =
                 (plugins::icon_url.eq(url.as_deref()), plugins::updated_at.eq(later(at, &before)));
-            diesel::update(live!(plugin)).set(new).execute(conn).await?;
+            diesel::update(live!(plugin)).set(new_values).execute(conn).await?;
 
             publish!(&self.db, conn, before, effects)
         })?)
@@ -313,7 +320,7 @@ impl PluginStore for SqlPlugins {
         offset: u64,
     ) -> Result<Option<Vec<u8>>, Unavailable> {
         let offset = i64::try_from(offset).unwrap_or(i64::MAX);
-        let piece = plugin_packages::table
+        let pieces = plugin_packages::table
             .filter(plugin_packages::plugin_id.eq(DbUid(plugin.0)))
             .filter(plugin_packages::hash.eq(hash))
             .filter(plugin_packages::first_byte.le(offset))
@@ -321,12 +328,12 @@ impl PluginStore for SqlPlugins {
             .select((plugin_packages::first_byte, plugin_packages::bytes));
 
         let piece: Option<(i64, Vec<u8>)> =
-            on_conn!(self.db.reader(), |conn| piece.first(conn).await.optional()?)?;
-        let rest = piece.map(|(first, mut bytes)| {
-            let skipped = usize::try_from(offset - first).unwrap_or(usize::MAX);
+            on_conn!(self.db.reader(), |conn| pieces.first(conn).await.optional()?)?;
+        let bytes_from_offset = piece.map(|(first_byte, mut bytes)| {
+            let skipped = usize::try_from(offset - first_byte).unwrap_or(usize::MAX);
             bytes.split_off(skipped.min(bytes.len()))
         });
 
-        Ok(rest.filter(|it| !it.is_empty()))
+        Ok(bytes_from_offset.filter(|it| !it.is_empty()))
     }
 }

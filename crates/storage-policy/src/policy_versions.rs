@@ -30,10 +30,11 @@ pub(crate) struct VersionRow {
 macro_rules! insert_version {
     ($conn:expr, $row:expr) => {{
         let mut row: $crate::policy_versions::VersionRow = $row;
-        let of_policy = client_policy_versions::table
+        let newest: Option<i32> = client_policy_versions::table
             .filter(client_policy_versions::policy_id.eq(row.policy_id))
-            .select(diesel::dsl::max(client_policy_versions::number));
-        let newest: Option<i32> = of_policy.first($conn).await?;
+            .select(diesel::dsl::max(client_policy_versions::number))
+            .first($conn)
+            .await?;
         row.number = newest.unwrap_or_default() + 1;
         diesel::insert_into(client_policy_versions::table).values(row).execute($conn).await?
     }};
@@ -41,7 +42,7 @@ macro_rules! insert_version {
 
 pub(crate) use insert_version;
 
-/// Loads the versions of a policy, newest first; none if there is no such
+/// Loads the versions of a policy, newest first; `None` if there is no such
 /// policy.
 pub(crate) async fn entries(
     db: &Database,
@@ -51,7 +52,7 @@ pub(crate) async fn entries(
 
     type Row = (i32, String, i32, DbInstant, Option<DbUid>);
 
-    let rows = versions::table
+    let policy_versions = versions::table
         .inner_join(client_policies::table)
         .filter(client_policies::id.eq(DbUid(policy.0)))
         .filter(client_policies::deleted_at.is_null())
@@ -64,17 +65,18 @@ pub(crate) async fn entries(
             versions::written_by,
         ));
 
-    let rows: Vec<Row> = on_conn!(db.reader(), |conn| rows.load(conn).await?)?;
+    let rows: Vec<Row> = on_conn!(db.reader(), |conn| policy_versions.load(conn).await?)?;
 
-    let entry = |(number, name, bytes, at, by): Row| PolicyVersionEntry {
-        number,
-        name,
-        document_bytes: bytes.unsigned_abs() as usize,
-        written_at: at.0,
-        written_by: by.map(|it| UserId(it.0)),
-    };
-
-    let entries: Vec<PolicyVersionEntry> = rows.into_iter().map(entry).collect();
+    let entries: Vec<_> = rows
+        .into_iter()
+        .map(|(number, name, bytes, at, by)| PolicyVersionEntry {
+            number,
+            name,
+            document_bytes: bytes.unsigned_abs() as usize,
+            written_at: at.0,
+            written_by: by.map(|it| UserId(it.0)),
+        })
+        .collect();
 
     Ok(Some(entries).filter(|it| !it.is_empty()))
 }

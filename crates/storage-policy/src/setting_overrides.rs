@@ -32,19 +32,24 @@ struct OverrideRow {
 macro_rules! take_turn {
     ($conn:expr, $version:expr) => {
         let turn = locks::table.find(LOCK).filter(locks::turn.eq($version));
-        let turn = diesel::update(turn).set(locks::turn.eq(locks::turn + 1));
-        if turn.execute($conn).await? == 0 {
+        let updated_rows =
+            diesel::update(turn).set(locks::turn.eq(locks::turn + 1)).execute($conn).await?;
+        if updated_rows == 0 {
             return Ok(false);
         }
     };
 }
 
-/// Loads the value of an overridden setting.
+/// Loads the value of an overridden setting, as the audit log records it.
 macro_rules! value_of {
     ($conn:expr, $key:expr) => {{
-        let before = setting_overrides::table.find($key).select(setting_overrides::value);
-        let before: Option<String> = before.first($conn).await.optional()?;
-        before.map(|it| json!({ "value": it }))
+        let value: Option<String> = setting_overrides::table
+            .find($key)
+            .select(setting_overrides::value)
+            .first($conn)
+            .await
+            .optional()?;
+        value.map(|it| json!({ "value": it }))
     }};
 }
 
@@ -77,9 +82,13 @@ impl OverrideStore for SqlSettingOverrides {
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             take_turn!(conn, version);
             let before = value_of!(conn, &row.key);
-            let insert = diesel::insert_into(setting_overrides::table).values(&row);
-            let upsert = insert.on_conflict(setting_overrides::key).do_update().set(&row);
-            upsert.execute(conn).await?;
+            diesel::insert_into(setting_overrides::table)
+                .values(&row)
+                .on_conflict(setting_overrides::key)
+                .do_update()
+                .set(&row)
+                .execute(conn)
+                .await?;
             let after = json!({ "value": row.value });
             let effects = effects.with_changes(before.as_ref(), Some(&after));
             conn.write_effects(&self.db, &effects).await?;
@@ -107,15 +116,18 @@ impl OverrideStore for SqlSettingOverrides {
 impl From<SettingOverride> for OverrideRow {
     fn from(setting: SettingOverride) -> Self {
         let SettingOverride { key, value, updated_at, updated_by } = setting;
-        let updated_by = updated_by.map(|it| DbUid(it.0));
-        Self { key, value, updated_at: DbInstant(updated_at), updated_by }
+        Self {
+            key,
+            value,
+            updated_at: DbInstant(updated_at),
+            updated_by: updated_by.map(|it| DbUid(it.0)),
+        }
     }
 }
 
 impl From<OverrideRow> for SettingOverride {
     fn from(row: OverrideRow) -> Self {
         let OverrideRow { key, value, updated_at, updated_by } = row;
-        let updated_by = updated_by.map(|it| UserId(it.0));
-        Self { key, value, updated_at: updated_at.0, updated_by }
+        Self { key, value, updated_at: updated_at.0, updated_by: updated_by.map(|it| UserId(it.0)) }
     }
 }

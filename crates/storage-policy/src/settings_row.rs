@@ -60,17 +60,20 @@ impl TryFrom<SettingsRow> for GroupSettings {
     type Error = DbError;
 
     fn try_from(row: SettingsRow) -> Result<Self, DbError> {
-        let quotas = [
+        let quotas: BTreeMap<_, _> = [
             (Quota::KnowledgeBases, row.knowledge_bases),
             (Quota::KnowledgeDocuments, row.knowledge_documents),
             (Quota::KnowledgeStorageBytes, row.knowledge_storage_bytes),
             (Quota::MonthlyEmbeddingTokens, row.monthly_embedding_tokens),
             (Quota::ManagedPersonas, row.managed_personas),
             (Quota::UserStorageBytes, row.user_storage_bytes),
-        ];
-        let quotas = quotas.into_iter().filter_map(|(quota, limit)| Some((quota, limit?)));
+        ]
+        .into_iter()
+        .filter_map(|(quota, limit)| Some((quota, limit?)))
+        .collect();
+
         Ok(Self {
-            quotas: quotas.collect(),
+            quotas,
             credits: CreditLimits {
                 hourly: row.credits_hourly,
                 daily: row.credits_daily,
@@ -79,14 +82,14 @@ impl TryFrom<SettingsRow> for GroupSettings {
                 group_weekly: row.credits_group_weekly,
                 pool: row.credits_pool,
             },
-            modes: map(&row.mode_entries, "group_settings.mode_entries")?,
-            persona_types: map(&row.persona_entries, "group_settings.persona_entries")?,
+            modes: parse_map(&row.mode_entries, "group_settings.mode_entries")?,
+            persona_types: parse_map(&row.persona_entries, "group_settings.persona_entries")?,
             models: serde_json::from_str(&row.models)
                 .map_err(|_not_a_list| DbError::Unreadable("group_settings.models"))?,
         })
     }
 }
 
-fn map(text: &str, column: &'static str) -> Result<BTreeMap<String, String>, DbError> {
+fn parse_map(text: &str, column: &'static str) -> Result<BTreeMap<String, String>, DbError> {
     serde_json::from_str(text).map_err(|_no_map| DbError::Unreadable(column))
 }
