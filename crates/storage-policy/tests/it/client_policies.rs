@@ -160,10 +160,10 @@ async fn one_of_concurrent_policies_of_one_name_is_created(db: Database) {
     let policy =
         || ClientPolicy { id: ClientPolicyId::generate(), draft: draft("One"), updated_at: NOW };
 
-    let all = join_all((0..16).map(|_| policies.create(policy(), ADMIN, noting("create")))).await;
+    let calls = (0..16).map(|_| policies.create(policy(), ADMIN, noting("create")));
+    let outcomes = join_all(calls).await.into_iter().map(Result::unwrap);
 
-    let stored = all.into_iter().filter(|it| *it.as_ref().unwrap() == PolicyStoreOutcome::Done);
-    assert_eq!(stored.count(), 1);
+    assert_eq!(outcomes.filter(|it| *it == PolicyStoreOutcome::Done).count(), 1);
     assert_eq!(noted(&db, "create").await, 1);
 }
 
@@ -172,11 +172,11 @@ async fn one_of_concurrent_updates_of_one_version_is_stored(db: Database) {
     let id = created(&policies, "One").await;
     let expecting = || PolicyUpdate { expected: Some(NOW), ..update(draft("Two"), NOW) };
 
-    let all = join_all((0..16).map(|_| policies.replace(id, expecting(), noting("r")))).await;
+    let calls = (0..16).map(|_| policies.replace(id, expecting(), noting("r")));
+    let outcomes: Vec<_> = join_all(calls).await.into_iter().map(Result::unwrap).collect();
 
-    let all: Vec<_> = all.into_iter().map(Result::unwrap).collect();
-    assert_eq!(all.iter().filter(|it| **it == PolicyStoreOutcome::Done).count(), 1);
-    assert_eq!(all.iter().filter(|it| **it == PolicyStoreOutcome::Stale).count(), 15);
+    assert_eq!(outcomes.iter().filter(|it| **it == PolicyStoreOutcome::Done).count(), 1);
+    assert_eq!(outcomes.iter().filter(|it| **it == PolicyStoreOutcome::Stale).count(), 15);
     assert!(policies.find(id).await.unwrap().unwrap().updated_at > NOW);
     assert_eq!(noted(&db, "r").await, 1);
 }

@@ -74,8 +74,8 @@ async fn pages_are_filtered_and_newest_first(db: Database) {
     let first = PageRequest { after: None, limit: 1 };
     let page = feedback.page(filter, first).await.unwrap();
     let next = feedback.page(filter, PageRequest { after: page.next, limit: 1 }).await.unwrap();
-    let all = PageRequest { after: None, limit: 9 };
-    let all = feedback.page(FeedbackFilter::default(), all).await.unwrap();
+    let large_page = PageRequest { after: None, limit: 9 };
+    let all = feedback.page(FeedbackFilter::default(), large_page).await.unwrap();
 
     let listed = |items: &[FeedbackEntry]| items.iter().map(|it| it.id).collect::<Vec<_>>();
     assert_eq!(listed(&page.items), vec![ids[2]]);
@@ -120,8 +120,8 @@ async fn one_of_concurrent_triages_of_one_version_is_stored(db: Database) {
         expected: Some(START),
     };
 
-    let all = (0..20).map(|it| feedback.triage(entry.id, update(it), noting("triage")));
-    let outcomes = join_all(all).await.into_iter().map(Result::unwrap);
+    let calls = (0..20).map(|it| feedback.triage(entry.id, update(it), noting("triage")));
+    let outcomes = join_all(calls).await.into_iter().map(Result::unwrap);
 
     let done = outcomes.filter(|it| matches!(it, FeedbackChangeOutcome::Done(_))).count();
     assert_eq!(done, 1);

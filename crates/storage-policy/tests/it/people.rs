@@ -1,4 +1,4 @@
-//! Groups and accounts for tests, and what the database says of them.
+//! Groups and accounts for tests, and queries of their stored state.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -20,10 +20,10 @@ pub(crate) fn name(name: &str) -> GroupName {
 }
 
 /// Creates a group without storing it.
-pub(crate) fn called(of: &str) -> Group {
+pub(crate) fn called(group_name: &str) -> Group {
     Group {
         id: GroupId::generate(),
-        name: name(of),
+        name: name(group_name),
         is_default: false,
         external_id: None,
         created_at: START,
@@ -56,19 +56,20 @@ pub(crate) async fn account(db: &Database, user: UserId) -> UserId {
         accounts::created_at.eq(DbInstant(START)),
     );
     let insert = diesel::insert_into(accounts::table).values(row);
-    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| insert.execute(conn).await?);
-    assert_eq!(done.unwrap(), 1);
+    let inserted: Result<usize, DbError> =
+        on_conn!(db.writer(), |conn| insert.execute(conn).await?);
+    assert_eq!(inserted.unwrap(), 1);
     user
 }
 
 /// Returns the group of a user.
 pub(crate) async fn group_of(db: &Database, user: UserId) -> GroupId {
     let group = accounts::table.find(DbUid(user.0)).select(accounts::group_id);
-    let found: Result<DbUid, DbError> = on_conn!(db.reader(), |conn| group.first(conn).await?);
-    GroupId(found.unwrap().0)
+    let id: Result<DbUid, DbError> = on_conn!(db.reader(), |conn| group.first(conn).await?);
+    GroupId(id.unwrap().0)
 }
 
-/// Side effects with this audit action.
+/// Returns side effects with this audit action.
 pub(crate) fn noting(action: &'static str) -> SideEffects {
     let entry = AuditEntry::new(START, action);
     SideEffects { audit: vec![entry], mail: Vec::new() }
@@ -77,14 +78,14 @@ pub(crate) fn noting(action: &'static str) -> SideEffects {
 /// Returns the number of audit entries with this action.
 pub(crate) async fn noted(db: &Database, action: &str) -> i64 {
     let entries = audit_entries::table.filter(audit_entries::action.eq(action)).count();
-    let found: Result<i64, DbError> =
+    let count: Result<i64, DbError> =
         on_conn!(db.reader(), |conn| entries.get_result(conn).await?);
-    found.unwrap()
+    count.unwrap()
 }
 
 /// Returns the version of the catalogue.
 pub(crate) async fn catalogue_version(db: &Database) -> i64 {
-    let version = catalogue::table.select(catalogue::version);
-    let found: Result<i64, DbError> = on_conn!(db.reader(), |conn| version.first(conn).await?);
-    found.unwrap()
+    let query = catalogue::table.select(catalogue::version);
+    let version: Result<i64, DbError> = on_conn!(db.reader(), |conn| query.first(conn).await?);
+    version.unwrap()
 }

@@ -66,8 +66,8 @@ async fn a_persona_is_stored_listed_replaced_and_deleted(db: Database) {
     let bob = created(&personas, "Bob").await;
 
     assert_eq!(personas.find(ada.id).await.unwrap(), Some(ada.clone()));
-    let listed = personas.all().await.unwrap();
-    let listed: Vec<_> = listed.iter().map(|it| (it.persona.id, it.group_count)).collect();
+    let entries = personas.all().await.unwrap();
+    let listed: Vec<_> = entries.iter().map(|it| (it.persona.id, it.group_count)).collect();
     assert_eq!(listed, [(ada.id, 0), (bob, 0)]);
 
     let replaced = personas.replace(ada.id, update("Eve", Some(false), None), noting("replace"));
@@ -147,14 +147,14 @@ async fn concurrent_assignments_do_not_exceed_a_groups_quota(db: Database) {
     let ids = join_all((0..8).map(|_| created(&personas, "Ada"))).await;
 
     let groups = [sales];
-    let all = ids.iter().map(|it| personas.assign(*it, &groups, quotas(50), noting("assign")));
-    let all: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
+    let calls = ids.iter().map(|it| personas.assign(*it, &groups, quotas(50), noting("assign")));
+    let outcomes: Vec<_> = join_all(calls).await.into_iter().map(Result::unwrap).collect();
 
-    assert_eq!(all.iter().filter(|it| **it == PersonaAssignmentOutcome::Done).count(), 3);
+    assert_eq!(outcomes.iter().filter(|it| **it == PersonaAssignmentOutcome::Done).count(), 3);
     let full = PersonaAssignmentOutcome::QuotaExceeded { group: "Sales".to_owned(), limit: 3 };
-    assert_eq!(all.iter().filter(|it| **it == full).count(), 5);
+    assert_eq!(outcomes.iter().filter(|it| **it == full).count(), 5);
     let assigned =
-        ids.iter().zip(&all).find(|it| *it.1 == PersonaAssignmentOutcome::Done).unwrap().0;
+        ids.iter().zip(&outcomes).find(|it| *it.1 == PersonaAssignmentOutcome::Done).unwrap().0;
     let again = personas.assign(*assigned, &[sales], quotas(50), noting("assign")).await.unwrap();
     assert_eq!(again, PersonaAssignmentOutcome::Done);
     let other = personas.assign(ids[0], &[DEFAULT], quotas(0), noting("assign")).await.unwrap();
@@ -165,11 +165,10 @@ async fn one_of_concurrent_updates_of_one_version_is_stored(db: Database) {
     let personas = SqlManagedPersonas::new(db.clone());
     let ada = created(&personas, "Ada").await;
 
-    let all = (0..16).map(|_| personas.replace(ada, update("Eve", None, Some(NOW)), noting("r")));
-    let all = join_all(all).await;
+    let calls = (0..16).map(|_| personas.replace(ada, update("Eve", None, Some(NOW)), noting("r")));
+    let outcomes = join_all(calls).await.into_iter().map(Result::unwrap);
 
-    let done = all.into_iter().filter(|it| *it.as_ref().unwrap() == PersonaChangeOutcome::Done);
-    assert_eq!(done.count(), 1);
+    assert_eq!(outcomes.filter(|it| *it == PersonaChangeOutcome::Done).count(), 1);
     assert_eq!(noted(&db, "r").await, 1);
 }
 

@@ -65,9 +65,9 @@ fn certificate() -> TrustedCertificate {
 }
 
 fn package(file: &Bytes, hash: &str) -> (SignedPackage, Bytes) {
-    let hash = hash.to_owned();
-    let signer = SIGNER.to_owned();
-    (SignedPackage { hash, size: file.len() as u64, signer }, file.clone())
+    let package =
+        SignedPackage { hash: hash.to_owned(), size: file.len() as u64, signer: SIGNER.to_owned() };
+    (package, file.clone())
 }
 
 async fn a_plugin_is_stored_listed_replaced_and_deleted(db: Database) {
@@ -148,27 +148,29 @@ async fn a_package_of_a_trusted_signer_is_read_from_any_offset(db: Database) {
     let file: Bytes =
         (0..600_000_u32).map(|it| it.to_le_bytes()[0] ^ it.to_le_bytes()[2]).collect();
     let store = async |hash| {
-        let stored = plugins.store_package(plugin.id, package(&file, hash), START, noting("store"));
-        stored.await.unwrap()
+        plugins
+            .store_package(plugin.id, package(&file, hash), START, noting("store"))
+            .await
+            .unwrap()
     };
     assert_eq!(store("first").await, PluginChangeOutcome::Untrusted);
     certificates.add(certificate(), noting("trust")).await.unwrap();
     assert_eq!(store("first").await, PluginChangeOutcome::Done);
 
     for start in [0, 1, 262_143, 262_144, 599_999] {
-        let mut read = Vec::new();
-        let offset = |read: &Vec<u8>| (start + read.len()) as u64;
-        while let Some(bytes) =
-            plugins.package_bytes(plugin.id, "first", offset(&read)).await.unwrap()
-        {
-            read.extend(bytes);
+        let mut content = Vec::new();
+        loop {
+            let offset = (start + content.len()) as u64;
+            let piece = plugins.package_bytes(plugin.id, "first", offset).await.unwrap();
+            let Some(bytes) = piece else { break };
+            content.extend(bytes);
         }
-        assert!(read == file[start..], "{start}");
+        assert!(content == file[start..], "{start}");
     }
     assert_eq!(store("second").await, PluginChangeOutcome::Done);
     assert_eq!(plugins.package_bytes(plugin.id, "first", 0).await.unwrap(), None);
     let stored = plugins.find(plugin.id).await.unwrap().unwrap().package.unwrap();
-    assert_eq!(&*stored.hash, "second");
+    assert_eq!(stored.hash, "second");
     assert_eq!(stored.size, 600_000);
 
     plugins.delete(plugin.id, START, noting("delete")).await.unwrap();

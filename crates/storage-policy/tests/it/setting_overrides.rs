@@ -13,9 +13,12 @@ pia_testkit::contract! {
 }
 
 fn setting(key: &str, value: &str) -> SettingOverride {
-    let key = key.to_owned();
-    let value = value.to_owned();
-    SettingOverride { key, value, updated_at: START, updated_by: None }
+    SettingOverride {
+        key: key.to_owned(),
+        value: value.to_owned(),
+        updated_at: START,
+        updated_by: None,
+    }
 }
 
 async fn a_setting_is_stored_replaced_and_removed(db: Database) {

@@ -27,8 +27,8 @@ async fn a_group_without_settings_has_the_defaults(db: Database) {
     let groups = SqlGroups::new(db.clone());
     let id = group(&db, "Sales").await;
 
-    for of in [DEFAULT, id] {
-        assert_eq!(groups.settings(of).await.unwrap(), Some(GroupSettings::default()));
+    for group in [DEFAULT, id] {
+        assert_eq!(groups.settings(group).await.unwrap(), Some(GroupSettings::default()));
     }
     assert_eq!(groups.settings(GroupId::generate()).await.unwrap(), None);
 }
@@ -36,8 +36,8 @@ async fn a_group_without_settings_has_the_defaults(db: Database) {
 async fn all_settings_are_read_back(db: Database) {
     let groups = SqlGroups::new(db);
     let quotas = Quota::ALL.into_iter().zip(10..).map(|(it, n)| SettingChange::Quota(it, Some(n)));
-    let limits = BudgetPeriod::ALL.into_iter().zip(20..);
-    let credits = limits.map(|(it, n)| SettingChange::Credits(it, Some(n)));
+    let credits =
+        BudgetPeriod::ALL.into_iter().zip(20..).map(|(it, n)| SettingChange::Credits(it, Some(n)));
     let others = [
         SettingChange::Pool(true),
         SettingChange::Mode(text("Assistant"), Some(text("big"))),
@@ -48,9 +48,9 @@ async fn all_settings_are_read_back(db: Database) {
 
     let changed = groups.change(DEFAULT, &changes, noting("set")).await.unwrap();
 
-    let read = groups.settings(DEFAULT).await.unwrap().unwrap();
-    assert_eq!(changed, SettingsChangeOutcome::Done(read.clone()));
-    assert_eq!(Quota::ALL.map(|it| read.quota(it)), [10, 11, 12, 13, 14, 15].map(Some));
+    let settings = groups.settings(DEFAULT).await.unwrap().unwrap();
+    assert_eq!(changed, SettingsChangeOutcome::Done(settings.clone()));
+    assert_eq!(Quota::ALL.map(|it| settings.quota(it)), [10, 11, 12, 13, 14, 15].map(Some));
     let credits = CreditLimits {
         hourly: 20,
         daily: 21,
@@ -59,10 +59,10 @@ async fn all_settings_are_read_back(db: Database) {
         group_weekly: 24,
         pool: true,
     };
-    assert_eq!(read.credits, credits);
-    assert_eq!(read.modes, [(text("Assistant"), text("big"))].into());
-    assert_eq!(read.persona_types, [(text("fast"), text("Small \"one\""))].into());
-    assert_eq!(read.models, ["b", "a"]);
+    assert_eq!(settings.credits, credits);
+    assert_eq!(settings.modes, [(text("Assistant"), text("big"))].into());
+    assert_eq!(settings.persona_types, [(text("fast"), text("Small \"one\""))].into());
+    assert_eq!(settings.models, ["b", "a"]);
 }
 
 async fn a_cleared_setting_has_the_default_again(db: Database) {
@@ -92,8 +92,8 @@ async fn concurrent_changes_of_different_settings_are_all_stored(db: Database) {
         assert!(matches!(changed.unwrap(), SettingsChangeOutcome::Done(_)));
     }
 
-    let read = groups.settings(DEFAULT).await.unwrap().unwrap();
-    assert_eq!(read.persona_types.len(), 16);
+    let settings = groups.settings(DEFAULT).await.unwrap().unwrap();
+    assert_eq!(settings.persona_types.len(), 16);
     assert_eq!(noted(&db, "set").await, 16);
 }
 
