@@ -135,7 +135,7 @@ impl Chats {
         document: impl AsRef<[u8]> + Send,
     ) -> Result<ChatPutOutcome, PutChatError> {
         let chat = NewChat::parse(document.as_ref())?.require_id(id)?;
-        // It may be long, and all that is stored was copied.
+        // The document may be long, and the stored text is a copy.
         drop(document);
         self.store_chat(user, chat).await
     }
@@ -166,8 +166,8 @@ impl Chats {
 
     /// Deletes a chat; deleting a missing one succeeds.
     pub async fn delete(&self, user: UserId, id: ChatId) -> Result<(), DeleteChatError> {
-        let found = self.store.delete(user, id, self.clock.now()).await?;
-        if found { Ok(()) } else { Err(DeleteChatError::Gone) }
+        let account_exists = self.store.delete(user, id, self.clock.now()).await?;
+        if account_exists { Ok(()) } else { Err(DeleteChatError::Gone) }
     }
 
     /// Returns a chat with its messages.
@@ -180,10 +180,10 @@ impl Chats {
     pub async fn list(
         &self,
         user: UserId,
-        part: ChatListRequest,
+        request: ChatListRequest,
         unless: IfNoneMatch,
     ) -> Result<ChatListOutcome, Unavailable> {
-        self.store.list(user, part, unless).await
+        self.store.list(user, request, unless).await
     }
 }
 

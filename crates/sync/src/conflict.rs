@@ -12,7 +12,7 @@ pub enum Resolution {
 }
 
 impl Resolution {
-    /// Name on the wire.
+    /// Returns the name on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Self::ServerWins => "server_wins",
@@ -28,7 +28,7 @@ pub struct Conflict {
     pub key: ItemKey,
     /// Winner of the conflict.
     pub resolution: Resolution,
-    /// Reason for the rejection, if the item was rejected on its own account.
+    /// Reason for the rejection; `None` if two devices' changes conflict.
     pub refusal: Option<ItemRejection>,
     /// Stored version before the push, as devices get it.
     pub server_version: Option<String>,

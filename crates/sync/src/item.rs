@@ -73,7 +73,7 @@ pub enum ItemRejection {
 }
 
 impl ItemRejection {
-    /// Name on the wire.
+    /// Returns the name on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Self::MissingBlobs => "missing_blobs",

@@ -190,7 +190,7 @@ impl PushPlanner<'_> {
             };
 
             match rejection {
-                Some(why) => refused.push(Conflict::refused(item.key, why)),
+                Some(rejection) => refused.push(Conflict::refused(item.key, rejection)),
                 None => writable.push((item, digest)),
             }
         }
@@ -262,12 +262,13 @@ impl ItemWrite {
 impl PushPlan {
     /// Returns the number of live items that the plan adds to a channel.
     pub fn growth(&self, channel: Channel, stored: &HashMap<ItemKey, StoredItem>) -> i64 {
-        let lives = |key: &ItemKey| stored.get(key).is_some_and(|it| it.deleted_at.is_none());
-        let of_channel = self.writes.iter().filter(|it| it.key().channel == channel);
-        of_channel
+        let is_live = |key: &ItemKey| stored.get(key).is_some_and(|it| it.deleted_at.is_none());
+        self.writes
+            .iter()
+            .filter(|it| it.key().channel == channel)
             .map(|write| match write {
-                ItemWrite::Put { item, .. } => i64::from(!lives(&item.key)),
-                ItemWrite::Tombstone { key, .. } => -i64::from(lives(key)),
+                ItemWrite::Put { item, .. } => i64::from(!is_live(&item.key)),
+                ItemWrite::Tombstone { key, .. } => -i64::from(is_live(key)),
                 ItemWrite::Restamp { .. } => 0,
             })
             .sum()
@@ -276,12 +277,14 @@ impl PushPlan {
     /// Returns the number of bytes that the plan adds to the storage.
     pub fn byte_growth(&self, stored: &HashMap<ItemKey, StoredItem>) -> i64 {
         let size = |key: &ItemKey| stored.get(key).map_or(0, |it| i64::from(it.size));
-        let growth = self.writes.iter().map(|write| match write {
-            ItemWrite::Put { item, .. } => i64::from(item.size()) - size(&item.key),
-            ItemWrite::Tombstone { key, .. } => -size(key),
-            ItemWrite::Restamp { .. } => 0,
-        });
-        growth.sum()
+        self.writes
+            .iter()
+            .map(|write| match write {
+                ItemWrite::Put { item, .. } => i64::from(item.size()) - size(&item.key),
+                ItemWrite::Tombstone { key, .. } => -size(key),
+                ItemWrite::Restamp { .. } => 0,
+            })
+            .sum()
     }
 }
 
@@ -306,15 +309,15 @@ fn rejected_digest(item: &Item, digest: Vec<u8>) -> Vec<u8> {
 
 /// Returns the last change of each key, in the order in which they were sent.
 fn last_of_each(items: Vec<(Item, Vec<u8>)>) -> Vec<(Item, Vec<u8>)> {
-    let mut places: HashMap<ItemKey, usize> = HashMap::new();
+    let mut indices: HashMap<ItemKey, usize> = HashMap::new();
     let mut last: Vec<(Item, Vec<u8>)> = Vec::with_capacity(items.len());
     for (item, digest) in items {
-        let place = places.get(&item.key).copied();
-        match place.and_then(|it| last.get_mut(it)) {
-            Some(other) if item.changed_at >= other.0.changed_at => *other = (item, digest),
+        let index = indices.get(&item.key).copied();
+        match index.and_then(|it| last.get_mut(it)) {
+            Some(earlier) if item.changed_at >= earlier.0.changed_at => *earlier = (item, digest),
             Some(_) => {}
             None => {
-                places.insert(item.key, last.len());
+                indices.insert(item.key, last.len());
                 last.push((item, digest));
             }
         }

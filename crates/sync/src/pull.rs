@@ -84,7 +84,7 @@ pub struct PullService {
     stamp_gaps: StampGaps,
 }
 
-/// Changes and catalogue for a device.
+/// Changes for a device.
 #[derive(Default)]
 struct PulledChanges {
     page: ItemPage,
@@ -100,8 +100,10 @@ impl PullRequest {
     }
 
     fn page_limit(&self) -> PageLimit {
-        let rows = self.limit.map(|it| it.clamp(1, MAX_PAGE_ROWS));
-        rows.map_or(UNPAGED_LIMIT, |rows| PageLimit { rows, bytes: MAX_PAGE_BYTES })
+        match self.limit {
+            Some(limit) => PageLimit { rows: limit.clamp(1, MAX_PAGE_ROWS), bytes: MAX_PAGE_BYTES },
+            None => UNPAGED_LIMIT,
+        }
     }
 }
 
@@ -115,11 +117,11 @@ impl PullState {
     /// does not recur after a reset.
     pub fn tag(&self) -> String {
         let Head { epoch, version, last_stamp, .. } = &self.head;
-        let epoch = epoch.first_chunk().copied().map(u64::from_be_bytes).unwrap_or_default();
+        let epoch_prefix = epoch.first_chunk().copied().map(u64::from_be_bytes).unwrap_or_default();
         let catalogue = self.catalogue_version();
         let since = self.since.micros();
         let last = last_stamp.micros();
-        format!("v{version}-c{catalogue}-s{since}-e{epoch:016x}-l{last}")
+        format!("v{version}-c{catalogue}-s{since}-e{epoch_prefix:016x}-l{last}")
     }
 
     /// Returns the version of the catalogue: it differs by group and choices, and
@@ -169,29 +171,32 @@ impl PullService {
         }
         let stamp_gap = self.find_gap(request);
         let page = self.reader.page(user, request.start(stamp_gap), request.page_limit()).await?;
-        let found = self.resolve_gap(user, request, stamp_gap, page).await?;
-        self.answer(user, request, state, found).await
+        let changes = self.resolve_gap(user, request, stamp_gap, page).await?;
+        self.answer(user, request, state, changes).await
     }
 
-    /// Loads both at once, for a device that needs a response in any case.
+    /// Loads state and changes at once, for a device that needs a response in any
+    /// case.
     pub async fn pull_at_once(
         &self,
         user: UserId,
         request: &PullRequest,
     ) -> Result<(PullState, Pulled), PullError> {
         let stamp_gap = self.find_gap(request);
-        let read =
-            self.reader.head_and_page(user, request.start(stamp_gap), request.page_limit()).await?;
-        let (head, page) = read.ok_or(PullError::Gone)?;
+        let (head, page) = self
+            .reader
+            .head_and_page(user, request.start(stamp_gap), request.page_limit())
+            .await?
+            .ok_or(PullError::Gone)?;
         let state = PullState { head, since: request.since };
         // Changes after the state was read come next time: a device with a
         // higher stamp gets the watermark.
-        let found = if state.is_behind() {
+        let changes = if state.is_behind() {
             self.resolve_gap(user, request, stamp_gap, page).await?
         } else {
             PulledChanges::default()
         };
-        let pulled = self.answer(user, request, &state, found).await?;
+        let pulled = self.answer(user, request, &state, changes).await?;
 
         Ok((state, pulled))
     }
@@ -213,18 +218,18 @@ impl PullService {
         stamp_gap: Option<StampGap>,
         page: ItemPage,
     ) -> Result<PulledChanges, Unavailable> {
-        let broken = |it: &StampGap| page.rows.first().is_some_and(|row| row.stamp < it.ended_at);
-        Ok(match stamp_gap {
-            None => PulledChanges { page, resent_from: None },
-            Some(it) if broken(&it) => {
-                let page = self.reader.page(user, request.since, request.page_limit()).await?;
-                PulledChanges { page, resent_from: None }
-            }
-            Some(it) => {
-                let known = self.reader.last_until(user, it.began_at).await?;
-                PulledChanges { page, resent_from: Some(known.unwrap_or(it.began_at)) }
-            }
-        })
+        let Some(stamp_gap) = stamp_gap else {
+            return Ok(PulledChanges { page, resent_from: None });
+        };
+
+        let has_stamp_in_gap = page.rows.first().is_some_and(|it| it.stamp < stamp_gap.ended_at);
+        if has_stamp_in_gap {
+            let page = self.reader.page(user, request.since, request.page_limit()).await?;
+            return Ok(PulledChanges { page, resent_from: None });
+        }
+
+        let last_stamp = self.reader.last_until(user, stamp_gap.began_at).await?;
+        Ok(PulledChanges { page, resent_from: Some(last_stamp.unwrap_or(stamp_gap.began_at)) })
     }
 
     async fn answer(
@@ -267,11 +272,11 @@ impl PullService {
         head: &Head,
     ) -> Result<CatalogueSnapshot, Unavailable> {
         let catalogue = self.reader.catalogue(head.group, head.catalogue).await?;
-        let chosen = match head.preferences {
+        let plugin_preferences = match head.preferences {
             Some(_) => self.reader.preferences(user).await?.into_iter().collect(),
             None => HashMap::new(),
         };
-        Ok(CatalogueSnapshot { catalogue, plugin_preferences: chosen })
+        Ok(CatalogueSnapshot { catalogue, plugin_preferences })
     }
 }
 

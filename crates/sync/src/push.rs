@@ -1,9 +1,9 @@
 //! Pushes: changes of devices.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use pia_kernel::{Clock, LiveSetting, StorageUse, Timestamp, Unavailable, UserId};
-use uuid::Uuid;
 
 use crate::channel::Channel;
 use crate::conflict::Conflict;
@@ -134,21 +134,21 @@ impl PushService {
         let settings = self.settings.get();
         // A device whose clock is fast must not win for ever.
         let sent_at = push.sent_at.unwrap_or(now).min(now);
-        let sorted = ValidatedItems::new(user, push.items, push.encrypted, sent_at);
+        let validated = ValidatedItems::new(user, push.items, push.encrypted, sent_at);
         let changes = Changes {
             encrypted: push.encrypted,
-            items: sorted.items,
+            items: validated.items,
             deletes: push.deletes,
             seen_up_to: push.seen_up_to,
             deleted_at: sent_at,
             device: push.device,
-            refused: sorted.refused,
+            refused: validated.refused,
             now,
         };
 
         match self.store.apply(user, changes, &settings).await? {
             ApplyOutcome::Done { at, conflicts } => {
-                Ok(Pushed { at, conflicts, assigned: sorted.assigned })
+                Ok(Pushed { at, conflicts, assigned: validated.assigned })
             }
             ApplyOutcome::EncryptedOnly => Err(PushError::E2eeRequired),
             ApplyOutcome::OverQuota(exceeded) => Err(PushError::OverQuota(exceeded)),
@@ -168,38 +168,28 @@ struct ValidatedItems {
 
 impl ValidatedItems {
     fn new(user: UserId, items: Vec<ReceivedItem>, encrypted: bool, sent_at: Timestamp) -> Self {
-        let mut sorted = Self::default();
-        let mut counts = std::collections::HashMap::<Channel, usize>::new();
-        for sent in items {
-            let count = counts.entry(sent.channel).or_default();
+        let mut validated = Self::default();
+        let mut counts: HashMap<Channel, usize> = HashMap::new();
+        for received in items {
+            let channel = received.channel;
+            let count = counts.entry(channel).or_default();
             let index = *count;
             *count += 1;
-            let channel = sent.channel;
-            let id = sent.id();
-            let id = id.unwrap_or_else(|| {
-                let id = sent.derived_id(user);
-                sorted.assigned.push(Assigned { key: ItemKey { channel, id }, index });
+
+            let id = received.id().unwrap_or_else(|| {
+                let id = received.derived_id(user);
+                validated.assigned.push(Assigned { key: ItemKey { channel, id }, index });
                 id
             });
-
-            sorted.validate_item(sent, ItemKey { channel, id }, encrypted, sent_at);
+            match received.into_item(id, encrypted, sent_at) {
+                Ok(item) => validated.items.push(item),
+                Err(refusal) => {
+                    validated.refused.push(Conflict::refused(ItemKey { channel, id }, refusal));
+                }
+            }
         }
 
-        sorted
-    }
-
-    fn validate_item(
-        &mut self,
-        sent: ReceivedItem,
-        key: ItemKey,
-        encrypted: bool,
-        sent_at: Timestamp,
-    ) {
-        let id: Uuid = key.id;
-        match sent.into_item(id, encrypted, sent_at) {
-            Ok(item) => self.items.push(item),
-            Err(refusal) => self.refused.push(Conflict::refused(key, refusal)),
-        }
+        validated
     }
 }
 

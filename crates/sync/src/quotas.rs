@@ -26,8 +26,12 @@ pub struct QuotaExceeded {
 impl ItemGrowth {
     /// Returns the growth of a plan over the stored items.
     pub fn of_plan(plan: &PushPlan, stored: &HashMap<ItemKey, StoredItem>) -> Self {
-        let growth = Channel::ALL.into_iter().map(|it| (it, plan.growth(it, stored)));
-        Self(growth.filter(|(_, more)| *more > 0).collect())
+        let growth = Channel::ALL
+            .into_iter()
+            .map(|it| (it, plan.growth(it, stored)))
+            .filter(|(_, more)| *more > 0)
+            .collect();
+        Self(growth)
     }
 
     /// Returns the channels that grow.
@@ -35,17 +39,17 @@ impl ItemGrowth {
         self.0.keys().copied().collect()
     }
 
-    /// Checks the growth against the limits; `living` has the current numbers of
-    /// items of the growing channels. Returns the number of oldest items to
+    /// Checks the growth against the limits; `live_counts` has the current numbers
+    /// of items of the growing channels. Returns the number of oldest items to
     /// drop, by channel.
     pub fn check(
         &self,
-        living: &HashMap<Channel, i64>,
+        live_counts: &HashMap<Channel, i64>,
         limits: &ItemLimits,
     ) -> Result<BTreeMap<Channel, i64>, QuotaExceeded> {
         let mut surpluses = BTreeMap::new();
         for (&channel, more) in &self.0 {
-            let current = living.get(&channel).copied().unwrap_or_default();
+            let current = live_counts.get(&channel).copied().unwrap_or_default();
             let limit = limits.limit(channel);
             let surplus = current + more - i64::from(limit);
 
@@ -75,8 +79,9 @@ mod tests {
     fn check(channel: Channel, more: i64, current: i64) -> Result<Option<i64>, (u32, u32)> {
         let limits = ItemLimits::default().with(channel, 5);
         let growth = ItemGrowth([(channel, more)].into());
-        let surpluses = growth.check(&HashMap::from([(channel, current)]), &limits);
-        let surpluses = surpluses.map_err(|it| (it.limit, it.current))?;
+        let surpluses = growth
+            .check(&HashMap::from([(channel, current)]), &limits)
+            .map_err(|it| (it.limit, it.current))?;
         Ok(surpluses.get(&channel).copied())
     }
 

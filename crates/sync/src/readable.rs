@@ -45,16 +45,19 @@ fn is_deeper(value: &Value, levels: usize) -> bool {
 /// fractional digits.
 fn is_time_of_day(text: &str) -> bool {
     let (time, fraction) = text.split_once('.').unwrap_or((text, "0"));
-    let number = |part: Option<&str>, below: u8| {
-        let part = part.filter(|it| it.len() == 2 && is_digits(it));
-        part.and_then(|it| it.parse().ok()).is_some_and(|it: u8| it < below)
-    };
     let mut parts = time.split(':');
-    let hour = parts.next();
-    let minute = parts.next();
-    let second = parts.next();
-    let is_valid = number(hour, 24) && number(minute, 60) && number(second, 60);
-    is_valid && parts.next().is_none() && is_digits(fraction) && (1..=7).contains(&fraction.len())
+    let is_time = is_two_digits_below(parts.next(), 24)
+        && is_two_digits_below(parts.next(), 60)
+        && is_two_digits_below(parts.next(), 60)
+        && parts.next().is_none();
+    let is_fraction = is_digits(fraction) && (1..=7).contains(&fraction.len());
+    is_time && is_fraction
+}
+
+fn is_two_digits_below(text: Option<&str>, limit: u8) -> bool {
+    text.filter(|it| it.len() == 2 && is_digits(it))
+        .and_then(|it| it.parse::<u8>().ok())
+        .is_some_and(|it| it < limit)
 }
 
 /// Returns whether a text is the number of a mode, known or not.

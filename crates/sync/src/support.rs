@@ -87,11 +87,11 @@ impl Support {
 
     /// Returns the number of an account's items by channel, and their limits.
     pub async fn counts(&self, user: UserId) -> Result<Vec<ItemCounts>, Unavailable> {
-        let found = self.store.counts(user).await?;
+        let stored_counts = self.store.counts(user).await?;
         let settings = self.settings.get();
         let count = |channel: Channel| {
-            let found = found.iter().find(|it| it.0 == channel);
-            let (live, deleted) = found.map_or((0, 0), |it| (it.1, it.2));
+            let (live, deleted) =
+                stored_counts.iter().find(|it| it.0 == channel).map_or((0, 0), |it| (it.1, it.2));
             ItemCounts { channel, live, deleted, limit: settings.limits.limit(channel) }
         };
         Ok(Channel::ALL.into_iter().map(count).collect())
@@ -109,9 +109,9 @@ impl Support {
         loop {
             let after: Option<ItemKey> = all.last().map(|it| it.key);
             let batch = self.store.all(user, after, BATCH_SIZE).await?;
-            let last = u32::try_from(batch.len()).is_ok_and(|it| it < BATCH_SIZE);
+            let is_last = u32::try_from(batch.len()).is_ok_and(|it| it < BATCH_SIZE);
             all.extend(batch);
-            if last {
+            if is_last {
                 return Ok(all);
             }
         }
@@ -122,9 +122,9 @@ impl Support {
         let mut all: Vec<ChatInfo> = Vec::new();
         loop {
             let batch = self.store.chats(user, all.last().map(|it| it.id), BATCH_SIZE).await?;
-            let last = u32::try_from(batch.len()).is_ok_and(|it| it < BATCH_SIZE);
+            let is_last = u32::try_from(batch.len()).is_ok_and(|it| it < BATCH_SIZE);
             all.extend(batch);
-            if last {
+            if is_last {
                 return Ok(all);
             }
         }

@@ -11,17 +11,17 @@ const DECODE_CHUNK_BYTES: usize = 64 * 1024;
 /// base64. Clients discard a whole list because of one text that they cannot
 /// decode.
 pub(super) fn decoded_length(text: &str) -> Option<usize> {
-    let text = text.as_bytes();
-    let padding = text.iter().rev().take_while(|it| **it == b'=').count();
-    let steps = text.chunks(DECODE_CHUNK_BYTES);
-    let last = steps.len().checked_sub(1)?;
+    let encoded = text.as_bytes();
+    let padding = encoded.iter().rev().take_while(|it| **it == b'=').count();
+    let chunks = encoded.chunks(DECODE_CHUNK_BYTES);
+    let last = chunks.len().checked_sub(1)?;
     let mut length = 0;
-    for (index, step) in steps.enumerate() {
+    for (index, chunk) in chunks.enumerate() {
         // Padding ends the text, not a chunk of it.
-        if index < last && step.contains(&b'=') {
+        if index < last && chunk.contains(&b'=') {
             return None;
         }
-        length += STANDARD.decode(step).ok()?.len();
+        length += STANDARD.decode(chunk).ok()?.len();
     }
 
     (padding <= 2).then_some(length)

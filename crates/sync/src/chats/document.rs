@@ -164,9 +164,10 @@ impl<'a> ParsedFields<'a> {
         let accessed = time(fields, "lastAccessedAt")?;
         let created_at = time(fields, "createdAt")?.map_or(updated.at, |it| it.at);
         let encrypted = is_encrypted(fields)?;
-        let known = ["title", "windowMode", "workingDirectory"];
-        // Other fields of an encrypted chat are dropped, whatever they are.
-        for key in known.into_iter().filter(|it| !encrypted || *it == "windowMode") {
+        // The other fields of an encrypted chat are dropped unchecked.
+        let text_keys: &[&'static str] =
+            if encrypted { &["windowMode"] } else { &["title", "windowMode", "workingDirectory"] };
+        for &key in text_keys {
             text(fields, key)?;
         }
 
@@ -202,17 +203,20 @@ impl<'a> ParsedFields<'a> {
         }
 
         let nulls = NullStripper::default();
-        let written = ["id", "createdAt", "updatedAt", "lastAccessedAt"];
+        let written_separately = ["id", "createdAt", "updatedAt", "lastAccessedAt"];
         add("updatedAt", &quoted(&self.updated.text));
-        // Clients rely on it before they delete a chat on their own.
+        // Clients read this time before they delete a chat on their own.
         add("lastAccessedAt", &quoted(&self.accessed.as_ref().unwrap_or(&self.updated).text));
 
-        for (key, value) in fields.iter().filter(|(key, _)| !written.contains(key)) {
-            if !self.encrypted || PLAINTEXT_FIELDS.contains(&key) {
-                // Unknown values are returned unchanged.
-                let known = key == "messages";
-                let json = Cow::Borrowed(value.get());
-                add(key, &if known { nulls.strip_text(value.get()) } else { json });
+        for (key, value) in fields.iter().filter(|(key, _)| !written_separately.contains(key)) {
+            if self.encrypted && !PLAINTEXT_FIELDS.contains(&key) {
+                continue;
+            }
+            // Unknown values are returned unchanged.
+            if key == "messages" {
+                add(key, &nulls.strip_text(value.get()));
+            } else {
+                add(key, value.get());
             }
         }
 
@@ -236,10 +240,10 @@ fn is_encrypted(fields: &Fields<'_>) -> Result<bool, ChatViolation> {
         return Ok(false);
     }
 
-    for (key, lengths, what) in blobs {
+    for (key, lengths, length_rule) in blobs {
         let encoded = text(fields, key)?.ok_or_else(|| required(key))?;
         if !blob::decoded_length(&encoded).is_some_and(|it| lengths.contains(&it)) {
-            return Err(wrong(key, &format!("`{key}` must be standard base64 {what}.")));
+            return Err(wrong(key, &format!("`{key}` must be standard base64 {length_rule}.")));
         }
     }
 
@@ -267,8 +271,9 @@ fn check_messages(fields: &Fields<'_>) -> Result<(), ChatViolation> {
 
 fn text<'a>(fields: &Fields<'a>, key: &'static str) -> Result<Option<Cow<'a, str>>, ChatViolation> {
     let Some(value) = fields.get(key) else { return Ok(None) };
-    let text = messages::text(value.get());
-    text.map(Some).ok_or_else(|| wrong(key, &format!("`{key}` must be a text.")))
+    messages::text(value.get())
+        .map(Some)
+        .ok_or_else(|| wrong(key, &format!("`{key}` must be a text.")))
 }
 
 fn guid(fields: &Fields<'_>, key: &'static str) -> Result<Option<Uuid>, ChatViolation> {
@@ -280,8 +285,9 @@ fn guid(fields: &Fields<'_>, key: &'static str) -> Result<Option<Uuid>, ChatViol
 
 fn time<'a>(fields: &Fields<'a>, key: &'static str) -> Result<Option<TimeText<'a>>, ChatViolation> {
     let Some(text) = text(fields, key)? else { return Ok(None) };
-    let read = TimeText::parse(text);
-    read.map(Some).ok_or_else(|| wrong(key, &format!("`{key}` must be an ISO 8601 time.")))
+    TimeText::parse(text)
+        .map(Some)
+        .ok_or_else(|| wrong(key, &format!("`{key}` must be an ISO 8601 time.")))
 }
 
 fn required(field: &'static str) -> ChatViolation {

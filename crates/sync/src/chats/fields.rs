@@ -8,8 +8,8 @@ use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-/// Maximum number of keys: far more than are known, and few enough not to need more
-/// memory than the document.
+/// Maximum number of keys: far more than the known ones, and few enough that they
+/// need no more memory than the document.
 const MAX_KEYS: usize = 256;
 /// Maximum nesting of a document. Clients read 64 levels, of which lists take
 /// some.
@@ -46,14 +46,13 @@ impl<'a> Fields<'a> {
         self.0.iter().map(|(key, value)| (key.as_ref(), *value))
     }
 
-    /// Adds a member. Known keys ignore case, nulls are dropped, the last of
-    /// duplicate keys wins, and the server's own are not accepted from
-    /// clients.
+    /// Adds a member. Known keys ignore case, nulls and reserved keys are
+    /// dropped, and the last of duplicate keys wins.
     fn take(&mut self, key: Cow<'a, str>, value: &'a RawValue) {
-        let ours = key
+        let is_reserved = key
             .get(..RESERVED_PREFIX.len())
             .is_some_and(|it| it.eq_ignore_ascii_case(RESERVED_PREFIX));
-        if ours {
+        if is_reserved {
             return;
         }
 

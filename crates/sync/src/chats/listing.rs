@@ -10,8 +10,8 @@ use super::{ChatId, StoredChat};
 /// Requested page of the chats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChatListRequest {
-    /// Chats changed, or received, at or after this time: a device may push what was written long
-    /// before.
+    /// Chats changed, or received, at or after this time: a device may push a chat
+    /// that was written long before.
     pub since: Option<Timestamp>,
     /// Cursor that the page begins after.
     pub after: Option<Cursor>,
@@ -93,24 +93,25 @@ impl ChatListRequest {
         if tags.contains(&"*") {
             return IfNoneMatch::Any;
         }
-        let known = tags.iter().filter_map(|tag| {
+        let versions = tags.iter().filter_map(|tag| {
             let version = ChatsVersion::parse(tag.strip_prefix("c-")?.rsplit_once("-s")?.0)?;
             (self.tag(&version) == *tag).then_some(version)
         });
-        IfNoneMatch::OneOf(known.collect())
+        IfNoneMatch::OneOf(versions.collect())
     }
 }
 
 impl ChatsVersion {
     fn parse(text: &str) -> Option<Self> {
-        let (epoch, version) = text.split_once("-v")?;
-        let epoch = match epoch {
+        let (epoch_text, numbers) = text.split_once("-v")?;
+        let (version_text, stamp_text) = numbers.split_once("-l")?;
+        let epoch = match epoch_text {
             "none" => None,
-            epoch => Some(Uuid::try_parse(epoch).ok()?.into_bytes()),
+            _ => Some(Uuid::try_parse(epoch_text).ok()?.into_bytes()),
         };
-        let (version, last) = version.split_once("-l")?;
-        let last_stamp = Timestamp::from_micros(last.parse().ok()?);
-        Some(Self { epoch, version: version.parse().ok()?, last_stamp })
+        let version = version_text.parse().ok()?;
+        let last_stamp = Timestamp::from_micros(stamp_text.parse().ok()?);
+        Some(Self { epoch, version, last_stamp })
     }
 }
 

@@ -54,27 +54,32 @@ pub(super) enum MessageError {
 /// missing.
 pub(super) fn check(messages: &str) -> Result<(), MessageError> {
     let mut index = 0;
-    let mut wrong = None;
-    let all = each_item(messages, |message| {
-        let objects = each_member(message, |key, value| {
-            let is = |known: &str| known.eq_ignore_ascii_case(key);
-            let known = KNOWN_MESSAGE_KEYS.iter().find(|it| is(it.0));
-            let valid = match known {
-                Some((_, value_type)) => value_type.accepts(value),
-                None if is(FILES.0) => is_list_of(FILES.1, value),
-                None => true,
-            };
-
-            if !valid && value != "null" && wrong.is_none() {
-                wrong = Some(MessageError::Wrong(index, known.map_or(FILES.0, |it| it.0)));
+    let mut first_error = None;
+    let are_objects = each_item(messages, |message| {
+        let is_object = each_member(message, |key, value| {
+            if first_error.is_none() {
+                first_error = wrong_key(key, value).map(|it| MessageError::Wrong(index, it));
             }
         });
 
         index += 1;
-        objects
+        is_object
     });
 
-    if all { wrong.map_or(Ok(()), Err) } else { Err(MessageError::NoObjects) }
+    if are_objects { first_error.map_or(Ok(()), Err) } else { Err(MessageError::NoObjects) }
+}
+
+/// Returns the key, in its documented spelling, if its value has the wrong type.
+fn wrong_key(key: &str, value: &str) -> Option<&'static str> {
+    if value == "null" {
+        return None;
+    }
+    if FILES.0.eq_ignore_ascii_case(key) {
+        return (!is_list_of(FILES.1, value)).then_some(FILES.0);
+    }
+    let (known_key, value_type) =
+        KNOWN_MESSAGE_KEYS.into_iter().find(|it| it.0.eq_ignore_ascii_case(key))?;
+    (!value_type.accepts(value)).then_some(known_key)
 }
 
 impl ValueType {
@@ -104,7 +109,7 @@ fn is_list_of(value_type: ValueType, value: &str) -> bool {
     each_item(value, |it| it == "null" || value_type.accepts(it))
 }
 
-/// Parses a JSON text; `None` if it is something else.
+/// Parses a JSON text; `None` if the value is of another type.
 pub(super) fn text(value: &str) -> Option<Cow<'_, str>> {
     #[derive(Deserialize)]
     struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
@@ -119,29 +124,29 @@ pub(super) fn guid(text: &str) -> Option<Uuid> {
 /// Returns whether a JSON text escapes a lone surrogate: no client reads such
 /// a text.
 pub(super) fn has_lone_surrogate(json: &str) -> bool {
-    let mut rest = json.as_bytes();
-
-    let unit = |escape: &[u8]| {
-        let digits = escape.strip_prefix(b"\\u").and_then(|it| it.get(..4))?;
-        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
-    };
-
-    while let Some(at) = rest.iter().position(|it| *it == b'\\') {
-        rest = rest.get(at..).unwrap_or_default();
-
-        let length = match unit(rest) {
+    let mut unread = json.as_bytes();
+    while let Some(at) = unread.iter().position(|it| *it == b'\\') {
+        let escape = unread.get(at..).unwrap_or_default();
+        let length = match utf16_unit(escape) {
             None => 2,
-            Some(0xD800..=0xDBFF) => match unit(rest.get(6..).unwrap_or_default()) {
+            Some(0xD800..=0xDBFF) => match utf16_unit(escape.get(6..).unwrap_or_default()) {
                 Some(0xDC00..=0xDFFF) => 12,
                 _ => return true,
             },
             Some(0xDC00..=0xDFFF) => return true,
             Some(_) => 6,
         };
-        rest = rest.get(length..).unwrap_or_default();
+        unread = escape.get(length..).unwrap_or_default();
     }
 
     false
+}
+
+/// Returns the UTF-16 code unit that an escape like `\u00e9` stands for; `None` for
+/// other escapes.
+fn utf16_unit(escape: &[u8]) -> Option<u16> {
+    let digits = escape.strip_prefix(b"\\u")?.get(..4)?;
+    u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
 /// Visits each item of a list. Returns whether it is one, and all were accepted.

@@ -93,7 +93,7 @@ pub trait ChatStore: Send + Sync {
     async fn list(
         &self,
         user: UserId,
-        part: ChatListRequest,
+        request: ChatListRequest,
         unless: IfNoneMatch,
     ) -> Result<ChatListOutcome, Unavailable>;
 }

@@ -34,14 +34,15 @@ impl<'a> TimeText<'a> {
 /// Returns whether every client can read a time as it is written.
 pub(super) fn is_readable(text: &str) -> bool {
     // In UTC its year could be outside of the range of clients.
-    let at_an_end = ["0001-01-01", "9999-12-31"].iter().any(|it| text.starts_with(it));
-    let zoned = zone(text, MAX_PARSED_DIGITS).is_some_and(|it| it.len() <= 1 || !at_an_end);
-    zoned && !text.starts_with(YEAR_ZERO) && time(text).is_some()
+    let is_at_limit = ["0001-01-01", "9999-12-31"].iter().any(|it| text.starts_with(it));
+    let has_readable_zone =
+        zone(text, MAX_PARSED_DIGITS).is_some_and(|it| it.len() <= 1 || !is_at_limit);
+    has_readable_zone && !text.starts_with(YEAR_ZERO) && time(text).is_some()
 }
 
 fn time(text: &str) -> Option<Timestamp> {
-    let from: StrDeserializer<'_, Error> = text.into_deserializer();
-    Timestamp::deserialize(from).ok()
+    let deserializer: StrDeserializer<'_, Error> = text.into_deserializer();
+    Timestamp::deserialize(deserializer).ok()
 }
 
 /// Formats the time with `Z`, and with its original fraction of a
@@ -54,13 +55,13 @@ fn in_utc(text: &str, at: Timestamp) -> String {
         return at.to_string();
     }
 
-    let seconds = time(&format!("{head}{zone}"));
+    let whole_second = time(&format!("{head}{zone}"));
     // Beyond the range of clients, it is their first or last instant.
-    let Some(seconds) = seconds.filter(|it| *it != at) else { return at.to_string() };
+    let Some(whole_second) = whole_second.filter(|it| *it != at) else { return at.to_string() };
 
-    match seconds.to_string().strip_suffix('Z') {
-        Some(seconds) if !seconds.contains('.') => {
-            format!("{seconds}.{}Z", fraction.get(..MAX_DIGITS).unwrap_or(fraction))
+    match whole_second.to_string().strip_suffix('Z') {
+        Some(second) if !second.contains('.') => {
+            format!("{second}.{}Z", fraction.get(..MAX_DIGITS).unwrap_or(fraction))
         }
         _ => at.to_string(),
     }
@@ -94,9 +95,9 @@ fn zone(text: &str, max_digits: usize) -> Option<&str> {
         }
         None => tail,
     };
-    let offset = zone.len() == "+00:00".len() && zone.starts_with(['+', '-']);
+    let is_offset = zone.len() == "+00:00".len() && zone.starts_with(['+', '-']);
 
-    (offset || ["", "Z"].contains(&zone)).then_some(zone)
+    (is_offset || ["", "Z"].contains(&zone)).then_some(zone)
 }
 
 #[cfg(test)]

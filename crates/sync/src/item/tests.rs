@@ -7,14 +7,14 @@ use crate::blobs::tests::{PAYLOAD, WRAPPED};
 
 const NOON: Timestamp = Timestamp::UNIX_EPOCH;
 
-fn sent(channel: Channel, fields: &Value) -> ReceivedItem {
+fn received(channel: Channel, fields: &Value) -> ReceivedItem {
     ReceivedItem { channel, fields: fields.as_object().unwrap().clone() }
 }
 
 fn item(channel: Channel, fields: &Value) -> Result<Item, ItemRejection> {
-    let sent = sent(channel, fields);
-    let id = sent.id().unwrap_or_default();
-    sent.into_item(id, false, NOON)
+    let received_item = received(channel, fields);
+    let id = received_item.id().unwrap_or_default();
+    received_item.into_item(id, false, NOON)
 }
 
 fn at(text: &str) -> Timestamp {
@@ -87,8 +87,8 @@ fn unreadable_values_are_rejected_unless_they_are_dropped() {
 
 #[test]
 fn an_encrypted_push_accepts_plain_preferences_only() {
-    let todo = sent(Channel::Todos, &json!({ "title": "plain" }));
-    let preference = sent(Channel::PluginPreferences, &json!({ "isEnabled": true }));
+    let todo = received(Channel::Todos, &json!({ "title": "plain" }));
+    let preference = received(Channel::PluginPreferences, &json!({ "isEnabled": true }));
 
     assert_eq!(todo.into_item(Uuid::nil(), true, NOON), Err(ItemRejection::MissingBlobs));
     assert!(preference.into_item(Uuid::nil(), true, NOON).is_ok());
@@ -106,9 +106,9 @@ fn an_oversized_item_is_rejected() {
 fn a_derived_id_is_unique_and_stable() {
     let ada = UserId::generate();
     let eve = UserId::generate();
-    let note = sent(Channel::Memories, &json!({ "label": "note" }));
-    let other = sent(Channel::Memories, &json!({ "label": "other" }));
-    let todo = sent(Channel::Todos, &json!({ "label": "note" }));
+    let note = received(Channel::Memories, &json!({ "label": "note" }));
+    let other = received(Channel::Memories, &json!({ "label": "other" }));
+    let todo = received(Channel::Todos, &json!({ "label": "note" }));
 
     let id = note.derived_id(ada);
 
@@ -123,8 +123,8 @@ fn a_derived_id_is_unique_and_stable() {
 fn settings_have_one_id_and_preferences_that_of_their_plugin() {
     let plugin = "10000000-0000-0000-0000-000000000001";
 
-    assert_eq!(sent(Channel::Settings, &json!({ "id": plugin })).id(), Some(Uuid::nil()));
-    let preference = sent(Channel::PluginPreferences, &json!({ "pluginId": plugin }));
+    assert_eq!(received(Channel::Settings, &json!({ "id": plugin })).id(), Some(Uuid::nil()));
+    let preference = received(Channel::PluginPreferences, &json!({ "pluginId": plugin }));
     assert_eq!(preference.id(), plugin.parse().ok());
-    assert_eq!(sent(Channel::Todos, &json!({})).id(), None);
+    assert_eq!(received(Channel::Todos, &json!({})).id(), None);
 }

@@ -123,11 +123,11 @@ fn a_repeated_loss_is_reported_without_restamping() {
     let [ItemWrite::Restamp { rejected_digest: loser, .. }] = plan.writes.as_slice() else {
         panic!("{plan:?}")
     };
-    let again =
+    let restamped =
         StoredItem { encrypted: true, last_rejected_digest: Some(loser.clone()), ..stored_item() };
     // Its ciphertext differs each time.
     assert_eq!(
-        Case::with_stored(Some(again)).push(9, true, b"third"),
+        Case::with_stored(Some(restamped)).push(9, true, b"third"),
         ("nothing", vec![ServerWins])
     );
 }
@@ -260,11 +260,11 @@ fn a_push_that_changes_and_deletes_an_item_deletes_it() {
 fn of_an_item_sent_twice_the_later_change_counts() {
     let [early, late] = [11, 12].map(|it| (item(KEY, it, false), OTHER.to_vec()));
 
-    let one = Case::with_stored(None).plan(vec![early.clone(), late.clone()], vec![]);
-    let other = Case::with_stored(None).plan(vec![late.clone(), early], vec![]);
+    let in_order = Case::with_stored(None).plan(vec![early.clone(), late.clone()], vec![]);
+    let reversed = Case::with_stored(None).plan(vec![late.clone(), early], vec![]);
 
-    assert_eq!(one.writes, [ItemWrite::Put { item: late.0, digest: late.1 }]);
-    assert_eq!(other, one);
+    assert_eq!(in_order.writes, [ItemWrite::Put { item: late.0, digest: late.1 }]);
+    assert_eq!(reversed, in_order);
 }
 
 #[test]

@@ -214,10 +214,10 @@ async fn later_writes_wait_if_the_state_was_up_to_date() {
 #[test]
 fn the_tag_changes_with_any_part_of_the_state() {
     let tag = |head| pull_state(head, at(10)).tag();
-    let same = tag(head());
+    let original = tag(head());
 
-    assert_eq!(tag(head()), same);
-    for other in [
+    assert_eq!(tag(head()), original);
+    for changed in [
         Head { epoch: vec![8; 16], ..head() },
         Head { version: 4, ..head() },
         Head { last_stamp: at(101), ..head() },
@@ -225,9 +225,9 @@ fn the_tag_changes_with_any_part_of_the_state() {
         Head { catalogue: 6, ..head() },
         Head { preferences: Some(at(1)), ..head() },
     ] {
-        assert_ne!(tag(other.clone()), same, "{other:?}");
+        assert_ne!(tag(changed.clone()), original, "{changed:?}");
     }
-    assert_ne!(pull_state(head(), at(11)).tag(), same);
+    assert_ne!(pull_state(head(), at(11)).tag(), original);
 }
 
 #[tokio::test]

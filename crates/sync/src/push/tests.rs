@@ -2,6 +2,7 @@
 
 use pia_testkit::FixedClock;
 use serde_json::json;
+use uuid::Uuid;
 
 use super::*;
 use crate::conflict::Resolution;
@@ -87,8 +88,8 @@ async fn changes_without_a_time_are_dated_by_the_push() {
         [(Some(NOON + AN_HOUR), NOON), (Some(NOON - AN_HOUR), NOON - AN_HOUR), (None, NOON)]
     {
         let store = taking(move |changes| assert_eq!(changes.items[0].changed_at, changed_at));
-        let fields = json!({ "pluginId": Uuid::from_u128(1), "isEnabled": true });
-        let fields = fields.as_object().unwrap().clone();
+        let preference = json!({ "pluginId": Uuid::from_u128(1), "isEnabled": true });
+        let fields = preference.as_object().unwrap().clone();
         let items = vec![ReceivedItem { channel: Channel::PluginPreferences, fields }];
 
         let push = Push { sent_at, items, ..Push::default() };

@@ -47,7 +47,7 @@ fn violation_of(document: &Value) -> (String, &'static str) {
 fn violation_of_text(document: &str) -> (String, &'static str) {
     match NewChat::parse(document.as_bytes()) {
         Err(ParseChatError::Invalid(violation)) => (violation.field.into_owned(), violation.code),
-        other => panic!("{document}: {other:?}"),
+        outcome => panic!("{document}: {outcome:?}"),
     }
 }
 
