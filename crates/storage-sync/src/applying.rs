@@ -49,14 +49,15 @@ impl SqlSyncStore {
     async fn write(&self, push: &PushTransaction<'_>) -> Result<ApplyOutcome, DbError> {
         let user = push.user;
         let changes = push.changes;
-        let named = push_keys(push.changes);
+        let keys = push_keys(push.changes);
         in_tx!(self.db, async |conn| -> Result<ApplyOutcome, DbError> {
             let Some(ledger) = conn.lock_ledger(user).await? else { return Ok(ApplyOutcome::Gone) };
             if ledger.encrypted && !changes.encrypted {
                 return Ok(ApplyOutcome::EncryptedOnly);
             }
-            let stored = conn.stored_rows(user, &named).await?;
-            let mut plan = push.plan(&stored, &conn.write_restrictions(&named).await?, &ledger);
+
+            let stored = conn.stored_rows(user, &keys).await?;
+            let mut plan = push.plan(&stored, &conn.write_restrictions(&keys).await?, &ledger);
             let growth = ItemGrowth::of_plan(&plan, &stored);
             let live_counts = conn.live_counts(user, &growth.channels()).await?;
             let surpluses = match growth.check(&live_counts, &push.settings.limits) {
@@ -76,7 +77,7 @@ impl SqlSyncStore {
             let event = EventRow::push(user, changes, &plan);
             let at = last_stamp(&ledger, &plan, changes.now);
             let StampedWrites { rows, restamped } = push.assign_stamps(&ledger, plan.writes)?;
-            let changed = !rows.is_empty() || !restamped.is_empty();
+            let has_writes = !rows.is_empty() || !restamped.is_empty();
             conn.put_items(rows).await?;
             for item in restamped {
                 conn.restamp(user, item).await?;
@@ -85,7 +86,7 @@ impl SqlSyncStore {
             for (channel, surplus) in surpluses {
                 bytes -= conn.delete_oldest(user, channel, surplus).await?;
             }
-            if changed {
+            if has_writes {
                 conn.count_change(user, at, bytes).await?;
             }
             if event.is_significant() {
@@ -130,8 +131,8 @@ impl PushTransaction<'_> {
             encryption_was_reset: !ledger.encrypted && ledger.was_reset,
         };
 
-        let items = items.iter().cloned().zip(self.digests.iter().cloned());
-        planner.plan(items.collect(), deletes.clone())
+        let items_with_digests = items.iter().cloned().zip(self.digests.iter().cloned()).collect();
+        planner.plan(items_with_digests, deletes.clone())
     }
 
     /// Adds the stored bodies to the conflicts.
@@ -163,12 +164,8 @@ impl PushTransaction<'_> {
                     stamped.rows.push(self.put(item, digest, stamp)?);
                 }
                 ItemWrite::Tombstone { key, changed_at, at } => {
-                    stamped.rows.push(ItemRow::new_tombstone(
-                        self.user,
-                        key,
-                        stamp,
-                        (changed_at, at),
-                    ));
+                    let row = ItemRow::new_tombstone(self.user, key, stamp, changed_at, at);
+                    stamped.rows.push(row);
                 }
                 ItemWrite::Restamp { key, rejected_digest } => {
                     stamped.restamped.push(Restamped { key, stamp, rejected_digest });
@@ -199,14 +196,18 @@ impl PushTransaction<'_> {
 }
 
 fn push_keys(changes: &Changes) -> PushKeys {
-    let keys = changes.items.iter().map(|it| it.key).chain(changes.deletes.iter().copied());
-    let keys: HashSet<ItemKey> = keys.collect();
+    let keys: HashSet<ItemKey> =
+        changes.items.iter().map(|it| it.key).chain(changes.deletes.iter().copied()).collect();
     let channels: HashSet<i16> = keys.iter().map(|it| it.channel.code()).collect();
     let ids: HashSet<_> = keys.iter().map(|it| it.id).collect();
 
     let read_only_by = |rule| {
-        let sent = changes.items.iter().filter(move |it| it.key.channel.rules().read_only == rule);
-        sent.map(|it| DbUid(it.key.id)).collect()
+        changes
+            .items
+            .iter()
+            .filter(|it| it.key.channel.rules().read_only == rule)
+            .map(|it| DbUid(it.key.id))
+            .collect()
     };
 
     PushKeys {

@@ -58,11 +58,12 @@ struct PersonaRow {
 /// Loads the catalogue of a group.
 pub(crate) async fn catalogue_of(db: &Database, group: Uuid) -> Result<Catalogue, DbError> {
     let personas = personas_of(db, group).await?;
-    let forgotten = SystemClock.now() - REMOVAL_REPORT_PERIOD;
-    let removed = |it: &&PersonaRow| !it.is_live() && it.changed_at().0 > forgotten;
+    let reported_since = SystemClock.now() - REMOVAL_REPORT_PERIOD;
+    let is_recently_removed =
+        |it: &&PersonaRow| !it.is_live() && it.changed_at().0 > reported_since;
     Ok(Catalogue {
         plugins: plugins_of(db, group).await?,
-        recently_removed: personas.iter().filter(removed).map(|it| it.id.0).collect(),
+        recently_removed: personas.iter().filter(is_recently_removed).map(|it| it.id.0).collect(),
         personas: personas.into_iter().filter(PersonaRow::is_live).map(Into::into).collect(),
         policy: policy_of(db, group).await?,
     })

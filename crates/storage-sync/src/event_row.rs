@@ -28,8 +28,8 @@ impl EventRow {
     pub(crate) fn push(user: UserId, changes: &Changes, plan: &PushPlan) -> Self {
         let writes =
             |wanted: fn(&ItemWrite) -> bool| count(plan.writes.iter().filter(|it| wanted(it)));
-        let refused = plan.conflicts.iter().filter(|it| it.refusal.is_some());
-        let refused = refused.count() + changes.refused.len();
+        let refused_by_plan = plan.conflicts.iter().filter(|it| it.refusal.is_some()).count();
+        let refused = refused_by_plan + changes.refused.len();
         let device = changes.device.as_deref();
         Self {
             device_id: device.map(|it| it.chars().take(MAX_DEVICE_CHARS).collect()),
@@ -82,6 +82,6 @@ impl From<EventRow> for SyncEvent {
     }
 }
 
-fn count<T>(some: impl Iterator<Item = T>) -> i32 {
-    i32::try_from(some.count()).unwrap_or(i32::MAX)
+fn count<T>(items: impl Iterator<Item = T>) -> i32 {
+    i32::try_from(items.count()).unwrap_or(i32::MAX)
 }

@@ -43,15 +43,18 @@ impl SqlSyncAdminStore {
         Self { db }
     }
 
-    async fn stored(&self, user: UserId) -> Result<(i64, Option<i64>), DbError> {
-        let limit = group_settings::table.on(group_settings::group_id.eq(accounts::group_id));
-        let account = accounts::table.find(DbUid(user.0));
-        let stored = account.left_join(ledgers::table.on(ledgers::user_id.eq(accounts::id)));
-        let columns =
-            (ledgers::stored_bytes.nullable(), group_settings::user_storage_bytes.nullable());
-        let row = stored.left_join(limit).select(columns);
+    /// Returns the number of stored bytes, and the limit that the user's group sets.
+    async fn stored_bytes(&self, user: UserId) -> Result<(i64, Option<i64>), DbError> {
+        let account = accounts::table
+            .find(DbUid(user.0))
+            .left_join(ledgers::table.on(ledgers::user_id.eq(accounts::id)))
+            .left_join(group_settings::table.on(group_settings::group_id.eq(accounts::group_id)))
+            .select((
+                ledgers::stored_bytes.nullable(),
+                group_settings::user_storage_bytes.nullable(),
+            ));
         let row: Option<(Option<i64>, Option<i64>)> =
-            on_conn!(self.db.reader(), |conn| row.first(conn).await.optional()?)?;
+            on_conn!(self.db.reader(), |conn| account.first(conn).await.optional()?)?;
         let (bytes, limit) = row.unwrap_or_default();
         Ok((bytes.unwrap_or_default(), limit))
     }
@@ -64,12 +67,11 @@ impl SqlSyncAdminStore {
     ) -> Result<Vec<ChatRow>, DbError> {
         let owned = chats::user_id.eq(DbUid(user.0));
         Ok(on_conn!(self.db.reader(), |conn| {
-            let mut rows = chats::table.filter(owned).into_boxed();
+            let mut query = chats::table.filter(owned).into_boxed();
             if let Some(after) = after {
-                rows = rows.filter(chats::id.gt(DbUid(after)));
+                query = query.filter(chats::id.gt(DbUid(after)));
             }
-            let rows = rows.order(chats::id).limit(max.into());
-            rows.select(ChatRow::as_select()).load(conn).await?
+            query.order(chats::id).limit(max.into()).select(ChatRow::as_select()).load(conn).await?
         })?)
     }
 
@@ -95,9 +97,13 @@ impl SqlSyncAdminStore {
 impl SyncAdminStore for SqlSyncAdminStore {
     async fn counts(&self, user: UserId) -> Result<Vec<(Channel, u32, u32)>, Unavailable> {
         use sync_items::{channel, deleted_at, user_id};
-        let mine = sync_items::table.filter(user_id.eq(DbUid(user.0))).group_by(channel);
-        let all = mine.select((channel, count_star(), diesel::dsl::count(deleted_at)));
-        let rows: Vec<(i16, i64, i64)> = on_conn!(self.db.reader(), |conn| all.load(conn).await?)?;
+        let counts = sync_items::table
+            .filter(user_id.eq(DbUid(user.0)))
+            .group_by(channel)
+            .select((channel, count_star(), diesel::dsl::count(deleted_at)));
+        let rows: Vec<(i16, i64, i64)> =
+            on_conn!(self.db.reader(), |conn| counts.load(conn).await?)?;
+
         let number = |it| u32::try_from(it).unwrap_or(u32::MAX);
         let to_counts = |(code, all, deleted)| {
             let kind = Channel::from_code(code).ok_or(DbError::Unreadable("sync_items.channel"))?;
@@ -107,7 +113,7 @@ impl SyncAdminStore for SqlSyncAdminStore {
     }
 
     async fn storage(&self, user: UserId, usual_limit: u64) -> Result<StorageUse, Unavailable> {
-        let (bytes, group_limit) = self.stored(user).await?;
+        let (bytes, group_limit) = self.stored_bytes(user).await?;
         Ok(storage_use(bytes, group_limit, usual_limit))
     }
 
@@ -124,12 +130,12 @@ impl SyncAdminStore for SqlSyncAdminStore {
         let (code, last) =
             after.map_or((0, DbUid(Uuid::nil())), |it| (it.channel.code(), DbUid(it.id)));
         let behind = channel.gt(code).or(channel.eq(code).and(id.gt(last)));
-        let part = table
+        let items = table
             .filter(user_id.eq(DbUid(user.0)).and(behind))
             .order((channel, id))
             .limit(max.into())
             .select((channel, id, stamp, changed_at, deleted_at, encrypted, size));
-        let rows: Vec<ItemInfoRow> = on_conn!(self.db.reader(), |conn| part.load(conn).await?)?;
+        let rows: Vec<ItemInfoRow> = on_conn!(self.db.reader(), |conn| items.load(conn).await?)?;
 
         Ok(rows.into_iter().map(to_item_info).collect::<Result<_, _>>()?)
     }
@@ -165,8 +171,8 @@ impl SyncAdminStore for SqlSyncAdminStore {
 
             let items = sync_items::table.filter(sync_items::user_id.eq(owner));
             diesel::delete(items).execute(conn).await?;
-            let stored = chats::table.filter(chats::user_id.eq(owner));
-            diesel::delete(stored).execute(conn).await?;
+            let owned_chats = chats::table.filter(chats::user_id.eq(owner));
+            diesel::delete(owned_chats).execute(conn).await?;
             let owned_devices = devices::table.filter(devices::user_id.eq(owner));
             diesel::delete(owned_devices).execute(conn).await?;
             diesel::delete(recovery_keys::table.find(owner)).execute(conn).await?;

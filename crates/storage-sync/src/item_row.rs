@@ -34,7 +34,8 @@ impl ItemRow {
         user: UserId,
         key: ItemKey,
         stamp: Timestamp,
-        (changed_at, at): (Timestamp, Timestamp),
+        changed_at: Timestamp,
+        deleted_at: Timestamp,
     ) -> Self {
         Self {
             user_id: DbUid(user.0),
@@ -42,7 +43,7 @@ impl ItemRow {
             id: DbUid(key.id),
             stamp: DbInstant(stamp),
             changed_at: DbInstant(changed_at),
-            deleted_at: Some(DbInstant(at)),
+            deleted_at: Some(DbInstant(deleted_at)),
             encrypted: false,
             device_id: None,
             size: 0,
@@ -86,12 +87,11 @@ macro_rules! upsert {
 }
 
 impl PutItems for AsyncPostgres {
-    async fn put_items(&mut self, rows: Vec<ItemRow>) -> QueryResult<()> {
-        let mut rows = rows;
+    async fn put_items(&mut self, mut rows: Vec<ItemRow>) -> QueryResult<()> {
         while !rows.is_empty() {
-            let rest = rows.split_off(rows.len().min(ROWS_AT_ONCE));
+            let later_rows = rows.split_off(rows.len().min(ROWS_AT_ONCE));
             upsert!(rows).execute(self).await?;
-            rows = rest;
+            rows = later_rows;
         }
         Ok(())
     }

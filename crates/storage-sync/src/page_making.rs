@@ -68,13 +68,13 @@ impl PageBuilder {
 
     pub(crate) fn done(self) -> ItemPage {
         let Self { limit, count, bytes, page, .. } = self;
-        let cut = count >= u64::from(limit.rows) || bytes >= limit.bytes;
-        ItemPage { is_truncated: cut, ..page }
+        let is_truncated = count >= u64::from(limit.rows) || bytes >= limit.bytes;
+        ItemPage { is_truncated, ..page }
     }
 }
 
-/// Returns the key that opens an account's data; `None` if nothing of it was ever
-/// sealed.
+/// Returns the key that opens an account's data; `None` without a salt, since no
+/// data was sealed then.
 pub(crate) fn seal(
     sealer: &Sealer,
     user: UserId,
@@ -107,14 +107,13 @@ mod tests {
     fn texts_are_contiguous_and_long_ones_separate() {
         let mut texts = Texts::default();
 
-        let texts_stored =
+        let [one, two, long, three] =
             ["one", "two", &"x".repeat(PIECE), "three"].map(|it| texts.append(it.as_bytes()));
 
-        let [one, two, long, three] = texts_stored;
-        assert_eq!(&*one, &b"one"[..]);
-        assert_eq!(&*two, &b"two"[..]);
+        assert_eq!(one, "one");
+        assert_eq!(two, "two");
         assert_eq!(long.len(), PIECE);
-        assert_eq!(&*three, &b"three"[..]);
+        assert_eq!(three, "three");
         assert_eq!(one.as_ptr().wrapping_add(3), two.as_ptr());
     }
 }

@@ -44,8 +44,8 @@ impl SqlSyncReader {
         since: Timestamp,
         limit: PageLimit,
     ) -> (PageQuery, PageBuilder) {
-        let page = PageBuilder::new(self.sealer.clone(), user, limit);
-        (PageQuery::new(user, since, limit), page)
+        let builder = PageBuilder::new(self.sealer.clone(), user, limit);
+        (PageQuery::new(user, since, limit), builder)
     }
 }
 
@@ -63,13 +63,14 @@ impl SyncReader for SqlSyncReader {
         since: Timestamp,
         limit: PageLimit,
     ) -> Result<ItemPage, Unavailable> {
-        let (query, page) = self.page_of(user, since, limit);
+        let (query, builder) = self.page_of(user, since, limit);
         let page = match self.db.reader().await? {
             Conn::Sqlite(mut conn) => {
-                let blocking = conn.spawn_blocking(move |conn| Ok(query.load_blocking(conn, page)));
-                blocking.await.map_err(DbError::from)?
+                let loading =
+                    conn.spawn_blocking(move |conn| Ok(query.load_blocking(conn, builder)));
+                loading.await.map_err(DbError::from)?
             }
-            Conn::Postgres(conn) => query.stream(&conn, page).await,
+            Conn::Postgres(conn) => query.stream(&conn, builder).await,
         };
         Ok(page?)
     }
@@ -83,25 +84,26 @@ impl SyncReader for SqlSyncReader {
         // On SQLite that is one task, on PostgreSQL one round trip: statements
         // are sent in the order in which they are first polled, and the server
         // executes them in that order, each with its own snapshot.
-        let (query, page) = self.page_of(user, since, limit);
-        let (head, page) = match self.db.reader().await? {
+        let (query, builder) = self.page_of(user, since, limit);
+        let (head_row, page) = match self.db.reader().await? {
             Conn::Sqlite(mut conn) => {
-                let both = move |conn: &mut SqliteConnection| {
-                    let head = diesel::RunQueryDsl::first(head_query!(user), conn).optional()?;
-                    Ok((head, query.load_blocking(conn, page)))
+                let load_both = move |conn: &mut SqliteConnection| {
+                    let head_row =
+                        diesel::RunQueryDsl::first(head_query!(user), conn).optional()?;
+                    Ok((head_row, query.load_blocking(conn, builder)))
                 };
-                conn.spawn_blocking(both).await.map_err(DbError::from)?
+                conn.spawn_blocking(load_both).await.map_err(DbError::from)?
             }
             Conn::Postgres(conn) => {
                 let mut shared: &AsyncPostgres = &conn;
-                let head = head_query!(user).first(&mut shared);
-                let (head, page) = join!(head, query.stream(&conn, page));
-                (head.optional().map_err(DbError::from)?, page)
+                let loading_head = head_query!(user).first(&mut shared);
+                let (head_row, page) = join!(loading_head, query.stream(&conn, builder));
+                (head_row.optional().map_err(DbError::from)?, page)
             }
         };
 
         let page = page?;
-        Ok(head.map(|head| (head_of(head), page)))
+        Ok(head_row.map(|row| (head_of(row), page)))
     }
 
     async fn last_until(
@@ -114,9 +116,9 @@ impl SyncReader for SqlSyncReader {
             .filter(sync_items::user_id.eq(DbUid(user.0)).and(until))
             .order(sync_items::stamp.desc())
             .select(sync_items::stamp);
-        let found: Option<DbInstant> =
+        let last_stamp: Option<DbInstant> =
             on_conn!(self.db.reader(), |conn| last.first(conn).await.optional()?)?;
-        Ok(found.map(|it| it.0))
+        Ok(last_stamp.map(|it| it.0))
     }
 
     async fn catalogue(&self, group: Uuid, version: i64) -> Result<Catalogue, Unavailable> {
@@ -127,7 +129,9 @@ impl SyncReader for SqlSyncReader {
             .get(&group)
             .cloned();
 
-        if let Some((_, catalogue)) = cached.filter(|(cached, _)| *cached == version) {
+        if let Some((_, catalogue)) =
+            cached.filter(|(cached_version, _)| *cached_version == version)
+        {
             return Ok(catalogue);
         }
 
@@ -139,29 +143,29 @@ impl SyncReader for SqlSyncReader {
     }
 
     async fn preferences(&self, user: UserId) -> Result<Vec<(Uuid, bool)>, Unavailable> {
-        let mine = sync_items::table
+        let own_preferences = sync_items::table
             .inner_join(person_salts::table.on(person_salts::user_id.eq(sync_items::user_id)))
             .filter(sync_items::user_id.eq(DbUid(user.0)))
             .filter(sync_items::channel.eq(Channel::PluginPreferences.code()))
             .select((sync_items::id, sync_items::body, person_salts::salt));
 
         let rows: Vec<(DbUid, Option<Vec<u8>>, Vec<u8>)> =
-            on_conn!(self.db.reader(), |conn| mine.load(conn).await?)?;
+            on_conn!(self.db.reader(), |conn| own_preferences.load(conn).await?)?;
         let Some(seal) = seal(&self.sealer, user, rows.as_slice().first().map(|it| it.2.clone()))?
         else {
             return Ok(Vec::new());
         };
 
-        let mut chosen = Vec::with_capacity(rows.len());
+        let mut preferences = Vec::with_capacity(rows.len());
         for (id, body, _) in rows {
             let key = ItemKey { channel: Channel::PluginPreferences, id: id.0 };
             let opened = body.and_then(|it| sealed_bodies::open(&seal, key, &it));
-            let Some(body) = opened else { continue };
-            let preference: Option<Value> = serde_json::from_str(&body).ok();
-            let on = preference.and_then(|it| it.get("isEnabled")?.as_bool());
-            chosen.extend(on.map(|it| (id.0, it)));
+            let Some(text) = opened else { continue };
+            let preference: Option<Value> = serde_json::from_str(&text).ok();
+            let is_enabled = preference.and_then(|it| it.get("isEnabled")?.as_bool());
+            preferences.extend(is_enabled.map(|it| (id.0, it)));
         }
 
-        Ok(chosen)
+        Ok(preferences)
     }
 }

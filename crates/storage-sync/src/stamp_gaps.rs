@@ -39,22 +39,25 @@ impl SqlStampGaps {
                 accounts::table.select(latest(accounts::created_at)).first(conn).await?;
             let last = stamp.into_iter().chain(account).map(|it| it.0).max();
             if let Some(last) = last.filter(|it| *it < now) {
-                let insert = diesel::insert_into(stamp_gaps::table)
+                let upsert = diesel::insert_into(stamp_gaps::table)
                     .values((began_at.eq(DbInstant(last)), ended_at.eq(DbInstant(now))))
                     .on_conflict(began_at)
                     .do_update()
                     .set(ended_at.eq(excluded(ended_at)));
                 // If several servers start at once, the latest end wins.
-                let insert = methods::FilterDsl::filter(insert, ended_at.lt(excluded(ended_at)));
-                insert.execute(conn).await?;
+                methods::FilterDsl::filter(upsert, ended_at.lt(excluded(ended_at)))
+                    .execute(conn)
+                    .await?;
             }
-            let latest_gaps = stamp_gaps::table.order(began_at.desc()).limit(MAX_GAPS);
-            let rows: Vec<(DbInstant, DbInstant)> = latest_gaps.load(conn).await?;
+
+            let rows: Vec<(DbInstant, DbInstant)> =
+                stamp_gaps::table.order(began_at.desc()).limit(MAX_GAPS).load(conn).await?;
             if let Some((oldest, _)) = rows.last() {
                 diesel::delete(stamp_gaps::table.filter(began_at.lt(*oldest)))
                     .execute(conn)
                     .await?;
             }
+
             let to_gap = |(began, ended): (DbInstant, DbInstant)| StampGap {
                 began_at: began.0,
                 ended_at: ended.0,

@@ -28,16 +28,16 @@ connection_trait! {
         async fn stored_rows(
             &mut self,
             user: UserId,
-            named: &PushKeys,
+            keys: &PushKeys,
         ) -> Result<HashMap<ItemKey, StoredItem>, DbError> {
-            if named.ids.is_empty() {
+            if keys.ids.is_empty() {
                 return Ok(HashMap::new());
             }
 
             let rows = sync_items::table
                 .filter(sync_items::user_id.eq(DbUid(user.0)))
-                .filter(sync_items::channel.eq_any(&named.channels))
-                .filter(sync_items::id.eq_any(&named.ids))
+                .filter(sync_items::channel.eq_any(&keys.channels))
+                .filter(sync_items::id.eq_any(&keys.ids))
                 .select(StoredItemRow::as_select())
                 .load(self)
                 .await?;
@@ -46,23 +46,26 @@ connection_trait! {
         }
 
         /// Loads the named rows that restrict writes.
-        async fn write_restrictions(&mut self, named: &PushKeys) -> Result<WriteRestrictions, DbError> {
+        async fn write_restrictions(&mut self, keys: &PushKeys) -> Result<WriteRestrictions, DbError> {
             let mut restrictions = WriteRestrictions::default();
-            if !named.personas.is_empty() {
-                let existing = managed_personas::table
-                    .filter(managed_personas::id.eq_any(&named.personas))
-                    .select(managed_personas::id);
-                let existing = existing.load::<DbUid>(self).await?;
-                restrictions.managed_personas = existing.into_iter().map(|it| it.0).collect();
+            if !keys.personas.is_empty() {
+                let existing_personas = managed_personas::table
+                    .filter(managed_personas::id.eq_any(&keys.personas))
+                    .select(managed_personas::id)
+                    .load::<DbUid>(self)
+                    .await?;
+                restrictions.managed_personas =
+                    existing_personas.into_iter().map(|it| it.0).collect();
             }
 
-            if !named.plugins.is_empty() {
-                let existing = plugins::table
-                    .filter(plugins::id.eq_any(&named.plugins))
+            if !keys.plugins.is_empty() {
+                let existing_plugins = plugins::table
+                    .filter(plugins::id.eq_any(&keys.plugins))
                     .filter(plugins::deleted_at.is_null())
-                    .select(plugins::id);
-                let existing = existing.load::<DbUid>(self).await?;
-                restrictions.known_plugins = existing.into_iter().map(|it| it.0).collect();
+                    .select(plugins::id)
+                    .load::<DbUid>(self)
+                    .await?;
+                restrictions.known_plugins = existing_plugins.into_iter().map(|it| it.0).collect();
             }
 
             Ok(restrictions)
@@ -88,9 +91,8 @@ connection_trait! {
                 .load::<(i16, i64)>(self)
                 .await?;
 
-            let named = |(code, count)| Some((Channel::from_code(code)?, count));
-
-            Ok(counts.into_iter().filter_map(named).collect())
+            let by_channel = |(code, count)| Some((Channel::from_code(code)?, count));
+            Ok(counts.into_iter().filter_map(by_channel).collect())
         }
 
         /// Loads the stored bodies under these keys, sealed.
@@ -157,9 +159,8 @@ connection_trait! {
                 .load::<(DbUid, i32)>(self)
                 .await?;
             let bytes = oldest.iter().map(|it| i64::from(it.1)).sum();
-            let oldest: Vec<DbUid> = oldest.into_iter().map(|it| it.0).collect();
-            let obsolete = items.filter(sync_items::id.eq_any(oldest));
-            diesel::delete(obsolete).execute(self).await?;
+            let oldest_ids: Vec<DbUid> = oldest.into_iter().map(|it| it.0).collect();
+            diesel::delete(items.filter(sync_items::id.eq_any(oldest_ids))).execute(self).await?;
 
             Ok(bytes)
         }

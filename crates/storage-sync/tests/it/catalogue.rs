@@ -39,13 +39,13 @@ async fn persona(db: &Database, id: u128, deleted_at: Option<Timestamp>) {
         managed_personas::updated_at.eq(now),
         managed_personas::deleted_at.eq(deleted_at.map(DbInstant)),
     );
-    let row = diesel::insert_into(managed_personas::table).values(row);
-    run(async { on_conn!(db.writer(), |conn| row.execute(conn).await?) }).await;
-    let grant = (
+    let insert = diesel::insert_into(managed_personas::table).values(row);
+    run(async { on_conn!(db.writer(), |conn| insert.execute(conn).await?) }).await;
+    let grant_row = (
         group_personas::group_id.eq(DbUid(GROUP)),
         group_personas::persona_id.eq(DbUid(Uuid::from_u128(id))),
     );
-    let grant = diesel::insert_into(group_personas::table).values(grant);
+    let grant = diesel::insert_into(group_personas::table).values(grant_row);
     run(async { on_conn!(db.writer(), |conn| grant.execute(conn).await?) }).await;
 }
 
@@ -60,14 +60,14 @@ async fn plugin(db: &Database, id: u128, granted: bool) {
         plugins::is_active.eq(true),
         plugins::updated_at.eq(DbInstant(SystemClock.now())),
     );
-    let row = diesel::insert_into(plugins::table).values(row);
-    run(async { on_conn!(db.writer(), |conn| row.execute(conn).await?) }).await;
+    let insert = diesel::insert_into(plugins::table).values(row);
+    run(async { on_conn!(db.writer(), |conn| insert.execute(conn).await?) }).await;
     if granted {
-        let grant = (
+        let grant_row = (
             group_plugins::group_id.eq(DbUid(GROUP)),
             group_plugins::plugin_id.eq(DbUid(Uuid::from_u128(id))),
         );
-        let grant = diesel::insert_into(group_plugins::table).values(grant);
+        let grant = diesel::insert_into(group_plugins::table).values(grant_row);
         run(async { on_conn!(db.writer(), |conn| grant.execute(conn).await?) }).await;
     }
 }
@@ -91,14 +91,14 @@ async fn a_group_has_what_is_granted_to_it(db: Database) {
     persona(&db, 3, Some(Timestamp::UNIX_EPOCH)).await;
     plugin(&db, 0x2000_0000_0000_0000_0000_0000_0000_0001, true).await;
     plugin(&db, 0x2000_0000_0000_0000_0000_0000_0000_0002, false).await;
-    let policy = (
+    let policy_row = (
         client_policies::id.eq(DbUid(Uuid::from_u128(5))),
         client_policies::name.eq("Strict"),
         client_policies::document.eq("{\"enforce\":{}}"),
         client_policies::updated_at.eq(DbInstant(Timestamp::UNIX_EPOCH)),
     );
-    let policy = diesel::insert_into(client_policies::table).values(policy);
-    run(async { on_conn!(db.writer(), |conn| policy.execute(conn).await?) }).await;
+    let insert = diesel::insert_into(client_policies::table).values(policy_row);
+    run(async { on_conn!(db.writer(), |conn| insert.execute(conn).await?) }).await;
     let assign = diesel::update(user_groups::table.find(DbUid(GROUP)))
         .set(user_groups::client_policy_id.eq(DbUid(Uuid::from_u128(5))));
     run(async { on_conn!(db.writer(), |conn| assign.execute(conn).await?) }).await;

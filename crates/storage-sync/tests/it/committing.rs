@@ -31,10 +31,11 @@ async fn a_slow_commit_delays_later_ones(db: Database) {
                 let stamp = ledger.stamps(at(10)).next().unwrap();
                 held.notify_one();
                 go_on.notified().await;
-                let moved = diesel::update(sync_items::table)
+                diesel::update(sync_items::table)
                     .filter(sync_items::user_id.eq(DbUid(person.user.0)))
-                    .set(sync_items::stamp.eq(DbInstant(stamp)));
-                moved.execute(conn).await?;
+                    .set(sync_items::stamp.eq(DbInstant(stamp)))
+                    .execute(conn)
+                    .await?;
                 conn.count_change(person.user, stamp, 0).await
             })
         }

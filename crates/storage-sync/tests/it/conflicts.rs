@@ -2,7 +2,7 @@
 
 use futures_util::future::join_all;
 use pia_storage::Database;
-use pia_sync::{Changes, Channel, Item, ItemRejection, Resolution};
+use pia_sync::{Changes, Channel, Item, ItemRejection, Resolution, SyncReader};
 use uuid::Uuid;
 
 use crate::person::{Person, START, at, changes, done, item, todo};
@@ -168,7 +168,7 @@ async fn preferences_of_unknown_plugins_are_ignored(db: Database) {
     let (_, conflicts) = person.push(10, vec![preference(memory), preference(unknown)]).await;
 
     assert_eq!(conflicts, []);
-    let chosen = pia_sync::SyncReader::preferences(&person.reader, person.user).await.unwrap();
-    assert_eq!(chosen, [(memory, false)]);
+    let preferences = person.reader.preferences(person.user).await.unwrap();
+    assert_eq!(preferences, [(memory, false)]);
     assert_eq!(person.since(START).await, []);
 }

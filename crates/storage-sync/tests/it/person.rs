@@ -29,7 +29,7 @@ pub(crate) struct Person {
     pub(crate) settings: PushSettings,
 }
 
-/// Time this many seconds after the account was created.
+/// Returns the time this many seconds after the account was created.
 pub(crate) fn at(second: u64) -> Timestamp {
     START + Duration::from_secs(second)
 }
@@ -147,7 +147,7 @@ impl Person {
 pub(crate) fn done(applied: ApplyOutcome) -> (Timestamp, Vec<Conflict>) {
     match applied {
         ApplyOutcome::Done { at, conflicts } => (at, conflicts),
-        other => panic!("not taken: {other:?}"),
+        outcome => panic!("not taken: {outcome:?}"),
     }
 }
 

@@ -35,12 +35,12 @@ pia_testkit::contract! {
 
 async fn pushed_items_are_read_back_unchanged(db: Database) {
     let person = Person::of(db).await;
-    let one = todo(1, 5);
-    let other = item(Channel::Memories, 1, 6);
+    let task = todo(1, 5);
+    let memory = item(Channel::Memories, 1, 6);
 
-    person.push(10, vec![one.clone(), other.clone()]).await;
+    person.push(10, vec![task.clone(), memory.clone()]).await;
 
-    let expected = [(one.key, Some(one.body)), (other.key, Some(other.body))];
+    let expected = [(task.key, Some(task.body)), (memory.key, Some(memory.body))];
     assert_eq!(person.since(START).await, expected);
 }
 
@@ -118,8 +118,8 @@ async fn an_encrypted_account_takes_only_encrypted_pushes(db: Database) {
 
     let plain = person.apply(changes(10, vec![todo(2, 5)])).await;
     let deletion = person.apply(delete).await;
-    let encrypted = Changes { encrypted: true, ..changes(10, vec![todo(3, 5)]) };
-    let encrypted = person.apply(encrypted).await;
+    let encrypted_push = Changes { encrypted: true, ..changes(10, vec![todo(3, 5)]) };
+    let encrypted = person.apply(encrypted_push).await;
 
     assert_eq!(plain, ApplyOutcome::EncryptedOnly);
     assert_eq!(deletion, ApplyOutcome::EncryptedOnly);

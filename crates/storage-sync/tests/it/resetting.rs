@@ -7,7 +7,6 @@ use pia_storage::schema::chats;
 use pia_storage::{Database, DbInstant, DbUid, on_conn};
 use pia_storage_sync::SqlSyncAdminStore;
 use pia_sync::{ApplyOutcome, Changes, Channel, SyncAdminStore, SyncReader};
-
 use uuid::Uuid;
 
 use crate::person::{Person, START, at, changes, item, run, todo};
