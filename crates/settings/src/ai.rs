@@ -88,24 +88,25 @@ fn size(from: &mut Section<'_>, name: &str, mib: usize) -> usize {
 
 fn catalogue(from: &mut Section<'_>) -> ModelCatalogue {
     let providers = Providers::from_section(&mut from.section("Providers"));
-    let default = Model::of_chat(from, Effect::Reload);
-    providers.check(&default, from);
+    let default_model = Model::of_chat(from, Effect::Reload);
+    providers.check(&default_model, from);
+
     let mut modes = from.section("Modes");
     let mut model_of = |mode: Mode| {
         let mut section = modes.section(mode.name());
         let own = Model::of_chat(&mut section, Effect::Reload);
         providers.check(&own, &mut section);
         // Without settings of its own, the default applies.
-        own.is_configured()
-            .then(|| served(own.over(&default, &mut section), &mut section))
-            .flatten()
+        if !own.is_configured() {
+            return None;
+        }
+        served(own.over(&default_model, &mut section), &mut section)
     };
-
     let assistant = model_of(Mode::Assistant);
     let research = model_of(Mode::Research);
-    let default = served(default, from);
-    let Providers { entries, searches, embedders, .. } = providers;
 
+    let default = served(default_model, from);
+    let Providers { entries, searches, embedders, .. } = providers;
     ModelCatalogue { default, assistant, research, entries, searches, embedders }
 }
 

@@ -24,8 +24,7 @@ impl BaseUrl {
     /// Returns the host: a domain in its ASCII form, an IPv6 address in
     /// brackets.
     pub fn host(&self) -> String {
-        let url = Url::parse(&self.0).ok();
-        url.and_then(|it| it.host_str().map(str::to_owned)).unwrap_or_default()
+        Url::parse(&self.0).ok().and_then(|it| it.host_str().map(str::to_owned)).unwrap_or_default()
     }
 
     /// Returns whether its traffic can be intercepted: HTTP to another machine.

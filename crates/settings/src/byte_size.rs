@@ -14,12 +14,12 @@ impl ByteSize {
         Self(count << 10)
     }
 
-    pub(super) const fn gib(count: usize) -> Self {
-        Self(count << 30)
-    }
-
     pub(super) const fn mib(count: usize) -> Self {
         Self(count << 20)
+    }
+
+    pub(super) const fn gib(count: usize) -> Self {
+        Self(count << 30)
     }
 }
 
@@ -29,12 +29,16 @@ impl Setting for ByteSize {
     fn parse(text: &str) -> Result<Self, Reason> {
         let text = text.trim().to_ascii_lowercase();
         let end = text.find(|it: char| !it.is_ascii_digit()).unwrap_or(text.len());
-        let (number, unit) = text.split_at_checked(end).unwrap_or_default();
-        let unit = if unit.is_empty() { "b" } else { unit.trim_start() };
-        let unit = UNITS.iter().find(|(name, _)| *name == unit);
-        let bytes = number.parse::<usize>().ok().zip(unit);
-        let bytes = bytes.and_then(|(number, (_, unit))| number.checked_mul(*unit));
-        bytes.map(Self).ok_or(Reason::form("expected a number of bytes, or a size such as 256MiB"))
+        let (number, suffix) = text.split_at_checked(end).unwrap_or_default();
+        let unit_name = if suffix.is_empty() { "b" } else { suffix.trim_start() };
+        let unit = UNITS.iter().find(|(name, _)| *name == unit_name);
+        number
+            .parse::<usize>()
+            .ok()
+            .zip(unit)
+            .and_then(|(number, (_, unit))| number.checked_mul(*unit))
+            .map(Self)
+            .ok_or(Reason::form("expected a number of bytes, or a size such as 256MiB"))
     }
 
     fn format(&self) -> String {

@@ -137,19 +137,19 @@ impl CommandLine {
 
         let mut admin = None;
         let mut errors = Vec::new();
-        let mut rest = arguments.iter().enumerate().peekable();
-        while let Some((index, argument)) = rest.next() {
-            if let Err(reason) = line.parse_argument(argument, &mut rest, &mut admin) {
+        let mut remaining = arguments.iter().enumerate().peekable();
+        while let Some((index, argument)) = remaining.next() {
+            if let Err(reason) = line.parse_argument(argument, &mut remaining, &mut admin) {
                 // The argument is not repeated: it may be a secret.
                 let origin = format!("argument {} of the command line", index + 1);
                 errors.push(SettingError::of_source(origin, reason));
             }
         }
 
-        let admin = admin.map(|it| it.command().map(Command::Admin));
-        let provision = line.provision.take();
-        let provision = provision.map(|it| it.command().map(Command::ProvisionPod));
-        for command in [admin, provision].into_iter().flatten() {
+        let admin_command = admin.map(|it| it.command().map(Command::Admin));
+        let provision_command =
+            line.provision.take().map(|it| it.command().map(Command::ProvisionPod));
+        for command in [admin_command, provision_command].into_iter().flatten() {
             match command {
                 Ok(command) => line.prefer(command),
                 Err(reason) => errors.push(SettingError::of_source("the command line", reason)),
@@ -164,7 +164,7 @@ impl CommandLine {
     fn parse_argument(
         &mut self,
         argument: &str,
-        rest: &mut RemainingArguments<'_>,
+        remaining: &mut RemainingArguments<'_>,
         admin: &mut Option<AdminArguments>,
     ) -> Result<(), Reason> {
         if let Some(command) = switch(argument) {
@@ -196,24 +196,24 @@ impl CommandLine {
         };
 
         match name.to_ascii_lowercase().as_str() {
-            "environment" => self.environment = Some(value_of(value, rest)?),
+            "environment" => self.environment = Some(value_of(value, remaining)?),
             "content-root" | "contentroot" => {
-                self.content_root = Some(value_of(value, rest)?.into());
+                self.content_root = Some(value_of(value, remaining)?.into());
             }
             "provision-pod" => {
-                let verb = value_of(value, rest)?;
+                let verb = value_of(value, remaining)?;
                 self.provision = Some(ProvisionArguments::new(verb));
             }
             lower if ProvisionArguments::takes(lower) => {
                 let arguments = self.provision.as_mut().ok_or_else(invalid)?;
-                arguments.option(lower, value_of(value, rest)?)?;
+                arguments.option(lower, value_of(value, remaining)?)?;
             }
             lower if AdminArguments::takes(lower) => {
                 let words = admin.as_mut().ok_or_else(invalid)?;
-                words.option(lower, &value_of(value, rest)?)?;
+                words.option(lower, &value_of(value, remaining)?)?;
             }
             lower if lower.contains(':') => {
-                self.settings.push((name.to_owned(), value_of(value, rest)?));
+                self.settings.push((name.to_owned(), value_of(value, remaining)?));
             }
             _ => return Err(invalid()),
         }
@@ -251,16 +251,19 @@ fn switch(argument: &str) -> Option<Command> {
 }
 
 /// Returns the value after the `=`, or else the next argument.
-fn value_of(value: Option<String>, rest: &mut RemainingArguments<'_>) -> Result<String, Reason> {
+fn value_of(
+    value: Option<String>,
+    remaining: &mut RemainingArguments<'_>,
+) -> Result<String, Reason> {
     if let Some(value) = value {
         return Ok(value);
     }
 
     // An argument that begins with `--` is far more often the next setting than
     // a value.
-    let next = rest.next_if(|(_, it)| !it.starts_with("--"));
-    let (_, next) =
-        next.ok_or(Reason::source("expected a value; use `=` for one that begins with `--`"))?;
+    let (_, next) = remaining
+        .next_if(|(_, it)| !it.starts_with("--"))
+        .ok_or(Reason::source("expected a value; use `=` for one that begins with `--`"))?;
     if next.contains(char::REPLACEMENT_CHARACTER) {
         return Err(Reason::source("expected UTF-8"));
     }

@@ -25,9 +25,11 @@ impl CreditsCommand {
         match words {
             ["check"] => Ok(Self::Check),
             ["top-up", group, credits] => {
-                let credits = credits.parse().ok().filter(|it| (1..=MAX_CREDITS).contains(it));
-                let reason = "expected a number of credits, 1 to 1000000000";
-                let credits = credits.ok_or(Reason::source(reason))?;
+                let credits = credits
+                    .parse()
+                    .ok()
+                    .filter(|it| (1..=MAX_CREDITS).contains(it))
+                    .ok_or(Reason::source("expected a number of credits, 1 to 1000000000"))?;
                 Ok(Self::TopUp { group: (*group).to_owned(), credits })
             }
             _ => Err(Reason::source(VERBS)),

@@ -9,15 +9,15 @@ use super::section::Section;
 
 const DAY: Duration = Duration::from_hours(24);
 
-/// Reads the section.
 pub(super) fn from_section(from: &mut Section<'_>) -> FeedbackSettings {
     let operator = from.reload("NotifyAddress").optional::<SenderAddress>();
     let provider = from.reload("ProviderAddress").optional::<SenderAddress>();
     let forwards = from.reload("ForwardToProvider").or(true);
-    let provider = if forwards { provider } else { None };
-    let recipients = operator.into_iter().chain(provider);
-    let mut recipients: Vec<_> = recipients.map(|it| it.to_string()).collect();
+    let forwarding_address = if forwards { provider } else { None };
+    let mut recipients: Vec<_> =
+        operator.into_iter().chain(forwarding_address).map(|it| it.to_string()).collect();
     recipients.dedup();
+
     FeedbackSettings {
         recipients,
         answer_retention: DAY * from.reload("AnswerRetentionDays").within(90_u32, 1..=3650),

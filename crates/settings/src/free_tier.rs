@@ -22,8 +22,9 @@ impl Setting for GroupId {
     const IS_SECRET: bool = false;
 
     fn parse(text: &str) -> Result<Self, Reason> {
-        let id = Uuid::try_parse(text.trim());
-        id.map(Self).map_err(|_err| Reason::form("expected the id of a group"))
+        Uuid::try_parse(text.trim())
+            .map(Self)
+            .map_err(|_err| Reason::form("expected the id of a group"))
     }
 
     fn format(&self) -> String {

@@ -62,9 +62,9 @@ impl GroupCommand {
             ["create", name] => Self::Create { name: owned(name) },
             ["rename", group, name] => Self::Rename { group: owned(group), name: owned(name) },
             ["delete", group] => Self::Delete { group: owned(group) },
-            ["set", group, first, rest @ ..] => {
-                let pairs = std::iter::once(first).chain(rest);
-                let changes = pairs.map(|it| group_setting::parse(it)).collect::<Result<_, _>>()?;
+            ["set", group, pairs @ ..] if !pairs.is_empty() => {
+                let changes =
+                    pairs.iter().map(|it| group_setting::parse(it)).collect::<Result<_, _>>()?;
                 Self::Set { group: owned(group), changes }
             }
             ["add", email, group] => Self::Add { email: owned(email), group: owned(group) },

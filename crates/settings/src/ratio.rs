@@ -10,8 +10,12 @@ impl Setting for Ratio {
     const IS_SECRET: bool = false;
 
     fn parse(text: &str) -> Result<Self, Reason> {
-        let number = text.trim().parse::<f32>().ok().filter(|it| (0.0..=1.0).contains(it));
-        number.map(Self).ok_or(Reason::form("expected a number from 0 to 1 such as 0.4"))
+        text.trim()
+            .parse::<f32>()
+            .ok()
+            .filter(|it| (0.0..=1.0).contains(it))
+            .map(Self)
+            .ok_or(Reason::form("expected a number from 0 to 1 such as 0.4"))
     }
 
     fn format(&self) -> String {

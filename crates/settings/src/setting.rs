@@ -31,11 +31,12 @@ pub(super) trait Setting: Sized {
 /// Parses one of several names, in any case.
 pub(super) fn choice<T: Copy>(text: &str, names: &[(&str, T)]) -> Result<T, Reason> {
     let text = text.trim();
-    let found = names.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
-    found.map(|(_, value)| *value).ok_or_else(|| {
+    let entry = names.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
+    let Some((_, value)) = entry else {
         let names: Vec<_> = names.iter().map(|(name, _)| *name).collect();
-        Reason::form(format!("expected one of {}", names.join(", ")))
-    })
+        return Err(Reason::form(format!("expected one of {}", names.join(", "))));
+    };
+    Ok(*value)
 }
 
 /// Returns an error if a text is too long, or has characters that end a line of
@@ -57,8 +58,8 @@ macro_rules! impl_integer_setting {
 
             fn parse(text: &str) -> Result<Self, Reason> {
                 let text = text.trim();
-                let digits = !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
-                let number = if digits { text.parse().ok() } else { None };
+                let is_digits = !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
+                let number = if is_digits { text.parse().ok() } else { None };
                 number.ok_or(Reason::form("expected a whole number"))
             }
 
@@ -129,8 +130,7 @@ impl Setting for SocketAddr {
     const IS_SECRET: bool = false;
 
     fn parse(text: &str) -> Result<Self, Reason> {
-        let parsed = text.trim().parse();
-        parsed.map_err(|_err: std::net::AddrParseError| {
+        text.trim().parse().map_err(|_err: std::net::AddrParseError| {
             Reason::form("expected an address and a port such as 127.0.0.1:8080 or [::]:8080")
         })
     }
@@ -145,9 +145,10 @@ impl Setting for IpNet {
 
     fn parse(text: &str) -> Result<Self, Reason> {
         let text = text.trim();
-        let address = || text.parse::<IpAddr>().ok().map(Self::from);
-        let parsed = text.parse::<Self>().ok().or_else(address);
-        parsed.ok_or(Reason::form("expected an address or a network such as 10.0.0.0/8"))
+        text.parse::<Self>()
+            .ok()
+            .or_else(|| text.parse::<IpAddr>().ok().map(Self::from))
+            .ok_or(Reason::form("expected an address or a network such as 10.0.0.0/8"))
     }
 
     fn format(&self) -> String {

@@ -24,9 +24,9 @@ impl Setting for Duration {
     /// Formats the duration in the largest unit that divides it.
     fn format(&self) -> String {
         let millis = self.as_millis();
-        let divides = |unit: u64| millis.is_multiple_of(u128::from(unit));
-        let unit = UNITS.iter().rev().find(|(_, unit)| millis > 0 && divides(*unit));
-        let (name, unit) = unit.unwrap_or(&("s", 1000));
+        let divides = |unit: u64| millis > 0 && millis.is_multiple_of(u128::from(unit));
+        let (name, unit) =
+            UNITS.iter().rev().find(|(_, unit)| divides(*unit)).unwrap_or(&("s", 1000));
         format!("{}{name}", millis / u128::from(*unit))
     }
 }
@@ -60,8 +60,8 @@ fn unit(text: &str) -> Option<u64> {
 }
 
 fn digits(text: &str) -> Option<u64> {
-    let digits = !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
-    if digits { text.parse().ok() } else { None }
+    let is_number = !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
+    if is_number { text.parse().ok() } else { None }
 }
 
 #[cfg(test)]

@@ -22,8 +22,7 @@ impl Setting for Kind {
         if text.trim().eq_ignore_ascii_case(LINKUP) {
             return Ok(Self::Search);
         }
-        let chat = numbered(text).map(Self::Chat);
-        chat.ok_or_else(|| expected(&[LINKUP]))
+        provider_type(text).map(Self::Chat).ok_or_else(|| unknown_type(&[LINKUP]))
     }
 
     fn format(&self) -> String {
@@ -41,7 +40,7 @@ impl Setting for ProviderType {
         if text.trim().eq_ignore_ascii_case(LINKUP) {
             return Err(Reason::combination("Linkup searches the web and is no chat model"));
         }
-        numbered(text).ok_or_else(|| expected(&[]))
+        provider_type(text).ok_or_else(|| unknown_type(&[]))
     }
 
     fn format(&self) -> String {
@@ -49,18 +48,19 @@ impl Setting for ProviderType {
     }
 }
 
-/// Returns the type of a name or a number.
-fn numbered(text: &str) -> Option<ProviderType> {
+/// Returns the type of a name, or of a number from 1 on.
+fn provider_type(text: &str) -> Option<ProviderType> {
     let text = text.trim();
-    let mut numbered = (1_u8..).zip(ProviderType::ALL);
-    let entry = numbered
-        .find(|(number, it)| it.name().eq_ignore_ascii_case(text) || number.to_string() == text);
-    entry.map(|(_, it)| it)
+    (1_u8..)
+        .zip(ProviderType::ALL)
+        .find(|(number, it)| it.name().eq_ignore_ascii_case(text) || number.to_string() == text)
+        .map(|(_, it)| it)
 }
 
-fn expected(others: &[&str]) -> Reason {
-    let names = ProviderType::ALL.iter().map(|it| it.name());
-    let names: Vec<_> = names.chain(others.iter().copied()).collect();
+/// Returns the reason that lists the names of all types, and `further_names`.
+fn unknown_type(further_names: &[&str]) -> Reason {
+    let names: Vec<_> =
+        ProviderType::ALL.iter().map(|it| it.name()).chain(further_names.iter().copied()).collect();
     Reason::form(format!("expected one of {}", names.join(", ")))
 }
 

@@ -104,13 +104,13 @@ impl Model {
     /// Completes this section from `default`.
     pub(super) fn over(self, default: &Self, from: &mut Section<'_>) -> Self {
         let default = default.clone();
-        let other = self.provider.is_some_and(|it| it != default.provider());
-        if other && self.endpoint.is_none() && default.endpoint.is_some() {
+        let is_other_type = self.provider.is_some_and(|it| it != default.provider());
+        if is_other_type && self.endpoint.is_none() && default.endpoint.is_some() {
             from.warn("ProviderType", "is another than that of Ai, whose Endpoint is used");
         }
 
         let limits = self.protection;
-        let usual = default.protection;
+        let default_limits = default.protection;
         Self {
             provider: self.provider.or(default.provider),
             keys: self.keys.or(default.keys),
@@ -139,9 +139,11 @@ impl Model {
             fallbacks: if self.fallbacks.is_empty() { default.fallbacks } else { self.fallbacks },
             prices: self.prices.over(default.prices),
             protection: Protection {
-                requests_per_minute: limits.requests_per_minute.or(usual.requests_per_minute),
-                tokens_per_minute: limits.tokens_per_minute.or(usual.tokens_per_minute),
-                concurrent: limits.concurrent.or(usual.concurrent),
+                requests_per_minute: limits
+                    .requests_per_minute
+                    .or(default_limits.requests_per_minute),
+                tokens_per_minute: limits.tokens_per_minute.or(default_limits.tokens_per_minute),
+                concurrent: limits.concurrent.or(default_limits.concurrent),
             },
         }
     }
@@ -161,10 +163,10 @@ impl Model {
         self.name.is_some() || self.own_name().is_some()
     }
 
-    /// Returns whether it has a key, or an endpoint that may need none.
+    /// Returns whether the model has a key, or an endpoint that may need none.
     pub(super) fn is_reachable(&self) -> bool {
-        let keyless = self.provider() == ProviderType::Ollama && self.name.is_some();
-        keyless || self.has_key() || self.endpoint.is_some()
+        let needs_no_key = self.provider() == ProviderType::Ollama && self.name.is_some();
+        needs_no_key || self.has_key() || self.endpoint.is_some()
     }
 
     pub(super) fn has_key(&self) -> bool {
@@ -184,8 +186,8 @@ impl Model {
     pub(super) fn is_sound(&self, from: &mut Section<'_>) -> bool {
         let provider = self.provider();
         let mut is_sound = true;
-        let mut missing = |name: &str, what: &str| {
-            let text = format!("is missing: the type {} needs {what}", provider.name());
+        let mut report_missing = |name: &str, meaning: &str| {
+            let text = format!("is missing: the type {} needs {meaning}", provider.name());
             if !from.refused(name) {
                 from.refuse(name, Reason::new(Code::Missing, text));
             }
@@ -193,11 +195,11 @@ impl Model {
         };
 
         if self.endpoint.is_none() && kind::endpoint(provider).is_none() {
-            missing("Endpoint", "the base URL of its server");
+            report_missing("Endpoint", "the base URL of its server");
         }
 
         if provider == ProviderType::AzureOpenAi && self.deployment.is_none() {
-            missing("AzureDeploymentName", "the name of the deployment");
+            report_missing("AzureDeploymentName", "the name of the deployment");
         }
 
         is_sound
@@ -213,8 +215,8 @@ impl Model {
         let endpoint_setting = self.endpoint.as_ref().map(BaseUrl::as_str);
         let endpoint = endpoint_setting.or(kind::endpoint(provider))?;
         let model = self.name.as_deref().or(self.own_name())?;
-        let public = kind::is_public(provider) && endpoint_setting.is_none();
-        let fetches = self.addresses.unwrap_or(public);
+        let is_public = kind::is_public(provider) && endpoint_setting.is_none();
+        let fetches = self.addresses.unwrap_or(is_public);
         let is_type = |it| provider == it;
         Some(Target {
             keys: self.keys(),
@@ -315,14 +317,14 @@ impl Model {
 
 /// Returns the keys without duplicates; a blank `ApiKey` stands for no keys.
 fn keys(from: &mut Section<'_>, effect: Effect) -> Option<Vec<Secret<String>>> {
-    let one = from.field("ApiKey", effect).optional_or_blank::<ApiKey>();
-    let more = from.field("ApiKeys", effect).list::<ApiKey>();
-    if one.is_none() && more.is_empty() {
+    let single_key = from.field("ApiKey", effect).optional_or_blank::<ApiKey>();
+    let further_keys = from.field("ApiKeys", effect).list::<ApiKey>();
+    if single_key.is_none() && further_keys.is_empty() {
         return None;
     }
 
     let mut keys: Vec<Secret<String>> = Vec::new();
-    for ApiKey(key) in one.into_iter().chain(more) {
+    for ApiKey(key) in single_key.into_iter().chain(further_keys) {
         if !key.expose().is_empty() && !keys.iter().any(|it| it.ct_eq(key.expose())) {
             keys.push(key);
         }
@@ -336,10 +338,10 @@ fn fallbacks(from: &mut Section<'_>, effect: Effect) -> Vec<String> {
 }
 
 fn protection(from: &mut Section<'_>, effect: Effect) -> Protection {
-    let mut max = |name, max| from.field(name, effect).optional_within(1..=max);
+    let mut limit = |name, max| from.field(name, effect).optional_within(1..=max);
     Protection {
-        requests_per_minute: max("RequestsPerMinute", 1_000_000),
-        tokens_per_minute: max("TokensPerMinute", 1_000_000_000),
-        concurrent: max("MaxConcurrent", 100_000),
+        requests_per_minute: limit("RequestsPerMinute", 1_000_000),
+        tokens_per_minute: limit("TokensPerMinute", 1_000_000_000),
+        concurrent: limit("MaxConcurrent", 100_000),
     }
 }

@@ -67,16 +67,16 @@ impl Prices {
     /// Returns all four rates; `None` if a cached token would cost more than a
     /// fresh one. By default a cached token costs no more than that.
     pub(super) fn rates(self, from: &mut Section<'_>) -> Option<Rates> {
-        let usual = Rates::default();
-        let input = self.input.map_or(usual.input, |it| it.0);
-        let cached_input = self.cached_input.map_or(usual.cached_input.min(input), |it| it.0);
+        let default = Rates::default();
+        let input = self.input.map_or(default.input, |it| it.0);
+        let cached_input = self.cached_input.map_or(default.cached_input.min(input), |it| it.0);
         if cached_input > input {
             let reason = Reason::combination("expected no more than InputPerMillion");
             from.section(SECTION).refuse(CACHED, reason);
             return None;
         }
-        let output = self.output.map_or(usual.output, |it| it.0);
-        let connector = self.connector.map_or(usual.connector, |it| it.0);
+        let output = self.output.map_or(default.output, |it| it.0);
+        let connector = self.connector.map_or(default.connector, |it| it.0);
         Some(Rates { input, output, cached_input, connector })
     }
 }
@@ -120,17 +120,15 @@ impl Setting for Price {
 fn thousandths(text: &str) -> Option<u64> {
     let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let (integer, fraction) = number.split_once('.').unwrap_or((number, "0"));
-    let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|it| it.is_ascii_digit());
-    let unsigned = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
-    if !is_digits(integer)
-        || !is_digits(fraction)
-        || !is_digits(unsigned)
-        || text.len() > MAX_PRICE_CHARS
-    {
+    let unsigned_exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+    let is_number = [integer, fraction, unsigned_exponent]
+        .iter()
+        .all(|it| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit()));
+    if !is_number || text.len() > MAX_PRICE_CHARS {
         return None;
     }
 
-    // Given the maximum length, nothing here overflows.
+    // The maximum length prevents overflows.
     let number: u128 = format!("{integer}{fraction}").parse().ok()?;
     let exponent: i32 = exponent.parse().ok()?;
     let decimals = i32::try_from(fraction.len()).ok()?.checked_sub(exponent)?.checked_sub(3)?;

@@ -111,13 +111,11 @@ impl Providers {
         refuse(from, "Id", is_duplicate.then_some("is that of another entry, whatever its case"));
 
         if !is_duplicate {
-            let id = id.clone();
-            let is_blind = entry.model.is_blind();
             self.referable.push(ReferableEntry {
-                id,
+                id: id.clone(),
                 kind: entry.kind,
                 embeds: entry.embeds,
-                is_blind,
+                is_blind: entry.model.is_blind(),
             });
         }
     }
@@ -141,26 +139,29 @@ fn refuse(from: &mut Section<'_>, name: &str, error: Option<&'static str>) {
 fn count_entries(from: &mut Section<'_>) -> usize {
     from.may_be_empty();
     let names = from.names();
-    let numbers: BTreeSet<usize> = names
-        .iter()
-        .filter_map(|it| Some((it, it.parse().ok()?)))
-        .filter(|(name, number): &(_, usize)| number.to_string() == **name)
-        .map(|(_, number)| number)
-        .collect();
+    let numbers: BTreeSet<usize> = names.iter().filter_map(|it| entry_number(it)).collect();
     let count = (0..names.len()).take_while(|it| numbers.contains(it)).count();
 
     for name in names {
-        match name.parse::<usize>() {
-            Ok(number) if number < count && number.to_string() == name => {}
-            Ok(number) if number.to_string() == name => {
-                let id = from.peek(&format!("{name}:Id")).and_then(|it| EntryId::parse(it).ok());
-                let id = id.map_or_else(String::new, |it| format!(" (`{}`)", it.0));
+        match entry_number(name) {
+            Some(number) if number < count => {}
+            Some(_) => {
+                let id = from
+                    .peek(&format!("{name}:Id"))
+                    .and_then(|it| EntryId::parse(it).ok())
+                    .map_or_else(String::new, |it| format!(" (`{}`)", it.0));
                 let text = format!("the entry{id} is ignored, since there is no entry {count}");
                 from.ignore(name, text);
             }
-            _ => from.ignore(name, "is ignored: entries have numbers, from 0 on"),
+            None => from.ignore(name, "is ignored: entries have numbers, from 0 on"),
         }
     }
 
     count
+}
+
+/// Parses the number of an entry; `None` for other spellings, such as `07`.
+fn entry_number(name: &str) -> Option<usize> {
+    let number: usize = name.parse().ok()?;
+    (number.to_string() == name).then_some(number)
 }

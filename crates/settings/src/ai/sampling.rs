@@ -20,8 +20,11 @@ impl Setting for Parameter {
     const IS_SECRET: bool = false;
 
     fn parse(text: &str) -> Result<Self, Reason> {
-        let parameter = SAMPLING.into_iter().find(|it| it.eq_ignore_ascii_case(text.trim()));
-        parameter.map(Self).ok_or(Reason::form("expected temperature, top_p or top_k"))
+        SAMPLING
+            .into_iter()
+            .find(|it| it.eq_ignore_ascii_case(text.trim()))
+            .map(Self)
+            .ok_or(Reason::form("expected temperature, top_p or top_k"))
     }
 
     fn format(&self) -> String {
