@@ -68,15 +68,16 @@ impl MigrationTargets {
 
 impl Targets {
     fn from_section(from: &mut Section<'_>, purpose: Purpose) -> Self {
-        let development = from.environment().is_development();
-        let default = if development { DatabaseKind::Sqlite } else { DatabaseKind::Postgres };
+        let is_development = from.environment().is_development();
+        let default = if is_development { DatabaseKind::Sqlite } else { DatabaseKind::Postgres };
         let provider = from.restart("Provider").or(default);
         let migration = role(from, "MigrationConnectionString", provider);
         let maintenance = role(from, "MaintenanceConnectionString", provider);
-        let file = file(&from.dir().join(FILE));
+
+        let default_url = file_url(&from.dir().join(FILE));
         let field = from.restart("ConnectionString");
-        let default_target = match provider {
-            DatabaseKind::Sqlite => Some(field.or(Secret::new(file))),
+        let connection_string = match provider {
+            DatabaseKind::Sqlite => Some(field.or(Secret::new(default_url))),
             // The owner's connection suffices for a migration.
             DatabaseKind::Postgres if purpose == Purpose::Migrating && migration.is_some() => {
                 field.optional()
@@ -92,7 +93,7 @@ impl Targets {
                 .within(Duration::from_secs(5), Duration::from_secs(1)..=Duration::from_mins(1)),
         };
 
-        let default_target = target(from, "ConnectionString", provider, default_target);
+        let default_target = target(from, "ConnectionString", provider, connection_string);
 
         Self { default_target, migration, maintenance, options }
     }
@@ -124,10 +125,10 @@ fn target(
 }
 
 /// Returns the URL of a file, with special characters escaped.
-fn file(path: &Path) -> String {
-    let path = path.to_string_lossy();
-    let path = path.replace('%', "%25").replace('?', "%3F").replace('#', "%23");
-    format!("sqlite://{path}")
+fn file_url(path: &Path) -> String {
+    let escaped_path =
+        path.to_string_lossy().replace('%', "%25").replace('?', "%3F").replace('#', "%23");
+    format!("sqlite://{escaped_path}")
 }
 
 impl Setting for DatabaseKind {

@@ -42,22 +42,23 @@ impl Reason {
         Self { code, text: text.into() }
     }
 
-    /// Reason for an invalid format, or a value out of range.
+    /// Creates the reason for an invalid format, or a value out of range.
     pub(super) fn form(text: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Code::Form, text)
     }
 
-    /// Reason for a weak secret.
+    /// Creates the reason for a weak secret.
     pub(super) fn weak(text: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Code::Weak, text)
     }
 
-    /// Reason for an incompatible combination, or an unsupported value.
+    /// Creates the reason for an incompatible combination, or an unsupported
+    /// value.
     pub(super) fn combination(text: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Code::Combination, text)
     }
 
-    /// Reason for an unusable source.
+    /// Creates the reason for an unusable source.
     pub(super) fn source(text: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Code::Source, text)
     }
@@ -80,7 +81,7 @@ impl SettingError {
         Self { key: None, origin: Some(origin.into()), reason }
     }
 
-    /// Returns the number under which it is documented.
+    /// Returns the number under which the error is documented.
     pub fn code(&self) -> Code {
         self.reason.code
     }

@@ -38,7 +38,7 @@ impl<'a> Field<'a> {
 
     /// Returns the value, or else the default, also for a blank text.
     pub(super) fn or_where_blank<T: Setting>(mut self, default: T) -> T {
-        let text = self.text().filter(|it| !it.trim().is_empty());
+        let text = self.non_blank_text();
         let value = text.and_then(|it| self.parse_text(it)).unwrap_or(default);
         self.record::<T>(Some(value.format()));
         value
@@ -52,7 +52,7 @@ impl<'a> Field<'a> {
     ) -> T {
         let value = match self.parse() {
             Some(value) if !range.contains(&value) => {
-                self.out_of(&range);
+                self.refuse_out_of(&range);
                 default
             }
             value => value.unwrap_or(default),
@@ -67,22 +67,21 @@ impl<'a> Field<'a> {
         mut self,
         range: RangeInclusive<T>,
     ) -> Option<T> {
-        let text = self.text().filter(|it| !it.trim().is_empty());
-        let value = text.and_then(|it| self.parse_text(it));
-        let in_range = value.filter(|it| {
-            let in_range = range.contains(it);
-            if !in_range {
-                self.out_of(&range);
+        let text = self.non_blank_text();
+        let value = match text.and_then(|it| self.parse_text::<T>(it)) {
+            Some(value) if !range.contains(&value) => {
+                self.refuse_out_of(&range);
+                None
             }
-            in_range
-        });
-        self.record::<T>(in_range.as_ref().map(Setting::format));
-        in_range
+            value => value,
+        };
+        self.record::<T>(value.as_ref().map(Setting::format));
+        value
     }
 
     /// Returns the value if present; a blank text counts as absent.
     pub(super) fn optional<T: Setting>(mut self) -> Option<T> {
-        let text = self.text().filter(|it| !it.trim().is_empty());
+        let text = self.non_blank_text();
         let value = text.and_then(|it| self.parse_text(it));
         self.record::<T>(value.as_ref().map(Setting::format));
         value
@@ -98,7 +97,7 @@ impl<'a> Field<'a> {
 
     /// Returns the value, which is required; `advice` explains how to set it.
     pub(super) fn required<T: Setting>(mut self, advice: &'static str) -> Option<T> {
-        let text = self.text().filter(|it| !it.trim().is_empty());
+        let text = self.non_blank_text();
         let value = text.and_then(|it| self.parse_text(it));
         if text.is_none() && self.raw_value().is_none_or(|it| it.as_str().is_some()) {
             self.refuse(Reason::new(Code::Missing, format!("is missing: {advice}")));
@@ -173,6 +172,10 @@ impl<'a> Field<'a> {
         raw_value.as_str()
     }
 
+    fn non_blank_text(&mut self) -> Option<&'a str> {
+        self.text().filter(|it| !it.trim().is_empty())
+    }
+
     fn parse<T: Setting>(&mut self) -> Option<T> {
         self.text().and_then(|it| self.parse_text(it))
     }
@@ -181,7 +184,7 @@ impl<'a> Field<'a> {
         T::parse(text).map_err(|reason| self.refuse(reason)).ok()
     }
 
-    fn out_of<T: Setting>(&mut self, range: &RangeInclusive<T>) {
+    fn refuse_out_of<T: Setting>(&mut self, range: &RangeInclusive<T>) {
         let start = range.start().format();
         let end = range.end().format();
         self.refuse(Reason::form(format!("expected a value from {start} to {end}")));

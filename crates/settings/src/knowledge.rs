@@ -80,6 +80,7 @@ impl KnowledgeConfig {
     pub(super) fn from_sections(all: &mut Section<'_>, catalogue: &ModelCatalogue) -> Self {
         let is_development = all.environment().is_development();
         let vectors = vector_target(all);
+
         let mut from = all.section("Knowledge");
         let ingest_key = from.reload("IngestApiKey").optional::<IngestKey>().map(|it| it.0);
         let mode = from.reload("Mode").or(KnowledgeMode::default());
@@ -89,13 +90,16 @@ impl KnowledgeConfig {
         let workers = from.restart("Workers").within(4, 1..=32);
         let question_model = timed::question_model(&mut from.section("Question"), catalogue);
         let max_attempts = from.reload("MaxAttempts").within(8_u32, 1..=100);
-        let embedder = embedder(&mut all.section("Embeddings"), catalogue, is_development);
+
+        let embedder = read_embedder(&mut all.section("Embeddings"), catalogue, is_development);
+
         let mut rerank = all.section("Rerank");
         let min_rank_score = rerank.reload("MinScore").optional::<Ratio>().map(|it| it.0);
         let reranker = timed::reranker(&mut rerank, catalogue);
         let retrieval = RetrievalSettings { max_passages, min_similarity, min_rank_score };
-        let chunking = chunking(&mut all.section("Chunking"));
-        let context = context(&mut all.section("Chunking").section("Context"), catalogue);
+
+        let chunking = read_chunking(&mut all.section("Chunking"));
+        let context = context_model(&mut all.section("Chunking").section("Context"), catalogue);
 
         if vectors.is_some() && embedder.is_none() {
             let text = "knowledge is off: Embeddings names no provider that embeds documents";
@@ -144,9 +148,9 @@ pub(super) fn embedding_model(all: &mut Section<'_>) -> String {
 }
 
 fn provider_and_model(from: &mut Section<'_>, is_development: bool) -> (Option<String>, String) {
-    let provider = from.restart("ProviderId").optional_or_blank::<ProviderId>();
     let default = is_development.then(|| LOCAL.to_owned());
-    let provider = provider.map_or(default, |it| it.0);
+    let provider =
+        from.restart("ProviderId").optional_or_blank::<ProviderId>().map_or(default, |it| it.0);
     (provider, from.restart("Model").or(DEFAULT_MODEL.to_owned()))
 }
 
@@ -155,15 +159,15 @@ fn is_local(provider: &str) -> bool {
 }
 
 /// Returns the embedder and the timeout of models; `None` if knowledge is off.
-fn embedder(
+fn read_embedder(
     from: &mut Section<'_>,
     catalogue: &ModelCatalogue,
     is_development: bool,
 ) -> Option<(EmbedderConfig, Duration)> {
     let (provider, model) = provider_and_model(from, is_development);
     let dimension = from.restart("Dimension").or(VECTOR_SIZE);
-    let timeout = from.restart("TimeoutSeconds").within(100_u32, 1..=3600);
-    let timeout = Duration::from_secs(timeout.into());
+    let timeout_seconds = from.restart("TimeoutSeconds").within(100_u32, 1..=3600);
+    let timeout = Duration::from_secs(timeout_seconds.into());
     let batch_size = from.restart("BatchSize").within(64, 1..=2048);
     if dimension != VECTOR_SIZE {
         from.warn("Dimension", format!("knowledge is off: only {VECTOR_SIZE} is supported"));
@@ -175,8 +179,7 @@ fn embedder(
         return Some((EmbedderConfig::Hashed, timeout));
     }
 
-    let entry = catalogue.embedder(&provider).or_else(|| catalogue.entry(&provider));
-    let Some(entry) = entry else {
+    let Some(entry) = catalogue.embedder(&provider).or_else(|| catalogue.entry(&provider)) else {
         from.refuse("ProviderId", Reason::combination("names no entry of Ai:Providers"));
         return None;
     };
@@ -192,7 +195,7 @@ fn embedder(
 }
 
 /// Returns the model that writes contexts.
-fn context(from: &mut Section<'_>, catalogue: &ModelCatalogue) -> Option<Arc<Target>> {
+fn context_model(from: &mut Section<'_>, catalogue: &ModelCatalogue) -> Option<Arc<Target>> {
     let is_enabled = from.restart("Enabled").or(true);
     let provider = from.restart("ProviderId").optional::<String>()?;
     let Some(entry) = catalogue.entry(&provider) else {
@@ -203,7 +206,7 @@ fn context(from: &mut Section<'_>, catalogue: &ModelCatalogue) -> Option<Arc<Tar
     is_enabled.then(|| Arc::clone(entry))
 }
 
-fn chunking(from: &mut Section<'_>) -> ChunkingSettings {
+fn read_chunking(from: &mut Section<'_>) -> ChunkingSettings {
     let default = ChunkingSettings::default();
     let max_chars = from.reload("MaxChars").within(default.max_chars, 200..=8_000);
     let overlap_chars = from.reload("OverlapChars").within(default.overlap_chars, 0..=4_000);
@@ -224,8 +227,9 @@ impl Setting for ConnectionString {
         if text.trim().is_empty() {
             return Ok(Self(None));
         }
-        let target = VectorTarget::parse(text);
-        target.map(|it| Self(Some(it))).map_err(|err| Reason::form(err.to_string()))
+        VectorTarget::parse(text)
+            .map(|it| Self(Some(it)))
+            .map_err(|err| Reason::form(err.to_string()))
     }
 
     fn format(&self) -> String {

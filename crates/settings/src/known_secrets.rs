@@ -67,10 +67,11 @@ pub(super) fn is_known(text: &str) -> bool {
 
 /// Returns whether the bytes repeat a short sequence, or count up or down.
 pub(super) fn repeats(bytes: &[u8]) -> bool {
-    let period = |length: usize| bytes.iter().zip(bytes.iter().skip(length)).all(|(a, b)| a == b);
-    let step =
+    let has_period =
+        |length: usize| bytes.iter().zip(bytes.iter().skip(length)).all(|(a, b)| a == b);
+    let counts_by =
         |step: u8| bytes.iter().zip(bytes.iter().skip(1)).all(|(a, b)| a.wrapping_add(step) == *b);
-    (1..=bytes.len() / 2).any(period) || step(1) || step(u8::MAX) || step(0x11)
+    (1..=bytes.len() / 2).any(has_period) || counts_by(1) || counts_by(u8::MAX) || counts_by(0x11)
 }
 
 #[cfg(test)]

@@ -106,7 +106,7 @@ impl Layer {
         Self { origin: origin.to_owned(), settings: Dict::new() }
     }
 
-    /// Sets a value. Returns whether it contradicts no earlier one.
+    /// Sets a value. Returns whether it agrees with earlier ones.
     fn set(&mut self, key: &str, value: &str) -> bool {
         let mut is_consistent = true;
         let mut path: Vec<String> = key.split(':').map(str::to_lowercase).collect();
@@ -141,8 +141,9 @@ fn read_file(path: &Path) -> Result<Option<String>, String> {
 
     let file = std::fs::File::open(path).map_err(|err| err.to_string())?;
     let mut text = String::new();
-    let length = file.take(MAX_FILE_BYTES + 1).read_to_string(&mut text);
-    match u64::try_from(length.map_err(|err| err.to_string())?) {
+    let length =
+        file.take(MAX_FILE_BYTES + 1).read_to_string(&mut text).map_err(|err| err.to_string())?;
+    match u64::try_from(length) {
         Ok(length) if length <= MAX_FILE_BYTES => Ok(Some(text)),
         _ => Err("expected at most 1 MiB".to_owned()),
     }

@@ -62,18 +62,18 @@ impl LiveConfig {
         Arc::clone(&self.lock().latest)
     }
 
-    /// Returns a handle on the result of `part`, now and after each change.
+    /// Returns a handle on the result of `select`, now and after each change.
     ///
     /// Use it for reloadable settings only: a value that needs a restart would
     /// change in it too.
     pub fn follow<T: Send + Sync + 'static>(
         &self,
-        part: impl Fn(&Config) -> T + Send + 'static,
+        select: impl Fn(&Config) -> T + Send + 'static,
     ) -> LiveSetting<T> {
         let mut state = self.lock();
-        let live = LiveSetting::new(part(&state.latest));
+        let live = LiveSetting::new(select(&state.latest));
         let handle = live.clone();
-        state.followers.push(Box::new(move |config| handle.set(part(config))));
+        state.followers.push(Box::new(move |config| handle.set(select(config))));
         live
     }
 
@@ -133,9 +133,10 @@ impl LiveConfig {
     pub fn effective(&self) -> Vec<EffectiveSetting> {
         let latest = self.latest();
         let reloaded = latest.snapshot.of_effect(Effect::Reload);
-        let mut all: Vec<_> = reloaded.chain(self.started.of_effect(Effect::Restart)).collect();
-        all.sort_by(|a, b| a.key.cmp(&b.key));
-        all
+        let mut settings: Vec<_> =
+            reloaded.chain(self.started.of_effect(Effect::Restart)).collect();
+        settings.sort_by(|a, b| a.key.cmp(&b.key));
+        settings
     }
 
     /// Locks the state. A poisoned state is consistent: each part is replaced
@@ -152,8 +153,8 @@ impl SettingChanges {
         let new = &now.snapshot;
         // A key that only the old settings have belongs to an entry that was
         // removed.
-        let gone = old.keys().filter(|it| new.effect(it).is_none());
-        for key in new.keys().chain(gone).filter(|it| !new.agrees(old, it)) {
+        let removed_keys = old.keys().filter(|it| new.effect(it).is_none());
+        for key in new.keys().chain(removed_keys).filter(|it| !new.agrees(old, it)) {
             match new.effect(key).or_else(|| old.effect(key)) {
                 Some(Effect::Reload) => changes.reloaded.push(key.to_owned()),
                 // A return to the value in force is not a pending change.

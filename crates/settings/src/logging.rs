@@ -26,11 +26,11 @@ pub enum LogFormat {
 
 impl Logging {
     pub(super) fn from_section(from: &mut Section<'_>) -> Self {
-        let development = from.environment().is_development();
-        let format = if development { LogFormat::Text } else { LogFormat::Json };
+        let is_development = from.environment().is_development();
+        let default_format = if is_development { LogFormat::Text } else { LogFormat::Json };
         Self {
             level: from.reload("Level").or(Level("info".to_owned())).0,
-            format: from.restart("Format").or(format),
+            format: from.restart("Format").or(default_format),
         }
     }
 }

@@ -47,9 +47,9 @@ fn read_provider(from: &mut Section<'_>, provider: Provider) -> Option<ProviderS
         Provider::EntraId => from.reload("TenantId").optional::<TenantId>().map(|it| it.0),
         Provider::Google | Provider::Microsoft | Provider::Oidc => None,
     };
-    let authority = authority(from, provider, (tenant.as_deref(), client_id.is_some()));
+    let authority = read_authority(from, provider, tenant.as_deref(), client_id.is_some());
     let trusts_email = from.reload("TrustEmail").or(provider == Provider::EntraId);
-    let scopes = from.reload("Scopes").or(Scopes::usual()).0;
+    let scopes = from.reload("Scopes").or(Scopes::default()).0;
 
     if client_id.is_none() && client_secret.is_some() {
         from.warn("ClientSecret", "is not used: a provider is on once it has a ClientId");
@@ -71,24 +71,27 @@ fn read_provider(from: &mut Section<'_>, provider: Provider) -> Option<ProviderS
     })
 }
 
-fn authority(
+/// Reads the authority of a provider. Reports a missing one if the provider is
+/// enabled.
+fn read_authority(
     from: &mut Section<'_>,
     provider: Provider,
-    (tenant, is_on): (Option<&str>, bool),
+    tenant: Option<&str>,
+    is_enabled: bool,
 ) -> Option<String> {
-    let usual = |it: &str| Authority(it.to_owned());
-
     match provider {
         Provider::Google => {
-            Some(from.reload("Authority").or(usual("https://accounts.google.com")).0)
+            let default = Authority("https://accounts.google.com".to_owned());
+            Some(from.reload("Authority").or(default).0)
         }
         Provider::Microsoft => {
-            Some(from.reload("Authority").or(usual(&format!("{MICROSOFT}/common/v2.0"))).0)
+            let default = Authority(format!("{MICROSOFT}/common/v2.0"));
+            Some(from.reload("Authority").or(default).0)
         }
         Provider::EntraId => {
             let configured = from.reload("Authority").optional::<Authority>().map(|it| it.0);
             let authority = configured.or_else(|| Some(format!("{MICROSOFT}/{}/v2.0", tenant?)));
-            if is_on && authority.is_none() {
+            if is_enabled && authority.is_none() {
                 let reason = Reason::combination("needs the TenantId, or an Authority");
                 from.refuse("ClientId", reason);
             }
@@ -96,7 +99,7 @@ fn authority(
         }
         Provider::Oidc => {
             let authority = from.reload("Authority").optional::<Authority>().map(|it| it.0);
-            if is_on && authority.is_none() {
+            if is_enabled && authority.is_none() {
                 from.refuse("ClientId", Reason::combination("needs an Authority"));
             }
             authority
@@ -162,8 +165,8 @@ impl Setting for TenantId {
 /// Scopes requested from a provider, separated by blanks or commas.
 struct Scopes(Vec<String>);
 
-impl Scopes {
-    fn usual() -> Self {
+impl Default for Scopes {
+    fn default() -> Self {
         Self(["openid", "email", "profile"].map(str::to_owned).to_vec())
     }
 }
@@ -172,8 +175,8 @@ impl Setting for Scopes {
     const IS_SECRET: bool = false;
 
     fn parse(text: &str) -> Result<Self, Reason> {
-        let parts = text.split([' ', ',']).filter(|it| !it.is_empty());
-        let scopes: Vec<String> = parts.map(str::to_owned).collect();
+        let scopes: Vec<String> =
+            text.split([' ', ',']).filter(|it| !it.is_empty()).map(str::to_owned).collect();
         let is_allowed =
             |scope: &String| scope.bytes().all(|it| it.is_ascii_graphic() && it != b'"');
         if !scopes.iter().all(is_allowed) {

@@ -45,7 +45,7 @@ pub enum EngineConfig {
     Temporal(WorkflowServer),
 }
 
-/// Workflow server, and what of it is used.
+/// Temporal server, with the namespace and the task queue that are used.
 #[derive(Debug, Clone)]
 pub struct WorkflowServer {
     /// Host and port.
@@ -66,15 +66,14 @@ impl OperatorsConfig {
         let mut from = all.section("Operators");
         let is_enabled = from.restart("Enabled").or(false);
         let concurrency = from.reload("MaxConcurrentAssignments").within(4_u32, 1..=1000);
-        let assignments = assignments(&mut from, concurrency);
+        let assignments = read_assignments(&mut from, concurrency);
         let allows_private_webhooks = from.reload("AllowPrivateWebhooks").or(false);
         let allows_private_mcp_servers = from.reload("AllowPrivateMcpServers").or(false);
 
-        let engine = engine(&mut all.section("Workflow"));
-        let engine = is_enabled.then_some(engine);
+        let engine = read_engine(&mut all.section("Workflow"));
 
         Self {
-            engine,
+            engine: is_enabled.then_some(engine),
             assignments,
             concurrency,
             allows_private_webhooks,
@@ -83,7 +82,7 @@ impl OperatorsConfig {
     }
 }
 
-fn assignments(from: &mut Section<'_>, concurrency: u32) -> AssignmentSettings {
+fn read_assignments(from: &mut Section<'_>, concurrency: u32) -> AssignmentSettings {
     let default = AssignmentSettings::default();
     let max_per_user = from
         .reload("MaxConcurrentAssignmentsPerUser")
@@ -92,7 +91,7 @@ fn assignments(from: &mut Section<'_>, concurrency: u32) -> AssignmentSettings {
 
     AssignmentSettings {
         max_steps: from.reload("MaxSteps").within(default.max_steps, 3..=50),
-        wall_clock: counted(
+        wall_clock: read_duration(
             from.reload("WallClockTimeoutSeconds"),
             SECOND,
             default.wall_clock,
@@ -104,31 +103,31 @@ fn assignments(from: &mut Section<'_>, concurrency: u32) -> AssignmentSettings {
             .reload("PerAssignmentTokenCeiling")
             .within(u32::try_from(default.token_ceiling).unwrap_or(u32::MAX), 1_000..=1_000_000_000)
             .into(),
-        queued_grace: counted(
+        queued_grace: read_duration(
             from.reload("QueuedGraceMinutes"),
             MINUTE,
             default.queued_grace,
             1..=1440,
         ),
         max_restarts: from.reload("MaxReconcileAttempts").within(default.max_restarts, 1..=100),
-        retention: counted(from.reload("RetentionDays"), DAY, default.retention, 1..=3650),
+        retention: read_duration(from.reload("RetentionDays"), DAY, default.retention, 1..=3650),
         plaintext_retention: HOUR
             * from.reload("PlaintextRetentionHours").or(PlaintextHours::default()).0,
     }
 }
 
-/// Returns a duration that is configured as a number of units.
-fn counted(
+/// Reads a duration that is configured as a number of units.
+fn read_duration(
     field: Field<'_>,
     unit: Duration,
     default: Duration,
     range: RangeInclusive<u32>,
 ) -> Duration {
-    unit * field.within(number(default, unit), range)
+    unit * field.within(count_units(default, unit), range)
 }
 
 /// Returns the number of these units in a duration.
-fn number(duration: Duration, unit: Duration) -> u32 {
+fn count_units(duration: Duration, unit: Duration) -> u32 {
     u32::try_from(duration.as_secs() / unit.as_secs()).unwrap_or(u32::MAX)
 }
 
@@ -137,7 +136,7 @@ struct PlaintextHours(u32);
 
 impl Default for PlaintextHours {
     fn default() -> Self {
-        Self(number(AssignmentSettings::default().plaintext_retention, HOUR))
+        Self(count_units(AssignmentSettings::default().plaintext_retention, HOUR))
     }
 }
 
@@ -145,8 +144,12 @@ impl Setting for PlaintextHours {
     const IS_SECRET: bool = false;
 
     fn parse(text: &str) -> Result<Self, Reason> {
-        let number = text.trim().parse::<i64>().ok().filter(|it| *it <= MAX_PLAINTEXT_HOURS);
-        let number = number.ok_or(Reason::form("expected a whole number up to 87600"))?;
+        let number = text
+            .trim()
+            .parse::<i64>()
+            .ok()
+            .filter(|it| *it <= MAX_PLAINTEXT_HOURS)
+            .ok_or(Reason::form("expected a whole number up to 87600"))?;
         let hours = u32::try_from(number).ok().filter(|it| *it > 0);
         Ok(hours.map_or_else(Self::default, Self))
     }
@@ -156,7 +159,7 @@ impl Setting for PlaintextHours {
     }
 }
 
-fn engine(from: &mut Section<'_>) -> EngineConfig {
+fn read_engine(from: &mut Section<'_>) -> EngineConfig {
     let is_development = from.environment().is_development();
     let default = if is_development { EMBEDDED } else { DEFAULT_ADDRESS };
     let server = WorkflowServer {

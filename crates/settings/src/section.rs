@@ -60,10 +60,9 @@ impl Layered {
     pub(super) fn origin(&self, value: &Value) -> Option<String> {
         // A section may come from several layers; the layer of its first value
         // stands for it.
-        let value = match value.as_dict().and_then(|it| it.values().next()) {
-            Some(first) => return self.origin(first),
-            None => value,
-        };
+        if let Some(first) = value.as_dict().and_then(|it| it.values().next()) {
+            return self.origin(first);
+        }
         self.layers.get_metadata(value.tag()).map(|it| it.name.to_string())
     }
 

@@ -58,53 +58,6 @@ pub struct TlsFiles {
     pub key: PathBuf,
 }
 
-/// Server name: a single line of text.
-struct ServerName(String);
-
-impl Setting for ServerName {
-    const IS_SECRET: bool = false;
-
-    fn parse(text: &str) -> Result<Self, Reason> {
-        let name = text.trim();
-        let has_valid_length = (1..=MAX_NAME_CHARS).contains(&name.chars().count());
-        if has_valid_length && !name.chars().any(char::is_control) {
-            return Ok(Self(name.to_owned()));
-        }
-        Err(Reason::form("expected a name of 1 to 64 characters in one line"))
-    }
-
-    fn format(&self) -> String {
-        self.0.clone()
-    }
-}
-
-/// Value of `Strict-Transport-Security`, or `off`.
-struct Hsts(String);
-
-impl Hsts {
-    const DEFAULT: &str = "max-age=31536000; includeSubDomains";
-
-    fn policy(&self) -> Option<StrictTransport> {
-        StrictTransport::parse(&self.0)
-    }
-}
-
-impl Setting for Hsts {
-    const IS_SECRET: bool = false;
-
-    fn parse(text: &str) -> Result<Self, Reason> {
-        let hsts = Self(text.trim().to_owned());
-        if hsts.0 == "off" || hsts.policy().is_some() {
-            return Ok(hsts);
-        }
-        Err(Reason::form("expected `off` or `max-age=<seconds>`, also with `; includeSubDomains`"))
-    }
-
-    fn format(&self) -> String {
-        self.0.clone()
-    }
-}
-
 impl ServerConfig {
     pub(super) fn from_section(from: &mut Section<'_>) -> Option<Self> {
         let cores = available_parallelism().map_or(1, usize::from);
@@ -115,8 +68,8 @@ impl ServerConfig {
             Ipv4Addr::UNSPECIFIED
         };
         let address = from.restart("Address").or(SocketAddr::from((host, PORT)));
-        let base_path = from.restart("BasePath").optional::<BasePath>();
-        let base_path = base_path.map(|it| it.0).unwrap_or_default();
+        let base_path =
+            from.restart("BasePath").optional::<BasePath>().map(|it| it.0).unwrap_or_default();
         let tls = TlsFiles::from_section(&mut from.section("Tls"));
         let configured = configured_url(from);
         let base = configured.as_ref().map_or(base_path.as_str(), BaseUrl::as_str);
@@ -128,9 +81,9 @@ impl ServerConfig {
             configured
         };
 
-        let strict_transport = from.restart("StrictTransport").or(Hsts(Hsts::DEFAULT.to_owned()));
+        let hsts = from.restart("StrictTransport").or(Hsts(Hsts::DEFAULT.to_owned()));
         let is_https = public_url.as_ref().is_some_and(|it| it.as_str().starts_with("https://"));
-        let strict_transport = if is_https { strict_transport.policy() } else { None };
+        let strict_transport = if is_https { hsts.policy() } else { None };
         let workers = from.restart("Workers").within(cores, 1..=1024);
         let range = Duration::ZERO..=Duration::from_mins(10);
         let config = Self {
@@ -199,14 +152,61 @@ fn configured_url(from: &mut Section<'_>) -> Option<BaseUrl> {
     from.restart("PublicUrl").required("set the address under which clients reach the server")
 }
 
-fn default_url(address: SocketAddr, tls: bool, base_path: &str) -> BaseUrl {
-    let scheme = if tls { "https" } else { "http" };
+fn default_url(address: SocketAddr, is_tls: bool, base_path: &str) -> BaseUrl {
+    let scheme = if is_tls { "https" } else { "http" };
     let host = if address.ip().is_unspecified() {
         format!("localhost:{}", address.port())
     } else {
         address.to_string()
     };
     BaseUrl::new(scheme, &host, base_path)
+}
+
+/// Server name: a single line of text.
+struct ServerName(String);
+
+impl Setting for ServerName {
+    const IS_SECRET: bool = false;
+
+    fn parse(text: &str) -> Result<Self, Reason> {
+        let name = text.trim();
+        let has_valid_length = (1..=MAX_NAME_CHARS).contains(&name.chars().count());
+        if has_valid_length && !name.chars().any(char::is_control) {
+            return Ok(Self(name.to_owned()));
+        }
+        Err(Reason::form("expected a name of 1 to 64 characters in one line"))
+    }
+
+    fn format(&self) -> String {
+        self.0.clone()
+    }
+}
+
+/// Value of `Strict-Transport-Security`, or `off`.
+struct Hsts(String);
+
+impl Hsts {
+    const DEFAULT: &str = "max-age=31536000; includeSubDomains";
+
+    fn policy(&self) -> Option<StrictTransport> {
+        StrictTransport::parse(&self.0)
+    }
+}
+
+impl Setting for Hsts {
+    const IS_SECRET: bool = false;
+
+    fn parse(text: &str) -> Result<Self, Reason> {
+        let hsts = Self(text.trim().to_owned());
+        if hsts.0 == "off" || hsts.policy().is_some() {
+            return Ok(hsts);
+        }
+        Err(Reason::form("expected `off` or `max-age=<seconds>`, also with `; includeSubDomains`"))
+    }
+
+    fn format(&self) -> String {
+        self.0.clone()
+    }
 }
 
 struct BasePath(String);

@@ -32,13 +32,15 @@ impl Smtp {
         let password = from.reload("Password").optional::<Secret<String>>();
         let address = from.reload("From").optional::<SenderAddress>();
         let from_name = from.reload("FromName").or("Pia".to_owned());
-        let timeout = from.reload("Timeout");
-        let timeout = timeout.within(Duration::from_secs(30), Duration::from_secs(1)..=MAX_TIMEOUT);
-        let ca = from.reload("CaPath").optional::<PathBuf>();
+        let timeout = from
+            .reload("Timeout")
+            .within(Duration::from_secs(30), Duration::from_secs(1)..=MAX_TIMEOUT);
+        let ca_path = from.reload("CaPath").optional::<PathBuf>();
         let language = from.reload("Language").or(Language::En);
-        let ca = ca.map(|it| from.dir().join(it));
-        let credentials = credentials(from, username, password);
-        let relay = relay(from, host, address).map(|(host, address)| MailSettings {
+
+        let credentials = check_credentials(from, username, password);
+        let ca = ca_path.map(|it| from.dir().join(it));
+        let relay = check_sender(from, host, address).map(|(host, address)| MailSettings {
             host,
             port: u16::try_from(port).unwrap_or_else(|_out_of_range| security.default_port()),
             security,
@@ -57,8 +59,9 @@ impl Smtp {
     }
 }
 
-/// Checks that a relay has a sender's address.
-fn relay(
+/// Checks that a relay has a sender's address; `None` if mail is not
+/// configured.
+fn check_sender(
     from: &mut Section<'_>,
     host: Option<Host>,
     address: Option<SenderAddress>,
@@ -70,7 +73,8 @@ fn relay(
     host.zip(address)
 }
 
-fn credentials(
+/// Checks that a user name has a password, and the reverse.
+fn check_credentials(
     from: &mut Section<'_>,
     username: Option<String>,
     password: Option<Secret<String>>,
@@ -125,8 +129,8 @@ impl Setting for Security {
     }
 
     fn format(&self) -> String {
-        let found = SECURITIES.iter().find(|(_, it)| it == self);
-        found.map(|(name, _)| *name).unwrap_or_default().to_owned()
+        let entry = SECURITIES.iter().find(|(_, it)| it == self);
+        entry.map(|(name, _)| *name).unwrap_or_default().to_owned()
     }
 }
 

@@ -61,16 +61,16 @@ impl Snapshot {
     /// Returns the settings with this effect, by key.
     pub(super) fn of_effect(&self, effect: Effect) -> impl Iterator<Item = EffectiveSetting> {
         let settings = self.0.iter().filter(move |(_, it)| it.effect == effect);
-        settings.map(|(key, it)| EffectiveSetting {
+        settings.map(|(key, setting)| EffectiveSetting {
             key: key.clone(),
-            value: if it.is_secret {
+            value: if setting.is_secret {
                 None
             } else {
-                it.value.as_ref().map(|value| value.expose().clone())
+                setting.value.as_ref().map(|it| it.expose().clone())
             },
-            is_secret: it.is_secret,
-            origin: it.origin.clone(),
-            effect: it.effect,
+            is_secret: setting.is_secret,
+            origin: setting.origin.clone(),
+            effect: setting.effect,
         })
     }
 
@@ -86,7 +86,7 @@ impl Snapshot {
     pub(super) fn agrees(&self, other: &Self, key: &str) -> bool {
         let value = |snapshot: &Self| snapshot.0.get(key).and_then(|it| it.value.clone());
         match (value(self), value(other)) {
-            (Some(this), Some(that)) => this.ct_eq(that.expose()),
+            (Some(own), Some(other)) => own.ct_eq(other.expose()),
             (None, None) => true,
             _ => false,
         }

@@ -49,8 +49,10 @@ impl Sources {
         let line = CommandLine::parse(arguments)?;
 
         let variable = |variable_name: &str| {
-            let found = variables.iter().find(|(name, it)| name == variable_name && !it.is_empty());
-            found.map(|(_, value)| value.clone())
+            variables
+                .iter()
+                .find(|(name, value)| name == variable_name && !value.is_empty())
+                .map(|(_, value)| value.clone())
         };
 
         let configured = match line.environment {
@@ -65,12 +67,11 @@ impl Sources {
             None => Environment::production(),
         };
 
-        let dir = match line.content_root.or_else(|| variable(CONTENT_ROOT).map(PathBuf::from)) {
-            Some(dir) => dir,
-            None => PathBuf::from("."),
-        };
-
-        let dir = std::path::absolute(&dir).unwrap_or(dir);
+        let content_root = line
+            .content_root
+            .or_else(|| variable(CONTENT_ROOT).map(PathBuf::from))
+            .unwrap_or_else(|| PathBuf::from("."));
+        let dir = std::path::absolute(&content_root).unwrap_or(content_root);
         if !dir.is_dir() {
             let reason = Reason::source("expected a folder");
             return Err(SettingError::of_source("the content root", reason).into());
@@ -146,8 +147,8 @@ impl Sources {
         }
 
         Faults::check(errors)?;
-        let layers = layers.merge(Layer::command_line(&self.arguments));
-        let layers = layers.merge(Layer::console(overrides));
+        let layers =
+            layers.merge(Layer::command_line(&self.arguments)).merge(Layer::console(overrides));
 
         Ok(Layered::new(layers, self.environment.clone(), self.dir.clone())?)
     }

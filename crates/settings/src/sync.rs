@@ -14,23 +14,6 @@ const MIN_STORAGE: ByteSize = ByteSize::mib(32);
 const MAX_STORAGE: ByteSize = ByteSize::gib(1 << 20);
 const DAY: Duration = Duration::from_hours(24);
 
-/// Returns the setting for the maximum number of items of a channel; `None` if
-/// operators cannot set it.
-fn limit_setting(channel: Channel) -> Option<&'static str> {
-    match channel {
-        Channel::Templates => Some("MaxTemplates"),
-        Channel::Personas => Some("MaxPersonas"),
-        Channel::Providers => Some("MaxProviders"),
-        Channel::Sessions => Some("MaxSessions"),
-        Channel::Memories => Some("MaxMemories"),
-        Channel::Todos => Some("MaxTodos"),
-        Channel::KanbanColumns => Some("MaxKanbanColumns"),
-        Channel::ScheduledJobs => Some("MaxScheduledJobs"),
-        Channel::ResearchSessions => Some("MaxResearchSessions"),
-        Channel::Settings | Channel::PluginPreferences => None,
-    }
-}
-
 /// Settings of synchronisation.
 #[derive(Debug, Clone)]
 pub struct SyncConfig {
@@ -50,22 +33,40 @@ impl SyncConfig {
         let mut limits = ItemLimits::default();
         for channel in Channel::ALL {
             let Some(name) = limit_setting(channel) else { continue };
-            let usual = channel.rules().default_limit;
-            limits = limits.with(channel, from.reload(name).within(usual, 1..=1_000_000));
+            let default = channel.rules().default_limit;
+            limits = limits.with(channel, from.reload(name).within(default, 1..=1_000_000));
         }
 
         let max_chats = from.reload("MaxChats").within(20_000, 1..=10_000_000);
-        let max_storage =
+        let max_storage_size =
             from.reload("MaxStorage").within(ByteSize::gib(1), MIN_STORAGE..=MAX_STORAGE);
-        let max_storage = max_storage.0 as u64;
-        let is_disabled = from.reload("DisableFastPath304").or(false);
-        let days = from.reload("EventRetentionDays").within(90_u32, 1..=3650);
+        let max_storage = max_storage_size.0 as u64;
+        let is_fast_path_disabled = from.reload("DisableFastPath304").or(false);
+        let retention_days = from.reload("EventRetentionDays").within(90_u32, 1..=3650);
+
         Self {
             pushing: PushSettings { limits, max_storage, strategy },
-            fast_path: !is_disabled,
-            events_stored: DAY * days,
+            fast_path: !is_fast_path_disabled,
+            events_stored: DAY * retention_days,
             chats: ChatLimits { chats: max_chats, storage: max_storage },
         }
+    }
+}
+
+/// Returns the setting for the maximum number of items of a channel; `None` if
+/// operators cannot set it.
+fn limit_setting(channel: Channel) -> Option<&'static str> {
+    match channel {
+        Channel::Templates => Some("MaxTemplates"),
+        Channel::Personas => Some("MaxPersonas"),
+        Channel::Providers => Some("MaxProviders"),
+        Channel::Sessions => Some("MaxSessions"),
+        Channel::Memories => Some("MaxMemories"),
+        Channel::Todos => Some("MaxTodos"),
+        Channel::KanbanColumns => Some("MaxKanbanColumns"),
+        Channel::ScheduledJobs => Some("MaxScheduledJobs"),
+        Channel::ResearchSessions => Some("MaxResearchSessions"),
+        Channel::Settings | Channel::PluginPreferences => None,
     }
 }
 

@@ -49,10 +49,10 @@ struct Search<'a> {
 impl KnownKeys {
     fn add(&mut self, key: &str) {
         self.settings.insert(key.to_lowercase(), key.to_owned());
-        let mut rest = key;
-        while let Some((section, _)) = rest.rsplit_once(':') {
+        let mut path = key;
+        while let Some((section, _)) = path.rsplit_once(':') {
             self.sections.insert(section.to_lowercase(), section.to_owned());
-            rest = section;
+            path = section;
         }
     }
 
@@ -61,14 +61,14 @@ impl KnownKeys {
         if name.len() > MAX_KEY_CHARS {
             return None;
         }
-        let names = self.settings.values().chain(self.sections.values());
-        let inside = names.filter_map(|key| {
+        let keys = self.settings.values().chain(self.sections.values());
+        let names_in_section = keys.filter_map(|key| {
             let (parent, last) = key.rsplit_once(':').unwrap_or(("", key));
             parent.eq_ignore_ascii_case(section).then_some(last)
         });
-        let distances = inside.map(|it| (distance(&it.to_lowercase(), name), it));
-        let nearest = distances.min()?;
-        (nearest.0 <= MAX_EDIT_DISTANCE && nearest.0 * 2 < name.len()).then_some(nearest.1)
+        let (edits, nearest) =
+            names_in_section.map(|it| (distance(&it.to_lowercase(), name), it)).min()?;
+        (edits <= MAX_EDIT_DISTANCE && edits * 2 < name.len()).then_some(nearest)
     }
 }
 

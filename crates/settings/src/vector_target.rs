@@ -88,7 +88,7 @@ fn pairs(text: &str) -> Result<VectorTarget, VectorTargetError> {
         let (name, value) = pair.split_once('=').ok_or(VectorTargetError::Form)?;
         let name = name.trim();
         let value = value.trim();
-        let stored = if name.eq_ignore_ascii_case("Endpoint") {
+        let previous = if name.eq_ignore_ascii_case("Endpoint") {
             url.replace(endpoint(value)?)
         } else if name.eq_ignore_ascii_case("Key") {
             secret.replace(key(value)?)
@@ -96,7 +96,7 @@ fn pairs(text: &str) -> Result<VectorTarget, VectorTargetError> {
             return Err(VectorTargetError::Form);
         };
 
-        if stored.is_some() {
+        if previous.is_some() {
             return Err(VectorTargetError::Form);
         }
     }

@@ -18,10 +18,10 @@ const MAX_REWRITING_SECONDS: u32 = 30;
 pub(super) fn reranker(from: &mut Section<'_>, catalogue: &ModelCatalogue) -> Option<TimedTarget> {
     let provider = from.restart("ProviderId").optional::<String>();
     let model = from.restart("Model").optional::<String>();
-    let timeout = timeout(from, (2, MAX_RANKING_SECONDS));
+    let timeout = read_timeout(from, 2, MAX_RANKING_SECONDS);
+
     let provider = provider?;
-    let entry = catalogue.embedder(&provider).or_else(|| catalogue.entry(&provider));
-    let Some(entry) = entry else {
+    let Some(entry) = catalogue.embedder(&provider).or_else(|| catalogue.entry(&provider)) else {
         from.refuse("ProviderId", Reason::combination("names no entry of Ai:Providers"));
         return None;
     };
@@ -42,7 +42,8 @@ pub(super) fn question_model(
     catalogue: &ModelCatalogue,
 ) -> Option<TimedTarget> {
     let provider = from.restart("ProviderId").optional::<String>();
-    let timeout = timeout(from, (3, MAX_REWRITING_SECONDS));
+    let timeout = read_timeout(from, 3, MAX_REWRITING_SECONDS);
+
     let provider = provider?;
     let Some(entry) = catalogue.entry(&provider) else {
         let reason = Reason::combination("names no chat model of Ai:Providers");
@@ -52,7 +53,7 @@ pub(super) fn question_model(
     Some(TimedTarget { target: Arc::clone(entry), timeout })
 }
 
-fn timeout(from: &mut Section<'_>, (default, max): (u32, u32)) -> Duration {
-    let seconds = from.restart("TimeoutSeconds").within(default, 1..=max);
+fn read_timeout(from: &mut Section<'_>, default_seconds: u32, max_seconds: u32) -> Duration {
+    let seconds = from.restart("TimeoutSeconds").within(default_seconds, 1..=max_seconds);
     Duration::from_secs(seconds.into())
 }
