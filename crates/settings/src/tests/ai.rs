@@ -54,8 +54,8 @@ fn a_complete_mode_needs_no_default() {
 }
 
 fn target(operator: &Operator, mode: Mode) -> Target {
-    let served = operator.read().ai.catalogue.serving(Some(mode));
-    Target::clone(&served.unwrap())
+    let target = operator.read().ai.catalogue.serving(Some(mode)).unwrap();
+    Target::clone(&target)
 }
 
 #[test]
@@ -105,14 +105,14 @@ fn a_type_has_a_default_endpoint_or_requires_one() {
         operator.sources.load_config().map(|it| it.ai.catalogue.default.unwrap().endpoint.clone())
     };
 
-    for (provider, usual) in [
+    for (provider, default_endpoint) in [
         ("OpenAI", "https://api.openai.com/v1"),
         ("Ollama", "http://localhost:11434"),
         ("OpenRouter", "https://openrouter.ai/api/v1"),
         ("Mistral", "https://api.mistral.ai/v1"),
         ("Anthropic", "https://api.anthropic.com/v1"),
     ] {
-        assert_eq!(endpoint(provider).unwrap(), usual);
+        assert_eq!(endpoint(provider).unwrap(), default_endpoint);
     }
     for provider in ["OpenAICompatible", "VLlm"] {
         let message = endpoint(provider).unwrap_err().to_string();
@@ -137,12 +137,15 @@ fn azure_needs_its_endpoint_and_its_deployment() {
         "Ai:AzureDeploymentName=gpt",
         "Ai:ApiKey=k",
     ]);
-    let usual = target(&operator, Mode::Optimize);
-    assert_eq!((&*usual.model, usual.deployment.as_deref()), ("gpt", Some("gpt")));
-    assert_eq!(usual.api_version.as_deref(), Some("2024-10-21"));
-    let other = operator.arguments(&["Ai:AzureApiVersion=2025-04-01-preview", "Ai:Model=m"]);
-    let other = target(&other, Mode::Optimize);
-    assert_eq!((&*other.model, other.api_version.as_deref()), ("m", Some("2025-04-01-preview")));
+    let minimal = target(&operator, Mode::Optimize);
+    assert_eq!(minimal.model, "gpt");
+    assert_eq!(minimal.deployment.as_deref(), Some("gpt"));
+    assert_eq!(minimal.api_version.as_deref(), Some("2024-10-21"));
+
+    let operator = operator.arguments(&["Ai:AzureApiVersion=2025-04-01-preview", "Ai:Model=m"]);
+    let configured = target(&operator, Mode::Optimize);
+    assert_eq!(configured.model, "m");
+    assert_eq!(configured.api_version.as_deref(), Some("2025-04-01-preview"));
 }
 
 #[test]
@@ -187,15 +190,18 @@ fn a_mode_may_have_everything_that_a_model_has() {
         "Ai:Modes:Research:Protection:MaxConcurrent=2",
     ]);
 
-    let usual = target(&operator, Mode::Assistant);
-    let own = target(&operator, Mode::Research);
+    let assistant = target(&operator, Mode::Assistant);
+    let research = target(&operator, Mode::Research);
 
-    assert!(usual.web_search && usual.vision && !own.web_search && !own.vision);
-    assert_eq!((usual.addresses, own.addresses), (Addresses::PassedOn, Addresses::Refused));
-    assert_eq!(usual.reasoning_effort.unwrap().name(), "Low");
-    assert_eq!(own.reasoning_effort.unwrap().name(), "XHigh");
-    assert_eq!((usual.protection.concurrent, own.protection.concurrent), (Some(5), Some(2)));
-    assert_eq!(own.protection.tokens_per_minute, Some(6));
+    assert!(assistant.web_search && assistant.vision);
+    assert!(!research.web_search && !research.vision);
+    assert_eq!(assistant.addresses, Addresses::PassedOn);
+    assert_eq!(research.addresses, Addresses::Refused);
+    assert_eq!(assistant.reasoning_effort.unwrap().name(), "Low");
+    assert_eq!(research.reasoning_effort.unwrap().name(), "XHigh");
+    assert_eq!(assistant.protection.concurrent, Some(5));
+    assert_eq!(research.protection.concurrent, Some(2));
+    assert_eq!(research.protection.tokens_per_minute, Some(6));
 }
 
 #[test]
@@ -222,13 +228,13 @@ fn the_rates_of_the_nearest_section_apply() {
         "Ai:Modes:Research:CreditRates:InputPerMillion=250",
     ]);
 
-    let usual = target(&operator, Mode::Optimize);
-    let own = target(&operator, Mode::Research);
+    let default = target(&operator, Mode::Optimize);
+    let research = target(&operator, Mode::Research);
 
     let rates =
         Rates { input: 1_000_000, output: 4_000_500, cached_input: 1_000_000, connector: 1000 };
-    assert_eq!(usual.rates, rates);
-    assert_eq!(own.rates, Rates { input: 250_000, cached_input: 250_000, ..rates });
+    assert_eq!(default.rates, rates);
+    assert_eq!(research.rates, Rates { input: 250_000, cached_input: 250_000, ..rates });
 }
 
 #[test]

@@ -44,12 +44,15 @@ fn a_minimal_entry_is_complete() {
 
     let target = entry(&operator, "MAIN");
 
-    assert_eq!((target.id.as_deref(), target.name.as_deref()), (Some("main"), Some("main")));
+    assert_eq!(target.id.as_deref(), Some("main"));
+    assert_eq!(target.name.as_deref(), Some("main"));
     assert_eq!(target.provider, ProviderType::OpenAi);
-    assert_eq!((&*target.endpoint, &*target.model), ("https://api.openai.com/v1", "gpt-5"));
+    assert_eq!(target.endpoint, "https://api.openai.com/v1");
+    assert_eq!(target.model, "gpt-5");
     assert!(target.keys[0].ct_eq("k"));
     assert!(target.vision && !target.web_search && !target.takes_reasoning_effort);
-    assert_eq!((target.reasoning_effort, target.rates), (None, Rates::default()));
+    assert_eq!(target.reasoning_effort, None);
+    assert_eq!(target.rates, Rates::default());
     assert!(operator.notices().is_empty());
 }
 
@@ -135,14 +138,17 @@ fn a_file_can_configure_every_setting_of_an_entry() {
     assert_eq!(large.web_search_tool.as_deref(), Some("WEB"));
     assert_eq!(large.vision_tool.as_deref(), Some("b"));
     assert_eq!(large.fallbacks, ["b"]);
-    assert_eq!((large.rates.input, large.rates.cached_input), (500_000, 0));
+    assert_eq!(large.rates.input, 500_000);
+    assert_eq!(large.rates.cached_input, 0);
     assert_eq!(large.protection.requests_per_minute, Some(60));
     assert_eq!(large.protection.tokens_per_minute, Some(9));
     assert_eq!(large.protection.concurrent, Some(4));
-    assert_eq!((&*agent.model, agent.agent.as_deref()), ("ag:1", Some("ag:1")));
+    assert_eq!(agent.model, "ag:1");
+    assert_eq!(agent.agent.as_deref(), Some("ag:1"));
     let catalogue = operator.read().ai.catalogue;
     let search = catalogue.search("web").unwrap();
-    assert_eq!((&*search.endpoint, search.depth), ("https://api.linkup.so/v1", SearchDepth::Fast));
+    assert_eq!(search.endpoint, "https://api.linkup.so/v1");
+    assert_eq!(search.depth, SearchDepth::Fast);
     assert!(search.keys[0].ct_eq("s") && operator.notices().is_empty());
 }
 
@@ -156,7 +162,8 @@ fn the_environment_names_entries_by_their_number() {
 
     let target = entry(&operator, "main");
 
-    assert_eq!((&*target.model, target.rates.output), ("m", 7000));
+    assert_eq!(target.model, "m");
+    assert_eq!(target.rates.output, 7000);
     assert!(target.keys[0].ct_eq("k"));
 }
 
@@ -341,7 +348,8 @@ fn entries_need_a_restart_and_models_do_not() {
     assert!(changes.restart_only.contains(&"Ai:Providers:2:Id".to_owned()));
     let catalogue = catalogue.get();
     assert_eq!(catalogue.default.as_ref().unwrap().model, "other");
-    assert_eq!((ids(&catalogue), &*catalogue.entries[0].model), (vec!["main"], "gpt-5"));
+    assert_eq!(ids(&catalogue), ["main"]);
+    assert_eq!(catalogue.entries[0].model, "gpt-5");
     assert_eq!(catalogue.searches.len(), 1);
 }
 

@@ -117,7 +117,8 @@ fn the_content_root_must_be_an_existing_folder() {
     let by_variable = with(&[("PIA_CONTENT_ROOT", path)], &[]).unwrap().1.dir;
     let nowhere = parse(&["--content-root=/no/such/folder"]).unwrap_err().to_string();
 
-    assert_eq!((by_argument.as_path(), by_variable.as_path()), (dir.path(), dir.path()));
+    assert_eq!(by_argument.as_path(), dir.path());
+    assert_eq!(by_variable.as_path(), dir.path());
     assert!(by_argument.join(Path::new("x")).is_absolute());
     assert_eq!(nowhere, "SVC-CFG-001 the content root: expected a folder");
 }

@@ -72,8 +72,8 @@ fn required_verification_without_email_has_a_notice() {
     let operator = || Operator::development().argument("LocalAuth:RequireEmailVerification=true");
 
     let notices = operator().notices();
-    let with_mail = operator().argument("Smtp:Host=mail.example").argument("Smtp:From=a@b.example");
-    let with_mail = with_mail.notices();
+    let with_mail =
+        operator().argument("Smtp:Host=mail.example").argument("Smtp:From=a@b.example").notices();
 
     let is_expected = |it: &String| it.starts_with("setting `LocalAuth:RequireEmailVerification`");
     assert!(notices.iter().any(is_expected), "{notices:?}");

@@ -23,12 +23,12 @@ fn rows() -> BTreeMap<String, Vec<String>> {
         let names = if line.contains("<Mode>") { &["Assistant", "Research"][..] } else { &[""] };
         names.iter().map(|it| line.replace("<Mode>", it)).collect::<Vec<_>>()
     };
-    let cells = HANDBOOK.lines().flat_map(each).filter_map(|line| {
+    let rows = HANDBOOK.lines().flat_map(each).filter_map(|line| {
         let cells: Vec<_> = line.strip_prefix("| `")?.split(" | ").map(str::to_owned).collect();
         let key = cells.first()?.strip_suffix('`')?.to_owned();
         (cells.len() == 5 && key.contains(':')).then_some((key, cells))
     });
-    cells.collect()
+    rows.collect()
 }
 
 #[test]

@@ -34,8 +34,10 @@ fn production_uses_a_workflow_server() {
         panic!("no workflow server")
     };
 
-    assert_eq!((server.address.as_str(), server.namespace.as_str()), ("workflow:7233", "pia"));
-    assert_eq!((server.task_queue.as_str(), server.is_tls), ("pia-operators", false));
+    assert_eq!(server.address.as_str(), "workflow:7233");
+    assert_eq!(server.namespace.as_str(), "pia");
+    assert_eq!(server.task_queue.as_str(), "pia-operators");
+    assert!(!server.is_tls);
 }
 
 #[test]

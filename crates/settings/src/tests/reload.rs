@@ -86,10 +86,8 @@ fn a_changed_secret_is_reported_by_its_key() {
 
     let changes = config.reload(&operator.sources).unwrap();
 
-    assert_eq!(
-        (&*changes.reloaded, &*changes.restart_only),
-        (&["Ai:ApiKey".to_owned()][..], &["Jwt:SecretKey".to_owned()][..],)
-    );
+    assert_eq!(changes.reloaded, ["Ai:ApiKey"]);
+    assert_eq!(changes.restart_only, ["Jwt:SecretKey"]);
     assert!(!format!("{changes:?}").contains("s3cret"));
     assert_eq!(targets.get().default.as_ref().unwrap().keys[0].expose(), "s3cretB");
 }
@@ -219,7 +217,8 @@ fn settings_are_listed_with_their_effect_and_without_secrets() {
     assert!(settings.iter().filter(|it| it.is_secret).all(|it| it.value.is_none()));
     assert!(setting("Metrics:Token").is_secret && setting("Database:ConnectionString").is_secret);
     let name = setting("Server:Name");
-    assert_eq!((name.effect, name.value.as_deref()), (Effect::Restart, Some("First")));
+    assert_eq!(name.effect, Effect::Restart);
+    assert_eq!(name.value.as_deref(), Some("First"));
     assert_eq!(name.origin.as_deref(), Some("the command line"));
     assert_eq!(setting("LocalAuth:Registration").effect, Effect::Reload);
 }

@@ -47,7 +47,8 @@ fn an_empty_time_zone_is_the_default_and_an_unknown_one_is_utc() {
 
         let config = operator.read();
 
-        assert_eq!((config.token_usage.weeks, config.notices.len()), (weeks, notices), "{zone}");
+        assert_eq!(config.token_usage.weeks, weeks, "{zone}");
+        assert_eq!(config.notices.len(), notices, "{zone}");
     }
 }
 
@@ -306,7 +307,8 @@ fn relative_paths_start_at_the_content_root() {
     assert_eq!(config.license.path, root.join("keys/a.lic"));
     assert_eq!(config.setup.token_path, std::path::Path::new("/run/token"));
     let tls = config.server.tls.unwrap();
-    assert_eq!((tls.certificate, tls.key), (root.join("a.pem"), "/etc/b.pem".into()));
+    assert_eq!(tls.certificate, root.join("a.pem"));
+    assert_eq!(tls.key, std::path::Path::new("/etc/b.pem"));
 }
 
 #[test]
@@ -338,6 +340,8 @@ fn budgets_have_their_windows() {
     let quotas =
         Operator::development().argument("RateLimits:Feedback=7").read().rate_limits.quotas;
 
-    assert_eq!((quotas.feedback.burst, quotas.feedback.window), (7, Duration::from_hours(1)));
-    assert_eq!((quotas.local_auth.burst, quotas.local_auth.window), (5, Duration::from_mins(1)));
+    assert_eq!(quotas.feedback.burst, 7);
+    assert_eq!(quotas.feedback.window, Duration::from_hours(1));
+    assert_eq!(quotas.local_auth.burst, 5);
+    assert_eq!(quotas.local_auth.window, Duration::from_mins(1));
 }

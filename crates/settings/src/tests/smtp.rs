@@ -23,9 +23,12 @@ fn a_host_and_an_address_configure_mail() {
     let smtp = operator.read().smtp;
 
     let relay = smtp.relay.unwrap();
-    assert_eq!((relay.host.as_str(), relay.port), ("smtp.example.com", 587));
-    assert_eq!((relay.security, relay.timeout), (Security::StartTls, Duration::from_secs(30)));
-    assert_eq!((relay.from.to_string(), &*relay.from_name), ("pia@example.com".to_owned(), "Pia"));
+    assert_eq!(relay.host.as_str(), "smtp.example.com");
+    assert_eq!(relay.port, 587);
+    assert_eq!(relay.security, Security::StartTls);
+    assert_eq!(relay.timeout, Duration::from_secs(30));
+    assert_eq!(relay.from.to_string(), "pia@example.com");
+    assert_eq!(relay.from_name, "Pia");
     assert!(relay.credentials.is_none() && relay.ca.is_none());
     assert_eq!(smtp.language, Language::En);
 }
@@ -59,9 +62,12 @@ fn all_settings_are_read() {
     let smtp = operator.read().smtp;
     let relay = smtp.relay.unwrap();
     let (name, password) = relay.credentials.unwrap();
-    assert_eq!((relay.port, relay.security), (2525, Security::Tls));
-    assert_eq!((&*name, &**password.expose()), ("pia", " p s "));
-    assert_eq!((&*relay.from_name, relay.timeout), ("Our Pia", Duration::from_secs(5)));
+    assert_eq!(relay.port, 2525);
+    assert_eq!(relay.security, Security::Tls);
+    assert_eq!(name, "pia");
+    assert_eq!(password.expose(), " p s ");
+    assert_eq!(relay.from_name, "Our Pia");
+    assert_eq!(relay.timeout, Duration::from_secs(5));
     assert_eq!(relay.ca.as_deref(), Some(Path::new("/etc/ca.pem")));
     assert_eq!(smtp.language, Language::De);
 }
@@ -100,11 +106,11 @@ fn an_invalid_value_is_reported_once_and_not_repeated() {
         "Smtp:Timeout=999ms",
         "Smtp:Language=fr",
     ] {
-        let usual = ["Smtp:Host=smtp.example.com", "Smtp:From=pia@example.com"];
+        let required = ["Smtp:Host=smtp.example.com", "Smtp:From=pia@example.com"];
         let (key, _) = setting.split_once('=').unwrap();
-        let others = usual.into_iter().filter(|it| !it.starts_with(&format!("{key}=")));
+        let other_settings = required.into_iter().filter(|it| !it.starts_with(&format!("{key}=")));
 
-        let errors = operator(&others.chain([setting]).collect::<Vec<_>>()).errors();
+        let errors = operator(&other_settings.chain([setting]).collect::<Vec<_>>()).errors();
 
         assert_eq!(errors.len(), 1, "{errors:?}");
         let start = format!("SVC-CFG-003 setting `{key}` from the command line: expected ");
