@@ -69,7 +69,7 @@ pub enum OperatorError {
     /// Operator is one that the server ships.
     #[error("the skill is built in")]
     BuiltIn,
-    /// Skill is not valid; this says why.
+    /// Skill is not valid, for the reason that the text states.
     #[error("{0}")]
     Invalid(&'static str),
     /// Store is unavailable.

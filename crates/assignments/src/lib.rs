@@ -1,7 +1,7 @@
 //! Assignments: long tasks that users hand over and collect later.
 //!
-//! An assignment is worked on by a run, step by step. The database holds how far
-//! it is; a workflow engine only decides when a worker advances it.
+//! A run works on an assignment, step by step. The database holds its progress;
+//! a workflow engine only decides when a worker advances it.
 
 mod administration;
 mod assignment;

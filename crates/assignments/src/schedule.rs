@@ -32,7 +32,7 @@ pub struct Schedule {
 pub struct LastStart {
     /// Time.
     pub due_at: Timestamp,
-    /// Assignment that was handed over, or why none was.
+    /// Assignment that was handed over, or the reason why none was.
     pub outcome: Result<AssignmentId, SkipReason>,
 }
 

@@ -115,8 +115,8 @@ pub trait AssignmentStore: Send + Sync {
         end: ForcedEnd,
     ) -> Result<CollectionOutcome, Unavailable>;
 
-    /// Lists assignments of all users, newest first, without error messages; with
-    /// a status, those alone that have it.
+    /// Lists assignments of all users, or those with this status, newest first,
+    /// without error messages.
     async fn list_all(
         &self,
         status: Option<AssignmentStatus>,

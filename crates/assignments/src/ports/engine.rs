@@ -6,14 +6,14 @@ use pia_kernel::{AssignmentId, Unavailable};
 /// Ways to stop a workflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopMode {
-    /// Workflow is told that its user cancelled it, and ends itself.
+    /// Workflow learns that its user cancelled it, and ends itself.
     Cancel,
     /// Workflow ends at once.
     Terminate,
 }
 
-/// Workflow engine. It decides when a worker advances a run; what a run is, and
-/// how far it is, is in the database.
+/// Workflow engine. It decides when a worker advances a run; the run and its
+/// progress are stored in the database.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait WorkflowEngine: Send + Sync {

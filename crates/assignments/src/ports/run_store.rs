@@ -51,8 +51,8 @@ impl QueueState {
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait RunStore: Send + Sync {
-    /// Says that a worker is alive for this long. Runs of workers that are not
-    /// can be claimed by others.
+    /// Records that a worker is alive for the duration of `lease`. Runs of workers
+    /// that are not alive can be claimed by others.
     async fn keep_alive(
         &self,
         worker: WorkerId,
@@ -74,8 +74,8 @@ pub trait RunStore: Send + Sync {
         started: NewEvent,
     ) -> Result<Option<Run>, Unavailable>;
 
-    /// Claims this assignment, due or not, if it has not ended: its worker
-    /// before loses it.
+    /// Claims an assignment, due or not, if it has not ended. Its previous worker
+    /// loses it.
     async fn claim_one(
         &self,
         id: AssignmentId,
@@ -87,11 +87,11 @@ pub trait RunStore: Send + Sync {
     /// Changes a run.
     async fn change(&self, claim: RunClaim, change: RunChange) -> Result<bool, Unavailable>;
 
-    /// Adds tokens whose work was not accepted, whatever the status.
+    /// Adds tokens of work that was not accepted to an assignment of any status.
     async fn abandon(&self, id: AssignmentId, tokens: i64) -> Result<(), Unavailable>;
 
-    /// Makes the runs `Failed` that started before `started_before` and have not
-    /// ended. Returns their ids.
+    /// Makes unfinished runs `Failed` that started before `started_before`. Returns
+    /// their ids.
     async fn expire(
         &self,
         started_before: Timestamp,
@@ -107,7 +107,7 @@ pub trait RunStore: Send + Sync {
         limit: u32,
     ) -> Result<Vec<(AssignmentId, u32)>, Unavailable>;
 
-    /// Counts that an assignment which is `Queued` was started again.
+    /// Counts a restart of an assignment that is `Queued`.
     async fn count_restart(&self, id: AssignmentId) -> Result<(), Unavailable>;
 
     /// Makes an assignment `Failed` that is still `Queued`.

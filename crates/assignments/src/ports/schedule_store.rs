@@ -46,7 +46,7 @@ pub struct ScheduleStart {
     pub due_at: Timestamp,
     /// Next time.
     pub next_at: Option<Timestamp>,
-    /// Assignment that is handed over, or why none is.
+    /// Assignment that is handed over, or the reason why none is.
     pub assignment: Result<NewAssignment, SkipReason>,
 }
 
@@ -55,7 +55,7 @@ pub struct ScheduleStart {
 pub enum ScheduleStartOutcome {
     /// Assignment is stored.
     Done(AssignmentId),
-    /// None is, for the reason that is stored with the schedule.
+    /// No assignment is stored, for the reason that the schedule records.
     Skipped,
     /// Schedule was started by another process, changed or deleted meanwhile.
     Lost,
@@ -77,8 +77,8 @@ pub trait ScheduleStore: Send + Sync {
         max: u32,
     ) -> Result<ScheduleCreationOutcome, Unavailable>;
 
-    /// Replaces a schedule of a user but for when it was created and its last
-    /// outcome. Returns it; `None` if there is none.
+    /// Replaces a schedule of a user, except for its time of creation and its last
+    /// outcome. Returns the stored schedule; `None` if it does not exist.
     async fn update(
         &self,
         user: UserId,
@@ -93,8 +93,8 @@ pub trait ScheduleStore: Send + Sync {
     async fn due(&self, now: Timestamp, limit: u32) -> Result<Vec<DueSchedule>, Unavailable>;
 
     /// Stores the next time, the outcome and the assignment of a schedule in one
-    /// transaction, if it is still due at the same time. However many processes
-    /// start it, one does. No assignment is stored if the user has
+    /// transaction, if it is still due at the same time. If several processes start
+    /// it at once, one succeeds. No assignment is stored if the user has
     /// `max_unfinished`.
     async fn start(
         &self,
