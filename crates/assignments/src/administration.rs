@@ -55,8 +55,8 @@ pub struct OperatorDraft {
 }
 
 impl AssignmentAdministration {
-    /// Lists assignments of all users, newest first, without error messages; with
-    /// a status, those alone that have it.
+    /// Lists assignments of all users, or those with this status, newest first,
+    /// without error messages.
     pub async fn list(
         &self,
         status: Option<AssignmentStatus>,
@@ -78,12 +78,12 @@ impl AssignmentAdministration {
         id: AssignmentId,
         reason: Option<&str>,
     ) -> Result<bool, Unavailable> {
-        let event = NewEvent::once(EventKind::Terminated, "Terminated by an administrator.");
+        let terminated = NewEvent::once(EventKind::Terminated, "Terminated by an administrator.");
         let event = match reason.map(str::trim).filter(|it| !it.is_empty()) {
             Some(reason) => {
-                NewEvent { message: truncated(reason, MAX_ERROR_CHARS), ..event }.by_other()
+                NewEvent { message: truncated(reason, MAX_ERROR_CHARS), ..terminated }.by_other()
             }
-            None => event,
+            None => terminated,
         };
 
         let end = ForcedEnd { at: self.clock.now(), event };
@@ -124,7 +124,7 @@ impl AssignmentAdministration {
         draft: OperatorDraft,
     ) -> Result<Operator, OperatorError> {
         let skill = draft.skill.ok_or(OperatorError::Invalid("a skill is required"))?;
-        check(&draft.name, Some(&skill))?;
+        check_draft(&draft.name, Some(&skill))?;
         let id = OperatorId::generate();
         let updated_at = self.clock.now();
         let operator = Operator {
@@ -139,7 +139,7 @@ impl AssignmentAdministration {
         };
 
         let effects = self.effects(by, object(id), "Operator.Created");
-        changed(self.operators.create(operator.clone(), effects).await?)?;
+        check_outcome(self.operators.create(operator.clone(), effects).await?)?;
 
         Ok(operator)
     }
@@ -151,11 +151,11 @@ impl AssignmentAdministration {
         id: OperatorId,
         draft: OperatorDraft,
     ) -> Result<(), OperatorError> {
-        check(&draft.name, draft.skill.as_ref())?;
+        check_draft(&draft.name, draft.skill.as_ref())?;
         let OperatorDraft { name, is_active, skill } = draft;
         let update = OperatorUpdate { name, is_active, skill, at: self.clock.now() };
         let effects = self.effects(by, object(id), "Operator.Updated");
-        changed(self.operators.update(id, update, effects).await?)
+        check_outcome(self.operators.update(id, update, effects).await?)
     }
 
     /// Replaces the groups that an operator is granted to.
@@ -166,13 +166,13 @@ impl AssignmentAdministration {
         groups: Vec<GroupId>,
     ) -> Result<(), OperatorError> {
         let effects = self.effects(by, object(id), "Operator.GroupsUpdated");
-        changed(self.operators.grant(id, groups, effects).await?)
+        check_outcome(self.operators.grant(id, groups, effects).await?)
     }
 
     /// Deletes an operator. Its assignments go on.
     pub async fn delete(&self, by: Option<UserId>, id: OperatorId) -> Result<(), OperatorError> {
         let effects = self.effects(by, object(id), "Operator.Deleted");
-        changed(self.operators.delete(id, effects).await?)
+        check_outcome(self.operators.delete(id, effects).await?)
     }
 
     fn effects(&self, by: Option<UserId>, object: String, action: &'static str) -> SideEffects {
@@ -184,7 +184,7 @@ pub(crate) fn object(id: OperatorId) -> String {
     format!("operator:{id}")
 }
 
-fn changed(outcome: OperatorChangeOutcome) -> Result<(), OperatorError> {
+fn check_outcome(outcome: OperatorChangeOutcome) -> Result<(), OperatorError> {
     match outcome {
         OperatorChangeOutcome::Done => Ok(()),
         OperatorChangeOutcome::NotFound => Err(OperatorError::NotFound),
@@ -194,7 +194,7 @@ fn changed(outcome: OperatorChangeOutcome) -> Result<(), OperatorError> {
     }
 }
 
-fn check(name: &str, skill: Option<&Skill>) -> Result<(), OperatorError> {
+fn check_draft(name: &str, skill: Option<&Skill>) -> Result<(), OperatorError> {
     let is_name = |it: &str| !it.trim().is_empty() && utf16_len(it) <= MAX_NAME_CHARS;
     if !is_name(name) {
         return Err(OperatorError::Invalid("the name must have 1 to 100 characters"));
@@ -210,11 +210,9 @@ fn check(name: &str, skill: Option<&Skill>) -> Result<(), OperatorError> {
     }
 
     for step in &skill.steps {
-        let has_text = !step.instructions.trim().is_empty();
-        if !is_name(&step.title)
-            || !has_text
-            || utf16_len(&step.instructions) > MAX_INSTRUCTIONS_CHARS
-        {
+        let has_instructions = !step.instructions.trim().is_empty()
+            && utf16_len(&step.instructions) <= MAX_INSTRUCTIONS_CHARS;
+        if !is_name(&step.title) || !has_instructions {
             let rule = "a step must have a title, and instructions of at most 20000 characters";
             return Err(OperatorError::Invalid(rule));
         }

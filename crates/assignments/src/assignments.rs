@@ -46,7 +46,7 @@ impl Assignments {
         skill: &str,
         input: String,
     ) -> Result<AssignmentId, EnqueueError> {
-        let skill = check(&*self.operators, user, skill, &input).await?;
+        let skill = granted_skill(&*self.operators, user, skill, &input).await?;
         let assignment = NewAssignment::new(user, skill, input, self.clock.now());
         let id = assignment.id;
 
@@ -97,7 +97,7 @@ impl Assignments {
         Ok(is_cancelled)
     }
 
-    /// Deletes the server's copy of what an ended assignment contains.
+    /// Deletes the contents of an ended assignment from the server.
     pub async fn collect(
         &self,
         user: UserId,
@@ -109,18 +109,22 @@ impl Assignments {
     }
 }
 
-/// Checks an input for a skill that must be granted to the user. Returns the
-/// skill.
-pub(crate) async fn check(
+/// Returns the skill of this name, in any case, if it is granted to the user and
+/// accepts the input.
+pub(crate) async fn granted_skill(
     operators: &dyn OperatorStore,
     user: UserId,
-    skill: &str,
+    name: &str,
     input: &str,
 ) -> Result<Skill, EnqueueError> {
     let envelope = InputEnvelope::parse(input)?;
-    let granted = operators.granted(user).await?.into_iter();
-    let skill = granted.map(|it| it.skill).find(|it| it.name.eq_ignore_ascii_case(skill));
-    let skill = skill.ok_or(EnqueueError::SkillNotGranted)?;
+    let skill = operators
+        .granted(user)
+        .await?
+        .into_iter()
+        .map(|it| it.skill)
+        .find(|it| it.name.eq_ignore_ascii_case(name))
+        .ok_or(EnqueueError::SkillNotGranted)?;
     envelope.check_types(&skill.declared_input_types)?;
     Ok(skill)
 }

@@ -48,7 +48,7 @@ pub enum EnvelopeError {
     /// Version is missing or unknown.
     #[error("the schema version of the input is missing or unknown")]
     UnknownVersion,
-    /// Something in it is too large; this names what.
+    /// Named part of the envelope is too large.
     #[error("the input is too large: {0}")]
     TooLarge(&'static str),
     /// Type of an item does not exist.
@@ -85,24 +85,29 @@ impl InputEnvelope {
             return Err(EnvelopeError::UnknownVersion);
         }
 
-        let items = value.get("items").filter(|it| !it.is_null());
-        let items: Vec<RawItem> = match items {
+        let raw_items: Vec<RawItem> = match value.get("items").filter(|it| !it.is_null()) {
             Some(items) => {
                 Vec::deserialize(items).map_err(|_malformed| EnvelopeError::Unreadable)?
             }
             None => Vec::new(),
         };
-        check_sizes(prompt, &items)?;
-        let items = items.into_iter().map(InputItem::from_raw).collect::<Option<_>>();
-        let items = items.ok_or(EnvelopeError::UnknownType)?;
+        check_sizes(prompt, &raw_items)?;
+
+        let items = raw_items
+            .into_iter()
+            .map(InputItem::from_raw)
+            .collect::<Option<Vec<_>>>()
+            .ok_or(EnvelopeError::UnknownType)?;
 
         Ok(Self { prompt: prompt.to_owned(), items })
     }
 
     /// Checks that a skill accepts the types of all items.
     pub fn check_types(&self, declared: &[EntityType]) -> Result<(), EnvelopeError> {
-        let undeclared = self.items.iter().find(|it| !declared.contains(&it.entity_type));
-        undeclared.map_or(Ok(()), |it| Err(EnvelopeError::UndeclaredType(it.entity_type.name())))
+        match self.items.iter().find(|it| !declared.contains(&it.entity_type)) {
+            Some(item) => Err(EnvelopeError::UndeclaredType(item.entity_type.name())),
+            None => Ok(()),
+        }
     }
 }
 
@@ -206,8 +211,8 @@ mod tests {
 
     #[test]
     fn a_skill_refuses_types_that_it_does_not_declare() {
-        let envelope = json!({ "schemaVersion": 1, "prompt": "p", "items": [item("todo", "t")] });
-        let envelope = parse(&envelope).unwrap();
+        let json = json!({ "schemaVersion": 1, "prompt": "p", "items": [item("todo", "t")] });
+        let envelope = parse(&json).unwrap();
 
         assert_eq!(envelope.check_types(&[EntityType::Todo]), Ok(()));
         for declared in [&[][..], &[EntityType::Memory]] {

@@ -208,7 +208,8 @@ mod tests {
 
         let detail: serde_json::Value = serde_json::from_str(&event.detail.unwrap()).unwrap();
         assert_eq!(detail["tools"].as_array().map(Vec::len), Some(50));
-        assert_eq!((&detail["toolCount"], &detail["tokens"]), (&60.into(), &7.into()));
+        assert_eq!(detail["toolCount"], 60);
+        assert_eq!(detail["tokens"], 7);
         assert!(detail.get("lostTools").is_none());
         assert_eq!(event.key, "step:1");
     }

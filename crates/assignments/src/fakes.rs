@@ -29,7 +29,7 @@ pub(crate) fn brief() -> Skill {
 }
 
 /// Returns a run of the brief before its first step.
-pub(crate) fn run() -> Run {
+pub(crate) fn new_run() -> Run {
     Run {
         claim: RunClaim { id: AssignmentId::generate(), fence: 1 },
         user: UserId::generate(),

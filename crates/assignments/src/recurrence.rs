@@ -26,7 +26,7 @@ pub enum CatchUp {
     /// times were missed.
     #[default]
     Once,
-    /// None is; the next time counts.
+    /// No assignment is handed over until the next time.
     Skip,
 }
 
@@ -42,11 +42,16 @@ impl Recurrence {
         if text.len() > MAX_CRON_BYTES {
             return Err(ScheduleError::Cron);
         }
-        let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed);
-        let cron = parser.build().parse(&text);
-        let cron = cron.map_err(|_malformed| ScheduleError::Cron)?;
+
+        let cron = CronParser::builder()
+            .seconds(Seconds::Disallowed)
+            .year(Year::Disallowed)
+            .build()
+            .parse(&text)
+            .map_err(|_malformed| ScheduleError::Cron)?;
         let zone =
             Tz::from_str_insensitive(zone.trim()).map_err(|_unknown| ScheduleError::TimeZone)?;
+
         Ok(Self { text, cron, zone })
     }
 
@@ -62,8 +67,8 @@ impl Recurrence {
 
     /// Returns the first time after `at`; `None` if there is none.
     pub fn next_after(&self, at: Timestamp) -> Option<Timestamp> {
-        let at = DateTime::<Utc>::from(at).with_timezone(&self.zone);
-        let next = self.cron.find_next_occurrence(&at, false).ok()?;
+        let local_time = DateTime::<Utc>::from(at).with_timezone(&self.zone);
+        let next = self.cron.find_next_occurrence(&local_time, false).ok()?;
         Some(next.to_utc().into())
     }
 }
@@ -130,8 +135,8 @@ mod tests {
     #[test]
     fn other_expressions_are_refused() {
         for cron in ["", "* * * *", "* * * * * *", "60 * * * *", "every day", "* * 31 2 x"] {
-            let refused = Recurrence::parse(cron, "UTC").unwrap_err();
-            assert!(matches!(refused, ScheduleError::Cron), "{cron}: {refused}");
+            let err = Recurrence::parse(cron, "UTC").unwrap_err();
+            assert!(matches!(err, ScheduleError::Cron), "{cron}: {err}");
         }
         let long = format!("{} * * * *", "1,".repeat(100));
         assert!(matches!(Recurrence::parse(&long, "UTC"), Err(ScheduleError::Cron)));

@@ -108,10 +108,10 @@ impl Runs {
             return Ok(self.failed(FailureCode::NotPermitted, message, 0));
         };
 
-        let at = usize::try_from(run.step_count).unwrap_or(usize::MAX);
+        let step_index = usize::try_from(run.step_count).unwrap_or(usize::MAX);
         let settings = *self.settings.get();
         let remaining = settings.token_ceiling.saturating_sub(run.tokens_spent);
-        let Some(step) = run.skill.steps.get(at).cloned() else {
+        let Some(step) = run.skill.steps.get(step_index).cloned() else {
             return Ok(self.failed(FailureCode::StepLimitExceeded, "The skill has no steps.", 0));
         };
         if run.skill.steps.len() > settings.max_steps as usize {
@@ -123,8 +123,8 @@ impl Runs {
             return Ok(self.failed(FailureCode::TokenCeilingExceeded, message, 0));
         }
 
-        let lost: Vec<String> = run.tools.iter().flatten().cloned().collect();
-        let lost: Vec<String> = lost.into_iter().filter(|it| !tools.contains(it)).collect();
+        let lost_tools: Vec<String> =
+            run.tools.iter().flatten().filter(|it| !tools.contains(it)).cloned().collect();
         let max_output = step.max_output.unwrap_or(remaining).min(remaining);
         let request = StepRequest {
             user: run.user,
@@ -139,21 +139,19 @@ impl Runs {
             }),
         };
 
-        let store = Arc::clone(&self.store);
-        let clock = Arc::clone(&self.clock);
-        let progress = StepProgress::new(store, clock, &run);
+        let progress = StepProgress::new(Arc::clone(&self.store), Arc::clone(&self.clock), &run);
         let mut end = match self.steps.execute(request, progress).await {
             Ok(mut response) => {
                 let calls = std::mem::take(&mut response.tool_calls);
                 let mut end = self.ended(run, &step, tools.clone(), response);
-                end.change.events.splice(..0, of_tools(at, &calls));
+                end.change.events.splice(..0, of_tools(step_index, &calls));
                 end
             }
             Err(err) => self.not_executed(&run, err),
         };
 
-        if !lost.is_empty() {
-            end.change.events.insert(0, deauthorized(at, lost, &tools));
+        if !lost_tools.is_empty() {
+            end.change.events.insert(0, deauthorized(step_index, lost_tools, &tools));
         }
 
         Ok(end)
@@ -177,17 +175,20 @@ impl Runs {
                 return self.failed(FailureCode::UpstreamFailed, message, tokens);
             };
 
-            let message = format!("{}: {output}", step.title);
-            let step = NewEvent::of_step(EventKind::Step, run.step_count, &message);
-            let message = format!("Step {} of {total}: {}", next + 1, following.title);
-            let continued = NewEvent::of_step(EventKind::Continued, run.step_count, &message);
-            let events = vec![step.by_other().with_detail(&detail), continued];
+            let output_message = format!("{}: {output}", step.title);
+            let ended = NewEvent::of_step(EventKind::Step, run.step_count, &output_message)
+                .by_other()
+                .with_detail(&detail);
+            let next_message = format!("Step {} of {total}: {}", next + 1, following.title);
+            let continued = NewEvent::of_step(EventKind::Continued, run.step_count, &next_message);
+
             run.step_count = run.step_count.saturating_add(1);
             run.tokens_spent = run.tokens_spent.saturating_add(tokens);
             run.failed_attempts = 0;
             run.outputs.push(output.clone());
             run.tools = Some(tools.clone());
-            let change = self.change(tokens, events, RunOutcome::Continued { output, tools });
+            let outcome = RunOutcome::Continued { output, tools };
+            let change = self.change(tokens, vec![ended, continued], outcome);
             return StepEnd { change, advance: Advance::Continue(Box::new(run)) };
         }
 
@@ -229,11 +230,11 @@ impl Runs {
     }
 
     fn change(&self, tokens: i64, events: Vec<NewEvent>, outcome: RunOutcome) -> RunChange {
-        change(self.clock.now(), tokens, events, outcome)
+        run_change(self.clock.now(), tokens, events, outcome)
     }
 }
 
-fn change(at: Timestamp, tokens: i64, events: Vec<NewEvent>, outcome: RunOutcome) -> RunChange {
+fn run_change(at: Timestamp, tokens: i64, events: Vec<NewEvent>, outcome: RunOutcome) -> RunChange {
     RunChange { at, tokens, abandoned: 0, events, outcome }
 }
 

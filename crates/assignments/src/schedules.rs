@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use pia_kernel::{Clock, LiveSetting, ScheduleId, Timestamp, Unavailable, UserId};
 
-use crate::assignments::check;
+use crate::assignments::granted_skill;
 use crate::envelope::InputEnvelope;
 use crate::error::{EnqueueError, ScheduleError};
 use crate::ports::assignment_store::NewAssignment;
@@ -94,6 +94,7 @@ impl Schedules {
         self.store.delete(user, id).await
     }
 
+    /// Checks a draft, and returns the schedule that it describes.
     async fn schedule(
         &self,
         user: UserId,
@@ -104,7 +105,7 @@ impl Schedules {
         let recurrence = Recurrence::parse(&cron, &time_zone)?;
 
         let skill = if is_active {
-            check(&*self.operators, user, &skill, &input).await?.name
+            granted_skill(&*self.operators, user, &skill, &input).await?.name
         } else {
             // One whose skill is not granted any more can still be switched off.
             InputEnvelope::parse(&input).map_err(EnqueueError::from)?;
@@ -112,19 +113,15 @@ impl Schedules {
         };
 
         let now = self.clock.now();
-        let next_at = recurrence.next_after(now);
-        if next_at.is_none() {
-            return Err(ScheduleError::NoTime);
-        }
+        let next_at = recurrence.next_after(now).ok_or(ScheduleError::NoTime)?;
 
-        let next_at = if is_active { next_at } else { None };
         Ok(Schedule {
             id,
             skill,
             input,
             recurrence,
             catch_up,
-            next_at,
+            next_at: is_active.then_some(next_at),
             last: None,
             created_at: now,
             updated_at: now,
@@ -139,14 +136,14 @@ impl Schedules {
         let mut is_engine_available = true;
         for due in self.store.due(now, MAX_STARTS).await? {
             let schedule = due.id;
-            let started = match self.start_one(due, now).await {
-                Ok(started) => started,
+            let outcome = match self.start_one(due, now).await {
+                Ok(outcome) => outcome,
                 Err(err) => {
                     tracing::warn!(error = %err, %schedule, "a schedule could not be started");
                     continue;
                 }
             };
-            let ScheduleStartOutcome::Done(id) = started else { continue };
+            let ScheduleStartOutcome::Done(id) = outcome else { continue };
 
             // Each call may wait for an engine that is down; reconciling starts the
             // others.
@@ -172,6 +169,7 @@ impl Schedules {
         self.store.start(start, self.settings.get().max_per_user).await
     }
 
+    /// Returns the assignment of a due schedule, or the reason why there is none.
     async fn assignment(
         &self,
         due: DueSchedule,
@@ -181,7 +179,7 @@ impl Schedules {
             return Ok(Err(SkipReason::Missed));
         }
         let Some(input) = due.input else { return Ok(Err(SkipReason::Unreadable)) };
-        match check(&*self.operators, due.user, &due.skill, &input).await {
+        match granted_skill(&*self.operators, due.user, &due.skill, &input).await {
             Ok(skill) => Ok(Ok(NewAssignment::new(due.user, skill, input, now))),
             Err(EnqueueError::Unavailable(err)) => Err(err),
             Err(EnqueueError::Envelope(_)) => Ok(Err(SkipReason::InputRefused)),

@@ -1,4 +1,4 @@
-//! Webhooks: their administration and the delivery of what they send.
+//! Administration of webhooks, and delivery of their requests.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,8 +66,10 @@ impl Webhooks {
         }
 
         let secret = Secret::new(format!("whsec_{}", STANDARD.encode(random_bytes::<32>()?)));
-        let effects = self.effects(by, operator, "Operator.WebhookUpdated");
-        let effects = effects.with_changes(None, Some(&json!({ "webhookHost": authority(&url) })));
+        let changes = json!({ "webhookHost": authority(&url) });
+        let effects = self
+            .effects(by, operator, "Operator.WebhookUpdated")
+            .with_changes(None, Some(&changes));
         let webhook = Some(Webhook { url, secret: secret.clone() });
         if !self.store.put(operator, webhook, effects).await? {
             return Err(OperatorError::NotFound);
@@ -92,8 +94,7 @@ impl Webhooks {
         &self,
         operator: OperatorId,
     ) -> Result<Vec<WebhookDelivery>, OperatorError> {
-        let deliveries = self.store.deliveries(operator, MAX_LISTED).await?;
-        deliveries.ok_or(OperatorError::NotFound)
+        self.store.deliveries(operator, MAX_LISTED).await?.ok_or(OperatorError::NotFound)
     }
 
     /// Claims the delivery that has been due longest, of any operator but those in
@@ -108,23 +109,27 @@ impl Webhooks {
 
     /// Attempts a delivery.
     pub async fn attempt(&self, claimed: ClaimedDelivery) -> Result<(), Unavailable> {
-        let now = self.clock.now();
+        let started_at = self.clock.now();
         let ClaimedDelivery { mut delivery, webhook, .. } = claimed;
-        let sent = match webhook {
-            Some(it) => self.sender.send(&it, delivery.id, &delivery.payload, now).await,
+        let result = match webhook {
+            Some(it) => self.sender.send(&it, delivery.id, &delivery.payload, started_at).await,
             None => Err(WebhookError::Later("the secret could not be read".to_owned())),
         };
 
-        let now = self.clock.now();
+        let ended_at = self.clock.now();
         delivery.next_at = None;
 
-        match sent {
-            Ok(()) => (delivery.delivered_at, delivery.failure) = (Some(now), None),
+        match result {
+            Ok(()) => {
+                delivery.delivered_at = Some(ended_at);
+                delivery.failure = None;
+            }
             Err(WebhookError::Gone) => delivery.failure = Some("status 410".to_owned()),
             Err(WebhookError::Later(failure)) => {
-                let past = delivery.attempts.saturating_sub(1);
-                let wait = RETRY_AFTER.get(usize::try_from(past).unwrap_or(usize::MAX));
-                delivery.next_at = wait.map(|it| now + *it);
+                let previous_attempts = delivery.attempts.saturating_sub(1);
+                let delay =
+                    RETRY_AFTER.get(usize::try_from(previous_attempts).unwrap_or(usize::MAX));
+                delivery.next_at = delay.map(|it| ended_at + *it);
                 tracing::warn!(delivery = %delivery.id, failure, "a webhook was not delivered");
                 delivery.failure = Some(failure);
             }
@@ -150,8 +155,8 @@ impl Webhooks {
 
 /// Returns the host and port of a URL, whose path may be secret.
 fn authority(url: &str) -> &str {
-    let rest = url.split_once("://").map_or(url, |it| it.1);
-    rest.split(['/', '?', '#', '\\']).next().unwrap_or(rest)
+    let after_scheme = url.split_once("://").map_or(url, |it| it.1);
+    after_scheme.split(['/', '?', '#', '\\']).next().unwrap_or(after_scheme)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::{
     MessageAuthor, MockAssignmentStore, MockOperatorStore, MockRunStore, MockWorkflowEngine,
 };
 
-fn administration(
+fn administration_with(
     assignments: MockAssignmentStore,
     operators: MockOperatorStore,
 ) -> AssignmentAdministration {
@@ -30,7 +30,7 @@ async fn a_reason_is_cut_and_belongs_to_its_author() {
         assert_eq!(end.event.author == MessageAuthor::Other, is_reason);
         Ok(true)
     });
-    let administration = administration(store, MockOperatorStore::new());
+    let administration = administration_with(store, MockOperatorStore::new());
 
     for reason in [None, Some(" "), Some("x".repeat(2000).as_str())] {
         let id = AssignmentId::generate();
@@ -49,12 +49,12 @@ async fn built_in_operators_keep_their_ids() {
         Ok(())
     });
 
-    administration(MockAssignmentStore::new(), store).put_built_in().await.unwrap();
+    administration_with(MockAssignmentStore::new(), store).put_built_in().await.unwrap();
 }
 
 #[tokio::test]
 async fn an_unusable_skill_is_refused_before_anything_is_stored() {
-    let administration = administration(MockAssignmentStore::new(), MockOperatorStore::new());
+    let administration = administration_with(MockAssignmentStore::new(), MockOperatorStore::new());
     let no_steps = Skill { steps: Vec::new(), ..brief() };
     let unnamed = Skill { name: "two words".to_owned(), ..brief() };
     let mut silent = brief();
@@ -67,7 +67,7 @@ async fn an_unusable_skill_is_refused_before_anything_is_stored() {
         ("Name", Some(silent)),
     ] {
         let draft = OperatorDraft { name: name.to_owned(), is_active: true, skill };
-        let refused = administration.create(None, draft).await;
-        assert!(matches!(refused, Err(OperatorError::Invalid(_))), "{name}");
+        let created = administration.create(None, draft).await;
+        assert!(matches!(created, Err(OperatorError::Invalid(_))), "{name}");
     }
 }

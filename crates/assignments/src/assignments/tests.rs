@@ -20,7 +20,7 @@ fn operator(skill: Skill) -> Operator {
     }
 }
 
-fn assignments(store: MockAssignmentStore, engine: MockWorkflowEngine) -> Assignments {
+fn assignments_with(store: MockAssignmentStore, engine: MockWorkflowEngine) -> Assignments {
     let mut operators = MockOperatorStore::new();
     operators.expect_granted().returning(|_| Ok(vec![operator(brief()), operator(research())]));
     Assignments {
@@ -46,7 +46,7 @@ async fn an_accepted_assignment_is_stored_with_its_event_and_started() {
         .returning(|_, _| Ok(AssignmentCreationOutcome::Done));
     engine.expect_start().once().returning(|_| Ok(()));
 
-    let assignments = assignments(store, engine);
+    let assignments = assignments_with(store, engine);
 
     assignments.enqueue(UserId::generate(), "RESEARCH", input(&json!([]))).await.unwrap();
 }
@@ -59,17 +59,17 @@ async fn an_assignment_that_cannot_be_started_is_discarded() {
     store.expect_discard().once().returning(|_| Ok(()));
     engine.expect_start().returning(|_| Err(Unavailable::new("engine", "down")));
 
-    let assignments = assignments(store, engine);
+    let assignments = assignments_with(store, engine);
 
-    let done = assignments.enqueue(UserId::generate(), "brief", input(&json!([])));
+    let enqueued = assignments.enqueue(UserId::generate(), "brief", input(&json!([]))).await;
 
-    assert!(matches!(done.await, Err(EnqueueError::NotStarted(_))));
+    assert!(matches!(enqueued, Err(EnqueueError::NotStarted(_))));
 }
 
 #[tokio::test]
 async fn a_refused_assignment_stores_nothing() {
     let todo = json!([{ "entityType": "todo", "text": "t" }]);
-    let assignments = assignments(MockAssignmentStore::new(), MockWorkflowEngine::new());
+    let assignments = assignments_with(MockAssignmentStore::new(), MockWorkflowEngine::new());
     let enqueue = async |skill: &str, input: String| {
         assignments.enqueue(UserId::generate(), skill, input).await.unwrap_err()
     };
@@ -91,7 +91,7 @@ async fn the_workflow_of_a_cancelled_assignment_is_stopped() {
         assert_eq!(mode, StopMode::Cancel);
         Err(Unavailable::new("engine", "down"))
     });
-    let assignments = assignments(store, engine);
+    let assignments = assignments_with(store, engine);
 
     for _ in 0..2 {
         assert!(assignments.cancel(UserId::generate(), AssignmentId::generate()).await.unwrap());

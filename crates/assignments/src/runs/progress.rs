@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use pia_kernel::Clock;
 
-use super::change;
+use super::run_change;
 use crate::event::{EventKind, NewEvent};
 use crate::ports::run_store::RunStore;
 use crate::run::{Run, RunClaim, RunOutcome};
@@ -25,10 +25,7 @@ pub struct StepProgress {
 
 impl StepProgress {
     pub(crate) fn new(store: Arc<dyn RunStore>, clock: Arc<dyn Clock>, run: &Run) -> Self {
-        let claim = run.claim;
-        let step = run.step_count;
-        let appended = Arc::default();
-        Self { store, clock, claim, step, appended }
+        Self { store, clock, claim: run.claim, step: run.step_count, appended: Arc::default() }
     }
 
     /// Appends an event with a sentence for a person, up to a hundred in a step. A
@@ -36,12 +33,14 @@ impl StepProgress {
     pub async fn append(&self, message: &str) {
         let number = self.appended.fetch_add(1, Ordering::Relaxed);
         if number >= MAX_EVENTS {
-            return tracing::warn!(assignment.id = %self.claim.id, "progress is not stored any more");
+            tracing::warn!(assignment.id = %self.claim.id, "progress is not stored any more");
+            return;
         }
+
         // A step that another worker repeats reports again.
         let key = format!("progress:{}:{}:{number}", self.step, self.claim.fence);
         let event = NewEvent { key, ..NewEvent::once(EventKind::Progress, message).by_other() };
-        let change = change(self.clock.now(), 0, vec![event], RunOutcome::Progressed);
+        let change = run_change(self.clock.now(), 0, vec![event], RunOutcome::Progressed);
         if let Err(err) = self.store.change(self.claim, change).await {
             tracing::warn!(error = %err, "the progress of an assignment was not stored");
         }
@@ -54,7 +53,7 @@ mod tests {
 
     use super::*;
     use crate::MockRunStore;
-    use crate::fakes::{clock, run};
+    use crate::fakes::{clock, new_run};
 
     #[tokio::test]
     async fn a_step_appends_a_hundred_reports_at_most() {
@@ -66,14 +65,14 @@ mod tests {
             recorded.lock().unwrap().extend(change.events.into_iter().map(|it| it.key));
             Ok(true)
         });
-        let progress = StepProgress::new(Arc::new(store), clock(), &run());
+        let progress = StepProgress::new(Arc::new(store), clock(), &new_run());
 
         for _ in 0..=MAX_EVENTS {
             progress.append("Reading.").await;
         }
 
-        let mut keys = keys.lock().unwrap().clone();
-        keys.dedup();
-        assert_eq!(keys.len(), 100);
+        let mut distinct_keys = keys.lock().unwrap().clone();
+        distinct_keys.dedup();
+        assert_eq!(distinct_keys.len(), 100);
     }
 }

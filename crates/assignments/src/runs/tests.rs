@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use super::*;
-use crate::fakes::{NOW, clock, run, settings};
+use crate::fakes::{NOW, clock, new_run, settings};
 use crate::{MockRunStore, MockStepExecutor};
 
 /// Worker with a scripted model. The store accepts changes and records them.
@@ -12,7 +12,7 @@ struct Scene {
     changes: Arc<Mutex<Vec<RunChange>>>,
 }
 
-fn scene(
+fn scene_with(
     tools: Option<&'static [&'static str]>,
     respond: impl Fn(StepRequest) -> Result<StepResponse, StepError> + Send + Sync + 'static,
 ) -> Scene {
@@ -65,11 +65,11 @@ fn failure(change: &RunChange) -> Option<FailureCode> {
 
 #[tokio::test]
 async fn each_step_gets_the_outputs_of_those_before() {
-    let scene = scene(Some(&["search"]), |request| {
+    let scene = scene_with(Some(&["search"]), |request| {
         let outputs = request.material.matches("<step title=").count();
         Ok(response(&format!("output {outputs}")))
     });
-    let mut run = run();
+    let mut run = new_run();
 
     while let Advance::Continue(next) = scene.runs.advance(run).await.unwrap() {
         run = *next;
@@ -92,15 +92,15 @@ async fn a_step_whose_run_has_ended_counts_as_abandoned() {
     let mut store = MockRunStore::new();
     store.expect_change().returning(|_, _| Ok(false));
     store.expect_abandon().once().withf(|_, tokens| *tokens == 10).returning(|_, _| Ok(()));
-    let mut scene = scene(Some(&[]), |_| Ok(response("late")));
+    let mut scene = scene_with(Some(&[]), |_| Ok(response("late")));
     scene.runs.store = Arc::new(store);
 
-    assert_eq!(scene.runs.advance(run()).await.unwrap(), Advance::Ended);
+    assert_eq!(scene.runs.advance(new_run()).await.unwrap(), Advance::Ended);
 }
 
 #[tokio::test]
 async fn an_attempt_is_repeated_until_none_is_left() {
-    let scene = scene(Some(&[]), |_| {
+    let scene = scene_with(Some(&[]), |_| {
         let code = FailureCode::UpstreamTimeout;
         Err(StepError::Transient { code, message: "The model did not answer.".to_owned() })
     });
@@ -120,7 +120,7 @@ async fn an_attempt_is_repeated_until_none_is_left() {
 #[tokio::test]
 async fn a_busy_model_is_no_failed_attempt() {
     let retry_after = Some(Duration::from_hours(1));
-    let scene = scene(Some(&[]), move |_| Err(StepError::Busy { retry_after }));
+    let scene = scene_with(Some(&[]), move |_| Err(StepError::Busy { retry_after }));
 
     let run = Run { failed_attempts: 2, ..run() };
     assert_eq!(scene.runs.advance(run).await.unwrap(), Advance::Repeat(MAX_DELAY));
@@ -128,7 +128,7 @@ async fn a_busy_model_is_no_failed_attempt() {
 
 #[tokio::test]
 async fn the_rest_of_the_tokens_limits_the_response() {
-    let scene = scene(Some(&[]), |request| {
+    let scene = scene_with(Some(&[]), |request| {
         assert_eq!(request.max_output, Some(7));
         Ok(response("short"))
     });
@@ -145,7 +145,7 @@ async fn the_rest_of_the_tokens_limits_the_response() {
 
 #[tokio::test]
 async fn lost_tools_are_named_and_the_run_goes_on_without_them() {
-    let scene = scene(Some(&["search"]), |_| Ok(response("done")));
+    let scene = scene_with(Some(&["search"]), |_| Ok(response("done")));
     let tools = Some(vec!["search".to_owned(), "knowledge".to_owned()]);
 
     scene.runs.advance(Run { tools, ..run() }).await.unwrap();
@@ -159,7 +159,7 @@ async fn lost_tools_are_named_and_the_run_goes_on_without_them() {
 async fn calls_of_tools_are_events_of_their_step() {
     let call = |failed| ToolCallRecord { tool: "search".to_owned(), failed };
     let tool_calls = vec![call(false), call(true)];
-    let scene = scene(Some(&["search"]), move |_| {
+    let scene = scene_with(Some(&["search"]), move |_| {
         Ok(StepResponse { tool_calls: tool_calls.clone(), ..response("done") })
     });
 
@@ -174,8 +174,8 @@ async fn calls_of_tools_are_events_of_their_step() {
 
 #[tokio::test]
 async fn a_user_without_models_ends_the_run() {
-    let scene = scene(None, |_| Ok(response("never")));
+    let scene = scene_with(None, |_| Ok(response("never")));
 
-    assert_eq!(scene.runs.advance(run()).await.unwrap(), Advance::Ended);
+    assert_eq!(scene.runs.advance(new_run()).await.unwrap(), Advance::Ended);
     assert_eq!(failure(&scene.last()), Some(FailureCode::NotPermitted));
 }

@@ -9,7 +9,7 @@ use crate::{MockOperatorStore, MockScheduleStore, MockWorkflowEngine, Operator};
 
 const INPUT: &str = r#"{"schemaVersion":1,"prompt":"What is new?"}"#;
 
-fn schedules(store: MockScheduleStore, is_granted: bool, started: usize) -> Schedules {
+fn schedules_with(store: MockScheduleStore, is_granted: bool, started: usize) -> Schedules {
     let mut operators = MockOperatorStore::new();
     let mut engine = MockWorkflowEngine::new();
     let operator = Operator {
@@ -45,7 +45,7 @@ fn draft() -> ScheduleDraft {
     }
 }
 
-fn due(late: Duration, catch_up: CatchUp) -> DueSchedule {
+fn due_schedule(late: Duration, catch_up: CatchUp) -> DueSchedule {
     DueSchedule {
         id: ScheduleId::generate(),
         user: UserId::generate(),
@@ -57,23 +57,23 @@ fn due(late: Duration, catch_up: CatchUp) -> DueSchedule {
     }
 }
 
-/// Starts one schedule that is due, and returns how.
-async fn start(due: DueSchedule, is_granted: bool) -> ScheduleStart {
+/// Starts one schedule that is due, and returns the start that was stored.
+async fn start_one(due: DueSchedule, is_granted: bool) -> ScheduleStart {
     let mut store = MockScheduleStore::new();
-    let seen = Arc::default();
+    let stored_start: Arc<std::sync::Mutex<Option<ScheduleStart>>> = Arc::default();
+    let recorder = Arc::clone(&stored_start);
     store.expect_due().returning(move |_, _| Ok(vec![due.clone()]));
-    let stored: Arc<std::sync::Mutex<Option<ScheduleStart>>> = Arc::clone(&seen);
     store.expect_start().once().returning(move |start, max| {
         assert_eq!(max, 2);
         let assignment = start.assignment.as_ref().map(|it| it.id);
-        *stored.lock().unwrap() = Some(start.clone());
+        *recorder.lock().unwrap() = Some(start.clone());
         Ok(assignment.map_or(ScheduleStartOutcome::Skipped, ScheduleStartOutcome::Done))
     });
-    let is_started = usize::from(is_granted);
+    let workflows = usize::from(is_granted);
 
-    schedules(store, is_granted, is_started).start_due().await.unwrap();
+    schedules_with(store, is_granted, workflows).start_due().await.unwrap();
 
-    let start = seen.lock().unwrap().take();
+    let start = stored_start.lock().unwrap().take();
     start.unwrap()
 }
 
@@ -82,37 +82,39 @@ async fn a_schedule_has_its_next_time_while_it_is_active() {
     let mut store = MockScheduleStore::new();
     store.expect_create().returning(|_, _, _| Ok(ScheduleCreationOutcome::Done));
     store.expect_update().returning(|_, schedule| Ok(Some(schedule)));
-    let schedules = schedules(store, true, 0);
+    let schedules = schedules_with(store, true, 0);
 
     let created = schedules.create(UserId::generate(), draft()).await.unwrap();
-    let off = ScheduleDraft { is_active: false, ..draft() };
-    let off = schedules.update(UserId::generate(), created.id, off).await.unwrap();
+    let inactive = ScheduleDraft { is_active: false, ..draft() };
+    let updated = schedules.update(UserId::generate(), created.id, inactive).await.unwrap();
 
-    assert_eq!((created.skill.as_str(), created.last), ("brief", None));
+    assert_eq!(created.skill, "brief");
+    assert_eq!(created.last, None);
     assert_eq!(created.next_at, Some(NOW + Duration::from_hours(9)));
-    assert_eq!((off.id, off.next_at), (created.id, None));
+    assert_eq!(updated.id, created.id);
+    assert_eq!(updated.next_at, None);
 }
 
 #[tokio::test]
 async fn a_schedule_whose_assignments_would_be_refused_is_refused() {
-    let none = || schedules(MockScheduleStore::new(), false, 0);
     let user = UserId::generate();
-    let refused = none().create(user, draft()).await.unwrap_err();
-    assert!(matches!(refused, ScheduleError::Assignment(EnqueueError::SkillNotGranted)));
+    let ungranted = schedules_with(MockScheduleStore::new(), false, 0);
+    let err = ungranted.create(user, draft()).await.unwrap_err();
+    assert!(matches!(err, ScheduleError::Assignment(EnqueueError::SkillNotGranted)));
 
-    let granted = || schedules(MockScheduleStore::new(), true, 0);
+    let granted = schedules_with(MockScheduleStore::new(), true, 0);
     let unreadable = ScheduleDraft { input: "{".to_owned(), ..draft() };
-    let refused = granted().create(user, unreadable).await.unwrap_err();
-    assert!(matches!(refused, ScheduleError::Assignment(EnqueueError::Envelope(_))));
+    let err = granted.create(user, unreadable).await.unwrap_err();
+    assert!(matches!(err, ScheduleError::Assignment(EnqueueError::Envelope(_))));
 
     let never = ScheduleDraft { cron: "0 0 30 2 *".to_owned(), ..draft() };
-    let refused = granted().create(user, never).await.unwrap_err();
-    assert!(matches!(refused, ScheduleError::NoTime));
+    let err = granted.create(user, never).await.unwrap_err();
+    assert!(matches!(err, ScheduleError::NoTime));
 
-    let mut full = MockScheduleStore::new();
-    full.expect_create().returning(|_, _, _| Ok(ScheduleCreationOutcome::TooMany));
-    full.expect_update().returning(|_, _| Ok(None));
-    let full = schedules(full, true, 0);
+    let mut store = MockScheduleStore::new();
+    store.expect_create().returning(|_, _, _| Ok(ScheduleCreationOutcome::TooMany));
+    store.expect_update().returning(|_, _| Ok(None));
+    let full = schedules_with(store, true, 0);
     assert!(matches!(full.create(user, draft()).await, Err(ScheduleError::TooMany)));
     let unknown = full.update(user, ScheduleId::generate(), draft()).await;
     assert!(matches!(unknown, Err(ScheduleError::NotFound)));
@@ -120,14 +122,17 @@ async fn a_schedule_whose_assignments_would_be_refused_is_refused() {
 
 #[tokio::test]
 async fn a_due_schedule_hands_its_assignment_over() {
-    let due = due(Duration::ZERO, CatchUp::Skip);
+    let due = due_schedule(Duration::ZERO, CatchUp::Skip);
 
-    let start = start(due.clone(), true).await;
+    let start = start_one(due.clone(), true).await;
 
     let assignment = start.assignment.unwrap();
-    assert_eq!((start.schedule, start.due_at), (due.id, due.due_at));
+    assert_eq!(start.schedule, due.id);
+    assert_eq!(start.due_at, due.due_at);
     assert_eq!(start.next_at, Some(NOW + Duration::from_hours(9)));
-    assert_eq!((assignment.user, assignment.skill, assignment.at), (due.user, brief(), NOW));
+    assert_eq!(assignment.user, due.user);
+    assert_eq!(assignment.skill, brief());
+    assert_eq!(assignment.at, NOW);
     assert_eq!(assignment.input, INPUT);
 }
 
@@ -135,24 +140,24 @@ async fn a_due_schedule_hands_its_assignment_over() {
 async fn a_missed_time_is_caught_up_once_or_skipped() {
     let day = Duration::from_hours(24);
 
-    let caught_up = start(due(day, CatchUp::Once), true).await;
+    let caught_up = start_one(due_schedule(day, CatchUp::Once), true).await;
     assert!(caught_up.assignment.is_ok());
     assert_eq!(caught_up.next_at, Some(NOW + Duration::from_hours(9)));
 
     let mut store = MockScheduleStore::new();
-    let late = due(day, CatchUp::Skip);
+    let late = due_schedule(day, CatchUp::Skip);
     store.expect_due().returning(move |_, _| Ok(vec![late.clone()]));
     let is_missed = |it: &ScheduleStart| it.assignment == Err(SkipReason::Missed);
     store.expect_start().once().withf(move |it, _| is_missed(it)).returning(|start, _| {
         assert_eq!(start.next_at, Some(NOW + Duration::from_hours(9)));
         Ok(ScheduleStartOutcome::Skipped)
     });
-    schedules(store, true, 0).start_due().await.unwrap();
+    schedules_with(store, true, 0).start_due().await.unwrap();
 }
 
 #[tokio::test]
 async fn a_schedule_without_a_granted_skill_goes_on() {
-    let start = start(due(Duration::ZERO, CatchUp::Once), false).await;
+    let start = start_one(due_schedule(Duration::ZERO, CatchUp::Once), false).await;
 
     assert_eq!(start.assignment, Err(SkipReason::SkillNotGranted));
     assert!(start.next_at.is_some());
@@ -161,9 +166,9 @@ async fn a_schedule_without_a_granted_skill_goes_on() {
 #[tokio::test]
 async fn a_schedule_that_fails_delays_no_other() {
     let mut store = MockScheduleStore::new();
-    let all = [due(Duration::ZERO, CatchUp::Once), due(Duration::ZERO, CatchUp::Once)];
-    let first = all[0].id;
-    store.expect_due().returning(move |_, _| Ok(all.to_vec()));
+    let due = [(); 2].map(|()| due_schedule(Duration::ZERO, CatchUp::Once));
+    let first = due[0].id;
+    store.expect_due().returning(move |_, _| Ok(due.to_vec()));
     store.expect_start().times(2).returning(move |start, _| {
         if start.schedule == first {
             return Err(Unavailable::new("database", "down"));
@@ -171,29 +176,31 @@ async fn a_schedule_that_fails_delays_no_other() {
         Ok(ScheduleStartOutcome::Done(start.assignment.unwrap().id))
     });
 
-    schedules(store, true, 1).start_due().await.unwrap();
+    schedules_with(store, true, 1).start_due().await.unwrap();
 }
 
 #[tokio::test]
 async fn a_schedule_can_be_switched_off_without_its_skill() {
     let mut store = MockScheduleStore::new();
     store.expect_update().returning(|_, schedule| Ok(Some(schedule)));
-    let off = ScheduleDraft { is_active: false, ..draft() };
+    let schedules = schedules_with(store, false, 0);
+    let inactive = ScheduleDraft { is_active: false, ..draft() };
 
-    let schedules = schedules(store, false, 0);
-    let updated = schedules.update(UserId::generate(), ScheduleId::generate(), off).await.unwrap();
+    let updated =
+        schedules.update(UserId::generate(), ScheduleId::generate(), inactive).await.unwrap();
 
-    assert_eq!((updated.skill.as_str(), updated.next_at), ("brief", None));
+    assert_eq!(updated.skill, "brief");
+    assert_eq!(updated.next_at, None);
 }
 
 #[tokio::test]
 async fn a_start_that_another_process_made_starts_no_workflow() {
     let mut store = MockScheduleStore::new();
-    let due = due(Duration::ZERO, CatchUp::Once);
+    let due = due_schedule(Duration::ZERO, CatchUp::Once);
     store.expect_due().returning(move |_, _| Ok(vec![due.clone()]));
     store.expect_start().once().returning(|_, _| Ok(ScheduleStartOutcome::Lost));
 
-    schedules(store, true, 0).start_due().await.unwrap();
+    schedules_with(store, true, 0).start_due().await.unwrap();
 }
 
 #[test]

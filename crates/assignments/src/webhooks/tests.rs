@@ -8,7 +8,7 @@ use super::*;
 use crate::fakes::{NOW, clock, settings};
 use crate::{Assignment, AssignmentStatus, MockWebhookSender, MockWebhookStore};
 
-fn webhooks(store: MockWebhookStore, sender: MockWebhookSender) -> Webhooks {
+fn webhooks_with(store: MockWebhookStore, sender: MockWebhookSender) -> Webhooks {
     Webhooks {
         store: Arc::new(store),
         sender: Arc::new(sender),
@@ -29,48 +29,54 @@ fn delivery(attempts: u32) -> WebhookDelivery {
     }
 }
 
-/// Attempts a delivery, and returns what is stored.
-async fn attempted(attempts: u32, sent: Result<(), WebhookError>) -> WebhookDelivery {
+/// Attempts a delivery with this result, and returns the stored delivery.
+async fn attempt(attempts: u32, result: Result<(), WebhookError>) -> WebhookDelivery {
     let mut store = MockWebhookStore::new();
     let mut sender = MockWebhookSender::new();
     let operator = OperatorId::generate();
     store.expect_claim().once().returning(move |now, until, except| {
-        assert_eq!((now, until), (NOW, NOW + CLAIM));
+        assert_eq!(now, NOW);
+        assert_eq!(until, NOW + CLAIM);
         assert!(except.is_empty());
         let url = "https://hooks.example/".to_owned();
         let webhook = Some(Webhook { url, secret: Secret::new("whsec_AAAA".to_owned()) });
         Ok(Some(ClaimedDelivery { operator, delivery: delivery(attempts), webhook }))
     });
-    sender.expect_send().once().returning(move |_, _, _, _| sent.clone());
-    let finished = Arc::new(Mutex::new(None));
-    let stored = Arc::clone(&finished);
+    sender.expect_send().once().returning(move |_, _, _, _| result.clone());
+    let stored_delivery = Arc::new(Mutex::new(None));
+    let recorder = Arc::clone(&stored_delivery);
     store.expect_finish().once().returning(move |it| {
-        *stored.lock().unwrap() = Some(it);
+        *recorder.lock().unwrap() = Some(it);
         Ok(())
     });
-    let webhooks = webhooks(store, sender);
+    let webhooks = webhooks_with(store, sender);
+
     let claimed = webhooks.claim(&[]).await.unwrap().unwrap();
     webhooks.attempt(claimed).await.unwrap();
-    let finished = finished.lock().unwrap().take();
-    finished.unwrap()
+
+    let delivery = stored_delivery.lock().unwrap().take();
+    delivery.unwrap()
 }
 
 #[tokio::test]
 async fn a_delivery_is_repeated_until_it_succeeds_or_is_abandoned() {
     let busy = || Err(WebhookError::Later("status 500".to_owned()));
-    let first = attempted(1, busy()).await;
+    let first = attempt(1, busy()).await;
     assert_eq!(first.next_at, Some(NOW + Duration::from_secs(5)));
     assert_eq!(first.failure.as_deref(), Some("status 500"));
-    assert_eq!(attempted(9, busy()).await.next_at, Some(NOW + Duration::from_hours(24)));
-    let last = attempted(10, busy()).await;
-    assert_eq!((last.next_at, last.delivered_at), (None, None));
+    assert_eq!(attempt(9, busy()).await.next_at, Some(NOW + Duration::from_hours(24)));
+    let last = attempt(10, busy()).await;
+    assert_eq!(last.next_at, None);
+    assert_eq!(last.delivered_at, None);
 
-    let delivered = attempted(3, Ok(())).await;
-    assert_eq!((delivered.next_at, delivered.delivered_at), (None, Some(NOW)));
+    let delivered = attempt(3, Ok(())).await;
+    assert_eq!(delivered.next_at, None);
+    assert_eq!(delivered.delivered_at, Some(NOW));
     assert_eq!(delivered.failure, None);
 
-    let gone = attempted(1, Err(WebhookError::Gone)).await;
-    assert_eq!((gone.next_at, gone.delivered_at), (None, None));
+    let gone = attempt(1, Err(WebhookError::Gone)).await;
+    assert_eq!(gone.next_at, None);
+    assert_eq!(gone.delivered_at, None);
 }
 
 #[tokio::test]
@@ -84,11 +90,11 @@ async fn only_permitted_urls_are_accepted() {
         assert!(changes.contains("hooks.example:8443") && !changes.contains("secret"));
         Ok(true)
     });
-    let webhooks = webhooks(store, sender);
+    let webhooks = webhooks_with(store, sender);
     let id = OperatorId::generate();
 
-    for refused in ["http://10.0.0.1/".to_owned(), format!("https://{}", "a".repeat(2_000))] {
-        let put = webhooks.put(None, id, refused).await;
+    for url in ["http://10.0.0.1/".to_owned(), format!("https://{}", "a".repeat(2_000))] {
+        let put = webhooks.put(None, id, url).await;
         assert!(matches!(put, Err(OperatorError::Invalid(_))));
     }
     let url = "https://hooks.example:8443/secret?token=1".to_owned();
