@@ -15,7 +15,7 @@ use crate::contents::Content;
 #[derive(Debug, Clone, Insertable)]
 #[diesel(table_name = assignments)]
 pub(crate) struct NewRow {
-    id: DbUid,
+    pub(crate) id: DbUid,
     pub(crate) user_id: DbUid,
     skill_name: String,
     mode: &'static str,
@@ -70,7 +70,8 @@ impl NewRow {
     pub(crate) fn new(new: &NewAssignment, seal: &PersonSeal) -> Result<Self, Unavailable> {
         let id = DbUid(new.id.0);
         let at = DbInstant(new.at);
-        let skill = serde_json::to_string(&new.skill);
+        let skill =
+            serde_json::to_string(&new.skill).map_err(|err| Unavailable::new("a skill", err))?;
         Ok(Self {
             id,
             user_id: DbUid(new.user.0),
@@ -87,7 +88,7 @@ impl NewRow {
             failed_attempts: 0,
             restarts: 0,
             event_count: 1,
-            skill: skill.map_err(|err| Unavailable::new("a skill", err))?,
+            skill,
             input: Some(Content::Input.seal(seal, id, &new.input)?),
         })
     }
@@ -98,13 +99,17 @@ impl AssignmentRow {
     /// not make the whole list fail.
     pub(crate) fn open_listed(mut self, seal: Option<&PersonSeal>) -> Result<Assignment, DbError> {
         let id = self.id;
-        let sealed = self.error_message.take();
-        let opened = seal.map(|it| Content::ErrorMessage.open(it, id, sealed)).transpose();
-        if let Err(err) = &opened {
-            let error = err as &dyn std::error::Error;
-            tracing::error!(error, assignment = %id.0, "an error message could not be decrypted");
-        }
-        self.with_message(opened.ok().flatten().flatten())
+        let sealed_message = self.error_message.take();
+        let message = match seal.map(|it| Content::ErrorMessage.open(it, id, sealed_message)) {
+            Some(Ok(message)) => message,
+            Some(Err(err)) => {
+                let error = &err as &dyn std::error::Error;
+                tracing::error!(error, assignment = %id.0, "an error message could not be decrypted");
+                None
+            }
+            None => None,
+        };
+        self.with_message(message)
     }
 
     fn with_message(self, error_message: Option<String>) -> Result<Assignment, DbError> {
@@ -136,8 +141,8 @@ impl DetailsRow {
         seal: &PersonSeal,
     ) -> Result<AssignmentDetails, Unavailable> {
         let id = self.assignment.id;
-        let message = self.assignment.error_message.take();
-        let message = Content::ErrorMessage.open(seal, id, message)?;
+        let sealed_message = self.assignment.error_message.take();
+        let message = Content::ErrorMessage.open(seal, id, sealed_message)?;
         Ok(AssignmentDetails {
             assignment: self.assignment.with_message(message)?,
             artifact_json: Content::ArtifactJson.open(seal, id, self.artifact_json)?,

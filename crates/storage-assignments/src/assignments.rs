@@ -59,9 +59,9 @@ impl SqlAssignments {
         &self,
         id: AssignmentId,
     ) -> Result<Option<PersonSeal>, Unavailable> {
-        let user = assignments::table.find(DbUid(id.0)).select(assignments::user_id);
+        let query = assignments::table.find(DbUid(id.0)).select(assignments::user_id);
         let user: Option<DbUid> =
-            on_conn!(self.all_rows.reader(), |conn| user.first(conn).await.optional()?)?;
+            on_conn!(self.all_rows.reader(), |conn| query.first(conn).await.optional()?)?;
         let Some(user) = user else { return Ok(None) };
         self.sealer.seal_for(UserId(user.0)).await
     }
@@ -122,17 +122,17 @@ impl AssignmentStore for SqlAssignments {
         user: UserId,
         id: AssignmentId,
     ) -> Result<Option<AssignmentDetails>, Unavailable> {
-        let row =
+        let row_query =
             assignments::table.find(DbUid(id.0)).filter(assignments::user_id.eq(DbUid(user.0)));
-        let events = assignment_events::table
+        let events_query = assignment_events::table
             .filter(assignment_events::assignment_id.eq(DbUid(id.0)))
             .order(assignment_events::ordinal);
 
         // The assignment first, so that one which has ended comes with all events.
         let (row, events): (Option<DetailsRow>, Vec<EventRow>) =
             on_user_rows!(self.db, user, |conn| {
-                let row = row.select(DetailsRow::as_select()).first(conn).await.optional()?;
-                (row, events.select(EventRow::as_select()).load(conn).await?)
+                let row = row_query.select(DetailsRow::as_select()).first(conn).await.optional()?;
+                (row, events_query.select(EventRow::as_select()).load(conn).await?)
             })?;
 
         let Some(row) = row else { return Ok(None) };
@@ -149,12 +149,12 @@ impl AssignmentStore for SqlAssignments {
         id: AssignmentId,
         end: ForcedEnd,
     ) -> Result<bool, Unavailable> {
-        let own = assignments::table
+        let query = assignments::table
             .find(DbUid(id.0))
             .filter(assignments::user_id.eq(DbUid(user.0)))
             .count();
-        let own: i64 = on_user_rows!(self.db, user, |conn| own.get_result(conn).await?)?;
-        if own == 0 {
+        let count: i64 = on_user_rows!(self.db, user, |conn| query.get_result(conn).await?)?;
+        if count == 0 {
             return Ok(false);
         }
         let Some(seal) = self.sealer.seal_for(user).await? else { return Ok(false) };

@@ -35,8 +35,8 @@ pub(crate) struct ClaimedRow {
     outputs: Option<Vec<u8>>,
 }
 
-/// Maximum time by which a run or the lease of a worker may lie ahead. What lies
-/// further ahead was written before a clock was set back: it must not be waited
+/// Maximum time by which a run or the lease of a worker may lie in the future.
+/// Later times were written before a clock was set back, and must not be waited
 /// for.
 pub(crate) const MAX_CLOCK_LEAD: Duration = Duration::from_mins(5);
 
@@ -119,11 +119,11 @@ connection_trait! {
             let unfinished = [AssignmentStatus::Queued.name(), AssignmentStatus::Running.name()];
             let row = assignments::table.find(id).filter(assignments::status.eq_any(unfinished));
 
-            let claim = (
+            let columns = (
                 assignments::fence.eq(assignments::fence + 1),
                 assignments::worker_id.eq(Some(worker)),
             );
-            let claim = diesel::update(row).set(claim).returning(ClaimedRow::as_returning());
+            let claim = diesel::update(row).set(columns).returning(ClaimedRow::as_returning());
             let Some(mut claimed) = claim.get_result::<ClaimedRow>(self).await.optional()? else {
                 return Ok(None);
             };
@@ -137,8 +137,7 @@ connection_trait! {
                     assignments::event_count.eq(assignments::event_count + 1),
                 );
 
-                let row = assignments::table.find(id);
-                diesel::update(row).set(running).execute(self).await?;
+                diesel::update(assignments::table.find(id)).set(running).execute(self).await?;
                 let event = EventRow::new(id, started.clone(), now, None)?;
                 self.append(&[event], claimed.event_count.saturating_add(1)).await?;
                 claimed.started_at = started_at;
@@ -169,16 +168,19 @@ impl SqlAssignments {
         let user = UserId(row.user_id.0);
         let Some(seal) = self.sealer.seal_for(user).await? else { return Ok(None) };
 
-        let input = Content::Input.open(&seal, row.id, row.input)?;
-        let input = input.ok_or(DbError::Unreadable("assignments.input"))?;
+        let input_json = Content::Input
+            .open(&seal, row.id, row.input)?
+            .ok_or(DbError::Unreadable("assignments.input"))?;
         let input =
-            InputEnvelope::parse(&input).map_err(|err| Unavailable::new("an input", err))?;
+            InputEnvelope::parse(&input_json).map_err(|err| Unavailable::new("an input", err))?;
         let outputs = Content::Outputs.open(&seal, row.id, row.outputs)?;
-        let unreadable = |column| move |_malformed| DbError::Unreadable(column);
+        let skill = serde_json::from_str(&row.skill)
+            .map_err(|_malformed| DbError::Unreadable("assignments.skill"))?;
+
         Ok(Some(Run {
             claim: RunClaim { id: AssignmentId(row.id.0), fence: row.fence },
             user,
-            skill: serde_json::from_str(&row.skill).map_err(unreadable("assignments.skill"))?,
+            skill,
             input,
             step_count: row.step_count,
             outputs: parse_texts(outputs.as_deref())?.unwrap_or_default(),
@@ -192,8 +194,9 @@ impl SqlAssignments {
 
 /// Parses a list of texts.
 pub(crate) fn parse_texts(json: Option<&str>) -> Result<Option<Vec<String>>, DbError> {
-    let texts = json.map(serde_json::from_str).transpose();
-    texts.map_err(|_malformed| DbError::Unreadable("assignments"))
+    json.map(serde_json::from_str)
+        .transpose()
+        .map_err(|_malformed| DbError::Unreadable("assignments"))
 }
 
 #[cfg(test)]
@@ -225,9 +228,9 @@ mod tests {
 
         for query in queries {
             let (query, _binds) = query.split_once(" -- binds").unwrap();
-            let plan = diesel::sql_query(format!("EXPLAIN QUERY PLAN {query}"));
-            let plan: Vec<PlanLine> = diesel::RunQueryDsl::load(plan, &mut conn).unwrap();
-            let plan: Vec<_> = plan.into_iter().map(|it| it.detail).collect();
+            let explain = diesel::sql_query(format!("EXPLAIN QUERY PLAN {query}"));
+            let lines: Vec<PlanLine> = diesel::RunQueryDsl::load(explain, &mut conn).unwrap();
+            let plan: Vec<_> = lines.into_iter().map(|it| it.detail).collect();
 
             assert!(plan[0].contains("INDEX assignments_due"), "{plan:?}");
             assert!(!plan.iter().any(|it| it.contains("B-TREE")), "{plan:?}");

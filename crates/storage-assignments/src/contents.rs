@@ -24,7 +24,7 @@ impl Content {
         row: DbUid,
         text: &str,
     ) -> Result<Vec<u8>, Unavailable> {
-        seal.seal(self.place(&row), text.as_bytes())
+        seal.seal(self.seal_context(&row), text.as_bytes())
     }
 
     /// Opens a text of the row with this id.
@@ -35,13 +35,16 @@ impl Content {
         sealed: Option<Vec<u8>>,
     ) -> Result<Option<String>, Unavailable> {
         let Some(sealed) = sealed else { return Ok(None) };
-        let text = seal.open_long(self.place(&row), sealed);
-        let text = text.map_err(|err| Unavailable::new("a sealed assignment", err))?.reveal();
-        let text = String::from_utf8(text).map_err(|_bytes| DbError::Unreadable(self.purpose()))?;
+        let bytes = seal
+            .open_long(self.seal_context(&row), sealed)
+            .map_err(|err| Unavailable::new("a sealed assignment", err))?
+            .reveal();
+        let text =
+            String::from_utf8(bytes).map_err(|_bytes| DbError::Unreadable(self.purpose()))?;
         Ok(Some(text))
     }
 
-    fn place(self, row: &DbUid) -> SealContext<'_> {
+    fn seal_context(self, row: &DbUid) -> SealContext<'_> {
         SealContext { purpose: self.purpose(), row: row.0.as_bytes() }
     }
 

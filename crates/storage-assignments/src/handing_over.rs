@@ -37,9 +37,9 @@ connection_trait! {
         /// Locks an account until the commit, so that it is not deleted meanwhile
         /// and limits on its rows hold. Returns false if it does not exist.
         async fn lock_account(&mut self, user: DbUid) -> Result<bool, DbError> {
-            let account = diesel::update(accounts::table.find(user));
-            let locked = account.set(accounts::provider.eq(accounts::provider));
-            Ok(locked.execute(self).await? == 1)
+            let lock = diesel::update(accounts::table.find(user))
+                .set(accounts::provider.eq(accounts::provider));
+            Ok(lock.execute(self).await? == 1)
         }
 
         /// Stores an assignment with its first event, unless its user has
@@ -81,7 +81,7 @@ impl HandOver {
         let restriction = db.restriction(self.row.user_id.0);
         let mut retry_backoff = RetryBackoff::default();
         loop {
-            let stored = match db.writer().await? {
+            let outcome = match db.writer().await? {
                 Conn::Postgres(conn) => self.on_postgres(conn, restriction).await,
                 Conn::Sqlite(mut conn) => {
                     let Self { row, event, max_unfinished } = &self;
@@ -92,9 +92,9 @@ impl HandOver {
                 }
             };
 
-            match stored {
+            match outcome {
                 Err(err) if err.is_conflict() && retry_backoff.next().await => {}
-                stored => return stored,
+                outcome => return outcome,
             }
         }
     }
@@ -133,7 +133,7 @@ impl HandOver {
             conn.begin(),
             conn.restrict_to(restriction),
             lock_account(shared, self.row.user_id),
-            unfinished(shared, self.row.user_id),
+            count_unfinished(shared, self.row.user_id),
         );
 
         began?;
@@ -180,6 +180,6 @@ async fn lock_account(mut conn: &AsyncPostgres, user: DbUid) -> QueryResult<bool
     Ok(account.execute(&mut conn).await? == 1)
 }
 
-async fn unfinished(mut conn: &AsyncPostgres, user: DbUid) -> QueryResult<i64> {
+async fn count_unfinished(mut conn: &AsyncPostgres, user: DbUid) -> QueryResult<i64> {
     unfinished_of!(user).get_result(&mut conn).await
 }

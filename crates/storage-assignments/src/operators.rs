@@ -69,11 +69,12 @@ impl OperatorRow {
     }
 
     fn into_operator(self, groups: Vec<GroupId>) -> Result<Operator, DbError> {
-        let skill = serde_json::from_str(&self.skill);
+        let skill = serde_json::from_str(&self.skill)
+            .map_err(|_malformed| DbError::Unreadable("operators.skill"))?;
         Ok(Operator {
             id: OperatorId(self.id.0),
             name: self.name,
-            skill: skill.map_err(|_malformed| DbError::Unreadable("operators.skill"))?,
+            skill,
             is_custom: self.is_custom,
             is_active: self.is_active,
             groups,
@@ -82,7 +83,7 @@ impl OperatorRow {
         })
     }
 
-    /// Returns what the audit log says about it.
+    /// Returns the fields that the audit log records.
     fn audited(&self) -> Value {
         let skill = serde_json::from_str::<Value>(&self.skill).unwrap_or_default();
         json!({ "name": self.name, "isActive": self.is_active, "skill": skill })
@@ -93,7 +94,7 @@ fn format_skill(skill: &Skill) -> Result<String, Unavailable> {
     serde_json::to_string(skill).map_err(|err| Unavailable::new("a skill", err))
 }
 
-fn name_taken(err: &DbError) -> bool {
+fn is_name_taken(err: &DbError) -> bool {
     matches!(err, DbError::Query(DatabaseError(DatabaseErrorKind::UniqueViolation, _)))
 }
 
@@ -103,16 +104,19 @@ connection_trait! {
         /// Replaces the groups of an operator. Returns false if one of them does
         /// not exist.
         async fn put_groups(&mut self, operator: DbUid, groups: &[DbUid]) -> Result<bool, DbError> {
-            let known = user_groups::table.filter(user_groups::id.eq_any(groups));
-            let known: Vec<DbUid> = known.select(user_groups::id).load(self).await?;
-            if groups.iter().any(|it| !known.contains(it)) {
+            let known_groups: Vec<DbUid> = user_groups::table
+                .filter(user_groups::id.eq_any(groups))
+                .select(user_groups::id)
+                .load(self)
+                .await?;
+            if groups.iter().any(|it| !known_groups.contains(it)) {
                 return Ok(false);
             }
 
             let own = operator_groups::table.filter(operator_groups::operator_id.eq(operator));
             diesel::delete(own).execute(self).await?;
 
-            for group in known {
+            for group in known_groups {
                 let row =
                     (operator_groups::operator_id.eq(operator), operator_groups::group_id.eq(group));
                 diesel::insert_into(operator_groups::table).values(row).execute(self).await?;
@@ -132,13 +136,16 @@ impl SqlOperators {
 
 /// Returns operators by name, out of rows with one group each, or none.
 fn operators_of(rows: Vec<(OperatorRow, Option<DbUid>)>) -> Result<Vec<Operator>, DbError> {
-    let mut operators = BTreeMap::new();
+    let mut rows_by_id = BTreeMap::new();
     for (row, group) in rows {
-        let (_, groups) = operators.entry(row.id.0).or_insert_with(|| (row, Vec::new()));
+        let (_, groups) = rows_by_id.entry(row.id.0).or_insert_with(|| (row, Vec::new()));
         groups.extend(group.map(|it| GroupId(it.0)));
     }
-    let operators = operators.into_values().map(|(row, groups)| row.into_operator(groups));
-    let mut operators = operators.collect::<Result<Vec<_>, _>>()?;
+
+    let mut operators = rows_by_id
+        .into_values()
+        .map(|(row, groups)| row.into_operator(groups))
+        .collect::<Result<Vec<_>, _>>()?;
     // The databases order texts differently.
     operators.sort_by_cached_key(|it| (it.name.to_lowercase(), it.id));
     Ok(operators)
@@ -154,10 +161,13 @@ impl OperatorStore for SqlOperators {
                 let skill =
                     (operators::skill.eq(&row.skill), operators::updated_at.eq(row.updated_at));
                 if diesel::update(stored).set(skill).execute(conn).await? == 0 {
-                    // One that is stored stays, and so does another of the same
-                    // name.
-                    let insert = diesel::insert_into(operators::table).values(row);
-                    insert.on_conflict_do_nothing().execute(conn).await?;
+                    // An unchanged operator stays, and so does another one of the
+                    // same name.
+                    diesel::insert_into(operators::table)
+                        .values(row)
+                        .on_conflict_do_nothing()
+                        .execute(conn)
+                        .await?;
                 }
             }
 
@@ -177,12 +187,12 @@ impl OperatorStore for SqlOperators {
             .select(accounts::group_id);
 
         let own = diesel::alias!(operator_groups as own_groups);
-        let granted = own
+        let granted_ids = own
             .filter(own.field(operator_groups::group_id).eq_any(group))
             .select(own.field(operator_groups::operator_id));
         let granted = operators::table
             .filter(operators::is_active.eq(true))
-            .filter(operators::id.eq_any(granted));
+            .filter(operators::id.eq_any(granted_ids));
 
         Ok(operators_of(load_with_groups!(self.db, granted)?)?)
     }
@@ -206,7 +216,7 @@ impl OperatorStore for SqlOperators {
         });
 
         match created {
-            Err(err) if name_taken(&err) => Ok(OperatorChangeOutcome::NameTaken),
+            Err(err) if is_name_taken(&err) => Ok(OperatorChangeOutcome::NameTaken),
             created => Ok(created?),
         }
     }
@@ -217,34 +227,36 @@ impl OperatorStore for SqlOperators {
         update: OperatorUpdate,
         effects: SideEffects,
     ) -> Result<OperatorChangeOutcome, Unavailable> {
-        let skill = update.skill.as_ref();
-        let skill =
-            skill.map(|it| Ok::<_, Unavailable>((format_skill(it)?, it.name.to_lowercase())));
-        let skill = skill.transpose()?;
         let id = DbUid(id.0);
+        let skill = update.skill.as_ref().map(format_skill).transpose()?;
+        let folded_name = update.skill.as_ref().map(|it| it.name.to_lowercase());
         let updated = in_tx!(self.db, async |conn| -> Result<OperatorChangeOutcome, DbError> {
             let before: Option<OperatorRow> = lock!(id).get_result(conn).await.optional()?;
             let Some(before) = before else { return Ok(OperatorChangeOutcome::NotFound) };
             if !before.is_custom && skill.is_some() {
                 return Ok(OperatorChangeOutcome::BuiltIn);
             }
-            let new = (
+
+            let columns = (
                 operators::name.eq(&update.name),
                 operators::is_active.eq(update.is_active),
                 operators::updated_at.eq(DbInstant(update.at)),
-                skill.as_ref().map(|it| operators::skill.eq(&it.0)),
-                skill.as_ref().map(|it| operators::skill_name_folded.eq(&it.1)),
+                skill.as_ref().map(|it| operators::skill.eq(it)),
+                folded_name.as_ref().map(|it| operators::skill_name_folded.eq(it)),
             );
-            let row = diesel::update(operators::table.find(id)).set(new);
-            let after: OperatorRow =
-                row.returning(OperatorRow::as_returning()).get_result(conn).await?;
+            let after: OperatorRow = diesel::update(operators::table.find(id))
+                .set(columns)
+                .returning(OperatorRow::as_returning())
+                .get_result(conn)
+                .await?;
+
             let effects = effects.with_changes(Some(&before.audited()), Some(&after.audited()));
             conn.write_effects(&self.db, &effects).await?;
             Ok(OperatorChangeOutcome::Done)
         });
 
         match updated {
-            Err(err) if name_taken(&err) => Ok(OperatorChangeOutcome::NameTaken),
+            Err(err) if is_name_taken(&err) => Ok(OperatorChangeOutcome::NameTaken),
             updated => Ok(updated?),
         }
     }
@@ -257,8 +269,9 @@ impl OperatorStore for SqlOperators {
     ) -> Result<OperatorChangeOutcome, Unavailable> {
         let id = DbUid(id.0);
         let ids = groups.iter().map(|it| DbUid(it.0)).collect::<Vec<_>>();
-        let own = operator_groups::table.filter(operator_groups::operator_id.eq(id));
-        let own = own.select(operator_groups::group_id);
+        let own = operator_groups::table
+            .filter(operator_groups::operator_id.eq(id))
+            .select(operator_groups::group_id);
         Ok(in_tx!(self.db, async |conn| -> Result<OperatorChangeOutcome, DbError> {
             let row: Option<OperatorRow> = lock!(id).get_result(conn).await.optional()?;
             if row.is_none() {

@@ -15,8 +15,8 @@ use crate::event_rows::{AppendEvents, EventRow};
 connection_trait! {
     /// Connection that can redact assignments.
     pub(crate) trait RedactAssignments {
-        /// Deletes the contents of those of the assignments that have ended and
-        /// still have theirs, and appends the event of each. Returns their number.
+        /// Deletes the contents of the assignments that have ended and still have
+        /// contents, and appends the event of each. Returns their number.
         async fn redact(&mut self, events: &[(DbUid, EventRow)], at: DbInstant) -> Result<usize, DbError> {
             let ids: Vec<DbUid> = events.iter().map(|it| it.0).collect();
             let with_contents = assignments::table
@@ -25,7 +25,7 @@ connection_trait! {
                 .filter(assignments::plaintext_dropped_at.is_null());
 
             let none = None::<Vec<u8>>;
-            let redacted = (
+            let columns = (
                 assignments::input.eq(&none),
                 assignments::outputs.eq(&none),
                 assignments::artifact_json.eq(&none),
@@ -35,13 +35,16 @@ connection_trait! {
                 assignments::updated_at.eq(at),
                 assignments::event_count.eq(assignments::event_count + 1),
             );
-            let redact = diesel::update(with_contents).set(redacted);
-            let redact = redact.returning((assignments::id, assignments::event_count));
-            let redacted: Vec<(DbUid, i32)> = redact.get_results(self).await?;
-            let redacted: HashMap<DbUid, i32> = redacted.into_iter().collect();
-            let ids: Vec<DbUid> = redacted.keys().copied().collect();
+            let rows: Vec<(DbUid, i32)> = diesel::update(with_contents)
+                .set(columns)
+                .returning((assignments::id, assignments::event_count))
+                .get_results(self)
+                .await?;
+
+            let event_counts: HashMap<DbUid, i32> = rows.into_iter().collect();
+            let redacted_ids: Vec<DbUid> = event_counts.keys().copied().collect();
             let messages = assignment_events::table
-                .filter(assignment_events::assignment_id.eq_any(ids))
+                .filter(assignment_events::assignment_id.eq_any(redacted_ids))
                 .filter(assignment_events::sealed_message.is_not_null());
 
             diesel::update(messages)
@@ -50,12 +53,12 @@ connection_trait! {
                 .await?;
 
             for (id, event) in events {
-                if let Some(last) = redacted.get(id) {
+                if let Some(last) = event_counts.get(id) {
                     self.append(std::slice::from_ref(event), *last).await?;
                 }
             }
 
-            Ok(redacted.len())
+            Ok(event_counts.len())
         }
     }
 }

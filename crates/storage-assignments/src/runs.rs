@@ -17,6 +17,7 @@ use pia_storage::{DbError, DbInstant, DbUid, in_tx, on_conn};
 
 use crate::assignments::SqlAssignments;
 use crate::claiming::{ClaimRuns, ClaimedRow, LockNextDue, MAX_CLOCK_LEAD};
+use crate::upkeep::ForcedFailure;
 
 /// Query of the unfinished assignments.
 macro_rules! unfinished {
@@ -58,12 +59,12 @@ impl RunStore for SqlAssignments {
             .do_update()
             .set(assignment_workers::alive_until.eq(until));
 
-        let dead = assignment_workers::alive_until.le(now);
-        let dead = dead.or(assignment_workers::alive_until.gt(ahead));
-        let dead = diesel::delete(assignment_workers::table.filter(dead));
+        let is_dead =
+            assignment_workers::alive_until.le(now).or(assignment_workers::alive_until.gt(ahead));
+        let delete_dead = diesel::delete(assignment_workers::table.filter(is_dead));
         on_conn!(self.all_rows.writer(), |conn| {
             put.execute(conn).await?;
-            dead.execute(conn).await?;
+            delete_dead.execute(conn).await?;
         })?;
 
         Ok(())
@@ -118,9 +119,8 @@ impl RunStore for SqlAssignments {
     }
 
     async fn abandon(&self, id: AssignmentId, tokens: i64) -> Result<(), Unavailable> {
-        let row = assignments::table.find(DbUid(id.0));
-        let tokens = assignments::tokens_abandoned.eq(assignments::tokens_abandoned + tokens);
-        let abandon = diesel::update(row).set(tokens);
+        let abandon = diesel::update(assignments::table.find(DbUid(id.0)))
+            .set(assignments::tokens_abandoned.eq(assignments::tokens_abandoned + tokens));
         on_conn!(self.all_rows.writer(), |conn| abandon.execute(conn).await?)?;
         Ok(())
     }
@@ -139,15 +139,18 @@ impl RunStore for SqlAssignments {
         before: Timestamp,
         limit: u32,
     ) -> Result<Vec<(AssignmentId, u32)>, Unavailable> {
-        let queued = queued!()
+        let query = queued!()
             .filter(assignments::due_at.lt(DbInstant(before)))
             .order((assignments::due_at, assignments::id))
             .limit(i64::from(limit))
             .select((assignments::id, assignments::restarts));
-        let queued: Vec<(DbUid, i32)> =
-            on_conn!(self.all_rows.reader(), |conn| queued.load(conn).await?)?;
-        let restarts = |it: i32| u32::try_from(it).unwrap_or_default();
-        Ok(queued.into_iter().map(|it| (AssignmentId(it.0.0), restarts(it.1))).collect())
+        let rows: Vec<(DbUid, i32)> =
+            on_conn!(self.all_rows.reader(), |conn| query.load(conn).await?)?;
+        let unsigned = |restarts: i32| u32::try_from(restarts).unwrap_or_default();
+        Ok(rows
+            .into_iter()
+            .map(|(id, restarts)| (AssignmentId(id.0), unsigned(restarts)))
+            .collect())
     }
 
     async fn count_restart(&self, id: AssignmentId) -> Result<(), Unavailable> {
@@ -163,11 +166,12 @@ impl RunStore for SqlAssignments {
         failure: RunFailure,
         now: Timestamp,
     ) -> Result<bool, Unavailable> {
-        let user = assignments::table.find(DbUid(id.0)).select(assignments::user_id);
+        let query = assignments::table.find(DbUid(id.0)).select(assignments::user_id);
         let user: Option<DbUid> =
-            on_conn!(self.all_rows.reader(), |conn| user.first(conn).await.optional()?)?;
+            on_conn!(self.all_rows.reader(), |conn| query.first(conn).await.optional()?)?;
         let Some(user) = user else { return Ok(false) };
-        self.fail(id, UserId(user.0), AssignmentStatus::Queued, (&failure, now)).await
+        let forced = ForcedFailure { id, user: UserId(user.0), failure: &failure, at: now };
+        self.fail(forced, AssignmentStatus::Queued).await
     }
 
     async fn redact(
@@ -185,42 +189,42 @@ impl RunStore for SqlAssignments {
     }
 
     async fn queue(&self) -> Result<QueueState, Unavailable> {
-        let all = unfinished!().count();
-        let waiting = queued!().count();
-        let oldest = queued!().order(assignments::due_at).select(assignments::created_at);
-        let (all, queued, oldest): (i64, i64, Option<DbInstant>) =
+        let count_unfinished = unfinished!().count();
+        let count_queued = queued!().count();
+        let find_oldest = queued!().order(assignments::due_at).select(assignments::created_at);
+        let (unfinished, queued, oldest): (i64, i64, Option<DbInstant>) =
             on_conn!(self.all_rows.reader(), |conn| {
-                let all = all.get_result(conn).await?;
-                let queued = waiting.get_result(conn).await?;
-                (all, queued, oldest.first(conn).await.optional()?)
+                let unfinished = count_unfinished.get_result(conn).await?;
+                let queued = count_queued.get_result(conn).await?;
+                (unfinished, queued, find_oldest.first(conn).await.optional()?)
             })?;
-        let running = all.saturating_sub(queued).max(0);
+        let running = unfinished.saturating_sub(queued).max(0);
         Ok(QueueState { queued, running, oldest_queued_at: oldest.map(|it| it.0) })
     }
 
     async fn workers(&self, now: Timestamp) -> Result<Vec<Worker>, Unavailable> {
-        let alive = assignment_workers::table
+        let alive_query = assignment_workers::table
             .filter(assignment_workers::alive_until.gt(DbInstant(now)))
             .order((assignment_workers::started_at, assignment_workers::id));
 
-        let runs = unfinished!()
+        let runs_query = unfinished!()
             .filter(assignments::worker_id.is_not_null())
             .group_by(assignments::worker_id)
             .select((assignments::worker_id.assume_not_null(), count_star()));
 
         let (alive, runs): (Vec<(DbUid, String, DbInstant, DbInstant)>, Vec<(DbUid, i64)>) =
             on_conn!(self.all_rows.reader(), |conn| {
-                (alive.load(conn).await?, runs.load(conn).await?)
+                (alive_query.load(conn).await?, runs_query.load(conn).await?)
             })?;
 
-        let runs: HashMap<DbUid, i64> = runs.into_iter().collect();
+        let runs_by_worker: HashMap<DbUid, i64> = runs.into_iter().collect();
         let worker =
             |(id, host, started_at, alive_until): (DbUid, _, DbInstant, DbInstant)| Worker {
                 id: WorkerId(id.0),
                 host,
                 started_at: started_at.0,
                 alive_until: alive_until.0,
-                runs: runs.get(&id).copied().unwrap_or_default(),
+                runs: runs_by_worker.get(&id).copied().unwrap_or_default(),
             };
 
         Ok(alive.into_iter().map(worker).collect())

@@ -109,13 +109,13 @@ impl ScheduleRow {
     }
 
     fn recurrence(&self) -> Result<Recurrence, DbError> {
-        let recurrence = Recurrence::parse(&self.cron, &self.time_zone);
-        recurrence.map_err(|_refused| DbError::Unreadable("assignment_schedules.cron"))
+        Recurrence::parse(&self.cron, &self.time_zone)
+            .map_err(|_refused| DbError::Unreadable("assignment_schedules.cron"))
     }
 
     fn catch_up(&self) -> Result<CatchUp, DbError> {
-        let catch_up = CatchUp::from_name(&self.catch_up);
-        catch_up.ok_or(DbError::Unreadable("assignment_schedules.catch_up"))
+        CatchUp::from_name(&self.catch_up)
+            .ok_or(DbError::Unreadable("assignment_schedules.catch_up"))
     }
 
     /// Returns the last outcome. A reason that a newer version stored is unknown.
@@ -129,10 +129,12 @@ impl ScheduleRow {
 
 /// Opens the input of a schedule; `None` if it cannot be opened.
 fn open_input(seal: &PersonSeal, id: DbUid, sealed: Vec<u8>) -> Option<String> {
-    let opened = Content::ScheduleInput.open(seal, id, Some(sealed));
-    let log = |err: &Unavailable| {
-        let error = err as &dyn std::error::Error;
-        tracing::error!(error, schedule = %id.0, "an input could not be decrypted");
-    };
-    opened.inspect_err(log).ok().flatten()
+    match Content::ScheduleInput.open(seal, id, Some(sealed)) {
+        Ok(input) => input,
+        Err(err) => {
+            let error = &err as &dyn std::error::Error;
+            tracing::error!(error, schedule = %id.0, "an input could not be decrypted");
+            None
+        }
+    }
 }

@@ -37,16 +37,18 @@ impl ScheduleStore for SqlAssignments {
         })?;
         let Some(seal) = self.sealer.seal_for(user).await? else { return Ok(Vec::new()) };
 
-        let open = |row: ScheduleRow| {
+        let mut schedules = Vec::new();
+        for row in rows {
             let id = row.id;
-            let opened = row.open(&seal);
-            let log = |err: &DbError| {
-                tracing::error!(error = %err, schedule = %id.0, "a schedule cannot be listed");
-            };
-            opened.inspect_err(log).ok()
-        };
+            match row.open(&seal) {
+                Ok(schedule) => schedules.push(schedule),
+                Err(err) => {
+                    tracing::error!(error = %err, schedule = %id.0, "a schedule cannot be listed");
+                }
+            }
+        }
 
-        Ok(rows.into_iter().filter_map(open).collect())
+        Ok(schedules)
     }
 
     async fn create(
@@ -86,9 +88,12 @@ impl ScheduleStore for SqlAssignments {
         let row = NewScheduleRow::new(user, &schedule, &seal)?;
         let stored: Option<ScheduleRow> =
             in_user_tx!(self.db, user, async |conn| -> Result<Option<ScheduleRow>, DbError> {
-                let update = diesel::update(own!(user, id)).set(&row);
-                let update = update.returning(ScheduleRow::as_returning());
-                Ok(update.get_result(conn).await.optional()?)
+                Ok(diesel::update(own!(user, id))
+                    .set(&row)
+                    .returning(ScheduleRow::as_returning())
+                    .get_result(conn)
+                    .await
+                    .optional()?)
             })?;
         Ok(stored.map(|it| it.open(&seal)).transpose()?)
     }
@@ -100,14 +105,15 @@ impl ScheduleStore for SqlAssignments {
     }
 
     async fn due(&self, now: Timestamp, limit: u32) -> Result<Vec<DueSchedule>, Unavailable> {
-        let due = assignment_schedules::table
+        let query = assignment_schedules::table
             .filter(assignment_schedules::next_at.le(DbInstant(now)))
             .order((assignment_schedules::next_at, assignment_schedules::id))
             .limit(i64::from(limit));
 
         let rows: Vec<ScheduleRow> = on_conn!(self.all_rows.reader(), |conn| {
-            due.select(ScheduleRow::as_select()).load(conn).await?
+            query.select(ScheduleRow::as_select()).load(conn).await?
         })?;
+
         let mut due = Vec::new();
         for row in rows {
             let id = row.id;
@@ -138,19 +144,22 @@ impl ScheduleStore for SqlAssignments {
         Ok(in_tx!(self.all_rows, async |conn| -> Result<ScheduleStartOutcome, DbError> {
             // Accounts are locked before their rows everywhere.
             match &assignment {
-                Ok(Some((_, row, _))) if conn.lock_account(row.user_id).await? => {}
+                Ok(Some((row, _))) if conn.lock_account(row.user_id).await? => {}
                 Ok(_) => return Ok(ScheduleStartOutcome::Lost),
                 Err(_) => {}
             }
-            let due = assignment_schedules::table.find(id);
-            let due = due.filter(assignment_schedules::next_at.eq(due_at));
+
+            let due = assignment_schedules::table
+                .find(id)
+                .filter(assignment_schedules::next_at.eq(due_at));
             if diesel::update(due).set(next).execute(conn).await? == 0 {
                 return Ok(ScheduleStartOutcome::Lost);
             }
+
             let outcome = match &assignment {
-                Ok(Some((id, row, event))) => {
+                Ok(Some((row, event))) => {
                     match conn.insert_assignment(row, event, max_unfinished).await? {
-                        AssignmentCreationOutcome::Done => Ok(*id),
+                        AssignmentCreationOutcome::Done => Ok(AssignmentId(row.id.0)),
                         AssignmentCreationOutcome::TooMany => Err(SkipReason::TooManyAssignments),
                         AssignmentCreationOutcome::Gone => return Ok(ScheduleStartOutcome::Lost),
                     }
@@ -158,6 +167,7 @@ impl ScheduleStore for SqlAssignments {
                 Ok(None) => return Ok(ScheduleStartOutcome::Lost),
                 Err(reason) => Err(*reason),
             };
+
             let last = (
                 assignment_schedules::last_due_at.eq(due_at),
                 assignment_schedules::last_assignment_id.eq(outcome.ok().map(|it| DbUid(it.0))),
@@ -173,15 +183,14 @@ impl SqlAssignments {
     /// Switches a schedule off that cannot be read: it must not delay others.
     async fn switch_off(&self, id: DbUid, err: &DbError) -> Result<(), DbError> {
         tracing::error!(error = %err, schedule = %id.0, "a schedule was switched off");
-        let row = assignment_schedules::table.find(id);
         let off = (
             assignment_schedules::last_due_at.eq(assignment_schedules::next_at),
             assignment_schedules::last_assignment_id.eq(None::<DbUid>),
             assignment_schedules::last_skip.eq(Some(SkipReason::Unreadable.code())),
             assignment_schedules::next_at.eq(None::<DbInstant>),
         );
-        let switch = diesel::update(row).set(off);
-        on_conn!(self.all_rows.writer(), |conn| switch.execute(conn).await?)?;
+        let switch_off = diesel::update(assignment_schedules::table.find(id)).set(off);
+        on_conn!(self.all_rows.writer(), |conn| switch_off.execute(conn).await?)?;
         Ok(())
     }
 
@@ -190,11 +199,10 @@ impl SqlAssignments {
     async fn rows_of(
         &self,
         assignment: NewAssignment,
-    ) -> Result<Option<(AssignmentId, NewRow, EventRow)>, Unavailable> {
+    ) -> Result<Option<(NewRow, EventRow)>, Unavailable> {
         let Some(seal) = self.sealer.seal_for(assignment.user).await? else { return Ok(None) };
-        let id = assignment.id;
         let row = NewRow::new(&assignment, &seal)?;
-        let event = EventRow::new(DbUid(id.0), assignment.event, assignment.at, Some(&seal))?;
-        Ok(Some((id, row, event)))
+        let event = EventRow::new(row.id, assignment.event, assignment.at, Some(&seal))?;
+        Ok(Some((row, event)))
     }
 }

@@ -50,11 +50,11 @@ impl HeldRow {
         let step_count = Some(self.step_count.saturating_add(1));
         Ok(match outcome {
             RunOutcome::Continued { output, tools } => {
-                let outputs = Content::Outputs.open(seal, id, unfinished.outputs.take())?;
-                let mut outputs = parse_texts(outputs.as_deref())?.unwrap_or_default();
+                let json = Content::Outputs.open(seal, id, unfinished.outputs.take())?;
+                let mut outputs = parse_texts(json.as_deref())?.unwrap_or_default();
                 outputs.push(output);
-                let outputs = Content::Outputs.seal(seal, id, &format_texts(&outputs)?)?;
-                unfinished.outputs = Some(outputs);
+                let sealed_outputs = Content::Outputs.seal(seal, id, &format_texts(&outputs)?)?;
+                unfinished.outputs = Some(sealed_outputs);
 
                 AssignmentPatch {
                     step_count,
@@ -64,22 +64,25 @@ impl HeldRow {
                 }
             }
             RunOutcome::Completed { artifact_json, artifact_text } => {
-                let text = artifact_text.map(|it| Content::ArtifactText.seal(seal, id, &it));
+                let artifact_text = artifact_text
+                    .map(|it| Content::ArtifactText.seal(seal, id, &it))
+                    .transpose()?;
                 AssignmentPatch {
                     step_count,
                     failed_attempts: Some(0),
                     artifact_json: Some(Content::ArtifactJson.seal(seal, id, &artifact_json)?),
-                    artifact_text: text.transpose()?,
+                    artifact_text,
                     ..AssignmentPatch::ended(AssignmentStatus::Completed, at)
                 }
             }
             RunOutcome::Progressed => AssignmentPatch::unfinished(at, unfinished),
             RunOutcome::Failed(failure) => AssignmentPatch::failed(id, &failure, at, seal)?,
             RunOutcome::Released { due_at, attempt } => {
-                let failed = i32::from(attempt == Attempt::Failed);
-                (unfinished.due_at, unfinished.worker_id) = (Some(DbInstant(due_at)), None);
+                let failures = i32::from(attempt == Attempt::Failed);
+                unfinished.due_at = Some(DbInstant(due_at));
+                unfinished.worker_id = None;
                 AssignmentPatch {
-                    failed_attempts: Some(self.failed_attempts.saturating_add(failed)),
+                    failed_attempts: Some(self.failed_attempts.saturating_add(failures)),
                     ..AssignmentPatch::unfinished(at, unfinished)
                 }
             }
@@ -99,8 +102,8 @@ impl SqlAssignments {
         Ok(())
     }
 
-    /// Changes a run. What is read before the transaction cannot change while the
-    /// claim holds.
+    /// Changes a run. The row that is read before the transaction cannot change
+    /// while the claim holds.
     pub(crate) async fn change_run(
         &self,
         claim: RunClaim,
@@ -117,14 +120,18 @@ impl SqlAssignments {
         let RunChange { at, tokens, abandoned, events, outcome } = change;
         let id = row.id;
         let step_count = row.step_count;
-        let events = events.into_iter().map(|it| EventRow::new(id, it, at, Some(&seal)));
+        let events = events
+            .into_iter()
+            .map(|it| EventRow::new(id, it, at, Some(&seal)))
+            .collect::<Result<Vec<_>, _>>()?;
         let transition = Transition {
             id,
             from: vec![AssignmentStatus::Running],
             held: Some(HeldRun { fence: claim.fence, step_count }),
-            events: events.collect::<Result<_, _>>()?,
+            events,
             patch: row.patch(outcome, at, &seal)?,
-            tokens: (tokens, abandoned),
+            tokens_spent: tokens,
+            tokens_abandoned: abandoned,
         };
 
         Ok(self.apply(&transition).await?)

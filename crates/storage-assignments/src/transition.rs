@@ -20,8 +20,10 @@ pub(crate) struct Transition {
     pub(crate) from: Vec<AssignmentStatus>,
     pub(crate) held: Option<HeldRun>,
     pub(crate) patch: AssignmentPatch,
-    /// Tokens of accepted work, and of other work.
-    pub(crate) tokens: (i64, i64),
+    /// Tokens of accepted work.
+    pub(crate) tokens_spent: i64,
+    /// Tokens of other work.
+    pub(crate) tokens_abandoned: i64,
     pub(crate) events: Vec<EventRow>,
 }
 
@@ -109,9 +111,15 @@ impl Transition {
         patch: AssignmentPatch,
         event: EventRow,
     ) -> Self {
-        let from = to.predecessors();
-        let events = vec![event];
-        Self { id: DbUid(id.0), from, held: None, patch, tokens: (0, 0), events }
+        Self {
+            id: DbUid(id.0),
+            from: to.predecessors(),
+            held: None,
+            patch,
+            tokens_spent: 0,
+            tokens_abandoned: 0,
+            events: vec![event],
+        }
     }
 }
 
@@ -135,11 +143,11 @@ connection_trait! {
             }
 
             let count = i32::try_from(change.events.len()).unwrap_or(i32::MAX);
-            let (spent, abandoned) = change.tokens;
             let values = (
                 &change.patch,
-                assignments::tokens_spent.eq(assignments::tokens_spent + spent),
-                assignments::tokens_abandoned.eq(assignments::tokens_abandoned + abandoned),
+                assignments::tokens_spent.eq(assignments::tokens_spent + change.tokens_spent),
+                assignments::tokens_abandoned
+                    .eq(assignments::tokens_abandoned + change.tokens_abandoned),
                 assignments::event_count.eq(assignments::event_count + count),
             );
             let update = update.set(values).returning(assignments::event_count);

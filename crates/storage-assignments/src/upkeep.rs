@@ -23,6 +23,14 @@ macro_rules! ended_before {
     };
 }
 
+/// Failure of an assignment that its worker does not report.
+pub(crate) struct ForcedFailure<'a> {
+    pub(crate) id: AssignmentId,
+    pub(crate) user: UserId,
+    pub(crate) failure: &'a RunFailure,
+    pub(crate) at: Timestamp,
+}
+
 impl SqlAssignments {
     pub(crate) async fn expire_runs(
         &self,
@@ -30,19 +38,19 @@ impl SqlAssignments {
         failure: &RunFailure,
         now: Timestamp,
     ) -> Result<Vec<AssignmentId>, Unavailable> {
-        let late = assignments::table
+        let query = assignments::table
             .filter(assignments::completed_at.is_null())
             .filter(assignments::started_at.lt(DbInstant(started_before)))
             .order(assignments::started_at)
             .select((assignments::id, assignments::user_id));
 
-        let late: Vec<(DbUid, DbUid)> =
-            on_conn!(self.all_rows.reader(), |conn| late.load(conn).await?)?;
+        let rows: Vec<(DbUid, DbUid)> =
+            on_conn!(self.all_rows.reader(), |conn| query.load(conn).await?)?;
         let mut expired = Vec::new();
-        for (id, user) in late {
+        for (id, user) in rows {
             let id = AssignmentId(id.0);
-            let user = UserId(user.0);
-            if self.fail(id, user, AssignmentStatus::Running, (failure, now)).await? {
+            let forced = ForcedFailure { id, user: UserId(user.0), failure, at: now };
+            if self.fail(forced, AssignmentStatus::Running).await? {
                 expired.push(id);
             }
         }
@@ -50,19 +58,18 @@ impl SqlAssignments {
         Ok(expired)
     }
 
-    /// Makes an assignment with this status `Failed`.
+    /// Makes an assignment `Failed`, if its status is `from`.
     pub(crate) async fn fail(
         &self,
-        id: AssignmentId,
-        user: UserId,
+        forced: ForcedFailure<'_>,
         from: AssignmentStatus,
-        (failure, now): (&RunFailure, Timestamp),
     ) -> Result<bool, Unavailable> {
+        let ForcedFailure { id, user, failure, at } = forced;
         let Some(seal) = self.sealer.seal_for(user).await? else { return Ok(false) };
-        let patch = AssignmentPatch::failed(DbUid(id.0), failure, now, &seal)?;
+        let patch = AssignmentPatch::failed(DbUid(id.0), failure, at, &seal)?;
         let event = NewEvent::once(EventKind::Failed, &failure.message);
-        let event = EventRow::new(DbUid(id.0), event, now, Some(&seal))?;
-        let end = Transition::end(id, AssignmentStatus::Failed, patch, event);
+        let event_row = EventRow::new(DbUid(id.0), event, at, Some(&seal))?;
+        let end = Transition::end(id, AssignmentStatus::Failed, patch, event_row);
         Ok(self.apply(&Transition { from: vec![from], ..end }).await?)
     }
 

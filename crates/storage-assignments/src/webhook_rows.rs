@@ -69,20 +69,22 @@ connection_trait! {
                 .filter(operators::webhook_url.is_not_null())
                 .select((operators::id, assignments::user_id, AssignmentRow::as_select()));
 
-            let found: Option<(DbUid, DbUid, AssignmentRow)> =
+            let announced: Option<(DbUid, DbUid, AssignmentRow)> =
                 query.first(self).await.optional()?;
-            let Some((operator, user, row)) = found else { return Ok(()) };
+            let Some((operator, user, row)) = announced else { return Ok(()) };
 
-            let ended = row.open_listed(None)?;
-            let delivery = WebhookDelivery::of_ended(OperatorId(operator.0), &ended);
-            if let Some(delivery) = delivery.map(DeliveryRow::from) {
-                let owner = (
-                    webhook_deliveries::operator_id.eq(operator),
-                    webhook_deliveries::user_id.eq(user),
-                );
-                let insert = diesel::insert_into(webhook_deliveries::table);
-                insert.values((delivery, owner)).execute(self).await?;
-            }
+            let assignment = row.open_listed(None)?;
+            let delivery = WebhookDelivery::of_ended(OperatorId(operator.0), &assignment);
+            let Some(delivery) = delivery.map(DeliveryRow::from) else { return Ok(()) };
+
+            let owner = (
+                webhook_deliveries::operator_id.eq(operator),
+                webhook_deliveries::user_id.eq(user),
+            );
+            diesel::insert_into(webhook_deliveries::table)
+                .values((delivery, owner))
+                .execute(self)
+                .await?;
 
             Ok(())
         }

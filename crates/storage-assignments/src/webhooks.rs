@@ -32,19 +32,18 @@ impl SqlWebhooks {
 
     fn seal(&self, operator: DbUid, webhook: &Webhook) -> Result<Vec<u8>, Unavailable> {
         let secret = Secret::new(webhook.secret.expose().clone().into_bytes());
-        self.db.seal()?.seal(place(&operator), &secret)
+        self.db.seal()?.seal(seal_context(&operator), &secret)
     }
 
     /// Opens a claimed delivery. A secret that cannot be opened must not keep the
     /// others waiting.
     fn open(&self, row: ClaimedRow) -> Result<ClaimedDelivery, DbError> {
         let (delivery, operator, url, sealed) = row;
-        let opened = self.db.seal()?.open(place(&operator), &sealed.unwrap_or_default());
+        let opened = self.db.seal()?.open(seal_context(&operator), &sealed.unwrap_or_default());
         let secret = opened.ok().and_then(|it| String::from_utf8(it.reveal()).ok());
-        let webhook = url.zip(secret);
-        let webhook = webhook.map(|(url, secret)| Webhook { url, secret: Secret::new(secret) });
-        let operator = OperatorId(operator.0);
-        Ok(ClaimedDelivery { operator, delivery: delivery.into(), webhook })
+        let webhook =
+            url.zip(secret).map(|(url, secret)| Webhook { url, secret: Secret::new(secret) });
+        Ok(ClaimedDelivery { operator: OperatorId(operator.0), delivery: delivery.into(), webhook })
     }
 
     /// Claims a delivery, unless it was claimed meanwhile.
@@ -78,7 +77,7 @@ impl SqlWebhooks {
     }
 }
 
-fn place(operator: &DbUid) -> SealContext<'_> {
+fn seal_context(operator: &DbUid) -> SealContext<'_> {
     SealContext { purpose: "webhook-secret", row: operator.0.as_bytes() }
 }
 
@@ -94,8 +93,8 @@ impl WebhookStore for SqlWebhooks {
         let secret = webhook.as_ref().map(|it| self.seal(id, it)).transpose()?;
         let url = webhook.map(|it| it.url);
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
-            let set = (operators::webhook_url.eq(&url), operators::webhook_secret.eq(&secret));
-            let update = diesel::update(operators::table.find(id)).set(set);
+            let columns = (operators::webhook_url.eq(&url), operators::webhook_secret.eq(&secret));
+            let update = diesel::update(operators::table.find(id)).set(columns);
             if update.execute(conn).await? == 0 {
                 return Ok(false);
             }
@@ -116,10 +115,10 @@ impl WebhookStore for SqlWebhooks {
         operator: OperatorId,
         limit: u32,
     ) -> Result<Option<Vec<WebhookDelivery>>, Unavailable> {
-        let operator = operators::table.find(DbUid(operator.0)).select(operators::id);
-        let known: Option<DbUid> =
-            on_conn!(self.db.reader(), |conn| operator.first(conn).await.optional()?)?;
-        let Some(id) = known else { return Ok(None) };
+        let query = operators::table.find(DbUid(operator.0)).select(operators::id);
+        let id: Option<DbUid> =
+            on_conn!(self.db.reader(), |conn| query.first(conn).await.optional()?)?;
+        let Some(id) = id else { return Ok(None) };
 
         let own = webhook_deliveries::table
             .filter(webhook_deliveries::operator_id.eq(id))
@@ -142,14 +141,14 @@ impl WebhookStore for SqlWebhooks {
         let now = DbInstant(now);
         let until = DbInstant(until);
         let except: Vec<DbUid> = except.iter().map(|it| DbUid(it.0)).collect();
-        let due = webhook_deliveries::table
+        let query = webhook_deliveries::table
             .filter(webhook_deliveries::next_at.le(now))
             .filter(webhook_deliveries::operator_id.ne_all(except))
             .order((webhook_deliveries::next_at, webhook_deliveries::id))
             .select(webhook_deliveries::id)
             .limit(BATCH);
-        let due: Vec<DbUid> = on_conn!(self.db.reader(), |conn| due.load(conn).await?)?;
-        for id in due {
+        let due_ids: Vec<DbUid> = on_conn!(self.db.reader(), |conn| query.load(conn).await?)?;
+        for id in due_ids {
             if let Some(claimed) = self.try_claim(id, now, until).await? {
                 return Ok(Some(self.open(claimed)?));
             }
