@@ -12,8 +12,8 @@ use pia_storage::{Database, DatabaseKind};
 use tokio::sync::Notify;
 
 use crate::fixture::{
-    assignment, at, completed, continued, execute, forced, is_held, kinds, load, person, queued,
-    running, sealed, store,
+    assignment, at, completed, continued, execute, forced, is_held, kinds, load, open_store,
+    person, queued, running, sealed,
 };
 
 pia_testkit::contract_with_roles! {
@@ -36,21 +36,30 @@ async fn an_assignment_is_stored_with_its_first_event(db: Database) {
 
     let details = load(&db, user, id).await;
 
-    let it = &details.assignment;
-    assert_eq!((it.skill.as_str(), it.mode.as_str()), ("brief", "Assistant"));
-    assert_eq!((it.status, it.step_count, it.tokens_spent), (AssignmentStatus::Queued, 0, 0));
-    assert_eq!((it.created_at, it.updated_at, it.started_at), (at(7), at(7), None));
-    assert_eq!((it.id, it.user, it.completed_at), (id, user, None));
-    assert_eq!((details.artifact_text, details.plaintext_dropped_at), (None, None));
+    let actual = &details.assignment;
+    assert_eq!(actual.skill.as_str(), "brief");
+    assert_eq!(actual.mode.as_str(), "Assistant");
+    assert_eq!(actual.status, AssignmentStatus::Queued);
+    assert_eq!(actual.step_count, 0);
+    assert_eq!(actual.tokens_spent, 0);
+    assert_eq!(actual.created_at, at(7));
+    assert_eq!(actual.updated_at, at(7));
+    assert_eq!(actual.started_at, None);
+    assert_eq!(actual.id, id);
+    assert_eq!(actual.user, user);
+    assert_eq!(actual.completed_at, None);
+    assert_eq!(details.artifact_text, None);
+    assert_eq!(details.plaintext_dropped_at, None);
     assert_eq!(details.events.len(), 1);
     assert_eq!(details.events[0].message.as_deref(), Some("Waiting for a worker."));
-    assert_eq!((details.events[0].kind.as_str(), details.events[0].created_at), ("queued", at(7)));
+    assert_eq!(details.events[0].kind.as_str(), "queued");
+    assert_eq!(details.events[0].created_at, at(7));
     assert_eq!(sealed(&db).await, (1, 0));
 }
 
 async fn concurrent_assignments_do_not_exceed_the_limit(db: Database) {
     let user = person(&db).await;
-    let store = store(&db);
+    let store = open_store(&db);
 
     let created = join_all((0..50).map(|_| store.create(assignment(user, at(0)), 2))).await;
 
@@ -74,7 +83,7 @@ async fn other_processes_are_woken_when_an_assignment_is_handed_over(db: Databas
         return;
     }
     let user = person(&db).await;
-    let store = store(&db);
+    let store = open_store(&db);
     let wake = Notify::new();
     let woken = async {
         // It is woken once it listens.
@@ -95,10 +104,10 @@ async fn only_one_that_waits_is_discarded(db: Database) {
     let waiting = queued(&db, user, 0).await;
 
     for id in [run.claim.id, waiting, AssignmentId::generate()] {
-        store(&db).discard(id).await.unwrap();
+        open_store(&db).discard(id).await.unwrap();
     }
 
-    assert!(store(&db).load(user, waiting).await.unwrap().is_none());
+    assert!(open_store(&db).load(user, waiting).await.unwrap().is_none());
     assert_eq!(kinds(&load(&db, user, run.claim.id).await), ["queued", "started"]);
 }
 
@@ -109,7 +118,7 @@ async fn assignments_are_listed_newest_first(db: Database) {
     for (user, second) in [(ada, 3), (bob, 1), (ada, 2), (ada, 3)] {
         ids.push(queued(&db, user, second).await);
     }
-    let store = store(&db);
+    let store = open_store(&db);
     let own = async |skip, limit| -> Vec<AssignmentId> {
         store.list(ada, skip, limit).await.unwrap().into_iter().map(|it| it.id).collect()
     };
@@ -129,7 +138,7 @@ async fn assignments_of_all_users_are_found_by_status_and_id(db: Database) {
     let bob = person(&db).await;
     let run = running(&db, bob, 1).await.claim.id;
     let waiting = queued(&db, ada, 2).await;
-    let store = store(&db);
+    let store = open_store(&db);
     let with = async |status| -> Vec<AssignmentId> {
         store.list_all(Some(status), 0, 9).await.unwrap().into_iter().map(|it| it.id).collect()
     };
@@ -145,7 +154,7 @@ async fn an_assignment_belongs_to_its_user(db: Database) {
     let ada = person(&db).await;
     let bob = person(&db).await;
     let id = queued(&db, ada, 0).await;
-    let store = store(&db);
+    let store = open_store(&db);
 
     assert!(store.load(bob, id).await.unwrap().is_none());
     assert!(store.list(bob, 0, 9).await.unwrap().is_empty());
@@ -163,8 +172,9 @@ async fn an_unfinished_assignment_is_cancelled_once(db: Database) {
     let user = person(&db).await;
     let run = running(&db, user, 0).await;
     let waiting = queued(&db, user, 0).await;
-    let cancel =
-        async |id| store(&db).cancel(user, id, forced(EventKind::Cancelled, at(9))).await.unwrap();
+    let cancel = async |id| {
+        open_store(&db).cancel(user, id, forced(EventKind::Cancelled, at(9))).await.unwrap()
+    };
 
     for id in [run.claim.id, waiting] {
         assert!(cancel(id).await);
@@ -181,7 +191,7 @@ async fn an_unfinished_assignment_is_cancelled_once(db: Database) {
 async fn a_terminated_assignment_has_failed_for_that_reason(db: Database) {
     let user = person(&db).await;
     let id = queued(&db, user, 0).await;
-    let store = store(&db);
+    let store = open_store(&db);
     let mut end = forced(EventKind::Terminated, at(9));
     "Wrong\0 data".clone_into(&mut end.event.message);
     end.event = end.event.by_other();
@@ -192,23 +202,24 @@ async fn a_terminated_assignment_has_failed_for_that_reason(db: Database) {
     assert!(!store.terminate(AssignmentId::generate(), end, effects()).await.unwrap());
 
     let details = load(&db, user, id).await;
-    let it = &details.assignment;
-    assert_eq!(it.status, AssignmentStatus::Failed);
-    assert_eq!(it.error_code.as_deref(), Some(FailureCode::Terminated.name()));
-    assert_eq!(it.error_message.as_deref(), Some("Wrong\0 data"));
+    let actual = &details.assignment;
+    assert_eq!(actual.status, AssignmentStatus::Failed);
+    assert_eq!(actual.error_code.as_deref(), Some(FailureCode::Terminated.name()));
+    assert_eq!(actual.error_message.as_deref(), Some("Wrong\0 data"));
     assert_eq!(kinds(&details), ["queued", "terminated"]);
     assert_eq!(details.events[1].message.as_deref(), Some("Wrong\0 data"));
     assert_eq!(sealed(&db).await, (1, 1));
     let listed = store.list(user, 0, 9).await.unwrap();
     assert_eq!(listed[0].error_message.as_deref(), Some("Wrong\0 data"));
     let listed = &store.list_all(None, 0, 9).await.unwrap()[0];
-    assert_eq!((&listed.error_message, listed.error_code.is_some()), (&None, true));
+    assert_eq!(listed.error_message, None);
+    assert!(listed.error_code.is_some());
 }
 
 async fn collecting_deletes_contents_once(db: Database) {
     let user = person(&db).await;
     let run = running(&db, user, 0).await;
-    let store = store(&db);
+    let store = open_store(&db);
     let id = run.claim.id;
     let collect = async |seconds| {
         let end = forced(EventKind::Redacted, at(seconds));
@@ -228,7 +239,8 @@ async fn collecting_deletes_contents_once(db: Database) {
 
     assert!(collected.iter().all(|it| *it == CollectionOutcome::Done));
     let after = load(&db, user, id).await;
-    assert_eq!((&after.artifact_json, &after.artifact_text), (&None, &None));
+    assert_eq!(after.artifact_json, None);
+    assert_eq!(after.artifact_text, None);
     assert!(after.plaintext_dropped_at.is_some_and(|it| it >= at(3)));
     let expected = ["queued", "started", "step", "continued", "artifact", "completed", "redacted"];
     assert_eq!(kinds(&after), expected);
@@ -241,7 +253,7 @@ async fn collecting_deletes_contents_once(db: Database) {
 async fn an_error_message_that_cannot_be_opened_spoils_no_list(db: Database) {
     let user = person(&db).await;
     let id = queued(&db, user, 0).await;
-    let store = store(&db);
+    let store = open_store(&db);
     let end = forced(EventKind::Terminated, at(1));
     assert!(store.terminate(id, end, SideEffects::default()).await.unwrap());
     execute(&db, "DELETE FROM person_salts").await;

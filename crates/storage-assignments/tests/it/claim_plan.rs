@@ -37,9 +37,9 @@ async fn a_claim_sorts_no_runs_whatever_the_statistics() {
     let mut conn = AsyncPgConnection::establish(&fresh.url).await.unwrap();
     conn.batch_execute(ALL_ENDED).await.unwrap();
 
-    let plan: Vec<PlanLine> = diesel::sql_query(CLAIM).load(&mut conn).await.unwrap();
+    let lines: Vec<PlanLine> = diesel::sql_query(CLAIM).load(&mut conn).await.unwrap();
 
-    let plan: Vec<_> = plan.into_iter().map(|it| it.line).collect();
+    let plan: Vec<_> = lines.into_iter().map(|it| it.line).collect();
     assert!(plan.iter().any(|it| it.contains("using assignments_due")), "{plan:#?}");
     assert!(!plan.iter().any(|it| it.contains("Sort")), "{plan:#?}");
 }

@@ -26,7 +26,7 @@ pub(crate) fn at(seconds: i64) -> Timestamp {
     Timestamp::from_micros(seconds * 1_000_000)
 }
 
-pub(crate) fn store(db: &Database) -> SqlAssignments {
+pub(crate) fn open_store(db: &Database) -> SqlAssignments {
     let keys = MasterKeys { current: Secret::new([7; 32]), previous: None };
     SqlAssignments::new(db.clone(), Sealer::new(keys, Arc::new(SqlSalts::new(db.clone()))))
 }
@@ -42,8 +42,9 @@ pub(crate) async fn person(db: &Database) -> UserId {
         accounts::created_at.eq(DbInstant(at(0))),
         accounts::role.eq("User"),
     ));
-    let made: Result<usize, DbError> = on_conn!(db.writer(), |conn| account.execute(conn).await?);
-    made.unwrap();
+    let inserted: Result<usize, DbError> =
+        on_conn!(db.writer(), |conn| account.execute(conn).await?);
+    inserted.unwrap();
     user
 }
 
@@ -95,14 +96,14 @@ pub(crate) fn assignment(user: UserId, created_at: Timestamp) -> NewAssignment {
 pub(crate) async fn queued(db: &Database, user: UserId, seconds: i64) -> AssignmentId {
     let new = assignment(user, at(seconds));
     let id = new.id;
-    assert_eq!(store(db).create(new, 1_000).await.unwrap(), AssignmentCreationOutcome::Done);
+    assert_eq!(open_store(db).create(new, 1_000).await.unwrap(), AssignmentCreationOutcome::Done);
     id
 }
 
 /// Starts a worker that is alive for [`LEASE`].
-pub(crate) async fn worker(db: &Database, now: Timestamp) -> WorkerId {
+pub(crate) async fn live_worker(db: &Database, now: Timestamp) -> WorkerId {
     let worker = WorkerId(Uuid::now_v7());
-    store(db).keep_alive(worker, "host-1", now, LEASE).await.unwrap();
+    open_store(db).keep_alive(worker, "host-1", now, LEASE).await.unwrap();
     worker
 }
 
@@ -111,13 +112,13 @@ pub(crate) fn started() -> NewEvent {
 }
 
 pub(crate) async fn claim(db: &Database, worker: WorkerId, now: Timestamp) -> Option<Run> {
-    store(db).claim(worker, now, started()).await.unwrap()
+    open_store(db).claim(worker, now, started()).await.unwrap()
 }
 
 /// Hands an assignment over and claims it, when no other is due.
 pub(crate) async fn running(db: &Database, user: UserId, seconds: i64) -> Run {
     let id = queued(db, user, seconds).await;
-    let run = claim(db, worker(db, at(seconds)).await, at(seconds)).await.unwrap();
+    let run = claim(db, live_worker(db, at(seconds)).await, at(seconds)).await.unwrap();
     assert_eq!(run.claim.id, id);
     run
 }
@@ -158,18 +159,18 @@ pub(crate) fn completed(now: Timestamp) -> RunChange {
 /// Returns whether a claim still holds and the assignment has not ended.
 pub(crate) async fn is_held(db: &Database, claim: RunClaim) -> bool {
     use pia_storage::schema::assignments;
-    let held = assignments::table
+    let query = assignments::table
         .find(DbUid(claim.id.0))
         .filter(assignments::fence.eq(claim.fence))
         .filter(assignments::worker_id.is_not_null())
         .count();
-    let held: Result<i64, DbError> =
-        on_conn!(db.unrestricted().reader(), |conn| held.get_result(conn).await?);
-    held.unwrap() == 1
+    let count: Result<i64, DbError> =
+        on_conn!(db.unrestricted().reader(), |conn| query.get_result(conn).await?);
+    count.unwrap() == 1
 }
 
 pub(crate) async fn load(db: &Database, user: UserId, id: AssignmentId) -> AssignmentDetails {
-    AssignmentStore::load(&store(db), user, id).await.unwrap().unwrap()
+    AssignmentStore::load(&open_store(db), user, id).await.unwrap().unwrap()
 }
 
 pub(crate) fn kinds(details: &AssignmentDetails) -> Vec<&str> {

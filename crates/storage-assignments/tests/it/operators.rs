@@ -179,10 +179,8 @@ async fn built_in_operators_keep_their_skill(db: Database) {
     let updated = store.update(shipped.id, update, effects()).await.unwrap();
     let deleted = store.delete(shipped.id, effects()).await.unwrap();
 
-    assert_eq!(
-        (updated, deleted),
-        (OperatorChangeOutcome::BuiltIn, OperatorChangeOutcome::BuiltIn)
-    );
+    assert_eq!(updated, OperatorChangeOutcome::BuiltIn);
+    assert_eq!(deleted, OperatorChangeOutcome::BuiltIn);
     assert_eq!(store.list().await.unwrap(), [shipped]);
 }
 

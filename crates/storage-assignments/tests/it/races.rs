@@ -5,7 +5,7 @@ use pia_assignments::{AssignmentStatus, AssignmentStore, EventKind, RunStore};
 use pia_kernel::SideEffects;
 use pia_storage::Database;
 
-use crate::fixture::{at, completed, failure, forced, kinds, load, person, running, store};
+use crate::fixture::{at, completed, failure, forced, kinds, load, open_store, person, running};
 
 pia_testkit::contract_with_roles! {
     one_of_concurrent_ends_wins,
@@ -13,7 +13,7 @@ pia_testkit::contract_with_roles! {
 
 async fn one_of_concurrent_ends_wins(db: Database) {
     let user = person(&db).await;
-    let store = store(&db);
+    let store = open_store(&db);
     for round in 0..1_000 {
         let run = running(&db, user, round).await;
         let id = run.claim.id;
@@ -28,9 +28,8 @@ async fn one_of_concurrent_ends_wins(db: Database) {
         );
         let (cancelled, terminated, completed, expired) = ends.await;
 
-        let won = [cancelled.unwrap(), terminated.unwrap(), completed.unwrap()];
-        let expired = expired.unwrap();
-        let won = [won[0], won[1], won[2], expired == [id]];
+        let is_expired = expired.unwrap() == [id];
+        let won = [cancelled.unwrap(), terminated.unwrap(), completed.unwrap(), is_expired];
         assert_eq!(won.iter().filter(|it| **it).count(), 1, "{won:?}");
         let details = load(&db, user, id).await;
         let (status, last) = match won.iter().position(|it| *it) {

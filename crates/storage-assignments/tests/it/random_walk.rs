@@ -12,8 +12,8 @@ use pia_storage::Database;
 use pia_storage_assignments::SqlAssignments;
 
 use crate::fixture::{
-    LEASE, assignment, at, claim, completed, continued, failure, forced, kinds, load, person,
-    started, store, worker,
+    LEASE, assignment, at, claim, completed, continued, failure, forced, kinds, live_worker, load,
+    open_store, person, started,
 };
 
 pia_testkit::contract_with_roles! {
@@ -29,15 +29,22 @@ struct Model {
     worker: Option<WorkerId>,
     fence: i64,
     is_redacted: bool,
-    tokens: (i64, i64),
+    tokens_spent: i64,
+    tokens_abandoned: i64,
     kinds: Vec<&'static str>,
+}
+
+/// Worker in the model.
+struct WalkWorker {
+    id: WorkerId,
+    is_alive: bool,
 }
 
 struct Walk {
     store: SqlAssignments,
     db: Database,
     user: UserId,
-    workers: Vec<(WorkerId, bool)>,
+    workers: Vec<WalkWorker>,
     models: BTreeMap<AssignmentId, Model>,
     claims: Vec<RunClaim>,
     seed: u64,
@@ -53,7 +60,8 @@ impl Model {
             worker: None,
             fence: 0,
             is_redacted: false,
-            tokens: (0, 0),
+            tokens_spent: 0,
+            tokens_abandoned: 0,
             kinds: vec!["queued"],
         }
     }
@@ -62,7 +70,8 @@ impl Model {
     fn end(&mut self, to: AssignmentStatus, kind: &'static str) -> bool {
         let permitted = self.status.successors().contains(&to);
         if permitted {
-            (self.status, self.worker) = (to, None);
+            self.status = to;
+            self.worker = None;
             self.kinds.push(kind);
         }
         permitted
@@ -73,7 +82,8 @@ impl Model {
             self.status = AssignmentStatus::Running;
             self.kinds.push("started");
         }
-        (self.worker, self.fence) = (Some(worker), self.fence + 1);
+        self.worker = Some(worker);
+        self.fence += 1;
     }
 }
 
@@ -108,21 +118,22 @@ impl Walk {
         let model = self.model(run.claim.id);
         model.claim(worker);
         let outputs: Vec<_> = (0..model.steps).map(|it| format!("output {it}")).collect();
-        assert_eq!((run.claim.fence, run.step_count), (model.fence, model.steps));
+        assert_eq!(run.claim.fence, model.fence);
+        assert_eq!(run.step_count, model.steps);
         assert_eq!(run.outputs, outputs);
         self.claims.push(run.claim);
     }
 
     async fn claim(&mut self) {
-        let at = self.random(3);
-        self.workers[at].1 = true;
-        let worker = self.workers[at].0;
-        for (alive, _) in self.workers.iter().filter(|it| it.1) {
-            self.store.keep_alive(*alive, "host", self.now, LEASE).await.unwrap();
+        let index = self.random(3);
+        self.workers[index].is_alive = true;
+        let worker = self.workers[index].id;
+        for alive in self.workers.iter().filter(|it| it.is_alive) {
+            self.store.keep_alive(alive.id, "host", self.now, LEASE).await.unwrap();
         }
         let is_free = |model: &Model| {
-            let alive = self.workers.iter().filter(|it| it.1).map(|it| it.0);
-            model.worker.is_none_or(|holder| !alive.into_iter().any(|it| it == holder))
+            let mut alive = self.workers.iter().filter(|it| it.is_alive);
+            model.worker.is_none_or(|holder| !alive.any(|it| it.id == holder))
         };
         let due = self
             .models
@@ -135,16 +146,16 @@ impl Walk {
 
     async fn claim_one(&mut self) {
         let id = self.any();
-        let worker = self.workers[0].0;
+        let worker = self.workers[0].id;
         let expected = if self.models[&id].status.is_final() { None } else { Some(id) };
         let run = self.store.claim_one(id, worker, self.now, started()).await.unwrap();
         self.claimed(run.as_ref(), expected, worker);
     }
 
     async fn retire(&mut self) {
-        let at = self.random(3);
-        self.store.retire(self.workers[at].0).await.unwrap();
-        self.workers[at].1 = false;
+        let index = self.random(3);
+        self.store.retire(self.workers[index].id).await.unwrap();
+        self.workers[index].is_alive = false;
     }
 
     /// Changes a run with the last claim, or with one before it.
@@ -172,8 +183,8 @@ impl Walk {
             _ => RunChange { at: now, tokens: 0, abandoned: 0, events: vec![], outcome: released },
         };
         if held {
-            model.tokens.0 += change.tokens;
-            model.tokens.1 += change.abandoned;
+            model.tokens_spent += change.tokens;
+            model.tokens_abandoned += change.abandoned;
             match kind {
                 0 => {
                     model.steps += 1;
@@ -185,7 +196,10 @@ impl Walk {
                     model.end(AssignmentStatus::Completed, "completed");
                 }
                 2 => assert!(model.end(AssignmentStatus::Failed, "failed")),
-                _ => (model.worker, model.due_at) = (None, due_at),
+                _ => {
+                    model.worker = None;
+                    model.due_at = due_at;
+                }
             }
         }
         assert_eq!(self.store.change(claim, change).await.unwrap(), held);
@@ -234,7 +248,7 @@ impl Walk {
     async fn abandon_or_discard(&mut self) {
         let id = self.any();
         self.store.abandon(id, 1).await.unwrap();
-        self.model(id).tokens.1 += 1;
+        self.model(id).tokens_abandoned += 1;
         if self.random(4) == 0 && self.models.len() > 1 {
             self.store.discard(id).await.unwrap();
             if self.models[&id].status == AssignmentStatus::Queued {
@@ -269,10 +283,12 @@ impl Walk {
     async fn compare(&self) {
         for (id, model) in self.models.iter().rev().take(5) {
             let details = load(&self.db, self.user, *id).await;
-            let it = &details.assignment;
-            assert_eq!((it.status, it.step_count), (model.status, model.steps), "{model:?}");
-            assert_eq!((it.tokens_spent, it.tokens_abandoned), model.tokens, "{model:?}");
-            assert_eq!(it.completed_at.is_some(), model.status.is_final());
+            let actual = &details.assignment;
+            assert_eq!(actual.status, model.status, "{model:?}");
+            assert_eq!(actual.step_count, model.steps, "{model:?}");
+            assert_eq!(actual.tokens_spent, model.tokens_spent, "{model:?}");
+            assert_eq!(actual.tokens_abandoned, model.tokens_abandoned, "{model:?}");
+            assert_eq!(actual.completed_at.is_some(), model.status.is_final());
             assert_eq!(details.plaintext_dropped_at.is_some(), model.is_redacted);
             assert_eq!(kinds(&details), model.kinds);
         }
@@ -283,10 +299,10 @@ async fn random_operations_take_permitted_transitions_only(db: Database) {
     for seed in [1, 0x9E37_79B9_7F4A_7C15] {
         let mut workers = Vec::new();
         for _ in 0..3 {
-            workers.push((worker(&db, at(0)).await, false));
+            workers.push(WalkWorker { id: live_worker(&db, at(0)).await, is_alive: false });
         }
         let user = person(&db).await;
-        let store = store(&db);
+        let store = open_store(&db);
         let models = BTreeMap::new();
         let claims = Vec::new();
         let db = db.clone();
@@ -296,7 +312,7 @@ async fn random_operations_take_permitted_transitions_only(db: Database) {
             walk.step().await;
             walk.compare().await;
         }
-        // What has not ended must not be claimed by the next walk.
+        // The next walk must not claim assignments of this one.
         walk.store.expire(at(9_000), failure(), walk.now).await.unwrap();
         crate::fixture::execute(&walk.db, "DELETE FROM accounts").await;
     }

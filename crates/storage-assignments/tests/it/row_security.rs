@@ -30,17 +30,24 @@ async fn a_statement_without_a_condition_sees_the_rows_of_its_user_alone() {
 
     let before = visible(&mut conn).await;
     conn.batch_execute("BEGIN").await.unwrap();
-    let restrict = diesel::sql_query("SELECT set_config('pia.user_id', $1, true)");
-    restrict.bind::<Text, _>(first.to_string()).execute(&mut conn).await.unwrap();
+    diesel::sql_query("SELECT set_config('pia.user_id', $1, true)")
+        .bind::<Text, _>(first.to_string())
+        .execute(&mut conn)
+        .await
+        .unwrap();
     let own = visible(&mut conn).await;
-    let update = diesel::sql_query("UPDATE assignments SET restarts = restarts + 1");
-    let updated = update.execute(&mut conn).await.unwrap();
+    let updated = diesel::sql_query("UPDATE assignments SET restarts = restarts + 1")
+        .execute(&mut conn)
+        .await
+        .unwrap();
     let steal = format!("UPDATE assignments SET user_id = '{second}'");
     let stolen = conn.batch_execute(&steal).await;
     conn.batch_execute("ROLLBACK").await.unwrap();
     let after = visible(&mut conn).await;
 
-    assert_eq!((before, own, after), (0, 222, 0));
+    assert_eq!(before, 0);
+    assert_eq!(own, 222);
+    assert_eq!(after, 0);
     assert_eq!(updated, 2);
     assert!(stolen.is_err(), "an assignment was moved to another user");
 }

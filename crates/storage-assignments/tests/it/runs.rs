@@ -12,8 +12,8 @@ use pia_storage::Database;
 use uuid::Uuid;
 
 use crate::fixture::{
-    LEASE, at, claim, completed, continued, execute, failure, forced, is_held, kinds, load, person,
-    queued, running, sealed, started, store, worker,
+    LEASE, at, claim, completed, continued, execute, failure, forced, is_held, kinds, live_worker,
+    load, open_store, person, queued, running, sealed, started,
 };
 
 pia_testkit::contract_with_roles! {
@@ -44,7 +44,7 @@ async fn concurrent_workers_claim_each_run_once(db: Database) {
     for _ in 0..10 {
         ids.insert(queued(&db, user, 0).await);
     }
-    let workers = join_all((0..20).map(|_| worker(&db, at(1)))).await;
+    let workers = join_all((0..20).map(|_| live_worker(&db, at(1)))).await;
     let db = &db;
     let work = |worker| async move {
         let mut claimed = Vec::new();
@@ -69,36 +69,41 @@ async fn concurrent_workers_claim_each_run_once(db: Database) {
 
 async fn the_run_that_is_due_longest_is_claimed(db: Database) {
     let user = person(&db).await;
-    let worker = worker(&db, at(0)).await;
+    let worker = live_worker(&db, at(0)).await;
     let later = queued(&db, user, 5).await;
     let first = queued(&db, user, 3).await;
 
     assert!(claim(&db, worker, at(2)).await.is_none());
     let run = claim(&db, worker, at(5)).await.unwrap();
-    assert_eq!((run.claim.id, run.user, run.step_count), (first, user, 0));
-    assert_eq!((run.skill.name.as_str(), run.skill.steps.len()), ("brief", 3));
+    assert_eq!(run.claim.id, first);
+    assert_eq!(run.user, user);
+    assert_eq!(run.step_count, 0);
+    assert_eq!(run.skill.name.as_str(), "brief");
+    assert_eq!(run.skill.steps.len(), 3);
     assert_eq!(run.input.prompt, "Brief me on the move.");
-    assert_eq!((run.started_at, run.tools), (at(5), None));
+    assert_eq!(run.started_at, at(5));
+    assert_eq!(run.tools, None);
     assert_eq!(claim(&db, worker, at(5)).await.unwrap().claim.id, later);
     assert!(claim(&db, worker, at(5)).await.is_none());
 }
 
 async fn a_run_of_a_dead_worker_can_be_claimed(db: Database) {
     let user = person(&db).await;
-    let store = store(&db);
+    let store = open_store(&db);
     let first = running(&db, user, 0).await;
     let end = at(0) + LEASE;
 
-    let second = worker(&db, end - Duration::from_secs(1)).await;
+    let second = live_worker(&db, end - Duration::from_secs(1)).await;
     assert!(claim(&db, second, end - Duration::from_secs(1)).await.is_none());
     let run = claim(&db, second, end).await.unwrap();
-    assert_eq!((run.claim.id, run.claim.fence), (first.claim.id, 2));
+    assert_eq!(run.claim.id, first.claim.id);
+    assert_eq!(run.claim.fence, 2);
     assert_eq!(run.started_at, at(0), "it was started before");
     assert!(!is_held(&db, first.claim).await);
     assert!(is_held(&db, run.claim).await);
 
     store.keep_alive(second, "host-1", end, LEASE * 2).await.unwrap();
-    let third = worker(&db, end + LEASE).await;
+    let third = live_worker(&db, end + LEASE).await;
     assert!(claim(&db, third, end + LEASE).await.is_none());
     store.retire(second).await.unwrap();
     assert_eq!(claim(&db, third, end + LEASE).await.unwrap().claim.fence, 3);
@@ -107,14 +112,15 @@ async fn a_run_of_a_dead_worker_can_be_claimed(db: Database) {
 
 async fn a_certain_run_is_taken_from_its_worker(db: Database) {
     let user = person(&db).await;
-    let store = store(&db);
+    let store = open_store(&db);
     let first = running(&db, user, 0).await;
     let waiting = queued(&db, user, 9).await;
-    let second = worker(&db, at(1)).await;
+    let second = live_worker(&db, at(1)).await;
     let claim = async |id| store.claim_one(id, second, at(1), started()).await.unwrap();
 
     let run = claim(first.claim.id).await.unwrap();
-    assert_eq!((run.claim.fence, is_held(&db, first.claim).await), (2, false));
+    assert_eq!(run.claim.fence, 2);
+    assert!(!is_held(&db, first.claim).await);
     assert!(!store.change(first.claim, completed(at(2))).await.unwrap());
     assert_eq!(claim(waiting).await.unwrap().claim.fence, 1, "it is not due yet");
     let details = load(&db, user, waiting).await;
@@ -126,23 +132,26 @@ async fn a_certain_run_is_taken_from_its_worker(db: Database) {
 
 async fn a_run_goes_on_where_it_was(db: Database) {
     let user = person(&db).await;
-    let store = store(&db);
+    let store = open_store(&db);
     let first = running(&db, user, 0).await;
     for step in 0..2 {
         assert!(store.change(first.claim, continued(step, at(1))).await.unwrap());
     }
-    let second = worker(&db, at(0) + LEASE).await;
+    let second = live_worker(&db, at(0) + LEASE).await;
 
     let run = claim(&db, second, at(0) + LEASE).await.unwrap();
 
-    assert_eq!((run.step_count, run.tokens_spent), (2, 20));
+    assert_eq!(run.step_count, 2);
+    assert_eq!(run.tokens_spent, 20);
     assert_eq!(run.outputs, ["output 0", "output 1"]);
     assert_eq!(run.tools, Some(vec!["search".to_owned()]));
     assert!(store.change(run.claim, completed(at(90))).await.unwrap());
     let details = load(&db, user, run.claim.id).await;
-    let it = &details.assignment;
-    assert_eq!((it.status, it.step_count), (AssignmentStatus::Completed, 3));
-    assert_eq!((it.completed_at, it.updated_at), (Some(at(90)), at(90)));
+    let assignment = &details.assignment;
+    assert_eq!(assignment.status, AssignmentStatus::Completed);
+    assert_eq!(assignment.step_count, 3);
+    assert_eq!(assignment.completed_at, Some(at(90)));
+    assert_eq!(assignment.updated_at, at(90));
     let expected =
         ["queued", "started", "step", "continued", "step", "continued", "artifact", "completed"];
     assert_eq!(kinds(&details), expected);
@@ -151,10 +160,10 @@ async fn a_run_goes_on_where_it_was(db: Database) {
 
 async fn a_lost_claim_changes_nothing(db: Database) {
     let user = person(&db).await;
-    let store = store(&db);
+    let store = open_store(&db);
     let first = running(&db, user, 0).await;
     let end = at(0) + LEASE;
-    let second = claim(&db, worker(&db, end).await, end).await.unwrap();
+    let second = claim(&db, live_worker(&db, end).await, end).await.unwrap();
     let before = load(&db, user, first.claim.id).await;
     let failed = RunChange { outcome: RunOutcome::Failed(failure()), ..completed(end) };
 
@@ -171,16 +180,17 @@ async fn a_lost_claim_changes_nothing(db: Database) {
 
 async fn a_released_run_waits_until_it_is_due(db: Database) {
     let user = person(&db).await;
-    let store = store(&db);
+    let store = open_store(&db);
     let run = running(&db, user, 0).await;
-    let worker = worker(&db, at(5)).await;
+    let worker = live_worker(&db, at(5)).await;
 
     assert!(store.change(run.claim, released(20, Attempt::Failed)).await.unwrap());
     assert!(!is_held(&db, run.claim).await);
     assert!(!store.change(run.claim, completed(at(6))).await.unwrap());
     assert!(claim(&db, worker, at(19)).await.is_none());
     let again = claim(&db, worker, at(20)).await.unwrap();
-    assert_eq!((again.failed_attempts, again.claim.fence), (1, 2));
+    assert_eq!(again.failed_attempts, 1);
+    assert_eq!(again.claim.fence, 2);
     assert!(store.change(again.claim, released(30, Attempt::Postponed)).await.unwrap());
     let again = claim(&db, worker, at(30)).await.unwrap();
     assert_eq!(again.failed_attempts, 1);
@@ -194,26 +204,27 @@ async fn a_released_run_waits_until_it_is_due(db: Database) {
 
 async fn a_failed_run_has_its_reason(db: Database) {
     let user = person(&db).await;
-    let store = store(&db);
+    let store = open_store(&db);
     let run = running(&db, user, 0).await;
-    let failure = RunFailure { message: "Out of \0 words".to_owned(), ..failure() };
-    let events = vec![pia_assignments::NewEvent::once(EventKind::Failed, &failure.message)];
-    let outcome = RunOutcome::Failed(failure.clone());
+    let reason = RunFailure { message: "Out of \0 words".to_owned(), ..failure() };
+    let events = vec![pia_assignments::NewEvent::once(EventKind::Failed, &reason.message)];
+    let outcome = RunOutcome::Failed(reason.clone());
     let change = RunChange { at: at(3), tokens: 0, abandoned: 8, events, outcome };
 
     assert!(store.change(run.claim, change).await.unwrap());
 
     let details = load(&db, user, run.claim.id).await;
-    let it = &details.assignment;
-    assert_eq!((it.status, it.tokens_abandoned), (AssignmentStatus::Failed, 8));
-    assert_eq!(it.error_code.as_deref(), Some(failure.code.name()));
-    assert_eq!(it.error_message, Some(failure.message));
+    let assignment = &details.assignment;
+    assert_eq!(assignment.status, AssignmentStatus::Failed);
+    assert_eq!(assignment.tokens_abandoned, 8);
+    assert_eq!(assignment.error_code.as_deref(), Some(reason.code.name()));
+    assert_eq!(assignment.error_message, Some(reason.message));
     assert_eq!(details.events.last().unwrap().message.as_deref(), Some("Out of  words"));
 }
 
 async fn an_event_that_is_appended_twice_exists_once(db: Database) {
     let user = person(&db).await;
-    let store = store(&db);
+    let store = open_store(&db);
     let run = running(&db, user, 0).await;
 
     for _ in 0..2 {
@@ -227,34 +238,39 @@ async fn an_event_that_is_appended_twice_exists_once(db: Database) {
 
 async fn abandoned_tokens_count_whatever_the_status(db: Database) {
     let user = person(&db).await;
-    let store = store(&db);
+    let store = open_store(&db);
     let run = running(&db, user, 0).await;
     store.abandon(run.claim.id, 4).await.unwrap();
     assert!(store.change(run.claim, completed(at(1))).await.unwrap());
     join_all((0..5).map(|_| store.abandon(run.claim.id, 2))).await;
 
-    let it = load(&db, user, run.claim.id).await.assignment;
+    let assignment = load(&db, user, run.claim.id).await.assignment;
 
-    assert_eq!((it.tokens_spent, it.tokens_abandoned), (5, 14));
+    assert_eq!(assignment.tokens_spent, 5);
+    assert_eq!(assignment.tokens_abandoned, 14);
 }
 
 async fn workers_are_listed_while_they_are_alive(db: Database) {
     let user = person(&db).await;
-    let store = store(&db);
+    let store = open_store(&db);
     let run = running(&db, user, 0).await;
-    let second = worker(&db, at(30)).await;
+    let second = live_worker(&db, at(30)).await;
     let ids = async |seconds| {
         let workers = store.workers(at(seconds)).await.unwrap();
         workers.into_iter().map(|it| (it.id, it.runs)).collect::<Vec<_>>()
     };
 
     let workers = store.workers(at(59)).await.unwrap();
-    assert_eq!((workers[0].host.as_str(), workers[0].runs, workers[1].runs), ("host-1", 1, 0));
-    assert_eq!((workers[0].started_at, workers[0].alive_until), (at(0), at(60)));
+    assert_eq!(workers[0].host.as_str(), "host-1");
+    assert_eq!(workers[0].runs, 1);
+    assert_eq!(workers[1].runs, 0);
+    assert_eq!(workers[0].started_at, at(0));
+    assert_eq!(workers[0].alive_until, at(60));
     assert_eq!(ids(60).await, [(second, 0)]);
     store.keep_alive(second, "host-1", at(60), LEASE).await.unwrap();
     let again = &store.workers(at(119)).await.unwrap()[0];
-    assert_eq!((again.started_at, again.alive_until), (at(30), at(120)));
+    assert_eq!(again.started_at, at(30));
+    assert_eq!(again.alive_until, at(120));
     assert!(store.change(run.claim, completed(at(61))).await.unwrap());
     store.retire(second).await.unwrap();
     store.retire(WorkerId(Uuid::now_v7())).await.unwrap();
@@ -264,11 +280,11 @@ async fn workers_are_listed_while_they_are_alive(db: Database) {
 async fn a_run_that_cannot_be_opened_blocks_no_other(db: Database) {
     let ada = person(&db).await;
     let bob = person(&db).await;
-    let store = store(&db);
+    let store = open_store(&db);
     queued(&db, ada, 0).await;
     execute(&db, "DELETE FROM person_salts").await;
     let readable = queued(&db, bob, 1).await;
-    let worker = worker(&db, at(2)).await;
+    let worker = live_worker(&db, at(2)).await;
     store.keep_alive(worker, "host-1", at(2), LEASE * 2).await.unwrap();
 
     assert!(store.claim(worker, at(2), started()).await.is_err());
@@ -282,13 +298,13 @@ async fn a_clock_that_was_set_back_delays_no_run(db: Database) {
     let hour = 3_600;
     let held = running(&db, user, hour).await;
     let waiting = queued(&db, user, hour).await;
-    let second = worker(&db, at(0)).await;
+    let second = live_worker(&db, at(0)).await;
 
     let claimed = [claim(&db, second, at(0)).await, claim(&db, second, at(0)).await];
 
     let claimed: HashSet<_> = claimed.into_iter().flatten().map(|it| it.claim.id).collect();
     assert_eq!(claimed, HashSet::from([held.claim.id, waiting]));
-    assert!(!store(&db).change(held.claim, completed(at(1))).await.unwrap());
+    assert!(!open_store(&db).change(held.claim, completed(at(1))).await.unwrap());
 }
 
 /// Each user has two runs, as many as are permitted by default.
@@ -302,20 +318,20 @@ async fn a_thousand_runs_are_drained_in_order(db: Database) {
         ids.push(queued(&db, *user, number).await);
     }
     let now = at(2_000);
-    let workers = join_all((0..4).map(|_| worker(&db, now))).await;
+    let workers = join_all((0..4).map(|_| live_worker(&db, now))).await;
     let (alone, together) = ids.split_at(200);
 
     let mut order = Vec::new();
     for _ in alone {
         let run = claim(&db, workers[0], now).await.unwrap();
-        assert!(store(&db).change(run.claim, completed(now)).await.unwrap());
+        assert!(open_store(&db).change(run.claim, completed(now)).await.unwrap());
         order.push(run.claim.id);
     }
     let db = &db;
     let drain = |worker| async move {
         let mut drained = Vec::new();
         while let Some(run) = claim(db, worker, now).await {
-            assert!(store(db).change(run.claim, completed(now)).await.unwrap());
+            assert!(open_store(db).change(run.claim, completed(now)).await.unwrap());
             drained.push(run.claim.id);
         }
         drained

@@ -10,7 +10,9 @@ use pia_assignments::{
 use pia_kernel::{ScheduleId, Timestamp, UserId};
 use pia_storage::Database;
 
-use crate::fixture::{INPUT, assignment, at, claim, execute, load, person, queued, store, worker};
+use crate::fixture::{
+    INPUT, assignment, at, claim, execute, live_worker, load, open_store, person, queued,
+};
 
 pia_testkit::contract_with_roles! {
     a_schedule_is_stored_changed_and_deleted_by_its_user_alone,
@@ -39,19 +41,19 @@ fn schedule(next_at: Option<Timestamp>) -> Schedule {
 }
 
 async fn list(db: &Database, user: UserId) -> Vec<Schedule> {
-    ScheduleStore::list(&store(db), user).await.unwrap()
+    ScheduleStore::list(&open_store(db), user).await.unwrap()
 }
 
 /// Stores a schedule.
 pub(crate) async fn created(db: &Database, user: UserId, next_at: Option<Timestamp>) -> Schedule {
     let new = schedule(next_at);
-    let created = ScheduleStore::create(&store(db), user, new.clone(), 20).await.unwrap();
+    let created = ScheduleStore::create(&open_store(db), user, new.clone(), 20).await.unwrap();
     assert_eq!(created, ScheduleCreationOutcome::Done);
     new
 }
 
 async fn due(db: &Database, now: Timestamp) -> Vec<DueSchedule> {
-    store(db).due(now, 10).await.unwrap()
+    open_store(db).due(now, 10).await.unwrap()
 }
 
 /// Returns the start of a due schedule.
@@ -76,7 +78,7 @@ async fn a_schedule_is_stored_changed_and_deleted_by_its_user_alone(db: Database
         updated_at: at(9),
         ..stored.clone()
     };
-    let store = store(&db);
+    let store = open_store(&db);
     assert_eq!(ScheduleStore::update(&store, other, changed.clone()).await.unwrap(), None);
     let updated = ScheduleStore::update(&store, user, changed.clone()).await.unwrap();
     let expected = Schedule { created_at: at(0), ..changed };
@@ -91,13 +93,14 @@ async fn a_schedule_is_stored_changed_and_deleted_by_its_user_alone(db: Database
 
 async fn concurrent_creations_stay_within_the_limit(db: Database) {
     let user = person(&db).await;
-    let store = store(&db);
+    let store = open_store(&db);
     let create = |_| ScheduleStore::create(&store, user, schedule(None), 3);
 
     let created = join_all((0..8).map(create)).await;
 
     let done = created.iter().filter(|it| matches!(it, Ok(ScheduleCreationOutcome::Done))).count();
-    assert_eq!((done, list(&db, user).await.len()), (3, 3), "{created:?}");
+    assert_eq!(done, 3, "{created:?}");
+    assert_eq!(list(&db, user).await.len(), 3, "{created:?}");
     let gone = ScheduleStore::create(&store, UserId::generate(), schedule(None), 3).await;
     assert_eq!(gone.unwrap(), ScheduleCreationOutcome::Gone);
 }
@@ -110,49 +113,54 @@ async fn only_schedules_whose_time_has_come_are_due(db: Database) {
 
     assert!(due(&db, at(DAY - 1)).await.is_empty());
     let now = due(&db, at(DAY)).await;
-    assert_eq!((now.len(), now[0].id, now[0].user), (1, first.id, user));
-    assert_eq!((now[0].due_at, now[0].catch_up), (at(DAY), CatchUp::Skip));
-    assert_eq!((now[0].input.as_deref(), &now[0].recurrence), (Some(INPUT), &first.recurrence));
+    assert_eq!(now.len(), 1);
+    assert_eq!(now[0].id, first.id);
+    assert_eq!(now[0].user, user);
+    assert_eq!(now[0].due_at, at(DAY));
+    assert_eq!(now[0].catch_up, CatchUp::Skip);
+    assert_eq!(now[0].input.as_deref(), Some(INPUT));
+    assert_eq!(now[0].recurrence, first.recurrence);
     let ids: Vec<_> = due(&db, at(3 * DAY)).await.iter().map(|it| it.id).collect();
     assert_eq!(ids, [first.id, later.id]);
 }
 
 async fn one_of_concurrent_starts_hands_the_assignment_over(db: Database) {
     let user = person(&db).await;
-    let store = store(&db);
+    let store = open_store(&db);
     created(&db, user, Some(at(DAY))).await;
     let due_now = due(&db, at(DAY)).await;
-    let start = |_| store.start(start(&due_now[0], Ok(assignment(user, at(DAY)))), 10);
+    let start_once = |_| store.start(start(&due_now[0], Ok(assignment(user, at(DAY)))), 10);
 
-    let started = join_all((0..8).map(start)).await;
+    let results = join_all((0..8).map(start_once)).await;
 
-    let started: Vec<_> = started.into_iter().map(Result::unwrap).collect();
-    let mut done = started.iter().filter_map(|it| match it {
+    let outcomes: Vec<_> = results.into_iter().map(Result::unwrap).collect();
+    let mut done = outcomes.iter().filter_map(|it| match it {
         ScheduleStartOutcome::Done(id) => Some(*id),
         _ => None,
     });
     let id = done.next().unwrap();
-    assert_eq!(done.next(), None, "{started:?}");
+    assert_eq!(done.next(), None, "{outcomes:?}");
     let details = load(&db, user, id).await;
     assert_eq!(details.assignment.status, AssignmentStatus::Queued);
     let stored = &list(&db, user).await[0];
     assert_eq!(stored.next_at, Some(at(2 * DAY)));
     assert_eq!(stored.last, Some(LastStart { due_at: at(DAY), outcome: Ok(id) }));
-    let worker = worker(&db, at(DAY)).await;
+    let worker = live_worker(&db, at(DAY)).await;
     assert_eq!(claim(&db, worker, at(DAY)).await.unwrap().claim.id, id);
     assert!(due(&db, at(DAY)).await.is_empty());
 }
 
 async fn a_schedule_that_hands_nothing_over_has_its_reason(db: Database) {
     let user = person(&db).await;
-    let store = store(&db);
+    let store = open_store(&db);
     created(&db, user, Some(at(DAY))).await;
     queued(&db, user, 0).await;
 
     let now = due(&db, at(DAY)).await.remove(0);
     let full = store.start(start(&now, Ok(assignment(user, at(DAY)))), 1).await.unwrap();
     let reason = list(&db, user).await[0].last.unwrap().outcome.unwrap_err();
-    assert_eq!((full, reason), (ScheduleStartOutcome::Skipped, SkipReason::TooManyAssignments));
+    assert_eq!(full, ScheduleStartOutcome::Skipped);
+    assert_eq!(reason, SkipReason::TooManyAssignments);
 
     let now = due(&db, at(2 * DAY)).await.remove(0);
     let missed = store.start(start(&now, Err(SkipReason::Missed)), 1).await.unwrap();
@@ -174,7 +182,9 @@ async fn an_unreadable_input_delays_no_other(db: Database) {
 
     let now = due(&db, at(2 * DAY)).await;
 
-    assert_eq!((now.len(), now[0].input.as_deref(), now[1].id), (2, None, good.id));
+    assert_eq!(now.len(), 2);
+    assert_eq!(now[0].input.as_deref(), None);
+    assert_eq!(now[1].id, good.id);
     let inputs: Vec<_> = list(&db, user).await.into_iter().map(|it| it.input).collect();
     assert_eq!(inputs, ["", INPUT]);
 }
@@ -192,5 +202,6 @@ async fn an_unreadable_schedule_is_switched_off(db: Database) {
     execute(&db, "UPDATE assignment_schedules SET cron = '0 0 * * *'").await;
     let off = list(&db, user).await.into_iter().find(|it| it.id == bad.id).unwrap();
     let outcome = Err(SkipReason::Unreadable);
-    assert_eq!((off.next_at, off.last), (None, Some(LastStart { due_at: at(DAY), outcome })));
+    assert_eq!(off.next_at, None);
+    assert_eq!(off.last, Some(LastStart { due_at: at(DAY), outcome }));
 }

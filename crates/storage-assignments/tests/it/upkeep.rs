@@ -9,8 +9,8 @@ use pia_kernel::{AssignmentId, UserId};
 use pia_storage::Database;
 
 use crate::fixture::{
-    at, completed, continued, failure, forced, is_held, kinds, load, person, queued, running,
-    sealed, store,
+    at, completed, continued, failure, forced, is_held, kinds, load, open_store, person, queued,
+    running, sealed,
 };
 
 pia_testkit::contract_with_roles! {
@@ -29,14 +29,14 @@ fn redacted() -> NewEvent {
 /// Runs an assignment to its end.
 async fn ended(db: &Database, user: UserId, seconds: i64) -> AssignmentId {
     let run = running(db, user, seconds).await;
-    assert!(store(db).change(run.claim, continued(0, at(seconds))).await.unwrap());
-    assert!(store(db).change(run.claim, completed(at(seconds))).await.unwrap());
+    assert!(open_store(db).change(run.claim, continued(0, at(seconds))).await.unwrap());
+    assert!(open_store(db).change(run.claim, completed(at(seconds))).await.unwrap());
     run.claim.id
 }
 
 async fn runs_that_take_too_long_are_ended_once(db: Database) {
     let user = person(&db).await;
-    let store = store(&db);
+    let store = open_store(&db);
     let late = running(&db, user, 0).await;
     let in_time = running(&db, user, 10).await;
     queued(&db, user, 0).await;
@@ -57,7 +57,7 @@ async fn runs_that_take_too_long_are_ended_once(db: Database) {
 
 async fn assignments_that_wait_long_are_found(db: Database) {
     let user = person(&db).await;
-    let store = store(&db);
+    let store = open_store(&db);
     let run = running(&db, user, 0).await;
     let second = queued(&db, user, 2).await;
     let first = queued(&db, user, 1).await;
@@ -74,11 +74,11 @@ async fn assignments_that_wait_long_are_found(db: Database) {
 
 async fn only_one_that_waits_ends_unstarted(db: Database) {
     let user = person(&db).await;
-    let store = store(&db);
+    let store = open_store(&db);
     let run = running(&db, user, 0).await;
     let waiting = queued(&db, user, 0).await;
-    let failure = RunFailure { code: FailureCode::NotStarted, ..failure() };
-    let give_up = async |id| store.give_up(id, failure.clone(), at(9)).await.unwrap();
+    let not_started = RunFailure { code: FailureCode::NotStarted, ..failure() };
+    let give_up = async |id| store.give_up(id, not_started.clone(), at(9)).await.unwrap();
 
     assert!(!give_up(run.claim.id).await);
     assert!(!give_up(AssignmentId::generate()).await);
@@ -92,7 +92,7 @@ async fn only_one_that_waits_ends_unstarted(db: Database) {
 
 async fn contents_are_deleted_after_their_time(db: Database) {
     let user = person(&db).await;
-    let store = store(&db);
+    let store = open_store(&db);
     let mut ids = Vec::new();
     for second in 0..4 {
         ids.push(ended(&db, user, second).await);
@@ -122,25 +122,25 @@ async fn contents_are_deleted_after_their_time(db: Database) {
 
 async fn old_assignments_are_deleted_with_their_events(db: Database) {
     let user = person(&db).await;
-    let store = store(&db);
+    let store = open_store(&db);
     for second in 0..4 {
         ended(&db, user, second).await;
     }
-    let running = running(&db, user, 4).await;
+    let run = running(&db, user, 4).await;
 
     assert_eq!(store.delete(at(3), 2).await.unwrap(), 2);
     assert_eq!(store.delete(at(3), 2).await.unwrap(), 1);
     assert_eq!(store.delete(at(3), 2).await.unwrap(), 0);
 
-    let left = store.list(user, 0, 9).await.unwrap();
-    assert_eq!(left.len(), 2);
-    assert_eq!(left[0].id, running.claim.id);
+    let remaining = store.list(user, 0, 9).await.unwrap();
+    assert_eq!(remaining.len(), 2);
+    assert_eq!(remaining[0].id, run.claim.id);
     assert_eq!(sealed(&db).await, (2, 1), "messages of the others are gone");
 }
 
 async fn the_queue_is_counted(db: Database) {
     let user = person(&db).await;
-    let store = store(&db);
+    let store = open_store(&db);
     assert_eq!(store.queue().await.unwrap(), QueueState::default());
     ended(&db, user, 0).await;
     running(&db, user, 1).await;

@@ -10,7 +10,7 @@ use pia_storage::Database;
 use pia_storage_assignments::{SqlOperators, SqlWebhooks};
 use serde_json::Value;
 
-use crate::fixture::{at, brief, completed, execute, forced, person, queued, running, store};
+use crate::fixture::{at, brief, completed, execute, forced, open_store, person, queued, running};
 
 pia_testkit::contract_with_roles! {
     an_assignment_that_has_ended_is_announced_once,
@@ -36,7 +36,7 @@ async fn put(db: &Database, operator: OperatorId, url: Option<&str>) -> bool {
 }
 
 /// Stores an operator with the skill of the assignments, and a webhook.
-async fn operator(db: &Database) -> OperatorId {
+async fn stored_operator(db: &Database) -> OperatorId {
     let operator = Operator {
         id: OperatorId::generate(),
         name: "Brief".to_owned(),
@@ -63,37 +63,37 @@ async fn claim(db: &Database, seconds: i64) -> Option<ClaimedDelivery> {
 
 async fn cancelled(db: &Database, user: UserId) {
     let id = queued(db, user, 1).await;
-    assert!(store(db).cancel(user, id, forced(EventKind::Cancelled, at(2))).await.unwrap());
+    assert!(open_store(db).cancel(user, id, forced(EventKind::Cancelled, at(2))).await.unwrap());
 }
 
 async fn an_assignment_that_has_ended_is_announced_once(db: Database) {
-    let operator = operator(&db).await;
+    let operator = stored_operator(&db).await;
     let user = person(&db).await;
     let run = running(&db, user, 10).await;
-    assert!(store(&db).change(run.claim, completed(at(20))).await.unwrap());
+    assert!(open_store(&db).change(run.claim, completed(at(20))).await.unwrap());
     let late = forced(EventKind::Cancelled, at(21));
-    assert!(!store(&db).cancel(user, run.claim.id, late).await.unwrap());
+    assert!(!open_store(&db).cancel(user, run.claim.id, late).await.unwrap());
 
     let [delivery] = deliveries(&db, operator).await.try_into().unwrap();
     let payload: Value = serde_json::from_str(&delivery.payload).unwrap();
-    assert_eq!(
-        (&payload["type"], &payload["data"]["status"]),
-        (&"assignment.completed".into(), &"Completed".into())
-    );
+    assert_eq!(payload["type"], "assignment.completed");
+    assert_eq!(payload["data"]["status"], "Completed");
     assert_eq!(payload["data"]["assignmentId"], run.claim.id.to_string());
     assert_eq!(payload["data"]["operatorId"], operator.to_string());
     assert_eq!(payload["data"]["tokensSpent"], 5);
     assert!(!delivery.payload.contains("The brief."));
     let claimed = claim(&db, 20).await.unwrap();
     let webhook = claimed.webhook.unwrap();
-    assert_eq!((webhook.url.as_str(), webhook.secret.expose().as_str()), (URL, SECRET));
-    assert_eq!((claimed.delivery.id, claimed.delivery.attempts), (delivery.id, 1));
+    assert_eq!(webhook.url.as_str(), URL);
+    assert_eq!(webhook.secret.expose().as_str(), SECRET);
+    assert_eq!(claimed.delivery.id, delivery.id);
+    assert_eq!(claimed.delivery.attempts, 1);
     let listed = SqlOperators::new(db.clone()).list().await.unwrap();
     assert_eq!(listed[0].webhook_url.as_deref(), Some(URL));
 }
 
 async fn an_operator_without_a_webhook_announces_nothing(db: Database) {
-    let operator = operator(&db).await;
+    let operator = stored_operator(&db).await;
     let user = person(&db).await;
     assert!(put(&db, operator, None).await);
     cancelled(&db, user).await;
@@ -103,7 +103,7 @@ async fn an_operator_without_a_webhook_announces_nothing(db: Database) {
 }
 
 async fn concurrent_workers_claim_each_delivery_once(db: Database) {
-    let _operator = operator(&db).await;
+    let _operator = stored_operator(&db).await;
     let user = person(&db).await;
     for _ in 0..20 {
         cancelled(&db, user).await;
@@ -127,7 +127,7 @@ async fn concurrent_workers_claim_each_delivery_once(db: Database) {
 }
 
 async fn deliveries_of_excepted_operators_are_not_claimed(db: Database) {
-    let operator = operator(&db).await;
+    let operator = stored_operator(&db).await;
     let user = person(&db).await;
     cancelled(&db, user).await;
     let claim = async |except: &[OperatorId]| {
@@ -139,7 +139,7 @@ async fn deliveries_of_excepted_operators_are_not_claimed(db: Database) {
 }
 
 async fn an_attempt_that_was_repeated_changes_nothing(db: Database) {
-    let operator = operator(&db).await;
+    let operator = stored_operator(&db).await;
     let user = person(&db).await;
     cancelled(&db, user).await;
     let late = claim(&db, 2).await.unwrap().delivery;
@@ -155,7 +155,8 @@ async fn an_attempt_that_was_repeated_changes_nothing(db: Database) {
     assert_eq!(deliveries(&db, operator).await, [next]);
     assert!(claim(&db, 89).await.is_none());
     let third = claim(&db, 90).await.unwrap().delivery;
-    assert_eq!((third.attempts, third.failure.as_deref()), (3, Some("status 500")));
+    assert_eq!(third.attempts, 3);
+    assert_eq!(third.failure.as_deref(), Some("status 500"));
     let done =
         WebhookDelivery { next_at: None, delivered_at: Some(at(91)), failure: None, ..third };
     webhooks(&db).finish(done.clone()).await.unwrap();
@@ -164,7 +165,7 @@ async fn an_attempt_that_was_repeated_changes_nothing(db: Database) {
 }
 
 async fn a_removed_webhook_loses_its_deliveries(db: Database) {
-    let operator = operator(&db).await;
+    let operator = stored_operator(&db).await;
     let user = person(&db).await;
     cancelled(&db, user).await;
     assert!(put(&db, operator, Some("https://elsewhere.example/")).await);
@@ -174,7 +175,7 @@ async fn a_removed_webhook_loses_its_deliveries(db: Database) {
 }
 
 async fn old_deliveries_are_deleted(db: Database) {
-    let operator = operator(&db).await;
+    let operator = stored_operator(&db).await;
     let user = person(&db).await;
     cancelled(&db, user).await;
     webhooks(&db).sweep(at(2)).await.unwrap();
