@@ -14,7 +14,7 @@ use temporalio_common::protos::temporal::api::common::v1::Payload;
 const PLACE: SealContext<'static> = SealContext { purpose: "workflow-payload", row: b"" };
 /// Encoding of a sealed payload.
 const SEALED: &[u8] = b"binary/encrypted";
-/// Metadata with the encoding of what is sealed.
+/// Metadata with the encoding that a payload had before it was sealed.
 const INNER_ENCODING: &str = "sealed-encoding";
 
 type Converted = Result<Vec<Payload>, PayloadConversionError>;
@@ -27,19 +27,19 @@ pub(crate) struct SealingCodec {
 }
 
 impl SealingCodec {
-    fn sealed(&self, mut payload: Payload) -> Result<Payload, PayloadConversionError> {
+    fn seal(&self, mut payload: Payload) -> Result<Payload, PayloadConversionError> {
         let plain = Secret::new(std::mem::take(&mut payload.data));
         payload.data = self.seal.seal(PLACE, &plain).map_err(failed)?;
-        let inner = payload.metadata.insert(ENCODING_PAYLOAD_KEY.to_owned(), SEALED.to_vec());
-        payload.metadata.insert(INNER_ENCODING.to_owned(), inner.unwrap_or_default());
+        let encoding = payload.metadata.insert(ENCODING_PAYLOAD_KEY.to_owned(), SEALED.to_vec());
+        payload.metadata.insert(INNER_ENCODING.to_owned(), encoding.unwrap_or_default());
         Ok(payload)
     }
 
-    /// Refuses a payload that is not sealed.
-    fn opened(&self, mut payload: Payload) -> Result<Payload, PayloadConversionError> {
-        let inner = payload.metadata.remove(INNER_ENCODING);
-        let inner = inner.ok_or(PayloadConversionError::WrongEncoding)?;
-        payload.metadata.insert(ENCODING_PAYLOAD_KEY.to_owned(), inner);
+    /// Opens a payload. Refuses one that is not sealed.
+    fn open(&self, mut payload: Payload) -> Result<Payload, PayloadConversionError> {
+        let encoding =
+            payload.metadata.remove(INNER_ENCODING).ok_or(PayloadConversionError::WrongEncoding)?;
+        payload.metadata.insert(ENCODING_PAYLOAD_KEY.to_owned(), encoding);
         payload.data = self.seal.open(PLACE, &payload.data).map_err(failed)?.reveal();
         Ok(payload)
     }
@@ -47,11 +47,11 @@ impl SealingCodec {
 
 impl PayloadCodec for SealingCodec {
     fn encode(&self, _context: &SerializationContextData, payloads: Vec<Payload>) -> Conversion {
-        Box::pin(ready(payloads.into_iter().map(|it| self.sealed(it)).collect()))
+        Box::pin(ready(payloads.into_iter().map(|it| self.seal(it)).collect()))
     }
 
     fn decode(&self, _context: &SerializationContextData, payloads: Vec<Payload>) -> Conversion {
-        Box::pin(ready(payloads.into_iter().map(|it| self.opened(it)).collect()))
+        Box::pin(ready(payloads.into_iter().map(|it| self.open(it)).collect()))
     }
 }
 

@@ -80,15 +80,15 @@ impl LazyConnection {
     /// Returns another client over a connection of its own.
     pub(crate) async fn connect(&self) -> Result<Client, Unavailable> {
         with_timeout(async {
-            let connection = Connection::connect(self.connection.clone()).await;
-            let connection = connection.map_err(unavailable)?;
+            let connection =
+                Connection::connect(self.connection.clone()).await.map_err(unavailable)?;
             Client::new(connection, self.client.clone()).map_err(unavailable)
         })
         .await
     }
 }
 
-/// Waits for an answer of the server, but not long.
+/// Waits for an answer of the server, for at most [`CALL_TIMEOUT`].
 pub(crate) async fn with_timeout<T>(
     call: impl Future<Output = Result<T, Unavailable>>,
 ) -> Result<T, Unavailable> {
@@ -103,14 +103,18 @@ pub(crate) fn unavailable(err: impl Into<Box<dyn std::error::Error + Send + Sync
 
 fn parse(address: &str, is_tls: bool) -> Result<Url, TemporalConfigError> {
     let scheme = if is_tls { "https" } else { "http" };
-    let port = address.rsplit_once(':').and_then(|it| it.1.parse::<u16>().ok());
-    if port.is_none() {
+    let has_port = address.rsplit_once(':').is_some_and(|it| it.1.parse::<u16>().is_ok());
+    if !has_port {
         return Err(TemporalConfigError);
     }
 
-    let url = Url::parse(&format!("{scheme}://{address}")).ok();
-    let url = url.filter(|it| it.username().is_empty() && it.path() == "/");
-    url.filter(|it| it.query().is_none() && it.fragment().is_none()).ok_or(TemporalConfigError)
+    let url =
+        Url::parse(&format!("{scheme}://{address}")).map_err(|_malformed| TemporalConfigError)?;
+    let is_plain = url.username().is_empty()
+        && url.path() == "/"
+        && url.query().is_none()
+        && url.fragment().is_none();
+    if is_plain { Ok(url) } else { Err(TemporalConfigError) }
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub struct TemporalEngine {
 
 impl TemporalEngine {
     /// Creates an engine whose payloads are sealed by `seal`. The server need not
-    /// be there yet.
+    /// be running yet.
     pub fn new(config: TemporalConfig, seal: ServerSeal) -> Result<Self, TemporalConfigError> {
         Ok(Self { connection: Arc::new(LazyConnection::new(config, seal)?) })
     }
@@ -51,8 +51,11 @@ impl WorkflowEngine for TemporalEngine {
 
         with_timeout(async {
             let client = self.connection.client().await?;
-            let started = client.start_workflow(AssignmentWorkflow::run, id.0, options).await;
-            started.map(drop).map_err(unavailable)
+            client
+                .start_workflow(AssignmentWorkflow::run, id.0, options)
+                .await
+                .map(drop)
+                .map_err(unavailable)
         })
         .await
     }

@@ -1,8 +1,8 @@
 //! Workflow engine on a Temporal server, for any number of instances.
 //!
 //! A workflow drives the run of one assignment: it schedules a step, waits, and
-//! schedules the next. It contains the assignment's id and nothing else; what a
-//! run is, and how far it is, is in the database. Payloads are sealed before they
+//! schedules the next. It contains the assignment's id and nothing else; the run
+//! and its progress are stored in the database. Payloads are sealed before they
 //! leave the process.
 
 mod codec;

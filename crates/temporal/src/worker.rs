@@ -34,7 +34,7 @@ const THREAD: &str = "temporal-worker";
 
 type WorkError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Worker that advances runs when workflows say so. Every instance has one.
+/// Worker that executes the steps that workflows schedule. Every instance has one.
 pub struct TemporalWorker {
     /// Engine whose task queue is polled.
     pub engine: TemporalEngine,
@@ -106,8 +106,8 @@ async fn poll(
     options: WorkerOptions,
     stop: CancellationToken,
 ) -> Result<(), WorkError> {
-    let runtime = RuntimeOptions::builder().heartbeat_interval(None).build()?;
-    let runtime = Runtime::from_current_tokio(runtime)?;
+    let runtime_options = RuntimeOptions::builder().heartbeat_interval(None).build()?;
+    let runtime = Runtime::from_current_tokio(runtime_options)?;
     let mut worker = Worker::new(&runtime, client, options)?;
     let shut_down = worker.shutdown_handle();
     let mut work = Box::pin(worker.run());

@@ -1,7 +1,7 @@
 //! Workflow of an assignment.
 //!
-//! Histories that a server stores are replayed by this code: what it does in
-//! which order must not change, except behind `patched`.
+//! Histories that a server stores are replayed by this code: its commands and
+//! their order must not change, except behind `patched`.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::steps::{Progress, Steps};
 const MAX_ROUNDS: u32 = 30;
 /// Time after which a step has failed. Runs have a time limit of their own.
 const STEP_TIMEOUT: Duration = Duration::from_hours(1);
-/// Time after which a worker that says nothing has disappeared.
+/// Time without a heartbeat after which a worker counts as lost.
 const HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(4);
 /// Delay before the first repetition of a step whose worker or database failed;
 /// each further one is twice as long.

@@ -11,7 +11,7 @@ use pia_storage::{DatabaseKind, DatabaseOptions, DatabaseTarget, Startup};
 use pia_testkit::databases::TestDatabase;
 use tokio_util::sync::CancellationToken;
 
-use crate::scene::{Scene, engine, kinds, server, until, worker};
+use crate::scene::{Scene, engine_at, kinds, server, temporal_worker, until};
 use crate::script::{Script, response};
 
 /// Variable with the database and the task queue of another process's worker.
@@ -52,7 +52,8 @@ async fn a_killed_worker_is_replaced(database: TestDatabase) {
     let expected =
         ["queued", "started", "step", "continued", "step", "continued", "artifact", "completed"];
     assert_eq!(kinds(&details), expected);
-    assert_eq!((script.called(), details.assignment.tokens_spent), (2, 30));
+    assert_eq!(script.called(), 2);
+    assert_eq!(details.assignment.tokens_spent, 30);
     assert!(killed_at.elapsed() < Duration::from_secs(30), "{:?}", killed_at.elapsed());
     worker.stop().await;
 }
@@ -70,7 +71,7 @@ async fn worker_of_another_process() {
     let startup = Startup { target, migration_target: None, maintenance_target: None, options };
     let db = pia_storage::start(startup).await.unwrap();
     let script = Arc::new(Script::new(1, |_| Ok(response())));
-    let worker = worker(engine(&server(), queue), &db, Arc::clone(&script));
+    let worker = temporal_worker(engine_at(&server(), queue), &db, Arc::clone(&script));
     let report = async {
         until(async || (script.called() == 2).then_some(())).await;
         writeln!(io::stdout(), "{HANGS}").unwrap();

@@ -23,9 +23,9 @@ pia_testkit::contract! {
     cancellations_have_a_history,
 }
 
-/// Returns the history of a workflow, of its last run by default. If `RECORD_HISTORIES` names a folder, it is
-/// stored there to be replayed by later versions.
-async fn history(id: AssignmentId, run_id: Option<String>, name: &str) -> Value {
+/// Returns the history of a workflow, of its last run by default. If `RECORD_HISTORIES`
+/// names a folder, the history is stored there to be replayed by later versions.
+async fn fetch_history(id: AssignmentId, run_id: Option<String>, name: &str) -> Value {
     let url = Url::parse(&format!("http://{}", server())).unwrap();
     let connection = Connection::connect(ConnectionOptions::new(url).build()).await.unwrap();
     let client = Client::new(connection, ClientOptions::new("pia").build()).unwrap();
@@ -44,12 +44,12 @@ async fn history(id: AssignmentId, run_id: Option<String>, name: &str) -> Value 
     serde_json::from_slice(&json).unwrap()
 }
 
-/// Adds the payloads within `value` to `found`.
-fn payloads<'a>(value: &'a Value, found: &mut Vec<&'a Value>) {
+/// Adds the payloads within `value` to `payloads`.
+fn collect_payloads<'a>(value: &'a Value, payloads: &mut Vec<&'a Value>) {
     match value {
-        Value::Object(members) if members.contains_key("metadata") => found.push(value),
-        Value::Object(members) => members.values().for_each(|it| payloads(it, found)),
-        Value::Array(items) => items.iter().for_each(|it| payloads(it, found)),
+        Value::Object(members) if members.contains_key("metadata") => payloads.push(value),
+        Value::Object(members) => members.values().for_each(|it| collect_payloads(it, payloads)),
+        Value::Array(items) => items.iter().for_each(|it| collect_payloads(it, payloads)),
         _ => {}
     }
 }
@@ -73,13 +73,13 @@ async fn payloads_are_sealed(db: Database) {
     scene.not_live(id).await;
     worker.stop().await;
 
-    let history = history(id, None, "completed").await;
+    let history = fetch_history(id, None, "completed").await;
 
-    let mut found = Vec::new();
-    payloads(&history, &mut found);
+    let mut payloads = Vec::new();
+    collect_payloads(&history, &mut payloads);
     // The input of the workflow, and input and result of each activity.
-    assert!(found.len() >= 9, "{history}");
-    for payload in found {
+    assert!(payloads.len() >= 9, "{history}");
+    for payload in payloads {
         // "binary/encrypted"
         assert_eq!(payload["metadata"]["encoding"], "YmluYXJ5L2VuY3J5cHRlZA==");
     }
@@ -100,10 +100,10 @@ async fn a_history_is_bounded(db: Database) {
 
     assert_eq!(details.assignment.status, AssignmentStatus::Completed);
     assert_eq!(script.called(), 35);
-    let last = history(id, None, "continued").await;
+    let last = fetch_history(id, None, "continued").await;
     let started = &last["events"][0]["attributes"]["WorkflowExecutionStartedEventAttributes"];
-    let first = started["first_execution_run_id"].as_str().unwrap().to_owned();
-    let first = history(id, Some(first), "continued-first").await;
+    let first_run = started["first_execution_run_id"].as_str().unwrap().to_owned();
+    let first = fetch_history(id, Some(first_run), "continued-first").await;
     let lengths = [first, last].map(|it| it["events"].as_array().unwrap().len());
     assert!(lengths[1] < lengths[0] && lengths[0] < 250, "{lengths:?}");
     worker.stop().await;
@@ -118,7 +118,7 @@ async fn cancellations_have_a_history(db: Database) {
     assert!(scene.cancel(id).await);
     scene.engine.stop(id, StopMode::Cancel).await.unwrap();
     scene.not_live(id).await;
-    history(id, None, "cancelled-while-waiting").await;
+    fetch_history(id, None, "cancelled-while-waiting").await;
     worker.stop().await;
 
     let silent = Arc::new(Script::silent());
@@ -128,7 +128,7 @@ async fn cancellations_have_a_history(db: Database) {
     assert!(scene.cancel(id).await);
     scene.engine.stop(id, StopMode::Cancel).await.unwrap();
     scene.not_live(id).await;
-    history(id, None, "cancelled-in-a-step").await;
+    fetch_history(id, None, "cancelled-in-a-step").await;
     silent.permit(1);
     worker.stop().await;
 }

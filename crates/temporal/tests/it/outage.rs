@@ -10,7 +10,7 @@ use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-use crate::scene::{Scene, engine, server, until};
+use crate::scene::{Scene, engine_at, server, until};
 use crate::script::Script;
 
 pia_testkit::contract! {
@@ -36,7 +36,7 @@ async fn an_outage_is_reported_and_survived(db: Database) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
-    let engine = engine(&address.to_string(), &scene.queue);
+    let engine = engine_at(&address.to_string(), &scene.queue);
     let worker = scene.worker_at(&engine, &script);
 
     for _ in 0..2 {
@@ -61,7 +61,7 @@ async fn an_outage_is_reported_and_survived(db: Database) {
 async fn a_server_that_does_not_answer_is_unavailable(db: Database) {
     let scene = Scene::on(db).await;
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let engine = engine(&silent.local_addr().unwrap().to_string(), &scene.queue);
+    let engine = engine_at(&silent.local_addr().unwrap().to_string(), &scene.queue);
 
     let began = Instant::now();
     let stopped = engine.stop(AssignmentId::generate(), StopMode::Cancel).await;

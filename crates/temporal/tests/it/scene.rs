@@ -46,7 +46,7 @@ impl Scene {
     pub(crate) async fn on(db: Database) -> Self {
         let user = person(&db).await;
         let queue = format!("test-{}", Uuid::now_v7());
-        Self { engine: engine(&server(), &queue), db, user, queue }
+        Self { engine: engine_at(&server(), &queue), db, user, queue }
     }
 
     pub(crate) fn store(&self) -> Arc<SqlAssignments> {
@@ -60,14 +60,16 @@ impl Scene {
 
     /// Hands an assignment with this number of steps over without starting it.
     pub(crate) async fn queued_with(&self, steps: usize) -> AssignmentId {
-        let [skill, _] = built_in_skills();
-        let skill = Skill { steps: vec![skill.steps[0].clone(); steps], ..skill };
+        let [research, _] = built_in_skills();
         let id = AssignmentId::generate();
-        let event = NewEvent::once(EventKind::Queued, "Waiting for a worker.");
-        let user = self.user;
-        let at = SystemClock.now();
-        let input = INPUT.to_owned();
-        let new = NewAssignment { id, user, skill, input, at, event };
+        let new = NewAssignment {
+            id,
+            user: self.user,
+            skill: Skill { steps: vec![research.steps[0].clone(); steps], ..research },
+            input: INPUT.to_owned(),
+            at: SystemClock.now(),
+            event: NewEvent::once(EventKind::Queued, "Waiting for a worker."),
+        };
         assert_eq!(self.store().create(new, 1_000).await.unwrap(), AssignmentCreationOutcome::Done);
         id
     }
@@ -84,7 +86,7 @@ impl Scene {
     }
 
     pub(crate) fn worker_at(&self, engine: &TemporalEngine, script: &Arc<Script>) -> RunningWorker {
-        let worker = worker(engine.clone(), &self.db, Arc::clone(script));
+        let worker = temporal_worker(engine.clone(), &self.db, Arc::clone(script));
         let stop = CancellationToken::new();
         let stopped = stop.clone();
         #[expect(clippy::disallowed_methods, reason = "stopped on drop")]
@@ -151,7 +153,7 @@ pub(crate) fn server() -> String {
     address.expect("TEST_TEMPORAL is not set: run `cargo xtask test -- -p pia-temporal`, which starts a Temporal server")
 }
 
-pub(crate) fn engine(address: &str, queue: &str) -> TemporalEngine {
+pub(crate) fn engine_at(address: &str, queue: &str) -> TemporalEngine {
     engine_in("pia", address, queue)
 }
 
@@ -174,7 +176,11 @@ fn config(namespace: &str, address: &str, queue: &str) -> TemporalConfig {
     }
 }
 
-pub(crate) fn worker(engine: TemporalEngine, db: &Database, script: Arc<Script>) -> TemporalWorker {
+pub(crate) fn temporal_worker(
+    engine: TemporalEngine,
+    db: &Database,
+    script: Arc<Script>,
+) -> TemporalWorker {
     let runs = Runs {
         store: store(db),
         steps: script,
@@ -204,8 +210,9 @@ async fn person(db: &Database) -> UserId {
         accounts::created_at.eq(DbInstant(SystemClock.now())),
         accounts::role.eq("User"),
     ));
-    let made: Result<usize, DbError> = on_conn!(db.writer(), |conn| account.execute(conn).await?);
-    made.unwrap();
+    let inserted: Result<usize, DbError> =
+        on_conn!(db.writer(), |conn| account.execute(conn).await?);
+    inserted.unwrap();
     user
 }
 
@@ -221,8 +228,8 @@ pub(crate) fn kinds(details: &AssignmentDetails) -> Vec<&str> {
 pub(crate) async fn until<T>(mut poll: impl AsyncFnMut() -> Option<T>) -> T {
     let polling = async {
         loop {
-            if let Some(found) = poll().await {
-                return found;
+            if let Some(result) = poll().await {
+                return result;
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }

@@ -42,7 +42,8 @@ async fn a_cancelled_or_terminated_step_counts_as_abandoned(db: Database) {
             (details.assignment.tokens_abandoned > 0).then_some(details)
         })
         .await;
-        assert_eq!((details.assignment.tokens_spent, details.assignment.tokens_abandoned), (0, 10));
+        assert_eq!(details.assignment.tokens_spent, 0);
+        assert_eq!(details.assignment.tokens_abandoned, 10);
         assert_eq!(kinds(&details).len(), 3);
     }
     assert_eq!(script.called(), 2);

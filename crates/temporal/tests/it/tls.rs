@@ -25,10 +25,11 @@ async fn an_encrypted_connection_requires_a_trusted_certificate() {
     let key = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let dir = tempfile::tempdir().unwrap();
     let trusted = dir.path().join("trusted.pem");
-    let none = dir.path().join("none.pem");
     std::fs::write(&trusted, key.cert.pem()).unwrap();
-    let other = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    std::fs::write(&none, other.cert.pem()).unwrap();
+    let other_key = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let other_roots = dir.path().join("other.pem");
+    std::fs::write(&other_roots, other_key.cert.pem()).unwrap();
+
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("localhost:{}", listener.local_addr().unwrap().port());
     let private = PrivateKeyDer::try_from(key.signing_key.serialize_der()).unwrap();
@@ -57,7 +58,7 @@ async fn an_encrypted_connection_requires_a_trusted_certificate() {
     };
     let connected = connects(&trusted).await;
     assert!(connected.status.success(), "{}", String::from_utf8_lossy(&connected.stderr));
-    assert!(!connects(&none).await.status.success());
+    assert!(!connects(&other_roots).await.status.success());
 }
 
 /// Connection of another process; without its variable it does nothing.

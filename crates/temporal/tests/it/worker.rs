@@ -31,10 +31,12 @@ async fn a_run_is_advanced_to_its_end(db: Database) {
     let expected =
         ["queued", "started", "step", "continued", "step", "continued", "artifact", "completed"];
     assert_eq!(kinds(&details), expected);
-    assert_eq!((script.called(), details.assignment.tokens_spent), (3, 30));
+    assert_eq!(script.called(), 3);
+    assert_eq!(details.assignment.tokens_spent, 30);
     scene.engine.start(id).await.unwrap();
     scene.not_live(id).await;
-    assert_eq!((script.called(), scene.load(id).await), (3, details));
+    assert_eq!(script.called(), 3);
+    assert_eq!(scene.load(id).await, details);
     worker.stop().await;
 }
 
@@ -50,7 +52,8 @@ async fn each_step_is_executed_once_by_several_workers(db: Database) {
     for id in started {
         let details = scene.ended(id).await;
         assert_eq!(details.assignment.status, AssignmentStatus::Completed);
-        assert_eq!((details.events.len(), details.assignment.tokens_abandoned), (8, 0));
+        assert_eq!(details.events.len(), 8);
+        assert_eq!(details.assignment.tokens_abandoned, 0);
     }
     assert_eq!(script.called(), 60);
     for worker in workers {
@@ -98,12 +101,13 @@ async fn a_stopped_worker_ends_its_step_and_another_continues(db: Database) {
     let id = scene.started().await;
     crate::scene::until(async || (script.called() == 1).then_some(())).await;
 
-    let (stopped, ()) = tokio::join!(first.stop(), async { script.permit(1) });
-    assert_eq!((stopped, scene.load(id).await.assignment.step_count), ((), 1));
+    tokio::join!(first.stop(), async { script.permit(1) });
+    assert_eq!(scene.load(id).await.assignment.step_count, 1);
 
     script.permit(2);
     let second = scene.worker(&script);
     let details = scene.ended(id).await;
-    assert_eq!((script.called(), details.assignment.tokens_spent), (3, 30));
+    assert_eq!(script.called(), 3);
+    assert_eq!(details.assignment.tokens_spent, 30);
     second.stop().await;
 }
