@@ -146,7 +146,8 @@ mod tests {
 
         assert_eq!(form.fields.text("title"), "Grüße");
         let file = form.file("file").unwrap();
-        assert_eq!((&*file.content_type, &*file.content), ("text/markdown", &b"# Note"[..]));
+        assert_eq!(file.content_type, "text/markdown");
+        assert_eq!(&*file.content, b"# Note");
         assert!(file.name.ends_with("note.md"), "{}", file.name);
         assert!(form.file("other").is_none());
     }

@@ -167,7 +167,8 @@ async fn a_form_of_another_site_is_refused() {
 
             let rendered = render(&accounts, post(page).insert_header(header)).await;
 
-            assert_eq!((rendered.status, accounts.requests().len()), (403, 0), "{page}");
+            assert_eq!(rendered.status, 403, "{page}");
+            assert!(accounts.requests().is_empty(), "{page}");
             assert!(rendered.has("This form was not accepted"), "{page}");
         }
     }
@@ -204,7 +205,8 @@ async fn an_unavailable_server_reveals_no_details() {
 
     let rendered = render(&accounts, post("register.html?lang=de")).await;
 
-    assert_eq!((rendered.status, rendered.header("retry-after")), (503, "1"));
+    assert_eq!(rendered.status, 503);
+    assert_eq!(rendered.header("retry-after"), "1");
     assert!(
         rendered.has("Vorübergehend nicht verfügbar") && !rendered.has("db.secret"),
         "{}",

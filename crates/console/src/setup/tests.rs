@@ -158,7 +158,8 @@ async fn submitted_values_reach_the_service() {
 async fn an_accepted_licence_redirects_to_the_next_step() {
     let page = submitted(Ok(licence())).await;
 
-    assert_eq!((page.status, page.location()), (303, "setup?lang=en"));
+    assert_eq!(page.status, 303);
+    assert_eq!(page.location(), "setup?lang=en");
     assert_eq!(page.header("cache-control"), "no-store");
 }
 
@@ -253,7 +254,8 @@ async fn each_refusal_of_an_upload_has_its_own_code() {
     ] {
         let (response_status, response) = uploaded(Err(err)).await;
 
-        assert_eq!((response_status, response["error"].as_str()), (status, Some(code)));
+        assert_eq!(response_status, status);
+        assert_eq!(response["error"], code);
         let message = response["message"].as_str().unwrap();
         assert!(message.starts_with(char::is_uppercase) && message.ends_with('.'), "{message}");
         assert!(!message.contains("/secret/path"), "{message}");
@@ -276,7 +278,8 @@ async fn a_created_administrator_redirects_to_the_last_step() {
 
     let page = create_admin(console, "right", "a+perfectly+fine+passphrase").await;
 
-    assert_eq!((page.status, page.location()), (303, "setup?lang=en"), "{}", page.text);
+    assert_eq!(page.status, 303, "{}", page.text);
+    assert_eq!(page.location(), "setup?lang=en");
 }
 
 #[actix_web::test]
@@ -318,7 +321,8 @@ async fn submitted_values_survive_a_change_of_language_except_for_the_token() {
 
     let page = sent(&console, b"token=the-token&license=typed&switch=language").await;
 
-    assert_eq!((page.status, services.installs.lock().unwrap().len()), (200, 0));
+    assert_eq!(page.status, 200);
+    assert!(services.installs.lock().unwrap().is_empty());
     assert!(page.has("typed</textarea>") && !page.has("the-token"), "{}", page.text);
 }
 

@@ -39,7 +39,8 @@ async fn submitting_the_form_requests_an_email() {
                 .await;
 
         assert_eq!(accounts.requests(), [format!("mail {kind} to ada@example.org")]);
-        assert_eq!((sent.status, rendered.status), (303, 200));
+        assert_eq!(sent.status, 303);
+        assert_eq!(rendered.status, 200);
         assert_eq!(sent.location(), format!("{}?done=mailed", page.page));
         assert!(rendered.has("If there is an account with this address"));
         assert!(!rendered.has("ada@") && !rendered.has("<form"), "{}", rendered.text);
@@ -53,7 +54,8 @@ async fn the_entered_address_survives_a_change_of_language() {
     let form = "email=ada%40example.org&switch=language";
     let rendered = submit(&FORGOT_PASSWORD, &accounts, form).await;
 
-    assert_eq!((rendered.status, accounts.requests().len()), (200, 0));
+    assert_eq!(rendered.status, 200);
+    assert!(accounts.requests().is_empty());
     assert!(rendered.has("value=\"ada@example.org\"") && !rendered.has("role=\"alert\""));
 }
 
@@ -78,7 +80,8 @@ async fn invalid_addresses_are_rejected() {
 
         let rendered = submit(&FORGOT_PASSWORD, &accounts, form).await;
 
-        assert_eq!((rendered.status, accounts.requests().len()), (400, 0), "{form}");
+        assert_eq!(rendered.status, 400, "{form}");
+        assert!(accounts.requests().is_empty(), "{form}");
         assert!(rendered.has("id=\"email-fault\""), "{form}");
     }
 }

@@ -74,7 +74,8 @@ async fn the_new_password_reaches_the_service() {
     let rendered = submit(&accounts, FORM).await;
 
     assert_eq!(accounts.requests(), ["reset ada+1@example.org the&token the new words"]);
-    assert_eq!((rendered.status, rendered.location()), (303, "reset-password.html?done=changed"));
+    assert_eq!(rendered.status, 303);
+    assert_eq!(rendered.location(), "reset-password.html?done=changed");
     let done = page(&format!("/auth/{}", rendered.location())).await;
     assert!(done.status == 200 && done.has("Password changed"));
 }
@@ -108,6 +109,7 @@ async fn an_incomplete_form_is_rejected() {
 
         let rendered = submit(&accounts, form).await;
 
-        assert_eq!((rendered.status, accounts.requests().len()), (400, 0), "{form}");
+        assert_eq!(rendered.status, 400, "{form}");
+        assert!(accounts.requests().is_empty(), "{form}");
     }
 }

@@ -54,7 +54,8 @@ async fn the_button_confirms_the_address() {
     let rendered = submit(&accounts, format!("userId={USER}&token=the-token")).await;
 
     assert_eq!(accounts.requests(), [format!("verify {USER} the-token")]);
-    assert_eq!((rendered.status, rendered.location()), (303, "verify-email.html?done=confirmed"));
+    assert_eq!(rendered.status, 303);
+    assert_eq!(rendered.location(), "verify-email.html?done=confirmed");
     let done = page("?done=confirmed").await;
     assert!(done.status == 200 && done.has("Email address confirmed"));
 }
@@ -82,6 +83,7 @@ async fn an_incomplete_form_verifies_nothing() {
 
         let rendered = submit(&accounts, form.clone()).await;
 
-        assert_eq!((rendered.status, accounts.requests().len()), (400, 0), "{form}");
+        assert_eq!(rendered.status, 400, "{form}");
+        assert!(accounts.requests().is_empty(), "{form}");
     }
 }
