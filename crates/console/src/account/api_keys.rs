@@ -175,8 +175,8 @@ async fn list_view(
 
     let typed = |name| typed.map_or("", |it| it.text(name));
     let credits =
-        Field::input("weeklyCredits", page.t(BUDGET), ("number", "off"), typed("weeklyCredits"));
-    let expiry = Field::input("expiresAt", page.t(EXPIRY), ("date", "off"), typed("expiresAt"));
+        Field::input("weeklyCredits", page.t(BUDGET), "number", "off", typed("weeklyCredits"));
+    let expiry = Field::input("expiresAt", page.t(EXPIRY), "date", "off", typed("expiresAt"));
     let form = Form::new(PATH, page.t(CREATE))
         .field(Field::text("name", page.t(common::NAME), typed("name")).hint(page.t(NAME_HINT)))
         .field(credits.hint(page.t(BUDGET_HINT)).optional())

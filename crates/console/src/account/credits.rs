@@ -87,8 +87,8 @@ fn section(page: &PageContext, view: View, section: Section, rows: Vec<Row>) -> 
 }
 
 fn own_rows(page: &PageContext, credits: &CreditView) -> Vec<Row> {
-    let hourly = credits.hourly.map(|it| rolling(page, (HOURLY, HOURLY_RENEWAL), it));
-    let daily = credits.daily.map(|it| rolling(page, (DAILY, DAILY_RENEWAL), it));
+    let hourly = credits.hourly.map(|it| rolling(page, HOURLY, HOURLY_RENEWAL, it));
+    let daily = credits.daily.map(|it| rolling(page, DAILY, DAILY_RENEWAL, it));
     let weekly = credits.weekly.map(|it| week(page, it));
     [hourly, daily, weekly].into_iter().flatten().collect()
 }
@@ -101,12 +101,12 @@ fn group_rows(page: &PageContext, credits: &CreditView) -> Vec<Row> {
     let top_up = credits.top_up.map(|stock| {
         stock_row(page, Cell::text(page.t(TOP_UP)), stock, page.t(TOP_UP_RENEWAL).to_owned())
     });
-    let daily = credits.group_daily.map(|it| rolling(page, (DAILY, DAILY_RENEWAL), it));
+    let daily = credits.group_daily.map(|it| rolling(page, DAILY, DAILY_RENEWAL, it));
     let weekly = credits.group_weekly.map(|it| week(page, it));
     [pool, top_up, daily, weekly].into_iter().flatten().collect()
 }
 
-fn rolling(page: &PageContext, (name, renewal): (Text, Text), gauge: Gauge) -> Row {
+fn rolling(page: &PageContext, name: Text, renewal: Text, gauge: Gauge) -> Row {
     gauge_row(page, page.t(name), gauge, page.t(renewal).to_owned())
 }
 

@@ -82,7 +82,7 @@ async fn confirm(page: PageContext, form: FormFields) -> PageResult {
 }
 
 fn request_view(page: &PageContext, proofs: OwnerProofs, typed: &str) -> View {
-    let email = Field::input("email", page.t(NEW), ("email", "email"), typed);
+    let email = Field::input("email", page.t(NEW), "email", "email", typed);
     let form = proofs.with_field(page, Form::new(PATH, page.t(SEND)).field(email));
     View::new(page.t(TITLE))
         .below(page.t(profile::TITLE), profile::PATH)

@@ -60,7 +60,7 @@ impl OwnerProofs {
         match (self.has_password, self.has_factor) {
             (true, _) => form.field(password(page, PASSWORD)),
             (false, true) => form.field(
-                Field::input(PROOF, page.t(texts::CODE), ("text", "one-time-code"), "")
+                Field::input(PROOF, page.t(texts::CODE), "text", "one-time-code", "")
                     .hint(page.t(texts::CODE_HINT)),
             ),
             (false, false) => form,

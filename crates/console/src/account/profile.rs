@@ -149,7 +149,7 @@ fn facts(page: &PageContext, account: &Account) -> Vec<(&'static str, Cell)> {
 
 fn own_name(page: &PageContext, account: &Account) -> Section {
     let name = account.display_name.clone().unwrap_or_default();
-    let field = Field::input("displayName", page.t(DISPLAY_NAME), ("text", "name"), name);
+    let field = Field::input("displayName", page.t(DISPLAY_NAME), "text", "name", name);
     let form = Form::new("account/name", page.t(common::SAVE)).field(field.optional());
     Section::new("name", page.t(NAME_TITLE))
         .intro(page.t(NAME_HINT))
@@ -181,7 +181,7 @@ fn business(page: &PageContext, company: &str, is_required: bool) -> Section {
         is_selected: false,
     };
     let form = Form::new("account", page.t(common::SAVE))
-        .field(Field::input("companyName", page.t(COMPANY), ("text", "organization"), company))
+        .field(Field::input("companyName", page.t(COMPANY), "text", "organization", company))
         .field(Field::checks("actingAsBusiness", page.t(CONFIRMATION), vec![acting]));
     let intro = if is_required { BUSINESS_OWED } else { BUSINESS_HINT };
     Section::new("business", page.t(BUSINESS_TITLE)).intro(page.t(intro)).form(form)

@@ -198,7 +198,7 @@ async fn new_view(page: &PageContext, form: &FormFields) -> Result<View, ApiErro
         let bearer = Field::password("token", page.t(BEARER), "off").hint(page.t(BEARER_HINT));
         let of_mcp = Form::new("admin/connectors", page.t(CREATE))
             .field(name())
-            .field(Field::input("mcp", page.t(URL), ("url", "off"), form.text("mcp")))
+            .field(Field::input("mcp", page.t(URL), "url", "off", form.text("mcp")))
             .field(bearer.optional())
             .field(choice());
         let section = Section::new("mcp", page.t(NEW_OF_MCP)).intro(page.t(NEW_OF_MCP_HINT));

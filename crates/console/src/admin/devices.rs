@@ -119,7 +119,7 @@ fn search_form(page: &PageContext, status: Option<DeviceStatus>) -> Search {
     Search {
         label: page.t(TITLE).to_owned(),
         fields: vec![
-            Field::input("search", page.t(SEARCH), ("search", "off"), search).optional(),
+            Field::input("search", page.t(SEARCH), "search", "off", search).optional(),
             Field::select("status", page.t(common::STATUS), statuses, selected).optional(),
         ],
         submit: page.t(common::SEARCH).to_owned(),

@@ -128,14 +128,14 @@ async fn change_settings(
         Err(err) => Err(err),
     };
 
-    finish(page, fields, (changed, "saved")).await
+    finish(page, fields, changed, "saved").await
 }
 
 async fn send_test_email(page: PageContext, fields: FormFields) -> PageResult {
     let mails = page.api.mails.clone();
     let by = page.user();
     let queued = page.run(async move { mails.send_test(by).await }).await;
-    finish(&page, &fields, (queued, "queued")).await
+    finish(&page, &fields, queued, "queued").await
 }
 
 async fn test_model(page: PageContext, fields: FormFields) -> PageResult {
@@ -156,13 +156,14 @@ async fn create_group(page: PageContext, fields: FormFields) -> PageResult {
     let by = Some(page.user());
     let name = fields.text("name").to_owned();
     let created = page.run(async move { groups.create(by, &name).await.map(drop) }).await;
-    finish(&page, &fields, (created, "created")).await
+    finish(&page, &fields, created, "created").await
 }
 
 async fn finish(
     page: &PageContext,
     fields: &FormFields,
-    (result, done): (Result<(), ApiError>, &str),
+    result: Result<(), ApiError>,
+    done: &str,
 ) -> PageResult {
     match result {
         Ok(()) => page.done(PATH, done),

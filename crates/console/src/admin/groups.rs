@@ -83,7 +83,7 @@ async fn own(page: PageContext) -> PageResult {
 
 async fn change(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
     let changed = change_settings(&page, GroupId(id), &form).await;
-    finish(&page, GroupId(id), &form, (changed, "saved")).await
+    finish(&page, GroupId(id), &form, changed, "saved").await
 }
 
 async fn change_settings(
@@ -106,7 +106,7 @@ async fn assign(page: PageContext, PathId(id): PathId, form: FormFields) -> Page
     let policy = form.some("policy").map(|it| Uuid::try_parse(&it).unwrap_or_default());
     let policy = policy.map(ClientPolicyId);
     let assigned = page.run(async move { policies.assign(by, GroupId(id), policy).await }).await;
-    finish(&page, GroupId(id), &form, (assigned, "saved")).await
+    finish(&page, GroupId(id), &form, assigned, "saved").await
 }
 
 async fn top_up(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
@@ -114,7 +114,7 @@ async fn top_up(page: PageContext, PathId(id): PathId, form: FormFields) -> Page
     let by = page.user();
     let number = form.text("credits").parse().unwrap_or_default();
     let added = page.run(async move { credits.top_up(by, GroupId(id), number).await }).await;
-    finish(&page, GroupId(id), &form, (added, "topped-up")).await
+    finish(&page, GroupId(id), &form, added, "topped-up").await
 }
 
 /// Confirms what was done to a group, or says why it was refused.
@@ -122,7 +122,8 @@ async fn finish(
     page: &PageContext,
     group: GroupId,
     form: &FormFields,
-    (result, done): (Result<(), ApiError>, &str),
+    result: Result<(), ApiError>,
+    done: &str,
 ) -> PageResult {
     match result {
         Ok(()) => page.done(&format!("admin/groups/{group}"), done),
@@ -158,7 +159,7 @@ async fn rename(page: PageContext, PathId(id): PathId, form: FormFields) -> Page
     let by = Some(page.user());
     let name = form.text("name").to_owned();
     let renamed = page.run(async move { groups.rename(by, GroupId(id), &name).await }).await;
-    finish(&page, GroupId(id), &form, (renamed, "saved")).await
+    finish(&page, GroupId(id), &form, renamed, "saved").await
 }
 
 async fn delete(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
@@ -305,7 +306,7 @@ fn policy_section(page: &PageContext, detail: &GroupDetail, path: &str) -> Secti
 }
 
 fn top_up_section(page: &PageContext, path: &str) -> Section {
-    let credits = Field::input("credits", page.t(TOP_UP_CREDITS), ("number", "off"), "");
+    let credits = Field::input("credits", page.t(TOP_UP_CREDITS), "number", "off", "");
     let form = Form::new(format!("{path}/top-up"), page.t(TOP_UP)).field(credits);
     Section::new("top-up", page.t(TOP_UP)).intro(page.t(TOP_UP_INTRO)).form(form)
 }

@@ -144,7 +144,7 @@ async fn list_view(page: &PageContext, link: Option<String>) -> Result<View, Api
 }
 
 fn new_form(page: &PageContext, groups: &[GroupEntry]) -> Form {
-    let email = Field::input("email", page.t(EMAIL), ("email", "off"), "");
+    let email = Field::input("email", page.t(EMAIL), "email", "off", "");
     let options = groups.iter().map(|it| (it.group.id.to_string(), it.group.name.as_str()));
     let options = [(String::new(), page.t(DEFAULT_GROUP))].into_iter().chain(options);
 

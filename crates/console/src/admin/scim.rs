@@ -140,7 +140,7 @@ async fn list_view(page: &PageContext, token: Option<String>) -> Result<View, Ap
         is_selected: true,
     });
 
-    let expires = Field::input("expiresAt", page.t(EXPIRES), ("date", "off"), "");
+    let expires = Field::input("expiresAt", page.t(EXPIRES), "date", "off", "");
     let new = Form::new(PATH, page.t(CREATE))
         .field(Field::text("name", page.t(common::NAME), ""))
         .field(Field::checks("scopes", page.t(SCOPES), scopes.into()))

@@ -136,7 +136,7 @@ fn search(page: &PageContext) -> Search {
     Search {
         label: page.t(SEARCH).to_owned(),
         fields: vec![
-            Field::input("search", page.t(SEARCH), ("search", "off"), value).optional(),
+            Field::input("search", page.t(SEARCH), "search", "off", value).optional(),
             Field::select("area", page.t(AREA), areas, &area).optional(),
         ],
         submit: page.t(common::SEARCH).to_owned(),

@@ -106,7 +106,7 @@ pub(super) fn search_form(page: &PageContext, label: Text, path: &str) -> Search
     Search {
         label: page.t(label).to_owned(),
         reset: (!value.is_empty()).then_some(reset),
-        fields: vec![Field::input("search", page.t(label), ("search", "off"), value).optional()],
+        fields: vec![Field::input("search", page.t(label), "search", "off", value).optional()],
         submit: page.t(common::SEARCH).to_owned(),
     }
 }

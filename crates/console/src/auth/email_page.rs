@@ -117,7 +117,7 @@ impl EmailPage {
             intro: texts.intro.to_owned(),
             page: self.page,
             hidden: Vec::new(),
-            controls: vec![Control::text("email", label, ("email", "email"), email)],
+            controls: vec![Control::text("email", label, "email", "email", email)],
             send: texts.send,
             link: None,
             alert: None,

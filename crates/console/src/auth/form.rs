@@ -96,7 +96,8 @@ impl Control {
     pub(crate) fn text(
         name: &'static str,
         label: &'static str,
-        (input, autocomplete): (&'static str, &'static str),
+        input: &'static str,
+        autocomplete: &'static str,
         value: &str,
     ) -> Self {
         Self::new(name, label, ControlKind::Text { input, autocomplete, value: value.to_owned() })

@@ -148,10 +148,10 @@ fn render(
 fn view(layout: PageLayout, rules: &RegistrationRules, form: &RegisterForm) -> FormView {
     let texts = &layout.texts.register;
     let mut controls = vec![
-        Control::text("email", texts.email, ("email", "email"), &form.email),
-        Control::text("password", texts.password, ("password", "new-password"), "")
+        Control::text("email", texts.email, "email", "email", &form.email),
+        Control::text("password", texts.password, "password", "new-password", "")
             .with_hint((texts.password_hint)(rules.min_password_chars)),
-        Control::text("displayName", texts.name, ("text", "name"), &form.display_name)
+        Control::text("displayName", texts.name, "text", "name", &form.display_name)
             .with_need(Necessity::Never),
     ];
 
@@ -168,7 +168,7 @@ fn view(layout: PageLayout, rules: &RegistrationRules, form: &RegisterForm) -> F
     if rules.policy == RegistrationPolicy::Invitation || !form.invitation.is_empty() {
         let is_required = rules.policy == RegistrationPolicy::Invitation;
         controls.push(
-            Control::text("invitation", texts.invitation, ("text", "off"), &form.invitation)
+            Control::text("invitation", texts.invitation, "text", "off", &form.invitation)
                 .with_hint(texts.invitation_hint)
                 .with_need(if is_required { Necessity::Always } else { Necessity::Never }),
         );

@@ -55,12 +55,13 @@ pub(crate) async fn submit(
     FromDevice(device): FromDevice,
     body: Result<RawBody, ApiError>,
 ) -> HttpResponse {
-    handle_submission(&account_pages, (&request, device), body.map(RawBody::into_bytes)).await
+    handle_submission(&account_pages, &request, device, body.map(RawBody::into_bytes)).await
 }
 
 async fn handle_submission(
     account_pages: &AccountPages,
-    (request, device): (&HttpRequest, SignInDevice),
+    request: &HttpRequest,
+    device: SignInDevice,
     body: Result<Bytes, ApiError>,
 ) -> HttpResponse {
     let layout = PageRequest::from_request(request).layout;
@@ -126,8 +127,8 @@ fn view(layout: PageLayout, account_pages: &AccountPages, email: &str, token: &s
         hidden: vec![("token", token.to_owned())],
         controls: vec![
             // Displayed, so that password managers know the account.
-            Control::text("email", texts.account, ("email", "username"), email).fixed(),
-            Control::text("password", texts.password, ("password", "new-password"), "")
+            Control::text("email", texts.account, "email", "username", email).fixed(),
+            Control::text("password", texts.password, "password", "new-password", "")
                 .with_hint(hint),
         ],
         send: texts.send,

@@ -37,9 +37,9 @@ impl SetupPage {
     /// Page that creates the first administrator.
     pub(super) fn administrator(layout: PageLayout) -> Self {
         let texts = &layout.texts.setup;
-        let email = Control::text("email", layout.texts.register.email, ("email", "username"), "");
+        let email = Control::text("email", layout.texts.register.email, "email", "username", "");
         let label = layout.texts.register.password;
-        let password = Control::text("password", label, ("password", "new-password"), "")
+        let password = Control::text("password", label, "password", "new-password", "")
             .with_hint(texts.password_hint);
         let status = texts.no_admin.to_owned();
         let send = texts.create;
@@ -52,7 +52,7 @@ impl SetupPage {
         (step, controls, send): (&str, Vec<Control>, &'static str),
     ) -> Self {
         let texts = &layout.texts.setup;
-        let token = Control::text("token", texts.token, ("password", "off"), "");
+        let token = Control::text("token", texts.token, "password", "off", "");
         let token = token.with_hint(texts.token_hint);
         Self::Form(Box::new(FormView {
             title: texts.title,

@@ -33,7 +33,7 @@ impl SignInView<'_> {
 
         let autocomplete = if self.has_passkeys { "username webauthn" } else { "username" };
         let form = Form::new(self.target(""), self.t(texts::SIGN_IN))
-            .field(Field::input("email", self.t(texts::EMAIL), ("email", autocomplete), self.email))
+            .field(Field::input("email", self.t(texts::EMAIL), "email", autocomplete, self.email))
             .field(Field::password("password", self.t(texts::PASSWORD), "current-password"))
             .hidden("next", self.next);
         let view = View::new(self.t(title)).section(Section::new("password", "").form(form));
@@ -45,7 +45,7 @@ impl SignInView<'_> {
 
     /// Returns the page that requests the second factor.
     pub(super) fn factor(&self, challenge: &Secret<String>) -> View {
-        let code = Field::input("code", self.t(texts::CODE), ("text", "one-time-code"), "")
+        let code = Field::input("code", self.t(texts::CODE), "text", "one-time-code", "")
             .hint(self.t(texts::CODE_HINT));
         let form = Form::new(self.target("/factor"), self.t(texts::SIGN_IN))
             .field(code)

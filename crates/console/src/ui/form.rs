@@ -131,14 +131,15 @@ impl Field {
 
     /// Creates a line of text.
     pub(crate) fn text(name: &str, label: impl Into<String>, value: impl Into<String>) -> Self {
-        Self::input(name, label, ("text", "off"), value)
+        Self::input(name, label, "text", "off", value)
     }
 
     /// Creates a line of an HTML type and autocomplete token.
     pub(crate) fn input(
         name: &str,
         label: impl Into<String>,
-        (kind, autocomplete): (&'static str, &'static str),
+        kind: &'static str,
+        autocomplete: &'static str,
         value: impl Into<String>,
     ) -> Self {
         let value = value.into();
@@ -152,7 +153,7 @@ impl Field {
         label: impl Into<String>,
         autocomplete: &'static str,
     ) -> Self {
-        Self::input(name, label, ("password", autocomplete), "")
+        Self::input(name, label, "password", autocomplete, "")
     }
 
     /// Creates a field of several lines.

@@ -125,7 +125,7 @@ fn text_field(page: &PageContext, name: &str, label: Text, value: &str) -> Field
 }
 
 fn day_field(page: &PageContext, name: &str, label: Text, value: &str) -> Field {
-    Field::input(name, page.t(label), ("date", "off"), value).optional()
+    Field::input(name, page.t(label), "date", "off", value).optional()
 }
 
 #[cfg(test)]

@@ -42,14 +42,14 @@ pub(super) fn routes() -> Vec<Route> {
 
 async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
     let tool = page.query("tool");
-    let view = call_view(&page, ConnectorId(id), (&tool, "{}")).await?;
+    let view = call_view(&page, ConnectorId(id), &tool, "{}").await?;
     Ok(page.render(view))
 }
 
 async fn call(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
     let tool = form.text("tool").to_owned();
     let arguments = form.text("arguments").to_owned();
-    let mut view = call_view(&page, ConnectorId(id), (&tool, &arguments)).await?;
+    let mut view = call_view(&page, ConnectorId(id), &tool, &arguments).await?;
     let plane = page.api.tools.clone();
     let by = page.user();
     let try_tool = async move {
@@ -71,7 +71,8 @@ pub(super) fn tools(pods: &[ConnectedPod]) -> impl Iterator<Item = &PodTool> {
 async fn call_view(
     page: &PageContext,
     id: ConnectorId,
-    (tool, arguments): (&str, &str),
+    tool: &str,
+    arguments: &str,
 ) -> Result<View, ApiError> {
     let (connector, connected) = find(page, id).await?;
     let names = tools(&connected).map(|it| (it.name.as_str(), it.name.as_str()));

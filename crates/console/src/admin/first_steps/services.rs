@@ -75,7 +75,7 @@ pub(super) fn email(page: &PageContext, state: &ServerState) -> FirstStep {
 fn email_form(page: &PageContext, state: &ServerState) -> Form {
     let securities = [("starttls", "STARTTLS"), ("tls", "TLS"), ("none", page.t(UNENCRYPTED))];
     let host = Field::text("host", page.t(HOST), state.value("Smtp:Host"));
-    let from = Field::input("from", page.t(FROM), ("email", "off"), state.value("Smtp:From"));
+    let from = Field::input("from", page.t(FROM), "email", "off", state.value("Smtp:From"));
     let security = state.value("Smtp:Security");
     Form::new(format!("{PATH}/email"), page.t(SET_UP_EMAIL))
         .field(host.hint(page.t(HOST_HINT)))

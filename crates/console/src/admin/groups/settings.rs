@@ -257,7 +257,7 @@ impl Parsed<'_> {
 }
 
 fn number(name: &str, label: &str, value: String) -> Field {
-    Field::input(name, label, ("number", "off"), value).optional()
+    Field::input(name, label, "number", "off", value).optional()
 }
 
 fn quota_field(quota: Quota) -> String {

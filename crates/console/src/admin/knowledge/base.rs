@@ -150,7 +150,7 @@ fn search_form(page: &PageContext, path: &str, status: &str) -> Search {
     let named = |it: DocumentStatus| (it.name().to_owned(), page.t(status_text(it)));
     let statuses = std::iter::once(any).chain(DocumentStatus::ALL.map(named));
 
-    let title = Field::input("search", page.t(DOCUMENT_TITLE), ("search", "off"), value);
+    let title = Field::input("search", page.t(DOCUMENT_TITLE), "search", "off", value);
     let reset = Link { label: page.t(common::RESET_FILTERS).to_owned(), path: path.to_owned() };
 
     Search {

@@ -132,7 +132,7 @@ pub(super) fn add_fields(page: &PageContext, form: Form, skill: &TypedSkill) -> 
         let is_first_empty = at == skill.steps.len();
         let title = if is_first_empty { title.hint(page.t(STEP_HINT)) } else { title };
         let max_name = format!("maxOutput{number}");
-        let max_output = Field::input(&max_name, max_output, ("number", "off"), &*step.max_output);
+        let max_output = Field::input(&max_name, max_output, "number", "off", &*step.max_output);
         let name = format!("instructions{number}");
         form = form
             .field(title.optional())

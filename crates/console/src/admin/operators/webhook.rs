@@ -105,7 +105,8 @@ pub(super) fn section(page: &PageContext, operator: &Operator) -> Section {
     let put = Form::new(path.as_str(), page.t(SET)).field(Field::input(
         "url",
         page.t(URL),
-        ("url", "off"),
+        "url",
+        "off",
         url,
     ));
     let section = Section::new("webhook", page.t(WEBHOOK)).intro(page.t(HINT)).form(put);

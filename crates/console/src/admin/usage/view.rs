@@ -122,7 +122,7 @@ impl UsageView<'_> {
         let first = self.range.first_day();
         let last = self.range.last_day();
         let day = |name, label: Text, day: String| {
-            Field::input(name, page.t(label), ("date", "off"), day).optional()
+            Field::input(name, page.t(label), "date", "off", day).optional()
         };
         let mut from = day("from", FROM, first.to_string());
         let mut to = day("to", TO, last.to_string());

@@ -41,7 +41,7 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 
 async fn grant(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
     let granted = grant_role(&page, UserId(id), &form).await;
-    finish(&page, UserId(id), &form, (granted, "saved")).await
+    finish(&page, UserId(id), &form, granted, "saved").await
 }
 
 async fn grant_role(page: &PageContext, user: UserId, form: &FormFields) -> Result<(), ApiError> {
@@ -64,7 +64,7 @@ async fn move_to_group(page: PageContext, PathId(id): PathId, form: FormFields) 
     let user = UserId(id);
     let group = GroupId(Uuid::try_parse(form.text("group")).unwrap_or_default());
     let moved = page.run(async move { groups.move_member(by, user, group).await }).await;
-    finish(&page, user, &form, (moved, "moved")).await
+    finish(&page, user, &form, moved, "moved").await
 }
 
 async fn end_sessions(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
@@ -72,7 +72,7 @@ async fn end_sessions(page: PageContext, PathId(id): PathId, form: FormFields) -
     let by = page.user();
     let user = UserId(id);
     let ended = page.run_identity(async move { security.end_sessions(by, user).await }).await;
-    finish(&page, user, &form, (ended, "ended")).await
+    finish(&page, user, &form, ended, "ended").await
 }
 
 async fn lift_wait(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
@@ -80,7 +80,7 @@ async fn lift_wait(page: PageContext, PathId(id): PathId, form: FormFields) -> P
     let by = page.user();
     let user = UserId(id);
     let lifted = page.run_identity(async move { security.lift_wait(by, user).await }).await;
-    finish(&page, user, &form, (lifted, "lifted")).await
+    finish(&page, user, &form, lifted, "lifted").await
 }
 
 async fn reset_factor(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
@@ -92,7 +92,7 @@ async fn reset_factor(page: PageContext, PathId(id): PathId, form: FormFields) -
         page.run_identity(async move { security.reset_factor(by, user).await }).await
     };
     let reset = reset.await;
-    finish(&page, user, &form, (reset, "reset")).await
+    finish(&page, user, &form, reset, "reset").await
 }
 
 async fn deactivate(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
@@ -104,7 +104,7 @@ async fn deactivate(page: PageContext, PathId(id): PathId, form: FormFields) -> 
         page.run_identity(async move { roles.deactivate(by, user).await }).await
     };
     let deactivated = deactivate.await;
-    finish(&page, user, &form, (deactivated, "deactivated")).await
+    finish(&page, user, &form, deactivated, "deactivated").await
 }
 
 async fn reactivate(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
@@ -118,7 +118,7 @@ async fn reactivate(page: PageContext, PathId(id): PathId, form: FormFields) -> 
         page.run_identity(async move { roles.reactivate(by, user).await }).await
     };
     let reactivated = reactivate.await;
-    finish(&page, user, &form, (reactivated, "reactivated")).await
+    finish(&page, user, &form, reactivated, "reactivated").await
 }
 
 async fn revoke_key(page: PageContext, path: PathPart, form: FormFields) -> PageResult {
@@ -135,7 +135,7 @@ async fn revoke_key(page: PageContext, path: PathPart, form: FormFields) -> Page
     };
     let revoked = page.api.runner.run(revoke).await;
 
-    finish(&page, user, &form, (revoked, "revoked")).await
+    finish(&page, user, &form, revoked, "revoked").await
 }
 
 /// Returns whether a user has the role of administrators.
@@ -150,7 +150,8 @@ async fn finish(
     page: &PageContext,
     user: UserId,
     form: &FormFields,
-    (result, done): (Result<(), ApiError>, &str),
+    result: Result<(), ApiError>,
+    done: &str,
 ) -> PageResult {
     match result {
         Ok(()) => page.done(&format!("admin/users/{user}"), done),

@@ -23,7 +23,8 @@ async fn submit(accounts: &Arc<Accounts>, form: &'static str) -> RenderedPage {
     RenderedPage::from_response(
         handle_submission(
             &account_pages,
-            (&request, SignInDevice::default()),
+            &request,
+            SignInDevice::default(),
             Ok(Bytes::from_static(body)),
         )
         .await,
