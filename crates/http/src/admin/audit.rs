@@ -103,12 +103,12 @@ struct Export {
 pub(crate) async fn list(
     api: Data<Api>,
     Query(query): Query<AuditQuery>,
-    Paging(page): Paging,
+    Paging(request): Paging,
 ) -> Result<Json<AuditPage>, HttpError> {
     let log = Arc::clone(&api.audit);
     let filter = AuditFilter::from(query);
-    let entries = api.run(async move { log.page(&filter, page.and_one_more()).await }).await?;
-    let page = page.part_of(entries, cursor);
+    let entries = api.run(async move { log.page(&filter, request.and_one_more()).await }).await?;
+    let page = request.part_of(entries, cursor);
     Ok(Json(AuditPage {
         items: page.items.into_iter().map(Into::into).collect(),
         next_cursor: page.next.map(Paging::format_cursor),
@@ -169,18 +169,15 @@ impl From<AuditQuery> for AuditFilter {
 impl From<AuditRecord> for AuditItem {
     fn from(entry: AuditRecord) -> Self {
         let AuditRecord { id, at, action, object, request, changes, actor, subject } = entry;
-        let actor = format_side(actor);
-        let subject = format_side(subject);
-        let changes = changes.and_then(|it| RawValue::from_string(it).ok());
         Self {
             id: id.to_string(),
             at,
             action,
             object,
             request_id: request,
-            changes,
-            actor,
-            subject,
+            changes: changes.and_then(|it| RawValue::from_string(it).ok()),
+            actor: format_side(actor),
+            subject: format_side(subject),
         }
     }
 }

@@ -198,8 +198,7 @@ impl AssignPolicyRequest {
 impl From<ClientPolicy> for ClientPolicyResponse {
     fn from(ClientPolicy { id, draft, updated_at }: ClientPolicy) -> Self {
         let ClientPolicyDraft { name, description, document } = draft;
-        let document = document.into_string();
-        Self { id: id.to_string(), name, description, document, updated_at }
+        Self { id: id.to_string(), name, description, document: document.into_string(), updated_at }
     }
 }
 

@@ -96,8 +96,8 @@ pub(crate) struct ConnectorResponse {
 
 pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<ConnectorResponse>>, HttpError> {
     let connectors = api.connectors.clone();
-    let connectors = api.run(async move { connectors.list().await }).await?;
-    Ok(Json(connectors.into_iter().map(Into::into).collect()))
+    let list = api.run(async move { connectors.list().await }).await?;
+    Ok(Json(list.into_iter().map(Into::into).collect()))
 }
 
 pub(crate) async fn create(
@@ -115,9 +115,9 @@ pub(crate) async fn create(
     let groups = group_ids.into_iter().map(GroupId).collect();
     let connectors = api.connectors.clone();
     let by = Some(caller.0.user);
-    let mcp = mcp
+    let endpoint = mcp
         .map(|McpServerRequest { url, token }| McpEndpoint { url, token: token.map(Secret::new) });
-    let draft = ConnectorDraft { name, groups, skill, mcp };
+    let draft = ConnectorDraft { name, groups, skill, mcp: endpoint };
     let created = api.run(async move { connectors.create(by, draft).await }).await?;
 
     Ok(HttpResponse::Created().json(ConnectorCreatedResponse::from(created)))
@@ -166,8 +166,7 @@ pub(crate) async fn grant(
 ) -> Result<Json<Done>, HttpError> {
     let connectors = api.connectors.clone();
     let by = Some(caller.0.user);
-    let groups = required("groupIds", request.group_ids)?;
-    let groups = groups.into_iter().map(GroupId).collect();
+    let groups = required("groupIds", request.group_ids)?.into_iter().map(GroupId).collect();
     api.run(async move { connectors.grant(by, ConnectorId(id), groups).await }).await?;
     Ok(Json(Done::success()))
 }

@@ -123,14 +123,14 @@ impl EffectiveSettings {
 
     /// Returns the limits of the user, with the source of each.
     pub fn limits(&self) -> Vec<EffectiveLimit> {
-        limits(&self.settings)
+        limits_of(&self.settings)
     }
 }
 
 impl From<EffectiveSettings> for EffectiveResponse {
     fn from(effective: EffectiveSettings) -> Self {
         let EffectiveSettings { member, group, policy, published, settings } = effective;
-        let limits = limits(&settings);
+        let limits = limits_of(&settings);
         let GroupSettings { modes, persona_types, models, .. } = settings;
         let CatalogueSnapshot { catalogue, plugin_preferences: preferences } = published;
         let persona =
@@ -160,17 +160,20 @@ impl From<EffectiveSettings> for EffectiveResponse {
 }
 
 /// Returns the limits of a group's members, with the source of each.
-fn limits(settings: &GroupSettings) -> Vec<EffectiveLimit> {
+fn limits_of(settings: &GroupSettings) -> Vec<EffectiveLimit> {
     let quotas = Quota::ALL.into_iter().map(|quota| {
-        let is_own = settings.quotas.contains_key(&quota);
         let value = settings.quota(quota);
-        let source = if is_own { "group" } else { value.map_or("settings", |_| "default") };
+        let source = match value {
+            _ if settings.quotas.contains_key(&quota) => "group",
+            Some(_) => "default",
+            None => "settings",
+        };
         EffectiveLimit { name: quota.name().to_owned(), value, source }
     });
 
     let budgets = BudgetPeriod::ALL.into_iter().map(|period| {
         let value = Some(settings.credits.of(period)).filter(|it| *it > 0);
-        let source = value.map_or("none", |_| "group");
+        let source = if value.is_some() { "group" } else { "none" };
         EffectiveLimit { name: format!("Credits:{}", period.name()), value, source }
     });
 

@@ -82,13 +82,13 @@ pub(crate) struct FilterQuery {
 
 pub(crate) async fn list(
     api: Data<Api>,
-    Query(filter): Query<FilterQuery>,
+    Query(query): Query<FilterQuery>,
     Paging(page): Paging,
 ) -> Result<Json<FeedbackPage>, HttpError> {
     let feedback = api.feedback.clone();
     let filter = FeedbackFilter {
-        status: filter.status.as_deref().map(status).transpose()?,
-        rating: filter.rating.as_deref().map(rating).transpose()?,
+        status: query.status.as_deref().map(parse_status).transpose()?,
+        rating: query.rating.as_deref().map(parse_rating).transpose()?,
     };
     let page = api.run(async move { feedback.page(filter, page).await }).await?;
     Ok(Json(FeedbackPage {
@@ -112,7 +112,7 @@ pub(crate) async fn triage(
 ) -> Result<HttpResponse, HttpError> {
     let feedback = api.feedback.clone();
     let by = caller.0.user;
-    let status = request.status.as_deref().map(status).transpose()?;
+    let status = request.status.as_deref().map(parse_status).transpose()?;
     let change = (status, request.note);
     let triage = async move { feedback.triage(by, FeedbackId(id), change, expected).await };
     Ok(answer(api.run(triage).await?))
@@ -123,12 +123,12 @@ fn answer(entry: FeedbackEntry) -> HttpResponse {
     HttpResponse::Ok().insert_header(tag).json(FeedbackResponse::from(entry))
 }
 
-fn status(name: &str) -> Result<FeedbackStatus, ApiError> {
+fn parse_status(name: &str) -> Result<FeedbackStatus, ApiError> {
     let names = FeedbackStatus::ALL.map(FeedbackStatus::name);
     FeedbackStatus::from_name(name).ok_or_else(|| unknown("status", &names))
 }
 
-fn rating(name: &str) -> Result<Rating, ApiError> {
+fn parse_rating(name: &str) -> Result<Rating, ApiError> {
     Rating::from_name(name).ok_or_else(|| unknown("rating", &Rating::ALL.map(Rating::name)))
 }
 

@@ -143,8 +143,7 @@ pub(crate) async fn share(
 ) -> Result<Json<Done>, HttpError> {
     let bases = api.knowledge.bases.clone();
     let by = Some(caller.0.user);
-    let groups = required("groupIds", request.group_ids)?;
-    let groups = groups.into_iter().map(GroupId).collect();
+    let groups = required("groupIds", request.group_ids)?.into_iter().map(GroupId).collect();
     api.run(async move { bases.share(by, KnowledgeBaseId(id), groups).await }).await?;
     Ok(Json(Done::success()))
 }
@@ -166,8 +165,10 @@ pub(crate) async fn bind(
 ) -> Result<Json<Done>, HttpError> {
     let bases = api.knowledge.bases.clone();
     let by = Some(caller.0.user);
-    let ids = required("knowledgeBaseIds", request.knowledge_base_ids)?;
-    let ids = ids.into_iter().map(KnowledgeBaseId).collect();
+    let ids = required("knowledgeBaseIds", request.knowledge_base_ids)?
+        .into_iter()
+        .map(KnowledgeBaseId)
+        .collect();
     api.run(async move { bases.bind(by, PersonaId(id), ids).await }).await?;
     Ok(Json(Done::success()))
 }

@@ -5,7 +5,7 @@ use actix_web::http::header::SET_COOKIE;
 use actix_web::web::Data;
 use pia_identity::{BrowserArea, BrowserSession};
 use pia_kernel::Secret;
-use pia_web::{ApiError, Body, FieldError, FromDevice, Gates};
+use pia_web::{ApiError, Body, FromDevice, Gates};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -56,9 +56,11 @@ pub(crate) async fn login(
             .await?
     } else {
         let missing =
-            [("email", request.email.is_none()), ("password", request.password.is_none())];
-        let missing = missing.into_iter().filter(|it| it.1);
-        let missing: Vec<FieldError> = missing.map(|(field, _)| required(field)).collect();
+            [("email", request.email.is_none()), ("password", request.password.is_none())]
+                .into_iter()
+                .filter(|(_, is_missing)| *is_missing)
+                .map(|(field, _)| required(field))
+                .collect();
         let (Some(email), Some(password)) = (request.email, request.password) else {
             return Err(ApiError::invalid(missing));
         };

@@ -127,8 +127,7 @@ pub(crate) async fn grant(
 ) -> Result<Json<Done>, HttpError> {
     let administration = api.assignments.administration.clone();
     let by = Some(caller.0.user);
-    let groups = required("groupIds", request.group_ids)?;
-    let groups = groups.into_iter().map(GroupId).collect();
+    let groups = required("groupIds", request.group_ids)?.into_iter().map(GroupId).collect();
     api.run(async move { administration.grant(by, OperatorId(id), groups).await }).await?;
     Ok(Json(Done::success()))
 }
@@ -156,16 +155,30 @@ impl From<OperatorRequest> for OperatorDraft {
 }
 
 impl From<SkillDefinition> for Skill {
-    fn from(it: SkillDefinition) -> Self {
+    fn from(skill: SkillDefinition) -> Self {
         Self {
-            name: it.name,
-            mode: match it.mode {
+            name: skill.name,
+            mode: match skill.mode {
                 SkillModeName::Assistant => SkillMode::Assistant,
                 SkillModeName::Research => SkillMode::Research,
             },
-            declared_input_types: it.declared_input_types.into_iter().map(Into::into).collect(),
-            steps: it.steps.into_iter().map(Into::into).collect(),
+            declared_input_types: skill.declared_input_types.into_iter().map(Into::into).collect(),
+            steps: skill.steps.into_iter().map(Into::into).collect(),
             host: None,
+        }
+    }
+}
+
+impl From<Skill> for SkillDefinition {
+    fn from(skill: Skill) -> Self {
+        Self {
+            name: skill.name,
+            mode: match skill.mode {
+                SkillMode::Assistant => SkillModeName::Assistant,
+                SkillMode::Research => SkillModeName::Research,
+            },
+            declared_input_types: skill.declared_input_types.into_iter().map(Into::into).collect(),
+            steps: skill.steps.into_iter().map(Into::into).collect(),
         }
     }
 }
@@ -210,23 +223,12 @@ impl From<SkillStep> for SkillStepDefinition {
 
 impl From<Operator> for OperatorResponse {
     fn from(operator: Operator) -> Self {
-        let skill = operator.skill;
-        let skill = SkillDefinition {
-            name: skill.name,
-            mode: match skill.mode {
-                SkillMode::Assistant => SkillModeName::Assistant,
-                SkillMode::Research => SkillModeName::Research,
-            },
-            declared_input_types: skill.declared_input_types.into_iter().map(Into::into).collect(),
-            steps: skill.steps.into_iter().map(Into::into).collect(),
-        };
-
         Self {
             id: operator.id.to_string(),
             name: operator.name,
             is_active: operator.is_active,
             is_custom: operator.is_custom,
-            skill,
+            skill: operator.skill.into(),
             group_ids: operator.groups.iter().map(ToString::to_string).collect(),
             webhook_url: operator.webhook_url,
             updated_at: operator.updated_at,

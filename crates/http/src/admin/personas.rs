@@ -210,8 +210,7 @@ pub(crate) async fn assign(
 ) -> Result<Json<Done>, HttpError> {
     let personas = api.personas.clone();
     let by = caller.0.user;
-    let groups = required("groupIds", request.group_ids)?;
-    let groups = groups.into_iter().map(GroupId).collect();
+    let groups = required("groupIds", request.group_ids)?.into_iter().map(GroupId).collect();
     api.run(async move { personas.assign(by, PersonaId(id), groups).await }).await?;
     Ok(Json(Done::success()))
 }
@@ -224,8 +223,7 @@ pub(crate) async fn bind(
 ) -> Result<Json<Done>, HttpError> {
     let personas = api.personas.clone();
     let by = caller.0.user;
-    let plugins = required("pluginIds", request.plugin_ids)?;
-    let plugins = plugins.into_iter().map(PluginId).collect();
+    let plugins = required("pluginIds", request.plugin_ids)?.into_iter().map(PluginId).collect();
     api.run(async move { personas.bind(by, PersonaId(id), plugins).await }).await?;
     Ok(Json(Done::success()))
 }

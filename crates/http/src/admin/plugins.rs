@@ -150,8 +150,7 @@ pub(crate) async fn assign(
 ) -> Result<Json<Done>, HttpError> {
     let plugins = api.plugins.clone();
     let by = caller.0.user;
-    let groups = required("groupIds", request.group_ids)?;
-    let groups = groups.into_iter().map(GroupId).collect();
+    let groups = required("groupIds", request.group_ids)?.into_iter().map(GroupId).collect();
     api.run(async move { plugins.assign(by, PluginId(id), groups).await }).await?;
     Ok(Json(Done::success()))
 }
@@ -160,11 +159,11 @@ pub(crate) async fn upload_package(
     caller: Caller,
     api: Data<Api>,
     PathId(id): PathId,
-    file: RawBody,
+    body: RawBody,
 ) -> Result<Json<PackageResponse>, HttpError> {
     let plugins = api.plugins.clone();
     let by = caller.0.user;
-    let file = file.into_bytes();
+    let file = body.into_bytes();
     let upload = async move { plugins.upload_package(by, PluginId(id), file).await };
     let PluginPackage { hash, size } = api.run(upload).await?;
     Ok(Json(PackageResponse { cab_hash: hash, cab_size: size }))
@@ -174,11 +173,11 @@ pub(crate) async fn upload_icon(
     caller: Caller,
     api: Data<Api>,
     PathId(id): PathId,
-    image: RawBody,
+    body: RawBody,
 ) -> Result<Json<Done>, HttpError> {
     let plugins = api.plugins.clone();
     let by = caller.0.user;
-    let image = Some(image.into_bytes());
+    let image = Some(body.into_bytes());
     api.run(async move { plugins.upload_icon(by, PluginId(id), image).await }).await?;
     Ok(Json(Done::success()))
 }

@@ -86,13 +86,13 @@ pub(crate) async fn test_call(
     let connectors = api.connectors.clone();
     let plane = api.tools.clone();
     let by = caller.0.user;
-    let tried = async move {
+    let call_tool = async move {
         connectors.find(ConnectorId(id)).await?;
         let call = (&*request.tool, request.arguments.get());
         Ok::<_, HttpError>(plane.try_tool(by, ConnectorId(id), call).await)
     };
 
-    Ok(Json(match api.run(tried).await? {
+    Ok(Json(match api.run(call_tool).await? {
         Ok(reply) => TestCallResponse { outcome: reply.outcome(), text: reply.into_text() },
         Err(err) => TestCallResponse { outcome: err.name(), text: reason(&err) },
     }))

@@ -116,8 +116,7 @@ fn format_writer(user: Option<UserId>) -> Option<String> {
 impl From<PolicyVersionEntry> for PolicyVersionSummary {
     fn from(entry: PolicyVersionEntry) -> Self {
         let PolicyVersionEntry { number, name, document_bytes, written_at, written_by } = entry;
-        let written_by = format_writer(written_by);
-        Self { number, name, document_bytes, written_at, written_by }
+        Self { number, name, document_bytes, written_at, written_by: format_writer(written_by) }
     }
 }
 
@@ -138,8 +137,11 @@ impl From<PolicyVersion> for PolicyVersionResponse {
 impl From<PolicyComparison> for ComparisonResponse {
     fn from(comparison: PolicyComparison) -> Self {
         let PolicyComparison { from, to, settings } = comparison;
-        let settings = settings.into_iter().map(Into::into).collect();
-        Self { from: from.into(), to: to.into(), settings }
+        Self {
+            from: from.into(),
+            to: to.into(),
+            settings: settings.into_iter().map(Into::into).collect(),
+        }
     }
 }
 

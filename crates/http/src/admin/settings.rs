@@ -49,7 +49,8 @@ pub(crate) struct SettingRequest {
 pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<SettingResponse>>, HttpError> {
     let settings = api.settings.clone();
     let all = api.run(async move { settings.list().await }).await?;
-    Ok(Json(all.into_iter().map(Into::into).collect()))
+    let responses = all.into_iter().map(|(it, change)| SettingResponse::new(it, change));
+    Ok(Json(responses.collect()))
 }
 
 pub(crate) async fn change(
@@ -81,8 +82,8 @@ fn invalid() -> ApiError {
     ApiError::invalid(vec![FieldError { field: "value".to_owned(), code: "invalid", message }])
 }
 
-impl From<(RunningSetting, Option<SettingOverride>)> for SettingResponse {
-    fn from((setting, change): (RunningSetting, Option<SettingOverride>)) -> Self {
+impl SettingResponse {
+    fn new(setting: RunningSetting, change: Option<SettingOverride>) -> Self {
         let RunningSetting { key, value, is_secret, origin, needs_restart } = setting;
         let changed_by = change.as_ref().and_then(|it| it.updated_by);
         Self {

@@ -125,8 +125,8 @@ pub async fn export_usage(
 
 fn parse(api: &Api, query: &UsageQuery) -> Result<(UsageRange, UsageGrouping), HttpError> {
     let range = api.usage.range(query.from.as_deref(), query.to.as_deref())?;
-    let by = query.by.as_deref().unwrap_or(UsageGrouping::Day.name());
-    let by = UsageGrouping::from_name(by).ok_or_else(|| {
+    let name = query.by.as_deref().unwrap_or(UsageGrouping::Day.name());
+    let by = UsageGrouping::from_name(name).ok_or_else(|| {
         let names = UsageGrouping::ALL.map(UsageGrouping::name).join(", ");
         let message = format!("Choose one of {names}.");
         ApiError::invalid(vec![FieldError { field: "by".to_owned(), code: "unknown", message }])

@@ -22,11 +22,11 @@ pub(super) fn usage_csv(by: UsageGrouping, sums: &[UsageSum]) -> String {
     for sum in sums {
         let mut fields = names(&sum.subject).to_vec();
         fields.truncate(subject.len());
-        fields.extend([sum.calls.to_string(), credits(sum.spent)]);
-        let details = sum
+        fields.extend([sum.calls.to_string(), format_credits(sum.spent)]);
+        let figures = sum
             .details
             .map(|it| [it.failed, it.input_tokens, it.cached_input_tokens, it.output_tokens]);
-        fields.extend(details.into_iter().flatten().map(|it| it.to_string()));
+        fields.extend(figures.into_iter().flatten().map(|it| it.to_string()));
         push_line(&mut csv, &fields);
     }
 
@@ -43,19 +43,19 @@ fn names(subject: &UsageSubject) -> [String; 2] {
 }
 
 /// Formats credits with their six decimals.
-fn credits(spent: Micros) -> String {
+fn format_credits(spent: Micros) -> String {
     format!("{}.{:06}", spent.rounded_down(), spent.0.rem_euclid(1_000_000))
 }
 
 fn push_line<T: AsRef<str>>(csv: &mut String, fields: impl IntoIterator<Item = T>) {
-    let fields = fields.into_iter().map(|it| field(it.as_ref())).collect::<Vec<_>>();
-    csv.push_str(&fields.join(","));
+    let formatted: Vec<_> = fields.into_iter().map(|it| format_field(it.as_ref())).collect();
+    csv.push_str(&formatted.join(","));
     csv.push_str("\r\n");
 }
 
 /// Formats a field. A text that a spreadsheet would take for a formula gets an
 /// apostrophe: names come from other people.
-fn field(text: &str) -> String {
+fn format_field(text: &str) -> String {
     let is_formula = |it: &str| {
         it.starts_with(['\t', '\r', '\n']) || it.trim_start().starts_with(['=', '+', '-', '@'])
     };
@@ -65,12 +65,12 @@ fn field(text: &str) -> String {
         .split(';')
         .map(|it| if is_formula(it) { format!("'{it}") } else { it.to_owned() })
         .collect();
-    let text = cells.join(";");
-    if text.contains([',', ';', '"', '\r', '\n']) {
-        return format!("\"{}\"", text.replace('"', "\"\""));
+    let field = cells.join(";");
+    if field.contains([',', ';', '"', '\r', '\n']) {
+        return format!("\"{}\"", field.replace('"', "\"\""));
     }
 
-    text
+    field
 }
 
 #[cfg(test)]
