@@ -22,6 +22,21 @@ impl BasePath {
             Some(_) => None,
         }
     }
+
+    /// Returns the URI after the base; `None` if the base is empty, or if the
+    /// URI does not start with it.
+    fn strip_uri(&self, uri: &Uri) -> Option<Uri> {
+        if self.0.is_empty() {
+            return None;
+        }
+
+        let stripped = self.strip(uri.path_and_query()?.as_str())?;
+        let path_and_query =
+            if stripped.starts_with('?') { format!("/{stripped}") } else { stripped.to_owned() };
+        let mut parts = uri.clone().into_parts();
+        parts.path_and_query = Some(PathAndQuery::try_from(path_and_query).ok()?);
+        Uri::from_parts(parts).ok()
+    }
 }
 
 /// Middleware that strips the base path before any route is matched.
@@ -31,16 +46,8 @@ pub async fn strip_base_path<B: MessageBody + 'static>(
     mut request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<B>, Error> {
-    let stripped = request.app_data::<Data<BasePath>>().and_then(|base| {
-        let path_and_query = request.uri().path_and_query()?.as_str();
-        let rest = (!base.0.is_empty()).then(|| base.strip(path_and_query)).flatten()?;
-        let rest = if rest.starts_with('?') { format!("/{rest}") } else { rest.to_owned() };
-        let mut parts = request.uri().clone().into_parts();
-        parts.path_and_query = Some(PathAndQuery::try_from(rest).ok()?);
-        Uri::from_parts(parts).ok()
-    });
-
-    if let Some(uri) = stripped {
+    let base = request.app_data::<Data<BasePath>>();
+    if let Some(uri) = base.and_then(|it| it.strip_uri(request.uri())) {
         request.match_info_mut().get_mut().update(&uri);
         request.head_mut().uri = uri;
     }

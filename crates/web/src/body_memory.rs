@@ -185,9 +185,11 @@ mod tests {
         let memory = BodyMemory::new(256 * MIB);
         let slow_user = user();
         let mut uploads: Vec<_> = (0..8).map(|_| memory.new_permit(Some(slow_user))).collect();
-        let results = uploads.iter_mut().map(|it| it.grow_to(UNCOUNTED_BYTES + 32 * MIB));
-        let results: Vec<_> =
-            results.map(|it| it.map_err(|err| err.code_and_message().0)).collect();
+        let results: Vec<_> = uploads
+            .iter_mut()
+            .map(|it| it.grow_to(UNCOUNTED_BYTES + 32 * MIB))
+            .map(|it| it.map_err(|err| err.code_and_message().0))
+            .collect();
 
         assert_eq!(results[..2], [Ok(()), Ok(())]);
         assert!(results[2..].iter().all(|it| *it == Err("rate_limited")), "{results:?}");

@@ -59,6 +59,8 @@ mod tests {
 
         assert_eq!(device.device_id.as_deref(), Some("a device"));
         assert_eq!(device.app_version.as_deref(), Some("1.\u{fffd}"));
-        assert_eq!((device.os_version, device.user_agent, device.address), (None, None, None));
+        assert_eq!(device.os_version, None);
+        assert_eq!(device.user_agent, None);
+        assert_eq!(device.address, None);
     }
 }

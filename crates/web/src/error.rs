@@ -188,16 +188,9 @@ impl ApiError {
     }
 
     fn openai_response(&self) -> HttpResponse {
-        let ErrorParts { status, code, message, fields, openai, .. } = &*self.0;
+        let ErrorParts { status, fields, .. } = &*self.0;
+        let form = self.openai_form();
         let field_error = fields.get("errors").and_then(|it| it.get(0));
-
-        let (status, message, kind, code) =
-            if let Some(OpenAiForm { status: openai_status, kind, code, message }) = openai {
-                (StatusCode::from_u16(*openai_status).unwrap_or(*status), &**message, *kind, *code)
-            } else {
-                let (kind, code) = openai_kind(*status, code);
-                (*status, message.as_str(), kind, code)
-            };
 
         // The other fields, such as the time when a budget is full again.
         let mut error: Map<_, _> = fields
@@ -207,12 +200,23 @@ impl ApiError {
             .collect();
 
         let param = field_error.and_then(|it| it.get("field")).filter(|it| *it != "");
-        error.insert("message".to_owned(), message.into());
-        error.insert("type".to_owned(), kind.into());
-        error.insert("code".to_owned(), code.into());
+        error.insert("message".to_owned(), form.message.into_owned().into());
+        error.insert("type".to_owned(), form.kind.into());
+        error.insert("code".to_owned(), form.code.into());
         error.insert("param".to_owned(), param.cloned().unwrap_or(Value::Null));
 
-        self.head(status).json(json!({ "error": error }))
+        self.head(StatusCode::from_u16(form.status).unwrap_or(*status))
+            .json(json!({ "error": error }))
+    }
+
+    fn openai_form(&self) -> OpenAiForm {
+        let ErrorParts { status, code, message, openai, .. } = &*self.0;
+        if let Some(form) = openai {
+            return form.clone();
+        }
+
+        let (kind, code) = openai_kind(*status, code);
+        OpenAiForm { status: status.as_u16(), kind, code, message: Cow::Owned(message.clone()) }
     }
 
     /// Returns code and message, for a response in another form. Logs the

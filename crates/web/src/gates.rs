@@ -73,8 +73,10 @@ pub async fn admit<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<EitherBody<B>>, Error> {
-    let gates = request.app_data::<web::Data<Gates>>().cloned();
-    let gates = gates.ok_or_else(|| ApiError::internal("no gates are configured"))?;
+    let gates = request
+        .app_data::<web::Data<Gates>>()
+        .cloned()
+        .ok_or_else(|| ApiError::internal("no gates are configured"))?;
     match gates.decide(&request).await {
         Ok(()) => Ok(next.call(request).await?.map_into_left_body()),
         Err(refusal) => Ok(request.error_response(refusal).map_into_right_body()),
@@ -136,7 +138,7 @@ impl Gates {
         } else {
             None
         };
-        let payer = payer(request, user);
+        let payer = payer_of(request, user);
         if let (RateLimit::AtGate(budget), Some(payer)) = (route.rate_limit, payer) {
             self.count(budget, payer).await?;
         }
@@ -277,11 +279,12 @@ impl Gates {
             return Some(refused("email_not_verified", message));
         }
 
-        let message = "First declare whether you use the service as a business.";
+        if rules.owes_declaration(state.customer) {
+            let message = "First declare whether you use the service as a business.";
+            return Some(refused("business_profile_incomplete", message));
+        }
 
-        rules
-            .owes_declaration(state.customer)
-            .then(|| refused("business_profile_incomplete", message))
+        None
     }
 
     /// Checks the metrics token. If one is configured, it is required from the
@@ -302,11 +305,15 @@ impl Gates {
         request: &ServiceRequest,
         scope: ScimScope,
     ) -> Result<ScimClient, ApiError> {
-        let token = bearer(request).ok_or_else(ApiError::unauthenticated)?;
+        let token = bearer(request)
+            .map(|it| Secret::new(it.to_owned()))
+            .ok_or_else(ApiError::unauthenticated)?;
         let tokens = self.scim_tokens.clone();
-        let token = Secret::new(token.to_owned());
-        let client = self.runner.run(async move { tokens.authenticate(&token).await }).await?;
-        let client = client.ok_or_else(ApiError::unauthenticated)?;
+        let client = self
+            .runner
+            .run(async move { tokens.authenticate(&token).await })
+            .await?
+            .ok_or_else(ApiError::unauthenticated)?;
         if client.scopes.contains(&scope) {
             return Ok(client);
         }
@@ -328,13 +335,16 @@ impl Gates {
 fn manages_another_group(request: &ServiceRequest, route: &Route, state: CallerState) -> bool {
     let (Access::GroupConsole(_) | Access::GroupPage(_)) = route.access else { return false };
     // The router has yet to match the path.
-    let mut segments = route.path.split('/').zip(request.path().split('/'));
-    let named = segments.find(|(pattern, _)| *pattern == "{id}");
-    let named = named.and_then(|(_, id)| id.parse().ok());
-    state.role != Role::Admin && named != Some(state.group.0)
+    let path_group = route
+        .path
+        .split('/')
+        .zip(request.path().split('/'))
+        .find(|(pattern, _)| *pattern == "{id}")
+        .and_then(|(_, id)| id.parse().ok());
+    state.role != Role::Admin && path_group != Some(state.group.0)
 }
 
-fn payer(request: &ServiceRequest, user: Option<UserId>) -> Option<Payer> {
+fn payer_of(request: &ServiceRequest, user: Option<UserId>) -> Option<Payer> {
     let address = || {
         let address = request.extensions().get::<ClientAddress>().map(|it| it.ip);
         address.flatten().map(Payer::address)

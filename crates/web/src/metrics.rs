@@ -157,7 +157,7 @@ struct ReadMetric {
 
 impl fmt::Debug for ReadMetric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Asked").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("ReadMetric").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
@@ -185,7 +185,7 @@ struct ReadEachMetric {
 
 impl fmt::Debug for ReadEachMetric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Each").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("ReadEachMetric").field("name", &self.name).finish_non_exhaustive()
     }
 }
 

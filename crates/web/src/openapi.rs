@@ -92,7 +92,7 @@ fn operation(
         ("summary".to_owned(), route.docs.summary.into()),
     ]);
 
-    let parameters = parameters(route, credits);
+    let parameters = parameters_of(route, credits);
     if !parameters.is_empty() {
         operation.insert("parameters".to_owned(), parameters.into());
     }
@@ -154,7 +154,7 @@ fn security(credentials: AcceptedCredentials) -> Value {
 
 /// Returns the parameters of a route: ids in the path, query parameters, and
 /// headers of calls that cost credits.
-fn parameters(route: &Route, credits: &CreditDocs) -> Vec<Value> {
+fn parameters_of(route: &Route, credits: &CreditDocs) -> Vec<Value> {
     let ids = route.path.split('/').filter_map(|it| it.strip_prefix('{')?.strip_suffix('}'));
     let mut parameters: Vec<Value> = ids
         .map(|name| {
@@ -210,8 +210,11 @@ fn body_of(route: &Route) -> Option<WireType> {
 fn query_parameters(query: WireType) -> Vec<Value> {
     let mut schemas = Schemas::new();
     let name = query(&mut schemas);
-    let schema = schemas.into_iter().find(|(it, _)| *it == name);
-    let schema = schema.and_then(|(_, it)| serde_json::to_value(it).ok()).unwrap_or_default();
+    let schema = schemas
+        .into_iter()
+        .find(|(it, _)| *it == name)
+        .and_then(|(_, it)| serde_json::to_value(it).ok())
+        .unwrap_or_default();
     let required = |name: &str| {
         let names = schema.get("required").and_then(Value::as_array);
         names.is_some_and(|names| names.iter().any(|it| it == name))
@@ -225,9 +228,9 @@ fn query_parameters(query: WireType) -> Vec<Value> {
 
         // A query parameter is omitted, never null.
         if let Some(kind) = schema.get_mut("type")
-            && let Some([one, _null]) = kind.as_array().map(Vec::as_slice)
+            && let Some([value_type, _null]) = kind.as_array().map(Vec::as_slice)
         {
-            *kind = one.clone();
+            *kind = value_type.clone();
         }
 
         let required = required(name);
@@ -250,11 +253,11 @@ fn responses(
     schemas: &mut Schemas,
 ) -> Map<String, Value> {
     let mut responses = Map::new();
-    let (status, answer) = answer(route.docs.answer, example, schemas, &mut responses);
+    let (status, content) = success(route.docs.answer, example, schemas, &mut responses);
     let mut response =
         Map::from_iter([("description".to_owned(), "The request succeeded.".into())]);
-    if !answer.is_null() {
-        response.insert("content".to_owned(), answer);
+    if !content.is_null() {
+        response.insert("content".to_owned(), content);
     }
 
     responses.insert(status.to_owned(), response.into());
@@ -287,7 +290,7 @@ fn responses(
 
 /// Returns status and content of the usual successful response. Adds the other
 /// successful ones to `responses`.
-fn answer(
+fn success(
     documented: ResponseDoc,
     example: Option<&Value>,
     schemas: &mut Schemas,

@@ -102,9 +102,10 @@ fn single_parameter<'a>(
 }
 
 fn parse_limit(text: &str) -> Option<u16> {
-    let digits = text.bytes().all(|it| it.is_ascii_digit());
-    let limit = text.parse().ok().filter(|it| digits && (1..=MAX_PAGE_ITEMS).contains(it))?;
-    Some(limit)
+    if !text.bytes().all(|it| it.is_ascii_digit()) {
+        return None;
+    }
+    text.parse().ok().filter(|it| (1..=MAX_PAGE_ITEMS).contains(it))
 }
 
 fn parse_cursor(text: &str) -> Option<Cursor> {
@@ -136,8 +137,12 @@ mod tests {
         let body = Paging::parse(query).unwrap_err().error_response().into_body();
         let body: serde_json::Value =
             serde_json::from_slice(&body.try_into_bytes().unwrap()).unwrap();
-        let errors = body["errors"].as_array().unwrap().iter();
-        errors.map(|it| it["field"].as_str().unwrap().to_owned()).collect()
+        body["errors"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|it| it["field"].as_str().unwrap().to_owned())
+            .collect()
     }
 
     #[test]

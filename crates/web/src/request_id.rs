@@ -22,8 +22,7 @@ impl RequestId {
     /// are harmless. It is logged beside this server's own and never replaces
     /// it.
     pub(crate) fn of_proxy(headers: &HeaderMap) -> Option<&str> {
-        let id = headers.get(Self::HEADER).and_then(|it| it.to_str().ok());
-        id.filter(|it| is_plain(it))
+        headers.get(Self::HEADER).and_then(|it| it.to_str().ok()).filter(|it| is_plain(it))
     }
 
     /// Returns the id as text.

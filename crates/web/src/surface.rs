@@ -120,11 +120,12 @@ fn path(request: &ServiceRequest) -> &str {
 /// Returns the context that audit entries and emails record.
 fn request_context(request: &ServiceRequest, id: &RequestId) -> RequestContext {
     let text = |name| request.headers().get(name).and_then(|it| it.to_str().ok());
-    let agent =
-        text(USER_AGENT).map(|it| it.chars().take(MAX_USER_AGENT_CHARS).collect::<String>());
+    let agent = text(USER_AGENT)
+        .map(|it| it.chars().take(MAX_USER_AGENT_CHARS).collect::<String>())
+        .filter(|it| !it.is_empty());
     RequestContext {
         address: request.extensions().get::<ClientAddress>().and_then(|it| it.ip),
-        agent: agent.filter(|it| !it.is_empty()).map(Into::into),
+        agent: agent.map(Into::into),
         request: Some(id.as_str().into()),
         language: text(ACCEPT_LANGUAGE).and_then(Language::preferred),
     }

@@ -51,9 +51,9 @@ pub(crate) fn read_body(
     let is_json = RawBody::expect_json(request).is_ok();
     async move {
         encoding?;
-        let read = collect_body(chunks, Size { content_length, limit }, permit);
-        let read = tokio::time::timeout(timeout, read).await;
-        let RawBody(bytes) = read.map_err(|_elapsed| too_slow())??;
+        let body = collect_body(chunks, Size { content_length, limit }, permit);
+        let RawBody(bytes) =
+            tokio::time::timeout(timeout, body).await.map_err(|_elapsed| too_slow())??;
         let has_bom = is_json && bytes.starts_with(BYTE_ORDER_MARK);
         Ok(RawBody(if has_bom { bytes.slice(BYTE_ORDER_MARK.len()..) } else { bytes }))
     }
@@ -82,18 +82,19 @@ pub(crate) fn decompressed(payload: Payload, request: &HttpRequest) -> BodyChunk
     if !request.headers().contains_key(CONTENT_ENCODING) {
         return payload.boxed_local();
     }
-    let small = payload.flat_map(|chunk| stream::iter(split_for_inflating(chunk))).boxed_local();
-    Decompress::from_headers(small, request.headers()).boxed_local()
+    let small_chunks =
+        payload.flat_map(|chunk| stream::iter(split_for_inflating(chunk))).boxed_local();
+    Decompress::from_headers(small_chunks, request.headers()).boxed_local()
 }
 
 pub(crate) fn split_for_inflating(
     chunk: Result<Bytes, PayloadError>,
 ) -> impl Iterator<Item = Result<Bytes, PayloadError>> {
-    let mut rest = Some(chunk);
-    std::iter::from_fn(move || match rest.take()? {
+    let mut remaining = Some(chunk);
+    std::iter::from_fn(move || match remaining.take()? {
         Ok(mut chunk) if chunk.len() > INFLATE_CHUNK_BYTES => {
             let first = chunk.split_to(INFLATE_CHUNK_BYTES);
-            rest = Some(Ok(chunk));
+            remaining = Some(Ok(chunk));
             Some(Ok(first))
         }
         last => Some(last),
@@ -230,11 +231,11 @@ mod tests {
         let chunk = Bytes::from(vec![7; 512 * 1024]);
         let body = stream::iter([Ok(chunk)]).boxed_local();
         let size = Size { content_length: 0, limit: usize::MAX };
-        let body =
+        let bytes =
             collect_body(body, size, Some(memory.new_permit(None))).await.unwrap().into_bytes();
 
-        let slice = body.slice(5..9);
-        drop(body);
+        let slice = bytes.slice(5..9);
+        drop(bytes);
 
         assert!(memory.new_permit(None).grow_to(768 * 1024).is_err());
         drop(slice);

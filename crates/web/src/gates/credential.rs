@@ -3,7 +3,7 @@
 use actix_web::dev::ServiceRequest;
 use pia_identity::{ApiKeyAuthenticator, CallerState, Credential, Program};
 
-use super::{Gates, bearer, payer};
+use super::{Gates, bearer, payer_of};
 use crate::ApiError;
 use crate::browser::program_with_api_key;
 use crate::budgets::Budget;
@@ -41,7 +41,7 @@ impl Gates {
             return Ok(Some(Credential::ApiKey(owner)));
         }
 
-        if let Some(address) = payer(request, None) {
+        if let Some(address) = payer_of(request, None) {
             self.count(Budget::Global, address).await?;
         }
 

@@ -60,17 +60,22 @@ async fn a_bearer_token_is_no_substitute_for_the_key() {
 async fn without_a_configured_key_the_path_does_not_exist() {
     for key in [None, Some("")] {
         for method in [Method::GET, Method::POST, Method::PUT, Method::DELETE] {
-            for sent in ["a service key", "another key", ""] {
+            for presented_key in ["a service key", "another key", ""] {
                 let send_to = |path: &str| {
                     let request = test::TestRequest::with_uri(path).method(method.clone());
-                    send_through(gates_with(key), rows, request.insert_header((KEY.0, sent)))
+                    send_through(
+                        gates_with(key),
+                        rows,
+                        request.insert_header((KEY.0, presented_key)),
+                    )
                 };
 
                 let known = send_to("/kb").await;
                 let unknown = send_to("/nowhere").await;
 
                 assert_eq!(error(&known), (404, "not_found"), "{method}");
-                assert_eq!((known.status, known.body), (unknown.status, unknown.body), "{method}");
+                assert_eq!(unknown.status, known.status, "{method}");
+                assert_eq!(unknown.body, known.body, "{method}");
             }
         }
     }
