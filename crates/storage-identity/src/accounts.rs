@@ -68,17 +68,13 @@ impl AccountStore for SqlAccounts {
             .filter(totp_factors::user_id.eq(accounts::id))
             .filter(totp_factors::enabled_at.is_not_null());
 
-        let found: Option<(AccountRow, bool, bool)> = on_conn!(self.db.reader(), |conn| {
-            let row = (AccountRow::as_select(), exists(known_device), exists(factor_on));
-            account.select(row).first(conn).await.optional()?
+        let row: Option<(AccountRow, bool, bool)> = on_conn!(self.db.reader(), |conn| {
+            let columns = (AccountRow::as_select(), exists(known_device), exists(factor_on));
+            account.select(columns).first(conn).await.optional()?
         })?;
+        let Some((account_row, was_there_before, has_factor)) = row else { return Ok(None) };
 
-        found
-            .map(|(row, was_there_before, has_factor)| {
-                let credentials = row.try_into()?;
-                Ok(Candidate { credentials, was_there_before, has_factor })
-            })
-            .transpose()
+        Ok(Some(Candidate { credentials: account_row.try_into()?, was_there_before, has_factor }))
     }
 
     async fn find(&self, user: UserId) -> Result<Option<Account>, Unavailable> {
@@ -90,11 +86,13 @@ impl AccountStore for SqlAccounts {
     }
 
     async fn active_group(&self, user: UserId) -> Result<Option<GroupId>, Unavailable> {
-        let account = accounts::table.find(DbUid(user.0));
-        let group = account.filter(accounts::deactivated_at.is_null()).select(accounts::group_id);
-        let group: Option<DbUid> =
+        let group = accounts::table
+            .find(DbUid(user.0))
+            .filter(accounts::deactivated_at.is_null())
+            .select(accounts::group_id);
+        let group_id: Option<DbUid> =
             on_conn!(self.db.reader(), |conn| group.first(conn).await.optional()?)?;
-        Ok(group.map(|it| GroupId(it.0)))
+        Ok(group_id.map(|it| GroupId(it.0)))
     }
 
     async fn caller_state(
@@ -108,7 +106,7 @@ impl AccountStore for SqlAccounts {
             .and(sessions::expires_at.gt(DbInstant(now)))
             .and(accounts::deactivated_at.is_null());
 
-        let row = sessions::table
+        let session_row = sessions::table
             .find(DbUid(session.0))
             .inner_join(accounts::table)
             .filter(in_force)
@@ -121,64 +119,75 @@ impl AccountStore for SqlAccounts {
                 (sessions::console, sessions::account_only),
             ));
 
-        let found: Option<(i32, String, DbUid, bool, bool, (bool, bool))> =
-            on_conn!(self.db.reader(), |conn| row.first(conn).await.optional()?)?;
-        let Some((customer, role, group, email_verified, by_app_password, browser)) = found else {
+        let row: Option<(i32, String, DbUid, bool, bool, (bool, bool))> =
+            on_conn!(self.db.reader(), |conn| session_row.first(conn).await.optional()?)?;
+        let Some((customer, role, group, email_verified, by_app_password, browser)) = row else {
             return Ok(None);
         };
 
-        let scope = match (browser, by_app_password) {
-            ((true, true), _) => SessionScope::Account,
-            ((true, false), _) => SessionScope::Console,
-            ((false, _), true) => SessionScope::Data,
-            ((false, _), false) => SessionScope::Full,
+        let (in_browser, account_only) = browser;
+        let scope = match (in_browser, account_only, by_app_password) {
+            (true, true, _) => SessionScope::Account,
+            (true, false, _) => SessionScope::Console,
+            (false, _, true) => SessionScope::Data,
+            (false, _, false) => SessionScope::Full,
         };
 
-        let customer = customer_type(customer)?;
-        let role = self::role(&role)?;
-        let group = GroupId(group.0);
-        let credential = SessionRef { user, session }.into();
-
-        Ok(Some(CallerState { user, credential, customer, role, group, scope, email_verified }))
+        Ok(Some(CallerState {
+            user,
+            credential: SessionRef { user, session }.into(),
+            customer: customer_type(customer)?,
+            role: self::role(&role)?,
+            group: GroupId(group.0),
+            scope,
+            email_verified,
+        }))
     }
 
     async fn key_state(
         &self,
-        session_ref: ApiKeyRef,
+        key_ref: ApiKeyRef,
         now: Timestamp,
     ) -> Result<Option<CallerState>, Unavailable> {
-        let ApiKeyRef { user, key } = session_ref;
+        let ApiKeyRef { user, key } = key_ref;
 
         let ends_later = api_keys::expires_at.is_null().or(api_keys::expires_at.gt(DbInstant(now)));
         let in_force = api_keys::user_id
             .eq(DbUid(user.0))
             .and(ends_later.assume_not_null())
             .and(accounts::deactivated_at.is_null());
-        let row =
-            api_keys::table.find(DbUid(key.0)).inner_join(accounts::table).filter(in_force).select(
-                (
-                    accounts::customer_type,
-                    accounts::role,
-                    accounts::group_id,
-                    accounts::email_verified_at.is_not_null(),
-                    api_keys::weekly_credits,
-                    api_keys::scopes,
-                ),
-            );
-        let found: Option<(i32, String, DbUid, bool, i64, String)> =
-            on_conn!(self.db.reader(), |conn| row.first(conn).await.optional()?)?;
-        let Some((customer, role, group, email_verified, weekly_credits, scopes)) = found else {
+        let columns = (
+            accounts::customer_type,
+            accounts::role,
+            accounts::group_id,
+            accounts::email_verified_at.is_not_null(),
+            api_keys::weekly_credits,
+            api_keys::scopes,
+        );
+        let key_row = api_keys::table
+            .find(DbUid(key.0))
+            .inner_join(accounts::table)
+            .filter(in_force)
+            .select(columns);
+
+        let row: Option<(i32, String, DbUid, bool, i64, String)> =
+            on_conn!(self.db.reader(), |conn| key_row.first(conn).await.optional()?)?;
+        let Some((customer, role, group, email_verified, weekly_credits, scopes)) = row else {
             return Ok(None);
         };
         if !scopes_of(&scopes).is_some_and(|it| it.contains(&KeyScope::Ai)) {
             return Ok(None);
         }
-        let scope = SessionScope::Key(KeyUse { key, weekly_credits });
-        let customer = customer_type(customer)?;
-        let role = self::role(&role)?;
-        let group = GroupId(group.0);
-        let credential = ApiKeyRef { user, key }.into();
-        Ok(Some(CallerState { user, credential, customer, role, group, scope, email_verified }))
+
+        Ok(Some(CallerState {
+            user,
+            credential: key_ref.into(),
+            customer: customer_type(customer)?,
+            role: self::role(&role)?,
+            group: GroupId(group.0),
+            scope: SessionScope::Key(KeyUse { key, weekly_credits }),
+            email_verified,
+        }))
     }
 
     async fn rehash(
@@ -205,8 +214,11 @@ impl AccountStore for SqlAccounts {
         effects: SideEffects,
     ) -> Result<bool, Unavailable> {
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
-            let account = diesel::update(accounts::table.find(DbUid(user.0)));
-            if account.set(accounts::display_name.eq(&name)).execute(conn).await? == 0 {
+            let renamed = diesel::update(accounts::table.find(DbUid(user.0)))
+                .set(accounts::display_name.eq(&name))
+                .execute(conn)
+                .await?;
+            if renamed == 0 {
                 return Ok(false);
             }
             conn.write_effects(&self.db, &effects).await?;
@@ -224,8 +236,11 @@ impl AccountStore for SqlAccounts {
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             let declared =
                 (accounts::customer_type.eq(customer.number()), accounts::company_name.eq(company));
-            let account = diesel::update(accounts::table.find(DbUid(user.0)));
-            if account.set(declared).execute(conn).await? == 0 {
+            let updated = diesel::update(accounts::table.find(DbUid(user.0)))
+                .set(declared)
+                .execute(conn)
+                .await?;
+            if updated == 0 {
                 return Ok(false);
             }
             conn.write_effects(&self.db, &effects).await?;

@@ -32,8 +32,8 @@ const WITH_ASCII_LABEL: &str = "%@%xn--%";
 pub(crate) fn with_address(email: &str) -> _ {
     let forms: [String; 2] = stored_forms(email);
     let as_spelled: String = email.trim().to_lowercase();
-    let same = accounts::email_folded.eq_any(forms);
-    accounts::table.filter(same).order(accounts::email_folded.eq(as_spelled).desc())
+    let has_a_form = accounts::email_folded.eq_any(forms);
+    accounts::table.filter(has_a_form).order(accounts::email_folded.eq(as_spelled).desc())
 }
 
 /// Returns the form in which an earlier version may have stored an address; `None`
@@ -70,40 +70,40 @@ impl SqlAddresses {
     /// Idempotent, and safe on several instances at once: each row changes by a
     /// guarded statement, serialised with registrations.
     pub async fn fold(&self) -> Result<AddressesFolded, Unavailable> {
-        let mut done = AddressesFolded::default();
+        let mut result = AddressesFolded::default();
         let rows = self.accounts().await?;
         let used: HashSet<&str> = rows.iter().map(|it| it.email_folded.as_str()).collect();
 
         for row in &rows {
             let email = readable_email(&row.email);
             let [folded, older] = stored_forms(&email);
-            let other = |it: &str| it != row.email_folded && used.contains(it);
-            let shared = other(&folded) || other(&older);
+            let is_of_another = |form: &str| form != row.email_folded && used.contains(form);
+            let shared = is_of_another(&folded) || is_of_another(&older);
             let outcome = match (shared, row.is_found_by_its_email()) {
                 (false, _) => self.set(row, &email, &folded).await?,
                 (true, true) => Outcome::Unchanged,
-                // Otherwise a lookup of its address would find the other one.
+                // Otherwise a lookup of its address would find the other account.
                 (true, false) => self.set(row, &row.email_folded, &row.email_folded).await?,
             };
-            done.folded += u64::from(matches!(outcome, Outcome::Changed));
+            result.folded += u64::from(matches!(outcome, Outcome::Changed));
 
             if matches!(outcome, Outcome::Taken) || (shared && folded != row.email_folded) {
-                done.shared.push(UserId(row.id.0));
+                result.shared.push(UserId(row.id.0));
             }
         }
 
-        done.folded += self.fold_invitations().await?;
+        result.folded += self.fold_invitations().await?;
 
-        Ok(done)
+        Ok(result)
     }
 
     /// Loads the accounts, oldest first: of two with one address the older has it.
     async fn accounts(&self) -> Result<Vec<Row>, DbError> {
-        let foreign = octet_length(accounts::email_folded).ne(length(accounts::email_folded));
-        let rows = accounts::table
-            .filter(foreign.or(accounts::email_folded.like(WITH_ASCII_LABEL)))
+        let non_ascii = octet_length(accounts::email_folded).ne(length(accounts::email_folded));
+        let candidates = accounts::table
+            .filter(non_ascii.or(accounts::email_folded.like(WITH_ASCII_LABEL)))
             .order((accounts::created_at, accounts::id));
-        on_conn!(self.db.reader(), |conn| rows.select(Row::as_select()).load(conn).await?)
+        on_conn!(self.db.reader(), |conn| candidates.select(Row::as_select()).load(conn).await?)
     }
 
     async fn set(&self, row: &Row, email: &str, folded: &str) -> Result<Outcome, DbError> {
@@ -111,21 +111,22 @@ impl SqlAddresses {
             return Ok(Outcome::Unchanged);
         }
 
-        let others = accounts::table.filter(accounts::email_folded.eq(folded));
-        let others = others.filter(accounts::id.ne(row.id));
+        let others = accounts::table
+            .filter(accounts::email_folded.eq(folded))
+            .filter(accounts::id.ne(row.id));
 
         let account = accounts::table
             .find(row.id)
             .filter(accounts::email.eq(&row.email))
             .filter(accounts::email_folded.eq(&row.email_folded));
 
-        let set = (accounts::email.eq(email), accounts::email_folded.eq(folded));
+        let new_email = (accounts::email.eq(email), accounts::email_folded.eq(folded));
         in_tx!(self.db, async |conn| -> Result<Outcome, DbError> {
             conn.take_turn().await?;
             if diesel::select(exists(others)).get_result::<bool>(conn).await? {
                 return Ok(Outcome::Taken);
             }
-            match diesel::update(account).set(set).execute(conn).await? {
+            match diesel::update(account).set(new_email).execute(conn).await? {
                 0 => Ok(Outcome::Unchanged),
                 _ => Ok(Outcome::Changed),
             }
@@ -134,22 +135,22 @@ impl SqlAddresses {
 
     async fn fold_invitations(&self) -> Result<u64, DbError> {
         let email = invitations::email_folded.assume_not_null();
-        let foreign = octet_length(email).ne(length(email));
-        let rows = invitations::table
+        let non_ascii = octet_length(email).ne(length(email));
+        let candidates = invitations::table
             .filter(invitations::email_folded.is_not_null())
-            .filter(foreign.or(email.like(WITH_ASCII_LABEL)))
+            .filter(non_ascii.or(email.like(WITH_ASCII_LABEL)))
             .select((invitations::id, email));
-
         let rows: Vec<(DbUid, String)> =
-            on_conn!(self.db.reader(), |conn| rows.load(conn).await?)?;
+            on_conn!(self.db.reader(), |conn| candidates.load(conn).await?)?;
+
         let mut changed = 0;
         for (id, before) in rows {
             let folded = fold_email(&before);
             if folded == before {
                 continue;
             }
-            let update = diesel::update(invitations::table.find(id));
-            let update = update.set(invitations::email_folded.eq(folded));
+            let update = diesel::update(invitations::table.find(id))
+                .set(invitations::email_folded.eq(folded));
             changed += on_conn!(self.db.writer(), |conn| update.execute(conn).await?)? as u64;
         }
 

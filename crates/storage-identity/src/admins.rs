@@ -7,7 +7,8 @@ use pia_kernel::UserId;
 use pia_storage::schema::{accounts, locks};
 use pia_storage::{DbError, DbUid, connection_trait};
 
-/// Row of `locks` that serialises changes of what these limits count.
+/// Row of `locks` that serialises changes to the numbers of active accounts and
+/// administrators.
 const ACCOUNTS: &str = "accounts";
 
 connection_trait! {
@@ -19,8 +20,11 @@ connection_trait! {
         /// are administrators; it is held until the commit. A limit over many rows
         /// holds only if counting is serialised.
         async fn take_turn(&mut self) -> Result<(), DbError> {
-            let turn = diesel::update(locks::table.find(ACCOUNTS));
-            match turn.set(locks::turn.eq(locks::turn + 1)).execute(self).await? {
+            let updated = diesel::update(locks::table.find(ACCOUNTS))
+                .set(locks::turn.eq(locks::turn + 1))
+                .execute(self)
+                .await?;
+            match updated {
                 1 => Ok(()),
                 _ => Err(DbError::Unreadable("locks")),
             }

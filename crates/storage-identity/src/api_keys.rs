@@ -81,16 +81,16 @@ impl ApiKeyStore for SqlApiKeys {
         let key = api_keys::table
             .filter(api_keys::hash.eq(hash.0.to_vec()))
             .select((api_keys::user_id, api_keys::id));
-        let found: Option<(DbUid, DbUid)> =
+        let row: Option<(DbUid, DbUid)> =
             on_conn!(self.db.reader(), |conn| key.first(conn).await.optional()?)?;
-        Ok(found.map(|(user, key)| ApiKeyRef { user: UserId(user.0), key: ApiKeyId(key.0) }))
+        Ok(row.map(|(user, key)| ApiKeyRef { user: UserId(user.0), key: ApiKeyId(key.0) }))
     }
 
     async fn owner(&self, key: ApiKeyId) -> Result<Option<UserId>, Unavailable> {
         let owner = api_keys::table.find(DbUid(key.0)).select(api_keys::user_id);
-        let owner: Option<DbUid> =
+        let user_id: Option<DbUid> =
             on_conn!(self.db.reader(), |conn| owner.first(conn).await.optional()?)?;
-        Ok(owner.map(|it| UserId(it.0)))
+        Ok(user_id.map(|it| UserId(it.0)))
     }
 
     async fn used(
@@ -100,9 +100,9 @@ impl ApiKeyStore for SqlApiKeys {
         not_since: Timestamp,
     ) -> Result<(), Unavailable> {
         let due = api_keys::used_at.is_null().or(api_keys::used_at.le(DbInstant(not_since)));
-        let this = api_keys::table.find(DbUid(key.0)).filter(due.assume_not_null());
-        let used = diesel::update(this).set(api_keys::used_at.eq(DbInstant(at)));
-        on_conn!(self.db.writer(), |conn| used.execute(conn).await?)?;
+        let due_key = api_keys::table.find(DbUid(key.0)).filter(due.assume_not_null());
+        let update = diesel::update(due_key).set(api_keys::used_at.eq(DbInstant(at)));
+        on_conn!(self.db.writer(), |conn| update.execute(conn).await?)?;
         Ok(())
     }
 
@@ -112,13 +112,13 @@ impl ApiKeyStore for SqlApiKeys {
         effects: KeyEndEffects,
     ) -> Result<bool, Unavailable> {
         let ApiKeyRef { user, key } = removal.key;
-        let owned = api_keys::user_id.eq(DbUid(user.0));
-        let this = api_keys::table.find(DbUid(key.0)).filter(owned);
+        let own_key =
+            api_keys::table.find(DbUid(key.0)).filter(api_keys::user_id.eq(DbUid(user.0)));
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
-            let name = this.select(api_keys::name).first::<String>(conn).await.optional()?;
+            let name = own_key.select(api_keys::name).first::<String>(conn).await.optional()?;
             let Some(name) = name else { return Ok(false) };
             // Of concurrent deletions, one is audited.
-            if diesel::delete(this).execute(conn).await? == 0 {
+            if diesel::delete(own_key).execute(conn).await? == 0 {
                 return Ok(false);
             }
             conn.write_effects(&self.db, &effects(removal, &name)).await?;

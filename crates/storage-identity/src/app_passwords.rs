@@ -82,13 +82,13 @@ impl AppPasswordStore for SqlAppPasswords {
         user: UserId,
         hash: AppPasswordHash,
     ) -> Result<Option<AppPasswordId>, Unavailable> {
-        let this = app_passwords::hash.eq(hash.0.to_vec());
-        let id = app_passwords::table
-            .filter(this.and(app_passwords::user_id.eq(DbUid(user.0))))
+        let has_hash = app_passwords::hash.eq(hash.0.to_vec());
+        let app_password = app_passwords::table
+            .filter(has_hash.and(app_passwords::user_id.eq(DbUid(user.0))))
             .select(app_passwords::id);
-        let found: Option<DbUid> =
-            on_conn!(self.db.reader(), |conn| id.first(conn).await.optional()?)?;
-        Ok(found.map(|it| AppPasswordId(it.0)))
+        let id: Option<DbUid> =
+            on_conn!(self.db.reader(), |conn| app_password.first(conn).await.optional()?)?;
+        Ok(id.map(|it| AppPasswordId(it.0)))
     }
 
     async fn remove(
@@ -104,8 +104,13 @@ impl AppPasswordStore for SqlAppPasswords {
             // The account's lock first, as at the start of sessions: a session
             // that starts concurrently is either deleted here or refused.
             conn.lock_account(user).await?;
-            let this = app_passwords::table.find(DbUid(id.0)).filter(owned);
-            let name = this.select(app_passwords::name).first::<String>(conn).await.optional()?;
+            let name = app_passwords::table
+                .find(DbUid(id.0))
+                .filter(owned)
+                .select(app_passwords::name)
+                .first::<String>(conn)
+                .await
+                .optional()?;
             let Some(name) = name else { return Ok(false) };
 
             let started = sessions::table.filter(sessions::app_password_id.eq(DbUid(id.0)));

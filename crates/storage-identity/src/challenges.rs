@@ -55,13 +55,13 @@ impl ChallengeStore for SqlChallenges {
     ) -> Result<Option<UserId>, Unavailable> {
         let open = expires_at.gt(DbInstant(now)).and(tries.lt(number(max)));
         let active = accounts::table.filter(accounts::deactivated_at.is_null());
-        let user = challenges::table
+        let challenge = challenges::table
             .find(hash.0.to_vec())
             .filter(open.and(user_id.eq_any(active.select(accounts::id))))
             .select(user_id);
-        let user: Option<DbUid> =
-            on_conn!(self.db.reader(), |conn| user.first(conn).await.optional()?)?;
-        Ok(user.map(|it| UserId(it.0)))
+        let owner: Option<DbUid> =
+            on_conn!(self.db.reader(), |conn| challenge.first(conn).await.optional()?)?;
+        Ok(owner.map(|it| UserId(it.0)))
     }
 
     async fn attempt(
@@ -71,8 +71,8 @@ impl ChallengeStore for SqlChallenges {
         now: Timestamp,
     ) -> Result<bool, Unavailable> {
         let open = expires_at.gt(DbInstant(now)).and(tries.lt(number(max)));
-        let open = challenges::table.find(hash.0.to_vec()).filter(open);
-        let count = diesel::update(open).set(tries.eq(tries + 1));
+        let open_challenge = challenges::table.find(hash.0.to_vec()).filter(open);
+        let count = diesel::update(open_challenge).set(tries.eq(tries + 1));
         Ok(on_conn!(self.db.writer(), |conn| count.execute(conn).await? == 1)?)
     }
 
@@ -86,8 +86,8 @@ impl ChallengeStore for SqlChallenges {
             }
 
             let open = user_id.eq(DbUid(user.0)).and(expires_at.gt(DbInstant(*at)));
-            let open = challenges::table.find(hash.0.to_vec()).filter(open);
-            if !diesel::select(exists(open)).get_result::<bool>(conn).await? {
+            let open_challenge = challenges::table.find(hash.0.to_vec()).filter(open);
+            if !diesel::select(exists(open_challenge)).get_result::<bool>(conn).await? {
                 return Ok(RedemptionOutcome::Gone);
             }
             if !conn.consume_proof(*user, *verified).await? {
@@ -98,9 +98,12 @@ impl ChallengeStore for SqlChallenges {
 
             let left = match verified {
                 VerifiedProof::RecoveryCode(_) => {
-                    let left = recovery_codes::user_id.eq(DbUid(user.0));
-                    let left = recovery_codes::table.filter(left).count();
-                    u64::try_from(left.get_result::<i64>(conn).await?).ok()
+                    let codes_left = recovery_codes::table
+                        .filter(recovery_codes::user_id.eq(DbUid(user.0)))
+                        .count()
+                        .get_result::<i64>(conn)
+                        .await?;
+                    u64::try_from(codes_left).ok()
                 }
                 VerifiedProof::Password | VerifiedProof::SignIn | VerifiedProof::Code(_) => None,
             };
@@ -111,8 +114,8 @@ impl ChallengeStore for SqlChallenges {
     }
 
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {
-        let over = challenges::table.filter(expires_at.le(DbInstant(now)));
-        Ok(on_conn!(self.db.writer(), |conn| diesel::delete(over).execute(conn).await?)? as u64)
+        let expired = challenges::table.filter(expires_at.le(DbInstant(now)));
+        Ok(on_conn!(self.db.writer(), |conn| diesel::delete(expired).execute(conn).await?)? as u64)
     }
 }
 

@@ -50,13 +50,15 @@ impl SqlEmailTokens {
         Self { db }
     }
 
-    async fn forget(&self, now: Timestamp) -> Result<usize, DbError> {
-        let over = tokens::table.filter(expires_at.le(DbInstant(now)));
-        let some = over.select(tokens::hash).limit(SWEPT_AT_ONCE);
+    async fn delete_expired_batch(&self, now: Timestamp) -> Result<usize, DbError> {
+        let batch = tokens::table
+            .filter(expires_at.le(DbInstant(now)))
+            .select(tokens::hash)
+            .limit(SWEPT_AT_ONCE);
         on_conn!(self.db.writer(), |conn| {
-            let chosen: Vec<Vec<u8>> = some.load(conn).await?;
-            let gone = tokens::table.filter(tokens::hash.eq_any(chosen));
-            diesel::delete(gone).execute(conn).await?
+            let hashes: Vec<Vec<u8>> = batch.load(conn).await?;
+            let expired = tokens::table.filter(tokens::hash.eq_any(hashes));
+            diesel::delete(expired).execute(conn).await?
         })
     }
 }
@@ -77,15 +79,16 @@ impl EmailTokenStore for SqlEmailTokens {
             }
             if let Some(token) = token {
                 let same_kind = user_id.eq(DbUid(user.0)).and(purpose.eq(token.purpose.name()));
-                let surplus: Vec<Vec<u8>> = tokens::table
+                let surplus_hashes: Vec<Vec<u8>> = tokens::table
                     .filter(same_kind)
                     .order((expires_at.desc(), tokens::hash))
                     .offset(MAX_OLDER_TOKENS)
                     .select(tokens::hash)
                     .load(conn)
                     .await?;
-                let surplus = tokens::table.filter(tokens::hash.eq_any(surplus));
+                let surplus = tokens::table.filter(tokens::hash.eq_any(surplus_hashes));
                 diesel::delete(surplus).execute(conn).await?;
+
                 let row = TokenRow::from_token(user, token);
                 diesel::insert_into(tokens::table).values(row).execute(conn).await?;
             }
@@ -95,9 +98,7 @@ impl EmailTokenStore for SqlEmailTokens {
 
     async fn pretend(&self, at: Timestamp) -> Result<(), Unavailable> {
         // Inserts the same number of rows and deletes them: both paths end with
-        // a commit of similar size, where a mere query would return
-        // sooner.
-
+        // a commit of similar size, where a mere query would return sooner.
         let missing = UserId::generate();
         let decoys = (0..ROWS_PER_EMAIL).map(|_| QueuedEmail::new(DECOY).to_address(at, DECOY));
         let effects = decoys.fold(SideEffects::default(), SideEffects::and_mail);
@@ -118,13 +119,13 @@ impl EmailTokenStore for SqlEmailTokens {
     ) -> Result<Option<UserId>, Unavailable> {
         let valid = purpose.eq(wanted.name()).and(expires_at.gt(DbInstant(now)));
         let active = accounts::table.filter(accounts::deactivated_at.is_null());
-        let user = tokens::table
+        let valid_token = tokens::table
             .find(token.0.to_vec())
             .filter(valid.and(user_id.eq_any(active.select(accounts::id))))
             .select(user_id);
-        let user: Option<DbUid> =
-            on_conn!(self.db.reader(), |conn| user.first(conn).await.optional()?)?;
-        Ok(user.map(|it| UserId(it.0)))
+        let owner: Option<DbUid> =
+            on_conn!(self.db.reader(), |conn| valid_token.first(conn).await.optional()?)?;
+        Ok(owner.map(|it| UserId(it.0)))
     }
 
     async fn verify(
@@ -142,8 +143,8 @@ impl EmailTokenStore for SqlEmailTokens {
             }
 
             let valid = same_kind.and(expires_at.gt(DbInstant(at)));
-            let valid = tokens::table.find(token.0.to_vec()).filter(valid);
-            if diesel::delete(valid).execute(conn).await? == 0 {
+            let valid_token = tokens::table.find(token.0.to_vec()).filter(valid);
+            if diesel::delete(valid_token).execute(conn).await? == 0 {
                 return Ok(false);
             }
 
@@ -162,48 +163,52 @@ impl EmailTokenStore for SqlEmailTokens {
         let AddressChange { user, token, email, at, effects } = change;
         let id = DbUid(user.0);
         let folded = fold_email(&email);
-        let changed = in_tx!(self.db, async |conn| -> Result<AddressChangeOutcome, DbError> {
+        let outcome = in_tx!(self.db, async |conn| -> Result<AddressChangeOutcome, DbError> {
             conn.take_turn().await?;
             if !conn.lock_account(user).await? {
                 return Ok(AddressChangeOutcome::InvalidToken);
             }
-            let of_user = tokens::table.filter(user_id.eq(id));
-            let valid = of_user
+
+            let own_tokens = tokens::table.filter(user_id.eq(id));
+            let valid_token = own_tokens
                 .filter(tokens::hash.eq(token.0.to_vec()))
                 .filter(purpose.eq(EmailTokenPurpose::AddressChange.name()))
                 .filter(expires_at.gt(DbInstant(at)));
-            if !diesel::select(exists(valid)).get_result::<bool>(conn).await? {
+            if !diesel::select(exists(valid_token)).get_result::<bool>(conn).await? {
                 return Ok(AddressChangeOutcome::InvalidToken);
             }
+
             let others = with_address(&email).filter(accounts::id.ne(id));
             if diesel::select(exists(others)).get_result::<bool>(conn).await? {
                 return Ok(AddressChangeOutcome::Taken);
             }
+
             // Links to the previous address may be in another's hands by now.
-            diesel::delete(of_user).execute(conn).await?;
-            let set = (
+            diesel::delete(own_tokens).execute(conn).await?;
+            let new_address = (
                 accounts::email.eq(&email),
                 accounts::email_folded.eq(&folded),
                 accounts::email_verified_at.eq(DbInstant(at)),
             );
-            diesel::update(accounts::table.find(id)).set(set).execute(conn).await?;
+            diesel::update(accounts::table.find(id)).set(new_address).execute(conn).await?;
             conn.write_effects(&self.db, &effects).await?;
+
             Ok(AddressChangeOutcome::Changed)
         });
 
-        match changed {
+        match outcome {
             // A SCIM client took the address meanwhile.
             Err(DbError::Query(DatabaseError(UniqueViolation, _))) => {
                 Ok(AddressChangeOutcome::Taken)
             }
-            changed => Ok(changed?),
+            outcome => Ok(outcome?),
         }
     }
 
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {
         let mut total = 0;
         loop {
-            let deleted = self.forget(now).await?;
+            let deleted = self.delete_expired_batch(now).await?;
             if deleted == 0 {
                 return Ok(total);
             }
