@@ -11,7 +11,7 @@ use pia_storage::schema::{accounts, recovery_codes, sessions, totp_factors};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, connection_trait};
 
 connection_trait! {
-    /// Connection that can execute them. Call each inside a transaction.
+    /// Connection that changes second factors. Call each method inside a transaction.
     pub(crate) trait FactorWrites {
         /// Locks an account until the commit, which serialises its changes. Returns
         /// whether it exists and is active.
@@ -29,10 +29,11 @@ connection_trait! {
             user: UserId,
             epoch: CredentialsEpoch,
         ) -> QueryResult<bool> {
-            let same = accounts::credentials_epoch.eq(epoch.0);
-            let account = accounts::table.find(DbUid(user.0)).filter(same);
-            let active = account.filter(accounts::deactivated_at.is_null());
-            let lock = diesel::update(active).set(accounts::provider.eq(accounts::provider));
+            let unchanged = accounts::table
+                .find(DbUid(user.0))
+                .filter(accounts::credentials_epoch.eq(epoch.0))
+                .filter(accounts::deactivated_at.is_null());
+            let lock = diesel::update(unchanged).set(accounts::provider.eq(accounts::provider));
             Ok(lock.execute(self).await? == 1)
         }
 
@@ -55,13 +56,13 @@ connection_trait! {
             use totp_factors::{enabled_at, last_step};
 
             let user = DbUid(user.0);
-            let on = totp_factors::table.find(user).filter(enabled_at.is_not_null());
-            let spent = match verified {
+            let enabled = totp_factors::table.find(user).filter(enabled_at.is_not_null());
+            let changed_rows = match verified {
                 VerifiedProof::Password | VerifiedProof::SignIn => {
-                    diesel::update(on).set(last_step.eq(last_step)).execute(self).await?
+                    diesel::update(enabled).set(last_step.eq(last_step)).execute(self).await?
                 }
                 VerifiedProof::Code(step) => {
-                    let fresh = on.filter(last_step.lt(step.0));
+                    let fresh = enabled.filter(last_step.lt(step.0));
                     diesel::update(fresh).set(last_step.eq(step.0)).execute(self).await?
                 }
                 VerifiedProof::RecoveryCode(hash) => {
@@ -70,10 +71,10 @@ connection_trait! {
                 }
             };
 
-            Ok(spent == 1)
+            Ok(changed_rows == 1)
         }
 
-        /// Replaces all recovery codes by these.
+        /// Replaces all recovery codes of a user with `codes`.
         async fn replace_recovery_codes(
             &mut self,
             user: UserId,
@@ -117,8 +118,11 @@ connection_trait! {
         ) -> Result<(), DbError> {
             let SessionRef { user, session: own_session } = session_ref;
             let epoch = accounts::credentials_epoch;
-            let account = diesel::update(accounts::table.find(DbUid(user.0)));
-            account.set(epoch.eq(epoch + 1)).execute(self).await?;
+            diesel::update(accounts::table.find(DbUid(user.0)))
+                .set(epoch.eq(epoch + 1))
+                .execute(self)
+                .await?;
+
             let of_user = sessions::user_id.eq(DbUid(user.0));
             let others = sessions::table.filter(of_user.and(sessions::id.ne(DbUid(own_session.0))));
             for _ in 0..diesel::delete(others).execute(self).await? {

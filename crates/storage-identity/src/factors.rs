@@ -38,9 +38,9 @@ impl SqlFactors {
 impl FactorStore for SqlFactors {
     async fn factor(&self, user: UserId) -> Result<Option<Factor>, Unavailable> {
         let columns = (totp_factors::secret, totp_factors::begun_at, totp_factors::enabled_at);
-        let row = totp_factors::table.find(DbUid(user.0)).select(columns);
+        let factor = totp_factors::table.find(DbUid(user.0)).select(columns);
         let row: Option<(Vec<u8>, DbInstant, Option<DbInstant>)> =
-            on_conn!(self.db.reader(), |conn| row.first(conn).await.optional()?)?;
+            on_conn!(self.db.reader(), |conn| factor.first(conn).await.optional()?)?;
         Ok(row.map(|(sealed, begun_at, enabled_at)| {
             let pending = FactorState::Pending { at: begun_at.0 };
             Factor { sealed, state: enabled_at.map_or(pending, |_| FactorState::On) }
@@ -48,9 +48,9 @@ impl FactorStore for SqlFactors {
     }
 
     async fn codes_left(&self, user: UserId) -> Result<u32, Unavailable> {
-        let left = recovery_codes::table.filter(recovery_codes::user_id.eq(DbUid(user.0))).count();
-        let left: i64 = on_conn!(self.db.reader(), |conn| left.get_result(conn).await?)?;
-        Ok(u32::try_from(left).unwrap_or(u32::MAX))
+        let codes = recovery_codes::table.filter(recovery_codes::user_id.eq(DbUid(user.0)));
+        let count: i64 = on_conn!(self.db.reader(), |conn| codes.count().get_result(conn).await?)?;
+        Ok(u32::try_from(count).unwrap_or(u32::MAX))
     }
 
     async fn begin(
@@ -72,13 +72,13 @@ impl FactorStore for SqlFactors {
             if !conn.lock_account(user).await? {
                 return Ok(EnrolmentOutcome::Gone);
             }
-            let insert = diesel::insert_into(totp_factors::table)
+            let upsert = diesel::insert_into(totp_factors::table)
                 .values(row)
                 .on_conflict(user_id)
                 .do_update()
                 .set((secret.eq(excluded(secret)), begun_at.eq(excluded(begun_at))));
-            let insert = methods::FilterDsl::filter(insert, enabled_at.is_null());
-            let enrolled = insert.execute(conn).await? == 1;
+            let unless_enabled = methods::FilterDsl::filter(upsert, enabled_at.is_null());
+            let enrolled = unless_enabled.execute(conn).await? == 1;
             Ok(if enrolled { EnrolmentOutcome::Pending } else { EnrolmentOutcome::AlreadyOn })
         })?)
     }
@@ -96,8 +96,9 @@ impl FactorStore for SqlFactors {
             if !conn.lock_session(change.session_ref(), change.at).await? {
                 return Ok(false);
             }
-            let pending = secret.eq(sealed).and(enabled_at.is_null());
-            let pending = totp_factors::table.find(DbUid(change.user.0)).filter(pending);
+            let pending = totp_factors::table
+                .find(DbUid(change.user.0))
+                .filter(secret.eq(sealed).and(enabled_at.is_null()));
             let on = (enabled_at.eq(DbInstant(change.at)), last_step.eq(step.0));
             if diesel::update(pending).set(on).execute(conn).await? == 0 {
                 return Ok(false);
@@ -177,9 +178,9 @@ impl FactorStore for SqlFactors {
     }
 
     async fn sweep(&self, since: Timestamp) -> Result<u64, Unavailable> {
-        let stale =
+        let abandoned =
             totp_factors::enabled_at.is_null().and(totp_factors::begun_at.lt(DbInstant(since)));
-        let stale = totp_factors::table.filter(stale);
-        Ok(on_conn!(self.db.writer(), |conn| diesel::delete(stale).execute(conn).await?)? as u64)
+        let factors = totp_factors::table.filter(abandoned);
+        Ok(on_conn!(self.db.writer(), |conn| diesel::delete(factors).execute(conn).await?)? as u64)
     }
 }

@@ -27,8 +27,8 @@ impl SqlFirstAdmin {
 #[async_trait]
 impl FirstAdminStore for SqlFirstAdmin {
     async fn exists(&self) -> Result<bool, Unavailable> {
-        let any = diesel::select(exists(active_admins()));
-        Ok(on_conn!(self.db.reader(), |conn| any.get_result::<bool>(conn).await?)?)
+        let query = diesel::select(exists(active_admins()));
+        Ok(on_conn!(self.db.reader(), |conn| query.get_result::<bool>(conn).await?)?)
     }
 
     async fn create_first_admin(
@@ -50,9 +50,13 @@ impl FirstAdminStore for SqlFirstAdmin {
                 return Ok(FirstAdminOutcome::SeatsTaken);
             }
 
-            let insert = diesel::insert_into(accounts::table).values(&row);
-            let insert = insert.on_conflict(accounts::email_folded).do_nothing();
-            if insert.execute(conn).await? == 0 {
+            let inserted = diesel::insert_into(accounts::table)
+                .values(&row)
+                .on_conflict(accounts::email_folded)
+                .do_nothing()
+                .execute(conn)
+                .await?;
+            if inserted == 0 {
                 return Ok(FirstAdminOutcome::EmailTaken);
             }
 

@@ -51,11 +51,11 @@ impl InvitationStore for SqlInvitations {
         let after = page.after.unwrap_or_else(Cursor::top);
         let at = DbInstant(after.at);
         let id = DbUid(after.id);
-        let made = invitations::created_at;
-        let behind = made.le(at).and(made.lt(at).or(invitations::id.lt(id)));
+        let created_at = invitations::created_at;
+        let behind = created_at.le(at).and(created_at.lt(at).or(invitations::id.lt(id)));
         let entries = invitations::table
             .filter(invitations::expires_at.gt(DbInstant(now)).and(behind))
-            .order((made.desc(), invitations::id.desc()))
+            .order((created_at.desc(), invitations::id.desc()))
             .limit(page.limit.into());
 
         let rows: Vec<ListRow> = on_conn!(self.db.reader(), |conn| {
@@ -77,8 +77,8 @@ impl InvitationStore for SqlInvitations {
     }
 
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {
-        let over = invitations::table.filter(invitations::expires_at.le(DbInstant(now)));
-        Ok(on_conn!(self.db.writer(), |conn| diesel::delete(over).execute(conn).await?)? as u64)
+        let expired = invitations::table.filter(invitations::expires_at.le(DbInstant(now)));
+        Ok(on_conn!(self.db.writer(), |conn| diesel::delete(expired).execute(conn).await?)? as u64)
     }
 }
 

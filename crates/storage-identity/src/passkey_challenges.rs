@@ -38,8 +38,10 @@ impl SqlPasskeyChallenges {
         let taken = diesel::delete(open).returning((challenges::user_id, challenges::state));
         let row: Option<(Option<DbUid>, String)> =
             on_conn!(self.db.writer(), |conn| taken.get_result(conn).await.optional()?)?;
-        let own = row.filter(|(owner, _)| owner.map(|it| UserId(it.0)) == user);
-        Ok(own.map(|(_, state)| Secret::new(state)))
+        let Some((owner, state)) = row else { return Ok(None) };
+
+        let is_own = owner.map(|it| UserId(it.0)) == user;
+        Ok(is_own.then(|| Secret::new(state)))
     }
 }
 
@@ -64,10 +66,11 @@ impl PasskeyChallenges for SqlPasskeyChallenges {
                     conn.consume_proof(user, verified).await?
                 }
                 PasskeyAuthorization::NewSession { session, since } => {
-                    let began = sessions::began_at.ge(DbInstant(since));
-                    let own = sessions::user_id.eq(DbUid(user.0)).and(began);
-                    let session = sessions::table.find(DbUid(session.0)).filter(own);
-                    diesel::select(exists(session)).get_result::<bool>(conn).await?
+                    let new_session = sessions::table
+                        .find(DbUid(session.0))
+                        .filter(sessions::user_id.eq(DbUid(user.0)))
+                        .filter(sessions::began_at.ge(DbInstant(since)));
+                    diesel::select(exists(new_session)).get_result::<bool>(conn).await?
                 }
             };
 
@@ -75,7 +78,7 @@ impl PasskeyChallenges for SqlPasskeyChallenges {
                 return Ok(false);
             }
 
-            let row = row(&challenge, Some(user));
+            let row = NewRow::from_challenge(&challenge, Some(user));
             diesel::insert_into(challenges::table).values(row).execute(conn).await?;
             conn.write_effects(&self.db, &effects).await?;
 
@@ -84,7 +87,8 @@ impl PasskeyChallenges for SqlPasskeyChallenges {
     }
 
     async fn open_sign_in(&self, challenge: NewPasskeyChallenge) -> Result<(), Unavailable> {
-        let insert = diesel::insert_into(challenges::table).values(row(&challenge, None));
+        let row = NewRow::from_challenge(&challenge, None);
+        let insert = diesel::insert_into(challenges::table).values(row);
         on_conn!(self.db.writer(), |conn| insert.execute(conn).await?)?;
         Ok(())
     }
@@ -107,17 +111,8 @@ impl PasskeyChallenges for SqlPasskeyChallenges {
     }
 
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {
-        let over = challenges::table.filter(challenges::expires_at.le(DbInstant(now)));
-        Ok(on_conn!(self.db.writer(), |conn| diesel::delete(over).execute(conn).await?)? as u64)
-    }
-}
-
-fn row(new: &NewPasskeyChallenge, user: Option<UserId>) -> NewRow {
-    NewRow {
-        hash: new.hash.0.to_vec(),
-        user_id: user.map(|it| DbUid(it.0)),
-        state: new.state.expose().clone(),
-        expires_at: DbInstant(new.expires_at),
+        let expired = challenges::table.filter(challenges::expires_at.le(DbInstant(now)));
+        Ok(on_conn!(self.db.writer(), |conn| diesel::delete(expired).execute(conn).await?)? as u64)
     }
 }
 
@@ -128,4 +123,15 @@ struct NewRow {
     user_id: Option<DbUid>,
     state: String,
     expires_at: DbInstant,
+}
+
+impl NewRow {
+    fn from_challenge(challenge: &NewPasskeyChallenge, user: Option<UserId>) -> Self {
+        Self {
+            hash: challenge.hash.0.to_vec(),
+            user_id: user.map(|it| DbUid(it.0)),
+            state: challenge.state.expose().clone(),
+            expires_at: DbInstant(challenge.expires_at),
+        }
+    }
 }

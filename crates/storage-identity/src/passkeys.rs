@@ -55,15 +55,23 @@ impl PasskeyStore for SqlPasskeys {
             if !conn.lock_session(change.session_ref(), change.at).await? {
                 return Ok(PasskeyCreationOutcome::SessionOver);
             }
+
             let own = passkeys::table.filter(passkeys::user_id.eq(user));
             if own.count().get_result::<i64>(conn).await? >= max {
                 return Ok(PasskeyCreationOutcome::Full);
             }
-            let insert = diesel::insert_into(passkeys::table).values(&row);
-            if insert.on_conflict_do_nothing().execute(conn).await? == 0 {
+
+            let inserted = diesel::insert_into(passkeys::table)
+                .values(&row)
+                .on_conflict_do_nothing()
+                .execute(conn)
+                .await?;
+            if inserted == 0 {
                 return Ok(PasskeyCreationOutcome::Known);
             }
+
             conn.end_other_sessions(&self.db, &change).await?;
+
             Ok(PasskeyCreationOutcome::Stored)
         })?)
     }
@@ -124,8 +132,8 @@ impl PasskeyStore for SqlPasskeys {
             if !conn.lock_account(user).await? {
                 return Ok(false);
             }
-            if let Some(new) = &change.name {
-                diesel::update(own).set(name.eq(new)).execute(conn).await?;
+            if let Some(new_name) = &change.name {
+                diesel::update(own).set(name.eq(new_name)).execute(conn).await?;
             }
             if change.unblock {
                 let unblock = diesel::update(own.filter(blocked_at.is_not_null()))
@@ -141,26 +149,31 @@ impl PasskeyStore for SqlPasskeys {
     async fn sign_in(&self, used: PasskeyUse) -> Result<TokenUseOutcome, Unavailable> {
         use passkeys::{blocked_at, counter, used_at};
 
-        let new = i64::from(used.counter);
-        let own = passkeys::table.find(DbUid(used.id.0));
-        let own = own.filter(passkeys::user_id.eq(DbUid(used.user.0)));
+        let new_counter = i64::from(used.counter);
+        let passkey =
+            passkeys::table.find(DbUid(used.id.0)).filter(passkeys::user_id.eq(DbUid(used.user.0)));
+        let unblocked = passkey.filter(blocked_at.is_null());
+
         // A counter that is not supported stays at zero.
-        let beyond = counter.lt(new).or(counter.eq(0).and(counter.eq(new)));
+        let has_advanced = counter.lt(new_counter).or(counter.eq(0).and(counter.eq(new_counter)));
+
         Ok(in_tx!(self.db, async |conn| -> Result<TokenUseOutcome, DbError> {
             if !conn.lock_account(used.user).await? {
                 return Ok(TokenUseOutcome::Gone);
             }
-            let record = diesel::update(own.filter(blocked_at.is_null()).filter(beyond))
-                .set((counter.eq(new), used_at.eq(DbInstant(used.at))));
-            if record.execute(conn).await? == 1 {
+
+            let record_use = diesel::update(unblocked.filter(has_advanced))
+                .set((counter.eq(new_counter), used_at.eq(DbInstant(used.at))));
+            if record_use.execute(conn).await? == 1 {
                 conn.write_effects(&self.db, &used.effects).await?;
                 return Ok(TokenUseOutcome::Noted);
             }
-            if !diesel::select(exists(own)).get_result::<bool>(conn).await? {
+            if !diesel::select(exists(passkey)).get_result::<bool>(conn).await? {
                 return Ok(TokenUseOutcome::Gone);
             }
-            let block = diesel::update(own.filter(blocked_at.is_null()));
-            if block.set(blocked_at.eq(DbInstant(used.at))).execute(conn).await? == 0 {
+
+            let block = diesel::update(unblocked).set(blocked_at.eq(DbInstant(used.at)));
+            if block.execute(conn).await? == 0 {
                 return Ok(TokenUseOutcome::Blocked);
             }
             conn.write_effects(&self.db, &used.if_rolled_back).await?;

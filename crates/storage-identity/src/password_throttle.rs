@@ -35,11 +35,12 @@ impl PasswordThrottleStore for SqlPasswordThrottleStore {
         now: Timestamp,
     ) -> Result<RateLimitOutcome, Unavailable> {
         let now = now.micros();
-        let first = micros(rules.first_wait);
-        let longest = micros(rules.longest_wait);
+        let first_wait = micros(rules.first_wait);
+        let max_wait = micros(rules.longest_wait);
         let since = now.saturating_sub(micros(rules.memory));
-        let free = i32::try_from(rules.free).unwrap_or(i32::MAX);
-        let first_of_all = if free > 1 { 0 } else { first };
+        let free_guesses = i32::try_from(rules.free).unwrap_or(i32::MAX);
+        let wait_after_first_guess = if free_guesses > 1 { 0 } else { first_wait };
+
         // Counted by one guarded statement, so that no two concurrent guesses
         // see the same count. Without a wait the time is not compared: the clocks
         // of two instances may differ.
@@ -49,7 +50,7 @@ impl PasswordThrottleStore for SqlPasswordThrottleStore {
         let first_guess = (
             guesses::who.eq(who.to_owned()),
             failures.eq(1),
-            wait_micros.eq(first_of_all),
+            wait_micros.eq(wait_after_first_guess),
             counted_at_micros.eq(now),
         );
 
@@ -59,10 +60,10 @@ impl PasswordThrottleStore for SqlPasswordThrottleStore {
             .do_update()
             .set((
                 failures.eq(case_when(forgotten, 1.into_sql::<Integer>()).otherwise(failures + 1)),
-                wait_micros.eq(case_when(forgotten, number(first_of_all))
-                    .when(failures.lt(free - 1), number(0))
-                    .when(wait_micros.eq(0), number(first))
-                    .when(wait_micros.gt(longest / 2), number(longest))
+                wait_micros.eq(case_when(forgotten, number(wait_after_first_guess))
+                    .when(failures.lt(free_guesses - 1), number(0))
+                    .when(wait_micros.eq(0), number(first_wait))
+                    .when(wait_micros.gt(max_wait / 2), number(max_wait))
                     .otherwise(wait_micros * 2)),
                 counted_at_micros.eq(now),
             ));
@@ -72,18 +73,18 @@ impl PasswordThrottleStore for SqlPasswordThrottleStore {
         }
 
         // Missing if the password was guessed correctly meanwhile.
-        let opens = guesses::table.find(who).select(counted_at_micros + wait_micros);
+        let end_of_wait = guesses::table.find(who).select(counted_at_micros + wait_micros);
         let opens_at =
-            on_conn!(self.db.reader(), |conn| opens.first::<i64>(conn).await.optional()?)?;
+            on_conn!(self.db.reader(), |conn| end_of_wait.first::<i64>(conn).await.optional()?)?;
         let wait = u64::try_from(opens_at.unwrap_or(now).saturating_sub(now)).unwrap_or_default();
 
         Ok(RateLimitOutcome::Wait(Duration::from_micros(wait.max(1))))
     }
 
     async fn failures(&self, who: &str) -> Result<u32, Unavailable> {
-        let count = guesses::table.find(who).select(failures);
+        let entry = guesses::table.find(who).select(failures);
         let count: Option<i32> =
-            on_conn!(self.db.reader(), |conn| count.first(conn).await.optional()?)?;
+            on_conn!(self.db.reader(), |conn| entry.first(conn).await.optional()?)?;
         Ok(count.unwrap_or_default().unsigned_abs())
     }
 
@@ -111,9 +112,9 @@ impl PasswordThrottleStore for SqlPasswordThrottleStore {
     }
 
     async fn clear_all(&self, who: &[String], effects: SideEffects) -> Result<(), Unavailable> {
-        let counts = methods::FilterDsl::filter(guesses::table, guesses::who.eq_any(who));
+        let entries = methods::FilterDsl::filter(guesses::table, guesses::who.eq_any(who));
         in_tx!(self.db, async |conn| -> Result<(), DbError> {
-            diesel::delete(counts.clone()).execute(conn).await?;
+            diesel::delete(entries.clone()).execute(conn).await?;
             conn.write_effects(&self.db, &effects).await
         })?;
         Ok(())

@@ -11,8 +11,8 @@ use pia_storage::schema::{
 use pia_storage::{DbInstant, DbUid, connection_trait};
 
 connection_trait! {
-    /// Connection that can execute them. Call each inside a transaction, under
-    /// the account's lock.
+    /// Connection that changes passwords. Call each method inside a transaction,
+    /// under the account's lock.
     pub(crate) trait PasswordWrites {
         /// Marks the address as verified, unless it was before. Returns whether this
         /// call verified it.
@@ -29,24 +29,22 @@ connection_trait! {
         async fn forget_unfinished(&mut self, user: UserId) -> QueryResult<()> {
             let user = DbUid(user.0);
 
-            let reset = mailed_tokens::purpose.eq_any(
-                [EmailTokenPurpose::PasswordReset, EmailTokenPurpose::AddressChange]
-                    .map(EmailTokenPurpose::name),
-            );
-
-            let resets =
-                mailed_tokens::table.filter(mailed_tokens::user_id.eq(user).and(reset));
-            diesel::delete(resets).execute(self).await?;
+            let purposes = [EmailTokenPurpose::PasswordReset, EmailTokenPurpose::AddressChange];
+            let has_purpose =
+                mailed_tokens::purpose.eq_any(purposes.map(EmailTokenPurpose::name));
+            let tokens =
+                mailed_tokens::table.filter(mailed_tokens::user_id.eq(user).and(has_purpose));
+            diesel::delete(tokens).execute(self).await?;
 
             let waiting = factor_challenges::table.filter(factor_challenges::user_id.eq(user));
             diesel::delete(waiting).execute(self).await?;
 
-            let challenges = passkey_challenges::table;
-            let challenges = challenges.filter(passkey_challenges::user_id.eq(user));
+            let challenges =
+                passkey_challenges::table.filter(passkey_challenges::user_id.eq(user));
             diesel::delete(challenges).execute(self).await?;
 
-            let pending_factor = totp_factors::table.find(user);
-            let pending_factor = pending_factor.filter(totp_factors::enabled_at.is_null());
+            let pending_factor =
+                totp_factors::table.find(user).filter(totp_factors::enabled_at.is_null());
             diesel::delete(pending_factor).execute(self).await?;
 
             Ok(())
@@ -58,23 +56,35 @@ connection_trait! {
             &mut self,
             user: UserId,
         ) -> QueryResult<(usize, Vec<ApiKeyId>)> {
-            let of_apps = app_passwords::table.filter(app_passwords::user_id.eq(DbUid(user.0)));
-            let of_scripts = api_keys::table.filter(api_keys::user_id.eq(DbUid(user.0)));
-            let of_apps = diesel::delete(of_apps).execute(self).await?;
-            let keys = diesel::delete(of_scripts).returning(api_keys::id);
-            let keys: Vec<DbUid> = keys.get_results(self).await?;
-            Ok((of_apps, keys.into_iter().map(|it| ApiKeyId(it.0)).collect()))
+            let user = DbUid(user.0);
+            let deleted_passwords =
+                diesel::delete(app_passwords::table.filter(app_passwords::user_id.eq(user)))
+                    .execute(self)
+                    .await?;
+            let deleted_keys: Vec<DbUid> =
+                diesel::delete(api_keys::table.filter(api_keys::user_id.eq(user)))
+                    .returning(api_keys::id)
+                    .get_results(self)
+                    .await?;
+            Ok((deleted_passwords, deleted_keys.into_iter().map(|it| ApiKeyId(it.0)).collect()))
         }
 
         /// Counts the app passwords and API keys.
         async fn app_access(&mut self, user: UserId) -> QueryResult<AppAccess> {
-            let of_apps = app_passwords::table.filter(app_passwords::user_id.eq(DbUid(user.0)));
-            let of_scripts = api_keys::table.filter(api_keys::user_id.eq(DbUid(user.0)));
-            let app_passwords: i64 = of_apps.count().get_result(self).await?;
-            let api_keys: i64 = of_scripts.count().get_result(self).await?;
+            let user = DbUid(user.0);
+            let password_count: i64 = app_passwords::table
+                .filter(app_passwords::user_id.eq(user))
+                .count()
+                .get_result(self)
+                .await?;
+            let key_count: i64 = api_keys::table
+                .filter(api_keys::user_id.eq(user))
+                .count()
+                .get_result(self)
+                .await?;
             Ok(AppAccess {
-                app_passwords: app_passwords.unsigned_abs(),
-                api_keys: api_keys.unsigned_abs(),
+                app_passwords: password_count.unsigned_abs(),
+                api_keys: key_count.unsigned_abs(),
             })
         }
 

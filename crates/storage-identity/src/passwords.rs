@@ -40,24 +40,30 @@ impl PasswordStore for SqlPasswords {
             if !conn.lock_account(*user).await? {
                 return Ok(false);
             }
+
             let valid = mailed_tokens::user_id
                 .eq(owner)
                 .and(mailed_tokens::purpose.eq(EmailTokenPurpose::PasswordReset.name()))
                 .and(mailed_tokens::expires_at.gt(DbInstant(*at)));
-            let valid = mailed_tokens::table.find(token.0.to_vec()).filter(valid);
-            if diesel::delete(valid).execute(conn).await? == 0 {
+            let valid_token = mailed_tokens::table.find(token.0.to_vec()).filter(valid);
+            if diesel::delete(valid_token).execute(conn).await? == 0 {
                 return Ok(false);
             }
+
             // The first password of an account that a SCIM client created makes
             // it a local one.
-            let created = accounts::table.find(owner).filter(accounts::provider.eq(SCIM_PROVIDER));
+            let provisioned =
+                accounts::table.find(owner).filter(accounts::provider.eq(SCIM_PROVIDER));
             let local = accounts::provider.eq(LOCAL);
-            let is_first = diesel::update(created).set(local).execute(conn).await? == 1;
-            let may_have = accounts::password_hash.is_not_null().or(is_first.into_sql::<Bool>());
-            let account = accounts::table.find(owner).filter(may_have);
+            let is_first = diesel::update(provisioned).set(local).execute(conn).await? == 1;
+
+            let may_have_password =
+                accounts::password_hash.is_not_null().or(is_first.into_sql::<Bool>());
+            let account = accounts::table.find(owner).filter(may_have_password);
             let epoch = accounts::credentials_epoch;
-            let new = (accounts::password_hash.eq(password_hash.expose()), epoch.eq(epoch + 1));
-            if diesel::update(account).set(new).execute(conn).await? == 0 {
+            let new_password =
+                (accounts::password_hash.eq(password_hash.expose()), epoch.eq(epoch + 1));
+            if diesel::update(account).set(new_password).execute(conn).await? == 0 {
                 return Ok(false);
             }
 
@@ -70,11 +76,13 @@ impl PasswordStore for SqlPasswords {
             }
             conn.forget_unfinished(*user).await?;
             conn.write_effects(&self.db, effects).await?;
+
             let all = sessions::table.filter(sessions::user_id.eq(owner));
             for _ in 0..diesel::delete(all).execute(conn).await? {
                 conn.write_effects(&self.db, &if_ended(*user, *at)).await?;
             }
             conn.revoke_app_access(*user).await?;
+
             Ok(true)
         })?)
     }
@@ -89,21 +97,21 @@ impl PasswordStore for SqlPasswords {
 
             let unchanged = accounts::password_hash.eq(old.expose());
             let account = accounts::table.find(DbUid(by.user.0)).filter(unchanged);
-            let new = accounts::password_hash.eq(new.expose());
-            if diesel::update(account).set(new).execute(conn).await? == 0 {
+            let new_hash = accounts::password_hash.eq(new.expose());
+            if diesel::update(account).set(new_hash).execute(conn).await? == 0 {
                 return Ok(None);
             }
 
             conn.forget_unfinished(by.user).await?;
 
             if let Some(AppAccessRevoked { app_password, api_key }) = revoked {
-                let (of_apps, keys) = conn.revoke_app_access(by.user).await?;
-                for _ in 0..of_apps {
+                let (password_count, keys) = conn.revoke_app_access(by.user).await?;
+                for _ in 0..password_count {
                     conn.write_effects(&self.db, &app_password(by.user, *at)).await?;
                 }
                 for key in keys {
-                    let session_ref = ApiKeyRef { user: by.user, key };
-                    conn.write_effects(&self.db, &api_key(session_ref, *at)).await?;
+                    let key_ref = ApiKeyRef { user: by.user, key };
+                    conn.write_effects(&self.db, &api_key(key_ref, *at)).await?;
                 }
             }
 
