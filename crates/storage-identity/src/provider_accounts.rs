@@ -35,22 +35,22 @@ impl ProviderAccounts for SqlProviderAccounts {
         provider: Provider,
         identity: &ProviderIdentity,
     ) -> Result<Option<KnownAccount>, Unavailable> {
-        let same = identities::provider
+        let same_identity = identities::provider
             .eq(provider.name())
             .and(identities::issuer.eq(&identity.issuer))
             .and(identities::subject.eq(&identity.subject));
-        let owner = identities::table.filter(same).select(identities::user_id);
+        let owner = identities::table.filter(same_identity).select(identities::user_id);
         let account = accounts::table.filter(accounts::id.eq_any(owner));
-        let found: Option<(AccountRow, bool)> = on_conn!(self.db.reader(), |conn| {
+        let row: Option<(AccountRow, bool)> = on_conn!(self.db.reader(), |conn| {
             let columns = (AccountRow::as_select(), accounts::deactivated_at.is_null());
             account.select(columns).first(conn).await.optional()?
         })?;
 
-        let Some((row, active)) = found else { return Ok(None) };
+        let Some((account_row, is_active)) = row else { return Ok(None) };
 
-        let Credentials { account, .. } = row.try_into()?;
+        let Credentials { account, .. } = account_row.try_into()?;
 
-        Ok(Some(if active { KnownAccount::Active(account) } else { KnownAccount::Deactivated }))
+        Ok(Some(if is_active { KnownAccount::Active(account) } else { KnownAccount::Deactivated }))
     }
 
     async fn link_provisioned(
@@ -64,31 +64,36 @@ impl ProviderAccounts for SqlProviderAccounts {
             .and(accounts::deactivated_at.is_null());
 
         Ok(in_tx!(self.db, async |conn| -> Result<Option<Account>, DbError> {
-            let found = with_address(&email).filter(unused).select(accounts::id);
-            let Some(id) = found.first::<DbUid>(conn).await.optional()? else { return Ok(None) };
-            // Guarded, so that of many at once one links an identity.
-            let account = diesel::update(accounts::table.find(id).filter(unused));
-            let account = account.set(accounts::provider.eq(provider.name()));
-            let account = account.returning(AccountRow::as_returning());
-            let Some(row) = account.get_result::<AccountRow>(conn).await.optional()? else {
+            let provisioned = with_address(&email).filter(unused).select(accounts::id);
+            let Some(id) = provisioned.first::<DbUid>(conn).await.optional()? else {
                 return Ok(None);
             };
-            let identity = (
+
+            // Guarded, so that of many at once one links an identity.
+            let linked = diesel::update(accounts::table.find(id).filter(unused))
+                .set(accounts::provider.eq(provider.name()))
+                .returning(AccountRow::as_returning())
+                .get_result::<AccountRow>(conn)
+                .await
+                .optional()?;
+            let Some(row) = linked else { return Ok(None) };
+
+            let identity_row = (
                 identities::provider.eq(provider.name()),
                 identities::issuer.eq(&identity.issuer),
                 identities::subject.eq(&identity.subject),
                 identities::user_id.eq(id),
                 identities::created_at.eq(DbInstant(at)),
             );
-            diesel::insert_into(identities::table).values(identity).execute(conn).await?;
+            diesel::insert_into(identities::table).values(identity_row).execute(conn).await?;
             conn.write_effects(&self.db, &effects(UserId(id.0), at)).await?;
+
             Ok(Some(Credentials::try_from(row)?.account))
         })?)
     }
 
     async fn has_address(&self, email: &str) -> Result<bool, Unavailable> {
-        let same = with_address(email);
-        let taken = diesel::select(exists(same));
-        Ok(on_conn!(self.db.reader(), |conn| taken.get_result(conn).await?)?)
+        let query = diesel::select(exists(with_address(email)));
+        Ok(on_conn!(self.db.reader(), |conn| query.get_result(conn).await?)?)
     }
 }

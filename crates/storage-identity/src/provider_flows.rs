@@ -29,9 +29,9 @@ impl SqlProviderFlows {
 #[async_trait]
 impl ProviderFlows for SqlProviderFlows {
     async fn put(&self, new: NewProviderFlow) -> Result<(), Unavailable> {
-        let plain = serde_json::to_vec(&new.flow);
-        let plain = plain.map_err(|err| Unavailable::new("sealing", err))?;
-        let sealed = self.db.seal()?.seal(place(&new.hash), &Secret::new(plain))?;
+        let plain =
+            serde_json::to_vec(&new.flow).map_err(|err| Unavailable::new("sealing", err))?;
+        let sealed = self.db.seal()?.seal(seal_context(&new.hash), &Secret::new(plain))?;
         let row = (
             flows::hash.eq(new.hash.0.to_vec()),
             flows::browser.eq(new.browser.0.to_vec()),
@@ -50,14 +50,14 @@ impl ProviderFlows for SqlProviderFlows {
         browser: TokenHash,
         now: Timestamp,
     ) -> Result<Option<ProviderFlow>, Unavailable> {
-        let open_flow = flows::browser.eq(browser.0.to_vec()).and(expires_at.gt(DbInstant(now)));
-        let open_flow = flows::table.find(hash.0.to_vec()).filter(open_flow);
+        let is_open = flows::browser.eq(browser.0.to_vec()).and(expires_at.gt(DbInstant(now)));
+        let open_flow = flows::table.find(hash.0.to_vec()).filter(is_open);
         let taken = diesel::delete(open_flow).returning(flows::sealed);
         let sealed: Option<Vec<u8>> =
             on_conn!(self.db.writer(), |conn| taken.get_result(conn).await.optional()?)?;
         let Some(sealed) = sealed else { return Ok(None) };
 
-        match self.db.seal()?.open(place(&hash), &sealed) {
+        match self.db.seal()?.open(seal_context(&hash), &sealed) {
             Ok(plain) => {
                 let flow = serde_json::from_slice(plain.expose());
                 Ok(Some(flow.map_err(|_may_quote| DbError::Unreadable("provider_flows.sealed"))?))
@@ -70,11 +70,11 @@ impl ProviderFlows for SqlProviderFlows {
     }
 
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {
-        let over = flows::table.filter(expires_at.le(DbInstant(now)));
-        Ok(on_conn!(self.db.writer(), |conn| diesel::delete(over).execute(conn).await?)? as u64)
+        let expired = flows::table.filter(expires_at.le(DbInstant(now)));
+        Ok(on_conn!(self.db.writer(), |conn| diesel::delete(expired).execute(conn).await?)? as u64)
     }
 }
 
-fn place(hash: &TokenHash) -> SealContext<'_> {
+fn seal_context(hash: &TokenHash) -> SealContext<'_> {
     SealContext { purpose: PURPOSE, row: &hash.0 }
 }

@@ -13,8 +13,8 @@ use pia_kernel::{Timestamp, Unavailable};
 use pia_storage::schema::attempts;
 use pia_storage::{Database, on_conn};
 
-/// Rate limits in SQL: of each bucket only the time is stored at which it is full
-/// again (GCRA's theoretical arrival time).
+/// Rate limits in SQL. A bucket is stored as the time at which it is full again
+/// (GCRA's theoretical arrival time).
 #[derive(Debug, Clone)]
 pub struct SqlRateLimitStore {
     db: Database,
@@ -38,34 +38,31 @@ impl RateLimitStore for SqlRateLimitStore {
         let now = now.micros();
         let interval = micros(quota.interval());
         let latest = now.saturating_add(micros(quota.window)).saturating_sub(interval);
+        let first = now.saturating_add(interval);
+        let next = case_when(attempts::tat_micros.lt(now), excluded(attempts::tat_micros))
+            .otherwise(attempts::tat_micros + interval);
+
         // Counted by one guarded statement, so that no two concurrent attempts
         // take the same token.
-        let first = now.saturating_add(interval);
         let count = diesel::insert_into(attempts::table)
             .values((attempts::who.eq(who.to_owned()), attempts::tat_micros.eq(first)))
             .on_conflict(attempts::who)
             .do_update()
-            .set(
-                attempts::tat_micros.eq(case_when(
-                    attempts::tat_micros.lt(now),
-                    excluded(attempts::tat_micros),
-                )
-                .otherwise(attempts::tat_micros + interval)),
-            )
+            .set(attempts::tat_micros.eq(next))
             .filter(attempts::tat_micros.le(latest));
 
         if self.db.count(count).await? > 0 {
             return Ok(RateLimitOutcome::Allowed);
         }
 
-        // Missing if it was swept meanwhile, and then it is full.
+        // The bucket is missing if it was swept meanwhile; then it is full.
         let bucket = attempts::table.find(who).select(attempts::tat_micros);
         let full_at =
             on_conn!(self.db.reader(), |conn| bucket.first::<i64>(conn).await.optional()?)?;
         let wait = full_at.unwrap_or(latest).saturating_sub(latest);
-        let wait = u64::try_from(wait).unwrap_or_default();
+        let wait_micros = u64::try_from(wait).unwrap_or_default().max(1);
 
-        Ok(RateLimitOutcome::Wait(Duration::from_micros(wait.max(1))))
+        Ok(RateLimitOutcome::Wait(Duration::from_micros(wait_micros)))
     }
 
     async fn give_back(

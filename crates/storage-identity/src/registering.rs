@@ -21,60 +21,69 @@ pub(crate) async fn register(
 ) -> Result<AccountCreationOutcome, DbError> {
     let token = new.verification.as_ref().map(|it| TokenRow::from_token(new.account.user, it));
     let identity = IdentityRow::from_account(&new);
-    let presented = new.invitation.map(|it| (it.hash.0.to_vec(), it.max_admins));
-    let older = older_form(&new.account.email);
+    let invitation = new.invitation.map(|it| (it.hash.0.to_vec(), it.max_admins));
+    let older_email = older_form(&new.account.email);
     let row = AccountRow::from(new);
+
     in_tx!(db, async |conn| -> Result<AccountCreationOutcome, DbError> {
         conn.take_turn().await?;
+
         let mut redeemed = None;
-        if let Some((hash, max_admins)) = &presented {
-            let unused = invitations::hash.eq(hash);
-            let good = unused.and(invitations::expires_at.gt(row.created_at));
+        if let Some((hash, max_admins)) = &invitation {
+            let has_hash = invitations::hash.eq(hash);
+            let valid = has_hash.and(invitations::expires_at.gt(row.created_at));
             let for_anyone = invitations::email_folded.is_null();
             let for_email = invitations::email_folded.eq(&row.email_folded);
             // Locked until the commit, so that it still exists when it is deleted.
             let locked =
-                diesel::update(invitations::table.filter(good.and(for_anyone.or(for_email))))
+                diesel::update(invitations::table.filter(valid.and(for_anyone.or(for_email))))
                     .set(invitations::role.eq(invitations::role))
                     .returning((invitations::id, invitations::role, invitations::group_id))
                     .get_result::<(DbUid, String, Option<DbUid>)>(conn)
                     .await
                     .optional()?;
-            let Some(locked) = locked else { return Ok(AccountCreationOutcome::NotInvited) };
-            if locked.1 == Role::Admin.name() && !conn.room_for_admin(*max_admins).await? {
+            let Some((id, role, group)) = locked else {
+                return Ok(AccountCreationOutcome::NotInvited);
+            };
+            if role == Role::Admin.name() && !conn.room_for_admin(*max_admins).await? {
                 return Ok(AccountCreationOutcome::NotInvited);
             }
-            redeemed = Some(locked);
+            redeemed = Some((id, role, group));
         }
+
         if !conn.room_for_account(seats).await? {
             return Ok(AccountCreationOutcome::SeatsTaken);
         }
 
-        if let Some(older) = &older {
-            let same = accounts::table.filter(accounts::email_folded.eq(older));
-            if diesel::select(exists(same)).get_result::<bool>(conn).await? {
+        if let Some(older_email) = &older_email {
+            let owner = accounts::table.filter(accounts::email_folded.eq(older_email));
+            if diesel::select(exists(owner)).get_result::<bool>(conn).await? {
                 return Ok(AccountCreationOutcome::EmailTaken);
             }
         }
-        let insert = diesel::insert_into(accounts::table).values(&row);
-        let insert = insert.on_conflict(accounts::email_folded).do_nothing();
+
+        let insert = diesel::insert_into(accounts::table)
+            .values(&row)
+            .on_conflict(accounts::email_folded)
+            .do_nothing();
         if insert.execute(conn).await? == 0 {
             return Ok(AccountCreationOutcome::EmailTaken);
         }
-        if let Some((invitation, role, group)) = redeemed {
+
+        if let Some((id, role, group)) = redeemed {
             let group = group.unwrap_or(row.group_id);
             let granted = (accounts::role.eq(role), accounts::group_id.eq(group));
             diesel::update(accounts::table.find(row.id)).set(granted).execute(conn).await?;
-            diesel::delete(invitations::table.find(invitation)).execute(conn).await?;
+            diesel::delete(invitations::table.find(id)).execute(conn).await?;
         }
         if let Some(token) = &token {
             diesel::insert_into(mailed_tokens::table).values(token).execute(conn).await?;
         }
         if let Some(identity) = &identity {
-            let insert = diesel::insert_into(provider_identities::table).values(identity);
-            insert.execute(conn).await?;
+            diesel::insert_into(provider_identities::table).values(identity).execute(conn).await?;
         }
         conn.write_effects(db, &effects).await?;
+
         Ok(AccountCreationOutcome::Stored)
     })
 }

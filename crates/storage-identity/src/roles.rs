@@ -29,22 +29,6 @@ pub struct SqlRoles {
     db: Database,
 }
 
-type Row = (DbUid, String, String, Option<DbInstant>, Option<DbInstant>);
-
-const COLUMNS: (
-    accounts::id,
-    accounts::email,
-    accounts::role,
-    accounts::deactivated_at,
-    accounts::email_verified_at,
-) = (
-    accounts::id,
-    accounts::email,
-    accounts::role,
-    accounts::deactivated_at,
-    accounts::email_verified_at,
-);
-
 impl SqlRoles {
     /// Creates a store in `db`.
     pub fn new(db: Database) -> Self {
@@ -56,17 +40,20 @@ impl SqlRoles {
 impl RoleStore for SqlRoles {
     async fn member(&self, email: &str) -> Result<Option<Member>, Unavailable> {
         let account = with_address(email);
-        let row: Option<Row> = on_conn!(self.db.reader(), |conn| {
-            account.select(COLUMNS).first(conn).await.optional()?
+        let row: Option<MemberRow> = on_conn!(self.db.reader(), |conn| {
+            account.select(MemberRow::as_select()).first(conn).await.optional()?
         })?;
-        Ok(row.map(member).transpose()?)
+        Ok(row.map(Member::try_from).transpose()?)
     }
 
     async fn admins(&self) -> Result<Vec<Member>, Unavailable> {
-        let admins = accounts::table.filter(accounts::role.eq(Role::Admin.name()));
-        let admins = admins.order((accounts::created_at, accounts::id)).select(COLUMNS);
-        let rows: Vec<Row> = on_conn!(self.db.reader(), |conn| admins.load(conn).await?)?;
-        Ok(rows.into_iter().map(member).collect::<Result<_, _>>()?)
+        let admins = accounts::table
+            .filter(accounts::role.eq(Role::Admin.name()))
+            .order((accounts::created_at, accounts::id));
+        let rows: Vec<MemberRow> = on_conn!(self.db.reader(), |conn| {
+            admins.select(MemberRow::as_select()).load(conn).await?
+        })?;
+        Ok(rows.into_iter().map(Member::try_from).collect::<Result<_, _>>()?)
     }
 
     async fn set_role(
@@ -79,8 +66,9 @@ impl RoleStore for SqlRoles {
         let account = accounts::table.find(DbUid(user.0));
         Ok(in_tx!(self.db, async |conn| -> Result<RoleChangeOutcome, DbError> {
             conn.take_turn().await?;
-            let found = account.select(COLUMNS).first::<Row>(conn).await.optional()?;
-            let Some(before) = found.map(member).transpose()? else {
+            let row: Option<MemberRow> =
+                account.select(MemberRow::as_select()).first(conn).await.optional()?;
+            let Some(before) = row.map(Member::try_from).transpose()? else {
                 return Ok(RoleChangeOutcome::Unknown);
             };
             if before.role == role {
@@ -100,8 +88,9 @@ impl RoleStore for SqlRoles {
                 return Ok(RoleChangeOutcome::Unknown);
             }
 
-            let changed = |it: Role| BTreeMap::from([("role", it.name())]);
-            let effects = effects.with_changes(Some(&changed(before.role)), Some(&changed(role)));
+            let old_role = BTreeMap::from([("role", before.role.name())]);
+            let new_role = BTreeMap::from([("role", role.name())]);
+            let effects = effects.with_changes(Some(&old_role), Some(&new_role));
             conn.write_effects(&self.db, &effects).await?;
 
             Ok(RoleChangeOutcome::Done)
@@ -177,8 +166,10 @@ connection_trait! {
             self.take_turn().await?;
             let id = DbUid(user.0);
             let at = DbInstant(at);
-            let found = accounts::table.find(id).select(COLUMNS).first::<Row>(self).await;
-            let Some(before) = found.optional()?.map(member).transpose()? else {
+            let account = accounts::table.find(id);
+            let row: Option<MemberRow> =
+                account.select(MemberRow::as_select()).first(self).await.optional()?;
+            let Some(before) = row.map(Member::try_from).transpose()? else {
                 return Ok(DeactivationOutcome::Unknown);
             };
             if before.deactivated_at.is_some() {
@@ -190,8 +181,8 @@ connection_trait! {
 
             // The account first: a concurrent start of a session either locks it
             // before, and is ended here, or does so after, and is refused.
-            let update = diesel::update(accounts::table.find(id));
-            if update.set(accounts::deactivated_at.eq(at)).execute(self).await? == 0 {
+            let update = diesel::update(account).set(accounts::deactivated_at.eq(at));
+            if update.execute(self).await? == 0 {
                 return Ok(DeactivationOutcome::Unknown);
             }
 
@@ -228,8 +219,9 @@ connection_trait! {
         /// start included. Returns whether the account exists.
         async fn outdate_sign_ins(&mut self, user: UserId) -> Result<bool, DbError> {
             let epoch = accounts::credentials_epoch;
-            let account = diesel::update(accounts::table.find(DbUid(user.0)));
-            if account.set(epoch.eq(epoch + 1)).execute(self).await? == 0 {
+            let update = diesel::update(accounts::table.find(DbUid(user.0)))
+                .set(epoch.eq(epoch + 1));
+            if update.execute(self).await? == 0 {
                 return Ok(false);
             }
             self.end_sign_ins(user).await?;
@@ -246,8 +238,9 @@ connection_trait! {
         ) -> Result<ReactivationOutcome, DbError> {
             self.take_turn().await?;
             let account = accounts::table.find(DbUid(user.0));
-            let found = account.select(COLUMNS).first::<Row>(self).await.optional()?;
-            let Some(before) = found.map(member).transpose()? else {
+            let row: Option<MemberRow> =
+                account.select(MemberRow::as_select()).first(self).await.optional()?;
+            let Some(before) = row.map(Member::try_from).transpose()? else {
                 return Ok(ReactivationOutcome::Unknown);
             };
             if before.deactivated_at.is_none() {
@@ -272,12 +265,26 @@ connection_trait! {
     }
 }
 
-fn member((id, email, name, deactivated, verified): Row) -> Result<Member, DbError> {
-    Ok(Member {
-        user: UserId(id.0),
-        email,
-        role: role(&name)?,
-        deactivated_at: deactivated.map(|it| it.0),
-        email_verified_at: verified.map(|it| it.0),
-    })
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = accounts)]
+struct MemberRow {
+    id: DbUid,
+    email: String,
+    role: String,
+    deactivated_at: Option<DbInstant>,
+    email_verified_at: Option<DbInstant>,
+}
+
+impl TryFrom<MemberRow> for Member {
+    type Error = DbError;
+
+    fn try_from(row: MemberRow) -> Result<Self, DbError> {
+        Ok(Self {
+            user: UserId(row.id.0),
+            email: row.email,
+            role: role(&row.role)?,
+            deactivated_at: row.deactivated_at.map(|it| it.0),
+            email_verified_at: row.email_verified_at.map(|it| it.0),
+        })
+    }
 }
