@@ -36,8 +36,10 @@ impl ScimTokenStore for SqlScimTokens {
         let row = Row::from(&new);
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             // Locked, so that of many at once each counts the others.
-            let turn = diesel::update(locks::table.find(LOCK)).set(locks::turn.eq(locks::turn + 1));
-            turn.execute(conn).await?;
+            diesel::update(locks::table.find(LOCK))
+                .set(locks::turn.eq(locks::turn + 1))
+                .execute(conn)
+                .await?;
             if tokens::table.count().get_result::<i64>(conn).await? >= max {
                 return Ok(false);
             }
@@ -68,17 +70,16 @@ impl ScimTokenStore for SqlScimTokens {
         at: Timestamp,
         not_since: Timestamp,
     ) -> Result<(), Unavailable> {
-        let before = tokens::used_at.is_null().or(tokens::used_at.le(DbInstant(not_since)));
-        let token = tokens::table.find(DbUid(token.0)).filter(before.assume_not_null());
-        let used = diesel::update(token).set(tokens::used_at.eq(DbInstant(at)));
-        on_conn!(self.db.writer(), |conn| used.execute(conn).await?)?;
+        let due = tokens::used_at.is_null().or(tokens::used_at.le(DbInstant(not_since)));
+        let due_token = tokens::table.find(DbUid(token.0)).filter(due.assume_not_null());
+        let update = diesel::update(due_token).set(tokens::used_at.eq(DbInstant(at)));
+        on_conn!(self.db.writer(), |conn| update.execute(conn).await?)?;
         Ok(())
     }
 
     async fn remove(&self, token: ScimTokenId, effects: SideEffects) -> Result<bool, Unavailable> {
-        let token = tokens::table.find(DbUid(token.0));
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
-            if diesel::delete(token).execute(conn).await? == 0 {
+            if diesel::delete(tokens::table.find(DbUid(token.0))).execute(conn).await? == 0 {
                 return Ok(false);
             }
             conn.write_effects(&self.db, &effects).await?;
@@ -121,7 +122,7 @@ impl From<Row> for ScimTokenEntry {
         Self {
             id: ScimTokenId(row.id.0),
             name: row.name,
-            // A scope that only a later version knows opens nothing here.
+            // A scope that only a later version knows grants nothing here.
             scopes: row.scopes.split(' ').filter_map(ScimScope::from_name).collect(),
             created_at: row.created_at.0,
             expires_at: row.expires_at.0,

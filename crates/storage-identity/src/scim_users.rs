@@ -48,10 +48,13 @@ impl SqlScimUsers {
         let NewScimUser { user, attributes, is_active, created_at } = new;
         in_tx!(self.db, async |conn| -> Result<ScimUserCreationOutcome, DbError> {
             conn.take_turn().await?;
-            let same = with_address(&attributes.email).left_join(scim_users::table);
-            let same = same.select((accounts::id, scim_users::withdrawn_at.nullable()));
-            let same = same.first::<(DbUid, Option<DbInstant>)>(conn).await.optional()?;
-            let (id, outcome) = match same {
+            let existing_user = with_address(&attributes.email)
+                .left_join(scim_users::table)
+                .select((accounts::id, scim_users::withdrawn_at.nullable()))
+                .first::<(DbUid, Option<DbInstant>)>(conn)
+                .await
+                .optional()?;
+            let (id, outcome) = match existing_user {
                 Some((_, None)) => {
                     return Ok(ScimUserCreationOutcome::Taken(TakenAttribute::Email));
                 }
@@ -73,8 +76,11 @@ impl SqlScimUsers {
                     return Ok(ScimUserCreationOutcome::SeatsTaken);
                 }
 
-                let default = user_groups::table.filter(user_groups::is_default);
-                let group = default.select(user_groups::id).first::<DbUid>(conn).await?;
+                let default_group = user_groups::table
+                    .filter(user_groups::is_default)
+                    .select(user_groups::id)
+                    .first::<DbUid>(conn)
+                    .await?;
                 let account = (
                     accounts::id.eq(id),
                     accounts::email.eq(&attributes.email),
@@ -84,7 +90,7 @@ impl SqlScimUsers {
                     accounts::customer_type.eq(0),
                     accounts::created_at.eq(DbInstant(*created_at)),
                     accounts::role.eq(Role::User.name()),
-                    accounts::group_id.eq(group),
+                    accounts::group_id.eq(default_group),
                     accounts::email_verified_at.eq(DbInstant(*created_at)),
                     accounts::credentials_epoch.eq(0),
                     accounts::deactivated_at.eq((!is_active).then_some(DbInstant(*created_at))),
@@ -156,9 +162,10 @@ impl SqlScimUsers {
                 conn.write_effects(&self.db, &effects).await?;
             }
 
-            let user = conn.scim_user(id).await?.ok_or(DbError::Unreadable("scim_users"))?.1;
+            let (_, changed_user) =
+                conn.scim_user(id).await?.ok_or(DbError::Unreadable("scim_users"))?;
 
-            Ok(ScimUserChangeOutcome::Done(Box::new(user)))
+            Ok(ScimUserChangeOutcome::Done(Box::new(changed_user)))
         })
     }
 }
@@ -176,14 +183,14 @@ impl ScimUserStore for SqlScimUsers {
             Err(DbError::Query(DatabaseError(UniqueViolation, _))) => {
                 Ok(self.insert(&new, seats, &effects).await?)
             }
-            done => Ok(done?),
+            outcome => Ok(outcome?),
         }
     }
 
     async fn find(&self, user: UserId) -> Result<Option<ScimUser>, Unavailable> {
-        let found: Option<(String, ScimUser)> =
+        let role_and_user: Option<(String, ScimUser)> =
             on_conn!(self.db.reader(), |conn| conn.scim_user(DbUid(user.0)).await?)?;
-        Ok(found.map(|(_, user)| user))
+        Ok(role_and_user.map(|(_, user)| user))
     }
 
     async fn list(&self, query: ScimUserQuery) -> Result<ScimUserPage, Unavailable> {
@@ -209,7 +216,7 @@ impl ScimUserStore for SqlScimUsers {
             Err(DbError::Query(DatabaseError(UniqueViolation, _))) => {
                 Ok(self.update(&edit).await?)
             }
-            done => Ok(done?),
+            outcome => Ok(outcome?),
         }
     }
 
@@ -234,7 +241,7 @@ impl ScimUserStore for SqlScimUsers {
 }
 
 connection_trait! {
-    /// A connection that reads and writes users of SCIM clients.
+    /// Connection that reads and writes users of SCIM clients.
     trait ScimUserRows {
         /// Loads a user, with the name of their role.
         async fn scim_user(&mut self, id: DbUid) -> Result<Option<(String, ScimUser)>, DbError> {
@@ -255,8 +262,8 @@ connection_trait! {
             Ok(())
         }
 
-        /// Returns the attribute of a user that another user has: the folded `userName` or
-        /// the email address, if it is new, or the `externalId`.
+        /// Returns the first attribute that another user already has. `None` for the
+        /// folded `userName` or the email address means that it does not change.
         async fn taken(
             &mut self,
             user: DbUid,
@@ -265,8 +272,8 @@ connection_trait! {
             external_id: &Option<String>,
         ) -> Result<Option<TakenAttribute>, DbError> {
             if let Some(email) = new_email {
-                let same = with_address(email).filter(accounts::id.ne(user));
-                if diesel::select(exists(same)).get_result(self).await? {
+                let owner = with_address(email).filter(accounts::id.ne(user));
+                if diesel::select(exists(owner)).get_result(self).await? {
                     return Ok(Some(TakenAttribute::Email));
                 }
             }
@@ -274,25 +281,25 @@ connection_trait! {
             let others = scim_users::table.filter(scim_users::user_id.ne(user));
 
             if let Some(name) = new_name {
-                let same = others.filter(scim_users::user_name_folded.eq(name));
-                if diesel::select(exists(same)).get_result(self).await? {
+                let owner = others.filter(scim_users::user_name_folded.eq(name));
+                if diesel::select(exists(owner)).get_result(self).await? {
                     return Ok(Some(TakenAttribute::UserName));
                 }
 
                 // An account without a row has its email address as `userName`.
-                let listed = accounts::table
+                let unmanaged_owner = accounts::table
                     .left_join(scim_users::table)
                     .filter(accounts::id.ne(user))
                     .filter(scim_users::user_id.nullable().is_null())
                     .filter(accounts::email_folded.eq(name));
 
-                if diesel::select(exists(listed)).get_result(self).await? {
+                if diesel::select(exists(unmanaged_owner)).get_result(self).await? {
                     return Ok(Some(TakenAttribute::UserName));
                 }
             }
 
-            let same = others.filter(scim_users::external_id.eq(external_id));
-            let taken: bool = diesel::select(exists(same)).get_result(self).await?;
+            let owner = others.filter(scim_users::external_id.eq(external_id));
+            let taken: bool = diesel::select(exists(owner)).get_result(self).await?;
 
             Ok(taken.then_some(TakenAttribute::ExternalId))
         }
@@ -345,10 +352,10 @@ connection_trait! {
             if folded != fold_email(&before.email) {
                 let email = accounts::email_folded.eq(folded);
                 diesel::update(account).set(email).execute(self).await?;
-                // Whoever has not proved the address before does not by a change of it.
-                let proved = account.filter(accounts::email_verified_at.is_not_null());
+                // An address that was not verified does not become so by a change.
+                let verified_account = account.filter(accounts::email_verified_at.is_not_null());
                 let verified = accounts::email_verified_at.eq(row.updated_at);
-                diesel::update(proved).set(verified).execute(self).await?;
+                diesel::update(verified_account).set(verified).execute(self).await?;
                 let links = mailed_tokens::table.filter(mailed_tokens::user_id.eq(row.user_id));
                 diesel::delete(links).execute(self).await?;
             }
@@ -356,11 +363,15 @@ connection_trait! {
             self.put_attributes(row).await
         }
 
-        /// Stores the attributes of a user in the place of those before.
+        /// Stores the attributes of a user, and replaces earlier ones.
         async fn put_attributes(&mut self, row: &AttributesRow) -> Result<(), DbError> {
-            let insert = diesel::insert_into(scim_users::table).values(row);
-            let upsert = insert.on_conflict(scim_users::user_id).do_update().set(row);
-            upsert.execute(self).await?;
+            diesel::insert_into(scim_users::table)
+                .values(row)
+                .on_conflict(scim_users::user_id)
+                .do_update()
+                .set(row)
+                .execute(self)
+                .await?;
             Ok(())
         }
     }

@@ -20,7 +20,7 @@ pub(super) struct AttributesRow {
     withdrawn_at: Option<DbInstant>,
 }
 
-/// Account of a user, as far as SCIM clients see it.
+/// Columns of an account that are attributes of SCIM users.
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = accounts)]
 pub(super) struct AccountRow {
@@ -111,12 +111,13 @@ pub(super) fn to_user((account, attributes, group_name): UserRow) -> (String, Sc
     (account.role, user)
 }
 
-/// Returns the names of the attributes that differ; values would name a person.
+/// Returns the names of the attributes that differ, without values, for the audit log:
+/// values would identify a person.
 pub(super) fn changed(
     before: &ScimUserAttributes,
     after: &ScimUserAttributes,
 ) -> Vec<&'static str> {
-    let differs = [
+    let comparisons = [
         ("userName", before.user_name != after.user_name),
         ("externalId", before.external_id != after.external_id),
         ("emails", before.email != after.email),
@@ -124,5 +125,5 @@ pub(super) fn changed(
         ("name.givenName", before.given_name != after.given_name),
         ("name.familyName", before.family_name != after.family_name),
     ];
-    differs.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
+    comparisons.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
 }

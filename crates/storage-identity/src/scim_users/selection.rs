@@ -46,9 +46,9 @@ macro_rules! select_users {
                 ScimUserCondition::Text(ScimUserText::ExternalId, TextMatch::Equals, id) => {
                     query.filter(scim_users::external_id.eq(id.clone()))
                 }
-                ScimUserCondition::Text(text, how, part) => {
-                    let pattern = self::selection::pattern(*how, part);
-                    match text {
+                ScimUserCondition::Text(attribute, text_match, value) => {
+                    let pattern = self::selection::pattern(*text_match, value);
+                    match attribute {
                         ScimUserText::UserName => {
                             let address = unlinked
                                 .and(accounts::email_folded.like(pattern.clone()).escape('\\'));
@@ -72,7 +72,7 @@ macro_rules! select_users {
                         }
                     }
                 }
-                ScimUserCondition::Present(text) => match text {
+                ScimUserCondition::Present(attribute) => match attribute {
                     // Every user has both.
                     ScimUserText::UserName | ScimUserText::Email => query,
                     ScimUserText::ExternalId => query.filter(scim_users::external_id.is_not_null()),
@@ -88,12 +88,12 @@ macro_rules! select_users {
 
 pub(super) use select_users;
 
-/// Returns the pattern of texts that match a part.
-pub(super) fn pattern(how: TextMatch, part: &str) -> String {
-    match how {
-        TextMatch::Equals => like_exactly(part),
-        TextMatch::Contains => like_containing(part),
-        TextMatch::StartsWith => like_starting_with(part),
-        TextMatch::EndsWith => like_ending_with(part),
+/// Returns the `LIKE` pattern of the texts that match a condition's value.
+pub(super) fn pattern(text_match: TextMatch, value: &str) -> String {
+    match text_match {
+        TextMatch::Equals => like_exactly(value),
+        TextMatch::Contains => like_containing(value),
+        TextMatch::StartsWith => like_starting_with(value),
+        TextMatch::EndsWith => like_ending_with(value),
     }
 }
