@@ -28,22 +28,22 @@ impl SessionStart {
                 let conn = &mut *conn;
                 conn.immediate_transaction(async |conn| self.on_sqlite(db, conn).await).await
             }
-            Conn::Postgres(conn) => self.until_no_conflict(db, conn).await,
+            Conn::Postgres(conn) => self.store_on_postgres(db, conn).await,
         }
     }
 
-    /// Retries on conflicts, as `in_tx!` does.
-    async fn until_no_conflict(
+    /// Stores the session, and retries on conflicts, as `in_tx!` does.
+    async fn store_on_postgres(
         &self,
         db: &Database,
         mut conn: Object<AsyncPostgres>,
     ) -> Result<SessionStartOutcome, DbError> {
-        let mut pauses = RetryBackoff::default();
+        let mut backoff = RetryBackoff::default();
         loop {
             match self.on_postgres(db, conn).await {
-                Err(err) if err.is_conflict() && pauses.next().await => {
-                    let Conn::Postgres(again) = db.writer().await? else { return Err(err) };
-                    conn = again;
+                Err(err) if err.is_conflict() && backoff.next().await => {
+                    let Conn::Postgres(new_conn) = db.writer().await? else { return Err(err) };
+                    conn = new_conn;
                 }
                 outcome => return outcome,
             }

@@ -24,13 +24,12 @@ impl SqlSessionStarts {
 #[async_trait]
 impl SessionStarts for SqlSessionStarts {
     async fn began_at(&self, session_ref: SessionRef) -> Result<Option<Timestamp>, Unavailable> {
-        let owned = sessions::user_id.eq(DbUid(session_ref.user.0));
-        let began_at = sessions::table
+        let own_session = sessions::table
             .find(DbUid(session_ref.session.0))
-            .filter(owned)
+            .filter(sessions::user_id.eq(DbUid(session_ref.user.0)))
             .select(sessions::began_at);
-        let found: Option<DbInstant> =
-            on_conn!(self.db.reader(), |conn| began_at.first(conn).await.optional()?)?;
-        Ok(found.map(|it| it.0))
+        let began_at: Option<DbInstant> =
+            on_conn!(self.db.reader(), |conn| own_session.first(conn).await.optional()?)?;
+        Ok(began_at.map(|it| it.0))
     }
 }

@@ -110,9 +110,9 @@ impl SessionStore for SqlSessions {
 
     async fn session_of(&self, token: TokenHash) -> Result<Option<SessionId>, Unavailable> {
         let session = tokens::table.find(token.0.to_vec()).select(tokens::session_id);
-        let found: Option<DbUid> =
+        let id: Option<DbUid> =
             on_conn!(self.db.reader(), |conn| session.first(conn).await.optional()?)?;
-        Ok(found.map(|it| SessionId(it.0)))
+        Ok(id.map(|it| SessionId(it.0)))
     }
 
     async fn end(
@@ -130,13 +130,12 @@ impl SessionStore for SqlSessions {
                 .await
                 .optional()?;
 
-            let Some((user, session)) = ended.map(|it| (UserId(it.0.0), SessionId(it.1.0))) else {
-                return Ok(None);
-            };
+            let Some((user, session)) = ended else { return Ok(None) };
+            let user = UserId(user.0);
 
             conn.write_effects(&self.db, &effects(user, at)).await?;
 
-            Ok(Some((user, session)))
+            Ok(Some((user, SessionId(session.0))))
         })?)
     }
 
@@ -167,37 +166,41 @@ impl SessionStore for SqlSessions {
     async fn revoke(
         &self,
         by: SessionRef,
-        which: Revoked,
+        revoked: Revoked,
         now: Timestamp,
         effects: EndEffects,
     ) -> Result<Option<u64>, Unavailable> {
         let user = DbUid(by.user.0);
-        let own = DbUid(by.session.0);
+        let own_id = DbUid(by.session.0);
         let live = sessions::user_id.eq(user).and(sessions::expires_at.gt(DbInstant(now)));
         Ok(in_tx!(self.db, async |conn| -> Result<Option<u64>, DbError> {
             // Updating the row to its own value locks the account, as session starts
             // do. Sessions started earlier are therefore visible, and of two sessions
             // that revoke each other only the first succeeds.
-            let account = diesel::update(accounts::table.find(user));
-            account.set(accounts::provider.eq(accounts::provider)).execute(conn).await?;
+            diesel::update(accounts::table.find(user))
+                .set(accounts::provider.eq(accounts::provider))
+                .execute(conn)
+                .await?;
 
-            let own_session = sessions::table.find(own).filter(live);
+            let own_session = sessions::table.find(own_id).filter(live);
             if !diesel::select(exists(own_session)).get_result::<bool>(conn).await? {
                 return Ok(None);
             }
-            let ended = match which {
+
+            let ended = match revoked {
                 Revoked::One(session) => {
-                    let one = sessions::table.find(DbUid(session.0)).filter(live);
-                    diesel::delete(one).execute(conn).await?
+                    let live_session = sessions::table.find(DbUid(session.0)).filter(live);
+                    diesel::delete(live_session).execute(conn).await?
                 }
                 Revoked::Others => {
-                    let others = sessions::table.filter(sessions::id.ne(own).and(live));
+                    let others = sessions::table.filter(sessions::id.ne(own_id).and(live));
                     diesel::delete(others).execute(conn).await?
                 }
             };
             for _ in 0..ended {
                 conn.write_effects(&self.db, &effects(by.user, now)).await?;
             }
+
             Ok(Some(ended as u64))
         })?)
     }

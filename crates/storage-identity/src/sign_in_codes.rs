@@ -25,10 +25,6 @@ pub struct SqlSignInCodes {
     db: Database,
 }
 
-/// Row of a code: account, challenge, expiry, and whether and for which session
-/// it was redeemed.
-type CodeRow = (DbUid, Vec<u8>, DbInstant, Option<DbInstant>, Option<DbUid>);
-
 impl SqlSignInCodes {
     /// Creates a store in `db`.
     pub fn new(db: Database) -> Self {
@@ -67,40 +63,35 @@ impl SignInCodes for SqlSignInCodes {
         Ok(in_tx!(self.db, async |conn| -> Result<CodeRedemptionOutcome, DbError> {
             // The code's row is locked by the first statement, so that what
             // follows is serialised for the code, settling included.
-            let code = diesel::update(codes::table.find(&hash)).set(expires_at.eq(expires_at));
-            let code = code.returning((
-                codes::user_id,
-                codes::challenge,
-                expires_at,
-                burned_at,
-                session_id,
-            ));
-            let found: Option<CodeRow> = code.get_result(conn).await.optional()?;
-            let Some((user, expected, end, burned, session)) = found else {
-                return Ok(CodeRedemptionOutcome::Refused);
-            };
+            let row = diesel::update(codes::table.find(&hash))
+                .set(expires_at.eq(expires_at))
+                .returning(CodeRow::as_returning())
+                .get_result::<CodeRow>(conn)
+                .await
+                .optional()?;
+            let Some(code) = row else { return Ok(CodeRedemptionOutcome::Refused) };
+            let user = UserId(code.user_id.0);
 
-            let answers = challenge.is_some_and(|it| it.0[..] == expected[..]);
-            let active = accounts::table.find(user).filter(accounts::deactivated_at.is_null());
-            if burned.is_none()
-                && answers
-                && end.0 > at
-                && diesel::select(exists(active)).get_result::<bool>(conn).await?
-            {
+            let answers = challenge.is_some_and(|it| it.0[..] == code.challenge[..]);
+            let is_redeemable = code.burned_at.is_none() && answers && code.expires_at.0 > at;
+            let active =
+                accounts::table.find(code.user_id).filter(accounts::deactivated_at.is_null());
+            if is_redeemable && diesel::select(exists(active)).get_result::<bool>(conn).await? {
                 let burn = diesel::update(codes::table.find(&hash)).set(burned_at.eq(now));
                 burn.execute(conn).await?;
-                return Ok(CodeRedemptionOutcome::Redeemed(UserId(user.0)));
+                return Ok(CodeRedemptionOutcome::Redeemed(user));
             }
 
             diesel::delete(codes::table.find(&hash)).execute(conn).await?;
-            if burned.is_none() {
+            if code.burned_at.is_none() {
                 return Ok(CodeRedemptionOutcome::Refused);
             }
-            if let Some(session) = session {
+            if let Some(session) = code.session_id {
                 diesel::delete(sessions::table.find(session)).execute(conn).await?;
             }
-            conn.write_effects(&self.db, &if_replayed(UserId(user.0), at)).await?;
-            Ok(CodeRedemptionOutcome::Replayed(UserId(user.0)))
+            conn.write_effects(&self.db, &if_replayed(user, at)).await?;
+
+            Ok(CodeRedemptionOutcome::Replayed(user))
         })?)
     }
 
@@ -111,7 +102,19 @@ impl SignInCodes for SqlSignInCodes {
     }
 
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {
-        let over = codes::table.filter(expires_at.le(DbInstant(now)));
-        Ok(on_conn!(self.db.writer(), |conn| diesel::delete(over).execute(conn).await?)? as u64)
+        let expired = codes::table.filter(expires_at.le(DbInstant(now)));
+        Ok(on_conn!(self.db.writer(), |conn| diesel::delete(expired).execute(conn).await?)? as u64)
     }
+}
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = codes)]
+struct CodeRow {
+    user_id: DbUid,
+    challenge: Vec<u8>,
+    expires_at: DbInstant,
+    /// Time of the redemption.
+    burned_at: Option<DbInstant>,
+    /// Session that the redeemed code started.
+    session_id: Option<DbUid>,
 }

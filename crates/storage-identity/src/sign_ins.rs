@@ -27,13 +27,15 @@ impl SqlSignIns {
         Self { db }
     }
 
-    async fn forget(&self, time: Timestamp) -> Result<usize, DbError> {
-        let old = sign_ins::table.filter(sign_ins::at.lt(DbInstant(time)));
-        let some = old.select(sign_ins::id).limit(SWEPT_AT_ONCE);
+    async fn delete_old_batch(&self, time: Timestamp) -> Result<usize, DbError> {
+        let batch = sign_ins::table
+            .filter(sign_ins::at.lt(DbInstant(time)))
+            .select(sign_ins::id)
+            .limit(SWEPT_AT_ONCE);
         on_conn!(self.db.writer(), |conn| {
-            let chosen: Vec<DbUid> = some.load(conn).await?;
-            let gone = sign_ins::table.filter(sign_ins::id.eq_any(chosen));
-            diesel::delete(gone).execute(conn).await?
+            let ids: Vec<DbUid> = batch.load(conn).await?;
+            let old = sign_ins::table.filter(sign_ins::id.eq_any(ids));
+            diesel::delete(old).execute(conn).await?
         })
     }
 }
@@ -77,7 +79,7 @@ impl SignInLog for SqlSignIns {
     async fn sweep(&self, time: Timestamp) -> Result<u64, Unavailable> {
         let mut total = 0;
         loop {
-            let deleted = self.forget(time).await?;
+            let deleted = self.delete_old_batch(time).await?;
             if deleted == 0 {
                 return Ok(total);
             }
@@ -104,8 +106,7 @@ pub(crate) struct SignInRow {
 }
 
 impl SignInRow {
-    fn new(user: UserId, at: Timestamp, device: SignInDevice, names: (&str, &str)) -> Self {
-        let (outcome, method) = names;
+    fn new(user: UserId, at: Timestamp, device: SignInDevice, outcome: &str, method: &str) -> Self {
         Self {
             id: DbUid(SignInId::generate().0),
             at: DbInstant(at),
@@ -126,8 +127,8 @@ impl SignInRow {
 /// Converts the sign-in that a session starts with.
 impl From<&NewSession> for SignInRow {
     fn from(new: &NewSession) -> Self {
-        let names = (SignInOutcome::SignedIn.name(), new.method.name());
-        let row = Self::new(new.user, new.at, new.device.clone(), names);
+        let outcome = SignInOutcome::SignedIn.name();
+        let row = Self::new(new.user, new.at, new.device.clone(), outcome, new.method.name());
         Self { session_id: Some(DbUid(new.session.0)), ..row }
     }
 }
@@ -136,8 +137,8 @@ impl From<FailedSignIn> for SignInRow {
     fn from(attempt: FailedSignIn) -> Self {
         // A fresh id belongs to no account.
         let user = attempt.user.unwrap_or_else(UserId::generate);
-        let names = (attempt.outcome.name(), attempt.method.name());
-        Self::new(user, attempt.at, attempt.device, names)
+        let outcome = attempt.outcome.name();
+        Self::new(user, attempt.at, attempt.device, outcome, attempt.method.name())
     }
 }
 

@@ -51,9 +51,9 @@ connection_trait! {
             let unspent = refresh_tokens::table
                 .find(token.hash.0.to_vec())
                 .filter(refresh_tokens::spent_at.is_null());
-            let spent = diesel::update(unspent)
+            let spend = diesel::update(unspent)
                 .set(refresh_tokens::spent_at.eq(DbInstant(token.at)));
-            if spent.execute(self).await? == 0 {
+            if spend.execute(self).await? == 0 {
                 return Ok(false);
             }
 

@@ -29,29 +29,36 @@ struct SessionStartState {
 }
 
 impl SessionStart {
-    /// Tries once.
+    /// Tries once to store the session, on a connection of its own.
     pub(super) async fn on_postgres(
         &self,
         db: &Database,
         conn: Object<AsyncPostgres>,
     ) -> Result<SessionStartOutcome, DbError> {
         let mut conn = Pipelined::new(conn);
-        let outcome = match self.load_state(&conn).await {
-            Ok(Some(found)) => match self.write(db, &mut conn, found).await {
-                Ok(()) => Ok(SessionStartOutcome::Done),
-                Err(err) if conn.roll_back().await.is_err() => return Err(err),
-                Err(err) => Err(err),
-            },
-            Ok(None) => {
-                conn.roll_back().await?;
-                Ok(SessionStartOutcome::Stale)
-            }
-            Err(err) if conn.roll_back().await.is_err() => return Err(err.into()),
-            Err(err) => Err(err.into()),
-        };
+        let outcome = self.load_and_write(db, &mut conn).await;
+
+        let is_committed = matches!(outcome, Ok(SessionStartOutcome::Done));
+        if !is_committed && let Err(err) = conn.roll_back().await {
+            // A connection that is not released is closed.
+            return outcome.and(Err(err.into()));
+        }
 
         conn.release();
         outcome
+    }
+
+    /// Starts a transaction, and commits it only if the session is stored.
+    async fn load_and_write(
+        &self,
+        db: &Database,
+        conn: &mut Pipelined,
+    ) -> Result<SessionStartOutcome, DbError> {
+        let Some(state) = self.load_state(conn).await? else {
+            return Ok(SessionStartOutcome::Stale);
+        };
+        self.write(db, conn, state).await?;
+        Ok(SessionStartOutcome::Done)
     }
 
     /// Begins, and reads the state; `None` if the credentials have changed.
@@ -60,7 +67,7 @@ impl SessionStart {
     /// are serialised: otherwise each would count without the others.
     async fn load_state(&self, conn: &Pipelined) -> QueryResult<Option<SessionStartState>> {
         let shared = conn.shared()?;
-        let (began, unchanged, used, found) = join!(
+        let (began, unchanged, used, state) = join!(
             conn.begin(),
             lock_unchanged(shared, &self.new),
             use_app_password(shared, &self.new),
@@ -68,8 +75,8 @@ impl SessionStart {
         );
         began?;
         let is_valid = unchanged? && used?;
-        let found = found?;
-        Ok(is_valid.then_some(found))
+        let state = state?;
+        Ok(is_valid.then_some(state))
     }
 
     /// Writes everything, and commits.
@@ -77,14 +84,14 @@ impl SessionStart {
         &self,
         db: &Database,
         conn: &mut Pipelined,
-        found: SessionStartState,
+        state: SessionStartState,
     ) -> Result<(), DbError> {
         let Self { new, others, .. } = self;
         let mut effects = self.effects.clone();
-        if found.on_new_device {
+        if state.on_new_device {
             effects = effects.and((others.if_new_device)(new.user, new.at));
         }
-        for _ in &found.surplus {
+        for _ in &state.surplus {
             effects = effects.and((others.if_ended)(new.user, new.at));
         }
         let effects = conn.alone()?.effect_rows(db, &effects).await?;
@@ -93,15 +100,15 @@ impl SessionStart {
         let row = NewRow::from(new);
         let sign_in = SignInRow::from(new);
         let mut writes = CteBatch::new();
-        if !found.surplus.contains(&session) {
+        if !state.surplus.contains(&session) {
             let token = TokenRow::unspent(new.hash, session);
             writes.add(diesel::insert_into(sessions::table).values(&row));
             writes.add(diesel::insert_into(refresh_tokens::table).values(token));
         }
         writes.add(diesel::insert_into(sign_ins::table).values(&sign_in));
         effects.join(&mut writes);
-        if !found.surplus.is_empty() {
-            let surplus = sessions::id.eq_any(&found.surplus);
+        if !state.surplus.is_empty() {
+            let surplus = sessions::id.eq_any(&state.surplus);
             writes.add(diesel::delete(sessions::table.filter(surplus)));
         }
         let (written, committed) = join!(writes.write(conn.shared()?), conn.commit());
@@ -113,9 +120,9 @@ impl SessionStart {
 /// Locks the account until the commit. Returns whether it exists and is active, and
 /// its credentials are unchanged.
 async fn lock_unchanged(mut conn: &AsyncPostgres, new: &NewSession) -> QueryResult<bool> {
-    let same = accounts::credentials_epoch.eq(new.epoch.0);
+    let unchanged = accounts::credentials_epoch.eq(new.epoch.0);
     let active = accounts::deactivated_at.is_null();
-    let account = accounts::table.find(DbUid(new.user.0)).filter(same.and(active));
+    let account = accounts::table.find(DbUid(new.user.0)).filter(unchanged.and(active));
     let lock = account.select(accounts::id).for_no_key_update();
     Ok(lock.execute(&mut conn).await? == 1)
 }
@@ -124,9 +131,9 @@ async fn lock_unchanged(mut conn: &AsyncPostgres, new: &NewSession) -> QueryResu
 /// false if it was deleted.
 async fn use_app_password(mut conn: &AsyncPostgres, new: &NewSession) -> QueryResult<bool> {
     let Some(id) = new.app_password else { return Ok(true) };
-    let used = diesel::update(app_passwords::table.find(DbUid(id.0)));
-    let used = used.set(app_passwords::used_at.eq(DbInstant(new.at)));
-    Ok(used.execute(&mut conn).await? == 1)
+    let update = diesel::update(app_passwords::table.find(DbUid(id.0)))
+        .set(app_passwords::used_at.eq(DbInstant(new.at)));
+    Ok(update.execute(&mut conn).await? == 1)
 }
 
 /// Query of whether the device is new, and which sessions exceed the limit once this

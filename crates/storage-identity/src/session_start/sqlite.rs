@@ -29,8 +29,9 @@ impl SessionStart {
         }
 
         if let Some(id) = new.app_password {
-            let used = diesel::update(app_passwords::table.find(DbUid(id.0)));
-            if used.set(app_passwords::used_at.eq(at)).execute(conn).await? == 0 {
+            let update = diesel::update(app_passwords::table.find(DbUid(id.0)))
+                .set(app_passwords::used_at.eq(at));
+            if update.execute(conn).await? == 0 {
                 return Ok(SessionStartOutcome::Stale);
             }
         }
@@ -91,23 +92,24 @@ async fn is_new_device(conn: &mut AsyncSqlite, new: &NewSession) -> QueryResult<
     use sign_ins::{device_id, network, outcome, user_agent, user_id};
 
     let signed_in = outcome.eq(SignInOutcome::SignedIn.name());
-    let before = sign_ins::table.filter(user_id.eq(DbUid(new.user.0)).and(signed_in));
-    if !diesel::select(exists(before)).get_result::<bool>(conn).await? {
+    let earlier_sign_ins = sign_ins::table.filter(user_id.eq(DbUid(new.user.0)).and(signed_in));
+    if !diesel::select(exists(earlier_sign_ins)).get_result::<bool>(conn).await? {
         return Ok(false);
     }
 
     let device = &new.device;
-    let yes = |it: bool| it.into_sql::<Bool>();
+    let sql_bool = |it: bool| it.into_sql::<Bool>();
     let from = device.network().map(|it| it.to_string());
     let same_agent = user_agent
         .eq(device.user_agent.as_deref())
-        .or(user_agent.is_null().and(yes(device.user_agent.is_none())));
-    let same_network = network.eq(from.as_deref()).or(network.is_null().and(yes(from.is_none())));
-    let an_id_is_missing = device_id.is_null().or(yes(device.device_id.is_none()));
-    let same = device_id
+        .or(user_agent.is_null().and(sql_bool(device.user_agent.is_none())));
+    let same_network =
+        network.eq(from.as_deref()).or(network.is_null().and(sql_bool(from.is_none())));
+    let an_id_is_missing = device_id.is_null().or(sql_bool(device.device_id.is_none()));
+    let same_device = device_id
         .eq(device.device_id.as_deref())
         .or(an_id_is_missing.and(same_agent).and(same_network));
-    let known = exists(before.filter(same));
+    let is_known = exists(earlier_sign_ins.filter(same_device));
 
-    Ok(!diesel::select(known).get_result::<bool>(conn).await?)
+    Ok(!diesel::select(is_known).get_result::<bool>(conn).await?)
 }
