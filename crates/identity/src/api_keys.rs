@@ -12,11 +12,11 @@ use pia_kernel::{
 };
 
 use crate::factors::proofs::{FactorProofs, ProofError, ReauthProof, used_up};
-use crate::factors::reauthentication::OwnerError;
+use crate::factors::reauthentication::{OwnerError, ProtectedAccount};
 use crate::people::account::ApiKeyRef;
 use crate::ports::{
-    ApiKeyEntry, ApiKeyRemoval, ApiKeyStore, CredentialStoreOutcome, FactorState, KeyScope,
-    NewApiKey, VerifiedProof,
+    ApiKeyEntry, ApiKeyRemoval, ApiKeyStore, CredentialStoreOutcome, KeyScope, NewApiKey,
+    VerifiedProof,
 };
 use crate::sessions::access_tokens::SessionRef;
 use crate::sessions::caller_cache::CallerCache;
@@ -112,14 +112,14 @@ impl ApiKeys {
     ) -> Result<CreatedApiKey, CreateApiKeyError> {
         let entry = options.entry(self.proofs.clock.now()).map_err(CreateApiKeyError::Invalid)?;
         let ports = &self.proofs.ports;
-        let account = ports.accounts.find(session_ref.user).await?;
-        let account = account.ok_or(CreateApiKeyError::Gone)?;
-        let factor = ports.factors.factor(session_ref.user).await?;
-        let factor = factor.filter(|it| it.state == FactorState::On);
+        let account =
+            ports.accounts.find(session_ref.user).await?.ok_or(CreateApiKeyError::Gone)?;
+        let factor = self.proofs.enabled_factor(session_ref.user).await?;
 
         let key = codes::fresh()?;
+        let protected = ProtectedAccount { account: &account, factor: factor.as_ref() };
         let store = |verified| self.store(session_ref, &entry, &key, verified);
-        match self.proofs.owner(session_ref, (&account, factor.as_ref()), proof, store).await? {
+        match self.proofs.owner(session_ref, protected, proof, store).await? {
             CredentialStoreOutcome::Full => Err(CreateApiKeyError::Full { limit: MAX_API_KEYS }),
             CredentialStoreOutcome::Gone => Err(CreateApiKeyError::Gone),
             CredentialStoreOutcome::Done | CredentialStoreOutcome::Stale => {
@@ -141,7 +141,7 @@ impl ApiKeys {
         let effects = created(by.user, entry, verified);
         match self.store.add(new, MAX_API_KEYS, verified, effects).await? {
             CredentialStoreOutcome::Stale => Err(ProofError::Wrong),
-            other => Ok(other),
+            outcome => Ok(outcome),
         }
     }
 
@@ -159,9 +159,9 @@ impl ApiKeys {
         let at = self.proofs.clock.now();
         let key = ApiKeyRef { user: session_ref.user, key };
         let removal = ApiKeyRemoval { key, by: Some(session_ref.user), at };
-        let found = self.store.remove(removal, removed).await?;
+        let existed = self.store.remove(removal, removed).await?;
         self.caller_cache.forget_user(session_ref.user);
-        if found { Ok(()) } else { Err(RemoveApiKeyError::Unknown) }
+        if existed { Ok(()) } else { Err(RemoveApiKeyError::Unknown) }
     }
 }
 
@@ -246,18 +246,19 @@ fn created(user: UserId, entry: &ApiKeyEntry, verified: VerifiedProof) -> SideEf
 pub(crate) fn removed(ApiKeyRemoval { key, by, at }: ApiKeyRemoval, name: &str) -> SideEffects {
     let email = QueuedEmail::new("api-key-removed").with("name", name).to_user(at, key.user);
     let subject = if by == Some(key.user) { None } else { Some(key.user) };
-    audited(key, at, (by, subject)).and_mail(email)
+    audited(key, at, by, subject).and_mail(email)
 }
 
 /// Returns the audit entry of a key that its owner revoked with a password change.
 pub(crate) fn revoked_with_password(key_ref: ApiKeyRef, at: Timestamp) -> SideEffects {
-    audited(key_ref, at, (Some(key_ref.user), None))
+    audited(key_ref, at, Some(key_ref.user), None)
 }
 
 fn audited(
     ApiKeyRef { key, .. }: ApiKeyRef,
     at: Timestamp,
-    (actor, subject): (Option<UserId>, Option<UserId>),
+    actor: Option<UserId>,
+    subject: Option<UserId>,
 ) -> SideEffects {
     let object = Some(format!("api-key:{key}"));
     AuditEntry { actor, subject, object, ..AuditEntry::new(at, "ApiKey.Revoked") }.into()

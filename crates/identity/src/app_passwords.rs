@@ -9,9 +9,9 @@ use pia_kernel::{
 };
 
 use crate::factors::proofs::{FactorProofs, ProofError, ReauthProof, used_up};
-use crate::factors::reauthentication::OwnerError;
+use crate::factors::reauthentication::{OwnerError, ProtectedAccount};
 use crate::ports::{
-    AppPasswordEntry, AppPasswordStore, CredentialStoreOutcome, FactorState, NewAppPassword,
+    AppPasswordEntry, AppPasswordRemoval, AppPasswordStore, CredentialStoreOutcome, NewAppPassword,
     VerifiedProof,
 };
 use crate::sessions::access_tokens::SessionRef;
@@ -93,10 +93,9 @@ impl AppPasswords {
     ) -> Result<CreatedAppPassword, CreateAppPasswordError> {
         let name = parse_name(name).map_err(|it| CreateAppPasswordError::Invalid(vec![it]))?;
         let ports = &self.proofs.ports;
-        let account = ports.accounts.find(session_ref.user).await?;
-        let account = account.ok_or(CreateAppPasswordError::Gone)?;
-        let factor = ports.factors.factor(session_ref.user).await?;
-        let factor = factor.filter(|it| it.state == FactorState::On);
+        let account =
+            ports.accounts.find(session_ref.user).await?.ok_or(CreateAppPasswordError::Gone)?;
+        let factor = self.proofs.enabled_factor(session_ref.user).await?;
         let password = codes::fresh()?;
 
         let entry = AppPasswordEntry {
@@ -105,8 +104,9 @@ impl AppPasswords {
             created_at: self.proofs.clock.now(),
             used_at: None,
         };
+        let protected = ProtectedAccount { account: &account, factor: factor.as_ref() };
         let store = |verified| self.store(session_ref, &entry, &password, verified);
-        match self.proofs.owner(session_ref, (&account, factor.as_ref()), proof, store).await? {
+        match self.proofs.owner(session_ref, protected, proof, store).await? {
             CredentialStoreOutcome::Full => {
                 Err(CreateAppPasswordError::Full { limit: MAX_APP_PASSWORDS })
             }
@@ -132,7 +132,7 @@ impl AppPasswords {
         let effects = added(by.user, at, &entry.name, verified);
         match self.store.add(new, MAX_APP_PASSWORDS, verified, effects).await? {
             CredentialStoreOutcome::Stale => Err(ProofError::Wrong),
-            other => Ok(other),
+            outcome => Ok(outcome),
         }
     }
 
@@ -147,10 +147,11 @@ impl AppPasswords {
         session_ref: SessionRef,
         id: AppPasswordId,
     ) -> Result<(), RemoveAppPasswordError> {
-        let at = self.proofs.clock.now();
-        let found = self.store.remove((session_ref.user, id), at, removed, ended).await?;
-        self.caller_cache.forget_user(session_ref.user);
-        if found { Ok(()) } else { Err(RemoveAppPasswordError::Unknown) }
+        let user = session_ref.user;
+        let removal = AppPasswordRemoval { user, id, at: self.proofs.clock.now() };
+        let existed = self.store.remove(removal, removed, ended).await?;
+        self.caller_cache.forget_user(user);
+        if existed { Ok(()) } else { Err(RemoveAppPasswordError::Unknown) }
     }
 }
 

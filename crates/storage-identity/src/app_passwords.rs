@@ -4,10 +4,10 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    AppPasswordEntry, AppPasswordHash, AppPasswordStore, CredentialStoreOutcome, EndEffects,
-    NewAppPassword, RemovalEffects, VerifiedProof,
+    AppPasswordEntry, AppPasswordHash, AppPasswordRemoval, AppPasswordStore,
+    CredentialStoreOutcome, EndEffects, NewAppPassword, RemovalEffects, VerifiedProof,
 };
-use pia_kernel::{AppPasswordId, SideEffects, Timestamp, Unavailable, UserId};
+use pia_kernel::{AppPasswordId, SideEffects, Unavailable, UserId};
 use pia_storage::schema::{app_passwords, sessions};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
@@ -93,12 +93,11 @@ impl AppPasswordStore for SqlAppPasswords {
 
     async fn remove(
         &self,
-        owned_id: (UserId, AppPasswordId),
-        at: Timestamp,
+        removal: AppPasswordRemoval,
         effects: RemovalEffects,
         if_ended: EndEffects,
     ) -> Result<bool, Unavailable> {
-        let (user, id) = owned_id;
+        let AppPasswordRemoval { user, id, at } = removal;
         let owned = app_passwords::user_id.eq(DbUid(user.0));
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             // The account's lock first, as at the start of sessions: a session

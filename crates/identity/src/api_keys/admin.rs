@@ -19,7 +19,7 @@ pub struct ApiKeyAdmin {
 }
 
 impl ApiKeyAdmin {
-    /// Creates it over this store; `caller_cache` is notified of keys that end.
+    /// Creates an administration over this store; `caller_cache` is notified of keys that end.
     pub fn new(
         store: Arc<dyn ApiKeyStore>,
         caller_cache: CallerCache,
@@ -38,9 +38,9 @@ impl ApiKeyAdmin {
         let owner = self.store.owner(key).await?.ok_or(RemoveApiKeyError::Unknown)?;
         let key = ApiKeyRef { user: owner, key };
         let removal = ApiKeyRemoval { key, by, at: self.clock.now() };
-        let found = self.store.remove(removal, removed).await?;
+        let existed = self.store.remove(removal, removed).await?;
         self.caller_cache.forget_user(owner);
-        if found { Ok(()) } else { Err(RemoveApiKeyError::Unknown) }
+        if existed { Ok(()) } else { Err(RemoveApiKeyError::Unknown) }
     }
 }
 
@@ -73,10 +73,10 @@ mod tests {
         store.expect_owner().returning(move |_| Ok(Some(key_ref.user)));
         store
             .expect_remove()
-            .withf(move |it, effects| {
-                let effects = effects(*it, "a script");
+            .withf(move |removal, effects_of| {
+                let effects = effects_of(*removal, "a script");
                 let [entry] = effects.audit.as_slice() else { return false };
-                it.key == key_ref
+                removal.key == key_ref
                     && (entry.actor, entry.subject) == (by, Some(key_ref.user))
                     && entry.action == "ApiKey.Revoked"
                     && effects.mail.len() == 1

@@ -62,15 +62,15 @@ impl ApiKeyAuthenticator {
 
     /// Returns the owner of the key; `None` if the key is unknown.
     pub async fn find(&self, hash: ApiKeyHash) -> Result<Option<ApiKeyRef>, Unavailable> {
-        let found = self.inner.store.find(hash).await?;
-        if let Some(key_ref) = found {
+        let owner = self.inner.store.find(hash).await?;
+        if let Some(key_ref) = owner {
             let mut cache = self.lock_cache();
             if cache.owners.len() >= MAX_CACHED_KEYS {
                 cache.owners.clear();
             }
             cache.owners.insert(hash, key_ref);
         }
-        Ok(found)
+        Ok(owner)
     }
 
     /// Returns the cached state of a caller, if it is recent enough to admit them.
@@ -143,7 +143,7 @@ mod tests {
         (callers, clock)
     }
 
-    fn all_good() -> MockAccountStore {
+    fn valid_keys() -> MockAccountStore {
         let mut accounts = MockAccountStore::new();
         accounts
             .expect_key_state()
@@ -156,7 +156,7 @@ mod tests {
         let key_ref = key_ref();
         let mut store = MockApiKeyStore::new();
         store.expect_find().once().returning(move |_| Ok(Some(key_ref)));
-        let (callers, _) = callers(store, all_good());
+        let (callers, _) = callers(store, valid_keys());
 
         assert_eq!(callers.cached_owner(HASH), None);
         assert_eq!(callers.find(HASH).await.unwrap(), Some(key_ref));
@@ -167,7 +167,7 @@ mod tests {
     async fn an_unknown_key_is_looked_up_each_time() {
         let mut store = MockApiKeyStore::new();
         store.expect_find().times(2).returning(|_| Ok(None));
-        let (callers, _) = callers(store, all_good());
+        let (callers, _) = callers(store, valid_keys());
 
         for _ in 0..2 {
             assert_eq!(callers.find(HASH).await.unwrap(), None);
@@ -186,7 +186,7 @@ mod tests {
             })
             .times(2)
             .returning(|_, _, _| Ok(()));
-        let (callers, clock) = callers(store, all_good());
+        let (callers, clock) = callers(store, valid_keys());
 
         for pause in [0, 30, 29, 1] {
             clock.advance(Duration::from_secs(pause));
@@ -198,7 +198,7 @@ mod tests {
     async fn a_use_that_cannot_be_recorded_does_not_refuse_the_caller() {
         let mut store = MockApiKeyStore::new();
         store.expect_used().returning(|_, _, _| Err(Unavailable::new("storage", "down")));
-        let (callers, _) = callers(store, all_good());
+        let (callers, _) = callers(store, valid_keys());
 
         assert!(callers.load_state(key_ref()).await.unwrap().is_some());
     }
@@ -214,7 +214,8 @@ mod tests {
         callers.find(HASH).await.unwrap();
 
         assert!(callers.load_state(key_ref).await.unwrap().is_none());
-        assert_eq!((callers.cached_owner(HASH), callers.cached_state(key_ref)), (None, None));
+        assert_eq!(callers.cached_owner(HASH), None);
+        assert_eq!(callers.cached_state(key_ref), None);
     }
 
     #[tokio::test]
@@ -222,13 +223,14 @@ mod tests {
         let key_ref = key_ref();
         let mut store = MockApiKeyStore::new();
         store.expect_used().returning(|_, _, _| Ok(()));
-        let (callers, clock) = callers(store, all_good());
+        let (callers, clock) = callers(store, valid_keys());
         callers.load_state(key_ref).await.unwrap();
 
         clock.advance(Duration::from_secs(5));
-        let young = callers.cached_state(key_ref).is_some();
+        let after_five_seconds = callers.cached_state(key_ref);
         clock.advance(Duration::from_secs(1));
 
-        assert!(young && callers.cached_state(key_ref).is_none());
+        assert!(after_five_seconds.is_some());
+        assert!(callers.cached_state(key_ref).is_none());
     }
 }

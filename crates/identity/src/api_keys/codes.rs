@@ -22,8 +22,8 @@ pub(crate) fn fresh() -> Result<Secret<String>, Unavailable> {
 /// 256 bits cannot be guessed.
 pub(crate) fn hash(presented: &str) -> Option<ApiKeyHash> {
     let random = presented.strip_prefix(PREFIX)?.as_bytes();
-    let plain = |it: &u8| it.is_ascii_alphanumeric() || b"-_".contains(it);
-    if random.len() != CHARS || !random.iter().all(plain) {
+    let is_base64url = |it: &u8| it.is_ascii_alphanumeric() || b"-_".contains(it);
+    if random.len() != CHARS || !random.iter().all(is_base64url) {
         return None;
     }
     let mut context = digest::Context::new(&digest::SHA256);
@@ -40,12 +40,13 @@ mod tests {
 
     #[test]
     fn new_keys_are_distinct_and_have_256_bits() {
-        let one = fresh().unwrap();
-        let other = fresh().unwrap();
+        let first = fresh().unwrap();
+        let second = fresh().unwrap();
 
-        assert!(one.expose().starts_with("pia_") && one.expose().len() == 47);
-        assert!(hash(one.expose()).is_some());
-        assert_ne!(hash(one.expose()), hash(other.expose()));
+        assert!(first.expose().starts_with("pia_"));
+        assert_eq!(first.expose().len(), 47);
+        assert!(hash(first.expose()).is_some());
+        assert_ne!(hash(first.expose()), hash(second.expose()));
     }
 
     #[test]

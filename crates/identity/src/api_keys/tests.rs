@@ -42,9 +42,9 @@ fn world_of(capacity: usize) -> World {
     let store_factors = Arc::clone(&factors);
     store.expect_remove().returning(move |removal, effects| {
         let mut rows = rows.lock().unwrap();
-        let is_it =
-            |it: &NewApiKey| (it.by.user, it.entry.id) == (removal.key.user, removal.key.key);
-        let Some(index) = rows.iter().position(is_it) else { return Ok(false) };
+        let is_removed =
+            |it: &NewApiKey| it.by.user == removal.key.user && it.entry.id == removal.key.key;
+        let Some(index) = rows.iter().position(is_removed) else { return Ok(false) };
         let removed = rows.remove(index).entry;
         store_factors.state.lock().unwrap().write(effects(removal, &removed.name));
         Ok(true)
@@ -90,8 +90,10 @@ async fn a_key_is_created_and_its_owner_is_emailed() {
     let created = world.create(options).await.unwrap();
 
     let entry = &created.entry;
-    assert_eq!((entry.name.as_str(), entry.weekly_credits), ("Nightly", 7));
-    assert_eq!((entry.created_at, entry.expires_at), (NOW, Some(NOW + Duration::from_secs(1))));
+    assert_eq!(entry.name, "Nightly");
+    assert_eq!(entry.weekly_credits, 7);
+    assert_eq!(entry.created_at, NOW);
+    assert_eq!(entry.expires_at, Some(NOW + Duration::from_secs(1)));
     assert_eq!(entry.scopes, [KeyScope::Ai]);
     let stored: Vec<ApiKeyHash> = world.stored.lock().unwrap().iter().map(|it| it.hash).collect();
     assert_eq!(stored, [codes::hash(created.key.expose()).unwrap()]);
@@ -142,7 +144,8 @@ async fn a_name_is_one_short_line_and_scopes_match_exactly() {
         let Err(CreateApiKeyError::Invalid(violations)) = world().create(named(name)).await else {
             panic!("{name:?}")
         };
-        assert_eq!((violations[0].field, violations[0].code), ("name", code));
+        assert_eq!(violations[0].field, "name");
+        assert_eq!(violations[0].code, code);
     }
     for scopes in [vec![], vec!["AI"], vec!["ai", "sync"]] {
         let scopes = Some(scopes.into_iter().map(str::to_owned).collect());

@@ -64,13 +64,15 @@ mod tests {
 
     #[test]
     fn new_app_passwords_are_distinct_and_have_five_groups() {
-        let one = fresh().unwrap();
-        let other = fresh().unwrap();
+        let first = fresh().unwrap();
+        let second = fresh().unwrap();
 
-        let groups: Vec<&str> = one.expose().split('-').collect();
-        assert_eq!((groups.len(), groups[0]), (6, "pia"));
+        let groups: Vec<&str> = first.expose().split('-').collect();
+        assert_eq!(groups.len(), 6);
+        assert_eq!(groups[0], "pia");
         assert!(groups[1..].iter().all(|it| it.len() == 5), "{groups:?}");
-        assert!(hash(&one).is_some() && hash(&one) != hash(&other));
+        assert!(hash(&first).is_some());
+        assert_ne!(hash(&first), hash(&second));
     }
 
     #[test]

@@ -13,7 +13,8 @@ use crate::factors::proofs::FactorAnswer;
 use crate::fakes::{Factors, PASSWORD};
 use crate::people::account::CallerState;
 use crate::ports::{
-    AppPasswordHash, EndEffects, Factor, MockAccountStore, RecoveryHash, RemovalEffects,
+    AppPasswordHash, EndEffects, Factor, FactorState, MockAccountStore, RecoveryHash,
+    RemovalEffects,
 };
 
 const CODE: &str = "K3V90-0QXZ7-1BCDE-FGHJK-MNPQR";
@@ -68,17 +69,17 @@ impl AppPasswordStore for Memory {
 
     async fn remove(
         &self,
-        whose: (UserId, AppPasswordId),
-        at: Timestamp,
+        removal: AppPasswordRemoval,
         effects: RemovalEffects,
         _: EndEffects,
     ) -> Result<bool, Unavailable> {
+        let AppPasswordRemoval { user, id, at } = removal;
         let mut stored = self.stored.lock().unwrap();
-        let Some(index) = stored.iter().position(|it| (it.by.user, it.id) == whose) else {
+        let Some(index) = stored.iter().position(|it| it.by.user == user && it.id == id) else {
             return Ok(false);
         };
         let removed_password = stored.remove(index);
-        self.factors.state.lock().unwrap().write(effects(whose.0, at, &removed_password.name));
+        self.factors.state.lock().unwrap().write(effects(user, at, &removed_password.name));
         Ok(true)
     }
 }
@@ -122,8 +123,7 @@ impl World {
         &self,
         proof: impl Into<Option<ReauthProof>>,
     ) -> Result<CreatedAppPassword, CreateAppPasswordError> {
-        let proof = proof.into();
-        self.passwords.create(self.session_ref, Some(" Desktop "), proof).await
+        self.passwords.create(self.session_ref, Some(" Desktop "), proof.into()).await
     }
 
     /// Adds an enabled factor and one recovery code.

@@ -10,8 +10,8 @@ use crate::factors::proofs::{FactorAnswer, FactorProofs, ProofError};
 use crate::passwords::throttle::{Bucket, GuessError, PasswordThrottle};
 use crate::people::account::Account;
 use crate::ports::{
-    ChallengeStore, FactorState, GuessRules, NewChallenge, PasswordThrottleStore, RateLimitOutcome,
-    RateQuota, Redemption, RedemptionOutcome, SessionStartOutcome, TokenHash,
+    ChallengeStore, GuessRules, NewChallenge, PasswordThrottleStore, RateLimitOutcome, RateQuota,
+    Redemption, RedemptionOutcome, SessionStartOutcome, TokenHash,
 };
 use crate::sessions;
 use crate::sessions::StartError;
@@ -111,11 +111,15 @@ impl FactorChallenges {
         let user = self.store.owner(hash, max, now).await?.ok_or(ChallengeError::Gone)?;
         // Loaded first: a later password change deletes the challenge or makes the account
         // outdated.
-        let account = self.proofs.ports.accounts.find(user).await?;
-        let account = account.ok_or(ChallengeError::Gone)?;
+        let account = self.proofs.ports.accounts.find(user).await?.ok_or(ChallengeError::Gone)?;
         let guess = self.throttle.count_factor(user).await?;
 
-        match self.try_once((hash, max, now), user, answer).await {
+        let redeemed = match self.store.attempt(hash, max, now).await {
+            Ok(true) => self.redeem(hash, user, answer).await,
+            Ok(false) => Ok(false),
+            Err(err) => Err(err.into()),
+        };
+        match redeemed {
             Ok(true) => {
                 self.throttle.right(&guess).await;
                 Ok(account)
@@ -162,25 +166,18 @@ impl FactorChallenges {
         self.store.sweep(self.proofs.clock.now()).await
     }
 
-    /// Verifies an answer. Returns whether the challenge still existed.
-    async fn try_once(
+    /// Verifies the answer of a counted attempt. Returns whether the challenge still existed.
+    async fn redeem(
         &self,
-        (hash, max, now): (TokenHash, u32, Timestamp),
+        hash: TokenHash,
         user: UserId,
         answer: &FactorAnswer,
     ) -> Result<bool, ProofError> {
-        if !self.store.attempt(hash, max, now).await? {
-            return Ok(false);
-        }
-
-        let factor = self.proofs.ports.factors.factor(user).await?;
-        let Some(factor) = factor.filter(|it| it.state == FactorState::On) else {
-            return Ok(false);
-        };
+        let Some(factor) = self.proofs.enabled_factor(user).await? else { return Ok(false) };
 
         let verified = self.proofs.answer(user, &factor, answer).await?;
         let at = self.proofs.clock.now();
-        let redemption = Redemption { hash, user, verified, at, effects: redeemed };
+        let redemption = Redemption { hash, user, verified, at, effects: redemption_effects };
         match self.store.redeem(redemption).await? {
             RedemptionOutcome::Done => Ok(true),
             RedemptionOutcome::Stale => Err(ProofError::Wrong),
@@ -189,9 +186,11 @@ impl FactorChallenges {
     }
 }
 
-fn redeemed(user: UserId, at: Timestamp, codes_left: Option<u64>) -> SideEffects {
-    let used = |left| factors::recovery_codes::used(user, at, Some(left));
-    codes_left.map(used).unwrap_or_default()
+fn redemption_effects(user: UserId, at: Timestamp, codes_left: Option<u64>) -> SideEffects {
+    match codes_left {
+        Some(left) => factors::recovery_codes::used(user, at, Some(left)),
+        None => SideEffects::default(),
+    }
 }
 
 #[cfg(test)]

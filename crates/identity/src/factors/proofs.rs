@@ -119,6 +119,12 @@ pub struct FactorProofs {
 }
 
 impl FactorProofs {
+    /// Returns the second factor of an account, if it is on.
+    pub(crate) async fn enabled_factor(&self, user: UserId) -> Result<Option<Factor>, Unavailable> {
+        let factor = self.ports.factors.factor(user).await?;
+        Ok(factor.filter(|it| it.state == FactorState::On))
+    }
+
     /// Runs `check` and counts it if the proof is wrong. It is counted in advance, since concurrent
     /// attempts would otherwise be free, and given back unless the proof is wrong.
     pub(crate) async fn counted<T>(
@@ -135,8 +141,8 @@ impl FactorProofs {
 
         let outcome = check.await;
         if !matches!(outcome, Err(ProofError::Wrong)) {
-            let put_back = self.ports.attempts.give_back(&who, quota, self.clock.now()).await;
-            if let Err(err) = put_back {
+            let reset = self.ports.attempts.give_back(&who, quota, self.clock.now()).await;
+            if let Err(err) = reset {
                 tracing::warn!(
                     error = &err as &dyn std::error::Error,
                     "failed to reset the attempt counter after success"
@@ -227,13 +233,16 @@ impl FactorProofs {
         if !(1..=passwords::rules::MAX_PASSWORD_BYTES).contains(&password.expose().len()) {
             return Err(ProofError::Wrong);
         }
-        let stored = self.password_hash(account).await?;
-        let known = stored.is_some();
-        match self.ports.hasher.verify(password, stored).await? {
-            Verdict::Right | Verdict::RightButOutdated if known => Ok(VerifiedProof::Password),
+        let hash = self.password_hash(account).await?;
+        let has_password = hash.is_some();
+        match self.ports.hasher.verify(password, hash).await? {
+            Verdict::Right | Verdict::RightButOutdated if has_password => {
+                Ok(VerifiedProof::Password)
+            }
             _ => Err(ProofError::Wrong),
         }
     }
+
     /// Returns the stored hash of an account's password; `None` if it has none.
     pub(crate) async fn password_hash(
         &self,

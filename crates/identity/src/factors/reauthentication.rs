@@ -35,23 +35,32 @@ pub enum OwnerError {
     Unavailable(#[from] Unavailable),
 }
 
+/// Account whose owner is to be verified.
+#[derive(Clone, Copy)]
+pub(crate) struct ProtectedAccount<'a> {
+    pub(crate) account: &'a Account,
+    /// Second factor; `None` if it is off.
+    pub(crate) factor: Option<&'a Factor>,
+}
+
 impl FactorProofs {
     /// Verifies that the caller is the owner and passes the proof to `then`, which may still reject
-    /// it. `factor` is the one that is on, if any.
+    /// it.
     ///
     /// An account without password and factor requires a sign-in within [`FRESH`].
     pub(crate) async fn owner<T, F>(
         &self,
         session_ref: SessionRef,
-        (account, factor): (&Account, Option<&Factor>),
+        protected: ProtectedAccount<'_>,
         proof: Option<ReauthProof>,
         then: impl FnOnce(VerifiedProof) -> F + Send,
     ) -> Result<T, OwnerError>
     where
         F: Future<Output = Result<T, ProofError>> + Send,
     {
+        let ProtectedAccount { account, factor } = protected;
         if let Some(proof) = proof {
-            let check = async { then(self.verify((account, factor), proof).await?).await };
+            let check = async { then(self.verify(account, factor, proof).await?).await };
             return Ok(self.counted(session_ref.user, check).await?);
         }
         if factor.is_some() || self.password_hash(account).await?.is_some() {
@@ -69,7 +78,8 @@ impl FactorProofs {
     /// Verifies a proof as far as that is possible without consuming it.
     pub(crate) async fn verify(
         &self,
-        (account, factor): (&Account, Option<&Factor>),
+        account: &Account,
+        factor: Option<&Factor>,
         proof: ReauthProof,
     ) -> Result<VerifiedProof, ProofError> {
         match (proof, factor) {

@@ -5,7 +5,7 @@ use pia_kernel::ReauthenticationOutcome;
 use crate::factors::proofs::{FactorProofs, ProofError, ReauthProof, used_up};
 use crate::factors::reauthentication::{FRESH, OwnerError};
 use crate::people::account::{CallerState, SessionScope};
-use crate::ports::{FactorState, VerifiedProof};
+use crate::ports::VerifiedProof;
 use crate::sessions::access_tokens::SessionRef;
 
 /// Verifies recent proof that the caller is the account's owner, for actions of other domains.
@@ -15,7 +15,7 @@ pub struct Reauthenticator {
 }
 
 impl Reauthenticator {
-    /// Creates one over these proofs.
+    /// Creates a reauthenticator over these proofs.
     pub fn new(proofs: FactorProofs) -> Self {
         Self { proofs }
     }
@@ -60,13 +60,11 @@ impl Reauthenticator {
     }
 
     async fn verify(&self, session_ref: SessionRef, proof: ReauthProof) -> Result<(), OwnerError> {
-        let ports = &self.proofs.ports;
         let user = session_ref.user;
-        let account = ports.accounts.find(user).await?.ok_or(OwnerError::Wrong)?;
-        let factor = ports.factors.factor(user).await?;
-        let factor = factor.filter(|it| it.state == FactorState::On);
+        let account = self.proofs.ports.accounts.find(user).await?.ok_or(OwnerError::Wrong)?;
+        let factor = self.proofs.enabled_factor(user).await?;
         let check = async {
-            let verified = self.proofs.verify((&account, factor.as_ref()), proof).await?;
+            let verified = self.proofs.verify(&account, factor.as_ref(), proof).await?;
             self.spend(session_ref, verified).await
         };
         Ok(self.proofs.counted(user, check).await?)

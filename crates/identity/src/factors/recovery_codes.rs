@@ -42,14 +42,13 @@ pub(crate) fn hash(user: UserId, typed: &Secret<String>) -> Option<RecoveryHash>
     Some(RecoveryHash(hash))
 }
 
-/// Side effects of a used recovery code. The owner is emailed, with the number left where known,
-/// since such a code replaces the authenticator.
+/// Returns the side effects of a used recovery code. The owner is emailed, since such a code
+/// replaces the authenticator; the email has the number of codes `left`, if known.
 pub(crate) fn used(user: UserId, at: Timestamp, left: Option<u64>) -> SideEffects {
-    let email = QueuedEmail::new("recovery-code-used");
-    let email = match left {
-        Some(left) => email.with("left", left.to_string()),
-        None => email,
-    };
+    let mut email = QueuedEmail::new("recovery-code-used");
+    if let Some(left) = left {
+        email = email.with("left", left.to_string());
+    }
     SideEffects::audit(at, user, "recovery_code.used").and_mail(email.to_user(at, user))
 }
 

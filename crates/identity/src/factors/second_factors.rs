@@ -9,7 +9,7 @@ use crate::factors;
 use crate::factors::proofs::{
     FactorAnswer, FactorProofs, PURPOSE, ProofError, ReauthProof, used_up,
 };
-use crate::factors::reauthentication::OwnerError;
+use crate::factors::reauthentication::{OwnerError, ProtectedAccount};
 use crate::factors::totp::{self, Enrolment};
 use crate::people::account::Account;
 use crate::ports::{
@@ -92,16 +92,17 @@ pub struct SecondFactors {
 }
 
 impl SecondFactors {
-    /// Creates them over these proofs; `caller_cache` is notified of sessions that end.
+    /// Creates second factors over these proofs; `caller_cache` is notified of sessions that end.
     pub fn new(proofs: FactorProofs, caller_cache: CallerCache) -> Self {
         Self { proofs, caller_cache }
     }
 
     /// Returns the number of recovery codes left; `None` if no second factor is on.
     pub async fn overview(&self, user: UserId) -> Result<Option<u32>, Unavailable> {
-        let factors = &self.proofs.ports.factors;
-        let on = factors.factor(user).await?.is_some_and(|it| it.state == FactorState::On);
-        if on { factors.codes_left(user).await.map(Some) } else { Ok(None) }
+        if self.proofs.enabled_factor(user).await?.is_none() {
+            return Ok(None);
+        }
+        self.proofs.ports.factors.codes_left(user).await.map(Some)
     }
 
     /// Starts enrolment with a new secret, which has no effect until its first code is confirmed.
@@ -116,17 +117,17 @@ impl SecondFactors {
         let FactorProofs { ports, settings, clock } = &self.proofs;
         let user = session_ref.user;
         let account = ports.accounts.find(user).await?.ok_or(EnrolError::Gone)?;
-        let on = |it: &Factor| it.state == FactorState::On;
-        if ports.factors.factor(user).await?.as_ref().is_some_and(on) {
+        if self.proofs.enabled_factor(user).await?.is_some() {
             return Err(EnrolError::AlreadyOn);
         }
 
+        let protected = ProtectedAccount { account: &account, factor: None };
         let proof = password.map(ReauthProof::Password);
-        let verified = self.proofs.owner(session_ref, (&account, None), proof, |_| ready(Ok(())));
+        let verified = self.proofs.owner(session_ref, protected, proof, |_| ready(Ok(())));
         if let Err(err) = verified.await {
             // An account that was deleted meanwhile cannot present a proof.
-            let there = ports.accounts.find(user).await?.is_some();
-            return Err(if there { err.into() } else { EnrolError::Gone });
+            let still_exists = ports.accounts.find(user).await?.is_some();
+            return Err(if still_exists { err.into() } else { EnrolError::Gone });
         }
 
         let secret = totp::fresh()?;
@@ -177,7 +178,7 @@ impl SecondFactors {
         let check = async {
             let verified = self.proofs.proof(&account, &factor, proof).await?;
             let change = self.change(session_ref, verified, "factor.disabled", "factor-disabled");
-            spent(self.proofs.ports.factors.disable(change, verified).await?)
+            require_spent(self.proofs.ports.factors.disable(change, verified).await?)
         };
         let disabled = self.proofs.counted(session_ref.user, check).await;
         self.caller_cache.forget_user(session_ref.user);
@@ -197,7 +198,7 @@ impl SecondFactors {
             let action = "recovery_codes.regenerated";
             let email = "recovery-codes-regenerated";
             let change = self.change(session_ref, verified, action, email);
-            spent(self.proofs.ports.factors.replace_codes(change, verified, &hashes).await?)
+            require_spent(self.proofs.ports.factors.replace_codes(change, verified, &hashes).await?)
         };
         let replaced = self.proofs.counted(session_ref.user, check).await;
         self.caller_cache.forget_user(session_ref.user);
@@ -214,11 +215,10 @@ impl SecondFactors {
 
     /// Returns the account of a caller and its enabled factor.
     async fn load(&self, user: UserId) -> Result<(Account, Factor), FactorChangeError> {
-        let ports = &self.proofs.ports;
-        let account = ports.accounts.find(user).await?.ok_or(FactorChangeError::Gone)?;
-        let factor = ports.factors.factor(user).await?;
-        let factor = factor.filter(|it| it.state == FactorState::On);
-        Ok((account, factor.ok_or(FactorChangeError::NotOn)?))
+        let account =
+            self.proofs.ports.accounts.find(user).await?.ok_or(FactorChangeError::Gone)?;
+        let factor = self.proofs.enabled_factor(user).await?.ok_or(FactorChangeError::NotOn)?;
+        Ok((account, factor))
     }
 
     fn change(
@@ -243,8 +243,9 @@ fn fresh_codes(user: UserId) -> Result<(RecoveryCodes, Vec<RecoveryHash>), Unava
     Ok((RecoveryCodes(codes), hashes))
 }
 
-fn spent(good: bool) -> Result<(), ProofError> {
-    if good { Ok(()) } else { Err(ProofError::Wrong) }
+/// Converts the outcome of a store that consumes a proof if it is still valid.
+fn require_spent(is_spent: bool) -> Result<(), ProofError> {
+    if is_spent { Ok(()) } else { Err(ProofError::Wrong) }
 }
 
 fn ended(user: UserId, at: Timestamp) -> SideEffects {

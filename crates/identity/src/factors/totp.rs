@@ -44,18 +44,19 @@ pub(crate) fn enrolment(
     email: &str,
 ) -> Result<Enrolment, Unavailable> {
     // In the label a colon separates issuer and account.
-    let issuer = issuer.replace(':', " ");
-    let email = email.replace(':', " ");
-    let totp = builder(secret).with_issuer(Some(issuer)).with_account_name(email).build();
-    let totp = totp.map_err(failed)?;
+    let totp = builder(secret)
+        .with_issuer(Some(issuer.replace(':', " ")))
+        .with_account_name(email.replace(':', " "))
+        .build()
+        .map_err(failed)?;
     let uri = totp.to_url().map_err(failed)?;
     let code = QrCode::new(&uri).map_err(|err| Unavailable::new("the QR code", err))?;
-    let picture = code.render::<svg::Color<'_>>().min_dimensions(PICTURE, PICTURE).build();
-    let picture = format!("data:image/svg+xml;base64,{}", STANDARD.encode(picture));
+    let image = code.render::<svg::Color<'_>>().min_dimensions(PICTURE, PICTURE).build();
+
     Ok(Enrolment {
         secret: Secret::new(totp.secret().to_base32()),
         uri: Secret::new(uri),
-        picture: Secret::new(picture),
+        picture: Secret::new(format!("data:image/svg+xml;base64,{}", STANDARD.encode(image))),
     })
 }
 
@@ -77,14 +78,14 @@ pub(crate) struct Digits(Secret<String>);
 impl Digits {
     /// Parses typed text. Spaces and hyphens are ignored.
     pub(crate) fn parse(typed: &Secret<String>) -> Option<Self> {
-        let typed = typed.expose();
-        if typed.len() > MAX_CODE_BYTES {
+        let text = typed.expose();
+        if text.len() > MAX_CODE_BYTES {
             return None;
         }
-        let digits: String = typed.trim().chars().filter(|it| ![' ', '-'].contains(it)).collect();
-        let plausible =
+        let digits: String = text.trim().chars().filter(|it| ![' ', '-'].contains(it)).collect();
+        let has_form_of_code =
             digits.len() == usize::from(DIGITS) && digits.bytes().all(|it| it.is_ascii_digit());
-        plausible.then(|| Self(Secret::new(digits)))
+        has_form_of_code.then(|| Self(Secret::new(digits)))
     }
 }
 
@@ -195,8 +196,8 @@ mod tests {
     fn the_picture_is_an_svg_of_the_uri() {
         let enrolled = enrolment(&secret(), "Pia", "ada@example.org").unwrap();
 
-        let picture = enrolled.picture.expose().strip_prefix("data:image/svg+xml;base64,").unwrap();
-        let picture = String::from_utf8(STANDARD.decode(picture).unwrap()).unwrap();
+        let encoded = enrolled.picture.expose().strip_prefix("data:image/svg+xml;base64,").unwrap();
+        let picture = String::from_utf8(STANDARD.decode(encoded).unwrap()).unwrap();
         let code = QrCode::new(enrolled.uri.expose()).unwrap();
         assert!(picture.starts_with("<?xml") && picture.ends_with("</svg>"));
         assert!(picture.contains("<path") && !picture.contains("<script"));

@@ -51,6 +51,17 @@ pub enum CredentialStoreOutcome {
     Gone,
 }
 
+/// Removal of an app password by its owner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AppPasswordRemoval {
+    /// Owner of the app password.
+    pub user: UserId,
+    /// Id of the app password.
+    pub id: AppPasswordId,
+    /// Time of the removal.
+    pub at: Timestamp,
+}
+
 /// Side effects of removing an app password with this name.
 pub type RemovalEffects = fn(UserId, Timestamp, &str) -> SideEffects;
 
@@ -87,8 +98,7 @@ pub trait AppPasswordStore: Send + Sync {
     /// whether it existed.
     async fn remove(
         &self,
-        whose: (UserId, AppPasswordId),
-        at: Timestamp,
+        removal: AppPasswordRemoval,
         effects: RemovalEffects,
         if_ended: EndEffects,
     ) -> Result<bool, Unavailable>;

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pia_identity::{
-    AccountStore, AppPasswordHash, AppPasswordStore, CredentialStoreOutcome, FactorChange,
-    FactorStore, NewAppPassword, NewSession, RecoveryHash, SessionRef, SessionScope, SessionStarts,
-    SessionStore, Step, TokenHash, VerifiedProof,
+    AccountStore, AppPasswordHash, AppPasswordRemoval, AppPasswordStore, CredentialStoreOutcome,
+    FactorChange, FactorStore, NewAppPassword, NewSession, RecoveryHash, SessionRef, SessionScope,
+    SessionStarts, SessionStore, Step, TokenHash, VerifiedProof,
 };
 use pia_kernel::{AppPasswordId, SessionId, SideEffects, Timestamp, UserId};
 use pia_storage::Database;
@@ -92,10 +92,9 @@ async fn an_app_password_is_found_for_its_owner_only(db: Database) {
 
     assert_eq!(stored, (CredentialStoreOutcome::Done, CredentialStoreOutcome::Done));
     let find = async |user, byte| passwords.find(user, AppPasswordHash([byte; 32])).await.unwrap();
-    assert_eq!(
-        (find(ada, 1).await, find(bob, 1).await, find(ada, 9).await),
-        (Some(id), None, None)
-    );
+    assert_eq!(find(ada, 1).await, Some(id));
+    assert_eq!(find(bob, 1).await, None);
+    assert_eq!(find(ada, 9).await, None);
     assert_eq!(names(&db, ada).await, ["app 1", "app 2"], "in the order they were made");
     assert_eq!(names(&db, bob).await, Vec::<String>::new());
     assert_eq!(audited(&db, ada, "added").await, 2);
@@ -111,7 +110,8 @@ async fn concurrent_app_passwords_respect_the_limit(db: Database) {
     .await;
 
     let stored = all.iter().filter(|it| **it == CredentialStoreOutcome::Done).count();
-    assert_eq!((stored, names(&db, ada).await.len()), (3, 3));
+    assert_eq!(stored, 3);
+    assert_eq!(names(&db, ada).await.len(), 3);
     assert_eq!(all.iter().filter(|it| **it == CredentialStoreOutcome::Full).count(), 13);
     assert_eq!(audited(&db, ada, "added").await, 3);
 }
@@ -139,10 +139,8 @@ async fn a_recovery_code_creates_one_app_password(db: Database) {
 
     assert_eq!(by_paper.iter().filter(|it| **it == CredentialStoreOutcome::Done).count(), 1);
     assert_eq!(by_paper.iter().filter(|it| **it == CredentialStoreOutcome::Stale).count(), 15);
-    assert_eq!(
-        (by_used_code, by_code),
-        (CredentialStoreOutcome::Stale, CredentialStoreOutcome::Done)
-    );
+    assert_eq!(by_used_code, CredentialStoreOutcome::Stale);
+    assert_eq!(by_code, CredentialStoreOutcome::Done);
 }
 
 async fn without_a_factor_no_code_is_accepted(db: Database) {
@@ -152,7 +150,8 @@ async fn without_a_factor_no_code_is_accepted(db: Database) {
     let by_paper =
         add(&db, new(&db, ada, 2).await, VerifiedProof::RecoveryCode(RecoveryHash([7; 32]))).await;
 
-    assert_eq!((by_code, by_paper), (CredentialStoreOutcome::Stale, CredentialStoreOutcome::Stale));
+    assert_eq!(by_code, CredentialStoreOutcome::Stale);
+    assert_eq!(by_paper, CredentialStoreOutcome::Stale);
 }
 
 async fn a_session_of_an_app_password_is_restricted_and_ends_with_it(db: Database) {
@@ -177,13 +176,16 @@ async fn a_session_of_an_app_password_is_restricted_and_ends_with_it(db: Databas
     let before = [scope(sessions[0]).await, scope(sessions[3]).await];
     let used = passwords.list(ada).await.unwrap()[0].used_at;
 
-    let taken = passwords.remove((ada, id), START, removed, ended).await.unwrap();
-    let again = passwords.remove((ada, id), START, removed, ended).await.unwrap();
+    let removal = AppPasswordRemoval { user: ada, id, at: START };
+    let taken = passwords.remove(removal, removed, ended).await.unwrap();
+    let again = passwords.remove(removal, removed, ended).await.unwrap();
 
     assert_eq!(before, [Some(SessionScope::Data), Some(SessionScope::Full)]);
     assert_eq!(used, Some(START + Duration::from_secs(11)));
-    assert_eq!((taken, again), (true, false));
-    assert_eq!((scope(sessions[0]).await, scope(sessions[1]).await), (None, None));
+    assert!(taken);
+    assert!(!again);
+    assert_eq!(scope(sessions[0]).await, None);
+    assert_eq!(scope(sessions[1]).await, None);
     assert_eq!(scope(sessions[2]).await, Some(SessionScope::Data));
     assert_eq!(scope(sessions[3]).await, Some(SessionScope::Full));
     assert_eq!(audited(&db, ada, "ended").await, 2);
@@ -197,7 +199,8 @@ async fn a_foreign_app_password_is_not_deleted(db: Database) {
     let id = first.id;
     add(&db, first, VerifiedProof::Password).await;
 
-    let taken = SqlAppPasswords::new(db.clone()).remove((bob, id), START, removed, ended).await;
+    let removal = AppPasswordRemoval { user: bob, id, at: START };
+    let taken = SqlAppPasswords::new(db.clone()).remove(removal, removed, ended).await;
 
     assert!(!taken.unwrap());
     assert_eq!(names(&db, ada).await, ["app 1"]);
@@ -212,7 +215,8 @@ async fn a_deleted_or_deactivated_account_gets_no_app_password(db: Database) {
     let missing = new_in(SessionId::generate(), UserId::generate(), 2);
     let gone = add(&db, missing, VerifiedProof::Password).await;
 
-    assert_eq!((deactivated, gone), (CredentialStoreOutcome::Gone, CredentialStoreOutcome::Gone));
+    assert_eq!(deactivated, CredentialStoreOutcome::Gone);
+    assert_eq!(gone, CredentialStoreOutcome::Gone);
 }
 
 async fn app_passwords_are_deleted_with_their_account(db: Database) {
@@ -236,7 +240,8 @@ async fn a_sessions_start_is_found_by_its_owner(db: Database) {
     let own = starts.began_at(SessionRef { user: ada, session }).await.unwrap();
     let foreign = starts.began_at(SessionRef { user: bob, session }).await.unwrap();
 
-    assert_eq!((own, foreign), (Some(START + Duration::from_secs(3)), None));
+    assert_eq!(own, Some(START + Duration::from_secs(3)));
+    assert_eq!(foreign, None);
 }
 
 async fn an_ended_or_foreign_session_creates_no_app_password(db: Database) {

@@ -10,7 +10,7 @@ use super::*;
 use crate::factors;
 use crate::factors::proofs::PURPOSE;
 use crate::fakes::{Factors, Meanwhile, account};
-use crate::ports::{Factor, SecretBox, Step};
+use crate::ports::{Factor, FactorState, SecretBox, Step};
 
 const KEY: [u8; 20] = *b"12345678901234567890";
 const RECOVERY: &str = "K3V90-0QXZ7-1BCDE-FGHJK-MNPQR";
@@ -131,7 +131,8 @@ async fn a_recovery_code_meets_a_challenge_once_and_that_is_audited() {
     let met = world.meet(&first, answer()).await;
     let again = world.meet(&second, answer()).await;
 
-    assert!(met.is_ok() && is_wrong(&again));
+    assert!(met.is_ok());
+    assert!(is_wrong(&again));
     assert_eq!(world.store.audited(), ["recovery_code.used"]);
     let left = world.store.state.lock().unwrap().codes.len().to_string();
     let email = QueuedEmail::new("recovery-code-used").with("left", left);
@@ -149,7 +150,8 @@ async fn a_challenge_lives_five_minutes() {
     world.clock.advance(Duration::from_secs(1));
     let late = world.meet(&second, world.code(0)).await;
 
-    assert!(in_time.is_ok() && is_gone(&late));
+    assert!(in_time.is_ok());
+    assert!(is_gone(&late));
 }
 
 #[tokio::test]
@@ -192,8 +194,8 @@ async fn wrong_codes_delay_the_next_without_using_up_its_attempts() {
 
     for _ in 0..7 {
         let refused = world.meet(&token, world.code(0)).await;
-        let answer = refused.unwrap_err();
-        assert!(matches!(answer, ChallengeError::TooMany { .. }), "{answer}");
+        let err = refused.unwrap_err();
+        assert!(matches!(err, ChallengeError::TooMany { .. }), "{err}");
     }
 
     assert!(world.store.state.lock().unwrap().challenges.values().any(|(_, tries)| *tries == 0));
@@ -234,7 +236,8 @@ async fn a_correct_code_reseals_its_secret_after_a_key_change() {
         world.meet(&token, world.code(0)).await.unwrap();
 
         let resealed = world.store.state.lock().unwrap().resealed.len();
-        assert_eq!((after_wrong, resealed), (0, usize::from(changed)));
+        assert_eq!(after_wrong, 0);
+        assert_eq!(resealed, usize::from(changed));
     }
 }
 

@@ -120,7 +120,8 @@ async fn a_wrong_code_enables_nothing_and_is_counted() {
         assert!(matches!(refused, Err(ConfirmError::WrongCode)), "{text}");
     }
 
-    assert_eq!((world.store.wrong(), world.store.audited()), (3, vec![]));
+    assert_eq!(world.store.wrong(), 3);
+    assert!(world.store.audited().is_empty());
 }
 
 #[tokio::test]
