@@ -118,7 +118,8 @@ impl Factors {
     /// Sets that the account has no password and that its session began then, if ever.
     pub(crate) fn has_no_password(&self, began_at: Option<Timestamp>) {
         let mut state = self.state.lock().unwrap();
-        (state.without_password, state.began_at) = (true, began_at);
+        state.without_password = true;
+        state.began_at = began_at;
     }
 
     /// Returns the names of the queued emails.
@@ -137,8 +138,8 @@ impl Factors {
         let factors = Arc::clone(self);
         accounts.expect_by_email().returning(move |_| {
             let account = account(*found_user.lock().unwrap());
-            let without = factors.state.lock().unwrap().without_password;
-            let password_hash = (!without).then(|| Secret::new("kept".to_owned()));
+            let has_password = !factors.state.lock().unwrap().without_password;
+            let password_hash = has_password.then(|| Secret::new("kept".to_owned()));
             Ok(Some(Credentials { account, password_hash }))
         });
         Arc::new(accounts)
@@ -218,7 +219,8 @@ impl FactorStore for Factors {
     ) -> Result<bool, Unavailable> {
         let mut state = self.state.lock().unwrap();
         state.factor = Some(Factor { sealed: sealed.to_vec(), state: FactorState::On });
-        (state.last_step, state.codes) = (Some(step), codes.to_vec());
+        state.last_step = Some(step);
+        state.codes = codes.to_vec();
         state.changed(change);
         Ok(true)
     }
@@ -229,14 +231,14 @@ impl FactorStore for Factors {
         verified: VerifiedProof,
     ) -> Result<bool, Unavailable> {
         let mut state = self.state.lock().unwrap();
-        let good = state.spend(verified);
-        if good {
+        let is_valid = state.spend(verified);
+        if is_valid {
             state.factor = None;
             state.codes.clear();
             state.challenges.clear();
             state.changed(change);
         }
-        Ok(good)
+        Ok(is_valid)
     }
 
     async fn replace_codes(
@@ -246,12 +248,12 @@ impl FactorStore for Factors {
         codes: &[RecoveryHash],
     ) -> Result<bool, Unavailable> {
         let mut state = self.state.lock().unwrap();
-        let good = state.spend(verified);
-        if good {
+        let is_valid = state.spend(verified);
+        if is_valid {
             state.codes = codes.to_vec();
             state.changed(change);
         }
-        Ok(good)
+        Ok(is_valid)
     }
 
     async fn spend(
@@ -262,12 +264,11 @@ impl FactorStore for Factors {
         effects: SideEffects,
     ) -> Result<bool, Unavailable> {
         let mut state = self.state.lock().unwrap();
-        let good = state.spend(verified);
-        if good {
-            state.audit.extend(effects.audit);
-            state.emails.extend(effects.mail.into_iter().map(|it| it.letter));
+        let is_valid = state.spend(verified);
+        if is_valid {
+            state.write(effects);
         }
-        Ok(good)
+        Ok(is_valid)
     }
 
     async fn reseal(&self, _: UserId, old: &[u8], new: &[u8]) -> Result<(), Unavailable> {
@@ -299,9 +300,9 @@ impl ChallengeStore for Factors {
         now: Timestamp,
     ) -> Result<Option<UserId>, Unavailable> {
         let state = self.state.lock().unwrap();
-        let found = state.challenges.get(&hash);
-        let good = found.filter(|(it, tries)| it.expires_at > now && *tries < max);
-        Ok(good.map(|(it, _)| it.user))
+        let open_challenge =
+            state.challenges.get(&hash).filter(|(it, tries)| it.expires_at > now && *tries < max);
+        Ok(open_challenge.map(|(it, _)| it.user))
     }
 
     async fn attempt(&self, hash: TokenHash, max: u32, _: Timestamp) -> Result<bool, Unavailable> {
@@ -321,8 +322,9 @@ impl ChallengeStore for Factors {
             return Ok(RedemptionOutcome::Stale);
         }
         state.challenges.remove(&hash);
-        let left = matches!(verified, VerifiedProof::RecoveryCode(_)).then_some(state.codes.len());
-        state.write(effects(user, at, left.map(|it| it as u64)));
+        let used_recovery_code = matches!(verified, VerifiedProof::RecoveryCode(_));
+        let codes_left = used_recovery_code.then_some(state.codes.len() as u64);
+        state.write(effects(user, at, codes_left));
         Ok(RedemptionOutcome::Done)
     }
 

@@ -55,8 +55,10 @@ impl Post {
     /// Adds an account with this address, and a password if a hash is passed.
     pub(crate) fn person(&self, email: &str, hash: Option<&str>) -> UserId {
         let user = UserId::generate();
-        let account = Account::local(user, email.to_owned(), Timestamp::UNIX_EPOCH);
-        let account = Account { display_name: Some("Ada Augusta".to_owned()), ..account };
+        let account = Account {
+            display_name: Some("Ada Augusta".to_owned()),
+            ..Account::local(user, email.to_owned(), Timestamp::UNIX_EPOCH)
+        };
         let password_hash = hash.map(|it| Secret::new(it.to_owned()));
         self.state.lock().unwrap().people.push(Credentials { account, password_hash });
         user
@@ -96,8 +98,8 @@ impl Post {
         accounts.expect_by_email().returning(move |email| {
             let mut state = post.state.lock().unwrap();
             state.steps.push("look");
-            let same = |it: &&Credentials| fold_email(&it.account.email) == fold_email(email);
-            Ok(state.people.iter().find(same).cloned())
+            let has_email = |it: &&Credentials| fold_email(&it.account.email) == fold_email(email);
+            Ok(state.people.iter().find(has_email).cloned())
         });
         let post = Arc::clone(self);
         accounts.expect_find().returning(move |user| Ok(post.account(user)));
@@ -141,11 +143,11 @@ impl Post {
     /// Returns the name and the address of every email that is not to a user.
     pub(crate) fn addressed(&self) -> Vec<(&'static str, String)> {
         let state = self.state.lock().unwrap();
-        let addressed = state.emails.iter().filter_map(|mail| match &mail.to {
+        let name_and_address = |mail: &Mail| match &mail.to {
             Recipient::User(_) => None,
             Recipient::Address(address) => Some((mail.letter.name, address.clone())),
-        });
-        addressed.collect()
+        };
+        state.emails.iter().filter_map(name_and_address).collect()
     }
 
     /// Returns the link in the last email.
@@ -177,13 +179,14 @@ impl Post {
     fn spend(
         state: &mut State,
         user: UserId,
-        (hash, purpose): (TokenHash, EmailTokenPurpose),
+        hash: TokenHash,
+        purpose: EmailTokenPurpose,
         now: Timestamp,
     ) -> bool {
         let before = state.tokens.len();
         state.tokens.retain(|(owner, it)| {
-            let good = it.purpose == purpose && it.expires_at > now;
-            !(good && *owner == user && it.hash == hash)
+            let is_valid = it.purpose == purpose && it.expires_at > now;
+            !(is_valid && *owner == user && it.hash == hash)
         });
         state.tokens.len() < before
     }
@@ -216,9 +219,9 @@ impl EmailTokenStore for Post {
         now: Timestamp,
     ) -> Result<Option<UserId>, Unavailable> {
         let state = self.state.lock().unwrap();
-        let good =
-            |it: &NewEmailToken| (it.hash, it.purpose) == (token, purpose) && it.expires_at > now;
-        Ok(state.tokens.iter().find(|(_, it)| good(it)).map(|it| it.0))
+        let is_valid =
+            |it: &NewEmailToken| it.hash == token && it.purpose == purpose && it.expires_at > now;
+        Ok(state.tokens.iter().find(|(_, it)| is_valid(it)).map(|(owner, _)| *owner))
     }
 
     async fn verify(
@@ -229,14 +232,14 @@ impl EmailTokenStore for Post {
         effects: SideEffects,
     ) -> Result<bool, Unavailable> {
         let mut state = self.state.lock().unwrap();
-        let good = Self::spend(&mut state, user, (token, EmailTokenPurpose::Verification), at);
-        if good {
+        let is_valid = Self::spend(&mut state, user, token, EmailTokenPurpose::Verification, at);
+        if is_valid {
             for person in state.people.iter_mut().filter(|it| it.account.user == user) {
                 person.account.email_verified_at = Some(at);
             }
             Self::write(&mut state, effects);
         }
-        Ok(good)
+        Ok(is_valid)
     }
 
     async fn change_address(
@@ -245,7 +248,7 @@ impl EmailTokenStore for Post {
     ) -> Result<AddressChangeOutcome, Unavailable> {
         let AddressChange { user, token, email, at, effects } = change;
         let mut state = self.state.lock().unwrap();
-        if !Self::spend(&mut state, user, (token, EmailTokenPurpose::AddressChange), at) {
+        if !Self::spend(&mut state, user, token, EmailTokenPurpose::AddressChange, at) {
             return Ok(AddressChangeOutcome::InvalidToken);
         }
         for person in state.people.iter_mut().filter(|it| it.account.user == user) {
@@ -268,23 +271,24 @@ impl PasswordStore for Post {
     async fn reset(&self, reset: PasswordReset) -> Result<bool, Unavailable> {
         let PasswordReset { user, token, password_hash, at, effects, if_ended } = reset;
         let mut state = self.state.lock().unwrap();
-        let good = Self::spend(&mut state, user, (token, EmailTokenPurpose::PasswordReset), at);
-        if good {
+        let is_valid = Self::spend(&mut state, user, token, EmailTokenPurpose::PasswordReset, at);
+        if is_valid {
             for person in state.people.iter_mut().filter(|it| it.account.user == user) {
                 person.password_hash = Some(password_hash.clone());
             }
             Self::write(&mut state, effects.and(if_ended(user, at)));
         }
-        Ok(good)
+        Ok(is_valid)
     }
 
-    /// Every account has two app passwords and an API key until they are revoked.
+    /// Replaces the password. Every account has two app passwords and an API key until they are
+    /// revoked.
     async fn change(&self, change: PasswordChange) -> Result<Option<AppAccess>, Unavailable> {
         let PasswordChange { by, old, new, at, effects, if_ended, .. } = change;
         let mut state = self.state.lock().unwrap();
         let person = state.people.iter_mut().find(|person| {
-            let same = person.password_hash.as_ref().is_some_and(|it| it.ct_eq(old.expose()));
-            person.account.user == by.user && same
+            let hash = person.password_hash.as_ref();
+            person.account.user == by.user && hash.is_some_and(|it| it.ct_eq(old.expose()))
         });
         let Some(person) = person else { return Ok(None) };
         person.password_hash = Some(new);
