@@ -48,7 +48,8 @@ async fn all_sessions_and_pending_sign_ins_of_one_user_end(db: Database) {
     let effects = SideEffects::about(START, ada, "ended");
     assert!(SqlRoles::new(db.clone()).end_sessions(ada, effects).await.unwrap());
 
-    assert_eq!((adas().await, bobs().await), ((false, false), (true, true)));
+    assert_eq!(adas().await, (false, false));
+    assert_eq!(bobs().await, (true, true));
     assert_eq!(audited(&db, ada, "ended").await, 1);
     let outdated = begin_as_of(&db, ada, CredentialsEpoch::default(), 3).await;
     assert_eq!(outdated, SessionStartOutcome::Stale);
@@ -65,7 +66,8 @@ async fn a_factor_is_reset_once_with_its_codes_and_sessions(db: Database) {
     let first = roles.reset_factor(ada, effects()).await.unwrap();
     let second = roles.reset_factor(ada, effects()).await.unwrap();
 
-    assert_eq!((first, second), (true, false));
+    assert!(first);
+    assert!(!second);
     assert_eq!(factors.factor(ada).await.unwrap(), None);
     assert_eq!(factors.codes_left(ada).await.unwrap(), 0);
     assert_eq!(is_signed_in().await, (false, false));
@@ -84,7 +86,8 @@ async fn a_missing_account_or_factor_changes_nothing(db: Database) {
     let ended = roles.end_sessions(missing, effects()).await.unwrap();
     let reset = roles.reset_factor(ada, effects()).await.unwrap();
 
-    assert_eq!((ended, reset), (false, false));
+    assert!(!ended);
+    assert!(!reset);
     assert!(factors.factor(ada).await.unwrap().is_some());
     assert_eq!(is_signed_in().await, (true, true));
     assert_eq!(audited(&db, ada, "changed").await, 0);

@@ -88,7 +88,8 @@ async fn addresses_in_one_ipv6_network_are_known_together(db: Database) {
         is_known_network(&db, "ada@example.org", "2001:db8:1:2:ffff::9", before()).await;
     let elsewhere = is_known_network(&db, "ada@example.org", "2001:db8:1:3::1", before()).await;
 
-    assert_eq!((next_door, elsewhere), (true, false));
+    assert!(next_door);
+    assert!(!elsewhere);
 }
 
 async fn a_caller_without_an_address_is_never_known(db: Database) {
@@ -108,7 +109,8 @@ async fn an_enabled_factor_is_read_with_its_epoch(db: Database) {
     let adas = candidate(&db, "ada@example.org", "192.0.2.1", before()).await.unwrap();
     let bobs = candidate(&db, "bob@example.org", "192.0.2.1", before()).await.unwrap();
 
-    assert_eq!((adas.has_factor, bobs.has_factor), (true, false));
+    assert!(adas.has_factor);
+    assert!(!bobs.has_factor);
     assert_ne!(adas.credentials.account.epoch, without);
     assert_eq!(adas.credentials.account.epoch, epoch(&db, ada).await);
 }

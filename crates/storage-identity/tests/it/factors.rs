@@ -120,7 +120,8 @@ async fn a_second_enrolment_replaces_the_first(db: Database) {
     ];
 
     let stored = Factor { sealed: b"second".to_vec(), state: FactorState::Pending { at: later } };
-    assert_eq!((none, enrolled), (None, [EnrolmentOutcome::Pending; 2]));
+    assert_eq!(none, None);
+    assert_eq!(enrolled, [EnrolmentOutcome::Pending; 2]);
     assert_eq!(factors.factor(user).await.unwrap(), Some(stored));
 }
 

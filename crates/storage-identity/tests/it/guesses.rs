@@ -62,7 +62,9 @@ async fn one_of_concurrent_guesses_is_allowed_after_a_wait(db: Database) {
     let later = allowed_guesses(&guesses, START + Duration::from_secs(1)).await;
     let again = allowed_guesses(&guesses, START + Duration::from_secs(3)).await;
 
-    assert_eq!((early, later, again), (0, 1, 1));
+    assert_eq!(early, 0);
+    assert_eq!(later, 1);
+    assert_eq!(again, 1);
 }
 
 async fn each_wrong_guess_doubles_the_wait_up_to_a_quarter_of_an_hour(db: Database) {
@@ -95,9 +97,11 @@ async fn a_returned_guess_changes_nothing(db: Database) {
     let same_again = guess(&guesses, &mut now).await;
     let next = guess(&guesses, &mut now).await;
 
-    assert_eq!((at_first, once_more), (5, 1));
+    assert_eq!(at_first, 5);
+    assert_eq!(once_more, 1);
     assert_eq!(waits.map(|it| it.as_secs()), [1, 2]);
-    assert_eq!((same_again.as_secs(), next.as_secs()), (0, 4));
+    assert_eq!(same_again.as_secs(), 0);
+    assert_eq!(next.as_secs(), 4);
 }
 
 async fn wrong_guesses_are_counted(db: Database) {
@@ -106,7 +110,8 @@ async fn wrong_guesses_are_counted(db: Database) {
     allowed_guesses(&guesses, START).await;
     guesses.give_back("ada", RULES).await.unwrap();
 
-    assert_eq!((at_first, guesses.failures("ada").await.unwrap()), (0, 4));
+    assert_eq!(at_first, 0);
+    assert_eq!(guesses.failures("ada").await.unwrap(), 4);
     guesses.clear("ada").await.unwrap();
     assert_eq!(guesses.failures("ada").await.unwrap(), 0);
 }
@@ -148,7 +153,9 @@ async fn guesses_are_forgotten_a_day_after_the_last(db: Database) {
     let too_early = allowed_guesses(&guesses, START + day).await;
     let forgotten = allowed_guesses(&guesses, START + day * 2).await;
 
-    assert_eq!((early, too_early, forgotten), (1, 0, 5));
+    assert_eq!(early, 1);
+    assert_eq!(too_early, 0);
+    assert_eq!(forgotten, 5);
 }
 
 async fn each_account_is_counted_separately(db: Database) {
@@ -176,5 +183,6 @@ async fn only_old_guesses_are_swept(db: Database) {
 
     let swept = guesses.sweep(START).await.unwrap();
 
-    assert_eq!((swept, allowed_guesses(&guesses, START).await), (1, 0));
+    assert_eq!(swept, 1);
+    assert_eq!(allowed_guesses(&guesses, START).await, 0);
 }

@@ -87,7 +87,8 @@ async fn a_token_has_an_owner_until_it_expires(db: Database) {
 
     let just_before = Timestamp::from_micros((START + DAY).micros() - 1);
 
-    assert_eq!((owner(just_before).await, owner(START + DAY).await), (Some(user), None));
+    assert_eq!(owner(just_before).await, Some(user));
+    assert_eq!(owner(START + DAY).await, None);
     assert!(!verify(&tokens, user, 1, START + DAY).await);
     assert!(verify(&tokens, user, 1, just_before).await);
 }
@@ -130,7 +131,8 @@ async fn a_foreign_or_unknown_token_verifies_nothing(db: Database) {
 
     assert!(!verify(&tokens, eve, 1, START).await);
     assert!(!verify(&tokens, user, 9, START).await);
-    assert_eq!((verified_at(&db, user).await, verified_at(&db, eve).await), (None, None));
+    assert_eq!(verified_at(&db, user).await, None);
+    assert_eq!(verified_at(&db, eve).await, None);
     assert_eq!(owner(&tokens, 1, VERIFICATION).await, Some(user));
 }
 
@@ -233,7 +235,8 @@ async fn expired_tokens_are_swept(db: Database) {
 
     let swept = tokens.sweep(START + DAY).await.unwrap();
 
-    assert_eq!((swept, rows(&db).await), (1, (1, 0)));
+    assert_eq!(swept, 1);
+    assert_eq!(rows(&db).await, (1, 0));
     assert_eq!(owner(&tokens, 2, VERIFICATION).await, Some(user));
 }
 
@@ -270,7 +273,8 @@ async fn a_new_address_is_stored_as_verified_and_ends_other_links(db: Database) 
     assert_eq!(changed, AddressChangeOutcome::Changed);
     let accounts = SqlAccounts::new(db.clone());
     let found = accounts.by_email("ada@xn--bcher-kva.example").await.unwrap().unwrap().account;
-    assert_eq!((found.user, &*found.email), (user, "Ada@Bücher.example"));
+    assert_eq!(found.user, user);
+    assert_eq!(found.email, "Ada@Bücher.example");
     assert_eq!(found.email_verified_at, Some(START));
     assert!(accounts.by_email("ada@example.org").await.unwrap().is_none());
     assert_eq!(owner(&tokens, 2, RESET).await, None);

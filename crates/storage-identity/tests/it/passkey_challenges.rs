@@ -100,7 +100,10 @@ async fn a_challenge_is_bound_to_its_kind_and_user(db: Database) {
     challenges.open_sign_in(challenge(TOKEN)).await.unwrap();
     let anonymous = take(&db, ada, START).await;
 
-    assert_eq!((of_another, burned, of_another_kind, anonymous), (None, None, None, None));
+    assert_eq!(of_another, None);
+    assert_eq!(burned, None);
+    assert_eq!(of_another_kind, None);
+    assert_eq!(anonymous, None);
 }
 
 async fn a_password_authorizes_repeatedly(db: Database) {
@@ -154,7 +157,10 @@ async fn only_a_new_session_authorizes(db: Database) {
     let unknown = open(&db, ada, authorize(SessionId::generate(), START), TOKEN).await;
     let good = open(&db, ada, authorize(session, START), TOKEN).await;
 
-    assert_eq!((old, others, unknown, good), (false, false, false, true));
+    assert!(!old);
+    assert!(!others);
+    assert!(!unknown);
+    assert!(good);
 }
 
 async fn a_deactivated_account_opens_no_challenge(db: Database) {

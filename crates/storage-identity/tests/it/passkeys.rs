@@ -143,8 +143,10 @@ async fn a_passkey_is_found_by_its_credential_id(db: Database) {
     let found = passkeys.find(&[1; 16]).await.unwrap().unwrap();
     let other = passkeys.find(&[1; 15]).await.unwrap();
 
-    assert_eq!((found.id, found.user), (new.id, user));
-    assert_eq!((found.name.as_str(), found.key.as_str()), ("Key 1", "key 1"));
+    assert_eq!(found.id, new.id);
+    assert_eq!(found.user, user);
+    assert_eq!(found.name, "Key 1");
+    assert_eq!(found.key, "key 1");
     assert_eq!(other, None);
 }
 
@@ -161,10 +163,8 @@ async fn one_of_concurrent_passkeys_of_one_credential_is_stored(db: Database) {
         .map(|(user, session)| async { add(db, *user, *session, &passkey(1, 0)).await });
     let all = join_all(adding).await;
 
-    assert_eq!(
-        (count(&all, &PasskeyCreationOutcome::Stored), count(&all, &PasskeyCreationOutcome::Known)),
-        (1, 15)
-    );
+    assert_eq!(count(&all, &PasskeyCreationOutcome::Stored), 1);
+    assert_eq!(count(&all, &PasskeyCreationOutcome::Known), 15);
 }
 
 async fn concurrent_passkeys_respect_the_limit(db: Database) {
@@ -174,10 +174,8 @@ async fn concurrent_passkeys_respect_the_limit(db: Database) {
     let adding = (0..32).map(|it| async move { add(db, user, session, &passkey(it, 0)).await });
     let all = join_all(adding).await;
 
-    assert_eq!(
-        (count(&all, &PasskeyCreationOutcome::Stored), count(&all, &PasskeyCreationOutcome::Full)),
-        (20, 12)
-    );
+    assert_eq!(count(&all, &PasskeyCreationOutcome::Stored), 20);
+    assert_eq!(count(&all, &PasskeyCreationOutcome::Full), 12);
     assert_eq!(passkeys.of_user(user).await.unwrap().len(), 20);
 }
 
@@ -192,7 +190,8 @@ async fn a_change_ends_the_other_sessions_and_writes_its_effects(db: Database) {
     remove_passkey(&db, user, first, new.id).await;
     let after_removing = (live(&db, user).await, audited(&db, user, "ended").await);
 
-    assert_eq!((after_adding, after_removing), ((1, 1), (1, 2)));
+    assert_eq!(after_adding, (1, 1));
+    assert_eq!(after_removing, (1, 2));
     assert_eq!(audited(&db, user, "added").await, 1);
     assert_eq!(audited(&db, user, "removed").await, 1);
     assert_eq!(mailed(&db, user).await, 2);
@@ -211,7 +210,8 @@ async fn an_ended_session_changes_nothing(db: Database) {
     }
 
     assert_eq!(passkeys.of_user(user).await.unwrap().len(), 1);
-    assert_eq!((live(&db, user).await, mailed(&db, user).await), (1, 1));
+    assert_eq!(live(&db, user).await, 1);
+    assert_eq!(mailed(&db, user).await, 1);
 }
 
 async fn a_foreign_passkey_is_not_removed(db: Database) {
@@ -275,8 +275,10 @@ async fn a_blocked_passkey_is_unblocked_by_its_owner(db: Database) {
         assert!(store.change(user, new.id, change(None, true), effects()).await.unwrap());
     }
 
-    assert_eq!((foreign.unwrap(), renamed.unwrap()), (false, true));
-    assert_eq!((still[0].name.as_str(), still[0].blocked_at), ("Work", Some(START)));
+    assert!(!foreign.unwrap());
+    assert!(renamed.unwrap());
+    assert_eq!(still[0].name, "Work");
+    assert_eq!(still[0].blocked_at, Some(START));
     assert_eq!(store.of_user(user).await.unwrap()[0].blocked_at, None);
     assert_eq!(audited(&db, user, "unblocked").await, 1);
     assert_eq!(sign_in(&db, user, new.id, 3).await, TokenUseOutcome::Noted);
@@ -292,10 +294,8 @@ async fn one_of_concurrent_uses_with_one_counter_is_recorded(db: Database) {
 
     let all = join_all((0..32).map(|_| sign_in(db, user, id, 8))).await;
 
-    assert_eq!(
-        (count(&all, &TokenUseOutcome::Noted), count(&all, &TokenUseOutcome::RolledBack)),
-        (1, 1)
-    );
+    assert_eq!(count(&all, &TokenUseOutcome::Noted), 1);
+    assert_eq!(count(&all, &TokenUseOutcome::RolledBack), 1);
     assert_eq!(count(&all, &TokenUseOutcome::Blocked), 30);
 }
 

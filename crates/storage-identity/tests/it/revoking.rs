@@ -123,7 +123,9 @@ async fn revoking_one_session_ends_no_other(db: Database) {
     let again = ada.revoke(one, Revoked::One(two.session)).await;
     let own = ada.revoke(one, Revoked::One(one.session)).await;
 
-    assert_eq!((ended, again, own), (Some(1), Some(0), Some(1)));
+    assert_eq!(ended, Some(1));
+    assert_eq!(again, Some(0));
+    assert_eq!(own, Some(1));
     assert_eq!(ada.live().await, []);
     assert_eq!([ada.refresh(1).await, ada.refresh(10).await], [RotationOutcome::Refused; 2]);
     assert_eq!(audited(&db, ada.user, "revoked").await, 2);
@@ -158,7 +160,8 @@ async fn revoking_the_others_ends_no_foreign_sessions(db: Database) {
     let ended = ada.revoke(own, Revoked::Others).await;
     let again = ada.revoke(own, Revoked::Others).await;
 
-    assert_eq!((ended, again), (Some(4), Some(0)));
+    assert_eq!(ended, Some(4));
+    assert_eq!(again, Some(0));
     assert_eq!(ada.live().await, [own.session]);
     assert_eq!(bob.live().await.len(), 4);
     assert_eq!(audited(&db, ada.user, "revoked").await, 4);
@@ -192,7 +195,8 @@ async fn one_of_concurrently_revoking_sessions_stays(db: Database) {
 
     let winners = all.iter().filter(|it| **it == Some(15)).count();
     let too_late = all.iter().filter(|it| it.is_none()).count();
-    assert_eq!((winners, too_late), (1, 15), "{all:?}");
+    assert_eq!(winners, 1, "{all:?}");
+    assert_eq!(too_late, 15, "{all:?}");
     assert_eq!(ada.live().await.len(), 1);
 }
 

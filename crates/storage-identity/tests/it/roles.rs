@@ -83,7 +83,8 @@ async fn concurrent_grants_respect_the_limit_of_administrators(db: Database) {
     let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
 
     let full = outcomes.iter().filter(|it| **it == RoleChangeOutcome::AdminsTaken).count();
-    assert_eq!((full, active_admins(&db).await), (15, 1));
+    assert_eq!(full, 15);
+    assert_eq!(active_admins(&db).await, 1);
 }
 
 async fn the_last_active_administrator_stays_one(db: Database) {
@@ -96,10 +97,8 @@ async fn the_last_active_administrator_stays_one(db: Database) {
     let demoted = roles.set_role(last, Role::User, None, effects()).await.unwrap();
     let deactivated = roles.deactivate(last, START, effects()).await.unwrap();
 
-    assert_eq!(
-        (demoted, deactivated),
-        (RoleChangeOutcome::LastAdmin, DeactivationOutcome::LastAdmin)
-    );
+    assert_eq!(demoted, RoleChangeOutcome::LastAdmin);
+    assert_eq!(deactivated, DeactivationOutcome::LastAdmin);
     assert_eq!(role_of(&db, last).await, Role::Admin);
     assert_eq!(audited(&db, last, "tried").await, 0);
 }
@@ -156,11 +155,10 @@ async fn a_missing_account_is_reported_without_effects(db: Database) {
     let found = roles.member("nobody@example.org").await.unwrap();
 
     assert_eq!(granted, RoleChangeOutcome::Unknown);
-    assert_eq!(
-        (deactivated, reactivated),
-        (DeactivationOutcome::Unknown, ReactivationOutcome::Unknown)
-    );
-    assert_eq!((found, audited(&db, missing, "tried").await), (None, 0));
+    assert_eq!(deactivated, DeactivationOutcome::Unknown);
+    assert_eq!(reactivated, ReactivationOutcome::Unknown);
+    assert_eq!(found, None);
+    assert_eq!(audited(&db, missing, "tried").await, 0);
 }
 
 async fn deactivation_ends_sessions_and_challenges(db: Database) {
@@ -192,7 +190,9 @@ async fn deactivation_ends_sessions_and_challenges(db: Database) {
     let rotated = sessions.rotate(presented, |_, _| nothing()).await.unwrap();
     let state = SqlAccounts::new(db.clone()).caller_state(user, id, START).await.unwrap();
     let owner = challenges.owner(TokenHash([2; 32]), 5, START).await.unwrap();
-    assert_eq!((rotated, state, owner), (RotationOutcome::Refused, None, None));
+    assert_eq!(rotated, RotationOutcome::Refused);
+    assert_eq!(state, None);
+    assert_eq!(owner, None);
     assert_eq!(audited(&db, user, "shut out").await, 1);
 }
 
@@ -284,7 +284,8 @@ async fn reactivating_needs_a_seat(db: Database) {
 
     let active = outcomes.iter().filter(|it| **it == ReactivationOutcome::Done).count();
     let full = outcomes.iter().filter(|it| **it == ReactivationOutcome::SeatsTaken).count();
-    assert_eq!((active, full), (3, 13));
+    assert_eq!(active, 3);
+    assert_eq!(full, 13);
 }
 
 async fn an_administrator_is_reactivated_within_the_limit_of_administrators(db: Database) {
@@ -298,7 +299,8 @@ async fn an_administrator_is_reactivated_within_the_limit_of_administrators(db: 
     let again = roles.reactivate(admins[0], limits(0), nothing()).await.unwrap();
 
     assert_eq!(full, ReactivationOutcome::AdminsTaken);
-    assert_eq!((active, again), (ReactivationOutcome::Done, ReactivationOutcome::Done));
+    assert_eq!(active, ReactivationOutcome::Done);
+    assert_eq!(again, ReactivationOutcome::Done);
 }
 
 async fn a_deactivated_account_is_found_by_its_address_and_among_administrators(db: Database) {
@@ -309,7 +311,8 @@ async fn a_deactivated_account_is_found_by_its_address_and_among_administrators(
     let found = roles.member(" 0@ADMIN.org ").await.unwrap().unwrap();
     let all = roles.admins().await.unwrap();
 
-    assert_eq!((found.user, found.deactivated_at), (admins[0], Some(START)));
+    assert_eq!(found.user, admins[0]);
+    assert_eq!(found.deactivated_at, Some(START));
     assert!(!found.is_active_admin());
     assert_eq!(all.iter().map(|it| it.user).collect::<Vec<_>>(), admins);
 }

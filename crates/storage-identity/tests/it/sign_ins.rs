@@ -81,14 +81,18 @@ async fn a_sign_in_is_stored_longer_than_its_session(db: Database) {
     SqlSessions::new(db.clone()).sweep(START + HOUR).await.unwrap();
 
     let entry = only(listed(&db, user).await);
-    assert_eq!((entry.at, entry.session, &entry.device), (START, session, &device()));
-    assert_eq!((entry.outcome.as_str(), entry.method.as_str()), ("signed_in", "password"));
+    assert_eq!(entry.at, START);
+    assert_eq!(entry.session, session);
+    assert_eq!(entry.device, device());
+    assert_eq!(entry.outcome, "signed_in");
+    assert_eq!(entry.method, "password");
 }
 
 async fn a_refused_session_start_records_no_sign_in(db: Database) {
     let started = begin(&db, UserId::generate()).await;
 
-    assert_eq!((started, recorded(&db).await), (None, 0));
+    assert_eq!(started, None);
+    assert_eq!(recorded(&db).await, 0);
 }
 
 async fn a_failure_is_stored_for_its_account(db: Database) {
@@ -98,8 +102,11 @@ async fn a_failure_is_stored_for_its_account(db: Database) {
     SqlSignIns::new(db.clone()).failed(failure(Some(ada), START), audit).await.unwrap();
 
     let entry = only(listed(&db, ada).await);
-    assert_eq!((entry.at, entry.session, &entry.device), (START, None, &device()));
-    assert_eq!((entry.outcome.as_str(), entry.method.as_str()), ("wrong_password", "password"));
+    assert_eq!(entry.at, START);
+    assert_eq!(entry.session, None);
+    assert_eq!(entry.device, device());
+    assert_eq!(entry.outcome, "wrong_password");
+    assert_eq!(entry.method, "password");
     assert_eq!(listed(&db, bob).await, []);
 }
 
