@@ -124,10 +124,8 @@ async fn the_password_authorises_adding_a_passkey() {
     let session_ref = world.session_ref;
     world.challenges.expect_open_registration().once().returning(
         move |user, authorization, _, effects| {
-            assert_eq!(
-                (user, authorization),
-                (session_ref.user, PasskeyAuthorization::Evidence(VerifiedProof::Password))
-            );
+            assert_eq!(user, session_ref.user);
+            assert_eq!(authorization, PasskeyAuthorization::Evidence(VerifiedProof::Password));
             assert_eq!(effects, SideEffects::default());
             Ok(true)
         },
@@ -135,7 +133,8 @@ async fn the_password_authorises_adding_a_passkey() {
 
     let started = world.build().ask(session_ref, Some(password(PASSWORD))).await.unwrap();
 
-    assert_eq!((started.token.expose().len(), started.options.as_str()), (43, "{}"));
+    assert_eq!(started.token.expose().len(), 43);
+    assert_eq!(started.options, "{}");
 }
 
 #[tokio::test]
@@ -244,12 +243,15 @@ async fn a_passkey_is_added_with_its_email() {
     let mut world = world();
     let session_ref = world.session_ref;
     world.store.expect_add().once().returning(move |change, new, max| {
-        assert_eq!((change.user, change.session, max), (session_ref.user, session_ref.session, 20));
+        assert_eq!(change.user, session_ref.user);
+        assert_eq!(change.session, session_ref.session);
+        assert_eq!(max, 20);
         let mail = &change.effects.mail[0];
         assert_eq!(mail.to, Recipient::User(session_ref.user));
         assert_eq!(mail.letter, QueuedEmail::new("passkey-added").with("name", "My key"));
         assert_eq!(change.effects.audit[0].action, "passkey.added");
-        assert_eq!((new.name.as_str(), new.credential.key.as_str()), ("My key", "key"));
+        assert_eq!(new.name, "My key");
+        assert_eq!(new.credential.key, "key");
         Ok(PasskeyCreationOutcome::Stored)
     });
     let world = world.answered(Some("a state"), PasskeyCreationOutcome::Known);
@@ -257,7 +259,9 @@ async fn a_passkey_is_added_with_its_email() {
     let added =
         world.build().add(session_ref, &secret("token"), " My key ", "right").await.unwrap();
 
-    assert_eq!((added.name.as_str(), added.created_at, added.used_at), ("My key", NOW, None));
+    assert_eq!(added.name, "My key");
+    assert_eq!(added.created_at, NOW);
+    assert_eq!(added.used_at, None);
 }
 
 #[tokio::test]
@@ -322,7 +326,8 @@ async fn a_passkey_is_removed_with_its_email() {
     world.store.expect_of_user().returning(move |_| Ok(vec![entry(1), listed.clone()]));
     world.store.expect_remove().once().returning(move |change, removed| {
         let email = QueuedEmail::new("passkey-removed").with("name", "Key 3");
-        assert_eq!((removed, &change.effects.mail[0].letter), (id, &email));
+        assert_eq!(removed, id);
+        assert_eq!(change.effects.mail[0].letter, email);
         assert_eq!(change.effects.audit[0].action, "passkey.removed");
         Ok(true)
     });

@@ -189,7 +189,8 @@ mod tests {
         let both = ScimUserAttributes::new(&both).unwrap();
 
         assert_eq!(plain.email, "ada@example.org");
-        assert_eq!((both.user_name.as_str(), both.email.as_str()), ("ada", "ada@example.org"));
+        assert_eq!(both.user_name, "ada");
+        assert_eq!(both.email, "ada@example.org");
     }
 
     #[test]

@@ -121,7 +121,8 @@ mod tests {
         let first = fresh().unwrap();
         let second = fresh().unwrap();
 
-        assert_eq!((first.expose().len(), second.expose().len()), (43, 43));
+        assert_eq!(first.expose().len(), 43);
+        assert_eq!(second.expose().len(), 43);
         assert_ne!(first.expose(), second.expose());
     }
 

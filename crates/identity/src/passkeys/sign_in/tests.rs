@@ -111,7 +111,9 @@ fn store(
     });
     store.expect_sign_in().returning(move |it| {
         step("use");
-        assert_eq!((it.user, it.counter, it.at), (user, 5, NOW));
+        assert_eq!(it.user, user);
+        assert_eq!(it.counter, 5);
+        assert_eq!(it.at, NOW);
         assert_eq!(it.effects.audit[0].action, "passkey.used");
         assert_eq!(it.if_rolled_back.audit[0].action, "passkey.cloned");
         assert_eq!(it.if_rolled_back.mail[0].letter.name, "passkey-cloned");

@@ -34,7 +34,8 @@ async fn only_a_hash_of_the_links_token_is_stored() {
     let token = created.link.expose().strip_prefix(prefix).unwrap();
     assert_eq!(hash(&Secret::new(token.to_owned())), Some(new.hash));
     assert_eq!(new.email.as_deref(), Some("Ada@Example.org"));
-    assert_eq!((new.role, new.expires_at), (Role::KbManager, Timestamp::UNIX_EPOCH + DAY));
+    assert_eq!(new.role, Role::KbManager);
+    assert_eq!(new.expires_at, Timestamp::UNIX_EPOCH + DAY);
     let mail = QueuedEmail::new("invitation").with("link", created.link.expose().clone());
     assert_eq!(effects.mail, [mail.to_address(Timestamp::UNIX_EPOCH, "Ada@Example.org")]);
     assert_eq!(effects.audit[0].object, Some(format!("invitation:{}", created.id)));

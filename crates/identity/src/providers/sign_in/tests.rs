@@ -120,7 +120,8 @@ async fn a_flow_is_stored_under_hashes_of_the_state_and_the_cookie() {
     let started = fixture.build().begin(request(), None).await.unwrap();
 
     assert_ne!(started.url, *started.browser.expose());
-    assert_eq!((started.url.len(), started.browser.expose().len()), (43, 43));
+    assert_eq!(started.url.len(), 43);
+    assert_eq!(started.browser.expose().len(), 43);
 }
 
 #[tokio::test]
