@@ -82,7 +82,8 @@ mod tests {
         cost.set(HashCost::new(128, 1, 1).unwrap());
         let after = hasher.verify(secret("a fine password"), Some(stored)).await.unwrap();
 
-        assert_eq!((before, after), (Verdict::Right, Verdict::RightButOutdated));
+        assert_eq!(before, Verdict::Right);
+        assert_eq!(after, Verdict::RightButOutdated);
     }
 
     #[tokio::test]
@@ -93,6 +94,7 @@ mod tests {
         let wrong = hasher.verify(secret("another password"), Some(stored)).await.unwrap();
         let unknown = hasher.verify(secret("another password"), None).await.unwrap();
 
-        assert_eq!((wrong, unknown), (Verdict::Wrong, Verdict::Wrong));
+        assert_eq!(wrong, Verdict::Wrong);
+        assert_eq!(unknown, Verdict::Wrong);
     }
 }

@@ -168,7 +168,8 @@ mod tests {
 
             let both = tokio::join!(pool.run(|_| 1), pool.run(|_| 2));
 
-            assert_eq!((both.0.unwrap(), both.1.unwrap()), (1, 2));
+            assert_eq!(both.0.unwrap(), 1);
+            assert_eq!(both.1.unwrap(), 2);
         }
     }
 
@@ -201,7 +202,8 @@ mod tests {
 
         assert!(third.is_err());
         drop(hold);
-        assert_eq!((first.await.unwrap(), second.await.unwrap()), (1, 2));
+        assert_eq!(first.await.unwrap(), 1);
+        assert_eq!(second.await.unwrap(), 2);
     }
 
     #[tokio::test]
