@@ -27,7 +27,7 @@ use crate::window_row::{ReservationRow, WindowRow};
 enum Prepared {
     Decided(BatchResult, Entries),
     /// Outcome of an attempt that writes nothing.
-    Not(AttemptOutcome),
+    Undecided(AttemptOutcome),
 }
 
 /// Tries to book a batch; if windows are missing and were not just `created`,
