@@ -75,7 +75,7 @@ impl FieldValidator {
     pub(crate) fn opaque(&mut self, field: &'static str, value: Option<String>) -> Option<String> {
         let text = self.required(field, value)?;
         if text.len() > MAX_TEXT_CHARS {
-            let message = format!("`{field}` may have {MAX_TEXT_CHARS} characters.");
+            let message = format!("`{field}` may have at most {MAX_TEXT_CHARS} characters.");
             self.0.push(Violation::new(field, "too_long", message));
             return None;
         }

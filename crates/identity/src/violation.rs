@@ -30,7 +30,7 @@ pub(crate) fn name(
 ) -> Result<Option<String>, Violation> {
     let Some(name) = input.map(str::trim).filter(|it| !it.is_empty()) else { return Ok(None) };
     if utf16_len(name) > MAX_NAME_CHARS {
-        let message = format!("{what} may have {MAX_NAME_CHARS} characters.");
+        let message = format!("{what} may have at most {MAX_NAME_CHARS} characters.");
         return Err(Violation::new(field, "too_long", message));
     }
     if name.chars().any(char::is_control) {

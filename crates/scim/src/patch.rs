@@ -55,7 +55,7 @@ pub(crate) fn operations(
         return Err(invalid("invalidSyntax", "`Operations` must be an array."));
     };
     if operations.len() > MAX_OPERATIONS {
-        let message = format!("A request may have {MAX_OPERATIONS} operations.");
+        let message = format!("A request may have at most {MAX_OPERATIONS} operations.");
         return Err(invalid("invalidValue", message));
     }
     operations.iter().map(|it| operation(it, schema)).collect()

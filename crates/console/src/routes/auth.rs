@@ -40,7 +40,7 @@ pub(super) fn routes() -> Vec<Route> {
             it.to(reset_password::show)
         }),
         submit("/auth/reset-password.html", &[], |it| it.to(reset_password::submit)),
-        show("/auth/verify-email.html", "The page to confirm an e-mail address.", |it| {
+        show("/auth/verify-email.html", "The page to confirm an email address.", |it| {
             it.to(verify_email::show)
         }),
         submit("/auth/verify-email.html", &[], |it| it.to(verify_email::submit)),

@@ -82,14 +82,14 @@ impl fmt::Display for Weakness {
                 write!(f, "The password must have at least {min_chars} characters.")
             }
             Self::TooLong => {
-                write!(f, "The password may have {MAX_PASSWORD_CHARS} characters.")
+                write!(f, "The password may have at most {MAX_PASSWORD_CHARS} characters.")
             }
             Self::Common => f.write_str(
-                "This password is among the first that are guessed: take a longer or less \
-                 usual one, several words for example.",
+                "This password is easy to guess. Choose a longer or less common one, for \
+                 example several words.",
             ),
             Self::Personal => {
-                f.write_str("The password must not be your name, your address or ours.")
+                f.write_str("The password must not be your name, your email address or “Pia”.")
             }
         }
     }

@@ -47,7 +47,7 @@ impl From<SignInError> for ApiError {
     fn from(err: SignInError) -> Self {
         match err {
             SignInError::WrongCredentials => {
-                let message = "The e-mail address or the password is wrong.";
+                let message = "The email address or the password is wrong.";
                 Self::refused(StatusCode::UNAUTHORIZED, "invalid_credentials", message)
             }
             SignInError::TooMany { wait } => Self::over_budget(wait),

@@ -12,7 +12,7 @@ impl From<StartSessionError> for ApiError {
             StartSessionError::StateTooLong { limit } => Self::invalid(vec![FieldError {
                 field: "state".to_owned(),
                 code: "too_long",
-                message: format!("`state` may have {limit} characters."),
+                message: format!("`state` may have at most {limit} characters."),
             }]),
             StartSessionError::Failed(err) => err.why.into(),
         }

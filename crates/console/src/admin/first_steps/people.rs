@@ -11,7 +11,7 @@ use crate::ui::table::Tone;
 use crate::ui::view::Link;
 use crate::ui::{Cell, Field, Form, Text, format};
 
-const ADMINISTRATOR: Text = Text::new("Administrator account", "Administratorkonto");
+const ADMINISTRATOR: Text = Text::new("Your administrator account", "Ihr Administratorkonto");
 const ACCOUNT: Text = Text::new("Your account", "Ihr Konto");
 const PROTECTION: Text = Text::new("Second factor or passkey", "Zweiter Faktor oder Passkey");
 const PROTECTED: Text = Text::new("On", "Ein");
