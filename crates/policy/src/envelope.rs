@@ -39,7 +39,7 @@ impl Envelope {
             return Err(LicenceError::Truncated("it has more parts than a licence"));
         }
         if !is_key_id(key_id) {
-            return Err(LicenceError::Truncated("the id of its key is not whole"));
+            return Err(LicenceError::Truncated("the id of its key is incomplete"));
         }
 
         Ok(Self {
@@ -115,5 +115,5 @@ fn is_key_id(text: &str) -> bool {
 
 fn parse_signature(text: &str) -> Result<[u8; 64], LicenceError> {
     let decoded = URL_SAFE_NO_PAD.decode(text).unwrap_or_default();
-    decoded.try_into().map_err(|_other| LicenceError::Truncated("its signature is not whole"))
+    decoded.try_into().map_err(|_other| LicenceError::Truncated("its signature is incomplete"))
 }

@@ -36,13 +36,13 @@ pub struct Licence {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LicenceError {
     /// File is not a licence, or a part of it is missing.
-    #[error("the licence file is truncated or isn't a licence: {0}")]
+    #[error("the text is not a complete licence: {0}")]
     Truncated(&'static str),
     /// Licence was issued with another issuer's key.
-    #[error("the licence was issued with another key ({0}) than this build accepts")]
+    #[error("the licence was issued with a key ({0}) that this build does not accept")]
     Foreign(String),
     /// Signature does not match.
-    #[error("the licence's signature is wrong: it was changed or forged")]
+    #[error("the signature of the licence is invalid: the licence was changed or forged")]
     Forged,
     /// Content cannot be parsed, though the signature is valid; or it has a
     /// later format, whose signature cannot be verified here.
@@ -64,7 +64,7 @@ pub enum LicenceState {
 /// Permissions of a licence at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Licensed<'a> {
-    /// No licence: only the set-up is available.
+    /// No licence: only the setup is available.
     Not,
     /// Expired licence: reading, signing in and out, securing and deleting an
     /// account. Each route declares in the route table whether it needs more.

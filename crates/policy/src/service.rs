@@ -1,14 +1,14 @@
-//! Port of the server's set-up.
+//! Port of the server's setup.
 
 use async_trait::async_trait;
 use pia_kernel::{Secret, Timestamp, Unavailable};
 
 use crate::licence::{Licence, LicenceError};
 
-/// State of the set-up, and what it lacks.
+/// State of the setup, and what it lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SetupState {
-    /// Licence is in force: the set-up is complete.
+    /// Licence is in force: the setup is complete.
     Done,
     /// Server has no licence.
     NoLicence,
@@ -21,17 +21,17 @@ pub enum SetupState {
 /// Errors that prevent a licence from being installed.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
-    /// Licence is in force: the set-up is over.
-    #[error("the server has a licence in force; replace its licence file to change it")]
+    /// Licence is in force: the setup is over.
+    #[error("a valid licence is installed; replace it in the console or by its file")]
     AlreadyLicensed,
     /// Setup token is wrong.
-    #[error("the setup token is wrong: it is in the file that Setup:TokenPath names")]
+    #[error("the setup token is wrong; it is in the file at Setup:TokenPath")]
     WrongToken,
     /// Licence is not accepted by this build.
     #[error(transparent)]
     Refused(#[from] LicenceError),
     /// Licence has expired already.
-    #[error("the licence ended at {0}")]
+    #[error("the licence expired at {0}")]
     Ended(Timestamp),
     /// Licence could not be stored, or the token could not be read.
     #[error(transparent)]
@@ -41,7 +41,7 @@ pub enum InstallError {
 /// Installation of a licence, and its replacement.
 #[async_trait]
 pub trait LicenceService: Send + Sync {
-    /// Returns the present state of the set-up.
+    /// Returns the present state of the setup.
     fn setup_state(&self) -> SetupState;
 
     /// Installs a licence for a caller that knows the setup token.

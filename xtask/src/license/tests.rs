@@ -186,7 +186,7 @@ fn licences_that_a_server_refuses_are_refused() {
 
     for (content, reason) in [
         (String::new(), "it is empty"),
-        (text.chars().take(text.len() - 9).collect(), "not whole"),
+        (text.chars().take(text.len() - 9).collect(), "incomplete"),
         (text.replace(".ey", ".eY"), "changed or forged"),
     ] {
         fs::write(folder.path("license.lic"), content).unwrap();

@@ -1,4 +1,4 @@
-//! Tests of the set-up page.
+//! Tests of the setup page.
 
 use actix_web::ResponseError as _;
 use actix_web::test::TestRequest;
@@ -13,7 +13,7 @@ use crate::testing::RenderedPage;
 
 const END: Timestamp = Timestamp::UNIX_EPOCH;
 
-/// Returns the set-up pages of a licensed server.
+/// Returns the setup pages of a licensed server.
 fn licensed(admins: Admins) -> SetupPages {
     services(SetupState::Done, admins, None).1
 }
@@ -91,8 +91,8 @@ async fn the_page_explains_why_a_licence_is_rejected() {
     let foreign = LicenceError::Foreign("0123456789abcdef".to_owned());
 
     for (state, reason) in [
-        (SetupState::Refused(foreign), "with another key (0123456789abcdef)"),
-        (SetupState::Refused(LicenceError::Forged), "it was changed or forged."),
+        (SetupState::Refused(foreign), "with a key (0123456789abcdef)"),
+        (SetupState::Refused(LicenceError::Forged), "the licence was changed or forged."),
         (SetupState::Ended(END), "expired at 1970-01-01T00:00:00Z"),
     ] {
         let page = render(state).await;

@@ -28,27 +28,26 @@ pub struct NewAdmin {
 pub enum FirstAdminError {
     /// Server has an administrator already.
     #[error(
-        "the server has an administrator; others are created in the console or with `pia-server admin`"
+        "the server has an administrator; create others in the console or with `pia-server admin`"
     )]
     AlreadySetUp,
     /// Setup token is wrong.
-    #[error("the setup token is wrong: it is in the file that Setup:TokenPath names")]
+    #[error("the setup token is wrong; it is in the file at Setup:TokenPath")]
     WrongToken,
     /// Form has these violations, all reported at once.
     #[error("the account is invalid")]
     Invalid(Vec<Violation>),
     /// Address belongs to an account. That is not promoted, as the caller may not be its owner.
     #[error(
-        "there is an account with this address; if it is your own, `pia-server admin grant`, \
-         called where the server runs, makes you an administrator, but whoever registered it \
-         first would be one too: choose another address if in doubt"
+        "an account with this address exists; if you created it, make it an administrator with \
+         `pia-server admin grant` on the server, otherwise choose another address"
     )]
     EmailTaken,
     /// Registration is suspended.
     #[error("no accounts can be created while FreeTier:Suspended is set")]
     Suspended,
     /// Licence has no seat left.
-    #[error("the licence has no seat left for this account")]
+    #[error("all seats of the licence are taken")]
     SeatsTaken,
     /// A dependency is unavailable.
     #[error(transparent)]

@@ -186,7 +186,7 @@ fn other_texts_are_refused_with_a_reason() {
         (vec![0xff, 0xfe, 0x00], "it is not text"),
         (b"{\"edition\":\"Cloud\"}".to_vec(), "it does not begin with `pia-license-v1.`"),
         (format!("{text}.more").into_bytes(), "it has more parts than a licence"),
-        (format!("{text}A").into_bytes(), "its signature is not whole"),
+        (format!("{text}A").into_bytes(), "its signature is incomplete"),
         (vec![b'A'; MAX_LICENCE_BYTES + 1], "it is longer than 64 KiB"),
     ] {
         let outcome = Licence::parse(&file, &key.verifying_key());
