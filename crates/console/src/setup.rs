@@ -22,7 +22,7 @@ use crate::refusal::{Refusal, refused};
 use crate::setup_pages::SetupPages;
 use view::SetupPage;
 
-/// Submitted form of the set-up page.
+/// Submitted form of the setup page.
 #[derive(Deserialize)]
 struct SetupForm {
     #[serde(default)]
@@ -40,7 +40,7 @@ struct SetupForm {
     switch: String,
 }
 
-/// Step of the set-up.
+/// Step of the setup.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Step {
@@ -49,7 +49,7 @@ enum Step {
     Administrator,
 }
 
-/// Renders the form of the next step. Once the set-up is complete, a browser
+/// Renders the form of the next step. Once the setup is complete, a browser
 /// with a session continues with the first steps in the console.
 pub(crate) async fn show(
     console: Data<SetupPages>,

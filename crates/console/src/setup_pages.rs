@@ -1,4 +1,4 @@
-//! Services of the set-up pages.
+//! Services of the setup pages.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use pia_kernel::Secret;
 use pia_policy::{InstallError, Licence, LicenceService};
 use pia_web::{ApiError, Runner};
 
-/// Services of the set-up pages. The app stores them as its data.
+/// Services of the setup pages. The app stores them as its data.
 #[derive(Clone)]
 pub struct SetupPages {
     /// Installation of licences.

@@ -80,7 +80,7 @@ pub struct App {
     pub uplink: Uplink,
     /// Services of the Model Context Protocol.
     pub mcp: Mcp,
-    /// Services of the set-up pages.
+    /// Services of the setup pages.
     pub setup_pages: SetupPages,
     /// Services of the account pages.
     pub account_pages: AccountPages,

@@ -61,7 +61,7 @@ impl LicenceFile {
         self.state.clone()
     }
 
-    /// Returns the state of the set-up at this moment.
+    /// Returns the state of the setup at this moment.
     pub fn setup_state(&self) -> SetupState {
         let state = self.state.get();
         match (state.at(self.clock.now()), &*state) {

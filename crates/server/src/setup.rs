@@ -1,4 +1,4 @@
-//! The set-up of the server: installation of a licence and creation of the
+//! The setup of the server: installation of a licence and creation of the
 //! first administrator, authorised by a token.
 
 mod administrators;
@@ -34,7 +34,7 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Creates the set-up and writes or removes the token as required.
+    /// Creates the setup and writes or removes the token as required.
     pub(crate) fn open(
         licence: Arc<LicenceFile>,
         token_path: PathBuf,

@@ -28,7 +28,7 @@ pub struct ServerConfig {
     pub public_url: BaseUrl,
     /// Display name of the server, for authenticators and pages.
     pub name: String,
-    /// URL of the set-up page; without a host if the public URL is not
+    /// URL of the setup page; without a host if the public URL is not
     /// configured.
     pub setup_url: String,
     /// Path before every route: empty, or `/pia`.

@@ -1,10 +1,10 @@
-//! `Setup`: initial set-up of the server.
+//! `Setup`: initial setup of the server.
 
 use std::path::PathBuf;
 
 use super::section::Section;
 
-/// Set-up of a server without a licence or an administrator.
+/// Setup of a server without a licence or an administrator.
 #[derive(Debug, Clone)]
 pub struct SetupConfig {
     /// Path of the token that authorises the upload of a licence and the

@@ -167,7 +167,7 @@ where
     // The default runs `SELECT 1` at every checkout: a round trip each time.
     config.recycling_method = RecyclingMethod::Fast;
 
-    // The set-up callback knows its target.
+    // The setup callback knows its target.
     Pool::builder(AsyncDieselConnectionManager::new_with_config("", config))
         .max_size(size)
         // The last one used has warm caches.

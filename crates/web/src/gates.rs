@@ -48,7 +48,7 @@ pub struct Gates {
     pub budgets: Arc<Budgets>,
     /// Licence in force.
     pub licence: LiveSetting<LicenceState>,
-    /// URL of the set-up page: `https://…/admin/setup`, or only the path if the
+    /// URL of the setup page: `https://…/admin/setup`, or only the path if the
     /// public URL is not configured.
     pub setup_url: String,
     /// Requirements that accounts must meet first.

@@ -1,4 +1,4 @@
-//! Test support: set-up pages in several states.
+//! Test support: setup pages in several states.
 
 use std::sync::{Arc, Mutex};
 
@@ -36,7 +36,7 @@ impl LicenceService for SetupServices {
     }
 
     async fn replace(&self, _: &[u8]) -> LicenceUpload {
-        panic!("the set-up replaces no licence")
+        panic!("the setup replaces no licence")
     }
 }
 

@@ -1,4 +1,4 @@
-//! Content of the set-up page.
+//! Content of the setup page.
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
@@ -9,7 +9,7 @@ use crate::auth::form::{Control, ControlKind, FormView};
 use crate::auth::notice::Notice;
 use crate::auth::page_layout::PageLayout;
 
-/// Page of the set-up: the form of the current step, or a notice that it is
+/// Page of the setup: the form of the current step, or a notice that it is
 /// complete.
 pub(super) enum SetupPage {
     Form(Box<FormView>),

@@ -75,7 +75,7 @@ fn begin() -> Route {
         handler: |route| route.to(mfa::begin),
         docs: Docs {
             tag: "auth",
-            summary: "Begins the set-up of an authenticator app.",
+            summary: "Begins the setup of an authenticator app.",
             request: Some(wire::<mfa::TotpBeginRequest>),
             answer: ResponseDoc::Json(wire::<mfa::TotpEnrolment>),
             refusals: &[
@@ -111,7 +111,7 @@ fn verify() -> Route {
             answer: ResponseDoc::Json(wire::<mfa::RecoveryCodesResponse>),
             refusals: &[
                 (400, "The code is wrong: `invalid_mfa_code`."),
-                (409, "No set-up is in progress: `mfa_not_begun`."),
+                (409, "No setup is in progress: `mfa_not_begun`."),
             ],
         },
     }

@@ -39,7 +39,7 @@ pub enum EnrolError {
 #[derive(Debug, thiserror::Error)]
 pub enum ConfirmError {
     /// Enrolment was not started, or has expired.
-    #[error("no set-up of an authenticator app is in progress")]
+    #[error("no setup of an authenticator app is in progress")]
     NotPending,
     /// Code is wrong.
     #[error("the code is wrong")]

@@ -130,7 +130,7 @@ pub(super) fn scim(
     }
 }
 
-/// Builds the services of the set-up pages.
+/// Builds the services of the setup pages.
 pub(super) fn setup_pages(
     base: &Infrastructure<'_>,
     use_cases: &UseCases,

@@ -1,4 +1,4 @@
-//! Tests of the set-up, and of its token.
+//! Tests of the setup, and of its token.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -16,7 +16,7 @@ impl TestServer {
         self.folder.path().join(".setup-token")
     }
 
-    /// Returns the set-up of a server that has an administrator.
+    /// Returns the setup of a server that has an administrator.
     fn setup(&self) -> Setup {
         self.setup_with(Admins::There.administrators())
     }

@@ -27,7 +27,7 @@ pub(super) struct TokenFile {
     logged: Mutex<Option<SetupTokenFile>>,
 }
 
-/// First step that is missing in the set-up.
+/// First step that is missing in the setup.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum MissingStep {
     Licence,

@@ -1,4 +1,4 @@
-//! Second factors: set-up, sign-in and removal.
+//! Second factors: setup, sign-in and removal.
 
 mod at_rest;
 mod bad_input;

@@ -1,5 +1,5 @@
 //! Tests of the composed server for operators and anonymous clients:
-//! processes, settings, licences, set-up, pages, mail, routes and limits.
+//! processes, settings, licences, setup, pages, mail, routes and limits.
 
 #![expect(clippy::expect_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
