@@ -57,8 +57,9 @@ impl FormFields {
 
     /// Checks that a page of this server sent it.
     pub(crate) fn check_csrf(&self, request: &HttpRequest) -> Result<(), ApiError> {
-        let gates = request.app_data::<Data<Gates>>();
-        let gates = gates.ok_or_else(|| ApiError::internal("no gates are configured"))?;
+        let gates = request
+            .app_data::<Data<Gates>>()
+            .ok_or_else(|| ApiError::internal("no gates are configured"))?;
         gates.check_form(request, self.text("csrfToken"))
     }
 

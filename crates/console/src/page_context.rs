@@ -249,9 +249,12 @@ pub(crate) fn query_pairs(request: &HttpRequest) -> Vec<(String, String)> {
 /// before, or else the one that the browser prefers.
 pub(crate) fn language(request: &HttpRequest) -> Language {
     let header = |name| request.headers().get(name).and_then(|it| it.to_str().ok());
-    let cookies = header(COOKIE).unwrap_or_default().split(';');
-    let mut cookies = cookies.filter_map(|it| it.trim().split_once('='));
-    let chosen = cookies.find(|it| it.0 == LANGUAGE_COOKIE).and_then(|it| Language::from_tag(it.1));
+    let chosen = header(COOKIE)
+        .unwrap_or_default()
+        .split(';')
+        .filter_map(|it| it.trim().split_once('='))
+        .find(|(name, _)| *name == LANGUAGE_COOKIE)
+        .and_then(|(_, tag)| Language::from_tag(tag));
     let preferred = || header(ACCEPT_LANGUAGE).and_then(Language::preferred);
     queried_language(request).or(chosen).or_else(preferred).unwrap_or_default()
 }

@@ -149,14 +149,14 @@ impl SignInPage {
 /// console for its pages, and otherwise of the account.
 pub(crate) fn login_redirect(request: &HttpRequest) -> HttpResponse {
     let folder = if request.path().starts_with("/admin") { "admin" } else { "account" };
-    let opens = request.method().is_safe();
+    let login = format!("{folder}/login");
     let wanted = request.uri().path_and_query().map_or("", |it| it.as_str());
-    let wanted = if opens { wanted } else { "" };
+
+    // The response to a form cannot be opened, and the folder is the default.
+    if !request.method().is_safe() || wanted.is_empty() || wanted == format!("/{folder}") {
+        return redirect(request, &login);
+    }
+
     let query = serde_urlencoded::to_string([("next", wanted)]).unwrap_or_default();
-    let query = if wanted.is_empty() || wanted == format!("/{folder}") {
-        String::new()
-    } else {
-        format!("?{query}")
-    };
-    redirect(request, &format!("{folder}/login{query}"))
+    redirect(request, &format!("{login}?{query}"))
 }

@@ -137,11 +137,12 @@ pub(crate) struct RenderedPage {
 
 impl RenderedPage {
     pub(crate) async fn from_response(response: HttpResponse) -> Self {
-        let headers = response.headers().iter();
-        let headers = headers
-            .map(|(name, value)| (name.as_str().to_owned(), value.to_str().unwrap().to_owned()));
         let status = response.status().as_u16();
-        let headers = headers.collect();
+        let headers = response
+            .headers()
+            .iter()
+            .map(|(name, value)| (name.as_str().to_owned(), value.to_str().unwrap().to_owned()))
+            .collect();
         let body = to_bytes(response.into_body()).await.unwrap();
         Self { status, headers, text: String::from_utf8(body.to_vec()).unwrap() }
     }

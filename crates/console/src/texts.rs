@@ -262,8 +262,9 @@ mod tests {
 
     #[test]
     fn every_violation_of_a_registration_has_a_message_in_each_language() {
-        let password = ["required", "too_short", "too_long", "common", "personal"];
-        let password = password.into_iter().flat_map(|it| [("password", it), ("newPassword", it)]);
+        let password = ["required", "too_short", "too_long", "common", "personal"]
+            .into_iter()
+            .flat_map(|code| [("password", code), ("newPassword", code)]);
         let others = [
             ("email", "required"),
             ("email", "too_long"),

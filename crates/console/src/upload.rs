@@ -68,8 +68,8 @@ impl UploadForm {
             }
 
             let field = part.name().unwrap_or_default().to_owned();
-            let file_name = part.content_disposition().and_then(|it| it.get_filename());
-            let file_name = file_name.map(base_name);
+            let file_name =
+                part.content_disposition().and_then(|it| it.get_filename()).map(base_name);
             let content_type = part.content_type().map(ToString::to_string);
             let content = read(&mut part).await?;
             match file_name {

@@ -76,8 +76,8 @@ pub(super) fn of_user(page: &PageContext, devices: &[DeviceEntry]) -> Section {
 
 fn row(page: &PageContext, device: &DeviceEntry, has_user: bool) -> Row {
     let version = device.app_version.as_deref().map(|it| page.fill(VERSION, &[it]));
-    let program = device.os_version.clone().into_iter().chain(version);
-    let program = program.collect::<Vec<_>>().join(", ");
+    let program =
+        device.os_version.clone().into_iter().chain(version).collect::<Vec<_>>().join(", ");
     let user = Cell::link(&device.email, format!("admin/users/{}", device.user));
     let cells = [
         Some(Cell::text(&device.name).detail(program)),

@@ -204,8 +204,11 @@ async fn report_view(
     }
 
     if !entry.report.extension.is_empty() {
-        let fields = entry.report.extension.iter().map(|(name, value)| (name, value.to_string()));
-        let fields = fields.map(|(name, value)| (name.as_str(), Cell::text(value)));
+        let fields = entry
+            .report
+            .extension
+            .iter()
+            .map(|(name, value)| (name.as_str(), Cell::text(value.to_string())));
         view = view.section(Section::new("other", page.t(OTHER_FIELDS)).facts(fields));
     }
 
@@ -241,8 +244,8 @@ fn facts_section(
         (MODEL, text(&report.model)),
         (APP, text(&report.app_version)),
         (LOCALE, text(&report.locale)),
-    ];
-    let facts = facts.map(|(label, value)| (page.t(label), value));
+    ]
+    .map(|(label, value)| (page.t(label), value));
     let section = Section::new("report", "").facts(facts);
 
     match &report.comment {

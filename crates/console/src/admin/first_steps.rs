@@ -97,8 +97,8 @@ async fn set_up_email(page: PageContext, fields: FormFields) -> PageResult {
         return page.redirect(PATH);
     }
     // The server sends nothing before the last one is set.
-    let changes = [("Smtp:Security", "security"), ("Smtp:From", "from"), ("Smtp:Host", "host")];
-    let changes = changes.map(|(key, field)| (key, fields.text(field).to_owned()));
+    let changes = [("Smtp:Security", "security"), ("Smtp:From", "from"), ("Smtp:Host", "host")]
+        .map(|(key, field)| (key, fields.text(field).to_owned()));
     change_settings(&page, &fields, changes.into()).await
 }
 
@@ -173,8 +173,8 @@ async fn finish(
 
 async fn view(page: &PageContext) -> Result<View, ApiError> {
     let groups = page.api.groups.clone();
-    let groups = page.run(async move { groups.list().await }).await?.len();
-    let steps = steps(page, &ServerState::load(page, groups).await?)?;
+    let group_count = page.run(async move { groups.list().await }).await?.len();
+    let steps = steps(page, &ServerState::load(page, group_count).await?)?;
 
     let row = |it: &FirstStep| {
         Row::new(vec![
@@ -190,8 +190,9 @@ async fn view(page: &PageContext) -> Result<View, ApiError> {
         ..Table::default()
     };
 
-    let view = View::new(page.t(TITLE)).intro(page.t(INTRO));
-    let view = view.section(Section::new("steps", "").table(table));
+    let view = View::new(page.t(TITLE))
+        .intro(page.t(INTRO))
+        .section(Section::new("steps", "").table(table));
 
     Ok(steps.into_iter().map(|it| it.section).fold(view, View::section))
 }

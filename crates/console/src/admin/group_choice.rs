@@ -36,12 +36,12 @@ impl GroupNames {
         selected: &[GroupId],
         except: Option<GroupId>,
     ) -> Field {
-        let options = self.0.iter().filter(|it| Some(it.0) != except);
-        let options = options.map(|(id, name)| SelectOption {
-            value: id.to_string(),
-            label: name.clone(),
-            is_selected: selected.contains(id),
-        });
+        let options =
+            self.0.iter().filter(|it| Some(it.0) != except).map(|(id, name)| SelectOption {
+                value: id.to_string(),
+                label: name.clone(),
+                is_selected: selected.contains(id),
+            });
         Field::checks("groupIds", label, options.collect())
     }
 

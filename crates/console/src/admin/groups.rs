@@ -103,8 +103,8 @@ async fn change_settings(
 async fn assign(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
     let policies = page.api.client_policies.clone();
     let by = page.user();
-    let policy = form.some("policy").map(|it| Uuid::try_parse(&it).unwrap_or_default());
-    let policy = policy.map(ClientPolicyId);
+    let policy =
+        form.some("policy").map(|it| ClientPolicyId(Uuid::try_parse(&it).unwrap_or_default()));
     let assigned = page.run(async move { policies.assign(by, GroupId(id), policy).await }).await;
     finish(&page, GroupId(id), &form, assigned, "saved").await
 }
@@ -297,8 +297,8 @@ fn members_section(page: &PageContext, detail: &GroupDetail, path: &str) -> Sect
 }
 
 fn policy_section(page: &PageContext, detail: &GroupDetail, path: &str) -> Section {
-    let options = detail.policies.iter().map(|it| (it.id.to_string(), it.name.as_str()));
-    let options = [(String::new(), page.t(NO_POLICY))].into_iter().chain(options);
+    let policies = detail.policies.iter().map(|it| (it.id.to_string(), it.name.as_str()));
+    let options = [(String::new(), page.t(NO_POLICY))].into_iter().chain(policies);
     let current = detail.policy.as_ref().map(|it| it.id.to_string()).unwrap_or_default();
     let select = Field::select("policy", page.t(POLICY), options, &current).optional();
     let form = Form::new(format!("{path}/policy"), page.t(ASSIGN)).field(select);

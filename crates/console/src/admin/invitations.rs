@@ -145,8 +145,9 @@ async fn list_view(page: &PageContext, link: Option<String>) -> Result<View, Api
 
 fn new_form(page: &PageContext, groups: &[GroupEntry]) -> Form {
     let email = Field::input("email", page.t(EMAIL), "email", "off", "");
-    let options = groups.iter().map(|it| (it.group.id.to_string(), it.group.name.as_str()));
-    let options = [(String::new(), page.t(DEFAULT_GROUP))].into_iter().chain(options);
+    let group_options = [(String::new(), page.t(DEFAULT_GROUP))]
+        .into_iter()
+        .chain(groups.iter().map(|it| (it.group.id.to_string(), it.group.name.as_str())));
 
     let lifetimes = LIFETIMES.map(|it| {
         let label = match it {
@@ -160,15 +161,17 @@ fn new_form(page: &PageContext, groups: &[GroupEntry]) -> Form {
     Form::new(PATH, page.t(INVITE))
         .field(email.hint(page.t(ADDRESS_HINT)).optional())
         .field(role.hint(page.t(ADMIN_HINT)))
-        .field(Field::select("group", page.t(GROUP), options, "").optional())
+        .field(Field::select("group", page.t(GROUP), group_options, "").optional())
         .field(Field::select("days", page.t(VALID_FOR), lifetimes, "7"))
         .field(proof_field(page))
 }
 
 fn invitation_row(page: &PageContext, entry: &InvitationEntry, groups: &[GroupEntry]) -> Row {
     let email = entry.email.as_deref().unwrap_or(page.t(ANYONE));
-    let group = groups.iter().find(|it| Some(it.group.id) == entry.group);
-    let group = group.map_or(page.t(DEFAULT_GROUP), |it| it.group.name.as_str());
+    let group = groups
+        .iter()
+        .find(|it| Some(it.group.id) == entry.group)
+        .map_or(page.t(DEFAULT_GROUP), |it| it.group.name.as_str());
     let revoke = Form::new(format!("{PATH}/{}/revoke", entry.id), page.t(REVOKE));
     Row::new(vec![
         Cell::text(email),

@@ -138,9 +138,10 @@ async fn list_view(page: &PageContext, form: &FormFields) -> Result<View, ApiErr
     let access = access(page);
     let bases = page.run(async move { documents.bases(access).await }).await?;
     let view = View::new(page.t(TITLE)).intro(page.t(INTRO));
-    let section = Section::new("bases", "");
-    let section =
-        if page.api.knowledge.is_enabled { section } else { section.paragraph(page.t(OFF)) };
+    let mut section = Section::new("bases", "");
+    if !page.api.knowledge.is_enabled {
+        section = section.paragraph(page.t(OFF));
+    }
     if !is_admin(page) {
         let rows = bases.iter().map(|it| Row::new(vec![name(it), count(page, it)]));
         let table = Table {

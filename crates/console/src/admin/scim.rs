@@ -96,8 +96,8 @@ fn expiry(page: &PageContext, day: &str) -> Result<Option<Timestamp>, ApiError> 
     if day.is_empty() {
         return Ok(None);
     }
-    let end = day.parse::<NaiveDate>().ok().and_then(|it| it.and_hms_opt(23, 59, 59));
-    let end = end.ok_or_else(|| {
+    let end_of_day = day.parse::<NaiveDate>().ok().and_then(|it| it.and_hms_opt(23, 59, 59));
+    let end = end_of_day.ok_or_else(|| {
         let field = "expiresAt".to_owned();
         let message = page.t(NO_DATE).to_owned();
         ApiError::invalid(vec![FieldError { field, code: "invalid", message }])

@@ -99,12 +99,16 @@ async fn list(page: PageContext) -> PageResult {
     let area = page.query("area");
     let mut all = all(&page).await?;
     all.retain(|it| it.0.key.to_lowercase().contains(&part));
-    let search = Section::new("search", "").part(SectionPart::Search(Box::new(search(&page))));
-    let search = if all.is_empty() { search.paragraph(page.t(EMPTY)) } else { search };
+    let mut search_section =
+        Section::new("search", "").part(SectionPart::Search(Box::new(search(&page))));
+    if all.is_empty() {
+        search_section = search_section.paragraph(page.t(EMPTY));
+    }
+
     let view = View::new(page.t(TITLE))
         .intro(page.t(INTRO))
         .action(page.t(first_steps::TITLE), first_steps::PATH)
-        .section(search);
+        .section(search_section);
 
     let areas = AREAS.iter().filter(|it| area.is_empty() || it.id == area);
     let sections = areas.filter_map(|it| area_section(&page, it, &all));
@@ -114,11 +118,11 @@ async fn list(page: PageContext) -> PageResult {
 
 /// Returns the settings of an area, if there are any.
 fn area_section(page: &PageContext, area: &SettingArea, all: &[Setting]) -> Option<Section> {
-    let found = all.iter().filter(|it| area.contains(&it.0.key));
+    let settings = all.iter().filter(|it| area.contains(&it.0.key));
     let table = Table {
         caption: page.t(area.title).to_owned(),
         columns: [SETTING, VALUE, SOURCE].map(|it| page.t(it).into()).into(),
-        rows: found.map(|it| setting_row(page, it)).collect(),
+        rows: settings.map(|it| setting_row(page, it)).collect(),
         ..Table::default()
     };
     let section = Section::new(area.id, page.t(area.title));
@@ -128,8 +132,8 @@ fn area_section(page: &PageContext, area: &SettingArea, all: &[Setting]) -> Opti
 fn search(page: &PageContext) -> Search {
     let value = page.query("search");
     let area = page.query("area");
-    let areas = AREAS.iter().map(|it| (it.id, page.t(it.title)));
-    let areas = std::iter::once(("", page.t(ALL_AREAS))).chain(areas);
+    let areas = std::iter::once(("", page.t(ALL_AREAS)))
+        .chain(AREAS.iter().map(|it| (it.id, page.t(it.title))));
     let reset =
         Link { label: page.t(common::RESET_FILTERS).to_owned(), path: "admin/settings".to_owned() };
     let has_filter = !(value.is_empty() && area.is_empty());

@@ -118,8 +118,8 @@ fn render(
 
 fn view(layout: PageLayout, account_pages: &AccountPages, email: &str, token: &str) -> FormView {
     let texts = &layout.texts.reset;
-    let hint = layout.texts.register.password_hint;
-    let hint = hint(account_pages.accounts.rules().min_password_chars);
+    let min_chars = account_pages.accounts.rules().min_password_chars;
+    let hint = (layout.texts.register.password_hint)(min_chars);
     FormView {
         title: texts.title,
         intro: texts.intro.to_owned(),

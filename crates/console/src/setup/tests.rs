@@ -290,12 +290,12 @@ async fn each_step_and_its_refusals_exist_in_german() {
     let (_, console) = services(SetupState::NoLicence, Admins::There, refused);
 
     let first = opened(console.clone(), uri).await;
-    let forged = handle_form(&console, german(), b"license=x").await.unwrap();
-    let forged = RenderedPage::from_response(forged).await;
+    let response = handle_form(&console, german(), b"license=x").await.unwrap();
+    let forged = RenderedPage::from_response(response).await;
     let second = opened(licensed(Admins::Missing), uri).await;
     let form = b"step=administrator&token=right&email=root%40example.org&password=short";
-    let short = handle_form(&licensed(Admins::Missing), german(), form).await.unwrap();
-    let short = RenderedPage::from_response(short).await;
+    let response = handle_form(&licensed(Admins::Missing), german(), form).await.unwrap();
+    let short = RenderedPage::from_response(response).await;
     let last = opened(licensed(Admins::There), uri).await;
 
     assert!(first.has("<html lang=\"de\">") && first.has("noch keine Lizenz"));

@@ -52,8 +52,8 @@ impl SetupPage {
         (step, controls, send): (&str, Vec<Control>, &'static str),
     ) -> Self {
         let texts = &layout.texts.setup;
-        let token = Control::text("token", texts.token, "password", "off", "");
-        let token = token.with_hint(texts.token_hint);
+        let token =
+            Control::text("token", texts.token, "password", "off", "").with_hint(texts.token_hint);
         Self::Form(Box::new(FormView {
             title: texts.title,
             intro,

@@ -36,9 +36,13 @@ impl SignInView<'_> {
             .field(Field::input("email", self.t(texts::EMAIL), "email", autocomplete, self.email))
             .field(Field::password("password", self.t(texts::PASSWORD), "current-password"))
             .hidden("next", self.next);
-        let view = View::new(self.t(title)).section(Section::new("password", "").form(form));
-        let view = if self.has_passkeys { view.section(self.passkey()) } else { view };
-        let view = if self.providers.is_empty() { view } else { view.section(self.providers()) };
+        let mut view = View::new(self.t(title)).section(Section::new("password", "").form(form));
+        if self.has_passkeys {
+            view = view.section(self.passkey());
+        }
+        if !self.providers.is_empty() {
+            view = view.section(self.providers());
+        }
 
         view.section(Section::new("help", "").part(SectionPart::Links(self.help())))
     }
@@ -72,8 +76,8 @@ impl SignInView<'_> {
 
     fn provider_link(&self, provider: Provider) -> Link {
         let target = format!("/{}/login", self.folder);
-        let query = [("provider", provider.name()), ("redirect_uri", &target)];
-        let query = serde_urlencoded::to_string(query).unwrap_or_default();
+        let parameters = [("provider", provider.name()), ("redirect_uri", &target)];
+        let query = serde_urlencoded::to_string(parameters).unwrap_or_default();
         let name = texts::provider(provider).of(self.language);
         Link {
             label: texts::CONTINUE_WITH.fill(self.language, &[name]),

@@ -132,8 +132,8 @@ async fn complete(page: &SignInPage, code: Secret<String>) -> PageResult {
     let sign_in = page.api.identity.browser_sign_in.clone();
     let device = page.device()?;
     let area = page.area;
-    let verifier = page.api.browsers.verifier(&page.request);
-    let verifier = verifier.unwrap_or_else(|| Secret::new(String::new()));
+    let verifier =
+        page.api.browsers.verifier(&page.request).unwrap_or_else(|| Secret::new(String::new()));
     let login = async move { sign_in.code(area, &code, &verifier, device).await };
     let session = match page.api.runner.run(async { login.await.map_err(ApiError::from) }).await {
         Ok(session) => session,

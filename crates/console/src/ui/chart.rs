@@ -33,9 +33,9 @@ pub(crate) struct ChartBar {
 impl ChartBar {
     /// Creates a bar of a whole number.
     pub(crate) fn new(label: String, text: String, value: impl TryInto<u64>) -> Self {
-        let value = value.try_into().unwrap_or(0);
+        let number = value.try_into().unwrap_or(0);
         let half = |it: u64| f64::from(u32::try_from(it).unwrap_or(u32::MAX));
-        let value = half(value >> 32) * 4_294_967_296.0 + half(value & 0xffff_ffff);
+        let value = half(number >> 32) * 4_294_967_296.0 + half(number & 0xffff_ffff);
         Self { label, text, value }
     }
 }

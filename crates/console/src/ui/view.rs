@@ -149,8 +149,8 @@ impl Section {
         self,
         facts: impl IntoIterator<Item = (L, super::Cell)>,
     ) -> Self {
-        let facts = facts.into_iter();
-        let facts = facts.map(|(label, value)| Fact { label: label.into(), value }).collect();
+        let facts =
+            facts.into_iter().map(|(label, value)| Fact { label: label.into(), value }).collect();
         self.part(SectionPart::Facts(facts))
     }
 

@@ -73,8 +73,11 @@ impl SearchedEntries {
             until_field,
         ];
 
-        let pairs = names.into_iter().zip([person, action, since, until]);
-        let pairs: Vec<_> = pairs.filter(|it| !it.1.is_empty()).collect();
+        let pairs: Vec<_> = names
+            .into_iter()
+            .zip([person, action, since, until])
+            .filter(|it| !it.1.is_empty())
+            .collect();
         let query = serde_urlencoded::to_string(pairs).unwrap_or_default();
 
         let reset = Link {
@@ -105,9 +108,8 @@ async fn find(page: &PageContext, person: &str) -> Result<Result<UserId, Unusabl
     let address = person.to_lowercase();
     let filter = MemberFilter { group: None, search: person.to_owned() };
     let request = PageRequest { after: None, limit: MAX_ACCOUNTS };
-    let found = page.run(async move { groups.members(filter, request).await }).await?;
-    let mut found = found.items.into_iter();
-    let account = found.find(|it| it.email.to_lowercase() == address);
+    let members = page.run(async move { groups.members(filter, request).await }).await?;
+    let account = members.items.into_iter().find(|it| it.email.to_lowercase() == address);
     Ok(account.map(|it| it.user).ok_or(Unusable))
 }
 

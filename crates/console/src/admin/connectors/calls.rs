@@ -63,8 +63,8 @@ async fn call(page: PageContext, PathId(id): PathId, form: FormFields) -> PageRe
 /// Returns the tools of pods, by name.
 pub(super) fn tools(pods: &[ConnectedPod]) -> impl Iterator<Item = &PodTool> {
     let mut tools: Vec<_> = pods.iter().flat_map(|it| &it.description.tools).collect();
-    tools.sort_by(|one, other| one.name.cmp(&other.name));
-    tools.dedup_by(|one, other| one.name == other.name);
+    tools.sort_by(|a, b| a.name.cmp(&b.name));
+    tools.dedup_by(|a, b| a.name == b.name);
     tools.into_iter()
 }
 
@@ -88,16 +88,13 @@ async fn call_view(
         ..Table::default()
     };
 
-    let view = View::new(page.t(TRY))
+    let mut view = View::new(page.t(TRY))
         .intro(page.t(INTRO))
         .below(page.t(TITLE), "admin/connectors")
         .below(connector.name, format!("admin/connectors/{id}"));
-
-    let view = if table.rows.is_empty() {
-        view
-    } else {
-        view.section(Section::new("call", "").form(call))
-    };
+    if !table.rows.is_empty() {
+        view = view.section(Section::new("call", "").form(call));
+    }
 
     Ok(view.section(Section::new("tools", page.t(TOOLS)).table(table)))
 }

@@ -90,8 +90,10 @@ pub(super) fn section(
     };
 
     let title = if names.is_some() { "" } else { page.t(TITLE) };
-    let section = Section::new("pods", title);
-    let section = if pods.is_empty() { section } else { section.intro(page.t(DRAIN_HINT)) };
+    let mut section = Section::new("pods", title);
+    if !pods.is_empty() {
+        section = section.intro(page.t(DRAIN_HINT));
+    }
 
     section.table(table)
 }
@@ -100,10 +102,10 @@ fn row(page: &PageContext, it: &ConnectedPod, names: Option<&HashMap<ConnectorId
     let number = |it: i64| Cell::number(format::number(page.language, it));
     let description = &it.description;
     let since = page.fill(SINCE, &[&format::time(page.language, it.connected_at)]);
-    let tools = description.tools.iter().map(|it| it.name.as_str()).collect::<Vec<_>>();
-    let tools = Cell::text(tools.join(", "));
-    let skills = description.skills.iter().map(|it| it.name.as_str()).collect::<Vec<_>>();
-    let skills = skills.join(", ");
+    let tool_names = description.tools.iter().map(|it| it.name.as_str()).collect::<Vec<_>>();
+    let tools = Cell::text(tool_names.join(", "));
+    let skill_names = description.skills.iter().map(|it| it.name.as_str()).collect::<Vec<_>>();
+    let skills = skill_names.join(", ");
 
     let status = if it.is_draining {
         Cell::badge(page.t(DRAINING), Tone::Warning)
@@ -118,8 +120,10 @@ fn row(page: &PageContext, it: &ConnectedPod, names: Option<&HashMap<ConnectorId
         cells.push(Cell::link(name, format!("admin/connectors/{}", it.connector)));
     }
 
-    let mean = it.milliseconds.checked_div(it.calls);
-    let mean = mean.map(|it| page.fill(MILLISECONDS, &[&format::number(page.language, it)]));
+    let mean = it
+        .milliseconds
+        .checked_div(it.calls)
+        .map(|mean| page.fill(MILLISECONDS, &[&format::number(page.language, mean)]));
     cells.extend([
         status.detail(since),
         Cell::text(it.host.as_str()),

@@ -157,8 +157,8 @@ async fn connector_view(page: &PageContext, id: ConnectorId) -> Result<View, Api
     let token = (!is_mcp).then(|| (page.t(TOKEN), token_cell(page, &connector)));
     let created = Cell::text(format::day(page.language, connector.created_at));
     let kind = (page.t(KIND), kind_cell(page, &connector));
-    let facts = [kind].into_iter().chain(operator).chain(token);
-    let facts = facts.chain([(page.t(common::CREATED), created)]);
+    let facts =
+        [kind].into_iter().chain(operator).chain(token).chain([(page.t(common::CREATED), created)]);
     let choice = groups.checks(page.t(GROUPS), &connector.groups, None).hint(page.t(GRANT_HINT));
     let grant = Form::new(format!("{path}/groups"), page.t(common::SAVE)).field(choice);
 

@@ -58,8 +58,8 @@ pub(super) fn administrator(page: &PageContext, state: &ServerState) -> FirstSte
 
 pub(super) fn registration(page: &PageContext, state: &ServerState) -> FirstStep {
     let is_set = state.setting(RULE).is_some_and(|it| it.origin.is_some());
-    let step = if is_set { StepState::Done } else { StepState::Open };
-    let step = FirstStep::new(page, "registration", REGISTRATION, step)
+    let step_state = if is_set { StepState::Done } else { StepState::Open };
+    let step = FirstStep::new(page, "registration", REGISTRATION, step_state)
         .with(|it| it.intro(page.t(REGISTRATION_INTRO)));
     let policies = policies().map(|(value, label)| (value, page.t(label)));
     if !is_set {

@@ -52,9 +52,9 @@ pub(super) fn licence(page: &PageContext) -> Result<FirstStep, ApiError> {
 
 pub(super) fn public_address(page: &PageContext, state: &ServerState) -> FirstStep {
     let is_set = state.setting(PUBLIC_URL).is_some_and(|it| it.origin.is_some());
-    let step = if is_set { StepState::Done } else { StepState::Open };
+    let step_state = if is_set { StepState::Done } else { StepState::Open };
     let value = if is_set { state.fact(page, PUBLIC_URL) } else { Cell::text(page.public_url()) };
-    let step = FirstStep::new(page, "address", ADDRESS, step)
+    let step = FirstStep::new(page, "address", ADDRESS, step_state)
         .with(|it| it.intro(page.t(ADDRESS_INTRO)).facts([(page.t(ADDRESS), value)]));
     step.with(|it| {
         let it = if is_set { it } else { it.paragraph(page.t(ADDRESS_DEFAULT)) };

@@ -53,8 +53,9 @@ const MODEL: Text = Text::new("Model", "Modell");
 
 pub(super) fn email(page: &PageContext, state: &ServerState) -> FirstStep {
     let is_configured = page.api.mails.is_configured();
-    let step = if is_configured { StepState::Done } else { StepState::Optional };
-    let step = FirstStep::new(page, "email", EMAIL, step).with(|it| it.intro(page.t(EMAIL_INTRO)));
+    let step_state = if is_configured { StepState::Done } else { StepState::Optional };
+    let step =
+        FirstStep::new(page, "email", EMAIL, step_state).with(|it| it.intro(page.t(EMAIL_INTRO)));
     if !is_configured {
         return step.with(|it| it.paragraph(page.t(EMAIL_SECRET)).form(email_form(page, state)));
     }
@@ -89,14 +90,14 @@ pub(super) fn provider(page: &PageContext) -> Result<FirstStep, ApiError> {
     let is_licensed = gates.licence.get().includes(Feature::AiProxy, gates.clock.now());
     let entries = page.api.models.list();
     let chat = entries.iter().find(|it| matches!(it.model, CatalogueModel::Chat(_)));
-    let step = match chat {
+    let step_state = match chat {
         _ if !is_licensed => StepState::NotLicensed,
         Some(_) => StepState::Done,
         None => StepState::Open,
     };
 
     let models = Link { label: page.t(OPEN_MODELS).to_owned(), path: "admin/models".to_owned() };
-    let step = FirstStep::new(page, "provider", PROVIDER, step);
+    let step = FirstStep::new(page, "provider", PROVIDER, step_state);
     Ok(step.with(|it| {
         let it = it.intro(page.t(PROVIDER_INTRO));
         let it = match chat {

@@ -76,8 +76,10 @@ pub(super) fn section(page: &PageContext, settings: &GroupSettings, path: &str) 
     }
 
     for period in BudgetPeriod::ALL {
-        let own = Some(settings.credits.of(period)).filter(|it| *it > 0);
-        let own = own.map(|it| it.to_string()).unwrap_or_default();
+        let own = match settings.credits.of(period) {
+            limit if limit > 0 => limit.to_string(),
+            _ => String::new(),
+        };
         let field = number(&credits_field(period), page.t(budget_label(period)), own);
         form = form.field(field.hint(page.t(NO_LIMIT)));
     }
@@ -95,8 +97,8 @@ pub(super) fn section(page: &PageContext, settings: &GroupSettings, path: &str) 
         form = form.field(field.hint(page.t(ENTRY_HINT)).optional());
     }
 
-    let types = lines(settings.persona_types.iter().map(|(name, it)| format!("{name} = {it}")));
-    let types = Field::lines("personaTypes", page.t(TYPES), types);
+    let pairs = lines(settings.persona_types.iter().map(|(name, it)| format!("{name} = {it}")));
+    let types = Field::lines("personaTypes", page.t(TYPES), pairs);
     let models = Field::lines("models", page.t(MODELS), settings.models.join("\n"));
     let form = form
         .field(types.hint(page.t(TYPES_HINT)).optional())
@@ -109,8 +111,9 @@ pub(super) fn section(page: &PageContext, settings: &GroupSettings, path: &str) 
 pub(super) fn facts(page: &PageContext, settings: &GroupSettings) -> Section {
     let language = page.language;
     let quotas = Quota::ALL.into_iter().map(|quota| {
-        let value = settings.quota(quota).map(|it| quota_value(language, quota, it));
-        let value = value.unwrap_or_else(|| page.t(BY_SERVER).to_owned());
+        let value = settings
+            .quota(quota)
+            .map_or_else(|| page.t(BY_SERVER).to_owned(), |it| quota_value(language, quota, it));
         (page.t(quota_label(quota)).to_owned(), value)
     });
 
@@ -192,9 +195,14 @@ pub(super) fn changes(
     }
 
     parsed.persona_types(form, &before.persona_types);
-    let models = form.text("models").lines().map(str::trim).filter(|it| !it.is_empty());
-    let models = SettingChange::Models(models.map(str::to_owned).collect());
-    parsed.add("models", models, ENTRY);
+    let models = form
+        .text("models")
+        .lines()
+        .map(str::trim)
+        .filter(|it| !it.is_empty())
+        .map(str::to_owned)
+        .collect();
+    parsed.add("models", SettingChange::Models(models), ENTRY);
 
     if parsed.errors.is_empty() {
         Ok(parsed.changes)

@@ -191,8 +191,9 @@ async fn new_view(page: &PageContext, id: Uuid, form: &FormFields) -> Result<Vie
     let path = format!("admin/knowledge/{id}/documents");
 
     let source = || {
-        let field = Field::text("sourceUri", page.t(SOURCE), form.text("sourceUri"));
-        field.hint(page.t(SOURCE_HINT)).optional()
+        Field::text("sourceUri", page.t(SOURCE), form.text("sourceUri"))
+            .hint(page.t(SOURCE_HINT))
+            .optional()
     };
 
     let title = || Field::text("title", page.t(DOCUMENT_TITLE), form.text("title"));
@@ -202,8 +203,8 @@ async fn new_view(page: &PageContext, id: Uuid, form: &FormFields) -> Result<Vie
         .field(title().hint(page.t(TITLE_HINT)).optional())
         .field(source());
     let upload = Form { has_files: true, ..upload };
-    let formats = [(ContentType::Text, PLAIN), (ContentType::Markdown, MARKDOWN)];
-    let formats = formats.map(|(it, text)| (it.name(), page.t(text)));
+    let formats = [(ContentType::Text, PLAIN), (ContentType::Markdown, MARKDOWN)]
+        .map(|(content_type, text)| (content_type.name(), page.t(text)));
     let paste = Form::new(format!("{path}/paste"), page.t(ADD_DOCUMENT))
         .field(title())
         .field(Field::select("contentType", page.t(IS_MARKDOWN), formats, form.text("contentType")))
@@ -234,15 +235,15 @@ async fn document_view(page: &PageContext, id: Uuid, part: Uuid) -> Result<View,
     ];
 
     let file = Link { label: page.t(OPEN).to_owned(), path: format!("{path}/file") };
-    let mut details = Section::new("document", "").facts(facts);
-    details = details.part(SectionPart::Links(vec![file]));
-
+    let mut details =
+        Section::new("document", "").facts(facts).part(SectionPart::Links(vec![file]));
     if it.status == DocumentStatus::Failed && page.api.knowledge.is_enabled {
         details = details.form(retry_form(page, &path));
     }
 
-    let delete = Form::new(format!("{path}/delete"), page.t(DELETE_DOCUMENT)).danger();
-    let delete = delete.field(proof_field(page));
+    let delete = Form::new(format!("{path}/delete"), page.t(DELETE_DOCUMENT))
+        .danger()
+        .field(proof_field(page));
     let view = View { title: it.title, ..below_base(page, &entry, DOCUMENT_TITLE) };
 
     Ok(view.section(details).section(

@@ -57,9 +57,9 @@ async fn set_prompt(page: PageContext, PathId(id): PathId, form: FormFields) -> 
     let base = base_ref(&page, id);
     let by = Some(page.user());
     let prompt = form.text("prompt").to_owned();
-    let set = async move { documents.set_prompt(by, base, Some(prompt)).await };
-    let set = page.run(set).await;
-    finish(&page, id, set, &form).await
+    let set_prompt = async move { documents.set_prompt(by, base, Some(prompt)).await };
+    let saved = page.run(set_prompt).await;
+    finish(&page, id, saved, &form).await
 }
 
 async fn rename(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
@@ -129,8 +129,8 @@ async fn settings_view(
     ));
 
     let groups = GroupNames::load(page).await?;
-    let groups = groups.checks(page.t(GROUPS), &entry.shared_with, Some(entry.base.owner));
-    let share = Form::new(format!("{path}/share"), page.t(SHARE)).field(groups);
+    let choice = groups.checks(page.t(GROUPS), &entry.shared_with, Some(entry.base.owner));
+    let share = Form::new(format!("{path}/share"), page.t(SHARE)).field(choice);
     let delete = Form::new(format!("{path}/delete"), page.t(DELETE_BASE)).danger();
     let loss = page.fill(DELETE_HINT, &[&entry.document_count.to_string()]);
     Ok(view

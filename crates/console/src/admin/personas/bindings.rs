@@ -102,28 +102,32 @@ pub(super) async fn bindings_sections(
     };
     let (groups, bound_plugins) = page.run(read).await?;
     let plugins = page.run(async move { plugins.list().await }).await?;
-    let bases = page.api.knowledge.bases.clone();
-    let bound_bases = page.run(async move { bases.bound(id).await }).await?;
-    let bases = page.api.knowledge.bases.clone();
-    let bases = page.run(async move { bases.list().await }).await?;
+    let knowledge = page.api.knowledge.bases.clone();
+    let bound_bases = page.run(async move { knowledge.bound(id).await }).await?;
+    let knowledge = page.api.knowledge.bases.clone();
+    let bases = page.run(async move { knowledge.list().await }).await?;
     let groups = group_checks(page, &typed.groups.unwrap_or(groups)).await?;
     let bound_plugins = typed.plugins.unwrap_or(bound_plugins);
     let bound_bases = typed.bases.unwrap_or(bound_bases);
 
-    let plugins = plugins.into_iter().map(|it| it.plugin).map(|it| SelectOption {
-        is_selected: bound_plugins.contains(&it.id),
-        value: it.id.to_string(),
-        label: it.content.name,
-    });
+    let plugins: Vec<_> = plugins
+        .into_iter()
+        .map(|it| SelectOption {
+            is_selected: bound_plugins.contains(&it.plugin.id),
+            value: it.plugin.id.to_string(),
+            label: it.plugin.content.name,
+        })
+        .collect();
 
-    let bases = bases.into_iter().map(|it| it.base).map(|it| SelectOption {
-        is_selected: bound_bases.contains(&it.id),
-        value: it.id.to_string(),
-        label: it.name,
-    });
+    let bases: Vec<_> = bases
+        .into_iter()
+        .map(|it| SelectOption {
+            is_selected: bound_bases.contains(&it.base.id),
+            value: it.base.id.to_string(),
+            label: it.base.name,
+        })
+        .collect();
 
-    let plugins: Vec<_> = plugins.collect();
-    let bases: Vec<_> = bases.collect();
     let form = |verb: &str, field: Field| {
         Form::new(format!("admin/personas/{id}/{verb}"), page.t(common::SAVE)).field(field)
     };

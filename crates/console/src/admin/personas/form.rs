@@ -76,8 +76,13 @@ const EFFORTS: [(&str, Text); 7] = [
 
 /// Returns what was typed.
 pub(super) fn typed_draft(form: &FormFields) -> PersonaDraft {
-    let subjects = form.text("expertise").lines().map(str::trim).filter(|it| !it.is_empty());
-    let subjects: Vec<String> = subjects.map(str::to_owned).collect();
+    let subjects: Vec<String> = form
+        .text("expertise")
+        .lines()
+        .map(str::trim)
+        .filter(|it| !it.is_empty())
+        .map(str::to_owned)
+        .collect();
     PersonaDraft {
         name: form.some("name"),
         tagline: form.some("tagline"),

@@ -178,8 +178,10 @@ fn comparison_section(
 ) -> Section {
     let PolicyComparison { from, to, settings } = comparison;
     let label = |number: i32| page.fill(VERSION_NUMBER, &[&number.to_string()]);
-    let options = versions.iter().filter(|it| it.number != from.number);
-    let options = options.map(|it| (it.number.to_string(), label(it.number)));
+    let options = versions
+        .iter()
+        .filter(|it| it.number != from.number)
+        .map(|it| (it.number.to_string(), label(it.number)));
     let with =
         Field::select("with", page.t(COMPARE_WITH), options, &to.number.to_string()).optional();
     let search = Search {

@@ -185,8 +185,9 @@ fn groups_section(
     other_groups: Vec<(GroupId, String)>,
 ) -> Section {
     let row = |(id, name): (GroupId, String)| {
-        let withdraw = Form::new(format!("{path}/withdraw"), page.t(WITHDRAW));
-        let withdraw = withdraw.about(&name).hidden("group", id.to_string());
+        let withdraw = Form::new(format!("{path}/withdraw"), page.t(WITHDRAW))
+            .about(&name)
+            .hidden("group", id.to_string());
         Row::new(vec![Cell::link(name, format!("admin/groups/{id}"))]).form(withdraw)
     };
 

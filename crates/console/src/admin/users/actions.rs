@@ -91,8 +91,8 @@ async fn reset_factor(page: PageContext, PathId(id): PathId, form: FormFields) -
         page.require_owner(proof(&form)).await?;
         page.run_identity(async move { security.reset_factor(by, user).await }).await
     };
-    let reset = reset.await;
-    finish(&page, user, &form, reset, "reset").await
+    let result = reset.await;
+    finish(&page, user, &form, result, "reset").await
 }
 
 async fn deactivate(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {

@@ -151,14 +151,16 @@ pub(super) async fn user_view(page: &PageContext, user: UserId) -> Result<View, 
         view.section(Section::new("wait", page.t(LOCKED)).intro(page.t(LOCKED_INTRO)).form(lift));
 
     if detail.factor.is_some() {
-        let reset = Form::new(format!("{path}/reset-factor"), page.t(RESET));
-        let reset = reset.field(proof_field(page)).danger();
+        let reset = Form::new(format!("{path}/reset-factor"), page.t(RESET))
+            .field(proof_field(page))
+            .danger();
         view = view
             .section(Section::new("factor", page.t(RESET)).intro(page.t(RESET_INTRO)).form(reset));
     }
 
-    let deactivate = Form::new(format!("{path}/deactivate"), page.t(DEACTIVATE));
-    let deactivate = deactivate.field(proof_field(page)).danger();
+    let deactivate = Form::new(format!("{path}/deactivate"), page.t(DEACTIVATE))
+        .field(proof_field(page))
+        .danger();
     let section = Section::new("deactivate", page.t(DEACTIVATE)).intro(page.t(DEACTIVATE_INTRO));
 
     Ok(view.section(section.form(deactivate)))
@@ -189,8 +191,11 @@ async fn load(page: &PageContext, user: UserId) -> Result<UserDetail, ApiError> 
 fn profile(page: &PageContext, detail: &UserDetail) -> Section {
     let member = &detail.member;
     let language = page.language;
-    let group = detail.groups.iter().find(|it| it.group.id == member.group);
-    let group = group.map_or("", |it| it.group.name.as_str());
+    let group = detail
+        .groups
+        .iter()
+        .find(|it| it.group.id == member.group)
+        .map_or("", |it| it.group.name.as_str());
 
     let verified = detail.account.email_verified_at.map_or_else(
         || Cell::badge(page.t(NOT_VERIFIED), Tone::Warning),
@@ -235,11 +240,14 @@ fn role_section(page: &PageContext, detail: &UserDetail, path: &str) -> Section 
 }
 
 fn group_section(page: &PageContext, detail: &UserDetail, path: &str) -> Section {
-    let options = detail.groups.iter();
-    let options = options.map(|it| (it.group.id.to_string(), it.group.name.as_str()));
+    let options = detail.groups.iter().map(|it| (it.group.id.to_string(), it.group.name.as_str()));
     let current = detail.member.group.to_string();
-    let form = Form::new(format!("{path}/group"), page.t(MOVE));
-    let form = form.field(Field::select("group", page.t(GROUP), options, &current));
+    let form = Form::new(format!("{path}/group"), page.t(MOVE)).field(Field::select(
+        "group",
+        page.t(GROUP),
+        options,
+        &current,
+    ));
     Section::new("group", page.t(GROUP)).intro(page.t(GROUP_INTRO)).form(form)
 }
 
@@ -252,8 +260,8 @@ fn sessions_section(page: &PageContext, detail: &UserDetail, path: &str) -> Sect
         ..Table::default()
     };
 
-    let section = Section::new("sessions", page.t(SESSIONS)).intro(page.t(SESSIONS_INTRO));
-    let section = section.table(table);
+    let section =
+        Section::new("sessions", page.t(SESSIONS)).intro(page.t(SESSIONS_INTRO)).table(table);
     if detail.sessions.items.is_empty() {
         return section;
     }
@@ -265,8 +273,11 @@ fn sessions_section(page: &PageContext, detail: &UserDetail, path: &str) -> Sect
 
 fn session_row(page: &PageContext, session: &SessionEntry) -> Row {
     let device = &session.device;
-    let name = device.os_version.as_deref().or(device.user_agent.as_deref());
-    let name = name.unwrap_or_else(|| page.t(if session.console { BROWSER } else { DEVICE }));
+    let name = device
+        .os_version
+        .as_deref()
+        .or(device.user_agent.as_deref())
+        .unwrap_or_else(|| page.t(if session.console { BROWSER } else { DEVICE }));
     let address = device.address.map(|it| it.to_string()).unwrap_or_default();
     Row::new(vec![
         Cell::text(name).detail(address),
@@ -313,9 +324,11 @@ fn time_or_never(page: &PageContext, at: Option<Timestamp>) -> String {
 }
 
 fn reactivate_section(page: &PageContext, detail: &UserDetail, path: &str) -> Section {
-    let form = Form::new(format!("{path}/reactivate"), page.t(REACTIVATE));
-    let is_admin = detail.account.role == Role::Admin;
-    let form = if is_admin { form.field(proof_field(page)) } else { form };
+    let mut form = Form::new(format!("{path}/reactivate"), page.t(REACTIVATE));
+    if detail.account.role == Role::Admin {
+        form = form.field(proof_field(page));
+    }
+
     let section = Section::new("reactivate", page.t(REACTIVATE)).intro(page.t(REACTIVATE_INTRO));
     section.form(form)
 }

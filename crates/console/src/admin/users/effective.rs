@@ -39,7 +39,7 @@ pub(super) fn section(page: &PageContext, effective: &EffectiveSettings) -> Sect
     let catalogue = &effective.published.catalogue;
     let personas: Vec<&str> = catalogue.personas.iter().map(|it| it.name.as_str()).collect();
     let preferences = &effective.published.plugin_preferences;
-    let plugins = catalogue.plugins.iter().map(|it| {
+    let plugin_names = catalogue.plugins.iter().map(|it| {
         if !it.is_active {
             return page.fill(PLUGIN_INACTIVE, &[&it.name]);
         }
@@ -49,7 +49,7 @@ pub(super) fn section(page: &PageContext, effective: &EffectiveSettings) -> Sect
         }
     });
 
-    let plugins: Vec<String> = plugins.collect();
+    let plugins: Vec<String> = plugin_names.collect();
     let settings = &effective.settings;
     let facts = [
         (page.t(POLICY), policy.to_owned()),
