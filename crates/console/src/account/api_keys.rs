@@ -91,8 +91,11 @@ async fn create(page: PageContext, form: FormFields) -> PageResult {
 }
 
 async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
-    let entry = entries(&page).await?.into_iter().find(|it| it.id == ApiKeyId(id));
-    let entry = entry.ok_or_else(ApiError::not_found)?;
+    let entry = entries(&page)
+        .await?
+        .into_iter()
+        .find(|it| it.id == ApiKeyId(id))
+        .ok_or_else(ApiError::not_found)?;
     let revoke = Form::new(format!("{PATH}/{id}/revoke"), page.t(REVOKE)).danger();
     let facts = labels(&page).into_iter().zip(values(&page, &entry));
     let view = View::new(&entry.name)
@@ -164,10 +167,10 @@ async fn list_view(
         Row::new(cells)
     };
 
-    let columns = [page.t(common::NAME)].into_iter().chain(labels(page)).map(str::to_owned);
+    let columns = [page.t(common::NAME)].into_iter().chain(labels(page));
     let table = Table {
         caption: page.t(TITLE).to_owned(),
-        columns: columns.collect(),
+        columns: columns.map(str::to_owned).collect(),
         rows: entries(page).await?.iter().map(row).collect(),
         empty: page.t(EMPTY).to_owned(),
         ..Table::default()
@@ -181,11 +184,10 @@ async fn list_view(
         .field(Field::text("name", page.t(common::NAME), typed("name")).hint(page.t(NAME_HINT)))
         .field(credits.hint(page.t(BUDGET_HINT)).optional())
         .field(expiry.hint(page.t(EXPIRY_HINT)).optional());
-    let form = proofs.with_field(page, form);
     Ok(View::new(page.t(TITLE))
         .intro(page.t(INTRO))
         .section(Section::new("api-keys", "").table(table))
-        .section(Section::new("new", page.t(NEW)).form(form)))
+        .section(Section::new("new", page.t(NEW)).form(proofs.with_field(page, form))))
 }
 
 fn labels(page: &PageContext) -> [&'static str; 4] {

@@ -72,9 +72,11 @@ async fn create(page: PageContext, form: FormFields) -> PageResult {
 }
 
 async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
-    let entries = entries(&page).await?;
-    let entry = entries.into_iter().find(|it| it.id == AppPasswordId(id));
-    let entry = entry.ok_or_else(ApiError::not_found)?;
+    let entry = entries(&page)
+        .await?
+        .into_iter()
+        .find(|it| it.id == AppPasswordId(id))
+        .ok_or_else(ApiError::not_found)?;
     let revoke = Form::new(format!("{PATH}/{id}/revoke"), page.t(REVOKE)).danger();
     let [created, used] = times(&page, &entry);
     let facts = [(page.t(common::CREATED), created), (page.t(LAST_USED), used)];
@@ -125,8 +127,10 @@ async fn list_view(
 }
 
 fn times(page: &PageContext, entry: &AppPasswordEntry) -> [Cell; 2] {
-    let used = entry.used_at.map(|it| format::time(page.language, it));
-    let used = used.unwrap_or_else(|| page.t(common::NEVER).to_owned());
+    let used = match entry.used_at {
+        Some(at) => format::time(page.language, at),
+        None => page.t(common::NEVER).to_owned(),
+    };
     [Cell::text(format::day(page.language, entry.created_at)), Cell::text(used)]
 }
 

@@ -114,8 +114,7 @@ async fn begin(page: PageContext, form: FormFields) -> PageResult {
 async fn confirm(page: PageContext, form: FormFields) -> PageResult {
     let factors = page.api.identity.second_factors.clone();
     let session = page.session_ref()?;
-    let code: String = form.text("code").split_whitespace().collect();
-    let code = pia_kernel::Secret::new(code);
+    let code = pia_kernel::Secret::new(form.text("code").split_whitespace().collect::<String>());
     match page.run_identity(async move { factors.confirm(session, code).await }).await {
         Ok(codes) => {
             let notice = Notice { text: page.t(TURNED_ON).to_owned(), is_error: false };
@@ -192,8 +191,11 @@ fn turn_off_view(page: &PageContext, proofs: OwnerProofs) -> View {
 /// Returns a secret in groups, which are easier to type.
 fn grouped(secret: &str) -> String {
     let characters: Vec<char> = secret.chars().collect();
-    let groups = characters.chunks(SECRET_GROUP).map(|it| it.iter().collect::<String>());
-    groups.collect::<Vec<_>>().join(" ")
+    characters
+        .chunks(SECRET_GROUP)
+        .map(|group| group.iter().collect::<String>())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Credits that are left to oneself.
+//! Remaining credits of one's own account.
 
 use pia_assistant::{CreditStock, CreditView, Gauge, WeekGauge};
 use pia_web::Route;
@@ -52,27 +52,28 @@ async fn show(page: PageContext) -> PageResult {
     let user = page.user();
     let group = page.caller.group;
     let credits = page.run_identity(async move { credits.view(user, group, None).await }).await?;
-    let view = View::new(page.t(TITLE));
     let suspended = Notice { text: page.t(SUSPENDED).to_owned(), is_error: false };
-    let view = View { notice: credits.suspended.then_some(suspended), ..view };
+    let mut view = View::new(page.t(TITLE));
+    view.notice = credits.suspended.then_some(suspended);
     if !credits.limited {
-        let section = Section::new("credits", "");
-        let section =
-            if credits.suspended { section } else { section.paragraph(page.t(UNLIMITED)) };
+        let mut section = Section::new("credits", "");
+        if !credits.suspended {
+            section = section.paragraph(page.t(UNLIMITED));
+        }
         return Ok(page.render(view.section(section)));
     }
 
-    let own = own_rows(&page, &credits);
-    let shared = group_rows(&page, &credits);
-    let view = view.intro(page.t(INTRO));
-    let view = section(&page, view, Section::new("own", page.t(OWN)), own);
-    let group = Section::new("group", page.t(GROUP)).intro(page.t(GROUP_HINT));
+    let own_section = Section::new("own", page.t(OWN));
+    let group_section = Section::new("group", page.t(GROUP)).intro(page.t(GROUP_HINT));
+    view = view.intro(page.t(INTRO));
+    view = with_budgets(&page, view, own_section, own_rows(&page, &credits));
+    view = with_budgets(&page, view, group_section, group_rows(&page, &credits));
 
-    Ok(page.render(section(&page, view, group, shared)))
+    Ok(page.render(view))
 }
 
 /// Adds a section with a table of budgets, if there are any.
-fn section(page: &PageContext, view: View, section: Section, rows: Vec<Row>) -> View {
+fn with_budgets(page: &PageContext, view: View, section: Section, rows: Vec<Row>) -> View {
     if rows.is_empty() {
         return view;
     }

@@ -58,10 +58,10 @@ async fn show(page: PageContext) -> PageResult {
     let user = page.user();
     let storage = page.run_identity(async move { support.storage(user).await }).await?;
     let size = |bytes| format::bytes(page.language, bytes);
-    let stored = page.fill(STORED, &[&size(storage.current), &size(storage.limit)]);
-    let stored = Cell::text(stored).detail(page.t(STORED_DETAIL));
+    let usage = page.fill(STORED, &[&size(storage.current), &size(storage.limit)]);
+    let usage_cell = Cell::text(usage).detail(page.t(STORED_DETAIL));
     let view = View::new(page.t(TITLE))
-        .section(Section::new("storage", "").facts([(page.t(STORAGE), stored)]))
+        .section(Section::new("storage", "").facts([(page.t(STORAGE), usage_cell)]))
         .section(
             Section::new("export", page.t(EXPORT))
                 .intro(page.t(EXPORT_HINT))

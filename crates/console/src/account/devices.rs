@@ -109,8 +109,8 @@ async fn list(page: PageContext) -> PageResult {
 async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
     let (devices, state) = load(&page).await?;
     let active = devices.iter().filter(|it| it.device.is_active()).count();
-    let listed = devices.iter().find(|it| it.device.row == DeviceRow(id));
-    let listed = listed.ok_or_else(ApiError::not_found)?;
+    let listed =
+        devices.iter().find(|it| it.device.row == DeviceRow(id)).ok_or_else(ApiError::not_found)?;
     let device = &listed.device;
     let view = View::new(&device.name)
         .below(page.t(TITLE), PATH)
@@ -131,9 +131,12 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 }
 
 async fn remove(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
-    let (listed, _) = load(&page).await?;
-    let device = listed.into_iter().find(|it| it.device.row == DeviceRow(id));
-    let device = device.ok_or_else(ApiError::not_found)?.device.id;
+    let (listed_devices, _) = load(&page).await?;
+    let listed = listed_devices
+        .into_iter()
+        .find(|it| it.device.row == DeviceRow(id))
+        .ok_or_else(ApiError::not_found)?;
+    let device = listed.device.id;
     let devices = page.api.e2ee.devices.clone();
     let user = page.user();
     page.run(async move { devices.revoke(user, &device).await }).await?;

@@ -94,9 +94,10 @@ async fn list(page: PageContext, pages: Data<AccountPages>) -> PageResult {
         ..Table::default()
     };
 
-    let view = View::new(page.t(TITLE)).intro(page.t(INTRO));
-    let view =
-        if pages.has_passkeys { view.action(page.t(ADD), "account/passkeys/new") } else { view };
+    let mut view = View::new(page.t(TITLE)).intro(page.t(INTRO));
+    if pages.has_passkeys {
+        view = view.action(page.t(ADD), "account/passkeys/new");
+    }
 
     Ok(page.render(view.section(Section::new("passkeys", "").table(table))))
 }
@@ -209,8 +210,10 @@ fn state(page: &PageContext, entry: &PasskeyEntry) -> [Cell; 3] {
         None => Cell::badge(page.t(ACTIVE), Tone::Good),
         Some(at) => Cell::badge(page.t(BLOCKED), Tone::Bad).detail(format::day(page.language, at)),
     };
-    let used = entry.used_at.map(|it| format::time(page.language, it));
-    let used = used.unwrap_or_else(|| page.t(common::NEVER).to_owned());
+    let used = match entry.used_at {
+        Some(at) => format::time(page.language, at),
+        None => page.t(common::NEVER).to_owned(),
+    };
     [status, Cell::text(format::day(page.language, entry.created_at)), Cell::text(used)]
 }
 
@@ -248,18 +251,16 @@ fn passkey_view(page: &PageContext, entry: &PasskeyEntry) -> View {
 
     let remove = Form::new(format!("{path}/remove"), page.t(REMOVE)).danger();
 
-    let view = View::new(&entry.name)
+    let mut view = View::new(&entry.name)
         .below(page.t(TITLE), PATH)
         .section(Section::new("passkey", "").facts(facts))
         .section(Section::new("rename", page.t(RENAME)).form(rename));
 
-    let view = if entry.blocked_at.is_some() {
+    if entry.blocked_at.is_some() {
         let form = Form::new(format!("{path}/unblock"), page.t(UNBLOCK)).field(proof_field(page));
         let section = Section::new("unblock", page.t(UNBLOCK)).intro(page.t(UNBLOCK_HINT));
-        view.section(section.form(form))
-    } else {
-        view
-    };
+        view = view.section(section.form(form));
+    }
 
     view.section(Section::new("remove", page.t(REMOVE)).intro(page.t(REMOVE_HINT)).form(remove))
 }

@@ -113,12 +113,16 @@ async fn profile_view(
     let user = page.user();
     let account = page.run_identity(async move { accounts.me(user).await }).await?;
     let owes_declaration = gates.rules.get().owes_declaration(account.customer);
-    let is_verified = account.email_verified_at.is_some();
-    let view =
+
+    let mut view =
         View::new(page.t(TITLE)).section(Section::new("profile", "").facts(facts(page, &account)));
-    let view = if is_verified { view } else { view.section(verification(page)) };
-    let view =
-        if account.provider == LOCAL { view.section(own_name(page, &account)) } else { view };
+    if account.email_verified_at.is_none() {
+        view = view.section(verification(page));
+    }
+    if account.provider == LOCAL {
+        view = view.section(own_name(page, &account));
+    }
+
     let company = typed_company.or(account.company_name.as_deref()).unwrap_or_default();
 
     Ok(view.section(business(page, company, owes_declaration)))
