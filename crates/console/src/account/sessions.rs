@@ -87,10 +87,10 @@ async fn session_table(page: &PageContext) -> Result<Table, ApiError> {
     let limit = page.paging().limit;
     let request = PageRequest { after: Paging::parse_cursor(&page.query(CURSOR)), limit };
     let list = async move {
-        let found = sessions.page(user, request).await?;
-        Ok::<_, Unavailable>((found, devices.names(user).await?))
+        let entries = sessions.page(user, request).await?;
+        Ok::<_, Unavailable>((entries, devices.names(user).await?))
     };
-    let (found, names) = page.run_identity(list).await?;
+    let (entries, names) = page.run_identity(list).await?;
 
     let current = page.session_ref()?.session;
     let columns = [DEVICE, ADDRESS, SIGNED_IN, LAST_USED];
@@ -98,9 +98,9 @@ async fn session_table(page: &PageContext) -> Result<Table, ApiError> {
     Ok(Table {
         caption: page.t(TITLE).to_owned(),
         columns: columns.map(|it| page.t(it).to_owned()).into(),
-        rows: found.items.iter().map(|it| row(page, it, current, &names)).collect(),
+        rows: entries.items.iter().map(|it| row(page, it, current, &names)).collect(),
         empty: page.t(EMPTY).to_owned(),
-        next: found.next.map(|it| page.query_with(CURSOR, &Paging::format_cursor(it))),
+        next: entries.next.map(|it| page.query_with(CURSOR, &Paging::format_cursor(it))),
         next_label: page.t(common::NEXT_PAGE).to_owned(),
         ..Table::default()
     })
@@ -113,9 +113,9 @@ fn row(
     names: &HashMap<String, String>,
 ) -> Row {
     let program = device_name(page.language, &entry.device);
-    let chosen = entry.device.device_id.as_ref().and_then(|it| names.get(it));
-    let device = match chosen {
-        Some(chosen) => Cell::text(chosen).detail(&program),
+    let chosen_name = entry.device.device_id.as_ref().and_then(|it| names.get(it));
+    let device = match chosen_name {
+        Some(name) => Cell::text(name).detail(&program),
         None => Cell::text(&program),
     };
     let address = entry.device.address.map(|it| it.to_string()).unwrap_or_default();

@@ -75,16 +75,17 @@ async fn list(page: PageContext) -> PageResult {
     let skip: u32 = page.query("skip").parse().unwrap_or_default();
     let administration = page.api.assignments.administration.clone();
     let read = async move { administration.list(status, skip, PAGE_ASSIGNMENTS + 1).await };
-    let mut found = page.run(read).await?;
-    let rest = found.split_off(found.len().min(PAGE_ASSIGNMENTS as usize));
-    let emails = emails(&page, found.iter().map(|it| it.user).collect()).await?;
-    let next = (!rest.is_empty())
+    let mut assignments = page.run(read).await?;
+    let has_more = assignments.len() > PAGE_ASSIGNMENTS as usize;
+    assignments.truncate(PAGE_ASSIGNMENTS as usize);
+    let emails = emails(&page, assignments.iter().map(|it| it.user).collect()).await?;
+    let next = has_more
         .then(|| page.query_with("skip", &skip.saturating_add(PAGE_ASSIGNMENTS).to_string()));
     let columns = [SKILL, USER, common::STATUS, STEPS, TOKENS, HANDED_OVER];
     let table = Table {
         caption: page.t(TITLE).to_owned(),
         columns: columns.map(|it| page.t(it).to_owned()).into(),
-        rows: found.iter().map(|it| row(&page, it, &emails)).collect(),
+        rows: assignments.iter().map(|it| row(&page, it, &emails)).collect(),
         empty: page.t(EMPTY).to_owned(),
         search: Some(search_form(&page, status)),
         next,
@@ -121,31 +122,36 @@ async fn terminate(page: PageContext, PathId(id): PathId, form: FormFields) -> P
 
 async fn assignment_view(page: &PageContext, id: Uuid) -> Result<View, ApiError> {
     let administration = page.api.assignments.administration.clone();
-    let found = page.run(async move { administration.find(AssignmentId(id)).await }).await?;
-    let it = found.ok_or_else(ApiError::not_found)?;
-    let emails = emails(page, vec![it.user]).await?;
+    let assignment = page
+        .run(async move { administration.find(AssignmentId(id)).await })
+        .await?
+        .ok_or_else(ApiError::not_found)?;
+    let emails = emails(page, vec![assignment.user]).await?;
     let number = |it: i64| format::number(page.language, it);
     let time = |at: Option<Timestamp>| {
         Cell::text(at.map(|it| format::time(page.language, it)).unwrap_or_default())
     };
-    let tokens = Cell::text(number(it.tokens_spent));
-    let abandoned = page.fill(ABANDONED, &[&number(it.tokens_abandoned)]);
+    let tokens = Cell::text(number(assignment.tokens_spent));
+    let abandoned = page.fill(ABANDONED, &[&number(assignment.tokens_abandoned)]);
     let facts = [
-        (page.t(common::STATUS), status_cell(page, &it)),
-        (page.t(USER), user_cell(&it, &emails)),
-        (page.t(MODE), Cell::text(it.mode.as_str())),
-        (page.t(STEPS), Cell::text(number(it.step_count.into()))),
-        (page.t(TOKENS), if it.tokens_abandoned > 0 { tokens.detail(abandoned) } else { tokens }),
-        (page.t(HANDED_OVER), time(Some(it.created_at))),
-        (page.t(STARTED), time(it.started_at)),
-        (page.t(ENDED), time(it.completed_at)),
-        (page.t(DURATION), Cell::text(duration(page, &it))),
+        (page.t(common::STATUS), status_cell(page, &assignment)),
+        (page.t(USER), user_cell(&assignment, &emails)),
+        (page.t(MODE), Cell::text(assignment.mode.as_str())),
+        (page.t(STEPS), Cell::text(number(assignment.step_count.into()))),
+        (
+            page.t(TOKENS),
+            if assignment.tokens_abandoned > 0 { tokens.detail(abandoned) } else { tokens },
+        ),
+        (page.t(HANDED_OVER), time(Some(assignment.created_at))),
+        (page.t(STARTED), time(assignment.started_at)),
+        (page.t(ENDED), time(assignment.completed_at)),
+        (page.t(DURATION), Cell::text(duration(page, &assignment))),
     ];
 
-    let view = View::new(it.skill.as_str())
+    let view = View::new(assignment.skill.as_str())
         .below(page.t(TITLE), "admin/assignments")
         .section(Section::new("assignment", "").facts(facts));
-    if it.status.is_final() {
+    if assignment.status.is_final() {
         return Ok(view);
     }
 
@@ -157,14 +163,14 @@ async fn assignment_view(page: &PageContext, id: Uuid) -> Result<View, ApiError>
     Ok(view.section(section.form(end)))
 }
 
-fn row(page: &PageContext, it: &Assignment, emails: &HashMap<UserId, String>) -> Row {
+fn row(page: &PageContext, assignment: &Assignment, emails: &HashMap<UserId, String>) -> Row {
     Row::new(vec![
-        Cell::link(it.skill.as_str(), format!("admin/assignments/{}", it.id)),
-        user_cell(it, emails),
-        status_cell(page, it),
-        Cell::number(format::number(page.language, it.step_count)),
-        Cell::number(format::number(page.language, it.tokens_spent)),
-        Cell::text(format::time(page.language, it.created_at)),
+        Cell::link(assignment.skill.as_str(), format!("admin/assignments/{}", assignment.id)),
+        user_cell(assignment, emails),
+        status_cell(page, assignment),
+        Cell::number(format::number(page.language, assignment.step_count)),
+        Cell::number(format::number(page.language, assignment.tokens_spent)),
+        Cell::text(format::time(page.language, assignment.created_at)),
     ])
 }
 
@@ -212,29 +218,29 @@ async fn emails(
     page.run(read).await
 }
 
-fn user_cell(it: &Assignment, emails: &HashMap<UserId, String>) -> Cell {
-    let email = emails.get(&it.user).map(String::as_str).unwrap_or_default();
-    Cell::link(email, format!("admin/users/{}", it.user))
+fn user_cell(assignment: &Assignment, emails: &HashMap<UserId, String>) -> Cell {
+    let email = emails.get(&assignment.user).map(String::as_str).unwrap_or_default();
+    Cell::link(email, format!("admin/users/{}", assignment.user))
 }
 
 /// Returns the duration of an assignment that has ended.
-fn duration(page: &PageContext, it: &Assignment) -> String {
-    let span = it.started_at.zip(it.completed_at);
+fn duration(page: &PageContext, assignment: &Assignment) -> String {
+    let span = assignment.started_at.zip(assignment.completed_at);
     let micros = span.map(|(from, to)| to.micros().saturating_sub(from.micros()));
     micros
         .map(|it| page.fill(SECONDS, &[&format::number(page.language, it / 1_000_000)]))
         .unwrap_or_default()
 }
 
-fn status_cell(page: &PageContext, it: &Assignment) -> Cell {
-    let tone = match it.status {
+fn status_cell(page: &PageContext, assignment: &Assignment) -> Cell {
+    let tone = match assignment.status {
         AssignmentStatus::Queued | AssignmentStatus::Cancelled => Tone::Neutral,
         AssignmentStatus::Running => Tone::Warning,
         AssignmentStatus::Completed => Tone::Good,
         AssignmentStatus::Failed => Tone::Bad,
     };
-    let failure = it.error_code.as_deref().map(|it| failure_text(page, it));
-    Cell::badge(page.t(status_text(it.status)), tone).detail(failure.unwrap_or_default())
+    let failure = assignment.error_code.as_deref().map(|it| failure_text(page, it));
+    Cell::badge(page.t(status_text(assignment.status)), tone).detail(failure.unwrap_or_default())
 }
 
 fn status_text(status: AssignmentStatus) -> Text {

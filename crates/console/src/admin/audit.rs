@@ -25,7 +25,7 @@ pub(super) fn routes() -> Vec<Route> {
 
 async fn list(page: PageContext) -> PageResult {
     let searched = SearchedEntries::requested(&page).await?;
-    let found = match searched.filter.clone() {
+    let entries = match searched.filter.clone() {
         Some(filter) => {
             let log = Arc::clone(&page.api.audit);
             let request = page.paging();
@@ -35,7 +35,7 @@ async fn list(page: PageContext) -> PageResult {
         }
         None => page.paging().part_of(Vec::new(), |_| Cursor::top()),
     };
-    let view = log_view(&page, searched, found).await?;
+    let view = log_view(&page, searched, entries).await?;
     Ok(page.render(view))
 }
 

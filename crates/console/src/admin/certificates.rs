@@ -136,8 +136,8 @@ async fn list_view(page: &PageContext, name: &str, pem: &str) -> Result<View, Ap
 }
 
 async fn certificate_view(page: &PageContext, id: CertificateId) -> Result<View, ApiError> {
-    let found = all(page).await?.into_iter().find(|it| it.id == id);
-    let certificate = found.ok_or_else(ApiError::not_found)?;
+    let certificate =
+        all(page).await?.into_iter().find(|it| it.id == id).ok_or_else(ApiError::not_found)?;
     let facts = [
         (page.t(THUMBPRINT), Cell::text(&certificate.thumbprint)),
         (page.t(ADDED), time_cell(page, certificate.updated_at)),

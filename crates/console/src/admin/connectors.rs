@@ -107,8 +107,13 @@ async fn list(page: PageContext) -> PageResult {
     Ok(page.render(view))
 }
 
-fn row(page: &PageContext, it: &Connector, connected: &[ConnectedPod], groups: &GroupNames) -> Row {
-    let pods = connected.iter().filter(|pod| pod.connector == it.id).count();
+fn row(
+    page: &PageContext,
+    connector: &Connector,
+    connected: &[ConnectedPod],
+    groups: &GroupNames,
+) -> Row {
+    let pods = connected.iter().filter(|pod| pod.connector == connector.id).count();
     let status = if pods > 0 {
         Cell::badge(format::number(page.language, pods as u64), Tone::Good)
     } else {
@@ -116,26 +121,26 @@ fn row(page: &PageContext, it: &Connector, connected: &[ConnectedPod], groups: &
     };
 
     Row::new(vec![
-        Cell::link(it.name.as_str(), format!("admin/connectors/{}", it.id)),
-        kind_cell(page, it),
-        Cell::text(groups.of(&it.groups)),
+        Cell::link(connector.name.as_str(), format!("admin/connectors/{}", connector.id)),
+        kind_cell(page, connector),
+        Cell::text(groups.of(&connector.groups)),
         status,
-        token_cell(page, it),
+        token_cell(page, connector),
     ])
 }
 
-fn kind_cell(page: &PageContext, it: &Connector) -> Cell {
-    match &it.mcp_url {
+fn kind_cell(page: &PageContext, connector: &Connector) -> Cell {
+    match &connector.mcp_url {
         Some(url) => Cell::text(page.t(MCP_SERVER)).detail(url.as_str()),
         None => Cell::text(page.t(PODS)),
     }
 }
 
-fn token_cell(page: &PageContext, it: &Connector) -> Cell {
-    if it.mcp_url.is_some() {
+fn token_cell(page: &PageContext, connector: &Connector) -> Cell {
+    if connector.mcp_url.is_some() {
         return Cell::text("");
     }
-    let valid = it.token_expires_at().map(|at| format::day(page.language, at));
+    let valid = connector.token_expires_at().map(|at| format::day(page.language, at));
     valid.map_or_else(
         || Cell::badge(page.t(NO_TOKEN), Tone::Warning),
         |day| Cell::text(page.fill(VALID_UNTIL, &[&day])),

@@ -47,15 +47,15 @@ async fn list(page: PageContext) -> PageResult {
     let wanted = page.query("status");
     let status = DeviceStatus::ALL.into_iter().find(|it| it.name() == wanted);
     let filter = DeviceFilter { user: None, search: page.query("search"), status };
-    let found = page.run(async move { directory.list(&filter, request).await }).await?;
+    let devices = page.run(async move { directory.list(&filter, request).await }).await?;
     let columns = [DEVICE, USER, common::STATUS, ADDED, LAST_USED];
     let table = Table {
         caption: page.t(TITLE).to_owned(),
         columns: columns.map(|it| page.t(it).to_owned()).into(),
-        rows: found.items.iter().map(|it| row(&page, it, true)).collect(),
+        rows: devices.items.iter().map(|it| row(&page, it, true)).collect(),
         empty: page.t(EMPTY).to_owned(),
         search: Some(search_form(&page, status)),
-        ..page.paged(found.next)
+        ..page.paged(devices.next)
     };
     let section = Section::new("devices", "").table(table);
 

@@ -72,16 +72,16 @@ async fn list(page: PageContext) -> PageResult {
     let search = filter_form(&page, filter);
     let feedback = page.api.feedback.clone();
     let request = page.paging();
-    let found = page.run(async move { feedback.page(filter, request).await }).await?;
-    let emails = emails(&page, found.items.iter().map(|it| it.user)).await?;
+    let entries = page.run(async move { feedback.page(filter, request).await }).await?;
+    let emails = emails(&page, entries.items.iter().map(|it| it.user)).await?;
     let columns = [RECEIVED, COMMENT, RATING, common::STATUS, FROM];
     let table = Table {
         caption: page.t(TITLE).to_owned(),
         columns: columns.map(|it| page.t(it).into()).into(),
-        rows: found.items.iter().map(|it| entry_row(&page, it, &emails)).collect(),
+        rows: entries.items.iter().map(|it| entry_row(&page, it, &emails)).collect(),
         empty: page.t(EMPTY).to_owned(),
         search: Some(search),
-        ..page.paged(found.next)
+        ..page.paged(entries.next)
     };
 
     let view = View::new(page.t(TITLE))

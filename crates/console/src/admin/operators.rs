@@ -78,19 +78,20 @@ async fn list(page: PageContext) -> PageResult {
     Ok(page.render(view))
 }
 
-fn row(page: &PageContext, it: &Operator, groups: &GroupNames) -> Row {
+fn row(page: &PageContext, operator: &Operator, groups: &GroupNames) -> Row {
     Row::new(vec![
-        Cell::link(it.name.as_str(), format!("admin/operators/{}", it.id)),
-        Cell::text(it.skill.name.as_str()).detail(page.t(skill_form::mode_text(it.skill.mode))),
-        Cell::number(format::number(page.language, it.skill.steps.len() as u64)),
-        Cell::text(page.t(origin(it))),
-        Cell::text(groups.of(&it.groups)),
-        status_cell(page, it),
+        Cell::link(operator.name.as_str(), format!("admin/operators/{}", operator.id)),
+        Cell::text(operator.skill.name.as_str())
+            .detail(page.t(skill_form::mode_text(operator.skill.mode))),
+        Cell::number(format::number(page.language, operator.skill.steps.len() as u64)),
+        Cell::text(page.t(origin(operator))),
+        Cell::text(groups.of(&operator.groups)),
+        status_cell(page, operator),
     ])
 }
 
-fn status_cell(page: &PageContext, it: &Operator) -> Cell {
-    if it.is_active {
+fn status_cell(page: &PageContext, operator: &Operator) -> Cell {
+    if operator.is_active {
         Cell::badge(page.t(ACTIVE), Tone::Good)
     } else {
         Cell::badge(page.t(INACTIVE), Tone::Neutral)
@@ -98,10 +99,10 @@ fn status_cell(page: &PageContext, it: &Operator) -> Cell {
 }
 
 /// Returns who provides the skill.
-fn origin(it: &Operator) -> Text {
-    if it.skill.host.is_some() {
+fn origin(operator: &Operator) -> Text {
+    if operator.skill.host.is_some() {
         Text::new("Pods", "Pods")
-    } else if it.is_custom {
+    } else if operator.is_custom {
         Text::new("Administrators", "Verwaltung")
     } else {
         Text::new("Built in", "Mitgeliefert")

@@ -228,9 +228,11 @@ async fn setting_view(
     key: &str,
     typed: Option<&str>,
 ) -> Result<View, ApiError> {
-    let mut all = all(page).await?.into_iter();
-    let found = all.find(|it| it.0.key.eq_ignore_ascii_case(key));
-    let (setting, changed) = found.ok_or_else(ApiError::not_found)?;
+    let (setting, changed) = all(page)
+        .await?
+        .into_iter()
+        .find(|it| it.0.key.eq_ignore_ascii_case(key))
+        .ok_or_else(ApiError::not_found)?;
     let path = path_of(&setting.key);
     let view = View::new(&setting.key)
         .below(page.t(TITLE), "admin/settings")

@@ -41,15 +41,15 @@ async fn list(page: PageContext) -> PageResult {
     let search = page.query("search");
     let filter = MemberFilter { group: None, search };
     let request = page.paging();
-    let found = page.run(async move { groups.members(filter, request).await }).await?;
-    let rows = found.items.iter().map(|it| user_row(&page, it)).collect();
+    let members = page.run(async move { groups.members(filter, request).await }).await?;
+    let rows = members.items.iter().map(|it| user_row(&page, it)).collect();
     let table = Table {
         caption: page.t(TITLE).to_owned(),
         columns: columns(&page),
         rows,
         empty: page.t(EMPTY).to_owned(),
         search: Some(search_form(&page, SEARCH, "admin/users")),
-        ..page.paged(found.next)
+        ..page.paged(members.next)
     };
 
     let view = View::new(page.t(TITLE)).action(page.t(INVITE), "admin/invitations");

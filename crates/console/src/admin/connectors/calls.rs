@@ -99,20 +99,20 @@ async fn call_view(
     Ok(view.section(Section::new("tools", page.t(TOOLS)).table(table)))
 }
 
-fn row(page: &PageContext, it: &PodTool) -> Row {
-    let timeout = page.fill(TIMEOUT, &[&format::number(page.language, it.timeout_seconds)]);
-    let limits = if it.dangerous {
+fn row(page: &PageContext, tool: &PodTool) -> Row {
+    let timeout = page.fill(TIMEOUT, &[&format::number(page.language, tool.timeout_seconds)]);
+    let limits = if tool.dangerous {
         Cell::badge(page.t(DANGEROUS), Tone::Warning).detail(timeout)
-    } else if it.idempotent {
+    } else if tool.idempotent {
         Cell::badge(page.t(IDEMPOTENT), Tone::Neutral).detail(timeout)
     } else {
         Cell::text(timeout)
     };
 
     Row::new(vec![
-        Cell::text(it.name.as_str()).detail(it.description.as_str()),
+        Cell::text(tool.name.as_str()).detail(tool.description.as_str()),
         limits,
-        Cell::text(it.parameters.to_string()),
+        Cell::text(tool.parameters.to_string()),
     ])
 }
 

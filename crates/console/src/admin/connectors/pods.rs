@@ -98,16 +98,20 @@ pub(super) fn section(
     section.table(table)
 }
 
-fn row(page: &PageContext, it: &ConnectedPod, names: Option<&HashMap<ConnectorId, String>>) -> Row {
+fn row(
+    page: &PageContext,
+    pod: &ConnectedPod,
+    names: Option<&HashMap<ConnectorId, String>>,
+) -> Row {
     let number = |it: i64| Cell::number(format::number(page.language, it));
-    let description = &it.description;
-    let since = page.fill(SINCE, &[&format::time(page.language, it.connected_at)]);
+    let description = &pod.description;
+    let since = page.fill(SINCE, &[&format::time(page.language, pod.connected_at)]);
     let tool_names = description.tools.iter().map(|it| it.name.as_str()).collect::<Vec<_>>();
     let tools = Cell::text(tool_names.join(", "));
     let skill_names = description.skills.iter().map(|it| it.name.as_str()).collect::<Vec<_>>();
     let skills = skill_names.join(", ");
 
-    let status = if it.is_draining {
+    let status = if pod.is_draining {
         Cell::badge(page.t(DRAINING), Tone::Warning)
     } else {
         Cell::badge(page.t(CONNECTED), Tone::Good)
@@ -116,28 +120,28 @@ fn row(page: &PageContext, it: &ConnectedPod, names: Option<&HashMap<ConnectorId
     let mut cells =
         vec![Cell::text(description.name.as_str()).detail(description.version.as_str())];
     if let Some(names) = names {
-        let name = names.get(&it.connector).map(String::as_str).unwrap_or_default();
-        cells.push(Cell::link(name, format!("admin/connectors/{}", it.connector)));
+        let name = names.get(&pod.connector).map(String::as_str).unwrap_or_default();
+        cells.push(Cell::link(name, format!("admin/connectors/{}", pod.connector)));
     }
 
-    let mean = it
+    let mean = pod
         .milliseconds
-        .checked_div(it.calls)
+        .checked_div(pod.calls)
         .map(|mean| page.fill(MILLISECONDS, &[&format::number(page.language, mean)]));
     cells.extend([
         status.detail(since),
-        Cell::text(it.host.as_str()),
+        Cell::text(pod.host.as_str()),
         if skills.is_empty() { tools } else { tools.detail(page.fill(SKILLS, &[&skills])) },
-        number(it.calls),
-        number(it.failures),
+        number(pod.calls),
+        number(pod.failures),
         Cell::number(mean.unwrap_or_default()),
     ]);
     let row = Row::new(cells);
-    if it.is_draining {
+    if pod.is_draining {
         return row;
     }
 
-    let path = format!("admin/connectors/pods/{}/drain", it.id.0);
+    let path = format!("admin/connectors/pods/{}/drain", pod.id.0);
 
     row.form(Form::new(path, page.t(DRAIN)).about(description.name.as_str()))
 }

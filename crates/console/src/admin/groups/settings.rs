@@ -133,13 +133,16 @@ pub(super) fn facts(page: &PageContext, settings: &GroupSettings) -> Section {
     });
 
     let types = settings.persona_types.iter().map(|(name, it)| format!("{name}: {it}"));
-    let rest = [
+    let other_facts = [
         (page.t(POOL).to_owned(), page.t(pool).to_owned()),
         (page.t(TYPES).to_owned(), types.collect::<Vec<_>>().join(", ")),
         (page.t(MODELS).to_owned(), settings.models.join(", ")),
     ];
-    let facts = quotas.chain(budgets).chain(modes).chain(rest);
-    let facts = facts.map(|(label, value)| (label, Cell::text(value)));
+    let facts = quotas
+        .chain(budgets)
+        .chain(modes)
+        .chain(other_facts)
+        .map(|(label, value)| (label, Cell::text(value)));
 
     Section::new("settings", page.t(TITLE)).facts(facts)
 }

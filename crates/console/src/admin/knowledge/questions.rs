@@ -39,9 +39,9 @@ async fn list(page: PageContext, PathId(id): PathId) -> PageResult {
     let questions = page.api.knowledge.questions.clone();
     let group = entry.base.owner;
     let request = page.paging();
-    let found = page.run(async move { questions.page(group, request).await }).await?;
+    let unanswered = page.run(async move { questions.page(group, request).await }).await?;
     let path = format!("admin/knowledge/{id}/questions");
-    let rows = found.items.iter().map(|it| {
+    let rows = unanswered.items.iter().map(|it| {
         let delete = Form::new(format!("{path}/{}/delete", it.id), page.t(common::DELETE));
         Row::new(vec![
             Cell::text(it.text.as_str()),
@@ -57,7 +57,7 @@ async fn list(page: PageContext, PathId(id): PathId) -> PageResult {
         columns: [QUESTION, COUNT, FIRST, LAST].map(|it| page.t(it).to_owned()).into(),
         rows: rows.collect(),
         empty: page.t(EMPTY).to_owned(),
-        ..page.paged(found.next)
+        ..page.paged(unanswered.next)
     };
 
     let view: View = below_base(&page, &entry, TITLE).intro(page.t(INTRO));

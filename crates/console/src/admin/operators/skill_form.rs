@@ -150,8 +150,8 @@ pub(super) fn mode_text(mode: SkillMode) -> Text {
     }
 }
 
-fn input_text(it: EntityType) -> Text {
-    match it {
+fn input_text(entity: EntityType) -> Text {
+    match entity {
         EntityType::AssistantChat => Text::new("Chats", "Chats"),
         EntityType::Session => Text::new("Recorded sessions", "Aufgezeichnete Sitzungen"),
         EntityType::Memory => Text::new("Memories", "Erinnerungen"),

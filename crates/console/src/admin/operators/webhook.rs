@@ -124,23 +124,23 @@ pub(super) fn section(page: &PageContext, operator: &Operator) -> Section {
     section.part(SectionPart::Links(vec![link])).form(remove)
 }
 
-fn row(page: &PageContext, it: &WebhookDelivery) -> Row {
+fn row(page: &PageContext, delivery: &WebhookDelivery) -> Row {
     let time = |at| format::time(page.language, at);
-    let status = match (it.delivered_at, it.next_at) {
+    let status = match (delivery.delivered_at, delivery.next_at) {
         (Some(at), _) => Cell::badge(page.t(DELIVERED), Tone::Good).detail(time(at)),
         (None, Some(at)) => {
             let next = page.fill(NEXT, &[&time(at)]);
-            let failure = it.failure.as_ref().map(|it| format!("{it} · {next}"));
+            let failure = delivery.failure.as_ref().map(|failure| format!("{failure} · {next}"));
             Cell::badge(page.t(PENDING), Tone::Warning).detail(failure.unwrap_or(next))
         }
         (None, None) => Cell::badge(page.t(ABANDONED), Tone::Bad)
-            .detail(it.failure.as_deref().unwrap_or_default()),
+            .detail(delivery.failure.as_deref().unwrap_or_default()),
     };
 
     Row::new(vec![
-        Cell::text(time(it.created_at)),
+        Cell::text(time(delivery.created_at)),
         status,
-        Cell::number(format::number(page.language, it.attempts)),
-        Cell::text(it.payload.as_str()),
+        Cell::number(format::number(page.language, delivery.attempts)),
+        Cell::text(delivery.payload.as_str()),
     ])
 }
