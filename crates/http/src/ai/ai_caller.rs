@@ -14,7 +14,7 @@ const MODE_HEADERS: [&str; 2] = ["x-service-mode", "x-pia-mode"];
 const PERSONA_HEADERS: [&str; 2] = ["x-service-persona", "x-pia-persona"];
 
 /// Returns the caller; an unknown mode or an invalid persona counts as none.
-pub(super) fn ai_caller(caller: &Caller, request: &HttpRequest) -> AiCaller {
+pub(super) fn to_ai_caller(caller: &Caller, request: &HttpRequest) -> AiCaller {
     AiCaller {
         user: caller.0.user,
         group: caller.0.group,
@@ -43,8 +43,12 @@ pub(super) fn api_key_budget(scope: SessionScope) -> Option<ApiKeyBudget> {
 
 /// Returns the value of the first of these headers that is present.
 fn first_header<'a>(request: &'a HttpRequest, headers: [&'static str; 2]) -> Option<&'a str> {
-    let mut values = headers.into_iter().filter_map(|it| request.headers().get(it));
-    values.find(|it| !it.as_bytes().trim_ascii().is_empty())?.to_str().ok()
+    headers
+        .into_iter()
+        .filter_map(|it| request.headers().get(it))
+        .find(|it| !it.as_bytes().trim_ascii().is_empty())?
+        .to_str()
+        .ok()
 }
 
 #[cfg(test)]
@@ -65,7 +69,7 @@ mod tests {
         for header in headers {
             request = request.insert_header(*header);
         }
-        ai_caller(&Caller(state), &request.to_http_request())
+        to_ai_caller(&Caller(state), &request.to_http_request())
     }
 
     #[test]
@@ -74,14 +78,15 @@ mod tests {
         let key_use = KeyUse { key: ApiKeyId::generate(), weekly_credits: 7 };
         let budget = |scope| {
             let request = TestRequest::default().to_http_request();
-            ai_caller(&Caller(CallerState { scope, ..state }), &request).key
+            to_ai_caller(&Caller(CallerState { scope, ..state }), &request).key
         };
 
         assert_eq!(
             budget(SessionScope::Key(key_use)),
             Some(ApiKeyBudget { key: key_use.key, weekly: 7 })
         );
-        assert_eq!((budget(SessionScope::Full), budget(SessionScope::Data)), (None, None));
+        assert_eq!(budget(SessionScope::Full), None);
+        assert_eq!(budget(SessionScope::Data), None);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use pia_assistant::ChatAnswer;
 use pia_web::{Caller, RawBody};
 use utoipa::ToSchema;
 
-use crate::ai::ai_caller::ai_caller;
+use crate::ai::ai_caller::to_ai_caller;
 use crate::ai::events::events;
 use crate::ai::provenance::AI_GENERATED;
 use crate::{AiApi, HttpError};
@@ -102,7 +102,7 @@ pub(crate) async fn chat(
     body: RawBody,
 ) -> Result<HttpResponse, HttpError> {
     RawBody::expect_json(&request)?;
-    match api.chat.answer(ai_caller(&caller, &request), body.into_bytes()).await? {
+    match api.chat.answer(to_ai_caller(&caller, &request), body.into_bytes()).await? {
         ChatAnswer::Complete(answer) => {
             let response = HttpResponse::Ok()
                 .insert_header(ContentType::json())

@@ -6,7 +6,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use pia_web::{Caller, RawBody};
 use utoipa::ToSchema;
 
-use crate::ai::ai_caller::ai_caller;
+use crate::ai::ai_caller::to_ai_caller;
 use crate::{AiApi, HttpError};
 
 /// Maximum number of array values: OpenAI's limit of tokens per request, and a
@@ -51,6 +51,7 @@ pub(crate) async fn embeddings(
 ) -> Result<HttpResponse, HttpError> {
     RawBody::expect_json(&request)?;
     body.expect_values(MAX_VALUES)?;
-    let response = api.embeddings.answer(ai_caller(&caller, &request), &body.into_bytes()).await?;
+    let response =
+        api.embeddings.answer(to_ai_caller(&caller, &request), &body.into_bytes()).await?;
     Ok(HttpResponse::Ok().insert_header(ContentType::json()).body(response))
 }

@@ -6,7 +6,7 @@ use pia_web::{Body, Caller};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::ai::ai_caller::ai_caller;
+use crate::ai::ai_caller::to_ai_caller;
 use crate::ai::provenance::AI_GENERATED;
 use crate::{AiApi, HttpError};
 
@@ -31,6 +31,6 @@ pub(crate) async fn generate_prompt(
     Body(body): Body<GeneratePromptBody>,
 ) -> Result<HttpResponse, HttpError> {
     let description = body.style_description.unwrap_or_default();
-    let prompt = api.drafting.prompt(ai_caller(&caller, &request), &description).await?;
+    let prompt = api.drafting.prompt(to_ai_caller(&caller, &request), &description).await?;
     Ok(HttpResponse::Ok().insert_header(AI_GENERATED).json(GeneratePromptResponse { prompt }))
 }

@@ -9,7 +9,7 @@ use pia_web::{ApiError, Caller};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::ai::ai_caller::ai_caller;
+use crate::ai::ai_caller::to_ai_caller;
 use crate::{AiApi, HttpError};
 
 /// List of models in OpenAI's format.
@@ -39,7 +39,7 @@ pub(crate) async fn models(
     request: HttpRequest,
     api: Data<AiApi>,
 ) -> Result<Json<ModelsResponse>, HttpError> {
-    let models = api.gateway.models(ai_caller(&caller, &request)).await?;
+    let models = api.gateway.models(to_ai_caller(&caller, &request)).await?;
     Ok(Json(ModelsResponse { object: "list", data: models.into_iter().map(item).collect() }))
 }
 
@@ -50,7 +50,7 @@ pub(crate) async fn model(
     name: Path<String>,
     api: Data<AiApi>,
 ) -> Result<Json<ModelItem>, HttpError> {
-    let ai_caller = ai_caller(&caller, &request);
+    let ai_caller = to_ai_caller(&caller, &request);
     let code = match ai_caller.surface {
         Surface::Desktop => "not_found",
         Surface::OpenAi => "model_not_found",

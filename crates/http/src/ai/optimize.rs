@@ -8,7 +8,7 @@ use pia_web::{Body, Caller};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::ai::ai_caller::ai_caller;
+use crate::ai::ai_caller::to_ai_caller;
 use crate::ai::events::events;
 use crate::ai::provenance::AI_GENERATED;
 use crate::{AiApi, HttpError};
@@ -49,7 +49,7 @@ pub(crate) async fn optimize(
     api: Data<AiApi>,
     Body(body): Body<OptimizeBody>,
 ) -> Result<HttpResponse, HttpError> {
-    let ai_caller = ai_caller(&caller, &request);
+    let ai_caller = to_ai_caller(&caller, &request);
     if body.stream.unwrap_or_default() || accepts_only_events(&request) {
         return Ok(events(api.optimize.stream(ai_caller, body.into()).await?));
     }
@@ -58,16 +58,13 @@ pub(crate) async fn optimize(
 }
 
 fn accepts_only_events(request: &HttpRequest) -> bool {
-    let accepted = request.headers().get(ACCEPT).and_then(|it| it.to_str().ok());
-    accepted.is_some_and(|it| {
-        it.split(',').all(|kind| {
-            kind.split(';')
-                .next()
-                .unwrap_or_default()
-                .trim()
-                .eq_ignore_ascii_case("text/event-stream")
-        })
-    })
+    let Some(accepted) = request.headers().get(ACCEPT).and_then(|it| it.to_str().ok()) else {
+        return false;
+    };
+    accepted
+        .split(',')
+        .map(|range| range.split(';').next().unwrap_or_default().trim())
+        .all(|media_type| media_type.eq_ignore_ascii_case("text/event-stream"))
 }
 
 impl From<OptimizeBody> for OptimizeRequest {

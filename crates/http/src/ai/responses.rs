@@ -6,9 +6,6 @@ mod members;
 mod request;
 mod stream;
 
-use std::convert::Infallible;
-
-use actix_web::http::header::{CACHE_CONTROL, ContentType};
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
 use futures_util::StreamExt;
@@ -16,8 +13,8 @@ use pia_assistant::ChatAnswer;
 use pia_web::{ApiError, Caller, RawBody};
 use utoipa::ToSchema;
 
-use crate::ai::ai_caller::ai_caller;
-use crate::ai::events::UNBUFFERED;
+use crate::ai::ai_caller::to_ai_caller;
+use crate::ai::events::events;
 use crate::ai::provenance::AI_GENERATED;
 use crate::{AiApi, HttpError};
 use answer::Response;
@@ -88,21 +85,14 @@ pub(crate) async fn responses(
     let translated = request::parse(&body.into_bytes())?;
     let response = Response::new(translated.echo);
 
-    match api.chat.answer(ai_caller(&caller, &request), translated.chat).await? {
+    match api.chat.answer(to_ai_caller(&caller, &request), translated.chat).await? {
         ChatAnswer::Complete(answer) => {
             let answer = response.complete_with(&answer).map_err(ApiError::internal)?;
             Ok(HttpResponse::Ok().insert_header(AI_GENERATED).json(answer))
         }
         ChatAnswer::Stream(answer) => {
-            let mut events = stream::Events::new(response);
-            let content_type = "text/event-stream".parse();
-            let content_type = content_type.map_or_else(|_| ContentType::plaintext(), ContentType);
-            Ok(HttpResponse::Ok()
-                .insert_header(content_type)
-                .insert_header((CACHE_CONTROL, "no-cache"))
-                .insert_header(UNBUFFERED)
-                .insert_header(AI_GENERATED)
-                .streaming(answer.map(move |it| Ok::<_, Infallible>(events.translated(&it)))))
+            let mut translator = stream::Events::new(response);
+            Ok(events(answer.map(move |it| translator.translated(&it))))
         }
     }
 }

@@ -79,7 +79,7 @@ impl Response {
             "previous_response_id": null,
             "store": false,
             "truncation": "disabled",
-            "usage": usage.map(self::usage),
+            "usage": usage.map(usage_object),
         });
 
         if let Some(members) = response.as_object_mut() {
@@ -151,7 +151,7 @@ pub(super) fn function_call_item(id: &str, call_id: &str, name: &str, arguments:
     })
 }
 
-fn usage(usage: &Value) -> Value {
+fn usage_object(usage: &Value) -> Value {
     let count = |pointer: &str| pointer_or_null(usage, pointer).as_i64().unwrap_or(0);
     let input = count("/prompt_tokens");
     let output = count("/completion_tokens");
@@ -188,7 +188,8 @@ mod tests {
             "usage": { "prompt_tokens": 3, "completion_tokens": 2 },
         }));
 
-        assert_eq!((&response["status"], &response["model"]), (&json!("completed"), &json!("m")));
+        assert_eq!(response["status"], "completed");
+        assert_eq!(response["model"], "m");
         assert_eq!(response["output"][0]["content"][0]["text"], "Hi");
         assert_eq!(response["output"][1]["call_id"], "call");
         assert_eq!(response["usage"]["total_tokens"], 5);

@@ -53,19 +53,20 @@ pub(super) fn parse(body: &[u8]) -> Result<TranslatedRequest, ApiError> {
     };
 
     set("max_completion_tokens", non_null(&request, "max_output_tokens").cloned());
-    set("reasoning_effort", effort(&request));
-    set("response_format", format(&request));
-    set("tools", non_null(&request, "tools").map(tools));
-    set("tool_choice", non_null(&request, "tool_choice").map(choice));
+    set("reasoning_effort", reasoning_effort(&request));
+    set("response_format", response_format(&request));
+    set("tools", non_null(&request, "tools").map(nest_functions));
+    set("tool_choice", non_null(&request, "tool_choice").map(translate_choice));
 
     if request.get("stream") == Some(&Value::Bool(true)) {
         set("stream", Some(Value::Bool(true)));
         set("stream_options", Some(json!({ "include_usage": true })));
     }
 
-    let chat = Bytes::from(Value::Object(chat).to_string());
-
-    Ok(TranslatedRequest { chat, echo: Echo::from_request(request) })
+    Ok(TranslatedRequest {
+        chat: Bytes::from(Value::Object(chat).to_string()),
+        echo: Echo::from_request(request),
+    })
 }
 
 fn non_null<'a>(request: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
@@ -82,7 +83,7 @@ fn messages(request: &Map<String, Value>) -> Result<Vec<Value>, ApiError> {
         Some(Value::String(text)) => messages.push(json!({ "role": "user", "content": text })),
         Some(Value::Array(items)) => {
             for (index, item) in items.iter().enumerate() {
-                add(&mut messages, item)
+                add_item(&mut messages, item)
                     .map_err(|message| invalid(&format!("input[{index}]"), "invalid", message))?;
             }
         }
@@ -93,10 +94,10 @@ fn messages(request: &Map<String, Value>) -> Result<Vec<Value>, ApiError> {
 }
 
 /// Adds an item to the conversation.
-fn add(messages: &mut Vec<Value>, item: &Value) -> Result<(), &'static str> {
+fn add_item(messages: &mut Vec<Value>, item: &Value) -> Result<(), &'static str> {
     match item.get("type").and_then(Value::as_str).unwrap_or("message") {
         "message" => {
-            let content = content(pointer_or_null(item, "/content"))?;
+            let content = translate_content(pointer_or_null(item, "/content"))?;
             messages.push(json!({ "role": pointer_or_null(item, "/role"), "content": content }));
         }
         "function_call" => {
@@ -108,7 +109,7 @@ fn add(messages: &mut Vec<Value>, item: &Value) -> Result<(), &'static str> {
             add_call(messages, call);
         }
         "function_call_output" => {
-            let content = content(pointer_or_null(item, "/output"))?;
+            let content = translate_content(pointer_or_null(item, "/output"))?;
             let id = pointer_or_null(item, "/call_id");
             messages.push(json!({ "role": "tool", "tool_call_id": id, "content": content }));
         }
@@ -132,15 +133,17 @@ fn add_call(messages: &mut Vec<Value>, call: Value) {
     }
 }
 
-fn content(content: &Value) -> Result<Value, &'static str> {
+fn translate_content(content: &Value) -> Result<Value, &'static str> {
     match content {
-        Value::Array(parts) => parts.iter().map(part).collect::<Result<_, _>>().map(Value::Array),
+        Value::Array(parts) => {
+            parts.iter().map(translate_part).collect::<Result<_, _>>().map(Value::Array)
+        }
         Value::String(_) => Ok(content.clone()),
         _ => Err("An item has a text, or a list of parts."),
     }
 }
 
-fn part(part: &Value) -> Result<Value, &'static str> {
+fn translate_part(part: &Value) -> Result<Value, &'static str> {
     let field = |name: &str| part.get(name).filter(|it| !it.is_null()).cloned();
 
     match part.get("type").and_then(Value::as_str) {
@@ -150,20 +153,18 @@ fn part(part: &Value) -> Result<Value, &'static str> {
         Some("refusal") => Ok(json!({ "type": "text", "text": pointer_or_null(part, "/refusal") })),
         Some("input_image") => {
             let url = field("image_url").ok_or("Images must be sent as `image_url`.")?;
-            let image = json!({ "url": url });
-            let image = match field("detail") {
-                Some(detail) => with(image, "detail", detail),
-                None => image,
-            };
+            let mut image = json!({ "url": url });
+            if let Some(detail) = field("detail") {
+                image = with(image, "detail", detail);
+            }
             Ok(json!({ "type": "image_url", "image_url": image }))
         }
         Some("input_file") => {
             let data = field("file_data").ok_or("Files must be sent as `file_data`.")?;
-            let file = json!({ "file_data": data });
-            let file = match field("filename") {
-                Some(name) => with(file, "filename", name),
-                None => file,
-            };
+            let mut file = json!({ "file_data": data });
+            if let Some(name) = field("filename") {
+                file = with(file, "filename", name);
+            }
             Ok(json!({ "type": "file", "file": file }))
         }
         _ => Err("Parts are texts, pictures and files."),
@@ -172,7 +173,7 @@ fn part(part: &Value) -> Result<Value, &'static str> {
 
 /// Nests functions one level deeper; any other tool is left to the chat to
 /// reject.
-fn tools(tools: &Value) -> Value {
+fn nest_functions(tools: &Value) -> Value {
     let Value::Array(tools) = tools else { return tools.clone() };
     tools.iter().map(nest_function).collect()
 }
@@ -188,7 +189,7 @@ fn nest_function(tool: &Value) -> Value {
     }
 }
 
-fn choice(choice: &Value) -> Value {
+fn translate_choice(choice: &Value) -> Value {
     if pointer_or_null(choice, "/type") == "function" {
         let name = pointer_or_null(choice, "/name");
         return json!({ "type": "function", "function": { "name": name } });
@@ -196,11 +197,11 @@ fn choice(choice: &Value) -> Value {
     choice.clone()
 }
 
-fn effort(request: &Map<String, Value>) -> Option<Value> {
+fn reasoning_effort(request: &Map<String, Value>) -> Option<Value> {
     request.get("reasoning")?.get("effort").filter(|it| !it.is_null()).cloned()
 }
 
-fn format(request: &Map<String, Value>) -> Option<Value> {
+fn response_format(request: &Map<String, Value>) -> Option<Value> {
     let format = request.get("text")?.get("format")?;
     match format.get("type")?.as_str()? {
         "json_schema" => {
@@ -225,13 +226,13 @@ fn invalid(field: &str, code: &'static str, message: &str) -> ApiError {
 mod tests {
     use super::*;
 
-    fn chat(request: &Value) -> Value {
+    fn translate(request: &Value) -> Value {
         serde_json::from_slice(&parse(request.to_string().as_bytes()).unwrap().chat).unwrap()
     }
 
     #[test]
     fn a_text_becomes_a_message_after_the_instructions() {
-        let chat = chat(&json!({
+        let chat = translate(&json!({
             "model": "m", "input": "Hi", "instructions": "Be brief.", "max_output_tokens": 9,
             "reasoning": { "effort": "low" }, "temperature": null, "store": true, "stream": true,
         }));
@@ -254,7 +255,7 @@ mod tests {
 
     #[test]
     fn items_become_messages() {
-        let chat = chat(&json!({ "input": [
+        let chat = translate(&json!({ "input": [
             { "role": "user", "content": [
                 { "type": "input_text", "text": "What is this?" },
                 { "type": "input_image", "image_url": "data:x", "detail": "low" },
@@ -281,14 +282,15 @@ mod tests {
                 { "type": "file", "file": { "file_data": "data:y", "filename": "y.pdf" } },
             ])
         );
-        let calls: Vec<_> = messages[1]["tool_calls"].as_array().unwrap().iter().collect();
-        assert_eq!((calls.len(), &calls[1]["id"]), (2, &json!("b")));
+        let calls = messages[1]["tool_calls"].as_array().unwrap();
+        assert_eq!(calls.len(), 2);
+        assert_eq!(calls[1]["id"], "b");
         assert_eq!(messages[2]["tool_call_id"], "a");
     }
 
     #[test]
     fn functions_and_formats_are_nested_one_level_deeper() {
-        let chat = chat(&json!({
+        let chat = translate(&json!({
             "input": "Hi",
             "tools": [{ "type": "function", "name": "look", "parameters": {}, "strict": true }],
             "tool_choice": { "type": "function", "name": "look" },

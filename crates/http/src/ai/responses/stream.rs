@@ -10,7 +10,7 @@ use super::members::{pointer_or_null, text, with};
 pub(super) struct Events {
     response: Response,
     /// Received bytes of an event that is still incomplete.
-    rest: BytesMut,
+    incomplete: BytesMut,
     written: BytesMut,
     /// Sequence number of the next event.
     next: u64,
@@ -44,7 +44,7 @@ impl Events {
     pub(super) fn new(response: Response) -> Self {
         Self {
             response,
-            rest: BytesMut::new(),
+            incomplete: BytesMut::new(),
             written: BytesMut::new(),
             next: 0,
             items: Vec::new(),
@@ -56,9 +56,9 @@ impl Events {
 
     /// Returns the events for received bytes.
     pub(super) fn translated(&mut self, bytes: &[u8]) -> Bytes {
-        self.rest.extend_from_slice(bytes);
-        while let Some(end) = self.rest.windows(2).position(|it| it == b"\n\n") {
-            let event = self.rest.split_to(end + 2);
+        self.incomplete.extend_from_slice(bytes);
+        while let Some(end) = self.incomplete.windows(2).position(|it| it == b"\n\n") {
+            let event = self.incomplete.split_to(end + 2);
             match event.strip_prefix(b"data: ").map(<[u8]>::trim_ascii) {
                 Some(b"[DONE]") => self.end(),
                 Some(data) => self.chunk(&serde_json::from_slice(data).unwrap_or_default()),
@@ -203,10 +203,10 @@ impl Events {
 
         if matches!(item.kind, OutputItemKind::Message) {
             let part = pointer_or_null(&item_json, "/content/0").clone();
-            let done = json!({ "content_index": 0, "text": text, "logprobs": [] });
-            self.write_of(number, "response.output_text.done", done);
-            let done = json!({ "content_index": 0, "part": part });
-            self.write_of(number, "response.content_part.done", done);
+            let text_done = json!({ "content_index": 0, "text": text, "logprobs": [] });
+            self.write_of(number, "response.output_text.done", text_done);
+            let part_done = json!({ "content_index": 0, "part": part });
+            self.write_of(number, "response.content_part.done", part_done);
         } else {
             let done = json!({ "name": pointer_or_null(&item_json, "/name"), "arguments": text });
             self.write_of(number, "response.function_call_arguments.done", done);
@@ -265,15 +265,15 @@ mod tests {
     /// Returns the types of the events for these chunks, and the data of the
     /// last one.
     fn events(chunks: &[Value]) -> (Vec<String>, Value) {
-        let mut events = Events::new(Response::new(Echo::from_request(Map::new())));
+        let mut translator = Events::new(Response::new(Echo::from_request(Map::new())));
         let frames: Vec<_> = chunks.iter().map(|it| format!("data: {it}\n\n")).collect();
-        let mut written = Vec::new();
+        let mut bytes = Vec::new();
         // Frames are split at arbitrary positions.
         for chunk in format!("{}data: [DONE]\n\n", frames.concat()).as_bytes().chunks(7) {
-            written.extend_from_slice(&events.translated(chunk));
+            bytes.extend_from_slice(&translator.translated(chunk));
         }
-        let written = String::from_utf8(written).unwrap();
-        let data: Vec<Value> = written
+        let text = String::from_utf8(bytes).unwrap();
+        let data: Vec<Value> = text
             .lines()
             .filter_map(|it| it.strip_prefix("data: "))
             .map(|it| serde_json::from_str(it).unwrap())
