@@ -44,7 +44,7 @@ pub(crate) use me::{MeResponse, me};
 pub use providers::BrowserRedirects;
 pub(crate) use refresh::{RefreshRequest, RefreshResponse, refresh};
 pub(crate) use register::{RegisterRequest, RegisterResponse, register};
-pub(crate) use reset_password::{ResetPasswordRequest, required, reset_password};
+pub(crate) use reset_password::{ResetPasswordRequest, missing_fields, reset_password};
 pub(crate) use sessions::{
     RevokedResponse, SessionsResponse, revoke_others, revoke_session, sessions,
 };

@@ -65,8 +65,8 @@ pub(crate) async fn submit(
     let draft = request.into();
     let receipt = api.run(async move { feedback.submit(user, draft).await }).await?;
     let delivery = if receipt.notified { "notified" } else { "stored_only" };
-    let receipt = AiFeedbackReceipt { id: receipt.id.to_string(), delivery };
-    Ok(HttpResponse::Accepted().json(receipt))
+    let body = AiFeedbackReceipt { id: receipt.id.to_string(), delivery };
+    Ok(HttpResponse::Accepted().json(body))
 }
 
 impl From<AiFeedbackRequest> for FeedbackDraft {

@@ -58,8 +58,9 @@ impl FromRequest for EnabledDocuments {
     type Future = Ready<Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        let api = request.app_data::<Data<Api>>();
-        let api = api.ok_or_else(|| ApiError::internal("no use cases are configured"));
+        let api = request
+            .app_data::<Data<Api>>()
+            .ok_or_else(|| ApiError::internal("no use cases are configured"));
         ready(api.and_then(|it| it.knowledge.enabled_documents()).map(Self))
     }
 }

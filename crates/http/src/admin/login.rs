@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use crate::Api;
 use crate::auth::mfa::factor_answer;
-use crate::auth::required;
+use crate::auth::missing_fields;
 
 /// Email and password or, after the refusal `mfa_required`, its token and a
 /// code or recovery code.
@@ -55,12 +55,10 @@ pub(crate) async fn login(
             .run(async move { sign_in.factor(BrowserArea::Console, &token, &answer, device).await })
             .await?
     } else {
-        let missing =
-            [("email", request.email.is_none()), ("password", request.password.is_none())]
-                .into_iter()
-                .filter(|(_, is_missing)| *is_missing)
-                .map(|(field, _)| required(field))
-                .collect();
+        let missing = missing_fields(&[
+            ("email", request.email.is_none()),
+            ("password", request.password.is_none()),
+        ]);
         let (Some(email), Some(password)) = (request.email, request.password) else {
             return Err(ApiError::invalid(missing));
         };

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::Api;
-use crate::auth::reset_password::required;
+use crate::auth::reset_password::missing_fields;
 
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -52,10 +52,9 @@ pub(crate) async fn change_password(
 
 impl ChangePasswordRequest {
     fn missing(&self) -> Vec<FieldError> {
-        let fields = [
+        missing_fields(&[
             ("currentPassword", self.current_password.is_none()),
             ("newPassword", self.new_password.is_none()),
-        ];
-        fields.into_iter().filter(|it| it.1).map(|(field, _)| required(field)).collect()
+        ])
     }
 }

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use crate::Api;
 use crate::auth::SignInResponse;
-use crate::auth::reset_password::required;
+use crate::auth::reset_password::missing_fields;
 
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -39,7 +39,6 @@ pub(crate) async fn login(
 
 impl LoginRequest {
     fn missing(&self) -> Vec<FieldError> {
-        let fields = [("email", self.email.is_none()), ("password", self.password.is_none())];
-        fields.into_iter().filter(|it| it.1).map(|(field, _)| required(field)).collect()
+        missing_fields(&[("email", self.email.is_none()), ("password", self.password.is_none())])
     }
 }

@@ -41,16 +41,23 @@ pub(crate) async fn reset_password(
 
 impl ResetPasswordRequest {
     fn missing(&self) -> Vec<FieldError> {
-        let fields = [
+        missing_fields(&[
             ("token", self.token.is_none()),
             ("email", self.email.is_none()),
             ("newPassword", self.new_password.is_none()),
-        ];
-        fields.into_iter().filter(|it| it.1).map(|(field, _)| required(field)).collect()
+        ])
     }
 }
 
-pub(crate) fn required(field: &str) -> FieldError {
-    let message = format!("`{field}` is needed.");
-    FieldError { field: field.to_owned(), code: "required", message }
+/// Returns an error for each of these fields that is missing.
+pub(crate) fn missing_fields(fields: &[(&str, bool)]) -> Vec<FieldError> {
+    fields
+        .iter()
+        .filter(|(_, is_missing)| *is_missing)
+        .map(|(field, _)| FieldError {
+            field: (*field).to_owned(),
+            code: "required",
+            message: format!("`{field}` is needed."),
+        })
+        .collect()
 }

@@ -66,13 +66,13 @@ pub(crate) struct RevokedResponse {
 pub(crate) async fn sessions(
     caller: Caller,
     api: Data<Api>,
-    Paging(page): Paging,
+    Paging(request): Paging,
 ) -> Result<Json<SessionsResponse>, ApiError> {
     let sessions = api.identity.sessions.clone();
     let devices = api.e2ee.devices.clone();
     let user = caller.0.user;
     let list = async move {
-        let page = sessions.page(user, page).await?;
+        let page = sessions.page(user, request).await?;
         Ok::<_, Unavailable>((page, devices.names(user).await?))
     };
     let (page, names) = api.runner.run(list).await?;
@@ -91,8 +91,8 @@ pub(crate) async fn revoke_session(
     PathId(id): PathId,
 ) -> Result<Json<Done>, ApiError> {
     let sessions = api.identity.sessions.clone();
-    let caller = caller.session_ref()?;
-    let revoke = async move { sessions.revoke(caller, SessionId(id)).await };
+    let session_ref = caller.session_ref()?;
+    let revoke = async move { sessions.revoke(session_ref, SessionId(id)).await };
     api.runner.run(revoke).await?;
     Ok(Json(Done::success()))
 }
@@ -102,8 +102,8 @@ pub(crate) async fn revoke_others(
     api: Data<Api>,
 ) -> Result<Json<RevokedResponse>, ApiError> {
     let sessions = api.identity.sessions.clone();
-    let caller = caller.session_ref()?;
-    let revoke = async move { sessions.revoke_others(caller).await };
+    let session_ref = caller.session_ref()?;
+    let revoke = async move { sessions.revoke_others(session_ref).await };
     let revoked = api.runner.run(revoke).await?;
     Ok(Json(RevokedResponse { revoked }))
 }

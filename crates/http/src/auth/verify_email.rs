@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 use crate::Api;
 use crate::auth::Done;
-use crate::auth::reset_password::required;
+use crate::auth::reset_password::missing_fields;
 
 /// The query of a link.
 #[derive(Deserialize, ToSchema)]
@@ -57,14 +57,13 @@ impl VerificationLink {
     /// Returns id and token: an invalid id belongs to no user, and an invalid
     /// token is valid for none.
     fn into_user_and_token(self) -> Result<(UserId, Secret<String>), ApiError> {
-        let fields = [("userId", self.user_id.is_none()), ("token", self.token.is_none())];
-        let missing = fields.into_iter().filter(|it| it.1).map(|(field, _)| required(field));
-        let missing: Vec<_> = missing.collect();
-        let (Some(user), Some(token)) = (self.user_id, self.token) else {
+        let missing =
+            missing_fields(&[("userId", self.user_id.is_none()), ("token", self.token.is_none())]);
+        let (Some(id), Some(token)) = (self.user_id, self.token) else {
             return Err(ApiError::invalid(missing));
         };
-        let user = serde_json::from_value(user.into());
-        Ok((user.map_err(|_err| VerifyError::Invalid)?, token))
+        let user = serde_json::from_value(id.into()).map_err(|_err| VerifyError::Invalid)?;
+        Ok((user, token))
     }
 }
 

@@ -116,7 +116,8 @@ pub(crate) async fn conversations(
 
         text.push(b']');
 
-        append_list_end(text, &page.deleted, (deleted, page.next.map(Paging::format_cursor)))
+        let deleted_ids = deleted.then_some(page.deleted.as_slice());
+        append_list_end(text, deleted_ids, page.next.map(Paging::format_cursor))
     })
     .await
 }
@@ -127,7 +128,7 @@ pub(crate) async fn sync_conversations(
     Gzipped(Body(request)): Gzipped<Body<ConversationsRequest>>,
 ) -> Result<Json<SyncResponse>, HttpError> {
     let documents = request.conversations.unwrap_or_default();
-    let deleted: Vec<_> = request.deleted.unwrap_or_default().iter().map(id).collect();
+    let deleted: Vec<_> = request.deleted.unwrap_or_default().iter().map(parse_id).collect();
     if documents.len() + deleted.len() > MAX_CONVERSATIONS {
         let message =
             format!("A request may store and delete at most {MAX_CONVERSATIONS} conversations.");
@@ -139,8 +140,8 @@ pub(crate) async fn sync_conversations(
     let chats = api.chats.clone();
     let user = caller.0.user;
     let upload = async move {
-        let documents: Vec<&str> = documents.iter().map(|it| it.get()).collect();
-        chats.upload(user, &documents, &deleted).await
+        let texts: Vec<&str> = documents.iter().map(|it| it.get()).collect();
+        chats.upload(user, &texts, &deleted).await
     };
 
     Ok(Json(api.run(upload).await?.into()))
@@ -156,15 +157,15 @@ fn write(chat: StoredChat, text: &mut Vec<u8>) {
         encrypted: chat.encrypted,
         document: None,
     };
-    let mut metadata = serde_json::to_vec(&metadata).unwrap_or_default();
-    metadata.pop();
-    text.extend_from_slice(&metadata);
+    let mut object = serde_json::to_vec(&metadata).unwrap_or_default();
+    object.pop();
+    text.extend_from_slice(&object);
     text.extend_from_slice(b",\"document\":");
     text.extend_from_slice(&chat.into_document());
     text.push(b'}');
 }
 
-fn id(text: &Value) -> Option<ChatId> {
+fn parse_id(text: &Value) -> Option<ChatId> {
     Uuid::try_parse(text.as_str()?).ok().map(ChatId)
 }
 
@@ -177,8 +178,6 @@ impl From<Upload> for SyncResponse {
 
 impl From<Uploaded> for SyncResult {
     fn from(Uploaded { id, status }: Uploaded) -> Self {
-        let id = id.map(|it| it.to_string());
-
         let refused = |error, field, message| Self {
             status: "refused",
             error: Some(error),
@@ -210,6 +209,6 @@ impl From<Uploaded> for SyncResult {
             }
         };
 
-        Self { id, ..result }
+        Self { id: id.map(|it| it.to_string()), ..result }
     }
 }

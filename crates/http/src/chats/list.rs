@@ -3,7 +3,7 @@
 use actix_web::HttpResponse;
 use actix_web::http::header::{ContentType, ETAG};
 use actix_web::web::Data;
-use pia_sync::{ChatListOutcome, ChatPage};
+use pia_sync::{ChatId, ChatListOutcome, ChatPage};
 use pia_web::{Caller, Paging};
 use utoipa::ToSchema;
 
@@ -48,7 +48,8 @@ pub(crate) async fn list_chats(
 
         text.push(b']');
 
-        append_list_end(text, &page.deleted, (deleted, page.next.map(Paging::format_cursor)))
+        let deleted_ids = deleted.then_some(page.deleted.as_slice());
+        append_list_end(text, deleted_ids, page.next.map(Paging::format_cursor))
     })
     .await
 }
@@ -86,13 +87,14 @@ pub(super) fn estimated_length(page: &ChatPage) -> usize {
     chats + page.deleted.len() * 40 + 256
 }
 
-/// Returns the JSON after the chats.
+/// Appends what follows the chats: the ids of deleted ones, if requested, and
+/// the cursor of the next page.
 pub(super) fn append_list_end(
     mut text: Vec<u8>,
-    deleted_ids: &[pia_sync::ChatId],
-    (deleted, next): (bool, Option<String>),
+    deleted_ids: Option<&[ChatId]>,
+    next: Option<String>,
 ) -> Vec<u8> {
-    if deleted {
+    if let Some(deleted_ids) = deleted_ids {
         let ids: Vec<_> = deleted_ids.iter().map(|it| format!("\"{it}\"")).collect();
         text.extend_from_slice(format!(",\"deleted\":[{}]", ids.join(",")).as_bytes());
     }

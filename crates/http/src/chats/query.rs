@@ -53,10 +53,13 @@ impl FromRequest for ChatsQuery {
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
         let query = parse(request.query_string()).map(|part| {
-            let headers = request.headers().get_all(IF_NONE_MATCH);
-            let lists = headers.filter_map(|it| it.to_str().ok());
-            let tags: Vec<&str> =
-                lists.flat_map(|it| it.split(',')).map(strip_weak_prefix).collect();
+            let tags: Vec<&str> = request
+                .headers()
+                .get_all(IF_NONE_MATCH)
+                .filter_map(|it| it.to_str().ok())
+                .flat_map(|it| it.split(','))
+                .map(strip_weak_prefix)
+                .collect();
             let unless =
                 if tags.is_empty() { IfNoneMatch::Never } else { part.if_none_match(&tags) };
             Self { part, unless }
@@ -67,8 +70,8 @@ impl FromRequest for ChatsQuery {
 
 /// Removes the prefix of a weak tag: tags of lists are always compared weakly.
 fn strip_weak_prefix(tag: &str) -> &str {
-    let tag = tag.trim();
-    tag.strip_prefix("W/").unwrap_or(tag).trim_matches('"')
+    let trimmed = tag.trim();
+    trimmed.strip_prefix("W/").unwrap_or(trimmed).trim_matches('"')
 }
 
 fn parse(query: &str) -> Result<ChatListRequest, ApiError> {
@@ -94,6 +97,7 @@ fn parse(query: &str) -> Result<ChatListRequest, ApiError> {
     if errors.is_empty() { Ok(part) } else { Err(ApiError::invalid(errors)) }
 }
 
+/// Sets a parameter of the request. Returns whether its value is valid.
 fn set_parameter(part: &mut ChatListRequest, name: &str, value: &str) -> bool {
     match name {
         "since" => {

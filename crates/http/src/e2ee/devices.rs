@@ -106,7 +106,7 @@ pub(crate) async fn revoke(
     Ok(Json(Done::success()))
 }
 
-fn status(state: &DeviceState) -> i32 {
+fn status_number(state: &DeviceState) -> i32 {
     match state {
         DeviceState::Pending(_) => PENDING,
         DeviceState::Active(_) => ACTIVE,
@@ -116,7 +116,7 @@ fn status(state: &DeviceState) -> i32 {
 
 impl From<Device> for DeviceStatusResponse {
     fn from(device: Device) -> Self {
-        let status = status(&device.state);
+        let status = status_number(&device.state);
         let device_id = device.id.as_str().to_owned();
         Self { device_id, status, is_approved: status == ACTIVE }
     }
@@ -126,7 +126,7 @@ impl From<ListedDevice> for DeviceInfo {
     fn from(ListedDevice { device, onboarding }: ListedDevice) -> Self {
         Self {
             device_id: device.id.as_str().to_owned(),
-            status: status(&device.state),
+            status: status_number(&device.state),
             fingerprint: device.fingerprint(),
             device_name: device.name,
             agreement_public_key: device.agreement_key,

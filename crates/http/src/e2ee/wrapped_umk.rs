@@ -82,10 +82,9 @@ pub(crate) async fn store_wrapped_umk(
 }
 
 fn to_response(device: &DeviceId, key: WrappedKey) -> WrappedUmkResponse {
-    let (signature, version, onboarding) = match key.approved {
-        Some(it) => (Some(it.signature), it.version, Some(it.onboarding)),
-        None => (None, 1, None),
-    };
+    let signature_version = key.approved.as_ref().map_or(1, |it| it.version);
+    let (approver_signature, onboarding_session_id) =
+        key.approved.map(|it| (it.signature, it.onboarding)).unzip();
 
     WrappedUmkResponse {
         device_id: device.as_str().to_owned(),
@@ -93,9 +92,9 @@ fn to_response(device: &DeviceId, key: WrappedKey) -> WrappedUmkResponse {
         hkdf_salt: key.salt,
         wrap_version: WRAP_VERSION,
         created_by_device_id: key.created_by.as_str().to_owned(),
-        approver_signature: signature,
-        signature_version: version,
-        onboarding_session_id: onboarding,
+        approver_signature,
+        signature_version,
+        onboarding_session_id,
         created_at: key.created_at,
     }
 }

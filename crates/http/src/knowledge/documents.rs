@@ -40,8 +40,8 @@ pub(crate) async fn cited(
     PathId(id): PathId,
 ) -> Result<HttpResponse, HttpError> {
     let group = caller.0.group;
-    let document = api.run(async move { documents.read(group, DocumentId(id)).await });
-    Ok(document_file(document.await?.file))
+    let document = api.run(async move { documents.read(group, DocumentId(id)).await }).await?;
+    Ok(document_file(document.file))
 }
 
 pub(crate) async fn delete(
@@ -65,9 +65,11 @@ pub(crate) async fn retry(
     let document = managed_document(caller, part);
     let by = Some(caller.0.user);
     api.run(async move { documents.retry(by, document).await }).await?;
-    let document = document.document;
-    let status = DocumentStatus::Pending;
-    Ok(DocumentSubmission::response(Submission { document, status, changed: true }))
+    Ok(DocumentSubmission::response(Submission {
+        document: document.document,
+        status: DocumentStatus::Pending,
+        changed: true,
+    }))
 }
 
 /// Returns a text to be displayed, and any other file as an attachment: a page

@@ -88,9 +88,12 @@ impl IngestRequest {
             (None, None) => None,
         };
 
-        let title = self.title;
-        let source_uri = self.source_uri;
-        Ok(DocumentDraft { title, source_uri, content_type: self.content_type, content })
+        Ok(DocumentDraft {
+            title: self.title,
+            source_uri: self.source_uri,
+            content_type: self.content_type,
+            content,
+        })
     }
 }
 
@@ -123,9 +126,11 @@ mod tests {
     use super::*;
 
     fn request(content: Option<&str>, content_base64: Option<&str>) -> IngestRequest {
-        let content = content.map(str::to_owned);
-        let content_base64 = content_base64.map(str::to_owned);
-        IngestRequest { content, content_base64, ..IngestRequest::default() }
+        IngestRequest {
+            content: content.map(str::to_owned),
+            content_base64: content_base64.map(str::to_owned),
+            ..IngestRequest::default()
+        }
     }
 
     fn code(request: IngestRequest) -> &'static str {

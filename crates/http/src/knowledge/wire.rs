@@ -192,23 +192,24 @@ mod tests {
     #[test]
     fn progress_is_sent_only_while_a_document_is_processed() {
         for status in DocumentStatus::ALL {
-            let sent = serde_json::to_value(KnowledgeDocument::from(document(status))).unwrap();
+            let json = serde_json::to_value(KnowledgeDocument::from(document(status))).unwrap();
 
             let is_processing = status == DocumentStatus::Processing;
-            assert_eq!(sent.get("progress").is_some(), is_processing, "{status:?}");
-            assert_eq!(sent["status"], status.name());
+            assert_eq!(json.get("progress").is_some(), is_processing, "{status:?}");
+            assert_eq!(json["status"], status.name());
         }
     }
 
     #[test]
     fn absent_values_are_omitted() {
-        let sent = KnowledgeDocument::from(document(DocumentStatus::Ready));
-        let sent = serde_json::to_value(sent).unwrap();
+        let item = KnowledgeDocument::from(document(DocumentStatus::Ready));
+
+        let json = serde_json::to_value(item).unwrap();
 
         for key in ["sourceUri", "error", "lastRetrievedAt"] {
-            assert!(sent.get(key).is_none(), "{key}");
+            assert!(json.get(key).is_none(), "{key}");
         }
-        assert_eq!(sent["contentType"], "text/markdown");
+        assert_eq!(json["contentType"], "text/markdown");
     }
 
     #[test]

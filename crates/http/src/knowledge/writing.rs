@@ -70,13 +70,16 @@ pub(crate) async fn replace(
     let by = Some(caller.0.user);
     let replace = async move {
         let DocumentContentRequest { content, content_type, title } = request;
-        let content_type = match content_type {
+        let type_name = match content_type {
             Some(name) => name,
             // Text must not become the content of a document of another type.
             None => documents.find(document).await?.content_type.name().to_owned(),
         };
-        let content_type = Some(text_type(content_type));
-        let draft = ContentDraft { title, content_type, content: content.map(String::into_bytes) };
+        let draft = ContentDraft {
+            title,
+            content_type: Some(text_type(type_name)),
+            content: content.map(String::into_bytes),
+        };
         documents.replace(by, document, draft).await
     };
 

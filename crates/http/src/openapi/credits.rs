@@ -35,22 +35,19 @@ pub(super) fn media() -> Value {
 
 /// Returns the three shapes, and their discriminator.
 pub(super) fn schemas() -> [(String, Value); 4] {
-    let shapes = SHAPES.map(schema_ref);
-
     let mapping: Map<String, Value> = SHAPES
         .into_iter()
-        .flat_map(|name| periods(name).map(move |it| (it.name(), name)))
+        .flat_map(|name| periods_of(name).map(move |it| (it.name(), name)))
         .map(|(period, name)| (period.to_owned(), format!("#/components/schemas/{name}").into()))
         .collect();
 
     let any = json!({
         "description": "Error for an exhausted budget. Its fields depend on `period`.",
-        "oneOf": shapes,
+        "oneOf": SHAPES.map(schema_ref),
         "discriminator": { "propertyName": "period", "mapping": mapping },
     });
 
-    let shapes = SHAPES.map(|name| (name.to_owned(), shape(name)));
-    let [of_member, of_group, suspended] = shapes;
+    let [of_member, of_group, suspended] = SHAPES.map(|name| (name.to_owned(), shape(name)));
 
     [(REFUSAL.to_owned(), any), of_member, of_group, suspended]
 }
@@ -86,10 +83,12 @@ pub(super) fn examples() -> [(&'static str, Value); 4] {
 }
 
 /// Returns the periods that use a shape.
-fn periods(shape: &str) -> impl Iterator<Item = Period> {
-    let budgets = BudgetPeriod::ALL.into_iter().map(Period::Budget);
-    let all = budgets.chain([Period::FreeTierSuspended]);
-    all.filter(move |it| shape_of(*it) == shape)
+fn periods_of(shape: &str) -> impl Iterator<Item = Period> {
+    BudgetPeriod::ALL
+        .into_iter()
+        .map(Period::Budget)
+        .chain([Period::FreeTierSuspended])
+        .filter(move |it| shape_of(*it) == shape)
 }
 
 fn shape_of(period: Period) -> &'static str {
@@ -102,7 +101,7 @@ fn shape_of(period: Period) -> &'static str {
 
 fn shape(name: &str) -> Value {
     let amount = |text: &str| json!({ "type": "integer", "format": "int64", "description": text });
-    let periods: Vec<_> = periods(name).map(Period::name).collect();
+    let periods: Vec<_> = periods_of(name).map(Period::name).collect();
 
     let until = json!({
         "type": "string",

@@ -41,9 +41,9 @@ pub struct BrowserRedirects {
 impl BrowserRedirects {
     /// Creates the redirects of a server at this public URL.
     pub fn from_public_url(public_url: &str) -> Self {
-        let rest = public_url.split_once("://").map_or(public_url, |(_, rest)| rest);
-        let base = rest.find('/').and_then(|at| rest.get(at..)).unwrap_or_default();
-        let host = rest.strip_suffix(base).unwrap_or(rest);
+        let address = public_url.split_once("://").map_or(public_url, |(_, address)| address);
+        let base = address.find('/').and_then(|at| address.get(at..)).unwrap_or_default();
+        let host = address.strip_suffix(base).unwrap_or(address);
         let secure = public_url.starts_with("https://");
         Self {
             home: public_url.to_owned(),
@@ -62,8 +62,8 @@ impl BrowserRedirects {
     pub(super) fn send_home(&self, request: &HttpRequest) -> Option<HttpResponse> {
         let header = request.headers().get(HOST).and_then(|it| it.to_str().ok());
         // HTTP/2 requests have no such header.
-        let host = header.or_else(|| request.uri().authority().map(Authority::as_str))?;
-        let host = without_usual_port(host, self.secure);
+        let authority = header.or_else(|| request.uri().authority().map(Authority::as_str))?;
+        let host = without_usual_port(authority, self.secure);
         let query = request.query_string();
         if host.eq_ignore_ascii_case(&self.host)
             || query.split('&').any(|it| it == REDIRECTED_MARKER)
@@ -91,10 +91,14 @@ impl BrowserRedirects {
 
     fn cookie_secret(&self, request: &HttpRequest, name: &str) -> Option<Secret<String>> {
         let expected = self.cookie_name(name);
-        let cookies = request.headers().get_all(COOKIE).filter_map(|it| it.to_str().ok());
-        let mut pairs = cookies.flat_map(|it| it.split(';')).filter_map(|it| it.split_once('='));
-        let cookie = pairs.find(|(name, _)| name.trim() == expected);
-        cookie.map(|(_, value)| Secret::new(value.trim().to_owned()))
+        request
+            .headers()
+            .get_all(COOKIE)
+            .filter_map(|it| it.to_str().ok())
+            .flat_map(|it| it.split(';'))
+            .filter_map(|it| it.split_once('='))
+            .find(|(it, _)| it.trim() == expected)
+            .map(|(_, value)| Secret::new(value.trim().to_owned()))
     }
 
     /// Redirects a browser to its provider.
@@ -136,12 +140,11 @@ impl BrowserRedirects {
     fn cookie(&self, name: &str, value: &Secret<String>, path: &str, seconds: u32) -> String {
         let name = self.cookie_name(name);
         let value = value.expose();
-        let (path, secure) = if self.secure {
-            ("/".to_owned(), "; Secure")
-        } else {
-            (format!("{}{path}", self.base), "")
-        };
-        format!("{name}={value}; Path={path}; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}")
+        let attributes = format!("Max-Age={seconds}; HttpOnly; SameSite=Lax");
+        if self.secure {
+            return format!("{name}={value}; Path=/; {attributes}; Secure");
+        }
+        format!("{name}={value}; Path={}{path}; {attributes}", self.base)
     }
 
     fn cookie_name(&self, name: &str) -> String {
@@ -198,14 +201,15 @@ mod tests {
     #[test]
     fn a_browser_at_another_address_is_redirected_to_the_public_url_once() {
         let redirected_to = |host: &str, query: &str| {
-            let request = TestRequest::with_uri(&format!("/auth/login{query}"));
-            let request = request.insert_header((HOST, host)).to_http_request();
+            let request = TestRequest::with_uri(&format!("/auth/login{query}"))
+                .insert_header((HOST, host))
+                .to_http_request();
             let response = BrowserRedirects::from_public_url("https://corp.example/pia")
                 .send_home(&request)?;
             Some(response.headers().get(LOCATION).unwrap().to_str().unwrap().to_owned())
         };
 
-        for (host, query, target) in [
+        for (host, query, expected_query) in [
             ("10.0.0.7:8080", "", Some("?sent=home")),
             ("corp.example.evil", "?a=b%26c&d", Some("?a=b%26c&d&sent=home")),
             ("corp.example:8443", "?a=b", Some("?a=b&sent=home")),
@@ -213,7 +217,8 @@ mod tests {
             ("CORP.example:443", "?a=b", None),
             ("10.0.0.7:8080", "?a=b&sent=home", None),
         ] {
-            let target = target.map(|it| format!("https://corp.example/pia/auth/login{it}"));
+            let target =
+                expected_query.map(|it| format!("https://corp.example/pia/auth/login{it}"));
             assert_eq!(redirected_to(host, query), target, "{host} {query}");
         }
     }
