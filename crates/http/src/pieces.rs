@@ -3,7 +3,6 @@
 //! Serialised as one buffer, a response would be in memory twice while it is
 //! sent: once as the body, and once in the output buffer of the connection. In
 //! chunks, sent memory is freed early, and little waits to be written.
-//! sent is given back, and little more is ever waiting to be written.
 
 use std::convert::Infallible;
 use std::io::{self, Write};
@@ -53,8 +52,8 @@ impl ChunkWriter {
 impl Write for ChunkWriter {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
         if self.last.len() == CHUNK_BYTES {
-            let full = std::mem::replace(&mut self.last, Vec::with_capacity(CHUNK_BYTES));
-            self.full.push(full.into());
+            let chunk = std::mem::replace(&mut self.last, Vec::with_capacity(CHUNK_BYTES));
+            self.full.push(chunk.into());
         }
         let (head, _) = text.split_at(text.len().min(CHUNK_BYTES - self.last.len()));
         self.last.extend_from_slice(head);

@@ -128,8 +128,8 @@ impl Download {
         if self.offset >= self.end {
             return Ok(None);
         }
-        let bytes = self.plugins.package_bytes(self.plugin, &self.hash, self.offset).await?;
-        let mut bytes = Bytes::from(bytes.ok_or(PluginError::Unknown)?);
+        let chunk = self.plugins.package_bytes(self.plugin, &self.hash, self.offset).await?;
+        let mut bytes = Bytes::from(chunk.ok_or(PluginError::Unknown)?);
         let remaining = usize::try_from(self.end - self.offset).unwrap_or(usize::MAX);
         bytes.truncate(remaining);
         self.offset += bytes.len() as u64;

@@ -70,9 +70,9 @@ impl Api {
         let now = self.clock.now();
         let mut problems = Vec::new();
         problems.extend(licence_problem(licence, now));
-        let certificate = self.host.certificate_expires_at();
-        let expires_soon = certificate.filter(|it| expires_soon(*it, now));
-        problems.extend(expires_soon.map(Problem::CertificateExpiresSoon));
+        let certificate_end =
+            self.host.certificate_expires_at().filter(|it| expires_soon(*it, now));
+        problems.extend(certificate_end.map(Problem::CertificateExpiresSoon));
         let volumes = self.host.volumes().await.into_iter().filter(Volume::is_nearly_full);
         problems.extend(volumes.map(Problem::VolumeNearlyFull));
 
@@ -81,8 +81,8 @@ impl Api {
             Some(Problem::ModelFailed { key: it.key, outcome })
         }));
         let api = self.clone();
-        let stored = Box::pin(self.run(async move { api.stored_problems(now).await }));
-        problems.extend(stored.await?);
+        let load = Box::pin(self.run(async move { api.stored_problems(now).await }));
+        problems.extend(load.await?);
 
         Ok(problems)
     }
@@ -107,8 +107,8 @@ impl Api {
         }
 
         let runs = self.maintenance.last_runs().await?;
-        let failed = runs.into_iter().filter(|(_, run)| run.error.is_some());
-        problems.extend(failed.map(|(task, _)| Problem::MaintenanceFailed(task)));
+        let failed_runs = runs.into_iter().filter(|(_, run)| run.error.is_some());
+        problems.extend(failed_runs.map(|(task, _)| Problem::MaintenanceFailed(task)));
         let budgets = self.credits.nearly_used_budgets().await?;
         problems.extend(budgets.into_iter().map(Problem::BudgetNearlyUsed));
 

@@ -121,12 +121,11 @@ pub(crate) async fn delete(
 
 impl ScheduleRequest {
     fn draft(self) -> Result<ScheduleDraft, HttpError> {
-        let catch_up = self.catch_up.as_deref().map_or(Some(CatchUp::Once), CatchUp::from_name);
-        let catch_up = catch_up.ok_or_else(|| {
-            let field = "catchUp".to_owned();
-            let message = "Expected once or skip.".to_owned();
-            ApiError::invalid(vec![FieldError { field, code: "invalid", message }])
-        })?;
+        let catch_up = self
+            .catch_up
+            .as_deref()
+            .map_or(Some(CatchUp::Once), CatchUp::from_name)
+            .ok_or_else(unknown_catch_up)?;
 
         Ok(ScheduleDraft {
             skill: self.skill_name.unwrap_or_default(),
@@ -139,23 +138,31 @@ impl ScheduleRequest {
     }
 }
 
+fn unknown_catch_up() -> ApiError {
+    ApiError::invalid(vec![FieldError {
+        field: "catchUp".to_owned(),
+        code: "invalid",
+        message: "Expected once or skip.".to_owned(),
+    }])
+}
+
 impl From<Schedule> for ScheduleItem {
-    fn from(it: Schedule) -> Self {
-        let outcome = it.last.map(|it| it.outcome);
+    fn from(schedule: Schedule) -> Self {
+        let outcome = schedule.last.map(|it| it.outcome);
         Self {
-            id: it.id.to_string(),
-            skill_name: it.skill,
-            input_json: it.input,
-            cron: it.recurrence.cron().to_owned(),
-            time_zone: it.recurrence.zone(),
-            catch_up: it.catch_up.name(),
-            is_active: it.next_at.is_some(),
-            next_at: it.next_at,
-            last_at: it.last.map(|it| it.due_at),
+            id: schedule.id.to_string(),
+            skill_name: schedule.skill,
+            input_json: schedule.input,
+            cron: schedule.recurrence.cron().to_owned(),
+            time_zone: schedule.recurrence.zone(),
+            catch_up: schedule.catch_up.name(),
+            is_active: schedule.next_at.is_some(),
+            next_at: schedule.next_at,
+            last_at: schedule.last.map(|it| it.due_at),
             last_assignment_id: outcome.and_then(Result::ok).map(|it| it.to_string()),
             last_skip: outcome.and_then(Result::err).map(SkipReason::code),
-            created_at: it.created_at,
-            updated_at: it.updated_at,
+            created_at: schedule.created_at,
+            updated_at: schedule.updated_at,
         }
     }
 }

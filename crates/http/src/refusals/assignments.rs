@@ -31,9 +31,11 @@ impl From<ScheduleError> for HttpError {
     fn from(err: ScheduleError) -> Self {
         let message = err.to_string();
         let invalid = |field: &str| {
-            let field = field.to_owned();
-            let message = message.clone();
-            ApiError::invalid(vec![FieldError { field, code: "invalid", message }])
+            ApiError::invalid(vec![FieldError {
+                field: field.to_owned(),
+                code: "invalid",
+                message: message.clone(),
+            }])
         };
 
         Self::from(match err {
@@ -63,9 +65,11 @@ impl From<OperatorError> for HttpError {
     fn from(err: OperatorError) -> Self {
         let message = err.to_string();
         let invalid = |field: &str, code, message: &str| {
-            let field = field.to_owned();
-            let message = message.to_owned();
-            ApiError::invalid(vec![FieldError { field, code, message }])
+            ApiError::invalid(vec![FieldError {
+                field: field.to_owned(),
+                code,
+                message: message.to_owned(),
+            }])
         };
 
         let refused = |code| ApiError::refused(StatusCode::CONFLICT, code, &message);

@@ -16,9 +16,12 @@ impl From<UsageRangeError> for HttpError {
             UsageRangeError::From | UsageRangeError::Length => "from",
             UsageRangeError::To => "to",
         };
-        let field = field.to_owned();
-        let message = err.to_string();
-        ApiError::invalid(vec![FieldError { field, code: "invalid", message }]).into()
+        ApiError::invalid(vec![FieldError {
+            field: field.to_owned(),
+            code: "invalid",
+            message: err.to_string(),
+        }])
+        .into()
     }
 }
 
@@ -51,9 +54,8 @@ impl From<ModelTestError> for HttpError {
 impl From<AssistantError> for HttpError {
     fn from(err: AssistantError) -> Self {
         let error = |status, code| ApiError::refused(status, code, err.message());
-        let openai = err.openai();
         let is_final = err.is_final();
-        let OpenAiError { status, kind, code, message } = openai;
+        let OpenAiError { status, kind, code, message } = err.openai();
         let refused = match err {
             AssistantError::Malformed(_) => error(StatusCode::BAD_REQUEST, "malformed_json")
                 .with("errors", single_error("", &err)),

@@ -10,9 +10,11 @@ impl From<ConnectorError> for HttpError {
     fn from(err: ConnectorError) -> Self {
         let message = err.to_string();
         let invalid = |field: &str, code| {
-            let field = field.to_owned();
-            let message = message.clone();
-            ApiError::invalid(vec![FieldError { field, code, message }])
+            ApiError::invalid(vec![FieldError {
+                field: field.to_owned(),
+                code,
+                message: message.clone(),
+            }])
         };
 
         let refused = |code| ApiError::refused(StatusCode::CONFLICT, code, &message);

@@ -29,16 +29,17 @@ impl From<GroupError> for HttpError {
             }
             GroupError::InUse(by) => {
                 let GroupUse { members, invitations, personas, plugins, knowledge_bases } = by;
-                let uses = [
+                let uses: Map<_, _> = [
                     ("members", members),
                     ("invitations", invitations),
                     ("managedPersonas", personas),
                     ("plugins", plugins),
                     ("knowledgeBases", knowledge_bases),
-                ];
-                let uses = uses.into_iter().filter(|(_, number)| *number > 0);
-                let uses: Map<_, _> =
-                    uses.map(|(name, number)| (name.to_owned(), number.into())).collect();
+                ]
+                .into_iter()
+                .filter(|(_, number)| *number > 0)
+                .map(|(name, number)| (name.to_owned(), number.into()))
+                .collect();
 
                 conflict("group_in_use", &format!("The group is in use, by {by}."))
                     .with("usedBy", uses)

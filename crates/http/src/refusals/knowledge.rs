@@ -10,9 +10,11 @@ impl From<KnowledgeError> for HttpError {
     fn from(err: KnowledgeError) -> Self {
         let message = err.to_string();
         let invalid = |field: &str, code| {
-            let field = field.to_owned();
-            let message = message.clone();
-            ApiError::invalid(vec![FieldError { field, code, message }])
+            ApiError::invalid(vec![FieldError {
+                field: field.to_owned(),
+                code,
+                message: message.clone(),
+            }])
         };
 
         let refused = |status, code| ApiError::refused(status, code, &message);
@@ -71,11 +73,10 @@ impl From<DraftError> for HttpError {
 mod tests {
     use pia_kernel::DocumentId;
     use pia_knowledge::KnowledgeQuota;
-    use serde_json::json;
 
     use super::*;
 
-    fn body(err: KnowledgeError) -> serde_json::Value {
+    fn body_of(err: KnowledgeError) -> serde_json::Value {
         ApiError::from(HttpError::from(err)).body().into()
     }
 
@@ -83,7 +84,7 @@ mod tests {
     fn a_duplicate_names_the_document_that_has_the_content() {
         let id = DocumentId::generate();
 
-        let body = body(KnowledgeError::Duplicate(id));
+        let body = body_of(KnowledgeError::Duplicate(id));
 
         assert_eq!(body["error"], "duplicate_content");
         assert_eq!(body["documentId"], id.to_string());
@@ -95,15 +96,15 @@ mod tests {
         let of_bases =
             KnowledgeError::BaseQuotaExceeded { group: "Sales".to_owned(), limit: 5, current: 6 };
 
-        let documents = body(KnowledgeError::QuotaExceeded(quota));
-        let bases = body(of_bases);
+        let documents = body_of(KnowledgeError::QuotaExceeded(quota));
+        let bases = body_of(of_bases);
 
         assert_eq!(documents["resource"], "KnowledgeDocuments");
-        assert_eq!((&documents["limit"], &documents["current"]), (&json!(100), &json!(101)));
-        assert_eq!(
-            (&bases["resource"], &bases["group"]),
-            (&json!("KnowledgeBases"), &json!("Sales"))
-        );
-        assert_eq!((&bases["limit"], &bases["current"]), (&json!(5), &json!(6)));
+        assert_eq!(documents["limit"], 100);
+        assert_eq!(documents["current"], 101);
+        assert_eq!(bases["resource"], "KnowledgeBases");
+        assert_eq!(bases["group"], "Sales");
+        assert_eq!(bases["limit"], 5);
+        assert_eq!(bases["current"], 6);
     }
 }

@@ -11,9 +11,11 @@ impl From<PersonaError> for HttpError {
     fn from(err: PersonaError) -> Self {
         let message = err.to_string();
         let invalid = |field: &str| {
-            let field = field.to_owned();
-            let message = message.clone();
-            ApiError::invalid(vec![FieldError { field, code: "unknown", message }])
+            ApiError::invalid(vec![FieldError {
+                field: field.to_owned(),
+                code: "unknown",
+                message: message.clone(),
+            }])
         };
 
         Self::from(match err {

@@ -12,9 +12,11 @@ impl From<PluginError> for HttpError {
     fn from(err: PluginError) -> Self {
         let message = err.to_string();
         let invalid = |field: &str, code| {
-            let field = field.to_owned();
-            let message = message.clone();
-            ApiError::invalid(vec![FieldError { field, code, message }])
+            ApiError::invalid(vec![FieldError {
+                field: field.to_owned(),
+                code,
+                message: message.clone(),
+            }])
         };
 
         Self::from(match err {

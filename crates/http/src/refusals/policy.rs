@@ -12,9 +12,11 @@ impl From<ClientPolicyError> for HttpError {
     fn from(err: ClientPolicyError) -> Self {
         let message = err.to_string();
         let invalid = |field: &str| {
-            let field = field.to_owned();
-            let message = message.clone();
-            ApiError::invalid(vec![FieldError { field, code: "invalid", message }])
+            ApiError::invalid(vec![FieldError {
+                field: field.to_owned(),
+                code: "invalid",
+                message: message.clone(),
+            }])
         };
 
         Self::from(match err {

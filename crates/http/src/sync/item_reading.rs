@@ -54,8 +54,11 @@ fn parse_known<T: Wire>(item: Value, at: &str) -> Result<Map<String, Value>, Fie
 fn strip_nulls(value: Value) -> Value {
     match value {
         Value::Object(fields) => {
-            let present = fields.into_iter().filter(|(_, value)| !value.is_null());
-            Value::Object(present.map(|(key, value)| (key, strip_nulls(value))).collect())
+            let present_fields = fields
+                .into_iter()
+                .filter(|(_, value)| !value.is_null())
+                .map(|(key, value)| (key, strip_nulls(value)));
+            Value::Object(present_fields.collect())
         }
         Value::Array(items) => Value::Array(items.into_iter().map(strip_nulls).collect()),
         other => other,
@@ -69,8 +72,11 @@ pub(super) fn normalize_keys(fields: Map<String, Value>, keys: &[&str]) -> Map<S
         Some(canonical_key) => (*canonical_key).to_owned(),
         None => key,
     };
-    let present = fields.into_iter().filter(|(_, value)| !value.is_null());
-    present.map(|(key, value)| (canonical(key), value)).collect()
+    fields
+        .into_iter()
+        .filter(|(_, value)| !value.is_null())
+        .map(|(key, value)| (canonical(key), value))
+        .collect()
 }
 
 pub(super) fn invalid(field: String, reason: &str) -> FieldError {

@@ -29,10 +29,10 @@ pub(crate) async fn pull(
     let pulling = api.sync.pulling.clone();
     let user = caller.0.user;
     let compares_tags = *api.sync.fast_path.get();
-    let known_tags = if compares_tags { known_tags(&request) } else { None };
+    let cached_tags = if compares_tags { read_cached_tags(&request) } else { None };
     let pull_request = query.0;
-    let outcome = async move { pull_outcome(&pulling, user, &pull_request, known_tags).await };
-    let (tag, outcome) = api.run(outcome).await?;
+    let load = async move { pull_outcome(&pulling, user, &pull_request, cached_tags).await };
+    let (tag, outcome) = api.run(load).await?;
     Ok(match outcome {
         PullOutcome::Unchanged => HttpResponse::NotModified().insert_header((ETAG, tag)).finish(),
         PullOutcome::Changed(pulled) => {
@@ -50,10 +50,10 @@ async fn pull_outcome(
 ) -> Result<(String, PullOutcome), PullError> {
     let Some(cached_tags) = cached_tags else {
         let (state, pulled) = pulling.pull_at_once(user, pull_request).await?;
-        return Ok((tag(&state), PullOutcome::Changed(Box::new(pulled))));
+        return Ok((tag_of(&state), PullOutcome::Changed(Box::new(pulled))));
     };
     let state = pulling.pull_state(user, pull_request.since).await?;
-    let tag = tag(&state);
+    let tag = tag_of(&state);
     if cached_tags.split(',').any(|it| strip_weak_prefix(it) == strip_weak_prefix(&tag)) {
         return Ok((tag, PullOutcome::Unchanged));
     }
@@ -61,16 +61,16 @@ async fn pull_outcome(
     Ok((tag, PullOutcome::Changed(Box::new(pulled))))
 }
 
-fn tag(state: &PullState) -> String {
+fn tag_of(state: &PullState) -> String {
     format!("W/\"{}\"", state.tag())
 }
 
-fn known_tags(request: &HttpRequest) -> Option<String> {
+fn read_cached_tags(request: &HttpRequest) -> Option<String> {
     Some(request.headers().get(IF_NONE_MATCH)?.to_str().ok()?.to_owned())
 }
 
 /// Removes the prefix of a weak tag, which does not matter to clients.
 fn strip_weak_prefix(tag: &str) -> &str {
-    let tag = tag.trim();
-    tag.strip_prefix("W/").unwrap_or(tag)
+    let trimmed = tag.trim();
+    trimmed.strip_prefix("W/").unwrap_or(trimmed)
 }
