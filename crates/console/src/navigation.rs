@@ -14,7 +14,6 @@ pub(crate) struct NavGroup {
 
 /// Page in the navigation.
 pub(crate) struct NavItem {
-    /// Label.
     pub(crate) label: Text,
     /// Path without the leading slash.
     pub(crate) path: &'static str,

@@ -160,8 +160,8 @@ impl PageContext {
         if !is_of_form {
             return Err(err);
         }
-        let rest = attach_errors(self.language, &mut view, &err);
-        let text = rest.unwrap_or_else(|| errors::text(self.language, &err));
+        let text = attach_errors(self.language, &mut view, &err)
+            .unwrap_or_else(|| errors::text(self.language, &err));
         Ok(self.render_with(status, view.error(text)))
     }
 
@@ -276,9 +276,9 @@ pub(crate) fn remember_language(request: &HttpRequest, response: &mut HttpRespon
     }
 }
 
-/// Attaches the errors of fields to the forms of a page. Returns that of a
-/// field that no form has. An error about the proof of ownership has other
-/// names in the JSON API.
+/// Attaches the errors of fields to the forms of a page, and returns the first
+/// error of a field that no form has. The JSON API reports an error of the proof
+/// of ownership under other names.
 fn attach_errors(language: Language, view: &mut View, err: &ApiError) -> Option<String> {
     let (code, _) = err.code_and_message();
     if WRONG_PROOFS.contains(&code) {
@@ -290,18 +290,18 @@ fn attach_errors(language: Language, view: &mut View, err: &ApiError) -> Option<
 
     let body = err.body();
     let errors = body.get("errors").and_then(|it| it.as_array());
-    let mut rest = None;
+    let mut unattached = None;
     for error in errors.into_iter().flatten() {
         let text = |key| error.get(key).and_then(|it| it.as_str()).unwrap_or_default();
         let message = field_errors::field_text(language, text("code"), text("message"));
         let is_proof = text("code") == "required" && ["", "password"].contains(&text("field"));
         let has_field = mark(view, if is_proof { PROOF } else { text("field") }, &message);
         if code == "validation_failed" && !has_field {
-            rest = rest.or(Some(message));
+            unattached = unattached.or(Some(message));
         }
     }
 
-    rest
+    unattached
 }
 
 /// Sets the error of a field in the forms that have it. Returns whether any

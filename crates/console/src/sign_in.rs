@@ -24,7 +24,7 @@ use crate::shell::Shell;
 use crate::texts::errors;
 use crate::ui::View;
 
-/// Header by which a page leads on to another.
+/// Header that opens another page after a delay in seconds.
 const REFRESH: HeaderName = HeaderName::from_static("refresh");
 
 /// Request for a page before the sign-in.
@@ -115,8 +115,7 @@ impl SignInPage {
         Ok(self.render(status, &view.error(errors::text(self.language, &err))))
     }
 
-    /// Sends the browser its cookie and redirects it to the page that it
-    /// wanted.
+    /// Sends the browser its cookie and redirects it to the requested page.
     fn signed_in(&self, session: &BrowserSession, next: &str) -> HttpResponse {
         let mut response = redirect(&self.request, self.next(next));
         self.set_cookie(session, &mut response);
@@ -145,8 +144,8 @@ impl SignInPage {
     }
 }
 
-/// Returns the page to sign in at for a request that has no session: of the
-/// console for its pages, and otherwise of the account.
+/// Redirects a request without a session to a sign-in page: that of the console
+/// for its pages, and otherwise that of the account.
 pub(crate) fn login_redirect(request: &HttpRequest) -> HttpResponse {
     let folder = if request.path().starts_with("/admin") { "admin" } else { "account" };
     let login = format!("{folder}/login");

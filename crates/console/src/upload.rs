@@ -30,7 +30,6 @@ pub(crate) struct UploadedFile {
     pub(crate) name: String,
     /// Media type, as the browser reports it; empty if it does not.
     pub(crate) content_type: String,
-    /// Content.
     pub(crate) content: Bytes,
 }
 

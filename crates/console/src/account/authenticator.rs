@@ -88,7 +88,8 @@ async fn show(page: PageContext) -> PageResult {
     Ok(page.render(start_view(&page, proofs)))
 }
 
-/// Leads back to the start: a link to the other language opens this path.
+/// Redirects to the start of the setup. A link to the other language opens this
+/// path.
 async fn restart(page: PageContext) -> PageResult {
     page.redirect(PATH)
 }
@@ -188,7 +189,7 @@ fn turn_off_view(page: &PageContext, proofs: OwnerProofs) -> View {
         .section(Section::new("turn-off", "").form(proofs.with_field(page, form)))
 }
 
-/// Returns a secret in groups, which are easier to type.
+/// Formats a secret in groups of four characters, which are easier to type.
 fn grouped(secret: &str) -> String {
     let characters: Vec<char> = secret.chars().collect();
     characters

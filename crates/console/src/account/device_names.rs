@@ -9,8 +9,8 @@ const ON: Text = Text::new("{} on {}", "{} unter {}");
 const APP: Text = Text::new("Pia app {}", "Pia-App {}");
 const UNKNOWN: Text = Text::new("Unknown device", "Unbekanntes Gerät");
 
-/// Browsers by their marks in user agents. Most also claim to be others, so the
-/// first match decides.
+/// Browsers by their marks in user agents. The first match decides, since most
+/// browsers also have the marks of others.
 const BROWSERS: &[(&str, &str)] = &[
     ("Edg/", "Edge"),
     ("EdgA/", "Edge"),
@@ -39,7 +39,7 @@ const SYSTEMS: &[(&str, &str)] = &[
 ];
 
 /// Returns the name of the program and the system of a device: `Chrome on
-/// Windows`. An unknown user agent is returned as it is.
+/// Windows`. An unknown user agent is returned unchanged.
 pub(super) fn device_name(language: Language, device: &SignInDevice) -> String {
     let agent = device.user_agent.as_deref().unwrap_or_default();
     let find = |names: &[(&str, &'static str)]| {

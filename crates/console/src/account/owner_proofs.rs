@@ -21,8 +21,8 @@ const MISSING: Text = Text::new(
     "Bestätigen Sie, dass dieses Konto Ihnen gehört.",
 );
 
-/// Proofs of ownership that an account can present. One without any must have
-/// signed in recently.
+/// Proofs of ownership that an account can present. The owner of an account
+/// without any must have signed in recently.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OwnerProofs {
     /// True if the account has a password.
@@ -32,7 +32,7 @@ pub(super) struct OwnerProofs {
 }
 
 impl OwnerProofs {
-    /// Loads those of the caller's account.
+    /// Loads the proofs of the caller's account.
     pub(super) async fn load(page: &PageContext) -> Result<Self, ApiError> {
         let identity = &page.api.identity;
         let accounts = identity.accounts.clone();
@@ -75,7 +75,7 @@ impl OwnerProofs {
         Some(ReauthProof::Factor(factor_answer(fields, PROOF)))
     }
 
-    /// Returns the submitted proof, which is required.
+    /// Returns the submitted proof, or an error if there is none.
     pub(super) fn require(
         self,
         page: &PageContext,
@@ -92,7 +92,7 @@ impl OwnerProofs {
     }
 }
 
-/// Returns the field of the current password in a change of it.
+/// Returns the field of the current password in the form that changes it.
 pub(super) fn current_password(page: &PageContext) -> Field {
     Field::password("currentPassword", page.t(CURRENT_PASSWORD), "current-password")
 }

@@ -1,4 +1,4 @@
-//! Overview of what secures one's own account.
+//! Overview of the credentials and sessions of one's own account.
 
 use pia_identity::{Account, AccountError, LOCAL, Role};
 use pia_web::{ApiError, Route};

@@ -1,6 +1,6 @@
-//! First steps after the installation: one list, which may be left and taken
-//! up again. A step is done when the server is in its state, whoever brought it
-//! there.
+//! First steps after the installation: a list that administrators can leave and
+//! return to. A step is done when the server is in its state, even if the change
+//! was not made on this page.
 
 mod people;
 mod server;
@@ -79,8 +79,8 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-/// Returns the number of steps that must be done, and are not, on a server with
-/// this many groups.
+/// Returns the number of required steps that are not done on a server with this
+/// many groups.
 pub(super) async fn count_open(page: &PageContext, groups: usize) -> Result<usize, ApiError> {
     let steps = steps(page, &ServerState::load(page, groups).await?)?;
     Ok(steps.iter().filter(|it| it.state == StepState::Open).count())
@@ -93,10 +93,10 @@ async fn show(page: PageContext) -> PageResult {
 
 async fn set_up_email(page: PageContext, fields: FormFields) -> PageResult {
     if page.api.mails.is_configured() {
-        // Somebody else did it meanwhile.
+        // Another administrator has set it up meanwhile.
         return page.redirect(PATH);
     }
-    // The server sends nothing before the last one is set.
+    // The host is last: without it, the server sends nothing.
     let changes = [("Smtp:Security", "security"), ("Smtp:From", "from"), ("Smtp:Host", "host")]
         .map(|(key, field)| (key, fields.text(field).to_owned()));
     change_settings(&page, &fields, changes.into()).await

@@ -76,7 +76,7 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-/// Leads organisation managers to the page of their group.
+/// Redirects organisation managers to the page of their group.
 async fn own(page: PageContext) -> PageResult {
     page.redirect(&format!("admin/groups/{}", page.caller.group))
 }
@@ -117,7 +117,7 @@ async fn top_up(page: PageContext, PathId(id): PathId, form: FormFields) -> Page
     finish(&page, GroupId(id), &form, added, "topped-up").await
 }
 
-/// Confirms what was done to a group, or says why it was refused.
+/// Confirms the change of a group, or renders the page with the error.
 async fn finish(
     page: &PageContext,
     group: GroupId,
@@ -203,7 +203,7 @@ fn group_row(page: &PageContext, GroupEntry { group, members }: &GroupEntry) -> 
     ])
 }
 
-/// Group with everything that the page shows of it.
+/// Group with all data that the page displays.
 struct GroupDetail {
     entry: GroupEntry,
     members: Page<GroupMember>,

@@ -98,7 +98,7 @@ fn status_cell(page: &PageContext, operator: &Operator) -> Cell {
     }
 }
 
-/// Returns who provides the skill.
+/// Returns the provider of an operator's skill.
 fn origin(operator: &Operator) -> Text {
     if operator.skill.host.is_some() {
         Text::new("Pods", "Pods")

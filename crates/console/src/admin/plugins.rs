@@ -83,7 +83,7 @@ async fn deactivate(page: PageContext, PathId(id): PathId, _: FormFields) -> Pag
     set_active(&page, PluginId(id), false).await
 }
 
-/// Changes the state alone: the contents are those that were read.
+/// Changes only the state and keeps the contents.
 async fn set_active(page: &PageContext, id: PluginId, is_active: bool) -> PageResult {
     let plugins = page.api.plugins.clone();
     let by = page.user();
@@ -121,7 +121,7 @@ async fn delete(page: PageContext, PathId(id): PathId, form: FormFields) -> Page
     }
 }
 
-/// Leads back to the page of a plugin, or renders it again after an error.
+/// Redirects to the page of a plugin, or renders it again after an error.
 async fn changed(
     page: &PageContext,
     id: PluginId,
@@ -134,7 +134,7 @@ async fn changed(
     }
 }
 
-/// Returns what was typed. The state is changed apart from the contents.
+/// Parses the contents of a plugin. Its state has a form of its own.
 fn typed_draft(form: &FormFields) -> PluginDraft {
     PluginDraft {
         kind: form.some("kind"),

@@ -156,7 +156,7 @@ fn setting_row(page: &PageContext, (setting, _): &Setting) -> Row {
     ])
 }
 
-/// Returns how to set a setting that needs a restart.
+/// Returns the instructions for a setting that needs a restart.
 pub(super) fn restart_hint(page: &PageContext, key: &str) -> String {
     page.fill(RESTART_HINT, &[key, &key.replace(':', "__")])
 }
@@ -176,7 +176,8 @@ fn source_cell(page: &PageContext, setting: &RunningSetting) -> Cell {
     Cell::text(source(page, setting)).detail(restart.unwrap_or_default())
 }
 
-/// Returns where a setting is set.
+/// Returns the source of a setting: the console, the environment, or the name
+/// of a file.
 pub(super) fn source(page: &PageContext, setting: &RunningSetting) -> String {
     let text = match setting.origin.as_deref() {
         None => DEFAULT,

@@ -73,7 +73,7 @@ pub(super) fn user_row(page: &PageContext, user: &GroupMember) -> Row {
     ])
 }
 
-/// Returns whether a user is active.
+/// Returns the status of a user: active or deactivated.
 fn status(page: &PageContext, user: &GroupMember) -> Cell {
     if user.is_active {
         Cell::badge(page.t(ACTIVE), Tone::Good)

@@ -17,7 +17,7 @@ pub(super) enum SetupPage {
 }
 
 impl SetupPage {
-    /// Page for a server with a licence and an administrator.
+    /// Creates the page of a server with a licence and an administrator.
     pub(super) fn done(layout: PageLayout) -> Self {
         let texts = layout.texts;
         let notice = Notice::new(layout, texts.setup.done)
@@ -26,15 +26,16 @@ impl SetupPage {
         Self::Done(notice)
     }
 
-    /// Page that installs a licence; `status` explains why one is needed.
+    /// Creates the page that installs a licence; `status` explains why one is
+    /// needed.
     pub(super) fn license(layout: PageLayout, status: String) -> Self {
         let texts = &layout.texts.setup;
         let license = Control::lines("license", texts.license, "").with_hint(texts.license_hint);
         let send = texts.install;
-        Self::form(layout, status, ("license", vec![license], send))
+        Self::form(layout, status, "license", vec![license], send)
     }
 
-    /// Page that creates the first administrator.
+    /// Creates the page that creates the first administrator.
     pub(super) fn administrator(layout: PageLayout) -> Self {
         let texts = &layout.texts.setup;
         let email = Control::text("email", layout.texts.register.email, "email", "username", "");
@@ -43,13 +44,15 @@ impl SetupPage {
             .with_hint(texts.password_hint);
         let status = texts.no_admin.to_owned();
         let send = texts.create;
-        Self::form(layout, status, ("administrator", vec![email, password], send))
+        Self::form(layout, status, "administrator", vec![email, password], send)
     }
 
     fn form(
         layout: PageLayout,
         intro: String,
-        (step, controls, send): (&str, Vec<Control>, &'static str),
+        step: &str,
+        controls: Vec<Control>,
+        send: &'static str,
     ) -> Self {
         let texts = &layout.texts.setup;
         let token =
@@ -90,7 +93,6 @@ impl SetupPage {
         }
 
         let Self::Form(form) = &mut self else { return self };
-
         let text = (form.layout.texts.setup.install_error)(err);
 
         match err {

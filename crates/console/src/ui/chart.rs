@@ -26,7 +26,6 @@ pub(crate) struct ChartBar {
     pub(crate) label: String,
     /// Formatted value.
     pub(crate) text: String,
-    /// Value.
     pub(crate) value: f64,
 }
 

@@ -29,7 +29,6 @@ pub(crate) struct Form {
 pub(crate) struct Field {
     /// Name in the submitted form.
     pub(crate) name: String,
-    /// Label.
     pub(crate) label: String,
     /// Hint below the label; empty for none.
     pub(crate) hint: String,
@@ -54,7 +53,6 @@ pub(crate) enum FieldControl {
     },
     /// Several lines.
     Lines {
-        /// Current value.
         value: String,
         /// Number of visible lines.
         rows: u8,
@@ -71,9 +69,7 @@ pub(crate) enum FieldControl {
 
 /// Option of a selection.
 pub(crate) struct SelectOption {
-    /// Submitted value.
     pub(crate) value: String,
-    /// Label.
     pub(crate) label: String,
     /// True if it is selected.
     pub(crate) is_selected: bool,

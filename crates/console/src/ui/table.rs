@@ -12,8 +12,7 @@ pub(crate) struct Table {
     pub(crate) columns: Vec<String>,
     /// Rows; each has a cell per column.
     pub(crate) rows: Vec<Row>,
-    /// Text in place of a table without rows: what would be here, and how it
-    /// gets there.
+    /// Text in place of a table without rows. It explains how to add the first.
     pub(crate) empty: String,
     /// Search field above the table.
     pub(crate) search: Option<Search>,
@@ -25,7 +24,6 @@ pub(crate) struct Table {
 
 /// Row of a table.
 pub(crate) struct Row {
-    /// Cells.
     pub(crate) cells: Vec<Cell>,
     /// Forms at the end of the row, such as one button each.
     pub(crate) forms: Vec<Form>,
@@ -52,19 +50,18 @@ pub(crate) enum Tone {
     Plain,
     /// Number, aligned to the end.
     Number,
-    /// State that is as intended.
+    /// State as intended.
     Good,
     /// Needs attention.
     Warning,
     /// Failed.
     Bad,
-    /// Neither.
+    /// State that is neither good nor bad.
     Neutral,
 }
 
 /// Search field and filters above a table, sent as its query.
 pub(crate) struct Search {
-    /// Label.
     pub(crate) label: String,
     /// Fields: a text, and selections.
     pub(crate) fields: Vec<super::Field>,

@@ -23,7 +23,6 @@ pub(crate) struct View {
 
 /// Link to a page of this server.
 pub(crate) struct Link {
-    /// Label.
     pub(crate) label: String,
     /// Path without the leading slash: `admin/groups`.
     pub(crate) path: String,
@@ -31,7 +30,6 @@ pub(crate) struct Link {
 
 /// Message above a page.
 pub(crate) struct Notice {
-    /// Message.
     pub(crate) text: String,
     /// True for an error.
     pub(crate) is_error: bool,
@@ -53,13 +51,10 @@ pub(crate) struct Section {
 pub(crate) enum SectionPart {
     /// Pairs of a label and a value.
     Facts(Vec<Fact>),
-    /// Table.
     Table(Box<Table>),
-    /// Form.
     Form(Box<Form>),
     /// Chart with its numbers.
     Chart(Chart),
-    /// Paragraph.
     Paragraph(String),
     /// Text in lines, such as a document.
     Code(String),
@@ -67,7 +62,6 @@ pub(crate) enum SectionPart {
     Secret(String, String),
     /// Picture as a `data:` URI, with its alternative text.
     Picture(String, String),
-    /// Links.
     Links(Vec<Link>),
     /// Choice of one of several forms of the page, with its label.
     Tabs(String, Vec<Tab>),
@@ -85,9 +79,7 @@ pub(crate) struct Tab {
 
 /// Pair of a label and a value.
 pub(crate) struct Fact {
-    /// Label.
     pub(crate) label: String,
-    /// Value.
     pub(crate) value: super::Cell,
 }
 

@@ -30,8 +30,8 @@ const DANGEROUS: Text = Text::new("Dangerous", "Gefährlich");
 const IDEMPOTENT: Text = Text::new("Repeatable", "Wiederholbar");
 const TIMEOUT: Text = Text::new("At most {} s", "Höchstens {} s");
 
-/// Body limit of a form with the arguments of a tool, as of the JSON API, but
-/// threefold when it is encoded.
+/// Body limit of a form with the arguments of a tool. It is three times that of
+/// the JSON API, since encoding a form may triple its size.
 const TEST_CALL_BODY: usize = 3 * 72 * 1024;
 
 pub(super) fn routes() -> Vec<Route> {

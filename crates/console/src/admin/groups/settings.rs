@@ -147,7 +147,7 @@ pub(super) fn facts(page: &PageContext, settings: &GroupSettings) -> Section {
     Section::new("settings", page.t(TITLE)).facts(facts)
 }
 
-/// Returns what the group has used of its budgets; nothing without any.
+/// Returns the usage of a group's budgets; `None` if it has no budget.
 pub(super) fn usage(page: &PageContext, view: &CreditView) -> Option<Section> {
     let language = page.language;
     let of = |part: i64, whole: i64| {
@@ -234,7 +234,7 @@ impl Parsed<'_> {
         }
     }
 
-    /// Adds the entries by type, and the removal of those that are gone.
+    /// Adds the entries by type, and the removal of entries that the form lacks.
     fn persona_types(&mut self, form: &FormFields, before: &BTreeMap<String, String>) {
         let mut types = BTreeMap::new();
         for line in form.text("personaTypes").lines().filter(|it| !it.trim().is_empty()) {

@@ -54,7 +54,7 @@ const DELETE_HINT: Text = Text::new(
 
 /// Body limit of a form with a document.
 const DOCUMENT_BODY: usize = pia_knowledge::MAX_CONTENT_BYTES + 64 * 1024;
-/// Body limit of a form with a text, which may grow threefold when it is encoded.
+/// Body limit of a form with a text. Encoding the form may triple its size.
 const TEXT_BODY: usize = 3 * pia_knowledge::MAX_CONTENT_BYTES;
 /// Files that the dialogue of the browser offers.
 const ACCEPT: &str = ".pdf,.docx,.pptx,.xlsx,.html,.htm,.csv,.eml,.md,.markdown,.txt";
@@ -251,15 +251,16 @@ async fn document_view(page: &PageContext, id: Uuid, part: Uuid) -> Result<View,
     ))
 }
 
-/// Returns the media type of a file: by its name, since browsers know few of the
-/// types, or else as the browser reports it.
+/// Returns the media type of a file. Browsers know few of the types, so the
+/// extension decides; the type that the browser reports is the fallback.
 fn media_type(file: &UploadedFile) -> String {
     let extension = file.name.rsplit_once('.').map_or("", |it| it.1);
     let by_name = EXTENSIONS.iter().find(|it| it.0.eq_ignore_ascii_case(extension));
     by_name.map_or_else(|| file.content_type.clone(), |it| it.1.name().to_owned())
 }
 
-/// Returns the title of a file without one: its name without the extension.
+/// Returns the title of a file that was sent without one: its name without the
+/// extension.
 fn title_of(name: &str) -> String {
     let stem = name.rsplit_once('.').map_or(name, |it| it.0);
     if stem.is_empty() { name.to_owned() } else { stem.to_owned() }

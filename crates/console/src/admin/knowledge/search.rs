@@ -1,4 +1,4 @@
-//! Search of a knowledge base, as chats search it, to be tried.
+//! Trial of the search that chats make in a knowledge base.
 
 use pia_knowledge::{Passage, Question, RetrievalError};
 use pia_web::{ApiError, PathId, Route};

@@ -85,7 +85,7 @@ fn failure_cell(page: &PageContext, failure: ModelTestFailure) -> Cell {
     Cell::badge(page.t(text), Tone::Bad).detail(status.unwrap_or_default())
 }
 
-/// Returns what an operator can do about a failure.
+/// Returns advice about a failure; `None` if there is nothing to do.
 fn advice(failure: ModelTestFailure) -> Option<Text> {
     let outcome = match failure {
         ModelTestFailure::Upstream(outcome, _) => outcome,

@@ -26,7 +26,7 @@ const MAX_OUTPUT: Text = Text::new("Step {}: maximum tokens", "Schritt {}: maxim
 
 /// Maximum number of steps of a skill.
 const MAX_STEPS: usize = 50;
-/// Number of empty steps below those that there are.
+/// Number of empty steps below the steps of the skill.
 const EMPTY_STEPS: usize = 2;
 
 /// Skill as it was typed.

@@ -74,7 +74,7 @@ const EFFORTS: [(&str, Text); 7] = [
     ("5", Text::new("5 (highest)", "5 (höchster)")),
 ];
 
-/// Returns what was typed.
+/// Parses the contents of a persona. Empty fields are `None`.
 pub(super) fn typed_draft(form: &FormFields) -> PersonaDraft {
     let subjects: Vec<String> = form
         .text("expertise")
@@ -101,7 +101,7 @@ pub(super) fn typed_draft(form: &FormFields) -> PersonaDraft {
     }
 }
 
-/// Returns the contents of a persona as a form has them.
+/// Returns the stored contents of a persona as values of a form.
 pub(super) fn stored_draft(persona: PublishedPersona) -> PersonaDraft {
     let PersonaContent { name, system_prompt, .. } = persona.content;
     PersonaDraft {

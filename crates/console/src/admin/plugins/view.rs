@@ -87,7 +87,7 @@ pub(super) struct Typed {
     pub(super) groups: Option<Vec<GroupId>>,
 }
 
-/// Returns the contents of a plugin as a form has them.
+/// Returns the stored contents of a plugin as values of a form.
 pub(super) fn stored_draft(plugin: PublishedPlugin) -> PluginDraft {
     let PluginContent { kind, name, description, config_json, version } = plugin.content;
     PluginDraft {

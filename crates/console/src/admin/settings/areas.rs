@@ -6,7 +6,6 @@ use crate::ui::Text;
 pub(super) struct SettingArea {
     /// Id of its section on the page, and its name in the query.
     pub(super) id: &'static str,
-    /// Heading.
     pub(super) title: Text,
     /// First parts of the keys; none in the area of all others.
     sections: &'static [&'static str],

@@ -79,15 +79,14 @@ impl UsageView<'_> {
             return view.section(by.paragraph(page.t(EMPTY)));
         }
 
-        let by = by.part(SectionPart::Chart(self.chart())).table(self.table());
+        let mut table_section = by.part(SectionPart::Chart(self.chart())).table(self.table());
         let is_full = u32::try_from(self.rows.len()).is_ok_and(|it| it >= MAX_ROWS);
-        let by = if is_full && self.by != UsageGrouping::Day {
-            by.paragraph(page.fill(FIRST_ROWS, &[&MAX_ROWS.to_string()]))
-        } else {
-            by
-        };
+        if is_full && self.by != UsageGrouping::Day {
+            let first_rows = page.fill(FIRST_ROWS, &[&MAX_ROWS.to_string()]);
+            table_section = table_section.paragraph(first_rows);
+        }
 
-        view.section(Section::new("totals", "").facts(self.totals(totals))).section(by)
+        view.section(Section::new("totals", "").facts(self.totals(totals))).section(table_section)
     }
 
     fn range_tabs(&self) -> SectionPart {
@@ -174,8 +173,9 @@ impl UsageView<'_> {
     }
 
     fn table(&self) -> Table {
-        let columns = [title(self.by), texts::CALLS, texts::CREDITS, texts::ERRORS, INPUT, OUTPUT];
-        let columns = if self.by == UsageGrouping::User { &columns[..3] } else { &columns[..] };
+        let all = [title(self.by), texts::CALLS, texts::CREDITS, texts::ERRORS, INPUT, OUTPUT];
+        // Users have sums without details.
+        let columns = if self.by == UsageGrouping::User { &all[..3] } else { &all[..] };
         // The chart has all days.
         let mut rows: Vec<_> = self.rows.iter().filter(|it| it.calls > 0).collect();
         if self.by == UsageGrouping::Day {
@@ -197,11 +197,11 @@ impl UsageView<'_> {
             vec![self.name(&sum.subject), number(sum.calls), number(sum.spent.rounded_up())];
         if let Some(details) = sum.details {
             let cached = format::number(language, details.cached_input_tokens);
-            let input = number(details.input_tokens);
-            let input = match details.cached_input_tokens {
-                0 => input,
-                _ => input.detail(self.page.fill(CACHED, &[&cached])),
-            };
+            let mut input = number(details.input_tokens);
+            if details.cached_input_tokens > 0 {
+                input = input.detail(self.page.fill(CACHED, &[&cached]));
+            }
+
             cells.extend([number(details.failed), input, number(details.output_tokens)]);
         }
 

@@ -145,7 +145,7 @@ async fn is_admin(page: &PageContext, user: UserId) -> Result<bool, ApiError> {
     Ok(member.role == Role::Admin.name())
 }
 
-/// Confirms what was done to a user, or says why it was refused.
+/// Confirms the change of a user, or renders the page with the error.
 async fn finish(
     page: &PageContext,
     user: UserId,

@@ -106,7 +106,7 @@ const MAX_SESSIONS: u16 = 20;
 /// Devices that are listed: an account has fewer.
 const MAX_DEVICES: PageRequest = PageRequest { after: None, limit: 100 };
 
-/// User with everything that the page shows of them.
+/// User with all data that the page displays.
 struct UserDetail {
     member: GroupMember,
     account: Member,
