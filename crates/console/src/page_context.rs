@@ -130,8 +130,9 @@ impl PageContext {
 
     /// Returns the gates, which know the licence in force.
     pub(crate) fn gates(&self) -> Result<&Data<Gates>, ApiError> {
-        let gates = self.request.app_data::<Data<Gates>>();
-        gates.ok_or_else(|| ApiError::internal("no gates are configured"))
+        self.request
+            .app_data::<Data<Gates>>()
+            .ok_or_else(|| ApiError::internal("no gates are configured"))
     }
 
     /// Renders a page.
@@ -222,8 +223,11 @@ pub(crate) fn root(request: &HttpRequest) -> String {
 
 /// Redirects to a page of this server, by its path without the leading slash.
 pub(crate) fn redirect(request: &HttpRequest, path: &str) -> HttpResponse {
-    let target = format!("{}{path}", root(request));
-    let target = if target.is_empty() { "./".to_owned() } else { target };
+    let mut target = format!("{}{path}", root(request));
+    if target.is_empty() {
+        target.push_str("./");
+    }
+
     HttpResponse::SeeOther().insert_header((LOCATION, target)).finish()
 }
 

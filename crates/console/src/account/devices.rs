@@ -120,12 +120,12 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
     }
 
     let form = Form::new(format!("{PATH}/{id}/remove"), page.t(REMOVE)).danger();
-    let section = Section::new("remove", page.t(REMOVE)).intro(page.t(REMOVE_HINT));
-    let section = match (device.is_active() && active == 1, state.recovery) {
-        (false, _) => section,
-        (true, true) => section.paragraph(page.t(LAST_DEVICE)),
-        (true, false) => section.paragraph(page.t(LAST_KEY)),
-    };
+    let mut section = Section::new("remove", page.t(REMOVE)).intro(page.t(REMOVE_HINT));
+    let is_last_active = device.is_active() && active == 1;
+    if is_last_active {
+        let warning = if state.recovery { LAST_DEVICE } else { LAST_KEY };
+        section = section.paragraph(page.t(warning));
+    }
 
     Ok(page.render(view.section(section.form(form))))
 }

@@ -127,9 +127,12 @@ fn factor(page: &PageContext, credentials: &Credentials) -> Section {
     } else {
         page.fill(PROVIDER_FACTOR_HINT, &[page.t(sign_in_name(account))])
     };
-    let section = Section::new("factor", page.t(sign_in::FACTOR_TITLE)).intro(hint);
-    let section =
-        if account.role == Role::User { section } else { section.paragraph(page.t(FOR_CONSOLE)) };
+
+    let mut section = Section::new("factor", page.t(sign_in::FACTOR_TITLE)).intro(hint);
+    if account.role != Role::User {
+        section = section.paragraph(page.t(FOR_CONSOLE));
+    }
+
     let Some(left) = credentials.codes_left else {
         let off = Cell::badge(page.t(OFF), Tone::Warning);
         let set_up = (SET_UP, "account/security/authenticator");
@@ -147,15 +150,13 @@ fn factor(page: &PageContext, credentials: &Credentials) -> Section {
 }
 
 fn passkeys(page: &PageContext, count: usize) -> Section {
-    let number = i64::try_from(count).unwrap_or(i64::MAX);
-    let number = if count == 0 {
-        Cell::text(page.t(common::NONE))
-    } else {
-        Cell::text(format::number(page.language, number))
+    let number = match i64::try_from(count).unwrap_or(i64::MAX) {
+        0 => page.t(common::NONE).to_owned(),
+        number => format::number(page.language, number),
     };
     Section::new("passkeys", page.t(PASSKEYS))
         .intro(page.t(PASSKEYS_HINT))
-        .facts([(page.t(PASSKEYS), number)])
+        .facts([(page.t(PASSKEYS), Cell::text(number))])
         .part(links(page, &[(MANAGE_PASSKEYS, "account/passkeys")]))
 }
 

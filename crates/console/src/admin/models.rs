@@ -191,16 +191,15 @@ fn model_view(page: &PageContext, key: &str) -> Result<View, ApiError> {
         CatalogueModel::Search(_) => None,
     };
 
-    let view = View::new(names(&entry).0)
+    let mut view = View::new(names(&entry).0)
         .below(page.t(TITLE), "admin/models")
         .section(facts_section(page, &entry, target.as_deref()))
         .section(attempts::section(page, &entry))
         .section(test::section(page, &path_of(&entry.key)));
 
-    let view = match &target {
-        Some(it) => view.section(rates_section(page, it.rates)),
-        None => view,
-    };
+    if let Some(target) = &target {
+        view = view.section(rates_section(page, target.rates));
+    }
 
     let protection = match (&entry.model, &target) {
         (CatalogueModel::Search(it), _) => it.protection,

@@ -129,10 +129,11 @@ async fn create(page: PageContext, form: FormFields) -> PageResult {
 
 fn new_view(page: &PageContext, form: &FormFields) -> View {
     let is_first = form.all("name").next().is_none();
-    let new = Form::new("admin/operators", page.t(CREATE))
+    let operator_form = Form::new("admin/operators", page.t(CREATE))
         .field(Field::text("name", page.t(common::NAME), form.text("name")))
         .field(active_field(page, is_first || form.some("isActive").is_some()));
-    let new = skill_form::add_fields(page, new, &skill_form::TypedSkill::of_form(form));
+    let typed_skill = skill_form::TypedSkill::of_form(form);
+    let new = skill_form::add_fields(page, operator_form, &typed_skill);
     View::new(page.t(NEW))
         .below(page.t(TITLE), "admin/operators")
         .section(Section::new("new", "").form(new))

@@ -59,8 +59,7 @@ pub(super) async fn base_view(page: &PageContext, id: Uuid) -> Result<View, ApiE
     let (stats, list) = page.run::<_, pia_knowledge::KnowledgeError, _>(read).await?;
     let path = format!("admin/knowledge/{id}");
     let mut view = View::new(entry.base.name.as_str()).below(page.t(TITLE), "admin/knowledge");
-    let is_enabled = page.api.knowledge.is_enabled;
-    if is_enabled {
+    if page.api.knowledge.is_enabled {
         view = view
             .action(page.t(ADD), format!("{path}/documents/new"))
             .action(page.t(TRY), format!("{path}/search"));
@@ -68,12 +67,11 @@ pub(super) async fn base_view(page: &PageContext, id: Uuid) -> Result<View, ApiE
         view = view.intro(page.t(OFF));
     }
 
-    let view = view
-        .action(page.t(QUESTIONS), format!("{path}/questions"))
-        .action(page.t(SETTINGS), format!("{path}/settings"));
     let table = document_table(page, &path, &list);
 
     Ok(view
+        .action(page.t(QUESTIONS), format!("{path}/questions"))
+        .action(page.t(SETTINGS), format!("{path}/settings"))
         .section(Section::new("overview", page.t(OVERVIEW)).facts(facts(page, &stats)))
         .section(Section::new("documents", page.t(DOCUMENTS)).table(table)))
 }

@@ -201,8 +201,8 @@ async fn new_view(page: &PageContext, id: Uuid, form: &FormFields) -> Result<Vie
     let upload = Form::new(format!("{path}/upload"), page.t(UPLOAD))
         .field(file)
         .field(title().hint(page.t(TITLE_HINT)).optional())
-        .field(source());
-    let upload = Form { has_files: true, ..upload };
+        .field(source())
+        .with_files();
     let formats = [(ContentType::Text, PLAIN), (ContentType::Markdown, MARKDOWN)]
         .map(|(content_type, text)| (content_type.name(), page.t(text)));
     let paste = Form::new(format!("{path}/paste"), page.t(ADD_DOCUMENT))

@@ -125,18 +125,24 @@ pub(super) fn add_fields(page: &PageContext, form: Form, skill: &TypedSkill) -> 
     let empty = std::iter::repeat_with(TypedStep::default).take(EMPTY_STEPS).collect::<Vec<_>>();
     for (at, step) in skill.steps.iter().chain(&empty).take(MAX_STEPS).enumerate() {
         let number = (at + 1).to_string();
-        let title = page.fill(STEP_TITLE, &[&number]);
-        let instructions = page.fill(INSTRUCTIONS, &[&number]);
-        let max_output = page.fill(MAX_OUTPUT, &[&number]);
-        let title = Field::text(&format!("title{number}"), title, &*step.title);
+        let title_label = page.fill(STEP_TITLE, &[&number]);
+        let mut title = Field::text(&format!("title{number}"), title_label, &*step.title);
         let is_first_empty = at == skill.steps.len();
-        let title = if is_first_empty { title.hint(page.t(STEP_HINT)) } else { title };
+        if is_first_empty {
+            title = title.hint(page.t(STEP_HINT));
+        }
+
+        let text_name = format!("instructions{number}");
+        let text_label = page.fill(INSTRUCTIONS, &[&number]);
+        let instructions = Field::lines(&text_name, text_label, &*step.instructions);
+
         let max_name = format!("maxOutput{number}");
-        let max_output = Field::input(&max_name, max_output, "number", "off", &*step.max_output);
-        let name = format!("instructions{number}");
+        let max_label = page.fill(MAX_OUTPUT, &[&number]);
+        let max_output = Field::input(&max_name, max_label, "number", "off", &*step.max_output);
+
         form = form
             .field(title.optional())
-            .field(Field::lines(&name, instructions, &*step.instructions).optional())
+            .field(instructions.optional())
             .field(max_output.optional());
     }
 

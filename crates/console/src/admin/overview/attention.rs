@@ -75,10 +75,10 @@ pub(super) async fn section(
         return Ok(section.paragraph(page.t(ALL_GOOD)));
     }
 
-    let steps = steps.map(|it| (page.t(first_steps::TITLE).to_owned(), it));
-    let facts = facts.into_iter().take(MAX_PROBLEMS).chain(steps);
+    let steps_fact = steps.map(|cell| (page.t(first_steps::TITLE).to_owned(), cell));
+    let displayed_facts = facts.into_iter().take(MAX_PROBLEMS).chain(steps_fact);
 
-    Ok(section.intro(page.t(THIS_INSTANCE)).facts(facts))
+    Ok(section.intro(page.t(THIS_INSTANCE)).facts(displayed_facts))
 }
 
 /// Returns a problem with its label; `None` if it is of a group that was deleted

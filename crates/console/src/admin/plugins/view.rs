@@ -238,14 +238,13 @@ fn state_section(page: &PageContext, plugin: &PublishedPlugin, path: &str) -> Se
 }
 
 fn package_section(page: &PageContext, plugin: &PublishedPlugin, path: &str) -> Section {
-    let section = Section::new("package", page.t(PACKAGE)).intro(page.t(PACKAGE_INTRO));
-    let section = match &plugin.package {
-        Some(package) => section.facts([
+    let mut section = Section::new("package", page.t(PACKAGE)).intro(page.t(PACKAGE_INTRO));
+    if let Some(package) = &plugin.package {
+        section = section.facts([
             (page.t(SIZE), Cell::text(format::bytes(page.language, package.size))),
             (page.t(HASH), Cell::text(&package.hash)),
-        ]),
-        None => section,
-    };
+        ]);
+    }
 
     let file = Field::file("package", page.t(PACKAGE), ".cab").hint(page.t(PACKAGE_HINT));
     let upload = Form::new(format!("{path}/package"), page.t(UPLOAD_PACKAGE)).with_files();

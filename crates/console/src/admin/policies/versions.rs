@@ -146,8 +146,8 @@ async fn version_view(
         return Ok(view);
     }
 
-    let restore = Form::new(format!("{path}/versions/{number}/restore"), page.t(ROLL_BACK));
-    let restore = with_version(restore, policy.updated_at).danger();
+    let form = Form::new(format!("{path}/versions/{number}/restore"), page.t(ROLL_BACK));
+    let restore = with_version(form, policy.updated_at).danger();
     let section = Section::new("restore", page.t(ROLL_BACK)).intro(page.t(ROLL_BACK_HINT));
 
     Ok(view.section(section.form(restore)))

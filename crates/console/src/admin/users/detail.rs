@@ -230,12 +230,10 @@ fn profile(page: &PageContext, detail: &UserDetail) -> Section {
 fn role_section(page: &PageContext, detail: &UserDetail, path: &str) -> Section {
     let select = Field::select("role", page.t(ROLE), role_options(page), &detail.member.role);
     let form = Form::new(format!("{path}/role"), page.t(SET_ROLE)).field(select);
-    let section = Section::new("role", page.t(ROLE)).intro(page.t(ROLE_INTRO));
-    let section = if detail.account.email_verified_at.is_none() {
-        section.paragraph(page.t(UNVERIFIED))
-    } else {
-        section
-    };
+    let mut section = Section::new("role", page.t(ROLE)).intro(page.t(ROLE_INTRO));
+    if detail.account.email_verified_at.is_none() {
+        section = section.paragraph(page.t(UNVERIFIED));
+    }
     section.form(form.field(proof_field(page)))
 }
 
