@@ -38,20 +38,20 @@ pub(super) async fn history_section(page: &PageContext) -> Result<Section, ApiEr
     let history = page.api.identity.history.clone();
     let user = page.user();
     let request = page.paging();
-    let found = page.run_identity(async move { history.page(user, request).await }).await?;
+    let attempts = page.run_identity(async move { history.page(user, request).await }).await?;
     let table = Table {
         caption: page.t(TITLE).to_owned(),
         columns: [TIME, RESULT, DEVICE, ADDRESS].map(|it| page.t(it).to_owned()).into(),
-        rows: found.items.iter().map(|it| row(page, it)).collect(),
+        rows: attempts.items.iter().map(|it| row(page, it)).collect(),
         empty: page.t(EMPTY).to_owned(),
-        ..page.paged(found.next)
+        ..page.paged(attempts.next)
     };
 
     Ok(Section::new("history", page.t(TITLE)).intro(page.t(INTRO)).table(table))
 }
 
-/// Returns the name of the method of a sign-in; one of a newer version as it
-/// is.
+/// Returns the name of a sign-in method. A method that only a newer version
+/// knows is returned unchanged.
 pub(super) fn method_name(page: &PageContext, method: &str) -> String {
     let listed = METHODS.iter().find(|it| it.0.name() == method);
     listed.map_or(method, |it| page.t(it.1)).to_owned()

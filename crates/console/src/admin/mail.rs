@@ -78,20 +78,20 @@ async fn send_test(page: PageContext, _: FormFields) -> PageResult {
 async fn list_view(page: &PageContext) -> Result<View, ApiError> {
     let mails = page.api.mails.clone();
     let request = page.paging();
-    let wanted = page.query("state");
-    let state = MailState::ALL.into_iter().find(|it| it.name() == wanted);
+    let state_name = page.query("state");
+    let state = MailState::ALL.into_iter().find(|it| it.name() == state_name);
     let read = async move {
         Ok::<_, ApiError>((mails.counts().await?, mails.list(state, request).await?))
     };
-    let (counts, found) = page.run(read).await?;
+    let (counts, emails) = page.run(read).await?;
     let now = page.api.clock.now();
     let table = Table {
         caption: page.t(QUEUE).to_owned(),
         columns: [KIND, TO, common::STATUS, QUEUED, NEXT].map(|it| page.t(it).into()).into(),
-        rows: found.items.iter().map(|it| row(page, it, now)).collect(),
+        rows: emails.items.iter().map(|it| row(page, it, now)).collect(),
         empty: page.t(EMPTY).to_owned(),
         search: Some(search_form(page, state)),
-        ..page.paged(found.next)
+        ..page.paged(emails.next)
     };
 
     let mut view = View::new(page.t(TITLE)).intro(page.t(INTRO)).section(facts(page, counts));

@@ -125,7 +125,7 @@ async fn delete(page: PageContext, PathId(id): PathId, form: FormFields) -> Page
 }
 
 impl Contents {
-    /// Returns what was typed.
+    /// Parses the contents of a form.
     fn typed(form: &FormFields) -> Self {
         Self {
             name: form.text("name").to_owned(),

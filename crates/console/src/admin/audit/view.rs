@@ -33,22 +33,22 @@ const EXPORT: Text = Text::new("Export", "Exportieren");
 /// Maximum length of a displayed value in bytes.
 const VALUE_BYTES: usize = 80;
 
-/// Returns the page of the entries that were found.
+/// Returns the page of the audit log with these records.
 pub(super) async fn log_view(
     page: &PageContext,
     searched: SearchedEntries,
-    found: Page<AuditRecord>,
+    records: Page<AuditRecord>,
 ) -> Result<View, ApiError> {
-    let sides = found.items.iter().flat_map(|it| [&it.actor, &it.subject]);
+    let sides = records.items.iter().flat_map(|it| [&it.actor, &it.subject]);
     let emails = emails(page, sides.filter_map(user_of)).await?;
     let SearchedEntries { search, query, .. } = searched;
     let table = Table {
         caption: page.t(TITLE).to_owned(),
         columns: [TIME, ACTION, ACTOR, SUBJECT, CHANGES].map(|it| page.t(it).into()).into(),
-        rows: found.items.iter().map(|it| record_row(page, it, &emails)).collect(),
+        rows: records.items.iter().map(|it| record_row(page, it, &emails)).collect(),
         empty: page.t(EMPTY).to_owned(),
         search: Some(search),
-        ..page.paged(found.next)
+        ..page.paged(records.next)
     };
 
     let verify = Form::new("admin/audit/verify", page.t(VERIFY));

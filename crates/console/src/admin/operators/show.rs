@@ -93,7 +93,7 @@ async fn finish(
     }
 }
 
-/// Returns whether its skill can be changed here.
+/// Returns whether an operator's skill can be changed here.
 fn is_editable(operator: &Operator) -> bool {
     operator.is_custom && operator.skill.host.is_none()
 }
@@ -147,6 +147,6 @@ fn edit_section(page: &PageContext, operator: &Operator, form: Option<&FormField
     if !is_editable(operator) {
         return section.intro(page.t(FIXED)).form(edit);
     }
-    let stored = || TypedSkill::of_skill(&operator.skill);
-    section.form(add_fields(page, edit, &form.map_or_else(stored, TypedSkill::of_form)))
+    let stored_skill = || TypedSkill::of_skill(&operator.skill);
+    section.form(add_fields(page, edit, &form.map_or_else(stored_skill, TypedSkill::of_form)))
 }

@@ -60,7 +60,7 @@ struct LabelledProblem {
     path: String,
 }
 
-/// Returns the section of what needs attention.
+/// Returns the section with the problems and open steps that need attention.
 pub(super) async fn section(
     page: &PageContext,
     groups: &[GroupEntry],

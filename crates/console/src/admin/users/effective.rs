@@ -33,7 +33,7 @@ const FROM_DEFAULT: Text = Text::new("Server’s default", "Vorgabe des Servers"
 const FROM_SETTINGS: Text = Text::new("Server’s settings", "Einstellungen des Servers");
 const FROM_NONE: Text = Text::new("No limit", "Kein Limit");
 
-/// Returns the section of what is effective for a user.
+/// Returns the section with the settings that are effective for a user.
 pub(super) fn section(page: &PageContext, effective: &EffectiveSettings) -> Section {
     let policy = effective.policy.as_ref().map_or(page.t(NO_POLICY), |it| it.draft.name.as_str());
     let catalogue = &effective.published.catalogue;
