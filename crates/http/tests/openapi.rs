@@ -24,9 +24,9 @@ fn bodies(document: &Value) -> Vec<(String, Value)> {
             let responses = operation["responses"].as_object().unwrap().values();
             for body in responses.chain([&operation["requestBody"]]) {
                 let json = &body["content"]["application/json"];
-                let one = &json["schema"]["$ref"];
-                let each = &json["schema"]["items"]["$ref"];
-                let schema = if one.is_null() { each } else { one };
+                let object_schema = &json["schema"]["$ref"];
+                let item_schema = &json["schema"]["items"]["$ref"];
+                let schema = if object_schema.is_null() { item_schema } else { object_schema };
                 let is_error = ["Error", "OpenAiError"]
                     .iter()
                     .any(|it| schema == format!("#/components/schemas/{it}").as_str());
@@ -42,7 +42,7 @@ fn bodies(document: &Value) -> Vec<(String, Value)> {
 /// Mismatches of an example with its schema.
 struct SchemaMismatches<'a> {
     document: &'a Value,
-    found: Vec<String>,
+    messages: Vec<String>,
 }
 
 impl SchemaMismatches<'_> {
@@ -53,7 +53,7 @@ impl SchemaMismatches<'_> {
             return self.check_value(choice, example, at);
         }
         if !fits(&schema, example) {
-            self.found.push(format!("{at}: {example} is no {}", schema["type"]));
+            self.messages.push(format!("{at}: {example} is no {}", schema["type"]));
         }
         match example {
             Value::Array(items) => {
@@ -75,11 +75,11 @@ impl SchemaMismatches<'_> {
         for (key, value) in fields {
             match known.get(key) {
                 Some(schema) => self.check_value(schema, value, &format!("{at}.{key}")),
-                None => self.found.push(format!("{at}.{key} is not known")),
+                None => self.messages.push(format!("{at}.{key} is not known")),
             }
         }
         let missing = required.iter().filter(|it| !fields.contains_key(*it));
-        self.found.extend(missing.map(|it| format!("{at}.{it} is missing")));
+        self.messages.extend(missing.map(|it| format!("{at}.{it} is missing")));
     }
 
     /// Returns the keys of an object and of its parts, and the required ones.
@@ -171,7 +171,8 @@ fn query_parameters_are_described() {
     let parameters_of = |path: &str| {
         let parameters = document["paths"][path]["get"]["parameters"].as_array().unwrap().clone();
         let describe_parameter = |it: &Value| {
-            assert_eq!((&it["in"], &it["schema"]["type"]), (&"query".into(), &"string".into()));
+            assert_eq!(it["in"], "query");
+            assert_eq!(it["schema"]["type"], "string");
             assert!(it["description"].is_string(), "{it}");
             let mark = if it["required"] == true { "!" } else { "" };
             format!("{}{mark}", it["name"].as_str().unwrap())
@@ -223,10 +224,10 @@ fn every_operation_lists_the_common_errors() {
     each_operation(&document, |name, operation| {
         let body: &[_] = if operation["requestBody"].is_null() { &[] } else { &["408", "413"] };
         for status in ["405", "500", "503"].iter().chain(body) {
-            let response = &operation["responses"][status];
-            let response = response["$ref"]
-                .as_str()
-                .map_or(response, |it| document.pointer(it.trim_start_matches('#')).unwrap());
+            let response_or_ref = &operation["responses"][status];
+            let response = response_or_ref["$ref"].as_str().map_or(response_or_ref, |it| {
+                document.pointer(it.trim_start_matches('#')).unwrap()
+            });
             assert!(response["description"].is_string(), "{name} {status}");
             let schema = &response["content"]["application/json"]["schema"]["$ref"];
             let error = if name.contains("/v1/") && !name.contains("/api/v1/") {
@@ -251,7 +252,7 @@ const FREE: [&str; 5] = [
 #[test]
 fn required_keys_of_bodies_are_listed() {
     let document = document();
-    let mismatches = SchemaMismatches { document: &document, found: Vec::new() };
+    let mismatches = SchemaMismatches { document: &document, messages: Vec::new() };
     let mut free = Vec::new();
 
     each_operation(&document, |name, operation| {
@@ -262,8 +263,8 @@ fn required_keys_of_bodies_are_listed() {
         let (known, required) = mismatches.keys(schema);
         assert!(required.iter().all(|it| known.contains_key(it)), "{name}: {required:?}");
         if required.is_empty() {
-            let schema = schema["$ref"].as_str().unwrap().rsplit('/').next().unwrap();
-            free.push(schema.to_owned());
+            let schema_name = schema["$ref"].as_str().unwrap().rsplit('/').next().unwrap();
+            free.push(schema_name.to_owned());
         }
     });
 
@@ -308,18 +309,20 @@ fn the_admin_routes_have_their_own_document() {
 fn every_body_has_an_example() {
     let bodies: Vec<_> = documents().iter().flat_map(bodies).collect();
 
-    let without = bodies.iter().filter(|(_, body)| body["example"].is_null());
-    let without: Vec<_> =
-        without.map(|(name, body)| format!("{name}: {}", body["schema"])).collect();
+    let without_example: Vec<_> = bodies
+        .iter()
+        .filter(|(_, body)| body["example"].is_null())
+        .map(|(name, body)| format!("{name}: {}", body["schema"]))
+        .collect();
 
-    assert!(without.is_empty(), "without an example: {without:#?}");
+    assert!(without_example.is_empty(), "without an example: {without_example:#?}");
     assert!(bodies.len() > 100, "{}", bodies.len());
 }
 
 #[test]
 fn examples_fit_their_schemas() {
     for document in documents() {
-        let mut mismatches = SchemaMismatches { document: &document, found: Vec::new() };
+        let mut mismatches = SchemaMismatches { document: &document, messages: Vec::new() };
 
         for (name, body) in bodies(&document) {
             if let Some(example) = body.get("example") {
@@ -327,7 +330,7 @@ fn examples_fit_their_schemas() {
             }
         }
 
-        assert_eq!(mismatches.found, [""; 0]);
+        assert_eq!(mismatches.messages, [""; 0]);
     }
 }
 
@@ -387,9 +390,9 @@ fn a_used_up_budget_is_described_in_three_shapes() {
                 continue;
             };
             let shape = by_period[period].as_str().unwrap();
-            let mut mismatches = SchemaMismatches { document: &document, found: Vec::new() };
+            let mut mismatches = SchemaMismatches { document: &document, messages: Vec::new() };
             mismatches.check_value(&serde_json::json!({ "$ref": shape }), value, period);
-            assert_eq!(mismatches.found, [""; 0]);
+            assert_eq!(mismatches.messages, [""; 0]);
             shapes_of_examples.push(shape.to_owned());
         }
     }

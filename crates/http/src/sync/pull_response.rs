@@ -201,11 +201,8 @@ impl From<Pulled> for SyncPullResponse {
     fn from(pulled: Pulled) -> Self {
         let Pulled { page, watermark, has_more, catalogue_version, catalogue, pending } = pulled;
         let changes = ChangesByChannel::from_rows(page.rows);
-        let catalogue_parts = catalogue.map(catalogue_parts);
-        let (plugins, managed_personas, client_policy) = match catalogue_parts {
-            Some((plugins, personas, policy)) => (plugins, Some(personas), Some(policy)),
-            None => (Vec::new(), None, None),
-        };
+        let CatalogueParts { plugins, managed_personas, client_policy } =
+            catalogue.map(CatalogueParts::from_snapshot).unwrap_or_default();
 
         Self {
             server_timestamp: watermark,
@@ -278,17 +275,27 @@ impl ChangesByChannel {
     }
 }
 
-type CatalogueParts = (Vec<SyncPlugin>, SyncManagedPersonaSnapshot, SyncClientPolicySnapshot);
+/// Catalogue in a response; empty if it has not changed.
+#[derive(Default)]
+struct CatalogueParts {
+    plugins: Vec<SyncPlugin>,
+    managed_personas: Option<SyncManagedPersonaSnapshot>,
+    client_policy: Option<SyncClientPolicySnapshot>,
+}
 
-fn catalogue_parts(snapshot: CatalogueSnapshot) -> CatalogueParts {
-    let CatalogueSnapshot { catalogue, plugin_preferences: preferences } = snapshot;
-    let plugins = catalogue.plugins.into_iter().map(|it| plugin(it, &preferences)).collect();
-    let personas = SyncManagedPersonaSnapshot {
-        personas: catalogue.personas.into_iter().map(Into::into).collect(),
-        recently_removed: catalogue.recently_removed,
-    };
-    let Policy { document, updated_at } = catalogue.policy;
-    (plugins, personas, SyncClientPolicySnapshot { document, updated_at })
+impl CatalogueParts {
+    fn from_snapshot(snapshot: CatalogueSnapshot) -> Self {
+        let CatalogueSnapshot { catalogue, plugin_preferences: preferences } = snapshot;
+        let Policy { document, updated_at } = catalogue.policy;
+        Self {
+            plugins: catalogue.plugins.into_iter().map(|it| plugin(it, &preferences)).collect(),
+            managed_personas: Some(SyncManagedPersonaSnapshot {
+                personas: catalogue.personas.into_iter().map(Into::into).collect(),
+                recently_removed: catalogue.recently_removed,
+            }),
+            client_policy: Some(SyncClientPolicySnapshot { document, updated_at }),
+        }
+    }
 }
 
 fn plugin(plugin: Plugin, preferences: &HashMap<Uuid, bool>) -> SyncPlugin {

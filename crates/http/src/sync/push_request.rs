@@ -136,27 +136,31 @@ impl PushParser {
                 self.parse_items(channel, items, name, push);
             }
             Value::Object(parts) if channel.rules().item_id == ItemId::Own => {
-                let mut parts = normalize_keys(parts, &PARTS);
-                // Old clients send `added`, new ones `upserted`.
-                for part in ["upserted", "added"] {
-                    let at = format!("{name}.{part}");
-                    let items = parts.shift_remove(part);
-                    if let Some(items) = items.and_then(|it| self.expect_list(it, &at)) {
-                        self.parse_items(channel, items, &at, push);
-                    }
-                }
-
-                let at = format!("{name}.deleted");
-                let ids = parts.shift_remove("deleted").and_then(|it| self.expect_list(it, &at));
-                for (index, id) in ids.unwrap_or_default().into_iter().enumerate() {
-                    let at = || format!("{at}[{index}]");
-                    let id = Uuid::deserialize(id)
-                        .map_err(|err| invalid(at(), &format_json_error(&err)));
-                    let id = self.ok_or_record(id);
-                    push.deletes.extend(id.map(|id| ItemKey { channel, id }));
-                }
+                self.parse_changes(channel, parts, push);
             }
             _ => self.errors.push(invalid(name.to_owned(), "has the wrong type")),
+        }
+    }
+
+    fn parse_changes(&mut self, channel: Channel, parts: Map<String, Value>, push: &mut Push) {
+        let name = channel.name();
+        let mut lists = normalize_keys(parts, &PARTS);
+        // Old clients send `added`, new ones `upserted`.
+        for part in ["upserted", "added"] {
+            let at = format!("{name}.{part}");
+            let items = lists.shift_remove(part);
+            if let Some(items) = items.and_then(|it| self.expect_list(it, &at)) {
+                self.parse_items(channel, items, &at, push);
+            }
+        }
+
+        let at = format!("{name}.deleted");
+        let ids = lists.shift_remove("deleted").and_then(|it| self.expect_list(it, &at));
+        for (index, value) in ids.unwrap_or_default().into_iter().enumerate() {
+            let result = Uuid::deserialize(value)
+                .map_err(|err| invalid(format!("{at}[{index}]"), &format_json_error(&err)));
+            let id = self.ok_or_record(result);
+            push.deletes.extend(id.map(|id| ItemKey { channel, id }));
         }
     }
 
@@ -196,7 +200,7 @@ mod tests {
 
     use super::*;
 
-    fn push(body: Value) -> Push {
+    fn parse_push(body: Value) -> Push {
         match body {
             Value::Object(body) => parse(body).unwrap(),
             _ => Push::default(),
@@ -213,13 +217,13 @@ mod tests {
     #[test]
     fn requests_of_all_generations_are_equivalent() {
         let id = "0190f5a0-0000-7000-8000-000000000001";
-        let current = push(json!({
+        let current = parse_push(json!({
             "clientTimestamp": "2026-01-02T03:04:05Z", "lastSyncTimestamp": "0001-01-01T00:00:00",
             "isE2EEEncrypted": false, "deviceId": "d",
             "todos": { "upserted": [{ "id": id, "title": "x" }], "deleted": [id] },
             "sessions": { "added": [{ "id": id }], "deleted": [] },
         }));
-        let older = push(json!({
+        let older = parse_push(json!({
             "ClientTimestamp": "2026-01-02T03:04:05", "LastSyncTimestamp": "0001-01-01T00:00:00",
             "IsE2EEEncrypted": false, "DeviceId": "d", "Settings": null, "Templates": null,
             "Todos": { "Upserted": [{ "Id": id, "Title": "x", "Notes": null }], "Deleted": [id] },
@@ -227,7 +231,8 @@ mod tests {
         }));
 
         assert_eq!(older, current);
-        assert_eq!((current.items.len(), current.deletes.len()), (2, 1));
+        assert_eq!(current.items.len(), 2);
+        assert_eq!(current.deletes.len(), 1);
         assert_eq!(current.seen_up_to, Some(Timestamp::from_micros(i64::MIN)));
     }
 
@@ -235,15 +240,16 @@ mod tests {
     fn the_example_is_parsed_completely() {
         let examples: Value = serde_json::from_str(include_str!("../examples/sync.json")).unwrap();
 
-        let push = push(examples["POST /api/sync/push"]["request"].clone());
+        let push = parse_push(examples["POST /api/sync/push"]["request"].clone());
 
-        assert_eq!((push.items.len(), push.deletes.len()), (6, 1));
+        assert_eq!(push.items.len(), 6);
+        assert_eq!(push.deletes.len(), 1);
         assert!(push.sent_at.is_some() && push.seen_up_to.is_some() && push.device.is_some());
     }
 
     #[test]
     fn a_bare_list_contains_changes() {
-        let push = push(json!({
+        let push = parse_push(json!({
             "templates": [{ "name": "x" }], "pluginPreferences": [{ "isEnabled": true }],
             "settings": { "theme": 1 }, "sessions": [{}],
         }));
@@ -256,8 +262,11 @@ mod tests {
 
     #[test]
     fn an_empty_request_is_an_empty_push() {
-        assert_eq!(push(json!({})), Push::default());
-        assert_eq!(push(json!({ "unknown": 5, "todos": {}, "memories": null })), Push::default());
+        assert_eq!(parse_push(json!({})), Push::default());
+        assert_eq!(
+            parse_push(json!({ "unknown": 5, "todos": {}, "memories": null })),
+            Push::default()
+        );
     }
 
     #[test]

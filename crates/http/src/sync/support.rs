@@ -165,10 +165,9 @@ pub(crate) async fn quota(
     let load = async move {
         Ok::<_, Unavailable>((support.counts(user).await?, support.storage(user).await?))
     };
-    let (counts, storage) = api.run(load).await?;
-    let StorageUse { current, limit } = storage;
-    let storage = SyncQuota { entity: "storage", current, limit };
-    let quotas = counts.into_iter().map(Into::into).chain([storage]).collect();
+    let (counts, StorageUse { current, limit }) = api.run(load).await?;
+    let storage_quota = SyncQuota { entity: "storage", current, limit };
+    let quotas = counts.into_iter().map(Into::into).chain([storage_quota]).collect();
     Ok(Json(SyncQuotaResponse { quotas }))
 }
 
@@ -202,10 +201,13 @@ pub(crate) async fn debug_state(
     let encryptable = items.iter().filter(|it| it.key.channel.rules().may_be_encrypted);
     let plain = encryptable.filter(|it| !it.encrypted && it.deleted_at.is_none()).count()
         + chats.iter().filter(|it| !it.encrypted && it.deleted_at.is_none()).count();
-    let items = items.into_iter().map(Into::into).collect();
-    let chats = chats.into_iter().map(Into::into).collect();
 
-    Ok(Json(SyncDebugStateResponse { status: status.into(), plain, items, chats }))
+    Ok(Json(SyncDebugStateResponse {
+        status: status.into(),
+        plain,
+        items: items.into_iter().map(Into::into).collect(),
+        chats: chats.into_iter().map(Into::into).collect(),
+    }))
 }
 
 /// Deletes all synchronised data, chats and keys included. A session alone does
@@ -245,9 +247,7 @@ impl From<ItemCounts> for ChannelCount {
 
 impl From<ItemCounts> for SyncQuota {
     fn from(count: ItemCounts) -> Self {
-        let current = count.live.into();
-        let limit = count.limit.into();
-        Self { entity: count.channel.name(), current, limit }
+        Self { entity: count.channel.name(), current: count.live.into(), limit: count.limit.into() }
     }
 }
 
