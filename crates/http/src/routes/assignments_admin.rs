@@ -5,7 +5,7 @@ use pia_policy::Feature;
 use pia_web::{Docs, ResponseDoc, Route, wire};
 
 use super::assignments::BOUNDS;
-use super::client_policies::{self, docs, read};
+use super::client_policies::{self, admin_docs, read};
 use super::personas::IDS_BODY;
 use super::{KIB, MIB};
 use crate::admin::personas::EntryGroupsRequest;
@@ -34,18 +34,18 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         read(
             "/api/admin/assignments",
-            docs("Lists the assignments of all users, newest first.", None, list, &[]),
+            admin_docs("Lists the assignments of all users, newest first.", None, list, &[]),
             |route| route.to(assignments::list),
         ),
         terminate(),
         read(
             "/api/admin/assignments/queue",
-            docs("Returns the state of the queue, and the workers.", None, queue, &[]),
+            admin_docs("Returns the state of the queue, and the workers.", None, queue, &[]),
             |route| route.to(assignments::queue),
         ),
         read(
             OPERATORS,
-            docs("Lists the operators with their skills and groups.", None, operators, &[]),
+            admin_docs("Lists the operators with their skills and groups.", None, operators, &[]),
             |route| route.to(operators::list),
         ),
         create(),
@@ -56,7 +56,12 @@ pub(super) fn routes() -> Vec<Route> {
         delete_webhook(),
         read(
             "/api/admin/operators/{id}/webhook/deliveries",
-            docs("Lists the latest 100 deliveries to a webhook.", None, deliveries, &[UNKNOWN]),
+            admin_docs(
+                "Lists the latest 100 deliveries to a webhook.",
+                None,
+                deliveries,
+                &[UNKNOWN],
+            ),
             |route| route.to(operator_webhooks::deliveries),
         ),
     ]
@@ -76,7 +81,7 @@ fn write(
 }
 
 fn terminate() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Ends an unfinished assignment.",
         Some(wire::<assignments::TerminationRequest>),
         ResponseDoc::Json(wire::<assignments::TerminationResponse>),
@@ -87,7 +92,7 @@ fn terminate() -> Route {
 }
 
 fn create() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Creates an operator, which is granted to no group.",
         Some(wire::<operators::OperatorRequest>),
         ResponseDoc::Created(wire::<operators::OperatorResponse>),
@@ -97,7 +102,7 @@ fn create() -> Route {
 }
 
 fn update() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Changes an operator.",
         Some(wire::<operators::OperatorRequest>),
         ResponseDoc::Json(wire::<auth::Done>),
@@ -107,7 +112,7 @@ fn update() -> Route {
 }
 
 fn grant() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Replaces the groups that an operator is granted to.",
         Some(wire::<EntryGroupsRequest>),
         ResponseDoc::Json(wire::<auth::Done>),
@@ -118,7 +123,7 @@ fn grant() -> Route {
 }
 
 fn delete() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Deletes an operator. Its assignments go on.",
         None,
         ResponseDoc::Json(wire::<auth::Done>),
@@ -128,7 +133,7 @@ fn delete() -> Route {
 }
 
 fn put_webhook() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Notifies a URL when an assignment of the operator has ended, with a new secret.",
         Some(wire::<operator_webhooks::WebhookRequest>),
         ResponseDoc::Json(wire::<operator_webhooks::WebhookResponse>),
@@ -138,7 +143,7 @@ fn put_webhook() -> Route {
 }
 
 fn delete_webhook() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Removes the webhook of an operator, and deletes its deliveries.",
         None,
         ResponseDoc::Json(wire::<auth::Done>),

@@ -2,7 +2,7 @@
 
 use pia_web::{ResponseDoc, Route, wire};
 
-use super::client_policies::{docs, read};
+use super::client_policies::{admin_docs, read};
 use crate::admin::audit;
 
 pub(super) fn routes() -> Vec<Route> {
@@ -10,7 +10,7 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 fn list() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Lists the entries of the audit log, newest first.",
         Some(wire::<audit::AuditQuery>),
         ResponseDoc::Page(wire::<audit::AuditPage>),
@@ -20,7 +20,7 @@ fn list() -> Route {
 }
 
 fn export() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Streams the entries of the audit log, newest first, as lines of JSON.",
         Some(wire::<audit::AuditQuery>),
         ResponseDoc::Other("application/jsonl"),

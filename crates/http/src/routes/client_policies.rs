@@ -76,7 +76,7 @@ pub(super) fn write(
 }
 
 /// Returns the documentation of an admin route.
-pub(super) fn docs(
+pub(super) fn admin_docs(
     summary: &'static str,
     request: Option<WireType>,
     answer: ResponseDoc,
@@ -87,25 +87,29 @@ pub(super) fn docs(
 
 fn list() -> Route {
     let answer = ResponseDoc::List(wire::<policies::ClientPolicySummary>);
-    let docs = docs("Lists the client policies, by name.", None, answer, &[]);
+    let docs = admin_docs("Lists the client policies, by name.", None, answer, &[]);
     read("/api/admin/client-policies", docs, |route| route.to(policies::list))
 }
 
 fn show() -> Route {
     let answer = ResponseDoc::Json(wire::<policies::ClientPolicyResponse>);
-    let docs = docs("Returns a client policy.", None, answer, &[UNKNOWN]);
+    let docs = admin_docs("Returns a client policy.", None, answer, &[UNKNOWN]);
     read("/api/admin/client-policies/{id}", docs, |route| route.to(policies::show))
 }
 
 fn groups() -> Route {
     let answer = ResponseDoc::List(wire::<policies::PolicyGroup>);
-    let docs =
-        docs("Lists the groups that a client policy is assigned to.", None, answer, &[UNKNOWN]);
+    let docs = admin_docs(
+        "Lists the groups that a client policy is assigned to.",
+        None,
+        answer,
+        &[UNKNOWN],
+    );
     read("/api/admin/client-policies/{id}/groups", docs, |route| route.to(policies::groups))
 }
 
 fn create() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Creates a client policy.",
         Some(wire::<policies::ClientPolicyRequest>),
         ResponseDoc::Created(wire::<policies::ClientPolicyCreated>),
@@ -117,7 +121,7 @@ fn create() -> Route {
 }
 
 fn replace() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Replaces name, description and document of a client policy.",
         Some(wire::<policies::ClientPolicyRequest>),
         ResponseDoc::Json(wire::<auth::Done>),
@@ -134,7 +138,7 @@ fn replace() -> Route {
 }
 
 fn delete() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Deletes a client policy that isn't assigned to a group.",
         None,
         ResponseDoc::Json(wire::<auth::Done>),
@@ -155,20 +159,22 @@ fn delete() -> Route {
 
 fn versions() -> Route {
     let answer = ResponseDoc::List(wire::<versions::PolicyVersionSummary>);
-    let docs = docs("Lists the versions of a policy, newest first.", None, answer, &[UNKNOWN]);
+    let docs =
+        admin_docs("Lists the versions of a policy, newest first.", None, answer, &[UNKNOWN]);
     read("/api/admin/client-policies/{id}/versions", docs, |route| route.to(versions::list))
 }
 
 fn version() -> Route {
     let answer = ResponseDoc::Json(wire::<versions::PolicyVersionResponse>);
-    let docs = docs("Returns a version of a client policy.", None, answer, &[UNKNOWN_VERSION]);
+    let docs =
+        admin_docs("Returns a version of a client policy.", None, answer, &[UNKNOWN_VERSION]);
     read("/api/admin/client-policies/{id}/versions/{number}", docs, |route| {
         route.to(versions::show)
     })
 }
 
 fn compare() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Compares a version of a client policy with another one.",
         Some(wire::<versions::ComparisonQuery>),
         ResponseDoc::Json(wire::<versions::ComparisonResponse>),
@@ -180,7 +186,7 @@ fn compare() -> Route {
 }
 
 fn restore() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Replaces a client policy by one of its versions.",
         None,
         ResponseDoc::Json(wire::<auth::Done>),
@@ -197,14 +203,14 @@ fn restore() -> Route {
 
 fn of_group() -> Route {
     let answer = ResponseDoc::Json(wire::<policies::GroupClientPolicy>);
-    let docs = docs("Returns the client policy of a group.", None, answer, &[UNKNOWN_GROUP]);
+    let docs = admin_docs("Returns the client policy of a group.", None, answer, &[UNKNOWN_GROUP]);
     read_of_group("/api/admin/groups/{id}/client-policy", docs, |route| {
         route.to(policies::of_group)
     })
 }
 
 fn assign() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Assigns a client policy to a group, or removes it.",
         Some(wire::<policies::AssignPolicyRequest>),
         ResponseDoc::Json(wire::<policies::GroupClientPolicy>),

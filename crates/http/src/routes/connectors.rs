@@ -5,7 +5,7 @@ use pia_policy::Feature;
 use pia_web::{Docs, ResponseDoc, Route, wire};
 
 use super::KIB;
-use super::client_policies::{self, docs, read};
+use super::client_policies::{self, admin_docs, read};
 use super::personas::IDS_BODY;
 use crate::admin::personas::EntryGroupsRequest;
 use crate::admin::{connectors, pods};
@@ -29,13 +29,13 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         read(
             CONNECTORS,
-            docs("Lists the connectors with their groups.", None, list, &[]),
+            admin_docs("Lists the connectors with their groups.", None, list, &[]),
             |route| route.to(connectors::list),
         ),
         create(),
         read(
             "/api/admin/connectors/pods",
-            docs("Lists the pods that are connected to any instance.", None, connected, &[]),
+            admin_docs("Lists the pods that are connected to any instance.", None, connected, &[]),
             |route| route.to(pods::list),
         ),
         delete(),
@@ -62,7 +62,7 @@ fn write(
 }
 
 fn create() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Creates a connector with a token, and an operator if its pods run a skill.",
         Some(wire::<connectors::ConnectorRequest>),
         ResponseDoc::Created(wire::<connectors::ConnectorCreatedResponse>),
@@ -72,7 +72,7 @@ fn create() -> Route {
 }
 
 fn delete() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Deletes a connector with its tokens and its operator. Its pods are disconnected.",
         None,
         ResponseDoc::Json(wire::<auth::Done>),
@@ -83,7 +83,7 @@ fn delete() -> Route {
 }
 
 fn grant() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Replaces the groups that a connector, and its operator, are granted to.",
         Some(wire::<EntryGroupsRequest>),
         ResponseDoc::Json(wire::<auth::Done>),
@@ -94,7 +94,7 @@ fn grant() -> Route {
 }
 
 fn issue_token() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Creates a further token of a connector.",
         None,
         ResponseDoc::Created(wire::<connectors::ConnectorCreatedResponse>),
@@ -105,7 +105,7 @@ fn issue_token() -> Route {
 }
 
 fn revoke_tokens() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Revokes all tokens of a connector. Its pods are disconnected within five seconds.",
         None,
         ResponseDoc::Json(wire::<auth::Done>),
@@ -116,7 +116,7 @@ fn revoke_tokens() -> Route {
 }
 
 fn revoke_token() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Revokes a token of a connector. The pods that connected with it are disconnected within \
          five seconds.",
         None,
@@ -128,7 +128,7 @@ fn revoke_token() -> Route {
 }
 
 fn drain() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Ends a pod: it gets no further calls, and is disconnected once those in progress have \
          ended.",
         None,
@@ -140,7 +140,7 @@ fn drain() -> Route {
 }
 
 fn test_call() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Calls a tool of a connector to try it, also one that is dangerous or granted to nobody.",
         Some(wire::<pods::TestCallRequest>),
         ResponseDoc::Json(wire::<pods::TestCallResponse>),

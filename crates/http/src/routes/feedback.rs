@@ -6,7 +6,7 @@ use pia_web::{
     OpenApiDocument, RateLimit, ResponseDoc, Route, wire,
 };
 
-use super::client_policies::{docs, read, write};
+use super::client_policies::{admin_docs, read, write};
 use super::{KIB, MIB};
 use crate::admin::feedback as triage;
 use crate::feedback;
@@ -44,7 +44,7 @@ fn submit() -> Route {
 
 fn list() -> Route {
     let answer = ResponseDoc::Page(wire::<triage::FeedbackPage>);
-    let docs = docs(
+    let docs = admin_docs(
         "Lists the reports on answers, newest first.",
         Some(wire::<triage::FilterQuery>),
         answer,
@@ -55,12 +55,12 @@ fn list() -> Route {
 
 fn show() -> Route {
     let answer = ResponseDoc::Json(wire::<triage::FeedbackResponse>);
-    let docs = docs("Returns a report on an answer.", None, answer, &[UNKNOWN]);
+    let docs = admin_docs("Returns a report on an answer.", None, answer, &[UNKNOWN]);
     read(REPORT, docs, |route| route.to(triage::show))
 }
 
 fn update() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Changes state and note of a report: what is omitted stays.",
         Some(wire::<triage::TriageRequest>),
         ResponseDoc::Json(wire::<triage::FeedbackResponse>),

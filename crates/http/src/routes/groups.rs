@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use pia_web::{ResponseDoc, Route, wire};
 
 use super::KIB;
-use super::client_policies::{docs, read, read_of_group, write};
+use super::client_policies::{admin_docs, read, read_of_group, write};
 use crate::admin::{effective, group_credits, groups, members};
 use crate::ai::GroupCreditsResponse;
 use crate::auth;
@@ -37,18 +37,18 @@ pub(super) fn routes() -> Vec<Route> {
 
 fn list() -> Route {
     let answer = ResponseDoc::List(wire::<groups::GroupResponse>);
-    let docs = docs("Lists the groups: the default one, then by name.", None, answer, &[]);
+    let docs = admin_docs("Lists the groups: the default one, then by name.", None, answer, &[]);
     read(GROUPS, docs, |route| route.to(groups::list))
 }
 
 fn show() -> Route {
     let answer = ResponseDoc::Json(wire::<groups::GroupResponse>);
-    let docs = docs("Returns a group.", None, answer, &[UNKNOWN]);
+    let docs = admin_docs("Returns a group.", None, answer, &[UNKNOWN]);
     read_of_group(GROUP, docs, |route| route.to(groups::show))
 }
 
 fn create() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Creates a group.",
         Some(wire::<groups::GroupRequest>),
         ResponseDoc::Created(wire::<groups::GroupCreated>),
@@ -58,7 +58,7 @@ fn create() -> Route {
 }
 
 fn rename() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Renames a group.",
         Some(wire::<groups::GroupRequest>),
         ResponseDoc::Json(wire::<auth::Done>),
@@ -68,7 +68,7 @@ fn rename() -> Route {
 }
 
 fn delete() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Deletes a group that is not in use.",
         None,
         ResponseDoc::Json(wire::<auth::Done>),
@@ -82,12 +82,12 @@ fn delete() -> Route {
 
 fn show_settings() -> Route {
     let answer = ResponseDoc::Json(wire::<groups::GroupSettingsResponse>);
-    let docs = docs("Returns the settings of a group.", None, answer, &[UNKNOWN]);
+    let docs = admin_docs("Returns the settings of a group.", None, answer, &[UNKNOWN]);
     read_of_group(SETTINGS, docs, |route| route.to(groups::show_settings))
 }
 
 fn change_settings() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Changes settings of a group: what is omitted stays, null restores the default.",
         Some(wire::<groups::GroupSettingsRequest>),
         ResponseDoc::Json(wire::<groups::GroupSettingsResponse>),
@@ -98,14 +98,18 @@ fn change_settings() -> Route {
 
 fn show_credits() -> Route {
     let answer = ResponseDoc::Json(wire::<GroupCreditsResponse>);
-    let docs =
-        docs("Returns the budgets that a group shares, and their use.", None, answer, &[UNKNOWN]);
+    let docs = admin_docs(
+        "Returns the budgets that a group shares, and their use.",
+        None,
+        answer,
+        &[UNKNOWN],
+    );
     read_of_group(CREDITS, docs, |route| route.to(group_credits::show))
 }
 
 /// Credits are also added to the default group, which needs no feature.
 fn top_up() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Adds credits that do not expire to a group.",
         Some(wire::<group_credits::TopUpRequest>),
         ResponseDoc::Json(wire::<auth::Done>),
@@ -116,7 +120,7 @@ fn top_up() -> Route {
 }
 
 fn members() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Lists the members of a group, newest account first.",
         Some(wire::<members::MemberQuery>),
         ResponseDoc::Page(wire::<members::MemberPage>),
@@ -126,7 +130,7 @@ fn members() -> Route {
 }
 
 fn users() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Lists the users of the server, newest account first.",
         Some(wire::<members::MemberQuery>),
         ResponseDoc::Page(wire::<members::MemberPage>),
@@ -136,7 +140,7 @@ fn users() -> Route {
 }
 
 fn move_user() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Moves a user to another group.",
         Some(wire::<groups::MoveUserRequest>),
         ResponseDoc::Json(wire::<auth::Done>),
@@ -148,7 +152,7 @@ fn move_user() -> Route {
 }
 
 fn effective() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Returns the policy, personas, plugins, models and limits of a user.",
         None,
         ResponseDoc::Json(wire::<effective::EffectiveResponse>),

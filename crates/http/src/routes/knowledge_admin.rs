@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use pia_policy::Feature;
 use pia_web::{Docs, ResponseDoc, Route, wire};
 
-use super::client_policies::{self, docs, read};
+use super::client_policies::{self, admin_docs, read};
 use super::personas::IDS_BODY;
 use super::{KIB, knowledge};
 use crate::admin::knowledge_bases as bases;
@@ -33,20 +33,25 @@ pub(super) fn routes() -> Vec<Route> {
     let one = ResponseDoc::Json(wire::<bases::KnowledgeBaseResponse>);
     let ids = ResponseDoc::List(wire::<EntryId>);
     vec![
-        read(BASES, docs("Lists the knowledge bases, by name.", None, list, &[]), |route| {
+        read(BASES, admin_docs("Lists the knowledge bases, by name.", None, list, &[]), |route| {
             route.to(bases::list)
         }),
-        read(BASE, docs("Returns a knowledge base.", None, one, &[UNKNOWN]), |route| {
+        read(BASE, admin_docs("Returns a knowledge base.", None, one, &[UNKNOWN]), |route| {
             route.to(bases::show)
         }),
         read(
             STATS,
-            docs("Returns the numbers of a knowledge base.", None, knowledge::stats(), &[UNKNOWN]),
+            admin_docs(
+                "Returns the numbers of a knowledge base.",
+                None,
+                knowledge::stats(),
+                &[UNKNOWN],
+            ),
             |route| route.to(bases::stats),
         ),
         read(
             DOCUMENTS,
-            docs(
+            admin_docs(
                 "Lists the documents of a knowledge base, by title.",
                 None,
                 knowledge::documents(),
@@ -60,7 +65,12 @@ pub(super) fn routes() -> Vec<Route> {
         share(),
         read(
             OF_PERSONA,
-            docs("Lists the knowledge bases of a managed persona.", None, ids, &[UNKNOWN_PERSONA]),
+            admin_docs(
+                "Lists the knowledge bases of a managed persona.",
+                None,
+                ids,
+                &[UNKNOWN_PERSONA],
+            ),
             |route| route.to(bases::of_persona),
         ),
         bind(),
@@ -88,7 +98,7 @@ fn create() -> Route {
          `group`.",
     );
 
-    let docs = docs(
+    let docs = admin_docs(
         "Creates a knowledge base that a group owns.",
         Some(wire::<bases::KnowledgeBaseRequest>),
         ResponseDoc::Created(wire::<bases::KnowledgeBaseCreated>),
@@ -99,7 +109,7 @@ fn create() -> Route {
 }
 
 fn rename() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Renames a knowledge base.",
         Some(wire::<bases::KnowledgeBaseNameRequest>),
         ResponseDoc::Json(wire::<auth::Done>),
@@ -110,12 +120,12 @@ fn rename() -> Route {
 
 fn delete() -> Route {
     let answer = ResponseDoc::Json(wire::<auth::Done>);
-    let docs = docs("Deletes a knowledge base with its documents.", None, answer, &[UNKNOWN]);
+    let docs = admin_docs("Deletes a knowledge base with its documents.", None, answer, &[UNKNOWN]);
     write(Method::DELETE, BASE, docs, KIB, |route| route.to(bases::delete))
 }
 
 fn share() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Replaces the groups that a knowledge base is shared with, beside its owner.",
         Some(wire::<EntryGroupsRequest>),
         ResponseDoc::Json(wire::<auth::Done>),
@@ -125,7 +135,7 @@ fn share() -> Route {
 }
 
 fn bind() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Replaces the knowledge bases of a managed persona, which the persona's chats search.",
         Some(wire::<bases::PersonaBasesRequest>),
         ResponseDoc::Json(wire::<auth::Done>),

@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use pia_web::{Licensing, ResponseDoc, Route, wire};
 
 use super::KIB;
-use super::client_policies::{self, docs};
+use super::client_policies::{self, admin_docs};
 use super::knowledge::{NO_MANAGER, OFF, read};
 use super::knowledge_admin;
 use crate::admin::unanswered_questions;
@@ -40,12 +40,12 @@ fn delete() -> Route {
 
 fn list_of_group() -> Route {
     let answer = ResponseDoc::Page(wire::<UnansweredQuestionPage>);
-    let docs = docs(LISTED, None, answer, &[UNKNOWN_GROUP]);
+    let docs = admin_docs(LISTED, None, answer, &[UNKNOWN_GROUP]);
     client_policies::read(OF_GROUP, docs, |route| route.to(unanswered_questions::list))
 }
 
 fn delete_of_group() -> Route {
-    let docs = docs(DELETED, None, ResponseDoc::Json(wire::<auth::Done>), &[UNKNOWN]);
+    let docs = admin_docs(DELETED, None, ResponseDoc::Json(wire::<auth::Done>), &[UNKNOWN]);
     knowledge_admin::write(Method::DELETE, QUESTION_OF_GROUP, docs, KIB, |route| {
         route.to(unanswered_questions::delete)
     })

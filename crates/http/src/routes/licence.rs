@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use pia_web::{Licensing, ResponseDoc, Route, wire};
 
 use super::KIB;
-use super::client_policies::{docs, write};
+use super::client_policies::{admin_docs, write};
 use crate::admin::licence;
 
 pub(super) fn routes() -> Vec<Route> {
@@ -13,7 +13,7 @@ pub(super) fn routes() -> Vec<Route> {
 
 /// An expired licence can be replaced too.
 fn replace() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Replaces the licence, which is in force at once.",
         Some(wire::<licence::LicenceRequest>),
         ResponseDoc::Json(wire::<licence::LicenceResponse>),

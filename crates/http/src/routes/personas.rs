@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use pia_web::{ResponseDoc, Route, wire};
 
 use super::KIB;
-use super::client_policies::{docs, read, write};
+use super::client_policies::{admin_docs, read, write};
 use crate::admin::personas;
 use crate::auth;
 
@@ -25,20 +25,22 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         read(
             PERSONAS,
-            docs("Lists the managed personas, by name.", None, list_of_summaries(), &[]),
+            admin_docs("Lists the managed personas, by name.", None, list_of_summaries(), &[]),
             |route| route.to(personas::list),
         ),
-        read(PERSONA, docs("Returns a managed persona.", None, persona(), &[UNKNOWN]), |route| {
-            route.to(personas::show)
-        }),
+        read(
+            PERSONA,
+            admin_docs("Returns a managed persona.", None, persona(), &[UNKNOWN]),
+            |route| route.to(personas::show),
+        ),
         read(
             GROUPS,
-            docs("Lists the groups of a managed persona.", None, ids(), &[UNKNOWN]),
+            admin_docs("Lists the groups of a managed persona.", None, ids(), &[UNKNOWN]),
             |route| route.to(personas::groups),
         ),
         read(
             PLUGINS,
-            docs("Lists the plugins of a managed persona.", None, ids(), &[UNKNOWN]),
+            admin_docs("Lists the plugins of a managed persona.", None, ids(), &[UNKNOWN]),
             |route| route.to(personas::plugins),
         ),
         create(),
@@ -46,7 +48,7 @@ pub(super) fn routes() -> Vec<Route> {
         write(
             Method::DELETE,
             PERSONA,
-            docs("Deletes a managed persona.", None, done(), &[UNKNOWN]),
+            admin_docs("Deletes a managed persona.", None, done(), &[UNKNOWN]),
             KIB,
             |route| route.to(personas::delete),
         ),
@@ -54,7 +56,7 @@ pub(super) fn routes() -> Vec<Route> {
         write(
             Method::PUT,
             PLUGINS,
-            docs(
+            admin_docs(
                 "Replaces the plugins of a managed persona.",
                 Some(wire::<personas::PersonaPluginsRequest>),
                 done(),
@@ -67,7 +69,7 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 fn create() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Creates a managed persona.",
         Some(wire::<personas::PersonaRequest>),
         ResponseDoc::Created(wire::<personas::PersonaCreated>),
@@ -77,7 +79,7 @@ fn create() -> Route {
 }
 
 fn replace() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Replaces a managed persona; an omitted field is cleared, but for `isActive`.",
         Some(wire::<personas::PersonaRequest>),
         ResponseDoc::Json(wire::<auth::Done>),
@@ -87,7 +89,7 @@ fn replace() -> Route {
 }
 
 fn assign() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Replaces the groups of a managed persona.",
         Some(wire::<personas::EntryGroupsRequest>),
         ResponseDoc::Json(wire::<auth::Done>),

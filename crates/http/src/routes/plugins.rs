@@ -6,7 +6,7 @@ use pia_web::{
     OpenApiDocument, RateLimit, ResponseDoc, Route, wire,
 };
 
-use super::client_policies::{docs, read, write};
+use super::client_policies::{admin_docs, read, write};
 use super::{KIB, MIB};
 use crate::admin::{certificates as trust, personas, plugins as admin};
 use crate::{auth, certificates, plugins};
@@ -104,24 +104,24 @@ fn icon() -> Route {
 
 fn list() -> Route {
     let answer = ResponseDoc::List(wire::<admin::PluginListItem>);
-    let docs = docs("Lists the plugins: built-in ones, then by name.", None, answer, &[]);
+    let docs = admin_docs("Lists the plugins: built-in ones, then by name.", None, answer, &[]);
     read(PLUGINS, docs, |route| route.to(admin::list))
 }
 
 fn show() -> Route {
     let answer = ResponseDoc::Json(wire::<admin::PluginResponse>);
-    let docs = docs("Returns a plugin.", None, answer, &[UNKNOWN]);
+    let docs = admin_docs("Returns a plugin.", None, answer, &[UNKNOWN]);
     read(PLUGIN, docs, |route| route.to(admin::show))
 }
 
 fn groups() -> Route {
     let answer = ResponseDoc::List(wire::<personas::EntryId>);
-    let docs = docs("Lists the ids of a plugin's groups.", None, answer, &[UNKNOWN]);
+    let docs = admin_docs("Lists the ids of a plugin's groups.", None, answer, &[UNKNOWN]);
     read(GROUPS, docs, |route| route.to(admin::groups))
 }
 
 fn create() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Creates a plugin.",
         Some(wire::<admin::PluginRequest>),
         ResponseDoc::Created(wire::<admin::PluginCreated>),
@@ -131,7 +131,7 @@ fn create() -> Route {
 }
 
 fn replace() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Replaces the contents of a plugin.",
         Some(wire::<admin::PluginRequest>),
         ResponseDoc::Json(wire::<auth::Done>),
@@ -142,12 +142,12 @@ fn replace() -> Route {
 
 fn delete() -> Route {
     let answer = ResponseDoc::Json(wire::<auth::Done>);
-    let docs = docs("Deletes a plugin and its files.", None, answer, &[UNKNOWN, BUILT_IN]);
+    let docs = admin_docs("Deletes a plugin and its files.", None, answer, &[UNKNOWN, BUILT_IN]);
     write(Method::DELETE, PLUGIN, docs, KIB, |route| route.to(admin::delete))
 }
 
 fn assign() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Assigns a plugin to exactly these groups.",
         Some(wire::<personas::EntryGroupsRequest>),
         ResponseDoc::Json(wire::<auth::Done>),
@@ -157,7 +157,7 @@ fn assign() -> Route {
 }
 
 fn upload_package() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Stores a signed cabinet as the package of a plugin.",
         None,
         ResponseDoc::Json(wire::<admin::PackageResponse>),
@@ -171,24 +171,24 @@ fn upload_package() -> Route {
 fn upload_icon() -> Route {
     let answer = ResponseDoc::Json(wire::<auth::Done>);
     let summary = "Stores a PNG, JPEG, GIF, BMP or ICO image as the icon of a plugin.";
-    let docs = docs(summary, None, answer, &[UNKNOWN, BUILT_IN]);
+    let docs = admin_docs(summary, None, answer, &[UNKNOWN, BUILT_IN]);
     write(Method::PUT, ICON, docs, MIB, |route| route.to(admin::upload_icon))
 }
 
 fn remove_icon() -> Route {
     let answer = ResponseDoc::Json(wire::<auth::Done>);
-    let docs = docs("Removes the icon of a plugin.", None, answer, &[UNKNOWN, BUILT_IN]);
+    let docs = admin_docs("Removes the icon of a plugin.", None, answer, &[UNKNOWN, BUILT_IN]);
     write(Method::DELETE, ICON, docs, KIB, |route| route.to(admin::remove_icon))
 }
 
 fn certificates() -> Route {
     let answer = ResponseDoc::List(wire::<certificates::CertificateResponse>);
-    let docs = docs("Lists the certificates of trusted signers, by name.", None, answer, &[]);
+    let docs = admin_docs("Lists the certificates of trusted signers, by name.", None, answer, &[]);
     read("/api/admin/certificates", docs, |route| route.to(certificates::trusted))
 }
 
 fn add_certificate() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Adds a certificate to the trusted signers.",
         Some(wire::<trust::CertificateRequest>),
         ResponseDoc::Created(wire::<certificates::CertificateResponse>),
@@ -200,7 +200,7 @@ fn add_certificate() -> Route {
 fn remove_certificate() -> Route {
     let answer = ResponseDoc::Json(wire::<auth::Done>);
     let unknown = &[(404, "There is no such certificate: `not_found`.")];
-    let docs = docs("Removes a certificate from the trusted signers.", None, answer, unknown);
+    let docs = admin_docs("Removes a certificate from the trusted signers.", None, answer, unknown);
     write(Method::DELETE, "/api/admin/certificates/{id}", docs, KIB, |route| {
         route.to(trust::remove)
     })

@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use pia_web::{Licensing, ResponseDoc, Route, wire};
 
 use super::KIB;
-use super::client_policies::{docs, read, write};
+use super::client_policies::{admin_docs, read, write};
 use crate::admin::scim_tokens;
 use crate::auth;
 
@@ -16,12 +16,12 @@ pub(super) fn routes() -> Vec<Route> {
 
 fn list() -> Route {
     let answer = ResponseDoc::List(wire::<scim_tokens::ScimTokenResponse>);
-    let docs = docs("Lists the SCIM tokens, oldest first.", None, answer, &[]);
+    let docs = admin_docs("Lists the SCIM tokens, oldest first.", None, answer, &[]);
     read(TOKENS, docs, |route| route.to(scim_tokens::list))
 }
 
 fn create() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Creates a SCIM token, which is returned this once.",
         Some(wire::<scim_tokens::ScimTokenRequest>),
         ResponseDoc::Created(wire::<scim_tokens::ScimTokenCreated>),
@@ -31,7 +31,7 @@ fn create() -> Route {
 }
 
 fn revoke() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Revokes a SCIM token at once.",
         None,
         ResponseDoc::Json(wire::<auth::Done>),

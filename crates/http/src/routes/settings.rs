@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use pia_web::{Licensing, ResponseDoc, Route, wire};
 
 use super::KIB;
-use super::client_policies::{docs, read, write};
+use super::client_policies::{admin_docs, read, write};
 use crate::admin::settings;
 use crate::auth;
 
@@ -18,12 +18,12 @@ pub(super) fn routes() -> Vec<Route> {
 
 fn list() -> Route {
     let answer = ResponseDoc::List(wire::<settings::SettingResponse>);
-    let docs = docs("Lists the settings in force, with their sources.", None, answer, &[]);
+    let docs = admin_docs("Lists the settings in force, with their sources.", None, answer, &[]);
     read("/api/admin/settings", docs, |route| route.to(settings::list))
 }
 
 fn change() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Changes a setting on all instances.",
         Some(wire::<settings::SettingRequest>),
         ResponseDoc::Json(wire::<auth::Done>),
@@ -33,7 +33,7 @@ fn change() -> Route {
 }
 
 fn reset() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Restores the configured value of a setting.",
         None,
         ResponseDoc::Json(wire::<auth::Done>),

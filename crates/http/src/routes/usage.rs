@@ -2,7 +2,7 @@
 
 use pia_web::{ResponseDoc, Route, wire};
 
-use super::client_policies::{docs, read};
+use super::client_policies::{admin_docs, read};
 use crate::admin::usage;
 
 pub(super) fn routes() -> Vec<Route> {
@@ -10,7 +10,7 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 fn list() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Returns calls, tokens and credits by day, group, model or user.",
         Some(wire::<usage::UsageQuery>),
         ResponseDoc::Json(wire::<usage::UsageResponse>),
@@ -20,7 +20,7 @@ fn list() -> Route {
 }
 
 fn export() -> Route {
-    let docs = docs(
+    let docs = admin_docs(
         "Returns calls, tokens and credits by day, group, model or user, as CSV.",
         Some(wire::<usage::UsageQuery>),
         ResponseDoc::Other("text/csv"),
