@@ -272,6 +272,7 @@ mod tests {
         for chunk in format!("{}data: [DONE]\n\n", frames.concat()).as_bytes().chunks(7) {
             bytes.extend_from_slice(&translator.translated(chunk));
         }
+
         let text = String::from_utf8(bytes).unwrap();
         let data: Vec<Value> = text
             .lines()
@@ -281,6 +282,7 @@ mod tests {
         for (number, event) in data.iter().enumerate() {
             assert_eq!(event["sequence_number"], number);
         }
+
         let types = data.iter().map(|it| it["type"].as_str().unwrap().to_owned()).collect();
         (types, data.last().unwrap().clone())
     }
