@@ -14,9 +14,9 @@ use crate::factors::proofs::{FactorProofs, ProofError, ReauthProof, used_up};
 use crate::passkeys::options::{PasskeyOptions, hash_presented, start_ceremony};
 use crate::people::account::Account;
 use crate::ports::{
-    CeremonyError, Factor, FactorChange, FactorState, NewPasskey, NewPasskeyChallenge,
-    PasskeyAuthorization, PasskeyCeremony, PasskeyChallenges, PasskeyChange,
-    PasskeyCreationOutcome, PasskeyEntry, PasskeyStore,
+    CeremonyError, FactorChange, NewPasskey, NewPasskeyChallenge, PasskeyAuthorization,
+    PasskeyCeremony, PasskeyChallenges, PasskeyChange, PasskeyCreationOutcome, PasskeyEntry,
+    PasskeyStore,
 };
 use crate::sessions::access_tokens::SessionRef;
 use crate::sessions::caller_cache::CallerCache;
@@ -162,15 +162,15 @@ impl Passkeys {
         proof: Option<ReauthProof>,
     ) -> Result<PasskeyOptions, PasskeyOptionsError> {
         let ceremony = self.ports.ceremony.as_ref().ok_or(PasskeyOptionsError::Off)?;
-        let account = self.proofs.ports.accounts.find(session_ref.user).await?;
-        let account = account.ok_or(PasskeyOptionsError::Gone)?;
+        let accounts = &self.proofs.ports.accounts;
+        let account = accounts.find(session_ref.user).await?.ok_or(PasskeyOptionsError::Gone)?;
         let existing = self.ports.store.of_user(session_ref.user).await?;
         if existing.len() >= MAX_PASSKEYS {
             return Err(PasskeyOptionsError::Full { limit: MAX_PASSKEYS });
         }
 
-        let existing = existing.into_iter().map(|it| it.credential).collect();
-        let registration = ceremony.begin_registration(&account, existing)?;
+        let credentials = existing.into_iter().map(|it| it.credential).collect();
+        let registration = ceremony.begin_registration(&account, credentials)?;
         let (options, challenge) = start_ceremony(registration, self.proofs.clock.now())?;
 
         match proof {
@@ -193,8 +193,11 @@ impl Passkeys {
         let name = parse_name(name).map_err(PasskeyAddError::Name)?;
         let at = self.proofs.clock.now();
         let hash = hash_presented(token).ok_or(PasskeyAddError::Over)?;
-        let state = self.ports.challenges.take_registration(session_ref.user, hash, at).await?;
-        let state = state.ok_or(PasskeyAddError::Over)?;
+        let challenges = &self.ports.challenges;
+        let state = challenges
+            .take_registration(session_ref.user, hash, at)
+            .await?
+            .ok_or(PasskeyAddError::Over)?;
         let credential = ceremony.finish_registration(&state, response)?;
 
         let entry = PasskeyEntry {
@@ -206,11 +209,11 @@ impl Passkeys {
             credential: credential.id.clone(),
         };
         let email = QueuedEmail::new("passkey-added").with("name", name.as_str());
-        let change = change(session_ref, at, "passkey.added", email);
+        let change = factor_change(session_ref, at, "passkey.added", email);
         let new = NewPasskey { id: entry.id, name, credential };
-        let added = self.ports.store.add(change, new, MAX_PASSKEYS).await?;
+        let outcome = self.ports.store.add(change, new, MAX_PASSKEYS).await?;
         self.caller_cache.forget_user(session_ref.user);
-        match added {
+        match outcome {
             PasskeyCreationOutcome::Stored => Ok(entry),
             PasskeyCreationOutcome::Known => Err(PasskeyAddError::Known),
             PasskeyCreationOutcome::Full => Err(PasskeyAddError::Full { limit: MAX_PASSKEYS }),
@@ -230,10 +233,9 @@ impl Passkeys {
         id: PasskeyId,
     ) -> Result<(), PasskeyRemoveError> {
         let all = self.ports.store.of_user(session_ref.user).await?;
-        let passkey = all.into_iter().find(|it| it.id == id);
-        let passkey = passkey.ok_or(PasskeyRemoveError::Unknown)?;
+        let passkey = all.into_iter().find(|it| it.id == id).ok_or(PasskeyRemoveError::Unknown)?;
         let email = QueuedEmail::new("passkey-removed").with("name", passkey.name);
-        let change = change(session_ref, self.proofs.clock.now(), "passkey.removed", email);
+        let change = factor_change(session_ref, self.proofs.clock.now(), "passkey.removed", email);
         let removed = self.ports.store.remove(change, id).await?;
         self.caller_cache.forget_user(session_ref.user);
         if removed { Ok(()) } else { Err(PasskeyRemoveError::Unknown) }
@@ -247,8 +249,9 @@ impl Passkeys {
         id: PasskeyId,
         change: PasskeyChange,
     ) -> Result<PasskeyEntry, PasskeyChangeError> {
-        let name = change.name.as_deref().map(parse_name).transpose();
-        let change = PasskeyChange { name: name.map_err(PasskeyChangeError::Name)?, ..change };
+        let name =
+            change.name.as_deref().map(parse_name).transpose().map_err(PasskeyChangeError::Name)?;
+        let change = PasskeyChange { name, ..change };
         let effects = SideEffects::audit(self.proofs.clock.now(), user, "passkey.unblocked");
         if !self.ports.store.change(user, id, change, effects).await? {
             return Err(PasskeyChangeError::Unknown);
@@ -270,11 +273,8 @@ impl Passkeys {
     ) -> Result<(), ProofError> {
         let user = account.user;
         let check = async {
-            let verified = match (proof, self.factor(user).await?) {
-                (ReauthProof::Password(it), _) => self.proofs.password(account, it).await?,
-                (ReauthProof::Factor(it), Some(on)) => self.proofs.answer(user, &on, &it).await?,
-                (ReauthProof::Factor(_), None) => return Err(ProofError::Wrong),
-            };
+            let factor = self.proofs.enabled_factor(user).await?;
+            let verified = self.proofs.verify(account, factor.as_ref(), proof).await?;
             let effects = used_up(verified, user, self.proofs.clock.now());
             let authorization = PasskeyAuthorization::Evidence(verified);
             let opened = self
@@ -297,7 +297,7 @@ impl Passkeys {
     ) -> Result<(), PasskeyOptionsError> {
         let SessionRef { user, session } = session_ref;
         let has_password = self.proofs.password_hash(account).await?.is_some();
-        if has_password || self.factor(user).await?.is_some() {
+        if has_password || self.proofs.enabled_factor(user).await?.is_some() {
             return Err(PasskeyOptionsError::ProofNeeded);
         }
 
@@ -306,24 +306,18 @@ impl Passkeys {
             since: self.proofs.clock.now() - MAX_SESSION_AGE,
         };
 
-        let opened = self.ports.challenges.open_registration(
-            user,
-            authorization,
-            challenge,
-            SideEffects::default(),
-        );
+        let opened = self
+            .ports
+            .challenges
+            .open_registration(user, authorization, challenge, SideEffects::default())
+            .await?;
 
-        if opened.await? { Ok(()) } else { Err(PasskeyOptionsError::SessionTooOld) }
-    }
-
-    async fn factor(&self, user: UserId) -> Result<Option<Factor>, Unavailable> {
-        let factor = self.proofs.ports.factors.factor(user).await?;
-        Ok(factor.filter(|it| it.state == FactorState::On))
+        if opened { Ok(()) } else { Err(PasskeyOptionsError::SessionTooOld) }
     }
 }
 
-fn parse_name(name: &str) -> Result<String, Violation> {
-    let name = name.trim();
+fn parse_name(input: &str) -> Result<String, Violation> {
+    let name = input.trim();
     if name.is_empty() {
         return Err(Violation::new("name", "required", "A name is required."));
     }
@@ -338,7 +332,7 @@ fn parse_name(name: &str) -> Result<String, Violation> {
     Ok(name.to_owned())
 }
 
-fn change(
+fn factor_change(
     session_ref: SessionRef,
     at: Timestamp,
     action: &'static str,

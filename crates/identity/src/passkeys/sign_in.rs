@@ -95,15 +95,16 @@ impl PasskeySignIn {
         let PasskeyPorts { ceremony, challenges, store } = &self.ports.passkeys;
         let ceremony = ceremony.as_ref().ok_or(PasskeySignInError::Off)?;
         let hash = hash_presented(token).ok_or(PasskeySignInError::Refused)?;
-        let state = challenges.take_sign_in(hash, self.clock.now()).await?;
-        let state = state.ok_or(PasskeySignInError::Refused)?;
+        let state = challenges
+            .take_sign_in(hash, self.clock.now())
+            .await?
+            .ok_or(PasskeySignInError::Refused)?;
         let claimant = ceremony.claimant(response)?;
-        let passkey = store.find(&claimant.credential).await?;
-        let passkey = passkey.ok_or(PasskeySignInError::Refused)?;
+        let passkey = store.find(&claimant.credential).await?.ok_or(PasskeySignInError::Refused)?;
         // Loaded before the use is recorded: a passkey that is removed later makes the account
         // outdated.
-        let account = self.ports.accounts.find(passkey.user).await?;
-        let account = account.ok_or(PasskeySignInError::Refused)?;
+        let account =
+            self.ports.accounts.find(passkey.user).await?.ok_or(PasskeySignInError::Refused)?;
 
         let verified = if passkey.user == claimant.user {
             ceremony.finish_sign_in(&state, response, &passkey.key).map_err(Into::into)
@@ -118,6 +119,7 @@ impl PasskeySignIn {
             self.note_failure(passkey.user, &device.clone().tidy()).await;
         }
         proved?;
+
         Ok(account)
     }
 
@@ -126,11 +128,10 @@ impl PasskeySignIn {
         passkey: &StoredPasskey,
         counter: u32,
     ) -> Result<(), PasskeySignInError> {
-        let id = passkey.id;
         let user = passkey.user;
         let at = self.clock.now();
         let used = PasskeyUse {
-            id,
+            id: passkey.id,
             user,
             counter,
             at,
@@ -170,8 +171,7 @@ impl PasskeySignIn {
 
 fn cloned(passkey: &StoredPasskey, at: Timestamp) -> SideEffects {
     let email = QueuedEmail::new("passkey-cloned").with("name", passkey.name.as_str());
-    let effects = SideEffects::about(at, passkey.user, "passkey.cloned");
-    effects.and_mail(email.to_user(at, passkey.user))
+    SideEffects::about(at, passkey.user, "passkey.cloned").and_mail(email.to_user(at, passkey.user))
 }
 
 impl From<StartError> for PasskeySignInError {

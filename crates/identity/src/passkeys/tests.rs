@@ -1,16 +1,14 @@
 //! Tests of adding and removing passkeys.
 
-use pia_kernel::{Clock, LiveSetting};
-use pia_kernel::{Recipient, SessionId};
+use pia_kernel::{Clock, LiveSetting, Recipient, SessionId};
 use pia_testkit::ManualClock;
 
 use super::*;
-use crate::factors::proofs::FactorAnswer;
-use crate::factors::proofs::{FactorPorts, FactorSettings};
+use crate::factors::proofs::{FactorAnswer, FactorPorts, FactorSettings};
 use crate::fakes::{Factors, PASSWORD};
 use crate::ports::{
-    Ceremony, Credentials, MockAccountStore, MockPasskeyCeremony, MockPasskeyChallenges,
-    MockPasskeyStore, PasskeyCredential, VerifiedProof,
+    Ceremony, Credentials, Factor, FactorState, MockAccountStore, MockPasskeyCeremony,
+    MockPasskeyChallenges, MockPasskeyStore, PasskeyCredential, VerifiedProof,
 };
 
 struct World {

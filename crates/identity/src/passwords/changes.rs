@@ -88,7 +88,7 @@ impl PasswordChanges {
         let left = self.passwords.store.change(change).await?;
         self.caller_cache.forget_user(by.user);
 
-        // The password was right a moment ago.
+        // The password was right a moment ago, so another change came first.
         left.ok_or(ChangePasswordError::WrongPassword)
     }
 
@@ -96,10 +96,14 @@ impl PasswordChanges {
     async fn load(&self, by: SessionRef) -> Result<(Account, Secret<String>), ChangePasswordError> {
         let accounts = &self.proofs.ports.accounts;
         let account = accounts.find(by.user).await?.ok_or(ChangePasswordError::Gone)?;
-        let credentials = accounts.by_email(&account.email).await?;
-        let credentials = credentials.filter(|it| it.account.user == by.user);
-        let stored = credentials.ok_or(ChangePasswordError::Gone)?.password_hash;
-        Ok((account, stored.ok_or(ChangePasswordError::NoPassword)?))
+        let hash = accounts
+            .by_email(&account.email)
+            .await?
+            .filter(|it| it.account.user == by.user)
+            .ok_or(ChangePasswordError::Gone)?
+            .password_hash
+            .ok_or(ChangePasswordError::NoPassword)?;
+        Ok((account, hash))
     }
 
     fn violation(
@@ -108,12 +112,14 @@ impl PasswordChanges {
         current: &Secret<String>,
         new: &Secret<String>,
     ) -> Option<Violation> {
-        let weakness = self.passwords.weakness(new, account);
-        let unchanged = || {
+        if let Some(weakness) = self.passwords.weakness(new, account) {
+            return Some(weakness);
+        }
+        if new.ct_eq(current.expose()) {
             let message = "The new password must differ from the current one.";
-            Violation::new("newPassword", "unchanged", message)
-        };
-        weakness.or_else(|| new.ct_eq(current.expose()).then(unchanged))
+            return Some(Violation::new("newPassword", "unchanged", message));
+        }
+        None
     }
 
     async fn verify_current(

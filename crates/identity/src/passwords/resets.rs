@@ -121,23 +121,27 @@ impl PasswordResets {
     ) -> Result<(), ResetError> {
         let token = email_tokens::hash_presented(token).ok_or(ResetError::InvalidToken)?;
         let EmailTokenPorts { accounts, tokens, clock, .. } = &self.links.0;
-        let owner = tokens.owner(token, LINK.purpose, clock.now()).await?;
-        let user = owner.ok_or(ResetError::InvalidToken)?;
-        let account = accounts.find(user).await?;
-        let account = account.filter(|it| fold_email(&it.email) == fold_email(email));
-        let account = account.ok_or(ResetError::InvalidToken)?;
+        let user = tokens
+            .owner(token, LINK.purpose, clock.now())
+            .await?
+            .ok_or(ResetError::InvalidToken)?;
+        let account = accounts
+            .find(user)
+            .await?
+            .filter(|it| fold_email(&it.email) == fold_email(email))
+            .ok_or(ResetError::InvalidToken)?;
         if let Some(weakness) = self.passwords.weakness(&new_password, &account) {
             return Err(ResetError::Invalid(vec![weakness]));
         }
 
         let password_hash = self.passwords.hasher.hash(new_password).await?;
         let at = clock.now();
-        let email_of_change = QueuedEmail::new("password-changed").to_user(at, user);
-        let effects = SideEffects::audit(at, user, "password.reset").and_mail(email_of_change);
+        let effects = SideEffects::audit(at, user, "password.reset")
+            .and_mail(QueuedEmail::new("password-changed").to_user(at, user));
         let reset = PasswordReset { user, token, password_hash, at, effects, if_ended: ended };
-        let good = self.passwords.store.reset(reset).await?;
+        let is_reset = self.passwords.store.reset(reset).await?;
         self.caller_cache.forget_user(user);
-        if !good {
+        if !is_reset {
             return Err(ResetError::InvalidToken);
         }
 

@@ -37,8 +37,8 @@ pub(crate) enum Weakness {
     Personal,
 }
 
-/// Returns the first weakness of a password. It is neither trimmed, cut nor folded, as it is not
-/// before hashing.
+/// Returns the first weakness of a password. As for hashing, the password is neither trimmed, cut
+/// nor folded.
 ///
 /// `about` is public knowledge about the owner: the address and the name.
 pub(crate) fn weakness(password: &str, min_chars: usize, about: &[&str]) -> Option<Weakness> {
@@ -99,9 +99,9 @@ impl fmt::Display for Weakness {
 fn known_words(about: &[&str]) -> Vec<String> {
     let mut words = vec!["pia".to_owned(), "pia-server".to_owned()];
     for text in about {
-        let text = text.trim().to_lowercase();
-        words.extend(text.split_once('@').map(|(local, _)| local.to_owned()));
-        words.push(text);
+        let folded = text.trim().to_lowercase();
+        words.extend(folded.split_once('@').map(|(local, _)| local.to_owned()));
+        words.push(folded);
     }
     words.retain(|it| !it.is_empty());
     words
@@ -109,10 +109,10 @@ fn known_words(about: &[&str]) -> Vec<String> {
 
 /// Returns whether a password consists of a known word and digits.
 fn is_personal(password: &str, known: &[String]) -> bool {
-    let password = password.trim().to_lowercase();
+    let folded = password.trim().to_lowercase();
     known.iter().any(|word| {
-        let rest = password.strip_prefix(word.as_str());
-        rest.is_some_and(|it| it.chars().all(|char| char.is_ascii_digit()))
+        let suffix = folded.strip_prefix(word.as_str());
+        suffix.is_some_and(|it| it.chars().all(|char| char.is_ascii_digit()))
     })
 }
 

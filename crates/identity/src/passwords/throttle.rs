@@ -51,8 +51,8 @@ impl PasswordThrottle {
         self.count_in(Bucket::for_email(email, known)).await
     }
 
-    /// Counts a guess at the second factor of a user whose password was verified as wrong in
-    /// advance.
+    /// Counts a guess at a second factor as wrong in advance. The user's password must have been
+    /// verified.
     pub(crate) async fn count_factor(&self, user: UserId) -> Result<Bucket, GuessError> {
         self.count_in(Bucket::for_factor(user)).await
     }

@@ -55,8 +55,8 @@ async fn the_first_sign_in_is_not_reported(db: Database) {
     let first = notified(&db, ada, 1, device(Some("one"), None, "192.0.2.1")).await;
     let failed_before = notified(&db, ada, 2, device(Some("other"), None, "198.51.100.7")).await;
 
-    assert_eq!(first, 0, "who failed there was not there");
-    assert_eq!(failed_before, 1, "who failed there was not there");
+    assert_eq!(first, 0);
+    assert_eq!(failed_before, 1, "a failed attempt does not make a device known");
 }
 
 async fn devices_are_identified_by_their_ids(db: Database) {

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use pia_kernel::LiveSetting;
-use pia_kernel::{Timestamp, UserId};
+use pia_kernel::{LiveSetting, Timestamp, UserId};
 use pia_testkit::FixedClock;
 
 use super::*;
@@ -60,14 +59,14 @@ impl World {
 async fn the_owner_changes_the_password_with_the_current_one() {
     let world = world();
     let ada = world.ada();
-    let session_ref_of_ada = session_ref(ada);
-    world.changes.caller_cache.fresh(session_ref_of_ada).await.unwrap();
+    let adas_session = session_ref(ada);
+    world.changes.caller_cache.fresh(adas_session).await.unwrap();
 
     let left = world.change(ada, OLD, NEW).await.unwrap();
 
     assert_eq!(left, AppAccess { app_passwords: 2, api_keys: 1 });
     assert_eq!(world.stored_hash(ada), format!("kept {NEW}"));
-    assert_eq!(world.changes.caller_cache.cached(session_ref_of_ada), None);
+    assert_eq!(world.changes.caller_cache.cached(adas_session), None);
     assert_eq!(world.post.emails(), [("password-changed", ada)]);
     assert_eq!(world.post.audited(), ["password.changed", "session.ended"]);
     assert_eq!(world.factors.wrong(), 0);
@@ -114,7 +113,7 @@ async fn violations_of_the_new_password_are_reported_and_count_as_no_guess() {
                 let reported: Vec<_> = violations.iter().map(|it| (it.field, it.code)).collect();
                 assert_eq!(reported, [("newPassword", code)]);
             }
-            other => panic!("{other:?}"),
+            outcome => panic!("{outcome:?}"),
         }
     }
     assert_eq!(world.factors.wrong(), 0);

@@ -140,7 +140,7 @@ async fn a_weak_password_is_reported_and_leaves_the_token_valid() {
                 let reported: Vec<_> = violations.iter().map(|it| (it.field, it.code)).collect();
                 assert_eq!(reported, [("newPassword", code)]);
             }
-            other => panic!("{other:?}"),
+            outcome => panic!("{outcome:?}"),
         }
     }
     assert!(resets.reset(ADA, &token, secret(NEW), &device()).await.is_ok());
