@@ -23,18 +23,20 @@ impl Violation {
 const MAX_NAME_CHARS: usize = 200;
 
 /// Parses the name of a person or a company: a single line, trimmed; `None` if blank.
-pub(crate) fn name(
+///
+/// `subject` begins the message of a violation: "The name".
+pub(crate) fn parse_name(
     field: &'static str,
-    what: &str,
+    subject: &str,
     input: Option<&str>,
 ) -> Result<Option<String>, Violation> {
     let Some(name) = input.map(str::trim).filter(|it| !it.is_empty()) else { return Ok(None) };
     if utf16_len(name) > MAX_NAME_CHARS {
-        let message = format!("{what} may have at most {MAX_NAME_CHARS} characters.");
+        let message = format!("{subject} may have at most {MAX_NAME_CHARS} characters.");
         return Err(Violation::new(field, "too_long", message));
     }
     if name.chars().any(char::is_control) {
-        let message = format!("{what} must be a single line of text.");
+        let message = format!("{subject} must be a single line of text.");
         return Err(Violation::new(field, "invalid", message));
     }
     Ok(Some(name.to_owned()))
@@ -45,14 +47,14 @@ mod tests {
     use super::*;
 
     fn parse(input: &str) -> Result<Option<String>, &'static str> {
-        name("displayName", "The name", Some(input)).map_err(|error| error.code)
+        parse_name("displayName", "The name", Some(input)).map_err(|error| error.code)
     }
 
     #[test]
     fn a_name_is_trimmed_and_a_blank_one_is_none() {
         assert_eq!(parse("  Ada Lovelace "), Ok(Some("Ada Lovelace".to_owned())));
         assert_eq!(parse(" \t "), Ok(None));
-        assert_eq!(name("displayName", "The name", None), Ok(None));
+        assert_eq!(parse_name("displayName", "The name", None), Ok(None));
     }
 
     #[test]

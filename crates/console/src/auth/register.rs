@@ -157,9 +157,8 @@ fn view(layout: PageLayout, rules: &RegistrationRules, form: &RegisterForm) -> F
 
     if rules.require_declaration {
         controls.push(customer(texts.customer, form, [texts.business, texts.consumer]));
-        let company = ("text", "organization");
         controls.push(
-            Control::text("companyName", texts.company, company, &form.company_name)
+            Control::text("companyName", texts.company, "text", "organization", &form.company_name)
                 .with_hint(texts.company_hint)
                 .with_need(Necessity::Sometimes),
         );

@@ -51,7 +51,7 @@ pub struct AccountSecurity {
 }
 
 impl AccountSecurity {
-    /// Creates it over these stores; `caller_cache` is notified of sessions that end.
+    /// Creates an administration over these stores; `caller_cache` is notified of sessions that end.
     pub fn new(
         ports: AccountSecurityPorts,
         caller_cache: CallerCache,
@@ -81,8 +81,7 @@ impl AccountSecurity {
     /// Lifts the wait after wrong passwords and codes, from all networks that the account was
     /// signed in to from lately and from unknown ones.
     pub async fn lift_wait(&self, by: UserId, user: UserId) -> Result<(), AccountSecurityError> {
-        let account = self.ports.accounts.find(user).await?;
-        let account = account.ok_or(AccountSecurityError::Unknown)?;
+        let account = self.ports.accounts.find(user).await?.ok_or(AccountSecurityError::Unknown)?;
         let page = PageRequest { limit: KNOWN_SIGN_INS, after: None };
         let attempts = self.ports.log.page(user, page).await?;
         let networks = attempts.iter().filter_map(|it| it.device.network());

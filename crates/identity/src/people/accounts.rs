@@ -7,7 +7,7 @@ use pia_kernel::{Clock, SideEffects, Unavailable, UserId};
 use crate::people::account::{Account, CustomerType, LOCAL};
 use crate::ports::AccountStore;
 use crate::sessions::caller_cache::CallerCache;
-use crate::violation::{Violation, name};
+use crate::violation::{Violation, parse_name};
 
 /// Errors of reading an account.
 #[derive(Debug, thiserror::Error)]
@@ -81,8 +81,8 @@ impl Accounts {
         user: UserId,
         display_name: Option<&str>,
     ) -> Result<(), AccountChangeError> {
-        let name = name("displayName", "The name", display_name);
-        let name = name.map_err(|it| AccountChangeError::Invalid(vec![it]))?;
+        let name = parse_name("displayName", "The name", display_name)
+            .map_err(|it| AccountChangeError::Invalid(vec![it]))?;
         if self.me(user).await?.provider != LOCAL {
             let message = "Your organisation's identity provider manages your name.";
             let violation = Violation::new("displayName", "managed", message);
@@ -108,21 +108,26 @@ impl Accounts {
     }
 }
 
+/// Returns the company of a valid declaration, or all violations.
 fn check(declaration: &TraderDeclaration) -> Result<String, Vec<Violation>> {
-    let company = name("companyName", "The company's name", declaration.company_name.as_deref());
-    let company = company.and_then(|it| {
-        it.ok_or_else(|| Violation::new("companyName", "required", "A company name is required."))
-    });
-    let acting = declaration.acting_as_business;
-    let unconfirmed = (!acting).then(|| {
-        let message = "Confirm that you use the service for this company.";
-        Violation::new("actingAsBusiness", "required", message)
+    let mut violations = Vec::new();
+    let company = parse_company(declaration).unwrap_or_else(|violation| {
+        violations.push(violation);
+        String::new()
     });
 
-    match (company, unconfirmed) {
-        (Ok(company), None) => Ok(company),
-        (company, unconfirmed) => Err(company.err().into_iter().chain(unconfirmed).collect()),
+    if !declaration.acting_as_business {
+        let message = "Confirm that you use the service for this company.";
+        violations.push(Violation::new("actingAsBusiness", "required", message));
     }
+
+    if violations.is_empty() { Ok(company) } else { Err(violations) }
+}
+
+fn parse_company(declaration: &TraderDeclaration) -> Result<String, Violation> {
+    let input = declaration.company_name.as_deref();
+    parse_name("companyName", "The company's name", input)?
+        .ok_or_else(|| Violation::new("companyName", "required", "A company name is required."))
 }
 
 #[cfg(test)]

@@ -133,20 +133,24 @@ impl AddressChanges {
         }
 
         let notice = QueuedEmail::new("address-change-requested").with("name", &new_email);
-        let effects = SideEffects::audit(at, caller.user, "account.email_change_requested")
+        let mut effects = SideEffects::audit(at, caller.user, "account.email_change_requested")
             .and_mail(notice.to_user(at, caller.user));
+
         // The same steps for an address that is taken: the time must not reveal it.
         let (token, link) = self.link(&new_email)?;
         let owner = accounts.by_email(&new_email).await?.map(|it| it.account.user);
         let mail = if let Some(owner) = owner.filter(|it| *it != caller.user) {
             QueuedEmail::new("address-taken").to_user(at, owner)
         } else {
-            let mail = QueuedEmail::new("address-change").with("link", link);
-            mail.with("hours", LINK_HOURS.to_string()).to_address(at, &*new_email)
+            QueuedEmail::new("address-change")
+                .with("link", link)
+                .with("hours", LINK_HOURS.to_string())
+                .to_address(at, &*new_email)
         };
 
-        let is_allowed = self.links.counted("address-change", &new_email, EMAIL_LIMIT).await?;
-        let effects = if is_allowed { effects.and_mail(mail) } else { effects };
+        if self.links.counted("address-change", &new_email, EMAIL_LIMIT).await? {
+            effects = effects.and_mail(mail);
+        }
 
         Ok(tokens.put(caller.user, Some(token), effects).await?)
     }
@@ -182,14 +186,14 @@ impl AddressChanges {
     /// Returns a new token, and the link with it.
     fn link(&self, new_email: &str) -> Result<(NewEmailToken, String), Unavailable> {
         let token = sessions::refresh_tokens::fresh()?;
-        let stored = NewEmailToken {
+        let new_token = NewEmailToken {
             hash: hash(&token, new_email),
             purpose: EmailTokenPurpose::AddressChange,
             expires_at: self.links.0.clock.now() + Duration::from_hours(LINK_HOURS.into()),
         };
         let email = utf8_percent_encode(new_email, NON_ALPHANUMERIC);
         let public_url = &self.links.0.public_url;
-        Ok((stored, format!("{public_url}{PAGE}?email={email}&token={}", token.expose())))
+        Ok((new_token, format!("{public_url}{PAGE}?email={email}&token={}", token.expose())))
     }
 }
 

@@ -92,8 +92,7 @@ impl AccountDeletion {
     ) -> Result<(), DeleteError> {
         check_confirmation(&request)?;
         let proofs = &self.reauthenticator.proofs;
-        let account = proofs.ports.accounts.find(caller.user).await?;
-        let account = account.ok_or(DeleteError::Gone)?;
+        let account = proofs.ports.accounts.find(caller.user).await?.ok_or(DeleteError::Gone)?;
         if account.provider == LOCAL {
             self.prove(&account, request.password).await?;
         } else {

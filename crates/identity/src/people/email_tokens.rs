@@ -86,8 +86,7 @@ impl EmailTokens {
             return Ok(());
         }
 
-        let found = self.0.accounts.by_email(email).await?;
-        match found.filter(link.is_for) {
+        match self.0.accounts.by_email(email).await?.filter(link.is_for) {
             Some(Credentials { account, .. }) => self.send(link, &account).await?,
             None => self.0.tokens.pretend(self.0.clock.now()).await?,
         }
@@ -111,7 +110,7 @@ impl EmailTokens {
     ) -> Result<(NewEmailToken, Mail), Unavailable> {
         let at = self.0.clock.now();
         let token = sessions::refresh_tokens::fresh()?;
-        let stored = NewEmailToken {
+        let new_token = NewEmailToken {
             hash: token_hash::of_ours(&token),
             purpose: link.purpose,
             expires_at: at + link.lifetime,
@@ -120,10 +119,12 @@ impl EmailTokens {
         let page = (link.page)(account);
         let url = format!("{}{page}&token={}", self.0.public_url, token.expose());
         let hours = link.lifetime.as_secs() / 3600;
-        let mail = QueuedEmail::new(link.letter).with("link", url).with("hours", hours.to_string());
-        let mail = mail.to_user(at, account.user);
+        let mail = QueuedEmail::new(link.letter)
+            .with("link", url)
+            .with("hours", hours.to_string())
+            .to_user(at, account.user);
 
-        Ok((stored, mail))
+        Ok((new_token, mail))
     }
 
     /// Counts an email to an address. Returns whether it is within the limit.
@@ -148,6 +149,6 @@ impl EmailTokens {
 
 /// Returns the hash of a presented token; `None` if it is malformed.
 pub(crate) fn hash_presented(token: &Secret<String>) -> Option<TokenHash> {
-    let plausible = (1..=factors::challenges::MAX_TOKEN_BYTES).contains(&token.expose().len());
-    plausible.then(|| token_hash::of_ours(token))
+    let is_well_formed = (1..=factors::challenges::MAX_TOKEN_BYTES).contains(&token.expose().len());
+    is_well_formed.then(|| token_hash::of_ours(token))
 }

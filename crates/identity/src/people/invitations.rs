@@ -79,8 +79,12 @@ impl Invitations {
         by: Option<UserId>,
         invitation: Invitation,
     ) -> Result<Invited, InviteError> {
-        let email = invitation.email.as_deref().map(people::email::parse).transpose();
-        let email = email.map_err(InviteError::Invalid)?;
+        let email = invitation
+            .email
+            .as_deref()
+            .map(people::email::parse)
+            .transpose()
+            .map_err(InviteError::Invalid)?;
         let token = refresh_tokens::fresh()?;
         let id = InvitationId::generate();
         let at = self.clock.now();

@@ -11,7 +11,7 @@ use crate::people::verification::Verification;
 use crate::ports::{
     AccountCreationOutcome, AccountStore, NewAccount, PasswordHasher, PresentedInvitation, Seats,
 };
-use crate::violation::{Violation, name};
+use crate::violation::{Violation, parse_name};
 
 /// Policy on who may register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -211,7 +211,7 @@ impl Registration {
         Ok(Some(PresentedInvitation { hash, max_admins: self.ports.seats.admins() }))
     }
 
-    async fn store(&self, new: NewAccount) -> Result<RegistrationOutcome, RegisterError> {
+    async fn store(&self, mut new: NewAccount) -> Result<RegistrationOutcome, RegisterError> {
         let account = new.account.clone();
         let user = account.user;
         let verification = &self.ports.verification;
@@ -221,12 +221,12 @@ impl Registration {
             effects = effects.and(SideEffects::audit(at, user, "invitation.used"));
         }
 
-        let (new, effects, needs_verification) = match verification.begin(&account)? {
-            Some((token, email)) => {
-                (NewAccount { verification: Some(token), ..new }, effects.and_mail(email), true)
-            }
-            None => (new, effects, false),
-        };
+        let token_and_email = verification.begin(&account)?;
+        let needs_verification = token_and_email.is_some();
+        if let Some((token, email)) = token_and_email {
+            new.verification = Some(token);
+            effects = effects.and_mail(email);
+        }
 
         let limit = self.ports.seats.limit();
         match self.ports.accounts.register(new, limit, effects).await? {
@@ -263,10 +263,11 @@ pub(crate) fn check(
     let weakness = passwords::rules::weakness(form.password.expose(), min_chars, &about);
     violations.extend(weakness.map(|it| it.violation("password")));
 
-    let display_name = name("displayName", "The name", display_name).unwrap_or_else(|violation| {
-        violations.push(violation);
-        None
-    });
+    let display_name =
+        parse_name("displayName", "The name", display_name).unwrap_or_else(|violation| {
+            violations.push(violation);
+            None
+        });
 
     let company_name = declared(form, rules).unwrap_or_else(|violation| {
         violations.push(violation);
@@ -292,7 +293,8 @@ fn declared(
         }
         CustomerType::NotDeclared | CustomerType::Consumer => Ok(None),
         CustomerType::Business => {
-            let company = name("companyName", "The company's name", form.company_name.as_deref())?;
+            let company =
+                parse_name("companyName", "The company's name", form.company_name.as_deref())?;
             if company.is_none() && rules.require_declaration {
                 let message = "A trader's company name is required.";
                 return Err(Violation::new("companyName", "required", message));

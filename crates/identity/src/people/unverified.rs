@@ -32,7 +32,7 @@ impl UnverifiedAccountCleanup {
         Self { eraser, rules, max_age, clock }
     }
 
-    /// Deletes them. Returns their number.
+    /// Deletes the accounts. Returns their number.
     ///
     /// If verification was required later, some accounts were used without it. Accounts older than
     /// the retention of sign-ins are left, as their use is unknown.

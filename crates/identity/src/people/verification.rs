@@ -75,8 +75,7 @@ impl Verification {
         let EmailTokenPorts { tokens, clock, .. } = &self.links.0;
         let at = clock.now();
         let verified = SideEffects::audit(at, user, "account.verified");
-        let good = tokens.verify(user, token, at, verified).await?;
-        if !good {
+        if !tokens.verify(user, token, at, verified).await? {
             return Err(VerifyError::Invalid);
         }
         self.caller_cache.forget_user(user);
@@ -134,26 +133,22 @@ impl Verification {
     ) -> Result<(), Unavailable> {
         let EmailTokenPorts { accounts, tokens, clock, .. } = &self.links.0;
         let allowed = self.links.counted("address-taken", email, NOTIFICATION_LIMIT).await?;
-        let owner = accounts.by_email(email).await?;
-        let owner = owner.filter(|it| allowed && it.account.user != newcomer);
+        let owner =
+            accounts.by_email(email).await?.filter(|it| allowed && it.account.user != newcomer);
         let at = clock.now();
+        let Some(owner) = owner else { return tokens.pretend(at).await };
 
-        match owner {
-            Some(found) => {
-                let owner = found.account.user;
-                let effects = SideEffects::about(at, owner, "registration.address_taken");
-                let unproved = found.account.email_verified_at.is_none();
-                let (token, mail) = if unproved && (RESET.is_for)(&found) {
-                    let (token, mail) = self.links.compose(&RESET, &found.account)?;
-                    (Some(token), mail)
-                } else {
-                    (None, QueuedEmail::new("address-taken").to_user(at, owner))
-                };
+        let user = owner.account.user;
+        let is_unverified = owner.account.email_verified_at.is_none();
+        let (token, mail) = if is_unverified && (RESET.is_for)(&owner) {
+            let (token, mail) = self.links.compose(&RESET, &owner.account)?;
+            (Some(token), mail)
+        } else {
+            (None, QueuedEmail::new("address-taken").to_user(at, user))
+        };
+        let effects = SideEffects::about(at, user, "registration.address_taken").and_mail(mail);
 
-                tokens.put(owner, token, effects.and_mail(mail)).await
-            }
-            None => tokens.pretend(at).await,
-        }
+        tokens.put(user, token, effects).await
     }
 
     fn is_required(&self, account: &Account) -> bool {

@@ -157,7 +157,7 @@ impl ScimTokens {
 impl ScimTokenOptions {
     fn entry(self, now: Timestamp) -> Result<ScimTokenEntry, Vec<Violation>> {
         let mut violations = Vec::new();
-        let name = violation::name("name", "The name", self.name.as_deref())
+        let name = violation::parse_name("name", "The name", self.name.as_deref())
             .and_then(|it| {
                 it.ok_or_else(|| Violation::new("name", "required", "A name is required."))
             })

@@ -163,11 +163,11 @@ fn parse_email(email: &str) -> Result<String, Violation> {
 }
 
 fn name(field: &'static str, name: Option<&str>) -> Result<Option<String>, Violation> {
-    violation::name(field, "The name", name)
+    violation::parse_name(field, "The name", name)
 }
 
 fn id(field: &'static str, id: Option<&str>) -> Result<Option<String>, Violation> {
-    violation::name(field, "The value", id)
+    violation::parse_name(field, "The value", id)
 }
 
 #[cfg(test)]

@@ -21,9 +21,9 @@ fn to(email: Option<&str>) -> Invitation {
 async fn only_a_hash_of_the_links_token_is_stored() {
     let stored = Arc::new(std::sync::Mutex::new(None));
     let mut store = MockInvitationStore::new();
-    let add = Arc::clone(&stored);
+    let added = Arc::clone(&stored);
     store.expect_add().once().returning(move |new, effects| {
-        *add.lock().unwrap() = Some((new, effects));
+        *added.lock().unwrap() = Some((new, effects));
         Ok(true)
     });
 

@@ -22,27 +22,35 @@ fn invited(token: &str) -> RegistrationForm {
     RegistrationForm { invitation: Some(Secret::new(token.to_owned())), ..form() }
 }
 
-/// Returns ports that must not be called: neither hasher nor store.
-fn idle() -> (MockAccountStore, MockPasswordHasher) {
-    (MockAccountStore::new(), MockPasswordHasher::new())
+struct Mocks {
+    accounts: MockAccountStore,
+    hasher: MockPasswordHasher,
 }
 
-fn storing(outcome: AccountCreationOutcome) -> (MockAccountStore, MockPasswordHasher) {
-    let (mut accounts, mut hasher) = idle();
-    accounts.expect_register().once().returning(move |_, _, _| Ok(outcome));
-    hasher.expect_hash().once().returning(|_| Ok(Secret::new("$kept$".to_owned())));
-    (accounts, hasher)
+/// Returns mocks that must not be called.
+fn idle() -> Mocks {
+    Mocks { accounts: MockAccountStore::new(), hasher: MockPasswordHasher::new() }
 }
 
-fn registration(
-    ports: (MockAccountStore, MockPasswordHasher),
-    rules: RegistrationRules,
-) -> Registration {
-    registration_with(ports, rules, fakes::verification(false))
+fn hashing() -> Mocks {
+    let mut mocks = idle();
+    mocks.hasher.expect_hash().returning(|_| Ok(Secret::new("$kept$".to_owned())));
+    mocks
+}
+
+fn storing(outcome: AccountCreationOutcome) -> Mocks {
+    let mut mocks = idle();
+    mocks.accounts.expect_register().once().returning(move |_, _, _| Ok(outcome));
+    mocks.hasher.expect_hash().once().returning(|_| Ok(Secret::new("$kept$".to_owned())));
+    mocks
+}
+
+fn registration(mocks: Mocks, rules: RegistrationRules) -> Registration {
+    registration_with(mocks, rules, fakes::verification(false))
 }
 
 fn registration_with(
-    (accounts, hasher): (MockAccountStore, MockPasswordHasher),
+    mocks: Mocks,
     rules: RegistrationRules,
     verification: Verification,
 ) -> Registration {
@@ -50,8 +58,8 @@ fn registration_with(
     seats.expect_limit().return_const(Some(25));
     seats.expect_admins().return_const(Some(2));
     let ports = RegistrationPorts {
-        accounts: Arc::new(accounts),
-        hasher: Arc::new(hasher),
+        accounts: Arc::new(mocks.accounts),
+        hasher: Arc::new(mocks.hasher),
         seats: Arc::new(seats),
         verification,
     };
@@ -67,14 +75,14 @@ async fn violations(
         Err(RegisterError::Invalid(violations)) => {
             violations.iter().map(|it| (it.field, it.code)).collect()
         }
-        other => panic!("{other:?}"),
+        outcome => panic!("{outcome:?}"),
     }
 }
 
 fn created(outcome: Result<RegistrationOutcome, RegisterError>) -> Account {
     match outcome {
         Ok(RegistrationOutcome::Made(account)) => *account,
-        other => panic!("{other:?}"),
+        outcome => panic!("{outcome:?}"),
     }
 }
 
@@ -84,12 +92,14 @@ fn declared_only() -> RegistrationRules {
 
 #[tokio::test]
 async fn an_account_is_stored_with_its_hash_its_limit_and_its_audit_entry() {
-    let (mut accounts, mut hasher) = idle();
-    hasher
+    let mut mocks = idle();
+    mocks
+        .hasher
         .expect_hash()
         .withf(|password| password.expose() == "a perfectly fine passphrase")
         .returning(|_| Ok(Secret::new("$kept$".to_owned())));
-    accounts
+    mocks
+        .accounts
         .expect_register()
         .withf(|new, seats, effects| {
             let at = Timestamp::UNIX_EPOCH;
@@ -101,8 +111,8 @@ async fn an_account_is_stored_with_its_hash_its_limit_and_its_audit_entry() {
         .once()
         .returning(|_, _, _| Ok(AccountCreationOutcome::Stored));
 
-    let registration = registration((accounts, hasher), RegistrationRules::default());
-    let account = created(registration.register(form()).await);
+    let outcome = registration(mocks, RegistrationRules::default()).register(form()).await;
+    let account = created(outcome);
 
     assert_eq!(account.email, "Ada@Example.org");
     assert_eq!(account.provider, "local");
@@ -194,9 +204,9 @@ async fn the_store_checks_an_invitation_and_the_licensed_administrators() {
             allowed_domains: vec!["other.example".to_owned()],
             ..RegistrationRules::default()
         };
-        let (mut accounts, mut hasher) = idle();
-        hasher.expect_hash().returning(|_| Ok(Secret::new("$kept$".to_owned())));
-        accounts
+        let mut mocks = hashing();
+        mocks
+            .accounts
             .expect_register()
             .withf(|new, _, effects| {
                 new.invitation.is_some_and(|it| it.max_admins == Some(2))
@@ -205,7 +215,7 @@ async fn the_store_checks_an_invitation_and_the_licensed_administrators() {
             .once()
             .returning(|_, _, _| Ok(AccountCreationOutcome::NotInvited));
 
-        let outcome = registration((accounts, hasher), rules).register(invited("token")).await;
+        let outcome = registration(mocks, rules).register(invited("token")).await;
 
         assert!(matches!(outcome, Err(RegisterError::Closed)));
     }
@@ -234,7 +244,7 @@ async fn only_addresses_of_allowed_domains_may_register() {
         ..RegistrationRules::default()
     };
     let register =
-        async |domain: &str, ports| registration(ports, rules(domain)).register(form()).await;
+        async |domain: &str, mocks| registration(mocks, rules(domain)).register(form()).await;
 
     assert!(register("@EXAMPLE.org", storing(AccountCreationOutcome::Stored)).await.is_ok());
     for domain in ["sub.example.org", "org", "ample.org"] {
@@ -283,9 +293,9 @@ async fn with_verification_only_the_owner_learns_that_an_address_is_taken() {
 
 #[tokio::test]
 async fn with_verification_an_account_is_stored_with_its_token_and_email() {
-    let (mut accounts, mut hasher) = idle();
-    hasher.expect_hash().returning(|_| Ok(Secret::new("$kept$".to_owned())));
-    accounts
+    let mut mocks = hashing();
+    mocks
+        .accounts
         .expect_register()
         .withf(|new, _, effects| {
             let emails: Vec<_> = effects.mail.iter().map(|it| it.letter.name).collect();
@@ -296,18 +306,17 @@ async fn with_verification_an_account_is_stored_with_its_token_and_email() {
     let rules = RegistrationRules::default();
     let verification = Post::open().verification(true);
 
-    let outcome = registration_with((accounts, hasher), rules, verification).register(form()).await;
+    let outcome = registration_with(mocks, rules, verification).register(form()).await;
 
     assert!(matches!(outcome, Ok(RegistrationOutcome::Written)));
 }
 
 #[tokio::test]
 async fn a_full_hashing_queue_is_an_outage() {
-    let (accounts, mut hasher) = idle();
-    hasher.expect_hash().returning(|_| Err(Unavailable::new("password hashing", "full")));
+    let mut mocks = idle();
+    mocks.hasher.expect_hash().returning(|_| Err(Unavailable::new("password hashing", "full")));
 
-    let outcome =
-        registration((accounts, hasher), RegistrationRules::default()).register(form()).await;
+    let outcome = registration(mocks, RegistrationRules::default()).register(form()).await;
 
     assert!(matches!(outcome, Err(RegisterError::Unavailable(_))));
 }
