@@ -76,11 +76,9 @@ impl SqlScimUsers {
                     return Ok(ScimUserCreationOutcome::SeatsTaken);
                 }
 
-                let default_group = user_groups::table
-                    .filter(user_groups::is_default)
-                    .select(user_groups::id)
-                    .first::<DbUid>(conn)
-                    .await?;
+                let default_group =
+                    user_groups::table.filter(user_groups::is_default).select(user_groups::id);
+                let group_id = default_group.first::<DbUid>(conn).await?;
                 let account = (
                     accounts::id.eq(id),
                     accounts::email.eq(&attributes.email),
@@ -90,7 +88,7 @@ impl SqlScimUsers {
                     accounts::customer_type.eq(0),
                     accounts::created_at.eq(DbInstant(*created_at)),
                     accounts::role.eq(Role::User.name()),
-                    accounts::group_id.eq(default_group),
+                    accounts::group_id.eq(group_id),
                     accounts::email_verified_at.eq(DbInstant(*created_at)),
                     accounts::credentials_epoch.eq(0),
                     accounts::deactivated_at.eq((!is_active).then_some(DbInstant(*created_at))),
