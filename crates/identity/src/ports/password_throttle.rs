@@ -56,7 +56,7 @@ pub trait PasswordThrottleStore: Send + Sync {
     /// Clears the count of `who`, who has guessed right.
     async fn clear(&self, who: &str) -> Result<(), Unavailable>;
 
-    /// Clears the counts of several, with the effects of that.
+    /// Clears the counts of several keys, with the effects.
     async fn clear_all(&self, who: &[String], effects: SideEffects) -> Result<(), Unavailable>;
 
     /// Deletes the counts whose last guess was before `time`. Returns their number.

@@ -116,7 +116,7 @@ pub trait ProviderFlows: Send + Sync {
         now: Timestamp,
     ) -> Result<Option<ProviderFlow>, Unavailable>;
 
-    /// Deletes those that have expired. Returns their number.
+    /// Deletes flows that have expired. Returns their number.
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable>;
 }
 
@@ -222,7 +222,7 @@ pub trait SignInCodes: Send + Sync {
     /// again meanwhile: the session must not be used.
     async fn settle(&self, hash: TokenHash, session: SessionId) -> Result<bool, Unavailable>;
 
-    /// Deletes those that have expired. Returns their number.
+    /// Deletes codes that have expired. Returns their number.
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable>;
 }
 

@@ -18,7 +18,7 @@ impl ScimScope {
     /// Every scope.
     pub const ALL: [Self; 2] = [Self::Users, Self::Groups];
 
-    /// Name on the wire and in the database.
+    /// Returns the name on the wire and in the database.
     pub fn name(self) -> &'static str {
         match self {
             Self::Users => "users",

@@ -192,7 +192,7 @@ pub trait SessionStore: Send + Sync {
     async fn revoke(
         &self,
         by: SessionRef,
-        which: Revoked,
+        revoked: Revoked,
         now: Timestamp,
         effects: EndEffects,
     ) -> Result<Option<u64>, Unavailable>;

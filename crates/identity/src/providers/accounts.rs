@@ -20,11 +20,10 @@ const MAX_NAME_CHARS: usize = 200;
 
 /// Finds the accounts of identity providers' users, and creates them at the first sign-in.
 ///
-/// Whoever a provider knows is known by that alone ever after: an address that
-/// changes there changes nothing here, and an address that has an account
-/// opens it to nobody else, whoever vouches for them. The one exception is an
-/// account that a SCIM client created and nobody has used: it is for whoever
-/// the provider says has its address.
+/// Users are recognised only by their identity at the provider: a change of their address there has
+/// no effect here, and an address does not open an account of another identity, even if the provider
+/// vouches for it. The exception is an account that a SCIM client created and nobody has used yet:
+/// it is linked to the first identity whose provider reports its address.
 #[derive(Clone)]
 pub(crate) struct ProviderAccountFinder {
     pub(crate) known: Arc<dyn ProviderAccounts>,
@@ -134,8 +133,11 @@ impl ProviderAccountFinder {
 
 /// Returns the address, if the provider verified it. One reported as unverified is always refused.
 fn address(claims: &ProviderClaims) -> Result<String, ProviderSignInError> {
-    let email = claims.email.as_deref().and_then(|it| people::email::parse(it).ok());
-    let email = email.ok_or(ProviderSignInError::EmailMissing)?;
+    let email = claims
+        .email
+        .as_deref()
+        .and_then(|it| people::email::parse(it).ok())
+        .ok_or(ProviderSignInError::EmailMissing)?;
     match claims.email_verified {
         Some(true) => Ok(email),
         None if claims.trusts_email => Ok(email),

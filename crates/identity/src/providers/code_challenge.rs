@@ -25,8 +25,8 @@ impl CodeChallenge {
     /// Returns the challenge of a verifier; `None` if it is malformed.
     pub(crate) fn from_verifier(verifier: &Secret<String>) -> Option<Self> {
         let text = verifier.expose().as_bytes();
-        let plain = |it: &u8| it.is_ascii_alphanumeric() || b"-._~".contains(it);
-        if !VERIFIER_CHARS.contains(&text.len()) || !text.iter().all(plain) {
+        let is_unreserved = |it: &u8| it.is_ascii_alphanumeric() || b"-._~".contains(it);
+        if !VERIFIER_CHARS.contains(&text.len()) || !text.iter().all(is_unreserved) {
             return None;
         }
         Some(Self::of_ours(verifier))
@@ -86,7 +86,8 @@ mod tests {
         let shortest = "a".repeat(43);
         let longest = "a".repeat(128);
 
-        assert!(challenge_of(&shortest).is_some() && challenge_of(&longest).is_some());
+        assert!(challenge_of(&shortest).is_some());
+        assert!(challenge_of(&longest).is_some());
         for bad in [&"a".repeat(42), &format!("{longest}a"), "", &"ä".repeat(43), &" ".repeat(43)]
         {
             assert_eq!(challenge_of(bad), None, "{bad:.60}");

@@ -67,12 +67,12 @@ impl RedirectTarget {
     ) -> Result<Self, DestinationError> {
         match target {
             Some(target) if is_loopback(target) => {
-                let challenge = challenge.ok_or(DestinationError::ChallengeRequired)?;
+                let encoded = challenge.ok_or(DestinationError::ChallengeRequired)?;
                 if method.is_some_and(|it| it != METHOD) {
                     return Err(DestinationError::ChallengeInvalid);
                 }
-                let challenge = CodeChallenge::parse(challenge);
-                let challenge = challenge.ok_or(DestinationError::ChallengeInvalid)?;
+                let challenge =
+                    CodeChallenge::parse(encoded).ok_or(DestinationError::ChallengeInvalid)?;
                 Ok(Self::Program { url: target.to_owned(), challenge })
             }
             _ if challenge.is_some() => Err(DestinationError::ChallengeUnexpected),
@@ -89,18 +89,20 @@ fn is_loopback(target: &str) -> bool {
     if target.len() > MAX_URL_BYTES {
         return false;
     }
-    let Some(rest) = target.strip_prefix("http://") else { return false };
+    let Some(without_scheme) = target.strip_prefix("http://") else { return false };
 
-    let (authority, path) = match rest.find('/') {
-        Some(at) => rest.split_at(at),
-        None => (rest, ""),
+    let (authority, path) = match without_scheme.find('/') {
+        Some(at) => without_scheme.split_at(at),
+        None => (without_scheme, ""),
+    };
+    let Some(after_host) = LOOPBACK.iter().find_map(|host| authority.strip_prefix(host)) else {
+        return false;
     };
 
-    let here = LOOPBACK.iter().find_map(|host| authority.strip_prefix(host));
-    let port = |it: &str| it.strip_prefix(':').is_some_and(is_port);
-    let plain = |it: u8| it.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:@%".contains(&it);
+    let has_valid_port = after_host.is_empty() || after_host.strip_prefix(':').is_some_and(is_port);
+    let is_path_char = |it: u8| it.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:@%".contains(&it);
 
-    here.is_some_and(|it| it.is_empty() || port(it)) && path.bytes().all(plain)
+    has_valid_port && path.bytes().all(is_path_char)
 }
 
 fn is_port(text: &str) -> bool {
@@ -108,14 +110,16 @@ fn is_port(text: &str) -> bool {
 }
 
 fn is_page(target: &str) -> bool {
-    let plain = |it: char| it.is_ascii_alphanumeric() || "-_.~".contains(it);
-    let segment = |it: &str| !matches!(it, "" | "." | "..") && it.chars().all(plain);
-    let under = |page: &&str| {
-        target.strip_prefix(*page).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    let is_unreserved = |it: char| it.is_ascii_alphanumeric() || "-_.~".contains(it);
+    let is_segment = |it: &str| !matches!(it, "" | "." | "..") && it.chars().all(is_unreserved);
+    let contains_target = |page: &&str| {
+        target
+            .strip_prefix(*page)
+            .is_some_and(|suffix| suffix.is_empty() || suffix.starts_with('/'))
     };
     target.len() <= MAX_URL_BYTES
-        && PAGES.iter().any(under)
-        && target.strip_prefix('/').is_some_and(|it| it.split('/').all(segment))
+        && PAGES.iter().any(contains_target)
+        && target.strip_prefix('/').is_some_and(|it| it.split('/').all(is_segment))
 }
 
 /// Target and state with which a sign-in returns to its program.
@@ -280,7 +284,8 @@ mod tests {
             RedirectTarget::parse(Some("http://localhost:1/"), Some(challenge), method)
         };
 
-        assert!(of(CHALLENGE, None).is_ok() && of(CHALLENGE, Some("S256")).is_ok());
+        assert!(of(CHALLENGE, None).is_ok());
+        assert!(of(CHALLENGE, Some("S256")).is_ok());
         for (challenge, method) in [
             (CHALLENGE, Some("plain")),
             (CHALLENGE, Some("s256")),

@@ -124,8 +124,7 @@ impl ProviderSignIn {
         }
 
         let back = self.return_state(&destination, state.clone());
-        let provider = provider.as_deref().and_then(Provider::of_name);
-        let outcome = match provider {
+        let outcome = match provider.as_deref().and_then(Provider::of_name) {
             Some(provider) => self.start_flow(provider, destination, state, browser).await,
             None => Err(ProviderSignInError::UnknownProvider),
         };
@@ -148,13 +147,13 @@ impl ProviderSignIn {
         let url = self.providers.authorization_url(provider, &request).await?;
 
         let browser = match browser.filter(|it| sessions::token_hash::of_presented(it).is_some()) {
-            Some(known) => known,
+            Some(presented) => presented,
             None => sessions::refresh_tokens::fresh()?,
         };
 
-        let ProviderRequest { state: hash, nonce, verifier } = request;
+        let ProviderRequest { state: provider_state, nonce, verifier } = request;
         let new = NewProviderFlow {
-            hash: sessions::token_hash::of_ours(&hash),
+            hash: sessions::token_hash::of_ours(&provider_state),
             browser: sessions::token_hash::of_ours(&browser),
             flow: ProviderFlow { provider, destination, state, nonce, verifier },
             expires_at: self.clock.now() + LIFETIME,
@@ -172,11 +171,12 @@ impl ProviderSignIn {
         device: SignInDevice,
     ) -> Result<CallbackOutcome, CallbackError> {
         // Without such a flow of this browser, no program waits for the outcome.
-        let flow = self.take_flow(&callback, browser).await;
-        let flow = flow.map_err(|why| CallbackError { back: None, why })?;
+        let flow = self
+            .take_flow(&callback, browser)
+            .await
+            .map_err(|why| CallbackError { back: None, why })?;
         let back = self.return_state(&flow.destination, flow.state.clone());
-        let outcome = self.complete(flow, callback, device).await;
-        outcome.map_err(|why| CallbackError { back, why })
+        self.complete(flow, callback, device).await.map_err(|why| CallbackError { back, why })
     }
 
     async fn take_flow(
@@ -184,13 +184,19 @@ impl ProviderSignIn {
         callback: &ProviderCallback,
         browser: Option<Secret<String>>,
     ) -> Result<ProviderFlow, ProviderSignInError> {
-        let hash = callback.state.as_ref().and_then(sessions::token_hash::of_presented);
-        let browser = browser.as_ref().and_then(sessions::token_hash::of_presented);
-        let (Some(hash), Some(browser)) = (hash, browser) else {
-            return Err(ProviderSignInError::InvalidState);
-        };
-        let flow = self.flows.take(hash, browser, self.clock.now()).await?;
-        flow.ok_or(ProviderSignInError::InvalidState)
+        let state_hash = callback
+            .state
+            .as_ref()
+            .and_then(sessions::token_hash::of_presented)
+            .ok_or(ProviderSignInError::InvalidState)?;
+        let browser_hash = browser
+            .as_ref()
+            .and_then(sessions::token_hash::of_presented)
+            .ok_or(ProviderSignInError::InvalidState)?;
+        self.flows
+            .take(state_hash, browser_hash, self.clock.now())
+            .await?
+            .ok_or(ProviderSignInError::InvalidState)
     }
 
     async fn complete(
@@ -240,15 +246,18 @@ impl ProviderSignIn {
             });
         }
 
-        let code = callback.code.filter(|it| (1..=MAX_CODE_BYTES).contains(&it.expose().len()));
-        let code = ProviderCode {
-            code: code.ok_or(ProviderSignInError::ProviderFailed)?,
+        let code = callback
+            .code
+            .filter(|it| (1..=MAX_CODE_BYTES).contains(&it.expose().len()))
+            .ok_or(ProviderSignInError::ProviderFailed)?;
+        let provider_code = ProviderCode {
+            code,
             issuer: callback.issuer,
             nonce: flow.nonce,
             verifier: flow.verifier,
         };
 
-        Ok(self.providers.exchange(flow.provider, code).await?)
+        Ok(self.providers.exchange(flow.provider, provider_code).await?)
     }
 
     /// Returns the codes of browsers that return from a provider.
