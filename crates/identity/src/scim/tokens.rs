@@ -157,14 +157,10 @@ impl ScimTokens {
 impl ScimTokenOptions {
     fn entry(self, now: Timestamp) -> Result<ScimTokenEntry, Vec<Violation>> {
         let mut violations = Vec::new();
-        let name = violation::parse_name("name", "The name", self.name.as_deref())
-            .and_then(|it| {
-                it.ok_or_else(|| Violation::new("name", "required", "A name is required."))
-            })
-            .unwrap_or_else(|violation| {
-                violations.push(violation);
-                String::new()
-            });
+        let name = parse_name(self.name.as_deref()).unwrap_or_else(|violation| {
+            violations.push(violation);
+            String::new()
+        });
 
         let scopes = parse_scopes(self.scopes.as_deref());
         if scopes.as_ref().is_none_or(Vec::is_empty) {
@@ -192,8 +188,12 @@ impl ScimTokenOptions {
     }
 }
 
-/// Returns the named scopes, or all if none are named; nothing if one is
-/// unknown.
+fn parse_name(input: Option<&str>) -> Result<String, Violation> {
+    violation::parse_name("name", "The name", input)?
+        .ok_or_else(|| Violation::new("name", "required", "A name is required."))
+}
+
+/// Returns the named scopes, or all if `names` is `None`; `None` if one is unknown.
 fn parse_scopes(names: Option<&[String]>) -> Option<Vec<ScimScope>> {
     let Some(names) = names else { return Some(ScimScope::ALL.to_vec()) };
     let named = names.iter().map(|it| ScimScope::from_name(it)).collect::<Option<Vec<_>>>()?;

@@ -125,29 +125,29 @@ impl ScimUserAttributes {
         for change in changes {
             match change {
                 ScimUserChange::UserName(name) => {
-                    attributes.user_name = id("userName", Some(name))?.ok_or_else(|| {
+                    attributes.user_name = parse_id("userName", Some(name))?.ok_or_else(|| {
                         Violation::new("userName", "required", "`userName` is required.")
                     })?;
                 }
                 ScimUserChange::ExternalId(id) => {
-                    attributes.external_id = self::id("externalId", id.as_deref())?;
+                    attributes.external_id = parse_id("externalId", id.as_deref())?;
                 }
                 ScimUserChange::Email(email) => attributes.email = parse_email(email)?,
                 ScimUserChange::DisplayName(name) => {
-                    attributes.display_name = self::name("displayName", name.as_deref())?;
+                    attributes.display_name = parse_name("displayName", name.as_deref())?;
                 }
                 ScimUserChange::GivenName(name) => {
-                    attributes.given_name = self::name("name.givenName", name.as_deref())?;
+                    attributes.given_name = parse_name("name.givenName", name.as_deref())?;
                 }
                 ScimUserChange::FamilyName(name) => {
-                    attributes.family_name = self::name("name.familyName", name.as_deref())?;
+                    attributes.family_name = parse_name("name.familyName", name.as_deref())?;
                 }
             }
         }
 
         let sets_email = changes.iter().any(|it| matches!(it, ScimUserChange::Email(_)));
-        let had_same = fold_email(&self.email) == fold_email(&self.user_name);
-        if !sets_email && had_same && attributes.user_name != self.user_name {
+        let email_was_user_name = fold_email(&self.email) == fold_email(&self.user_name);
+        if !sets_email && email_was_user_name && attributes.user_name != self.user_name {
             // A `userName` that is no address leaves the email as it is.
             if let Ok(email) = email::parse(&attributes.user_name) {
                 attributes.email = email;
@@ -162,12 +162,12 @@ fn parse_email(email: &str) -> Result<String, Violation> {
     email::parse(email).map_err(|it| Violation { field: "emails", ..it })
 }
 
-fn name(field: &'static str, name: Option<&str>) -> Result<Option<String>, Violation> {
-    violation::parse_name(field, "The name", name)
+fn parse_name(field: &'static str, input: Option<&str>) -> Result<Option<String>, Violation> {
+    violation::parse_name(field, "The name", input)
 }
 
-fn id(field: &'static str, id: Option<&str>) -> Result<Option<String>, Violation> {
-    violation::parse_name(field, "The value", id)
+fn parse_id(field: &'static str, input: Option<&str>) -> Result<Option<String>, Violation> {
+    violation::parse_name(field, "The value", input)
 }
 
 #[cfg(test)]
@@ -185,8 +185,8 @@ mod tests {
     #[test]
     fn a_user_name_that_is_an_address_is_the_email_unless_another_is_granted() {
         let plain = ScimUserAttributes::new(&[user_name("ada@example.org")]).unwrap();
-        let both = [user_name("ada"), email("ada@example.org")];
-        let both = ScimUserAttributes::new(&both).unwrap();
+        let changes = [user_name("ada"), email("ada@example.org")];
+        let both = ScimUserAttributes::new(&changes).unwrap();
 
         assert_eq!(plain.email, "ada@example.org");
         assert_eq!(both.user_name, "ada");
@@ -205,14 +205,14 @@ mod tests {
 
     #[test]
     fn an_email_follows_the_user_name_only_where_both_were_the_same() {
-        let same = ScimUserAttributes::new(&[user_name("ada@example.org")]).unwrap();
-        let apart = same.with(&[email("lovelace@example.org")]).unwrap();
+        let equal = ScimUserAttributes::new(&[user_name("ada@example.org")]).unwrap();
+        let different = equal.with(&[email("lovelace@example.org")]).unwrap();
 
-        let same = same.with(&[user_name("countess@example.org")]).unwrap();
-        let apart = apart.with(&[user_name("countess@example.org")]).unwrap();
+        let changed_equal = equal.with(&[user_name("countess@example.org")]).unwrap();
+        let changed_different = different.with(&[user_name("countess@example.org")]).unwrap();
 
-        assert_eq!(same.email, "countess@example.org");
-        assert_eq!(apart.email, "lovelace@example.org");
+        assert_eq!(changed_equal.email, "countess@example.org");
+        assert_eq!(changed_different.email, "lovelace@example.org");
     }
 
     #[test]

@@ -147,8 +147,8 @@ impl ScimUsers {
         Ok(self.0.store.list(query).await?)
     }
 
-    /// Changes a user at once or not at all, with `expected` only if they are
-    /// that version. A deactivated user's sessions end; other instances notice within seconds.
+    /// Applies all changes or none; if `expected` is set, only to that version of the user. A
+    /// deactivated user's sessions end; other instances notice within seconds.
     pub async fn change(
         &self,
         user: UserId,
@@ -162,12 +162,12 @@ impl ScimUsers {
         let effects = SideEffects::about(at, user, "ScimUser.Updated");
         let edit = ScimUserEdit { user, expected, changes, activation, at, effects };
 
-        let changed = self.0.store.change(edit).await?;
+        let outcome = self.0.store.change(edit).await?;
         roles.forget(user);
         let limits = SeatLimits::from_seats(&*self.0.seats);
 
-        Err(match changed {
-            ScimUserChangeOutcome::Done(changed) => return Ok(*changed),
+        Err(match outcome {
+            ScimUserChangeOutcome::Done(changed_user) => return Ok(*changed_user),
             ScimUserChangeOutcome::Unknown => ScimUserError::Unknown,
             ScimUserChangeOutcome::Stale => ScimUserError::Stale,
             ScimUserChangeOutcome::Taken(attribute) => ScimUserError::Taken(attribute),

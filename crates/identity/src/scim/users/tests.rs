@@ -13,7 +13,7 @@ use crate::sessions::caller_cache::CallerCache;
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
-fn users(store: MockScimUserStore, roles: MockRoleStore) -> ScimUsers {
+fn users(store: MockScimUserStore, role_store: MockRoleStore) -> ScimUsers {
     let clock = Arc::new(FixedClock(NOW));
     let mut accounts = MockAccountStore::new();
     accounts.expect_caller_state().returning(|user, it, _| Ok(Some(CallerState::new(user, it))));
@@ -22,8 +22,12 @@ fn users(store: MockScimUserStore, roles: MockRoleStore) -> ScimUsers {
     seats.expect_limit().return_const(Some(10));
     seats.expect_admins().return_const(Some(2));
     let seats: Arc<dyn Seats> = Arc::new(seats);
-    let roles =
-        Roles::new(Arc::new(roles), Arc::clone(&seats), cache, Arc::<FixedClock>::clone(&clock));
+    let roles = Roles::new(
+        Arc::new(role_store),
+        Arc::clone(&seats),
+        cache,
+        Arc::<FixedClock>::clone(&clock),
+    );
     let rules = LiveSetting::new(RegistrationRules::default());
     ScimUsers::new(ScimUserPorts { store: Arc::new(store), seats, rules, roles, clock })
 }
@@ -73,7 +77,12 @@ async fn a_user_is_reactivated_within_the_licence() {
     let limits = SeatLimits { accounts: Some(10), admins: Some(2) };
     store
         .expect_change()
-        .withf(move |it| matches!(&it.activation, Some(ActivationChange::Reactivate(it, _)) if *it == limits))
+        .withf(move |edit| {
+            let Some(ActivationChange::Reactivate(actual, _)) = &edit.activation else {
+                return false;
+            };
+            *actual == limits
+        })
         .returning(|_| Ok(ScimUserChangeOutcome::SeatsTaken));
 
     let users = users(store, MockRoleStore::new());
