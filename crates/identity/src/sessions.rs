@@ -23,7 +23,7 @@ use crate::ports::{
 };
 use crate::sessions::access_tokens::{AccessTokens, SessionRef};
 use crate::sessions::caller_cache::CallerCache;
-use crate::sessions::consoles::BrowserArea;
+use crate::sessions::consoles::BrowserStart;
 use crate::sessions::refresh_tokens::{PresentedRefreshToken, RefreshKeys};
 use crate::sign_in::device::SignInDevice;
 
@@ -138,7 +138,7 @@ impl Sessions {
         method: SignInMethod,
         device: SignInDevice,
     ) -> Result<SessionTokens, StartError> {
-        self.start_device(account, (method, None), device).await
+        self.start_device(account, method, None, device).await
     }
 
     /// Starts a session by an app password: it ends with that, and may not change what secures the
@@ -149,13 +149,14 @@ impl Sessions {
         app_password: AppPasswordId,
         device: SignInDevice,
     ) -> Result<SessionTokens, StartError> {
-        self.start_device(account, (SignInMethod::AppPassword, Some(app_password)), device).await
+        self.start_device(account, SignInMethod::AppPassword, Some(app_password), device).await
     }
 
     async fn start_device(
         &self,
         account: &Account,
-        (method, app_password): (SignInMethod, Option<AppPasswordId>),
+        method: SignInMethod,
+        app_password: Option<AppPasswordId>,
         device: SignInDevice,
     ) -> Result<SessionTokens, StartError> {
         let refresh = refresh_tokens::fresh()?;
@@ -167,15 +168,14 @@ impl Sessions {
         Ok(self.grant(user, session, refresh)?)
     }
 
-    /// Starts the session of a browser, which ends unless it is used within `idle`. It has no
+    /// Starts the session of a browser, which ends if it is not used for `idle`. It has no
     /// refresh token: the one of its row is never issued.
     pub(crate) async fn start_browser(
         &self,
-        (area, method): (BrowserArea, SignInMethod),
         account: &Account,
-        device: SignInDevice,
-        idle: Duration,
+        start: BrowserStart,
     ) -> Result<SessionRef, StartError> {
+        let BrowserStart { area, method, device, idle } = start;
         let hash = self.keys.hash(&refresh_tokens::fresh()?);
         let new = self.new_session(account, method, device, hash);
         let session = SessionRef { user: new.user, session: new.session };
@@ -270,8 +270,8 @@ impl Sessions {
     /// either way.
     pub async fn end(&self, token: &Secret<String>) -> Result<(), Unavailable> {
         for candidate in self.keys.hashes_of(token) {
-            let ended = self.store.end(candidate.hash, self.clock.now(), ended).await?;
-            if let Some((user, session)) = ended {
+            let ended_session = self.store.end(candidate.hash, self.clock.now(), ended).await?;
+            if let Some((user, session)) = ended_session {
                 self.caller_cache.forget(SessionRef { user, session });
                 break;
             }
@@ -316,11 +316,11 @@ impl Sessions {
         self.end_all(caller, Revoked::Others).await
     }
 
-    async fn end_all(&self, caller: SessionRef, which: Revoked) -> Result<u64, RevokeError> {
-        let ended = self.store.revoke(caller, which, self.clock.now(), revoked).await?;
+    async fn end_all(&self, caller: SessionRef, targets: Revoked) -> Result<u64, RevokeError> {
+        let count = self.store.revoke(caller, targets, self.clock.now(), revoked).await?;
         // Also if nothing ended here: another instance may have ended some.
         self.caller_cache.forget_user(caller.user);
-        ended.ok_or(RevokeError::Gone)
+        count.ok_or(RevokeError::Gone)
     }
 
     /// Deletes sessions that have expired. Returns their number.

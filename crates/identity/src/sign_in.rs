@@ -165,27 +165,31 @@ impl SignIn {
         program: Program,
         device: &SignInDevice,
     ) -> Result<ProvedPassword, SignInError> {
-        if !plausible(email, &password) {
+        if !is_plausible(email, &password) {
             return Err(SignInError::WrongCredentials);
         }
 
         let device = device.clone().tidy();
         let from = device.network();
         let since = self.clock.now() - RETENTION;
-        let found = self.ports.accounts.candidate(email, from, since).await?;
-        let user = found.as_ref().map(|it| it.credentials.account.user);
-        let was_there_before = found.as_ref().is_some_and(|it| it.was_there_before);
-        let known = if was_there_before { from } else { None };
-        let guess = self.throttle.count(email, known).await?;
-        let proved = self.prove(found, password, program).await;
+        let candidate = self.ports.accounts.candidate(email, from, since).await?;
+        let user = candidate.as_ref().map(|it| it.credentials.account.user);
+        let was_there_before = candidate.as_ref().is_some_and(|it| it.was_there_before);
+        let known_network = if was_there_before { from } else { None };
+
+        let guess = self.throttle.count(email, known_network).await?;
+        let proved = self.prove(candidate, password, program).await;
         match &proved {
             Ok(_) => self.throttle.right(&guess).await,
             Err(SignInError::WrongCredentials) => {
-                let at = self.clock.now();
-                let device = device.clone();
-                let outcome = SignInOutcome::WrongPassword;
-                let method = SignInMethod::Password;
-                self.note(FailedSignIn { user, at, outcome, method, device }, failed).await;
+                let failure = FailedSignIn {
+                    user,
+                    at: self.clock.now(),
+                    outcome: SignInOutcome::WrongPassword,
+                    method: SignInMethod::Password,
+                    device,
+                };
+                self.note(failure, failed).await;
             }
             Err(_) => self.throttle.give_back(&guess).await,
         }
@@ -214,16 +218,18 @@ impl SignIn {
         answer: &FactorAnswer,
         device: &SignInDevice,
     ) -> Result<Account, FactorSignInError> {
-        let method = SignInMethod::PasswordWithFactor;
-        let met = self.challenges.meet(challenge, answer).await;
-        if let Err(ChallengeError::Wrong { user, warn }) = met {
-            let at = self.clock.now();
-            let device = device.clone().tidy();
-            let outcome = SignInOutcome::WrongFactor;
-            let failure = FailedSignIn { user: Some(user), at, outcome, method, device };
+        let proved = self.challenges.meet(challenge, answer).await;
+        if let Err(ChallengeError::Wrong { user, warn }) = proved {
+            let failure = FailedSignIn {
+                user: Some(user),
+                at: self.clock.now(),
+                outcome: SignInOutcome::WrongFactor,
+                method: SignInMethod::PasswordWithFactor,
+                device: device.clone().tidy(),
+            };
             self.note(failure, if warn { failed_too_often } else { failed }).await;
         }
-        Ok(met?)
+        Ok(proved?)
     }
 
     /// Starts a session, if no further proof is required.
@@ -259,30 +265,31 @@ impl SignIn {
 
     async fn prove(
         &self,
-        found: Option<Candidate>,
+        candidate: Option<Candidate>,
         password: Secret<String>,
         program: Program,
     ) -> Result<ProvedPassword, SignInError> {
-        let has_factor = found.as_ref().is_some_and(|it| it.has_factor);
-
-        let (account, stored) = match found.map(|it| it.credentials) {
+        let has_factor = candidate.as_ref().is_some_and(|it| it.has_factor);
+        let (account, stored_hash) = match candidate.map(|it| it.credentials) {
             Some(Credentials { account, password_hash }) => (Some(account), password_hash),
             None => (None, None),
         };
 
         let user = account.as_ref().map(|it| it.user);
         let app_password = self.app_password(user, &password, program).await?;
-        if let (Some(_), Some(account)) = (app_password, &account) {
+        if app_password.is_some()
+            && let Some(account) = &account
+        {
             return Ok(ProvedPassword { account: account.clone(), has_factor, app_password });
         }
 
-        let verdict = self.ports.hasher.verify(password.clone(), stored.clone()).await?;
-        match (verdict, account, stored) {
+        let verdict = self.ports.hasher.verify(password.clone(), stored_hash.clone()).await?;
+        match (verdict, account, stored_hash) {
             (Verdict::Right, Some(account), Some(_)) => {
                 Ok(ProvedPassword { account, has_factor, app_password: None })
             }
-            (Verdict::RightButOutdated, Some(account), Some(stored)) => {
-                self.rehash(&account, password, &stored).await;
+            (Verdict::RightButOutdated, Some(account), Some(old_hash)) => {
+                self.rehash(&account, password, &old_hash).await;
                 Ok(ProvedPassword { account, has_factor, app_password: None })
             }
             _ => Err(SignInError::WrongCredentials),
@@ -392,7 +399,7 @@ fn failed_too_often(user: UserId, at: Timestamp) -> SideEffects {
 
 /// Returns whether such an account could exist. Input rejected here is no
 /// account's address or password, so the response time reveals nothing.
-fn plausible(email: &str, password: &Secret<String>) -> bool {
+fn is_plausible(email: &str, password: &Secret<String>) -> bool {
     let length = password.expose().len();
     email.len() <= people::email::MAX_EMAIL_CHARS * 4
         && email.contains('@')

@@ -54,16 +54,16 @@ pub struct AccessTokens {
 
 struct Inner {
     header: Header,
-    sign: EncodingKey,
-    checks: Vec<Check>,
+    signing_key: EncodingKey,
+    verification_keys: Vec<VerificationKey>,
     names: TokenNames,
-    rules: Validation,
+    validation: Validation,
     settings: LiveSetting<SessionSettings>,
     clock: Arc<dyn Clock>,
 }
 
-/// Verification key and its id.
-struct Check {
+struct VerificationKey {
+    /// Id of the key.
     kid: String,
     key: DecodingKey,
 }
@@ -101,23 +101,32 @@ impl AccessTokens {
     ) -> Self {
         let mut header = Header::new(Algorithm::HS256);
         header.kid = Some(kid(&keys.current));
-        let sign = EncodingKey::from_secret(keys.current.expose().as_bytes());
+        let signing_key = EncodingKey::from_secret(keys.current.expose().as_bytes());
 
-        let check = |key: &Secret<String>| Check {
+        let verification_key = |key: &Secret<String>| VerificationKey {
             kid: kid(key),
             key: DecodingKey::from_secret(key.expose().as_bytes()),
         };
+        let verification_keys = keys.each().map(verification_key).collect();
 
-        let checks = keys.each().map(check).collect();
-        let mut rules = Validation::new(Algorithm::HS256);
-        rules.set_issuer(&[&names.issuer]);
-        rules.set_audience(&[&names.audience]);
-        rules.set_required_spec_claims(&["exp", "iss", "aud", "sub"]);
+        let mut validation = Validation::new(Algorithm::HS256);
+        validation.set_issuer(&[&names.issuer]);
+        validation.set_audience(&[&names.audience]);
+        validation.set_required_spec_claims(&["exp", "iss", "aud", "sub"]);
         // The library would use the system time; the clock decides below.
-        rules.validate_exp = false;
-        let inner = Inner { header, sign, checks, names, rules, settings, clock };
+        validation.validate_exp = false;
 
-        Self { inner: Arc::new(inner) }
+        Self {
+            inner: Arc::new(Inner {
+                header,
+                signing_key,
+                verification_keys,
+                names,
+                validation,
+                settings,
+                clock,
+            }),
+        }
     }
 
     /// Issues a token for a session of a user.
@@ -131,15 +140,19 @@ impl AccessTokens {
         SessionRef { user, session }: SessionRef,
         lifetime: Duration,
     ) -> Result<IssuedTokens, Unavailable> {
-        let Inner { header, sign, names, clock, .. } = &*self.inner;
-        let lifetime = lifetime.as_secs();
+        let Inner { header, signing_key, names, clock, .. } = &*self.inner;
+        let lifetime_secs = lifetime.as_secs();
         let iat = seconds(clock.now());
-        let exp = iat.saturating_add_unsigned(lifetime);
+        let exp = iat.saturating_add_unsigned(lifetime_secs);
         let claims =
             Claims { sub: user, sid: session, iss: &names.issuer, aud: &names.audience, iat, exp };
-        let token = jsonwebtoken::encode(header, &claims, sign)
+        let token = jsonwebtoken::encode(header, &claims, signing_key)
             .map_err(|err| Unavailable::new("token signing", err))?;
-        Ok(IssuedTokens { token: Secret::new(token), expires_in: Duration::from_secs(lifetime) })
+
+        Ok(IssuedTokens {
+            token: Secret::new(token),
+            expires_in: Duration::from_secs(lifetime_secs),
+        })
     }
 
     /// Returns the session of this token, if it is valid now.
@@ -150,13 +163,14 @@ impl AccessTokens {
         if token.len() > MAX_TOKEN_BYTES {
             return None;
         }
-        let Inner { checks, rules, clock, .. } = &*self.inner;
+        let Inner { verification_keys, validation, clock, .. } = &*self.inner;
         let kid = jsonwebtoken::decode_header(token).ok()?.kid?;
-        let check = checks.iter().find(|it| it.kid == kid)?;
-        let claims = jsonwebtoken::decode::<DecodedClaims>(token, &check.key, rules).ok()?.claims;
+        let VerificationKey { key, .. } = verification_keys.iter().find(|it| it.kid == kid)?;
+        let claims = jsonwebtoken::decode::<DecodedClaims>(token, key, validation).ok()?.claims;
+
         let now = seconds(clock.now());
-        let good = claims.iat <= now.saturating_add(CLOCK_SKEW) && now < claims.exp;
-        good.then_some(SessionRef { user: claims.sub, session: claims.sid })
+        let is_valid_now = claims.iat <= now.saturating_add(CLOCK_SKEW) && now < claims.exp;
+        is_valid_now.then_some(SessionRef { user: claims.sub, session: claims.sid })
     }
 }
 
@@ -285,22 +299,22 @@ mod tests {
     #[test]
     fn a_token_of_the_previous_key_is_accepted_only_while_that_key_is_configured() {
         let (session_ref, token) = issued();
-        let read = |keys: SigningKeys| {
+        let verify = |keys: SigningKeys| {
             tokens(&keys, names("pia-server", "pia-client"), start()).verify(token.expose())
         };
 
-        assert_eq!(read(keys(SECOND, Some(FIRST))), Some(session_ref));
-        assert_eq!(read(keys(SECOND, None)), None);
+        assert_eq!(verify(keys(SECOND, Some(FIRST))), Some(session_ref));
+        assert_eq!(verify(keys(SECOND, None)), None);
     }
 
     #[test]
     fn a_token_of_another_issuer_or_for_another_audience_is_refused() {
         let (_, token) = issued();
 
-        for other in [names("pia-servers", "pia-client"), names("pia-server", "pia")] {
-            let other = tokens(&keys(FIRST, None), other, start());
+        for other_names in [names("pia-servers", "pia-client"), names("pia-server", "pia")] {
+            let other_tokens = tokens(&keys(FIRST, None), other_names, start());
 
-            assert_eq!(other.verify(token.expose()), None);
+            assert_eq!(other_tokens.verify(token.expose()), None);
         }
     }
 
@@ -320,11 +334,11 @@ mod tests {
         let mut stranger = our_header();
         stranger.kid = Some("another".to_owned());
 
-        let read = |header: &Header| tokens_at(start()).verify(&signed(header, &claims));
+        let verify = |header: &Header| tokens_at(start()).verify(&signed(header, &claims));
 
-        assert_eq!(read(&our_header()), Some(session_ref));
-        assert_eq!(read(&nameless), None);
-        assert_eq!(read(&stranger), None);
+        assert_eq!(verify(&our_header()), Some(session_ref));
+        assert_eq!(verify(&nameless), None);
+        assert_eq!(verify(&stranger), None);
     }
 
     #[test]
@@ -348,8 +362,7 @@ mod tests {
     #[test]
     fn a_token_without_algorithm_and_signature_is_refused() {
         let (_, token) = issued();
-        let (_, rest) = token.expose().split_once('.').unwrap();
-        let (claims, _) = rest.split_once('.').unwrap();
+        let claims = token.expose().split('.').nth(1).unwrap();
         let kid = kid(&Secret::new(FIRST.to_owned()));
         let none = URL_SAFE_NO_PAD.encode(format!(r#"{{"typ":"JWT","alg":"none","kid":"{kid}"}}"#));
 

@@ -47,7 +47,7 @@ impl CallerCache {
     ) -> Result<Option<CallerState>, Unavailable> {
         let Inner { store, clock, states } = &*self.inner;
         let credential = credential.into();
-        let read = states.begin_read(credential.user());
+        let pending_read = states.begin_read(credential.user());
 
         let state = match credential {
             Credential::Session(it) => store.caller_state(it.user, it.session, clock.now()).await?,
@@ -55,7 +55,7 @@ impl CallerCache {
         };
 
         match state {
-            Some(state) => states.insert(credential.user(), credential, state, read),
+            Some(state) => states.insert(credential.user(), credential, state, pending_read),
             None => states.remove(credential.user(), &credential),
         }
 
@@ -124,13 +124,11 @@ mod tests {
         SessionRef { user: UserId::generate(), session: SessionId::generate() }
     }
 
-    fn good(user: UserId, session: SessionId) -> CallerState {
-        CallerState::new(user, session)
-    }
-
-    fn all_good() -> MockAccountStore {
+    fn valid_callers() -> MockAccountStore {
         let mut store = MockAccountStore::new();
-        store.expect_caller_state().returning(|user, session, _| Ok(Some(good(user, session))));
+        store
+            .expect_caller_state()
+            .returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
         store
     }
 
@@ -146,7 +144,7 @@ mod tests {
         store
             .expect_caller_state()
             .times(2)
-            .returning(|user, session, _| Ok(Some(good(user, session))));
+            .returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
         let (caller_cache, seconds_clock) = caller_cache(store);
         let session_ref = session_ref();
 
@@ -158,7 +156,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_entry_expires_after_five_seconds_and_if_the_clock_is_set_back() {
-        let (caller_cache, seconds_clock) = caller_cache(all_good());
+        let (caller_cache, seconds_clock) = caller_cache(valid_callers());
         let session_ref = session_ref();
         seconds_clock.set(100);
         caller_cache.fresh(session_ref).await.unwrap();
@@ -177,7 +175,7 @@ mod tests {
         let calls = AtomicUsize::new(0);
         store.expect_caller_state().returning(move |user, session, _| {
             let first = calls.fetch_add(1, Ordering::SeqCst) == 0;
-            Ok(first.then(|| good(user, session)))
+            Ok(first.then(|| CallerState::new(user, session)))
         });
         let (caller_cache, _) = caller_cache(store);
         let session_ref = session_ref();
@@ -192,7 +190,7 @@ mod tests {
 
     #[tokio::test]
     async fn only_the_ended_session_is_invalidated() {
-        let (caller_cache, _) = caller_cache(all_good());
+        let (caller_cache, _) = caller_cache(valid_callers());
         let ended = session_ref();
         let other = session_ref();
         for session_ref in [ended, other] {
@@ -201,12 +199,13 @@ mod tests {
 
         caller_cache.forget(ended);
 
-        assert!(caller_cache.cached(ended).is_none() && caller_cache.cached(other).is_some());
+        assert!(caller_cache.cached(ended).is_none());
+        assert!(caller_cache.cached(other).is_some());
     }
 
     #[tokio::test]
     async fn all_sessions_of_a_changed_account_are_invalidated() {
-        let (caller_cache, _) = caller_cache(all_good());
+        let (caller_cache, _) = caller_cache(valid_callers());
         let first = session_ref();
         let other = session_ref();
         let second = SessionRef { session: SessionId::generate(), ..first };
@@ -216,7 +215,8 @@ mod tests {
 
         caller_cache.forget_user(first.user);
 
-        assert!(caller_cache.cached(first).is_none() && caller_cache.cached(second).is_none());
+        assert!(caller_cache.cached(first).is_none());
+        assert!(caller_cache.cached(second).is_none());
         assert!(caller_cache.cached(other).is_some());
     }
 
@@ -227,7 +227,7 @@ mod tests {
         let cache_in_store = Arc::clone(&gates);
         store.expect_caller_state().returning(move |user, session, _| {
             invalidate(cache_in_store.get().unwrap(), SessionRef { user, session });
-            Ok(Some(good(user, session)))
+            Ok(Some(CallerState::new(user, session)))
         });
         let (caller_cache, _) = caller_cache(store);
         let session_ref = session_ref();

@@ -44,6 +44,15 @@ pub enum BrowserArea {
     Account,
 }
 
+/// Sign-in of a browser that is about to start a session.
+pub(crate) struct BrowserStart {
+    pub(crate) area: BrowserArea,
+    pub(crate) method: SignInMethod,
+    pub(crate) device: SignInDevice,
+    /// Time without use after which the session ends.
+    pub(crate) idle: Duration,
+}
+
 /// New session of a browser.
 #[derive(Debug, Clone)]
 pub struct BrowserSession {
@@ -87,12 +96,14 @@ impl ConsoleSessions {
     /// Starts a session of an authenticated account.
     pub(crate) async fn start(
         &self,
-        (area, method): (BrowserArea, SignInMethod),
+        area: BrowserArea,
+        method: SignInMethod,
         account: &Account,
         device: SignInDevice,
     ) -> Result<BrowserSession, StartError> {
         let ConsoleSettings { idle, lifetime, .. } = self.settings();
-        let session = self.sessions.start_browser((area, method), account, device, idle).await?;
+        let start = BrowserStart { area, method, device, idle };
+        let session = self.sessions.start_browser(account, start).await?;
         let cookie = self.tokens.issue_for(session, lifetime)?.token;
         let csrf_token = Self::csrf_token(cookie.expose());
         Ok(BrowserSession { session, cookie, csrf_token, lifetime })

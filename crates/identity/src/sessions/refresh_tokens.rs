@@ -57,9 +57,9 @@ impl RefreshKeys {
         &self,
         token: &Secret<String>,
     ) -> impl Iterator<Item = PresentedRefreshToken> {
-        let plausible = (1..=MAX_BYTES).contains(&token.expose().len());
-        let keys = std::iter::once(&self.current).chain(&self.previous);
-        keys.filter(move |_| plausible).map(|key| {
+        let is_well_formed = (1..=MAX_BYTES).contains(&token.expose().len());
+        let keys = is_well_formed.then(|| std::iter::once(&self.current).chain(&self.previous));
+        keys.into_iter().flatten().map(|key| {
             let successor = key.successor(token);
             let successor_hash = self.current.hash(&successor);
             let successor_hash_before = self.previous.as_ref().map(|it| it.hash(&successor));

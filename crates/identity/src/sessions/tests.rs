@@ -178,7 +178,8 @@ async fn a_malformed_token_never_reaches_the_store() {
     let session = sessions.session_of(&secret("")).await;
 
     assert!(matches!(refreshed, Err(RefreshError::Invalid)));
-    assert!(ended.is_ok() && session.unwrap().is_none());
+    assert!(ended.is_ok());
+    assert!(session.unwrap().is_none());
 }
 
 #[tokio::test]

@@ -19,8 +19,9 @@ pub(crate) fn of_ours(token: &Secret<String>) -> TokenHash {
 /// Returns the hash of a presented token; `None` if it is malformed.
 pub(crate) fn of_presented(token: &Secret<String>) -> Option<TokenHash> {
     let text = token.expose().as_bytes();
-    let plain = |it: &u8| it.is_ascii_alphanumeric() || b"-_".contains(it);
-    (text.len() == CHARS && text.iter().all(plain)).then(|| of_ours(token))
+    let is_base64url = |it: &u8| it.is_ascii_alphanumeric() || b"-_".contains(it);
+    let is_well_formed = text.len() == CHARS && text.iter().all(is_base64url);
+    is_well_formed.then(|| of_ours(token))
 }
 
 #[cfg(test)]
@@ -31,11 +32,11 @@ mod tests {
     #[test]
     fn only_well_formed_tokens_have_a_hash() {
         let token = sessions::refresh_tokens::fresh().unwrap();
-        let text = |it: &str| of_presented(&Secret::new(it.to_owned()));
+        let hash_of = |text: &str| of_presented(&Secret::new(text.to_owned()));
 
         assert_eq!(of_presented(&token), Some(of_ours(&token)));
-        for other in ["", &"a".repeat(42), &format!("{}a", token.expose()), &"ä".repeat(43)] {
-            assert_eq!(text(other), None, "{other}");
+        for text in ["", &"a".repeat(42), &format!("{}a", token.expose()), &"ä".repeat(43)] {
+            assert_eq!(hash_of(text), None, "{text}");
         }
     }
 }

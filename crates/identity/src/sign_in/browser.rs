@@ -84,7 +84,7 @@ impl BrowserSignIn {
             return Err(BrowserSignInError::FactorRequired);
         }
 
-        self.start((area, SignInMethod::Password), account, device).await
+        self.start(area, SignInMethod::Password, account, device).await
     }
 
     /// Continues a sign-in that needed a second factor.
@@ -96,7 +96,7 @@ impl BrowserSignIn {
         device: SignInDevice,
     ) -> Result<BrowserSession, BrowserSignInError> {
         let account = self.sign_in.prove_factor(challenge, answer, &device).await?;
-        self.start((area, SignInMethod::PasswordWithFactor), &account, device).await
+        self.start(area, SignInMethod::PasswordWithFactor, &account, device).await
     }
 
     /// Signs in with a passkey's response to a challenge of [`PasskeySignIn::ask`].
@@ -108,7 +108,7 @@ impl BrowserSignIn {
         device: SignInDevice,
     ) -> Result<BrowserSession, BrowserSignInError> {
         let account = self.passkeys.prove(challenge, response, &device).await?;
-        self.start((area, SignInMethod::Passkey), &account, device).await
+        self.start(area, SignInMethod::Passkey, &account, device).await
     }
 
     /// Completes a sign-in at an identity provider that led back to a page of
@@ -122,20 +122,20 @@ impl BrowserSignIn {
     ) -> Result<BrowserSession, BrowserSignInError> {
         let codes = self.providers.codes();
         let RedeemedCode { hash, account } = codes.spend(code, verifier).await?;
-        let started = self.start((area, SignInMethod::IdentityProvider), &account, device).await?;
+        let started = self.start(area, SignInMethod::IdentityProvider, &account, device).await?;
         codes.settle(hash, started.session).await?;
         Ok(started)
     }
 
     async fn start(
         &self,
-        (area, method): (BrowserArea, SignInMethod),
+        area: BrowserArea,
+        method: SignInMethod,
         account: &Account,
         device: SignInDevice,
     ) -> Result<BrowserSession, BrowserSignInError> {
         check_role(area, account)?;
-        let started = self.consoles.start((area, method), account, device).await;
-        started.map_err(|err| match err {
+        self.consoles.start(area, method, account, device).await.map_err(|err| match err {
             StartError::Stale => SignInError::WrongCredentials.into(),
             StartError::Unavailable(err) => err.into(),
         })

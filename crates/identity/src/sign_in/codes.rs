@@ -89,8 +89,8 @@ impl OneTimeCodes {
     ) -> Result<RedeemedCode, RedeemError> {
         let hash = sessions::token_hash::of_presented(code).ok_or(RedeemError::InvalidGrant)?;
         let challenge = CodeChallenge::from_verifier(verifier);
-        let presented = self.store.redeem(hash, challenge, self.clock.now(), replayed).await?;
-        let user = match presented {
+        let outcome = self.store.redeem(hash, challenge, self.clock.now(), replayed).await?;
+        let user = match outcome {
             CodeRedemptionOutcome::Redeemed(user) => user,
             CodeRedemptionOutcome::Refused => return Err(RedeemError::InvalidGrant),
             CodeRedemptionOutcome::Replayed(user) => {

@@ -119,6 +119,7 @@ mod tests {
 
         assert_eq!(device.address.map(|it| it.to_string()).as_deref(), Some("192.0.2.1"));
     }
+
     #[test]
     fn ipv6_addresses_are_grouped_by_network() {
         let network = |text: &str| Network::from_address(text.parse().unwrap()).to_string();
