@@ -31,9 +31,10 @@ impl WebauthnCeremony {
     /// the account.
     pub fn at(public_url: &str, name: &str) -> Result<Self, PasskeysUnavailable> {
         let RelyingParty { id, origin } = RelyingParty::at(public_url)?;
-        let builder = WebauthnBuilder::new(&id, &origin);
-        let built = builder.and_then(|it| it.rp_name(name).timeout(TIMEOUT).build());
-        built.map(Self).map_err(|_err| PasskeysUnavailable::Unknown)
+        WebauthnBuilder::new(&id, &origin)
+            .and_then(|it| it.rp_name(name).timeout(TIMEOUT).build())
+            .map(Self)
+            .map_err(|_err| PasskeysUnavailable::Unknown)
     }
 }
 
@@ -46,8 +47,11 @@ impl PasskeyCeremony for WebauthnCeremony {
         let name = &account.email;
         let user = account.user.0;
         let display_name = account.display_name.as_ref().unwrap_or(name);
-        let started = self.0.start_passkey_registration(user, name, display_name, Some(existing));
-        let (challenge, state) = started.map_err(unavailable)?;
+        let (challenge, state) = self
+            .0
+            .start_passkey_registration(user, name, display_name, Some(existing))
+            .map_err(unavailable)?;
+
         let mut options = serde_json::to_value(challenge.public_key).map_err(unavailable)?;
         // webauthn-rs discourages resident keys, which sign-in without a user name requires.
         let selection = options.get_mut("authenticatorSelection").and_then(Value::as_object_mut);
@@ -108,8 +112,11 @@ impl PasskeyCeremony for WebauthnCeremony {
         let passkey: Passkey = Passkey::from(deserialize::<Credential>(key)?);
         let response: PublicKeyCredential = parse_response(response)?;
         check(&response.type_, &response.response.client_data_json)?;
-        let verified = self.0.finish_discoverable_authentication_v2(&response, state, &passkey);
-        Ok(verified.map_err(refused)?.counter())
+        let verified = self
+            .0
+            .finish_discoverable_authentication_v2(&response, state, &passkey)
+            .map_err(refused)?;
+        Ok(verified.counter())
     }
 }
 

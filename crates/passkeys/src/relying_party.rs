@@ -32,17 +32,17 @@ impl RelyingParty {
         }
 
         let id = url.domain().ok_or(PasskeysUnavailable::IpAddress)?.to_owned();
-        let local = id == "localhost" || id.ends_with(".localhost");
+        let is_local = id == "localhost" || id.ends_with(".localhost");
 
         match url.scheme() {
             "https" => {}
-            "http" if local => {}
+            "http" if is_local => {}
             "http" => return Err(PasskeysUnavailable::Readable),
             _ => return Err(PasskeysUnavailable::Unknown),
         }
 
-        let origin = Url::parse(&url.origin().ascii_serialization());
-        let origin = origin.map_err(|_err| PasskeysUnavailable::Unknown)?;
+        let origin = Url::parse(&url.origin().ascii_serialization())
+            .map_err(|_err| PasskeysUnavailable::Unknown)?;
 
         Ok(Self { id, origin })
     }

@@ -20,8 +20,8 @@ pub(crate) fn hash(
     cost: HashCost,
     memory: &mut HashMemory,
 ) -> Result<Secret<String>, Unavailable> {
-    let salt = try_generate_salt().map_err(failed)?;
-    let salt = Salt::new(&salt).map_err(failed)?;
+    let salt_bytes = try_generate_salt().map_err(failed)?;
+    let salt = Salt::new(&salt_bytes).map_err(failed)?;
     let variant = HashVariant::current(cost)?;
     let tag = variant.tag(password, &salt, memory)?;
     let phc = PasswordHash {
@@ -54,9 +54,9 @@ pub(crate) fn verify(
 
     let StoredHash { variant, salt, tag } = StoredHash::parse(stored)?;
     // `Output` compares in constant time.
-    let right = variant.tag(password, &salt, memory)? == tag;
-    let up_to_date = variant == current && salt.len() >= Salt::RECOMMENDED_LENGTH;
-    Ok(match (right, up_to_date) {
+    let is_right = variant.tag(password, &salt, memory)? == tag;
+    let is_up_to_date = variant == current && salt.len() >= Salt::RECOMMENDED_LENGTH;
+    Ok(match (is_right, is_up_to_date) {
         (true, true) => Verdict::Right,
         (true, false) => Verdict::RightButOutdated,
         (false, _) => Verdict::Wrong,
@@ -83,9 +83,9 @@ impl HashVariant {
         salt: &Salt,
         memory: &mut HashMemory,
     ) -> Result<Output, Unavailable> {
-        let mut tag = [0; Output::MAX_LENGTH];
+        let mut buffer = [0; Output::MAX_LENGTH];
         let length = self.params.output_len().unwrap_or(TAG_LENGTH);
-        let tag = tag.get_mut(..length).ok_or_else(|| failed("the tag is too long"))?;
+        let tag = buffer.get_mut(..length).ok_or_else(|| failed("the tag is too long"))?;
         let blocks = memory.blocks(self.params.block_count())?;
         Argon2::new(self.algorithm, self.version, self.params.clone())
             .hash_password_into_with_memory(password.as_bytes(), salt, tag, blocks)
@@ -110,8 +110,8 @@ impl StoredHash {
 
         let algorithm = Algorithm::new(parsed.algorithm).map_err(unreadable)?;
         // Hashes without a version are of what is now called 0x10.
-        let version = parsed.version.map_or(Ok(Version::V0x10), Version::try_from);
-        let version = version.map_err(unreadable)?;
+        let version =
+            parsed.version.map_or(Ok(Version::V0x10), Version::try_from).map_err(unreadable)?;
         let parsed_params = Params::try_from(&parsed).map_err(unreadable)?;
         // Enforces our own bounds: a stored hash must not make the server allocate all memory.
         let params =

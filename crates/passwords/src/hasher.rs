@@ -51,8 +51,8 @@ impl PasswordHasher for Argon2Hasher {
     ) -> Result<Verdict, Unavailable> {
         let cost = *self.cost.get();
         let verify = move |memory: &mut _| {
-            let stored = stored.as_ref().map(|it| it.expose().as_str());
-            argon2id::verify(password.expose(), stored, cost, memory)
+            let hash = stored.as_ref().map(|it| it.expose().as_str());
+            argon2id::verify(password.expose(), hash, cost, memory)
         };
         self.pool.run(verify).await?
     }

@@ -79,13 +79,13 @@ impl Pool {
         work: impl FnOnce(&mut HashMemory) -> T + Send + 'static,
     ) -> Result<T, Unavailable> {
         let (reply, result) = oneshot::channel();
-        let work = Box::new(move |memory: &mut HashMemory| {
+        let task = Box::new(move |memory: &mut HashMemory| {
             if !reply.is_closed() {
                 // The caller may have gone meanwhile.
                 drop(reply.send(work(memory)));
             }
         });
-        self.queue.put(work, self.max)?;
+        self.queue.put(task, self.max)?;
         result.await.map_err(|err| Unavailable::new("password hashing", err))
     }
 }
@@ -136,9 +136,9 @@ impl Queue {
                 continue;
             }
 
-            let waited = self.changed.wait_timeout(state, LINGER);
-            let (waited, outcome) = waited.unwrap_or_else(PoisonError::into_inner);
-            state = waited;
+            let (next_state, outcome) =
+                self.changed.wait_timeout(state, LINGER).unwrap_or_else(PoisonError::into_inner);
+            state = next_state;
 
             if outcome.timed_out() && state.waiting.is_empty() {
                 drop(state);

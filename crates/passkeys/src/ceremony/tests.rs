@@ -20,8 +20,8 @@ fn bytes(text: &str) -> Vec<u8> {
 fn attestation() -> Vec<u8> {
     let head = [0xa5, 0x01, 0x02, 0x03, 0x26, 0x20, 0x01, 0x21, 0x58, 0x20];
     let key = [&head[..], &bytes(X), &[0x22, 0x58, 0x20], &bytes(Y)].concat();
-    let data = [&bytes(LOCALHOST)[..], &[0x45, 0, 0, 0, 9], &[0; 16], &[0, 16], &[7; 16], &key];
-    let data = data.concat();
+    let data =
+        [&bytes(LOCALHOST)[..], &[0x45, 0, 0, 0, 9], &[0; 16], &[0, 16], &[7; 16], &key].concat();
     let length = u16::try_from(data.len()).unwrap().to_be_bytes();
     let head = b"\xa3\x63fmt\x64none\x67attStmt\xa0\x68authData\x59";
     [&head[..], &length, &data].concat()
