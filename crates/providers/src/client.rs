@@ -76,20 +76,15 @@ pub(crate) struct Client(Ready);
 impl Client {
     pub(crate) fn new(
         settings: &ProviderSettings,
-        known: &DiscoveredProvider,
+        discovered: &DiscoveredProvider,
         callback: &str,
     ) -> Result<Self, ProviderError> {
         let unusable = |_| ProviderError::Unreachable;
-        let metadata = &known.metadata;
+        let metadata = &discovered.metadata;
         // The issuer is verified with the token, where its tenant is known.
         let issuer = IssuerUrl::new(settings.authority.clone()).map_err(unusable)?;
-        let client = openidconnect::Client::new(
-            ClientId::new(settings.client_id.clone()),
-            issuer,
-            known.keys.clone(),
-        );
-
-        let mut client = client
+        let client_id = ClientId::new(settings.client_id.clone());
+        let mut client = openidconnect::Client::new(client_id, issuer, discovered.keys.clone())
             .set_auth_uri(AuthUrl::new(metadata.authorization_endpoint.clone()).map_err(unusable)?)
             .set_token_uri(TokenUrl::new(metadata.token_endpoint.clone()).map_err(unusable)?)
             .set_redirect_uri(RedirectUrl::new(callback.to_owned()).map_err(unusable)?)
@@ -112,17 +107,18 @@ impl Client {
         let nonce = request.nonce.expose().clone();
         let verifier = PkceCodeVerifier::new(request.verifier.expose().clone());
 
-        let request = self.0.authorize_url(
-            AuthenticationFlow::<CoreResponseType>::AuthorizationCode,
-            || CsrfToken::new(state),
-            || Nonce::new(nonce),
-        );
-
         // `openid` is requested already.
-        let scopes = settings.scopes.iter().filter(|it| *it != "openid");
-        let scopes = scopes.cloned().map(Scope::new);
-        let challenge = PkceCodeChallenge::from_code_verifier_sha256(&verifier);
-        let (url, ..) = request.add_scopes(scopes).set_pkce_challenge(challenge).url();
+        let scopes = settings.scopes.iter().filter(|it| *it != "openid").cloned().map(Scope::new);
+        let (url, ..) = self
+            .0
+            .authorize_url(
+                AuthenticationFlow::<CoreResponseType>::AuthorizationCode,
+                || CsrfToken::new(state),
+                || Nonce::new(nonce),
+            )
+            .add_scopes(scopes)
+            .set_pkce_challenge(PkceCodeChallenge::from_code_verifier_sha256(&verifier))
+            .url();
 
         url.into()
     }
@@ -147,8 +143,8 @@ impl Client {
 /// every provider supports, unless the provider accepts the secret in the body
 /// only.
 fn auth_type(supported: &[String]) -> AuthType {
-    let takes = |method: &str| supported.iter().any(|it| it == method);
-    if takes("client_secret_post") && !takes("client_secret_basic") {
+    let supports = |method: &str| supported.iter().any(|it| it == method);
+    if supports("client_secret_post") && !supports("client_secret_basic") {
         AuthType::RequestBody
     } else {
         AuthType::BasicAuth

@@ -49,12 +49,12 @@ pub(crate) struct DiscoveredProvider {
 /// failure.
 pub(crate) struct DiscoveryCache {
     clock: Arc<dyn Clock>,
-    known: Mutex<HashMap<String, Arc<DiscoveredProvider>>>,
+    providers: Mutex<HashMap<String, Arc<DiscoveredProvider>>>,
 }
 
 impl DiscoveryCache {
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, known: Mutex::default() }
+        Self { clock, providers: Mutex::default() }
     }
 
     /// Returns a provider's metadata and keys, at most an hour old.
@@ -64,12 +64,13 @@ impl DiscoveryCache {
         settings: &ProviderSettings,
     ) -> Result<Arc<DiscoveredProvider>, ProviderError> {
         let now = self.clock.now();
-        let known = self.lock_cache().get(&settings.authority).cloned();
-        if let Some(known) = known.filter(|it| is_fresh(it.at, FRESH, now)) {
-            return Ok(known);
+        let cached = self.lock_cache().get(&settings.authority).cloned();
+        if let Some(provider) = cached.filter(|it| is_fresh(it.at, FRESH, now)) {
+            return Ok(provider);
         }
-        let metadata = metadata(http, settings).await?;
-        let keys = keys(http, &metadata).await?;
+
+        let metadata = fetch_metadata(http, settings).await?;
+        let keys = fetch_keys(http, &metadata).await?;
         Ok(self.store(settings, DiscoveredProvider { metadata, keys, at: now, keys_at: now }))
     }
 
@@ -79,29 +80,29 @@ impl DiscoveryCache {
         &self,
         http: &Http,
         settings: &ProviderSettings,
-        known: &DiscoveredProvider,
+        cached: &DiscoveredProvider,
     ) -> Result<Option<Arc<DiscoveredProvider>>, ProviderError> {
         let now = self.clock.now();
-        if is_fresh(known.keys_at, KEYS_FRESH, now) {
+        if is_fresh(cached.keys_at, KEYS_FRESH, now) {
             return Ok(None);
         }
-        let keys = keys(http, &known.metadata).await?;
-        Ok(Some(self.store(settings, DiscoveredProvider { keys, keys_at: now, ..known.clone() })))
+        let keys = fetch_keys(http, &cached.metadata).await?;
+        Ok(Some(self.store(settings, DiscoveredProvider { keys, keys_at: now, ..cached.clone() })))
     }
 
     fn store(
         &self,
         settings: &ProviderSettings,
-        known: DiscoveredProvider,
+        discovered: DiscoveredProvider,
     ) -> Arc<DiscoveredProvider> {
-        let known = Arc::new(known);
-        self.lock_cache().insert(settings.authority.clone(), Arc::clone(&known));
-        known
+        let provider = Arc::new(discovered);
+        self.lock_cache().insert(settings.authority.clone(), Arc::clone(&provider));
+        provider
     }
 
     fn lock_cache(&self) -> MutexGuard<'_, HashMap<String, Arc<DiscoveredProvider>>> {
         // Nothing panics while the lock is held.
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.providers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -111,15 +112,22 @@ fn is_fresh(at: Timestamp, age: Duration, now: Timestamp) -> bool {
     at <= now && now < at + age
 }
 
-async fn metadata(http: &Http, settings: &ProviderSettings) -> Result<Metadata, ProviderError> {
+async fn fetch_metadata(
+    http: &Http,
+    settings: &ProviderSettings,
+) -> Result<Metadata, ProviderError> {
     let authority = settings.authority.trim_end_matches('/');
     let address = format!("{authority}/.well-known/openid-configuration");
     let metadata: Metadata = fetch_json(http, &address).await?;
     let endpoints = [&metadata.authorization_endpoint, &metadata.token_endpoint];
-    let user = metadata.userinfo_endpoint.as_ref();
-    let called = [Some(&metadata.token_endpoint), Some(&metadata.jwks_uri), user];
+    let called_endpoints = [
+        Some(&metadata.token_endpoint),
+        Some(&metadata.jwks_uri),
+        metadata.userinfo_endpoint.as_ref(),
+    ];
     let has_private_endpoint =
-        is_public(authority) && called.iter().flatten().any(|it| !is_public(it));
+        is_public(authority) && called_endpoints.iter().flatten().any(|it| !is_public(it));
+
     if !accepts_issuer(&metadata.issuer, settings) {
         tracing::error!(
             provider.authority = authority,
@@ -155,7 +163,7 @@ fn accepts_issuer(issuer: &str, settings: &ProviderSettings) -> bool {
     }
 }
 
-async fn keys(http: &Http, metadata: &Metadata) -> Result<CoreJsonWebKeySet, ProviderError> {
+async fn fetch_keys(http: &Http, metadata: &Metadata) -> Result<CoreJsonWebKeySet, ProviderError> {
     fetch_json(http, &metadata.jwks_uri).await
 }
 

@@ -74,16 +74,16 @@ impl Http {
         address: &str,
         bearer: Option<&str>,
     ) -> Result<Vec<u8>, HttpError> {
-        let mut request = self.client.get(parse_secure_url(address).ok_or(HttpError::Insecure)?);
-        request = request.header(header::ACCEPT, "application/json");
+        let url = parse_secure_url(address).ok_or(HttpError::Insecure)?;
+        let mut request = self.client.get(url).header(header::ACCEPT, "application/json");
         if let Some(token) = bearer {
             request = request.bearer_auth(token);
         }
-        let request = request.build().map_err(failed)?;
-        let response = self.send(request).await?;
+
+        let response = self.send(request.build().map_err(failed)?).await?;
         match response.status().as_u16() {
             200 => Ok(response.into_body()),
-            other => Err(HttpError::Status(other)),
+            status => Err(HttpError::Status(status)),
         }
     }
 
@@ -143,13 +143,14 @@ fn failed(err: reqwest::Error) -> HttpError {
 pub(crate) fn is_public(address: &str) -> bool {
     match Url::parse(address).ok().as_ref().and_then(Url::host) {
         Some(Host::Domain(name)) => name != "localhost" && !name.ends_with(".localhost"),
-        Some(Host::Ipv4(it)) => {
-            let private = it.is_private() || it.is_link_local() || it.is_unspecified();
-            !it.is_loopback() && !private
+        Some(Host::Ipv4(ip)) => {
+            let is_private = ip.is_private() || ip.is_link_local() || ip.is_unspecified();
+            !ip.is_loopback() && !is_private
         }
-        Some(Host::Ipv6(it)) => {
-            let private = it.is_unique_local() || it.is_unicast_link_local() || it.is_unspecified();
-            !it.is_loopback() && !private && it.to_ipv4_mapped().is_none()
+        Some(Host::Ipv6(ip)) => {
+            let is_private =
+                ip.is_unique_local() || ip.is_unicast_link_local() || ip.is_unspecified();
+            !ip.is_loopback() && !is_private && ip.to_ipv4_mapped().is_none()
         }
         None => false,
     }
@@ -158,13 +159,14 @@ pub(crate) fn is_public(address: &str) -> bool {
 /// Returns the parsed URL, if the connection to it is secure.
 pub(crate) fn parse_secure_url(address: &str) -> Option<Url> {
     let url = Url::parse(address).ok()?;
-    let here = match url.host()? {
+    let is_loopback = match url.host()? {
         Host::Domain(name) => name == "localhost",
-        Host::Ipv4(address) => address.is_loopback(),
-        Host::Ipv6(address) => address.is_loopback(),
+        Host::Ipv4(ip) => ip.is_loopback(),
+        Host::Ipv6(ip) => ip.is_loopback(),
     };
-    let secure = url.scheme() == "https" || (url.scheme() == "http" && here);
-    (secure && url.username().is_empty() && url.password().is_none()).then_some(url)
+    let is_secure = url.scheme() == "https" || (url.scheme() == "http" && is_loopback);
+    let has_credentials = !url.username().is_empty() || url.password().is_some();
+    (is_secure && !has_credentials).then_some(url)
 }
 
 #[cfg(test)]
@@ -187,10 +189,10 @@ mod tests {
         ] {
             assert!(!is_public(private), "{private}");
         }
-        for theirs in
+        for public in
             ["https://accounts.google.com/", "https://192.0.2.1/", "https://[2001:db8::1]/"]
         {
-            assert!(is_public(theirs), "{theirs}");
+            assert!(is_public(public), "{public}");
         }
     }
 

@@ -1,15 +1,12 @@
 //! Client of identity providers, by OpenID Connect.
 
-mod settings;
-
-mod providers;
-
 mod client;
 mod discovery;
+mod http;
+mod providers;
+mod settings;
 mod token;
 mod user_info;
-
-mod http;
 
 pub use http::ProviderSetupError;
 pub use providers::OpenIdProviders;

@@ -24,7 +24,7 @@ pub struct OpenIdProviders {
     /// Redirect URI, to which providers send browsers back.
     callback: String,
     http: Http,
-    directory: DiscoveryCache,
+    discovery: DiscoveryCache,
     clock: Arc<dyn Clock>,
 }
 
@@ -33,7 +33,7 @@ struct ConfiguredProvider {
     name: Provider,
     settings: ProviderSettings,
     http: Http,
-    known: Arc<DiscoveredProvider>,
+    discovered: Arc<DiscoveredProvider>,
     client: Client,
 }
 
@@ -46,43 +46,43 @@ impl OpenIdProviders {
         tls: ClientConfig,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, ProviderSetupError> {
-        let directory = DiscoveryCache::new(Arc::clone(&clock));
-        Ok(Self { settings, callback, http: Http::new(tls)?, directory, clock })
+        let discovery = DiscoveryCache::new(Arc::clone(&clock));
+        Ok(Self { settings, callback, http: Http::new(tls)?, discovery, clock })
     }
 
-    async fn peer(&self, name: Provider) -> Result<ConfiguredProvider, ProviderError> {
+    async fn configured(&self, name: Provider) -> Result<ConfiguredProvider, ProviderError> {
         let all = self.settings.get();
         let settings = all.providers.get(&name).cloned().ok_or(ProviderError::NotConfigured)?;
         let http = self.http.within(all.patience);
-        let known = self.directory.discover(&http, &settings).await?;
-        let client = Client::new(&settings, &known, &self.callback)?;
-        Ok(ConfiguredProvider { name, settings, http, known, client })
+        let discovered = self.discovery.discover(&http, &settings).await?;
+        let client = Client::new(&settings, &discovered, &self.callback)?;
+        Ok(ConfiguredProvider { name, settings, http, discovered, client })
     }
 
     /// Returns the claims of a token. Refreshes the provider's keys if the token's key is unknown.
     async fn claims(
         &self,
-        peer: &ConfiguredProvider,
+        provider: &ConfiguredProvider,
         tokens: &Tokens,
         code: &ProviderCode,
     ) -> Result<Claims, ProviderError> {
         let token = tokens.id_token().ok_or(ProviderError::BadToken)?;
         let now = self.clock.now();
-        let verified = |known: &DiscoveredProvider| {
-            token::verified(token, &peer.settings, known, &code.nonce, now).cloned()
+        let verify = |discovered: &DiscoveredProvider| {
+            token::verified(token, &provider.settings, discovered, &code.nonce, now).cloned()
         };
 
-        let claims = match verified(&peer.known) {
-            Err(TokenError::UnknownKey) => {
-                let again = self.directory.refresh_keys(&peer.http, &peer.settings, &peer.known);
-                again.await?.map_or(Err(TokenError::UnknownKey), |known| verified(&known))
+        let mut claims = verify(&provider.discovered);
+        if matches!(claims, Err(TokenError::UnknownKey)) {
+            let ConfiguredProvider { http, settings, discovered, .. } = provider;
+            if let Some(refreshed) = self.discovery.refresh_keys(http, settings, discovered).await?
+            {
+                claims = verify(&refreshed);
             }
-            verified => verified,
-        };
+        }
 
         claims.map_err(|err| {
-            let provider = peer.name.name();
-            tracing::warn!(provider, error = %err, "ID token verification failed");
+            tracing::warn!(provider = provider.name.name(), error = %err, "ID token verification failed");
             ProviderError::BadToken
         })
     }
@@ -95,8 +95,8 @@ impl IdentityProviders for OpenIdProviders {
         provider: Provider,
         request: &ProviderRequest,
     ) -> Result<String, ProviderError> {
-        let peer = self.peer(provider).await?;
-        Ok(peer.client.authorization_url(&peer.settings, request))
+        let configured = self.configured(provider).await?;
+        Ok(configured.client.authorization_url(&configured.settings, request))
     }
 
     async fn exchange(
@@ -104,35 +104,36 @@ impl IdentityProviders for OpenIdProviders {
         provider: Provider,
         code: ProviderCode,
     ) -> Result<ProviderClaims, ProviderError> {
-        let peer = self.peer(provider).await?;
-        peer.expect_from(code.issuer.as_deref())?;
-        let tokens = peer.client.redeem(&peer.http, &code.code, &code.verifier).await?;
-        let claims = self.claims(&peer, &tokens, &code).await?;
-        let user = user_info::fetch_user_info(&peer.http, &peer.known, &tokens, &claims).await;
-        Ok(peer.provider_claims(&claims, user))
+        let configured = self.configured(provider).await?;
+        configured.expect_from(code.issuer.as_deref())?;
+
+        let ConfiguredProvider { http, discovered, client, .. } = &configured;
+        let tokens = client.redeem(http, &code.code, &code.verifier).await?;
+        let claims = self.claims(&configured, &tokens, &code).await?;
+        let user = user_info::fetch_user_info(http, discovered, &tokens, &claims).await;
+        Ok(configured.provider_claims(&claims, user))
     }
 }
 
 impl ConfiguredProvider {
     /// Rejects a code that claims to be of another provider (RFC 9207).
     fn expect_from(&self, issuer: Option<&str>) -> Result<(), ProviderError> {
-        let metadata = &self.known.metadata;
-        let fits = match (issuer, self.settings.issuer) {
+        let metadata = &self.discovered.metadata;
+        let is_expected = match (issuer, self.settings.issuer) {
             (Some(issuer), IssuerRule::Exact) => issuer == metadata.issuer,
             (Some(_), IssuerRule::AnyTenant) => true,
             (None, _) => !metadata.authorization_response_iss_parameter_supported,
         };
 
-        if fits {
-            return Ok(());
+        if !is_expected {
+            tracing::warn!(
+                provider = self.name.name(),
+                "authorization code was issued by another provider"
+            );
+            return Err(ProviderError::BadToken);
         }
 
-        tracing::warn!(
-            provider = self.name.name(),
-            "authorization code was issued by another provider"
-        );
-
-        Err(ProviderError::BadToken)
+        Ok(())
     }
 
     fn provider_claims(&self, claims: &Claims, user: UserInfo) -> ProviderClaims {

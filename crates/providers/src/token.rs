@@ -50,14 +50,14 @@ pub(crate) enum TokenError {
 pub(crate) fn verified<'a>(
     token: &'a SignedToken,
     settings: &ProviderSettings,
-    known: &DiscoveredProvider,
+    discovered: &DiscoveredProvider,
     nonce: &Secret<String>,
     now: Timestamp,
 ) -> Result<&'a Claims, TokenError> {
     let issuer =
         IssuerUrl::new(settings.authority.clone()).map_err(|_no_url| TokenError::Issuer)?;
     let client = ClientId::new(settings.client_id.clone());
-    let verifier = IdTokenVerifier::new_public_client(client, issuer, known.keys.clone())
+    let verifier = IdTokenVerifier::new_public_client(client, issuer, discovered.keys.clone())
         .set_allowed_algs([
             CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha256,
             CoreJwsSigningAlgorithm::RsaSsaPssSha256,
@@ -67,8 +67,8 @@ pub(crate) fn verified<'a>(
         .require_issuer_match(false)
         .set_time_fn(move || (now - SKEW).into())
         .set_issue_time_verifier_fn(move |at| {
-            let early = Timestamp::from(at) > now + SKEW;
-            if early { Err("issued in the future".to_owned()) } else { Ok(()) }
+            let is_early = Timestamp::from(at) > now + SKEW;
+            if is_early { Err("issued in the future".to_owned()) } else { Ok(()) }
         });
 
     let claims =
@@ -76,7 +76,7 @@ pub(crate) fn verified<'a>(
     if !claims.additional_claims().nbf.is_none_or(|it| has_started(it, now)) {
         return Err(TokenError::Early);
     }
-    if !is_from(claims, settings, known) {
+    if !is_from(claims, settings, discovered) {
         return Err(TokenError::Issuer);
     }
     if !settings.tenant.as_deref().is_none_or(|it| belongs_to_tenant(claims, it)) {
@@ -100,8 +100,8 @@ fn has_started(second: f64, now: Timestamp) -> bool {
     second <= latest.as_secs_f64()
 }
 
-fn is_from(claims: &Claims, settings: &ProviderSettings, known: &DiscoveredProvider) -> bool {
-    let published = &known.metadata.issuer;
+fn is_from(claims: &Claims, settings: &ProviderSettings, discovered: &DiscoveredProvider) -> bool {
+    let published = &discovered.metadata.issuer;
     let tenant = claims.additional_claims().tid.as_deref().filter(|it| is_tenant(it));
     match (settings.issuer, tenant) {
         (IssuerRule::AnyTenant, Some(tenant)) => {
@@ -132,6 +132,6 @@ fn token_error(err: ClaimsVerificationError) -> TokenError {
         ClaimsVerificationError::SignatureVerification(
             SignatureVerificationError::NoMatchingKey,
         ) => TokenError::UnknownKey,
-        other => TokenError::Claims(other),
+        err => TokenError::Claims(err),
     }
 }

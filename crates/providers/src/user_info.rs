@@ -29,7 +29,7 @@ struct UserInfoResponse {
 /// source.
 pub(crate) async fn fetch_user_info(
     http: &Http,
-    known: &DiscoveredProvider,
+    discovered: &DiscoveredProvider,
     tokens: &Tokens,
     claims: &Claims,
 ) -> UserInfo {
@@ -38,7 +38,7 @@ pub(crate) async fn fetch_user_info(
         let email = Some(email.as_str().to_owned());
         return UserInfo { email, email_verified: claims.email_verified(), name };
     }
-    let Some(address) = &known.metadata.userinfo_endpoint else {
+    let Some(address) = &discovered.metadata.userinfo_endpoint else {
         return UserInfo { name, ..UserInfo::default() };
     };
 
