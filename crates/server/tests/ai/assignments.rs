@@ -53,8 +53,8 @@ pub(crate) async fn granted(setting: TestConfig) -> (TestApp, Console, Client) {
     let group = console.get("/api/admin/groups").await.body[0]["id"].clone();
     for operator in console.get("/api/admin/operators").await.body.as_array().expect("a list") {
         let path = format!("/api/admin/operators/{}/groups", operator["id"].as_str().expect("id"));
-        let granted = console.write("PUT", &path, json!({ "groupIds": [group] })).await;
-        assert_eq!(granted.status, 200, "{}", granted.text());
+        let response = console.write("PUT", &path, json!({ "groupIds": [group] })).await;
+        assert_eq!(response.status, 200, "{}", response.text());
     }
     (app, console, client)
 }
@@ -93,8 +93,12 @@ pub(crate) async fn ended(client: &Client, path: &str) -> Value {
 }
 
 pub(crate) fn kinds(assignment: &Value) -> Vec<&str> {
-    let events = assignment["events"].as_array().expect("events").iter();
-    events.map(|it| it["kind"].as_str().expect("a kind")).collect()
+    assignment["events"]
+        .as_array()
+        .expect("events")
+        .iter()
+        .map(|it| it["kind"].as_str().expect("a kind"))
+        .collect()
 }
 
 async fn a_brief_has_an_event_for_each_step_and_an_artifact(database: TestDatabase) {
@@ -113,8 +117,8 @@ async fn a_brief_has_an_event_for_each_step_and_an_artifact(database: TestDataba
     assert_eq!(assignment["tokensAbandoned"], 0);
     assert_eq!(assignment["artifactText"], "# Findings");
     assert!(assignment["artifactJson"].as_str().expect("JSON").contains("choices"));
-    let detail = assignment["events"][2]["detailJson"].as_str().expect("a detail");
-    let detail: Value = serde_json::from_str(detail).expect("JSON");
+    let detail_json = assignment["events"][2]["detailJson"].as_str().expect("a detail");
+    let detail: Value = serde_json::from_str(detail_json).expect("JSON");
     assert_eq!(detail["stepIndex"], 0);
     assert_eq!(detail["tokens"], 42);
     let calls = upstream.calls();
@@ -174,8 +178,7 @@ async fn collecting_deletes_everything_that_the_server_did_not_write(database: T
     assert!(assignment["plaintextDroppedAt"].is_string());
     assert!(assignment.get("artifactText").is_none() && assignment.get("artifactJson").is_none());
     assert!(!assignment.to_string().contains("Findings"), "{assignment}");
-    let left = "assignments WHERE input IS NOT NULL";
-    assert_eq!(app.count(left).await, 0);
+    assert_eq!(app.count("assignments WHERE input IS NOT NULL").await, 0);
 }
 
 async fn a_user_sees_granted_skills_and_own_assignments_only(database: TestDatabase) {
@@ -242,9 +245,9 @@ async fn administrators_see_and_end_assignments_without_contents(database: TestD
     }
     let id = listed[0]["id"].as_str().expect("an id");
     let terminate = format!("/api/admin/assignments/{id}/terminate");
-    let ended = console.write("POST", &terminate, Value::Null).await;
-    assert_eq!(ended.status, 200);
-    assert_eq!(ended.body, json!({ "changed": false }));
+    let terminated = console.write("POST", &terminate, Value::Null).await;
+    assert_eq!(terminated.status, 200);
+    assert_eq!(terminated.body, json!({ "changed": false }));
     let queue = console.get("/api/admin/assignments/queue").await.body;
     assert_eq!(queue["queued"], 0);
     assert_eq!(queue["workers"].as_array().map(Vec::len), Some(1));

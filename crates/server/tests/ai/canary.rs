@@ -156,7 +156,7 @@ async fn no_field_or_header_redirects_a_call_to_another_upstream() {
     answers.push(("a draft".to_owned(), answer.status));
 
     let served = answers.iter().filter(|(_, status)| *status == 200).count();
-    let odd: Vec<_> = answers.iter().filter(|(_, it)| ![200, 400].contains(it)).collect();
+    let unexpected: Vec<_> = answers.iter().filter(|(_, it)| ![200, 400].contains(it)).collect();
     assert_eq!(canary.connections(), 0);
     let calls = upstream.calls();
     assert_eq!(calls.len(), served);
@@ -165,7 +165,7 @@ async fn no_field_or_header_redirects_a_call_to_another_upstream() {
         assert!(!call.head.contains(address), "{}", call.head);
         assert!(!call.text().contains(address), "{}", call.text());
     }
-    assert!(odd.is_empty(), "{odd:?}");
+    assert!(unexpected.is_empty(), "{unexpected:?}");
 
     // The canary does count connections.
     let _connection = TcpStream::connect(address).await.expect("a connection");

@@ -177,8 +177,8 @@ async fn every_way_of_writing_a_character_survives_in_both_directions() {
     let event = r#"{"choices":[{"delta":{"content":"gr\u00fc\u00DF \ud83d\ude00 ü"}}]}"#;
     let full = Fixed::with_json(escaped).await;
     let end = r#"data: {"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
-    let stream = format!("{EVENTS}data: {event}\n\n{end}\n\ndata: [DONE]\n\n");
-    let stream = Fixed::with_response(stream).await;
+    let events = format!("{EVENTS}data: {event}\n\n{end}\n\ndata: [DONE]\n\n");
+    let stream = Fixed::with_response(events).await;
     let app = upstream_config(&full.endpoint)
         .with("Ai__Modes__Research__Endpoint", &stream.endpoint)
         .start()
@@ -186,13 +186,13 @@ async fn every_way_of_writing_a_character_survives_in_both_directions() {
     let ada = app.signed_in().await;
     let headers = [JSON, ("x-service-mode", "research")];
 
-    let one = ada.post(CHAT, &chat_request("x")).await;
-    let other =
-        ada.send("POST", CHAT, &headers, streaming_request("x").to_string().as_bytes()).await;
+    let full_answer = ada.post(CHAT, &chat_request("x")).await;
+    let request = streaming_request("x").to_string();
+    let streamed_answer = ada.send("POST", CHAT, &headers, request.as_bytes()).await;
 
-    assert_eq!(one.text(), escaped);
-    assert!(other.text().contains(event), "{}", other.text());
-    assert_eq!(Heard::of(&other).text, "grüß \u{1F600} ü");
+    assert_eq!(full_answer.text(), escaped);
+    assert!(streamed_answer.text().contains(event), "{}", streamed_answer.text());
+    assert_eq!(Heard::of(&streamed_answer).text, "grüß \u{1F600} ü");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -301,15 +301,15 @@ async fn the_status_lists_the_served_modes_without_calling_a_model() {
         .start()
         .await;
 
-    let all = app.signed_in().await.get("/api/ai/status").await;
-    let one = partly.signed_in().await.get("/api/ai/status").await;
+    let all_modes = app.signed_in().await.get("/api/ai/status").await;
+    let one_mode = partly.signed_in().await.get("/api/ai/status").await;
     let anonymous = app.anonymous().get("/api/ai/status").await;
 
     assert_eq!(
-        all.body,
+        all_modes.body,
         json!({ "available": true, "modes": ["Optimize", "Assistant", "Research"] })
     );
-    assert_eq!(one.body, json!({ "available": true, "modes": ["Research"] }));
+    assert_eq!(one_mode.body, json!({ "available": true, "modes": ["Research"] }));
     assert_eq!(anonymous.status, 401);
     assert_eq!(demo.call_counts().calls, 0);
 }

@@ -39,8 +39,8 @@ impl McpPeer {
                 let sender = sender.clone();
                 connections.spawn(async move {
                     while let Some(request) = read(&mut socket).await {
-                        let answer = answer(&request, &sender);
-                        if socket.write_all(answer.as_bytes()).await.is_err() {
+                        let reply = answer(&request, &sender);
+                        if socket.write_all(reply.as_bytes()).await.is_err() {
                             return;
                         }
                     }

@@ -37,6 +37,7 @@ on_both_databases!(
 
 const CREDITS: &str = "/api/ai/credits";
 
+/// Server and its upstream, with a user.
 struct Scene {
     demo: Demo,
     app: TestApp,
@@ -44,7 +45,8 @@ struct Scene {
     clock: Arc<ManualClock>,
 }
 
-/// A server whose default group says this; a token in and out costs a credit.
+/// Starts a server whose default group has these settings; a token in and out costs a
+/// credit.
 async fn start(database: TestDatabase, settings: &str) -> Scene {
     start_with(TestConfig::on(database), settings).await
 }
@@ -53,12 +55,13 @@ async fn start_with(setting: TestConfig, settings: &str) -> Scene {
     let demo = Demo::start(0).expect("a demo upstream");
     // In the middle of a week, so that none ends while a test runs.
     let now = SystemClock.now().micros();
-    let week = Duration::from_hours(7 * 24).as_micros();
-    let week = i64::try_from(week).expect("a week");
+    let week = i64::try_from(Duration::from_hours(7 * 24).as_micros()).expect("a week");
     let wednesday = (now / week) * week + week - week / 7;
     let clock = Arc::new(ManualClock::new(Timestamp::from_micros(wednesday)));
-    let setting = setting.with_upstream(&demo.endpoint()).at(Arc::clone(&clock) as Arc<dyn Clock>);
-    let setting = setting.with("Jwt__AccessTokenLifetime", "1.00:00:00");
+    let setting = setting
+        .with_upstream(&demo.endpoint())
+        .at(Arc::clone(&clock) as Arc<dyn Clock>)
+        .with("Jwt__AccessTokenLifetime", "1.00:00:00");
     let app = priced(setting).start().await;
     let ada = app.signed_in().await;
     if !settings.is_empty() {
@@ -67,7 +70,7 @@ async fn start_with(setting: TestConfig, settings: &str) -> Scene {
     Scene { demo, app, ada, clock }
 }
 
-/// A token in and out costs a credit.
+/// Sets the price of a token, in or out, to a credit.
 fn priced(setting: TestConfig) -> TestConfig {
     let kinds = ["Input", "Output", "CachedInput"];
     kinds.into_iter().fold(setting, |setting, kind| {
@@ -75,7 +78,7 @@ fn priced(setting: TestConfig) -> TestConfig {
     })
 }
 
-/// A short prompt and an answer of so many tokens at most.
+/// Returns a request for an answer of this many tokens at most.
 fn capped(text: &str, tokens: i64) -> Value {
     let mut body = chat_request(text);
     body["max_tokens"] = tokens.into();
@@ -88,12 +91,12 @@ async fn reported(client: &Client) -> Value {
     answer.body
 }
 
-/// Once what ended is booked.
-async fn reported_once(client: &Client, so: impl Fn(&Value) -> bool) -> Value {
-    until(async || Some(reported(client).await).filter(|it| so(it))).await
+/// Returns the reported credits once they fulfil a condition.
+async fn reported_once(client: &Client, is_expected: impl Fn(&Value) -> bool) -> Value {
+    until(async || Some(reported(client).await).filter(|it| is_expected(it))).await
 }
 
-/// A refusal for a budget, without its sentence.
+/// Returns the refusal for a budget, without its message and the time of the reset.
 fn refused(answer: &TestResponse) -> Value {
     assert_eq!(answer.status, 429, "{}", answer.text());
     assert_eq!(answer.error(), "Token Limit Exceeded");
@@ -168,7 +171,8 @@ async fn whoever_calls_with_a_key_is_reported_of_its_purse_too(database: TestDat
     let of_key = json!({ "period": "weekly", "unit": "credits", "limit": 1006, "used": 7 });
     assert_eq!(refusal, of_key);
     let mut of_both = of_key;
-    (of_both["poolLimit"], of_both["poolUsed"]) = (json!(0), json!(0));
+    of_both["poolLimit"] = json!(0);
+    of_both["poolUsed"] = json!(0);
     assert_eq!(pooled, of_both);
     let daily = json!({ "limit": 5000, "used": 0 });
     assert_eq!(limited, json!({ "limited": true, "daily": daily, "key": purse }));
@@ -260,7 +264,7 @@ async fn a_suspended_free_tier_serves_nobody_who_does_not_pay_and_makes_no_accou
     app.reload(&json!({ "FreeTier": { "Suspended": true } }));
 
     let refusal = refused(&ada.post(CHAT, &chat_request("good day")).await);
-    let reported = reported(ada).await;
+    let suspended = reported(ada).await;
     let person =
         json!({ "email": "new@example.org", "password": pia_server_testkit::harness::PASSWORD });
     let register = app.anonymous().post("/auth/register", &person).await;
@@ -274,7 +278,7 @@ async fn a_suspended_free_tier_serves_nobody_who_does_not_pay_and_makes_no_accou
     });
 
     assert_eq!(refusal, json!({ "period": "free_tier_suspended" }));
-    assert_eq!(reported, json!({ "limited": false, "suspended": true }));
+    assert_eq!(suspended, json!({ "limited": false, "suspended": true }));
     assert_eq!(register.refusal(), (403, "free_tier_suspended"));
     assert_eq!(demo.call_counts().calls, 0);
     paying.await;
@@ -286,8 +290,7 @@ async fn two_hundred_calls_at_once_on_two_servers_spend_a_budget_for_fifty(datab
     let Scene { ada, app, demo, clock } = &scene;
     let beside = TestConfig::beside(app).at(Arc::clone(clock) as Arc<dyn Clock>);
     let other = priced(beside.with_upstream(&demo.endpoint())).start().await;
-    let elsewhere = Client { addr: other.addr, ..other.anonymous() };
-    let elsewhere = Client { access: ada.access.clone(), ..elsewhere };
+    let elsewhere = Client { access: ada.access.clone(), ..other.anonymous() };
 
     // Nobody is answered before all have asked.
     let body = capped("demo:silent", 1000);
@@ -409,18 +412,19 @@ async fn top_ups_are_granted_and_checked_from_the_command_line(database: TestDat
     assert_eq!(app.count("audit_entries WHERE action = 'Group.ToppedUp'").await, 2);
 }
 
-async fn rows(database: &TestDatabase, of: &str) -> i64 {
+/// Returns the number of rows of a table, which may have a condition.
+async fn count_rows(database: &TestDatabase, table: &str) -> i64 {
     use diesel::sql_types::BigInt;
     use diesel_async::RunQueryDsl;
     let db = database.connect().await;
-    let count = diesel::dsl::sql::<BigInt>(&format!("(SELECT COUNT(*) FROM {of})"));
-    let count = diesel::select(count);
-    let found: Result<i64, pia_storage::DbError> =
-        pia_storage::on_conn!(db.reader(), |conn| count.get_result(conn).await?);
-    found.expect("a count")
+    let count = diesel::dsl::sql::<BigInt>(&format!("(SELECT COUNT(*) FROM {table})"));
+    let query = diesel::select(count);
+    let result: Result<i64, pia_storage::DbError> =
+        pia_storage::on_conn!(db.reader(), |conn| query.get_result(conn).await?);
+    result.expect("a count")
 }
 
-/// The real process, and a real signal.
+/// Kills a real process.
 async fn reservations_of_a_killed_server_are_released_by_another(database: TestDatabase) {
     let demo = Demo::start(0).expect("a demo upstream");
     let server = Invocation::new()
@@ -447,25 +451,25 @@ async fn reservations_of_a_killed_server_are_released_by_another(database: TestD
         open.push(Live::ask(&ada, CHAT, &capped("demo:silent", 1000)).await);
     }
     assert!(demo.until(|it| it.open == 100).await);
-    let before = rows(&database, "credit_reservations").await;
+    let before = count_rows(&database, "credit_reservations").await;
     program.signal("KILL");
     program.end().await;
-    let left = rows(&database, "credit_reservations").await;
+    let left = count_rows(&database, "credit_reservations").await;
     // As if fifteen seconds had passed.
-    let past = "UPDATE credit_instances SET alive_until = ";
     let past = match database.provider() {
-        DatabaseKind::Postgres => format!("{past}now() - interval '1 second'"),
-        DatabaseKind::Sqlite => format!("{past}1"),
+        DatabaseKind::Postgres => "now() - interval '1 second'",
+        DatabaseKind::Sqlite => "1",
     };
-    pia_server_testkit::harness::execute(&database.connect().await, &past).await;
+    let expire = format!("UPDATE credit_instances SET alive_until = {past}");
+    pia_server_testkit::harness::execute(&database.connect().await, &expire).await;
     let next = server.beside().start().await;
-    until(async || (rows(&database, "credit_reservations").await == 0).then_some(())).await;
+    until(async || (count_rows(&database, "credit_reservations").await == 0).then_some(())).await;
     let words = ["admin", "credits", "check"];
     let check = words.iter().fold(server.beside(), |call, word| call.argument(word)).run();
 
     assert_eq!(before, 100);
     assert_eq!(left, 100);
     assert!(check.status.success(), "{}", String::from_utf8_lossy(&check.stderr));
-    assert_eq!(rows(&database, "credit_windows WHERE reserved <> 0").await, 0);
+    assert_eq!(count_rows(&database, "credit_windows WHERE reserved <> 0").await, 0);
     drop((open, next));
 }

@@ -25,9 +25,12 @@ fn answer_with(text: &str) -> String {
 
 /// Configures a default model and catalogue entries with these ids.
 fn with_entries(setting: TestConfig, default: &Fixed, entries: &[(&str, &Fixed)]) -> TestConfig {
-    let setting = setting.with_upstream(&default.endpoint);
-    let numbered = entries.iter().enumerate();
-    numbered.fold(setting, |setting, (at, (id, upstream))| with_entry(setting, at, id, upstream))
+    entries
+        .iter()
+        .enumerate()
+        .fold(setting.with_upstream(&default.endpoint), |setting, (at, (id, upstream))| {
+            with_entry(setting, at, id, upstream)
+        })
 }
 
 /// Configures a catalogue entry with this number and id.
@@ -86,10 +89,10 @@ async fn a_group_maps_modes_personas_and_names_to_models(database: TestDatabase)
         listed["data"].as_array().expect("models").iter().map(|it| &it["id"]).collect();
     assert_eq!(ids, ["pia-cloud", "large"]);
     for (name, id) in [("large", "large"), ("Large", "large"), ("pia-cloud", "pia-cloud")] {
-        let one = ada.get(&format!("{MODELS}/{name}")).await;
-        assert_eq!(one.status, 200);
-        assert_eq!(one.body["id"], json!(id));
-        assert_eq!(one.body["object"], "model");
+        let model = ada.get(&format!("{MODELS}/{name}")).await;
+        assert_eq!(model.status, 200);
+        assert_eq!(model.body["id"], id);
+        assert_eq!(model.body["object"], "model");
     }
     for unknown in ["coder", "gone", "%20", "x%2Fy"] {
         let none = ada.get(&format!("{MODELS}/{unknown}")).await;
@@ -129,8 +132,10 @@ async fn the_status_is_that_of_the_callers_group() {
 async fn two_servers_share_the_limits_of_an_upstream(database: TestDatabase) {
     let demo = Demo::start(0).expect("a demo upstream");
     let protected = |setting: TestConfig| {
-        let setting = setting.with_upstream(&demo.endpoint()).with("Ai__MaxWait", "200ms");
-        setting.with("Ai__Protection__MaxConcurrent", 4)
+        setting
+            .with_upstream(&demo.endpoint())
+            .with("Ai__MaxWait", "200ms")
+            .with("Ai__Protection__MaxConcurrent", 4)
     };
     let app = protected(TestConfig::on(database)).start().await;
     let other = protected(TestConfig::beside(&app)).start().await;

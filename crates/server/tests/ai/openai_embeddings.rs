@@ -18,21 +18,22 @@ const ANSWER: &str = r#"{"object":"list","model":"embed-3","data":[
     "usage":{"prompt_tokens":3000,"total_tokens":3000}}"#;
 
 /// Starts a server with an embedding model for all users.
-async fn before(upstream: &Fixed, database: TestDatabase) -> TestApp {
-    let setting = TestConfig::on(database)
+async fn start(upstream: &Fixed, database: TestDatabase) -> TestApp {
+    let app = TestConfig::on(database)
         .with("Ai__Providers__0__Id", "vectors")
         .with("Ai__Providers__0__ProviderType", "OpenAICompatible")
         .with("Ai__Providers__0__Endpoint", &upstream.endpoint)
         .with("Ai__Providers__0__Model", "embed-3")
-        .with("Ai__Providers__0__Embeddings", "true");
-    let app = setting.start().await;
+        .with("Ai__Providers__0__Embeddings", "true")
+        .start()
+        .await;
     app.admin("group set default models=vectors credits.daily=5").await.expect("a group");
     app
 }
 
 async fn embeddings_are_charged_to_the_callers_budget(database: TestDatabase) {
     let upstream = Fixed::with_json(ANSWER).await;
-    let app = before(&upstream, database).await;
+    let app = start(&upstream, database).await;
     let ada = app.signed_in().await;
     let request = json!({ "model": "vectors", "input": ["word ".repeat(2000)], "user": "ada" });
 
@@ -65,7 +66,7 @@ async fn embeddings_are_charged_to_the_callers_budget(database: TestDatabase) {
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_with_too_many_values_are_refused_before_they_are_parsed() {
     let upstream = Fixed::with_json(ANSWER).await;
-    let app = before(&upstream, TestDatabase::sqlite()).await;
+    let app = start(&upstream, TestDatabase::sqlite()).await;
     let ada = app.signed_in().await;
 
     for path in ["/v1/embeddings", "/v1/responses"] {
@@ -81,14 +82,14 @@ async fn requests_with_too_many_values_are_refused_before_they_are_parsed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_client_for_python_reads_vectors() {
     let upstream = Fixed::with_json(ANSWER).await;
-    let app = before(&upstream, TestDatabase::sqlite()).await;
+    let app = start(&upstream, TestDatabase::sqlite()).await;
     let key = create_api_key(&app.signed_in().await, json!({})).await;
     let script = "import openai\n\
                   print(openai.OpenAI().embeddings.create(model='vectors', input='Hi').data[0].embedding)";
 
     #[expect(clippy::disallowed_methods, reason = "a test asks the environment itself")]
     let python = std::env::var("TEST_SDKS").expect("TEST_SDKS: run `cargo xtask test`");
-    let ran = Command::new(python)
+    let output = Command::new(python)
         .args(["-c", script])
         .env_clear()
         .env("OPENAI_BASE_URL", format!("http://{}/v1", app.addr))
@@ -99,6 +100,6 @@ async fn the_client_for_python_reads_vectors() {
         .await
         .expect("an interpreter");
 
-    let stdout = String::from_utf8_lossy(&ran.stdout);
-    assert_eq!(stdout.trim(), "[0.5]", "{}", String::from_utf8_lossy(&ran.stderr));
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(stdout.trim(), "[0.5]", "{}", String::from_utf8_lossy(&output.stderr));
 }

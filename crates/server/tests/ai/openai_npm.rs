@@ -12,28 +12,28 @@ const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ai/openai/clien
 /// Runs cases of the script with an API key; each prints its errors.
 async fn run(script: &Client, cases: &[&str]) {
     #[expect(clippy::disallowed_methods, reason = "a test asks the environment itself")]
-    let modules = std::env::var("TEST_OPENAI");
-    #[expect(clippy::disallowed_methods, reason = "a test asks the environment itself")]
-    let path = std::env::var("PATH");
-    let modules = modules.expect(
+    let modules = std::env::var("TEST_OPENAI").expect(
         "TEST_OPENAI is not set: run `cargo xtask test`, which installs npm's client of OpenAI",
     );
+    #[expect(clippy::disallowed_methods, reason = "a test asks the environment itself")]
+    let path = std::env::var("PATH").expect("a search path");
     let key = script.access.as_deref().unwrap_or_default();
     assert!(key.starts_with("pia_"), "a token of a session");
-    let ran = Command::new("node")
+    let output = Command::new("node")
         .arg(SCRIPT)
         .args(cases)
         .env_clear()
-        .env("PATH", path.expect("a search path"))
+        .env("PATH", path)
         .env("OPENAI_MODULES", modules)
         .env("PIA_BASE_URL", format!("http://{}/api/ai", script.addr))
         .env("PIA_API_KEY", key)
         .stdin(Stdio::null())
         .kill_on_drop(true)
-        .output();
-    let ran = ran.await.expect("Node.js");
-    let stdout = String::from_utf8_lossy(&ran.stdout);
-    assert!(ran.status.success(), "{stdout}{}", String::from_utf8_lossy(&ran.stderr));
+        .output()
+        .await
+        .expect("Node.js");
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{stdout}{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(stdout.matches("ok ").count(), cases.len(), "{stdout}");
 }
 

@@ -13,11 +13,10 @@ const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ai/openai/sdk.p
 /// Runs cases of the script; each prints its errors.
 async fn run(caller: &Client, cases: &[&str]) {
     #[expect(clippy::disallowed_methods, reason = "a test asks the environment itself")]
-    let python = std::env::var("TEST_PYTHON");
-    let python = python.expect(
+    let python = std::env::var("TEST_PYTHON").expect(
         "TEST_PYTHON is not set: run `cargo xtask test`, which installs the official OpenAI client",
     );
-    let ran = Command::new(python)
+    let output = Command::new(python)
         .arg(SCRIPT)
         .args(cases)
         .env_clear()
@@ -25,10 +24,11 @@ async fn run(caller: &Client, cases: &[&str]) {
         .env("PIA_ACCESS_TOKEN", caller.access.as_deref().unwrap_or_default())
         .stdin(Stdio::null())
         .kill_on_drop(true)
-        .output();
-    let ran = ran.await.expect("the interpreter that TEST_PYTHON names");
-    let stdout = String::from_utf8_lossy(&ran.stdout);
-    assert!(ran.status.success(), "{stdout}{}", String::from_utf8_lossy(&ran.stderr));
+        .output()
+        .await
+        .expect("the interpreter that TEST_PYTHON names");
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{stdout}{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(stdout.matches("ok ").count(), cases.len(), "{stdout}");
 }
 

@@ -14,8 +14,8 @@ const NODE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ai/openai/sdk.mjs
 
 #[expect(clippy::disallowed_methods, reason = "a test asks the environment itself")]
 fn variable(name: &str) -> String {
-    let value = std::env::var(name);
-    value.unwrap_or_else(|_| panic!("{name} is not set: run `cargo xtask test`, which sets it"))
+    std::env::var(name)
+        .unwrap_or_else(|_| panic!("{name} is not set: run `cargo xtask test`, which sets it"))
 }
 
 struct Scene {
@@ -32,24 +32,25 @@ async fn start() -> Scene {
         upstream_config(&demo.endpoint()).with("Ai__CreditRates__OutputPerMillion", 1_000_000);
     let app = priced.start().await;
     let ada = app.signed_in().await;
-    let key = async |limits| {
+    let create_key = async |limits| {
         create_api_key(&ada, limits).await["apiKey"].as_str().expect("a key").to_owned()
     };
-    let spent_key = key(json!({ "weeklyCredits": 1 })).await;
-    let key = key(json!({})).await;
+    let spent_key = create_key(json!({ "weeklyCredits": 1 })).await;
+    let key = create_key(json!({})).await;
     Scene { _demo: demo, app, key, spent_key }
 }
 
 async fn run(command: &mut Command, scene: &Scene) -> Output {
-    let ran = command
+    command
         .env("PIA_BASE_URL", format!("http://{}/v1", scene.app.addr))
         .env("PIA_ACCESS_TOKEN", &scene.key)
         .env("PIA_API_KEY", &scene.key)
         .env("PIA_SPENT_TOKEN", &scene.spent_key)
         .stdin(Stdio::null())
         .kill_on_drop(true)
-        .output();
-    ran.await.expect("an interpreter")
+        .output()
+        .await
+        .expect("an interpreter")
 }
 
 fn succeeded(output: &Output, cases: usize) {

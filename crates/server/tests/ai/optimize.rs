@@ -203,9 +203,10 @@ async fn a_text_is_forwarded_without_markup_of_the_prompt() {
     let answer = ada.post(OPTIMIZE, &request).await;
 
     let (system, user_message) = received_prompt(&demo);
-    let inner =
-        user_message.strip_prefix("<pia-text>\n").and_then(|it| it.strip_suffix("\n</pia-text>"));
-    let inner = inner.unwrap();
+    let inner = user_message
+        .strip_prefix("<pia-text>\n")
+        .and_then(|it| it.strip_suffix("\n</pia-text>"))
+        .unwrap();
     assert_eq!(answer.status, 200);
     assert!(inner.starts_with("Dear [Person_1],\n\ta < b[1m"), "{inner}");
     assert!(inner.ends_with(" é") && !inner.contains("<|"), "{inner}");

@@ -41,8 +41,8 @@ async fn a_chat_follows_a_persona_of_the_callers_group_alone(database: TestDatab
     let ada = app.sign_up("ada@example.org").await;
     let console = Console::open(&app, "ada@example.org").await;
     let draft = json!({ "name": "Ada", "systemPrompt": "Be exact.", "guardrails": "No advice." });
-    let id = write(&console, "POST", PERSONAS, draft.clone()).await["id"].clone();
-    let id = id.as_str().expect("an id");
+    let created = write(&console, "POST", PERSONAS, draft.clone()).await;
+    let id = created["id"].as_str().expect("an id");
     let groups = format!("{PERSONAS}/{id}/groups");
     let plain = messages(&ada, &upstream, "none").await;
 

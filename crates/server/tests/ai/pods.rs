@@ -126,14 +126,18 @@ pub(crate) async fn chat(
         let offered = model_answers(upstream, calls(tool, arguments)).await;
         (offered, model_answers(upstream, text_answer("It rains.")).await)
     };
-    let (answer, (offered, read)) = join(client.post("/api/ai/chat", &body), model).await;
+    let (answer, (offered, last)) = join(client.post("/api/ai/chat", &body), model).await;
     assert_eq!(answer.status, 200, "{}", answer.text());
     assert!(answer.text().contains("It rains."), "{}", answer.text());
-    let names = offered["tools"].as_array().into_iter().flatten();
-    let names = names.map(|it| it["function"]["name"].as_str().expect("a name").to_owned());
-    let result = read["messages"].as_array().expect("messages").last().expect("a message").clone();
+    let names = offered["tools"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|it| it["function"]["name"].as_str().expect("a name").to_owned())
+        .collect();
+    let result = last["messages"].as_array().expect("messages").last().expect("a message");
     assert_eq!(result["role"], "tool");
-    (names.collect(), result["content"].as_str().expect("a text").to_owned())
+    (names, result["content"].as_str().expect("a text").to_owned())
 }
 
 /// Returns the only connected pod once this many of its calls are recorded, which
@@ -218,8 +222,8 @@ async fn a_revoked_token_disconnects_its_pod(database: TestDatabase) {
     // Other credentials are none.
     let negotiate = "/hubs/pod-uplink/negotiate?negotiateVersion=1";
     assert_eq!(client.post(negotiate, &json!({})).await.refusal(), (401, "unauthorized"));
-    let header = [("authorization", format!("Bearer {token}"))];
-    let header = [(header[0].0, header[0].1.as_str())];
+    let bearer = format!("Bearer {token}");
+    let header = [("authorization", bearer.as_str())];
     let answer = app.anonymous().send("POST", negotiate, &header, b"").await;
     assert_eq!(answer.status, 200, "{}", answer.text());
     assert_eq!(answer.body["availableTransports"][0]["transport"], "WebSockets");
@@ -235,9 +239,9 @@ async fn a_call_is_lost_when_the_token_is_revoked(database: TestDatabase) {
     pod.line_after("ready").await;
     let test = format!("{CONNECTORS}/{id}/test-call");
     let connectors = console.get(CONNECTORS).await.body;
-    let own = connectors.as_array().expect("a list").iter().find(|it| it["id"] == id);
-    let own = own.expect("the connector")["tokens"][0]["id"].as_str().expect("a token");
-    let own = format!("{CONNECTORS}/{id}/tokens/{own}");
+    let connector = connectors.as_array().expect("a list").iter().find(|it| it["id"] == id);
+    let token_id = connector.expect("the connector")["tokens"][0]["id"].as_str().expect("a token");
+    let own = format!("{CONNECTORS}/{id}/tokens/{token_id}");
     let unknown = format!("{CONNECTORS}/{id}/tokens/{id}");
     assert_eq!(console.write("DELETE", &unknown, json!({})).await.status, 404);
     let body = json!({ "tool": "patient", "arguments": {} });
@@ -378,9 +382,9 @@ async fn a_chat_calls_a_pod_of_another_instance() {
         model_answers(model, text_answer("It is gone.")).await
     };
     let body = json!({ "messages": [{ "role": "user", "content": "Will it rain?" }] });
-    let (answer, read) = join(client.post("/api/ai/chat", &body), lost).await;
+    let (answer, last) = join(client.post("/api/ai/chat", &body), lost).await;
     assert_eq!(answer.status, 200, "{}", answer.text());
-    let result = read["messages"].as_array().expect("messages").last().expect("a result");
+    let result = last["messages"].as_array().expect("messages").last().expect("a result");
     assert_eq!(result["content"], "The tool did not answer.");
     until(async || {
         let pods = console.get("/api/admin/connectors/pods").await.body;

@@ -16,10 +16,6 @@ fn event(content: &str) -> String {
     format!("data: {}\n\n", json!({ "choices": [{ "delta": { "content": content } }] }))
 }
 
-fn owned((title, text): (&str, &str)) -> (String, String) {
-    (title.to_owned(), text.to_owned())
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_is_framed_as_clients_require() {
     let (_demo, app) = with_demo().await;
@@ -206,7 +202,8 @@ async fn a_stream_opens_though_its_upstream_is_silent_and_fails_inside() {
 
         let heard = Heard::of(&answer);
         assert!(answer.text().starts_with(": keep-alive\n\n"), "{}", answer.text());
-        assert_eq!(heard.error, Some(owned(TIMED_OUT)));
+        let (title, text) = TIMED_OUT;
+        assert_eq!(heard.error, Some((title.to_owned(), text.to_owned())));
         assert_eq!(heard.chunks.len(), 1);
     }
     assert!(demo.until(|it| it.open == 0).await);

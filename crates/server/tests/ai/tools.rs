@@ -41,7 +41,7 @@ fn found() -> String {
     json!({ "results": [hit] }).to_string()
 }
 
-async fn linkup() -> Fixed {
+async fn start_linkup() -> Fixed {
     Fixed::with_json(&found()).await
 }
 
@@ -60,7 +60,7 @@ fn search() -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_searches_the_web_and_its_caller_receives_the_answer() {
     let model = Peer::start().await;
-    let linkup = linkup().await;
+    let linkup = start_linkup().await;
     let app = searching(&model, &linkup.endpoint, &[]).await;
     let ada = app.signed_in().await;
 
@@ -128,7 +128,7 @@ async fn a_search_falls_back_to_another_key_within_its_limits_and_is_counted() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_search_in_a_stream_leaves_no_trace() {
     let model = Peer::start().await;
-    let linkup = linkup().await;
+    let linkup = start_linkup().await;
     let app = searching(&model, &linkup.endpoint, &[]).await;
     let ada = app.signed_in().await;
     let event = |choice: Value| format!("data: {}\n\n", json!({ "choices": [choice] }));

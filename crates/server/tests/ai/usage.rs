@@ -26,9 +26,18 @@ on_both_databases! {
     usage_is_reported_to_administrators,
 }
 
-/// Mode, provider, model and outcome; tokens in, cached and out; whether they
-/// are an estimate.
-type Row = ((String, String, String, String), (i64, i64, i64), bool);
+/// Recorded call, with its tokens.
+#[derive(Debug, Clone, PartialEq, Eq, Queryable)]
+struct Row {
+    mode: String,
+    provider: String,
+    model: String,
+    outcome: String,
+    input: i64,
+    cached: i64,
+    output: i64,
+    is_estimated: bool,
+}
 
 struct Ledger {
     db: Database,
@@ -46,15 +55,22 @@ impl Ledger {
 
     /// Returns the rows in the order of their calls' ends.
     async fn rows(&self) -> Vec<Row> {
-        let names = (ai_usage::mode, ai_usage::provider, ai_usage::model, ai_usage::outcome);
-        let tokens =
-            (ai_usage::input_tokens, ai_usage::cached_input_tokens, ai_usage::output_tokens);
-        let rows = ai_usage::table
+        let query = ai_usage::table
             .filter(ai_usage::user_id.eq(DbUid(self.user)))
             .order((ai_usage::at, ai_usage::id))
-            .select((names, tokens, ai_usage::estimated));
-        let found: Result<_, DbError> = on_conn!(self.db.reader(), |conn| rows.load(conn).await?);
-        found.expect("rows")
+            .select((
+                ai_usage::mode,
+                ai_usage::provider,
+                ai_usage::model,
+                ai_usage::outcome,
+                ai_usage::input_tokens,
+                ai_usage::cached_input_tokens,
+                ai_usage::output_tokens,
+                ai_usage::estimated,
+            ));
+        let rows: Result<Vec<Row>, DbError> =
+            on_conn!(self.db.reader(), |conn| query.load(conn).await?);
+        rows.expect("rows")
     }
 
     /// Returns the rows once there are at least `count`.
@@ -63,9 +79,9 @@ impl Ledger {
     }
 
     async fn alter(&self, sql: &str) {
-        let done: Result<(), DbError> =
+        let result: Result<(), DbError> =
             on_conn!(self.db.writer(), |conn| conn.batch_execute(sql).await?);
-        done.expect("a statement");
+        result.expect("a statement");
     }
 }
 
@@ -78,8 +94,27 @@ async fn start(database: TestDatabase) -> (Demo, TestApp, Client, Ledger) {
     (demo, app, ada, ledger)
 }
 
-fn names(mode: &str, outcome: &str) -> (String, String, String, String) {
-    (mode.to_owned(), "OpenAI".to_owned(), "test-model".to_owned(), outcome.to_owned())
+/// Returns the row of a completed call with this many tokens in and out.
+fn completed(mode: &str, input: i64, output: i64) -> Row {
+    Row {
+        mode: mode.to_owned(),
+        provider: "OpenAI".to_owned(),
+        model: "test-model".to_owned(),
+        outcome: "completed".to_owned(),
+        input,
+        cached: 0,
+        output,
+        is_estimated: false,
+    }
+}
+
+/// Asserts the names of a row, whose tokens must be estimated.
+fn assert_estimated(row: &Row, outcome: &str) {
+    assert_eq!(row.mode, "Assistant");
+    assert_eq!(row.provider, "OpenAI");
+    assert_eq!(row.model, "test-model");
+    assert_eq!(row.outcome, outcome);
+    assert!(row.is_estimated);
 }
 
 async fn usage_is_recorded_as_the_upstream_reports_it(database: TestDatabase) {
@@ -93,11 +128,10 @@ async fn usage_is_recorded_as_the_upstream_reports_it(database: TestDatabase) {
     let optimized = ada.post(OPTIMIZE, &json!({ "text": "good day" })).await;
     let all = ledger.once(4).await;
 
-    let expected = |mode| (names(mode, "completed"), (2, 0, 5), false);
+    let expected = |mode| completed(mode, 2, 5);
     assert_eq!(rows, [expected("Assistant"), expected("Assistant"), expected("Research")]);
     let tokens = |key: &str| optimized.body[key].as_i64().unwrap_or_default();
-    let used = (tokens("inputTokens"), 0, tokens("outputTokens"));
-    assert_eq!(all[3], (names("Optimize", "completed"), used, false));
+    assert_eq!(all[3], completed("Optimize", tokens("inputTokens"), tokens("outputTokens")));
 }
 
 async fn unreported_usage_is_estimated(database: TestDatabase) {
@@ -107,12 +141,11 @@ async fn unreported_usage_is_estimated(database: TestDatabase) {
     ada.post(CHAT, &streaming_request(&text)).await;
     let rows = ledger.once(1).await;
 
-    let (who, (input, cached, output), estimated) = &rows[0];
-    assert_eq!(who, &names("Assistant", "completed"));
-    assert_eq!(*cached, 0);
-    assert!(*estimated);
-    assert!((200..400).contains(input), "{input}");
-    assert!((200..300).contains(output), "several tokens a chunk: {output}");
+    let row = &rows[0];
+    assert_estimated(row, "completed");
+    assert_eq!(row.cached, 0);
+    assert!((200..400).contains(&row.input), "{}", row.input);
+    assert!((200..300).contains(&row.output), "several tokens a chunk: {}", row.output);
 }
 
 async fn a_disconnected_caller_is_charged(database: TestDatabase) {
@@ -131,12 +164,11 @@ async fn a_disconnected_caller_is_charged(database: TestDatabase) {
     }
     let rows = ledger.once(3).await;
 
-    for (who, (input, ..), estimated) in &rows {
-        assert_eq!(who, &names("Assistant", "abandoned"));
-        assert!(*estimated);
-        assert!((5..40).contains(input), "{input}");
+    for row in &rows {
+        assert_estimated(row, "abandoned");
+        assert!((5..40).contains(&row.input), "{}", row.input);
     }
-    let outputs: Vec<_> = rows.iter().map(|(_, (_, _, output), _)| *output).collect();
+    let outputs: Vec<_> = rows.iter().map(|it| it.output).collect();
     assert!(outputs[0] >= 4 && outputs[1..] == [0, 0], "{outputs:?}");
 }
 
@@ -154,12 +186,11 @@ async fn calls_that_break_are_recorded_and_refused_ones_are_not(database: TestDa
     let rows = ledger.once(4).await;
 
     assert_eq!(rows.len(), 4);
-    for (who, (input, ..), estimated) in &rows {
-        assert_eq!(who, &names("Assistant", "failed"));
-        assert!(*estimated);
-        assert!(*input > 0, "{input}");
+    for row in &rows {
+        assert_estimated(row, "failed");
+        assert!(row.input > 0, "{}", row.input);
     }
-    assert!(rows[..3].iter().all(|(_, (_, _, output), _)| *output > 0), "{rows:?}");
+    assert!(rows[..3].iter().all(|it| it.output > 0), "{rows:?}");
 }
 
 async fn answers_do_not_wait_for_a_database_that_is_down(database: TestDatabase) {
@@ -174,7 +205,7 @@ async fn answers_do_not_wait_for_a_database_that_is_down(database: TestDatabase)
     assert_eq!(full.status, 200);
     assert_eq!(stream.status, 200);
     assert!(stream.text().ends_with("data: [DONE]\n\n"), "{}", stream.text());
-    assert_eq!(rows, vec![(names("Assistant", "completed"), (2, 0, 5), false); 2]);
+    assert_eq!(rows, [completed("Assistant", 2, 5), completed("Assistant", 2, 5)]);
 }
 
 async fn usage_is_reported_to_administrators(database: TestDatabase) {
@@ -208,8 +239,9 @@ async fn usage_is_reported_to_administrators(database: TestDatabase) {
         let query = format!("by={by}&from={}", days["from"].as_str().expect("a day"));
         let items = console.get(&format!("/api/admin/usage?{query}")).await.body["items"].clone();
         assert_eq!(items.as_array().map(Vec::len), Some(1), "{items}");
-        let found = (&items[0][key], &items[0]["calls"], &items[0]["spentMicros"]);
-        assert_eq!(found, (&json!(name), &json!(2), &json!(micros)));
+        assert_eq!(items[0][key], name);
+        assert_eq!(items[0]["calls"], 2);
+        assert_eq!(items[0]["spentMicros"], micros);
         for path in ["/api/admin/usage/export", "/admin/usage/export"] {
             let file = console.get(&format!("{path}?{query}")).await;
             assert_eq!(file.header("content-type"), Some("text/csv; charset=utf-8"));

@@ -30,8 +30,8 @@ pub(crate) use over_each_engine;
 #[cfg(feature = "temporal")]
 pub(crate) async fn over_temporal(case: impl Future<Output = ()>) {
     #[expect(clippy::disallowed_methods, reason = "a test reads the environment itself")]
-    let address = std::env::var("TEST_TEMPORAL");
-    let address = address.expect("TEST_TEMPORAL is not set: run `cargo xtask test`");
+    let address =
+        std::env::var("TEST_TEMPORAL").expect("TEST_TEMPORAL is not set: run `cargo xtask test`");
     ADDRESS.scope(address, case).await;
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use pia_server_testkit::ai_peer::{Fixed, Peer, response};
+use pia_server_testkit::harness::TestConfig;
 use pia_server_testkit::patience::until;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
@@ -56,9 +57,9 @@ async fn a_terminated_assignment_names_the_reason(database: TestDatabase) {
     );
 
     let terminate = format!("/api/admin{}/terminate", path.trim_start_matches("/api"));
-    let done = console.write("POST", &terminate, json!({ "reason": "Out of hours." })).await;
+    let terminated = console.write("POST", &terminate, json!({ "reason": "Out of hours." })).await;
 
-    assert_eq!(done.body, json!({ "changed": true }));
+    assert_eq!(terminated.body, json!({ "changed": true }));
     let assignment = client.get(&path).await.body;
     assert_eq!(assignment["status"], "Failed");
     assert_eq!(assignment["errorCode"], "operator_terminated");
@@ -115,7 +116,7 @@ async fn switched_off_nothing_is_accepted_and_old_ones_are_read(database: TestDa
     let path = accepted(&client, "research").await;
     ended(&client, &path).await;
 
-    let off = pia_server_testkit::harness::TestConfig::beside(&app).start().await;
+    let off = TestConfig::beside(&app).start().await;
 
     let client = client.at(off.addr);
     let refused = enqueue(&client, "research", &envelope("Hi")).await;
@@ -133,14 +134,16 @@ async fn another_instance_continues_what_a_stopped_one_left(database: TestDataba
     let _second = silent.call().await;
 
     let upstream = Fixed::with_json(ANSWER).await;
-    let setting = pia_server_testkit::harness::TestConfig::beside(&app);
-    let setting = with_engine(setting, &app.database().url).with_upstream(&upstream.endpoint);
-    let other = setting.start().await;
+    let other = with_engine(TestConfig::beside(&app), &app.database().url)
+        .with_upstream(&upstream.endpoint)
+        .start()
+        .await;
     app.stop.cancel();
 
     let client = client.at(other.addr);
-    let assignment = tokio::time::timeout(Duration::from_secs(20), ended(&client, &path)).await;
-    let assignment = assignment.expect("continued in time");
+    let assignment = tokio::time::timeout(Duration::from_secs(20), ended(&client, &path))
+        .await
+        .expect("continued in time");
     assert_eq!(assignment["status"], "Completed", "{assignment}");
     assert_eq!(assignment["stepCount"], 3);
     assert_eq!(assignment["tokensSpent"], 126);

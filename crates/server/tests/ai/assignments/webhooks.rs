@@ -33,8 +33,13 @@ async fn received(receiver: &Peer, status: &str) -> Request {
 }
 
 fn header<'a>(request: &'a Request, name: &str) -> &'a str {
-    let lines = request.head.lines().filter_map(|it| it.split_once(": "));
-    lines.filter(|it| it.0.eq_ignore_ascii_case(name)).map(|it| it.1).next().expect("a header")
+    request
+        .head
+        .lines()
+        .filter_map(|it| it.split_once(": "))
+        .find(|(header, _)| header.eq_ignore_ascii_case(name))
+        .map(|(_, value)| value)
+        .expect("a header")
 }
 
 /// Checks the signature of a delivery, and returns its id and body.
@@ -69,8 +74,8 @@ async fn a_receiver_that_never_answers_delays_no_other() {
     accepted(&client, "research").await;
 
     let limit = Duration::from_secs(10);
-    let received = tokio::time::timeout(limit, received(&receiver, "204 No Content")).await;
-    assert!(received.is_ok(), "the delivery waited for another receiver");
+    let delivery = tokio::time::timeout(limit, received(&receiver, "204 No Content")).await;
+    assert!(delivery.is_ok(), "the delivery waited for another receiver");
 }
 
 async fn the_end_of_an_assignment_is_announced_until_the_receiver_accepts_it(
@@ -95,10 +100,10 @@ async fn the_end_of_an_assignment_is_announced_until_the_receiver_accepts_it(
     assert_eq!(verified(&second, &secret), (id.clone(), body.clone()));
     assert!(second.head.starts_with("POST /v1 HTTP/1.1"));
     assert_eq!(body["type"], "assignment.completed");
-    let ended = ended(&client, &assignment).await;
-    assert_eq!(body["data"]["assignmentId"], ended["id"]);
+    let completed = ended(&client, &assignment).await;
+    assert_eq!(body["data"]["assignmentId"], completed["id"]);
     assert_eq!(body["data"]["tokensSpent"], 42);
-    assert_eq!(ended["tokensSpent"], 42);
+    assert_eq!(completed["tokensSpent"], 42);
     assert!(!body.to_string().contains("Findings"));
 
     let deliveries = format!("{hook}/deliveries");

@@ -30,15 +30,15 @@ async fn a_document_is_replaced_by_its_source(database: TestDatabase) {
     let id = created.body["documentId"].as_str().expect("an id").to_owned();
     assert_eq!(settled(&app, &travel, &id).await["status"], "Ready");
 
-    let same = service(&app, "POST", &path, &draft("Second class.")).await;
-    assert_eq!(same.status, 200);
-    assert_eq!(same.body["documentId"], json!(id));
+    let unchanged = service(&app, "POST", &path, &draft("Second class.")).await;
+    assert_eq!(unchanged.status, 200);
+    assert_eq!(unchanged.body["documentId"], json!(id));
     let replaced = service(&app, "POST", &path, &draft("First class.")).await;
     assert_eq!(replaced.status, 202);
     assert_eq!(replaced.body["documentId"], json!(id));
-    let one = settled(&app, &travel, &id).await;
-    assert_eq!(one["status"], "Ready");
-    assert_eq!(one["sizeBytes"], 12);
+    let document = settled(&app, &travel, &id).await;
+    assert_eq!(document["status"], "Ready");
+    assert_eq!(document["sizeBytes"], 12);
     let listed = service(&app, "GET", &path, &json!(null)).await.body;
     assert_eq!(listed.as_array().map(Vec::len), Some(1));
     let removed = service(&app, "DELETE", &format!("{path}/{id}"), &json!(null)).await;
@@ -53,10 +53,11 @@ async fn a_document_is_replaced_by_its_source(database: TestDatabase) {
 
 async fn two_instances_ingest_each_document_once(database: TestDatabase) {
     let first = knowing(database).start().await;
-    let setting = TestConfig::beside(&first)
+    let second = TestConfig::beside(&first)
         .with("Knowledge__ConnectionString", "embedded:vectors")
-        .with("Knowledge__IngestApiKey", KEY);
-    let second = setting.start().await;
+        .with("Knowledge__IngestApiKey", KEY)
+        .start()
+        .await;
     let travel = base(&first, "Travel", "default").await;
     let mut ids = Vec::new();
     for at in 0..20 {
@@ -78,8 +79,7 @@ async fn two_instances_ingest_each_document_once(database: TestDatabase) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_key_the_routes_do_not_exist() {
-    let setting = knowing(TestDatabase::sqlite()).with("Knowledge__IngestApiKey", "");
-    let app = setting.start().await;
+    let app = knowing(TestDatabase::sqlite()).with("Knowledge__IngestApiKey", "").start().await;
     let travel = base(&app, "Travel", "default").await;
     let unknown = app.anonymous().get("/api/nowhere").await;
     let answer = service(&app, "GET", &documents(&travel), &json!(null)).await;

@@ -49,9 +49,9 @@ async fn a_manager_lists_stores_replaces_and_deletes_documents(database: TestDat
     assert!(document["createdAt"].is_string() && document["updatedAt"].is_string());
 
     let content = format!("{path}/{id}/content");
-    let read = ada.get(&content).await;
-    assert_eq!(read.header("content-type"), Some("text/markdown; charset=utf-8"));
-    assert!(read.text().ends_with("für Gäste."));
+    let answer = ada.get(&content).await;
+    assert_eq!(answer.header("content-type"), Some("text/markdown; charset=utf-8"));
+    assert!(answer.text().ends_with("für Gäste."));
     let same = json!({ "content": draft["content"], "contentType": null, "title": null });
     let unchanged = send(&ada, "PUT", &content, &same).await;
     assert_eq!(unchanged.status, 200);
@@ -151,8 +151,8 @@ async fn others_are_no_managers(database: TestDatabase) {
     }
     let removed = send(&bob, "DELETE", &format!("{root}/documents/{id}"), &json!(null)).await;
     assert_eq!(removed.refusal(), (404, "not_found"));
-    let found = service(&app, "GET", &format!("{}/{id}", documents(&travel)), &json!(null)).await;
-    assert_eq!(found.status, 200);
+    let left = service(&app, "GET", &format!("{}/{id}", documents(&travel)), &json!(null)).await;
+    assert_eq!(left.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]

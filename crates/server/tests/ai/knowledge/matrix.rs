@@ -72,8 +72,9 @@ impl Caller {
         self.is_manager() && base.owner == self.group
     }
 
-    /// The rule: a group's own bases, those shared with it, and those of the
-    /// conversation's persona if it is active and assigned to the group.
+    /// Returns whether the caller's searches include a base: one of the own group or
+    /// shared with it, or of the conversation's persona if that is active and assigned
+    /// to the group.
     fn searches(&self, base: &Base, persona: Option<&Persona>) -> bool {
         let is_bound = |it: &Persona| {
             it.is_active && it.group == self.group && base.personas.contains(&it.name)
@@ -83,7 +84,8 @@ impl Caller {
             || persona.is_some_and(is_bound)
     }
 
-    /// Documents are read without a conversation: any persona counts.
+    /// Returns whether the caller may read the documents of a base. No conversation is
+    /// needed for that, so that any persona counts.
     fn reads(&self, base: &Base) -> bool {
         self.searches(base, None) || PERSONAS.iter().any(|it| self.searches(base, Some(it)))
     }
@@ -161,10 +163,13 @@ impl World {
             let line = groups.lines().find(|line| line.contains(it.group)).expect("a group");
             let group = line.split(' ').next().expect("an id");
             self.write("PUT", &format!("/{id}/groups"), json!({ "groupIds": [group] })).await;
-            let bound = BASES.iter().filter(|base| base.personas.contains(&it.name));
-            let bound: Vec<&str> = bound.map(|base| &*self.bases[base.name].0).collect();
-            let bound = json!({ "knowledgeBaseIds": bound });
-            self.write("PUT", &format!("/{id}/knowledge-bases"), bound).await;
+            let bound: Vec<&str> = BASES
+                .iter()
+                .filter(|base| base.personas.contains(&it.name))
+                .map(|base| &*self.bases[base.name].0)
+                .collect();
+            let body = json!({ "knowledgeBaseIds": bound });
+            self.write("PUT", &format!("/{id}/knowledge-bases"), body).await;
             let mut content = draft;
             content["isActive"] = json!(it.is_active);
             self.write("PUT", &format!("/{id}"), content).await;
@@ -233,10 +238,10 @@ async fn check_manager_routes(world: &World, caller: &Caller, client: &Client) {
     const ROOT: &str = "/api/kb-manager/knowledge-bases";
     let listed = client.get(ROOT).await;
     if caller.is_manager() {
-        let names: Vec<_> = listed.body.as_array().expect("a list").iter().collect();
+        let items = listed.body.as_array().expect("a list");
+        let names: Vec<_> = items.iter().filter_map(|it| it["name"].as_str()).collect();
         let mut expected = named(|it| caller.manages(it));
         expected.sort_unstable();
-        let names: Vec<_> = names.iter().filter_map(|it| it["name"].as_str()).collect();
         assert_eq!(names, expected, "{}", caller.email);
     } else {
         assert_eq!(listed.refusal(), (403, "not_a_kb_manager"), "{}", caller.email);
@@ -353,10 +358,10 @@ async fn check_chats(world: &World, caller: &Caller, client: &Client) {
         let messages = sent["messages"].as_array().expect("messages");
         let expected = named(|it| caller.searches(it, persona));
         for role in ["system", "tool"] {
-            let of_role = messages.iter().filter(|it| it["role"] == role);
-            let text: String = of_role.map(Value::to_string).collect();
-            let persona = persona.map(|it| it.name);
-            let about = format!("{} {persona:?} {role}, streamed: {stream}", caller.email);
+            let text: String =
+                messages.iter().filter(|it| it["role"] == role).map(Value::to_string).collect();
+            let name = persona.map(|it| it.name);
+            let about = format!("{} {name:?} {role}, streamed: {stream}", caller.email);
             assert_eq!(canaries(&text), expected, "{about}: {text}");
         }
     }

@@ -42,7 +42,7 @@ async fn ranking(database: TestDatabase, upstream: &Fixed, endpoint: &str) -> Te
 }
 
 /// Sends a conversation and returns the last request of the upstream.
-async fn sent(app: &TestApp, upstream: &Fixed, messages: &Value) -> Value {
+async fn forwarded(app: &TestApp, upstream: &Fixed, messages: &Value) -> Value {
     let client = app.signed_in().await;
     let answer = client.post(CHAT, &json!({ "messages": messages })).await;
     assert_eq!(answer.status, 200, "{}", answer.text());
@@ -52,8 +52,9 @@ async fn sent(app: &TestApp, upstream: &Fixed, messages: &Value) -> Value {
 /// Asks for tickets, and returns the order in which the rules reach the model.
 async fn order(app: &TestApp, upstream: &Fixed) -> Vec<&'static str> {
     let question = "Which ticket do I need for a railway journey?";
-    let sent = sent(app, upstream, &json!([{ "role": "user", "content": question }])).await;
-    order_in(&sent["messages"][0]["content"].to_string())
+    let messages = json!([{ "role": "user", "content": question }]);
+    let request = forwarded(app, upstream, &messages).await;
+    order_in(&request["messages"][0]["content"].to_string())
 }
 
 fn order_in(text: &str) -> Vec<&'static str> {
@@ -78,9 +79,9 @@ async fn passages_reach_the_model_in_the_order_of_the_reranker(database: TestDat
     assert_eq!(body["model"], "helper-model");
     assert_eq!(body["top_n"], 3);
     assert_eq!(body["query"], "Which ticket do I need for a railway journey?");
-    let mut found = order_in(&body["documents"].to_string());
-    found.reverse();
-    assert_eq!(ranked, found);
+    let mut sent_order = order_in(&body["documents"].to_string());
+    sent_order.reverse();
+    assert_eq!(ranked, sent_order);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -94,10 +95,10 @@ async fn a_reranker_that_fails_changes_nothing() {
     ] {
         let app = ranking(TestDatabase::sqlite(), &upstream, &reranker.endpoint).await;
 
-        let found = order(&app, &upstream).await;
+        let unranked = order(&app, &upstream).await;
 
         let body: Value = serde_json::from_str(&reranker.call().text()).expect("JSON");
-        assert_eq!(found, order_in(&body["documents"].to_string()));
+        assert_eq!(unranked, order_in(&body["documents"].to_string()));
     }
     let silent = Peer::start().await;
     let app = ranking(TestDatabase::sqlite(), &upstream, &silent.endpoint).await;
@@ -123,13 +124,14 @@ async fn a_question_that_follows_another_is_searched_for_as_it_was_rewritten(
         { "role": "user", "content": follow_up },
     ]);
 
-    let first = sent(&app, &upstream, &json!([{ "role": "user", "content": follow_up }])).await;
+    let first =
+        forwarded(&app, &upstream, &json!([{ "role": "user", "content": follow_up }])).await;
     assert!(!first.to_string().contains("first class"), "{first}");
     assert!(rewriting.calls().is_empty(), "no question came before");
-    let sent = sent(&app, &upstream, &messages).await;
+    let second = forwarded(&app, &upstream, &messages).await;
 
-    assert!(sent["messages"][0].to_string().contains("first class"), "{sent}");
-    assert!(sent["messages"].to_string().contains(follow_up), "{sent}");
+    assert!(second["messages"][0].to_string().contains("first class"), "{second}");
+    assert!(second["messages"].to_string().contains(follow_up), "{second}");
     let material = rewriting.call().text();
     assert!(material.contains("Is my train free?") && material.contains(follow_up), "{material}");
     assert!(!material.contains("Be kind."), "{material}");

@@ -26,10 +26,10 @@ async fn a_folder_that_is_imported_again_stores_what_has_changed() {
     let expected = "1 files stored, 1 unchanged, 1 of other types left out\n";
     assert_eq!(app.admin(&import).await.expect("files"), expected);
 
-    let listed = service(&app, "GET", &documents(&travel), &json!(null)).await.body;
-    let listed = listed.as_array().expect("documents");
-    assert_eq!(listed.len(), 2);
-    for document in listed {
+    let list = service(&app, "GET", &documents(&travel), &json!(null)).await.body;
+    let stored = list.as_array().expect("documents");
+    assert_eq!(stored.len(), 2);
+    for document in stored {
         let id = document["id"].as_str().expect("an id");
         assert_eq!(settled(&app, &travel, id).await["status"], "Ready");
     }
