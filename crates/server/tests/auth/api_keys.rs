@@ -70,10 +70,10 @@ async fn a_script_calls_models_with_a_key(database: TestDatabase) {
     }
     let used = text(&listed.body["items"][0]["lastUsedAt"]);
     assert!(used.ends_with('Z'), "{used}");
-    let ada = ada.user.as_deref().expect("an id").replace('-', "").to_uppercase();
+    let hex_id = ada.user.as_deref().expect("an id").replace('-', "").to_uppercase();
     let usage = match app.database().provider() {
-        pia_storage::DatabaseKind::Sqlite => format!("ai_usage WHERE hex(user_id) = '{ada}'"),
-        pia_storage::DatabaseKind::Postgres => format!("ai_usage WHERE user_id = '{ada}'"),
+        pia_storage::DatabaseKind::Sqlite => format!("ai_usage WHERE hex(user_id) = '{hex_id}'"),
+        pia_storage::DatabaseKind::Postgres => format!("ai_usage WHERE user_id = '{hex_id}'"),
     };
     until(async || (app.count(&usage).await == 3).then_some(())).await;
 }

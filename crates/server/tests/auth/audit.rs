@@ -38,7 +38,7 @@ fn open(app: &TestApp) -> Database {
     db.with_effects(ServerSeal::new(keys), LiveSetting::new(false))
 }
 
-async fn entries(app: &TestApp) -> Vec<AuditRecord> {
+async fn list_entries(app: &TestApp) -> Vec<AuditRecord> {
     let page = PageRequest { after: None, limit: 100 };
     SqlAuditLog::new(open(app)).page(&AuditFilter::default(), page).await.expect("entries")
 }
@@ -83,7 +83,7 @@ async fn every_entry_records_actor_address_client_and_request(database: TestData
     let (_, failed) = send(&stranger, "/auth/login/local", &wrong).await;
 
     assert_eq!(enabled.status, 200, "{}", enabled.text());
-    let mut records = entries(&app).await;
+    let mut records = list_entries(&app).await;
     records.reverse();
     let actual: Vec<_> =
         records.iter().map(|it| (&*it.action, it.request.as_deref().unwrap_or_default())).collect();
@@ -98,7 +98,7 @@ async fn every_entry_records_actor_address_client_and_request(database: TestData
         ("sign_in.failed", &failed),
     ];
     assert_eq!(actual, expected.map(|(action, request)| (action, request.as_str())));
-    for entry in entries(&app).await {
+    for entry in list_entries(&app).await {
         let sides = [&entry.actor, &entry.subject];
         let known = sides.iter().any(|it| match it {
             AuditSide::Known(it) => it.user == Some(user(&ada)),
@@ -115,7 +115,7 @@ async fn addresses_are_taken_from_trusted_proxies_only(database: TestDatabase) {
 
     send(&app.anonymous(), "/auth/register", &credentials).await;
 
-    let entries = entries(&app).await;
+    let entries = list_entries(&app).await;
     let AuditSide::Known(actor) = &entries[0].actor else { panic!("an actor") };
     assert_eq!(actor.address, Some("127.0.0.1".parse().expect("an address")));
 }
@@ -129,7 +129,7 @@ async fn entries_of_deleted_accounts_are_anonymous(database: TestDatabase) {
     let (response, deleted) = send(&ada, "/auth/account/delete", &confirmation).await;
 
     assert_eq!(response.status, 200, "{}", response.text());
-    let entries = entries(&app).await;
+    let entries = list_entries(&app).await;
     assert_eq!(&*entries[0].action, "account.deleted");
     assert_eq!(entries[0].request.as_deref(), Some(&*deleted));
     assert_eq!(entries[0].actor, AuditSide::Nobody);
@@ -157,8 +157,10 @@ async fn entries_are_deleted_after_the_retention_period(database: TestDatabase) 
     let setting = TestConfig::beside(&app).at(Arc::<ManualClock>::clone(&clock));
     let _beside = setting.with("Audit__RetentionDays", 3).start().await;
 
-    pia_server_testkit::patience::until(async || (entries(&app).await.len() == 2).then_some(()))
-        .await;
+    pia_server_testkit::patience::until(async || {
+        (list_entries(&app).await.len() == 2).then_some(())
+    })
+    .await;
     let db = open(&app);
     let rows: Result<(i64, i64), DbError> = on_conn!(db.reader(), |conn| {
         let entries = audit_entries::table.count().get_result(conn).await?;

@@ -73,9 +73,9 @@ async fn the_cookie_and_access_tokens_are_not_interchangeable(database: TestData
     let console = open(&ada).await;
     let (_, token) = console.cookie.split_once('=').expect("a value");
 
-    let bearer = [("authorization", format!("Bearer {token}"))];
-    let bearer = bearer.each_ref().map(|(name, value)| (*name, value.as_str()));
-    let as_bearer = ada.app.anonymous().send("GET", "/auth/me", &bearer, b"").await;
+    let bearer = format!("Bearer {token}");
+    let headers = [("authorization", bearer.as_str())];
+    let as_bearer = ada.app.anonymous().send("GET", "/auth/me", &headers, b"").await;
     assert_eq!(as_bearer.refusal(), (401, "unauthorized"));
 
     assert_eq!(ada.client.get("/api/admin/session").await.refusal(), (401, "unauthorized"));

@@ -39,8 +39,11 @@ impl World {
 
     async fn on(setting: TestConfig, now: pia_kernel::Timestamp) -> Self {
         let clock = Arc::new(ManualClock::new(now));
-        let setting = setting.at(Arc::<ManualClock>::clone(&clock));
-        let app = setting.with("Server__TrustedProxies", "127.0.0.0/8").start().await;
+        let app = setting
+            .at(Arc::<ManualClock>::clone(&clock))
+            .with("Server__TrustedProxies", "127.0.0.0/8")
+            .start()
+            .await;
         Self { app, clock }
     }
 
@@ -89,8 +92,8 @@ async fn each_wrong_password_makes_the_next_one_wait_longer(database: TestDataba
     while waits.len() < 12 {
         let guess = world.guess("198.51.100.7", "a wrong password").await;
         if guess.status == 429 {
-            let wait = guess.header("retry-after").and_then(|it| it.parse().ok());
-            let wait: u64 = wait.expect("a wait");
+            let wait: u64 =
+                guess.header("retry-after").and_then(|it| it.parse().ok()).expect("a wait");
             waits.push(wait);
             world.clock.advance(Duration::from_secs(wait));
         } else {
@@ -105,11 +108,11 @@ async fn each_wrong_password_makes_the_next_one_wait_longer(database: TestDataba
 async fn of_concurrent_guesses_five_are_checked(database: TestDatabase) {
     let world = World::new(database).await;
 
-    let elsewhere = (1..=64).map(|number| {
+    let guesses = (1..=64).map(|number| {
         let world = &world;
         async move { world.guess(&format!("198.51.100.{number}"), "a wrong password").await }
     });
-    let elsewhere = join_all(elsewhere).await;
+    let elsewhere = join_all(guesses).await;
     let at_home = join_all((0..64).map(|_| world.guess(HOME, "a wrong password"))).await;
 
     assert_eq!(count_status(&elsewhere, 401), 5);

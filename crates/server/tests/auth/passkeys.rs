@@ -102,7 +102,7 @@ async fn a_passkey_is_added_listed_used_and_removed(database: TestDatabase) {
     let envelope = complete_sign_in(&app, &login, &credential).await;
     let signed_in = app.anonymous().with_tokens(&envelope.body);
     let used = list(&signed_in).await;
-    let sessions = sessions(&signed_in).await;
+    let listed_sessions = sessions(&signed_in).await;
     let removed = remove(&signed_in, text(&added.body["id"])).await;
     let after = sign_in(&app, &mut key).await;
 
@@ -128,7 +128,7 @@ async fn a_passkey_is_added_listed_used_and_removed(database: TestDatabase) {
     assert_eq!(keys(&envelope.body), ["accessToken", "expiresIn", "refreshToken", "user"]);
     assert_eq!(envelope.body["user"]["email"], EMAIL);
     assert!(used[0]["lastUsedAt"].is_string(), "{used:?}");
-    assert_eq!(sessions[0]["method"], "passkey");
+    assert_eq!(listed_sessions[0]["method"], "passkey");
     assert_eq!(removed.status, 200);
     assert_eq!(removed.body, json!({ "success": true }));
     assert_eq!(after.refusal(), (401, "invalid_passkey"));

@@ -119,9 +119,12 @@ async fn an_unknown_address_takes_as_long_as_a_wrong_password() {
         unknown.push(time(&format!("bob{round}@example.org")).await);
     }
 
-    let known = median(known);
-    let unknown = median(unknown);
-    assert!(known < unknown * 2 && unknown < known * 2, "{known:?} and {unknown:?}");
+    let known_median = median(known);
+    let unknown_median = median(unknown);
+    assert!(
+        known_median < unknown_median * 2 && unknown_median < known_median * 2,
+        "{known_median:?} and {unknown_median:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -121,19 +121,18 @@ impl StoredData {
 
     async fn texts(&self, sql: &str) -> Vec<String> {
         let query = diesel::sql_query(sql);
-        let found: QueryResult<Vec<Found>> = match self.db.reader().await.expect("a connection") {
+        let rows: QueryResult<Vec<Found>> = match self.db.reader().await.expect("a connection") {
             Conn::Sqlite(mut conn) => query.load(&mut *conn).await,
             Conn::Postgres(mut conn) => query.load(&mut *conn).await,
         };
-        let found = found.unwrap_or_else(|err| panic!("{sql}: {err}"));
-        found.into_iter().map(|it| it.found).collect()
+        rows.unwrap_or_else(|err| panic!("{sql}: {err}")).into_iter().map(|it| it.found).collect()
     }
 
     fn bytes(&self, bytes: &[u8]) -> String {
         if self.is_postgres() {
-            format!("'\\x{}'::bytea", hex(bytes))
+            format!("'\\x{}'::bytea", to_hex(bytes))
         } else {
-            format!("X'{}'", hex(bytes))
+            format!("X'{}'", to_hex(bytes))
         }
     }
 
@@ -144,10 +143,8 @@ impl StoredData {
     /// Inserts a row of a person, with a canary in each text and blob.
     async fn plant(&self, person: &Person, table: &str) {
         let columns = self.of(table);
-        let names: Vec<_> = columns.iter().map(|it| it.name.as_str()).collect();
-        let values: Vec<_> = columns.iter().map(|it| self.value(person, it)).collect();
-        let names = names.join(", ");
-        let values = values.join(", ");
+        let names = columns.iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ");
+        let values = columns.iter().map(|it| self.value(person, it)).collect::<Vec<_>>().join(", ");
         let insert = format!("INSERT INTO {table} ({names}) VALUES ({values})");
         self.execute(&format!("{insert} ON CONFLICT DO NOTHING")).await;
     }
@@ -271,7 +268,7 @@ fn files(folder: &std::path::Path, dump: &mut Vec<u8>) {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         write!(text, "{byte:02x}").expect("text");
         text
@@ -285,7 +282,7 @@ fn unhex(text: &str) -> Vec<u8> {
 
 /// Returns the encodings of a canary.
 fn forms(canary: &[u8]) -> Vec<Vec<u8>> {
-    let hex = hex(canary);
+    let hex = to_hex(canary);
     let mut forms = vec![canary.to_vec(), hex.to_uppercase().into_bytes(), hex.into_bytes()];
     for engine in [STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
         forms.push(engine.encode(canary).into_bytes());

@@ -23,7 +23,7 @@ async fn verified(app: &TestApp) {
     app.execute("UPDATE accounts SET email_verified_at = created_at").await;
 }
 
-async fn reported(app: &TestApp, line: &str) -> String {
+async fn report_of(app: &TestApp, line: &str) -> String {
     app.admin(line).await.unwrap_or_else(|err| err.to_string())
 }
 
@@ -36,36 +36,36 @@ async fn roles_are_granted_and_taken_within_the_licence(database: TestDatabase) 
     verified(&app).await;
 
     assert_eq!(
-        reported(&app, "list").await,
+        report_of(&app, "list").await,
         "No administrators; create one with `admin grant EMAIL`\n"
     );
     assert_eq!(
-        reported(&app, "grant a@example.org").await,
+        report_of(&app, "grant a@example.org").await,
         "Role admin assigned to a@example.org\n"
     );
     assert_eq!(
-        reported(&app, "grant b@example.org").await,
+        report_of(&app, "grant b@example.org").await,
         "Role admin assigned to b@example.org\n"
     );
     assert_eq!(
-        reported(&app, "grant c@example.org").await,
+        report_of(&app, "grant c@example.org").await,
         "licence limit of administrators reached: 2"
     );
     assert_eq!(
-        reported(&app, "grant c@example.org --role org_manager").await,
+        report_of(&app, "grant c@example.org --role org_manager").await,
         "Role org_manager assigned to c@example.org\n"
     );
-    assert_eq!(reported(&app, "list").await, "a@example.org\nb@example.org\n");
+    assert_eq!(report_of(&app, "list").await, "a@example.org\nb@example.org\n");
     assert_eq!(
-        reported(&app, "grant B@example.org --role user").await,
+        report_of(&app, "grant B@example.org --role user").await,
         "Role user assigned to b@example.org\n"
     );
     assert_eq!(
-        reported(&app, "grant c@example.org").await,
+        report_of(&app, "grant c@example.org").await,
         "Role admin assigned to c@example.org\n"
     );
     assert_eq!(
-        reported(&app, "grant nobody@example.org").await,
+        report_of(&app, "grant nobody@example.org").await,
         "no account has the address nobody@example.org"
     );
 }
@@ -76,10 +76,10 @@ async fn a_role_for_whoever_may_not_own_the_address_is_granted_with_a_warning(
     let app = TestConfig::on(database).start().await;
     app.sign_up("a@example.org").await;
 
-    let unverified = reported(&app, "grant a@example.org --role kb_manager").await;
-    let taken = reported(&app, "grant a@example.org --role user").await;
+    let unverified = report_of(&app, "grant a@example.org --role kb_manager").await;
+    let taken = report_of(&app, "grant a@example.org --role user").await;
     verified(&app).await;
-    let input = reported(&app, "grant a@example.org --role kb_manager").await;
+    let input = report_of(&app, "grant a@example.org --role kb_manager").await;
 
     let warned = unverified.strip_prefix(input.as_str()).unwrap_or_default();
     assert!(warned.starts_with("warning: the address is not verified"), "{warned}");
@@ -89,13 +89,13 @@ async fn a_role_for_whoever_may_not_own_the_address_is_granted_with_a_warning(
 async fn the_last_administrator_cannot_be_lost(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     app.sign_up("a@example.org").await;
-    reported(&app, "grant a@example.org").await;
+    report_of(&app, "grant a@example.org").await;
 
     for line in ["grant a@example.org --role user", "deactivate a@example.org"] {
-        let reported = reported(&app, line).await;
+        let reported = report_of(&app, line).await;
         assert!(reported.contains("the last active administrator"), "{reported}");
     }
-    assert_eq!(reported(&app, "list").await, "a@example.org\n");
+    assert_eq!(report_of(&app, "list").await, "a@example.org\n");
 }
 
 async fn accounts_that_are_active_are_never_more_than_there_are_seats(database: TestDatabase) {
@@ -106,11 +106,11 @@ async fn accounts_that_are_active_are_never_more_than_there_are_seats(database: 
     let new = json!({ "email": "c@example.org", "password": PASSWORD });
 
     let full = app.anonymous().post("/auth/register", &new).await;
-    reported(&app, "deactivate a@example.org").await;
+    report_of(&app, "deactivate a@example.org").await;
     let made = app.anonymous().post("/auth/register", &new).await;
-    let refused = reported(&app, "reactivate a@example.org").await;
-    reported(&app, "deactivate b@example.org").await;
-    let done = reported(&app, "reactivate a@example.org").await;
+    let refused = report_of(&app, "reactivate a@example.org").await;
+    report_of(&app, "deactivate b@example.org").await;
+    let done = report_of(&app, "reactivate a@example.org").await;
 
     assert_eq!(full.refusal(), (403, "user_limit_reached"));
     assert_eq!(made.status, 200);
@@ -121,11 +121,11 @@ async fn accounts_that_are_active_are_never_more_than_there_are_seats(database: 
 async fn invitations_are_made_listed_and_taken_back(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
 
-    let made = reported(&app, "invite Ada@Example.org --role kb_manager --days 2").await;
-    let listed = reported(&app, "invitations").await;
+    let made = report_of(&app, "invite Ada@Example.org --role kb_manager --days 2").await;
+    let listed = report_of(&app, "invitations").await;
     let id = listed.split(' ').next().unwrap_or_default();
-    let revoked = reported(&app, &format!("revoke {id}")).await;
-    let again = reported(&app, &format!("revoke {id}")).await;
+    let revoked = report_of(&app, &format!("revoke {id}")).await;
+    let again = report_of(&app, &format!("revoke {id}")).await;
 
     let link = made.lines().last().unwrap_or_default();
     assert!(link.starts_with("http://127.0.0.1:0/auth/register.html?invitation="), "{made}");
@@ -135,9 +135,9 @@ async fn invitations_are_made_listed_and_taken_back(database: TestDatabase) {
     assert!(token.len() == 43 && !listed.contains(token), "{listed}");
     assert_eq!(revoked, format!("Invitation {id} revoked\n"));
     assert!(again.contains("no such invitation"), "{again}");
-    assert_eq!(reported(&app, "invitations").await, "No invitations\n");
+    assert_eq!(report_of(&app, "invitations").await, "No invitations\n");
     assert_eq!(
-        reported(&app, "invite nobody").await,
+        report_of(&app, "invite nobody").await,
         "cannot create the invitation: This is not a valid email address."
     );
 }
@@ -148,7 +148,7 @@ async fn without_a_licence_nobody_becomes_administrator() {
     app.sign_up("a@example.org").await;
     std::fs::remove_file(app.dir.join("license.lic")).expect("a licence");
 
-    let reported = reported(&app, "grant a@example.org").await;
+    let reported = report_of(&app, "grant a@example.org").await;
 
     assert_eq!(reported, "licence limit of administrators reached: 0");
 }
@@ -215,9 +215,9 @@ async fn whom_it_concerns_gets_a_letter_from_the_server(database: TestDatabase) 
     let app = TestConfig::on(database).with_relay(&relay).start().await;
     app.sign_up("bob@example.org").await;
 
-    let made = reported(&app, "invite ada@example.org").await;
+    let made = report_of(&app, "invite ada@example.org").await;
     let invited = relay.next_mail().await;
-    reported(&app, "deactivate bob@example.org").await;
+    report_of(&app, "deactivate bob@example.org").await;
     let deactivated = relay.next_mail().await;
 
     assert_eq!(invited.header("to"), Some("ada@example.org"));

@@ -14,7 +14,7 @@ on_both_databases!(
     without_the_feature_there_is_one_group_whose_members_may_what_is_set,
 );
 
-async fn reported(app: &TestApp, line: &str) -> String {
+async fn report_of(app: &TestApp, line: &str) -> String {
     app.admin(line).await.unwrap_or_else(|err| err.to_string())
 }
 
@@ -30,16 +30,16 @@ async fn groups_are_made_named_filled_and_taken_away(database: TestDatabase) {
     let ada = app.sign_up("ada@example.org").await;
     let default = "00000000-0000-7000-8000-000000000001";
 
-    let made = reported(&app, "group create Sales").await;
+    let made = report_of(&app, "group create Sales").await;
     let id = made.split(' ').next_back().unwrap_or_default().trim_end().to_owned();
-    let taken = reported(&app, "group create SALES").await;
-    let added = reported(&app, "group add ADA@example.org sales").await;
+    let taken = report_of(&app, "group create SALES").await;
+    let added = report_of(&app, "group add ADA@example.org sales").await;
     let inside = group_of(&ada).await;
-    let listed = reported(&app, "group list").await;
-    let full = reported(&app, &format!("group delete {id}")).await;
-    let renamed = reported(&app, &format!("group rename {id} Support")).await;
-    reported(&app, "group add ada@example.org default").await;
-    let gone = reported(&app, "group delete support").await;
+    let listed = report_of(&app, "group list").await;
+    let full = report_of(&app, &format!("group delete {id}")).await;
+    let renamed = report_of(&app, &format!("group rename {id} Support")).await;
+    report_of(&app, "group add ada@example.org default").await;
+    let gone = report_of(&app, "group delete support").await;
 
     assert!(made.starts_with("Group Sales created: "), "{made}");
     assert_eq!(taken, "another group has this name; names are case-insensitive");
@@ -60,32 +60,32 @@ async fn groups_are_made_named_filled_and_taken_away(database: TestDatabase) {
         ("group add ada@example.org Sales", "no group has the name or id Sales"),
         ("group add nobody@example.org default", "no account has the address nobody@"),
     ] {
-        let reported = reported(&app, line).await;
+        let reported = report_of(&app, line).await;
         assert!(reported.starts_with(why), "{reported}");
     }
     assert_eq!(
-        reported(&app, "group list").await,
+        report_of(&app, "group list").await,
         format!("{default} Default (default), members: 1\n")
     );
 }
 
 async fn what_members_may_is_displayed_and_changed_all_or_nothing(database: TestDatabase) {
     let app = with_catalogue(TestConfig::on(database)).start().await;
-    reported(&app, "group create Sales").await;
+    report_of(&app, "group create Sales").await;
 
-    let before = reported(&app, "group show sales").await;
+    let before = report_of(&app, "group show sales").await;
     let set = "group set Sales quota.KnowledgeBases=10 credits.weekly=5000 credits.pool=true \
                mode.assistant=big persona.FAST=small models=big,small";
-    let changed = reported(&app, set).await;
-    let refused = reported(&app, "group set Sales credits.daily=7 credits.hourly=-1").await;
-    let presented = reported(&app, "group show Sales").await;
-    let cleared = reported(
+    let changed = report_of(&app, set).await;
+    let refused = report_of(&app, "group set Sales credits.daily=7 credits.hourly=-1").await;
+    let presented = report_of(&app, "group show Sales").await;
+    let cleared = report_of(
         &app,
         "group set Sales quota.KnowledgeBases= credits.weekly= credits.pool= mode.Assistant= \
          persona.fast= models=",
     )
     .await;
-    let other = reported(&app, "group show default").await;
+    let other = report_of(&app, "group show default").await;
 
     let settings = |of: &str| of.split_once('\n').map(|(_, rest)| rest.to_owned());
     assert_eq!(
@@ -120,9 +120,9 @@ async fn models_that_are_none_are_set_with_a_warning(database: TestDatabase) {
     let app = with_catalogue(TestConfig::on(database)).start().await;
 
     let set = "group set default mode.Research=web persona.code=BIG models=small,typo,Web,typo";
-    let set = reported(&app, set).await;
-    let presented = reported(&app, "group show default").await;
-    let cleared = reported(&app, "group set default mode.Research= persona.code= models=").await;
+    let set = report_of(&app, set).await;
+    let presented = report_of(&app, "group show default").await;
+    let cleared = report_of(&app, "group set default mode.Research= persona.code= models=").await;
 
     let warnings = "warning: `web` is a web search, not a chat model; it is ignored\n\
                     warning: `typo` is not an entry of Ai:Providers; it is ignored\n";
@@ -139,9 +139,11 @@ fn with_catalogue(setting: TestConfig) -> TestConfig {
     let entries = [("big", "OpenAI"), ("small", "OpenAI"), ("web", "Linkup")];
     entries.into_iter().enumerate().fold(setting, |setting, (at, (id, kind))| {
         let name = |key: &str| format!("Ai__Providers__{at}__{key}");
-        let setting = setting.with(&name("Id"), id).with(&name("ProviderType"), kind);
-        let setting = setting.with(&name("ApiKey"), "sk-of-an-entry");
-        setting.with(&name("Model"), if kind == "Linkup" { "fast" } else { id })
+        setting
+            .with(&name("Id"), id)
+            .with(&name("ProviderType"), kind)
+            .with(&name("ApiKey"), "sk-of-an-entry")
+            .with(&name("Model"), if kind == "Linkup" { "fast" } else { id })
     })
 }
 
@@ -157,7 +159,7 @@ async fn what_is_done_to_groups_is_in_the_audit_log(database: TestDatabase) {
         "group add ada@example.org Default",
         "group delete Support",
     ] {
-        reported(&app, line).await;
+        report_of(&app, line).await;
     }
 
     for (action, many) in [
@@ -181,8 +183,8 @@ async fn without_the_feature_there_is_one_group_whose_members_may_what_is_set(
     let community = Terms::new("A test", Edition::Community, terms().issued_at);
     let app = TestConfig::on(database).licensed(Some(community)).start().await;
 
-    let made = reported(&app, "group create Sales").await;
-    let set = reported(&app, "group set default credits.daily=5").await;
+    let made = report_of(&app, "group create Sales").await;
+    let set = report_of(&app, "group set default credits.daily=5").await;
 
     assert_eq!(made, "no valid licence includes GroupManagement");
     assert!(set.contains("credits.daily=5\n"), "{set}");

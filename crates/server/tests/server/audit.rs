@@ -21,8 +21,8 @@ async fn entries_are_searched_by_page(database: TestDatabase) {
     for name in ["Sales", "Support", "Desk"] {
         console.write("POST", GROUPS, json!({ "name": name })).await;
     }
-    let user = console.get("/api/admin/session").await.body["userId"].clone();
-    let user = user.as_str().expect("an id");
+    let session = console.get("/api/admin/session").await.body;
+    let user = session["userId"].as_str().expect("an id");
 
     let path = format!("{AUDIT}?action=Group.Created&user={user}&limit=2");
     let first = console.get(&path).await;
@@ -98,13 +98,12 @@ async fn an_entry_shows_what_was_changed(database: TestDatabase) {
     let plugin = json!({ "kind": "mcp_server", "name": "Files", "configJson": secret });
     let plugin = write("POST", "/api/admin/plugins", plugin).await;
     write("DELETE", &format!("/api/admin/plugins/{plugin}"), Value::Null).await;
-    let user = console.get("/api/admin/session").await.body["userId"].clone();
-    let user = user.as_str().expect("an id");
+    let session = console.get("/api/admin/session").await.body;
+    let user = session["userId"].as_str().expect("an id");
     write("PUT", &format!("/api/admin/users/{user}/group"), json!({ "groupId": sales })).await;
     app.admin("grant ada@example.org --role org_manager").await.expect_err("the last one");
 
-    let export = console.get(&format!("{AUDIT}/export")).await;
-    let export = export.text();
+    let export = console.get(&format!("{AUDIT}/export")).await.text();
     assert!(!export.contains("s3cret"), "{export}");
     let changes = |action: &str| {
         let lines = export.lines().map(|it| serde_json::from_str::<Value>(it).expect("JSON"));

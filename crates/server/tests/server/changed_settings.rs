@@ -17,9 +17,9 @@ on_both_databases!(
     concurrent_changes_are_all_stored,
 );
 
-fn find<'a>(all: &'a Value, key: &str) -> &'a Value {
-    let mut all = all.as_array().expect("settings").iter();
-    all.find(|it| it["key"] == key).unwrap_or_else(|| panic!("no {key}"))
+fn find<'a>(settings: &'a Value, key: &str) -> &'a Value {
+    let mut items = settings.as_array().expect("settings").iter();
+    items.find(|it| it["key"] == key).unwrap_or_else(|| panic!("no {key}"))
 }
 
 async fn a_change_applies_to_all_instances_and_survives_restarts(database: TestDatabase) {
@@ -39,8 +39,8 @@ async fn a_change_applies_to_all_instances_and_survives_restarts(database: TestD
     assert_eq!(answer.status, 200, "{}", answer.text());
     assert_ne!(published("app").await, status);
     until(async || (published("other").await != status).then_some(())).await;
-    let stored = console.get(SETTINGS).await.body;
-    let stored = find(&stored, "OpenApi:Enabled");
+    let settings = console.get(SETTINGS).await.body;
+    let stored = find(&settings, "OpenApi:Enabled");
     assert_eq!(stored["value"], json!(changed));
     assert_eq!(stored["source"], "the console");
     assert!(stored["changedAt"].is_string() && stored["changedBy"].is_string(), "{stored}");
@@ -51,8 +51,8 @@ async fn a_change_applies_to_all_instances_and_survives_restarts(database: TestD
     assert_eq!(reset.status, 200, "{}", reset.text());
     assert_eq!(published("app").await, status);
     until(async || (published("other").await == status).then_some(())).await;
-    let stored = console.get(SETTINGS).await.body;
-    let stored = find(&stored, "OpenApi:Enabled");
+    let settings = console.get(SETTINGS).await.body;
+    let stored = find(&settings, "OpenApi:Enabled");
     assert_eq!(stored["value"], value);
     assert_eq!(stored.get("changedAt"), None);
     for (action, count) in [("Setting.Changed", 1), ("Setting.Reset", 1)] {

@@ -176,11 +176,11 @@ async fn refusals_name_their_reason(database: TestDatabase) {
 async fn one_of_many_concurrent_creations_of_a_name_succeeds(database: TestDatabase) {
     let (_app, _, console) = administrator(TestConfig::on(database)).await;
 
-    let all = (0..50).map(|_| console.write("POST", GROUPS, json!({ "name": "Sales" })));
-    let all = join_all(all).await;
+    let writes = (0..50).map(|_| console.write("POST", GROUPS, json!({ "name": "Sales" })));
+    let responses = join_all(writes).await;
 
-    assert_eq!(all.iter().filter(|it| it.status == 201).count(), 1);
-    assert_eq!(all.iter().filter(|it| it.status == 409).count(), 49);
+    assert_eq!(responses.iter().filter(|it| it.status == 201).count(), 1);
+    assert_eq!(responses.iter().filter(|it| it.status == 409).count(), 49);
 }
 
 async fn members_are_searched_and_listed_by_page(database: TestDatabase) {
@@ -240,9 +240,9 @@ async fn effective_settings_of_a_user_name_their_source(database: TestDatabase) 
         console.write("POST", "/api/admin/client-policies", policy).await.body["id"].clone();
     let assigned = format!("{GROUPS}/{sales}/client-policy");
     console.write("PUT", &assigned, json!({ "policyId": policy })).await;
-    let persona = json!({ "name": "Editor", "systemPrompt": "Edit." });
-    let persona = console.write("POST", "/api/admin/managed-personas", persona).await;
-    let persona = persona.body["id"].as_str().expect("an id").to_owned();
+    let draft = json!({ "name": "Editor", "systemPrompt": "Edit." });
+    let response = console.write("POST", "/api/admin/managed-personas", draft).await;
+    let persona = response.body["id"].as_str().expect("an id").to_owned();
     let groups = format!("/api/admin/managed-personas/{persona}/groups");
     let granted = console.write("PUT", &groups, json!({ "groupIds": [sales] })).await;
     assert_eq!(granted.status, 200, "{}", granted.text());

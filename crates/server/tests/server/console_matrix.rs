@@ -130,9 +130,9 @@ async fn bad_bodies_are_refused(database: TestDatabase) {
     let nested = "[".repeat(5_000);
     let names =
         "name documentation email role groupId groupIds pluginIds policyId value status note";
-    let hostile: serde_json::Map<String, Value> =
+    let fields: serde_json::Map<String, Value> =
         names.split(' ').map(|it| (it.to_owned(), json!({ "$ne": [1, null] }))).collect();
-    let hostile = Value::from(hostile).to_string();
+    let hostile = Value::from(fields).to_string();
 
     // The body of a termination is optional.
     let has_body = |it: &Route| it.body_limit > 2_048 && !it.path.ends_with("/terminate");

@@ -187,10 +187,16 @@ async fn answers_are_neither_cached_nor_sniffed() {
 async fn answers_load_nothing_and_enforce_tls() {
     let https = ("Server__PublicUrl", "https://pia.example.com");
     let strict = TestConfig::on(TestDatabase::sqlite()).with(https.0, https.1).start().await;
-    let own = TestConfig::on(TestDatabase::sqlite()).with(https.0, https.1);
-    let own = own.with("Server__StrictTransport", "max-age=60").start().await;
-    let off = TestConfig::on(TestDatabase::sqlite()).with(https.0, https.1);
-    let off = off.with("Server__StrictTransport", "off").start().await;
+    let own = TestConfig::on(TestDatabase::sqlite())
+        .with(https.0, https.1)
+        .with("Server__StrictTransport", "max-age=60")
+        .start()
+        .await;
+    let off = TestConfig::on(TestDatabase::sqlite())
+        .with(https.0, https.1)
+        .with("Server__StrictTransport", "off")
+        .start()
+        .await;
     let plain = TestApp::spawn().await;
 
     for (app, policy) in [
@@ -234,10 +240,10 @@ async fn a_request_with_ambiguous_framing_is_refused() {
         let mut socket = tokio::net::TcpStream::connect(app.addr).await.expect("a connection");
         let raw = format!("{head}{framing}{smuggled}");
         tokio::io::AsyncWriteExt::write_all(&mut socket, raw.as_bytes()).await.expect("sent");
-        let mut answers = Vec::new();
-        let all = tokio::io::AsyncReadExt::read_to_end(&mut socket, &mut answers);
-        let ended = tokio::time::timeout(std::time::Duration::from_secs(5), all).await;
-        let answers = String::from_utf8_lossy(&answers);
+        let mut bytes = Vec::new();
+        let reading = tokio::io::AsyncReadExt::read_to_end(&mut socket, &mut bytes);
+        let ended = tokio::time::timeout(std::time::Duration::from_secs(5), reading).await;
+        let answers = String::from_utf8_lossy(&bytes);
 
         assert!(answers.starts_with("HTTP/1.1 400 Bad Request"), "{framing:?}: {answers}");
         assert_eq!(answers.matches("HTTP/1.1").count(), 1, "{framing:?}: {answers}");

@@ -39,10 +39,10 @@ struct DatabaseProxy {
 
 impl DatabaseProxy {
     /// Starts a proxy and redirects the database's URL to it.
-    async fn before(database: &mut TestDatabase) -> Self {
-        let (scheme, rest) = database.url.split_once('@').expect("a user");
-        let (server, name) = rest.split_once('/').expect("a database");
-        let server: SocketAddr = server.parse().expect("an address");
+    async fn start(database: &mut TestDatabase) -> Self {
+        let (scheme, location) = database.url.split_once('@').expect("a user");
+        let (address, name) = location.split_once('/').expect("a database");
+        let server: SocketAddr = address.parse().expect("an address");
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let addr = listener.local_addr().expect("an address");
         database.url = format!("{scheme}@{addr}/{name}");
@@ -99,7 +99,7 @@ async fn copy(
 /// Starts two instances on one database behind a proxy.
 async fn two_instances(upstream: &str) -> (DatabaseProxy, TestApp, TestApp) {
     let mut database = TestDatabase::postgres().await;
-    let proxy = DatabaseProxy::before(&mut database).await;
+    let proxy = DatabaseProxy::start(&mut database).await;
     let one = TestConfig::on(database).with_upstream(upstream).start().await;
     let other = TestConfig::beside(&one).with_upstream(upstream).start().await;
     (proxy, one, other)

@@ -65,8 +65,8 @@ async fn open_at(port: u16) -> FakeRelay {
 
 async fn an_email_is_delivered_and_deleted(database: TestDatabase) {
     let relay = FakeRelay::start().await;
-    let app = TestConfig::on(database).with_relay(&relay).with("Smtp__FromName", "Our Pia");
-    let app = app.start().await;
+    let app =
+        TestConfig::on(database).with_relay(&relay).with("Smtp__FromName", "Our Pia").start().await;
     let ada = app.sign_up("ada@example.org").await;
 
     app.queue(QueuedEmail::new("password-changed").to_user(SystemClock.now(), ada.user_id())).await;
@@ -106,8 +106,8 @@ async fn an_email_waits_for_a_relay_that_is_down(database: TestDatabase) {
 async fn an_unsent_email_survives_a_restart(database: TestDatabase) {
     let (clock, of_server) = clock();
     let port = closed_port().await;
-    let first = TestConfig::on(database).with_relay_at(port).at(Arc::clone(&of_server));
-    let first = first.start().await;
+    let first =
+        TestConfig::on(database).with_relay_at(port).at(Arc::clone(&of_server)).start().await;
     for number in 0..3 {
         first.queue(invitation(clock.now(), number)).await;
     }
@@ -129,8 +129,8 @@ async fn an_email_in_flight_on_a_crashed_server_is_sent_by_another(database: Tes
         FakeRelay::with_behaviour(RelayBehaviour { silent: true, ..RelayBehaviour::default() })
             .await;
     let relay = FakeRelay::start().await;
-    let first = TestConfig::on(database).with_relay(&silent).at(Arc::clone(&of_server));
-    let first = first.start().await;
+    let first =
+        TestConfig::on(database).with_relay(&silent).at(Arc::clone(&of_server)).start().await;
     first.queue(invitation(clock.now(), 1)).await;
     until(async || (first.mails().await[0].tries == 1).then_some(())).await;
     let second = TestConfig::beside(&first).with_relay(&relay).at(of_server);
@@ -183,8 +183,8 @@ async fn a_delivery_in_progress_is_completed_at_shutdown(database: TestDatabase)
     let silent =
         FakeRelay::with_behaviour(RelayBehaviour { silent: true, ..RelayBehaviour::default() })
             .await;
-    let app = TestConfig::on(database).with_relay(&silent).with("Smtp__Timeout", "2s");
-    let app = app.start().await;
+    let app =
+        TestConfig::on(database).with_relay(&silent).with("Smtp__Timeout", "2s").start().await;
     app.queue(invitation(SystemClock.now(), 1)).await;
     until(async || (app.mails().await[0].tries == 1).then_some(())).await;
 

@@ -39,13 +39,15 @@ async fn another_key_prevents_the_start() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_may_succeed_the_previous_one() {
-    let call = used().await.with("ENCRYPTION_MASTER_KEY", ANOTHER);
-    let call = call.with("Encryption__PreviousMasterKey", MASTER_KEY);
+    let with_both = used()
+        .await
+        .with("ENCRYPTION_MASTER_KEY", ANOTHER)
+        .with("Encryption__PreviousMasterKey", MASTER_KEY);
 
-    stop(call.start().await).await;
-    let call = call.without("Encryption__PreviousMasterKey");
+    stop(with_both.start().await).await;
+    let with_new = with_both.without("Encryption__PreviousMasterKey");
 
-    stop(call.start().await).await;
+    stop(with_new.start().await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -21,8 +21,8 @@ fn variable(name: &str) -> String {
 
 /// Runs a program of the environment whose interpreter `TEST_PYTHON` names.
 async fn python(program: &str, folder: &Path, args: &[&str]) -> Output {
-    let programs = variable("TEST_PYTHON");
-    let programs = Path::new(&programs).parent().expect("a folder of programs");
+    let interpreter = variable("TEST_PYTHON");
+    let programs = Path::new(&interpreter).parent().expect("a folder of programs");
     let path = format!("{}:{}", programs.display(), variable("PATH"));
     run(programs.join(program), &path, folder, args).await
 }

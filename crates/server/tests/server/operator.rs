@@ -108,9 +108,9 @@ async fn the_description_is_off_until_it_is_enabled() {
     assert_eq!(off.refusal(), (404, "not_found"));
     assert_eq!(on.status, 200);
     assert_eq!(on.body["openapi"].as_str(), Some("3.1.0"));
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
-    let file = std::fs::read_to_string(file).expect("the description");
-    assert_eq!(on.body, serde_json::from_str::<serde_json::Value>(&file).expect("JSON"));
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
+    let description = std::fs::read_to_string(path).expect("the description");
+    assert_eq!(on.body, serde_json::from_str::<serde_json::Value>(&description).expect("JSON"));
     let paths = on.body["paths"].as_object().expect("paths");
     assert!(paths.contains_key("/api/ai/chat") && paths.contains_key("/auth/refresh"));
     assert!(!paths.keys().any(|it| it.starts_with("/admin") || it.starts_with("/api/admin")));

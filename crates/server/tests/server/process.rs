@@ -33,7 +33,7 @@ async fn half_a_registration(program: &ServerProcess) -> (TcpStream, String) {
 }
 
 /// Opens a connection that is idle after a request.
-async fn idle(program: &ServerProcess) -> TcpStream {
+async fn open_idle(program: &ServerProcess) -> TcpStream {
     let mut socket = TcpStream::connect(program.addr).await.expect("a connection");
     socket.write_all(b"GET /health HTTP/1.1\r\nhost: test\r\n\r\n").await.expect("sent");
     let mut answer = [0; 512];
@@ -129,7 +129,7 @@ async fn an_address_in_use_prevents_the_start() {
 #[tokio::test(flavor = "multi_thread")]
 async fn shutdown_completes_running_requests_and_accepts_no_new_ones() {
     let program = Invocation::new().licensed().start().await;
-    let idle = idle(&program).await;
+    let idle = open_idle(&program).await;
     let (mut socket, rest) = half_a_registration(&program).await;
 
     program.signal("TERM");
@@ -150,7 +150,7 @@ async fn shutdown_completes_running_requests_and_accepts_no_new_ones() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_idle_connection_does_not_delay_shutdown() {
     let program = Invocation::new().licensed().start().await;
-    let idle = idle(&program).await;
+    let idle = open_idle(&program).await;
 
     let signalled = Instant::now();
     program.signal("TERM");
@@ -214,11 +214,11 @@ async fn confirmed_registrations_survive_a_crash() {
     let again = call.start().await;
 
     assert_eq!(status.code(), None, "it was killed");
-    let made = made.into_inner().expect("no poisoning");
-    assert!(made.len() >= 24);
+    let emails = made.into_inner().expect("no poisoning");
+    assert!(emails.len() >= 24);
     let ready = again.anonymous().get("/ready").await;
     assert_eq!(ready.status, 200, "{}", ready.text());
-    for email in made {
+    for email in emails {
         let person = json!({ "email": email, "password": PASSWORD });
         let envelope = again.anonymous().post("/auth/login/local", &person).await;
         assert_eq!(envelope.status, 200, "{email}: {}", envelope.text());
@@ -258,9 +258,9 @@ async fn an_invalid_settings_file_changes_nothing() {
 
     let settings = json!({ "OpenApi": { "Enabled": false }, "RateLimits": { "Ai": "manyZq81" } });
     std::fs::write(call.dir().join("appsettings.json"), settings.to_string()).expect("a file");
-    let line = program.logs("settings unchanged: the new configuration is invalid").await;
+    let entry = program.logs("settings unchanged: the new configuration is invalid").await;
 
-    let line = line.to_string();
+    let line = entry.to_string();
     assert!(line.contains("SVC-CFG-003") && line.contains("RateLimits:Ai"), "{line}");
     assert!(!line.contains("Zq81"), "{line}");
     assert_eq!(program.anonymous().get("/openapi/v1.json").await.status, 200);

@@ -79,11 +79,11 @@ fn encoded(text: &str) -> String {
 }
 
 /// Returns the route's path and query with this text for each id and parameter.
-fn address(route: &Route, hostile: &str) -> String {
-    let hostile = encoded(hostile);
-    let parts = route.path.split('/').map(|it| if it.starts_with('{') { &*hostile } else { it });
+fn hostile_address(route: &Route, hostile: &str) -> String {
+    let value = encoded(hostile);
+    let parts = route.path.split('/').map(|it| if it.starts_with('{') { &*value } else { it });
     let path = parts.collect::<Vec<_>>().join("/");
-    let query: Vec<String> = PARAMETERS.iter().map(|it| format!("{it}={hostile}")).collect();
+    let query: Vec<String> = PARAMETERS.iter().map(|it| format!("{it}={value}")).collect();
     format!("{path}?{}", query.join("&"))
 }
 
@@ -113,13 +113,13 @@ async fn sql_syntax_is_plain_text_in_every_header_and_parameter(database: TestDa
         for hostile in HOSTILE {
             let bearer = format!("Bearer {hostile}");
             let headers: Vec<_> = HEADERS.iter().map(|it| (*it, hostile)).collect();
-            let address = address(route, hostile);
+            let address = hostile_address(route, hostile);
             call(&ada, route, &address, &headers).await;
             call(&ada, route, &address, &[("authorization", &bearer)]).await;
             call(&ada, route, &address, &[("authorization", hostile)]).await;
         }
         for controls in CONTROLS {
-            call(&ada, route, &address(route, controls), &[]).await;
+            call(&ada, route, &hostile_address(route, controls), &[]).await;
         }
     }
 

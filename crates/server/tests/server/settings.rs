@@ -75,8 +75,7 @@ fn all_errors_are_reported_at_once() {
         ("SVC-CFG-003", "Server:MaxConnections", "appsettings.json"),
         ("SVC-CFG-003", "Jwt:RefreshGrace", "command line"),
     ] {
-        let line = error.lines().find(|it| it.contains(key));
-        let line = line.unwrap_or_default();
+        let line = error.lines().find(|it| it.contains(key)).unwrap_or_default();
         assert!(line.contains(code) && line.contains(origin), "{key}: {error}");
     }
 }

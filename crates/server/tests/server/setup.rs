@@ -19,7 +19,7 @@ fn root(email: &str) -> Value {
     json!({ "email": email, "password": PASSWORD, "displayName": "Root" })
 }
 
-fn token(app: &TestApp) -> String {
+fn setup_token(app: &TestApp) -> String {
     app.setup_token().expect("a token")
 }
 
@@ -30,8 +30,7 @@ async fn appoint(app: &TestApp, token: &str, body: &Value) -> TestResponse {
 }
 
 async fn submit(app: &TestApp, fields: &[(&str, &str)]) -> TestResponse {
-    let mut form = url::form_urlencoded::Serializer::new(String::new());
-    let form = form.extend_pairs(fields).finish();
+    let form = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
     let headers = [("content-type", "application/x-www-form-urlencoded")];
     app.anonymous().send("POST", "/admin/setup", &headers, form.as_bytes()).await
 }
@@ -48,7 +47,7 @@ async fn gone(app: &TestApp) {
 async fn a_fresh_server_is_set_up_with_one_token_in_two_steps(database: TestDatabase) {
     let setting = TestConfig::on(database).licensed(None);
     let app = setting.with("LocalAuth__Registration", "closed").start().await;
-    let token = token(&app);
+    let token = setup_token(&app);
 
     let early = appoint(&app, &token, &root("root@example.org")).await;
     let first = submit(&app, &[("token", &token), ("license", &licence(&terms()))]).await;
@@ -79,7 +78,7 @@ async fn a_fresh_server_is_set_up_with_one_token_in_two_steps(database: TestData
 async fn of_many_who_make_the_first_administrator_at_once_one_does(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let other = TestConfig::beside(&app).start().await;
-    let here = token(&app);
+    let here = setup_token(&app);
     let there = token(&other);
 
     let bodies: Vec<Value> = (0..16).map(|n| root(&format!("{n}@example.org"))).collect();
@@ -102,7 +101,7 @@ async fn of_many_who_make_the_first_administrator_at_once_one_does(database: Tes
 async fn who_was_made_administrator_elsewhere_ends_the_step(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     app.sign_up("ada@example.org").await;
-    let token = token(&app);
+    let token = setup_token(&app);
 
     let reported = app.admin("grant ADA@example.org").await.expect("a grant");
     let late = appoint(&app, &token, &root("root@example.org")).await;
@@ -116,7 +115,7 @@ async fn who_was_made_administrator_elsewhere_ends_the_step(database: TestDataba
 async fn a_program_is_reported_whose_account_it_made() {
     let app = TestApp::spawn().await;
 
-    let made = appoint(&app, &token(&app), &root(" Root@Example.org ")).await;
+    let made = appoint(&app, &setup_token(&app), &root(" Root@Example.org ")).await;
 
     assert_eq!(made.status, 200, "{}", made.text());
     let signed_in = sign_in(&app, "root@example.org").await;
@@ -128,7 +127,7 @@ async fn a_program_is_reported_whose_account_it_made() {
 async fn without_the_token_nothing_is_learnt_and_nothing_made() {
     let app = TestApp::spawn().await;
     app.sign_up("ada@example.org").await;
-    let right = token(&app);
+    let right = setup_token(&app);
     let cut = right.get(..right.len() - 1).unwrap_or_default();
 
     for wrong in ["", "wrong", cut, &right.to_lowercase(), &format!("{right}A")] {
@@ -144,7 +143,7 @@ async fn without_the_token_nothing_is_learnt_and_nothing_made() {
 #[tokio::test(flavor = "multi_thread")]
 async fn bad_input_is_reported_by_its_field_and_leaves_the_token() {
     let app = TestApp::spawn().await;
-    let token = token(&app);
+    let token = setup_token(&app);
     let long = "x".repeat(300);
     let with = |field: &str, value: Value| {
         let mut body = root("root@example.org");
@@ -176,7 +175,7 @@ async fn an_account_that_is_there_is_not_taken_over_by_the_page() {
     let app = TestApp::spawn().await;
     app.sign_up("ada@example.org").await;
 
-    let answer = appoint(&app, &token(&app), &root("ADA@example.org")).await;
+    let answer = appoint(&app, &setup_token(&app), &root("ADA@example.org")).await;
 
     assert_eq!(answer.refusal(), (409, "email_exists"));
     assert!(answer.text().contains("pia-server admin grant"), "{}", answer.text());
@@ -189,20 +188,20 @@ async fn the_first_administrator_needs_a_seat_and_a_licence_in_force() {
     let app = TestConfig::on(TestDatabase::sqlite()).licensed(Some(full)).start().await;
     app.sign_up("ada@example.org").await;
 
-    let answer = appoint(&app, &token(&app), &root("root@example.org")).await;
+    let answer = appoint(&app, &setup_token(&app), &root("root@example.org")).await;
 
     assert_eq!(answer.refusal(), (403, "user_limit_reached"));
     let ended = TestConfig::on(TestDatabase::sqlite())
         .licence_file(pia_server_testkit::licences::ended().as_bytes());
     let app = ended.start().await;
-    let answer = appoint(&app, &token(&app), &root("root@example.org")).await;
+    let answer = appoint(&app, &setup_token(&app), &root("root@example.org")).await;
     assert_eq!(answer.refusal(), (403, "license_expired"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_had_an_administrator_writes_no_token_when_it_starts() {
     let app = TestApp::spawn().await;
-    appoint(&app, &token(&app), &root("root@example.org")).await;
+    appoint(&app, &setup_token(&app), &root("root@example.org")).await;
 
     let next = TestConfig::beside(&app).start().await;
 

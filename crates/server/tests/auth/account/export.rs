@@ -30,7 +30,7 @@ const MIB: usize = 1 << 20;
 
 type Archive = ZipArchive<Cursor<Vec<u8>>>;
 
-fn archive(response: &TestResponse) -> Archive {
+fn open_archive(response: &TestResponse) -> Archive {
     assert_eq!(response.status, 200, "{}", response.text());
     ZipArchive::new(Cursor::new(response.bytes.clone())).expect("an archive")
 }
@@ -73,7 +73,7 @@ async fn an_export_is_an_archive_of_all_stored_data(database: TestDatabase) {
     let name = "attachment; filename=\"pia-export.zip\"";
     assert_eq!(response.header("content-disposition"), Some(name));
     assert_eq!(response.header("content-encoding"), None);
-    let mut archive = archive(&response);
+    let mut archive = open_archive(&response);
     let account = file(&mut archive, "account.json");
     assert_eq!(account[0]["email"], "Ada@example.org");
     assert_eq!(account[0]["group"], "Default");
@@ -103,7 +103,7 @@ async fn json_is_the_same_data_in_one_document(database: TestDatabase) {
     let ada = app.sign_up("ada@example.org").await;
 
     let document = as_json(&ada).await;
-    let mut archive = archive(&ada.get(EXPORT).await);
+    let mut archive = open_archive(&ada.get(EXPORT).await);
 
     assert_eq!(document.header("content-type"), Some("application/json"));
     let data = document.body["data"].as_object().expect("an object");
@@ -196,9 +196,9 @@ async fn a_long_history_is_exported_in_little_memory() {
     let call = Invocation::new().licensed();
     let program = call.start().await;
     let credentials = json!({ "email": "ada@example.org", "password": PASSWORD });
-    let ada = program.anonymous();
-    assert_eq!(ada.post("/auth/register", &credentials).await.status, 200);
-    let ada = another_session(&ada, "ada@example.org").await;
+    let stranger = program.anonymous();
+    assert_eq!(stranger.post("/auth/register", &credentials).await.status, 200);
+    let ada = another_session(&stranger, "ada@example.org").await;
     let url = format!("sqlite://{}/pia.db", call.dir().display());
     let target = DatabaseTarget::parse(DatabaseKind::Sqlite, &url).expect("a file");
     let db = Database::open(&target, DatabaseOptions::default()).expect("a database");

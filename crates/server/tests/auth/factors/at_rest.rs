@@ -43,7 +43,7 @@ async fn replace(db: &Database, user: DbUid, secret: Vec<u8>) {
 }
 
 /// Returns all stored bytes of second factors.
-async fn dump(db: &Database) -> Vec<u8> {
+async fn dump_tables(db: &Database) -> Vec<u8> {
     let found: Result<_, DbError> = on_conn!(db.reader(), |conn| {
         let factors: Vec<Vec<u8>> =
             totp_factors::table.select(totp_factors::secret).load(conn).await?;
@@ -67,7 +67,7 @@ async fn secrets_codes_and_tokens_are_not_stored_in_plain_text(database: TestDat
     let setup = waiting.post("/auth/mfa/totp/begin", &owner_proof()).await;
     let bobs = Totp::from_url(setup.body["otpauthUri"].as_str().expect("a URI")).expect("TOTP");
 
-    let mut dump = dump(&open(&ada.app)).await;
+    let mut dump = dump_tables(&open(&ada.app)).await;
     assert!(dump.len() > 10 * 32, "the dump has data");
     // For SQLite also all pages and the log, including deleted data.
     for path in ada.app.database_files() {
@@ -161,17 +161,19 @@ async fn a_secret_outlives_a_change_of_the_master_key() {
     let changed = TestConfig::beside(&ada.app)
         .at(Arc::<ManualClock>::clone(&ada.clock))
         .with("Encryption__MasterKey", ANOTHER_KEY);
-    let both =
-        changed.with("Encryption__PreviousMasterKey", pia_server_testkit::harness::MASTER_KEY);
-    let both = both.start().await;
+    let both = changed
+        .with("Encryption__PreviousMasterKey", pia_server_testkit::harness::MASTER_KEY)
+        .start()
+        .await;
 
     let answered = submit_code(&both, &challenge(&both).await, &ada.code()).await;
     // A right code seals the secret under the new key, so the old one may go.
     ada.clock.advance(Duration::from_secs(30));
     let new = TestConfig::beside(&both)
         .at(Arc::<ManualClock>::clone(&ada.clock))
-        .with("Encryption__MasterKey", ANOTHER_KEY);
-    let new = new.start().await;
+        .with("Encryption__MasterKey", ANOTHER_KEY)
+        .start()
+        .await;
     let later = submit_code(&new, &challenge(&new).await, &ada.code()).await;
 
     assert_eq!(answered.status, 200, "{}", answered.text());
@@ -184,8 +186,10 @@ async fn recovery_codes_work_after_the_master_key_was_lost() {
     let at = || Arc::<ManualClock>::clone(&ada.clock);
     let lost = TestConfig::beside(&ada.app)
         .with("Encryption__MasterKey", ANOTHER_KEY)
-        .with("Encryption__AcceptNewMasterKey", true);
-    let lost = lost.at(at()).start().await;
+        .with("Encryption__AcceptNewMasterKey", true)
+        .at(at())
+        .start()
+        .await;
 
     let by_app = submit_code(&lost, &challenge(&lost).await, &ada.code()).await;
     let by_recovery_code =

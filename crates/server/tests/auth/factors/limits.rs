@@ -141,7 +141,8 @@ async fn setting_up_an_app_expires_after_fifteen_minutes() {
     client.post("/auth/mfa/totp/begin", &owner_proof()).await;
 
     clock.advance(Duration::from_mins(15));
-    let client = client.clone().with_tokens(&refresh(&client, refresh_token(&client)).await.body);
+    let envelope = refresh(&client, refresh_token(&client)).await.body;
+    let client = client.with_tokens(&envelope);
     let late = client.post("/auth/mfa/totp/verify", &json!({ "code": "123456" })).await;
 
     assert_eq!(late.refusal(), (409, "mfa_not_begun"));

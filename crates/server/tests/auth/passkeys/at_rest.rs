@@ -44,12 +44,12 @@ async fn each_step_is_audited(database: TestDatabase) {
         .order(audit_entries::id)
         .select(audit_entries::action);
     let db = open(&app);
-    let found: Result<Vec<String>, DbError> =
+    let result: Result<Vec<String>, DbError> =
         on_conn!(db.reader(), |conn| entries.load(conn).await?);
-    let mut found = found.expect("entries");
-    found.dedup();
+    let mut actions = result.expect("entries");
+    actions.dedup();
 
-    assert_eq!(found, ["passkey.added", "passkey.used", "passkey.cloned", "passkey.removed"]);
+    assert_eq!(actions, ["passkey.added", "passkey.used", "passkey.cloned", "passkey.removed"]);
 }
 
 async fn neither_tokens_nor_the_attestation_are_stored(database: TestDatabase) {

@@ -143,8 +143,9 @@ async fn a_malformed_assertion_is_refused_without_details() {
 
     let fields = ["clientDataJSON", "authenticatorData", "signature", "userHandle"];
     let malformed = fields.iter().flat_map(|it| malformed(&valid, it));
-    let others = [json!(7), json!("x"), json!([]), json!({}), json!(true)];
-    let others = others.into_iter().map(|it| (it.to_string(), it));
+    let others = [json!(7), json!("x"), json!([]), json!({}), json!(true)]
+        .into_iter()
+        .map(|it| (it.to_string(), it));
     for (what, credential) in malformed.chain(others) {
         let options = sign_in_options(&app).await;
         let refused = complete_sign_in(&app, &options, &credential).await;

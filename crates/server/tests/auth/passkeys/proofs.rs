@@ -25,8 +25,7 @@ fn code(totp: &Totp, clock: &ManualClock) -> String {
 
 async fn ada() -> (TestApp, Arc<ManualClock>, Client) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let setting = setting(TestDatabase::sqlite()).at(Arc::<ManualClock>::clone(&clock));
-    let app = setting.start().await;
+    let app = setting(TestDatabase::sqlite()).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let client = app.sign_up(EMAIL).await;
     (app, clock, client)
 }
@@ -111,8 +110,11 @@ async fn passkeys_work_after_the_licence_has_expired() {
         expires_at: Some(clock.now() + Duration::from_mins(2)),
         ..pia_server_testkit::harness::terms()
     };
-    let setting = setting(TestDatabase::sqlite()).licensed(Some(terms));
-    let app = setting.at(Arc::<ManualClock>::clone(&clock)).start().await;
+    let app = setting(TestDatabase::sqlite())
+        .licensed(Some(terms))
+        .at(Arc::<ManualClock>::clone(&clock))
+        .start()
+        .await;
     let ada = app.sign_up(EMAIL).await;
     clock.advance(Duration::from_mins(3));
 

@@ -45,8 +45,8 @@ async fn a_change_ends_the_other_sessions_and_notifies_the_owner(database: TestD
 async fn a_change_reports_other_credentials_and_revokes_them_on_request(database: TestDatabase) {
     let (app, ada) = signed_up(database).await;
     let body = json!({ "name": "calendar", "password": PASSWORD });
-    let app_password = ada.post("/auth/app-passwords", &body).await.body["appPassword"].clone();
-    let app_password = app_password.as_str().expect("an app password");
+    let created = ada.post("/auth/app-passwords", &body).await.body;
+    let app_password = created["appPassword"].as_str().expect("an app password");
     let script = api_key_client(&app, &ada).await;
 
     let changed = ada.post(PATH, &change(PASSWORD, NEW)).await;

@@ -189,10 +189,8 @@ async fn a_page_of_this_server_gets_a_code_that_only_its_browser_can_redeem(
     assert_eq!(parameter(&to, "state").as_deref(), Some("s"));
     let cookie = arrived.header("set-cookie").expect("a cookie");
     assert!(cookie.ends_with("; Path=/; Max-Age=120; HttpOnly; SameSite=Lax; Secure"), "{cookie}");
-    let code = parameter(&to, "code");
-    let verifier = browser.cookie("__Host-pia_code_verifier");
-    let code = code.expect("a code");
-    let verifier = verifier.expect("a verifier");
+    let code = parameter(&to, "code").expect("a code");
+    let verifier = browser.cookie("__Host-pia_code_verifier").expect("a verifier");
     assert_eq!(redeem(&app.anonymous(), &code, verifier).await.status, 200);
 }
 
@@ -242,13 +240,13 @@ async fn an_unconfigured_provider_is_reported_to_the_client() {
     let other = Browser::without_pages(&app).get(&login(&[google])).await;
 
     assert_eq!(redirect_error(&program), "provider_not_configured");
-    let page = location(&page);
-    assert_eq!(page.path(), "/admin/users");
-    assert_eq!(parameter(&page, "state").as_deref(), Some("s"));
-    assert_eq!(parameter(&page, "error").as_deref(), Some("provider_not_configured"));
-    let user = location(&user);
-    assert_eq!(user.path(), "/auth/error");
-    assert_eq!(parameter(&user, "reason").as_deref(), Some("provider_not_configured"));
+    let page_url = location(&page);
+    assert_eq!(page_url.path(), "/admin/users");
+    assert_eq!(parameter(&page_url, "state").as_deref(), Some("s"));
+    assert_eq!(parameter(&page_url, "error").as_deref(), Some("provider_not_configured"));
+    let user_url = location(&user);
+    assert_eq!(user_url.path(), "/auth/error");
+    assert_eq!(parameter(&user_url, "reason").as_deref(), Some("provider_not_configured"));
     assert_eq!(other.refusal(), (400, "provider_not_configured"));
     assert_eq!(browser.cookie("__Host-pia_sign_in"), None);
 }

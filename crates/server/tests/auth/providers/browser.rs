@@ -36,9 +36,12 @@ impl Browser {
     }
 
     pub(super) async fn send(&mut self, method: &str, path: &str) -> TestResponse {
-        let cookies: Vec<_> =
-            self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let cookies = cookies.join("; ");
+        let cookies = self
+            .cookies
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect::<Vec<_>>()
+            .join("; ");
         let headers =
             [("accept", self.accept), ("cookie", cookies.as_str()), ("host", self.host.as_str())];
         let response = self.client.send(method, path, &headers, b"").await;

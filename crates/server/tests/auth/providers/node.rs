@@ -19,12 +19,11 @@ pub(super) struct NodeProvider {
 impl NodeProvider {
     pub(super) async fn start(accounts: &Value) -> Self {
         #[expect(clippy::disallowed_methods, reason = "a test reads the environment itself")]
-        let modules = std::env::var("TEST_OIDC");
-        #[expect(clippy::disallowed_methods, reason = "a test reads the environment itself")]
-        let path = std::env::var("PATH");
-        let modules = modules.expect(
+        let modules = std::env::var("TEST_OIDC").expect(
             "TEST_OIDC is not set: run `cargo xtask test`, which installs npm's oidc-provider",
         );
+        #[expect(clippy::disallowed_methods, reason = "a test reads the environment itself")]
+        let path = std::env::var("PATH");
         let mut process = Command::new("node")
             .arg(SCRIPT)
             .env_clear()

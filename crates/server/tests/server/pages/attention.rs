@@ -20,9 +20,11 @@ async fn problems(ada: &Visitor<'_>) -> Vec<(String, String)> {
     let response = ada.get("/api/admin/problems").await;
     assert_eq!(response.status, 200, "{}", response.text());
     let text = |it: &Value, key: &str| it[key].as_str().unwrap_or_default().to_owned();
-    let problems = response.body.as_array().expect("a list");
-    let problems = problems.iter().map(|it| (text(it, "kind"), text(it, "subject")));
-    problems.filter(|(kind, _)| kind != "volume_nearly_full").collect()
+    let problems = response.body.as_array().expect("a list").iter();
+    problems
+        .map(|it| (text(it, "kind"), text(it, "subject")))
+        .filter(|(kind, _)| kind != "volume_nearly_full")
+        .collect()
 }
 
 async fn failures_need_attention_until_they_end(database: TestDatabase) {

@@ -70,9 +70,9 @@ async fn a_forgotten_password_is_replaced_on_the_pages(database: TestDatabase) {
     let unknown_email = [("email", "nobody@example.org")];
     let unknown = submit(&app, "/auth/forgot-password.html", &unknown_email).await;
     let page = page_of_link(&app).await;
-    let token = token(&page).to_owned();
+    let reset_token = token(&page).to_owned();
     let reset = async |password: &str| {
-        let fields = [("email", ADA), ("token", token.as_str()), ("password", password)];
+        let fields = [("email", ADA), ("token", reset_token.as_str()), ("password", password)];
         submit(&app, "/auth/reset-password.html", &fields).await
     };
 

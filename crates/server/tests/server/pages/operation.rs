@@ -43,9 +43,9 @@ async fn a_model_is_tested(database: TestDatabase) {
     assert!(tested.text().contains("Demo answer to"), "{}", tested.text());
     assert_eq!(demo.call_counts().calls, 1);
     assert_eq!(opened.status, 200, "{}", opened.text());
-    let unreachable = unreachable.text();
-    assert!(unreachable.contains("Provider not reachable"), "{unreachable}");
-    assert!(!unreachable.contains("127.0.0.1:9"), "{unreachable}");
+    let text = unreachable.text();
+    assert!(text.contains("Provider not reachable"), "{text}");
+    assert!(!text.contains("127.0.0.1:9"), "{text}");
     let audit = ada.get("/admin/audit?action=Model.Tested").await.text();
     for object in ["model:Ai<", "model:Ai:Providers:vendor/small 2<"] {
         assert!(audit.contains(object), "{audit}");

@@ -253,9 +253,9 @@ async fn pages_are_open_to_the_roles_of_their_rows(database: TestDatabase) {
 async fn every_page_is_accessible_and_fits_a_phone() {
     let app = with_admin(TestDatabase::sqlite()).await;
     plant_usage(&app).await;
-    let axe = std::env::var("TEST_AXE").expect("TEST_AXE: run `cargo xtask test`");
-    let axe = std::path::Path::new(&axe).join("node_modules/axe-core/axe.min.js");
-    let axe = std::fs::read_to_string(axe).expect("axe-core");
+    let folder = std::env::var("TEST_AXE").expect("TEST_AXE: run `cargo xtask test`");
+    let file = std::path::Path::new(&folder).join("node_modules/axe-core/axe.min.js");
+    let axe = std::fs::read_to_string(file).expect("axe-core");
     let pictures = std::env::var_os("PIA_TEST_PICTURES").map(std::path::PathBuf::from);
     let browser = Browser::start("en").await;
     let url = |path: &str| format!("http://{}{path}", app.addr);

@@ -116,11 +116,11 @@ async fn too_many_conversations_or_invalid_ids_are_refused() {
     assert_eq!(nothing.body["results"], json!([]));
     assert_eq!(many.refusal(), (400, "validation_failed"));
     assert_eq!(fields(&many), ["conversations"]);
-    let odd = odd.body["results"].as_array().expect("results").clone();
-    let statuses: Vec<_> = odd.iter().map(|it| &it["status"]).collect();
+    let results = odd.body["results"].as_array().expect("results");
+    let statuses: Vec<_> = results.iter().map(|it| &it["status"]).collect();
     assert_eq!(statuses, ["deleted", "refused", "refused"]);
-    assert_eq!(odd[1]["field"], "id");
-    assert_eq!(odd[1].get("id"), None);
+    assert_eq!(results[1]["field"], "id");
+    assert_eq!(results[1].get("id"), None);
     assert_eq!(wrong.refusal(), (400, "validation_failed"));
     assert_eq!(fields(&wrong), ["conversations"]);
 }

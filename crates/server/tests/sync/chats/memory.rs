@@ -21,8 +21,8 @@ async fn program() -> (ServerProcess, Client) {
 /// multiple of `bytes`.
 fn long(id: &str, second: usize, bytes: usize) -> String {
     let message = r#"{"role":"user","content":"Hello","future":[1,2,3,4,5,6,7,8,9,10]},"#;
-    let messages = message.repeat(bytes / message.len());
-    let messages = messages.trim_end_matches(',');
+    let repeated = message.repeat(bytes / message.len());
+    let messages = repeated.trim_end_matches(',');
     let at = format!("2026-08-01T00:00:{second:02}Z");
     format!(r#"{{"id":"{id}","updatedAt":"{at}","messages":[{messages}]}}"#)
 }

@@ -113,8 +113,8 @@ impl Device {
         // Without a chat in the answer the client has nothing to merge.
         let theirs = answer.body.get("id").and_then(|_| self.decode_chat(&answer.body));
         let Some(theirs) = theirs else { return Stored::Dropped(409) };
-        let merged = merged(theirs, &self.chats[id], self.now());
-        self.chats.insert(id.to_owned(), merged);
+        let chat = merged(theirs, &self.chats[id], self.now());
+        self.chats.insert(id.to_owned(), chat);
         match self.put_once(id).await.status {
             200 | 201 => Stored::Merged,
             other => Stored::Dropped(other),

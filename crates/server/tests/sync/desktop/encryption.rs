@@ -78,8 +78,10 @@ impl Device {
         let answer = self.get_json("/api/e2ee/devices").await;
         assert_success(&answer, "e2ee 6");
         let body = object(&answer, "e2ee 6.1 DeviceListResponse");
-        let devices = body.get("devices").and_then(Value::as_array);
-        let devices = devices.expect("e2ee 12: without `devices` the client turns itself off");
+        let devices = body
+            .get("devices")
+            .and_then(Value::as_array)
+            .expect("e2ee 12: without `devices` the client turns itself off");
         for device in devices {
             for name in ["deviceId", "deviceName", "agreementPublicKey", "signingPublicKey"] {
                 text(device.get(name), &format!("e2ee 6.1 DeviceInfo {name}"));
@@ -281,8 +283,8 @@ impl Device {
         if self.own_status().await == Some(ACTIVE) {
             self.upload_own_wrap(&umk).await;
         } else {
-            let proof = proof(&umk, &session);
-            assert_success(&self.activate(&umk, &session, &proof).await, "e2ee 6, activate");
+            let activated = self.activate(&umk, &session, &proof(&umk, &session)).await;
+            assert_success(&activated, "e2ee 6, activate");
         }
         self.umk = Some(umk);
         self.onboarding = false;

@@ -103,12 +103,12 @@ impl Sealer {
     /// Encrypts a record under a fresh key.
     pub(crate) fn seal(&self, entity: &str, id: &str, json: &[u8]) -> Blobs {
         let dek = random::<32>();
-        let mut packed = ZlibEncoder::new(vec![1], Compression::fast());
-        packed.write_all(json).expect("memory");
-        let packed = packed.finish().expect("memory");
+        let mut encoder = ZlibEncoder::new(vec![1], Compression::fast());
+        encoder.write_all(json).expect("memory");
+        let packed = encoder.finish().expect("memory");
         let payload = encrypt(&dek, &self.record(entity, id), &packed);
-        let dek = encrypt(&self.umk.0, &format!("pia-dek-wrap-v1:{entity}:{id}"), &dek);
-        Blobs { payload, dek }
+        let wrapped_dek = encrypt(&self.umk.0, &format!("pia-dek-wrap-v1:{entity}:{id}"), &dek);
+        Blobs { payload, dek: wrapped_dek }
     }
 
     /// Decrypts a record's JSON, if it is this user's and has this entity and id.

@@ -113,10 +113,8 @@ impl<'a> RowHistory<'a> {
             self.pushes_of_newest().any(|(_, it)| same(it))
         };
         assert!(won, "{context}: sync 2.4, row 2: {row:?} is not the newest version");
-        let ends = self.pushes_of_newest().map(|(push, _)| push.end).min();
-        let starts = self.pushes_of_newest().map(|(push, _)| push.start).min();
-        let ends = ends.expect("a version");
-        let starts = starts.expect("a version");
+        let ends = self.pushes_of_newest().map(|(push, _)| push.end).min().expect("a version");
+        let starts = self.pushes_of_newest().map(|(push, _)| push.start).min().expect("a version");
         for deletion in &self.deletions {
             let after = deletion.start > ends;
             assert!(!after, "{context}: row 34: deleted after its newest version, and back again");
@@ -130,8 +128,7 @@ impl<'a> RowHistory<'a> {
     }
 
     fn assert_deleted(&self, context: &str) {
-        let starts = self.pushes_of_newest().map(|(push, _)| push.start).min();
-        let starts = starts.expect("a version");
+        let starts = self.pushes_of_newest().map(|(push, _)| push.start).min().expect("a version");
         let explained = self.deletions.iter().any(|deletion| {
             let time = deletion.claimed.rounded().min(deletion.server.1);
             let there = self.versions.iter().any(|(push, _)| push.start < deletion.end);

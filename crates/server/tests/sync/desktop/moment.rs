@@ -75,8 +75,8 @@ impl Moment {
 /// Formats without trailing zeros, as in a body.
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let fraction = format!(".{:07}", self.0 % TICKS);
-        let fraction = fraction.trim_end_matches('0').trim_end_matches('.');
+        let digits = format!(".{:07}", self.0 % TICKS);
+        let fraction = digits.trim_end_matches('0').trim_end_matches('.');
         write!(f, "{}{fraction}Z", self.seconds_text())
     }
 }

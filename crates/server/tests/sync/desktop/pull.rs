@@ -181,8 +181,9 @@ impl Device {
             let hidden: Map<String, Value> = serde_json::from_slice(&json).expect("our own JSON");
             for field in channel.fields().iter().filter(|it| it.sealed) {
                 let value = hidden.get(field.name).filter(|it| !it.is_null());
-                let value = value.map(|it| read::read(field, it, "sync 5"));
-                fields.extend(value.map(|it| (field.name.to_owned(), it)));
+                fields.extend(
+                    value.map(|it| (field.name.to_owned(), read::read(field, it, "sync 5"))),
+                );
             }
         }
         let &Received { created, updated, .. } = received;

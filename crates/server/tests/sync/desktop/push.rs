@@ -237,8 +237,10 @@ impl Device {
 fn conflicts(answer: &TestResponse, sent: &Sent) -> usize {
     let body = object(answer, "sync 3.3");
     moment(body.get("serverTimestamp"), "sync 3.3 serverTimestamp");
-    let conflicts = body.get("conflicts").map(|it| it.as_array().expect("sync 3.3 conflicts"));
-    let conflicts = conflicts.map(Vec::as_slice).unwrap_or_default();
+    let conflicts = body
+        .get("conflicts")
+        .map(|it| it.as_array().expect("sync 3.3 conflicts").as_slice())
+        .unwrap_or_default();
     for conflict in conflicts {
         let entity = text(conflict.get("entity"), "sync 1, required members: entity");
         let resolution = text(conflict.get("resolution"), "sync 1, required members: resolution");

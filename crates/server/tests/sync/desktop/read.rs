@@ -35,8 +35,10 @@ pub(crate) struct Received {
 
 /// Returns the answer's object, which must be without nulls (row 25).
 pub(crate) fn object<'a>(answer: &'a TestResponse, section: &str) -> &'a Map<String, Value> {
-    let object = answer.body.as_object();
-    let object = object.unwrap_or_else(|| panic!("{section}: no object: {}", answer.text()));
+    let object = answer
+        .body
+        .as_object()
+        .unwrap_or_else(|| panic!("{section}: no object: {}", answer.text()));
     for (name, value) in object {
         no_nulls(value, &format!("{section}, row 25: {name}"));
     }
@@ -144,8 +146,8 @@ pub(crate) fn etag(answer: &TestResponse) -> Option<String> {
 pub(crate) fn received(channel: Channel, row: &Value) -> Received {
     let place = format!("sync 4, {}", channel.name());
     let fields = row.as_object().unwrap_or_else(|| panic!("{place}: {row}"));
-    let updated = fields.get(channel.changed()).or_else(|| fields.get("createdAt"));
-    let updated = moment(updated, &place);
+    let updated_at = fields.get(channel.changed()).or_else(|| fields.get("createdAt"));
+    let updated = moment(updated_at, &place);
     let (id, created) = if channel == Channel::Settings {
         (super::fields::SETTINGS.to_owned(), Moment::FIRST)
     } else {

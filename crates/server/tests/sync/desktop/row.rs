@@ -49,8 +49,11 @@ impl Row {
             (_, Kind::Texts) => json!([words, "another"]),
             (_, Kind::Guids) => json!({ "1": OTHER }),
         };
-        let fields = channel.fields().iter();
-        let fields = fields.map(|it| (it.name.to_owned(), value(it.name, it.kind))).collect();
+        let fields = channel
+            .fields()
+            .iter()
+            .map(|it| (it.name.to_owned(), value(it.name, it.kind)))
+            .collect();
         Self { id: id.to_owned(), created: at, updated: at, fields }
     }
 

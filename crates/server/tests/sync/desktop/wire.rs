@@ -90,8 +90,10 @@ impl Device {
             if answer.status != 429 || retries == 3 {
                 return answer;
             }
-            let wait = answer.header("retry-after").and_then(|it| it.parse::<u64>().ok());
-            let wait = wait.expect("sync section 9: a 429 says in seconds when to come again");
+            let wait = answer
+                .header("retry-after")
+                .and_then(|it| it.parse::<u64>().ok())
+                .expect("sync section 9: a 429 says in seconds when to come again");
             if wait > MAX_WAIT_SECONDS {
                 return answer;
             }
