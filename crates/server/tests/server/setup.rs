@@ -79,7 +79,7 @@ async fn of_many_who_make_the_first_administrator_at_once_one_does(database: Tes
     let app = TestConfig::on(database).start().await;
     let other = TestConfig::beside(&app).start().await;
     let here = setup_token(&app);
-    let there = token(&other);
+    let there = setup_token(&other);
 
     let bodies: Vec<Value> = (0..16).map(|n| root(&format!("{n}@example.org"))).collect();
     let all = bodies.iter().enumerate().map(|(n, body)| {
