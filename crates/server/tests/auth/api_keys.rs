@@ -122,10 +122,10 @@ async fn a_revoked_key_is_rejected_at_once(database: TestDatabase) {
     let app = TestConfig::on(database).with_mail().start().await;
     let ada = app.sign_up("ada@example.org").await;
     let revoked = api_key_client(&app, &ada).await;
-    let other = api_key_client(&app, &ada).await;
+    let other_script = api_key_client(&app, &ada).await;
     let id = text(&ada.get(PATH).await.body["items"][0]["id"]);
     assert_eq!(revoked.get(TEMPLATES).await.status, 200);
-    assert_eq!(other.get(TEMPLATES).await.status, 200);
+    assert_eq!(other_script.get(TEMPLATES).await.status, 200);
 
     let removed = remove(&ada, &id.to_uppercase()).await;
     let again = remove(&ada, &id).await;
@@ -134,7 +134,7 @@ async fn a_revoked_key_is_rejected_at_once(database: TestDatabase) {
     assert_eq!(removed.body, json!({ "success": true }));
     assert_eq!(again.refusal(), (404, "not_found"));
     assert_eq!(revoked.get(TEMPLATES).await.refusal(), (401, "unauthorized"));
-    assert_eq!(other.get(TEMPLATES).await.status, 200);
+    assert_eq!(other_script.get(TEMPLATES).await.status, 200);
     assert_eq!(ada.get(TEMPLATES).await.status, 200);
     assert!(names_to(&app, "ada@example.org").await.contains(&"api-key-removed".to_owned()));
     assert_eq!(app.count("audit_entries WHERE action = 'ApiKey.Revoked'").await, 1);
@@ -242,9 +242,9 @@ async fn a_key_survives_a_password_change_but_not_its_owners_account(database: T
     let bob = app.sign_up("bob@example.org").await;
     let of_ada = api_key_client(&app, &ada).await;
     let of_bob = api_key_client(&app, &bob).await;
-    let other = "another good passphrase of mine";
+    let new_password = "another good passphrase of mine";
 
-    let change = json!({ "currentPassword": PASSWORD, "newPassword": other });
+    let change = json!({ "currentPassword": PASSWORD, "newPassword": new_password });
     let changed = ada.post("/auth/password", &change).await;
     let after_change = of_ada.get(TEMPLATES).await;
     app.admin("deactivate ada@example.org").await.expect("a deactivated account");
@@ -339,22 +339,22 @@ async fn a_key_gives_access_to_the_ai_routes_only() {
 async fn malformed_keys_are_rejected() {
     let app = TestApp::spawn().await;
     let ada = app.sign_up("ada@example.org").await;
-    let good = api_key_client(&app, &ada).await.access.expect("a key");
-    let other = if good.ends_with('A') { 'B' } else { 'A' };
+    let valid_key = api_key_client(&app, &ada).await.access.expect("a key");
+    let last_char = if valid_key.ends_with('A') { 'B' } else { 'A' };
 
     for token in [
-        format!("{}{other}", good.split_at(46).0),
-        good.to_uppercase(),
-        good.replace("pia_", "pia-"),
-        good.replace("pia_", ""),
-        format!("{good}A"),
+        format!("{}{last_char}", valid_key.split_at(46).0),
+        valid_key.to_uppercase(),
+        valid_key.replace("pia_", "pia-"),
+        valid_key.replace("pia_", ""),
+        format!("{valid_key}A"),
         format!("pia_{}", "A".repeat(43)),
         "pia_".to_owned(),
     ] {
         let client = Client { access: Some(token.clone()), ..app.anonymous() };
         assert_eq!(client.get(TEMPLATES).await.refusal(), (401, "unauthorized"), "{token}");
     }
-    let basic = [("authorization", &*format!("Basic {good}"))];
+    let basic = [("authorization", &*format!("Basic {valid_key}"))];
     let basic = app.anonymous().send("GET", TEMPLATES, &basic, b"").await;
     assert_eq!(basic.refusal(), (401, "unauthorized"));
 }

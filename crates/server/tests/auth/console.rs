@@ -104,8 +104,8 @@ async fn a_write_requires_the_csrf_token_and_the_same_origin(database: TestDatab
         assert_eq!(refused.refusal(), (403, "csrf_rejected"), "{headers:?}");
     }
 
-    let other = open(&ada).await;
-    let others = [("x-csrf-token", other.csrf_token.as_str())];
+    let other_console = open(&ada).await;
+    let others = [("x-csrf-token", other_console.csrf_token.as_str())];
     assert_eq!(log_out(&console, &others).await.refusal(), (403, "csrf_rejected"));
     assert_eq!(session(&console).await.status, 200);
 }
@@ -186,9 +186,9 @@ async fn console_sessions_do_not_evict_devices(database: TestDatabase) {
         consoles.push(Console::from_answer(&app, &log_in(&app.anonymous()).await));
     }
 
-    let other = another_session(&app.anonymous(), EMAIL).await;
+    let other_session = another_session(&app.anonymous(), EMAIL).await;
     assert_eq!(device.get("/auth/me").await.status, 200);
-    assert_eq!(other.get("/auth/me").await.status, 200);
+    assert_eq!(other_session.get("/auth/me").await.status, 200);
     assert_eq!(session(&consoles[0]).await.status, 401);
     assert_eq!(session(&consoles[1]).await.status, 200);
     assert_eq!(sign_in(&app.anonymous(), EMAIL, PASSWORD).await.status, 200);

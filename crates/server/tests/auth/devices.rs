@@ -83,8 +83,8 @@ async fn every_session_is_listed_with_its_device(database: TestDatabase) {
     assert_eq!(second["method"], "password");
     assert_eq!(second["lastSeenAt"], second["createdAt"]);
     let after = &later[0];
-    let other = &later[1];
-    assert_eq!([&after["current"], &other["current"]], [true, false]);
+    let other_session = &later[1];
+    assert_eq!([&after["current"], &other_session["current"]], [true, false]);
     assert_eq!(after["id"], second["id"]);
     assert_eq!(after["createdAt"], second["createdAt"]);
     assert_ne!(after["lastSeenAt"], after["createdAt"]);
@@ -99,8 +99,8 @@ async fn every_session_is_listed_with_its_device(database: TestDatabase) {
 async fn a_revoked_session_is_over_at_once(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
-    let other = another_session(&app.anonymous(), "ada@example.org").await;
-    let id = current_session(&other).await;
+    let other_session = another_session(&app.anonymous(), "ada@example.org").await;
+    let id = current_session(&other_session).await;
 
     let ended = revoke(&ada, &id.to_uppercase()).await;
     let again = revoke(&ada, &id).await;
@@ -108,8 +108,8 @@ async fn a_revoked_session_is_over_at_once(database: TestDatabase) {
     assert_eq!(ended.status, 200);
     assert_eq!(ended.body, json!({ "success": true }));
     assert_eq!(again.refusal(), (404, "not_found"));
-    assert_eq!(other.get("/auth/me").await.refusal(), (401, "unauthorized"));
-    let dead = refresh(&app.anonymous(), refresh_token(&other)).await;
+    assert_eq!(other_session.get("/auth/me").await.refusal(), (401, "unauthorized"));
+    let dead = refresh(&app.anonymous(), refresh_token(&other_session)).await;
     assert_eq!(dead.refusal(), (401, "invalid_refresh_token"));
     assert_eq!(sessions(&ada).await.len(), 1);
 
@@ -125,9 +125,9 @@ async fn revoking_other_sessions_spares_the_current_one(database: TestDatabase) 
     let bob = app.sign_up("bob@example.org").await;
     let mut others = Vec::new();
     for _ in 0..3 {
-        let other = another_session(&app.anonymous(), "ada@example.org").await;
-        assert_eq!(other.get("/auth/me").await.status, 200);
-        others.push(other);
+        let other_session = another_session(&app.anonymous(), "ada@example.org").await;
+        assert_eq!(other_session.get("/auth/me").await.status, 200);
+        others.push(other_session);
     }
 
     let ended = revoke_others(&ada).await;
@@ -137,9 +137,9 @@ async fn revoking_other_sessions_spares_the_current_one(database: TestDatabase) 
     assert_eq!(ended.body, json!({ "revoked": 3 }));
     assert_eq!(again.status, 200);
     assert_eq!(again.body, json!({ "revoked": 0 }));
-    for other in &others {
-        assert_eq!(other.get("/auth/me").await.refusal(), (401, "unauthorized"));
-        assert_eq!(refresh(&app.anonymous(), refresh_token(other)).await.status, 401);
+    for other_session in &others {
+        assert_eq!(other_session.get("/auth/me").await.refusal(), (401, "unauthorized"));
+        assert_eq!(refresh(&app.anonymous(), refresh_token(other_session)).await.status, 401);
     }
     assert_eq!(refresh(&app.anonymous(), refresh_token(&ada)).await.status, 200);
     assert_eq!(bob.get("/auth/me").await.status, 200);
@@ -156,11 +156,11 @@ async fn a_revoked_session_cannot_revoke_others(database: TestDatabase) {
 
     // The other instance caches the session for some seconds.
     assert_eq!(revoke(&ada, &stolen).await.status, 200);
-    let one = revoke(&elsewhere, &own).await;
-    let all = revoke_others(&elsewhere).await;
+    let revoked_one = revoke(&elsewhere, &own).await;
+    let revoked_others = revoke_others(&elsewhere).await;
 
-    assert_eq!(one.refusal(), (401, "unauthorized"));
-    assert_eq!(all.refusal(), (401, "unauthorized"));
+    assert_eq!(revoked_one.refusal(), (401, "unauthorized"));
+    assert_eq!(revoked_others.refusal(), (401, "unauthorized"));
     assert_eq!(sessions(&ada).await.len(), 1);
 }
 

@@ -324,15 +324,15 @@ async fn a_clock_may_be_a_step_early_or_late() {
 async fn a_sign_in_starts_on_one_instance_and_completes_on_another() {
     let ada = Ada::on(TestDatabase::postgres().await).await;
     let clock = Arc::<ManualClock>::clone(&ada.clock);
-    let other = TestConfig::beside(&ada.app).at(clock).start().await;
+    let other_server = TestConfig::beside(&ada.app).at(clock).start().await;
 
     let token = ada.challenge().await;
-    let there = submit_code(&other, &token, &ada.code()).await;
-    let here = submit_code(&ada.app, &token, &ada.code_in(30)).await;
-    let replayed = submit_code(&ada.app, &challenge(&other).await, &ada.code()).await;
+    let other_response = submit_code(&other_server, &token, &ada.code()).await;
+    let own_response = submit_code(&ada.app, &token, &ada.code_in(30)).await;
+    let replayed = submit_code(&ada.app, &challenge(&other_server).await, &ada.code()).await;
 
-    assert_eq!(there.status, 200, "{}", there.text());
-    assert_eq!(here.refusal(), (401, "invalid_mfa_token"));
+    assert_eq!(other_response.status, 200, "{}", other_response.text());
+    assert_eq!(own_response.refusal(), (401, "invalid_mfa_token"));
     assert_eq!(replayed.refusal(), (401, "invalid_mfa_code"));
 }
 

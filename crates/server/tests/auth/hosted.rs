@@ -44,11 +44,11 @@ async fn errors_are_identical_under_both_names() {
             json!({ "email": "ada@example.org", "password": null }),
             json!({ "email": "ada@example.org", "password": "short" }),
         ] {
-            let one = stranger.post(hosted, &body).await;
-            let other = stranger.post(local, &body).await;
-            assert_eq!(one.status, other.status, "{hosted} {body}");
-            assert_eq!(one.bytes, other.bytes, "{hosted} {body}");
-            assert!(one.status >= 400, "{hosted} {body}");
+            let hosted_response = stranger.post(hosted, &body).await;
+            let local_response = stranger.post(local, &body).await;
+            assert_eq!(hosted_response.status, local_response.status, "{hosted} {body}");
+            assert_eq!(hosted_response.bytes, local_response.bytes, "{hosted} {body}");
+            assert!(hosted_response.status >= 400, "{hosted} {body}");
         }
     }
 }

@@ -25,8 +25,8 @@ async fn a_session_of_one_instance_is_valid_on_the_other() {
     let (first, second, _clock) = two(|it| it).await;
     let ada = first.signed_in().await;
 
-    let there = second.anonymous().with_tokens(&json!({ "accessToken": ada.access }));
-    let me = there.get("/auth/me").await;
+    let elsewhere = second.anonymous().with_tokens(&json!({ "accessToken": ada.access }));
+    let me = elsewhere.get("/auth/me").await;
     let next = refresh(&second.anonymous(), refresh_token(&ada)).await;
     let again = refresh(&first.anonymous(), refresh_token(&ada)).await;
 
@@ -41,15 +41,19 @@ async fn a_session_of_one_instance_is_valid_on_the_other() {
 async fn a_session_that_ended_on_one_is_over_on_the_other_within_five_seconds() {
     let (first, second, clock) = two(|it| it).await;
     let ada = first.signed_in().await;
-    let there = second.anonymous().with_tokens(&json!({ "accessToken": ada.access }));
-    assert_eq!(there.get("/auth/me").await.status, 200);
+    let elsewhere = second.anonymous().with_tokens(&json!({ "accessToken": ada.access }));
+    assert_eq!(elsewhere.get("/auth/me").await.status, 200);
 
     log_out(&first.anonymous(), refresh_token(&ada)).await;
-    let here = ada.get("/auth/me").await;
+    let own_response = ada.get("/auth/me").await;
     clock.advance(Duration::from_millis(5001));
-    let over = there.get("/auth/me").await;
+    let over = elsewhere.get("/auth/me").await;
 
-    assert_eq!(here.refusal(), (401, "unauthorized"), "at once on the instance where it ended");
+    assert_eq!(
+        own_response.refusal(),
+        (401, "unauthorized"),
+        "at once on the instance where it ended"
+    );
     assert_eq!(over.refusal(), (401, "unauthorized"));
 }
 

@@ -43,12 +43,12 @@ async fn invitation_only_registration_accepts_an_invitation_once(database: TestD
     let token = invite(&app, " ada@example.org").await;
 
     let uninvited = register(&app, "ada@example.org", &Value::Null).await;
-    let other = register(&app, "eve@example.org", &token).await;
+    let second = register(&app, "eve@example.org", &token).await;
     let registered = register(&app, " Ada@Example.org ", &token).await;
     let again = register(&app, "bob@example.org", &token).await;
 
     assert_eq!(uninvited.refusal(), (403, "registration_closed"));
-    assert_eq!(other.refusal(), (403, "registration_closed"));
+    assert_eq!(second.refusal(), (403, "registration_closed"));
     assert_eq!(registered.status, 200, "{}", registered.text());
     assert_eq!(again.refusal(), (403, "registration_closed"));
     let envelope = sign_in(&app.anonymous(), "ada@example.org", PASSWORD).await;
@@ -69,8 +69,8 @@ async fn of_concurrent_uses_of_an_invitation_one_succeeds(database: TestDatabase
 }
 
 async fn an_invitation_as_administrator_obeys_the_licence(database: TestDatabase) {
-    let one = Terms { max_admins: Some(1), ..terms() };
-    let app = by_invitation(database).licensed(Some(one)).start().await;
+    let one_seat = Terms { max_admins: Some(1), ..terms() };
+    let app = by_invitation(database).licensed(Some(one_seat)).start().await;
     let first = invite(&app, " --role admin").await;
     let second = invite(&app, " --role admin").await;
 

@@ -325,11 +325,11 @@ async fn a_ceremony_starts_on_one_instance_and_completes_on_another() {
     let first = spawn(TestDatabase::postgres().await).await;
     let second = TestConfig::beside(&first).with("Server__PublicUrl", ORIGIN).start().await;
     let ada = first.sign_up(EMAIL).await;
-    let there = second.anonymous().with_tokens(&json!({ "accessToken": ada.access }));
+    let elsewhere = second.anonymous().with_tokens(&json!({ "accessToken": ada.access }));
     let mut key = Authenticator::counting();
 
     let options = passkey_options(&ada).await;
-    let added = add_passkey(&there, &options, "Key", &key.create(&options["publicKey"])).await;
+    let added = add_passkey(&elsewhere, &options, "Key", &key.create(&options["publicKey"])).await;
     let login = sign_in_options(&first).await;
     let credential = key.get(&login["publicKey"]);
     let signed_in = complete_sign_in(&second, &login, &credential).await;

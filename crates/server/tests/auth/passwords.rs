@@ -64,28 +64,28 @@ async fn reset(app: &TestApp, email: &str, token: &str, password: &str) -> TestR
 async fn remove_passwords(app: &TestApp) {
     let update = diesel::update(accounts::table).set(accounts::password_hash.eq(None::<String>));
     let db = open(app);
-    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
-    assert!(done.expect("accounts") > 0);
+    let result: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
+    assert!(result.expect("accounts") > 0);
 }
 
 async fn a_forgotten_password_is_reset_by_email(database: TestDatabase) {
     let app = with_mail(database).await;
     let ada = app.sign_up(ADA).await;
-    let other = another_session(&app.anonymous(), ADA).await;
-    assert_eq!(other.get("/auth/me").await.status, 200);
+    let other_session = another_session(&app.anonymous(), ADA).await;
+    assert_eq!(other_session.get("/auth/me").await.status, 200);
 
     let requested = forgot(&app, " Ada@Example.org").await;
     let link = link_to(&app, ADA).await;
-    let done = reset(&app, "ADA@example.org ", token(&link), NEW).await;
+    let response = reset(&app, "ADA@example.org ", token(&link), NEW).await;
     let again = reset(&app, ADA, token(&link), "yet another passphrase").await;
 
     assert_eq!(requested.status, 200);
     assert_eq!(keys(&requested.body), ["message", "success"]);
     assert!(target(&app, &link).starts_with("/auth/reset-password.html?email=ada%40example%2Eorg"));
-    assert_eq!(done.status, 200);
-    assert_eq!(done.body, json!({ "success": true }));
+    assert_eq!(response.status, 200);
+    assert_eq!(response.body, json!({ "success": true }));
     assert_eq!(again.refusal(), (400, "invalid_reset_token"));
-    for session in [&ada, &other] {
+    for session in [&ada, &other_session] {
         assert_eq!(session.get("/auth/me").await.refusal(), (401, "unauthorized"));
         let refused = refresh(&app.anonymous(), refresh_token(session)).await;
         assert_eq!(refused.refusal(), (401, "invalid_refresh_token"));
@@ -133,12 +133,12 @@ async fn every_address_gets_the_same_response(database: TestDatabase) {
 
 async fn a_token_is_valid_on_every_instance(database: TestDatabase) {
     let (app, token) = with_reset_token(database).await;
-    let other = TestConfig::beside(&app).with_mail().start().await;
+    let other_server = TestConfig::beside(&app).with_mail().start().await;
 
-    let done = reset(&other, ADA, &token, NEW).await;
+    let response = reset(&other_server, ADA, &token, NEW).await;
     let again = reset(&app, ADA, &token, "yet another passphrase").await;
 
-    assert_eq!(done.status, 200, "{}", done.text());
+    assert_eq!(response.status, 200, "{}", response.text());
     assert_eq!(again.refusal(), (400, "invalid_reset_token"));
     assert_eq!(sign_in(&app.anonymous(), ADA, NEW).await.status, 200);
 }
@@ -148,9 +148,9 @@ async fn no_token_is_stored_in_plain_text(database: TestDatabase) {
     let hashes = mailed_tokens::table.select(mailed_tokens::hash);
     let db = open(&app);
 
-    let found: Result<Vec<Vec<u8>>, DbError> =
+    let result: Result<Vec<Vec<u8>>, DbError> =
         on_conn!(db.reader(), |conn| hashes.load(conn).await?);
-    let mut dump = found.expect("rows").concat();
+    let mut dump = result.expect("rows").concat();
     assert_eq!(dump.len(), 32);
     // For SQLite also all pages and the log, including deleted data.
     for path in app.database_files() {
@@ -284,8 +284,8 @@ async fn missing_fields_and_other_types_are_reported_by_field() {
         }
     }
     let nothing = app.anonymous().post("/auth/reset-password", &json!({})).await;
-    let all = [("token", "required"), ("email", "required"), ("newPassword", "required")];
-    assert_eq!(field_errors(&nothing), all);
+    let required = [("token", "required"), ("email", "required"), ("newPassword", "required")];
+    assert_eq!(field_errors(&nothing), required);
     assert_eq!(app.anonymous().post("/auth/reset-password", &valid).await.status, 200);
 }
 

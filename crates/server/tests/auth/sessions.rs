@@ -62,7 +62,7 @@ async fn concurrent_refreshes_return_the_same_successor(database: TestDatabase) 
 async fn a_replay_ends_the_session_at_once(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
-    let other = another_session(&app.anonymous(), "ada@example.org").await;
+    let other_session = another_session(&app.anonymous(), "ada@example.org").await;
     let second =
         app.anonymous().with_tokens(&refresh(&app.anonymous(), refresh_token(&ada)).await.body);
     let third =
@@ -77,7 +77,7 @@ async fn a_replay_ends_the_session_at_once(database: TestDatabase) {
         let dead = refresh(&app.anonymous(), refresh_token(client)).await;
         assert_eq!(dead.refusal(), (401, "invalid_refresh_token"));
     }
-    assert_eq!(other.get("/auth/me").await.status, 200);
+    assert_eq!(other_session.get("/auth/me").await.status, 200);
 }
 
 async fn a_replay_after_the_grace_period_ends_the_session(database: TestDatabase) {
@@ -102,7 +102,7 @@ async fn a_replay_after_the_grace_period_ends_the_session(database: TestDatabase
 async fn signing_out_ends_one_session_and_no_other(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
-    let other = another_session(&app.anonymous(), "ada@example.org").await;
+    let other_session = another_session(&app.anonymous(), "ada@example.org").await;
     assert_eq!(ada.get("/auth/me").await.status, 200);
 
     let out = log_out(&app.anonymous(), refresh_token(&ada)).await;
@@ -115,8 +115,8 @@ async fn signing_out_ends_one_session_and_no_other(database: TestDatabase) {
     assert_eq!(ada.get("/auth/me").await.refusal(), (401, "unauthorized"));
     let dead = refresh(&app.anonymous(), refresh_token(&ada)).await;
     assert_eq!(dead.refusal(), (401, "invalid_refresh_token"));
-    assert_eq!(other.get("/auth/me").await.status, 200);
-    assert_eq!(refresh(&app.anonymous(), refresh_token(&other)).await.status, 200);
+    assert_eq!(other_session.get("/auth/me").await.status, 200);
+    assert_eq!(refresh(&app.anonymous(), refresh_token(&other_session)).await.status, 200);
 }
 
 async fn a_rotated_token_signs_out_too(database: TestDatabase) {

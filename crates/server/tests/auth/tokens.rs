@@ -47,8 +47,8 @@ impl Forged {
     }
 
     fn text(&self) -> String {
-        let part = |it: &Value| URL_SAFE_NO_PAD.encode(it.to_string());
-        format!("{}.{}", part(&self.header), part(&self.claims))
+        let encode = |it: &Value| URL_SAFE_NO_PAD.encode(it.to_string());
+        format!("{}.{}", encode(&self.header), encode(&self.claims))
     }
 
     fn signed_by(self, algorithm: hmac::Algorithm, key: &str) -> String {
@@ -192,13 +192,13 @@ async fn issuer_and_audience_are_configurable() {
         .await;
     let ada = app.signed_in().await;
 
-    let usual = Forged::of(&ada).claim("iss", Some(json!("pia-server"))).signed();
+    let valid_token = Forged::of(&ada).claim("iss", Some(json!("pia-server"))).signed();
 
     assert_eq!(ada.get("/auth/me").await.status, 200);
     let claims = Forged::of(&ada).claims;
     assert_eq!(claims["iss"], "another");
     assert_eq!(claims["aud"], "others");
-    assert_eq!(status(&app, &usual).await, 401);
+    assert_eq!(status(&app, &valid_token).await, 401);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -112,11 +112,11 @@ impl StoredData {
     }
 
     async fn execute(&self, sql: &str) {
-        let done = match self.db.writer().await.expect("a connection") {
+        let result = match self.db.writer().await.expect("a connection") {
             Conn::Sqlite(mut conn) => conn.batch_execute(sql).await,
             Conn::Postgres(mut conn) => conn.batch_execute(sql).await,
         };
-        done.unwrap_or_else(|err| panic!("{sql}: {err}"));
+        result.unwrap_or_else(|err| panic!("{sql}: {err}"));
     }
 
     async fn texts(&self, sql: &str) -> Vec<String> {
@@ -291,9 +291,9 @@ fn forms(canary: &[u8]) -> Vec<Vec<u8>> {
 }
 
 fn user_forms(user: Uuid) -> Vec<Vec<u8>> {
-    let mut all = forms(user.as_bytes());
-    all.push(user.to_string().into_bytes());
-    all
+    let mut canaries = forms(user.as_bytes());
+    canaries.push(user.to_string().into_bytes());
+    canaries
 }
 
 fn contains(dump: &[u8], forms: &[Vec<u8>]) -> bool {

@@ -53,8 +53,8 @@ async fn resend(app: &TestApp, body: &Value) -> TestResponse {
 }
 
 async fn an_unverified_account_frees_its_seat_after_a_week(database: TestDatabase) {
-    let one = Terms { max_users: Some(1), ..terms() };
-    let setting = TestConfig::on(database).licensed(Some(one)).with_mail();
+    let one_seat = Terms { max_users: Some(1), ..terms() };
+    let setting = TestConfig::on(database).licensed(Some(one_seat)).with_mail();
     let app = setting.with(REQUIRED, true).start().await;
     assert_eq!(register(&app, ADA).await.status, 200);
     let full = register(&app, "bob@example.org").await;

@@ -28,9 +28,9 @@ on_both_databases!(
 async fn a_deleted_account_is_gone_at_once(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
-    let other = another_session(&app.anonymous(), "ada@example.org").await;
+    let other_session = another_session(&app.anonymous(), "ada@example.org").await;
     let bob = app.sign_up("bob@example.org").await;
-    for client in [&ada, &other, &bob] {
+    for client in [&ada, &other_session, &bob] {
         assert_eq!(client.get("/auth/me").await.status, 200);
     }
 
@@ -38,7 +38,7 @@ async fn a_deleted_account_is_gone_at_once(database: TestDatabase) {
 
     assert_eq!(response.status, 200);
     assert_eq!(response.body, json!({ "deleted": true }));
-    for client in [&ada, &other] {
+    for client in [&ada, &other_session] {
         assert_eq!(client.get("/auth/me").await.refusal(), (401, "unauthorized"));
         assert_eq!(refresh(&app.anonymous(), refresh_token(client)).await.status, 401);
     }
@@ -57,10 +57,10 @@ async fn a_deleted_account_is_gone_at_once(database: TestDatabase) {
 async fn a_repeated_deletion_finds_no_account(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
-    let other = another_session(&app.anonymous(), "ada@example.org").await;
+    let other_session = another_session(&app.anonymous(), "ada@example.org").await;
     assert_eq!(delete_account(&ada, PASSWORD).await.status, 200);
 
-    for client in [&ada, &ada, &other] {
+    for client in [&ada, &ada, &other_session] {
         assert_eq!(delete_account(client, PASSWORD).await.refusal(), (404, "user_not_found"));
         let wrong = client.post(DELETE, &json!({})).await;
         assert_eq!(wrong.refusal(), (404, "user_not_found"));
@@ -182,13 +182,13 @@ async fn a_deletion_takes_effect_on_other_instances(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let beside = TestConfig::beside(&app).start().await;
     let ada = app.sign_up("ada@example.org").await;
-    let there = Client { addr: beside.addr, ..ada.clone() };
-    assert_eq!(there.get("/auth/me").await.status, 200);
+    let elsewhere = Client { addr: beside.addr, ..ada.clone() };
+    assert_eq!(elsewhere.get("/auth/me").await.status, 200);
 
     assert_eq!(delete_account(&ada, PASSWORD).await.status, 200);
 
-    assert_eq!(delete_account(&there, PASSWORD).await.refusal(), (404, "user_not_found"));
-    assert_eq!(there.get("/auth/me").await.refusal(), (401, "unauthorized"));
+    assert_eq!(delete_account(&elsewhere, PASSWORD).await.refusal(), (404, "user_not_found"));
+    assert_eq!(elsewhere.get("/auth/me").await.refusal(), (401, "unauthorized"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

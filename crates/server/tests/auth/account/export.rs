@@ -206,9 +206,9 @@ async fn a_long_history_is_exported_in_little_memory() {
         INSERT INTO sign_ins (id, at, user_id, outcome, method, address, user_agent)
         SELECT randomblob(16), i, (SELECT id FROM accounts), 'wrong_password', 'password',
             '192.0.2.7', hex(randomblob(64)) FROM n";
-    let done: Result<(), DbError> =
+    let result: Result<(), DbError> =
         on_conn!(db.writer(), |conn| conn.batch_execute(insert).await?);
-    done.expect("rows");
+    result.expect("rows");
     let before = peak(&program);
 
     // Read in pieces, so that the test needs little memory too.

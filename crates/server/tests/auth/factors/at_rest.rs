@@ -31,20 +31,20 @@ fn id(client: &Client) -> DbUid {
 
 async fn sealed(db: &Database, user: DbUid) -> Vec<u8> {
     let secret = totp_factors::table.find(user).select(totp_factors::secret);
-    let found: Result<_, DbError> = on_conn!(db.reader(), |conn| secret.first(conn).await?);
-    found.expect("a row")
+    let result: Result<_, DbError> = on_conn!(db.reader(), |conn| secret.first(conn).await?);
+    result.expect("a row")
 }
 
 async fn replace(db: &Database, user: DbUid, secret: Vec<u8>) {
     let update =
         diesel::update(totp_factors::table.find(user)).set(totp_factors::secret.eq(secret));
-    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
-    assert_eq!(done.expect("a row"), 1);
+    let result: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
+    assert_eq!(result.expect("a row"), 1);
 }
 
 /// Returns all stored bytes of second factors.
 async fn dump_tables(db: &Database) -> Vec<u8> {
-    let found: Result<_, DbError> = on_conn!(db.reader(), |conn| {
+    let result: Result<_, DbError> = on_conn!(db.reader(), |conn| {
         let factors: Vec<Vec<u8>> =
             totp_factors::table.select(totp_factors::secret).load(conn).await?;
         let codes: Vec<Vec<u8>> =
@@ -53,7 +53,7 @@ async fn dump_tables(db: &Database) -> Vec<u8> {
             factor_challenges::table.select(factor_challenges::hash).load(conn).await?;
         [factors, codes, tokens].concat().concat()
     });
-    found.expect("rows")
+    result.expect("rows")
 }
 
 fn contains(dump: &[u8], value: &[u8]) -> bool {
@@ -117,11 +117,11 @@ async fn without_the_salt_the_secret_is_lost(database: TestDatabase) {
     let ada = Ada::on(database).await;
     let db = open(&ada.app);
     let delete = diesel::delete(person_salts::table.find(id(&ada.client)));
-    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| delete.execute(conn).await?);
+    let result: Result<usize, DbError> = on_conn!(db.writer(), |conn| delete.execute(conn).await?);
 
     let answered = submit_code(&ada.app, &ada.challenge().await, &ada.code()).await;
 
-    assert_eq!(done.expect("a row"), 1);
+    assert_eq!(result.expect("a row"), 1);
     assert_eq!(answered.refusal(), (401, "invalid_mfa_code"));
 }
 
@@ -140,7 +140,7 @@ async fn each_step_is_audited(database: TestDatabase) {
         .filter(audit_identities::user_id.eq(id(&ada.client)))
         .order(audit_entries::id)
         .select(audit_entries::action);
-    let found: Result<Vec<String>, DbError> =
+    let result: Result<Vec<String>, DbError> =
         on_conn!(db.reader(), |conn| entries.load(conn).await?);
     let expected = [
         "account.registered",
@@ -152,7 +152,7 @@ async fn each_step_is_audited(database: TestDatabase) {
         "session.ended",
         "factor.disabled",
     ];
-    assert_eq!(found.expect("entries"), expected);
+    assert_eq!(result.expect("entries"), expected);
 }
 
 #[tokio::test(flavor = "multi_thread")]

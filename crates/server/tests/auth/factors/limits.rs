@@ -61,14 +61,14 @@ async fn the_owner_is_warned_of_five_wrong_codes_once_a_day() {
 async fn wrong_codes_are_counted_for_the_account_on_all_instances() {
     let ada = Ada::on(TestDatabase::postgres().await).await;
     let clock = Arc::<ManualClock>::clone(&ada.clock);
-    let other = TestConfig::beside(&ada.app).at(clock).start().await;
+    let other_server = TestConfig::beside(&ada.app).at(clock).start().await;
     exhaust(&ada).await;
 
-    let token = challenge(&other).await;
-    let refused = submit_code(&other, &token, &ada.code()).await;
-    let by_recovery_code = submit_recovery_code(&other, &token, &ada.codes[0]).await;
+    let token = challenge(&other_server).await;
+    let refused = submit_code(&other_server, &token, &ada.code()).await;
+    let by_recovery_code = submit_recovery_code(&other_server, &token, &ada.codes[0]).await;
     ada.clock.advance(Duration::from_secs(1));
-    let later = submit_code(&other, &token, &ada.code()).await;
+    let later = submit_code(&other_server, &token, &ada.code()).await;
 
     assert_eq!(refused.refusal(), (429, "rate_limited"));
     assert_eq!(refused.header("retry-after"), Some("1"));

@@ -59,7 +59,7 @@ async fn neither_tokens_nor_the_attestation_are_stored(database: TestDatabase) {
     let tokens = [passkey_options(&ada).await, sign_in_options(&app).await];
 
     let db = open(&app);
-    let found: Result<_, DbError> = on_conn!(db.reader(), |conn| {
+    let result: Result<_, DbError> = on_conn!(db.reader(), |conn| {
         let keys: Vec<String> = passkeys::table.select(passkeys::credential).load(conn).await?;
         let hashes: Vec<Vec<u8>> =
             passkey_challenges::table.select(passkey_challenges::hash).load(conn).await?;
@@ -67,7 +67,7 @@ async fn neither_tokens_nor_the_attestation_are_stored(database: TestDatabase) {
             passkey_challenges::table.select(passkey_challenges::state).load(conn).await?;
         (keys, hashes, states)
     });
-    let (keys, hashes, states) = found.expect("rows");
+    let (keys, hashes, states) = result.expect("rows");
 
     let key: Value = serde_json::from_str(&keys[0]).expect("JSON");
     assert_eq!(key["attestation"], json!({ "data": "None", "metadata": "None" }));
@@ -92,10 +92,10 @@ async fn a_deactivated_account_cannot_sign_in(database: TestDatabase) {
     let update =
         diesel::update(accounts::table.find(id(&ada))).set(accounts::deactivated_at.eq(now));
     let db = open(&app);
-    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
+    let result: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
     let refused = sign_in(&app, &mut key).await;
 
-    assert_eq!(done.expect("a row"), 1);
+    assert_eq!(result.expect("a row"), 1);
     assert_eq!(refused.refusal(), (401, "invalid_passkey"));
     assert_eq!(refused.bytes, unknown.bytes);
 }

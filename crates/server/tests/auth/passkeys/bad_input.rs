@@ -91,7 +91,7 @@ async fn a_name_is_one_line_of_up_to_64_characters() {
 fn malformed(valid: &Value, field: &str) -> Vec<(String, Value)> {
     let values =
         [json!(null), json!(7), json!({}), json!([]), json!("!"), json!("a b"), json!("é")];
-    let mut all: Vec<(String, Value)> = values
+    let mut cases: Vec<(String, Value)> = values
         .into_iter()
         .map(|value| {
             let mut changed = valid.clone();
@@ -101,8 +101,8 @@ fn malformed(valid: &Value, field: &str) -> Vec<(String, Value)> {
         .collect();
     let mut without = valid.clone();
     without["response"].as_object_mut().expect("an object").remove(field);
-    all.push((format!("no {field}"), without));
-    all
+    cases.push((format!("no {field}"), without));
+    cases
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -86,16 +86,16 @@ async fn a_session_that_ended_elsewhere_adds_no_passkey() {
     let at = |it: TestConfig| it.at(Arc::<ManualClock>::clone(&clock));
     let app = at(setting(TestDatabase::postgres().await)).start().await;
     let beside = TestConfig::beside(&app).with("Server__PublicUrl", ORIGIN);
-    let other = at(beside).start().await;
+    let other_server = at(beside).start().await;
     let thief = app.sign_up(EMAIL).await;
-    let there = other.anonymous().with_tokens(&json!({ "accessToken": thief.access }));
-    let options = passkey_options(&there).await;
+    let elsewhere = other_server.anonymous().with_tokens(&json!({ "accessToken": thief.access }));
+    let options = passkey_options(&elsewhere).await;
     let credential = Authenticator::new().create(&options["publicKey"]);
 
     let ada = another_session(&app.anonymous(), EMAIL).await;
     let ended = ada.post("/auth/sessions/revoke-others", &json!({})).await;
-    let remembered = there.get("/auth/me").await;
-    let added = add_passkey(&there, &options, "Key", &credential).await;
+    let remembered = elsewhere.get("/auth/me").await;
+    let added = add_passkey(&elsewhere, &options, "Key", &credential).await;
 
     assert_eq!(ended.status, 200);
     assert_eq!(remembered.status, 200, "the other instance caches the session");

@@ -24,17 +24,17 @@ async fn signed_up(database: TestDatabase) -> (TestApp, Client) {
 
 async fn a_change_ends_the_other_sessions_and_notifies_the_owner(database: TestDatabase) {
     let (app, ada) = signed_up(database).await;
-    let other = another_session(&app.anonymous(), ADA).await;
-    assert_eq!(other.get("/auth/me").await.status, 200);
+    let other_session = another_session(&app.anonymous(), ADA).await;
+    assert_eq!(other_session.get("/auth/me").await.status, 200);
 
-    let done = ada.post(PATH, &change(PASSWORD, NEW)).await;
+    let response = ada.post(PATH, &change(PASSWORD, NEW)).await;
 
     let nothing_else = json!({ "success": true, "appPasswords": 0, "apiKeys": 0 });
-    assert_eq!(done.status, 200);
-    assert_eq!(done.body, nothing_else);
+    assert_eq!(response.status, 200);
+    assert_eq!(response.body, nothing_else);
     assert_eq!(ada.get("/auth/me").await.status, 200, "the session goes on");
-    assert_eq!(other.get("/auth/me").await.refusal(), (401, "unauthorized"));
-    let refused = refresh(&app.anonymous(), refresh_token(&other)).await;
+    assert_eq!(other_session.get("/auth/me").await.refusal(), (401, "unauthorized"));
+    let refused = refresh(&app.anonymous(), refresh_token(&other_session)).await;
     assert_eq!(refused.refusal(), (401, "invalid_refresh_token"));
     let old = sign_in(&app.anonymous(), ADA, PASSWORD).await;
     assert_eq!(old.refusal(), (401, "invalid_credentials"));

@@ -30,8 +30,8 @@ async fn deactivate_everyone(app: &TestApp) {
     let db = Database::open(&startup.target, startup.options).expect("a database");
     let now = accounts::deactivated_at.eq(DbInstant(SystemClock.now()));
     let update = diesel::update(accounts::table).set(now);
-    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
-    assert_eq!(done.expect("a row"), 1);
+    let result: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
+    assert_eq!(result.expect("a row"), 1);
 }
 
 async fn user(app: &TestApp, client: &pia_server_testkit::client::Client) -> Value {
@@ -52,14 +52,14 @@ async fn an_account_is_identified_by_its_subject_only(database: TestDatabase) {
     fake.set_claim("email_verified", json!(true));
     let squatter = sign_in_at_provider(&app, &fake).await;
     fake.set_user("ADA-1", "other@example.org");
-    let other = signed_in(&app, &fake).await;
+    let other_client = signed_in(&app, &fake).await;
 
     assert_eq!(moved.user, first.user);
     let account = user(&app, &moved).await;
     assert_eq!(account["email"], "Ada@example.org");
     assert_eq!(account["displayName"], "Ada Lovelace");
     assert_eq!(redirect_error(&squatter), "email_exists");
-    assert_ne!(other.user, first.user);
+    assert_ne!(other_client.user, first.user);
 }
 
 async fn a_provider_cannot_take_over_an_existing_address(database: TestDatabase) {
@@ -193,14 +193,14 @@ async fn an_expired_licence_admits_existing_accounts_only(database: TestDatabase
     let ada = signed_in(&app, &fake).await;
     let terms = Terms::new("A test", Edition::Enterprise, SystemClock.now());
     let ended = Terms { expires_at: Some(SystemClock.now()), ..terms };
-    let other = super::configure_provider(super::TestConfig::beside(&app), &fake.issuer)
+    let other_server = super::configure_provider(super::TestConfig::beside(&app), &fake.issuer)
         .licensed(Some(ended))
         .start()
         .await;
 
-    let known = signed_in(&other, &fake).await;
+    let known = signed_in(&other_server, &fake).await;
     fake.set_user("bob", "bob@example.org");
-    let newcomer = sign_in_at_provider(&other, &fake).await;
+    let newcomer = sign_in_at_provider(&other_server, &fake).await;
 
     assert_eq!(known.user, ada.user);
     assert_eq!(redirect_error(&newcomer), "license_expired");
@@ -237,7 +237,7 @@ async fn a_missing_declaration_is_reported_with_the_tokens() {
 async fn concurrent_first_sign_ins_create_one_account() {
     let (fake, app) = with_fake(TestDatabase::sqlite()).await;
 
-    let all = futures_util::future::join_all((0..8).map(|_| signed_in(&app, &fake))).await;
+    let clients = futures_util::future::join_all((0..8).map(|_| signed_in(&app, &fake))).await;
 
-    assert!(all.iter().all(|it| it.user.is_some() && it.user == all[0].user));
+    assert!(clients.iter().all(|it| it.user.is_some() && it.user == clients[0].user));
 }

@@ -117,8 +117,8 @@ async fn errors_of_the_provider_are_passed_on_with_the_state(database: TestDatab
         (vec![("code", "a"), ("iss", "https://evil.example")], "provider_error"),
     ] {
         let mut browser = Browser::of(&app);
-        let sent = browser.get(&desktop_login()).await;
-        let state = parameter(&location(&sent), "state").expect("a state");
+        let redirect = browser.get(&desktop_login()).await;
+        let state = parameter(&location(&redirect), "state").expect("a state");
         let parameters: Vec<_> =
             parameters.into_iter().chain([("state", state.as_str())]).collect();
 
@@ -133,8 +133,8 @@ async fn errors_of_the_provider_are_passed_on_with_the_state(database: TestDatab
 async fn a_modified_state_is_refused() {
     let (fake, app) = with_fake(TestDatabase::sqlite()).await;
     let mut browser = Browser::of(&app);
-    let sent = browser.get(&desktop_login()).await;
-    let state = parameter(&location(&sent), "state").expect("a state");
+    let redirect = browser.get(&desktop_login()).await;
+    let state = parameter(&location(&redirect), "state").expect("a state");
     let swapped: String = state.chars().rev().collect();
 
     for wrong in

@@ -237,7 +237,7 @@ async fn an_unconfigured_provider_is_reported_to_the_client() {
     let program = browser.get(&desktop_login_at("google")).await;
     let page = browser.get(&to_page).await;
     let user = browser.get(&login(&[google])).await;
-    let other = Browser::without_pages(&app).get(&login(&[google])).await;
+    let program_response = Browser::without_pages(&app).get(&login(&[google])).await;
 
     assert_eq!(redirect_error(&program), "provider_not_configured");
     let page_url = location(&page);
@@ -247,7 +247,7 @@ async fn an_unconfigured_provider_is_reported_to_the_client() {
     let user_url = location(&user);
     assert_eq!(user_url.path(), "/auth/error");
     assert_eq!(parameter(&user_url, "reason").as_deref(), Some("provider_not_configured"));
-    assert_eq!(other.refusal(), (400, "provider_not_configured"));
+    assert_eq!(program_response.refusal(), (400, "provider_not_configured"));
     assert_eq!(browser.cookie("__Host-pia_sign_in"), None);
 }
 

@@ -145,12 +145,15 @@ async fn code_for(app: &TestApp, fake: &Fake, verifier: &str) -> String {
 async fn a_code_is_valid_with_its_own_verifier_only(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
     let stranger = app.anonymous();
-    let other = "another-verifier-of-forty-three-letters-0001";
-    let verifiers = [VERIFIER, other];
+    let other_verifier = "another-verifier-of-forty-three-letters-0001";
+    let verifiers = [VERIFIER, other_verifier];
 
     for (row, own) in verifiers.into_iter().enumerate() {
         for (column, presented) in verifiers.into_iter().enumerate() {
-            let codes = [code_for(&app, &fake, VERIFIER).await, code_for(&app, &fake, other).await];
+            let codes = [
+                code_for(&app, &fake, VERIFIER).await,
+                code_for(&app, &fake, other_verifier).await,
+            ];
             let beside = 1 - row;
 
             let first = redeem(&stranger, &codes[row], presented).await;
@@ -204,15 +207,15 @@ async fn concurrent_uses_of_a_code_leave_no_session(database: TestDatabase) {
 
 async fn a_code_is_valid_on_another_instance(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
-    let other = TestConfig::beside(&app).start().await;
+    let other_server = TestConfig::beside(&app).start().await;
     let code = redirect_code(&sign_in_at_provider(&app, &fake).await);
 
-    let there = redeem(&other.anonymous(), &code, VERIFIER).await;
-    let here = redeem(&app.anonymous(), &code, VERIFIER).await;
+    let other_response = redeem(&other_server.anonymous(), &code, VERIFIER).await;
+    let own_response = redeem(&app.anonymous(), &code, VERIFIER).await;
 
-    assert_eq!(there.status, 200, "{}", there.text());
-    refused(&here);
-    let ada = other.anonymous().with_tokens(&there.body);
+    assert_eq!(other_response.status, 200, "{}", other_response.text());
+    refused(&own_response);
+    let ada = other_server.anonymous().with_tokens(&other_response.body);
     let over = refresh(&app.anonymous(), refresh_token(&ada)).await;
     assert_eq!(over.refusal(), (401, "invalid_refresh_token"));
 }
