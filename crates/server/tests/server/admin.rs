@@ -107,29 +107,29 @@ async fn accounts_that_are_active_are_never_more_than_there_are_seats(database: 
 
     let full = app.anonymous().post("/auth/register", &new).await;
     report_of(&app, "deactivate a@example.org").await;
-    let made = app.anonymous().post("/auth/register", &new).await;
+    let registered = app.anonymous().post("/auth/register", &new).await;
     let refused = report_of(&app, "reactivate a@example.org").await;
     report_of(&app, "deactivate b@example.org").await;
-    let done = report_of(&app, "reactivate a@example.org").await;
+    let reactivated = report_of(&app, "reactivate a@example.org").await;
 
     assert_eq!(full.refusal(), (403, "user_limit_reached"));
-    assert_eq!(made.status, 200);
+    assert_eq!(registered.status, 200);
     assert_eq!(refused, "licence limit of active accounts reached: 2");
-    assert_eq!(done, "User a@example.org reactivated\n");
+    assert_eq!(reactivated, "User a@example.org reactivated\n");
 }
 
 async fn invitations_are_made_listed_and_taken_back(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
 
-    let made = report_of(&app, "invite Ada@Example.org --role kb_manager --days 2").await;
+    let invited = report_of(&app, "invite Ada@Example.org --role kb_manager --days 2").await;
     let listed = report_of(&app, "invitations").await;
     let id = listed.split(' ').next().unwrap_or_default();
     let revoked = report_of(&app, &format!("revoke {id}")).await;
     let again = report_of(&app, &format!("revoke {id}")).await;
 
-    let link = made.lines().last().unwrap_or_default();
-    assert!(link.starts_with("http://127.0.0.1:0/auth/register.html?invitation="), "{made}");
-    assert!(made.contains("with role kb_manager"), "{made}");
+    let link = invited.lines().last().unwrap_or_default();
+    assert!(link.starts_with("http://127.0.0.1:0/auth/register.html?invitation="), "{invited}");
+    assert!(invited.contains("with role kb_manager"), "{invited}");
     assert!(listed.contains("for ada@example.org, role kb_manager, expires "), "{listed}");
     let token = link.split('=').next_back().unwrap_or_default();
     assert!(token.len() == 43 && !listed.contains(token), "{listed}");

@@ -30,8 +30,8 @@ async fn groups_are_made_named_filled_and_taken_away(database: TestDatabase) {
     let ada = app.sign_up("ada@example.org").await;
     let default = "00000000-0000-7000-8000-000000000001";
 
-    let made = report_of(&app, "group create Sales").await;
-    let id = made.split(' ').next_back().unwrap_or_default().trim_end().to_owned();
+    let created = report_of(&app, "group create Sales").await;
+    let id = created.split(' ').next_back().unwrap_or_default().trim_end().to_owned();
     let taken = report_of(&app, "group create SALES").await;
     let added = report_of(&app, "group add ADA@example.org sales").await;
     let inside = group_of(&ada).await;
@@ -39,9 +39,9 @@ async fn groups_are_made_named_filled_and_taken_away(database: TestDatabase) {
     let full = report_of(&app, &format!("group delete {id}")).await;
     let renamed = report_of(&app, &format!("group rename {id} Support")).await;
     report_of(&app, "group add ada@example.org default").await;
-    let gone = report_of(&app, "group delete support").await;
+    let deleted = report_of(&app, "group delete support").await;
 
-    assert!(made.starts_with("Group Sales created: "), "{made}");
+    assert!(created.starts_with("Group Sales created: "), "{created}");
     assert_eq!(taken, "another group has this name; names are case-insensitive");
     assert_eq!(added, "User ada@example.org moved to group Sales\n");
     assert_eq!(inside, "Sales");
@@ -51,7 +51,7 @@ async fn groups_are_made_named_filled_and_taken_away(database: TestDatabase) {
     );
     assert!(full.contains("the group is in use by 1 member"), "{full}");
     assert_eq!(renamed, "Group Sales renamed to Support\n");
-    assert_eq!(gone, "Group Support deleted\n");
+    assert_eq!(deleted, "Group Support deleted\n");
     assert_eq!(group_of(&ada).await, "Default");
     for (line, why) in [
         ("group delete default", "the default group cannot be deleted"),
@@ -85,7 +85,7 @@ async fn what_members_may_is_displayed_and_changed_all_or_nothing(database: Test
          persona.fast= models=",
     )
     .await;
-    let other = report_of(&app, "group show default").await;
+    let default_group = report_of(&app, "group show default").await;
 
     let settings = |of: &str| of.split_once('\n').map(|(_, rest)| rest.to_owned());
     assert_eq!(
@@ -113,7 +113,7 @@ async fn what_members_may_is_displayed_and_changed_all_or_nothing(database: Test
     assert_eq!(refused, "a limit is a whole number, 0 to 1000000000000");
     assert_eq!(settings(&presented), Some(changed));
     assert_eq!(Some(cleared), settings(&before));
-    assert_eq!(settings(&other), settings(&before));
+    assert_eq!(settings(&default_group), settings(&before));
 }
 
 async fn models_that_are_none_are_set_with_a_warning(database: TestDatabase) {
@@ -183,10 +183,10 @@ async fn without_the_feature_there_is_one_group_whose_members_may_what_is_set(
     let community = Terms::new("A test", Edition::Community, terms().issued_at);
     let app = TestConfig::on(database).licensed(Some(community)).start().await;
 
-    let made = report_of(&app, "group create Sales").await;
+    let created = report_of(&app, "group create Sales").await;
     let set = report_of(&app, "group set default credits.daily=5").await;
 
-    assert_eq!(made, "no valid licence includes GroupManagement");
+    assert_eq!(created, "no valid licence includes GroupManagement");
     assert!(set.contains("credits.daily=5\n"), "{set}");
     assert_eq!(app.count("user_groups").await, 1);
 }

@@ -82,14 +82,14 @@ async fn a_byte_order_mark_is_ignored() {
     let document =
         json!({ "id": id, "title": "Hi", "updatedAt": "2026-01-02T03:04:05Z", "messages": [] });
 
-    let made = register(&app.anonymous(), &[JSON], &marked(&person("a@example.org"))).await;
+    let registered = register(&app.anonymous(), &[JSON], &marked(&person("a@example.org"))).await;
     let packed = gzip(&marked(&person("b@example.org")));
     let unpacked = register(&app.anonymous(), &[JSON, ("content-encoding", "gzip")], &packed).await;
     let answered = ada.send("POST", "/api/ai/chat", &[JSON], &marked(request.as_bytes())).await;
     let pushed = ada.send("POST", "/api/sync/push", &[JSON], &marked(b"{}")).await;
     let stored = ada.send("PUT", &chat, &[JSON], &marked(document.to_string().as_bytes())).await;
 
-    for answer in [made, unpacked, answered, pushed, stored] {
+    for answer in [registered, unpacked, answered, pushed, stored] {
         assert!(matches!(answer.status, 200 | 201), "{}", answer.text());
     }
 }
@@ -294,10 +294,10 @@ async fn null_is_treated_as_an_absent_key() {
         "customerType": null, "companyName": null, "unknown": null,
     });
 
-    let made = app.anonymous().post("/auth/register", &nulls).await;
+    let registered = app.anonymous().post("/auth/register", &nulls).await;
     let missing = app.anonymous().post("/auth/refresh", &json!({ "refreshToken": null })).await;
 
-    assert_eq!(made.status, 200, "{}", made.text());
+    assert_eq!(registered.status, 200, "{}", registered.text());
     assert_eq!(missing.refusal(), (400, "validation_failed"));
     assert_eq!(missing.body["errors"][0]["code"], "required");
     assert_eq!(missing.body["errors"][0]["field"], "refreshToken");

@@ -24,10 +24,10 @@ fn find<'a>(settings: &'a Value, key: &str) -> &'a Value {
 
 async fn a_change_applies_to_all_instances_and_survives_restarts(database: TestDatabase) {
     let (app, _, console) = administrator(TestConfig::on(database)).await;
-    let other = TestConfig::beside(&app).start().await;
+    let other_server = TestConfig::beside(&app).start().await;
     let published = async |of: &str| match of {
         "app" => app.anonymous().get("/openapi/v1.json").await.status,
-        _ => other.anonymous().get("/openapi/v1.json").await.status,
+        _ => other_server.anonymous().get("/openapi/v1.json").await.status,
     };
     let before = console.get(SETTINGS).await.body;
     let value = find(&before, "OpenApi:Enabled")["value"].clone();
@@ -106,8 +106,8 @@ async fn concurrent_changes_are_all_stored(database: TestDatabase) {
     });
     assert_eq!(join_all(writes).await, [200; 3]);
 
-    let all = console.get(SETTINGS).await.body;
+    let settings = console.get(SETTINGS).await.body;
     for key in keys {
-        assert_eq!(find(&all, key)["source"], "the console", "{key}");
+        assert_eq!(find(&settings, key)["source"], "the console", "{key}");
     }
 }

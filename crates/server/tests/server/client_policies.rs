@@ -197,8 +197,8 @@ async fn versions_are_read_compared_and_restored(database: TestDatabase) {
         { "section": "enforce", "setting": "theme", "before": "dark", "after": "light" },
     ]);
     assert_eq!(compared["settings"], differences);
-    let same = console.get(&format!("{versions}/1/comparison?with=1")).await.body;
-    assert_eq!(same["settings"], json!([]));
+    let unchanged = console.get(&format!("{versions}/1/comparison?with=1")).await.body;
+    assert_eq!(unchanged["settings"], json!([]));
 
     let restore = format!("{versions}/1/restore");
     let tag = console.get(&path).await.header("etag").expect("a tag").to_owned();

@@ -138,10 +138,10 @@ async fn a_manager_of_an_organisation_reads_their_own_group_alone(database: Test
     for part in ["", "/members", "/settings", "/client-policy"] {
         let own = eve.get(&format!("{GROUPS}/{sales}{part}")).await;
         assert_eq!(own.status, 200, "{part}: {}", own.text());
-        let other = eve.get(&format!("{GROUPS}/{support}{part}")).await;
+        let foreign = eve.get(&format!("{GROUPS}/{support}{part}")).await;
         let unknown = eve.get(&format!("{GROUPS}/{}{part}", Uuid::now_v7())).await;
-        assert_eq!(other.refusal(), (404, "not_found"), "{part}");
-        assert_eq!(other.text(), unknown.text(), "{part}");
+        assert_eq!(foreign.refusal(), (404, "not_found"), "{part}");
+        assert_eq!(foreign.text(), unknown.text(), "{part}");
     }
     let renamed = eve.write("PUT", &format!("{GROUPS}/{sales}"), json!({ "name": "Mine" })).await;
     assert_eq!(renamed.refusal(), (403, "forbidden"));
@@ -203,9 +203,9 @@ async fn members_are_searched_and_listed_by_page(database: TestDatabase) {
     assert_eq!(last.get("nextCursor"), None);
 
     for (search, expected) in [("BOB", 1), ("b_b", 1), ("%25", 0), ("example", 4), ("%5C", 0)] {
-        let found = console.get(&format!("/api/admin/users?search={search}")).await;
-        assert_eq!(found.status, 200, "{search}");
-        assert_eq!(emails(&found.body).len(), expected, "{search}");
+        let page = console.get(&format!("/api/admin/users?search={search}")).await;
+        assert_eq!(page.status, 200, "{search}");
+        assert_eq!(emails(&page.body).len(), expected, "{search}");
     }
     let users = console.get("/api/admin/users?search=eve").await.body;
     let eve = users["items"][0]["id"].as_str().expect("an id");

@@ -100,9 +100,9 @@ async fn copy(
 async fn two_instances(upstream: &str) -> (DatabaseProxy, TestApp, TestApp) {
     let mut database = TestDatabase::postgres().await;
     let proxy = DatabaseProxy::start(&mut database).await;
-    let one = TestConfig::on(database).with_upstream(upstream).start().await;
-    let other = TestConfig::beside(&one).with_upstream(upstream).start().await;
-    (proxy, one, other)
+    let first = TestConfig::on(database).with_upstream(upstream).start().await;
+    let second = TestConfig::beside(&first).with_upstream(upstream).start().await;
+    (proxy, first, second)
 }
 
 async fn timed(answer: impl Future<Output = TestResponse>) -> (TestResponse, Duration) {
@@ -246,16 +246,16 @@ async fn a_rolling_restart_fails_no_request() {
             .with("Database__ConnectionString", &database.url)
             .with("RateLimits__Global", "1000000")
     };
-    let mut one = call().start().await;
-    let mut other = call().start().await;
+    let mut first = call().start().await;
+    let mut second = call().start().await;
     let [ada, bob] = ["ada@example.org", "bob@example.org"]
         .map(|email| json!({ "email": email, "password": PASSWORD }));
     for person in [&ada, &bob] {
-        assert_eq!(one.anonymous().post("/auth/register", person).await.status, 200);
+        assert_eq!(first.anonymous().post("/auth/register", person).await.status, 200);
     }
-    let envelope = one.anonymous().post(LOGIN, &ada).await;
+    let envelope = first.anonymous().post(LOGIN, &ada).await;
     let token = envelope.body["accessToken"].as_str().expect("a token");
-    let (addresses, instances) = watch::channel([one.addr, other.addr]);
+    let (addresses, instances) = watch::channel([first.addr, second.addr]);
     let ended = AtomicBool::new(false);
     let body = bob.to_string();
     let head = "host: x\r\nconnection: close\r\n";
@@ -271,10 +271,10 @@ async fn a_rolling_restart_fails_no_request() {
     let restarting = async {
         for _ in 0..2 {
             let next = call().start().await;
-            addresses.send_replace([other.addr, next.addr]);
-            one.signal("TERM");
-            assert!(one.end().await.success());
-            (one, other) = (other, next);
+            addresses.send_replace([second.addr, next.addr]);
+            first.signal("TERM");
+            assert!(first.end().await.success());
+            (first, second) = (second, next);
         }
         ended.store(true, Ordering::Relaxed);
     };

@@ -234,10 +234,10 @@ async fn the_content_of_an_email_is_never_stored_in_plaintext() {
     clock.advance(Duration::from_mins(1));
     let mail = relay.next_mail().await;
     wait_until_empty(&app).await;
-    let sent = database_bytes(&app);
+    let sent_bytes = database_bytes(&app);
 
     assert!(mail.raw.contains(CANARY), "the email contains the canary");
-    for bytes in [waiting, sent] {
+    for bytes in [waiting, sent_bytes] {
         assert!(bytes.len() > 10_000, "the database is not empty");
         for part in [CANARY, "canary@example.org"] {
             assert!(!bytes.windows(part.len()).any(|it| it == part.as_bytes()), "{part}");

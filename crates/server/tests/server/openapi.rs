@@ -101,13 +101,15 @@ async fn a_client_for_typescript_is_generated() {
     let programs = Path::new(&modules).join("node_modules/.bin");
     let at = folder.path();
 
-    let made = ["openapi.d.ts"];
+    let generated = ["openapi.d.ts"];
     assert_success(
-        &run(programs.join("openapi-typescript"), &path, at, &[DOCUMENT, "-o", made[0]]).await,
+        &run(programs.join("openapi-typescript"), &path, at, &[DOCUMENT, "-o", generated[0]]).await,
     );
-    assert_success(&run(programs.join("tsc"), &path, at, &["--noEmit", "--strict", made[0]]).await);
+    assert_success(
+        &run(programs.join("tsc"), &path, at, &["--noEmit", "--strict", generated[0]]).await,
+    );
 
-    let types = std::fs::read_to_string(at.join(made[0])).expect("the types");
+    let types = std::fs::read_to_string(at.join(generated[0])).expect("the types");
     assert!(types.contains("postAuthLoginLocal: {"), "operations have no names");
     let empty =
         types.lines().filter(|it| it.starts_with(' ') && it.contains("Record<string, never>"));

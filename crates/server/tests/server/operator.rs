@@ -25,10 +25,10 @@ async fn readiness_reports_each_component(database: TestDatabase) {
 async fn chats_are_a_capability_if_the_licence_includes_them() {
     let app = TestApp::spawn().await;
     let without = Terms { features: Some([Feature::E2ee].into()), ..terms() };
-    let other = TestConfig::on(TestDatabase::sqlite()).licensed(Some(without)).start().await;
+    let other_server = TestConfig::on(TestDatabase::sqlite()).licensed(Some(without)).start().await;
 
     let capabilities = app.anonymous().get("/api/capabilities").await;
-    let fewer = other.anonymous().get("/api/capabilities").await;
+    let fewer = other_server.anonymous().get("/api/capabilities").await;
 
     assert_eq!(capabilities.body, json!({ "chats": true, "chatsSchemaVersion": 1 }));
     assert_eq!(fewer.body, json!({ "chats": false, "chatsSchemaVersion": 1 }));

@@ -106,10 +106,10 @@ async fn a_download_follows_ranges_and_versions(database: TestDatabase) {
         ("bytes=-7", &PACKAGE[PACKAGE.len() - 7..]),
         ("bytes=5-99999999", &PACKAGE[5..]),
     ] {
-        let part = client.send("GET", &path, &[("range", range)], b"").await;
-        assert_eq!(part.status, 206, "{range}");
-        assert_eq!(&*part.bytes, expected, "{range}");
-        let content_range = part.header("content-range").expect("a range");
+        let partial = client.send("GET", &path, &[("range", range)], b"").await;
+        assert_eq!(partial.status, 206, "{range}");
+        assert_eq!(&*partial.bytes, expected, "{range}");
+        let content_range = partial.header("content-range").expect("a range");
         assert!(content_range.ends_with(&format!("/{}", PACKAGE.len())), "{content_range}");
     }
     let beyond = format!("bytes={}-", last + 1);
@@ -119,10 +119,10 @@ async fn a_download_follows_ranges_and_versions(database: TestDatabase) {
         assert_eq!(full.status, 200);
         assert_eq!(full.bytes.len(), PACKAGE.len());
     }
-    let other = [("range", "bytes=0-0"), ("if-range", "\"other\"")];
-    assert_eq!(client.send("GET", &path, &other, b"").await.status, 200);
-    let same = [("range", "bytes=0-0"), ("if-range", tag.as_str())];
-    assert_eq!(client.send("GET", &path, &same, b"").await.status, 206);
+    let other_tag = [("range", "bytes=0-0"), ("if-range", "\"other\"")];
+    assert_eq!(client.send("GET", &path, &other_tag, b"").await.status, 200);
+    let same_tag = [("range", "bytes=0-0"), ("if-range", tag.as_str())];
+    assert_eq!(client.send("GET", &path, &same_tag, b"").await.status, 206);
     let cached = client.send("GET", &path, &[("if-none-match", tag.as_str())], b"").await;
     assert_eq!(cached.status, 304);
     assert_eq!(cached.bytes.len(), 0);

@@ -81,13 +81,13 @@ async fn development_requires_two_secrets_alone() {
     let program = call.start().await;
     let ready = program.anonymous().get("/ready").await;
     let person = json!({ "email": "ada@example.org", "password": PASSWORD });
-    let made = program.anonymous().post("/auth/register", &person).await;
+    let registered = program.anonymous().post("/auth/register", &person).await;
     let envelope = program.anonymous().post("/auth/login/local", &person).await;
     let me = program.anonymous().with_tokens(&envelope.body).get("/auth/me").await;
 
     assert_eq!(ready.status, 200);
     assert_eq!(ready.body["license"], "valid");
-    assert_eq!(made.status, 200);
+    assert_eq!(registered.status, 200);
     assert_eq!(envelope.status, 200);
     assert_eq!(me.status, 200);
     assert!(call.dir().join("pia.db").exists());
@@ -202,11 +202,12 @@ async fn register_on(program: &ServerProcess, lane: usize, made: &Mutex<Vec<Stri
 async fn confirmed_registrations_survive_a_crash() {
     let call = Invocation::new().licensed();
     let program = call.start().await;
-    let made = Mutex::new(Vec::new());
+    let registered_emails = Mutex::new(Vec::new());
 
-    let lanes = join_all((0..4).map(|lane| register_on(&program, lane, &made)));
+    let lanes = join_all((0..4).map(|lane| register_on(&program, lane, &registered_emails)));
     let crash = async {
-        until(async || (made.lock().expect("no poisoning").len() >= 24).then_some(())).await;
+        until(async || (registered_emails.lock().expect("no poisoning").len() >= 24).then_some(()))
+            .await;
         program.signal("KILL");
     };
     tokio::join!(lanes, crash);
@@ -214,7 +215,7 @@ async fn confirmed_registrations_survive_a_crash() {
     let again = call.start().await;
 
     assert_eq!(status.code(), None, "it was killed");
-    let emails = made.into_inner().expect("no poisoning");
+    let emails = registered_emails.into_inner().expect("no poisoning");
     assert!(emails.len() >= 24);
     let ready = again.anonymous().get("/ready").await;
     assert_eq!(ready.status, 200, "{}", ready.text());

@@ -342,8 +342,8 @@ async fn announce(
     let elsewhere = ("x-forwarded-for", "192.0.2.1");
     let headers =
         [("content-length", length.as_str()), ("content-type", "application/json"), elsewhere];
-    let here = caller.access.is_some();
-    let headers = if here { &headers[..2] } else { &headers[..] };
+    let is_signed_in = caller.access.is_some();
+    let headers = if is_signed_in { &headers[..2] } else { &headers[..] };
     caller.send(route.method.as_str(), route.path, headers, b"").await
 }
 

@@ -77,25 +77,26 @@ async fn a_fresh_server_is_set_up_with_one_token_in_two_steps(database: TestData
 
 async fn of_many_who_make_the_first_administrator_at_once_one_does(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
-    let other = TestConfig::beside(&app).start().await;
-    let here = setup_token(&app);
-    let there = setup_token(&other);
+    let other_server = TestConfig::beside(&app).start().await;
+    let first_token = setup_token(&app);
+    let second_token = setup_token(&other_server);
 
     let bodies: Vec<Value> = (0..16).map(|n| root(&format!("{n}@example.org"))).collect();
-    let all = bodies.iter().enumerate().map(|(n, body)| {
-        let (app, token) = if n % 2 == 0 { (&app, &here) } else { (&other, &there) };
+    let requests = bodies.iter().enumerate().map(|(n, body)| {
+        let (app, token) =
+            if n % 2 == 0 { (&app, &first_token) } else { (&other_server, &second_token) };
         appoint(app, token, body)
     });
-    let answers = join_all(all).await;
+    let answers = join_all(requests).await;
 
-    let made = answers.iter().filter(|it| it.status == 200).count();
+    let created = answers.iter().filter(|it| it.status == 200).count();
     let late = answers.iter().filter(|it| it.error() == "already_set_up").count();
     let reported: Vec<_> = answers.iter().map(TestResponse::text).collect();
-    assert_eq!(made, 1, "{reported:?}");
+    assert_eq!(created, 1, "{reported:?}");
     assert_eq!(late, 15, "{reported:?}");
     assert_eq!(app.admin("list").await.expect("a list").lines().count(), 1);
     gone(&app).await;
-    gone(&other).await;
+    gone(&other_server).await;
 }
 
 async fn who_was_made_administrator_elsewhere_ends_the_step(database: TestDatabase) {
@@ -115,12 +116,12 @@ async fn who_was_made_administrator_elsewhere_ends_the_step(database: TestDataba
 async fn a_program_is_reported_whose_account_it_made() {
     let app = TestApp::spawn().await;
 
-    let made = appoint(&app, &setup_token(&app), &root(" Root@Example.org ")).await;
+    let created = appoint(&app, &setup_token(&app), &root(" Root@Example.org ")).await;
 
-    assert_eq!(made.status, 200, "{}", made.text());
+    assert_eq!(created.status, 200, "{}", created.text());
     let signed_in = sign_in(&app, "root@example.org").await;
     let id = &signed_in.body["user"]["id"];
-    assert_eq!(made.body, json!({ "success": true, "userId": id, "email": "Root@Example.org" }));
+    assert_eq!(created.body, json!({ "success": true, "userId": id, "email": "Root@Example.org" }));
 }
 
 #[tokio::test(flavor = "multi_thread")]

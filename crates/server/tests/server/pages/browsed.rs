@@ -64,8 +64,8 @@ async fn an_account_is_created_in_german_with_the_keyboard_alone() {
     assert!(errors.contains("privat nutzen"), "{errors}");
     assert_eq!(focused, errors);
     assert_eq!(followed, "email");
-    let done = browser.text_of("main:not(:has(form)) h1").await;
-    assert_eq!(done, "Konto erstellt");
+    let heading = browser.text_of("main:not(:has(form)) h1").await;
+    assert_eq!(heading, "Konto erstellt");
     browser.assert_no_errors().await;
     let envelope = json!({ "email": "ada@example.org", "password": PASSWORD });
     let signed_in = app.anonymous().post("/auth/login/local", &envelope).await;

@@ -35,7 +35,7 @@ async fn an_address_is_confirmed_by_the_button_and_not_by_opening_the_link(datab
     let app = setting.with("LocalAuth__RequireEmailVerification", true).start().await;
     let ada = [("email", ADA), ("password", PASSWORD)];
 
-    let made = submit(&app, "/auth/register.html?lang=de", &ada).await;
+    let registered = submit(&app, "/auth/register.html?lang=de", &ada).await;
     let page = page_of_link(&app).await;
     let opened = open(&app, &page).await;
     let again = open(&app, &page).await;
@@ -49,8 +49,8 @@ async fn an_address_is_confirmed_by_the_button_and_not_by_opening_the_link(datab
     let after = sign_in(&app, PASSWORD).await;
 
     let location = "register.html?lang=de&done=mailed";
-    assert_eq!(made.status, 303);
-    assert_eq!(made.header("location"), Some(location));
+    assert_eq!(registered.status, 303);
+    assert_eq!(registered.header("location"), Some(location));
     assert_eq!(opened.status, 200);
     assert_eq!(again.status, 200);
     assert_eq!(before.status, 403);

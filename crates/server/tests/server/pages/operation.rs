@@ -116,8 +116,8 @@ async fn settings_are_listed_by_area_and_those_that_need_a_restart_are_explained
     let app = start_with_admin(TestConfig::on(database).with("Server__Name", "Pia of Ada")).await;
     let ada = Visitor::sign_in(&app, "admin", ADA).await;
 
-    let all = ada.get("/admin/settings").await.text();
-    let found = ada.get("/admin/settings?search=server%3Aname").await.text();
+    let all_settings = ada.get("/admin/settings").await.text();
+    let found_settings = ada.get("/admin/settings?search=server%3Aname").await.text();
     let area = ada.get("/admin/settings?area=email").await.text();
     let none = ada.get("/admin/settings?search=nothing").await.text();
     let name = ada.get("/admin/settings/Server:Name").await.text();
@@ -125,11 +125,17 @@ async fn settings_are_listed_by_area_and_those_that_need_a_restart_are_explained
     let german = ada.get("/admin/settings/Server:Name?lang=de").await.text();
 
     for heading in ["Accounts and sign-in", "Rate limits", "Database and encryption"] {
-        assert!(all.contains(&format!("{heading}</h2>")), "{heading}: {all}");
+        assert!(all_settings.contains(&format!("{heading}</h2>")), "{heading}: {all_settings}");
     }
-    assert!(!all.contains("Other settings</h2>"), "a section is in no area: {all}");
-    assert!(!all.contains(JWT_KEY) && !all.contains(MASTER_KEY));
-    assert!(found.contains("Pia of Ada") && !found.contains("Smtp:Host"), "{found}");
+    assert!(
+        !all_settings.contains("Other settings</h2>"),
+        "a section is in no area: {all_settings}"
+    );
+    assert!(!all_settings.contains(JWT_KEY) && !all_settings.contains(MASTER_KEY));
+    assert!(
+        found_settings.contains("Pia of Ada") && !found_settings.contains("Smtp:Host"),
+        "{found_settings}"
+    );
     assert!(area.contains("Smtp:Host") && !area.contains("Server:Name"), "{area}");
     assert!(none.contains("No settings found"), "{none}");
     assert!(name.contains("Environment") && name.contains("Server__Name"), "{name}");

@@ -62,18 +62,18 @@ impl<'a> Walk<'a> {
 
     /// Submits each form of each page, with markup in its fields.
     async fn submit_all(&self) {
-        let mut done = BTreeSet::new();
+        let mut visited = BTreeSet::new();
         for (path, text) in &self.pages {
             for (number, form) in PageParts::parse(text).forms.into_iter().enumerate() {
                 let action = resolve(path, &form.action).expect("an action");
                 let excluded = EXCLUDED.iter().any(|it| action.ends_with(it));
-                if form.is_danger || excluded || !done.insert(action.clone()) {
+                if form.is_danger || excluded || !visited.insert(action.clone()) {
                     continue;
                 }
-                self.submit(&action, &form, done.len() * 10 + number).await;
+                self.submit(&action, &form, visited.len() * 10 + number).await;
             }
         }
-        assert!(done.len() > 30, "{done:?}");
+        assert!(visited.len() > 30, "{visited:?}");
     }
 
     async fn submit(&self, action: &str, form: &PageForm, number: usize) {

@@ -99,9 +99,9 @@ async fn the_server_describes_what_it_supports(database: TestDatabase) {
         let listed = server.app.anonymous().get(path).await;
         assert_eq!(listed.body["totalResults"], json!(2), "{path}");
         for it in listed.body["Resources"].as_array().expect("resources") {
-            let one = server.app.anonymous().get(&path_of(it)).await;
-            assert_eq!(one.status, 200);
-            assert_eq!(&one.body, it);
+            let response = server.app.anonymous().get(&path_of(it)).await;
+            assert_eq!(response.status, 200);
+            assert_eq!(&response.body, it);
         }
     }
     let unknown = server.app.anonymous().get("/scim/v2/Schemas/urn:nothing").await;

@@ -78,7 +78,7 @@ async fn of_a_hundred_parallel_writes_none_is_lost(database: TestDatabase) {
     let user = server.user("ada@idp.example").await;
     let path = path_of(&user);
 
-    let all = (0..100).map(|it| {
+    let creations = (0..100).map(|it| {
         let operation = match it % 3 {
             0 => json!([{ "op": "replace", "path": "name.givenName", "value": "Ada" }]),
             1 => json!([{ "op": "replace", "path": "externalId", "value": "00u1" }]),
@@ -86,7 +86,7 @@ async fn of_a_hundred_parallel_writes_none_is_lost(database: TestDatabase) {
         };
         server.send("PATCH", &path, patch(&operation))
     });
-    let statuses: BTreeSet<u16> = join_all(all).await.iter().map(|it| it.status).collect();
+    let statuses: BTreeSet<u16> = join_all(creations).await.iter().map(|it| it.status).collect();
 
     assert_eq!(statuses, BTreeSet::from([200]));
     let presented = server.send("GET", &path, Value::Null).await.body;
