@@ -48,11 +48,11 @@ fn ids(list: &Value) -> Vec<String> {
 async fn execute(app: &TestApp, sql: &str) {
     let db =
         Database::open(&app.database().target(), DatabaseOptions::default()).expect("a database");
-    let done = match db.writer().await.expect("a connection") {
+    let result = match db.writer().await.expect("a connection") {
         Conn::Sqlite(mut conn) => conn.batch_execute(sql).await,
         Conn::Postgres(mut conn) => conn.batch_execute(sql).await,
     };
-    done.unwrap_or_else(|err| panic!("{sql}: {err}"));
+    result.unwrap_or_else(|err| panic!("{sql}: {err}"));
 }
 
 /// Marks all accounts with stored data as encrypted.

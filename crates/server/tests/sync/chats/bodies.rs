@@ -25,9 +25,9 @@ async fn a_compressed_chat_is_read_without_a_content_encoding() {
         let id = new_id();
         let packed = gzip(chat(&id, AT).to_string().as_bytes());
 
-        let made = ada.send("PUT", &format!("{CHATS}/{id}"), &headers, &packed).await;
+        let created = ada.send("PUT", &format!("{CHATS}/{id}"), &headers, &packed).await;
 
-        assert_eq!(made.status, 201, "{headers:?}: {}", made.text());
+        assert_eq!(created.status, 201, "{headers:?}: {}", created.text());
         assert_eq!(get(&ada, &id).await.body["title"], "A title");
     }
 }
@@ -133,11 +133,11 @@ async fn the_first_and_the_last_instant_are_valid_times() {
         ("9999-12-31T23:59:59.9999999Z", "9999-12-31T23:59:59.9999999Z"),
     ] {
         let id = new_id();
-        let made = put(&ada, &chat(&id, at)).await;
+        let created = put(&ada, &chat(&id, at)).await;
 
-        assert_eq!(made.status, 201, "{at}");
-        assert_eq!(made.body["updatedAt"], json!(expected), "{at}");
-        assert_eq!(get(&ada, &id).await.body, made.body);
+        assert_eq!(created.status, 201, "{at}");
+        assert_eq!(created.body["updatedAt"], json!(expected), "{at}");
+        assert_eq!(get(&ada, &id).await.body, created.body);
     }
 }
 

@@ -30,14 +30,14 @@ async fn a_chat_is_returned_as_it_was_written(database: TestDatabase) {
             "messages":[{{"id":"{id}","role":"tool","content":"\u00fc\ud83d\ude00","future":[1.50,{{}}]}}]}}"#
     );
 
-    let made = put_text(&ada, &id, &document).await;
+    let created = put_text(&ada, &id, &document).await;
     let fetched = get(&ada, &id).await;
     let again = put_text(&ada, &id, &document).await;
 
-    assert_eq!(made.status, 201, "{}", made.text());
+    assert_eq!(created.status, 201, "{}", created.text());
     assert_eq!(fetched.status, 200);
     assert_eq!(again.status, 200);
-    assert_eq!(made.bytes, fetched.bytes);
+    assert_eq!(created.bytes, fetched.bytes);
     assert_eq!(fetched.bytes, again.bytes);
     assert_eq!(fetched.header("content-type"), Some("application/json"));
     for part in [
@@ -83,11 +83,11 @@ async fn the_creation_time_of_a_chat_is_immutable(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let id = new_id();
-    let mut other = chat(&id, LATE);
-    other["createdAt"] = json!("2020-01-01T00:00:00Z");
+    let mut newer = chat(&id, LATE);
+    newer["createdAt"] = json!("2020-01-01T00:00:00Z");
     put(&ada, &chat(&id, EARLY)).await;
 
-    let replaced = put(&ada, &other).await;
+    let replaced = put(&ada, &newer).await;
 
     assert_eq!(replaced.status, 200);
     assert_eq!(replaced.body["updatedAt"], json!(LATE));
@@ -102,10 +102,11 @@ async fn a_deleted_chat_is_restored_by_a_later_version_only(database: TestDataba
     let ahead = new_id();
     put(&ada, &chat(&ahead, "2199-01-01T00:00:00Z")).await;
 
-    let gone = [delete(&ada, &id).await, delete(&ada, &id).await, delete(&ada, &new_id()).await];
-    let odd = [delete(&ada, "5").await, delete(&ada, &ahead).await];
+    let deletions =
+        [delete(&ada, &id).await, delete(&ada, &id).await, delete(&ada, &new_id()).await];
+    let refusals = [delete(&ada, "5").await, delete(&ada, &ahead).await];
 
-    for answer in gone.iter().chain(&odd) {
+    for answer in deletions.iter().chain(&refusals) {
         assert_eq!(answer.status, 204, "{}", answer.text());
         assert_eq!(answer.bytes.len(), 0);
     }
@@ -128,15 +129,15 @@ async fn two_users_may_have_chats_with_one_id(database: TestDatabase) {
     let ada = app.signed_in().await;
     let bob = app.signed_in().await;
     let id = create_chat(&ada).await;
-    let mut other = chat(&id, "2020-01-01T00:00:00Z");
-    other["title"] = json!("Bob's");
+    let mut bobs_chat = chat(&id, "2020-01-01T00:00:00Z");
+    bobs_chat["title"] = json!("Bob's");
 
-    let made = put(&bob, &other).await;
+    let created = put(&bob, &bobs_chat).await;
     let fetched = (get(&ada, &id).await, get(&bob, &id).await);
     let list = bob.get(CHATS).await;
     delete(&bob, &id).await;
 
-    assert_eq!(made.status, 201, "{}", made.text());
+    assert_eq!(created.status, 201, "{}", created.text());
     assert_eq!(fetched.0.body["title"], "A title");
     assert_eq!(fetched.1.body["title"], "Bob's");
     assert_eq!(ids(&list.body["chats"]), [&*id]);

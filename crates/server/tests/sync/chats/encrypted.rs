@@ -21,12 +21,12 @@ async fn an_encrypted_account_accepts_encrypted_chats_alone(database: TestDataba
 
     let plain = put(&ada, &chat(&id, "2026-09-01T00:00:00Z")).await;
     let new = put(&ada, &chat(&new_id(), AT)).await;
-    let same = put(&ada, &encrypted(&id, AT)).await;
+    let replaced = put(&ada, &encrypted(&id, AT)).await;
 
     assert_eq!(plain.refusal(), (403, "e2ee_required"));
     assert_eq!(new.refusal(), (403, "e2ee_required"));
-    assert_eq!(same.status, 200);
-    assert_eq!(same.body["messages"], json!([]));
+    assert_eq!(replaced.status, 200);
+    assert_eq!(replaced.body["messages"], json!([]));
     let list = ada.get(CHATS).await;
     assert_eq!(ids(&list.body["chats"]), [&*id]);
     assert_eq!(delete(&ada, &id).await.status, 204);
@@ -42,16 +42,16 @@ async fn no_plaintext_of_an_encrypted_chat_is_stored(database: TestDatabase) {
     document["future"] = json!("secret");
     document["messages"] = json!([{ "content": "secret" }]);
 
-    let made = put(&ada, &document).await;
+    let created = put(&ada, &document).await;
     let plain = put(&ada, &chat(&id, AT)).await;
 
-    assert_eq!(made.status, 201, "{}", made.text());
-    assert!(!made.text().contains("secret"), "{}", made.text());
-    assert_eq!(made.body["encryptedPayload"], document["encryptedPayload"]);
-    assert_eq!(made.body["wrappedDek"], document["wrappedDek"]);
+    assert_eq!(created.status, 201, "{}", created.text());
+    assert!(!created.text().contains("secret"), "{}", created.text());
+    assert_eq!(created.body["encryptedPayload"], document["encryptedPayload"]);
+    assert_eq!(created.body["wrappedDek"], document["wrappedDek"]);
     assert_eq!(plain.status, 409);
-    assert_eq!(plain.body, made.body, "it is not returned in plaintext");
-    assert_eq!(get(&ada, &id).await.body, made.body);
+    assert_eq!(plain.body, created.body, "it is not returned in plaintext");
+    assert_eq!(get(&ada, &id).await.body, created.body);
 }
 
 #[tokio::test(flavor = "multi_thread")]

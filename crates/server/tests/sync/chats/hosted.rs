@@ -109,14 +109,14 @@ async fn too_many_conversations_or_invalid_ids_are_refused() {
 
     let nothing = ada.post(SYNC, &json!({})).await;
     let many = ada.post(SYNC, &json!({ "deleted": many })).await;
-    let odd = ada.post(SYNC, &json!({ "deleted": [new_id(), "5", 5] })).await;
+    let mixed = ada.post(SYNC, &json!({ "deleted": [new_id(), "5", 5] })).await;
     let wrong = ada.post(SYNC, &json!({ "conversations": {} })).await;
 
     assert_eq!(nothing.status, 200);
     assert_eq!(nothing.body["results"], json!([]));
     assert_eq!(many.refusal(), (400, "validation_failed"));
     assert_eq!(fields(&many), ["conversations"]);
-    let results = odd.body["results"].as_array().expect("results");
+    let results = mixed.body["results"].as_array().expect("results");
     let statuses: Vec<_> = results.iter().map(|it| &it["status"]).collect();
     assert_eq!(statuses, ["deleted", "refused", "refused"]);
     assert_eq!(results[1]["field"], "id");

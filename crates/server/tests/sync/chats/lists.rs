@@ -135,10 +135,10 @@ async fn an_unchanged_list_is_not_sent_again(database: TestDatabase) {
     };
 
     for known in [&*tag, &strong, "*", &format!("\"x\", {tag}")] {
-        let same = conditional_get(&ada, &path, known).await;
-        assert_eq!(same.status, 304, "{known}");
-        assert_eq!(same.bytes.len(), 0, "{known}");
-        assert_eq!(same.header("etag"), Some(&*tag));
+        let response = conditional_get(&ada, &path, known).await;
+        assert_eq!(response.status, 304, "{known}");
+        assert_eq!(response.bytes.len(), 0, "{known}");
+        assert_eq!(response.header("etag"), Some(&*tag));
     }
     for (client, path) in [
         (&ada, CHATS.to_owned()),

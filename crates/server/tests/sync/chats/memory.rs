@@ -40,12 +40,12 @@ async fn a_long_chat_takes_a_small_multiple_of_its_length() {
     let fetched = get(&ada, &id).await;
     let lost = put_text(&ada, &id, &long(&id, 0, 10 * MIB)).await;
     let list = ada.get(CHATS).await;
-    let all = peak(&program) - before;
+    let grown = peak(&program) - before;
 
     assert_eq!([made.status, fetched.status, lost.status, list.status], [201, 200, 409, 200]);
     assert!(fetched.bytes == made.bytes && lost.bytes == made.bytes);
     assert!(stored < 80 * MIB, "{} MiB for one of 10", stored / MIB);
-    assert!(all < 200 * MIB, "{} MiB for all", all / MIB);
+    assert!(grown < 200 * MIB, "{} MiB for all", grown / MIB);
 }
 
 #[tokio::test(flavor = "multi_thread")]

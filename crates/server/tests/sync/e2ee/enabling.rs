@@ -45,10 +45,10 @@ async fn the_first_device_encrypts_the_account(database: TestDatabase) {
     assert_eq!(copied.status, 200, "{}", copied.text());
     assert_eq!(guarded.status, 204);
     assert_eq!(guarded.bytes.len(), 0);
-    let all = json!({
+    let capabilities = json!({
         "isEnabled": true, "umkVersion": 1, "hasRecoveryKey": true, "hasRecoveryProofKey": true,
     });
-    assert_eq!(status(&ada).await, all);
+    assert_eq!(status(&ada).await, capabilities);
     assert_eq!(pending, 0);
     assert_eq!(device_status(&ada, &first.id).await, 1);
     let key = ada.get(&first.path("wrapped-umk")).await.body;
@@ -120,8 +120,9 @@ async fn a_session_of_an_app_password_may_use_keys() {
     let app = TestApp::spawn().await;
     let ada = app.sign_up("ada@example.org").await;
     let proof = json!({ "name": "Desktop", "password": PASSWORD });
-    let made = ada.post("/auth/app-passwords", &proof).await;
-    let credentials = json!({ "email": "ada@example.org", "password": made.body["appPassword"] });
+    let created = ada.post("/auth/app-passwords", &proof).await;
+    let credentials =
+        json!({ "email": "ada@example.org", "password": created.body["appPassword"] });
     let signed_in = app.anonymous().post("/auth/login/local", &credentials).await;
     let desktop = app.anonymous().with_tokens(&signed_in.body);
 

@@ -147,11 +147,11 @@ async fn an_active_device_stays_active_when_it_registers_again(database: TestDat
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
-    let mut other = Machine::new();
-    other.id.clone_from(&first.id);
+    let mut forging = Machine::new();
+    forging.id.clone_from(&first.id);
 
     let again = first.register(&ada).await;
-    let by_others = ada.post("/api/e2ee/devices/register", &other.registration()).await;
+    let by_others = ada.post("/api/e2ee/devices/register", &forging.registration()).await;
 
     assert_eq!(again["isFirstDevice"], false);
     assert_eq!(by_others.refusal(), (409, "device_keys_differ"));

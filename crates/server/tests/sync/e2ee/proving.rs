@@ -46,8 +46,8 @@ async fn a_stolen_session_resets_nothing_and_adds_no_first_device(database: Test
     let (app, ada) = signed_in_earlier(database).await;
     let proof = json!({ "password": PASSWORD });
     let new = json!({ "name": "Desktop", "password": PASSWORD });
-    let made = ada.post("/auth/app-passwords", &new).await.body["appPassword"].clone();
-    let credentials = json!({ "email": "ada@example.org", "password": made });
+    let app_password = ada.post("/auth/app-passwords", &new).await.body["appPassword"].clone();
+    let credentials = json!({ "email": "ada@example.org", "password": app_password });
     let envelope = app.anonymous().post("/auth/login/local", &credentials).await;
     assert_eq!(envelope.status, 200, "{}", envelope.text());
     let program = app.anonymous().with_tokens(&envelope.body);

@@ -36,8 +36,8 @@ async fn a_proof_of_the_decrypted_copy_admits_a_device_once(database: TestDataba
         assert_eq!(refused.refusal(), (400, "invalid_proof"), "{wrong}");
     }
     let foreign = ada.post(ACTIVATE, &joining.activation("c2Vzc2lvbg==", "x")).await;
-    let good = joining.activation(&session, &proof(&session));
-    let answers = join_all((0..4).map(|_| ada.post(ACTIVATE, &good))).await;
+    let activation = joining.activation(&session, &proof(&session));
+    let answers = join_all((0..4).map(|_| ada.post(ACTIVATE, &activation))).await;
 
     assert_eq!(foreign.refusal(), (400, "invalid_onboarding_session"));
     assert_eq!(answers.iter().filter(|it| it.status == 200).count(), 1);
@@ -53,7 +53,7 @@ async fn a_proof_of_the_decrypted_copy_admits_a_device_once(database: TestDataba
     // A used session is invalid for the same device too.
     ada.send("POST", &joining.path("revoke"), &[], b"").await;
     joining.start_onboarding(&ada).await;
-    let spent = ada.post(ACTIVATE, &good).await;
+    let spent = ada.post(ACTIVATE, &activation).await;
     assert_eq!(spent.refusal(), (400, "invalid_onboarding_session"));
 }
 
@@ -75,18 +75,18 @@ async fn the_first_proof_key_is_permanent_and_locks_the_copy(database: TestDatab
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     encrypt(&ada).await;
-    let other = json!({ "proofKey": text(1, 32), "version": 1 });
+    let other_key = json!({ "proofKey": text(1, 32), "version": 1 });
 
     let replaced = ada.post(COPY, &recovery_copy()).await;
-    let bad = put_proof_key(&ada, &json!({ "proofKey": text(1, 31), "version": 1 })).await;
+    let malformed = put_proof_key(&ada, &json!({ "proofKey": text(1, 31), "version": 1 })).await;
     let later = put_proof_key(&ada, &json!({ "proofKey": text(1, 32), "version": 2 })).await;
     let none = put_proof_key(&ada, &json!({ "proofKey": null })).await;
     let put = put_proof_key(&ada, &proof_key()).await;
     let again = put_proof_key(&ada, &proof_key()).await;
-    let conflict = put_proof_key(&ada, &other).await;
+    let conflict = put_proof_key(&ada, &other_key).await;
     let locked = ada.post(COPY, &recovery_copy()).await;
 
-    for refused in [bad, later, none] {
+    for refused in [malformed, later, none] {
         assert_eq!(refused.refusal(), (400, "invalid_proof_key"));
         assert_eq!(refused.body["errors"][0]["field"], "proofKey");
     }
@@ -104,14 +104,14 @@ async fn without_a_copy_there_is_nothing_to_recover(database: TestDatabase) {
     let session = first.start_onboarding(&ada).await;
 
     let copied = ada.post(COPY, &recovery_copy()).await;
-    let found = ada.get(COPY).await;
+    let response = ada.get(COPY).await;
     let activated = ada.post(ACTIVATE, &first.activation(&session, &text(0, 32))).await;
     let early = put_proof_key(&ada, &proof_key()).await;
     first.store_own_key(&ada, 1).await;
     let guarded = put_proof_key(&ada, &proof_key()).await;
 
     assert_eq!(copied.refusal(), (403, "device_not_active"));
-    assert_eq!(found.refusal(), (404, "recovery_not_set_up"));
+    assert_eq!(response.refusal(), (404, "recovery_not_set_up"));
     for refused in [activated, early, guarded] {
         assert_eq!(refused.refusal(), (409, "recovery_not_set_up"));
     }

@@ -15,18 +15,18 @@ async fn refused(client: &Client, path: &str, body: &Value, field: &str, code: &
 
 /// Returns invalid values of a Base64 field of `length` bytes.
 fn bad_base64(length: usize) -> Vec<(Value, &'static str)> {
-    let good = text(0xFF, length);
+    let valid_text = text(0xFF, length);
     vec![
         (json!(null), "required"),
         (json!(""), "required"),
         (json!(text(7, length - 1)), "invalid"),
         (json!(text(7, length + 1)), "invalid"),
-        (json!(format!("{good} ")), "invalid"),
-        (json!(good.replacen('/', "\u{0}", 1)), "invalid"),
-        (json!(good.replacen('/', "_", 1)), "invalid"),
+        (json!(format!("{valid_text} ")), "invalid"),
+        (json!(valid_text.replacen('/', "\u{0}", 1)), "invalid"),
+        (json!(valid_text.replacen('/', "_", 1)), "invalid"),
         (json!("x".repeat(8000)), "invalid"),
         (json!(5), "invalid"),
-        (json!([good]), "invalid"),
+        (json!([valid_text]), "invalid"),
     ]
 }
 

@@ -99,7 +99,7 @@ async fn no_pushed_plaintext_is_in_the_database(database: TestDatabase) {
     );
     for file in app.database_files() {
         let bytes = std::fs::read(&file).expect("a file");
-        let found = memchr::memmem::find(&bytes, b"canary");
-        assert_eq!(found, None, "{}", file.display());
+        let position = memchr::memmem::find(&bytes, b"canary");
+        assert_eq!(position, None, "{}", file.display());
     }
 }

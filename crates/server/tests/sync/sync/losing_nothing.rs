@@ -76,8 +76,8 @@ async fn acknowledged_pushes_survive_a_crash_and_others_are_atomic(database: Tes
     // Some were in flight.
     assert!((ANSWERED..60).contains(&answered.len()), "{}", answered.len());
     for push in 0..PUSHES {
-        let there = (0..ITEMS).filter(|it| stored.contains(&id(push * ITEMS + it))).count();
-        assert!([0, 40].contains(&there), "push {push} is half there: {there}");
-        assert!(there == 40 || !answered.contains(&push), "push {push} was answered and is gone");
+        let count = (0..ITEMS).filter(|it| stored.contains(&id(push * ITEMS + it))).count();
+        assert!([0, 40].contains(&count), "push {push} is half there: {count}");
+        assert!(count == 40 || !answered.contains(&push), "push {push} was answered and is gone");
     }
 }

@@ -172,7 +172,7 @@ async fn the_catalogue_is_omitted_if_the_device_has_it(database: TestDatabase) {
     let version = pull(&ada, NOTHING).await["catalogVersion"].clone();
     let more = format!("&catalogVersion={version}");
 
-    let same = pull_with(&ada, NOTHING, &more).await.body;
+    let unchanged = pull_with(&ada, NOTHING, &more).await.body;
     let memory = "10000000-0000-0000-0000-000000000001";
     let preferences = json!([
         { "pluginId": memory, "isEnabled": false },
@@ -181,8 +181,8 @@ async fn the_catalogue_is_omitted_if_the_device_has_it(database: TestDatabase) {
     push(&ada, &json!({ "pluginPreferences": preferences })).await;
     let changed = pull_with(&ada, NOTHING, &more).await.body;
 
-    assert_eq!(same["plugins"], json!({ "upserted": [], "deleted": [] }));
-    assert!(same.get("managedPersonas").is_none() && same.get("clientPolicy").is_none());
+    assert_eq!(unchanged["plugins"], json!({ "upserted": [], "deleted": [] }));
+    assert!(unchanged.get("managedPersonas").is_none() && unchanged.get("clientPolicy").is_none());
     assert_ne!(changed["catalogVersion"], version);
     let enabled = |of: &Value| -> Vec<Value> {
         let plugins = of["plugins"]["upserted"].as_array().expect("plugins").iter();

@@ -72,14 +72,14 @@ async fn repeated_pushes_do_not_revive_deleted_items(database: TestDatabase) {
         &json!({ "clientTimestamp": "2026-03-01T10:00:30Z", "todos": { "deleted": [id(1)] } }),
     )
     .await;
-    let gone = pull(&ada, NOTHING).await;
+    let pulled = pull(&ada, NOTHING).await;
 
     let repeated = push(&ada, &todos(&[todo(1, 30, "x")])).await;
     let again = push(&ada, &json!({ "todos": { "deleted": [id(1)] } })).await;
     let still = pull(&ada, NOTHING).await;
     let revived = push(&ada, &todos(&[todo(1, 31, "back")])).await;
 
-    assert_eq!(changed_ids(&gone), (vec![], vec![id(1)]));
+    assert_eq!(changed_ids(&pulled), (vec![], vec![id(1)]));
     assert_eq!(repeated["conflicts"][0]["resolution"], "server_wins");
     assert_eq!(again["conflicts"], json!([]));
     assert_eq!(changed_ids(&still), (vec![], vec![id(1)]));
@@ -153,12 +153,12 @@ async fn a_compressed_push_is_read_with_and_without_its_header(database: TestDat
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let json = ("content-type", "application/json; charset=utf-8");
-    let one = gzip(&todos(&[todo(1, 1, "x")]));
-    let other = gzip(&todos(&[todo(2, 1, "x")]));
+    let first = gzip(&todos(&[todo(1, 1, "x")]));
+    let second = gzip(&todos(&[todo(2, 1, "x")]));
 
     let labelled =
-        ada.send("POST", "/api/sync/push", &[json, ("content-encoding", "gzip")], &one).await;
-    let unlabelled = ada.send("POST", "/api/sync/push", &[json], &other).await;
+        ada.send("POST", "/api/sync/push", &[json, ("content-encoding", "gzip")], &first).await;
+    let unlabelled = ada.send("POST", "/api/sync/push", &[json], &second).await;
 
     assert_eq!(labelled.status, 200, "{}", labelled.text());
     assert_eq!(unlabelled.status, 200, "{}", unlabelled.text());

@@ -21,7 +21,7 @@ on_both_databases!(
 /// Restores the state in which this was the highest stamp.
 async fn restore(db: &Database, stamp: &str) {
     let stamp: Timestamp = serde_json::from_value(stamp.into()).expect("a stamp");
-    let done: Result<(), DbError> = async {
+    let result: Result<(), DbError> = async {
         in_tx!(db, async |conn| -> Result<(), DbError> {
             let lost = sync_items::table.filter(sync_items::stamp.gt(DbInstant(stamp)));
             diesel::delete(lost).execute(conn).await?;
@@ -31,7 +31,7 @@ async fn restore(db: &Database, stamp: &str) {
         })
     }
     .await;
-    done.expect("an older state");
+    result.expect("an older state");
 }
 
 /// Returns a to-do item that was changed just now.
@@ -85,20 +85,20 @@ async fn a_device_that_returns_after_new_writes_pushes_its_items_again_too(datab
 
     restore(&db, cursor(&backup)).await;
     let restored = TestConfig::beside(&lost).start().await;
-    let one = sign_in(&restored, email).await;
-    let other = sign_in(&restored, email).await;
+    let first = sign_in(&restored, email).await;
+    let second = sign_in(&restored, email).await;
     // A device without a cursor of the lost period does not notice the restore.
-    let written = push(&one, &todos_of(&todo(3, 1, "new"))).await;
+    let written = push(&first, &todos_of(&todo(3, 1, "new"))).await;
     assert!(cursor(&written) > cursor(&before_restore));
-    let pulled = pull(&other, cursor(&before_restore)).await;
-    let as_before_pages = pull_with(&other, cursor(&before_restore), "").await;
+    let pulled = pull(&second, cursor(&before_restore)).await;
+    let as_before_pages = pull_with(&second, cursor(&before_restore), "").await;
     assert!(late["updatedAt"].as_str() > Some(cursor(&pulled)));
-    push(&other, &todos_of(&late)).await;
+    push(&second, &todos_of(&late)).await;
 
     assert_eq!(cursor(&pulled), cursor(&backup));
     assert_eq!(pulled["hasMore"], false);
     assert_eq!(changed_ids(&pulled).0, [id(3)]);
     assert_eq!(cursor(&as_before_pages.body), cursor(&written));
-    assert_eq!(changed_ids(&pull(&other, cursor(&pulled)).await).0, [id(3), id(2)]);
-    assert_eq!(changed_ids(&pull(&one, NOTHING).await).0, [id(1), id(3), id(2)]);
+    assert_eq!(changed_ids(&pull(&second, cursor(&pulled)).await).0, [id(3), id(2)]);
+    assert_eq!(changed_ids(&pull(&first, NOTHING).await).0, [id(1), id(3), id(2)]);
 }

@@ -134,8 +134,8 @@ async fn a_deleted_chat_is_revived_by_a_newer_version_only(database: TestDatabas
     for chat in [&gone, &back] {
         desk.delete_chat(chat).await;
         desk.delete_chat(chat).await;
-        let found = desk.get_json(&format!("/api/v1/chats/{chat}")).await;
-        assert_eq!(found.status, 404, "sync 6.3: a tombstone");
+        let response = desk.get_json(&format!("/api/v1/chats/{chat}")).await;
+        assert_eq!(response.status, 404, "sync 6.3: a tombstone");
     }
     desk.delete_chat(&Uuid::now_v7().to_string()).await;
 

@@ -106,8 +106,8 @@ async fn assert_no_plaintext(world: &World, device: &mut Device) {
     assert!(!export.text().contains(CANARY), "row 61: the export: {}", export.text());
     for file in world.app.database_files() {
         let bytes = std::fs::read(&file).expect("a file");
-        let found = memmem::find(&bytes, CANARY.as_bytes());
-        assert_eq!(found, None, "row 61: in {}", file.display());
+        let position = memmem::find(&bytes, CANARY.as_bytes());
+        assert_eq!(position, None, "row 61: in {}", file.display());
     }
 }
 

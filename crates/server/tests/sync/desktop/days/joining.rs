@@ -198,10 +198,14 @@ async fn a_proof_key_may_be_set_late_and_only_once(database: TestDatabase) {
     let put = desk.put_proof_key().await;
     assert!((200..300).contains(&put.status), "e2ee 6, proof-key: {}", put.text());
     assert_eq!(desk.e2ee_status().await["hasRecoveryProofKey"], true, "e2ee 6.1");
-    let same = desk.put_proof_key().await;
-    assert!((200..300).contains(&same.status), "e2ee 9: an identical value: {}", same.text());
+    let repeated = desk.put_proof_key().await;
+    assert!(
+        (200..300).contains(&repeated.status),
+        "e2ee 9: an identical value: {}",
+        repeated.text()
+    );
     desk.umk = Some(Umk::generate());
-    let other = desk.put_proof_key().await;
-    assert_eq!(other.refusal(), (409, "proof_key_conflict"), "e2ee 9, proof-key");
+    let replaced = desk.put_proof_key().await;
+    assert_eq!(replaced.refusal(), (409, "proof_key_conflict"), "e2ee 9, proof-key");
     desk.umk = key;
 }

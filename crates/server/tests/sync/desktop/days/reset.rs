@@ -33,8 +33,8 @@ async fn a_reset_reaches_the_other_device_and_both_start_over(database: TestData
 
     let cycle = laptop.cycle().await;
     assert!(cycle.revoked, "sync 7: the device is missing, and the reset bumped the version");
-    let found = desk.get_json("/api/v1/chats?includeDeleted=true").await;
-    assert_eq!(found.body["chats"], serde_json::json!([]), "row 60: a reset empties chats too");
+    let response = desk.get_json("/api/v1/chats?includeDeleted=true").await;
+    assert_eq!(response.body["chats"], serde_json::json!([]), "row 60: a reset empties chats too");
     let blob = desk.get_json("/api/e2ee/recovery/wrapped-umk").await;
     assert_eq!(blob.status, 404, "spec, reset: the key material is gone");
 
