@@ -1,4 +1,4 @@
-//! Budgets, as callers meet them.
+//! Tests of budgets, as callers experience them.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! `pia-server admin …`: what the operator does to accounts.
+//! Tests of `pia-server admin …`, by which operators administer accounts.
 
 use pia_policy::Terms;
 use pia_server_testkit::harness::{MASTER_KEY, PASSWORD, TestApp, TestConfig, terms};
@@ -18,8 +18,8 @@ on_both_databases!(
     a_role_for_whoever_may_not_own_the_address_is_granted_with_a_warning,
 );
 
-/// Everybody has shown that their address is theirs.
-async fn verified(app: &TestApp) {
+/// Marks the addresses of all accounts as verified.
+async fn verify_all(app: &TestApp) {
     app.execute("UPDATE accounts SET email_verified_at = created_at").await;
 }
 
@@ -33,7 +33,7 @@ async fn roles_are_granted_and_taken_within_the_licence(database: TestDatabase) 
     for name in ["a", "b", "c"] {
         app.sign_up(&format!("{name}@example.org")).await;
     }
-    verified(&app).await;
+    verify_all(&app).await;
 
     assert_eq!(
         report_of(&app, "list").await,
@@ -78,7 +78,7 @@ async fn a_role_for_whoever_may_not_own_the_address_is_granted_with_a_warning(
 
     let unverified = report_of(&app, "grant a@example.org --role kb_manager").await;
     let taken = report_of(&app, "grant a@example.org --role user").await;
-    verified(&app).await;
+    verify_all(&app).await;
     let input = report_of(&app, "grant a@example.org --role kb_manager").await;
 
     let warned = unverified.strip_prefix(input.as_str()).unwrap_or_default();
@@ -153,7 +153,8 @@ async fn without_a_licence_nobody_becomes_administrator() {
     assert_eq!(reported, "licence limit of administrators reached: 0");
 }
 
-/// The binary as the operator calls it, who need not know the signing key.
+/// Returns an invocation of `pia-server admin` without the signing key, which
+/// operators need not know.
 fn call(server: &Invocation, words: &[&str]) -> Invocation {
     let call = server.beside().without("JWT_SECRET_KEY").argument("admin");
     words.iter().fold(call, |call, word| call.argument(word))

@@ -1,4 +1,4 @@
-//! `pia-server admin group …`: what the operator does to groups.
+//! Tests of `pia-server admin group …`, by which operators administer groups.
 
 use pia_policy::{Edition, Terms};
 use pia_server_testkit::client::Client;
@@ -134,7 +134,7 @@ async fn models_that_are_none_are_set_with_a_warning(database: TestDatabase) {
     assert!(!presented.contains("warning") && !cleared.contains("warning"), "{presented}{cleared}");
 }
 
-/// With the models `big` and `small`, and the search `web`.
+/// Configures the models `big` and `small`, and the search `web`.
 fn with_catalogue(setting: TestConfig) -> TestConfig {
     let entries = [("big", "OpenAI"), ("small", "OpenAI"), ("web", "Linkup")];
     entries.into_iter().enumerate().fold(setting, |setting, (at, (id, kind))| {

@@ -22,24 +22,30 @@ on_both_databases!(
     publishing_to_a_group_writes_nothing_for_each_member,
 );
 
-/// Routes of the console, with the roles that may call them.
+/// Returns the routes of the console, with the roles that may call them.
 fn routes() -> Vec<(Route, Vec<Role>)> {
     let roles = |route: &Route| match route.access {
         Access::Console(roles) => Some(roles.to_vec()),
         Access::GroupConsole(roles) => Some([&[Role::Admin], roles].concat()),
         _ => None,
     };
-    let all = pia_server::routes().into_iter();
-    let routes: Vec<_> = all.filter_map(|it| roles(&it).map(|roles| (it, roles))).collect();
+    let routes: Vec<_> = pia_server::routes()
+        .into_iter()
+        .filter_map(|it| roles(&it).map(|roles| (it, roles)))
+        .collect();
     assert!(routes.len() > 50, "{}", routes.len());
     routes
 }
 
-/// Path of a route for something that does not exist.
+/// Returns the path of a route, with an id that nothing has.
 fn path(route: &Route) -> String {
     let id = Uuid::now_v7().to_string();
-    let path = route.path.replace("{id}", &id).replace("{questionId}", &id);
-    path.replace("{key}", "No:Such").replace("{number}", "1")
+    route
+        .path
+        .replace("{id}", &id)
+        .replace("{questionId}", &id)
+        .replace("{key}", "No:Such")
+        .replace("{number}", "1")
 }
 
 fn is_write(route: &Route) -> bool {

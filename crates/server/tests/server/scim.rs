@@ -81,7 +81,7 @@ fn patch(operations: &Value) -> Value {
     })
 }
 
-/// Path of a resource, out of its location.
+/// Returns the path of a resource, from its location.
 fn path_of(resource: &Value) -> String {
     let location = resource["meta"]["location"].as_str().expect("a location");
     location.strip_prefix("http://test").expect("an address of this server").to_owned()

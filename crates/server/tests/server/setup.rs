@@ -1,4 +1,4 @@
-//! The first administrator: made once, by who can read the setup token.
+//! Tests of the first administrator, whom the setup token creates once.
 
 use futures_util::future::join_all;
 use pia_policy::Terms;

@@ -137,7 +137,8 @@ async fn fifty_poisoned_documents_leak_nothing(database: TestDatabase) {
     assert_eq!(names, ["pia_search_knowledge"]);
 }
 
-/// The upstream prints and calls whatever any unquoted line of a message orders.
+/// The upstream obeys any unquoted line of a message that tells it to print a word or
+/// to call a tool.
 async fn a_model_that_obeys_anything_obeys_no_document(database: TestDatabase) {
     let demo = Demo::start(0).expect("a demo upstream");
     let app = knowing(database).with_upstream(&demo.endpoint()).start().await;

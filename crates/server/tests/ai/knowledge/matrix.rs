@@ -1,7 +1,7 @@
-//! Every caller, route and base: who gets which document.
+//! Tests of the documents that each caller gets, on each route and of each base.
 //!
-//! Each base has one document with a word of its own, its canary. What a caller
-//! may get is computed from one rule; exactly these canaries must appear.
+//! Each base has one document with a word of its own, its canary. The bases that a
+//! caller may search are computed from one rule; exactly their canaries must appear.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,4 @@
-//! Models that a search asks: one that ranks passages, and one that rewrites
-//! questions.
+//! Models that a search calls: one ranks passages, and one rewrites questions.
 
 use pia_server_testkit::ai_client::CHAT;
 use pia_server_testkit::ai_peer::{Fixed, Peer, response};

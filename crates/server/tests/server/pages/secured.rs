@@ -1,4 +1,4 @@
-//! A person who never did it secures their account, in a browser.
+//! Tests of securing an account in a browser: second factor and passkey.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Groups: what uses them, and bad input.
+//! Tests of groups of identity providers, and of bad input.
 
 use pia_server_testkit::on_both_databases;
 

@@ -1,4 +1,4 @@
-//! The requests that Okta's documentation of SCIM provisioning shows.
+//! Requests in the documentation of Okta's SCIM provisioning.
 
 use pia_server_testkit::on_both_databases;
 

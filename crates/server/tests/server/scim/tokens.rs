@@ -1,4 +1,4 @@
-//! Tokens of identity providers, and what they open.
+//! Tests of the tokens of identity providers, and of their scopes.
 
 use std::time::Duration;
 

@@ -52,7 +52,7 @@ fn one_of_each(device: &mut Device, words: &str) -> Vec<(Channel, String)> {
     Channel::ROWS.into_iter().map(create).collect()
 }
 
-/// Rows that can be edited and deleted, and that other devices receive.
+/// Returns the rows that can be edited and deleted, and that other devices receive.
 fn editable(rows: &[(Channel, String)]) -> impl Iterator<Item = &(Channel, String)> {
     let fixed = [Channel::Sessions, Channel::KanbanColumns];
     rows.iter().filter(move |it| !fixed.contains(&it.0))
