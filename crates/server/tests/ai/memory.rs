@@ -91,8 +91,12 @@ async fn bodies_share_a_memory_limit_until_they_are_forwarded() {
 
 /// Starts the server as a separate process, so that its memory can be measured.
 async fn program(endpoint: &str) -> (ServerProcess, Client) {
-    let call = Invocation::new().licensed().with("Ai__Endpoint", endpoint).with("Ai__Model", "m");
-    let program = call.start().await;
+    let program = Invocation::new()
+        .licensed()
+        .with("Ai__Endpoint", endpoint)
+        .with("Ai__Model", "m")
+        .start()
+        .await;
     let ada = signed_in(&program, "ada@example.org").await;
     (program, ada)
 }

@@ -36,8 +36,11 @@ async fn messages(client: &Client, upstream: &Fixed, persona: &str) -> Value {
 
 async fn a_chat_follows_a_persona_of_the_callers_group_alone(database: TestDatabase) {
     let upstream = Fixed::with_json(ANSWER).await;
-    let setting = TestConfig::on(database).with_upstream(&upstream.endpoint);
-    let app = setting.with("Admin:RequireSecondFactor", false).start().await;
+    let app = TestConfig::on(database)
+        .with_upstream(&upstream.endpoint)
+        .with("Admin:RequireSecondFactor", false)
+        .start()
+        .await;
     let ada = app.sign_up("ada@example.org").await;
     let console = Console::open(&app, "ada@example.org").await;
     let draft = json!({ "name": "Ada", "systemPrompt": "Be exact.", "guardrails": "No advice." });

@@ -28,8 +28,7 @@ pub(crate) fn with_search(setting: TestConfig, model: &str, linkup: &str) -> Tes
 /// Starts a server whose model searches the web through this service.
 async fn searching(model: &Peer, linkup: &str, more: &[(&str, &str)]) -> TestApp {
     let setting = with_search(TestConfig::on(TestDatabase::sqlite()), &model.endpoint, linkup);
-    let setting = more.iter().fold(setting, |it, (name, value)| it.with(name, value));
-    let app = setting.start().await;
+    let app = more.iter().fold(setting, |it, (name, value)| it.with(name, value)).start().await;
     app.admin("group set default mode.Assistant=talker").await.expect("a mode");
     app
 }
@@ -251,8 +250,11 @@ async fn callers_cannot_enable_tools_that_an_upstream_runs() {
 #[tokio::test(flavor = "multi_thread")]
 async fn upstream_tools_are_charged_as_configured() {
     let upstream = Fixed::with_json(WHOLE).await;
-    let setting = TestConfig::on(TestDatabase::sqlite()).with_upstream(&upstream.endpoint);
-    let app = setting.with("Ai__UpstreamTools", "web_search=40").start().await;
+    let app = TestConfig::on(TestDatabase::sqlite())
+        .with_upstream(&upstream.endpoint)
+        .with("Ai__UpstreamTools", "web_search=40")
+        .start()
+        .await;
     let ada = app.signed_in().await;
     app.admin("group set default credits.hourly=50").await.expect("settings");
     let searching = with_hosted_tool(&json!({ "type": "web_search", "filters": {} }));

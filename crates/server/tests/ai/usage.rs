@@ -87,8 +87,11 @@ impl Ledger {
 
 async fn start(database: TestDatabase) -> (Demo, TestApp, Client, Ledger) {
     let demo = Demo::start(0).expect("a demo upstream");
-    let setting = TestConfig::on(database).with_upstream(&demo.endpoint());
-    let app = setting.with("Ai__SilenceTimeout", "800ms").start().await;
+    let app = TestConfig::on(database)
+        .with_upstream(&demo.endpoint())
+        .with("Ai__SilenceTimeout", "800ms")
+        .start()
+        .await;
     let ada = app.signed_in().await;
     let ledger = Ledger::of(&app, &ada);
     (demo, app, ada, ledger)

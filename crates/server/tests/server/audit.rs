@@ -106,8 +106,10 @@ async fn an_entry_shows_what_was_changed(database: TestDatabase) {
     let export = console.get(&format!("{AUDIT}/export")).await.text();
     assert!(!export.contains("s3cret"), "{export}");
     let changes = |action: &str| {
-        let lines = export.lines().map(|it| serde_json::from_str::<Value>(it).expect("JSON"));
-        let entry = lines.into_iter().find(|it| it["action"] == action);
+        let entry = export
+            .lines()
+            .map(|it| serde_json::from_str::<Value>(it).expect("JSON"))
+            .find(|it| it["action"] == action);
         entry.unwrap_or_else(|| panic!("no {action}"))["changes"].clone()
     };
     assert_eq!(changes("Group.Created"), json!({ "name": { "after": "Sales" } }));

@@ -273,8 +273,7 @@ async fn long_answers_are_compressed_if_the_client_accepts_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn event_streams_are_never_compressed() {
     let demo = Demo::start(0).expect("an upstream");
-    let setting = TestConfig::on(TestDatabase::sqlite()).with_upstream(&demo.endpoint());
-    let app = setting.start().await;
+    let app = TestConfig::on(TestDatabase::sqlite()).with_upstream(&demo.endpoint()).start().await;
     let ada = app.signed_in().await;
     let headers = [JSON, ("accept-encoding", "gzip")];
     let body = json!({ "messages": [{ "role": "user", "content": "demo:chunks=100 Hi" }], "stream": true });

@@ -122,8 +122,11 @@ fn comparable(answer: &TestResponse) -> (u16, Vec<(String, String)>, Vec<u8>) {
 }
 
 async fn a_foreign_id_is_answered_like_an_unknown_one(database: TestDatabase) {
-    let setting = TestConfig::on(database).with("Server__PublicUrl", ORIGIN);
-    let app = setting.with("Knowledge__ConnectionString", "embedded:vectors").start().await;
+    let app = TestConfig::on(database)
+        .with("Server__PublicUrl", ORIGIN)
+        .with("Knowledge__ConnectionString", "embedded:vectors")
+        .start()
+        .await;
     let owner = app.signed_in().await;
     let stranger = app.signed_in().await;
     let routes = routes_with_an_id();
@@ -147,8 +150,8 @@ async fn a_foreign_id_is_answered_like_an_unknown_one(database: TestDatabase) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_token_every_id_is_refused_equally() {
-    let setting = TestConfig::on(TestDatabase::sqlite()).with("Server__PublicUrl", ORIGIN);
-    let app = setting.start().await;
+    let app =
+        TestConfig::on(TestDatabase::sqlite()).with("Server__PublicUrl", ORIGIN).start().await;
     let owner = app.signed_in().await;
 
     for route in &routes_with_an_id() {
@@ -161,8 +164,10 @@ async fn without_a_token_every_id_is_refused_equally() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_administrators_malformed_or_unknown_id_is_not_found() {
-    let setting = TestConfig::on(TestDatabase::sqlite()).with("Admin:RequireSecondFactor", false);
-    let app = setting.start().await;
+    let app = TestConfig::on(TestDatabase::sqlite())
+        .with("Admin:RequireSecondFactor", false)
+        .start()
+        .await;
     app.sign_up("ada@example.org").await;
     let console = Console::open(&app, "ada@example.org").await;
     let mut routes = all_routes_with_an_id();

@@ -63,8 +63,11 @@ async fn ending() -> (TestApp, Client, Arc<ManualClock>) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_licence_only_probes_and_set_up_are_open() {
-    let setting = TestConfig::on(TestDatabase::sqlite()).licensed(None);
-    let app = setting.with("Server__PublicUrl", "https://pia.example.com/pia").start().await;
+    let app = TestConfig::on(TestDatabase::sqlite())
+        .licensed(None)
+        .with("Server__PublicUrl", "https://pia.example.com/pia")
+        .start()
+        .await;
     let stranger = app.anonymous();
 
     for (method, path) in [

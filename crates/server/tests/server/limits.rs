@@ -77,8 +77,11 @@ async fn password_attempts_are_limited_by_address(database: TestDatabase) {
 
 async fn sessions_behind_one_address_are_limited_separately(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let setting = TestConfig::on(database).at(Arc::<ManualClock>::clone(&clock));
-    let app = setting.without("RateLimits__Auth").start().await;
+    let app = TestConfig::on(database)
+        .at(Arc::<ManualClock>::clone(&clock))
+        .without("RateLimits__Auth")
+        .start()
+        .await;
     let people = [app.signed_in().await, app.signed_in().await, app.signed_in().await];
     app.reload(&json!({ "RateLimits": { "Auth": 2 } }));
     clock.advance(Duration::from_mins(1));
@@ -178,8 +181,11 @@ async fn requests_with_an_invalid_token_are_limited_by_address() {
 #[tokio::test(flavor = "multi_thread")]
 async fn ai_calls_are_limited_by_user_and_separately() {
     let demo = Demo::start(0).expect("an upstream");
-    let setting = TestConfig::on(TestDatabase::sqlite()).with_upstream(&demo.endpoint());
-    let app = setting.with("RateLimits__Ai", 2).start().await;
+    let app = TestConfig::on(TestDatabase::sqlite())
+        .with_upstream(&demo.endpoint())
+        .with("RateLimits__Ai", 2)
+        .start()
+        .await;
     let ada = app.signed_in().await;
     let bob = app.signed_in().await;
     let optimize =

@@ -51,8 +51,11 @@ fn assert_success(ran: &Output) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fuzzer_finds_no_undescribed_answer() {
     let demo = Demo::start(0).expect("a demo upstream");
-    let setting = upstream_config(&demo.endpoint()).with("Operators__Enabled", true);
-    let app = setting.with("Workflow__Address", "embedded").start().await;
+    let app = upstream_config(&demo.endpoint())
+        .with("Operators__Enabled", true)
+        .with("Workflow__Address", "embedded")
+        .start()
+        .await;
     let ada = app.signed_in().await;
     let folder = tempfile::tempdir().expect("a temporary folder");
     let token = ada.access.as_deref().expect("a token");

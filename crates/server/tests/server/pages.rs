@@ -124,8 +124,11 @@ async fn refusals_of_the_gates_are_pages_for_browsers_and_json_for_programs() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_front_page_names_the_server_to_browsers() {
-    let setting = TestConfig::on(TestDatabase::sqlite()).with("Server__BasePath", "/pia");
-    let app = setting.with("Server__Name", "Pia of <Ada>").start().await;
+    let app = TestConfig::on(TestDatabase::sqlite())
+        .with("Server__BasePath", "/pia")
+        .with("Server__Name", "Pia of <Ada>")
+        .start()
+        .await;
 
     for path in ["/", "/pia/"] {
         let page = open(&app, path).await;

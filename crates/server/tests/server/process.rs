@@ -163,8 +163,7 @@ async fn an_idle_connection_does_not_delay_shutdown() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_endless_request_delays_shutdown_by_the_timeout_at_most() {
-    let call = Invocation::new().licensed().with("Server__ShutdownTimeout", "1s");
-    let program = call.start().await;
+    let program = Invocation::new().licensed().with("Server__ShutdownTimeout", "1s").start().await;
     let (socket, _rest) = half_a_registration(&program).await;
 
     let signalled = Instant::now();

@@ -81,8 +81,12 @@ fn encoded(text: &str) -> String {
 /// Returns the route's path and query with this text for each id and parameter.
 fn hostile_address(route: &Route, hostile: &str) -> String {
     let value = encoded(hostile);
-    let parts = route.path.split('/').map(|it| if it.starts_with('{') { &*value } else { it });
-    let path = parts.collect::<Vec<_>>().join("/");
+    let path = route
+        .path
+        .split('/')
+        .map(|it| if it.starts_with('{') { &*value } else { it })
+        .collect::<Vec<_>>()
+        .join("/");
     let query: Vec<String> = PARAMETERS.iter().map(|it| format!("{it}={value}")).collect();
     format!("{path}?{}", query.join("&"))
 }

@@ -352,8 +352,8 @@ fn the_table_has_the_expected_routes() {
     let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut expected: Vec<String> =
         EXPECTED.lines().map(words).filter(|line| !line.is_empty()).collect();
-    let others = table().into_iter().filter(|it| !is_page(it));
-    let mut table: Vec<String> = others.map(|it| format_route(&it)).collect();
+    let mut table: Vec<String> =
+        table().into_iter().filter(|it| !is_page(it)).map(|it| format_route(&it)).collect();
 
     expected.sort();
     table.sort();
@@ -536,8 +536,10 @@ async fn another_method_is_refused_with_the_allowed_ones() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn head_answers_like_get_without_the_body() {
-    let setting = TestConfig::on(TestDatabase::sqlite()).with("Server__PublicUrl", "http://test");
-    let app = setting.start().await;
+    let app = TestConfig::on(TestDatabase::sqlite())
+        .with("Server__PublicUrl", "http://test")
+        .start()
+        .await;
     let ada = app.signed_in().await;
 
     for route in table().into_iter().filter(|it| it.method == "GET") {

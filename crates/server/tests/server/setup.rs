@@ -45,8 +45,11 @@ async fn gone(app: &TestApp) {
 }
 
 async fn a_fresh_server_is_set_up_with_one_token_in_two_steps(database: TestDatabase) {
-    let setting = TestConfig::on(database).licensed(None);
-    let app = setting.with("LocalAuth__Registration", "closed").start().await;
+    let app = TestConfig::on(database)
+        .licensed(None)
+        .with("LocalAuth__Registration", "closed")
+        .start()
+        .await;
     let token = setup_token(&app);
 
     let early = appoint(&app, &token, &root("root@example.org")).await;

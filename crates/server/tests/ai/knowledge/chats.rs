@@ -34,8 +34,11 @@ async fn prompt(client: &Client, upstream: &Fixed, persona: &str) -> String {
 
 async fn a_chat_is_answered_from_the_bases_of_the_group_and_the_persona(database: TestDatabase) {
     let upstream = Fixed::with_json(ANSWER).await;
-    let setting = knowing(database).with_upstream(&upstream.endpoint);
-    let app = setting.with("Admin:RequireSecondFactor", false).start().await;
+    let app = knowing(database)
+        .with_upstream(&upstream.endpoint)
+        .with("Admin:RequireSecondFactor", false)
+        .start()
+        .await;
     let ada = app.sign_up("ada@example.org").await;
     let bob = app.sign_up("bob@example.org").await;
     app.admin("group create Sales").await.expect("a group");

@@ -118,8 +118,11 @@ struct World {
 impl World {
     async fn start(database: TestDatabase) -> Self {
         let demo = Demo::start(0).expect("a demo upstream");
-        let setting = knowing(database).with_upstream(&demo.endpoint());
-        let app = setting.with("Admin:RequireSecondFactor", false).start().await;
+        let app = knowing(database)
+            .with_upstream(&demo.endpoint())
+            .with("Admin:RequireSecondFactor", false)
+            .start()
+            .await;
         for group in ["Sales", "Law"] {
             app.admin(&format!("group create {group}")).await.expect("a group");
         }

@@ -30,8 +30,11 @@ fn asking(database: TestDatabase, upstream: &Fixed, endpoint: &str) -> TestConfi
 
 /// Starts a server that knows the rules, with a reranker at this endpoint.
 async fn ranking(database: TestDatabase, upstream: &Fixed, endpoint: &str) -> TestApp {
-    let setting = asking(database, upstream, endpoint).with("Rerank__ProviderId", "helper");
-    let app = setting.with("Rerank__TimeoutSeconds", 1).start().await;
+    let app = asking(database, upstream, endpoint)
+        .with("Rerank__ProviderId", "helper")
+        .with("Rerank__TimeoutSeconds", 1)
+        .start()
+        .await;
     let travel = base(&app, "Travel", "default").await;
     for rule in RULES {
         let text = format!("The ticket for a railway journey is {rule}.");
@@ -111,8 +114,10 @@ async fn a_question_that_follows_another_is_searched_for_as_it_was_rewritten(
     let rewritten = json!({ "content": "Which class may guests book for a railway journey?" });
     let body = json!({ "choices": [{ "message": rewritten, "finish_reason": "stop" }] });
     let rewriting = Fixed::with_json(&body.to_string()).await;
-    let setting = asking(database, &upstream, &rewriting.endpoint);
-    let app = setting.with("Knowledge__Question__ProviderId", "helper").start().await;
+    let app = asking(database, &upstream, &rewriting.endpoint)
+        .with("Knowledge__Question__ProviderId", "helper")
+        .start()
+        .await;
     let travel = base(&app, "Travel", "default").await;
     ingested(&app, &travel, "Rules", "Guests may book first class for a railway journey.").await;
     let follow_up = "And what about those whom we have invited?";

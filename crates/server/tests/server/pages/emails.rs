@@ -31,8 +31,11 @@ async fn page_of_link(app: &TestApp) -> String {
 }
 
 async fn an_address_is_confirmed_by_the_button_and_not_by_opening_the_link(database: TestDatabase) {
-    let setting = TestConfig::on(database).with_mail();
-    let app = setting.with("LocalAuth__RequireEmailVerification", true).start().await;
+    let app = TestConfig::on(database)
+        .with_mail()
+        .with("LocalAuth__RequireEmailVerification", true)
+        .start()
+        .await;
     let ada = [("email", ADA), ("password", PASSWORD)];
 
     let registered = submit(&app, "/auth/register.html?lang=de", &ada).await;
@@ -95,8 +98,11 @@ async fn a_forgotten_password_is_replaced_on_the_pages(database: TestDatabase) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn another_verification_link_is_requested_on_the_page() {
-    let setting = TestConfig::on(TestDatabase::sqlite()).with_mail();
-    let app = setting.with("LocalAuth__RequireEmailVerification", true).start().await;
+    let app = TestConfig::on(TestDatabase::sqlite())
+        .with_mail()
+        .with("LocalAuth__RequireEmailVerification", true)
+        .start()
+        .await;
     submit(&app, "/auth/register.html", &[("email", ADA), ("password", PASSWORD)]).await;
 
     let response = submit(&app, "/auth/resend-verification.html", &[("email", ADA)]).await;

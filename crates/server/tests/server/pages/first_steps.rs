@@ -29,8 +29,11 @@ async fn states(ada: &Visitor<'_>) -> Vec<String> {
     let page = ada.get(PAGE).await.text();
     let (_, list) = page.split_once("<tbody>").expect("a list");
     let (list, _) = list.split_once("</tbody>").expect("its end");
-    let badges = list.split("badge").skip(1).filter_map(|it| it.split(['>', '<']).nth(1));
-    badges.map(str::to_owned).collect()
+    list.split("badge")
+        .skip(1)
+        .filter_map(|it| it.split(['>', '<']).nth(1))
+        .map(str::to_owned)
+        .collect()
 }
 
 async fn the_steps_are_done_one_after_the_other(database: TestDatabase) {

@@ -60,8 +60,11 @@ async fn a_waiting_email_is_listed_without_its_link_and_discarded(database: Test
     until(async || app.mails().await.iter().all(|it| it.failure.is_some()).then_some(())).await;
 
     let list = ada.get("/admin/mail?state=postponed").await.text();
-    let ids = list.split("admin/mail/").filter_map(|it| it.get(..36));
-    let id = ids.into_iter().find(|it| uuid::Uuid::try_parse(it).is_ok()).expect("an id");
+    let id = list
+        .split("admin/mail/")
+        .filter_map(|it| it.get(..36))
+        .find(|it| uuid::Uuid::try_parse(it).is_ok())
+        .expect("an id");
     let opened = ada.get(&format!("/admin/mail/{id}")).await.text();
     let retried = ada.submit(&format!("/admin/mail/{id}/retry")).await;
     let discarded = until(async || {
