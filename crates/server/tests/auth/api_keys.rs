@@ -305,8 +305,10 @@ async fn no_key_is_created_without_a_proof_or_by_an_app_password(database: TestD
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_gives_access_to_the_ai_routes_only() {
-    let setting = TestConfig::on(TestDatabase::sqlite());
-    let app = setting.with("Knowledge__IngestApiKey", "kb-9f2c4e7a1b3d5f60").start().await;
+    let app = TestConfig::on(TestDatabase::sqlite())
+        .with("Knowledge__IngestApiKey", "kb-9f2c4e7a1b3d5f60")
+        .start()
+        .await;
     let ada = app.sign_up("ada@example.org").await;
     let script = api_key_client(&app, &ada).await;
     let all = pia_server::routes().into_iter();
@@ -315,8 +317,12 @@ async fn a_key_gives_access_to_the_ai_routes_only() {
 
     for route in all.filter(|it| it.access != Access::Operator) {
         let id = Uuid::now_v7().to_string();
-        let parts = route.path.split('/').map(|it| if it.starts_with('{') { &id } else { it });
-        let path = parts.collect::<Vec<_>>().join("/");
+        let path = route
+            .path
+            .split('/')
+            .map(|it| if it.starts_with('{') { &id } else { it })
+            .collect::<Vec<_>>()
+            .join("/");
         let response = script.send(route.method.as_str(), &path, &[], b"").await;
         if route.access == Access::Anonymous {
             let stranger = app.anonymous().send(route.method.as_str(), &path, &[], b"").await;

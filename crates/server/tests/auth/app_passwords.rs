@@ -178,8 +178,8 @@ async fn an_app_password_cannot_change_what_secures_the_account() {
     let envelope = sign_in(&app.anonymous(), "ada@example.org", &password).await;
     let desktop = app.anonymous().with_tokens(&envelope.body);
     let owner_session = current_session(&ada).await;
-    let all = pia_server::routes().into_iter();
-    let closed: Vec<_> = all.filter(|it| it.access == Access::Owner).collect();
+    let closed: Vec<_> =
+        pia_server::routes().into_iter().filter(|it| it.access == Access::Owner).collect();
 
     for route in &closed {
         for id in [owner_session.clone(), Uuid::now_v7().to_string()] {

@@ -154,8 +154,11 @@ async fn entries_are_deleted_after_the_retention_period(database: TestDatabase) 
     clock.advance(day * 2);
 
     // An instance deletes old entries when it starts.
-    let setting = TestConfig::beside(&app).at(Arc::<ManualClock>::clone(&clock));
-    let _beside = setting.with("Audit__RetentionDays", 3).start().await;
+    let _beside = TestConfig::beside(&app)
+        .at(Arc::<ManualClock>::clone(&clock))
+        .with("Audit__RetentionDays", 3)
+        .start()
+        .await;
 
     pia_server_testkit::patience::until(async || {
         (list_entries(&app).await.len() == 2).then_some(())

@@ -25,8 +25,7 @@ const ADA: &str = "ada@example.org";
 /// Starts a server with a manual clock, and signs Ada in.
 async fn with_ada(database: TestDatabase) -> (TestApp, Client, Arc<ManualClock>) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let setting = TestConfig::on(database).at(Arc::<ManualClock>::clone(&clock));
-    let app = setting.start().await;
+    let app = TestConfig::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let ada = app.sign_up(ADA).await;
     (app, ada, clock)
 }

@@ -40,8 +40,11 @@ async fn send(client: &Client, path: &str, headers: &[(&str, &str)], body: &Valu
 
 async fn every_session_is_listed_with_its_device(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let setting = TestConfig::on(database).at(Arc::<ManualClock>::clone(&clock));
-    let app = setting.with("Server__TrustedProxies", "127.0.0.0/8").start().await;
+    let app = TestConfig::on(database)
+        .at(Arc::<ManualClock>::clone(&clock))
+        .with("Server__TrustedProxies", "127.0.0.0/8")
+        .start()
+        .await;
     let browser = app.sign_up("ada@example.org").await;
     clock.advance(Duration::from_secs(1));
     let credentials = json!({ "email": "ada@example.org", "password": PASSWORD });

@@ -110,8 +110,11 @@ async fn submit_recovery_code(app: &TestApp, token: &str, code: &str) -> TestRes
 }
 
 fn texts(list: &Value) -> Vec<String> {
-    let items = list.as_array().expect("a list").iter();
-    items.map(|it| it.as_str().expect("a text").to_owned()).collect()
+    list.as_array()
+        .expect("a list")
+        .iter()
+        .map(|it| it.as_str().expect("a text").to_owned())
+        .collect()
 }
 
 fn count_status(responses: &[TestResponse], status: u16) -> usize {

@@ -27,8 +27,12 @@ async fn history(client: &Client, query: &str) -> Value {
 }
 
 fn outcomes(history: &Value) -> Vec<&str> {
-    let items = history["items"].as_array().expect("a list").iter();
-    items.map(|it| it["outcome"].as_str().expect("an outcome")).collect()
+    history["items"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|it| it["outcome"].as_str().expect("an outcome"))
+        .collect()
 }
 
 async fn attempts_are_listed_for_their_own_account_only(database: TestDatabase) {

@@ -55,8 +55,11 @@ async fn errors_are_identical_under_both_names() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn both_names_share_one_budget() {
-    let setting = TestConfig::on(TestDatabase::sqlite()).with("RateLimits__LocalAuth", 2);
-    let app = setting.with("RateLimits__Auth", 2).start().await;
+    let app = TestConfig::on(TestDatabase::sqlite())
+        .with("RateLimits__LocalAuth", 2)
+        .with("RateLimits__Auth", 2)
+        .start()
+        .await;
     let credentials = json!({ "email": "ada@example.org", "password": PASSWORD });
     let call = async |path| app.anonymous().post(path, &credentials).await.status;
 

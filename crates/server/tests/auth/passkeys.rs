@@ -343,8 +343,8 @@ async fn a_ceremony_starts_on_one_instance_and_completes_on_another() {
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_suitable_address_every_route_reports_that_passkeys_are_unavailable() {
     for address in ["http://127.0.0.1:8080", "http://pia.example.com"] {
-        let setting = TestConfig::on(TestDatabase::sqlite()).with("Server__PublicUrl", address);
-        let app = setting.start().await;
+        let app =
+            TestConfig::on(TestDatabase::sqlite()).with("Server__PublicUrl", address).start().await;
         let ada = app.sign_up(EMAIL).await;
 
         let body = json!({ "challengeToken": "x" });

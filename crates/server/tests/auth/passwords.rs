@@ -210,8 +210,11 @@ async fn wrong_tokens_and_addresses_are_refused_alike() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_expires_after_an_hour() {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let setting = TestConfig::on(TestDatabase::sqlite()).with_mail();
-    let app = setting.at(Arc::<ManualClock>::clone(&clock)).start().await;
+    let app = TestConfig::on(TestDatabase::sqlite())
+        .with_mail()
+        .at(Arc::<ManualClock>::clone(&clock))
+        .start()
+        .await;
     app.sign_up(ADA).await;
     let first = request_token(&app).await;
 
@@ -291,8 +294,11 @@ async fn missing_fields_and_other_types_are_reported_by_field() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn guesses_of_tokens_are_rate_limited_by_address() {
-    let setting = TestConfig::on(TestDatabase::sqlite()).with_mail().with("RateLimits__Auth", 3);
-    let app = setting.start().await;
+    let app = TestConfig::on(TestDatabase::sqlite())
+        .with_mail()
+        .with("RateLimits__Auth", 3)
+        .start()
+        .await;
 
     let mut statuses = Vec::new();
     for _ in 0..4 {

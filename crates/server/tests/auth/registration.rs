@@ -222,8 +222,10 @@ async fn closing_registration_takes_effect_at_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn addresses_of_other_domains_are_refused() {
-    let setting = TestConfig::on(TestDatabase::sqlite());
-    let app = setting.with("LocalAuth__AllowedDomains", "example.org, example.com").start().await;
+    let app = TestConfig::on(TestDatabase::sqlite())
+        .with("LocalAuth__AllowedDomains", "example.org, example.com")
+        .start()
+        .await;
 
     for (email, status) in [
         ("a@example.org", 200),
@@ -241,8 +243,10 @@ async fn addresses_of_other_domains_are_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_operator_can_require_longer_passwords() {
-    let setting = TestConfig::on(TestDatabase::sqlite());
-    let app = setting.with("LocalAuth__MinimumPasswordLength", 40).start().await;
+    let app = TestConfig::on(TestDatabase::sqlite())
+        .with("LocalAuth__MinimumPasswordLength", 40)
+        .start()
+        .await;
 
     let response = app.anonymous().post("/auth/register", &registration("ada@example.org")).await;
 

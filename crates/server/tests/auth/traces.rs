@@ -276,8 +276,11 @@ fn to_hex(bytes: &[u8]) -> String {
 }
 
 fn unhex(text: &str) -> Vec<u8> {
-    let digits = text.as_bytes().chunks(2).map(|it| std::str::from_utf8(it).expect("digits"));
-    digits.map(|it| u8::from_str_radix(it, 16).expect("a byte")).collect()
+    text.as_bytes()
+        .chunks(2)
+        .map(|it| std::str::from_utf8(it).expect("digits"))
+        .map(|it| u8::from_str_radix(it, 16).expect("a byte"))
+        .collect()
 }
 
 /// Returns the encodings of a canary.
@@ -352,8 +355,11 @@ async fn a_deleted_account_leaves_nothing(database: TestDatabase) {
     let ada = register(&program, "ada").await;
     let bob = register(&program, "bob").await;
     let stored = StoredData::open(&database).await;
-    let personal = inventory().filter(|it| !matches!(it.erasure, ErasurePolicy::NotPersonal(_)));
-    let mut tables: Vec<_> = personal.map(|it| it.name).filter(|it| *it != "accounts").collect();
+    let mut tables: Vec<_> = inventory()
+        .filter(|it| !matches!(it.erasure, ErasurePolicy::NotPersonal(_)))
+        .map(|it| it.name)
+        .filter(|it| *it != "accounts")
+        .collect();
     tables.sort_by_key(|it| FIRST.iter().position(|first| first == it).unwrap_or(FIRST.len()));
     for person in [&ada, &bob] {
         // Other rows refer to this one.

@@ -54,8 +54,12 @@ async fn resend(app: &TestApp, body: &Value) -> TestResponse {
 
 async fn an_unverified_account_frees_its_seat_after_a_week(database: TestDatabase) {
     let one_seat = Terms { max_users: Some(1), ..terms() };
-    let setting = TestConfig::on(database).licensed(Some(one_seat)).with_mail();
-    let app = setting.with(REQUIRED, true).start().await;
+    let app = TestConfig::on(database)
+        .licensed(Some(one_seat))
+        .with_mail()
+        .with(REQUIRED, true)
+        .start()
+        .await;
     assert_eq!(register(&app, ADA).await.status, 200);
     let full = register(&app, "bob@example.org").await;
     let in_eight_days = SystemClock.now() + Duration::from_hours(8 * 24);
@@ -189,8 +193,12 @@ async fn the_owner_of_an_address_replaces_an_earlier_unverified_registration(
 #[tokio::test(flavor = "multi_thread")]
 async fn the_owner_of_an_address_is_notified_three_times_an_hour() {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let setting = TestConfig::on(TestDatabase::sqlite()).with_mail().with(REQUIRED, true);
-    let app = setting.at(Arc::<ManualClock>::clone(&clock)).start().await;
+    let app = TestConfig::on(TestDatabase::sqlite())
+        .with_mail()
+        .with(REQUIRED, true)
+        .at(Arc::<ManualClock>::clone(&clock))
+        .start()
+        .await;
     register(&app, ADA).await;
     let path = link_to(&app, ADA).await;
     assert_eq!(redeem(&app.anonymous(), target(&app, &path)).await.status, 200);
@@ -313,8 +321,12 @@ async fn missing_parameters_of_a_link_are_reported_by_name() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_link_expires_after_a_day() {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let setting = TestConfig::on(TestDatabase::sqlite()).with_mail().with(REQUIRED, true);
-    let app = setting.at(Arc::<ManualClock>::clone(&clock)).start().await;
+    let app = TestConfig::on(TestDatabase::sqlite())
+        .with_mail()
+        .with(REQUIRED, true)
+        .at(Arc::<ManualClock>::clone(&clock))
+        .start()
+        .await;
     register(&app, ADA).await;
     register(&app, "bob@example.org").await;
     let first = link_to(&app, ADA).await;

@@ -76,8 +76,11 @@ pub(crate) fn changed_ids(pulled: &Value) -> (Vec<String>, Vec<String>) {
         UPSERTED.map(|it| (it, "upserted")).into_iter().chain([("sessions", "added")])
     {
         let ids = |of: &Value| -> Vec<String> {
-            let all = of.as_array().expect(channel).iter();
-            all.map(|it| it["id"].as_str().or(it.as_str()).expect("an id").to_owned()).collect()
+            of.as_array()
+                .expect(channel)
+                .iter()
+                .map(|it| it["id"].as_str().or(it.as_str()).expect("an id").to_owned())
+                .collect()
         };
         added.extend(ids(&pulled[channel][part]));
         deleted.extend(ids(&pulled[channel]["deleted"]));

@@ -135,8 +135,8 @@ async fn a_pending_sign_in_expires_after_five_minutes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn setting_up_an_app_expires_after_fifteen_minutes() {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let setting = TestConfig::on(TestDatabase::sqlite()).at(Arc::<ManualClock>::clone(&clock));
-    let app = setting.start().await;
+    let app =
+        TestConfig::on(TestDatabase::sqlite()).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let client = app.sign_up(EMAIL).await;
     client.post("/auth/mfa/totp/begin", &owner_proof()).await;
 
@@ -150,8 +150,7 @@ async fn setting_up_an_app_expires_after_fifteen_minutes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn codes_count_towards_the_rate_limit_of_sign_ins() {
-    let setting = TestConfig::on(TestDatabase::sqlite()).with("RateLimits__LocalAuth", 2);
-    let app = setting.start().await;
+    let app = TestConfig::on(TestDatabase::sqlite()).with("RateLimits__LocalAuth", 2).start().await;
 
     let responses = [
         submit_code(&app, "nonsense", "123456").await,

@@ -61,8 +61,11 @@ async fn a_change_reports_other_credentials_and_revokes_them_on_request(database
     assert_eq!(refused.refusal(), (401, "invalid_credentials"));
     assert_eq!(script.get("/api/ai/templates").await.status, 401);
     let emails = emails_to(&app, ADA).await;
-    let changes = emails.iter().filter(|it| it.letter == "password-changed");
-    let keys: Vec<_> = changes.map(|it| it.fields["apiKeys"].clone()).collect();
+    let keys: Vec<_> = emails
+        .iter()
+        .filter(|it| it.letter == "password-changed")
+        .map(|it| it.fields["apiKeys"].clone())
+        .collect();
     assert_eq!(keys, ["1", "0"]);
 }
 

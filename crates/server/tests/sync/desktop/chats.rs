@@ -92,8 +92,12 @@ impl Device {
     /// Returns the texts of a chat's messages.
     pub(crate) fn words(&self, id: &str) -> Vec<String> {
         let messages = self.chats.get(id).and_then(|it| it["messages"].as_array());
-        let words = messages.into_iter().flatten().map(|it| it["content"].as_str());
-        words.map(|it| it.unwrap_or_default().to_owned()).collect()
+        messages
+            .into_iter()
+            .flatten()
+            .map(|it| it["content"].as_str())
+            .map(|it| it.unwrap_or_default().to_owned())
+            .collect()
     }
 
     /// Stores a chat. If the server has a newer one, merges its messages and
@@ -162,8 +166,12 @@ impl Device {
 
     /// Pulls the chats of other devices. Returns false if nothing is new.
     pub(crate) async fn list_chats(&mut self) -> bool {
-        let newest = self.chats.values().map(|it| moment(it.get("updatedAt"), "a chat")).max();
-        let since = newest.map(|it| format!("&since={}", escaped(&it.exact())));
+        let since = self
+            .chats
+            .values()
+            .map(|it| moment(it.get("updatedAt"), "a chat"))
+            .max()
+            .map(|it| format!("&since={}", escaped(&it.exact())));
         let first = format!("/api/v1/chats?includeDeleted=true{}", since.unwrap_or_default());
         let mut path = first.clone();
         let mut tag = None;

@@ -95,8 +95,10 @@ impl Device {
     fn rows(&self) -> impl Iterator<Item = (Channel, &Row)> {
         let muted = |channel| channel == Channel::Settings && self.settings_muted;
         let is_pushed = move |channel| self.knows(channel) && !muted(channel);
-        let known = self.store.iter().filter(move |((channel, _), _)| is_pushed(*channel));
-        known.map(|((channel, _), row)| (*channel, row))
+        self.store
+            .iter()
+            .filter(move |((channel, _), _)| is_pushed(*channel))
+            .map(|((channel, _), row)| (*channel, row))
     }
 
     /// Returns a push of March: all rows but older sessions, in one body.

@@ -62,8 +62,12 @@ async fn undecryptable_items_alone_are_refused(database: TestDatabase) {
 
     let pushed = push(&ada, &encrypted(&items)).await;
 
-    let conflicts = pushed["conflicts"].as_array().expect("conflicts").iter();
-    let reasons: Vec<_> = conflicts.map(|it| it["reason"].as_str().expect("a reason")).collect();
+    let reasons: Vec<_> = pushed["conflicts"]
+        .as_array()
+        .expect("conflicts")
+        .iter()
+        .map(|it| it["reason"].as_str().expect("a reason"))
+        .collect();
     assert_eq!(reasons, ["invalid_blobs", "invalid_blobs", "invalid_blobs", "missing_blobs"]);
     assert_eq!(changed_ids(&pull(&ada, NOTHING).await).0, [id(1)]);
 }

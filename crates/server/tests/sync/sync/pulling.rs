@@ -185,8 +185,12 @@ async fn the_catalogue_is_omitted_if_the_device_has_it(database: TestDatabase) {
     assert!(unchanged.get("managedPersonas").is_none() && unchanged.get("clientPolicy").is_none());
     assert_ne!(changed["catalogVersion"], version);
     let enabled = |of: &Value| -> Vec<Value> {
-        let plugins = of["plugins"]["upserted"].as_array().expect("plugins").iter();
-        plugins.map(|it| it.get("userEnabled").cloned().unwrap_or_default()).collect()
+        of["plugins"]["upserted"]
+            .as_array()
+            .expect("plugins")
+            .iter()
+            .map(|it| it.get("userEnabled").cloned().unwrap_or_default())
+            .collect()
     };
     assert_eq!(enabled(&changed), [json!(false), Value::Null, Value::Null]);
     assert_eq!(enabled(&pull(&eve, NOTHING).await), [Value::Null, Value::Null, Value::Null]);

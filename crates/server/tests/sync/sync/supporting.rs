@@ -18,8 +18,12 @@ const MEMORY_PLUGIN: &str = "10000000-0000-0000-0000-000000000001";
 
 /// Returns the counts of to-do items in a list of channels.
 fn todos_of(list: &Value) -> Value {
-    let channels = list.as_array().expect("channels").iter();
-    channels.into_iter().find(|it| it["entity"] == "todos").expect("todos").clone()
+    list.as_array()
+        .expect("channels")
+        .iter()
+        .find(|it| it["entity"] == "todos")
+        .expect("todos")
+        .clone()
 }
 
 async fn status_quota_and_debug_state_are_reported(database: TestDatabase) {
