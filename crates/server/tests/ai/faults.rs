@@ -40,26 +40,39 @@ enum Expected {
     Answered,
 }
 
-/// Fault of an upstream, and the expected results of a full answer and of a
-/// stream.
+/// Expected results of a full answer and of a stream.
+#[derive(Debug, Clone, Copy)]
+struct Results {
+    full: Expected,
+    stream: Expected,
+}
+
+impl Results {
+    fn both(expected: Expected) -> Self {
+        Self { full: expected, stream: expected }
+    }
+}
+
+/// Fault of an upstream, and its expected results.
 struct Fault {
     name: &'static str,
     behaviour: Behaviour,
-    full: Expected,
-    stream: Expected,
+    results: Results,
 }
 
 const REFUSED: Expected = Expected::Refused(502, "upstream_failed");
 const TOO_LATE: Expected = Expected::Refused(504, "upstream_timeout");
 
+/// Returns a fault by its full answer, its stream, and what follows them.
 fn fault(
     name: &'static str,
-    (full, stream): (impl Into<Vec<u8>>, impl Into<Vec<u8>>),
+    full: impl Into<Vec<u8>>,
+    stream: impl Into<Vec<u8>>,
     then: Then,
-    (full_result, stream_result): (Expected, Expected),
+    results: Results,
 ) -> Fault {
     let behaviour = Behaviour { full: full.into(), stream: stream.into(), then };
-    Fault { name, behaviour, full: full_result, stream: stream_result }
+    Fault { name, behaviour, results }
 }
 
 /// Returns an event stream with a first event, followed by the rest.
@@ -76,19 +89,25 @@ fn unfinished(rest: &str) -> String {
 /// Returns the faults that fail without a timeout.
 fn faults() -> Vec<Fault> {
     use Then::{HangsUp, HangsUpAfterBytes, Resets};
-    let broken = (REFUSED, Expected::Broken(FAILED));
+    let refused = Results::both(REFUSED);
+    let broken = Results { full: REFUSED, stream: Expected::Broken(FAILED) };
+    let served = Results::both(Expected::Answered);
+    let busy = Results::both(Expected::Refused(502, "upstream_busy"));
+
     let part = unfinished(r#"{"choices":[{"message":{"content":"be"#);
+    let half_head = "HTTP/1.1 200 OK\r\ncont";
     let error = r#"{"error":{"message":"down","code":500}}"#;
-    let both = |answer: String| (answer.clone(), answer);
-    let served = (Expected::Answered, Expected::Answered);
-    let busy = Expected::Refused(502, "upstream_busy");
-    let later = format!("{JSON}retry-after: 7\r\n");
-    let strange = WHOLE.replace("Fine", "Fine \u{1}");
-    let strange: Vec<u8> =
-        strange.bytes().map(|byte| if byte == 1 { 0xff } else { byte }).collect();
+    let too_many = response("429 Too Many", &format!("{JSON}retry-after: 7\r\n"), error);
+    let failed = response("500 Oh", JSON, error);
+    let html = response("200 OK", "content-type: text/html\r\n", "<html>Hello</html>");
+    let invalid_text: Vec<u8> = WHOLE
+        .replace("Fine", "Fine \u{1}")
+        .bytes()
+        .map(|byte| if byte == 1 { 0xff } else { byte })
+        .collect();
     let head = format!("HTTP/1.1 200 OK\r\n{JSON}connection: close\r\n\r\n");
     let without_length = format!("{head}{WHOLE}");
-    let full = [head.into_bytes(), strange].concat();
+    let full = [head.into_bytes(), invalid_text].concat();
     let stream = started_stream("").into_bytes();
     let event = b"data: {\"choices\":[{\"delta\":{\"content\":\"\xff\"}}]}\n\n".as_slice();
     let end = started_stream(
@@ -96,34 +115,31 @@ fn faults() -> Vec<Fault> {
     );
     let fine = response("200 OK", JSON, WHOLE);
     vec![
-        fault("a reset", ("", ""), Resets, (REFUSED, REFUSED)),
-        fault("a reset in mid-answer", (part.clone(), started_stream("")), Resets, broken),
-        fault("no word", ("", ""), HangsUp, (REFUSED, REFUSED)),
-        fault("an answer cut off", (part, started_stream("data: {\"choi")), HangsUp, broken),
-        fault("half a head", both("HTTP/1.1 200 OK\r\ncont".into()), HangsUp, (REFUSED, REFUSED)),
-        fault("no UTF-8", (full, [&stream, event].concat()), HangsUp, broken),
-        fault("429", both(response("429 Too Many", &later, error)), HangsUp, (busy, busy)),
-        fault("500", both(response("500 Oh", JSON, error)), HangsUp, (REFUSED, REFUSED)),
-        fault(
-            "HTML",
-            both(response("200 OK", "content-type: text/html\r\n", "<html>Hello</html>")),
-            HangsUp,
-            (REFUSED, REFUSED),
-        ),
+        fault("a reset", "", "", Resets, refused),
+        fault("a reset in mid-answer", part.clone(), started_stream(""), Resets, broken),
+        fault("no word", "", "", HangsUp, refused),
+        fault("an answer cut off", part, started_stream("data: {\"choi"), HangsUp, broken),
+        fault("half a head", half_head, half_head, HangsUp, refused),
+        fault("no UTF-8", full, [&stream, event].concat(), HangsUp, broken),
+        fault("429", too_many.clone(), too_many, HangsUp, busy),
+        fault("500", failed.clone(), failed, HangsUp, refused),
+        fault("HTML", html.clone(), html, HangsUp, refused),
         fault(
             "an error within",
-            (response("200 OK", JSON, error), started_stream(&format!("data: {error}\n\n"))),
+            response("200 OK", JSON, error),
+            started_stream(&format!("data: {error}\n\n")),
             HangsUp,
             broken,
         ),
         fault(
             "an error at once",
-            (response("200 OK", JSON, error), format!("{EVENTS}data: {error}\n\n")),
+            response("200 OK", JSON, error),
+            format!("{EVENTS}data: {error}\n\n"),
             HangsUp,
-            (REFUSED, REFUSED),
+            refused,
         ),
-        fault("no length", (without_length, end.clone()), HangsUp, served),
-        fault("byte by byte", (fine, end), HangsUpAfterBytes, served),
+        fault("no length", without_length, end.clone(), HangsUp, served),
+        fault("byte by byte", fine, end, HangsUpAfterBytes, served),
     ]
 }
 
@@ -131,12 +147,14 @@ fn faults() -> Vec<Fault> {
 fn timeout_faults() -> Vec<Fault> {
     use Then::{Drips, IsSilent};
     let head = "HTTP/1.1 200 OK\r\nx-slow:";
-    let broken = (TOO_LATE, Expected::Broken(TIMED_OUT));
+    let refused = Results::both(TOO_LATE);
+    let broken = Results { full: TOO_LATE, stream: Expected::Broken(TIMED_OUT) };
+    let part = unfinished("{");
     vec![
-        fault("half-open", ("", ""), IsSilent, (TOO_LATE, TOO_LATE)),
-        fault("half-open in mid-answer", (unfinished("{"), started_stream("")), IsSilent, broken),
-        fault("a head without end", (head, head), Drips, (TOO_LATE, TOO_LATE)),
-        fault("an answer without end", (unfinished("{"), started_stream("data: {")), Drips, broken),
+        fault("half-open", "", "", IsSilent, refused),
+        fault("half-open in mid-answer", part.clone(), started_stream(""), IsSilent, broken),
+        fault("a head without end", head, head, Drips, refused),
+        fault("an answer without end", part, started_stream("data: {"), Drips, broken),
     ]
 }
 
@@ -165,16 +183,16 @@ fn requests() -> [(&'static str, Value); 3] {
 }
 
 /// Sends all requests concurrently and asserts their results.
-async fn assert_results(ada: &Client, name: &str, (full, stream): (Expected, Expected)) {
-    let [one, other, third] = requests();
-    let (one, other, third) = tokio::join!(
-        ada.post(one.0, &one.1),
-        ada.post(other.0, &other.1),
-        ada.post(third.0, &third.1),
+async fn assert_results(ada: &Client, name: &str, results: Results) {
+    let [chat, stream, optimization] = requests();
+    let (chat, stream, optimization) = tokio::join!(
+        ada.post(chat.0, &chat.1),
+        ada.post(stream.0, &stream.1),
+        ada.post(optimization.0, &optimization.1),
     );
-    full.assert_matches(&one, name);
-    stream.assert_matches(&other, name);
-    full.assert_matches(&third, name);
+    results.full.assert_matches(&chat, name);
+    results.stream.assert_matches(&stream, name);
+    results.full.assert_matches(&optimization, name);
 }
 
 /// Gauges of calls: reserved, open at the upstream, waiting for it.
@@ -239,18 +257,18 @@ async fn after_every_fault_of_an_upstream_nothing_is_left_open(database: TestDat
     for fault in faults() {
         let before = upstream.calls();
         upstream.set_behaviour(&fault.behaviour);
-        assert_results(&ada, fault.name, (fault.full, fault.stream)).await;
+        assert_results(&ada, fault.name, fault.results).await;
         assert_eq!(upstream.calls() - before, 3, "{}: no call is repeated", fault.name);
     }
     let short = json!({ "FirstByteTimeout": "2s", "SilenceTimeout": "2s", "AnswerTimeout": "2s" });
     app.reload(&json!({ "Ai": short }));
     for fault in timeout_faults() {
         upstream.set_behaviour(&fault.behaviour);
-        assert_results(&ada, fault.name, (fault.full, fault.stream)).await;
+        assert_results(&ada, fault.name, fault.results).await;
     }
     wait_until_idle(&app, Some(&upstream)).await;
     upstream.stop().await;
-    assert_results(&ada, "refused", (REFUSED, REFUSED)).await;
+    assert_results(&ada, "refused", Results::both(REFUSED)).await;
     wait_until_idle(&app, None).await;
 
     // The pool may have opened a connection or two meanwhile.
@@ -282,7 +300,7 @@ async fn a_call_is_aborted_if_its_upstream_accepts_no_connection(database: TestD
     let setting = TestConfig::on(database).with_upstream(&format!("http://{address}/v1"));
     let (app, ada) = start(setting.with("Ai__ConnectTimeout", "1s")).await;
 
-    assert_results(&ada, "no connection", (REFUSED, REFUSED)).await;
+    assert_results(&ada, "no connection", Results::both(REFUSED)).await;
     wait_until_idle(&app, None).await;
 
     nothing_is_reserved(&app).await;
