@@ -61,17 +61,18 @@ pub(crate) async fn connect(
     }
 
     let mut limited = limit_frames(payload.into_inner(), MAX_FRAME_BYTES as u64);
-    let payload = Payload::from_request(&request, &mut limited).into_inner();
-    let payload = payload.map_err(|err| ApiError::internal(err.to_string()))?;
-    let upgraded = actix_ws::handle(&request, payload);
-    let (response, socket, messages) = upgraded.map_err(|_no_upgrade| ApiError::not_found())?;
+    let limited_payload = Payload::from_request(&request, &mut limited)
+        .into_inner()
+        .map_err(|err| ApiError::internal(err.to_string()))?;
+    let (response, socket, messages) =
+        actix_ws::handle(&request, limited_payload).map_err(|_no_upgrade| ApiError::not_found())?;
+
     let settings =
         ConnectionSettings { resume_timeout: Some(RESUME), ..ConnectionSettings::default() };
     let attached = connections.attach(token, identity, || {
         let session = |senders| PodSession::new(Uplink::clone(&uplink), identity, senders);
         ConnectionTask::spawn(settings, session)
     });
-
     let (number, inputs) = attached.ok_or_else(ApiError::not_found)?;
     Transport::spawn(number, socket, messages, inputs);
 
@@ -85,12 +86,19 @@ async fn identify(
     query: &UplinkQuery,
     uplink: &Uplink,
 ) -> Result<PodIdentity, ApiError> {
-    let header = request.headers().get(AUTHORIZATION).and_then(|it| it.to_str().ok());
-    let header = header.and_then(|it| it.split_once(' '));
-    let header = header.filter(|it| it.0.eq_ignore_ascii_case("Bearer")).map(|it| it.1.trim());
-    let token = header.or(query.access_token.as_deref()).ok_or_else(ApiError::unauthenticated)?;
+    let bearer_token = request
+        .headers()
+        .get(AUTHORIZATION)
+        .and_then(|it| it.to_str().ok())
+        .and_then(|it| it.split_once(' '))
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("Bearer"))
+        .map(|(_, token)| token.trim());
+    let token = bearer_token
+        .or(query.access_token.as_deref())
+        .ok_or_else(ApiError::unauthenticated)?
+        .to_owned();
+
     let connectors = uplink.connectors.clone();
-    let token = token.to_owned();
     let pod = uplink.runner.run(async move { connectors.authenticate(&token).await }).await?;
     pod.ok_or_else(ApiError::unauthenticated)
 }

@@ -29,17 +29,17 @@ pub(crate) fn limit_frames(payload: dev::Payload, max_bytes: u64) -> dev::Payloa
 struct FrameLengths {
     /// Beginning of a head that has not arrived yet.
     head: Vec<u8>,
-    /// Number of bytes of the present frame that follow.
-    rest: u64,
+    /// Number of bytes of the present frame that have not arrived yet.
+    remaining: u64,
 }
 
 impl FrameLengths {
     /// Passes over bytes. Returns false if a frame among them is too long.
     fn pass(&mut self, mut bytes: &[u8], max_bytes: u64) -> bool {
         loop {
-            let content = usize::try_from(self.rest).unwrap_or(usize::MAX).min(bytes.len());
-            let (content, others) = bytes.split_at_checked(content).unwrap_or((bytes, &[]));
-            self.rest -= content.len() as u64;
+            let length = usize::try_from(self.remaining).unwrap_or(usize::MAX).min(bytes.len());
+            let (content, others) = bytes.split_at_checked(length).unwrap_or((bytes, &[]));
+            self.remaining -= content.len() as u64;
             let Some((next, others)) = others.split_first() else { return true };
 
             bytes = others;
@@ -50,7 +50,7 @@ impl FrameLengths {
             }
 
             let is_masked = self.head.get(1).is_some_and(|it| it & MASK != 0);
-            self.rest = length + if is_masked { MASK_BYTES } else { 0 };
+            self.remaining = length + if is_masked { MASK_BYTES } else { 0 };
             self.head.clear();
         }
     }
@@ -58,10 +58,10 @@ impl FrameLengths {
 
 /// Returns the length of a frame's content, once that has arrived.
 fn content_length(head: &[u8]) -> Option<u64> {
-    let rest = head.get(2..)?;
+    let extended = head.get(2..)?;
     match head.get(1)? & LENGTH {
-        126 => rest.first_chunk().map(|it| u16::from_be_bytes(*it).into()),
-        127 => rest.first_chunk().map(|it| u64::from_be_bytes(*it)),
+        126 => extended.first_chunk().map(|it| u16::from_be_bytes(*it).into()),
+        127 => extended.first_chunk().map(|it| u64::from_be_bytes(*it)),
         short => Some(short.into()),
     }
 }
@@ -97,7 +97,7 @@ mod tests {
         for size in [1, 2, 3, 7, 1000, frames.len()] {
             let mut lengths = FrameLengths::default();
             assert!(frames.chunks(size).all(|it| lengths.pass(it, MAX)), "{size}");
-            assert_eq!(lengths.rest, 0, "{size}");
+            assert_eq!(lengths.remaining, 0, "{size}");
             assert_eq!(lengths.head.len(), 0, "{size}");
         }
     }

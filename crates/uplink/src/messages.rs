@@ -83,11 +83,10 @@ pub(crate) fn invocation(id: Uuid, call: PodCall) -> (&'static str, Value) {
 
 /// Reads what a pod returned for a call. It may be anything.
 pub(crate) fn read_reply(result: InvocationResult) -> Result<PodReply, ToolCallError> {
-    let failed = |_reason| ToolCallError::Failed;
-    let value = result.map_err(failed)?.ok_or(ToolCallError::Failed)?;
-    let result: CallResult =
+    let value = result.ok().flatten().ok_or(ToolCallError::Failed)?;
+    let CallResult { content, is_error } =
         serde_json::from_value(value).map_err(|_other| ToolCallError::Failed)?;
-    let size = match &result.content {
+    let size = match &content {
         Value::String(text) => text.len(),
         other => other.to_string().len(),
     };
@@ -96,7 +95,7 @@ pub(crate) fn read_reply(result: InvocationResult) -> Result<PodReply, ToolCallE
         return Err(ToolCallError::Failed);
     }
 
-    Ok(PodReply { content: result.content, is_error: result.is_error })
+    Ok(PodReply { content, is_error })
 }
 
 #[cfg(test)]

@@ -261,7 +261,7 @@ impl PodSession {
         };
 
         let result = match call.target.as_str() {
-            HELLO => match call.arguments.pop().map_or_else(|| Err(missing()), described) {
+            HELLO => match call.arguments.pop().ok_or_else(missing).and_then(described) {
                 Ok(_) if self.is_registering => {
                     Err("The server has not answered another Hello yet.".to_owned())
                 }
@@ -312,9 +312,10 @@ impl PodSession {
         let uplink = self.uplink.clone();
         actix_web::rt::spawn(async move {
             let id = pod.id;
-            let put = Arc::clone(&uplink.registry);
+            let registry = Arc::clone(&uplink.registry);
             let now = uplink.clock.now();
-            let outcome = match uplink.runner.run(async move { put.put(pod, now).await }).await {
+            let registering = async move { registry.put(pod, now).await };
+            let outcome = match uplink.runner.run(registering).await {
                 Ok(PodRegistrationOutcome::Done { token_expires_at }) => {
                     HelloOutcome::Done(token_expires_at)
                 }
@@ -325,7 +326,7 @@ impl PodSession {
             uplink.connectors.granted.invalidate();
 
             if inputs.send(Input::Registered(invocation, outcome)).is_err() {
-                // It has gone meanwhile.
+                // The session has ended meanwhile.
                 remove(&uplink, id);
             }
         });
@@ -388,6 +389,7 @@ fn remove(uplink: &Uplink, pod: PodId) {
     });
 }
 
+/// Parses the argument of `Hello`.
 fn described(argument: Value) -> Result<PodDescription, String> {
     PodDescription::parse(argument).map_err(|err| err.to_string())
 }

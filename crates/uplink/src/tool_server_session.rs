@@ -171,9 +171,9 @@ impl<'a> ToolServerSession<'a> {
     async fn register(&mut self) {
         let now = self.host.clock.now();
         self.pod.alive_until = now + ALIVE;
-        let put = self.host.registry.put(self.pod.clone(), now).await;
+        let outcome = self.host.registry.put(self.pod.clone(), now).await;
         self.host.granted.invalidate();
-        match put {
+        match outcome {
             Ok(PodRegistrationOutcome::Done { .. }) => {}
             Ok(PodRegistrationOutcome::TokenGone) => self.leave(SessionEnd::Deleted),
             Err(err) => self.leave(err.into()),
@@ -191,8 +191,8 @@ impl<'a> ToolServerSession<'a> {
         let server = Arc::clone(&self.server);
         let limit = call.timeout;
         let task = self.calls.spawn(async move {
-            let called = timeout(limit, server.call(call)).await;
-            let result = called.unwrap_or(Err(ToolCallError::TimedOut));
+            let result =
+                timeout(limit, server.call(call)).await.unwrap_or(Err(ToolCallError::TimedOut));
             let is_lost = result == Err(ToolCallError::Lost);
             // The caller may be gone.
             drop(reply.send(result));

@@ -49,30 +49,16 @@ impl ToolServerHost {
         let mut connected: HashMap<ConnectorId, CancellationToken> = HashMap::new();
         let mut is_logged = false;
         loop {
-            let endpoints = self.store.mcp_servers().await;
-            if let Err(err) = &endpoints
-                && !is_logged
-            {
-                tracing::warn!(error = %err, "the MCP servers of connectors could not be read");
-            }
-
-            is_logged = endpoints.is_err();
-
-            if let Ok(endpoints) = endpoints {
-                let ids: Vec<_> = endpoints.iter().map(|it| it.0).collect();
-                for (_, deleted) in connected.extract_if(|id, _| !ids.contains(id)) {
-                    deleted.cancel();
+            match self.store.mcp_servers().await {
+                Ok(endpoints) => {
+                    is_logged = false;
+                    self.update(endpoints, &mut connected, &mut tasks, &stop);
                 }
-
-                for (id, endpoint) in endpoints {
-                    connected.entry(id).or_insert_with(|| {
-                        let host = self.clone();
-                        let stop = stop.child_token();
-                        let own = stop.clone();
-                        tasks.spawn(async move { host.keep_connected(id, endpoint, &own).await });
-                        stop
-                    });
+                Err(err) if !is_logged => {
+                    is_logged = true;
+                    tracing::warn!(error = %err, "the MCP servers of connectors could not be read");
                 }
+                Err(_logged) => {}
             }
 
             while tasks.try_join_next().is_some() {}
@@ -83,6 +69,31 @@ impl ToolServerHost {
 
         // The server is not delayed by one that does not respond.
         drop(timeout(LAST_STEPS, tasks.join_all()).await);
+    }
+
+    /// Ends the connections of connectors that were deleted, and starts those of new
+    /// ones.
+    fn update(
+        &self,
+        endpoints: Vec<(ConnectorId, McpEndpoint)>,
+        connected: &mut HashMap<ConnectorId, CancellationToken>,
+        tasks: &mut JoinSet<()>,
+        stop: &CancellationToken,
+    ) {
+        let ids: Vec<ConnectorId> = endpoints.iter().map(|(id, _)| *id).collect();
+        for (_, deleted) in connected.extract_if(|id, _| !ids.contains(id)) {
+            deleted.cancel();
+        }
+
+        for (id, endpoint) in endpoints {
+            connected.entry(id).or_insert_with(|| {
+                let host = self.clone();
+                let connection_stop = stop.child_token();
+                let stop = connection_stop.clone();
+                tasks.spawn(async move { host.keep_connected(id, endpoint, &stop).await });
+                connection_stop
+            });
+        }
     }
 
     /// Connects with a server again and again, until stopped.
@@ -115,7 +126,7 @@ impl ToolServerHost {
                 return;
             }
 
-            // Once for each reason.
+            // Each reason is logged once.
             if error != last_error {
                 tracing::warn!(%connector, error, "no connection with the MCP server");
                 last_error = error;

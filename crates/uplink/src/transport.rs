@@ -50,8 +50,10 @@ async fn run(
     inputs: &UnboundedSender<Input>,
     mut outgoing: Receiver<WireFrame>,
 ) {
-    let messages = messages.max_frame_size(MAX_FRAME_BYTES).aggregate_continuations();
-    let mut messages = messages.max_continuation_size(MAX_FRAME_BYTES);
+    let mut messages = messages
+        .max_frame_size(MAX_FRAME_BYTES)
+        .aggregate_continuations()
+        .max_continuation_size(MAX_FRAME_BYTES);
     let slots = Arc::new(Semaphore::new(MAX_WAITING_FRAMES));
 
     loop {

@@ -54,8 +54,8 @@ impl ChildServer {
     }
 
     fn status(&self, name: &str) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()));
-        let status = status.unwrap();
+        let path = format!("/proc/{}/status", self.process.id());
+        let status = std::fs::read_to_string(path).unwrap();
         let line = status.lines().find_map(|it| it.strip_prefix(name)).unwrap();
         line.trim().trim_end_matches(" kB").parse().unwrap()
     }

@@ -108,8 +108,8 @@ async fn a_long_result_is_cut_and_a_longer_one_ends_the_connection() {
     let reply = answered(&server, &mut pod, async |pod, id| {
         pod.send(&completion(&id, &of(199 * KIB))).await;
     });
-    let reply = reply.await.unwrap();
-    assert_eq!(reply.into_text(), "x".repeat(32_000) + "\n[The rest was left out.]");
+    let content = reply.await.unwrap().into_text();
+    assert_eq!(content, "x".repeat(32_000) + "\n[The rest was left out.]");
 
     let mut closed = None;
     let reply = answered(&server, &mut pod, async |pod, id| {
@@ -117,8 +117,8 @@ async fn a_long_result_is_cut_and_a_longer_one_ends_the_connection() {
         closed = pod.closed().await;
     });
     assert_eq!(reply.await, Err(ToolCallError::Lost));
-    let closed: Value = closed.expect("a close message");
-    assert!(closed["error"].is_string() && closed["allowReconnect"] != true, "{closed}");
+    let message: Value = closed.expect("a close message");
+    assert!(message["error"].is_string() && message["allowReconnect"] != true, "{message}");
     assert_eq!(server.call("raw", "").await, Err(ToolCallError::NotGranted));
     server.assert_echo("echo").await;
 }

@@ -126,9 +126,14 @@ fn serve(
             .wrap(from_fn(surface))
             .configure(|config| RouteTable::new(routes()).register(config))
     };
-    let server = HttpServer::new(app).workers(1).disable_signals().tcp_nodelay(true);
-    let server = server.h1_allow_half_closed(false).backlog(2048);
-    let server = server.bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let server = HttpServer::new(app)
+        .workers(1)
+        .disable_signals()
+        .tcp_nodelay(true)
+        .h1_allow_half_closed(false)
+        .backlog(2048)
+        .bind((Ipv4Addr::LOCALHOST, 0))
+        .unwrap();
     let address = server.addrs()[0];
     (address, server.run())
 }
