@@ -117,8 +117,10 @@ impl<'a> SignedCabinet<'a> {
 }
 
 fn bytes(file: &[u8], offset: usize, length: usize) -> Result<&[u8], CabinetError> {
-    let end = offset.checked_add(length);
-    end.and_then(|it| file.get(offset..it)).ok_or(CabinetError::Malformed("its length"))
+    offset
+        .checked_add(length)
+        .and_then(|end| file.get(offset..end))
+        .ok_or(CabinetError::Malformed("its length"))
 }
 
 /// Returns the little-endian number of up to four bytes at an offset.
@@ -128,6 +130,6 @@ fn number_at(file: &[u8], offset: usize, length: usize) -> Result<u32, CabinetEr
 }
 
 fn size_at(file: &[u8], offset: usize) -> Result<usize, CabinetError> {
-    let size = usize::try_from(number_at(file, offset, 4)?);
-    size.map_err(|_too_large| CabinetError::Malformed("a size"))
+    usize::try_from(number_at(file, offset, 4)?)
+        .map_err(|_too_large| CabinetError::Malformed("a size"))
 }

@@ -7,6 +7,9 @@ use der::{Decode, DecodePem, Encode};
 use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 use x509_cert::Certificate;
 
+/// End of a certificate in PEM.
+const PEM_END: &str = "-----END CERTIFICATE-----";
+
 /// Errors that make a certificate unreadable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not an X.509 certificate in PEM or DER")]
@@ -30,8 +33,7 @@ impl SigningCertificate {
         let trimmed = bytes.trim_ascii();
         let certificate = if trimmed.starts_with(b"-----BEGIN") {
             let pem = std::str::from_utf8(trimmed).map_err(|_no_text| InvalidCertificate)?;
-            let first = pem.find("-----END CERTIFICATE-----").ok_or(InvalidCertificate)?;
-            let end = first + "-----END CERTIFICATE-----".len();
+            let end = pem.find(PEM_END).ok_or(InvalidCertificate)? + PEM_END.len();
             let first = pem.get(..end).ok_or(InvalidCertificate)?;
             Certificate::from_pem(format!("{first}\n"))
         } else {
@@ -51,11 +53,15 @@ impl SigningCertificate {
     }
 }
 
+/// Returns the common name of the holder, or else the full name.
 fn name(certificate: &Certificate) -> String {
     let subject = &certificate.tbs_certificate.subject;
-    let mut attributes = subject.0.iter().flat_map(|it| it.0.iter());
-    let common = attributes.find(|it| it.oid == COMMON_NAME).map(|it| it.value.value());
-    let common = common.and_then(|it| std::str::from_utf8(it).ok());
-    let name = common.map_or_else(|| subject.to_string(), str::to_owned);
+    let common_name = subject
+        .0
+        .iter()
+        .flat_map(|it| it.0.iter())
+        .find(|it| it.oid == COMMON_NAME)
+        .and_then(|it| std::str::from_utf8(it.value.value()).ok());
+    let name = common_name.map_or_else(|| subject.to_string(), str::to_owned);
     name.chars().filter(|it| !it.is_control()).take(255).collect()
 }

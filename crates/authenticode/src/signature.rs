@@ -46,10 +46,11 @@ pub fn verify_cabinet(file: &[u8]) -> Result<SigningCertificate, CabinetError> {
         return Err(MALFORMED);
     }
 
-    let content = content(&signed)?;
-    let file = content.decode_as::<SpcIndirectData>().map_err(|_malformed| MALFORMED)?;
-    let SpcIndirectData { data: _kind, message_digest: file } = file;
-    if cabinet.digest(algorithm(&file.algorithm)?).as_ref() != file.digest.as_bytes() {
+    let content = signed_content(&signed)?;
+    let SpcIndirectData { data: _kind, message_digest: file_digest } =
+        content.decode_as().map_err(|_malformed| MALFORMED)?;
+    if cabinet.digest(algorithm(&file_digest.algorithm)?).as_ref() != file_digest.digest.as_bytes()
+    {
         return Err(CabinetError::Mismatch);
     }
 
@@ -58,9 +59,9 @@ pub fn verify_cabinet(file: &[u8]) -> Result<SigningCertificate, CabinetError> {
         return Err(CabinetError::Mismatch);
     }
 
-    let certificate = certificate(&signed, signer)?;
-    let attributes = signer.signed_attrs.as_ref().ok_or(MALFORMED)?;
-    let attributes = attributes.to_der().map_err(|_unwritable| MALFORMED)?;
+    let certificate = signer_certificate(&signed, signer)?;
+    let attributes =
+        signer.signed_attrs.as_ref().ok_or(MALFORMED)?.to_der().map_err(|_unwritable| MALFORMED)?;
     verify_with(certificate, hash, &attributes, signer.signature.as_bytes())?;
 
     SigningCertificate::new(certificate).map_err(|_unwritable| MALFORMED)
@@ -70,16 +71,18 @@ pub fn verify_cabinet(file: &[u8]) -> Result<SigningCertificate, CabinetError> {
 fn signed_data(bytes: &[u8]) -> Result<SignedData, CabinetError> {
     let mut reader = SliceReader::new(bytes).map_err(|_malformed| MALFORMED)?;
     let info = ContentInfo::decode(&mut reader).map_err(|_malformed| MALFORMED)?;
-    let rest: usize = reader.remaining_len().try_into().map_err(|_too_long| MALFORMED)?;
-    let padding = bytes.get(bytes.len() - rest..).unwrap_or_default();
-    if rest > 7 || padding.iter().any(|it| *it != 0) || info.content_type != rfc5911::ID_SIGNED_DATA
+    let padding_length: usize = reader.remaining_len().try_into().map_err(|_too_long| MALFORMED)?;
+    let padding = bytes.get(bytes.len() - padding_length..).unwrap_or_default();
+    if padding_length > 7
+        || padding.iter().any(|it| *it != 0)
+        || info.content_type != rfc5911::ID_SIGNED_DATA
     {
         return Err(MALFORMED);
     }
     info.content.decode_as().map_err(|_malformed| MALFORMED)
 }
 
-fn content(signed: &SignedData) -> Result<&Any, CabinetError> {
+fn signed_content(signed: &SignedData) -> Result<&Any, CabinetError> {
     let content = &signed.encap_content_info;
     if content.econtent_type != SPC_INDIRECT_DATA {
         return Err(MALFORMED);
@@ -101,41 +104,50 @@ fn algorithm(id: &AlgorithmIdentifierOwned) -> Result<&'static digest::Algorithm
 fn message_digest(signer: &SignerInfo) -> Result<&[u8], CabinetError> {
     let attribute = |oid| {
         let attributes = signer.signed_attrs.as_ref().ok_or(MALFORMED)?;
-        let mut found = attributes.iter().filter(|it| it.oid == oid);
-        let (Some(attribute), None) = (found.next(), found.next()) else { return Err(MALFORMED) };
+        let mut matching = attributes.iter().filter(|it| it.oid == oid);
+        let (Some(attribute), None) = (matching.next(), matching.next()) else {
+            return Err(MALFORMED);
+        };
         match attribute.values.as_slice() {
             [value] => Ok(value),
             _ => Err(MALFORMED),
         }
     };
 
-    let kind = attribute(rfc5911::ID_CONTENT_TYPE)?;
-    let kind = kind.decode_as::<ObjectIdentifier>().map_err(|_malformed| MALFORMED)?;
+    let kind = attribute(rfc5911::ID_CONTENT_TYPE)?
+        .decode_as::<ObjectIdentifier>()
+        .map_err(|_malformed| MALFORMED)?;
     if kind != SPC_INDIRECT_DATA {
         return Err(MALFORMED);
     }
 
-    let digest = attribute(rfc5911::ID_MESSAGE_DIGEST)?;
-    let digest = digest.decode_as::<OctetStringRef<'_>>().map_err(|_malformed| MALFORMED)?;
+    let digest = attribute(rfc5911::ID_MESSAGE_DIGEST)?
+        .decode_as::<OctetStringRef<'_>>()
+        .map_err(|_malformed| MALFORMED)?;
 
     Ok(digest.as_bytes())
 }
 
-fn certificate<'a>(
+/// Returns the certificate that a signer names.
+fn signer_certificate<'a>(
     signed: &'a SignedData,
     signer: &SignerInfo,
 ) -> Result<&'a Certificate, CabinetError> {
     let SignerIdentifier::IssuerAndSerialNumber(id) = &signer.sid else { return Err(MALFORMED) };
-    let all = signed.certificates.iter().flat_map(|it| it.0.iter());
-    let mut certificates = all.filter_map(|it| match it {
-        CertificateChoices::Certificate(certificate) => Some(certificate),
-        CertificateChoices::Other(_) => None,
-    });
-    let named = |it: &&Certificate| {
+    let is_named = |it: &&Certificate| {
         let contents = &it.tbs_certificate;
         contents.issuer == id.issuer && contents.serial_number == id.serial_number
     };
-    certificates.find(named).ok_or(MALFORMED)
+    signed
+        .certificates
+        .iter()
+        .flat_map(|it| it.0.iter())
+        .filter_map(|it| match it {
+            CertificateChoices::Certificate(certificate) => Some(certificate),
+            CertificateChoices::Other(_) => None,
+        })
+        .find(is_named)
+        .ok_or(MALFORMED)
 }
 
 fn verify_with(

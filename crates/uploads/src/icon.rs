@@ -19,8 +19,10 @@ const FORMATS: [ImageFormat; 5] =
 /// left. A larger image is scaled down.
 pub(crate) fn convert(file: &[u8]) -> Result<Bytes, UnusableUpload> {
     let mut reader = ImageReader::new(Cursor::new(file));
-    let format = image::guess_format(file).ok().filter(|it| FORMATS.contains(it));
-    let format = format.ok_or_else(|| unusable("Upload a PNG, JPEG, GIF, BMP or ICO image."))?;
+    let format = image::guess_format(file)
+        .ok()
+        .filter(|it| FORMATS.contains(it))
+        .ok_or_else(|| unusable("Upload a PNG, JPEG, GIF, BMP or ICO image."))?;
     reader.set_format(format);
     let mut limits = Limits::default();
     limits.max_image_width = Some(MAX_PIXELS);
@@ -62,9 +64,9 @@ mod tests {
     #[test]
     fn every_format_becomes_a_small_png() {
         for format in [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Gif, ImageFormat::Bmp] {
-            let icon = convert(&encoded(600, 300, format));
-            let icon = icon.unwrap_or_else(|err| panic!("{format:?}: {err}"));
-            let icon = image::load_from_memory_with_format(&icon, ImageFormat::Png).unwrap();
+            let png = convert(&encoded(600, 300, format))
+                .unwrap_or_else(|err| panic!("{format:?}: {err}"));
+            let icon = image::load_from_memory_with_format(&png, ImageFormat::Png).unwrap();
             assert_eq!(icon.width(), 256, "{format:?}");
             assert_eq!(icon.height(), 128, "{format:?}");
         }

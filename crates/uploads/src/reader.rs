@@ -21,8 +21,8 @@ impl UploadReader for FileReader {
     async fn package(&self, file: Bytes) -> Result<SignedPackage, UnusableUpload> {
         run(move || {
             let signer = verify_cabinet(&file).map_err(|err| UnusableUpload(sentence(&err)))?;
-            let hash = digest(&SHA256, &file);
-            let hash = hash.as_ref().iter().fold(String::new(), |mut hex, byte| {
+            let file_digest = digest(&SHA256, &file);
+            let hash = file_digest.as_ref().iter().fold(String::new(), |mut hex, byte| {
                 let _infallible = write!(hex, "{byte:02x}");
                 hex
             });
@@ -36,18 +36,19 @@ impl UploadReader for FileReader {
     }
 
     fn certificate(&self, file: &[u8]) -> Result<ParsedCertificate, UnusableUpload> {
-        let parsed = SigningCertificate::parse(file);
-        let parsed = parsed.map_err(|err| UnusableUpload(format!("The file is {err}.")))?;
-        let SigningCertificate { name, thumbprint, der } = parsed;
+        let SigningCertificate { name, thumbprint, der } = SigningCertificate::parse(file)
+            .map_err(|err| UnusableUpload(format!("The file is {err}.")))?;
         Ok(ParsedCertificate { name, thumbprint, der })
     }
 }
 
+/// Runs work on a thread that may block. A panic is an unusable upload.
 async fn run<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, UnusableUpload> + Send + 'static,
 ) -> Result<T, UnusableUpload> {
-    let done = spawn_blocking(work).await;
-    done.unwrap_or_else(|_panicked| Err(UnusableUpload("The file can't be read.".to_owned())))
+    spawn_blocking(work)
+        .await
+        .unwrap_or_else(|_panicked| Err(UnusableUpload("The file can't be read.".to_owned())))
 }
 
 /// Returns an error as a sentence.

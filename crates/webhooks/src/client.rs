@@ -11,7 +11,7 @@ use rustls::ClientConfig;
 use crate::egress::{Egress, EgressSetupError};
 
 /// Timeout for the response.
-const RESPONSE: Duration = Duration::from_secs(15);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Client for webhooks.
 #[derive(Debug, Clone)]
@@ -26,7 +26,7 @@ impl WebhookClient {
         tls: ClientConfig,
         allows_private: LiveSetting<bool>,
     ) -> Result<Self, EgressSetupError> {
-        Ok(Self { egress: Egress::new(tls, allows_private, Some(RESPONSE))? })
+        Ok(Self { egress: Egress::new(tls, allows_private, Some(RESPONSE_TIMEOUT))? })
     }
 }
 
@@ -52,14 +52,16 @@ impl WebhookSender for WebhookClient {
             .and_then(|it| it.sign(&id, timestamp, payload.as_bytes()))
             .map_err(|_malformed| later("the secret is malformed"))?;
 
-        let request = client
+        let response = client
             .post(url)
             .header("content-type", "application/json")
             .header("webhook-id", id)
             .header("webhook-timestamp", timestamp)
             .header("webhook-signature", signature)
-            .body(payload.to_owned());
-        let response = request.send().await.map_err(|err| later(&reason(&err)))?;
+            .body(payload.to_owned())
+            .send()
+            .await
+            .map_err(|err| later(&reason(&err)))?;
         match response.status() {
             status if status.is_success() => Ok(()),
             StatusCode::GONE => Err(WebhookError::Gone),
@@ -134,10 +136,10 @@ mod tests {
             secret: Secret::new("whsec_AAAA".to_owned()),
         };
         let id = WebhookDeliveryId::generate();
-        let sent = client(false).send(&webhook, id, "{}", Timestamp::UNIX_EPOCH).await;
-        assert_eq!(sent, Err(WebhookError::Later("the URL is not permitted".to_owned())));
-        let sent = client(true).send(&webhook, id, "{}", Timestamp::UNIX_EPOCH).await;
-        let Err(WebhookError::Later(refused)) = sent else { panic!("{sent:?}") };
-        assert!(refused.contains("refused"), "{refused}");
+        let unpermitted = client(false).send(&webhook, id, "{}", Timestamp::UNIX_EPOCH).await;
+        assert_eq!(unpermitted, Err(WebhookError::Later("the URL is not permitted".to_owned())));
+        let outcome = client(true).send(&webhook, id, "{}", Timestamp::UNIX_EPOCH).await;
+        let Err(WebhookError::Later(reason)) = outcome else { panic!("{outcome:?}") };
+        assert!(reason.contains("refused"), "{reason}");
     }
 }

@@ -13,7 +13,7 @@ use url::{Host, Url};
 use crate::public_network::{PublicResolver, is_public};
 
 /// Timeout for establishing a connection.
-const CONNECT: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Error that prevents the clients from being created.
 #[derive(Debug, thiserror::Error)]
@@ -77,6 +77,6 @@ fn builder(tls: ClientConfig) -> ClientBuilder {
         .redirect(Policy::none())
         .retry(reqwest::retry::never())
         .referer(false)
-        .connect_timeout(CONNECT)
+        .connect_timeout(CONNECT_TIMEOUT)
         .user_agent(concat!("pia-server/", env!("CARGO_PKG_VERSION")))
 }

@@ -19,8 +19,8 @@ pub(crate) struct PublicResolver;
 impl Resolve for PublicResolver {
     fn resolve(&self, name: Name) -> Resolving {
         Box::pin(async move {
-            let found = lookup_host((name.as_str(), 0)).await?;
-            let public: Vec<SocketAddr> = found.filter(|it| is_public(it.ip())).collect();
+            let addresses = lookup_host((name.as_str(), 0)).await?;
+            let public: Vec<SocketAddr> = addresses.filter(|it| is_public(it.ip())).collect();
             if public.is_empty() {
                 return Err(NotPublic.into());
             }
