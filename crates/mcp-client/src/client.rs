@@ -64,8 +64,7 @@ impl McpClient {
     /// Returns the tools of the server, at most 100. Those that no model could
     /// call, or that claim a name of the server's own tools, are left out.
     pub async fn tools(&self) -> Result<Vec<McpTool>, McpError> {
-        let listed = timeout(LIST_TIMEOUT, self.list()).await;
-        listed.unwrap_or(Err(McpError::TimedOut(LIST_TIMEOUT)))
+        timeout(LIST_TIMEOUT, self.list()).await.unwrap_or(Err(McpError::TimedOut(LIST_TIMEOUT)))
     }
 
     async fn list(&self) -> Result<Vec<McpTool>, McpError> {

@@ -104,8 +104,10 @@ impl McpError {
 /// Returns a text of a server without the secret, cut to a length that fits in
 /// a log and in a result.
 fn quote(text: &str, secret: Option<&Secret<String>>) -> String {
-    let secret = secret.map(Secret::expose).filter(|it| !it.is_empty());
-    let clean = secret.map_or(Cow::Borrowed(text), |it| text.replace(it.as_str(), "***").into());
+    let clean = match secret.map(Secret::expose).filter(|it| !it.is_empty()) {
+        Some(secret) => Cow::Owned(text.replace(secret.as_str(), "***")),
+        None => Cow::Borrowed(text),
+    };
     truncate(&clean, MAX_MESSAGE_BYTES).to_owned()
 }
 

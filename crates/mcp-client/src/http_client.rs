@@ -80,10 +80,10 @@ impl HttpError {
     pub(crate) fn find<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a Self> {
         let mut source = Some(error);
         while let Some(error) = source {
-            if let Some(found) = error.downcast_ref::<StreamableHttpError<Self>>()
-                && let StreamableHttpError::Client(found) = found
+            if let Some(StreamableHttpError::Client(client_error)) =
+                error.downcast_ref::<StreamableHttpError<Self>>()
             {
-                return Some(found);
+                return Some(client_error);
             }
             source = error.source();
         }
@@ -150,11 +150,11 @@ impl StreamableHttpClient for HttpClient {
         headers: Headers,
         limits: StreamableHttpResponseLimits,
     ) -> HttpResult<StreamableHttpPostResponse> {
-        let http = &self.http;
         let token = self.token();
-        let posting =
-            http.post_message_with_response_limits(uri, message, session, token, headers, limits);
-        posting.await.map_err(without_details)
+        self.http
+            .post_message_with_response_limits(uri, message, session, token, headers, limits)
+            .await
+            .map_err(without_details)
     }
 
     async fn delete_session(
@@ -164,8 +164,7 @@ impl StreamableHttpClient for HttpClient {
         _: Option<String>,
         headers: Headers,
     ) -> HttpResult<()> {
-        let deleting = self.http.delete_session(uri, session, self.token(), headers);
-        deleting.await.map_err(without_details)
+        self.http.delete_session(uri, session, self.token(), headers).await.map_err(without_details)
     }
 
     async fn get_stream(
@@ -189,15 +188,14 @@ impl StreamableHttpClient for HttpClient {
         headers: Headers,
         max_bytes: usize,
     ) -> HttpResult<BoxStream<'static, Result<Sse, SseError>>> {
-        let http = &self.http;
         let token = self.token();
-        let opening = http.get_stream_with_max_sse_event_size(
-            uri, session, last_event, token, headers, max_bytes,
-        );
-        let events = opening.await.map_err(without_details)?;
+        let events = self
+            .http
+            .get_stream_with_max_sse_event_size(uri, session, last_event, token, headers, max_bytes)
+            .await
+            .map_err(without_details)?;
         // A server does not choose how fast the client comes back.
-        let events = events.map(|it| it.map(|event| Sse { retry: None, ..event }));
-        Ok(events.boxed())
+        Ok(events.map(|it| it.map(|event| Sse { retry: None, ..event })).boxed())
     }
 }
 

@@ -56,8 +56,12 @@ impl ChildTransport {
     /// Starts a child in a process group of its own, since many commands are
     /// launchers whose child is the server.
     fn spawn(mut command: Command) -> io::Result<Self> {
-        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.kill_on_drop(true).process_group(0).spawn()?;
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .process_group(0)
+            .spawn()?;
         let streams = child.stdout.take().zip(child.stdin.take());
         let (output, input) = streams.ok_or_else(|| io::Error::other("it has no streams"))?;
         Ok(Self { child, inner: lines(output, input) })

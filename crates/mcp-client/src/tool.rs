@@ -56,8 +56,11 @@ impl McpTool {
         let hints = tool.annotations.unwrap_or_default();
         let is_read_only = hints.read_only_hint == Some(true);
         let texts = [tool.description.map(Into::into), tool.title, hints.title];
-        let texts = texts.into_iter().flatten().map(|it| it.replace('\0', ""));
-        let description = texts.map(|it| it.trim().to_owned()).find(|it| !it.is_empty());
+        let description = texts
+            .into_iter()
+            .flatten()
+            .map(|it| it.replace('\0', "").trim().to_owned())
+            .find(|it| !it.is_empty());
         Ok(Self {
             description: description
                 .map_or_else(|| name.clone(), |it| truncate(&it, MAX_DESCRIPTION_BYTES).to_owned()),

@@ -81,7 +81,7 @@ pub(crate) async fn fetch(
         truncated: text.len() > MAX_TEXT_BYTES,
     };
 
-    let text = text.get(..text.floor_char_boundary(MAX_TEXT_BYTES)).unwrap_or_default().to_owned();
-
+    let end = text.floor_char_boundary(MAX_TEXT_BYTES);
+    let text = text.get(..end).unwrap_or_default().to_owned();
     Ok(FetchedDocument { id: id.to_string(), title, text, url, metadata })
 }

@@ -50,14 +50,15 @@ pub(crate) async fn search(
     let counting = retrieval.clone();
 
     let searching = async move {
-        let bases = retrieval.bases(group, None).await?;
-        let bases: Vec<KnowledgeBaseId> = bases.into_iter().map(|it| it.id).collect();
+        let searched = retrieval.bases(group, None).await?;
+        let bases: Vec<KnowledgeBaseId> = searched.into_iter().map(|it| it.id).collect();
         let question = Question { bases: bases.clone(), text };
         Ok::<_, ApiError>((bases, retrieval.search(question).await.map_err(search_error)?))
     };
-    let found = tokio::time::timeout(MAX_SEARCH_TIME, mcp.runner.run(searching)).await;
-    let found = found.map_err(|err| ApiError::from(Unavailable::new("knowledge", err)))?;
-    let (bases, passages) = found?;
+    let outcome = tokio::time::timeout(MAX_SEARCH_TIME, mcp.runner.run(searching)).await;
+    let (bases, passages) =
+        outcome.map_err(|err| ApiError::from(Unavailable::new("knowledge", err)))??;
+
     let documents: Vec<DocumentId> = passages.iter().map(|it| it.document).collect();
     mcp.runner.spawn(async move {
         if documents.is_empty() {

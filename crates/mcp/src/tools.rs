@@ -49,8 +49,8 @@ fn search_description(bases: &[SearchedBase]) -> String {
     if bases.is_empty() {
         return format!("{SEARCH_PURPOSE}\n\nThe user has no knowledge bases at present.");
     }
-    let bases: Vec<String> = bases.iter().map(list_item).collect();
-    format!("{SEARCH_PURPOSE}\n\nKnowledge bases:\n{}", bases.join("\n"))
+    let items: Vec<String> = bases.iter().map(list_item).collect();
+    format!("{SEARCH_PURPOSE}\n\nKnowledge bases:\n{}", items.join("\n"))
 }
 
 fn list_item(base: &SearchedBase) -> String {

@@ -68,8 +68,8 @@ async fn calls_are_authorized_and_have_results() {
         let result = json!({ "content": [{ "type": "text", "text": "done" }] });
         let response = json!({ "jsonrpc": "2.0", "id": message["id"], "result": result });
         ResponseTemplate::new(200).set_body_json(response)
-    });
-    let server = server.await;
+    })
+    .await;
     let client = connect(&server).await.expect("a client");
 
     assert_eq!(call(&client, LONG).await.expect("a result"), "done");
@@ -82,8 +82,8 @@ async fn events_are_results_too() {
         let response = json!({ "jsonrpc": "2.0", "id": message["id"], "result": result });
         let events = format!("event: message\ndata: {response}\n\n");
         ResponseTemplate::new(200).set_body_raw(events, "text/event-stream")
-    });
-    let server = server.await;
+    })
+    .await;
     let client = connect(&server).await.expect("a client");
 
     assert_eq!(call(&client, LONG).await.expect("a result"), "done");
@@ -95,8 +95,8 @@ async fn errors_do_not_reveal_the_token() {
         let error = json!({ "code": -32603, "message": format!("no {TOKEN}") });
         let response = json!({ "jsonrpc": "2.0", "id": message["id"], "error": error });
         ResponseTemplate::new(200).set_body_json(response)
-    });
-    let server = server.await;
+    })
+    .await;
     let client = connect(&server).await.expect("a client");
 
     let error = call(&client, LONG).await.expect_err("an error");
@@ -111,8 +111,8 @@ async fn responses_that_are_too_large_are_errors() {
     let server = server(move |message| {
         let response = json!({ "jsonrpc": "2.0", "id": message["id"], "result": large });
         ResponseTemplate::new(200).set_body_json(response)
-    });
-    let server = server.await;
+    })
+    .await;
     let client = connect(&server).await.expect("a client");
 
     let error = call(&client, LONG).await.expect_err("an error");

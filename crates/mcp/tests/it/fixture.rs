@@ -174,8 +174,8 @@ impl Fixture {
         });
         let it = self.clone();
         chunks.expect_passages().returning(move |ids| Ok(vec![it.passage(ids[0])]));
-        let texts = self.chunk_texts.map(str::to_owned).into_iter().filter(|it| !it.is_empty());
-        let texts: Vec<String> = texts.collect();
+        let texts: Vec<String> =
+            self.chunk_texts.map(str::to_owned).into_iter().filter(|it| !it.is_empty()).collect();
         chunks.expect_texts().returning(move |_| Ok(texts.clone()));
         chunks.expect_count_retrievals().returning(|_, _| Ok(()));
         chunks
