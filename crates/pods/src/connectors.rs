@@ -113,7 +113,7 @@ impl Connectors {
 
         let new_token = token.as_ref().map(|it| self.expiring(it));
         let new = NewConnector { connector, skill, token: new_token, mcp };
-        changed(self.store.create(new, self.effects(by, id, "Connector.Created")).await?)?;
+        check_outcome(self.store.create(new, self.effects(by, id, "Connector.Created")).await?)?;
 
         self.provisioned(id, operator, groups, token).await
     }
@@ -127,7 +127,7 @@ impl Connectors {
         let Connector { operator, groups, .. } = self.of_pods(id).await?;
         let token = ConnectorToken::generate()?;
         let effects = self.effects(by, id, "Connector.TokenIssued");
-        changed(self.store.add_token(id, self.expiring(&token), effects).await?)?;
+        check_outcome(self.store.add_token(id, self.expiring(&token), effects).await?)?;
         self.provisioned(id, operator, groups, Some(token)).await
     }
 
@@ -147,7 +147,7 @@ impl Connectors {
         let rotation =
             TokenRotation { pod, old: identity.token, old_expires_at, new, limit: MAX_TOKENS };
         let effects = self.effects(None, id, "Connector.TokenRotated");
-        changed(self.store.rotate_token(id, rotation, effects).await?)?;
+        check_outcome(self.store.rotate_token(id, rotation, effects).await?)?;
         Ok(RotatedToken { token: token.reveal(), hash, expires_at })
     }
 
@@ -168,8 +168,8 @@ impl Connectors {
 
     /// Returns a connector.
     pub async fn find(&self, id: ConnectorId) -> Result<Connector, ConnectorError> {
-        let found = self.list().await?.into_iter().find(|it| it.id == id);
-        found.ok_or(ConnectorError::NotFound)
+        let connectors = self.list().await?;
+        connectors.into_iter().find(|it| it.id == id).ok_or(ConnectorError::NotFound)
     }
 
     /// Returns a connector of pods.
@@ -193,7 +193,7 @@ impl Connectors {
         let effects = self.effects(by, id, "Connector.GroupsUpdated");
         let outcome = self.store.grant(id, groups, effects).await?;
         self.granted.invalidate();
-        changed(outcome)
+        check_outcome(outcome)
     }
 
     /// Deletes a token of a connector, or all: the pods that connected with it are
@@ -208,7 +208,7 @@ impl Connectors {
         let effects = self.effects(by, id, "Connector.TokensRevoked");
         let outcome = self.store.revoke_tokens(id, token, effects).await?;
         self.granted.invalidate();
-        changed(outcome)
+        check_outcome(outcome)
     }
 
     /// Deletes a connector with its tokens and its operator.
@@ -216,7 +216,7 @@ impl Connectors {
         let effects = self.effects(by, id, "Connector.Deleted");
         let outcome = self.store.delete(id, effects).await?;
         self.granted.invalidate();
-        changed(outcome)
+        check_outcome(outcome)
     }
 
     /// Returns the pod with a presented token, unless that is unknown or expired.
@@ -242,8 +242,13 @@ impl Connectors {
         token: Option<ConnectorToken>,
     ) -> Result<Provisioned, ConnectorError> {
         let member_count = self.store.count_members(groups.clone()).await?;
-        let token = token.map(ConnectorToken::reveal);
-        Ok(Provisioned { connector, operator, token, groups, member_count })
+        Ok(Provisioned {
+            connector,
+            operator,
+            token: token.map(ConnectorToken::reveal),
+            groups,
+            member_count,
+        })
     }
 
     fn effects(&self, by: Option<UserId>, id: ConnectorId, action: &'static str) -> SideEffects {
@@ -251,7 +256,7 @@ impl Connectors {
     }
 }
 
-fn changed(outcome: ConnectorChangeOutcome) -> Result<(), ConnectorError> {
+fn check_outcome(outcome: ConnectorChangeOutcome) -> Result<(), ConnectorError> {
     match outcome {
         ConnectorChangeOutcome::Done => Ok(()),
         ConnectorChangeOutcome::NotFound => Err(ConnectorError::NotFound),

@@ -161,10 +161,10 @@ impl PodDescription {
             }
         }
 
-        let mut seen: Vec<_> = parsed.tools.iter().map(|it| it.name.as_str()).collect();
-        seen.sort_unstable();
-        if let Some([twice, _]) = seen.array_windows().find(|[one, other]| one == other) {
-            return Err(DescriptionError::Name((*twice).to_owned()));
+        let mut names: Vec<_> = parsed.tools.iter().map(|it| it.name.as_str()).collect();
+        names.sort_unstable();
+        if let Some([duplicate, _]) = names.array_windows().find(|[a, b]| a == b) {
+            return Err(DescriptionError::Name((*duplicate).to_owned()));
         }
 
         for tool in &parsed.tools {
@@ -290,9 +290,9 @@ mod tests {
         assert!(matches!(refused("/tools", json!(3)), DescriptionError::Malformed(_)));
         let unlimited = json!({ "name": "travel-plan", "timeoutSeconds": 86_401 });
         assert!(matches!(refused("/skills/0", unlimited), DescriptionError::Malformed(_)));
-        let nul = json!({ "type": "object", "pattern\0": 1 });
-        let nul = refused("/tools/0/parameters", nul);
-        assert!(matches!(nul, DescriptionError::Malformed(_)));
+        let with_nul = json!({ "type": "object", "pattern\0": 1 });
+        let error = refused("/tools/0/parameters", with_nul);
+        assert!(matches!(error, DescriptionError::Malformed(_)));
         let mut allowed = description();
         let limited = json!({ "name": "hotel", "timeoutSeconds": 90 });
         allowed["skills"] = json!(["pia_travel.plan", limited]);

@@ -71,6 +71,24 @@ pub struct HostedSkill {
     pub timeout: Duration,
 }
 
+/// Pod that offers a tool.
+#[derive(Clone, Copy)]
+struct Offer<'a> {
+    pod: &'a ConnectedPod,
+    tool: &'a PodTool,
+}
+
+/// Call that is to be recorded.
+#[derive(Clone, Copy)]
+struct EndedCall<'a> {
+    user: UserId,
+    pod: &'a ConnectedPod,
+    /// Name of the tool or skill.
+    target: &'a str,
+    started_at: Timestamp,
+    result: &'a Result<PodReply, ToolCallError>,
+}
+
 impl ToolPlane {
     /// Creates the tool plane of the pods that groups may use.
     pub fn new(granted: GrantedPods, link: Arc<dyn PodLink>) -> Self {
@@ -91,8 +109,8 @@ impl ToolPlane {
         let callable = pods.iter().filter(|it| self.is_callable(it));
         let mut tools: Vec<_> = callable.flat_map(|it| &it.description.tools).collect();
         tools.retain(|it| !it.dangerous);
-        tools.sort_by(|one, other| one.name.cmp(&other.name));
-        tools.dedup_by(|one, other| one.name == other.name);
+        tools.sort_by(|a, b| a.name.cmp(&b.name));
+        tools.dedup_by(|a, b| a.name == b.name);
 
         let granted = |it: &PodTool| GrantedTool {
             name: it.name.clone(),
@@ -133,8 +151,11 @@ impl ToolPlane {
         (name, arguments): (&str, &str),
     ) -> Result<PodReply, ToolCallError> {
         let arguments = parse_arguments(arguments)?;
-        let pods = self.registry.connected(None, self.clock.now()).await;
-        let mut pods = pods.map_err(|_err| ToolCallError::Unavailable)?;
+        let mut pods = self
+            .registry
+            .connected(None, self.clock.now())
+            .await
+            .map_err(|_err| ToolCallError::Unavailable)?;
         pods.retain(|it| it.connector == connector);
         let offers = self.offers(&pods, |it| it.name == name);
         self.call_one(by, offers, arguments, pending()).await
@@ -164,16 +185,18 @@ impl ToolPlane {
         let mut able: Vec<_> = own.into_iter().filter_map(|it| Some((it, offer(it)?))).collect();
         able.sort_by_key(|(pod, _)| !self.link.holds(pod.id));
         let mut result = Err(SkillCallError::NotAdvertised);
-        for (pod, limit) in able {
-            let limit = limit.map(|it| Duration::from_secs(it.into()));
-            let timeout = limit.map_or(timeout, |it| it.min(timeout));
+        for (pod, limit_seconds) in able {
+            let limit = limit_seconds.map_or(timeout, |it| Duration::from_secs(it.into()));
+            let timeout = limit.min(timeout);
             let target = CallTarget::Skill { name: name.clone(), material: material.clone() };
             let call = PodCall { target, timeout };
             let started_at = self.clock.now();
-            let sent = self.link.call(pod.id, call, progress.clone()).await;
-            self.record(caller.user, pod, &name, (&sent, started_at)).await;
-            let is_busy = sent == Err(ToolCallError::Busy);
-            result = sent.map_err(SkillCallError::from);
+            let reply = self.link.call(pod.id, call, progress.clone()).await;
+            let ended =
+                EndedCall { user: caller.user, pod, target: &name, started_at, result: &reply };
+            self.record(ended).await;
+            let is_busy = reply == Err(ToolCallError::Busy);
+            result = reply.map_err(SkillCallError::from);
             if !is_busy {
                 break;
             }
@@ -186,20 +209,21 @@ impl ToolPlane {
     async fn call_one(
         &self,
         user: UserId,
-        offers: Vec<(&ConnectedPod, &PodTool)>,
+        offers: Vec<Offer<'_>>,
         arguments: Value,
         gone: impl Future<Output = ()> + Send,
     ) -> Result<PodReply, ToolCallError> {
         let mut gone = pin!(gone.fuse());
         let mut result = Err(ToolCallError::NotGranted);
-        for (pod, tool) in offers {
+        for offer in offers {
+            let tool = offer.tool;
             self.schemas
                 .validate(&tool.parameters, &arguments)
                 .map_err(ToolCallError::InvalidArguments)?;
             let timeout = Duration::from_secs(tool.timeout_seconds.into());
             let target = CallTarget::Tool { name: tool.name.clone(), arguments: arguments.clone() };
             let call = PodCall { target, timeout };
-            result = self.send(user, (pod, tool), call, &mut gone).await;
+            result = self.send(user, offer, call, &mut gone).await;
 
             let can_repeat = match result {
                 Err(ToolCallError::Busy) => true,
@@ -219,7 +243,7 @@ impl ToolPlane {
     async fn send(
         &self,
         user: UserId,
-        (pod, tool): (&ConnectedPod, &PodTool),
+        Offer { pod, tool }: Offer<'_>,
         call: PodCall,
         gone: &mut (impl Future<Output = ()> + Send + Unpin),
     ) -> Result<PodReply, ToolCallError> {
@@ -238,7 +262,8 @@ impl ToolPlane {
             result = Err(ToolCallError::Failed);
         }
 
-        self.record(user, pod, &tool.name, (&result, started_at)).await;
+        let ended = EndedCall { user, pod, target: &tool.name, started_at, result: &result };
+        self.record(ended).await;
 
         result
     }
@@ -253,27 +278,22 @@ impl ToolPlane {
         &self,
         pods: &'a [ConnectedPod],
         is_wanted: impl Fn(&PodTool) -> bool,
-    ) -> Vec<(&'a ConnectedPod, &'a PodTool)> {
+    ) -> Vec<Offer<'a>> {
         let offer = |pod: &'a ConnectedPod| {
-            let tool = pod.description.tools.iter().find(|it| is_wanted(it));
-            tool.map(|it| (pod, it))
+            let tool = pod.description.tools.iter().find(|it| is_wanted(it))?;
+            Some(Offer { pod, tool })
         };
-        let callable = pods.iter().filter(|it| self.is_callable(it));
-        let mut offers: Vec<_> = callable.filter_map(offer).collect();
-        let connector = offers.first().map(|(pod, _)| pod.connector);
-        offers.retain(|(pod, _)| Some(pod.connector) == connector);
-        offers.sort_by_key(|(pod, _)| !self.link.holds(pod.id));
+        let mut offers: Vec<Offer<'a>> =
+            pods.iter().filter(|it| self.is_callable(it)).filter_map(offer).collect();
+        let connector = offers.first().map(|it| it.pod.connector);
+        offers.retain(|it| Some(it.pod.connector) == connector);
+        offers.sort_by_key(|it| !self.link.holds(it.pod.id));
         offers
     }
 
-    /// Records a call, unless the pod was busy, which was not called then.
-    async fn record(
-        &self,
-        user: UserId,
-        pod: &ConnectedPod,
-        tool: &str,
-        (result, started_at): (&Result<PodReply, ToolCallError>, Timestamp),
-    ) {
+    /// Records a call, unless the pod was busy and so was not called.
+    async fn record(&self, call: EndedCall<'_>) {
+        let EndedCall { user, pod, target, started_at, result } = call;
         if *result == Err(ToolCallError::Busy) {
             return;
         }
@@ -284,8 +304,9 @@ impl ToolPlane {
         let object = format!("connector:{}", pod.connector);
         let effects =
             SideEffects::of_object(self.clock.now(), Some(user), object, "Pod.ToolCalled");
-        let ended = result.as_ref().map_or_else(ToolCallError::name, PodReply::outcome);
-        let change = json!({ "tool": tool, "milliseconds": milliseconds, "outcome": ended });
+        let outcome_name = result.as_ref().map_or_else(ToolCallError::name, PodReply::outcome);
+        let change =
+            json!({ "tool": target, "milliseconds": milliseconds, "outcome": outcome_name });
         let record = CallRecord { pod: pod.id, outcome, milliseconds };
         self.registry.record(record, effects.with_changes(None, Some(&change))).await;
     }
@@ -296,12 +317,11 @@ fn parse_arguments(arguments: &str) -> Result<Value, ToolCallError> {
     if arguments.len() > MAX_ARGUMENT_BYTES {
         return Err(invalid(format!("more than {MAX_ARGUMENT_BYTES} bytes")));
     }
-    let arguments: Value =
-        serde_json::from_str(arguments).map_err(|err| invalid(err.to_string()))?;
-    if !arguments.is_object() {
+    let parsed: Value = serde_json::from_str(arguments).map_err(|err| invalid(err.to_string()))?;
+    if !parsed.is_object() {
         return Err(invalid("not an object".to_owned()));
     }
-    Ok(arguments)
+    Ok(parsed)
 }
 
 /// Cuts a long result.

@@ -89,9 +89,9 @@ async fn a_call_is_audited_without_arguments_and_result() {
     let plane = plane(vec![first], registry, link);
     let reply = plane.call(caller, "search", r#"{"q":"confidential"}"#, pending()).await.unwrap();
     assert_eq!(reply.into_text().chars().count(), MAX_RESULT_CHARS + CUT.chars().count());
-    let audited = audited.lock().unwrap().clone();
-    assert!(audited.contains("Pod.ToolCalled") && audited.contains("completed"), "{audited}");
-    assert!(!audited.contains("confidential") && !audited.contains("xxx"));
+    let entry = audited.lock().unwrap().clone();
+    assert!(entry.contains("Pod.ToolCalled") && entry.contains("completed"), "{entry}");
+    assert!(!entry.contains("confidential") && !entry.contains("xxx"));
 }
 
 #[tokio::test]
