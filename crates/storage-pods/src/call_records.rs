@@ -40,6 +40,14 @@ struct WaitingRecord {
     _room: OwnedSemaphorePermit,
 }
 
+/// Sums of the calls of a pod.
+#[derive(Debug, Clone, Copy, Default)]
+struct CallTotals {
+    calls: i64,
+    failures: i64,
+    milliseconds: i64,
+}
+
 impl CallRecords {
     /// Creates the records in `db`, which tasks on the current runtime write.
     pub(crate) fn new(db: Database, tasks: TaskTracker) -> Self {
@@ -51,7 +59,7 @@ impl CallRecords {
 
     /// Adds a record, which is written soon.
     pub(crate) async fn add(&self, call: CallRecord, effects: SideEffects) {
-        // It is never closed.
+        // The semaphore is never closed.
         let Ok(room) = Arc::clone(&self.room).acquire_owned().await else { return };
         let context = RequestContext::current();
         self.waiting().push(WaitingRecord { call, effects, context, _room: room });
@@ -66,7 +74,7 @@ impl CallRecords {
             return;
         }
 
-        // One of them may be the reason, which must not take the others with it.
+        // One record may be the reason, and must not take the others with it.
         join_all(records.iter().map(async |it| {
             if let Err(err) = self.write(from_ref(it)).await {
                 let pod = it.call.pod.0;
@@ -78,26 +86,29 @@ impl CallRecords {
 
     async fn write(&self, records: &[WaitingRecord]) -> Result<(), DbError> {
         // In the order of their ids, so that no two instances wait for one another.
-        let mut totals = BTreeMap::<PodId, (i64, i64, i64)>::new();
+        let mut totals_by_pod = BTreeMap::<PodId, CallTotals>::new();
         for WaitingRecord { call, .. } in records {
-            let (calls, failures, milliseconds) = totals.entry(call.pod).or_default();
-            *calls += 1;
-            *failures += i64::from(call.outcome == PodCallOutcome::Failed);
-            *milliseconds += call.milliseconds;
+            let totals = totals_by_pod.entry(call.pod).or_default();
+            totals.calls += 1;
+            totals.failures += i64::from(call.outcome == PodCallOutcome::Failed);
+            totals.milliseconds += call.milliseconds;
         }
 
         in_tx!(self.db, async |conn| -> Result<(), DbError> {
-            for it in records {
-                let write = conn.write_effects(&self.db, &it.effects);
-                it.context.clone().scope(write).await?;
+            for record in records {
+                let write = conn.write_effects(&self.db, &record.effects);
+                record.context.clone().scope(write).await?;
             }
-            for (pod, (calls, failures, milliseconds)) in &totals {
-                let count = diesel::update(connected_pods::table.find(DbUid(pod.0))).set((
-                    connected_pods::calls.eq(connected_pods::calls + calls),
-                    connected_pods::failures.eq(connected_pods::failures + failures),
-                    connected_pods::milliseconds.eq(connected_pods::milliseconds + milliseconds),
-                ));
-                count.execute(conn).await?;
+            for (pod, totals) in &totals_by_pod {
+                let milliseconds = connected_pods::milliseconds + totals.milliseconds;
+                diesel::update(connected_pods::table.find(DbUid(pod.0)))
+                    .set((
+                        connected_pods::calls.eq(connected_pods::calls + totals.calls),
+                        connected_pods::failures.eq(connected_pods::failures + totals.failures),
+                        connected_pods::milliseconds.eq(milliseconds),
+                    ))
+                    .execute(conn)
+                    .await?;
             }
             Ok(())
         })

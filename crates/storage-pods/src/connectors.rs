@@ -55,8 +55,11 @@ connection_trait! {
     trait ChangeConnectors {
         /// Returns whether all groups exist.
         async fn groups_exist(&mut self, groups: &[DbUid]) -> Result<bool, DbError> {
-            let known = user_groups::table.filter(user_groups::id.eq_any(groups));
-            let known: Vec<DbUid> = known.select(user_groups::id).load(self).await?;
+            let known: Vec<DbUid> = user_groups::table
+                .filter(user_groups::id.eq_any(groups))
+                .select(user_groups::id)
+                .load(self)
+                .await?;
             Ok(groups.iter().all(|it| known.contains(it)))
         }
 
@@ -97,18 +100,23 @@ connection_trait! {
             skill: &Skill,
             at: DbInstant,
         ) -> Result<bool, DbError> {
-            let text = serde_json::to_string(skill);
+            let text = serde_json::to_string(skill)
+                .map_err(|_err| DbError::Unreadable("a skill"))?;
             let row = (
                 operators::id.eq(id),
                 operators::name.eq(&skill.name),
-                operators::skill.eq(text.map_err(|_err| DbError::Unreadable("a skill"))?),
+                operators::skill.eq(text),
                 operators::skill_name_folded.eq(skill.name.to_lowercase()),
                 operators::is_custom.eq(false),
                 operators::is_active.eq(true),
                 operators::updated_at.eq(at),
             );
-            let insert = diesel::insert_into(operators::table).values(row);
-            Ok(insert.on_conflict_do_nothing().execute(self).await? > 0)
+            let inserted = diesel::insert_into(operators::table)
+                .values(row)
+                .on_conflict_do_nothing()
+                .execute(self)
+                .await?;
+            Ok(inserted > 0)
         }
 
         /// Stores a token.
@@ -167,9 +175,8 @@ impl ConnectorStore for SqlConnectors {
             "groups": connector.groups.iter().map(ToString::to_string).collect::<Vec<_>>(),
         });
         let effects = effects.with_changes(None, Some(&fields));
-        let secret = mcp.and_then(|it| it.token);
-        let secret = secret.map(|it| self.seal(id, it)).transpose()?;
-        let created = in_tx!(self.db, async |conn| -> Result<ConnectorChangeOutcome, DbError> {
+        let sealed_token = mcp.and_then(|it| it.token).map(|it| self.seal(id, it)).transpose()?;
+        let outcome = in_tx!(self.db, async |conn| -> Result<ConnectorChangeOutcome, DbError> {
             if !conn.groups_exist(&groups).await? {
                 return Ok(ConnectorChangeOutcome::UnknownGroup);
             }
@@ -185,7 +192,7 @@ impl ConnectorStore for SqlConnectors {
                 connectors::operator_id.eq(operator),
                 connectors::created_at.eq(at),
                 connectors::mcp_url.eq(&connector.mcp_url),
-                connectors::mcp_token.eq(&secret),
+                connectors::mcp_token.eq(&sealed_token),
             );
             diesel::insert_into(connectors::table).values(row).execute(conn).await?;
             conn.put_groups(id, operator, &groups).await?;
@@ -196,11 +203,11 @@ impl ConnectorStore for SqlConnectors {
             Ok(ConnectorChangeOutcome::Done)
         });
 
-        match created {
+        match outcome {
             Err(DbError::Query(DatabaseError(UniqueViolation, _))) => {
                 Ok(ConnectorChangeOutcome::NameTaken)
             }
-            created => Ok(created?),
+            outcome => Ok(outcome?),
         }
     }
 
@@ -208,15 +215,15 @@ impl ConnectorStore for SqlConnectors {
         let rows: Vec<ConnectorRow> = on_conn!(self.db.reader(), |conn| {
             connectors::table.select(ConnectorRow::as_select()).load(conn).await?
         })?;
-        let columns = (connector_groups::connector_id, connector_groups::group_id);
-        let groups = connector_groups::table.order(columns);
+        let group_query = connector_groups::table
+            .order((connector_groups::connector_id, connector_groups::group_id));
         let groups: Vec<(DbUid, DbUid)> =
-            on_conn!(self.db.reader(), |conn| groups.load(conn).await?)?;
-        let valid = connector_tokens::table
+            on_conn!(self.db.reader(), |conn| group_query.load(conn).await?)?;
+        let token_query = connector_tokens::table
             .filter(connector_tokens::expires_at.gt(DbInstant(now)))
             .order((connector_tokens::created_at, connector_tokens::hash));
-        let valid: Vec<TokenRow> = on_conn!(self.db.reader(), |conn| {
-            valid.select(TokenRow::as_select()).load(conn).await?
+        let tokens: Vec<TokenRow> = on_conn!(self.db.reader(), |conn| {
+            token_query.select(TokenRow::as_select()).load(conn).await?
         })?;
 
         let connector = |row: ConnectorRow| Connector {
@@ -225,7 +232,7 @@ impl ConnectorStore for SqlConnectors {
             operator: row.operator_id.map(|it| OperatorId(it.0)),
             groups: groups.iter().filter(|it| it.0 == row.id).map(|it| GroupId(it.1.0)).collect(),
             created_at: row.created_at.0,
-            tokens: valid.iter().filter_map(|it| it.of(row.id)).collect(),
+            tokens: tokens.iter().filter_map(|it| it.of(row.id)).collect(),
             mcp_url: row.mcp_url,
         };
 
@@ -237,18 +244,20 @@ impl ConnectorStore for SqlConnectors {
     }
 
     async fn mcp_servers(&self) -> Result<Vec<(ConnectorId, McpEndpoint)>, Unavailable> {
-        let servers = connectors::table
+        let server_query = connectors::table
             .filter(connectors::mcp_url.is_not_null())
             .order(connectors::id)
             .select((connectors::id, connectors::mcp_url.assume_not_null(), connectors::mcp_token));
 
         let servers: Vec<(DbUid, String, Option<Vec<u8>>)> =
-            on_conn!(self.db.reader(), |conn| servers.load(conn).await?)?;
+            on_conn!(self.db.reader(), |conn| server_query.load(conn).await?)?;
         let seal = self.db.seal()?;
         let endpoint = |(id, url, token): (DbUid, String, Option<Vec<u8>>)| {
-            let token = token.and_then(|it| seal.open(place(&id), &it).ok());
-            let token = token.and_then(|it| String::from_utf8(it.reveal()).ok());
-            (ConnectorId(id.0), McpEndpoint { url, token: token.map(Secret::new) })
+            let token = token
+                .and_then(|it| seal.open(place(&id), &it).ok())
+                .and_then(|it| String::from_utf8(it.reveal()).ok())
+                .map(Secret::new);
+            (ConnectorId(id.0), McpEndpoint { url, token })
         };
 
         Ok(servers.into_iter().map(endpoint).collect())
@@ -266,10 +275,11 @@ impl ConnectorStore for SqlConnectors {
             let row: Option<ConnectorRow> = lock!(id).get_result(conn).await.optional()?;
             let Some(row) = row else { return Ok(ConnectorChangeOutcome::NotFound) };
 
-            let own = connector_groups::table
+            let before: Vec<DbUid> = connector_groups::table
                 .filter(connector_groups::connector_id.eq(id))
-                .select(connector_groups::group_id);
-            let before: Vec<DbUid> = own.load(conn).await?;
+                .select(connector_groups::group_id)
+                .load(conn)
+                .await?;
             if !conn.groups_exist(&groups).await? {
                 return Ok(ConnectorChangeOutcome::UnknownGroup);
             }
@@ -344,7 +354,7 @@ impl ConnectorStore for SqlConnectors {
                 return Ok(ConnectorChangeOutcome::NotFound);
             }
 
-            let Some(presented) = valid.iter().find(|it| it.0 == old) else {
+            let Some((_, expires_at)) = valid.iter().find(|(hash, _)| *hash == old) else {
                 return Ok(ConnectorChangeOutcome::NotFound);
             };
             if i64::try_from(valid.len()).unwrap_or(i64::MAX) >= rotation.limit {
@@ -353,15 +363,18 @@ impl ConnectorStore for SqlConnectors {
 
             conn.put_token(id, &rotation.new).await?;
 
-            if presented.1.0 > old_end.0 {
-                let shorten = diesel::update(connector_tokens::table.find(&old));
-                shorten.set(connector_tokens::expires_at.eq(old_end)).execute(conn).await?;
+            if expires_at.0 > old_end.0 {
+                diesel::update(connector_tokens::table.find(&old))
+                    .set(connector_tokens::expires_at.eq(old_end))
+                    .execute(conn)
+                    .await?;
             }
 
-            let pod = diesel::update(connected_pods::table.find(DbUid(rotation.pod.0)))
-                .filter(connected_pods::connector_id.eq(id));
-            let token = connected_pods::token_hash.eq(Some(rotation.new.hash.0.to_vec()));
-            pod.set(token).execute(conn).await?;
+            diesel::update(connected_pods::table.find(DbUid(rotation.pod.0)))
+                .filter(connected_pods::connector_id.eq(id))
+                .set(connected_pods::token_hash.eq(Some(rotation.new.hash.0.to_vec())))
+                .execute(conn)
+                .await?;
             conn.write_effects(&self.db, &effects).await?;
 
             Ok(ConnectorChangeOutcome::Done)
@@ -412,9 +425,9 @@ impl ConnectorStore for SqlConnectors {
     }
 
     async fn count_members(&self, groups: Vec<GroupId>) -> Result<i64, Unavailable> {
-        let groups: Vec<_> = groups.iter().map(|it| Some(DbUid(it.0))).collect();
+        let ids: Vec<_> = groups.iter().map(|it| Some(DbUid(it.0))).collect();
         let members = accounts::table
-            .filter(accounts::group_id.nullable().eq_any(groups))
+            .filter(accounts::group_id.nullable().eq_any(ids))
             .filter(accounts::deactivated_at.is_null())
             .count();
         Ok(on_conn!(self.db.reader(), |conn| members.get_result(conn).await?)?)

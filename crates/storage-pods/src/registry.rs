@@ -42,12 +42,13 @@ struct PodRow {
 
 impl PodRow {
     fn new(pod: &ConnectedPod) -> Result<Self, Unavailable> {
-        let description = serde_json::to_string(&pod.description);
+        let description = serde_json::to_string(&pod.description)
+            .map_err(|err| Unavailable::new("a description", err))?;
         Ok(Self {
             id: DbUid(pod.id.0),
             connector_id: DbUid(pod.connector.0),
             token_hash: pod.token.map(|it| it.0.to_vec()),
-            description: description.map_err(|err| Unavailable::new("a description", err))?,
+            description,
             host: pod.host.clone(),
             connected_at: DbInstant(pod.connected_at),
             alive_until: DbInstant(pod.alive_until),
@@ -150,10 +151,10 @@ impl PodRegistry for SqlPodRegistry {
             .set(connected_pods::alive_until.eq(DbInstant(until)))
             .returning((connected_pods::id, connected_pods::is_draining));
 
-        let renewed: Vec<(DbUid, bool)> =
+        let rows: Vec<(DbUid, bool)> =
             on_conn!(self.db.writer(), |conn| renew.get_results(conn).await?)?;
-        let renewed: HashMap<_, _> = renewed.into_iter().collect();
-        let standing = |pod: PodId| match renewed.get(&DbUid(pod.0)) {
+        let is_draining: HashMap<DbUid, bool> = rows.into_iter().collect();
+        let standing = |pod: PodId| match is_draining.get(&DbUid(pod.0)) {
             None => Some((pod, PodStanding::Unregistered)),
             Some(true) => Some((pod, PodStanding::Draining)),
             Some(false) => None,

@@ -267,8 +267,13 @@ impl PodRelay {
             Waiting { pod, progress, reported: String::new(), reply, missing_since: None },
         );
         let _forget = Forget(self, id);
-        let stored = self.calls.store(id, pod, (&call, self.clock.now() + limit)).await;
-        if !stored.map_err(|_err| ToolCallError::Unavailable)? {
+        let expires_at = self.clock.now() + limit;
+        let is_stored = self
+            .calls
+            .store(id, pod, &call, expires_at)
+            .await
+            .map_err(|_err| ToolCallError::Unavailable)?;
+        if !is_stored {
             return Err(ToolCallError::Busy);
         }
 

@@ -64,7 +64,8 @@ impl RelayedCalls {
         &self,
         id: Uuid,
         pod: PodId,
-        (call, expires_at): (&PodCall, Timestamp),
+        call: &PodCall,
+        expires_at: Timestamp,
     ) -> Result<bool, Unavailable> {
         let request = self.seal(place(&id, "pod-call"), call)?;
         let row = connected_pods::table.find(DbUid(pod.0)).select((
@@ -96,8 +97,8 @@ impl RelayedCalls {
             return Ok(Vec::new());
         }
 
-        let pods = pods.into_iter().map(|it| DbUid(it.0)).collect();
-        let claim = ClaimCalls { pods, now: DbInstant(now) };
+        let pod_ids = pods.into_iter().map(|it| DbUid(it.0)).collect();
+        let claim = ClaimCalls { pods: pod_ids, now: DbInstant(now) };
         let mut conn = self.connection().await?;
         let rows: Vec<(DbUid, DbUid, DbInstant, Vec<u8>)> =
             claim.load(&mut conn).await.map_err(DbError::from)?;
@@ -116,17 +117,19 @@ impl RelayedCalls {
         outcome: &Result<PodReply, ToolCallError>,
     ) -> Result<(), Unavailable> {
         let reply = self.seal(place(&id, "pod-reply"), outcome)?;
-        let call = diesel::update(pod_calls::table.find(DbUid(id)));
-        // Nobody waits for it if the call is gone.
-        self.write(call.set(pod_calls::reply.eq(reply))).await?;
+        let update =
+            diesel::update(pod_calls::table.find(DbUid(id))).set(pod_calls::reply.eq(reply));
+        // If the call is gone, nobody waits for its reply.
+        self.write(update).await?;
         Ok(())
     }
 
     /// Stores the progress of a call.
     pub(crate) async fn report(&self, id: Uuid, progress: &str) -> Result<(), Unavailable> {
-        let progress = self.seal(place(&id, "pod-progress"), &progress)?;
-        let call = diesel::update(pod_calls::table.find(DbUid(id)));
-        self.write(call.set(pod_calls::progress.eq(progress))).await?;
+        let sealed = self.seal(place(&id, "pod-progress"), &progress)?;
+        let update =
+            diesel::update(pod_calls::table.find(DbUid(id))).set(pod_calls::progress.eq(sealed));
+        self.write(update).await?;
         Ok(())
     }
 
@@ -139,9 +142,9 @@ impl RelayedCalls {
             return Ok(Vec::new());
         }
 
-        let ids: Vec<DbUid> = ids.into_iter().map(DbUid).collect();
+        let call_ids: Vec<DbUid> = ids.into_iter().map(DbUid).collect();
         let answered = pod_calls::table
-            .filter(pod_calls::id.eq_any(ids))
+            .filter(pod_calls::id.eq_any(call_ids))
             .filter(pod_calls::reply.is_not_null().or(pod_calls::progress.is_not_null()))
             .select((pod_calls::id, pod_calls::reply, pod_calls::progress));
         let rows: Vec<AnswerRow> = on_conn!(self.db.reader(), |conn| answered.load(conn).await?)?;
@@ -164,9 +167,9 @@ impl RelayedCalls {
             return Ok(Vec::new());
         }
         let own = pod_calls::id.eq_any(ids.iter().copied().map(DbUid).collect::<Vec<_>>());
-        let stored = pod_calls::table.filter(own).select(pod_calls::id);
-        let stored: Vec<DbUid> = on_conn!(self.db.reader(), |conn| stored.load(conn).await?)?;
-        Ok(ids.into_iter().filter(|it| !stored.contains(&DbUid(*it))).collect())
+        let query = pod_calls::table.filter(own).select(pod_calls::id);
+        let existing: Vec<DbUid> = on_conn!(self.db.reader(), |conn| query.load(conn).await?)?;
+        Ok(ids.into_iter().filter(|it| !existing.contains(&DbUid(*it))).collect())
     }
 
     /// Deletes calls whose replies were read.
@@ -208,8 +211,8 @@ impl RelayedCalls {
         Ok(())
     }
 
-    /// Writes without waiting for the disk. Returns whether anything was written, which
-    /// all instances are notified of then.
+    /// Writes without waiting for the disk. Returns whether anything was written; all
+    /// instances are notified if so.
     async fn write<S>(&self, statement: S) -> Result<bool, DbError>
     where
         S: QueryFragment<Pg> + Send,
@@ -223,7 +226,7 @@ impl RelayedCalls {
     async fn connection(&self) -> Result<Object<AsyncPostgres>, DbError> {
         match self.db.writer().await? {
             Conn::Postgres(conn) => Ok(conn),
-            // It has one instance only.
+            // SQLite serves one instance only.
             Conn::Sqlite(_) => Err(DbError::Abandoned),
         }
     }

@@ -94,14 +94,14 @@ fn relay(db: &Database, pods: Vec<PodId>) -> (Arc<PodRelay>, UnboundedReceiver<(
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_reaches_the_pod_of_another_instance_and_ends_with_its_caller() {
     let fresh = TestDatabase::postgres().await;
-    let one = fresh.connect().await;
-    let other = fresh.connect().await;
+    let first_db = fresh.connect().await;
+    let second_db = fresh.connect().await;
     let alive_until = SystemClock.now() + Duration::from_mins(1);
-    let pod = ConnectedPod { alive_until, ..pod(created(&one, "Weather", 1).await, 1) };
-    let registry = SqlPodRegistry::new(one.clone(), TaskTracker::new());
+    let pod = ConnectedPod { alive_until, ..pod(created(&first_db, "Weather", 1).await, 1) };
+    let registry = SqlPodRegistry::new(first_db.clone(), TaskTracker::new());
     registry.put(pod.clone(), at(1)).await.expect("a database");
-    let (calling, _) = relay(&one, Vec::new());
-    let (answering, mut cancelled) = relay(&other, vec![pod.id]);
+    let (calling, _) = relay(&first_db, Vec::new());
+    let (answering, mut cancelled) = relay(&second_db, vec![pod.id]);
     let mut tasks = JoinSet::new();
     for relay in [&calling, &answering] {
         let relay = Arc::clone(relay);
@@ -127,14 +127,14 @@ async fn a_call_reaches_the_pod_of_another_instance_and_ends_with_its_caller() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_whose_claim_is_lost_is_not_begun_again() {
     let fresh = TestDatabase::postgres().await;
-    let one = fresh.connect().await;
-    let other = fresh.connect().await;
+    let first_db = fresh.connect().await;
+    let second_db = fresh.connect().await;
     let alive_until = SystemClock.now() + Duration::from_mins(1);
-    let pod = ConnectedPod { alive_until, ..pod(created(&one, "Weather", 1).await, 1) };
-    let registry = SqlPodRegistry::new(one.clone(), TaskTracker::new());
+    let pod = ConnectedPod { alive_until, ..pod(created(&first_db, "Weather", 1).await, 1) };
+    let registry = SqlPodRegistry::new(first_db.clone(), TaskTracker::new());
     registry.put(pod.clone(), at(1)).await.expect("a database");
-    let (calling, _) = relay(&one, Vec::new());
-    let (answering, mut cancelled) = relay(&other, vec![pod.id]);
+    let (calling, _) = relay(&first_db, Vec::new());
+    let (answering, mut cancelled) = relay(&second_db, vec![pod.id]);
     let mut tasks = JoinSet::new();
     for relay in [&calling, &answering] {
         let relay = Arc::clone(relay);
@@ -146,7 +146,8 @@ async fn a_call_whose_claim_is_lost_is_not_begun_again() {
     });
     let claimed = async |is_claimed: bool| {
         let calls = pod_calls::table.filter(pod_calls::is_claimed.eq(is_claimed)).count();
-        while on_conn!(one.reader(), |conn| calls.get_result::<i64>(conn).await?).unwrap() == 0 {
+        while on_conn!(first_db.reader(), |conn| calls.get_result::<i64>(conn).await?).unwrap() == 0
+        {
             yield_now().await;
         }
     };
@@ -154,7 +155,7 @@ async fn a_call_whose_claim_is_lost_is_not_begun_again() {
 
     // PostgreSQL crashes before the claim is on the disk.
     let lose = diesel::update(pod_calls::table).set(pod_calls::is_claimed.eq(false));
-    on_conn!(one.writer(), |conn| lose.execute(conn).await?).unwrap();
+    on_conn!(first_db.writer(), |conn| lose.execute(conn).await?).unwrap();
     claimed(true).await;
     assert_eq!(
         calling.call(pod.id, call("echo"), ProgressSink::default()).await.map(|it| it.is_error),
