@@ -49,8 +49,9 @@ impl Connection {
             connection.shake_hands().await?;
             Ok(connection)
         };
-        let opened = timeout(OPENING_TIMEOUT, opening).await;
-        opened.unwrap_or(Err(ConnectionError::Silent(OPENING_TIMEOUT)))
+        timeout(OPENING_TIMEOUT, opening)
+            .await
+            .unwrap_or(Err(ConnectionError::Silent(OPENING_TIMEOUT)))
     }
 
     async fn shake_hands(&mut self) -> Result<(), ConnectionError> {
@@ -62,10 +63,10 @@ impl Connection {
         self.socket.send(HANDSHAKE_REQUEST.into()).await?;
         let frame = self.receive_frame().await?;
         // Messages may follow the response.
-        let (response, rest) = frame.split_once('\u{1e}').unwrap_or((frame.as_str(), ""));
+        let (response, messages) = frame.split_once('\u{1e}').unwrap_or((frame.as_str(), ""));
         let refusal = match serde_json::from_str(response) {
             Ok(Response { error: None }) => {
-                self.decoder.push(rest.as_bytes());
+                self.decoder.push(messages.as_bytes());
                 return Ok(());
             }
             Ok(Response { error: Some(error) }) => error,
@@ -116,8 +117,8 @@ impl Connection {
         self.send(&HubMessage::Close { error: None, allow_reconnect: false }).await?;
         self.socket.close(None).await?;
         // A socket with unread input would reset the connection.
-        let rest = async { while let Some(Ok(_)) = self.socket.next().await {} };
-        timeout(CLOSING_TIMEOUT, rest).await.ok();
+        let draining = async { while let Some(Ok(_)) = self.socket.next().await {} };
+        timeout(CLOSING_TIMEOUT, draining).await.ok();
         Ok(())
     }
 }

@@ -64,8 +64,8 @@ impl Endpoint {
 }
 
 fn authorization(token: &Secret<String>) -> Result<Secret<HeaderValue>, PodError> {
-    let value = HeaderValue::try_from(format!("Bearer {}", token.expose()));
-    let mut value = value.map_err(|_malformed| PodError::MalformedToken)?;
+    let mut value = HeaderValue::try_from(format!("Bearer {}", token.expose()))
+        .map_err(|_malformed| PodError::MalformedToken)?;
     value.set_sensitive(true);
     Ok(Secret::new(value))
 }

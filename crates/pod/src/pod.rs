@@ -99,8 +99,8 @@ impl Pod {
     /// Replaces all tools, also while the pod runs: it describes itself again.
     /// Calls in progress end as they would have.
     pub fn replace_tools(&self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) {
-        let tools = tools.into_iter().map(|it| (it.description().name, it)).collect();
-        self.tools.send_replace(tools);
+        let by_name = tools.into_iter().map(|it| (it.description().name, it)).collect();
+        self.tools.send_replace(by_name);
     }
 
     /// Adds a skill; it replaces one of the same name.
@@ -165,11 +165,14 @@ impl Pod {
 
     pub(crate) fn describe(&self) -> PodDescription<'_> {
         let tools = self.tools.borrow().values().map(|it| it.description()).collect();
-        let skills = self.skills.iter().map(|(name, skill)| match skill.timeout_seconds() {
-            Some(limit) => json!({ "name": name, "timeoutSeconds": limit }),
-            None => json!(name),
-        });
-        let skills = skills.collect();
+        let skills = self
+            .skills
+            .iter()
+            .map(|(name, skill)| match skill.timeout_seconds() {
+                Some(limit) => json!({ "name": name, "timeoutSeconds": limit }),
+                None => json!(name),
+            })
+            .collect();
         PodDescription::new(&self.name, &self.version, tools, skills, self.max_concurrent_calls)
     }
 

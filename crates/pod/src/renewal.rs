@@ -51,8 +51,8 @@ impl Renewal {
     /// Returns the time at which a token with this end is to be renewed.
     pub(crate) fn due(&self, expires_at: Timestamp) -> Option<Instant> {
         let micros = expires_at.micros().saturating_sub(SystemClock.now().micros());
-        let rest = Duration::from_micros(u64::try_from(micros).unwrap_or(0));
-        let delay = rest.saturating_sub(RENEWAL_PERIOD).min(MAX_DELAY);
+        let remaining = Duration::from_micros(u64::try_from(micros).unwrap_or(0));
+        let delay = remaining.saturating_sub(RENEWAL_PERIOD).min(MAX_DELAY);
         if self.store.is_none() {
             if delay.is_zero() {
                 tracing::warn!(%expires_at, "the token ends soon, and no other can be stored");
@@ -72,17 +72,17 @@ impl Renewal {
     /// accept the previous one any more.
     pub(crate) fn take_over(&self) -> Option<NewToken> {
         let mut unsaved = self.unsaved.lock();
-        let unsaved = unsaved.as_mut().filter(|it| !it.is_used)?;
-        unsaved.is_used = true;
-        Some(unsaved.token.clone())
+        let unused = unsaved.as_mut().filter(|it| !it.is_used)?;
+        unused.is_used = true;
+        Some(unused.token.clone())
     }
 
     /// Stores a token. Returns whether it may be used from now on.
     pub(crate) async fn save(&self, token: NewToken) -> bool {
         let Some(store) = &self.store else { return false };
 
-        let stored = timeout(STORING_TIMEOUT, store.store(&token.token)).await;
-        let Err(error) = stored.unwrap_or_else(|_elapsed| Err("it took too long".into())) else {
+        let outcome = timeout(STORING_TIMEOUT, store.store(&token.token)).await;
+        let Err(error) = outcome.unwrap_or_else(|_elapsed| Err("it took too long".into())) else {
             tracing::info!(expires_at = %token.expires_at, "the token was renewed");
             *self.unsaved.lock() = None;
             return true;

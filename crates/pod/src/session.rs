@@ -145,12 +145,12 @@ impl<'a> Session<'a> {
                 Ok(())
             }
             HubMessage::Close { error, allow_reconnect } => {
-                let error = error.unwrap_or_else(|| "no reason was named".to_owned());
+                let reason = error.unwrap_or_else(|| "no reason was named".to_owned());
                 if allow_reconnect {
-                    return Err(ConnectionError::Closed(error));
+                    return Err(ConnectionError::Closed(reason));
                 }
 
-                let error = PodError::closed(error);
+                let error = PodError::closed(reason);
                 // The end of this connection's token is not that of the next.
                 Err(if error.is_of_token() && self.has_new_token {
                     ConnectionError::Closed(error.to_string())
@@ -199,13 +199,14 @@ impl<'a> Session<'a> {
 
     /// Processes the response to the request for another token.
     async fn save(&mut self, result: InvocationResult) {
-        // Errors of the parser would quote the token.
         self.renewing_until = None;
 
         let token = result.and_then(|response| {
-            let token = serde_json::from_value::<NewToken>(response.unwrap_or_default()).ok();
-            let token = token.filter(|it| Endpoint::accepts(&it.token));
-            token.ok_or_else(|| "the response is malformed".to_owned())
+            // Errors of the parser are left out, since they would quote the token.
+            serde_json::from_value::<NewToken>(response.unwrap_or_default())
+                .ok()
+                .filter(|it| Endpoint::accepts(&it.token))
+                .ok_or_else(|| "the response is malformed".to_owned())
         });
 
         match token {

@@ -68,8 +68,7 @@ impl fmt::Debug for Work {
 }
 
 async fn catch_panic(work: impl Future<Output = Outcome>, error: &str) -> Outcome {
-    let caught = AssertUnwindSafe(work).catch_unwind().await;
-    caught.unwrap_or_else(|_panic| Err(error.to_owned()))
+    AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_panic| Err(error.to_owned()))
 }
 
 /// Parses the argument of an invocation.

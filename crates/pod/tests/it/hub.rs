@@ -94,11 +94,11 @@ impl Hub {
         };
         let server = HttpServer::new(app).workers(1).disable_signals();
         let any_port = (Ipv4Addr::LOCALHOST, 0);
-        let (scheme, server) = match tls {
+        let (scheme, bound) = match tls {
             Some(tls) => ("https", server.bind_rustls_0_23(any_port, tls)),
             None => ("http", server.bind(any_port)),
         };
-        let server = server.expect("a port");
+        let server = bound.expect("a port");
         let address = server.addrs().first().copied().expect("an address");
         rt::spawn(server.run());
         Self { url: format!("{scheme}://{address}"), shared, events }
@@ -168,8 +168,8 @@ impl Hub {
 
     /// Commands the newest connection.
     pub(crate) fn command(&self, command: Command) {
-        let connection = self.shared.connection.lock();
-        let connection = connection.as_ref().expect("a connection");
+        let guard = self.shared.connection.lock();
+        let connection = guard.as_ref().expect("a connection");
         assert!(connection.send(command).is_ok(), "the connection is gone");
     }
 }

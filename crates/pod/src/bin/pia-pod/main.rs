@@ -45,8 +45,12 @@ async fn run() -> Result<(), Box<dyn Error>> {
         return Ok(writeln!(stdout(), "{USAGE}")?);
     };
 
-    let log = tracing_subscriber::fmt().with_env_filter(LOG_FILTER).with_writer(stderr);
-    log.with_ansi(stderr().is_terminal()).init();
+    tracing_subscriber::fmt()
+        .with_env_filter(LOG_FILTER)
+        .with_writer(stderr)
+        .with_ansi(stderr().is_terminal())
+        .init();
+
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let stopped = async move {

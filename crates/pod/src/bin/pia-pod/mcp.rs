@@ -104,9 +104,11 @@ impl Tool for RemoteTool {
         let Value::Object(arguments) = arguments else {
             return Err("the arguments must be an object".to_owned());
         };
-        let called =
-            self.client.call(&self.tool.name, arguments, MAX_CALL, context.cancelled).await;
-        let result = called.map_err(|err| err.to_string())?;
+        let result = self
+            .client
+            .call(&self.tool.name, arguments, MAX_CALL, context.cancelled)
+            .await
+            .map_err(|err| err.to_string())?;
         match result.content {
             content if !result.is_error => Ok(content),
             Value::String(text) => Err(text),

@@ -72,8 +72,10 @@ impl Tool for CountWords {
 
 /// Returns an argument that must be a string.
 fn text_argument<'a>(arguments: &'a Value, name: &str) -> Result<&'a str, String> {
-    let value = arguments.get(name).and_then(Value::as_str);
-    value.ok_or_else(|| format!("the argument {name} must be a string"))
+    arguments
+        .get(name)
+        .and_then(Value::as_str)
+        .ok_or_else(|| format!("the argument {name} must be a string"))
 }
 
 #[cfg(test)]
