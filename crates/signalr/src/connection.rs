@@ -290,8 +290,8 @@ impl HubConnection {
     fn shut_down(&mut self, reason: CloseReason, error: Option<String>, reconnect: Reconnect) {
         match &self.phase {
             Phase::Handshake { .. } => {
-                let error = error.as_deref().or(Some("the connection was closed"));
-                let response = format_handshake_response(error);
+                let refusal = error.as_deref().or(Some("the connection was closed"));
+                let response = format_handshake_response(refusal);
                 self.outbox.push_control(WireFrame::Text(response));
             }
             Phase::Open(session) if session.detached_until.is_some() => self.outbox.clear(),

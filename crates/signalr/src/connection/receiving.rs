@@ -27,8 +27,8 @@ impl HubConnection {
                 let Some((request, length)) = HandshakeRequest::parse(input)? else {
                     return Ok(());
                 };
-                let rest = input.split_off(length);
-                self.open(request, &rest);
+                let messages = input.split_off(length);
+                self.open(request, &messages);
                 events.push(HubEvent::Connected);
             }
             Phase::Open(session) if session.detached_until.is_none() => session.decoder.push(frame),
@@ -45,7 +45,7 @@ impl HubConnection {
     }
 
     /// Accepts a handshake, with the bytes that follow it.
-    fn open(&mut self, request: HandshakeRequest, rest: &[u8]) {
+    fn open(&mut self, request: HandshakeRequest, messages: &[u8]) {
         let HandshakeRequest { protocol, version } = request;
         let response = format_handshake_response(None);
         self.outbox.push_control(match protocol {
@@ -58,7 +58,7 @@ impl HubConnection {
         }
 
         let mut decoder = MessageDecoder::new(protocol, self.settings.messages);
-        decoder.push(rest);
+        decoder.push(messages);
         let receipts = is_stateful.then(Receipts::new);
         self.phase = Phase::Open(Session { protocol, decoder, receipts, detached_until: None });
     }

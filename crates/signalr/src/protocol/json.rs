@@ -15,8 +15,8 @@ pub(super) fn split(
     searched: usize,
     max_bytes: usize,
 ) -> Result<Option<(&[u8], usize)>, ProtocolError> {
-    let rest = input.get(searched..).unwrap_or_default();
-    let end = memchr::memchr(RECORD_SEPARATOR, rest).map(|it| searched + it);
+    let unsearched = input.get(searched..).unwrap_or_default();
+    let end = memchr::memchr(RECORD_SEPARATOR, unsearched).map(|it| searched + it);
     if end.unwrap_or(input.len()) > max_bytes {
         return Err(ProtocolError::MessageTooLarge);
     }

@@ -47,10 +47,10 @@ fn read_prefix(input: &[u8]) -> Result<Option<(usize, usize)>, ProtocolError> {
 }
 
 fn write_prefix(out: &mut Vec<u8>, number: usize) {
-    let mut rest = number;
-    while let Ok(low) = u8::try_from(rest & 0x7f) {
-        rest >>= 7;
-        if rest == 0 {
+    let mut remaining = number;
+    while let Ok(low) = u8::try_from(remaining & 0x7f) {
+        remaining >>= 7;
+        if remaining == 0 {
             out.push(low);
             break;
         }

@@ -107,8 +107,9 @@ pub(super) fn read_map(
 /// Reads a string.
 pub(super) fn read_string(input: &mut &[u8]) -> Result<String, ProtocolError> {
     let length = rmp::decode::read_str_len(input).map_err(|_type| ProtocolError::Encoding)?;
-    let text = std::str::from_utf8(take(input, length)?);
-    text.map(str::to_owned).map_err(|_invalid| ProtocolError::Encoding)
+    std::str::from_utf8(take(input, length)?)
+        .map(str::to_owned)
+        .map_err(|_invalid| ProtocolError::Encoding)
 }
 
 fn read_float(input: &mut &[u8], marker: Marker) -> Result<f64, ProtocolError> {

@@ -47,7 +47,7 @@ fn variable(name: &str) -> String {
 /// Runs cases of a script over an encoding; each prints its errors.
 async fn run(mut script: Command, protocol: &str, cases: &[&str]) {
     let address = server::start();
-    let ran = script
+    let running = script
         .args(cases)
         .env("SIGNALR_URL", format!("http://{address}"))
         .env("SIGNALR_TOKEN", ACCESS_TOKEN)
@@ -55,10 +55,12 @@ async fn run(mut script: Command, protocol: &str, cases: &[&str]) {
         .stdin(Stdio::null())
         .kill_on_drop(true)
         .output();
-    let ran = timeout(Duration::from_mins(1), ran).await.expect("an end within a minute");
-    let ran = ran.expect("the client's interpreter");
-    let stdout = String::from_utf8_lossy(&ran.stdout);
-    assert!(ran.status.success(), "{stdout}{}", String::from_utf8_lossy(&ran.stderr));
+    let output = timeout(Duration::from_mins(1), running)
+        .await
+        .expect("an end within a minute")
+        .expect("the client's interpreter");
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{stdout}{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(stdout.matches("ok ").count(), cases.len(), "{stdout}");
 }
 

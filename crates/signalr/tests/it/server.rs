@@ -27,8 +27,11 @@ pub(crate) fn start() -> SocketAddr {
             .route("/{hub}/negotiate", web::post().to(negotiate))
             .route("/{hub}", web::get().to(connect))
     };
-    let server = HttpServer::new(app).workers(1).disable_signals();
-    let server = server.bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    let server = HttpServer::new(app)
+        .workers(1)
+        .disable_signals()
+        .bind((Ipv4Addr::LOCALHOST, 0))
+        .expect("a port");
     let address = server.addrs().first().copied().expect("an address");
     rt::spawn(server.run());
     address

@@ -98,8 +98,8 @@ proptest! {
     ) {
         for protocol in BOTH {
             let mut bytes = protocol.encode(&message).as_bytes().to_vec();
-            let position = position.index(bytes.len());
-            bytes[position] = byte;
+            let index = position.index(bytes.len());
+            bytes[index] = byte;
             decode_frames(protocol, MessageLimits::default(), [&bytes[..]]);
         }
     }
