@@ -15,7 +15,7 @@ use crate::input::Input;
 /// Number of frames that may wait for the connection.
 const MAX_WAITING_FRAMES: usize = 8;
 /// Time for sending a frame to a pod that reads slowly.
-const SEND: Duration = Duration::from_secs(30);
+const SEND_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum size of a frame, and of a message of several.
 pub(crate) const MAX_FRAME_BYTES: usize = 512 * 1024;
 
@@ -60,13 +60,13 @@ async fn run(
         // Nothing is read while frames of the pod wait.
         let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
 
-        let sent = tokio::select! {
+        let outcome = tokio::select! {
             frame = outgoing.recv() => match frame {
-                Some(WireFrame::Text(text)) => timeout(SEND, socket.text(text)).await,
-                Some(WireFrame::Binary(bytes)) => timeout(SEND, socket.binary(bytes)).await,
+                Some(WireFrame::Text(text)) => timeout(SEND_TIMEOUT, socket.text(text)).await,
+                Some(WireFrame::Binary(bytes)) => timeout(SEND_TIMEOUT, socket.binary(bytes)).await,
                 None => {
                     let close = socket.close(Some(CloseCode::Away.into()));
-                    return drop(timeout(SEND, close).await);
+                    return drop(timeout(SEND_TIMEOUT, close).await);
                 }
             },
             message = messages.recv() => match message {
@@ -78,13 +78,15 @@ async fn run(
                     inputs.send(Input::Frame(number, bytes, slot)).ok();
                     continue;
                 }
-                Some(Ok(AggregatedMessage::Ping(data))) => timeout(SEND, socket.pong(&data)).await,
+                Some(Ok(AggregatedMessage::Ping(data))) => {
+                    timeout(SEND_TIMEOUT, socket.pong(&data)).await
+                }
                 Some(Ok(AggregatedMessage::Pong(_))) => continue,
                 Some(Ok(AggregatedMessage::Close(_)) | Err(_)) | None => return,
             },
         };
 
-        if !matches!(sent, Ok(Ok(()))) {
+        if !matches!(outcome, Ok(Ok(()))) {
             return;
         }
     }

@@ -69,6 +69,6 @@ fn serves_until_its_input_ends() {
     }
     let server = Server::start();
     writeln!(std::io::stdout(), "{BEFORE_ADDRESS}{}", server.address).unwrap();
-    let mut rest = Vec::new();
-    std::io::stdin().read_to_end(&mut rest).unwrap();
+    let mut input = Vec::new();
+    std::io::stdin().read_to_end(&mut input).unwrap();
 }

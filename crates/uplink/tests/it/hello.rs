@@ -23,9 +23,9 @@ async fn lies_in_a_description_are_refused_with_the_reason() {
     echo_pod::start(server.address, 2, "echo").await;
     let tool = description("raw", 1)["tools"][0].clone();
     let changed = |pointer: &str, value: Value| {
-        let mut changed = description("raw", 1);
-        *changed.pointer_mut(pointer).unwrap() = value;
-        changed
+        let mut lie = description("raw", 1);
+        *lie.pointer_mut(pointer).unwrap() = value;
+        lie
     };
     for (description, reason) in [
         (changed("/protocol", json!(2)), "unsupported protocol"),
@@ -40,8 +40,8 @@ async fn lies_in_a_description_are_refused_with_the_reason() {
         (json!(null), "malformed"),
         (json!([[]]), "malformed"),
     ] {
-        let answer = answer(&server, description).await;
-        let error = answer["error"].as_str().expect("an error");
+        let response = answer(&server, description).await;
+        let error = response["error"].as_str().expect("an error");
         assert!(error.contains(reason), "{error}: no {reason}");
         server.assert_echo("echo").await;
     }

@@ -1,5 +1,7 @@
 //! Pod whose frames are written by hand.
 
+use std::net::SocketAddr;
+
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
@@ -12,7 +14,6 @@ use tokio_tungstenite::tungstenite::{Bytes, Error, Message};
 use tokio_tungstenite::{WebSocketStream, client_async};
 
 use crate::server::{PATIENCE, token};
-use std::net::SocketAddr;
 
 /// Pod whose frames are written by hand, in JSON.
 pub(crate) struct RawPod {

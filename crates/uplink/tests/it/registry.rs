@@ -28,16 +28,18 @@ impl MemoryRegistry {
         expected: impl FnMut(&Vec<ConnectedPod>) -> bool,
     ) {
         let mut pods = self.pods.subscribe();
-        let became = timeout(limit, pods.wait_for(expected)).await;
-        assert!(became.is_ok(), "not in time: {:?}", self.pods.borrow().len());
+        let outcome = timeout(limit, pods.wait_for(expected)).await;
+        assert!(outcome.is_ok(), "not in time: {:?}", self.pods.borrow().len());
     }
 
     /// Returns the names of all tools that may be called.
     pub(crate) fn tools(&self) -> Vec<String> {
         let pods = self.pods.borrow();
-        let open = pods.iter().filter(|it| !it.is_draining);
-        let tools = open.flat_map(|it| &it.description.tools);
-        tools.map(|it| it.name.clone()).collect()
+        pods.iter()
+            .filter(|it| !it.is_draining)
+            .flat_map(|it| &it.description.tools)
+            .map(|it| it.name.clone())
+            .collect()
     }
 }
 

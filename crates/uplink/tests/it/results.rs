@@ -84,13 +84,13 @@ async fn a_result_of_another_shape_is_a_failure() {
         });
         assert_eq!(reply.await, Err(ToolCallError::Failed));
     }
-    for rest in [json!({ "error": "no" }), json!({}), json!({ "error": "no", "result": null })] {
+    for members in [json!({ "error": "no" }), json!({}), json!({ "error": "no", "result": null })] {
         let reply = answered(&server, &mut pod, async |pod, id| {
             let mut message = json!({ "type": 3, "invocationId": id });
-            message.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+            message.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
             pod.send(&message).await;
         });
-        assert_eq!(reply.await, Err(ToolCallError::Failed), "{rest}");
+        assert_eq!(reply.await, Err(ToolCallError::Failed), "{members}");
     }
     let reply = answered(&server, &mut pod, async |pod, id| {
         pod.send(&completion(&id, &json!({ "content": { "a": [1] }, "more": 1 }))).await;
