@@ -68,11 +68,11 @@ async fn points_of_other_bases_are_not_found(store: &dyn VectorStore) {
     let stored = bases.map(|it| point(it, axis(0), &[(1, 1.0)]));
     store.put(stored.to_vec()).await.unwrap();
     for terms in [[].as_slice(), &[(1, 1.0)]] {
-        let found = search(store, query(&bases[..1], axis(0), terms)).await;
-        assert_eq!(found, [stored[0].chunk]);
-        let mut found = search(store, query(&bases[1..], axis(0), terms)).await;
-        found.sort_unstable();
-        assert_eq!(found, [stored[1].chunk, stored[2].chunk]);
+        let results = search(store, query(&bases[..1], axis(0), terms)).await;
+        assert_eq!(results, [stored[0].chunk]);
+        let mut results = search(store, query(&bases[1..], axis(0), terms)).await;
+        results.sort_unstable();
+        assert_eq!(results, [stored[1].chunk, stored[2].chunk]);
     }
 }
 
@@ -82,8 +82,8 @@ async fn one_base_of_a_thousand_is_found(store: &dyn VectorStore) {
     let outside = KnowledgeBaseId::generate();
     let stored = [inside, outside].map(|it| point(it, axis(0), &[(1, 1.0)]));
     store.put(stored.to_vec()).await.unwrap();
-    let found = search(store, query(&bases, axis(0), &[(1, 1.0)])).await;
-    assert_eq!(found, [stored[0].chunk]);
+    let results = search(store, query(&bases, axis(0), &[(1, 1.0)])).await;
+    assert_eq!(results, [stored[0].chunk]);
     bases.remove(500);
     assert_eq!(search(store, query(&bases, axis(0), &[(1, 1.0)])).await, []);
 }
@@ -108,19 +108,19 @@ async fn ranks_by_dense_vectors_and_by_terms_are_fused(store: &dyn VectorStore) 
     let neither = point(base, axis(8), &[(9, 1.0)]);
     let all = [&neither, &worded, &second, &closest].map(Clone::clone);
     store.put(all.to_vec()).await.unwrap();
-    let found = store.search(query(&[base], axis(0), &[(5, 1.0)])).await.unwrap();
-    let ranked: Vec<_> = found.iter().map(|it| it.chunk).collect();
+    let results = store.search(query(&[base], axis(0), &[(5, 1.0)])).await.unwrap();
+    let ranked: Vec<_> = results.iter().map(|it| it.chunk).collect();
     assert_eq!(ranked, [worded.chunk, second.chunk, closest.chunk, neither.chunk]);
     let scores = [0.25 + 0.5, 2.0 / 3.0, 0.5, 0.2];
-    assert!(found.iter().zip(scores).all(|(it, score)| (it.score - score).abs() < 1e-5));
+    assert!(results.iter().zip(scores).all(|(it, score)| (it.score - score).abs() < 1e-5));
 }
 
 async fn without_terms_the_closest_vectors_are_found(store: &dyn VectorStore) {
     let base = KnowledgeBaseId::generate();
     let stored = [0.2, 0.9, 0.5].map(|it| point(base, between(0, 1, it), &[]));
     store.put(stored.to_vec()).await.unwrap();
-    let found = search(store, query(&[base], axis(0), &[])).await;
-    assert_eq!(found, [stored[1].chunk, stored[2].chunk, stored[0].chunk]);
+    let results = search(store, query(&[base], axis(0), &[])).await;
+    assert_eq!(results, [stored[1].chunk, stored[2].chunk, stored[0].chunk]);
 }
 
 async fn without_a_vector_the_best_terms_are_found(store: &dyn VectorStore) {
@@ -129,9 +129,9 @@ async fn without_a_vector_the_best_terms_are_found(store: &dyn VectorStore) {
     store.put(stored.to_vec()).await.unwrap();
     store.put(vec![point(base, axis(0), &[(2, 1.0)])]).await.unwrap();
 
-    let found = search(store, query(&[base], Vec::new(), &[(1, 1.0)])).await;
+    let results = search(store, query(&[base], Vec::new(), &[(1, 1.0)])).await;
 
-    assert_eq!(found, [stored[1].chunk, stored[0].chunk]);
+    assert_eq!(results, [stored[1].chunk, stored[0].chunk]);
     assert!(search(store, query(&[base], Vec::new(), &[])).await.is_empty());
 }
 
@@ -142,9 +142,9 @@ async fn rare_terms_count_more_than_frequent_ones(store: &dyn VectorStore) {
     let mut stored: Vec<_> = (0..8).map(|_| point(base, axis(9), &[(5, 1.5)])).collect();
     stored.push(point(base, axis(0), &[(rare, 1.0)]));
     store.put(stored.clone()).await.unwrap();
-    let found = store.search(query(&[base], axis(0), &[(5, 1.0), (rare, 1.0)])).await.unwrap();
-    assert_eq!(found[0].chunk, stored[8].chunk);
-    assert!((found[0].score - 1.0).abs() < 1e-5, "first by its vector and by its terms");
+    let results = store.search(query(&[base], axis(0), &[(5, 1.0), (rare, 1.0)])).await.unwrap();
+    assert_eq!(results[0].chunk, stored[8].chunk);
+    assert!((results[0].score - 1.0).abs() < 1e-5, "first by its vector and by its terms");
 }
 
 async fn deleted_points_are_not_found(store: &dyn VectorStore) {
@@ -154,9 +154,9 @@ async fn deleted_points_are_not_found(store: &dyn VectorStore) {
     store.delete(&[stored[0].chunk, ChunkId::generate()]).await.unwrap();
     store.delete(&[stored[0].chunk]).await.unwrap();
     store.delete(&[]).await.unwrap();
-    let mut found = search(store, query(&[base], axis(0), &[(7, 1.0)])).await;
-    found.sort_unstable();
-    assert_eq!(found, chunks(&stored[1..]));
+    let mut results = search(store, query(&[base], axis(0), &[(7, 1.0)])).await;
+    results.sort_unstable();
+    assert_eq!(results, chunks(&stored[1..]));
 }
 
 async fn a_point_that_is_stored_again_exists_once(store: &dyn VectorStore) {
@@ -170,10 +170,10 @@ async fn a_point_that_is_stored_again_exists_once(store: &dyn VectorStore) {
     stored.terms = Vec::new();
     store.put(vec![stored.clone()]).await.unwrap();
     assert_eq!(search(store, query(&bases[..1], axis(0), &[(1, 1.0)])).await, []);
-    let found = store.search(query(&bases, axis(1), &[(1, 1.0)])).await.unwrap();
-    assert_eq!(found.len(), 1);
-    assert_eq!(found[0].chunk, stored.chunk);
-    assert!((found[0].score - 0.5).abs() < 1e-5, "its former terms are gone");
+    let results = store.search(query(&bases, axis(1), &[(1, 1.0)])).await.unwrap();
+    assert_eq!(results.len(), 1);
+    assert_eq!(results[0].chunk, stored.chunk);
+    assert!((results[0].score - 0.5).abs() < 1e-5, "its former terms are gone");
     assert_eq!(store.existing(&[stored.chunk]).await.unwrap(), [stored.chunk]);
 }
 
@@ -212,9 +212,9 @@ async fn points_are_stored_and_found_at_once(store: &dyn VectorStore) {
         for _ in 0..4 {
             let stored = points(base, 2);
             let put = store.put(stored.clone());
-            let (put, found) = join(put, store.search(query(&bases, axis(0), &[(7, 1.0)]))).await;
+            let (put, results) = join(put, store.search(query(&bases, axis(0), &[(7, 1.0)]))).await;
             put.unwrap();
-            found.unwrap();
+            results.unwrap();
             let one = search(store, query(&[base], axis(1), &[(7, 1.0)])).await;
             assert!(one.contains(&stored[1].chunk));
             store.delete(&[stored[0].chunk]).await.unwrap();

@@ -46,9 +46,9 @@ async fn a_store_is_opened_again_with_its_points() {
     store.delete(&[stored[0].chunk]).await.unwrap();
     store.put(stored[4..].to_vec()).await.unwrap();
     assert_eq!(store.list(None, 10).await.unwrap(), chunks(&stored[1..]));
-    let found = search(&store, query(&[base], axis(4), &[(7, 1.0)])).await;
-    assert_eq!(found.len(), 4);
-    assert_eq!(found[0], stored[4].chunk);
+    let results = search(&store, query(&[base], axis(4), &[(7, 1.0)])).await;
+    assert_eq!(results.len(), 4);
+    assert_eq!(results[0], stored[4].chunk);
 }
 
 #[tokio::test]
@@ -65,9 +65,9 @@ async fn a_store_that_ended_abruptly_has_what_was_stored() {
     copy(folder.path(), crashed.path());
     let store = EmbeddedVectors::open(crashed.path()).unwrap();
     assert_eq!(store.list(None, 10).await.unwrap(), chunks(&stored[1..]));
-    let found = search(&store, query(&[base], axis(5), &[(7, 1.0)])).await;
-    assert_eq!(found.len(), 5);
-    assert_eq!(found[0], stored[5].chunk);
+    let results = search(&store, query(&[base], axis(5), &[(7, 1.0)])).await;
+    assert_eq!(results.len(), 5);
+    assert_eq!(results[0], stored[5].chunk);
     store.put(stored[..1].to_vec()).await.unwrap();
     assert_eq!(store.list(None, 10).await.unwrap(), chunks(&stored));
 }
@@ -122,8 +122,8 @@ async fn concurrent_changes_that_were_confirmed_are_on_the_disk() {
         .collect();
 
     let crashed = EmbeddedVectors::open(crashed.path()).unwrap();
-    let found = crashed.existing(&chunks(&confirmed)).await.unwrap();
-    assert_eq!(found.len(), confirmed.len());
+    let results = crashed.existing(&chunks(&confirmed)).await.unwrap();
+    assert_eq!(results.len(), confirmed.len());
     store.put(stored.clone()).await.unwrap();
     assert_eq!(store.list(None, 100).await.unwrap().len(), stored.len());
 }
