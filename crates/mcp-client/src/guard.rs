@@ -64,11 +64,11 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for GuardedTransport<T> {
         let replies = is_reply.then(|| Arc::clone(&self.replies));
         let sending = self.inner.send(message);
         async move {
-            let sent = sending.await;
+            let outcome = sending.await;
             if let Some(replies) = replies {
                 replies.add_permits(1);
             }
-            sent
+            outcome
         }
     }
 

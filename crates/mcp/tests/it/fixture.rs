@@ -243,8 +243,8 @@ impl Embedder for Silent {
 
 fn vectors() -> MockVectorStore {
     let mut vectors = MockVectorStore::new();
-    let found = FoundChunk { chunk: ChunkId::generate(), score: 1.0 };
-    vectors.expect_search().returning(move |_| Ok(vec![found]));
+    let chunk = FoundChunk { chunk: ChunkId::generate(), score: 1.0 };
+    vectors.expect_search().returning(move |_| Ok(vec![chunk]));
     vectors
 }
 

@@ -28,8 +28,8 @@ async fn the_tools_name_the_bases_and_have_schemas_and_hints() {
     assert!(search["description"].as_str().unwrap().contains("- Travel: Search it for expenses."));
     assert_eq!(search["inputSchema"]["required"], json!(["query"]));
     assert_eq!(fetch["inputSchema"]["required"], json!(["id"]));
-    let found = &search["outputSchema"]["$defs"]["FoundPassage"]["required"];
-    assert_eq!(found, &json!(["id", "title", "url", "text"]));
+    let required = &search["outputSchema"]["$defs"]["FoundPassage"]["required"];
+    assert_eq!(required, &json!(["id", "title", "url", "text"]));
     for tool in [search, fetch] {
         assert_eq!(tool["outputSchema"]["type"], "object");
         assert_eq!(tool["annotations"]["readOnlyHint"], true);

@@ -198,9 +198,9 @@ fn reply(content: Value) -> PodReply {
 
 #[tokio::test]
 async fn a_call_is_repeated_only_if_that_is_harmless() {
-    let found = || Ok(reply(json!("found")));
-    assert_eq!(fails_over(false, ToolCallError::Busy).await, (found(), 1));
-    assert_eq!(fails_over(true, ToolCallError::Lost).await, (found(), 2));
+    let success = || Ok(reply(json!("found")));
+    assert_eq!(fails_over(false, ToolCallError::Busy).await, (success(), 1));
+    assert_eq!(fails_over(true, ToolCallError::Lost).await, (success(), 2));
     let lost = Err(ToolCallError::Lost);
     assert_eq!(fails_over(false, ToolCallError::Lost).await, (lost, 1));
     let late = Err(ToolCallError::TimedOut);
@@ -241,8 +241,8 @@ async fn an_administrator_tries_dangerous_tools_of_one_connector() {
         Ok(reply(json!("done")))
     });
     let plane = plane(vec![first, second], registry, link);
-    let tried = plane.try_tool(UserId::generate(), connector, ("drop", "{}")).await;
-    assert_eq!(tried, Ok(reply(json!("done"))));
+    let outcome = plane.try_tool(UserId::generate(), connector, ("drop", "{}")).await;
+    assert_eq!(outcome, Ok(reply(json!("done"))));
 }
 
 /// Pod that never answers.

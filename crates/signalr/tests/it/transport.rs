@@ -39,7 +39,7 @@ async fn run(
 ) {
     let mut messages = messages.max_frame_size(1024 * 1024).aggregate_continuations();
     loop {
-        let done = tokio::select! {
+        let outcome = tokio::select! {
             frame = outgoing.recv() => match frame {
                 Some(WireFrame::Text(text)) => session.text(text).await,
                 Some(WireFrame::Binary(bytes)) => session.binary(bytes).await,
@@ -59,7 +59,7 @@ async fn run(
                 Some(Ok(AggregatedMessage::Close(_)) | Err(_)) | None => return,
             },
         };
-        if done.is_err() {
+        if outcome.is_err() {
             return;
         }
     }
