@@ -51,7 +51,7 @@ fn long_messages_are_refused_before_they_have_arrived() {
     assert_eq!(error, Some(ProtocolError::Encoding));
     let (messages, error) =
         decode_frames(HubProtocol::Json, limits, [&b"{\"type\":6      }\x1e"[..]]);
-    assert_eq!(messages, vec![HubMessage::Ping]);
+    assert_eq!(messages, [HubMessage::Ping]);
     assert_eq!(error, None);
 }
 
