@@ -53,7 +53,8 @@ pub enum ActivateError {
 #[derive(Debug, Clone)]
 pub(crate) struct Activation {
     device: DeviceId,
-    wrapped: (String, String),
+    ciphertext: String,
+    salt: String,
     proof: String,
     session: String,
 }
@@ -62,15 +63,21 @@ impl ActivationForm {
     pub(crate) fn validate(self) -> Result<Activation, ActivateError> {
         let mut fields = FieldValidator::default();
         let device = fields.device_id("deviceId", self.device_id);
-        let wrapped = fields.bytes("selfWrappedUmk", self.self_wrapped_umk, WRAPPED);
+        let ciphertext = fields.bytes("selfWrappedUmk", self.self_wrapped_umk, WRAPPED);
         let salt = fields.bytes("hkdfSalt", self.hkdf_salt, SALT);
         let proof = fields.opaque("proofOfPossession", self.proof_of_possession);
         let session = fields.opaque("onboardingSessionId", self.onboarding_session_id);
-        let read = move || {
-            let wrapped = (wrapped?, salt?);
-            Some(Activation { device: device?, wrapped, proof: proof?, session: session? })
+        let build = move || {
+            Some(Activation {
+                device: device?,
+                ciphertext: ciphertext?,
+                salt: salt?,
+                proof: proof?,
+                session: session?,
+            })
         };
-        fields.finish(read).map_err(ActivateError::Invalid)
+
+        fields.finish(build).map_err(ActivateError::Invalid)
     }
 }
 
@@ -79,7 +86,8 @@ impl Activation {
     pub(crate) fn decide(
         &self,
         account: &AccountKeys,
-        (user, at): (UserId, Timestamp),
+        user: UserId,
+        at: Timestamp,
         owner: ReauthenticationOutcome,
     ) -> Result<(Change, ()), ActivateError> {
         let device = account.device(&self.device).ok_or(ActivateError::Unknown)?;
@@ -104,7 +112,8 @@ impl Activation {
             Some(RecoveryProofKey::Stored(_) | RecoveryProofKey::Missing) => {}
         }
 
-        let key = WrappedKey::self_wrapped(&device.id, self.wrapped.clone(), at);
+        let key =
+            WrappedKey::self_wrapped(&device.id, self.ciphertext.clone(), self.salt.clone(), at);
         let email = with_device_name(QueuedEmail::new("device-approved"), device).to_user(at, user);
         let effects = audit_effects(at, user, device, "device.activated").and_mail(email);
 

@@ -76,7 +76,7 @@ impl ApprovalForm {
         let signature = fields.bytes("approverSignature", self.approver_signature, SIGNATURE);
         let version = fields.version("signatureVersion", self.signature_version, KNOWN_VERSIONS);
         let approver = fields.device_id("approverDeviceId", self.approver_device_id);
-        let read = move || {
+        let build = move || {
             Some(Approval {
                 session: session?,
                 target: target?,
@@ -88,7 +88,7 @@ impl ApprovalForm {
             })
         };
 
-        fields.finish(read).map_err(ApproveError::Invalid)
+        fields.finish(build).map_err(ApproveError::Invalid)
     }
 }
 
@@ -97,7 +97,8 @@ impl Approval {
     pub(crate) fn decide(
         &self,
         account: &AccountKeys,
-        (user, at): (UserId, Timestamp),
+        user: UserId,
+        at: Timestamp,
     ) -> Result<(Change, ()), ApproveError> {
         let approver = account.active(&self.approver).ok_or(ApproveError::NotActive)?;
         let target = account.device(&self.target).ok_or(ApproveError::Unknown)?;
@@ -119,7 +120,7 @@ impl Approval {
     }
 
     fn key(&self, at: Timestamp) -> WrappedKey {
-        let approved = DeviceApproval {
+        let approval = DeviceApproval {
             signature: self.signature.clone(),
             version: self.version,
             onboarding: self.session.clone(),
@@ -130,7 +131,7 @@ impl Approval {
             salt: self.salt.clone(),
             created_by: self.approver.clone(),
             created_at: at,
-            approved: Some(approved),
+            approved: Some(approval),
         }
     }
 
@@ -145,8 +146,8 @@ impl Approval {
 
     /// Returns the signed message, with every part as it was sent.
     fn payload(&self, target_key: &str) -> String {
-        let Self { session, target, wrapped, salt, .. } = self;
-        let target = target.as_str();
+        let Self { session, wrapped, salt, .. } = self;
+        let target = self.target.as_str();
         match self.version {
             1 => format!("{session}:{target}:{target_key}"),
             _ => format!("pia-approval-v2:{session}:{target}:{target_key}:{wrapped}:{salt}"),

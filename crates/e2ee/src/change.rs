@@ -31,8 +31,8 @@ impl Change {
     pub fn is_empty(&self) -> bool {
         let Self { devices, deleted, recovery, proof_key, umk_version, effects } = self;
         let devices_unchanged = devices.is_empty() && deleted.is_empty();
-        let keys = recovery.is_none() && proof_key.is_none() && umk_version.is_none();
-        devices_unchanged && keys && *effects == SideEffects::default()
+        let keys_unchanged = recovery.is_none() && proof_key.is_none() && umk_version.is_none();
+        devices_unchanged && keys_unchanged && *effects == SideEffects::default()
     }
 
     pub(crate) fn device(device: Device) -> Self {
@@ -45,7 +45,7 @@ impl Change {
     }
 }
 
-/// Audit entry of a change of a device.
+/// Returns the audit entry of a change of a device.
 pub(crate) fn audit_effects(
     at: Timestamp,
     user: UserId,
@@ -65,7 +65,8 @@ pub(crate) fn with_device_name(email: QueuedEmail, device: &Device) -> QueuedEma
 /// transaction. Returns `None` if there is no such account.
 pub(crate) async fn decide<T, E>(
     store: &dyn KeyStore,
-    (user, at): (UserId, Timestamp),
+    user: UserId,
+    at: Timestamp,
     decide_change: impl Fn(&AccountKeys) -> Result<(Change, T), E> + Send + Sync,
 ) -> Result<Option<T>, E>
 where

@@ -110,12 +110,13 @@ impl DeviceId {
     /// Parses a device's id; `None` if it is invalid. Signed payloads separate
     /// their parts with colons, so an id must not contain any.
     pub fn parse(text: &str) -> Option<Self> {
-        let plain = |it: u8| it.is_ascii_alphanumeric() || b"-_.".contains(&it);
-        let valid = !text.is_empty() && text.len() <= MAX_ID_CHARS && text.bytes().all(plain);
-        valid.then(|| Self(text.to_owned()))
+        let is_allowed = |it: u8| it.is_ascii_alphanumeric() || b"-_.".contains(&it);
+        let is_valid =
+            !text.is_empty() && text.len() <= MAX_ID_CHARS && text.bytes().all(is_allowed);
+        is_valid.then(|| Self(text.to_owned()))
     }
 
-    /// Text as it was sent.
+    /// Returns the text as it was sent.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -136,8 +137,10 @@ impl Device {
     /// the device's encryption key.
     pub fn fingerprint(&self) -> Option<String> {
         let hash = digest(&SHA256, &bytes(&self.agreement_key, PUBLIC_KEY)?);
-        let pairs = hash.as_ref().chunks_exact(2).take(4);
-        let words: Vec<_> = pairs
+        let words: Vec<_> = hash
+            .as_ref()
+            .chunks_exact(2)
+            .take(4)
             .filter_map(|it| it.try_into().ok())
             .map(|it| format!("{:04X}", u16::from_be_bytes(it)))
             .collect();
@@ -178,11 +181,11 @@ impl WrappedKey {
     /// has approved.
     pub(crate) fn self_wrapped(
         device: &DeviceId,
-        (ciphertext, salt): (String, String),
+        ciphertext: String,
+        salt: String,
         at: Timestamp,
     ) -> Self {
-        let created_by = device.clone();
-        Self { ciphertext, salt, created_by, created_at: at, approved: None }
+        Self { ciphertext, salt, created_by: device.clone(), created_at: at, approved: None }
     }
 }
 

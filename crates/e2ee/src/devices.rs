@@ -61,9 +61,9 @@ impl Devices {
         let registration = form.validate()?;
         let at = self.clock.now();
         let session = OnboardingSession { text: random_text()?, ends_at: at + ONBOARDING_TTL };
-        let decision = |account: &_| registration.decide(account, &session, (user, at));
-        let is_first = decide(&*self.store, (user, at), decision).await?;
-        let is_first = is_first.ok_or(RegisterDeviceError::Gone)?;
+        let decision = |account: &_| registration.decide(account, &session, user, at);
+        let is_first =
+            decide(&*self.store, user, at, decision).await?.ok_or(RegisterDeviceError::Gone)?;
         Ok(RegisteredDevice::new(session, random_text()?, is_first))
     }
 
@@ -71,15 +71,15 @@ impl Devices {
     pub async fn approve(&self, user: UserId, form: ApprovalForm) -> Result<(), ApproveError> {
         let approval = form.validate()?;
         let at = self.clock.now();
-        let decision = |account: &_| approval.decide(account, (user, at));
-        decide(&*self.store, (user, at), decision).await?.ok_or(ApproveError::Gone)
+        let decision = |account: &_| approval.decide(account, user, at);
+        decide(&*self.store, user, at, decision).await?.ok_or(ApproveError::Gone)
     }
 
     /// Revokes a device, whether it is active or pending.
     pub async fn revoke(&self, user: UserId, id: &DeviceId) -> Result<(), RevokeDeviceError> {
         let at = self.clock.now();
-        let decision = |account: &_| revocation::decide(id, account, (user, at));
-        decide(&*self.store, (user, at), decision).await?.ok_or(RevokeDeviceError::Gone)
+        let decision = |account: &_| revocation::decide(id, account, user, at);
+        decide(&*self.store, user, at, decision).await?.ok_or(RevokeDeviceError::Gone)
     }
 
     /// Stores a key that a device wrapped for itself. The first key makes the
@@ -92,8 +92,8 @@ impl Devices {
     ) -> Result<(), StoreKeyError> {
         let key = form.validate(id)?;
         let at = self.clock.now();
-        let decision = |account: &_| key.decide(account, (user, at), owner);
-        decide(&*self.store, (user, at), decision).await?.ok_or(StoreKeyError::Gone)
+        let decision = |account: &_| key.decide(account, user, at, owner);
+        decide(&*self.store, user, at, decision).await?.ok_or(StoreKeyError::Gone)
     }
 
     /// Returns a user's devices, in the order of their first registration.
@@ -126,8 +126,12 @@ impl Devices {
     pub async fn waiting(&self, user: UserId) -> Result<Vec<WaitingDevice>, Unavailable> {
         let devices = self.store.devices(user).await?;
         let now = self.clock.now();
-        let waiting = devices.into_iter().filter(|it| it.onboarding(now).is_some());
-        Ok(waiting.map(Into::into).collect())
+        let waiting = devices
+            .into_iter()
+            .filter(|it| it.onboarding(now).is_some())
+            .map(WaitingDevice::from)
+            .collect();
+        Ok(waiting)
     }
 
     /// Returns the names of an account's devices, by their ids.

@@ -89,7 +89,7 @@ impl DeviceDirectory {
         filter: &DeviceFilter,
         page: PageRequest,
     ) -> Result<Page<DeviceEntry>, Unavailable> {
-        let found = self.reader.page(filter, self.clock.now(), page.and_one_more()).await?;
-        Ok(page.part_of(found, |it| Cursor { at: it.created_at, id: it.row.0 }))
+        let entries = self.reader.page(filter, self.clock.now(), page.and_one_more()).await?;
+        Ok(page.part_of(entries, |it| Cursor { at: it.created_at, id: it.row.0 }))
     }
 }

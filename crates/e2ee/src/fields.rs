@@ -1,7 +1,9 @@
-//! Validation of what clients send, with every violation collected.
+//! Validation of clients' requests, with every violation collected.
 //!
 //! Texts that are signed, authenticated or encrypted are stored exactly as
 //! they were sent: they are validated and never rewritten.
+
+use std::ops::RangeInclusive;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -30,9 +32,9 @@ const UNCOMPRESSED: u8 = 4;
 pub(crate) struct FieldValidator(Vec<Violation>);
 
 impl FieldValidator {
-    /// Returns the value, unless there is a violation.
-    pub(crate) fn finish<T>(self, read: impl FnOnce() -> Option<T>) -> Result<T, Vec<Violation>> {
-        if self.0.is_empty() { read().ok_or_else(Vec::new) } else { Err(self.0) }
+    /// Returns the value that `build` makes of the fields, unless there is a violation.
+    pub(crate) fn finish<T>(self, build: impl FnOnce() -> Option<T>) -> Result<T, Vec<Violation>> {
+        if self.0.is_empty() { build().ok_or_else(Vec::new) } else { Err(self.0) }
     }
 
     /// Reads a single line with at most `max` characters.
@@ -123,7 +125,7 @@ impl FieldValidator {
         &mut self,
         field: &'static str,
         value: Option<i64>,
-        (min, max): (i32, i32),
+        bounds: RangeInclusive<i32>,
         absent: Option<i32>,
     ) -> Option<i32> {
         let Some(number) = value else {
@@ -133,13 +135,14 @@ impl FieldValidator {
             return absent;
         };
 
-        let fits = i32::try_from(number).ok().filter(|it| (min..=max).contains(it));
-        if fits.is_none() {
+        let number_in_bounds = i32::try_from(number).ok().filter(|it| bounds.contains(it));
+        if number_in_bounds.is_none() {
+            let (min, max) = bounds.into_inner();
             let message = format!("`{field}` must be between {min} and {max}.");
             self.0.push(Violation::new(field, "out_of_range", message));
         }
 
-        fits
+        number_in_bounds
     }
 
     /// Reads a version, which must be one of `known`.
@@ -150,12 +153,12 @@ impl FieldValidator {
         known: &[i16],
     ) -> Option<i16> {
         let version = value.unwrap_or(1);
-        let found = known.iter().copied().find(|it| i64::from(*it) == version);
-        if found.is_none() {
+        let known_version = known.iter().copied().find(|it| i64::from(*it) == version);
+        if known_version.is_none() {
             let message = format!("`{field}` is {version}, which this server doesn't support.");
             self.0.push(Violation::new(field, "unknown_version", message));
         }
-        found
+        known_version
     }
 
     fn required(&mut self, field: &'static str, value: Option<String>) -> Option<String> {
@@ -249,7 +252,7 @@ mod tests {
     #[test]
     fn numbers_have_bounds_and_unknown_versions_are_refused() {
         let number =
-            |value, absent| FieldValidator::default().number("umkVersion", value, (1, 9), absent);
+            |value, absent| FieldValidator::default().number("umkVersion", value, 1..=9, absent);
         assert_eq!(number(Some(1), None), Some(1));
         assert_eq!(number(Some(9), None), Some(9));
         assert_eq!(number(Some(0), None), None);

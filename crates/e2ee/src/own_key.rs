@@ -51,15 +51,16 @@ pub enum StoreKeyError {
 #[derive(Debug, Clone)]
 pub(crate) struct OwnKey {
     device: DeviceId,
-    wrapped: (String, String),
+    ciphertext: String,
+    salt: String,
 }
 
 impl KeyForm {
     /// Validates the key of the device in the path.
     pub(crate) fn validate(self, device: &DeviceId) -> Result<OwnKey, StoreKeyError> {
         let mut fields = FieldValidator::default();
-        let named = self.device_id.is_some().then(|| fields.device_id("deviceId", self.device_id));
-        if named.flatten().is_some_and(|it| it != *device) {
+        let named_device = self.device_id.and_then(|id| fields.device_id("deviceId", Some(id)));
+        if named_device.is_some_and(|it| it != *device) {
             let message = "`deviceId` must be the device in the path.";
             let violation = Violation::new("deviceId", "mismatch", message);
             return Err(StoreKeyError::Invalid(vec![violation]));
@@ -68,10 +69,10 @@ impl KeyForm {
         let ciphertext = fields.bytes("ciphertext", self.ciphertext, WRAPPED);
         let salt = fields.bytes("hkdfSalt", self.hkdf_salt, SALT);
         let _known = fields.version("wrapVersion", self.wrap_version, &[1]);
-        let device = device.clone();
-        let read = move || Some(OwnKey { device, wrapped: (ciphertext?, salt?) });
+        let build =
+            || Some(OwnKey { device: device.clone(), ciphertext: ciphertext?, salt: salt? });
 
-        fields.finish(read).map_err(StoreKeyError::Invalid)
+        fields.finish(build).map_err(StoreKeyError::Invalid)
     }
 }
 
@@ -83,29 +84,34 @@ impl OwnKey {
     pub(crate) fn decide(
         &self,
         account: &AccountKeys,
-        (user, at): (UserId, Timestamp),
+        user: UserId,
+        at: Timestamp,
         owner: ReauthenticationOutcome,
     ) -> Result<(Change, ()), StoreKeyError> {
         let device = account.device(&self.device).ok_or(StoreKeyError::Unknown)?;
-        let key = WrappedKey::self_wrapped(&device.id, self.wrapped.clone(), at);
+        let key =
+            WrappedKey::self_wrapped(&device.id, self.ciphertext.clone(), self.salt.clone(), at);
         let email = with_device_name(QueuedEmail::new("device-approved"), device).to_user(at, user);
 
         match &device.state {
             DeviceState::Active(_) => {
                 let effects = audit_effects(at, user, device, "device.key_stored").and_mail(email);
-                let device =
+                let updated_device =
                     Device { state: DeviceState::Active(key), ..device.with_last_seen(at) };
-                Ok((Change::device(device).with(effects), ()))
+                Ok((Change::device(updated_device).with(effects), ()))
             }
             DeviceState::Pending(_) if !account.encrypted && !account.any_active() => {
                 if account.was_reset && owner != ReauthenticationOutcome::Fresh {
                     return Err(StoreKeyError::Unproven);
                 }
-                let effects = audit_effects(at, user, device, "device.activated").and_mail(email);
-                let encrypted = SideEffects::audit(at, user, "account.encrypted");
-                let change = Change::device(device.activated(key, at));
-                let change = Change { umk_version: Some(FIRST_UMK), ..change };
-                Ok((change.with(effects).with(encrypted), ()))
+                let effects = audit_effects(at, user, device, "device.activated")
+                    .and_mail(email)
+                    .and(SideEffects::audit(at, user, "account.encrypted"));
+                let change = Change {
+                    umk_version: Some(FIRST_UMK),
+                    ..Change::device(device.activated(key, at))
+                };
+                Ok((change.with(effects), ()))
             }
             DeviceState::Pending(_) | DeviceState::Revoked => Err(StoreKeyError::NotActive),
         }

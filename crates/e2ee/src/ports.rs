@@ -33,9 +33,8 @@ pub trait KeyStore: Send + Sync {
     /// atomically. Returns whether the account exists; if not, `decide_change`
     /// is not called.
     ///
-    /// Concurrent changes of one user are serialized: each is decided on the
+    /// Concurrent changes of one user are serialised: each is decided on the
     /// state that the last one left. An empty change leaves no trace.
-    /// one before left. One that does nothing leaves no trace.
     async fn change(
         &self,
         user: UserId,

@@ -8,7 +8,7 @@ use ring::hmac;
 use crate::account_keys::{AccountKeys, RecoveryProofKey};
 use crate::change::Change;
 use crate::fields::{PROOF, bytes};
-use crate::recovery_copy::changed;
+use crate::recovery_copy::changed_effects;
 
 /// Time that a client may take for all the steps of encrypting an account.
 const SETUP_GRACE_PERIOD: Duration = Duration::from_mins(10);
@@ -57,8 +57,7 @@ impl ProofKeyForm {
         if self.version.unwrap_or(1) != 1 {
             return Err(PutProofKeyError::Invalid);
         }
-        let key = self.proof_key.and_then(|it| ProofKey::parse(it.expose()));
-        key.ok_or(PutProofKeyError::Invalid)
+        self.proof_key.and_then(|it| ProofKey::parse(it.expose())).ok_or(PutProofKeyError::Invalid)
     }
 }
 
@@ -68,7 +67,7 @@ impl ProofKey {
         bytes(text, PROOF).is_some().then(|| Self(Secret::new(text.to_owned())))
     }
 
-    /// Text as it was sent, for encryption at rest.
+    /// Returns the text as it was sent, for encryption at rest.
     pub fn expose(&self) -> &str {
         self.0.expose()
     }
@@ -93,7 +92,8 @@ impl ProofKey {
     pub(crate) fn decide(
         &self,
         account: &AccountKeys,
-        (user, at): (UserId, Timestamp),
+        user: UserId,
+        at: Timestamp,
         owner: ReauthenticationOutcome,
     ) -> Result<(Change, ()), PutProofKeyError> {
         match &account.recovery {
@@ -110,7 +110,7 @@ impl ProofKey {
             }
             Some(RecoveryProofKey::Missing) => {
                 let change = Change { proof_key: Some(self.clone()), ..Change::default() };
-                Ok((change.with(changed((user, at), "recovery_key.proof_stored")), ()))
+                Ok((change.with(changed_effects(user, at, "recovery_key.proof_stored")), ()))
             }
         }
     }
@@ -151,10 +151,10 @@ mod tests {
     fn the_test_vectors_of_the_published_client_match() {
         let umk: Vec<u8> = (0..32).collect();
         let salt = hkdf::Salt::new(hkdf::HKDF_SHA256, b"activation");
-        let derived = salt.extract(&umk);
-        let derived = derived.expand(&[b"pia-activation-proof-v1"], Length32).unwrap();
+        let pseudorandom_key = salt.extract(&umk);
+        let derived_key = pseudorandom_key.expand(&[b"pia-activation-proof-v1"], Length32).unwrap();
         let mut key = [0; 32];
-        derived.fill(&mut key).unwrap();
+        derived_key.fill(&mut key).unwrap();
 
         assert_eq!(STANDARD.encode(key), KEY);
         assert!(ProofKey::parse(KEY).unwrap().proves(SESSION, PROVES));

@@ -42,8 +42,8 @@ impl Recovery {
     ) -> Result<(), StoreCopyError> {
         let at = self.clock.now();
         let copy = form.validate(at)?;
-        let decision = |account: &_| copy.decide(account, (user, at), owner);
-        decide(&*self.store, (user, at), decision).await?.ok_or(StoreCopyError::Gone)
+        let decision = |account: &_| copy.decide(account, user, at, owner);
+        decide(&*self.store, user, at, decision).await?.ok_or(StoreCopyError::Gone)
     }
 
     /// Returns the stored copy.
@@ -60,8 +60,8 @@ impl Recovery {
     ) -> Result<(), PutProofKeyError> {
         let key = form.validate()?;
         let at = self.clock.now();
-        let decision = |account: &_| key.decide(account, (user, at), owner);
-        decide(&*self.store, (user, at), decision).await?.ok_or(PutProofKeyError::Gone)
+        let decision = |account: &_| key.decide(account, user, at, owner);
+        decide(&*self.store, user, at, decision).await?.ok_or(PutProofKeyError::Gone)
     }
 
     /// Activates a device that opened the copy.
@@ -72,8 +72,8 @@ impl Recovery {
     ) -> Result<(), ActivateError> {
         let activation = form.validate()?;
         let at = self.clock.now();
-        let decision = |account: &_| activation.decide(account, (user, at), owner);
-        decide(&*self.store, (user, at), decision).await?.ok_or(ActivateError::Gone)
+        let decision = |account: &_| activation.decide(account, user, at, owner);
+        decide(&*self.store, user, at, decision).await?.ok_or(ActivateError::Gone)
     }
 }
 

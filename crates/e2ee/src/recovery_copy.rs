@@ -1,5 +1,7 @@
 //! Copy of a user's key, encrypted with their recovery code.
 
+use std::ops::RangeInclusive;
+
 use pia_kernel::{
     QueuedEmail, ReauthenticationOutcome, SideEffects, Timestamp, Unavailable, UserId,
 };
@@ -10,10 +12,10 @@ use crate::fields::{FieldValidator, SALT, WRAPPED};
 use crate::violation::Violation;
 
 /// Range of Argon2's memory that a device can be required to use: up to 4 GiB.
-const MEMORY_KIB: (i32, i32) = (8, 4_194_304);
-const TIME: (i32, i32) = (1, 1_000);
-const PARALLELISM: (i32, i32) = (1, 255);
-const UMK_VERSION: (i32, i32) = (1, 1_000_000);
+const MEMORY_KIB: RangeInclusive<i32> = 8..=4_194_304;
+const TIME: RangeInclusive<i32> = 1..=1_000;
+const PARALLELISM: RangeInclusive<i32> = 1..=255;
+const UMK_VERSION: RangeInclusive<i32> = 1..=1_000_000;
 
 /// User's key, encrypted with their recovery code; the texts are as they were
 /// sent.
@@ -81,7 +83,7 @@ impl RecoveryForm {
         let lanes = fields.number("kdfParallelism", self.kdf_parallelism, PARALLELISM, None);
         let _known = fields.version("wrapVersion", self.wrap_version, &[1]);
         let umk = fields.number("umkVersion", self.umk_version, UMK_VERSION, Some(1));
-        let read = move || {
+        let build = move || {
             Some(RecoveryCopy {
                 ciphertext: ciphertext?,
                 kdf_salt: salt?,
@@ -93,7 +95,7 @@ impl RecoveryForm {
             })
         };
 
-        fields.finish(read).map_err(StoreCopyError::Invalid)
+        fields.finish(build).map_err(StoreCopyError::Invalid)
     }
 }
 
@@ -104,7 +106,8 @@ impl RecoveryCopy {
     pub(crate) fn decide(
         &self,
         account: &AccountKeys,
-        (user, at): (UserId, Timestamp),
+        user: UserId,
+        at: Timestamp,
         owner: ReauthenticationOutcome,
     ) -> Result<(Change, ()), StoreCopyError> {
         if matches!(account.recovery, Some(RecoveryProofKey::Stored(_) | RecoveryProofKey::Lost)) {
@@ -114,25 +117,29 @@ impl RecoveryCopy {
             return Err(StoreCopyError::NoActiveDevice);
         }
 
-        let raised = Some(self.umk_version).filter(|it| *it > account.umk_version);
-        if raised.is_some_and(|it| it > account.umk_version + 1) {
+        let raised_version = Some(self.umk_version).filter(|it| *it > account.umk_version);
+        if raised_version.is_some_and(|it| it > account.umk_version + 1) {
             let message = "`umkVersion` may be raised by one at a time.";
             let violation = Violation::new("umkVersion", "out_of_range", message);
             return Err(StoreCopyError::Invalid(vec![violation]));
         }
-        if raised.is_some() && owner != ReauthenticationOutcome::Fresh {
+        if raised_version.is_some() && owner != ReauthenticationOutcome::Fresh {
             return Err(StoreCopyError::Unproven);
         }
 
-        let change =
-            Change { recovery: Some(self.clone()), umk_version: raised, ..Change::default() };
+        let change = Change {
+            recovery: Some(self.clone()),
+            umk_version: raised_version,
+            ..Change::default()
+        };
 
-        Ok((change.with(changed((user, at), "recovery_key.stored")), ()))
+        Ok((change.with(changed_effects(user, at, "recovery_key.stored")), ()))
     }
 }
 
-/// Side effects of a changed recovery: its audit entry and the email to the user.
-pub(crate) fn changed((user, at): (UserId, Timestamp), action: &'static str) -> SideEffects {
+/// Returns the side effects of a changed recovery: its audit entry and the email to
+/// the user.
+pub(crate) fn changed_effects(user: UserId, at: Timestamp, action: &'static str) -> SideEffects {
     let email = QueuedEmail::new("recovery-key-changed").to_user(at, user);
     SideEffects::audit(at, user, action).and_mail(email)
 }

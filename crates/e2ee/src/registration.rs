@@ -83,7 +83,7 @@ impl DeviceForm {
         let signing_key = fields.public_key("signingPublicKey", self.signing_public_key);
         let os_version = fields.optional_line("osVersion", self.os_version, MAX_VERSION_CHARS);
         let app_version = fields.optional_line("appVersion", self.app_version, MAX_VERSION_CHARS);
-        let read = move || {
+        let build = move || {
             Some(Registration {
                 id: id?,
                 name: name?,
@@ -94,7 +94,7 @@ impl DeviceForm {
             })
         };
 
-        fields.finish(read).map_err(RegisterDeviceError::Invalid)
+        fields.finish(build).map_err(RegisterDeviceError::Invalid)
     }
 }
 
@@ -108,7 +108,8 @@ impl Registration {
         &self,
         account: &AccountKeys,
         session: &OnboardingSession,
-        (user, at): (UserId, Timestamp),
+        user: UserId,
+        at: Timestamp,
     ) -> Result<(Change, IsFirst), RegisterDeviceError> {
         let is_first = IsFirst(!account.encrypted && !account.others_active(&self.id));
         let known = account.device(&self.id);
@@ -119,8 +120,9 @@ impl Registration {
             return Ok((Change::device(self.update_device(active, at)), is_first));
         }
 
-        let others = account.devices.iter().filter(|it| !it.is_revoked() && it.id != self.id);
-        if others.count() >= MAX_DEVICES {
+        let other_devices =
+            account.devices.iter().filter(|it| !it.is_revoked() && it.id != self.id).count();
+        if other_devices >= MAX_DEVICES {
             return Err(RegisterDeviceError::Full { limit: MAX_DEVICES });
         }
 
@@ -130,7 +132,7 @@ impl Registration {
         let effects = if is_repeated {
             SideEffects::default()
         } else {
-            registration_effects((user, at), &device, account)
+            registration_effects(user, at, &device, account)
         };
 
         Ok((Change::device(device).with(effects), is_first))
@@ -174,10 +176,11 @@ impl Registration {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct IsFirst(pub(crate) bool);
 
-/// Emails the owner about a device that requests approval, if the account is
-/// encrypted.
+/// Returns the audit entry of a registration, and an email to the owner if the
+/// account is encrypted.
 fn registration_effects(
-    (user, at): (UserId, Timestamp),
+    user: UserId,
+    at: Timestamp,
     device: &Device,
     account: &AccountKeys,
 ) -> SideEffects {

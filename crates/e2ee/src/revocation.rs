@@ -29,7 +29,8 @@ pub enum RevokeDeviceError {
 pub(crate) fn decide(
     id: &DeviceId,
     account: &AccountKeys,
-    (user, at): (UserId, Timestamp),
+    user: UserId,
+    at: Timestamp,
 ) -> Result<(Change, ()), RevokeDeviceError> {
     let device = account.device(id).ok_or(RevokeDeviceError::Unknown)?;
     if device.is_revoked() {

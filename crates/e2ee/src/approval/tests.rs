@@ -7,7 +7,7 @@ use super::*;
 use crate::devices::ONBOARDING_TTL;
 use crate::fakes::{Ada, Machine, text};
 
-/// Two devices, the second of which is pending with this onboarding session.
+/// Returns a user, an active device, and a pending one with its onboarding session.
 async fn pending_device() -> (Ada, Machine, Machine, String) {
     let (ada, first) = Ada::encrypted().await;
     let second = Machine::new("second");
@@ -102,8 +102,8 @@ async fn an_onboarding_session_is_bound_to_its_device_and_expires() {
     let spent = ada.devices.approve(ada.user, form(&first, &second, &session, None)).await;
     ada.clock.advance(ONBOARDING_TTL);
     let late = ada.devices.approve(ada.user, form(&first, &second, &renewed, None)).await;
-    let unknown = form(&first, &Machine::new("unknown"), &session, None);
-    let unknown = ada.devices.approve(ada.user, unknown).await;
+    let form_of_unknown = form(&first, &Machine::new("unknown"), &session, None);
+    let unknown = ada.devices.approve(ada.user, form_of_unknown).await;
 
     for refused in [swapped, spent, late] {
         assert!(matches!(refused, Err(ApproveError::Onboarding)));
@@ -120,10 +120,9 @@ async fn an_unknown_version_is_reported_for_its_field() {
             signature_version: Some(version),
             ..form(&first, &second, &session, Some(2))
         };
-        let Err(ApproveError::Invalid(faults)) = ada.devices.approve(ada.user, form).await else {
-            panic!("refused")
-        };
-        assert_eq!(faults[0].field, "signatureVersion");
-        assert_eq!(faults[0].code, "unknown_version");
+        let outcome = ada.devices.approve(ada.user, form).await;
+        let Err(ApproveError::Invalid(violations)) = outcome else { panic!("{outcome:?}") };
+        assert_eq!(violations[0].field, "signatureVersion");
+        assert_eq!(violations[0].code, "unknown_version");
     }
 }

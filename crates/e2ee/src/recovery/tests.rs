@@ -65,8 +65,8 @@ async fn the_first_proof_key_is_permanent() {
     ada.recovery.put_proof_key(ada.owner(), proof_key(&KEY)).await.unwrap();
     let other = ada.recovery.put_proof_key(ada.owner(), proof_key(&[1; 32])).await;
     let short = ada.recovery.put_proof_key(ada.owner(), proof_key(&[1; 31])).await;
-    let later = ProofKeyForm { version: Some(2), ..proof_key(&KEY) };
-    let later = ada.recovery.put_proof_key(ada.owner(), later).await;
+    let later_form = ProofKeyForm { version: Some(2), ..proof_key(&KEY) };
+    let later = ada.recovery.put_proof_key(ada.owner(), later_form).await;
     ada.devices.revoke(ada.user, &first.id).await.unwrap();
     let by_none = ada.recovery.put_proof_key(ada.owner(), proof_key(&KEY)).await;
 
@@ -86,8 +86,8 @@ async fn a_proof_activates_a_device_once() {
     let session = ada.register(&second).await.onboarding;
     let valid = activation(&second, &session, &proof(&session));
 
-    let wrong = activation(&second, &session, &proof("another"));
-    let wrong = ada.recovery.activate(ada.owner(), wrong).await;
+    let wrong_form = activation(&second, &session, &proof("another"));
+    let wrong = ada.recovery.activate(ada.owner(), wrong_form).await;
     let malformed = ada.recovery.activate(ada.owner(), activation(&second, &session, "x")).await;
     let foreign = ada.recovery.activate(ada.owner(), activation(&second, "x", "x")).await;
     ada.actions();
@@ -140,8 +140,8 @@ async fn an_unreadable_proof_key_accepts_no_proof() {
     let second = Machine::new("second");
     let session = ada.register(&second).await.onboarding;
 
-    let activated = activation(&second, &session, &proof(&session));
-    let activated = ada.recovery.activate(ada.owner(), activated).await;
+    let form = activation(&second, &session, &proof(&session));
+    let activated = ada.recovery.activate(ada.owner(), form).await;
     let copied = ada.recovery.store_copy(ada.owner(), recovery_form()).await;
     let guarded = ada.recovery.put_proof_key(ada.owner(), proof_key(&KEY)).await;
 
