@@ -29,8 +29,8 @@ impl SqlChats {
     }
 
     async fn row(&self, user: UserId, id: ChatId) -> Result<Option<ListRow>, DbError> {
-        let chat = chats::table.find((DbUid(user.0), DbUid(id.0)));
-        let live = chat.filter(chats::deleted_at.is_null());
+        let live =
+            chats::table.find((DbUid(user.0), DbUid(id.0))).filter(chats::deleted_at.is_null());
         Ok(on_conn!(self.db.reader(), |conn| {
             live.select(ListRow::as_select()).first(conn).await.optional()?
         })?)
@@ -62,9 +62,9 @@ impl ChatStore for SqlChats {
     async fn list(
         &self,
         user: UserId,
-        part: ChatListRequest,
+        request: ChatListRequest,
         unless: IfNoneMatch,
     ) -> Result<ChatListOutcome, Unavailable> {
-        self.load_page(user, part, &unless).await
+        self.load_page(user, request, &unless).await
     }
 }

@@ -42,7 +42,7 @@ impl SqlChats {
     pub(crate) async fn load_page(
         &self,
         user: UserId,
-        part: ChatListRequest,
+        request: ChatListRequest,
         unless: &IfNoneMatch,
     ) -> Result<ChatListOutcome, Unavailable> {
         let head = head(&self.db, user).await?;
@@ -51,28 +51,25 @@ impl SqlChats {
             return Ok(ChatListOutcome::Unchanged(version));
         }
 
-        let chats = Vec::new();
-        let deleted = Vec::new();
-        let next = None;
-        let mut page = ChatPage { version, chats, deleted, next };
+        let mut page = ChatPage { version, chats: Vec::new(), deleted: Vec::new(), next: None };
         // Without a salt nothing was ever sealed for the account.
         let Some(salt) = head.salt else { return Ok(ChatListOutcome::Page(page)) };
 
         let seal = self.sealer.with_salt(user, &salt)?;
-        let places = places(&self.db, user, part).await?;
-        let fitting_rows = cut(&places, part.limit);
-        if fitting_rows.len() < places.len() {
-            page.next = fitting_rows.last().map(|it| Cursor { at: it.updated_at.0, id: it.id.0 });
+        let positions = load_positions(&self.db, user, request).await?;
+        let fitting = fitting_positions(&positions, request.limit);
+        if fitting.len() < positions.len() {
+            page.next = fitting.last().map(|it| Cursor { at: it.updated_at.0, id: it.id.0 });
         }
 
-        let live = fitting_rows.iter().filter(|it| it.deleted_at.is_none());
-        let mut rows = bodies(&self.db, user, live.map(|it| it.id).collect()).await?;
-        for place in fitting_rows {
-            if place.deleted_at.is_some() {
-                page.deleted.push(ChatId(place.id.0));
-            } else if let Some(row) = rows.remove(&place.id) {
+        let live_ids = fitting.iter().filter(|it| it.deleted_at.is_none()).map(|it| it.id);
+        let mut rows = bodies(&self.db, user, live_ids.collect()).await?;
+        for position in fitting {
+            if position.deleted_at.is_some() {
+                page.deleted.push(ChatId(position.id.0));
+            } else if let Some(row) = rows.remove(&position.id) {
                 // A chat deleted just now has moved behind this page.
-                page.chats.extend(opened(row, &seal));
+                page.chats.extend(open(row, &seal));
             }
         }
 
@@ -82,42 +79,45 @@ impl SqlChats {
 
 /// Opens a chat; `None` if it was sealed under an abandoned master key: it must
 /// not make the whole list fail.
-fn opened(row: ListRow, seal: &PersonSeal) -> Option<StoredChat> {
+fn open(row: ListRow, seal: &PersonSeal) -> Option<StoredChat> {
     let id = row.id.0;
-    let opened = row.open(seal);
-    if let Err(err) = &opened {
+    let chat = row.open(seal);
+    if let Err(err) = &chat {
         let error = err as &dyn std::error::Error;
         tracing::error!(error, chat.id = %id, "chat could not be decrypted; omitted");
     }
-    opened.ok()
+    chat.ok()
 }
 
 /// Returns the positions that fit on a page, at least one.
-fn cut(places: &[PositionRow], limit: u16) -> &[PositionRow] {
+fn fitting_positions(positions: &[PositionRow], limit: u16) -> &[PositionRow] {
     let mut bytes = 0;
     let mut fitting = 0_usize;
 
-    for place in places.iter().take(limit.into()) {
-        bytes += i64::from(place.size);
+    for position in positions.iter().take(limit.into()) {
+        bytes += i64::from(position.size);
         if bytes > MAX_PAGE_BYTES {
             break;
         }
         fitting += 1;
     }
 
-    let length = fitting.max(1).min(places.len());
-    places.get(..length).unwrap_or_default()
+    let length = fitting.max(1).min(positions.len());
+    positions.get(..length).unwrap_or_default()
 }
 
 async fn head(db: &Database, user: UserId) -> Result<Head, DbError> {
-    let salted = person_salts::table.on(person_salts::user_id.eq(ledgers::user_id));
-    let row = ledgers::table.left_join(salted).filter(ledgers::user_id.eq(DbUid(user.0))).select((
-        ledgers::epoch,
-        ledgers::version,
-        ledgers::last_stamp,
-        person_salts::salt.nullable(),
-    ));
-    let row: Option<HeadRow> = on_conn!(db.reader(), |conn| row.first(conn).await.optional()?)?;
+    let ledger = ledgers::table
+        .left_join(person_salts::table.on(person_salts::user_id.eq(ledgers::user_id)))
+        .filter(ledgers::user_id.eq(DbUid(user.0)))
+        .select((
+            ledgers::epoch,
+            ledgers::version,
+            ledgers::last_stamp,
+            person_salts::salt.nullable(),
+        ));
+    let row: Option<HeadRow> =
+        on_conn!(db.reader(), |conn| ledger.first(conn).await.optional()?)?;
     let Some((epoch, version, DbInstant(last_stamp), salt)) = row else {
         let last_stamp = Timestamp::UNIX_EPOCH;
         let version = ChatsVersion { epoch: None, version: 0, last_stamp };
@@ -125,8 +125,10 @@ async fn head(db: &Database, user: UserId) -> Result<Head, DbError> {
     };
 
     let epoch = epoch.try_into().map_err(|_length| DbError::Unreadable("ledgers.epoch"))?;
-    let salt = salt.map(|it| it.try_into().map(Salt));
-    let salt = salt.transpose().map_err(|_length| DbError::Unreadable("person_salts.salt"))?;
+    let salt = salt
+        .map(|it| it.try_into().map(Salt))
+        .transpose()
+        .map_err(|_length| DbError::Unreadable("person_salts.salt"))?;
 
     Ok(Head { version: ChatsVersion { epoch: Some(epoch), version, last_stamp }, salt })
 }
@@ -136,38 +138,42 @@ async fn head(db: &Database, user: UserId) -> Result<Head, DbError> {
 /// have not received.
 const DELETIONS_REPEATED: Duration = Duration::from_hours(30 * 24);
 
-/// Reads one position more than the page takes, which shows whether there is a next one.
-async fn places(
+/// Loads one position more than the page takes, which shows whether there is a next one.
+async fn load_positions(
     db: &Database,
     user: UserId,
-    part: ChatListRequest,
+    request: ChatListRequest,
 ) -> Result<Vec<PositionRow>, DbError> {
     let owned = chats::user_id.eq(DbUid(user.0));
-    let limit = i64::from(part.limit) + 1;
+    let limit = i64::from(request.limit) + 1;
     Ok(on_conn!(db.reader(), |conn| {
-        let mut rows = chats::table.filter(owned).into_boxed();
-        if let Some(after) = part.after {
+        let mut query = chats::table.filter(owned).into_boxed();
+        if let Some(after) = request.after {
             let at = DbInstant(after.at);
             let id = DbUid(after.id);
             let behind = chats::updated_at.gt(at).or(chats::id.gt(id));
-            rows = rows.filter(chats::updated_at.ge(at).and(behind));
+            query = query.filter(chats::updated_at.ge(at).and(behind));
         }
 
-        if let Some(since) = part.since {
-            let lately = chats::deleted_at.is_not_null();
-            let lately = lately.and(chats::stamp.ge(DbInstant(since - DELETIONS_REPEATED)));
-            let since: DbInstant = Timestamp::into(since);
-            let changed = chats::updated_at.ge(since).or(chats::stamp.ge(since));
-            rows = rows.filter(changed.or(lately));
+        if let Some(since) = request.since {
+            let deleted_lately = chats::deleted_at
+                .is_not_null()
+                .and(chats::stamp.ge(DbInstant(since - DELETIONS_REPEATED)));
+            let since_instant = DbInstant(since);
+            let changed = chats::updated_at.ge(since_instant).or(chats::stamp.ge(since_instant));
+            query = query.filter(changed.or(deleted_lately));
         }
 
-        if !part.deleted {
-            rows = rows.filter(chats::deleted_at.is_null());
+        if !request.deleted {
+            query = query.filter(chats::deleted_at.is_null());
         }
 
-        let rows = rows.order((chats::updated_at, chats::id)).limit(limit);
-
-        rows.select(PositionRow::as_select()).load(conn).await?
+        query
+            .order((chats::updated_at, chats::id))
+            .limit(limit)
+            .select(PositionRow::as_select())
+            .load(conn)
+            .await?
     })?)
 }
 
@@ -179,8 +185,10 @@ async fn bodies(
     if ids.is_empty() {
         return Ok(HashMap::new());
     }
-    let these = chats::user_id.eq(DbUid(user.0)).and(chats::id.eq_any(ids));
-    let live = chats::table.filter(these.and(chats::deleted_at.is_null()));
+    let live = chats::table
+        .filter(chats::user_id.eq(DbUid(user.0)))
+        .filter(chats::id.eq_any(ids))
+        .filter(chats::deleted_at.is_null());
     let rows: Vec<ListRow> =
         on_conn!(db.reader(), |conn| live.select(ListRow::as_select()).load(conn).await?)?;
     Ok(rows.into_iter().map(|it| (it.id, it)).collect())

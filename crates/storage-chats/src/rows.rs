@@ -38,8 +38,8 @@ pub(crate) struct ListRow {
 impl ChatWriteRow {
     /// Creates the row of a chat; its stamp is assigned later.
     pub(crate) fn from_chat(chat: &NewChat, seal: &PersonSeal) -> Result<Self, Unavailable> {
-        let size = i32::try_from(chat.text.len());
-        let size = size.map_err(|err| Unavailable::new("storage", err))?;
+        let size =
+            i32::try_from(chat.text.len()).map_err(|err| Unavailable::new("storage", err))?;
         Ok(Self {
             stamp: DbInstant(Timestamp::UNIX_EPOCH),
             updated_at: DbInstant(chat.updated_at),
@@ -47,7 +47,7 @@ impl ChatWriteRow {
             deleted_at: None,
             encrypted: chat.encrypted,
             size,
-            body: Some(seal.seal(place(chat.id.0.as_bytes()), &chat.text)?),
+            body: Some(seal.seal(seal_context(chat.id.0.as_bytes()), &chat.text)?),
         })
     }
 
@@ -69,8 +69,9 @@ impl ChatWriteRow {
 impl ListRow {
     pub(crate) fn open(self, seal: &PersonSeal) -> Result<StoredChat, Unavailable> {
         let body = self.body.unwrap_or_default();
-        let text = seal.open_long(place(self.id.0.as_bytes()), body);
-        let text = text.map_err(|err| Unavailable::new("a sealed chat", err))?;
+        let text = seal
+            .open_long(seal_context(self.id.0.as_bytes()), body)
+            .map_err(|err| Unavailable::new("a sealed chat", err))?;
         Ok(StoredChat {
             id: ChatId(self.id.0),
             created_at: self.created_at.0,
@@ -82,7 +83,7 @@ impl ListRow {
     }
 }
 
-pub(crate) fn place(row: &[u8; 16]) -> SealContext<'_> {
+fn seal_context(row: &[u8; 16]) -> SealContext<'_> {
     SealContext { purpose: PURPOSE, row }
 }
 

@@ -22,6 +22,12 @@ enum WriteOutcome {
     Gone,
 }
 
+/// Chat to store, with its row, which gets its stamp in the transaction.
+struct ChatWrite<'a> {
+    chat: &'a NewChat,
+    row: ChatWriteRow,
+}
+
 /// Stored chat without its document.
 #[derive(Debug, Clone, Copy, Queryable, Selectable)]
 #[diesel(table_name = chats)]
@@ -46,11 +52,12 @@ impl SqlChats {
             return Ok(ChatWriteOutcome::Gone);
         };
 
-        let mut row = ChatWriteRow::from_chat(chat, &seal)?;
-        let written = self.store_chat(user, (chat, &mut row), limits, now).await?;
-        drop(row);
+        let row = ChatWriteRow::from_chat(chat, &seal)?;
+        let mut write = ChatWrite { chat, row };
+        let outcome = self.store_chat(user, &mut write, limits, now).await?;
+        drop(write);
 
-        Ok(match written {
+        Ok(match outcome {
             WriteOutcome::Created(created_at) => ChatWriteOutcome::Created { created_at },
             WriteOutcome::Replaced(created_at) => ChatWriteOutcome::Replaced { created_at },
             WriteOutcome::Newer(row) => ChatWriteOutcome::Newer(row.open(&seal)?),
@@ -65,10 +72,12 @@ impl SqlChats {
     async fn store_chat(
         &self,
         user: UserId,
-        (chat, row): (&NewChat, &mut ChatWriteRow),
+        write: &mut ChatWrite<'_>,
         limits: ChatLimits,
         now: Timestamp,
     ) -> Result<WriteOutcome, DbError> {
+        let chat = write.chat;
+        let row = &mut write.row;
         let this = chats::table.find(key(user, chat.id));
         let live = chats::user_id.eq(DbUid(user.0)).and(chats::deleted_at.is_null());
         in_tx!(self.db, async |conn| -> Result<WriteOutcome, DbError> {
@@ -87,8 +96,10 @@ impl SqlChats {
                 Some(ChatDecision::Deleted) => {
                     // So that the writer's next list contains the deletion.
                     let stamp = ledger.stamps(now).next().unwrap_or(now);
-                    let stamped = diesel::update(this).set(chats::stamp.eq(DbInstant(stamp)));
-                    stamped.execute(conn).await?;
+                    diesel::update(this)
+                        .set(chats::stamp.eq(DbInstant(stamp)))
+                        .execute(conn)
+                        .await?;
                     conn.put_stamp(user, stamp, 0).await?;
                     return Ok(WriteOutcome::Deleted);
                 }
@@ -111,23 +122,25 @@ impl SqlChats {
             conn.put_stamp(user, stamp, growth).await?;
             let Some(stored) = stored else {
                 let (user_id, id) = key(user, chat.id);
-                let made_at = chats::created_at.eq(DbInstant(chat.created_at));
-                let key_columns = (chats::user_id.eq(user_id), chats::id.eq(id), made_at);
+                let fixed_columns = (
+                    chats::user_id.eq(user_id),
+                    chats::id.eq(id),
+                    chats::created_at.eq(DbInstant(chat.created_at)),
+                );
                 diesel::insert_into(chats::table)
-                    .values((key_columns, &*row))
+                    .values((fixed_columns, &*row))
                     .execute(conn)
                     .await?;
                 return Ok(WriteOutcome::Created(chat.created_at));
             };
 
             diesel::update(this).set(&*row).execute(conn).await?;
-            let made_at = stored.created_at.0;
-            let revived = verdict == Some(ChatDecision::Revives);
-            Ok(if revived {
-                WriteOutcome::Created(made_at)
+            let created_at = stored.created_at.0;
+            if verdict == Some(ChatDecision::Revives) {
+                Ok(WriteOutcome::Created(created_at))
             } else {
-                WriteOutcome::Replaced(made_at)
-            })
+                Ok(WriteOutcome::Replaced(created_at))
+            }
         })
     }
 
@@ -145,8 +158,9 @@ impl SqlChats {
             let Some(stored) = stored else { return Ok(true) };
             let stamp = ledger.stamps(now).next().unwrap_or(now);
             conn.put_stamp(user, stamp, -i64::from(stored.size)).await?;
-            let left = ChatWriteRow::deleted(now.max(stored.updated_at.0), stored.encrypted, stamp);
-            diesel::update(this).set(&left).execute(conn).await?;
+            let tombstone =
+                ChatWriteRow::deleted(now.max(stored.updated_at.0), stored.encrypted, stamp);
+            diesel::update(this).set(&tombstone).execute(conn).await?;
             Ok(true)
         })
     }

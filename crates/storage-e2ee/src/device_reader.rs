@@ -48,7 +48,7 @@ impl SqlDeviceReader {
     ) -> Result<Vec<EntryRow>, DbError> {
         let after = page.after.unwrap_or_else(Cursor::top);
         let pattern = like_containing(&filter.search);
-        let found = lower(devices::name.nullable())
+        let matches_search = lower(devices::name.nullable())
             .like(&pattern)
             .escape('\\')
             .or(accounts::email_folded.like(&pattern).escape('\\'));
@@ -65,9 +65,9 @@ impl SqlDeviceReader {
 
         let any = |is_any: bool| is_any.into_sql::<Bool>();
         let owner = DbUid(filter.user.map(|it| it.0).unwrap_or_default());
-        let rows = devices::table
+        let entries = devices::table
             .inner_join(accounts::table.on(accounts::id.eq(devices::user_id)))
-            .filter(devices::id.lt(DbUid(after.id)).and(found))
+            .filter(devices::id.lt(DbUid(after.id)).and(matches_search))
             .filter(devices::user_id.eq(owner).or(any(filter.user.is_none())))
             .filter(devices::status.eq(status.unwrap_or_default()).or(any(status.is_none())))
             .filter(waits.eq(is_waiting.unwrap_or_default()).or(any(is_waiting.is_none())))
@@ -86,7 +86,7 @@ impl SqlDeviceReader {
                 devices::seen_at,
             ));
 
-        on_conn!(self.db.reader(), |conn| rows.load(conn).await?)
+        on_conn!(self.db.reader(), |conn| entries.load(conn).await?)
     }
 }
 
@@ -98,8 +98,8 @@ impl DeviceReader for SqlDeviceReader {
         now: Timestamp,
         page: PageRequest,
     ) -> Result<Vec<DeviceEntry>, Unavailable> {
-        let rows = self.load(filter, DbInstant(now), page).await?.into_iter();
-        Ok(rows.map(|it| it.into_entry(now)).collect::<Result<_, DbError>>()?)
+        let rows = self.load(filter, DbInstant(now), page).await?;
+        Ok(rows.into_iter().map(|it| it.into_entry(now)).collect::<Result<_, DbError>>()?)
     }
 }
 

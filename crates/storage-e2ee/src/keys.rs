@@ -19,8 +19,8 @@ use crate::recovery_row::{ProofKeySealer, RecoveryRow};
 
 /// Devices and keys in SQL.
 ///
-/// Each change locks its account's ledger first, so that what follows is serialised
-/// for the account, and its devices look for changes.
+/// Each change locks its account's ledger first, so that changes of an account are
+/// serialised. It is counted there, so that devices pull again.
 #[derive(Debug, Clone)]
 pub struct SqlKeys {
     db: Database,
@@ -52,53 +52,72 @@ impl KeyStore for SqlKeys {
 
         let owner = DbUid(user.0);
         let at = DbInstant(at);
-        let done = in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        let result = in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             let Some(ledger) = conn.lock_ledger(user).await? else { return Ok(false) };
-            let rows = devices::table.filter(devices::user_id.eq(owner));
-            let rows: Vec<DeviceRow> = rows.select(DeviceRow::as_select()).load(conn).await?;
-            let this = recovery_keys::table.find(owner);
-            let sealed = this.select(recovery_keys::proof_key).first::<Option<Vec<u8>>>(conn);
-            let recovery = sealed.await.optional()?.map(|it| proof_key_sealer.open(it.as_deref()));
-            let change = decide(&holdings(&ledger, rows, recovery)?);
+            let rows: Vec<DeviceRow> = devices::table
+                .filter(devices::user_id.eq(owner))
+                .select(DeviceRow::as_select())
+                .load(conn)
+                .await?;
+            let recovery_key = recovery_keys::table.find(owner);
+            let sealed_proof_key = recovery_key
+                .select(recovery_keys::proof_key)
+                .first::<Option<Vec<u8>>>(conn)
+                .await
+                .optional()?;
+            let recovery = sealed_proof_key.map(|it| proof_key_sealer.open(it.as_deref()));
+
+            let change = decide(&account_keys(&ledger, rows, recovery)?);
             if change.is_empty() {
                 return Err(RollbackTransaction.into());
             }
+
             // With a stamp: a server that was restored could otherwise confuse
             // versions with those it lost.
             let stamp = ledger.stamps(at.0).next().unwrap_or(ledger.last_stamp);
             conn.count_change(user, stamp, 0).await?;
             for device in change.devices {
                 let row = DeviceRow::from_device(user, device);
-                let insert = diesel::insert_into(devices::table).values(&row);
-                insert.on_conflict(devices::id).do_update().set(&row).execute(conn).await?;
+                diesel::insert_into(devices::table)
+                    .values(&row)
+                    .on_conflict(devices::id)
+                    .do_update()
+                    .set(&row)
+                    .execute(conn)
+                    .await?;
             }
-            for forgotten in change.deleted {
-                diesel::delete(devices::table.find(DbUid(forgotten.0))).execute(conn).await?;
+            for deleted in change.deleted {
+                diesel::delete(devices::table.find(DbUid(deleted.0))).execute(conn).await?;
             }
             if let Some(copy) = change.recovery {
                 let row = RecoveryRow::from_copy(user, copy);
-                let insert = diesel::insert_into(recovery_keys::table).values(&row);
-                let insert = insert.on_conflict(recovery_keys::user_id).do_update().set(&row);
-                insert.execute(conn).await?;
+                diesel::insert_into(recovery_keys::table)
+                    .values(&row)
+                    .on_conflict(recovery_keys::user_id)
+                    .do_update()
+                    .set(&row)
+                    .execute(conn)
+                    .await?;
             }
             if let Some(key) = change.proof_key {
                 let sealed = recovery_keys::proof_key.eq(proof_key_sealer.seal(&key)?);
-                diesel::update(this).set(sealed).execute(conn).await?;
+                diesel::update(recovery_key).set(sealed).execute(conn).await?;
             }
             if let Some(version) = change.umk_version {
-                let this = ledgers::table.find(owner);
-                diesel::update(this).set(ledgers::umk_version.eq(version)).execute(conn).await?;
-                let plain = this.filter(ledgers::encrypted_at.is_null());
-                diesel::update(plain).set(ledgers::encrypted_at.eq(at)).execute(conn).await?;
+                let row = ledgers::table.find(owner);
+                diesel::update(row).set(ledgers::umk_version.eq(version)).execute(conn).await?;
+                let unencrypted = row.filter(ledgers::encrypted_at.is_null());
+                diesel::update(unencrypted).set(ledgers::encrypted_at.eq(at)).execute(conn).await?;
             }
             conn.write_effects(&self.db, &change.effects).await?;
+
             Ok(true)
         });
 
-        match done {
+        match result {
             // A change that does nothing leaves no ledger either.
             Err(DbError::Query(RollbackTransaction)) => Ok(true),
-            done => Ok(done?),
+            result => Ok(result?),
         }
     }
 
@@ -113,33 +132,32 @@ impl KeyStore for SqlKeys {
     }
 
     async fn device(&self, user: UserId, id: &DeviceId) -> Result<Option<Device>, Unavailable> {
-        let this = devices::user_id.eq(DbUid(user.0)).and(devices::device_id.eq(id.as_str()));
-        let this = devices::table.filter(this);
+        let device = devices::table
+            .filter(devices::user_id.eq(DbUid(user.0)).and(devices::device_id.eq(id.as_str())));
         let row: Option<DeviceRow> = on_conn!(self.db.reader(), |conn| {
-            this.select(DeviceRow::as_select()).first(conn).await.optional()?
+            device.select(DeviceRow::as_select()).first(conn).await.optional()?
         })?;
-        let device: Option<Result<Device, DbError>> = row.map(TryInto::try_into);
-        Ok(device.transpose()?)
+        Ok(row.map(Device::try_from).transpose()?)
     }
 
     async fn state(&self, user: UserId) -> Result<KeyState, Unavailable> {
         let ledger = ledgers::table
             .find(DbUid(user.0))
             .select((ledgers::encrypted_at.is_not_null(), ledgers::umk_version));
-        let proof_key_stored =
+        let recovery_key =
             recovery_keys::table.find(DbUid(user.0)).select(recovery_keys::proof_key.is_not_null());
-        let (ledger, proof_key_stored): (Option<(bool, i32)>, Option<bool>) =
+        let (ledger_row, has_proof_key): (Option<(bool, i32)>, Option<bool>) =
             on_conn!(self.db.reader(), |conn| {
-                let ledger = ledger.first(conn).await.optional()?;
-                (ledger, proof_key_stored.first(conn).await.optional()?)
+                let ledger_row = ledger.first(conn).await.optional()?;
+                (ledger_row, recovery_key.first(conn).await.optional()?)
             })?;
 
-        let (encrypted, umk_version) = ledger.unwrap_or_default();
+        let (encrypted, umk_version) = ledger_row.unwrap_or_default();
         Ok(KeyState {
             encrypted,
             umk_version,
-            recovery: proof_key_stored.is_some(),
-            proof_key: proof_key_stored.unwrap_or_default(),
+            recovery: has_proof_key.is_some(),
+            proof_key: has_proof_key.unwrap_or_default(),
         })
     }
 
@@ -152,7 +170,7 @@ impl KeyStore for SqlKeys {
     }
 }
 
-fn holdings(
+fn account_keys(
     ledger: &Ledger,
     rows: Vec<DeviceRow>,
     recovery: Option<RecoveryProofKey>,

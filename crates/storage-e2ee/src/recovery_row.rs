@@ -61,25 +61,27 @@ impl ProofKeySealer {
         Self { user, seal }
     }
 
-    fn place(&self) -> SealContext<'_> {
+    fn context(&self) -> SealContext<'_> {
         SealContext { purpose: "e2ee-proof-key", row: self.user.0.as_bytes() }
     }
 
     pub(crate) fn seal(&self, key: &ProofKey) -> Result<Vec<u8>, DbError> {
-        Ok(self.seal.seal(self.place(), key.expose().as_bytes())?)
+        Ok(self.seal.seal(self.context(), key.expose().as_bytes())?)
     }
 
     /// Opens the stored proof key, if there is a recovery copy to protect.
     pub(crate) fn open(&self, sealed: Option<&[u8]>) -> RecoveryProofKey {
         let Some(sealed) = sealed else { return RecoveryProofKey::Missing };
-        let opened = match self.seal.open(self.place(), sealed) {
+        let opened = match self.seal.open(self.context(), sealed) {
             Ok(opened) => opened,
             Err(err) => {
                 tracing::error!(user.id = %self.user, error = %err, "proof key could not be decrypted");
                 return RecoveryProofKey::Lost;
             }
         };
-        let text = std::str::from_utf8(opened.expose()).ok();
-        text.and_then(ProofKey::parse).map_or(RecoveryProofKey::Lost, RecoveryProofKey::Stored)
+        std::str::from_utf8(opened.expose())
+            .ok()
+            .and_then(ProofKey::parse)
+            .map_or(RecoveryProofKey::Lost, RecoveryProofKey::Stored)
     }
 }

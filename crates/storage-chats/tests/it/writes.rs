@@ -238,8 +238,8 @@ async fn the_number_of_chats_is_limited(db: Database) {
         |what: &ChatWriteOutcome| written.iter().filter(|it| it.as_ref().unwrap() == what).count();
     assert_eq!(count(&created(10)), 3);
     assert_eq!(count(&ChatWriteOutcome::Full { current: 3 }), 5);
-    let existing = (1..=8).zip(&written).find(|(_, it)| *it.as_ref().unwrap() == created(10));
-    let existing = existing.unwrap().0;
+    let (existing, _) =
+        (1..=8).zip(&written).find(|(_, it)| *it.as_ref().unwrap() == created(10)).unwrap();
     assert_eq!(store.put(ada, &chat(existing, 11), three, at(100)).await.unwrap(), replaced(10));
     delete(&db, ada, existing, 100).await;
     assert_eq!(store.put(ada, &chat(99, 11), three, at(100)).await.unwrap(), created(11));

@@ -77,9 +77,9 @@ async fn an_approval_is_stored_with_its_approver(db: Database) {
     assert_eq!(key.created_by, first.id);
     assert_eq!(own.approved, None, "nobody vouches for its own");
     assert_eq!(own.created_by, second.id, "nobody vouches for its own");
-    let names = ada.devices.list(ada.user).await.unwrap();
-    let names: Vec<_> = names.iter().map(|it| it.device.id.as_str()).collect();
-    assert_eq!(names, ["first", "second"], "in the order in which they registered");
+    let devices = ada.devices.list(ada.user).await.unwrap();
+    let ids: Vec<_> = devices.iter().map(|it| it.device.id.as_str()).collect();
+    assert_eq!(ids, ["first", "second"], "in the order in which they registered");
 }
 
 async fn devices_of_another_user_are_not_found(db: Database) {

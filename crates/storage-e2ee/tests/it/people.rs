@@ -115,13 +115,14 @@ impl Person {
 
     /// Returns the number of the user's audit entries with this action.
     pub(crate) async fn audited(&self, action: &str) -> i64 {
-        let of_user = audit_identities::user_id.eq(DbUid(self.user.0));
-        let of_user = of_user.and(audit_entries::action.eq(action));
-        let entries =
-            audit_entries::table.inner_join(audit_identities::table).filter(of_user).count();
-        let found: Result<i64, DbError> =
+        let entries = audit_entries::table
+            .inner_join(audit_identities::table)
+            .filter(audit_identities::user_id.eq(DbUid(self.user.0)))
+            .filter(audit_entries::action.eq(action))
+            .count();
+        let count: Result<i64, DbError> =
             on_conn!(self.db.reader(), |conn| entries.get_result(conn).await?);
-        found.unwrap()
+        count.unwrap()
     }
 
     pub(crate) async fn leave(&self) {
