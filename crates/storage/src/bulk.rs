@@ -25,8 +25,9 @@ macro_rules! insert_all {
                 if rows.is_empty() {
                     return Ok(0);
                 }
-                let insert = diesel::insert_into($table::table).values(rows);
-                $crate::diesel_async::RunQueryDsl::execute(insert.on_conflict_do_nothing(), self).await
+                let insert =
+                    diesel::insert_into($table::table).values(rows).on_conflict_do_nothing();
+                $crate::diesel_async::RunQueryDsl::execute(insert, self).await
             }
         }
 
@@ -35,8 +36,8 @@ macro_rules! insert_all {
                 self.spawn_blocking(move |conn| {
                     diesel::Connection::transaction(conn, |conn| {
                         rows.into_iter().try_fold(0, |inserted, row| {
-                            let insert = diesel::insert_into($table::table).values(row);
-                            let insert = insert.on_conflict_do_nothing();
+                            let insert =
+                                diesel::insert_into($table::table).values(row).on_conflict_do_nothing();
                             Ok(inserted + diesel::RunQueryDsl::execute(insert, conn)?)
                         })
                     })

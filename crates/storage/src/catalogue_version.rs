@@ -12,16 +12,19 @@ connection_trait! {
         /// Locks the catalogue's row until the commit, so that writes to the
         /// catalogue are serialised.
         async fn lock_catalogue(&mut self) -> Result<(), DbError> {
-            let lock = diesel::update(catalogue::table).set(catalogue::version.eq(catalogue::version));
-            lock.execute(self).await?;
+            diesel::update(catalogue::table)
+                .set(catalogue::version.eq(catalogue::version))
+                .execute(self)
+                .await?;
             Ok(())
         }
 
         /// Increments the version of the catalogue.
         async fn bump_catalogue(&mut self) -> Result<(), DbError> {
-            let bump =
-                diesel::update(catalogue::table).set(catalogue::version.eq(catalogue::version + 1));
-            bump.execute(self).await?;
+            diesel::update(catalogue::table)
+                .set(catalogue::version.eq(catalogue::version + 1))
+                .execute(self)
+                .await?;
             Ok(())
         }
     }

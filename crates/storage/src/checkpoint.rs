@@ -70,7 +70,7 @@ async fn passive(conn: &mut AsyncSqlite) -> Result<Checkpoint, DbError> {
 async fn truncate(conn: &mut AsyncSqlite) -> Result<bool, DbError> {
     conn.batch_execute(BRIEFLY).await?;
     let pragma = diesel::sql_query("PRAGMA wal_checkpoint(TRUNCATE)");
-    let done = pragma.get_result::<Checkpoint>(conn).await;
+    let checkpoint = pragma.get_result::<Checkpoint>(conn).await;
     conn.batch_execute(SQLITE_BUSY).await?;
-    Ok(done?.busy == 0)
+    Ok(checkpoint?.busy == 0)
 }

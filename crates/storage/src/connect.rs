@@ -21,8 +21,8 @@ use crate::sqlite::{self, SQLITE_BUSY, SQLITE_WRITES};
 use crate::sqlite_log::SqliteLog;
 use crate::sqlite_target::SqliteTarget;
 
-/// The log is emptied beside the writer; should nobody do that, whoever fills
-/// it to 32 MiB does. What it grew to is cut to 16 MiB when it begins anew.
+/// Limits of the log. It is emptied beside the writer; if that does not happen, the
+/// writer who fills it to 32 MiB does. The file is cut to 16 MiB when the log restarts.
 const SQLITE_LOG: &str = "
     PRAGMA wal_autocheckpoint = 8192;
     PRAGMA journal_size_limit = 16777216;";
@@ -67,7 +67,7 @@ impl Default for DatabaseOptions {
     }
 }
 
-/// Opens no connection yet.
+/// Builds the pools of a file. Opens no connection yet.
 pub(crate) fn sqlite(
     target: &SqliteTarget,
     options: DatabaseOptions,
@@ -82,11 +82,11 @@ pub(crate) fn sqlite(
     let wait = options.statement_timeout;
     let busy = format!("PRAGMA busy_timeout = {};", wait.as_millis());
     let writes = format!("{SQLITE_WRITES}{SQLITE_LOG}{synchronous}{busy}");
-    let writer = pool((1, wait), sqlite_setup(&path, writes))?;
-    let readers =
-        pool((SQLITE_READERS, wait), sqlite_setup(&path, format!("{busy}{SQLITE_READS}")))?;
+    let reads = format!("{busy}{SQLITE_READS}");
+    let writer = pool(1, wait, sqlite_setup(&path, writes))?;
+    let readers = pool(SQLITE_READERS, wait, sqlite_setup(&path, reads))?;
     let durability = Durability::new(options.synchronous == Synchronous::Full);
-    let log = SqliteLog::new(pool((1, wait), sqlite_setup(&path, SQLITE_BUSY.to_owned()))?);
+    let log = SqliteLog::new(pool(1, wait, sqlite_setup(&path, SQLITE_BUSY.to_owned()))?);
 
     Ok(Pools::Sqlite { writer, readers, durability, log })
 }
@@ -98,7 +98,7 @@ pub(crate) fn postgres(
 ) -> Result<Pools, OpenDatabaseError> {
     let max = target.max.map_or(usize::MAX, usize::from).min(options.max_connections).max(1);
     let limit = options.statement_timeout;
-    Ok(Pools::Postgres(pool((max, limit), postgres_setup(Connector::new(target)?, limit))?))
+    Ok(Pools::Postgres(pool(max, limit, postgres_setup(Connector::new(target)?, limit))?))
 }
 
 /// Connections are opened on the main runtime: one opened on a worker's
@@ -129,8 +129,9 @@ fn postgres_setup(connector: Connector, limit: Duration) -> SetupCallback<AsyncP
         let limits = limits.clone();
         let open = async move {
             let mut conn = connector.connect().await?;
-            let limits = conn.batch_execute(&limits).await;
-            limits.map_err(ConnectionError::CouldntSetupConfiguration)?;
+            conn.batch_execute(&limits)
+                .await
+                .map_err(ConnectionError::CouldntSetupConfiguration)?;
             Ok(conn)
         };
 
@@ -138,9 +139,9 @@ fn postgres_setup(connector: Connector, limit: Duration) -> SetupCallback<AsyncP
     })
 }
 
-/// Limits of a session: a statement that never ends would block its connection
-/// and all who wait for it. Limits that the operator has set, in the connection
-/// string or for the role, stay.
+/// Returns the SQL that limits a session: a statement that never ends would block its
+/// connection and all who wait for it. Limits that the operator has set, in the
+/// connection string or for the role, stay.
 fn postgres_limits(limit: Duration) -> String {
     let millis = limit.as_millis();
     format!(
@@ -155,7 +156,8 @@ fn postgres_limits(limit: Duration) -> String {
 }
 
 fn pool<C>(
-    (size, wait): (usize, Duration),
+    size: usize,
+    wait: Duration,
     setup: SetupCallback<C>,
 ) -> Result<Pool<C>, OpenDatabaseError>
 where

@@ -13,8 +13,8 @@ use tokio::sync::oneshot;
 
 use crate::error::DbError;
 
-/// Queue of changes to counters. Whoever finds nobody writing starts to; what
-/// comes while one batch is written goes into the next.
+/// Queue of changes to counters. A caller who finds no writer becomes the writer;
+/// changes that arrive while a batch is written are part of the next batch.
 #[derive(Clone, Default)]
 pub(crate) struct CounterQueue {
     waiting: Arc<Mutex<Waiting>>,
@@ -23,7 +23,7 @@ pub(crate) struct CounterQueue {
 #[derive(Default)]
 struct Waiting {
     counts: Vec<QueuedCount>,
-    /// True if somebody is at it.
+    /// True if a caller writes the queue.
     served: bool,
 }
 
@@ -87,14 +87,16 @@ impl<S> Query for AsyncCommit<S> {
 }
 
 impl CounterQueue {
-    /// Answers whether nobody is at it.
+    /// Adds a change. Returns true if the caller must write the queue, as no other
+    /// one does.
     pub(crate) fn put(&self, count: QueuedCount) -> bool {
         let mut waiting = self.lock();
         waiting.counts.push(count);
         !std::mem::replace(&mut waiting.served, true)
     }
 
-    /// All that waits. After nothing, nobody is at it any more.
+    /// Returns all waiting changes. If there are none, the caller is no longer the
+    /// writer.
     pub(crate) fn take(&self) -> Vec<QueuedCount> {
         let mut waiting = self.lock();
         waiting.served = !waiting.counts.is_empty();
@@ -107,7 +109,7 @@ impl CounterQueue {
     }
 }
 
-/// Being at it. One that panics must not leave others waiting for it.
+/// Guard of the writer: one that panics must not leave others waiting for it.
 pub(crate) struct WriterGuard(pub(crate) CounterQueue);
 
 impl Drop for WriterGuard {

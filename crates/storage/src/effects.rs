@@ -49,8 +49,12 @@ crate::connection_trait! {
             let mails = if db.sends_mail() { effects.mail.as_slice() } else { &[] };
             for mail in mails {
                 let Recipient::User(user) = mail.to else { continue };
-                let address = accounts::table.find(DbUid(user.0)).select(accounts::email);
-                let address = address.first::<String>(self).await.optional()?;
+                let address = accounts::table
+                    .find(DbUid(user.0))
+                    .select(accounts::email)
+                    .first::<String>(self)
+                    .await
+                    .optional()?;
                 addresses.extend(address.map(|it| (user, it)));
             }
             EffectRows::new_rows(db, effects, &addresses)

@@ -19,10 +19,10 @@ pub enum DbError {
     /// A statement failed.
     #[error("query failed")]
     Query(#[from] diesel::result::Error),
-    /// A column holds what this version cannot make sense of.
+    /// A column has a value that this version does not know.
     #[error("`{0}` has an unknown value")]
     Unreadable(&'static str),
-    /// No key is at hand to seal with.
+    /// No master key is configured.
     #[error("no master key is configured")]
     NoKey,
     /// Sealing failed.
@@ -31,20 +31,18 @@ pub enum DbError {
     /// The batch that it was part of failed.
     #[error("the batch that it was written with failed")]
     Batch(#[source] Arc<DbError>),
-    /// The task that was to write it is gone.
+    /// Task that should have written it has ended.
     #[error("it was abandoned")]
     Abandoned,
 }
 
 impl DbError {
-    /// Returns whether a transaction on PostgreSQL was rolled back for
-    /// something that may not happen again: a deadlock, or a conflict with
-    /// another one.
+    /// Returns whether a transaction on PostgreSQL was rolled back for a reason
+    /// that may not recur: a deadlock, or a conflict with another transaction.
     ///
-    /// A deadlock is not distinguished by diesel, nor by a message that does not
-    /// depend on the server's language, so it is sought among all that diesel
-    /// has no name for. Each of them was rolled back; that another is tried
-    /// once more in vain does no harm.
+    /// Diesel does not distinguish deadlocks, and their message depends on the
+    /// server's language. So every error of an unknown kind counts: its
+    /// transaction was rolled back, and one more attempt does no harm.
     pub fn is_conflict(&self) -> bool {
         use DatabaseErrorKind::{SerializationFailure, Unknown};
         use diesel::result::Error::DatabaseError;
@@ -58,7 +56,7 @@ impl From<DbError> for Unavailable {
     }
 }
 
-/// Reasons why nobody should be sent here now.
+/// Reasons why this server should get no requests now.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadinessError {
     /// Database did not answer in time.
@@ -75,22 +73,22 @@ pub enum ReadinessError {
 /// Reasons why a database cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenDatabaseError {
-    /// The file's folder is not there; it is never made.
+    /// The file's folder does not exist; it is never created.
     #[error("the folder `{}` does not exist", .0.display())]
     NoFolder(PathBuf),
-    /// The file cannot be written or made, or is something else.
+    /// The file cannot be written or created, or is no database.
     #[error("the file `{}` cannot be used: {}", .0.display(), .1)]
     File(PathBuf, String),
-    /// The file named by `sslrootcert` is of no use.
+    /// The file named by `sslrootcert` is unusable.
     #[error("the root certificates in `{}` cannot be used: {}", .0.display(), .1)]
     Roots(PathBuf, String),
-    /// This machine trusts nobody.
+    /// The root certificates of this machine are unusable.
     #[error("the root certificates of this machine cannot be used: {0}")]
     SystemRoots(String),
     /// TLS could not be set up.
     #[error("TLS cannot be set up: {0}")]
     Tls(String),
-    /// No connection came about, or it did not do as asked.
+    /// No connection could be opened or configured.
     #[error("{0}")]
     Connection(String),
 }
@@ -105,8 +103,8 @@ impl OpenDatabaseError {
 /// by which operators look it up.
 #[derive(Debug, thiserror::Error)]
 pub enum StartupError {
-    /// The tables are older than this version needs, and nobody said as whom
-    /// they may be changed.
+    /// The tables are older than this version needs, and no role that may change
+    /// them is configured.
     #[error(
         "SVC-DB-001: migrations are pending ({}); run with --migrate-only, or set \
          Database:MigrationConnectionString",
@@ -116,8 +114,8 @@ pub enum StartupError {
     /// The database cannot be opened.
     #[error("SVC-DB-002: the database cannot be opened: {0}")]
     Open(#[from] OpenDatabaseError),
-    /// A migration failed. What was applied before it stays applied on
-    /// PostgreSQL; on SQLite nothing was.
+    /// A migration failed. Those before it stay applied on PostgreSQL; on SQLite
+    /// none is applied.
     #[error("SVC-DB-003: the database cannot be migrated: {0}")]
     Migration(String),
     /// Role of requests is not subject to row-level security.
@@ -150,8 +148,8 @@ impl StartupError {
     }
 }
 
-/// Errors of a connection string. They quote nothing of it but the names of
-/// known settings, since any other part may be a password.
+/// Errors of a connection string. They quote only the names of known settings,
+/// since any other part may be a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
     /// Connection string is empty.
@@ -168,20 +166,20 @@ pub enum TargetError {
     /// Connection string is for another provider, or for one that is not built in.
     #[error("the connection string is not one for the provider `{0}`")]
     OtherProvider(&'static str),
-    /// A setting in it has no meaning here; counted from one, without what
-    /// stands before a URL's question mark.
+    /// A setting is unknown. Settings are counted from one; in a URL from its
+    /// question mark on.
     #[error("the connection string's setting number {0} is unknown")]
     Unknown(usize),
-    /// A setting has a value that it cannot have.
+    /// A setting has an invalid value.
     #[error("the connection string's `{0}` has an invalid value")]
     Value(&'static str),
-    /// A setting is missing that has no default.
+    /// A required setting is missing.
     #[error("the connection string has no `{0}`")]
     Missing(&'static str),
     /// Every connection would have a database of its own.
     #[error("a database in memory cannot be used; name a file")]
     Memory,
-    /// The public authorities vouch for names, so that names must be checked.
+    /// Public authorities certify names, so the server's name must be verified.
     #[error("`sslrootcert=system` needs `sslmode=verify-full`")]
     SystemRootsUnnamed,
 }

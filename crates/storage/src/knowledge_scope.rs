@@ -63,18 +63,19 @@ connection_trait! {
             let mut present: Vec<(DbUid, DbUid)> = owned.load(self).await?;
             present.extend(shared.load::<(DbUid, DbUid)>(self).await?);
 
-            let bound: Vec<(DbUid, DbUid, DbUid)> = bound.load(self).await?;
-            let others = bound.iter().filter(|it| replaced != Some(it.2)).map(|it| (it.0, it.1));
-            let after: Vec<_> = present.iter().chain(added).copied().chain(others).collect();
-            present.extend(bound.iter().map(|it| (it.0, it.1)));
+            let bindings: Vec<(DbUid, DbUid, DbUid)> = bound.load(self).await?;
+            let remaining = bindings.iter().filter(|it| replaced != Some(it.2)).map(|it| (it.0, it.1));
+            let future: Vec<_> = present.iter().chain(added).copied().chain(remaining).collect();
+            present.extend(bindings.iter().map(|it| (it.0, it.1)));
 
-            let limits = user_groups::table
+            let limits: Vec<(DbUid, String, Option<i64>)> = user_groups::table
                 .left_join(group_settings::table.on(group_settings::group_id.eq(user_groups::id)))
                 .filter(user_groups::id.eq_any(&groups))
-                .select((user_groups::id, user_groups::name, group_settings::knowledge_bases.nullable()));
-            let limits: Vec<(DbUid, String, Option<i64>)> = limits.load(self).await?;
+                .select((user_groups::id, user_groups::name, group_settings::knowledge_bases.nullable()))
+                .load(self)
+                .await?;
             let before = by_group(&present);
-            let after = by_group(&after);
+            let after = by_group(&future);
 
             let number = |sets: &BTreeMap<_, BTreeSet<_>>, group: DbUid| {
                 let count = sets.get(&group.0).map_or(0, BTreeSet::len);

@@ -51,9 +51,9 @@ diesel::table! {
 
 /// Differences between the migrations of a database and of this program.
 pub(crate) struct State {
-    /// Names of those that this version has and the database has not.
+    /// Names of the migrations that this version has and the database lacks.
     pub(crate) pending: Vec<String>,
-    /// Versions of those that only the database knows.
+    /// Versions of the migrations that only the database has.
     pub(crate) unknown: Vec<String>,
 }
 
@@ -79,11 +79,15 @@ pub(crate) async fn migrate_for(
         TargetKind::Postgres(target) => {
             let conn =
                 Connector::new(target)?.connect().await.map_err(OpenDatabaseError::connection)?;
-            let others = [roles.requests, roles.maintenance].into_iter().flatten();
-            let others = others.filter(|it| target.user() != Some(*it)).map(str::to_owned);
-            let others = others.collect();
+            let other_roles = [roles.requests, roles.maintenance]
+                .into_iter()
+                .flatten()
+                .filter(|it| target.user() != Some(*it))
+                .map(str::to_owned)
+                .collect();
             let restriction = roles.restriction;
-            tokio::task::spawn_blocking(move || migrate_postgres(conn, others, restriction)).await
+            tokio::task::spawn_blocking(move || migrate_postgres(conn, other_roles, restriction))
+                .await
         }
     };
 
@@ -114,9 +118,10 @@ fn migrate_postgres(
     let mut conn = AsyncConnectionWrapper::<_>::from(conn);
     // The lock is released with the connection.
     conn.batch_execute(POSTGRES_LOCK).map_err(StartupError::migration)?;
-    let pending = conn.has_pending_migration(POSTGRES_MIGRATIONS);
+    let is_pending =
+        conn.has_pending_migration(POSTGRES_MIGRATIONS).map_err(StartupError::migration)?;
     let mut is_lifted = false;
-    if pending.map_err(StartupError::migration)? {
+    if is_pending {
         // Migrations change the rows of all users.
         is_lifted =
             row_security::set_restricted(&mut conn, false).map_err(StartupError::migration)?;
@@ -156,14 +161,14 @@ fn run<DB: Backend>(
 }
 
 impl Database {
-    /// The names of the migrations that this version needs and that were not
-    /// applied yet.
+    /// Returns the names of the migrations that this version needs and that were
+    /// not applied yet.
     pub async fn pending(&self) -> Result<Vec<String>, DbError> {
         Ok(state(self).await?.pending)
     }
 
-    /// Asks whether the database answers and has the tables that this version
-    /// needs, for at most so long. That it has them is asked until it is so.
+    /// Checks within a time that the database answers and has the tables that this
+    /// version needs. Once it has them, the tables are not checked again.
     pub async fn ready(&self, limit: Duration) -> Result<(), ReadinessError> {
         if AtomicBool::load(&self.migrated, Ordering::Relaxed) {
             return self.ping(limit).await;
@@ -178,7 +183,7 @@ impl Database {
     }
 }
 
-/// Compares what was applied with what this version knows. Needs no more than
+/// Compares the applied migrations with those of this version. Needs no more than
 /// the right to read.
 pub(crate) async fn state(db: &Database) -> Result<State, DbError> {
     Ok(match db.reader().await? {
@@ -189,8 +194,9 @@ pub(crate) async fn state(db: &Database) -> Result<State, DbError> {
             compare(embedded::<Sqlite>(&SQLITE_MIGRATIONS)?, applied)
         }
         Conn::Postgres(mut conn) => {
-            let exists = sql::<Bool>("to_regclass('__diesel_schema_migrations') IS NOT NULL");
-            let exists = diesel::select(exists);
+            let exists = diesel::select(sql::<Bool>(
+                "to_regclass('__diesel_schema_migrations') IS NOT NULL",
+            ));
             let applied = if diesel_async::RunQueryDsl::get_result(exists, &mut conn).await? {
                 let versions = journal::table.select(journal::version);
                 diesel_async::RunQueryDsl::load(versions, &mut conn).await?
@@ -212,9 +218,12 @@ fn applied(conn: &mut SqliteConnection, exists: &str) -> QueryResult<Vec<String>
 
 /// Returns versions and names of the embedded migrations.
 fn embedded<DB: Backend>(all: &EmbeddedMigrations) -> Result<Vec<(String, String)>, DbError> {
-    let all =
+    let migrations =
         MigrationSource::<DB>::migrations(all).map_err(diesel::result::Error::QueryBuilderError)?;
-    Ok(all.iter().map(|it| (it.name().version().to_string(), it.name().to_string())).collect())
+    Ok(migrations
+        .iter()
+        .map(|it| (it.name().version().to_string(), it.name().to_string()))
+        .collect())
 }
 
 fn compare(embedded: Vec<(String, String)>, applied: Vec<String>) -> State {

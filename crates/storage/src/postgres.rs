@@ -34,9 +34,9 @@ struct Encrypted {
 impl Connector {
     /// Creates a connector, and reads the root certificates that the target names.
     pub(crate) fn new(target: &PostgresTarget) -> Result<Self, OpenDatabaseError> {
-        let local = target.config.get_hosts().iter().all(|it| matches!(it, Host::Unix(_)));
+        let is_local = target.config.get_hosts().iter().all(|it| matches!(it, Host::Unix(_)));
         // A socket on this machine is never encrypted, whatever the mode.
-        let client = if local { None } else { target.tls.client()? };
+        let client = if is_local { None } else { target.tls.client()? };
         let encrypted = client.map(|client| {
             let or_plain = target.tls.mode == TlsMode::Prefer;
             let mode = if or_plain { SslMode::Prefer } else { SslMode::Require };

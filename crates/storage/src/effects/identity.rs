@@ -11,8 +11,7 @@ use uuid::Uuid;
 
 use crate::error::DbError;
 
-/// Length of the salt that hides what a commitment is to: identities cannot be
-/// tried out.
+/// Length of the salt of a commitment: without it, identities could be guessed.
 const SALT_LEN: usize = 32;
 
 /// Side of an audit entry.
@@ -25,7 +24,7 @@ pub enum AuditPart {
 }
 
 impl AuditPart {
-    /// Name in the database.
+    /// Returns the name in the database.
     pub fn name(self) -> &'static str {
         match self {
             Self::Actor => "actor",

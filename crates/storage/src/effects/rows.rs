@@ -150,7 +150,7 @@ impl EffectRows {
                 Recipient::User(user) => (Some(DbUid(user.0)), addresses.get(user)),
             };
             if let Some(address) = address {
-                rows.mails.push(mail_row(db, (user, address), mail, &origin)?);
+                rows.mails.push(mail_row(db, user, address, mail, &origin)?);
             }
         }
 
@@ -228,18 +228,19 @@ impl EffectRows {
 
 fn mail_row(
     db: &Database,
-    (user_id, address): (Option<DbUid>, &str),
+    user_id: Option<DbUid>,
+    address: &str,
     mail: &Mail,
     origin: &RequestContext,
 ) -> Result<MailRow, DbError> {
-    let letter = StoredEmail::new(address.to_owned(), mail, origin);
+    let email = StoredEmail::new(address.to_owned(), mail, origin);
     let id = MailId::generate();
-    let at = DbInstant(letter.at);
+    let at = DbInstant(email.at);
     Ok(MailRow {
         id: DbUid(id.0),
         user_id,
         letter: mail.letter.name,
-        sealed: letter.seal(db.seal()?, id)?,
+        sealed: email.seal(db.seal()?, id)?,
         queued_at: at,
         due_at: at,
         tries: 0,

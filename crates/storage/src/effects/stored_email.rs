@@ -34,11 +34,12 @@ pub struct StoredEmail {
 
 impl StoredEmail {
     pub(super) fn new(to: String, Mail { at, letter, .. }: &Mail, origin: &RequestContext) -> Self {
-        let fields = letter.fields.iter().map(|(name, it)| ((*name).to_owned(), it.clone()));
+        let fields =
+            letter.fields.iter().map(|(name, it)| ((*name).to_owned(), it.clone())).collect();
         Self {
             to,
             letter: letter.name.to_owned(),
-            fields: fields.collect(),
+            fields,
             language: origin.language,
             at: *at,
             address: origin.address,
