@@ -41,7 +41,7 @@ impl Header for AutoSubmitted {
 
 /// Builds the message of an email. Repeated calls return the same message, with
 /// the id by which clients recognise duplicates.
-pub(crate) fn message(
+pub(crate) fn build_message(
     mail: &RenderedMail,
     settings: &MailSettings,
 ) -> Result<Message, MessageError> {
@@ -66,6 +66,6 @@ fn one_line(text: &str) -> String {
 }
 
 fn date(mail: &RenderedMail) -> SystemTime {
-    let since = u64::try_from(mail.at.micros()).unwrap_or_default();
-    SystemTime::UNIX_EPOCH + Duration::from_micros(since)
+    let micros = u64::try_from(mail.at.micros()).unwrap_or_default();
+    SystemTime::UNIX_EPOCH + Duration::from_micros(micros)
 }

@@ -13,7 +13,7 @@ use pia_kernel::LiveSetting;
 use pia_outbox::{Relay, RelayOutcome, RenderedMail};
 use tokio::sync::Mutex;
 
-use crate::message::message;
+use crate::message::build_message;
 use crate::settings::MailSettings;
 use connections::{Connection, Connections};
 use outcome::{Failure, Step};
@@ -69,11 +69,10 @@ impl SmtpRelay {
     async fn deliver(&self, mail: &RenderedMail) -> Result<(), Failure> {
         let connections = self.connections().await?;
         let settings = connections.settings();
-        let message = message(mail, settings).map_err(|err| Failure::of_mail(&err))?;
+        let message = build_message(mail, settings).map_err(|err| Failure::of_mail(&err))?;
         let mut connection = connections.take().await?;
         let sending = send(&mut connection, &message);
-        let sent = tokio::time::timeout(settings.timeout, sending).await;
-        match sent {
+        match tokio::time::timeout(settings.timeout, sending).await {
             Ok(Ok(())) => connections.put_back(connection).await,
             Ok(Err(failure)) => {
                 connection.quit().await;

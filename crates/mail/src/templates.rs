@@ -40,7 +40,7 @@ struct HtmlBody<'a> {
 
 #[derive(Template)]
 #[template(path = "letter.txt")]
-struct Text<'a> {
+struct TextBody<'a> {
     wording: &'a Wording,
     facts: &'a [(&'static str, String)],
     sender: &'a str,
@@ -58,22 +58,25 @@ impl EmailRenderer for EmailTemplates {
     fn render(&self, email: &OutgoingEmail) -> Result<EmailContent, RenderError> {
         let kind = Email::parse(email)?;
         let facts = Facts::from_email(email, &kind);
-        let facts = facts.as_ref();
         let language = email.language.unwrap_or(*self.language.get());
-        let (wording, facts, sender) = match language {
-            Language::En => english::write(&kind, facts, &self.public_url),
-            Language::De => german::write(&kind, facts, &self.public_url),
+        let wording = match language {
+            Language::En => english::write(&kind, facts.as_ref(), &self.public_url),
+            Language::De => german::write(&kind, facts.as_ref(), &self.public_url),
         };
 
-        let wording = &wording;
-        let facts = facts.as_slice();
-        let sender = sender.as_str();
-        let text = Text { wording, facts, sender }.render();
-        let html = HtmlBody { language: language.tag(), wording, facts, sender }.render();
+        let text_body =
+            TextBody { wording: &wording, facts: &wording.facts, sender: &wording.sender };
+        let html_body = HtmlBody {
+            language: language.tag(),
+            wording: &wording,
+            facts: &wording.facts,
+            sender: &wording.sender,
+        };
+
         Ok(EmailContent {
             subject: wording.subject.to_owned(),
-            text: text.map_err(|_err| RenderError::Template)?,
-            html: html.map_err(|_err| RenderError::Template)?,
+            text: text_body.render().map_err(|_err| RenderError::Template)?,
+            html: html_body.render().map_err(|_err| RenderError::Template)?,
         })
     }
 }

@@ -40,7 +40,7 @@ impl Connections {
     pub(super) async fn new(settings: MailSettings, own_name: ClientId) -> Result<Self, Failure> {
         let tls = match settings.security {
             Security::None => None,
-            Security::StartTls | Security::Tls => Some(tls(&settings).await?),
+            Security::StartTls | Security::Tls => Some(build_tls(&settings).await?),
         };
         Ok(Self { settings, tls, own_name, idle: Mutex::default() })
     }
@@ -53,7 +53,7 @@ impl Connections {
     pub(super) async fn take(&self) -> Result<Connection, Failure> {
         let limit = self.settings.timeout;
         match tokio::time::timeout(limit, self.open_or_idle()).await {
-            Ok(taken) => taken,
+            Ok(connection) => connection,
             Err(_) => Err(Failure::timeout(limit)),
         }
     }
@@ -123,9 +123,12 @@ impl Connection {
             }
             parameters.push(MailParameter::SmtpUtfEight);
         }
-        let from = Mail::new(envelope.from().cloned(), parameters);
-        let reply = self.0.command(from).await;
-        reply.map(drop).map_err(|err| Failure::of_step(Step::Sender, &err))
+
+        self.0
+            .command(Mail::new(envelope.from().cloned(), parameters))
+            .await
+            .map(drop)
+            .map_err(|err| Failure::of_step(Step::Sender, &err))
     }
 
     /// Sends the recipient's address.
@@ -147,7 +150,7 @@ impl Connection {
 
 /// Builds TLS parameters that trust the system's certificates and those of the
 /// file.
-async fn tls(settings: &MailSettings) -> Result<TlsParameters, Failure> {
+async fn build_tls(settings: &MailSettings) -> Result<TlsParameters, Failure> {
     let mut builder = TlsParametersBuilder::new(settings.host.as_str().to_owned());
     if let Some(path) = &settings.ca {
         let pem = tokio::fs::read(path).await.map_err(|err| Failure::certificates(&err))?;
@@ -155,10 +158,9 @@ async fn tls(settings: &MailSettings) -> Result<TlsParameters, Failure> {
         builder = builder.add_root_certificate(certificate);
     }
 
-    // Loads all certificates of the system.
-    let built = tokio::task::spawn_blocking(move || builder.build()).await;
-    match built {
-        Ok(built) => built.map_err(|err| Failure::certificates(&err)),
+    // Building loads all certificates of the system.
+    match tokio::task::spawn_blocking(move || builder.build()).await {
+        Ok(parameters) => parameters.map_err(|err| Failure::certificates(&err)),
         Err(err) => Err(Failure::certificates(&err)),
     }
 }

@@ -97,8 +97,10 @@ fn requires_authentication(err: &Error) -> bool {
 fn redacted_reply(err: &Error) -> String {
     let text = err.to_string();
     let is_redacted = |word: &str| word.contains(['@', '/', '=', '%', '<', '>']);
-    let words = text.split(|it: char| it.is_whitespace() || it.is_control());
-    let words = words.filter(|it| !it.is_empty());
-    let words: Vec<_> = words.map(|it| if is_redacted(it) { "…" } else { it }).collect();
+    let words: Vec<_> = text
+        .split(|it: char| it.is_whitespace() || it.is_control())
+        .filter(|it| !it.is_empty())
+        .map(|it| if is_redacted(it) { "…" } else { it })
+        .collect();
     words.join(" ").chars().take(MAX_REPLY_CHARS).collect()
 }

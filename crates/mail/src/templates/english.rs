@@ -7,22 +7,17 @@ use super::wording::{Action, Wording};
 const PASSWORD_CHANGED: &str =
     "The password of your account was changed. All other devices were signed out.";
 
-/// Returns the wording, the facts and the footer of an email.
-pub(super) fn write(
-    kind: &Email,
-    facts: Option<&Facts>,
-    public_url: &str,
-) -> (Wording, Vec<(&'static str, String)>, String) {
-    let named = |it: &Facts| it.named(["When", "IP address", "App"]);
-    let wording = Wording {
+/// Returns the texts of an email.
+pub(super) fn write(kind: &Email, facts: Option<&Facts>, public_url: &str) -> Wording {
+    Wording {
         subject: subject(kind),
         greeting: "Hello,",
         opening: opening(kind),
         action: action(kind),
         advice: advice(kind, public_url),
-    };
-    let sender = format!("This email was sent by the Pia server {public_url}");
-    (wording, facts.map(named).unwrap_or_default(), sender)
+        facts: facts.map(|it| it.labelled("When", "IP address", "App")).unwrap_or_default(),
+        sender: format!("This email was sent by the Pia server {public_url}"),
+    }
 }
 
 fn subject(kind: &Email) -> &'static str {
@@ -223,13 +218,14 @@ fn remaining_access(AppAccess { app_passwords, api_keys }: AppAccess) -> String 
 
     let apps = counted(app_passwords, "app password", "app passwords");
     let keys = counted(api_keys, "API key", "API keys");
-    let what = match (apps, keys) {
+    let remaining = match (apps, keys) {
         (None, None) => return String::new(),
-        (Some(what), None) | (None, Some(what)) => what,
+        (Some(apps), None) => apps,
+        (None, Some(keys)) => keys,
         (Some(apps), Some(keys)) => format!("{apps} and {keys}"),
     };
 
-    format!(" Still valid: {what}. Revoke those that you do not recognise.")
+    format!(" Still valid: {remaining}. Revoke those that you do not recognise.")
 }
 
 fn codes_left(left: u32) -> String {

@@ -31,15 +31,17 @@ impl Facts {
     }
 
     /// Returns the facts that are known, each with its label.
-    pub(super) fn named(
+    pub(super) fn labelled(
         &self,
-        [when, address, with]: [&'static str; 3],
+        time_label: &'static str,
+        address_label: &'static str,
+        program_label: &'static str,
     ) -> Vec<(&'static str, String)> {
-        let known = [
-            (when, Some(self.at.clone())),
-            (address, self.address.map(|it| it.to_string())),
-            (with, self.program.clone()),
+        let facts = [
+            (time_label, Some(self.at.clone())),
+            (address_label, self.address.map(|it| it.to_string())),
+            (program_label, self.program.clone()),
         ];
-        known.into_iter().filter_map(|(name, it)| Some((name, it?))).collect()
+        facts.into_iter().filter_map(|(label, fact)| Some((label, fact?))).collect()
     }
 }

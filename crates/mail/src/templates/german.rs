@@ -7,22 +7,17 @@ use super::wording::{Action, Wording};
 const PASSWORD_CHANGED: &str =
     "das Passwort Ihres Kontos wurde geändert. Alle anderen Geräte wurden abgemeldet.";
 
-/// Returns the wording, the facts and the footer of an email.
-pub(super) fn write(
-    kind: &Email,
-    facts: Option<&Facts>,
-    public_url: &str,
-) -> (Wording, Vec<(&'static str, String)>, String) {
-    let named = |it: &Facts| it.named(["Wann", "IP-Adresse", "App"]);
-    let wording = Wording {
+/// Returns the texts of an email.
+pub(super) fn write(kind: &Email, facts: Option<&Facts>, public_url: &str) -> Wording {
+    Wording {
         subject: subject(kind),
         greeting: "Guten Tag,",
         opening: opening(kind),
         action: action(kind),
         advice: advice(kind, public_url),
-    };
-    let sender = format!("Diese Nachricht kommt vom Pia-Server {public_url}");
-    (wording, facts.map(named).unwrap_or_default(), sender)
+        facts: facts.map(|it| it.labelled("Wann", "IP-Adresse", "App")).unwrap_or_default(),
+        sender: format!("Diese Nachricht kommt vom Pia-Server {public_url}"),
+    }
 }
 
 fn subject(kind: &Email) -> &'static str {
@@ -225,13 +220,14 @@ fn remaining_access(AppAccess { app_passwords, api_keys }: AppAccess) -> String 
 
     let apps = counted(app_passwords, "App-Passwort", "App-Passwörter");
     let keys = counted(api_keys, "API-Schlüssel", "API-Schlüssel");
-    let what = match (apps, keys) {
+    let remaining = match (apps, keys) {
         (None, None) => return String::new(),
-        (Some(what), None) | (None, Some(what)) => what,
+        (Some(apps), None) => apps,
+        (None, Some(keys)) => keys,
         (Some(apps), Some(keys)) => format!("{apps} und {keys}"),
     };
 
-    format!(" Weiterhin gültig: {what}. Widerrufen Sie, was Sie nicht kennen.")
+    format!(" Weiterhin gültig: {remaining}. Widerrufen Sie, was Sie nicht kennen.")
 }
 
 fn codes_left(left: u32) -> String {

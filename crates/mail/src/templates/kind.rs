@@ -88,7 +88,7 @@ impl Email {
             "factor-disabled" => Self::FactorDisabled,
             "second-factor-failed" => Self::SecondFactorFailed,
             "recovery-codes-regenerated" => Self::RecoveryCodesRegenerated,
-            "recovery-code-used" => Self::RecoveryCodeUsed(left(email)?),
+            "recovery-code-used" => Self::RecoveryCodeUsed(number(email, "left")?),
             "passkey-added" => Self::PasskeyAdded(name(email)?),
             "passkey-removed" => Self::PasskeyRemoved(name(email)?),
             "passkey-cloned" => Self::PasskeyCloned(name(email)?),
@@ -118,27 +118,25 @@ fn field<'a>(email: &'a OutgoingEmail, name: &'static str) -> Result<&'a str, Re
 /// email.
 fn link(email: &OutgoingEmail) -> Result<Link, RenderError> {
     let url = field(email, "link")?;
-    let http = url.starts_with("https://") || url.starts_with("http://");
-    if !http || !url.bytes().all(|it| it.is_ascii_graphic() && !b"<>\"".contains(&it)) {
+    let is_http = url.starts_with("https://") || url.starts_with("http://");
+    if !is_http || !url.bytes().all(|it| it.is_ascii_graphic() && !b"<>\"".contains(&it)) {
         return Err(RenderError::Field("link"));
     }
     Ok(Link { url: url.to_owned(), hours: email.hours().filter(|it| *it > 0) })
 }
 
-fn left(email: &OutgoingEmail) -> Result<Option<u32>, RenderError> {
-    number(email, "left")
-}
-
 fn app_access(email: &OutgoingEmail) -> Result<Option<AppAccess>, RenderError> {
     let app_passwords = number(email, "appPasswords")?;
     let api_keys = number(email, "apiKeys")?;
-    let both = app_passwords.zip(api_keys);
-    Ok(both.map(|(app_passwords, api_keys)| AppAccess { app_passwords, api_keys }))
+    Ok(app_passwords
+        .zip(api_keys)
+        .map(|(app_passwords, api_keys)| AppAccess { app_passwords, api_keys }))
 }
 
+/// Returns a number; `None` if the email has no such field.
 fn number(email: &OutgoingEmail, field: &'static str) -> Result<Option<u32>, RenderError> {
-    let number = |it: &String| it.parse::<u32>().map_err(|_no_number| RenderError::Field(field));
-    email.fields.get(field).map(number).transpose()
+    let Some(text) = email.fields.get(field) else { return Ok(None) };
+    text.parse().map(Some).map_err(|_no_number| RenderError::Field(field))
 }
 
 /// Returns the name that a user chose, on one line.
@@ -159,9 +157,12 @@ fn reported_answer(email: &OutgoingEmail) -> Result<ReportedAnswer, RenderError>
 
 /// Returns the beginning of a text, on one line.
 fn plain(text: &str, max_chars: usize) -> String {
-    let plain = text.chars().map(|it| if it.is_control() || is_invisible(it) { ' ' } else { it });
-    let plain: String = plain.take(max_chars).collect();
-    plain.trim().to_owned()
+    let beginning: String = text
+        .chars()
+        .map(|it| if it.is_control() || is_invisible(it) { ' ' } else { it })
+        .take(max_chars)
+        .collect();
+    beginning.trim().to_owned()
 }
 
 /// Returns whether a character changes the direction of a line, or is

@@ -12,6 +12,10 @@ pub(super) struct Wording {
     pub(super) action: Option<Action>,
     /// Consequences, and advice if it was someone else.
     pub(super) advice: Vec<String>,
+    /// Facts of the event, each with its label.
+    pub(super) facts: Vec<(&'static str, String)>,
+    /// Footer, which names the server.
+    pub(super) sender: String,
 }
 
 /// Link with its label.

@@ -7,12 +7,12 @@ use pia_mail::{MailSettings, SmtpRelay};
 use pia_outbox::{Relay as _, RelayOutcome};
 use pia_testkit::relay::{FakeRelay, RelayBehaviour};
 
-use crate::scene::{away, credentials, mail, send, settings, smtp};
+use crate::scene::{away, credentials, mail, send, settings, smtp_relay};
 
 #[tokio::test]
 async fn emails_share_one_connection_until_the_queue_is_empty() {
     let relay = FakeRelay::start().await;
-    let smtp = smtp(settings(&relay));
+    let smtp = smtp_relay(settings(&relay));
 
     for _ in 0..5 {
         smtp.send(&mail("ada@example.org")).await;
@@ -28,7 +28,7 @@ async fn emails_share_one_connection_until_the_queue_is_empty() {
 async fn a_connection_that_closed_while_idle_is_replaced() {
     let relay = FakeRelay::start().await;
     let port = relay.port;
-    let smtp = smtp(settings(&relay));
+    let smtp = smtp_relay(settings(&relay));
     smtp.send(&mail("ada@example.org")).await;
     relay.stop().await;
     let relay =
@@ -44,7 +44,7 @@ async fn a_connection_that_closed_while_idle_is_replaced() {
 async fn a_deferred_email_is_accepted_later() {
     let relay =
         FakeRelay::with_behaviour(RelayBehaviour { defer: 2, ..RelayBehaviour::default() }).await;
-    let smtp = smtp(settings(&relay));
+    let smtp = smtp_relay(settings(&relay));
 
     let mut all = Vec::new();
     for _ in 0..3 {
@@ -91,7 +91,7 @@ async fn a_rejected_sender_means_that_the_relay_is_away() {
 async fn a_dropped_connection_leads_to_a_retry() {
     let relay =
         FakeRelay::with_behaviour(RelayBehaviour { drop: 1, ..RelayBehaviour::default() }).await;
-    let smtp = smtp(settings(&relay));
+    let smtp = smtp_relay(settings(&relay));
 
     let first = smtp.send(&mail("ada@example.org")).await;
     let second = smtp.send(&mail("ada@example.org")).await;

@@ -24,7 +24,7 @@ pub(crate) fn credentials(password: &str) -> (String, Secret<String>) {
     ("pia".to_owned(), Secret::new(password.to_owned()))
 }
 
-pub(crate) fn smtp(settings: MailSettings) -> SmtpRelay {
+pub(crate) fn smtp_relay(settings: MailSettings) -> SmtpRelay {
     SmtpRelay::new(LiveSetting::new(Some(settings)), "pia.example")
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn mail(to: &str) -> RenderedMail {
 
 /// Sends one email.
 pub(crate) async fn send(settings: MailSettings) -> RelayOutcome {
-    smtp(settings).send(&mail("ada@example.org")).await
+    smtp_relay(settings).send(&mail("ada@example.org")).await
 }
 
 /// Returns the reason why the relay is unusable; panics on any other outcome.
