@@ -90,7 +90,7 @@ impl MailState {
     /// Every state.
     pub const ALL: [Self; 3] = [Self::Waiting, Self::Postponed, Self::Failed];
 
-    /// Returns its name in queries.
+    /// Returns the name of the state in queries.
     pub fn name(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
@@ -101,7 +101,7 @@ impl MailState {
 }
 
 impl MailRecord {
-    /// Returns its state.
+    /// Returns the state, which follows from the last attempt.
     pub fn state(&self) -> MailState {
         match (self.failed_at, &self.failure) {
             (Some(_), _) => MailState::Failed,
@@ -110,7 +110,7 @@ impl MailRecord {
         }
     }
 
-    /// Returns whether it is being sent.
+    /// Returns whether the email is being sent.
     pub fn is_claimed(&self, now: Timestamp) -> bool {
         self.claimed_until.is_some_and(|it| it > now)
     }
@@ -145,8 +145,8 @@ impl MailQueue {
         state: Option<MailState>,
         page: PageRequest,
     ) -> Result<Page<MailRecord>, Unavailable> {
-        let found = self.store.page(state, page.and_one_more()).await?;
-        Ok(page.part_of(found, |it| Cursor { at: it.queued_at, id: it.id.0 }))
+        let records = self.store.page(state, page.and_one_more()).await?;
+        Ok(page.part_of(records, |it| Cursor { at: it.queued_at, id: it.id.0 }))
     }
 
     /// Counts the emails by their state.

@@ -44,18 +44,20 @@ impl OutboxSenderSettings {
         lifetime: Option<Duration>,
         now: Timestamp,
     ) -> Option<Timestamp> {
-        let doubled = 1_u32.checked_shl(claim.tries.saturating_sub(1)).filter(|it| *it > 0);
-        let pause = doubled.and_then(|it| self.first_retry_delay.checked_mul(it));
-        let pause = pause.unwrap_or(self.max_retry_delay).min(self.max_retry_delay);
+        let factor = 1_u32.checked_shl(claim.tries.saturating_sub(1)).filter(|it| *it > 0);
+        let pause = factor
+            .and_then(|it| self.first_retry_delay.checked_mul(it))
+            .unwrap_or(self.max_retry_delay)
+            .min(self.max_retry_delay);
         let next = now + spread(pause, claim.mail, claim.tries);
         let last = claim.queued_at + lifetime.unwrap_or(self.patience).min(self.patience);
         (next < last).then_some(next)
     }
 }
 
-/// Shortens a pause by up to a quarter, differently for each email and attempt:
-/// what failed together must not be retried together. The email's id is the
-/// source of randomness.
+/// Shortens a pause by up to a quarter, differently for each email and attempt,
+/// so that emails that failed together are not retried together. The email's id
+/// is the source of randomness.
 fn spread(pause: Duration, mail: MailId, tries: u32) -> Duration {
     const QUARTERS: u32 = 1024;
     let chance = mail.0.as_u128().wrapping_mul(2 * u128::from(tries) + 1) % u128::from(QUARTERS);
@@ -73,7 +75,7 @@ mod tests {
         ClaimToken { mail: MailId::generate(), tries, queued_at: START }
     }
 
-    fn pause(tries: u32) -> Duration {
+    fn pause_after(tries: u32) -> Duration {
         let next = OutboxSenderSettings::default().next_try(claim(tries), None, START).unwrap();
         Duration::from_micros(next.micros().try_into().unwrap())
     }
@@ -84,7 +86,7 @@ mod tests {
             let max = Duration::from_mins(minutes);
 
             for _ in 0..100 {
-                let pause = pause(tries);
+                let pause = pause_after(tries);
                 assert!(pause <= max && pause >= max * 3 / 4, "{tries}: {pause:?}");
             }
         }
@@ -92,7 +94,7 @@ mod tests {
 
     #[test]
     fn emails_that_failed_together_are_not_retried_together() {
-        let mut pauses: Vec<_> = (0..100).map(|_| pause(7)).collect();
+        let mut pauses: Vec<_> = (0..100).map(|_| pause_after(7)).collect();
 
         pauses.sort_unstable();
         pauses.dedup();

@@ -23,7 +23,7 @@ impl EffectWriter for RecordedEffects {
     }
 }
 
-fn queue(store: MockMailQueueStore, configured: bool) -> (MailQueue, Arc<RecordedEffects>) {
+fn mail_queue(store: MockMailQueueStore, configured: bool) -> (MailQueue, Arc<RecordedEffects>) {
     let effects = Arc::new(RecordedEffects::default());
     let ports = OutboxSenderPorts {
         outbox: Arc::new(MockOutbox::new()),
@@ -66,7 +66,7 @@ fn the_state_follows_from_the_last_attempt() {
 
 #[tokio::test]
 async fn a_test_goes_to_the_administrator_and_is_audited() {
-    let (queue, effects) = queue(MockMailQueueStore::new(), true);
+    let (queue, effects) = mail_queue(MockMailQueueStore::new(), true);
     let admin = UserId::generate();
 
     queue.send_test(admin).await.unwrap();
@@ -79,7 +79,7 @@ async fn a_test_goes_to_the_administrator_and_is_audited() {
 
 #[tokio::test]
 async fn nothing_is_queued_without_a_relay() {
-    let (queue, effects) = queue(MockMailQueueStore::new(), false);
+    let (queue, effects) = mail_queue(MockMailQueueStore::new(), false);
 
     let result = queue.send_test(UserId::generate()).await;
 
@@ -93,13 +93,12 @@ async fn an_email_that_is_being_sent_is_busy_and_a_missing_one_unknown() {
         let mut store = MockMailQueueStore::new();
         store.expect_discard().once().returning(|_, _, _| Ok(false));
         store.expect_find().once().return_once(move |_| Ok(found));
-        let (queue, _) = queue(store, true);
+        let (queue, _) = mail_queue(store, true);
 
         let result = queue.discard(UserId::generate(), MailId::generate()).await;
 
-        let busy = matches!(result, Err(MailQueueError::Busy));
-        let unknown = matches!(result, Err(MailQueueError::Unknown));
-        assert_eq!((busy, unknown), (is_busy, !is_busy));
+        assert_eq!(matches!(result, Err(MailQueueError::Busy)), is_busy);
+        assert_eq!(matches!(result, Err(MailQueueError::Unknown)), !is_busy);
     }
 }
 
@@ -116,7 +115,7 @@ async fn a_retry_is_audited_with_the_id_of_the_email() {
         })
         .once()
         .returning(|_, _, _| Ok(true));
-    let (queue, _) = queue(store, true);
+    let (queue, _) = mail_queue(store, true);
 
     queue.retry(UserId::generate(), mail).await.unwrap();
 }

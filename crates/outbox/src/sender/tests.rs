@@ -71,14 +71,20 @@ impl Scene {
     }
 
     fn abandoned_because(mut self, reason: &'static str) -> Self {
-        let abandoned = self.outbox.expect_give_up().once();
-        abandoned.withf(move |_, _, it| it == reason).returning(|_, _, _| Ok(()));
+        self.outbox
+            .expect_give_up()
+            .once()
+            .withf(move |_, _, it| it == reason)
+            .returning(|_, _, _| Ok(()));
         self
     }
 
     fn postponed_because(mut self, reason: &'static str) -> Self {
-        let retried = self.outbox.expect_retry().once();
-        retried.withf(move |_, due, it| *due > START && it == reason).returning(|_, _, _| Ok(()));
+        self.outbox
+            .expect_retry()
+            .once()
+            .withf(move |_, due, it| *due > START && it == reason)
+            .returning(|_, _, _| Ok(()));
         self
     }
 
@@ -105,12 +111,13 @@ async fn an_accepted_email_is_deleted() {
 #[tokio::test]
 async fn a_claim_lasts_longer_than_a_delivery() {
     let mut outbox = MockOutbox::new();
-    let claimed = outbox.expect_claim().once();
-    claimed.withf(|now, until| *until == *now + Duration::from_mins(5)).returning(|_, _| Ok(None));
-
-    let renderer = MockEmailRenderer::new();
-    let relay = MockRelay::new();
-    let scene = Scene { now: START, outbox, renderer, relay };
+    outbox
+        .expect_claim()
+        .once()
+        .withf(|now, until| *until == *now + Duration::from_mins(5))
+        .returning(|_, _| Ok(None));
+    let scene =
+        Scene { now: START, outbox, renderer: MockEmailRenderer::new(), relay: MockRelay::new() };
 
     assert_eq!(scene.deliver().await, DeliveryOutcome::Nothing);
 }
@@ -178,12 +185,14 @@ async fn an_email_sealed_under_another_key_waits_for_three_days() {
 
     let first =
         Scene::with(ClaimResult::Locked(claim(START))).postponed_because(reason).deliver().await;
-    let last = Scene::with(ClaimResult::Locked(claim(START))).at(late).abandoned_because(reason);
+    let last = Scene::with(ClaimResult::Locked(claim(START)))
+        .at(late)
+        .abandoned_because(reason)
+        .deliver()
+        .await;
 
-    assert_eq!(
-        (first, last.deliver().await),
-        (DeliveryOutcome::Postponed, DeliveryOutcome::Abandoned)
-    );
+    assert_eq!(first, DeliveryOutcome::Postponed);
+    assert_eq!(last, DeliveryOutcome::Abandoned);
 }
 
 #[tokio::test]
@@ -219,6 +228,8 @@ async fn deliveries_are_counted() {
     sender.rest().await.unwrap();
 
     let tally = sender.tally();
-    assert_eq!((tally.all_sent(), tally.all_postponed(), tally.all_abandoned()), (0, 1, 1));
+    assert_eq!(tally.all_sent(), 0);
+    assert_eq!(tally.all_postponed(), 1);
+    assert_eq!(tally.all_abandoned(), 1);
     assert_eq!(tally.waiting(), 1);
 }
