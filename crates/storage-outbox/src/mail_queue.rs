@@ -75,19 +75,19 @@ impl SqlMailQueue {
         page: PageRequest,
     ) -> Result<Vec<RecordRow>, DbError> {
         let after = page.after.unwrap_or_else(Cursor::top);
-        let rows = records!().filter(id.lt(DbUid(after.id))).order(id.desc());
-        let rows = rows.limit(page.limit.into());
+        let rows =
+            records!().filter(id.lt(DbUid(after.id))).order(id.desc()).limit(page.limit.into());
         on_conn!(self.db.reader(), |conn| {
             match state {
                 None => rows.load(conn).await?,
                 Some(MailState::Failed) => rows.filter(failed_at.is_not_null()).load(conn).await?,
                 Some(MailState::Postponed) => {
-                    let rows = rows.filter(failed_at.is_null().and(failure.is_not_null()));
-                    rows.load(conn).await?
+                    let is_postponed = failed_at.is_null().and(failure.is_not_null());
+                    rows.filter(is_postponed).load(conn).await?
                 }
                 Some(MailState::Waiting) => {
-                    let rows = rows.filter(failed_at.is_null().and(failure.is_null()));
-                    rows.load(conn).await?
+                    let is_waiting = failed_at.is_null().and(failure.is_null());
+                    rows.filter(is_waiting).load(conn).await?
                 }
             }
         })
@@ -97,10 +97,10 @@ impl SqlMailQueue {
     /// to; an abandoned one has none but that of its account.
     fn to_record(&self, row: RecordRow) -> Result<MailRecord, DbError> {
         let mail = MailId(row.id.0);
-        let stored = match row.sealed.as_deref() {
+        let recipient = match row.sealed.as_deref() {
             None => None,
             Some(content) => match StoredEmail::open(self.db.seal()?, mail, content) {
-                Ok(stored) => Some(stored.to),
+                Ok(email) => Some(email.to),
                 Err(UnsealError::Unavailable(err)) => return Err(err.into()),
                 Err(_unreadable) => None,
             },
@@ -110,7 +110,7 @@ impl SqlMailQueue {
             id: mail,
             template: row.letter,
             user: row.user.map(|it| UserId(it.0)),
-            address: stored.or(row.email),
+            address: recipient.or(row.email),
             queued_at: row.queued_at.0,
             due_at: row.due_at.0,
             claimed_until: row.claimed_until.map(|it| it.0),
@@ -133,20 +133,21 @@ impl MailQueueStore for SqlMailQueue {
     }
 
     async fn find(&self, mail: MailId) -> Result<Option<MailRecord>, Unavailable> {
-        let row = records!().filter(id.eq(DbUid(mail.0)));
-        let row: Result<Option<RecordRow>, DbError> =
-            on_conn!(self.db.reader(), |conn| row.first(conn).await.optional()?);
-        Ok(row?.map(|it| self.to_record(it)).transpose()?)
+        let query = records!().filter(id.eq(DbUid(mail.0)));
+        let row: Option<RecordRow> =
+            on_conn!(self.db.reader(), |conn| query.first(conn).await.optional()?)?;
+        Ok(row.map(|it| self.to_record(it)).transpose()?)
     }
 
     async fn counts(&self) -> Result<MailCounts, Unavailable> {
-        let waiting = mails::table.filter(failed_at.is_null());
-        let waiting = (waiting.filter(failure.is_null()), waiting.filter(failure.is_not_null()));
-        let failed = mails::table.filter(failed_at.is_not_null()).count();
+        let unfinished = mails::table.filter(failed_at.is_null());
+        let count_waiting = unfinished.filter(failure.is_null()).count();
+        let count_postponed = unfinished.filter(failure.is_not_null()).count();
+        let count_failed = mails::table.filter(failed_at.is_not_null()).count();
         let counts: Result<[i64; 3], DbError> = on_conn!(self.db.reader(), |conn| {
-            let first = waiting.0.count().get_result(conn).await?;
-            let postponed = waiting.1.count().get_result(conn).await?;
-            [first, postponed, failed.get_result(conn).await?]
+            let waiting = count_waiting.get_result(conn).await?;
+            let postponed = count_postponed.get_result(conn).await?;
+            [waiting, postponed, count_failed.get_result(conn).await?]
         });
         let [waiting, postponed, failed] = counts?.map(|it| u64::try_from(it).unwrap_or_default());
         Ok(MailCounts { waiting, postponed, failed })

@@ -135,11 +135,16 @@ impl Outbox for SqlOutbox {
         Ok(())
     }
 
-    async fn retry(&self, claim: ClaimToken, due: Timestamp, why: &str) -> Result<(), Unavailable> {
+    async fn retry(
+        &self,
+        claim: ClaimToken,
+        due: Timestamp,
+        reason: &str,
+    ) -> Result<(), Unavailable> {
         let update = diesel::update(of_claim!(claim)).set((
             due_at.eq(DbInstant(due)),
             claimed_until.eq(None::<DbInstant>),
-            failure.eq(why),
+            failure.eq(reason),
         ));
         on_conn!(self.db.writer(), |conn| update.execute(conn).await?)?;
         Ok(())
@@ -149,13 +154,13 @@ impl Outbox for SqlOutbox {
         &self,
         claim: ClaimToken,
         at: Timestamp,
-        why: &str,
+        reason: &str,
     ) -> Result<(), Unavailable> {
         let update = diesel::update(of_claim!(claim)).set((
             sealed.eq(None::<Vec<u8>>),
             claimed_until.eq(None::<DbInstant>),
             failed_at.eq(DbInstant(at)),
-            failure.eq(why),
+            failure.eq(reason),
         ));
         on_conn!(self.db.writer(), |conn| update.execute(conn).await?)?;
         Ok(())
@@ -167,9 +172,9 @@ impl Outbox for SqlOutbox {
 
     async fn sweep(&self, before: Timestamp) -> Result<u64, Unavailable> {
         let before = DbInstant(before);
-        let stale = failed_at.is_null().and(queued_at.le(before));
-        let stale = mails::table.filter(failed_at.le(before).or(stale));
-        Ok((on_conn!(self.db.writer(), |conn| diesel::delete(stale).execute(conn).await?)?) as u64)
+        let is_unsent = failed_at.is_null().and(queued_at.le(before));
+        let delete = diesel::delete(mails::table.filter(failed_at.le(before).or(is_unsent)));
+        Ok((on_conn!(self.db.writer(), |conn| delete.execute(conn).await?)?) as u64)
     }
 }
 

@@ -46,9 +46,9 @@ fn audited(mail: MailId) -> SideEffects {
 
 /// Returns the changes of all audit entries.
 async fn changes(db: &Database) -> Vec<Option<String>> {
-    let rows = audit_entries::table.select(audit_entries::changes);
-    let rows: Result<_, DbError> = on_conn!(db.reader(), |conn| rows.load(conn).await?);
-    rows.unwrap()
+    let query = audit_entries::table.select(audit_entries::changes);
+    let changes: Result<_, DbError> = on_conn!(db.reader(), |conn| query.load(conn).await?);
+    changes.unwrap()
 }
 
 /// Returns the only email.
@@ -69,7 +69,8 @@ async fn emails_are_listed_newest_first_by_state_and_page(db: Database) {
 
     let all = mails.page(None, ALL).await.unwrap();
     let cursor = Cursor { at: all[0].queued_at, id: all[0].id.0 };
-    let rest = mails.page(None, PageRequest { after: Some(cursor), limit: 1 }).await.unwrap();
+    let second_page =
+        mails.page(None, PageRequest { after: Some(cursor), limit: 1 }).await.unwrap();
 
     let states: Vec<_> = all.iter().map(|it| (it.address.as_deref(), it.state())).collect();
     let expected = [
@@ -78,10 +79,11 @@ async fn emails_are_listed_newest_first_by_state_and_page(db: Database) {
         (None, MailState::Failed),
     ];
     assert_eq!(states, expected);
-    assert_eq!(rest, &all[1..2]);
-    assert_eq!((all[1].due_at, all[1].failure.as_deref()), (START + CLAIM, Some("451")));
-    for (state, found) in MailState::ALL.into_iter().zip(&all) {
-        assert_eq!(mails.page(Some(state), ALL).await.unwrap(), std::slice::from_ref(found));
+    assert_eq!(second_page, &all[1..2]);
+    assert_eq!(all[1].due_at, START + CLAIM);
+    assert_eq!(all[1].failure.as_deref(), Some("451"));
+    for (state, record) in MailState::ALL.into_iter().zip(&all) {
+        assert_eq!(mails.page(Some(state), ALL).await.unwrap(), std::slice::from_ref(record));
     }
     assert_eq!(mails.find(all[1].id).await.unwrap().as_ref(), Some(&all[1]));
     let counts = MailCounts { waiting: 1, postponed: 1, failed: 1 };
@@ -94,10 +96,12 @@ async fn an_abandoned_email_has_no_address_left(db: Database) {
     let claimed = claim(&db, START).await;
     SqlOutbox::new(db.clone()).give_up(claimed, START, "550").await.unwrap();
 
-    let found = SqlMailQueue::new(db).find(claimed.mail).await.unwrap().unwrap();
+    let record = SqlMailQueue::new(db).find(claimed.mail).await.unwrap().unwrap();
 
-    assert_eq!((found.address, found.failure.as_deref()), (None, Some("550")));
-    assert_eq!((found.tries, found.failed_at), (1, Some(START)));
+    assert_eq!(record.address, None);
+    assert_eq!(record.failure.as_deref(), Some("550"));
+    assert_eq!(record.tries, 1);
+    assert_eq!(record.failed_at, Some(START));
 }
 
 async fn a_postponed_email_becomes_due(db: Database) {
@@ -125,7 +129,8 @@ async fn a_claimed_or_abandoned_email_does_not_become_due(db: Database) {
     outbox.give_up(claimed, START, "550").await.unwrap();
     let once_abandoned = make_due().await;
 
-    assert_eq!((while_claimed, once_abandoned), (false, false));
+    assert!(!while_claimed);
+    assert!(!once_abandoned);
     assert_eq!(changes(&db).await.len(), 0);
 }
 
@@ -137,7 +142,8 @@ async fn a_discarded_email_is_gone_and_its_template_recorded(db: Database) {
     let first = mails.discard(mail, START, audited(mail)).await.unwrap();
     let again = mails.discard(mail, START, audited(mail)).await.unwrap();
 
-    assert_eq!((first, again), (true, false));
+    assert!(first);
+    assert!(!again);
     assert_eq!(mails.find(mail).await.unwrap(), None);
     let recorded = r#"{"email":{"before":"invitation"}}"#;
     assert_eq!(changes(&db).await, [Some(recorded.to_owned())]);
@@ -152,5 +158,6 @@ async fn a_claimed_email_is_not_discarded(db: Database) {
     let while_claimed = discard(START).await.unwrap();
     let once_expired = discard(START + CLAIM).await.unwrap();
 
-    assert_eq!((while_claimed, once_expired), (false, true));
+    assert!(!while_claimed);
+    assert!(once_expired);
 }

@@ -52,14 +52,21 @@ async fn claim(outbox: &SqlOutbox, now: Timestamp) -> Option<ClaimedEmail> {
     }
 }
 
-type StoredRow = (i32, Option<Vec<u8>>, Option<DbInstant>, Option<String>);
+#[derive(Debug, PartialEq, Queryable)]
+struct StoredRow {
+    tries: i32,
+    sealed: Option<Vec<u8>>,
+    failed_at: Option<DbInstant>,
+    failure: Option<String>,
+}
 
 /// Returns the row of the only email.
-async fn stored(db: &Database) -> Option<StoredRow> {
-    let row = mails::table.select((mails::tries, mails::sealed, mails::failed_at, mails::failure));
-    let found: Result<_, DbError> =
-        on_conn!(db.reader(), |conn| row.first(conn).await.optional()?);
-    found.unwrap()
+async fn stored_row(db: &Database) -> Option<StoredRow> {
+    let query =
+        mails::table.select((mails::tries, mails::sealed, mails::failed_at, mails::failure));
+    let row: Result<Option<StoredRow>, DbError> =
+        on_conn!(db.reader(), |conn| query.first(conn).await.optional()?);
+    row.unwrap()
 }
 
 async fn a_claimed_email_is_the_queued_one(db: Database) {
@@ -68,8 +75,10 @@ async fn a_claimed_email_is_the_queued_one(db: Database) {
 
     let mail = claim(&outbox, START).await.unwrap();
 
-    assert_eq!((mail.claim.tries, mail.claim.queued_at), (1, START));
-    assert_eq!((&*mail.email.to, &*mail.email.name), ("ada@example.org", "invitation"));
+    assert_eq!(mail.claim.tries, 1);
+    assert_eq!(mail.claim.queued_at, START);
+    assert_eq!(&*mail.email.to, "ada@example.org");
+    assert_eq!(&*mail.email.name, "invitation");
     assert_eq!(mail.email.fields["link"], "https://pia.example/1");
     assert_eq!(mail.email.address, Some("192.0.2.7".parse().unwrap()));
     assert_eq!(mail.email.agent.as_deref(), Some("an agent"));
@@ -86,7 +95,8 @@ async fn concurrent_claims_get_different_emails(db: Database) {
 
     let got: Vec<_> = all.into_iter().flatten().map(|it| it.email.fields["link"].clone()).collect();
     let different: BTreeSet<_> = got.iter().collect();
-    assert_eq!((got.len(), different.len()), (20, 20));
+    assert_eq!(got.len(), 20);
+    assert_eq!(different.len(), 20);
     assert_eq!(outbox.waiting().await.unwrap(), 20);
 }
 
@@ -125,7 +135,7 @@ async fn a_sent_email_is_deleted(db: Database) {
     outbox.sent(mail.claim).await.unwrap();
     outbox.sent(mail.claim).await.unwrap();
 
-    assert_eq!(stored(&db).await, None);
+    assert_eq!(stored_row(&db).await, None);
     assert_eq!(outbox.waiting().await.unwrap(), 0);
 }
 
@@ -139,7 +149,7 @@ async fn a_retried_email_waits_until_it_is_due(db: Database) {
 
     let early = claim(&outbox, START + Duration::from_secs(59)).await;
     assert!(early.is_none());
-    assert_eq!(stored(&db).await.unwrap().3.as_deref(), Some("451"));
+    assert_eq!(stored_row(&db).await.unwrap().failure.as_deref(), Some("451"));
     assert_eq!(claim(&outbox, later).await.unwrap().claim.tries, 2);
 }
 
@@ -152,13 +162,15 @@ async fn a_lost_claim_changes_nothing(db: Database) {
     outbox.retry(first.claim, START, "late").await.unwrap();
     outbox.give_up(first.claim, START, "late").await.unwrap();
 
-    let (tries, sealed, failed, why) = stored(&db).await.unwrap();
-    assert_eq!((tries, failed, why), (2, None, None));
-    assert!(sealed.is_some());
-    assert!(claim(&outbox, START + CLAIM).await.is_none(), "it is the second's still");
+    let row = stored_row(&db).await.unwrap();
+    assert_eq!(row.tries, 2);
+    assert_eq!(row.failed_at, None);
+    assert_eq!(row.failure, None);
+    assert!(row.sealed.is_some());
+    assert!(claim(&outbox, START + CLAIM).await.is_none(), "the second claim holds");
     outbox.give_up(second.claim, START, "550").await.unwrap();
     outbox.retry(second.claim, START, "late").await.unwrap();
-    assert!(stored(&db).await.unwrap().2.is_some(), "what was given up stays so");
+    assert!(stored_row(&db).await.unwrap().failed_at.is_some(), "it stays abandoned");
 }
 
 async fn only_the_reason_of_a_failed_email_is_stored(db: Database) {
@@ -168,8 +180,13 @@ async fn only_the_reason_of_a_failed_email_is_stored(db: Database) {
 
     outbox.give_up(mail.claim, START, "550").await.unwrap();
 
-    let why = Some("550".to_owned());
-    assert_eq!(stored(&db).await, Some((1, None, Some(DbInstant(START)), why)));
+    let expected = StoredRow {
+        tries: 1,
+        sealed: None,
+        failed_at: Some(DbInstant(START)),
+        failure: Some("550".to_owned()),
+    };
+    assert_eq!(stored_row(&db).await, Some(expected));
     assert!(claim(&outbox, START + CLAIM * 9).await.is_none());
     assert_eq!(outbox.waiting().await.unwrap(), 0);
 }
@@ -188,7 +205,7 @@ async fn an_email_of_another_key_is_locked(db: Database) {
 
 async fn a_tampered_email_is_ruined(db: Database) {
     queue(&db, "x", START).await;
-    let mut content = stored(&db).await.unwrap().1.unwrap();
+    let mut content = stored_row(&db).await.unwrap().sealed.unwrap();
     *content.last_mut().unwrap() ^= 1;
     let change = diesel::update(mails::table).set(mails::sealed.eq(content));
     let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| change.execute(conn).await?);
@@ -212,6 +229,7 @@ async fn old_failed_and_unsent_emails_are_deleted(db: Database) {
     let never_sent = outbox.sweep(day).await.unwrap();
     let failed = outbox.sweep(month).await.unwrap();
 
-    assert_eq!((never_sent, failed), (1, 2));
+    assert_eq!(never_sent, 1);
+    assert_eq!(failed, 2);
     assert_eq!(outbox.waiting().await.unwrap(), 0);
 }
