@@ -37,10 +37,10 @@ impl ScimQuery {
 
     /// Returns whether the response has a part of a complex attribute.
     fn includes_part(&self, name: &str, part: &str) -> bool {
-        let full = format!("{name}.{part}");
+        let full_name = format!("{name}.{part}");
         match (&self.attributes, &self.excluded_attributes) {
-            (Some(list), _) => names(list).any(|it| it == name || it == full),
-            (None, Some(list)) => !names(list).any(|it| it == full),
+            (Some(list), _) => names(list).any(|it| it == name || it == full_name),
+            (None, Some(list)) => !names(list).any(|it| it == full_name),
             (None, None) => true,
         }
     }
@@ -50,7 +50,10 @@ impl ScimQuery {
 fn names(list: &str) -> impl Iterator<Item = String> + '_ {
     list.split(',').map(|it| {
         let name = it.trim().to_ascii_lowercase();
-        name.rsplit_once(':').map_or(name.clone(), |(_, attribute)| attribute.to_owned())
+        match name.rsplit_once(':') {
+            Some((_schema, attribute)) => attribute.to_owned(),
+            None => name,
+        }
     })
 }
 
@@ -89,7 +92,7 @@ mod tests {
 
     #[test]
     fn excluded_attributes_are_left_out_and_the_id_never_is() {
-        let rest = json!({ "schemas": [], "id": "1", "name": { "givenName": "A" } });
-        assert_eq!(selected(None, Some("id, userName,name.familyName")), rest);
+        let expected = json!({ "schemas": [], "id": "1", "name": { "givenName": "A" } });
+        assert_eq!(selected(None, Some("id, userName,name.familyName")), expected);
     }
 }

@@ -13,7 +13,7 @@ use crate::refusals::invalid;
 /// Maximum number of values in a body.
 const MAX_VALUES: usize = 100_000;
 
-/// A JSON object, no longer than the route table allows.
+/// JSON object, no longer than the route table allows.
 pub(crate) struct Resource(pub(crate) Map<String, Value>);
 
 impl FromRequest for Resource {
@@ -41,7 +41,7 @@ pub(crate) fn member<'a>(members: &'a Map<String, Value>, name: &str) -> Option<
     members.iter().find(|(it, _)| it.eq_ignore_ascii_case(name)).map(|(_, value)| value)
 }
 
-/// Returns a text; null is none.
+/// Returns a text; `None` for null.
 pub(crate) fn text(name: &str, value: &Value) -> Result<Option<String>, ApiError> {
     match value {
         Value::Null => Ok(None),

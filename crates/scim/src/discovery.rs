@@ -1,5 +1,5 @@
-//! Discovery of what is supported: `/ServiceProviderConfig`, `/ResourceTypes` and
-//! `/Schemas` (RFC 7643, 5 to 7).
+//! Discovery of the supported features: `/ServiceProviderConfig`, `/ResourceTypes`
+//! and `/Schemas` (RFC 7643, 5 to 7).
 
 use actix_web::HttpResponse;
 use actix_web::web::{Data, Path};
@@ -38,31 +38,34 @@ pub(crate) async fn service_provider_config(scim: Data<Scim>) -> HttpResponse {
 }
 
 pub(crate) async fn resource_types(scim: Data<Scim>) -> HttpResponse {
-    respond_whole(&all(&types(&scim)))
+    respond_whole(&list_response(&types(&scim)))
 }
 
 pub(crate) async fn resource_type(
     scim: Data<Scim>,
     name: Path<String>,
 ) -> Result<HttpResponse, ApiError> {
-    one(types(&scim), &name)
+    find(types(&scim), &name)
 }
 
 pub(crate) async fn schemas(scim: Data<Scim>) -> HttpResponse {
-    respond_whole(&all(&definitions(&scim)))
+    respond_whole(&list_response(&definitions(&scim)))
 }
 
 pub(crate) async fn schema(scim: Data<Scim>, id: Path<String>) -> Result<HttpResponse, ApiError> {
-    one(definitions(&scim), &id)
+    find(definitions(&scim), &id)
 }
 
-fn all(resources: &[Value]) -> Value {
+fn list_response(resources: &[Value]) -> Value {
     ScimQuery::default().page(resources.len() as u64, resources)
 }
 
-fn one(resources: [Value; 2], id: &str) -> Result<HttpResponse, ApiError> {
-    let found = resources.into_iter().find(|it| it["id"].as_str() == Some(id));
-    found.map(|it| respond_whole(&it)).ok_or_else(not_found)
+fn find(resources: [Value; 2], id: &str) -> Result<HttpResponse, ApiError> {
+    resources
+        .into_iter()
+        .find(|it| it["id"].as_str() == Some(id))
+        .map(|it| respond_whole(&it))
+        .ok_or_else(not_found)
 }
 
 fn types(scim: &Scim) -> [Value; 2] {

@@ -40,23 +40,25 @@ pub(crate) fn comparisons(filter: &str) -> Result<Vec<Comparison>, ApiError> {
         .parse()
         .map_err(|_may_quote| invalid("invalidFilter", "The filter is malformed."))?;
 
-    let mut all = Vec::new();
-    collect(&filter, &mut all)?;
-    if all.len() > MAX_COMPARISONS {
+    let mut comparisons = Vec::new();
+    collect(&filter, &mut comparisons)?;
+    if comparisons.len() > MAX_COMPARISONS {
         return Err(unsupported());
     }
 
-    Ok(all)
+    Ok(comparisons)
 }
 
-fn collect(filter: &Filter, all: &mut Vec<Comparison>) -> Result<(), ApiError> {
+fn collect(filter: &Filter, comparisons: &mut Vec<Comparison>) -> Result<(), ApiError> {
     match filter {
         Filter::Attr(expression) => {
-            all.push(comparison("", expression));
+            comparisons.push(comparison("", expression));
             Ok(())
         }
-        Filter::And(filters) => filters.as_slice().iter().try_for_each(|it| collect(it, all)),
-        Filter::ValuePath(path) => collect_parts(&name(&path.attr), &path.filter, all),
+        Filter::And(filters) => {
+            filters.as_slice().iter().try_for_each(|it| collect(it, comparisons))
+        }
+        Filter::ValuePath(path) => collect_parts(&name(&path.attr), &path.filter, comparisons),
         Filter::Or(_) | Filter::Not(_) => Err(unsupported()),
     }
 }
@@ -64,29 +66,29 @@ fn collect(filter: &Filter, all: &mut Vec<Comparison>) -> Result<(), ApiError> {
 fn collect_parts(
     attribute: &str,
     filter: &ValFilter,
-    all: &mut Vec<Comparison>,
+    comparisons: &mut Vec<Comparison>,
 ) -> Result<(), ApiError> {
     match filter {
         ValFilter::Attr(expression) => {
-            all.push(comparison(attribute, expression));
+            comparisons.push(comparison(attribute, expression));
             Ok(())
         }
         ValFilter::And(filters) => {
-            filters.as_slice().iter().try_for_each(|it| collect_parts(attribute, it, all))
+            filters.as_slice().iter().try_for_each(|it| collect_parts(attribute, it, comparisons))
         }
         ValFilter::Or(_) | ValFilter::Not(_) => Err(unsupported()),
     }
 }
 
 fn comparison(attribute: &str, expression: &AttrExp) -> Comparison {
-    let full = |path| match attribute {
+    let full_name = |path| match attribute {
         "" => name(path),
         attribute => format!("{attribute}.{}", name(path)),
     };
     match expression {
-        AttrExp::Present(path) => Comparison::Present(full(path)),
+        AttrExp::Present(path) => Comparison::Present(full_name(path)),
         AttrExp::Comparison(path, op, value) => {
-            Comparison::Compares(full(path), op.clone(), value.clone())
+            Comparison::Compares(full_name(path), op.clone(), value.clone())
         }
     }
 }
@@ -115,13 +117,13 @@ fn user_condition(comparison: &Comparison) -> Result<Option<ScimUserCondition>, 
     };
 
     if let Some(attribute) = user_text(name) {
-        let how = text_match(op).ok_or_else(unsupported)?;
+        let matching = text_match(op).ok_or_else(unsupported)?;
         let CompValue::Str(text) = value else { return Err(unsupported()) };
         // PostgreSQL rejects NUL, so no stored text contains it.
         return Ok(Some(if text.contains('\0') {
             ScimUserCondition::Never
         } else {
-            ScimUserCondition::Text(attribute, how, text.clone())
+            ScimUserCondition::Text(attribute, matching, text.clone())
         }));
     }
 
@@ -163,7 +165,8 @@ fn user_text(name: &str) -> Option<ScimUserText> {
     })
 }
 
-/// Returns how an operator compares texts; `None` if it does not.
+/// Returns the comparison of texts that an operator stands for; `None` if it
+/// stands for none.
 pub(crate) fn text_match(op: &CompareOp) -> Option<TextMatch> {
     Some(match op {
         CompareOp::Eq => TextMatch::Equals,
@@ -187,7 +190,7 @@ fn time(value: &CompValue) -> Result<Timestamp, ApiError> {
         .map_err(|_may_quote| invalid("invalidFilter", "A time must be in RFC 3339 format."))
 }
 
-/// Error for a filter that is not supported.
+/// Returns the error for a filter that is not supported.
 pub(crate) fn unsupported() -> ApiError {
     let message = "The filter is not supported: see docs/SCIM.md.";
     invalid("invalidFilter", message)
@@ -253,8 +256,8 @@ mod tests {
             &long,
             &many,
         ] {
-            let refused = user_conditions(Some(filter)).unwrap_err();
-            assert_eq!(refused.code_and_message().0, "invalidFilter", "{filter}");
+            let err = user_conditions(Some(filter)).unwrap_err();
+            assert_eq!(err.code_and_message().0, "invalidFilter", "{filter}");
         }
     }
 }

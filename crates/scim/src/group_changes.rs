@@ -15,7 +15,7 @@ use crate::refusals::invalid;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ExternalIdChange(pub(crate) Option<String>);
 
-/// Changes of a group. What is none stays.
+/// Changes of a group; `None` keeps a value.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct GroupChanges {
     pub(crate) name: Option<String>,
@@ -24,8 +24,8 @@ pub(crate) struct GroupChanges {
     pub(crate) members: Vec<MembershipChange>,
 }
 
-/// Returns the changes that create or replace a group. Without `members` those
-/// of a replaced group stay.
+/// Returns the changes that create or replace a group. Without `members`, a
+/// replaced group keeps its members.
 pub(crate) fn replacement(resource: &Map<String, Value>) -> Result<GroupChanges, ApiError> {
     let mut changes =
         GroupChanges { external_id: Some(ExternalIdChange(None)), ..GroupChanges::default() };
@@ -119,6 +119,6 @@ fn users(value: &Value) -> Result<Vec<UserId>, ApiError> {
     match value {
         Value::Null => Ok(Vec::new()),
         Value::Array(members) => members.iter().map(user).collect(),
-        one => Ok(vec![user(one)?]),
+        single => Ok(vec![user(single)?]),
     }
 }

@@ -32,24 +32,26 @@ pub(crate) async fn list(
     let groups = scim.groups.clone();
     let with_members = query.includes("members");
     let page = async move {
-        let mut found = Vec::new();
+        let mut selected = Vec::new();
         for entry in groups.list().await? {
             if meets_all(&groups, &entry.group, &conditions).await? {
-                found.push(entry.group);
+                selected.push(entry.group);
             }
         }
 
-        let total = found.len() as u64;
+        let total = selected.len() as u64;
         let mut page = Vec::new();
-        for group in found.into_iter().skip(offset).take(limit) {
+        for group in selected.into_iter().skip(offset).take(limit) {
             page.push(load(&groups, group, with_members).await?);
         }
 
         Ok::<_, GroupError>((total, page))
     };
     let (total, page) = scim.run(caller, page).await?;
-    let resources = page.iter().map(|it| query.select(scim.group_resource(&it.0, &it.1)));
-    let resources: Vec<Value> = resources.collect();
+    let resources: Vec<Value> = page
+        .iter()
+        .map(|(group, members)| query.select(scim.group_resource(group, members)))
+        .collect();
 
     Ok(respond_whole(&query.page(total, &resources)))
 }
@@ -62,11 +64,11 @@ pub(crate) async fn show(
 ) -> Result<HttpResponse, ApiError> {
     let groups = scim.groups.clone();
     let with_members = query.includes("members");
-    let found = async move {
+    let load_group = async move {
         let group = groups.find(GroupId(id)).await?.group;
         load(&groups, group, with_members).await
     };
-    let (group, members) = scim.run(caller, found).await?;
+    let (group, members) = scim.run(caller, load_group).await?;
     Ok(respond(StatusCode::OK, scim.group_resource(&group, &members), &query))
 }
 
@@ -79,18 +81,18 @@ pub(crate) async fn create(
     let groups = scim.groups.clone();
     let changes = replacement(&resource)?;
     let with_members = query.includes("members");
-    let created = async move {
+    let create_group = async move {
         let name = changes.name.clone().unwrap_or_default();
         let group = groups.create(None, &name).await?;
         if let Err(err) = apply(&groups, group.id, changes).await {
-            // Nothing remains of a group that the client does not know of.
+            // The client does not learn of the group, so nothing of it may remain.
             groups.delete(None, group.id).await?;
             return Err(err);
         }
         let group = groups.find(group.id).await?.group;
         load(&groups, group, with_members).await
     };
-    let (group, members) = scim.run(caller, created).await?;
+    let (group, members) = scim.run(caller, create_group).await?;
 
     Ok(respond(StatusCode::CREATED, scim.group_resource(&group, &members), &query))
 }
@@ -123,16 +125,16 @@ pub(crate) async fn delete(
 ) -> Result<HttpResponse, ApiError> {
     let groups = scim.groups.clone();
     let group = GroupId(id);
-    let deleted = async move {
+    let delete_group = async move {
         match groups.delete(None, group).await {
             Err(GroupError::InUse(by)) if by.is_by_members_alone() => {
                 groups.change_members(group, &[MembershipChange::Replace(Vec::new())]).await?;
                 groups.delete(None, group).await
             }
-            done => done,
+            result => result,
         }
     };
-    scim.run(caller, deleted).await?;
+    scim.run(caller, delete_group).await?;
 
     Ok(HttpResponse::NoContent().finish())
 }
@@ -146,16 +148,17 @@ async fn change(
 ) -> Result<HttpResponse, ApiError> {
     let groups = scim.groups.clone();
     let with_members = query.includes("members");
-    let changed = async move {
+    let change_group = async move {
         apply(&groups, id, changes).await?;
         let group = groups.find(id).await?.group;
         load(&groups, group, with_members).await
     };
-    let (group, members) = scim.run(caller, changed).await?;
+    let (group, members) = scim.run(caller, change_group).await?;
     Ok(respond(StatusCode::OK, scim.group_resource(&group, &members), query))
 }
 
-/// Applies the changes of a group, what is most likely to be refused first.
+/// Applies the changes of a group, those first that are most likely to be
+/// refused.
 async fn apply(groups: &Groups, id: GroupId, changes: GroupChanges) -> Result<(), GroupError> {
     if let Some(name) = &changes.name {
         groups.rename(None, id, name).await?;
@@ -193,8 +196,8 @@ fn condition(comparison: &Comparison) -> Result<GroupCondition, ApiError> {
 
     match (name.as_str(), op, value) {
         ("displayname", op, CompValue::Str(_)) => {
-            let how = text_match(op).ok_or_else(unsupported)?;
-            Ok(GroupCondition::Name(how, text.trim().to_lowercase()))
+            let matching = text_match(op).ok_or_else(unsupported)?;
+            Ok(GroupCondition::Name(matching, text.trim().to_lowercase()))
         }
         ("externalid", CompareOp::Eq, CompValue::Str(_)) => Ok(GroupCondition::ExternalId(text)),
         ("id", CompareOp::Eq, _) => Ok(GroupCondition::Id(parse_id(&text).map(GroupId))),
@@ -214,9 +217,9 @@ async fn meets_all(
         let meets = match condition {
             GroupCondition::Id(id) => *id == Some(group.id),
             GroupCondition::ExternalId(id) => group.external_id.as_ref() == Some(id),
-            GroupCondition::Name(how, text) => {
+            GroupCondition::Name(matching, text) => {
                 let name = group.name.folded();
-                match how {
+                match matching {
                     TextMatch::Equals => name == *text,
                     TextMatch::Contains => name.contains(text),
                     TextMatch::StartsWith => name.starts_with(text),

@@ -32,7 +32,8 @@ impl ScimQuery {
         u32::try_from(count).unwrap_or_default()
     }
 
-    /// Returns the response with some of the resources.
+    /// Returns the response with a page of the resources, of which there are
+    /// `total`.
     pub(crate) fn page(&self, total: u64, resources: &[Value]) -> Value {
         json!({
             "schemas": ["urn:ietf:params:scim:api:messages:2.0:ListResponse"],

@@ -65,8 +65,8 @@ fn operation(operation: &Value, schema: &str) -> Result<Operation, ApiError> {
     let members = operation
         .as_object()
         .ok_or_else(|| invalid("invalidSyntax", "An operation must be an object."))?;
-    let op = member(members, "op").and_then(Value::as_str).map(str::to_ascii_lowercase);
-    let op = match op.as_deref() {
+    let op_name = member(members, "op").and_then(Value::as_str).map(str::to_ascii_lowercase);
+    let op = match op_name.as_deref() {
         Some("add") => PatchOp::Add,
         Some("remove") => PatchOp::Remove,
         Some("replace") => PatchOp::Replace,
@@ -110,8 +110,9 @@ fn equalities(filter: &ValFilter) -> Result<Vec<(String, String)>, ApiError> {
             Ok(vec![(name(path), comparison_text(value))])
         }
         ValFilter::And(filters) => {
-            let all: Result<Vec<_>, _> = filters.as_slice().iter().map(equalities).collect();
-            Ok(all?.concat())
+            let nested =
+                filters.as_slice().iter().map(equalities).collect::<Result<Vec<_>, _>>()?;
+            Ok(nested.concat())
         }
         ValFilter::Attr(_) | ValFilter::Not(_) | ValFilter::Or(_) => {
             Err(invalid("invalidFilter", "Elements are selected by `eq` and `and` alone."))
@@ -132,8 +133,9 @@ pub(crate) fn name(path: &AttrPath) -> String {
 /// resource's schema: `urn:…:User:userName` is `username`.
 pub(crate) fn attribute(name: &str, schema: &str) -> String {
     let name = name.to_ascii_lowercase();
-    let own = name.strip_prefix(&schema.to_ascii_lowercase());
-    own.and_then(|it| it.strip_prefix(':')).map_or_else(|| name.clone(), str::to_owned)
+    let without_schema =
+        name.strip_prefix(&schema.to_ascii_lowercase()).and_then(|it| it.strip_prefix(':'));
+    without_schema.unwrap_or(&name).to_owned()
 }
 
 /// Returns a value of a filter as a text.
@@ -149,5 +151,8 @@ pub(crate) fn comparison_text(value: &CompValue) -> String {
 
 /// Returns a value as a text, without quotes.
 pub(crate) fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    match value {
+        Value::String(text) => text.clone(),
+        value => value.to_string(),
+    }
 }

@@ -7,7 +7,7 @@ use pia_kernel::Unavailable;
 use pia_policy::GroupError;
 use pia_web::ApiError;
 
-/// An [`ApiError`] of this surface.
+/// [`ApiError`] of this surface.
 pub(crate) struct ScimError(pub(crate) ApiError);
 
 impl From<Unavailable> for ScimError {
@@ -59,18 +59,18 @@ impl From<GroupError> for ScimError {
     }
 }
 
-/// Error for a resource that does not exist.
+/// Returns the error for a resource that does not exist.
 pub(crate) fn not_found() -> ApiError {
     ApiError::refused(StatusCode::NOT_FOUND, "not_found", "There is no such resource.")
 }
 
-/// Error for a write that expects another version.
+/// Returns the error for a write that expects another version.
 pub(crate) fn stale() -> ApiError {
     let message = "The resource is not the version that `If-Match` names.";
     ApiError::refused(StatusCode::PRECONDITION_FAILED, "precondition_failed", message)
 }
 
-/// Error of a request with this SCIM error type.
+/// Returns the error of a request with this SCIM error type.
 pub(crate) fn invalid(scim_type: &'static str, message: impl std::fmt::Display) -> ApiError {
     ApiError::refused(StatusCode::BAD_REQUEST, scim_type, message)
 }

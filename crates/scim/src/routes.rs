@@ -15,9 +15,9 @@ const USERS: &str = "/scim/v2/Users";
 const USER: &str = "/scim/v2/Users/{id}";
 const GROUPS: &str = "/scim/v2/Groups";
 const GROUP: &str = "/scim/v2/Groups/{id}";
-/// A user has few attributes.
+/// Body limit of a user, which has few attributes.
 const USER_BODY: usize = 64 * KIB;
-/// A group may have tens of thousands of members.
+/// Body limit of a group, which may have tens of thousands of members.
 const GROUP_BODY: usize = 8 * KIB * KIB;
 
 type Handler = fn(actix_web::Route) -> actix_web::Route;
@@ -34,20 +34,20 @@ pub fn routes() -> Vec<Route> {
         open("/scim/v2/Schemas/{name}", |it| it.to(discovery::schema)),
         read(USERS, of_users, |it| it.to(users::list)),
         read(USER, of_users, |it| it.to(users::show)),
-        write(Method::POST, USERS, (of_users, USER_BODY), |it| it.to(users::create)),
-        write(Method::PUT, USER, (of_users, USER_BODY), |it| it.to(users::replace)),
-        write(Method::PATCH, USER, (of_users, USER_BODY), |it| it.to(users::modify)),
-        write(Method::DELETE, USER, (of_users, KIB), |it| it.to(users::delete)),
+        write(Method::POST, USERS, of_users, USER_BODY, |it| it.to(users::create)),
+        write(Method::PUT, USER, of_users, USER_BODY, |it| it.to(users::replace)),
+        write(Method::PATCH, USER, of_users, USER_BODY, |it| it.to(users::modify)),
+        write(Method::DELETE, USER, of_users, KIB, |it| it.to(users::delete)),
         read(GROUPS, of_groups, |it| it.to(groups::list)),
         read(GROUP, of_groups, |it| it.to(groups::show)),
-        write(Method::POST, GROUPS, (of_groups, GROUP_BODY), |it| it.to(groups::create)),
-        write(Method::PUT, GROUP, (of_groups, GROUP_BODY), |it| it.to(groups::replace)),
-        write(Method::PATCH, GROUP, (of_groups, GROUP_BODY), |it| it.to(groups::modify)),
-        write(Method::DELETE, GROUP, (of_groups, KIB), |it| it.to(groups::delete)),
+        write(Method::POST, GROUPS, of_groups, GROUP_BODY, |it| it.to(groups::create)),
+        write(Method::PUT, GROUP, of_groups, GROUP_BODY, |it| it.to(groups::replace)),
+        write(Method::PATCH, GROUP, of_groups, GROUP_BODY, |it| it.to(groups::modify)),
+        write(Method::DELETE, GROUP, of_groups, KIB, |it| it.to(groups::delete)),
     ]
 }
 
-/// A row that needs no token: it says what the server supports.
+/// Returns a row that needs no token, since it only describes the server.
 fn open(path: &'static str, handler: Handler) -> Route {
     Route {
         access: Access::Anonymous,
@@ -57,13 +57,14 @@ fn open(path: &'static str, handler: Handler) -> Route {
 }
 
 fn read(path: &'static str, scope: ScimScope, handler: Handler) -> Route {
-    Route { licensing: Licensing::MayHaveEnded, ..write(Method::GET, path, (scope, KIB), handler) }
+    Route { licensing: Licensing::MayHaveEnded, ..write(Method::GET, path, scope, KIB, handler) }
 }
 
 fn write(
     method: Method,
     path: &'static str,
-    (scope, body_limit): (ScimScope, usize),
+    scope: ScimScope,
+    body_limit: usize,
     handler: Handler,
 ) -> Route {
     Route {
@@ -75,7 +76,7 @@ fn write(
         licensing: Licensing::InForce,
         feature: Some(Feature::GroupManagement),
         rate_limit: RateLimit::AtGate(Budget::Scim),
-        // A token belongs to no account: its address pays.
+        // A token belongs to no account: calls count against its address.
         counted_against: CountedAgainst::Caller,
         body_limit,
         document: OpenApiDocument::Own,

@@ -1,4 +1,4 @@
-//! The use cases that handlers call.
+//! Use cases that handlers call.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::refusals::ScimError;
 /// Media type of every body.
 pub(crate) const MEDIA_TYPE: &str = "application/scim+json";
 
-/// The use cases that handlers call.
+/// Use cases that handlers call.
 #[derive(Clone)]
 pub struct Scim {
     /// Users.
@@ -46,8 +46,8 @@ impl Scim {
     {
         let agent = format!("scim-token:{} ({})", client.token, client.name);
         let context = RequestContext { agent: Some(agent.into()), ..RequestContext::current() };
-        let use_case = async { use_case.await.map_err(|err| err.into().0) };
-        self.runner.run(context.scope(use_case)).await
+        let task = async { use_case.await.map_err(|err| err.into().0) };
+        self.runner.run(context.scope(task)).await
     }
 
     /// Returns the address of a resource.

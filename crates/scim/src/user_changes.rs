@@ -54,14 +54,13 @@ pub(crate) fn patch(body: &Map<String, Value>) -> Result<ScimUserUpdate, ApiErro
 
         match target {
             Target::Resource => {
-                let Value::Object(members) = value else {
+                let Value::Object(mut members) = value else {
                     return Err(invalid(
                         "invalidValue",
                         "`value` must be an object without `path`.",
                     ));
                 };
 
-                let mut members = members;
                 if op == PatchOp::Add {
                     members.retain(|name, value| !is_further_email(name, value));
                 }
@@ -73,7 +72,7 @@ pub(crate) fn patch(body: &Map<String, Value>) -> Result<ScimUserUpdate, ApiErro
             // A user has one address, which is the primary one at work.
             Target::Element { attribute, conditions, part }
                 if attribute == "emails"
-                    && conditions.iter().all(is_own_email)
+                    && conditions.iter().all(|(name, value)| is_own_email(name, value))
                     && matches!(part.as_deref(), None | Some("value")) =>
             {
                 changes.set("emails", &value)?;
@@ -92,18 +91,19 @@ fn is_further_email(name: &str, value: &Value) -> bool {
         Value::Array(emails) => emails.as_slice(),
         email => std::slice::from_ref(email),
     };
-    name.eq_ignore_ascii_case("emails")
-        && emails.iter().all(|it| it.is_object() && !OWN_EMAIL.iter().any(|own| has(it, own)))
+    let is_own =
+        |email: &Value| OWN_EMAIL.iter().any(|(name, expected)| has(email, name, expected));
+    name.eq_ignore_ascii_case("emails") && emails.iter().all(|it| it.is_object() && !is_own(it))
 }
 
 /// Returns whether a part of an email has a value.
-fn has(email: &Value, (name, expected): &(&str, &str)) -> bool {
+fn has(email: &Value, name: &str, expected: &str) -> bool {
     let value = email.as_object().and_then(|it| member(it, name));
     value.is_some_and(|it| plain(it).eq_ignore_ascii_case(expected))
 }
 
 /// Returns whether the one address of an account meets a condition on `emails`.
-fn is_own_email((name, value): &(String, String)) -> bool {
+fn is_own_email(name: &str, value: &str) -> bool {
     OWN_EMAIL.iter().any(|it| it.0 == name && value.eq_ignore_ascii_case(it.1))
 }
 
@@ -111,7 +111,7 @@ impl Changes {
     fn set_all(&mut self, members: &Map<String, Value>) -> Result<(), ApiError> {
         for (name, value) in members {
             let name = attribute(name, USER_SCHEMA);
-            // No addresses are the same as none mentioned (RFC 7643, 2.5).
+            // An empty list equals an attribute that is left out (RFC 7643, 2.5).
             let is_empty = value.is_null() || value.as_array().is_some_and(Vec::is_empty);
             if !(name == "emails" && is_empty) {
                 self.set(&name, value)?;
@@ -176,8 +176,8 @@ fn address(value: &Value) -> Option<&str> {
         Value::String(address) => Some(address),
         Value::Object(email) => member(email, "value")?.as_str(),
         Value::Array(emails) => {
-            let primary = emails.iter().find(|it| has(it, &("primary", "true")));
-            let work = || emails.iter().find(|it| has(it, &("type", "work")));
+            let primary = emails.iter().find(|it| has(it, "primary", "true"));
+            let work = || emails.iter().find(|it| has(it, "type", "work"));
             address(primary.or_else(work).or_else(|| emails.first())?)
         }
         _ => None,

@@ -24,8 +24,8 @@ pub(crate) async fn list(
     let selected = ScimUserQuery { conditions, offset: query.offset(), limit: query.limit() };
     let users = scim.users.clone();
     let page = scim.run(caller, async move { users.list(selected).await }).await?;
-    let resources = page.users.iter().map(|it| query.select(scim.user_resource(it)));
-    let resources: Vec<Value> = resources.collect();
+    let resources: Vec<Value> =
+        page.users.iter().map(|it| query.select(scim.user_resource(it))).collect();
     Ok(respond_whole(&query.page(page.total, &resources)))
 }
 
@@ -62,7 +62,7 @@ pub(crate) async fn replace(
     ExpectedVersion(expected): ExpectedVersion,
     Resource(resource): Resource,
 ) -> Result<HttpResponse, ApiError> {
-    change(caller, &scim, (UserId(id), expected), replacement(&resource)?).await
+    change(caller, &scim, UserId(id), expected, replacement(&resource)?).await
 }
 
 pub(crate) async fn modify(
@@ -72,7 +72,7 @@ pub(crate) async fn modify(
     ExpectedVersion(expected): ExpectedVersion,
     Resource(body): Resource,
 ) -> Result<HttpResponse, ApiError> {
-    change(caller, &scim, (UserId(id), expected), patch(&body)?).await
+    change(caller, &scim, UserId(id), expected, patch(&body)?).await
 }
 
 pub(crate) async fn delete(
@@ -88,11 +88,12 @@ pub(crate) async fn delete(
 async fn change(
     caller: ScimCaller,
     scim: &Scim,
-    (user, expected): (UserId, Option<String>),
+    user: UserId,
+    expected_version: Option<String>,
     update: ScimUserUpdate,
 ) -> Result<HttpResponse, ApiError> {
     let users = scim.users.clone();
-    let changed = async move { users.change(user, expected, update).await };
-    let user = scim.run(caller, changed).await?;
-    Ok(respond(StatusCode::OK, scim.user_resource(&user), &ScimQuery::default()))
+    let change_user = async move { users.change(user, expected_version, update).await };
+    let changed_user = scim.run(caller, change_user).await?;
+    Ok(respond(StatusCode::OK, scim.user_resource(&changed_user), &ScimQuery::default()))
 }

@@ -9,7 +9,7 @@ use pia_web::ApiError;
 
 use crate::refusals::stale;
 
-/// Version that a write expects; none if any will do.
+/// Version that a write expects; `None` accepts any.
 #[derive(Debug)]
 pub(crate) struct ExpectedVersion(pub(crate) Option<String>);
 
