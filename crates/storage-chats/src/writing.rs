@@ -135,12 +135,10 @@ impl SqlChats {
             };
 
             diesel::update(this).set(&*row).execute(conn).await?;
-            let created_at = stored.created_at.0;
-            if verdict == Some(ChatDecision::Revives) {
-                Ok(WriteOutcome::Created(created_at))
-            } else {
-                Ok(WriteOutcome::Replaced(created_at))
-            }
+            Ok(match verdict {
+                Some(ChatDecision::Revives) => WriteOutcome::Created(stored.created_at.0),
+                _ => WriteOutcome::Replaced(stored.created_at.0),
+            })
         })
     }
 

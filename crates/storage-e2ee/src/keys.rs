@@ -27,6 +27,19 @@ pub struct SqlKeys {
     sealer: Sealer,
 }
 
+/// Inserts a row, or replaces the one with the same key.
+macro_rules! upsert {
+    ($conn:expr, $table:ident, $key:ident, $row:expr) => {
+        diesel::insert_into($table::table)
+            .values($row)
+            .on_conflict($table::$key)
+            .do_update()
+            .set($row)
+            .execute($conn)
+            .await?
+    };
+}
+
 impl SqlKeys {
     /// Creates the key store in `db`; proof keys are sealed.
     pub fn new(db: Database, sealer: Sealer) -> Self {
@@ -78,26 +91,14 @@ impl KeyStore for SqlKeys {
             conn.count_change(user, stamp, 0).await?;
             for device in change.devices {
                 let row = DeviceRow::from_device(user, device);
-                diesel::insert_into(devices::table)
-                    .values(&row)
-                    .on_conflict(devices::id)
-                    .do_update()
-                    .set(&row)
-                    .execute(conn)
-                    .await?;
+                upsert!(conn, devices, id, &row);
             }
             for deleted in change.deleted {
                 diesel::delete(devices::table.find(DbUid(deleted.0))).execute(conn).await?;
             }
             if let Some(copy) = change.recovery {
                 let row = RecoveryRow::from_copy(user, copy);
-                diesel::insert_into(recovery_keys::table)
-                    .values(&row)
-                    .on_conflict(recovery_keys::user_id)
-                    .do_update()
-                    .set(&row)
-                    .execute(conn)
-                    .await?;
+                upsert!(conn, recovery_keys, user_id, &row);
             }
             if let Some(key) = change.proof_key {
                 let sealed = recovery_keys::proof_key.eq(proof_key_sealer.seal(&key)?);

@@ -100,35 +100,35 @@ async fn account_of(db: &Database, user: UserId) -> Result<Vec<Value>, DbError> 
     let Some(row) = row else { return Ok(Vec::new()) };
 
     let group = user_groups::table.find(row.group_id).select(user_groups::name);
-    let group: Option<String> =
+    let group_name: Option<String> =
         on_conn!(db.reader(), |conn| group.first(conn).await.optional()?)?;
-    let mut account = to_json(row);
-    if let (Some(fields), Some(group)) = (account.as_object_mut(), group) {
-        fields.insert("group".to_owned(), group.into());
+    let mut exported = to_json(row);
+    if let (Some(fields), Some(name)) = (exported.as_object_mut(), group_name) {
+        fields.insert("group".to_owned(), name.into());
     }
 
-    Ok(vec![account])
+    Ok(vec![exported])
 }
 
 /// Exports the state of the second factor; nothing if there never was one.
 async fn second_factor_of(db: &Database, user: UserId) -> Result<Vec<Value>, DbError> {
     let user = DbUid(user.0);
-    let factor = totp_factors::table.find(user);
-    let factor = factor.select((totp_factors::begun_at, totp_factors::enabled_at));
+    let factor =
+        totp_factors::table.find(user).select((totp_factors::begun_at, totp_factors::enabled_at));
     let codes = recovery_codes::table.filter(recovery_codes::user_id.eq(user)).count();
-    let (factor, codes): (Option<(DbInstant, Option<DbInstant>)>, i64) =
+    let (times, codes_left): (Option<(DbInstant, Option<DbInstant>)>, i64) =
         on_conn!(db.reader(), |conn| {
             (factor.first(conn).await.optional()?, codes.get_result(conn).await?)
         })?;
 
-    if factor.is_none() && codes == 0 {
+    if times.is_none() && codes_left == 0 {
         return Ok(Vec::new());
     }
 
-    let (begun_at, enabled_at) = factor.unzip();
+    let (begun_at, enabled_at) = times.unzip();
     Ok(vec![serde_json::json!({
         "begunAt": begun_at,
         "enabledAt": enabled_at.flatten(),
-        "recoveryCodesLeft": codes,
+        "recoveryCodesLeft": codes_left,
     })])
 }

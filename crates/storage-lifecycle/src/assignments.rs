@@ -191,10 +191,12 @@ async fn read_page(
     let (rows, mut events) = on_user_rows!(db, user, |conn| {
         let rows: Vec<AssignmentRow> = page.select(AssignmentRow::as_select()).load(conn).await?;
         let ids: Vec<DbUid> = rows.iter().map(|it| it.id).collect();
-        let events = assignment_events::table
+        let events: Vec<EventRow> = assignment_events::table
             .filter(assignment_events::assignment_id.eq_any(ids))
-            .order((assignment_events::assignment_id, assignment_events::ordinal));
-        let events: Vec<EventRow> = events.select(EventRow::as_select()).load(conn).await?;
+            .order((assignment_events::assignment_id, assignment_events::ordinal))
+            .select(EventRow::as_select())
+            .load(conn)
+            .await?;
         (rows, events)
     })?;
 
@@ -250,7 +252,8 @@ impl EventRow {
 /// and cannot be read any more.
 pub(crate) fn open(seal: &PersonSeal, purpose: &str, row: DbUid, sealed: Option<Vec<u8>>) -> Value {
     let context = SealContext { purpose, row: row.0.as_bytes() };
-    let opened = sealed.and_then(|it| seal.open_long(context, it).ok());
-    let text = opened.and_then(|it| String::from_utf8(it.reveal()).ok());
-    text.map_or(Value::Null, Value::String)
+    sealed
+        .and_then(|it| seal.open_long(context, it).ok())
+        .and_then(|it| String::from_utf8(it.reveal()).ok())
+        .map_or(Value::Null, Value::String)
 }

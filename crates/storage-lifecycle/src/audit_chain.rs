@@ -15,7 +15,7 @@ use pia_storage::{Database, DbError, DbInstant, DbUid, in_tx, on_conn};
 pub use checkpoint::AuditCheckpoint;
 use checkpoint::CheckpointRow;
 use link::{ChainRow, ORIGIN};
-use verification::Verification;
+use verification::{Verification, VerifiedChain};
 
 /// Name of the row that one sequencer at a time locks.
 const LOCK: &str = "audit-chain";
@@ -62,23 +62,30 @@ impl SqlAuditChain {
             .limit(BATCH);
 
         in_tx!(self.db, async |conn| -> Result<usize, DbError> {
-            let turn = diesel::update(locks::table.find(LOCK));
-            turn.set(locks::turn.eq(locks::turn + 1)).execute(conn).await?;
-            let end = audit_checkpoints::table.order(audit_checkpoints::position.desc());
-            let end = end.select(CheckpointRow::as_select()).first(conn).await.optional()?;
-            let (mut position, mut link, mut at) = end.map_or_else(
-                || (0, ORIGIN.to_vec(), Timestamp::UNIX_EPOCH),
-                |it| (it.position, it.link, it.at.0),
-            );
+            diesel::update(locks::table.find(LOCK))
+                .set(locks::turn.eq(locks::turn + 1))
+                .execute(conn)
+                .await?;
+            let last_checkpoint: Option<CheckpointRow> = audit_checkpoints::table
+                .order(audit_checkpoints::position.desc())
+                .select(CheckpointRow::as_select())
+                .first(conn)
+                .await
+                .optional()?;
+            let (mut position, mut link, mut at) = match last_checkpoint {
+                Some(it) => (it.position, it.link, it.at.0),
+                None => (0, ORIGIN.to_vec(), Timestamp::UNIX_EPOCH),
+            };
+
             let rows: Vec<ChainRow> = waiting.select(ChainRow::as_select()).load(conn).await?;
             for row in &rows {
                 position += 1;
                 link = row.link(&link, position);
                 at = at.max(row.at.0);
-                let chained =
+                let new_values =
                     (audit_entries::position.eq(position), audit_entries::link.eq(link.clone()));
                 diesel::update(audit_entries::table.find(row.id))
-                    .set(chained)
+                    .set(new_values)
                     .execute(conn)
                     .await?;
             }
@@ -90,7 +97,7 @@ impl SqlAuditChain {
         })
     }
 
-    /// Returns the signed end of the chain; none if no entry is chained.
+    /// Returns the signed end of the chain; `None` if no entry is chained.
     pub async fn checkpoint(&self) -> Result<Option<AuditCheckpoint>, Unavailable> {
         let end = audit_checkpoints::table.order(audit_checkpoints::position.desc());
         let row: Result<Option<CheckpointRow>, DbError> = on_conn!(self.db.reader(), |conn| {
@@ -113,12 +120,12 @@ impl SqlAuditChain {
         let oldest = self.checkpoints(0, i64::MAX, 1).await?.into_iter().next();
         let anchor = if first == Some(1) { None } else { oldest };
         let mut verification = Verification::new(&signer, parsed.as_ref(), anchor.as_ref());
-        if let (Some(it), None) = (exported, &parsed) {
-            verification.report(ChainFault::Forged { position: it.position });
+        if let (Some(unreadable), None) = (exported, &parsed) {
+            verification.report(ChainFault::Forged { position: unreadable.position });
         }
 
-        if let Some(it) = anchor.as_ref().filter(|it| it.at.0 >= retained_since) {
-            verification.report(ChainFault::DeletedEarly { position: it.position, at: it.at.0 });
+        if let Some(row) = anchor.as_ref().filter(|it| it.at.0 >= retained_since) {
+            verification.report(ChainFault::DeletedEarly { position: row.position, at: row.at.0 });
         }
 
         loop {
@@ -129,8 +136,9 @@ impl SqlAuditChain {
             verification.check(&rows, &checkpoints);
         }
 
-        let left = self.checkpoints(verification.position(), i64::MAX, i64::MAX).await?;
-        let (entries, last, faults) = verification.finish(&left);
+        let later_checkpoints =
+            self.checkpoints(verification.position(), i64::MAX, i64::MAX).await?;
+        let VerifiedChain { entries, last, faults } = verification.finish(&later_checkpoints);
         let deleted_until = anchor.map(|it| (it.position, it.at.0));
 
         Ok(ChainReport { entries, waiting: self.waiting().await?, deleted_until, last, faults })
@@ -153,14 +161,14 @@ impl SqlAuditChain {
         on_conn!(self.db.writer(), |conn| diesel::delete(before).execute(conn).await?)?;
         let mut deleted = 0;
         loop {
-            let some: Vec<DbUid> = self.entries_until(end).await?;
-            if some.is_empty() {
+            let ids = self.entries_until(end).await?;
+            if ids.is_empty() {
                 return Ok(deleted);
             }
-            let gone = audit_entries::table.filter(audit_entries::id.eq_any(some));
-            let some: usize =
-                on_conn!(self.db.writer(), |conn| diesel::delete(gone).execute(conn).await?)?;
-            deleted += some as u64;
+            let entries = audit_entries::table.filter(audit_entries::id.eq_any(ids));
+            let deleted_rows: usize =
+                on_conn!(self.db.writer(), |conn| diesel::delete(entries).execute(conn).await?)?;
+            deleted += deleted_rows as u64;
         }
     }
 
@@ -186,28 +194,28 @@ impl SqlAuditChain {
         until: i64,
         limit: i64,
     ) -> Result<Vec<CheckpointRow>, DbError> {
-        let found = audit_checkpoints::table
+        let checkpoints = audit_checkpoints::table
             .filter(audit_checkpoints::position.gt(behind))
             .filter(audit_checkpoints::position.le(until))
             .order(audit_checkpoints::position)
             .limit(limit);
         on_conn!(self.db.reader(), |conn| {
-            found.select(CheckpointRow::as_select()).load(conn).await?
+            checkpoints.select(CheckpointRow::as_select()).load(conn).await?
         })
     }
 
     /// Loads entries behind a position.
     async fn entries(&self, behind: i64, limit: i64) -> Result<Vec<ChainRow>, DbError> {
-        let found = audit_entries::table
+        let entries = audit_entries::table
             .filter(audit_entries::position.gt(behind))
             .order(audit_entries::position)
             .limit(limit);
-        on_conn!(self.db.reader(), |conn| found.select(ChainRow::as_select()).load(conn).await?)
+        on_conn!(self.db.reader(), |conn| entries.select(ChainRow::as_select()).load(conn).await?)
     }
 
     async fn waiting(&self) -> Result<u64, DbError> {
-        let waiting = audit_entries::table.filter(audit_entries::position.is_null()).count();
-        let waiting: i64 = on_conn!(self.db.reader(), |conn| waiting.get_result(conn).await?)?;
-        Ok(waiting.unsigned_abs())
+        let unchained = audit_entries::table.filter(audit_entries::position.is_null()).count();
+        let count: i64 = on_conn!(self.db.reader(), |conn| unchained.get_result(conn).await?)?;
+        Ok(count.unsigned_abs())
     }
 }

@@ -52,8 +52,12 @@ impl SqlAuditLog {
                 // from being cached: PostgreSQL's generic plan expects every action to
                 // be frequent, and searches the index by time.
                 Some(name) => {
-                    let entries = entries.filter(action.eq(name)).filter(sql::<Bool>("TRUE"));
-                    entries.select(EntryRow::as_select()).load(conn).await?
+                    entries
+                        .filter(action.eq(name))
+                        .filter(sql::<Bool>("TRUE"))
+                        .select(EntryRow::as_select())
+                        .load(conn)
+                        .await?
                 }
                 None => entries.select(EntryRow::as_select()).load(conn).await?,
             }
@@ -85,9 +89,12 @@ impl SqlAuditLog {
 
         Ok(on_conn!(self.db.reader(), |conn| {
             let ids: Vec<DbUid> = entry_ids.load(conn).await?;
-            let entries = audit_entries::table.filter(audit_entries::id.eq_any(ids));
-            let entries = entries.order(audit_entries::id.desc());
-            entries.select(EntryRow::as_select()).load(conn).await?
+            audit_entries::table
+                .filter(audit_entries::id.eq_any(ids))
+                .order(audit_entries::id.desc())
+                .select(EntryRow::as_select())
+                .load(conn)
+                .await?
         })?)
     }
 
@@ -172,10 +179,10 @@ impl AuditLog for SqlAuditLog {
                 audit_identities::sealed,
             ));
 
-        let identities: Vec<IdentityRow> =
+        let identity_rows: Vec<IdentityRow> =
             on_conn!(self.db.reader(), |conn| identities.load(conn).await?)?;
         let mut sides: HashMap<DbUid, Vec<IdentityRow>> = HashMap::new();
-        for row in identities {
+        for row in identity_rows {
             sides.entry(row.entry_id).or_default().push(row);
         }
 

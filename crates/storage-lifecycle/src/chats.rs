@@ -55,8 +55,8 @@ async fn chats_of(
     user: UserId,
     after: Option<Cursor>,
 ) -> Result<ExportPage, Unavailable> {
-    let mut rows = rows(db, user, after.unwrap_or_else(Cursor::top)).await?;
-    let found = rows.len();
+    let mut rows = load_rows(db, user, after.unwrap_or_else(Cursor::top)).await?;
+    let loaded = rows.len();
     let mut bytes = 0;
     let mut fitting = 0_usize;
 
@@ -69,21 +69,21 @@ async fn chats_of(
     }
 
     rows.truncate(fitting.max(1));
-    let more = found > rows.len() || found == PAGE;
-    let last = if more { rows.last() } else { None };
+    let has_more = loaded > rows.len() || loaded == PAGE;
+    let last = if has_more { rows.last() } else { None };
     let next = last.map(|it| Cursor { at: it.updated_at.0, id: it.id.0 });
     if rows.is_empty() {
         return Ok(ExportPage { rows: Vec::new(), next: None });
     }
     let Some(seal) = sealer.seal_for(user).await? else { return Ok(ExportPage::default()) };
 
-    let mut bodies = bodies(db, user, rows.iter().map(|it| it.id).collect()).await?;
+    let mut bodies = load_bodies(db, user, rows.iter().map(|it| it.id).collect()).await?;
     let exported = rows.iter().map(|row| export_chat(row, bodies.remove(&row.id), &seal));
 
     Ok(ExportPage { rows: exported.collect::<Result<_, _>>()?, next })
 }
 
-async fn rows(db: &Database, user: UserId, after: Cursor) -> Result<Vec<ChatRow>, DbError> {
+async fn load_rows(db: &Database, user: UserId, after: Cursor) -> Result<Vec<ChatRow>, DbError> {
     let at = DbInstant(after.at);
     let id = DbUid(after.id);
     let behind = chats::updated_at.le(at).and(chats::updated_at.lt(at).or(chats::id.lt(id)));
@@ -94,11 +94,12 @@ async fn rows(db: &Database, user: UserId, after: Cursor) -> Result<Vec<ChatRow>
     Ok(on_conn!(db.reader(), |conn| page.select(ChatRow::as_select()).load(conn).await?)?)
 }
 
-async fn bodies(db: &Database, user: UserId, ids: Vec<DbUid>) -> Result<Bodies, DbError> {
-    let these = chats::user_id.eq(DbUid(user.0)).and(chats::id.eq_any(ids));
-    let rows = chats::table.filter(these).select((chats::id, chats::body));
+async fn load_bodies(db: &Database, user: UserId, ids: Vec<DbUid>) -> Result<Bodies, DbError> {
+    let page = chats::table
+        .filter(chats::user_id.eq(DbUid(user.0)).and(chats::id.eq_any(ids)))
+        .select((chats::id, chats::body));
     let rows: Vec<(DbUid, Option<Vec<u8>>)> =
-        on_conn!(db.reader(), |conn| rows.load(conn).await?)?;
+        on_conn!(db.reader(), |conn| page.load(conn).await?)?;
     Ok(rows.into_iter().filter_map(|(id, body)| Some((id, body?))).collect())
 }
 

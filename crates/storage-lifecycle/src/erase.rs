@@ -82,8 +82,11 @@ impl SqlEraser {
             if in_turn {
                 // So that of two administrators who leave at once the second
                 // sees that the first is gone.
-                let turn = diesel::update(locks::table.find(ACCOUNTS));
-                if turn.set(locks::turn.eq(locks::turn + 1)).execute(conn).await? != 1 {
+                let locked_rows = diesel::update(locks::table.find(ACCOUNTS))
+                    .set(locks::turn.eq(locks::turn + 1))
+                    .execute(conn)
+                    .await?;
+                if locked_rows != 1 {
                     return Err(DbError::Unreadable("locks"));
                 }
             }
@@ -95,15 +98,15 @@ impl SqlEraser {
                 .get_result::<(String, String, Option<DbInstant>)>(conn)
                 .await
                 .optional()?;
-            let Some((role, email, deactivated)) = account else {
+            let Some((role, email, deactivated_at)) = account else {
                 return Ok(Some(ErasureOutcome::Gone));
             };
-            let live = sessions::expires_at.gt(DbInstant(erasure.at));
-            let live = sessions::table
+            let is_live = sessions::expires_at.gt(DbInstant(erasure.at));
+            let live_session = sessions::table
                 .find(DbUid(erasure.session.0))
-                .filter(sessions::user_id.eq(user).and(live));
-            let live = diesel::select(exists(live)).get_result::<bool>(conn).await?;
-            if deactivated.is_some() || !live {
+                .filter(sessions::user_id.eq(user).and(is_live));
+            let has_session = diesel::select(exists(live_session)).get_result::<bool>(conn).await?;
+            if deactivated_at.is_some() || !has_session {
                 return Ok(Some(ErasureOutcome::SessionOver));
             }
             if role == Role::Admin.name() {
@@ -126,10 +129,13 @@ impl SqlEraser {
 
     /// Loads candidates of unclaimed accounts. Each is checked again before its erasure.
     async fn unclaimed(&self, which: &UnverifiedAccounts) -> Result<Vec<UserId>, DbError> {
-        let candidates = accounts::table.filter(unclaimed!(which)).select(accounts::id);
-        let candidates = candidates.order(accounts::created_at).limit(AT_ONCE);
-        let found: Vec<DbUid> = on_conn!(self.db.reader(), |conn| candidates.load(conn).await?)?;
-        Ok(found.into_iter().map(|it| UserId(it.0)).collect())
+        let candidates = accounts::table
+            .filter(unclaimed!(which))
+            .select(accounts::id)
+            .order(accounts::created_at)
+            .limit(AT_ONCE);
+        let ids: Vec<DbUid> = on_conn!(self.db.reader(), |conn| candidates.load(conn).await?)?;
+        Ok(ids.into_iter().map(|it| UserId(it.0)).collect())
     }
 
     async fn remove_unclaimed(
@@ -142,15 +148,22 @@ impl SqlEraser {
             conn.bound_lock_waits().await?;
             conn.hold_writers(user).await?;
             // Locked, so that it is neither verified nor signed in to meanwhile.
-            let account = diesel::update(accounts::table.find(DbUid(user.0)))
-                .set(accounts::provider.eq(accounts::provider));
-            if account.execute(conn).await? == 0 {
+            let locked_rows = diesel::update(accounts::table.find(DbUid(user.0)))
+                .set(accounts::provider.eq(accounts::provider))
+                .execute(conn)
+                .await?;
+            if locked_rows == 0 {
                 return Ok(false);
             }
 
-            let account = accounts::table.find(DbUid(user.0)).filter(unclaimed!(which));
-            let email = account.select(accounts::email_folded).first::<String>(conn).await;
-            let Some(email) = email.optional()? else { return Ok(false) };
+            let email = accounts::table
+                .find(DbUid(user.0))
+                .filter(unclaimed!(which))
+                .select(accounts::email_folded)
+                .first::<String>(conn)
+                .await
+                .optional()?;
+            let Some(email) = email else { return Ok(false) };
 
             conn.forget(user, &email).await?;
             conn.write_effects(&self.db, &entries).await?;
@@ -168,11 +181,11 @@ impl SqlEraser {
     async fn truncate(&self) -> Result<bool, Unavailable> {
         // Reset before it is done: later deletions require another truncation.
         self.needs_truncation.store(false, Ordering::Release);
-        let done = self.db.truncate_log().await;
-        if !matches!(done, Ok(true)) {
+        let is_truncated = self.db.truncate_log().await;
+        if !matches!(is_truncated, Ok(true)) {
             self.needs_truncation.store(true, Ordering::Release);
         }
-        Ok(done?)
+        Ok(is_truncated?)
     }
 }
 

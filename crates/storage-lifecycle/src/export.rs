@@ -87,9 +87,10 @@ impl SqlPersonalData {
 #[async_trait]
 impl PersonalData for SqlPersonalData {
     fn inventory(&self) -> Inventory {
-        let left_out = inventory::left_out().map(|(what, why)| LeftOut { what, why });
-        let sections = SECTIONS.iter().map(|it| it.name).collect();
-        Inventory { sections, left_out: left_out.collect() }
+        Inventory {
+            sections: SECTIONS.iter().map(|it| it.name).collect(),
+            left_out: inventory::left_out().map(|(what, why)| LeftOut { what, why }).collect(),
+        }
     }
 
     async fn begin_export(&self, user: UserId, effects: SideEffects) -> Result<bool, Unavailable> {
@@ -109,8 +110,10 @@ impl PersonalData for SqlPersonalData {
         section: &'static str,
         after: Option<Cursor>,
     ) -> Result<ExportPage, Unavailable> {
-        let section = SECTIONS.iter().find(|it| it.name == section);
-        let section = section.ok_or(DbError::Unreadable("a section"))?;
+        let section = SECTIONS
+            .iter()
+            .find(|it| it.name == section)
+            .ok_or(DbError::Unreadable("a section"))?;
         (section.read)(self, user, after).await
     }
 }

@@ -37,9 +37,8 @@ pub(crate) fn cursor_page(rows: Vec<ExportedRow>) -> ExportPage {
 /// Builds a page of this size. A full one is followed by another, which may be
 /// empty.
 pub(crate) fn page_of(rows: Vec<ExportedRow>, size: i64) -> ExportPage {
-    let full = i64::try_from(rows.len()).is_ok_and(|it| it >= size);
-    let last = if full { rows.last() } else { None };
-    let next = last.map(|it| it.0);
+    let is_full = i64::try_from(rows.len()).is_ok_and(|it| it >= size);
+    let next = if is_full { rows.last().map(|it| it.0) } else { None };
     ExportPage { rows: rows.into_iter().map(|it| to_line(it.1)).collect(), next }
 }
 

@@ -27,8 +27,10 @@ connection_trait! {
         /// Waits for concurrent writers of the account's data, and blocks others
         /// until the commit.
         async fn hold_writers(&mut self, user: UserId) -> QueryResult<()> {
-            let ledger = diesel::update(ledgers::table.find(DbUid(user.0)));
-            ledger.set(ledgers::version.eq(ledgers::version)).execute(self).await?;
+            diesel::update(ledgers::table.find(DbUid(user.0)))
+                .set(ledgers::version.eq(ledgers::version))
+                .execute(self)
+                .await?;
             Ok(())
         }
 
@@ -40,46 +42,52 @@ connection_trait! {
             let pseudonym_id = pseudonym()?;
             let user = DbUid(user.0);
 
-            // Before all that is shared with others: it may take long.
-            let stored = chats::table.filter(chats::user_id.eq(user));
-            diesel::delete(stored).execute(self).await?;
+            // Before the rows that others use too: this may take long.
+            let own_chats = chats::table.filter(chats::user_id.eq(user));
+            diesel::delete(own_chats).execute(self).await?;
 
-            let synced = sync_items::table.filter(sync_items::user_id.eq(user));
-            diesel::delete(synced).execute(self).await?;
+            let own_items = sync_items::table.filter(sync_items::user_id.eq(user));
+            diesel::delete(own_items).execute(self).await?;
 
             // Before usage, as bookings of calls lock them first.
-            let counted = credit_windows::table.filter(credit_windows::user_id.eq(user));
-            let counted = diesel::delete(counted).returning(credit_windows::key);
-            let counted: Vec<String> = counted.get_results(self).await?;
-            let open = credit_reservations::window_key.eq_any(counted);
-            let open = open.or(credit_reservations::window_key.like(&reservation_prefix));
-            let open = diesel::delete(credit_reservations::table.filter(open));
-            open.execute(self).await?;
+            let own_windows = credit_windows::table.filter(credit_windows::user_id.eq(user));
+            let window_keys: Vec<String> = diesel::delete(own_windows)
+                .returning(credit_windows::key)
+                .get_results(self)
+                .await?;
+            let is_own = credit_reservations::window_key
+                .eq_any(window_keys)
+                .or(credit_reservations::window_key.like(&reservation_prefix));
+            diesel::delete(credit_reservations::table.filter(is_own)).execute(self).await?;
             self.hold_usage().await?;
 
-            let used = diesel::update(ai_usage::table.filter(ai_usage::user_id.eq(user)));
-            used.set(ai_usage::user_id.eq(pseudonym_id)).execute(self).await?;
+            diesel::update(ai_usage::table.filter(ai_usage::user_id.eq(user)))
+                .set(ai_usage::user_id.eq(pseudonym_id))
+                .execute(self)
+                .await?;
 
-            let sums = usage_by_user::table.filter(usage_by_user::user_id.eq(user));
-            let sums = diesel::update(sums).set(usage_by_user::user_id.eq(pseudonym_id));
-            sums.execute(self).await?;
+            diesel::update(usage_by_user::table.filter(usage_by_user::user_id.eq(user)))
+                .set(usage_by_user::user_id.eq(pseudonym_id))
+                .execute(self)
+                .await?;
 
-            let last_days = usage_users::table.filter(usage_users::user_id.eq(user));
-            let last_days = diesel::update(last_days).set(usage_users::user_id.eq(pseudonym_id));
-            last_days.execute(self).await?;
+            diesel::update(usage_users::table.filter(usage_users::user_id.eq(user)))
+                .set(usage_users::user_id.eq(pseudonym_id))
+                .execute(self)
+                .await?;
 
             let identities = audit_identities::table.filter(audit_identities::user_id.eq(user));
             diesel::delete(identities).execute(self).await?;
 
-            let invited = invitations::table;
-            let invited = invited.filter(invitations::email_folded.eq(email_folded));
-            diesel::delete(invited).execute(self).await?;
+            let own_invitations =
+                invitations::table.filter(invitations::email_folded.eq(email_folded));
+            diesel::delete(own_invitations).execute(self).await?;
 
-            let counted = attempts::table.filter(attempts::who.like(&pattern));
-            diesel::delete(counted).execute(self).await?;
+            let own_attempts = attempts::table.filter(attempts::who.like(&pattern));
+            diesel::delete(own_attempts).execute(self).await?;
 
-            let guessed = guesses::table.filter(guesses::who.like(&pattern));
-            diesel::delete(guessed).execute(self).await?;
+            let own_guesses = guesses::table.filter(guesses::who.like(&pattern));
+            diesel::delete(own_guesses).execute(self).await?;
             diesel::delete(accounts::table.find(user)).execute(self).await?;
 
             Ok(())

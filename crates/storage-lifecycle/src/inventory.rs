@@ -61,10 +61,15 @@ pub(crate) const BOOKKEEPING: &str = "how the server keeps its books";
 
 /// Returns every table. A test compares them with the tables of both databases.
 pub fn inventory() -> impl Iterator<Item = &'static InventoryTable> {
-    let shared = AUDIT_TABLES.iter().chain(CATALOGUE_TABLES).chain(KNOWLEDGE_TABLES);
-    let shared = shared.chain(BOOKKEEPING_TABLES);
-    let own = TABLES.iter().chain(ASSIGNMENT_TABLES).chain(POD_TABLES).chain(USAGE_TABLES);
-    own.chain(shared)
+    TABLES
+        .iter()
+        .chain(ASSIGNMENT_TABLES)
+        .chain(POD_TABLES)
+        .chain(USAGE_TABLES)
+        .chain(AUDIT_TABLES)
+        .chain(CATALOGUE_TABLES)
+        .chain(KNOWLEDGE_TABLES)
+        .chain(BOOKKEEPING_TABLES)
 }
 
 /// Tables besides those of assignments, the audit log, the catalogue, pods, usage,
@@ -341,15 +346,17 @@ const TABLES: &[InventoryTable] = &[
 
 /// Returns the stored data that the export leaves out.
 pub(crate) fn left_out() -> impl Iterator<Item = (String, &'static str)> {
-    let personal = inventory().filter(|it| !matches!(it.erasure, ErasurePolicy::NotPersonal(_)));
-    personal.flat_map(|table| {
-        let columns = table.left_out.iter();
-        columns.map(|(column, why)| (format!("{}.{}", camel(table.name), camel(column)), *why))
-    })
+    inventory().filter(|it| !matches!(it.erasure, ErasurePolicy::NotPersonal(_))).flat_map(
+        |table| {
+            table.left_out.iter().map(|(column, why)| {
+                (format!("{}.{}", to_camel_case(table.name), to_camel_case(column)), *why)
+            })
+        },
+    )
 }
 
 /// Converts a name to the camel case of the wire.
-fn camel(name: &str) -> String {
+fn to_camel_case(name: &str) -> String {
     let mut words = name.split('_');
     let first = words.next().unwrap_or_default().to_owned();
     words.fold(first, |mut name, word| {

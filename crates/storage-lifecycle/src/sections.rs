@@ -232,10 +232,12 @@ struct ProviderIdentityRow {
 /// Exports all identities on one page: an account has only a few.
 async fn provider_identities_of(db: &Database, user: UserId) -> Result<Vec<Value>, DbError> {
     use provider_identities::{created_at, user_id};
-    let all = provider_identities::table.filter(user_id.eq(DbUid(user.0)));
-    let all = all.order(created_at.desc()).limit(PAGE);
+    let identities = provider_identities::table
+        .filter(user_id.eq(DbUid(user.0)))
+        .order(created_at.desc())
+        .limit(PAGE);
     let rows: Vec<ProviderIdentityRow> = on_conn!(db.reader(), |conn| {
-        all.select(ProviderIdentityRow::as_select()).load(conn).await?
+        identities.select(ProviderIdentityRow::as_select()).load(conn).await?
     })?;
     Ok(rows.into_iter().map(to_json).collect())
 }

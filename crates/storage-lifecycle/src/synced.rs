@@ -83,13 +83,13 @@ async fn items_of(
     user: UserId,
     after: Option<Cursor>,
 ) -> Result<ExportPage, Unavailable> {
-    let rows = rows(db, user, after.unwrap_or_else(Cursor::top)).await?;
+    let rows = load_rows(db, user, after.unwrap_or_else(Cursor::top)).await?;
     if rows.is_empty() {
         return Ok(ExportPage::default());
     }
     let Some(seal) = sealer.seal_for(user).await? else { return Ok(ExportPage::default()) };
 
-    let found = rows.len();
+    let loaded = rows.len();
     let mut page = ExportPage::default();
     let mut bytes = 0;
     for (number, row) in rows.into_iter().enumerate() {
@@ -97,9 +97,9 @@ async fn items_of(
         let text = export_item(&row, &seal).to_string();
         bytes += text.len();
         page.rows.push(text);
-        let last = number + 1 == found;
-        if bytes >= MAX_CHUNK_BYTES || last {
-            page.next = (!last || found == PAGE).then_some(cursor);
+        let is_last = number + 1 == loaded;
+        if bytes >= MAX_CHUNK_BYTES || is_last {
+            page.next = (!is_last || loaded == PAGE).then_some(cursor);
             break;
         }
     }
@@ -107,7 +107,7 @@ async fn items_of(
     Ok(page)
 }
 
-async fn rows(db: &Database, user: UserId, after: Cursor) -> Result<Vec<ItemRow>, DbError> {
+async fn load_rows(db: &Database, user: UserId, after: Cursor) -> Result<Vec<ItemRow>, DbError> {
     let page = sync_items::table
         .filter(sync_items::user_id.eq(DbUid(user.0)))
         .filter(sync_items::stamp.lt(DbInstant(after.at)))
@@ -120,8 +120,11 @@ fn export_item(row: &ItemRow, seal: &PersonSeal) -> Value {
     let key = [&row.channel.to_be_bytes()[..], row.id.0.as_bytes()].concat();
     let context = SealContext { purpose: "sync-item", row: &key };
     // A body sealed under an abandoned key cannot be read any more.
-    let body = row.body.as_deref().and_then(|it| seal.open(context, it).ok());
-    let body: Option<Value> = body.and_then(|it| serde_json::from_slice(it.expose()).ok());
+    let body: Option<Value> = row
+        .body
+        .as_deref()
+        .and_then(|it| seal.open(context, it).ok())
+        .and_then(|it| serde_json::from_slice(it.expose()).ok());
 
     let mut item = json!({
         "channel": row.channel,

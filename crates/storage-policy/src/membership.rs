@@ -79,12 +79,7 @@ pub(crate) async fn change(
 
         let mut moved = Vec::new();
         for (users, to) in [(&moves.joining, id), (&moves.leaving, default)] {
-            let leaves = |it: &Uuid| to == id || old_groups.get(it) == Some(&id);
-            let users: Vec<DbUid> = users
-                .iter()
-                .filter(|it| old_groups.get(it) != Some(&to) && leaves(it))
-                .map(|it| DbUid(*it))
-                .collect();
+            let users = users_to_move(users, &old_groups, id, to);
             for batch in users.chunks(BATCH) {
                 diesel::update(accounts::table.filter(accounts::id.eq_any(batch)))
                     .set(accounts::group_id.eq(to))
@@ -97,6 +92,24 @@ pub(crate) async fn change(
         }
         Ok(MembersChangeOutcome::Done(moved))
     })
+}
+
+/// Returns those of the users who join `group`, or leave it for another one, with a
+/// move into `to`.
+fn users_to_move(
+    users: &BTreeSet<Uuid>,
+    old_groups: &BTreeMap<Uuid, DbUid>,
+    group: DbUid,
+    to: DbUid,
+) -> Vec<DbUid> {
+    users
+        .iter()
+        .filter(|it| {
+            let old_group = old_groups.get(it);
+            old_group != Some(&to) && (to == group || old_group == Some(&group))
+        })
+        .map(|it| DbUid(*it))
+        .collect()
 }
 
 /// Returns the side effects of moving users from their old groups into another

@@ -99,7 +99,7 @@ impl AuditCheckpoint {
         serde_json::from_str(json)
     }
 
-    /// Returns the checkpoint as a row; none if a member is no hexadecimal
+    /// Returns the checkpoint as a row; `None` if a member is no hexadecimal
     /// number.
     pub(super) fn row(&self) -> Option<CheckpointRow> {
         Some(CheckpointRow {

@@ -22,6 +22,15 @@ pub(super) struct Verification<'a> {
     faults: Vec<ChainFault>,
 }
 
+/// Result of a verification.
+pub(super) struct VerifiedChain {
+    /// Number of verified entries.
+    pub(super) entries: u64,
+    /// Position of the last entry.
+    pub(super) last: i64,
+    pub(super) faults: Vec<ChainFault>,
+}
+
 impl<'a> Verification<'a> {
     /// Starts behind `anchor`, or at the first entry without one.
     pub(super) fn new(
@@ -67,16 +76,16 @@ impl<'a> Verification<'a> {
         }
     }
 
-    /// Ends behind the last entry. The checkpoints in `left` have no entries.
-    pub(super) fn finish(mut self, left: &[CheckpointRow]) -> (u64, i64, Vec<ChainFault>) {
-        for it in left {
-            self.check_signature(it);
+    /// Ends behind the last entry. The entries up to `later_checkpoints` are missing.
+    pub(super) fn finish(mut self, later_checkpoints: &[CheckpointRow]) -> VerifiedChain {
+        for checkpoint in later_checkpoints {
+            self.check_signature(checkpoint);
         }
-        let end = left.iter().chain(self.exported).map(|it| it.position).max();
+        let end = later_checkpoints.iter().chain(self.exported).map(|it| it.position).max();
         if let Some(last) = end.filter(|it| *it > self.position) {
             self.report(ChainFault::Missing { first: self.position + 1, last });
         }
-        (self.entries, self.position, self.faults)
+        VerifiedChain { entries: self.entries, last: self.position, faults: self.faults }
     }
 
     fn check_entry(&mut self, row: &ChainRow) {
@@ -149,7 +158,7 @@ mod tests {
             .filter(|it| it.position > verification.position())
             .cloned()
             .collect();
-        verification.finish(&left).2
+        verification.finish(&left).faults
     }
 
     fn changed(position: i64, id: u128) -> ChainFault {
@@ -210,10 +219,10 @@ mod tests {
         let mut verification = Verification::new(&key, exported, None);
         verification.check(&rows[..6], &checkpoints[..2]);
 
-        let (entries, last, faults) = verification.finish(&[]);
-        assert_eq!(entries, 6);
-        assert_eq!(last, 6);
-        assert_eq!(faults, [ChainFault::Missing { first: 7, last: 9 }]);
+        let verified = verification.finish(&[]);
+        assert_eq!(verified.entries, 6);
+        assert_eq!(verified.last, 6);
+        assert_eq!(verified.faults, [ChainFault::Missing { first: 7, last: 9 }]);
     }
 
     #[test]
@@ -224,6 +233,9 @@ mod tests {
         let mut verification = Verification::new(&key, None, checkpoints.first());
         verification.check(&rows[3..], &checkpoints[1..]);
 
-        assert_eq!(verification.finish(&[]), (6, 9, vec![]));
+        let verified = verification.finish(&[]);
+        assert_eq!(verified.entries, 6);
+        assert_eq!(verified.last, 9);
+        assert!(verified.faults.is_empty());
     }
 }

@@ -204,6 +204,6 @@ async fn side_effects_are_written_without_a_change(db: Database) {
     SqlEffectWriter::new(db.clone()).write(&effects).await.unwrap();
 
     let entries = SqlAuditLog::new(db).page(&AuditFilter::of_user(admin), ALL).await.unwrap();
-    let entries: Vec<_> = entries.iter().map(|it| (&*it.action, it.object.as_deref())).collect();
-    assert_eq!(entries, [("Model.Tested", Some("model:Ai"))]);
+    let written: Vec<_> = entries.iter().map(|it| (&*it.action, it.object.as_deref())).collect();
+    assert_eq!(written, [("Model.Tested", Some("model:Ai"))]);
 }

@@ -71,7 +71,7 @@ async fn write(db: &Database, user: UserId, writer: u128) -> u32 {
             ) => {
                 written += 2;
             }
-            other => panic!("{other:?}"),
+            outcomes => panic!("{outcomes:?}"),
         }
     }
     written

@@ -170,8 +170,8 @@ async fn the_audit_log_names_no_erased_user_and_can_be_verified(db: Database) {
 
     let (entries, identities): (Vec<Entry>, Vec<Identity>) = async {
         use audit_entries::{action, actor_commitment, id, request};
-        let entries = audit_entries::table.order(id);
-        let entries = entries.select((id, action, request, actor_commitment));
+        let entries =
+            audit_entries::table.order(id).select((id, action, request, actor_commitment));
         let identities = audit_identities::table;
         on_conn!(db.reader(), |conn| (entries.load(conn).await?, identities.load(conn).await?))
     }
@@ -228,15 +228,16 @@ async fn usage_stays_under_a_pseudonym(db: Database) {
 
     SqlEraser::new(db.clone()).erase(erasure_of(ada)).await.unwrap();
 
-    let user_ids = ai_usage::table.order(ai_usage::id).select(ai_usage::user_id);
-    let user_ids: Result<Vec<DbUid>, DbError> =
-        on_conn!(db.reader(), |conn| user_ids.load(conn).await?);
-    let user_ids = user_ids.unwrap();
-    let sums = usage_by_user::table.order(usage_by_user::calls_3.desc());
-    let sums = sums.select((usage_by_user::user_id, usage_by_user::calls_3));
-    let sums: Result<Vec<(DbUid, i64)>, DbError> =
+    let users = ai_usage::table.order(ai_usage::id).select(ai_usage::user_id);
+    let loaded_users: Result<Vec<DbUid>, DbError> =
+        on_conn!(db.reader(), |conn| users.load(conn).await?);
+    let user_ids = loaded_users.unwrap();
+    let sums = usage_by_user::table
+        .order(usage_by_user::calls_3.desc())
+        .select((usage_by_user::user_id, usage_by_user::calls_3));
+    let loaded_sums: Result<Vec<(DbUid, i64)>, DbError> =
         on_conn!(db.reader(), |conn| sums.load(conn).await?);
-    assert_eq!(sums.unwrap(), [(user_ids[0], 2), (DbUid(bob.user.0), 1)]);
+    assert_eq!(loaded_sums.unwrap(), [(user_ids[0], 2), (DbUid(bob.user.0), 1)]);
     let last_days = usage_users::table.order(usage_users::last_day.desc());
     let last_days: Result<Vec<(DbUid, i32)>, DbError> =
         on_conn!(db.reader(), |conn| last_days.load(conn).await?);
@@ -409,8 +410,8 @@ async fn concurrently_verified_accounts_are_not_erased(db: Database) {
 
 /// Verifies the address. Returns whether the account exists.
 async fn verify_address(db: &Database, user: UserId) -> bool {
-    let account = diesel::update(accounts::table.find(DbUid(user.0)));
-    let verify = account.set(accounts::email_verified_at.eq(DbInstant(now())));
+    let verify = diesel::update(accounts::table.find(DbUid(user.0)))
+        .set(accounts::email_verified_at.eq(DbInstant(now())));
     let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| verify.execute(conn).await?);
     done.unwrap() == 1
 }
