@@ -79,11 +79,11 @@ pub fn admin(options: &Options) -> Outcome<()> {
 
 fn render(plan: &Plan, servers: &Servers, figures: &Figures<Metric>) -> String {
     let Plan { rounds, size, quick, .. } = plan;
-    let quick = if *quick { " **A quick run: a trial, not a result.**" } else { "" };
+    let remark = if *quick { " **A quick run: a trial, not a result.**" } else { "" };
     let names = servers.names();
     let parts = [
         format!(
-            "## Administration\n\nMedians over {rounds} rounds, among {} users, {} audit entries and {} AI calls.{quick}",
+            "## Administration\n\nMedians over {rounds} rounds, among {} users, {} audit entries and {} AI calls.{remark}",
             size.users, size.entries, size.calls
         ),
         figures.medians(&names).render(),

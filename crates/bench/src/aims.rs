@@ -125,7 +125,7 @@ pub(crate) fn evaluate(
         for (index, (name, role)) in contenders.iter().enumerate() {
             let rounds = aim.rounds(figures, index);
             let limit =
-                aim.group.includes(*role).then(|| aim.limit.value_for(*role, floors)).flatten();
+                if aim.group.includes(*role) { aim.limit.value_for(*role, floors) } else { None };
             let (Some(median), Some((lowest, highest)), Some(limit)) =
                 (median(&rounds), range(&rounds), limit)
             else {

@@ -84,8 +84,8 @@ impl ResponseReader {
 
     fn head(&mut self) -> Result<Option<Next>, Malformed> {
         let Some(end) = memmem::find(&self.buffer, b"\r\n\r\n") else {
-            let within = self.buffer.len() <= MAX_HEAD_BYTES;
-            return if within { Ok(None) } else { Err(Malformed("the head is too long")) };
+            let may_continue = self.buffer.len() <= MAX_HEAD_BYTES;
+            return if may_continue { Ok(None) } else { Err(Malformed("the head is too long")) };
         };
 
         let bytes: Vec<u8> = self.buffer.drain(..end + 4).collect();
@@ -149,8 +149,8 @@ impl ResponseReader {
     /// Returns the next line without its end, if it is buffered completely.
     fn line(&mut self) -> Result<Option<String>, Malformed> {
         let Some(end) = memmem::find(&self.buffer, b"\r\n") else {
-            let within = self.buffer.len() <= MAX_HEAD_BYTES;
-            return if within { Ok(None) } else { Err(Malformed("a line is too long")) };
+            let may_continue = self.buffer.len() <= MAX_HEAD_BYTES;
+            return if may_continue { Ok(None) } else { Err(Malformed("a line is too long")) };
         };
         let mut line: Vec<u8> = self.buffer.drain(..end + 2).collect();
         line.truncate(end);
@@ -169,9 +169,13 @@ impl ResponseReader {
 const TOO_LONG: Malformed = Malformed("the body is too long");
 
 fn status(line: &str) -> Result<u16, Malformed> {
-    let rest = line.strip_prefix("HTTP/1.1 ").ok_or(Malformed("it is no answer of HTTP/1.1"))?;
-    let code = rest.split(' ').next().unwrap_or_default();
-    code.parse().map_err(|_err| Malformed("the status is no number"))
+    line.strip_prefix("HTTP/1.1 ")
+        .ok_or(Malformed("it is no answer of HTTP/1.1"))?
+        .split(' ')
+        .next()
+        .unwrap_or_default()
+        .parse()
+        .map_err(|_err| Malformed("the status is no number"))
 }
 
 impl fmt::Display for Malformed {

@@ -40,11 +40,11 @@ const MAX_PEER_RUNS: usize = 1_000;
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     rounds: u32,
-    /// Assignments of before in the database.
+    /// Ended assignments in the database.
     rows: usize,
-    /// Runs that wait at once.
+    /// Number of runs that wait at once.
     runs: usize,
-    /// Requests for a figure.
+    /// Number of requests for a figure.
     requests: usize,
     quick: bool,
 }
@@ -90,21 +90,20 @@ pub fn assignments(options: &Options) -> Outcome<()> {
             log_progress(&format!("{name}, round {number} of {}", plan.rounds));
             let round = Round { plan: &plan, plane: &plane, runtime: &runtime, place };
             round.run(*url, &mut figures)?;
-            let peer = options.dbos.as_deref().zip(options.postgres_url.as_deref());
+            let peer_runs = plan.runs.min(MAX_PEER_RUNS);
+            let dbos = options.dbos.as_deref().zip(options.postgres_url.as_deref());
             if url.is_some()
-                && let Some((python, cluster)) = peer
+                && let Some((python, cluster)) = dbos
             {
-                let runs = plan.runs.min(MAX_PEER_RUNS);
-                let peer = peers::dbos_runs_per_second(python, cluster, runs, plane::WORKERS)?;
-                figures.record(place, Metric::DbosRuns, peer);
+                let rate = peers::dbos_runs_per_second(python, cluster, peer_runs, plane::WORKERS)?;
+                figures.record(place, Metric::DbosRuns, rate);
             }
 
             if place == last
                 && let Some(packages) = options.restate.as_deref()
             {
-                let runs = plan.runs.min(MAX_PEER_RUNS);
-                let peer = peers::restate_runs_per_second(packages, runs, plane::WORKERS)?;
-                figures.record(place, Metric::RestateRuns, peer);
+                let rate = peers::restate_runs_per_second(packages, peer_runs, plane::WORKERS)?;
+                figures.record(place, Metric::RestateRuns, rate);
             }
         }
 
@@ -123,11 +122,11 @@ fn render(
     figures: &Figures<Metric>,
 ) -> String {
     let Plan { rounds, rows, runs, requests, quick } = plan;
-    let quick = if *quick { " **A quick run: a trial, not a result.**" } else { "" };
+    let remark = if *quick { " **A quick run: a trial, not a result.**" } else { "" };
     let parts = [
         format!(
             "## Assignments\n\nMedians over {rounds} rounds of {runs} runs and {requests} requests, \
-            among {rows} assignments.{quick}"
+            among {rows} assignments.{remark}"
         ),
         figures.medians(names).render(),
         READING.to_owned(),

@@ -41,7 +41,7 @@ pub fn serve(
     upstream: SocketAddr,
     on_listening: impl FnOnce(SocketAddr) -> io::Result<()>,
 ) -> Outcome<()> {
-    let server = HttpServer::new(move || {
+    let application = move || {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
         let http = Client::builder(TokioExecutor::new())
@@ -50,9 +50,9 @@ pub fn serve(
             .build(connector);
         let upstream = Upstream { http, authority: upstream.to_string() };
         App::new().app_data(Data::new(upstream)).default_service(web::to(forward))
-    });
+    };
 
-    let server = server.workers(WORKERS).tcp_nodelay(true).bind(listen)?;
+    let server = HttpServer::new(application).workers(WORKERS).tcp_nodelay(true).bind(listen)?;
     on_listening(server.addrs().first().copied().unwrap_or(listen))?;
     actix_web::rt::System::new().block_on(server.run())?;
 
@@ -64,7 +64,7 @@ async fn forward(
     body: Bytes,
     upstream: Data<Upstream>,
 ) -> Result<HttpResponse, actix_web::Error> {
-    let outgoing = outgoing(&request, body, &upstream).map_err(bad_gateway)?;
+    let outgoing = to_hyper(&request, body, &upstream).map_err(bad_gateway)?;
     let upstream_response = upstream.http.request(outgoing).await.map_err(bad_gateway)?;
     let (head, body) = upstream_response.into_parts();
     let status = StatusCode::from_u16(head.status.as_u16()).map_err(bad_gateway)?;
@@ -84,7 +84,7 @@ async fn forward(
 }
 
 /// Converts the request from the types of actix-web to those of hyper.
-fn outgoing(
+fn to_hyper(
     request: &HttpRequest,
     body: Bytes,
     upstream: &Upstream,

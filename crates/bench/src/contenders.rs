@@ -64,17 +64,16 @@ impl Programs {
     /// Returns the configured programs, and by default those in this program's
     /// folder.
     pub(crate) fn from_options(options: &Options) -> Outcome<Self> {
-        let litellm = options.litellm.as_deref();
+        let litellm =
+            options.litellm.as_deref().map(|it| program(Some(it), "LiteLLM")).transpose()?;
         Ok(Self {
-            litellm: litellm.map(|it| program(Some(it), "LiteLLM")).transpose()?,
+            litellm,
             demo: program(options.demo.as_deref(), "pia-demo-upstream")?,
             proxy: program(None, "pia-bench-bare-proxy")?,
             server: server_program(options)?,
         })
     }
-}
 
-impl Programs {
     /// Returns the programs without peers, for benchmarks that do not measure
     /// them.
     pub(crate) fn without_peers(&self) -> Self {
@@ -158,7 +157,7 @@ impl Contenders {
     ) -> Outcome<Self> {
         let demo = free_address()?;
         let upstream = start_demo(&programs.demo, demo, dir)?;
-        let content = content(demo)?;
+        let content = demo_content(demo)?;
         let server = programs.server.clone();
         let mut contenders = Self { list: Vec::new(), content, server, accounts };
         contenders.add("upstream, direct", ContenderRole::Reference, demo, upstream);
@@ -206,15 +205,17 @@ impl Contenders {
     /// Returns all contenders, starting with a different one each round: the
     /// first one finds other caches than the last.
     pub(crate) fn from(&self, round: usize) -> impl Iterator<Item = (ContenderIndex, &Contender)> {
-        let all = self.list.iter().enumerate();
-        all.clone().cycle().skip(round % self.list.len().max(1)).take(self.list.len())
+        let count = self.list.len();
+        self.list.iter().enumerate().cycle().skip(round % count.max(1)).take(count)
     }
 
     pub(crate) fn servers(
         &self,
     ) -> impl Iterator<Item = (ContenderIndex, &Contender, &ServerData)> {
-        let all = self.list.iter().enumerate();
-        all.filter_map(|(index, it)| it.data.as_ref().map(|data| (index, it, data)))
+        self.list
+            .iter()
+            .enumerate()
+            .filter_map(|(index, it)| it.data.as_ref().map(|data| (index, it, data)))
     }
 
     pub(crate) fn names(&self) -> impl Iterator<Item = (&'static str, ContenderRole)> {
@@ -243,12 +244,16 @@ impl Contenders {
         dir: &Path,
     ) -> Outcome<()> {
         let upstream = self.list.first().ok_or("there is no upstream")?.address;
-        let limited = matches!(role, ContenderRole::Limited { .. });
-        let accounts = if limited { 1 } else { self.accounts };
+        let is_limited = matches!(role, ContenderRole::Limited { .. });
+        let setup = ServerSetup {
+            database,
+            upstream,
+            accounts: if is_limited { 1 } else { self.accounts },
+        };
         let Server { address, process, accounts, installation } =
-            Server::start(name, &self.server, database, (dir, upstream), accounts)?;
+            Server::start(name, &self.server, setup, dir)?;
 
-        if limited {
+        if is_limited {
             limits::set(&self.server, &installation, address, &accounts.token()?)?;
         }
 
@@ -291,6 +296,14 @@ impl Contenders {
     }
 }
 
+/// Environment of a server, and its number of accounts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ServerSetup<'a> {
+    pub(crate) database: &'a Database,
+    pub(crate) upstream: SocketAddr,
+    pub(crate) accounts: usize,
+}
+
 /// Running server, with its accounts.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
@@ -305,10 +318,10 @@ impl Server {
     pub(crate) fn start(
         name: &str,
         program: &Path,
-        database: &Database,
-        (dir, upstream): (&Path, SocketAddr),
-        accounts: usize,
+        setup: ServerSetup<'_>,
+        dir: &Path,
     ) -> Outcome<Self> {
+        let ServerSetup { database, upstream, accounts } = setup;
         let address = free_address()?;
         let home = dir.join(name.replace(", ", "-"));
         let installation = Installation::prepare(&home, database, address, upstream)?;
@@ -319,8 +332,8 @@ impl Server {
             .envs(installation.settings.iter().cloned())
             .current_dir(&installation.dir);
         let mut process = Process::start(name, &mut command, dir)?;
-        let health = health(address);
-        process.wait_for(|| call_once(address, &health).is_ok())?;
+        let health_call = health(address);
+        process.wait_for(|| call_once(address, &health_call).is_ok())?;
         let accounts =
             Accounts::register(address, accounts).map_err(|err| format!("{name}: {err}"))?;
 
@@ -385,7 +398,7 @@ fn start_demo(program: &Path, address: SocketAddr, dir: &Path) -> Outcome<Proces
 
 /// Returns the text of the demo upstream's full response, escaped as in its
 /// JSON.
-fn content(demo: SocketAddr) -> Outcome<Vec<u8>> {
+fn demo_content(demo: SocketAddr) -> Outcome<Vec<u8>> {
     let call = Endpoint::without_token(demo).calls(b"\"choices\"").full;
     let response = call_once(demo, &call).map_err(|err| format!("demo upstream: {err}"))?;
     let body: Value = serde_json::from_slice(&response.body)?;

@@ -34,7 +34,7 @@ impl Figures {
         baseline: ContenderIndex,
         metric: Metric,
     ) -> Vec<f64> {
-        self.paired(contender, baseline, metric, |one, other| one - other)
+        self.paired(contender, baseline, metric, |value, base| value - base)
     }
 
     /// Returns the ratio of a contender's figure to a baseline's, as the median
@@ -45,19 +45,22 @@ impl Figures {
         baseline: ContenderIndex,
         metric: Metric,
     ) -> Option<f64> {
-        let ratios = self.paired(contender, baseline, metric, |one, other| one / other);
+        let ratios = self.paired(contender, baseline, metric, |value, base| value / base);
         median(&ratios).filter(|it| it.is_finite())
     }
 
     fn paired(
         &self,
-        one: ContenderIndex,
-        other: ContenderIndex,
+        contender: ContenderIndex,
+        baseline: ContenderIndex,
         metric: Metric,
         combine: fn(f64, f64) -> f64,
     ) -> Vec<f64> {
-        let pairs = self.series(one, metric).iter().zip(self.series(other, metric));
-        pairs.map(|(one, other)| combine(*one, *other)).collect()
+        self.series(contender, metric)
+            .iter()
+            .zip(self.series(baseline, metric))
+            .map(|(value, base)| combine(*value, *base))
+            .collect()
     }
 }
 

@@ -81,9 +81,13 @@ impl Installation {
                 ("Database__MigrationConnectionString", url.clone()),
             ],
         });
-        let mut settings: Vec<_> =
-            settings.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-        settings.extend(BUDGETS.map(|budget| (format!("RateLimits__{budget}"), BUDGET.to_owned())));
+        let rate_limits =
+            BUDGETS.map(|budget| (format!("RateLimits__{budget}"), BUDGET.to_owned()));
+        let settings = settings
+            .into_iter()
+            .map(|(key, value)| (key.to_owned(), value))
+            .chain(rate_limits)
+            .collect();
 
         Ok(Self { dir: dir.to_owned(), settings })
     }

@@ -72,7 +72,7 @@ pub fn knowledge(options: &Options) -> Outcome<()> {
 
     let runtime = Runtime::new()?;
     let mut measured = Measurements::default();
-    // First, so that its memory is that of the vectors.
+    // Retrieval comes first, so that its memory is that of the vectors.
     log_progress("retrieval");
     retrieval::measure(&runtime, &plan, &dir.path().join("vectors"), &mut measured.search)?;
 
@@ -82,8 +82,8 @@ pub fn knowledge(options: &Options) -> Outcome<()> {
     }
 
     log_progress("quality");
-    let model = options.embeddings.as_deref().map(|url| Endpoint::new(url, &options.model));
-    let size = quality::measure(&runtime, model, &mut measured.quality)?;
+    let endpoint = options.embeddings.as_deref().map(|url| Endpoint::new(url, &options.model));
+    let size = quality::measure(&runtime, endpoint, &mut measured.quality)?;
     let model = options.embeddings.is_some().then_some(options.model.as_str());
     let report = Report { plan: &plan, machine: &facts, measured: &measured, size, model };
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use tempfile::TempDir;
 
-use crate::contenders::{Server, server_program};
+use crate::contenders::{Server, ServerSetup, server_program};
 use crate::failure::Outcome;
 use crate::installation::{ACCOUNTS, Database};
 use crate::options::Options;
@@ -46,8 +46,8 @@ impl Servers {
         let unused = SocketAddr::from(([127, 0, 0, 1], 9));
         let mut list = Vec::new();
         for (name, database) in databases {
-            let place = (dir.path(), unused);
-            list.push((name, Server::start(name, &program, &database, place, ACCOUNTS)?));
+            let setup = ServerSetup { database: &database, upstream: unused, accounts: ACCOUNTS };
+            list.push((name, Server::start(name, &program, setup, dir.path())?));
         }
 
         Ok(Self { list, postgres, machine, program, _dir: dir })

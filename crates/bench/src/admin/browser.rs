@@ -35,11 +35,13 @@ impl Browser {
         let mut answer = String::new();
         stream.read_to_string(&mut answer)?;
         let (head, body) = answer.split_once("\r\n\r\n").ok_or("no response to the sign-in")?;
-        let cookie = head.lines().find_map(|it| it.strip_prefix("set-cookie: "));
-        let cookie = cookie.and_then(|it| it.split(';').next());
-        let cookie = cookie.ok_or_else(|| format!("the sign-in was refused: {answer}"))?;
-        let body: Value = serde_json::from_str(body)?;
-        let csrf_token = body.get("csrfToken").and_then(Value::as_str).ok_or("no CSRF token")?;
+        let cookie = head
+            .lines()
+            .find_map(|it| it.strip_prefix("set-cookie: "))
+            .and_then(|it| it.split(';').next())
+            .ok_or_else(|| format!("the sign-in was refused: {answer}"))?;
+        let session: Value = serde_json::from_str(body)?;
+        let csrf_token = session.get("csrfToken").and_then(Value::as_str).ok_or("no CSRF token")?;
 
         Ok(Self { server, cookie: cookie.to_owned(), csrf_token: csrf_token.to_owned() })
     }
@@ -53,7 +55,7 @@ impl Browser {
         let to = self.server;
         let cookie = &self.cookie;
         let request = format!("GET {path} HTTP/1.1\r\nhost: {to}\r\ncookie: {cookie}\r\n\r\n");
-        right(path, connection.exchange(request.as_bytes())?)
+        expect_ok(path, connection.exchange(request.as_bytes())?)
     }
 
     /// Sends a `PUT`, whose response must have status 200.
@@ -65,11 +67,12 @@ impl Browser {
              content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
             body.len()
         );
-        right(path, connection.exchange(request.as_bytes())?).map(drop)
+        expect_ok(path, connection.exchange(request.as_bytes())?).map(drop)
     }
 }
 
-fn right(path: &str, answer: Response) -> Outcome<Response> {
+/// Returns a response with status 200, and an error for any other.
+fn expect_ok(path: &str, answer: Response) -> Outcome<Response> {
     if answer.status == 200 {
         return Ok(answer);
     }

@@ -46,7 +46,7 @@ impl Measured for Metric {
 
     fn aim(self) -> Option<Aim> {
         Some(match self {
-            // What runs beside it may write a few of its own.
+            // Other tasks of the server may write a few transactions meanwhile.
             Self::Transactions => Aim::AtMost(1.1),
             Self::Pages => Aim::Below(50.0),
             _ => Aim::Below(20.0),

@@ -70,7 +70,7 @@ impl Round<'_> {
         cursor.ok_or_else(|| "no page".into())
     }
 
-    /// Returns the p99 in milliseconds of a list of at least so many items.
+    /// Returns the p99 in milliseconds of a list, which must have `at_least` items.
     fn p99(&self, connection: &mut Connection, path: &str, at_least: usize) -> Outcome<f64> {
         let mut took = Vec::new();
         for _ in 0..self.plan.requests {
@@ -90,10 +90,10 @@ impl Round<'_> {
     /// Returns the p99 in milliseconds of the page that takes longest, of all that
     /// the navigation links, and logs which one that is.
     fn slowest_page(&self, connection: &mut Connection) -> Outcome<f64> {
-        let overview = self.browser.get(connection, "/admin")?;
-        let overview = String::from_utf8(overview.body)?;
-        let links = overview.split("href=\"admin/").skip(1);
-        let pages: BTreeSet<_> = links
+        let overview = String::from_utf8(self.browser.get(connection, "/admin")?.body)?;
+        let pages: BTreeSet<_> = overview
+            .split("href=\"admin/")
+            .skip(1)
             .filter_map(|it| it.split(['"', '?', '#']).next())
             .map(|it| format!("/admin/{it}"))
             .chain(["/admin".to_owned()])
@@ -103,7 +103,8 @@ impl Round<'_> {
             return Err(format!("the navigation links {} pages", pages.len()).into());
         }
 
-        let mut slowest = (0.0, "");
+        let mut slowest_page = "";
+        let mut slowest_p99 = 0.0;
         for page in &pages {
             let mut took = Vec::new();
             for _ in 0..self.plan.requests / 3 {
@@ -113,14 +114,15 @@ impl Round<'_> {
             }
 
             let p99 = percentile(&took, 0.99).ok_or("no requests")?;
-            if p99 > slowest.0 {
-                slowest = (p99, page);
+            if p99 > slowest_p99 {
+                slowest_page = page;
+                slowest_p99 = p99;
             }
         }
 
-        log_progress(&format!("slowest page: {}, {:.1} ms", slowest.1, slowest.0));
+        log_progress(&format!("slowest page: {slowest_page}, {slowest_p99:.1} ms"));
 
-        Ok(slowest.0)
+        Ok(slowest_p99)
     }
 
     /// Returns the number of write transactions of a change of a setting.

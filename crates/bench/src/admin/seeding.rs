@@ -22,13 +22,13 @@ pub(super) struct Size {
     pub(super) calls: usize,
 }
 
-/// Migrations of PostgreSQL that sum up the seeded calls.
+/// Migrations of PostgreSQL that sum up the stored calls.
 const POSTGRES_SUMS: [&str; 2] = [
     include_str!("../../../../migrations/postgres/2026-11-26-000420_usage_by_day/up.sql"),
     include_str!("../../../../migrations/postgres/2026-11-27-000450_usage_users/up.sql"),
 ];
 
-/// Migrations of SQLite that sum up the seeded calls.
+/// Migrations of SQLite that sum up the stored calls.
 const SQLITE_SUMS: [&str; 2] = [
     include_str!("../../../../migrations/sqlite/2026-11-26-000420_usage_by_day/up.sql"),
     include_str!("../../../../migrations/sqlite/2026-11-27-000450_usage_users/up.sql"),

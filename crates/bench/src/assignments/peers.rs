@@ -22,7 +22,7 @@ pub(super) fn dbos_runs_per_second(
         .args(["-c", DBOS, &own.url])
         .args([runs.to_string(), workers.to_string()])
         .output()?;
-    printed("DBOS", &output)
+    parse_rate("DBOS", &output)
 }
 
 /// Returns the number of workflows of three steps that a server of Restate ends in a
@@ -37,12 +37,12 @@ pub(super) fn restate_runs_per_second(
         .arg(packages)
         .args([runs.to_string(), workers.to_string()])
         .output()?;
-    printed("Restate", &output)
+    parse_rate("Restate", &output)
 }
 
-fn printed(peer: &str, output: &Output) -> Outcome<f64> {
-    let printed = String::from_utf8_lossy(&output.stdout);
-    printed.trim().parse().map_err(|_err| {
+/// Parses the rate that a peer printed.
+fn parse_rate(peer: &str, output: &Output) -> Outcome<f64> {
+    String::from_utf8_lossy(&output.stdout).trim().parse().map_err(|_err| {
         let errors = String::from_utf8_lossy(&output.stderr);
         format!("{peer} ended with {}: {errors}", output.status).into()
     })

@@ -59,8 +59,10 @@ impl Plane {
         let operators = Arc::new(SqlOperators::new(db.clone()));
         let clock = Arc::new(SystemClock);
         let wake = Arc::new(Notify::new());
-        let settings = AssignmentSettings { max_per_user: u32::MAX, ..Default::default() };
-        let settings = LiveSetting::new(settings);
+        let settings = LiveSetting::new(AssignmentSettings {
+            max_per_user: u32::MAX,
+            ..AssignmentSettings::default()
+        });
         let runs = Runs {
             store: Arc::clone(&store) as _,
             steps: Arc::new(ReadySteps),
@@ -92,7 +94,7 @@ impl Plane {
         let worker = WorkerId(Uuid::now_v7());
         let mut created = Vec::new();
         for _ in 0..users.max(WORKERS) {
-            created.push(user(db).await?);
+            created.push(create_user(db).await?);
         }
 
         Ok(Self { db: db.clone(), store, runs, worker, users: created, assignments, wake })
@@ -103,7 +105,7 @@ impl Plane {
         self.store.keep_alive(self.worker, "bench", SystemClock.now(), LEASE).await
     }
 
-    /// Extends the lease of the worker again and again, until it fails.
+    /// Extends the lease of the worker at intervals, until that fails.
     pub(super) async fn stay_alive(self) -> Result<Infallible, Unavailable> {
         loop {
             self.extend_lease().await?;
@@ -127,13 +129,13 @@ impl Plane {
 
     /// Commits a change of the row of a user.
     pub(super) async fn commit(&self, user: UserId) -> Result<usize, DbError> {
-        let name = accounts::display_name.eq(Uuid::now_v7().to_string());
-        let update = diesel::update(accounts::table.find(DbUid(user.0))).set(name);
+        let update = diesel::update(accounts::table.find(DbUid(user.0)))
+            .set(accounts::display_name.eq(Uuid::now_v7().to_string()));
         on_conn!(self.db.writer(), |conn| update.execute(conn).await?)
     }
 }
 
-async fn user(db: &Database) -> Outcome<UserId> {
+async fn create_user(db: &Database) -> Outcome<UserId> {
     let user = UserId::generate();
     let account = diesel::insert_into(accounts::table).values((
         accounts::id.eq(DbUid(user.0)),
@@ -144,8 +146,9 @@ async fn user(db: &Database) -> Outcome<UserId> {
         accounts::created_at.eq(DbInstant(SystemClock.now())),
         accounts::role.eq("User"),
     ));
-    let made: Result<usize, DbError> = on_conn!(db.writer(), |conn| account.execute(conn).await?);
-    made?;
+    let inserted: Result<usize, DbError> =
+        on_conn!(db.writer(), |conn| account.execute(conn).await?);
+    inserted?;
 
     Ok(user)
 }

@@ -39,6 +39,7 @@ impl Round<'_> {
             enqueued.push(self.timed(self.plane.enqueue(*user))?);
         }
         record(Metric::Waiting, own_memory("VmRSS:")? - before);
+
         let session = url.map(Session::open).transpose()?;
         let written = session.as_ref().map(|it| it.number(CURRENT)).transpose()?;
         let begun = Instant::now();
@@ -51,6 +52,7 @@ impl Round<'_> {
             let commits = usize::try_from(session.number(CURRENT)? - before)?;
             record(Metric::CommitsOfStep, count(commits) / count(runs * STEPS));
         }
+
         let begun = Instant::now();
         let commits = self.runtime.block_on(self.commits())?;
         record(Metric::Commits, count(commits) / begun.elapsed().as_secs_f64());
@@ -61,16 +63,18 @@ impl Round<'_> {
         record(Metric::Enqueue, enqueue);
         record(Metric::EnqueueOverCommit, enqueue - commit);
         record(Metric::FirstEvent, self.first_event(user, &self.plane.wake)?);
+
         if url.is_some() {
             let woken = Arc::new(Notify::new());
             let store = Arc::clone(&self.plane.store);
             let wake = Arc::clone(&woken);
             let listening = self.runtime.spawn(async move { store.wake_when_queued(&wake).await });
-            // It is woken once it listens.
+            // The first notification says that it listens.
             self.runtime.block_on(woken.notified());
             record(Metric::FirstEventElsewhere, self.first_event(user, &woken)?);
             listening.abort();
         }
+
         record(Metric::List, self.percentile(0.99, || self.full_list(Some(user)))?);
         record(Metric::ListAll, self.percentile(0.99, || self.full_list(None))?);
         let id = self.runtime.block_on(self.plane.enqueue(user))?;
@@ -92,9 +96,9 @@ impl Round<'_> {
         share: f64,
         request: impl Fn() -> F,
     ) -> Outcome<f64> {
-        let took = (0..self.plan.requests).map(|_| self.timed(request()));
-        let took = took.collect::<Outcome<Vec<_>>>()?;
-        percentile(&took, share).ok_or_else(|| "no requests".into())
+        let times =
+            (0..self.plan.requests).map(|_| self.timed(request())).collect::<Outcome<Vec<_>>>()?;
+        percentile(&times, share).ok_or_else(|| "no requests".into())
     }
 
     /// Advances runs until none is due. Returns the number of runs that ended.
@@ -164,15 +168,16 @@ impl Round<'_> {
             Ok((at - begun).as_secs_f64() * 1e3)
         };
 
-        let took = (0..self.plan.requests).map(|_| self.runtime.block_on(request()));
-        let took = took.collect::<Outcome<Vec<f64>>>()?;
-        percentile(&took, 0.99).ok_or_else(|| "no requests".into())
+        let times = (0..self.plan.requests)
+            .map(|_| self.runtime.block_on(request()))
+            .collect::<Outcome<Vec<f64>>>()?;
+        percentile(&times, 0.99).ok_or_else(|| "no requests".into())
     }
 
     async fn full_list(&self, user: Option<UserId>) -> Outcome<()> {
         match self.plane.list(user).await? {
             50 => Ok(()),
-            other => Err(format!("a list has {other} assignments").into()),
+            count => Err(format!("a list has {count} assignments").into()),
         }
     }
 

@@ -22,14 +22,14 @@ while `/health` and `/auth/me` are asked 200 times a second each, the latter wit
 impl Report<'_> {
     pub(super) fn render(&self, rejected: usize) -> String {
         let Plan { rounds, storm, quick, .. } = self.plan;
-        let quick = if *quick { " **A quick run: a trial, not a result.**" } else { "" };
+        let remark = if *quick { " **A quick run: a trial, not a result.**" } else { "" };
         let heading = format!(
-            "## Signing in\n\nMedians over {rounds} rounds; a storm is {storm} sign-ins at once.{quick}"
+            "## Signing in\n\nMedians over {rounds} rounds; a storm is {storm} sign-ins at once.{remark}"
         );
 
-        let rejected = match rejected {
+        let rejections = match rejected {
             0 => String::new(),
-            some => format!("- {some} sign-ins of the storms were told to come again (503)."),
+            count => format!("- {count} sign-ins of the storms were told to come again (503)."),
         };
 
         let parts = [
@@ -39,11 +39,16 @@ impl Report<'_> {
             "### Aims of signing in".to_owned(),
             self.figures.aims(self.servers).render(),
             machine(self.machine).render(),
-            rejected,
+            rejections,
         ];
-        let parts = parts.map(|it| it.trim_end().to_owned()).into_iter();
 
-        parts.filter(|it| !it.is_empty()).collect::<Vec<_>>().join("\n\n") + "\n"
+        parts
+            .map(|it| it.trim_end().to_owned())
+            .into_iter()
+            .filter(|it| !it.is_empty())
+            .collect::<Vec<_>>()
+            .join("\n\n")
+            + "\n"
     }
 }
 

@@ -73,7 +73,8 @@ mod tests {
 
         let titles: HashSet<_> = documents.iter().map(|it| &it.0).collect();
         let texts: HashSet<_> = questions.iter().map(|it| &it.text).collect();
-        assert_eq!((titles.len(), texts.len()), (documents.len(), questions.len()));
+        assert_eq!(titles.len(), documents.len());
+        assert_eq!(texts.len(), questions.len());
         for (title, text) in &documents {
             assert!(text.len() > 200, "{title}");
         }

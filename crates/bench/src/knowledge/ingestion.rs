@@ -43,13 +43,16 @@ pub(super) fn measure(
 
     for (place, cluster) in clusters.into_iter().enumerate() {
         let run = Run { runtime, plan, cluster };
-        let (local, turn) = run.measure(&Timed::new(HashedEmbedder, WORKERS))?;
-        let (provider, _) = run.measure(&Timed::new(Provider, PROVIDER_SLOTS))?;
-        let shares = LOCAL.into_iter().zip(local).chain(PROVIDER.into_iter().zip(provider));
-        let turn = [Metric::TurnP50, Metric::TurnP99].into_iter().zip(turn);
-        for (metric, value) in shares.chain(turn) {
+        let local = run.measure(&Timed::new(HashedEmbedder, WORKERS))?;
+        let provider = run.measure(&Timed::new(Provider, PROVIDER_SLOTS))?;
+        for (metric, value) in LOCAL.into_iter().zip(local.ingestion) {
             figures.record(place, metric, value);
         }
+        for (metric, value) in PROVIDER.into_iter().zip(provider.ingestion) {
+            figures.record(place, metric, value);
+        }
+        figures.record(place, Metric::TurnP50, local.turn_p50);
+        figures.record(place, Metric::TurnP99, local.turn_p99);
     }
 
     Ok(())
@@ -61,14 +64,19 @@ struct Run<'a> {
     cluster: Option<&'a str>,
 }
 
+/// Figures of a run with one embedder.
+struct RunFigures {
+    /// Chunks a second, the share of the embedder's capacity that was unused, and
+    /// the share of the time without a call of the embedder.
+    ingestion: [f64; 3],
+    /// Median time of a search of a turn, in milliseconds.
+    turn_p50: f64,
+    turn_p99: f64,
+}
+
 impl Run<'_> {
-    /// Returns the chunks a second, the share of the embedder's capacity that was
-    /// unused, and the share of the time without a call of it; and p50 and p99 of
-    /// the searches of turns afterwards.
-    fn measure<E: Embedder + 'static>(
-        &self,
-        embedder: &Arc<Timed<E>>,
-    ) -> Outcome<([f64; 3], [f64; 2])> {
+    /// Ingests the documents, and then searches for the questions.
+    fn measure<E: Embedder + 'static>(&self, embedder: &Arc<Timed<E>>) -> Outcome<RunFigures> {
         let dir = tempfile::tempdir()?;
         let database = self.cluster.map(OwnDatabase::create).transpose()?;
         let url = database.as_ref().map(|it| it.url.as_str());
@@ -78,23 +86,25 @@ impl Run<'_> {
             self.runtime.block_on(pipeline.put(format!("Document {number}"), document(number)))?;
         }
 
-        let (took, chunks) = pipeline.ingest(self.runtime, Arc::<Timed<E>>::clone(embedder))?;
-        let took = took.as_secs_f64();
+        let (elapsed, chunks) = pipeline.ingest(self.runtime, Arc::<Timed<E>>::clone(embedder))?;
+        let seconds = elapsed.as_secs_f64();
         let spent = embedder.spent();
-        let chunks = i32::try_from(chunks).map_or(f64::MAX, f64::from);
-        let capacity = took * f64::from(embedder.slots);
-        let shares = [
-            chunks / took,
+        let chunk_count = i32::try_from(chunks).map_or(f64::MAX, f64::from);
+        let capacity = seconds * f64::from(embedder.slots);
+        let ingestion = [
+            chunk_count / seconds,
             1.0 - spent.calls.as_secs_f64() / capacity,
-            1.0 - spent.busy.as_secs_f64() / took,
+            1.0 - spent.busy.as_secs_f64() / seconds,
         ];
 
-        let questions = (0..self.plan.questions).map(question);
-        let times = questions.map(|it| self.runtime.block_on(pipeline.ask(&it)));
-        let times = times.collect::<Outcome<Vec<_>>>()?;
-        let share = |share| percentile(&times, share).ok_or("no question");
+        let times = (0..self.plan.questions)
+            .map(question)
+            .map(|it| self.runtime.block_on(pipeline.ask(&it)))
+            .collect::<Outcome<Vec<_>>>()?;
+        let turn_p50 = percentile(&times, 0.5).ok_or("no question")?;
+        let turn_p99 = percentile(&times, 0.99).ok_or("no question")?;
 
-        Ok((shares, [share(0.5)?, share(0.99)?]))
+        Ok(RunFigures { ingestion, turn_p50, turn_p99 })
     }
 }
 

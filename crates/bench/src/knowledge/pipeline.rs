@@ -41,7 +41,8 @@ pub(super) struct Pipeline {
 }
 
 impl Pipeline {
-    /// Creates a pipeline in a folder; without a URL its database is there too.
+    /// Creates a pipeline in a folder, which has its database too if there is no
+    /// URL of PostgreSQL.
     pub(super) async fn create(dir: &Path, postgres: Option<&str>) -> Outcome<Self> {
         let db = database::open(dir, postgres).await?;
         let id = KnowledgeBaseId::generate();
@@ -63,7 +64,7 @@ impl Pipeline {
     pub(super) async fn put(&self, title: String, text: String) -> Outcome<()> {
         let mut hash = [0; 32];
         let id = DocumentId::generate();
-        // Any bytes do that no other document has.
+        // No two documents may have the same hash; its bytes have no meaning.
         for (byte, of_id) in hash.iter_mut().zip(id.0.into_bytes()) {
             *byte = of_id;
         }
@@ -85,7 +86,7 @@ impl Pipeline {
         }
     }
 
-    /// Ingests what is queued. Returns the time, and the number of chunks.
+    /// Ingests all queued documents. Returns the time, and the number of chunks.
     pub(super) fn ingest(
         &self,
         runtime: &Runtime,
@@ -104,13 +105,14 @@ impl Pipeline {
                 .into_iter()
                 .try_for_each(|it| it.join().unwrap_or_else(|_| Err("a worker panicked".into())))
         })?;
-        let took = start.elapsed();
+        let elapsed = start.elapsed();
+
         let documents = runtime.block_on(self.documents())?;
         match documents.iter().find(|it| it.status != DocumentStatus::Ready) {
-            Some(other) => {
-                Err(format!("a document is {:?}: {:?}", other.status, other.error).into())
+            Some(document) => {
+                Err(format!("a document is {:?}: {:?}", document.status, document.error).into())
             }
-            None => Ok((took, documents.iter().map(|it| it.chunk_count).sum())),
+            None => Ok((elapsed, documents.iter().map(|it| it.chunk_count).sum())),
         }
     }
 
@@ -120,11 +122,11 @@ impl Pipeline {
         let retrieval = self.retrieval();
         let start = Instant::now();
         let bases = retrieval.bases(OWNER, None).await?.into_iter().map(|it| it.id).collect();
-        let found = retrieval.search(Question { bases, text: question.to_owned() }).await?;
-        match found.len() {
-            0 => Err("a question found nothing".into()),
-            _ => Ok(start.elapsed().as_secs_f64() * 1e3),
+        let passages = retrieval.search(Question { bases, text: question.to_owned() }).await?;
+        if passages.is_empty() {
+            return Err("a question found nothing".into());
         }
+        Ok(start.elapsed().as_secs_f64() * 1e3)
     }
 
     fn retrieval(&self) -> Retrieval {

@@ -1,4 +1,4 @@
-//! Points in clusters, which are made again instead of being kept.
+//! Points in clusters, which are generated again instead of being stored.
 
 use std::ops::Range;
 use std::thread;
@@ -20,7 +20,8 @@ const SPREAD: f32 = 0.8;
 const VOCABULARY: u32 = 30_000;
 const TERMS_OF_CHUNK: usize = 100;
 const TERMS_OF_QUESTION: usize = 6;
-/// Number of vectors that are added at a time, for the processor's sake.
+/// Number of products that are summed separately, so that the compiler can use
+/// vector instructions.
 const LANES: usize = 8;
 
 /// Points, and the middles of their clusters.
@@ -132,11 +133,11 @@ pub(super) fn unit(mut vector: Vec<f32>) -> Vec<f32> {
     vector
 }
 
-fn similarity(one: &[f32], other: &[f32]) -> f32 {
+fn similarity(a: &[f32], b: &[f32]) -> f32 {
     let mut sums = [0.0; LANES];
-    for (one, other) in one.chunks_exact(LANES).zip(other.chunks_exact(LANES)) {
-        for (sum, (one, other)) in sums.iter_mut().zip(one.iter().zip(other)) {
-            *sum += one * other;
+    for (a_lanes, b_lanes) in a.chunks_exact(LANES).zip(b.chunks_exact(LANES)) {
+        for (sum, (x, y)) in sums.iter_mut().zip(a_lanes.iter().zip(b_lanes)) {
+            *sum += x * y;
         }
     }
     sums.iter().sum()
@@ -156,12 +157,13 @@ mod tests {
     #[test]
     fn points_are_the_same_each_time_and_nearest_to_themselves() {
         let points = Points::new(50);
-        let made = points.range(0..50).unwrap();
-        let question = DenseQuestion { dense: made[7].dense.clone(), terms: Vec::new() };
+        let generated = points.range(0..50).unwrap();
+        let question = DenseQuestion { dense: generated[7].dense.clone(), terms: Vec::new() };
 
-        let found = points.nearest(&[question]).unwrap();
+        let nearest = points.nearest(&[question]).unwrap();
 
-        assert_eq!(made[3..4], points.range(3..4).unwrap());
-        assert_eq!((found[0].len(), found[0][0]), (NEAREST, made[7].chunk));
+        assert_eq!(generated[3..4], points.range(3..4).unwrap());
+        assert_eq!(nearest[0].len(), NEAREST);
+        assert_eq!(nearest[0][0], generated[7].chunk);
     }
 }

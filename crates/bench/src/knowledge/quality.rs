@@ -74,7 +74,7 @@ impl Quality<'_> {
             let text = vec![question.text.clone()];
             let embedding = self.runtime.block_on(embedder.embed(&embedder.model(), text))?;
             let vector = embedding.vectors.into_iter().next().ok_or("no vector")?;
-            let search = |terms| self.search(&vectors, (base, &vector), terms);
+            let search = |terms| self.search(&vectors, base, &vector, terms);
             dense.push(search(Vec::new())?);
             fused.push(search(query_terms(&question.text))?);
         }
@@ -86,10 +86,13 @@ impl Quality<'_> {
 
         if column == LOCAL {
             let engine = Engine::load(&dir.path().join("vectors"))?;
-            let questions = self.handbook.questions.iter();
-            let found = questions.map(|it| engine.sparse(&[base], &query_terms(&it.text), RESULTS));
-            let found = found.collect::<Outcome<Vec<_>>>()?;
-            self.record(&chunks, BY_TERMS, &found)?;
+            let results = self
+                .handbook
+                .questions
+                .iter()
+                .map(|it| engine.sparse(&[base], &query_terms(&it.text), RESULTS))
+                .collect::<Outcome<Vec<_>>>()?;
+            self.record(&chunks, BY_TERMS, &results)?;
         }
 
         Ok(())
@@ -98,12 +101,13 @@ impl Quality<'_> {
     fn search(
         &self,
         vectors: &EmbeddedVectors,
-        (base, dense): (KnowledgeBaseId, &[f32]),
+        base: KnowledgeBaseId,
+        dense: &[f32],
         terms: Vec<TermWeight>,
     ) -> Outcome<Vec<ChunkId>> {
         let query = VectorQuery { bases: vec![base], dense: dense.to_vec(), terms, limit: RESULTS };
-        let found = self.runtime.block_on(vectors.search(query))?;
-        Ok(found.iter().map(|it| it.chunk).collect())
+        let matches = self.runtime.block_on(vectors.search(query))?;
+        Ok(matches.iter().map(|it| it.chunk).collect())
     }
 
     /// Records the rank of the first document that answers each question.
@@ -136,11 +140,11 @@ impl Quality<'_> {
 
 /// Returns the titles of the documents of chunks, each once.
 async fn titles(store: &SqlChunks, chunks: &[ChunkId]) -> Outcome<Vec<String>> {
-    let stored = store.passages(chunks).await?;
-    let mut stored: HashMap<ChunkId, String> =
-        stored.into_iter().map(|it| (it.chunk, it.title)).collect();
+    let passages = store.passages(chunks).await?;
+    let mut titles_by_chunk: HashMap<ChunkId, String> =
+        passages.into_iter().map(|it| (it.chunk, it.title)).collect();
     let mut titles: Vec<String> = Vec::new();
-    for title in chunks.iter().filter_map(|it| stored.remove(it)) {
+    for title in chunks.iter().filter_map(|it| titles_by_chunk.remove(it)) {
         if !titles.contains(&title) {
             titles.push(title);
         }
