@@ -24,11 +24,11 @@ async fn an_address_is_found_in_any_spelling(db: Database) {
     let accounts = SqlAccounts::new(db.clone());
     let user = person(&db, "Jürgen@Example.org").await;
 
-    let found = accounts.by_email(" JÜRGEN@example.ORG ").await.unwrap().unwrap();
+    let credentials = accounts.by_email(" JÜRGEN@example.ORG ").await.unwrap().unwrap();
 
-    assert_eq!(found.account.user, user);
-    assert_eq!(found.account.email, "Jürgen@Example.org");
-    assert_eq!(found.password_hash.unwrap().expose(), "first");
+    assert_eq!(credentials.account.user, user);
+    assert_eq!(credentials.account.email, "Jürgen@Example.org");
+    assert_eq!(credentials.password_hash.unwrap().expose(), "first");
     assert!(accounts.by_email("j_rgen@example.org").await.unwrap().is_none());
 }
 
@@ -47,12 +47,12 @@ async fn one_of_concurrent_rehashes_of_one_hash_succeeds(db: Database) {
     let old = Secret::new("first".to_owned());
     let new: Vec<_> = (0..16).map(|n| Secret::new(format!("second {n}"))).collect();
 
-    let all = join_all(new.iter().map(|new| accounts.rehash(user, &old, new))).await;
+    let outcomes = join_all(new.iter().map(|new| accounts.rehash(user, &old, new))).await;
     let stored =
         accounts.by_email("ada@example.org").await.unwrap().unwrap().password_hash.unwrap();
     accounts.rehash(user, &old, &Secret::new("third".to_owned())).await.unwrap();
 
-    assert!(all.iter().all(Result::is_ok));
+    assert!(outcomes.iter().all(Result::is_ok));
     assert!(stored.expose().starts_with("second "));
     let later = accounts.by_email("ada@example.org").await.unwrap().unwrap().password_hash.unwrap();
     assert_eq!(later.expose(), stored.expose());
@@ -124,11 +124,11 @@ async fn a_caller_is_valid_while_session_and_account_are(db: Database) {
 
 async fn a_session_is_valid_for_its_own_user_alone(db: Database) {
     let accounts = SqlAccounts::new(db.clone());
-    let one = person(&db, "a@b.org").await;
-    let other = person(&db, "c@d.org").await;
-    let session = session(&db, one, 1).await;
+    let ada = person(&db, "a@b.org").await;
+    let bob = person(&db, "c@d.org").await;
+    let adas_session = session(&db, ada, 1).await;
 
-    let state = accounts.caller_state(other, session, START).await.unwrap();
+    let state = accounts.caller_state(bob, adas_session, START).await.unwrap();
 
     assert_eq!(state, None);
 }

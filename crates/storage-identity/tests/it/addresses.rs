@@ -76,9 +76,12 @@ async fn both_forms_of_a_domain_are_equal(db: Database) {
 async fn one_of_concurrent_registrations_in_both_forms_is_stored(db: Database) {
     let accounts = SqlAccounts::new(db);
 
-    let all = [TYPED, SENT].into_iter().cycle().take(32);
-    let all = all.map(|it| accounts.register(newcomer(it), None, SideEffects::default()));
-    let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
+    let calls = [TYPED, SENT]
+        .into_iter()
+        .cycle()
+        .take(32)
+        .map(|it| accounts.register(newcomer(it), None, SideEffects::default()));
+    let outcomes: Vec<_> = join_all(calls).await.into_iter().map(Result::unwrap).collect();
 
     let stored = outcomes.iter().filter(|it| **it == AccountCreationOutcome::Stored).count();
     let taken = outcomes.iter().filter(|it| **it == AccountCreationOutcome::EmailTaken).count();
@@ -104,11 +107,11 @@ async fn older_addresses_are_folded_once_by_concurrent_instances(db: Database) {
     let umlaut = older(&db, "jürgen@example.org").await;
     let addresses = SqlAddresses::new(db.clone());
 
-    let done = join_all((0..8).map(|_| addresses.fold())).await;
+    let outcomes = join_all((0..8).map(|_| addresses.fold())).await;
 
-    let done: Vec<_> = done.into_iter().map(Result::unwrap).collect();
-    assert_eq!(done.iter().map(|it| it.folded).sum::<u64>(), 2);
-    assert!(done.iter().all(|it| it.shared.is_empty()));
+    let results: Vec<_> = outcomes.into_iter().map(Result::unwrap).collect();
+    assert_eq!(results.iter().map(|it| it.folded).sum::<u64>(), 2);
+    assert!(results.iter().all(|it| it.shared.is_empty()));
     let pair = |email: &str, folded: &str| (email.to_owned(), folded.to_owned());
     assert_eq!(stored(&db, karl).await, pair("Karl@bücher.example", FOLDED));
     assert_eq!(stored(&db, page).await, pair("ida@müller.example", "ida@xn--mller-kva.example"));
@@ -128,10 +131,10 @@ async fn colliding_accounts_keep_their_owners(db: Database) {
     let sent = older(&db, SENT).await;
     let addresses = SqlAddresses::new(db.clone());
 
-    let done = join_all((0..8).map(|_| addresses.fold())).await;
+    let outcomes = join_all((0..8).map(|_| addresses.fold())).await;
 
-    for done in done.into_iter().map(Result::unwrap) {
-        assert_eq!(done.shared, [typed]);
+    for result in outcomes.into_iter().map(Result::unwrap) {
+        assert_eq!(result.shared, [typed]);
     }
     assert_eq!(found(&db, TYPED).await, [Some(typed); 3]);
     assert_eq!(found(&db, SENT).await, [Some(sent); 3]);
@@ -185,14 +188,15 @@ async fn an_older_invitation_is_valid_for_its_address(db: Database) {
         expires_at: START + HOUR,
     };
     assert!(SqlInvitations::new(db.clone()).add(new, SideEffects::default()).await.unwrap());
-    let update = diesel::update(invitations::table.find(DbUid(id.0)));
-    let update = update.set(invitations::email_folded.eq(TYPED));
-    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
-    assert_eq!(done.unwrap(), 1);
+    let update = diesel::update(invitations::table.find(DbUid(id.0)))
+        .set(invitations::email_folded.eq(TYPED));
+    let changed: Result<usize, DbError> =
+        on_conn!(db.writer(), |conn| update.execute(conn).await?);
+    assert_eq!(changed.unwrap(), 1);
 
-    let done = SqlAddresses::new(db.clone()).fold().await.unwrap();
+    let result = SqlAddresses::new(db.clone()).fold().await.unwrap();
 
-    assert_eq!(done, AddressesFolded { folded: 1, shared: Vec::new() });
+    assert_eq!(result, AddressesFolded { folded: 1, shared: Vec::new() });
     let invitation = Some(PresentedInvitation { hash, max_admins: None });
     let new = NewAccount { invitation, ..newcomer(SENT) };
     let registered = accounts.register(new, None, SideEffects::default()).await.unwrap();

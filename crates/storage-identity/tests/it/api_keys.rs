@@ -78,16 +78,12 @@ fn removed(removal: ApiKeyRemoval, name: &str) -> SideEffects {
     SideEffects::audit(removal.at, removal.key.user, "removed")
 }
 
-pub(crate) async fn scope(
-    db: &Database,
-    session_ref: ApiKeyRef,
-    second: u64,
-) -> Option<SessionScope> {
+pub(crate) async fn scope(db: &Database, key_ref: ApiKeyRef, second: u64) -> Option<SessionScope> {
     let now = START + Duration::from_secs(second);
-    let state = SqlAccounts::new(db.clone()).key_state(session_ref, now).await.unwrap();
+    let state = SqlAccounts::new(db.clone()).key_state(key_ref, now).await.unwrap();
     state.map(|it| {
-        assert_eq!(it.user, session_ref.user);
-        assert_eq!(it.credential, session_ref.into());
+        assert_eq!(it.user, key_ref.user);
+        assert_eq!(it.credential, key_ref.into());
         it.scope
     })
 }
@@ -106,10 +102,10 @@ async fn a_key_is_found_by_its_hash_and_listed_for_its_owner_only(db: Database) 
     add(&db, later.clone(), VerifiedProof::Password).await;
     add(&db, sooner.clone(), VerifiedProof::SignIn).await;
 
-    let session_ref = ApiKeyRef { user: ada, key: sooner.entry.id };
-    assert_eq!(keys.find(ApiKeyHash([1; 32])).await.unwrap(), Some(session_ref));
+    let key_ref = ApiKeyRef { user: ada, key: sooner.entry.id };
+    assert_eq!(keys.find(ApiKeyHash([1; 32])).await.unwrap(), Some(key_ref));
     assert_eq!(keys.find(ApiKeyHash([9; 32])).await.unwrap(), None);
-    assert_eq!(keys.owner(session_ref.key).await.unwrap(), Some(ada));
+    assert_eq!(keys.owner(key_ref.key).await.unwrap(), Some(ada));
     assert_eq!(keys.owner(ApiKeyId::generate()).await.unwrap(), None);
     assert_eq!(keys.list(ada).await.unwrap(), [sooner.entry, later.entry]);
     assert_eq!(keys.list(bob).await.unwrap(), []);
@@ -120,14 +116,15 @@ async fn concurrent_keys_respect_the_limit(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     let session = begin(&db, ada, 100).await;
 
-    let all = (0..16).map(|number| add(&db, new_in(session, ada, number), VerifiedProof::Password));
-    let all = join_all(all).await;
+    let calls =
+        (0..16).map(|number| add(&db, new_in(session, ada, number), VerifiedProof::Password));
+    let outcomes = join_all(calls).await;
 
-    let stored = all.iter().filter(|it| **it == CredentialStoreOutcome::Done).count();
+    let stored = outcomes.iter().filter(|it| **it == CredentialStoreOutcome::Done).count();
     let listed = SqlApiKeys::new(db.clone()).list(ada).await.unwrap().len();
     assert_eq!(stored, 3);
     assert_eq!(listed, 3);
-    assert_eq!(all.iter().filter(|it| **it == CredentialStoreOutcome::Full).count(), 13);
+    assert_eq!(outcomes.iter().filter(|it| **it == CredentialStoreOutcome::Full).count(), 13);
     assert_eq!(audited(&db, ada, "added").await, 3);
 }
 
@@ -146,14 +143,15 @@ async fn a_consumed_proof_creates_no_key(db: Database) {
 async fn an_ended_or_foreign_session_creates_no_key(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     let bob = person(&db, "bob@example.org").await;
-    let his = begin(&db, bob, 1).await;
+    let bobs_session = begin(&db, bob, 1).await;
     let mut late = new(&db, ada, 2).await;
     late.entry.created_at = START + Duration::from_hours(2);
-    let shut_out = new(&db, bob, 3).await;
+    let deactivated = new(&db, bob, 3).await;
     deactivate(&db, bob).await;
 
-    for over in [new_in(SessionId::generate(), ada, 4), new_in(his, ada, 5), late, shut_out] {
-        assert_eq!(add(&db, over, VerifiedProof::Password).await, CredentialStoreOutcome::Gone);
+    let unknown = new_in(SessionId::generate(), ada, 4);
+    for new_key in [unknown, new_in(bobs_session, ada, 5), late, deactivated] {
+        assert_eq!(add(&db, new_key, VerifiedProof::Password).await, CredentialStoreOutcome::Gone);
     }
 }
 
@@ -166,8 +164,8 @@ async fn a_key_authenticates_its_owner_until_it_expires(db: Database) {
     let ending = ApiKeyRef { user: ada, key: short.entry.id };
     add(&db, short, VerifiedProof::Password).await;
 
-    let as_key = |session_ref: ApiKeyRef, weekly_credits| {
-        Some(SessionScope::Key(KeyUse { key: session_ref.key, weekly_credits }))
+    let as_key = |key_ref: ApiKeyRef, weekly_credits| {
+        Some(SessionScope::Key(KeyUse { key: key_ref.key, weekly_credits }))
     };
     assert_eq!(scope(&db, endless, 1_000_000).await, as_key(endless, 1));
     assert_eq!(scope(&db, ending, 9).await, as_key(ending, 2));
@@ -178,35 +176,35 @@ async fn a_key_authenticates_its_owner_until_it_expires(db: Database) {
 
 async fn a_key_of_a_deactivated_account_is_rejected(db: Database) {
     let ada = person(&db, "ada@example.org").await;
-    let session_ref = key(&db, ada, 1).await;
+    let key_ref = key(&db, ada, 1).await;
 
     deactivate(&db, ada).await;
 
-    assert_eq!(scope(&db, session_ref, 1).await, None);
+    assert_eq!(scope(&db, key_ref, 1).await, None);
 }
 
 async fn a_key_with_unknown_scopes_is_rejected(db: Database) {
     let ada = person(&db, "ada@example.org").await;
-    let session_ref = key(&db, ada, 1).await;
+    let key_ref = key(&db, ada, 1).await;
 
-    let newer = diesel::update(api_keys::table.find(DbUid(session_ref.key.0)))
+    let newer = diesel::update(api_keys::table.find(DbUid(key_ref.key.0)))
         .set(api_keys::scopes.eq("ai some-of-it"));
     let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| newer.execute(conn).await?);
 
     assert_eq!(done.unwrap(), 1);
-    assert_eq!(scope(&db, session_ref, 1).await, None);
+    assert_eq!(scope(&db, key_ref, 1).await, None);
 }
 
 async fn the_use_of_a_key_is_recorded_at_intervals(db: Database) {
     let ada = person(&db, "ada@example.org").await;
-    let session_ref = key(&db, ada, 1).await;
+    let key_ref = key(&db, ada, 1).await;
     let other = key(&db, ada, 2).await;
     let keys = SqlApiKeys::new(db);
     let at = |second| START + Duration::from_secs(second);
     let mut used_at = Vec::new();
 
     for second in [100, 159, 160, 100] {
-        keys.used(session_ref.key, at(second), at(second - 60)).await.unwrap();
+        keys.used(key_ref.key, at(second), at(second - 60)).await.unwrap();
         used_at.push(keys.list(ada).await.unwrap()[0].used_at);
     }
 
@@ -219,43 +217,43 @@ async fn the_use_of_a_key_is_recorded_at_intervals(db: Database) {
 async fn a_key_is_deleted_once_and_by_its_owner_only(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     let bob = person(&db, "bob@example.org").await;
-    let session_ref = key(&db, ada, 1).await;
+    let key_ref = key(&db, ada, 1).await;
     let other = key(&db, ada, 2).await;
     let keys = SqlApiKeys::new(db.clone());
     let remove = async |key| keys.remove(removal(key), removed).await.unwrap();
 
     let removals = [
-        remove(ApiKeyRef { user: bob, ..session_ref }).await,
-        remove(session_ref).await,
-        remove(session_ref).await,
+        remove(ApiKeyRef { user: bob, ..key_ref }).await,
+        remove(key_ref).await,
+        remove(key_ref).await,
     ];
 
     assert_eq!(removals, [false, true, false]);
-    assert_eq!(scope(&db, session_ref, 1).await, None);
+    assert_eq!(scope(&db, key_ref, 1).await, None);
     assert!(scope(&db, other, 1).await.is_some());
     assert_eq!(audited(&db, ada, "removed").await, 1);
 }
 
 async fn one_of_concurrent_deletions_is_audited(db: Database) {
     let ada = person(&db, "ada@example.org").await;
-    let session_ref = key(&db, ada, 1).await;
+    let key_ref = key(&db, ada, 1).await;
     let keys = SqlApiKeys::new(db.clone());
 
-    let all = join_all((0..8).map(|_| keys.remove(removal(session_ref), removed))).await;
+    let outcomes = join_all((0..8).map(|_| keys.remove(removal(key_ref), removed))).await;
 
-    let done = all.into_iter().filter(|it| *it.as_ref().unwrap()).count();
+    let done = outcomes.into_iter().filter(|it| *it.as_ref().unwrap()).count();
     assert_eq!(done, 1);
     assert_eq!(audited(&db, ada, "removed").await, 1);
 }
 
 async fn keys_are_deleted_with_their_account(db: Database) {
     let ada = person(&db, "ada@example.org").await;
-    let session_ref = key(&db, ada, 1).await;
+    let key_ref = key(&db, ada, 1).await;
 
     remove(&db, ada).await;
 
     let keys = SqlApiKeys::new(db);
     assert_eq!(keys.list(ada).await.unwrap(), []);
     assert_eq!(keys.find(ApiKeyHash([1; 32])).await.unwrap(), None);
-    assert_eq!(keys.owner(session_ref.key).await.unwrap(), None);
+    assert_eq!(keys.owner(key_ref.key).await.unwrap(), None);
 }

@@ -70,8 +70,10 @@ async fn names(db: &Database, user: UserId) -> Vec<String> {
 }
 
 async fn begin(db: &Database, user: UserId, token: u8, with: Option<AppPasswordId>) -> SessionId {
-    let new = new_session(user, TokenHash([token; 32]), START + Duration::from_secs(token.into()));
-    let new = fresh(db, NewSession { app_password: with, ..new }).await;
+    let at = START + Duration::from_secs(token.into());
+    let started =
+        NewSession { app_password: with, ..new_session(user, TokenHash([token; 32]), at) };
+    let new = fresh(db, started).await;
     let session = new.session;
     SqlSessions::new(db.clone()).begin(new, 10, SideEffects::default(), nothing()).await.unwrap();
     session
@@ -85,12 +87,12 @@ async fn an_app_password_is_found_for_its_owner_only(db: Database) {
     let id = first.id;
     let passwords = SqlAppPasswords::new(db.clone());
 
-    let stored = (
+    let outcomes = [
         add(&db, second, VerifiedProof::Password).await,
         add(&db, first, VerifiedProof::SignIn).await,
-    );
+    ];
 
-    assert_eq!(stored, (CredentialStoreOutcome::Done, CredentialStoreOutcome::Done));
+    assert_eq!(outcomes, [CredentialStoreOutcome::Done; 2]);
     let find = async |user, byte| passwords.find(user, AppPasswordHash([byte; 32])).await.unwrap();
     assert_eq!(find(ada, 1).await, Some(id));
     assert_eq!(find(bob, 1).await, None);
@@ -104,15 +106,15 @@ async fn concurrent_app_passwords_respect_the_limit(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     let session = begin(&db, ada, 100, None).await;
 
-    let all = join_all(
+    let outcomes = join_all(
         (0..16).map(|number| add(&db, new_in(session, ada, number), VerifiedProof::Password)),
     )
     .await;
 
-    let stored = all.iter().filter(|it| **it == CredentialStoreOutcome::Done).count();
+    let stored = outcomes.iter().filter(|it| **it == CredentialStoreOutcome::Done).count();
     assert_eq!(stored, 3);
     assert_eq!(names(&db, ada).await.len(), 3);
-    assert_eq!(all.iter().filter(|it| **it == CredentialStoreOutcome::Full).count(), 13);
+    assert_eq!(outcomes.iter().filter(|it| **it == CredentialStoreOutcome::Full).count(), 13);
     assert_eq!(audited(&db, ada, "added").await, 3);
 }
 
@@ -131,9 +133,9 @@ async fn a_recovery_code_creates_one_app_password(db: Database) {
     factor_on(&db, ada, code).await;
     let session = begin(&db, ada, 100, None).await;
 
-    let by_paper = (0..16)
+    let calls = (0..16)
         .map(|number| add(&db, new_in(session, ada, number), VerifiedProof::RecoveryCode(code)));
-    let by_paper = join_all(by_paper).await;
+    let by_paper = join_all(calls).await;
     let by_used_code = add(&db, new(&db, ada, 17).await, VerifiedProof::Code(Step(1))).await;
     let by_code = add(&db, new(&db, ada, 18).await, VerifiedProof::Code(Step(2))).await;
 
@@ -247,12 +249,16 @@ async fn a_sessions_start_is_found_by_its_owner(db: Database) {
 async fn an_ended_or_foreign_session_creates_no_app_password(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     let bob = person(&db, "bob@example.org").await;
-    let his = begin(&db, bob, 1, None).await;
+    let bobs_session = begin(&db, bob, 1, None).await;
     let expired = begin(&db, ada, 2, None).await;
     let late = NewAppPassword { at: START + Duration::from_hours(2), ..new_in(expired, ada, 2) };
 
-    for over in [new_in(SessionId::generate(), ada, 1), new_in(his, ada, 1), late] {
-        assert_eq!(add(&db, over, VerifiedProof::Password).await, CredentialStoreOutcome::Gone);
+    let unknown = new_in(SessionId::generate(), ada, 1);
+    for new_password in [unknown, new_in(bobs_session, ada, 1), late] {
+        assert_eq!(
+            add(&db, new_password, VerifiedProof::Password).await,
+            CredentialStoreOutcome::Gone
+        );
     }
 
     assert_eq!(names(&db, ada).await, Vec::<String>::new());
@@ -269,10 +275,11 @@ async fn sessions_of_app_passwords_are_evicted_before_those_of_their_owner(db: D
     for token in 1..=20 {
         begin(&db, ada, token, Some(id)).await;
     }
-    let stored = sessions.session_of(TokenHash([20; 32])).await.unwrap().is_some();
+    let last = sessions.session_of(TokenHash([20; 32])).await.unwrap();
     let accounts = SqlAccounts::new(db);
     let own = accounts.caller_state(ada, first, START).await.unwrap();
 
-    assert!(stored && own.is_some());
+    assert!(last.is_some());
+    assert!(own.is_some());
     assert!(sessions.session_of(TokenHash([10; 32])).await.unwrap().is_none());
 }

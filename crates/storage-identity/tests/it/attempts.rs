@@ -22,8 +22,8 @@ const TEN_A_MINUTE: RateQuota = RateQuota { burst: 10, window: Duration::from_mi
 
 /// Returns the number of allowed attempts, of 64 concurrent ones.
 async fn allowed(attempts: &SqlRateLimitStore) -> usize {
-    let all = join_all((0..64).map(|_| attempts.attempt("ip:1", TEN_A_MINUTE, START))).await;
-    all.into_iter().filter(|it| matches!(it, Ok(RateLimitOutcome::Allowed))).count()
+    let outcomes = join_all((0..64).map(|_| attempts.attempt("ip:1", TEN_A_MINUTE, START))).await;
+    outcomes.into_iter().filter(|it| matches!(it, Ok(RateLimitOutcome::Allowed))).count()
 }
 
 async fn concurrent_attempts_respect_the_limit(db: Database) {

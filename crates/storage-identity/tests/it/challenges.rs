@@ -81,9 +81,9 @@ async fn a_challenge_has_an_owner_until_it_expires(db: Database) {
 async fn five_of_concurrent_attempts_are_allowed(db: Database) {
     let (_, challenges) = challenged(&db).await;
 
-    let all = join_all((0..64).map(|_| challenges.attempt(TOKEN, 5, START))).await;
+    let outcomes = join_all((0..64).map(|_| challenges.attempt(TOKEN, 5, START))).await;
 
-    assert_eq!(all.into_iter().map(Result::unwrap).filter(|it| *it).count(), 5);
+    assert_eq!(outcomes.into_iter().map(Result::unwrap).filter(|it| *it).count(), 5);
     assert_eq!(challenges.owner(TOKEN, 5, START).await.unwrap(), None);
 }
 
@@ -93,10 +93,10 @@ async fn one_of_concurrent_answers_is_accepted(db: Database) {
 
     let answers =
         (0..64).map(|it| redeem(challenges, user, TOKEN, VerifiedProof::Code(Step(20 + it))));
-    let all = join_all(answers).await;
+    let outcomes = join_all(answers).await;
 
-    assert_eq!(count(&all, RedemptionOutcome::Done), 1);
-    assert_eq!(count(&all, RedemptionOutcome::Gone), 63);
+    assert_eq!(count(&outcomes, RedemptionOutcome::Done), 1);
+    assert_eq!(count(&outcomes, RedemptionOutcome::Gone), 63);
     assert_eq!(audited(&db, user, "redeemed").await, 1);
 }
 
@@ -110,10 +110,10 @@ async fn one_code_redeems_one_of_concurrent_challenges(db: Database) {
 
     let answers =
         tokens.iter().map(|it| redeem(challenges, user, *it, VerifiedProof::Code(Step(20))));
-    let all = join_all(answers).await;
+    let outcomes = join_all(answers).await;
 
-    assert_eq!(count(&all, RedemptionOutcome::Done), 1);
-    assert_eq!(count(&all, RedemptionOutcome::Stale), 63);
+    assert_eq!(count(&outcomes, RedemptionOutcome::Done), 1);
+    assert_eq!(count(&outcomes, RedemptionOutcome::Stale), 63);
     assert_eq!(audited(&db, user, "redeemed").await, 1);
 }
 
@@ -126,10 +126,10 @@ async fn one_recovery_code_redeems_one_of_concurrent_challenges(db: Database) {
     let challenges = &challenges;
     let code = VerifiedProof::RecoveryCode(RecoveryHash([3; 32]));
 
-    let all = join_all(tokens.iter().map(|it| redeem(challenges, user, *it, code))).await;
+    let outcomes = join_all(tokens.iter().map(|it| redeem(challenges, user, *it, code))).await;
 
-    assert_eq!(count(&all, RedemptionOutcome::Done), 1);
-    assert_eq!(count(&all, RedemptionOutcome::Stale), 63);
+    assert_eq!(count(&outcomes, RedemptionOutcome::Done), 1);
+    assert_eq!(count(&outcomes, RedemptionOutcome::Stale), 63);
     assert_eq!(audited(&db, user, "redeemed with nine left").await, 1);
 }
 
@@ -137,8 +137,8 @@ async fn a_stale_proof_leaves_the_challenge_open(db: Database) {
     let (user, challenges) = challenged(&db).await;
 
     let used = redeem(&challenges, user, TOKEN, VerifiedProof::Code(Step(10))).await;
-    let unknown = VerifiedProof::RecoveryCode(RecoveryHash([99; 32]));
-    let unknown = redeem(&challenges, user, TOKEN, unknown).await;
+    let unknown_code = VerifiedProof::RecoveryCode(RecoveryHash([99; 32]));
+    let unknown = redeem(&challenges, user, TOKEN, unknown_code).await;
     let good = redeem(&challenges, user, TOKEN, VerifiedProof::Code(Step(11))).await;
 
     assert_eq!(used, RedemptionOutcome::Stale);
@@ -153,10 +153,10 @@ async fn a_challenge_is_redeemed_by_its_own_user_in_time(db: Database) {
     enable(&db, eve).await;
     let verified = VerifiedProof::Code(Step(20));
     let at = START + LIFETIME;
-    let late = Redemption { hash: TOKEN, user, verified, at, effects: redeemed };
+    let late_redemption = Redemption { hash: TOKEN, user, verified, at, effects: redeemed };
 
     let foreign = redeem(&challenges, eve, TOKEN, verified).await;
-    let late = challenges.redeem(late).await.unwrap();
+    let late = challenges.redeem(late_redemption).await.unwrap();
 
     assert_eq!(foreign, RedemptionOutcome::Gone);
     assert_eq!(late, RedemptionOutcome::Gone);

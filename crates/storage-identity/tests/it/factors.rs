@@ -132,10 +132,10 @@ async fn one_of_concurrent_first_codes_enables_the_factor(db: Database) {
     let session = begin_session(&db, user, 1).await;
     let codes = codes(0..10);
 
-    let all = (0..64).map(|_| factors.enable(change(user, session), b"sealed", Step(7), &codes));
-    let all = join_all(all).await;
+    let calls = (0..64).map(|_| factors.enable(change(user, session), b"sealed", Step(7), &codes));
+    let outcomes = join_all(calls).await;
 
-    assert_eq!(all.into_iter().map(Result::unwrap).filter(|it| *it).count(), 1);
+    assert_eq!(outcomes.into_iter().map(Result::unwrap).filter(|it| *it).count(), 1);
     assert_eq!(factors.factor(user).await.unwrap().unwrap().state, FactorState::On);
     assert_eq!(audited(&db, user, "changed").await, 1);
     assert!(!is_accepted(&db, user, VerifiedProof::Code(Step(7))).await, "it was used for that");
@@ -173,10 +173,10 @@ async fn a_step_is_accepted_once_and_none_before_it(db: Database) {
     let session = begin_session(&db, user, 1).await;
     let code = |step| VerifiedProof::Code(Step(step));
     let codes = codes(0..10);
-    let all = (0..64).map(|_| factors.replace_codes(change(user, session), code(12), &codes));
-    let all = join_all(all).await;
+    let calls = (0..64).map(|_| factors.replace_codes(change(user, session), code(12), &codes));
+    let outcomes = join_all(calls).await;
 
-    assert_eq!(all.into_iter().map(Result::unwrap).filter(|it| *it).count(), 1);
+    assert_eq!(outcomes.into_iter().map(Result::unwrap).filter(|it| *it).count(), 1);
     for (step, expected) in [(10, false), (11, false), (12, false), (13, true), (13, false)] {
         assert_eq!(is_accepted(&db, user, code(step)).await, expected, "{step}");
     }
@@ -192,10 +192,10 @@ async fn a_recovery_code_is_accepted_once_of_concurrent_uses(db: Database) {
     let new = codes(100..110);
 
     let session = begin_session(&db, user, 1).await;
-    let all = (0..64).map(|_| factors.replace_codes(change(user, session), code, &new));
-    let all = join_all(all).await;
+    let calls = (0..64).map(|_| factors.replace_codes(change(user, session), code, &new));
+    let outcomes = join_all(calls).await;
 
-    assert_eq!(all.into_iter().map(Result::unwrap).filter(|it| *it).count(), 1);
+    assert_eq!(outcomes.into_iter().map(Result::unwrap).filter(|it| *it).count(), 1);
     assert!(is_accepted(&db, other, code).await, "another's equal code is another code");
 }
 
@@ -207,7 +207,8 @@ async fn a_code_spent_for_another_store_is_accepted_once(db: Database) {
     let spent = || SideEffects::audit(START, user, "spent");
     let code = VerifiedProof::RecoveryCode(RecoveryHash([3; 32]));
 
-    let all = join_all((0..64).map(|_| factors.spend(session_ref, code, START, spent()))).await;
+    let outcomes =
+        join_all((0..64).map(|_| factors.spend(session_ref, code, START, spent()))).await;
     let step =
         factors.spend(session_ref, VerifiedProof::Code(Step(12)), START, spent()).await.unwrap();
     let old =
@@ -216,7 +217,7 @@ async fn a_code_spent_for_another_store_is_accepted_once(db: Database) {
     let over =
         factors.spend(session_ref, VerifiedProof::Code(Step(13)), START, spent()).await.unwrap();
 
-    assert_eq!(all.into_iter().map(Result::unwrap).filter(|it| *it).count(), 1);
+    assert_eq!(outcomes.into_iter().map(Result::unwrap).filter(|it| *it).count(), 1);
     assert_eq!([step, old, over], [true, false, false]);
     assert_eq!(audited(&db, user, "spent").await, 2);
 }
@@ -242,11 +243,11 @@ async fn one_of_concurrent_calls_disables_the_factor(db: Database) {
     enable(&db, user).await;
     let session = begin_session(&db, user, 1).await;
 
-    let all =
+    let outcomes =
         join_all((0..64).map(|_| factors.disable(change(user, session), VerifiedProof::Password)))
             .await;
 
-    assert_eq!(all.into_iter().map(Result::unwrap).filter(|it| *it).count(), 1);
+    assert_eq!(outcomes.into_iter().map(Result::unwrap).filter(|it| *it).count(), 1);
     assert_eq!(factors.factor(user).await.unwrap(), None);
     assert_eq!(audited(&db, user, "changed").await, 1);
 }
@@ -290,7 +291,9 @@ async fn a_change_ends_the_other_sessions_of_its_user(db: Database) {
     let all_alive = alive(&db, 1).await && alive(&db, 2).await;
     let done = factors.disable(change(user, own), VerifiedProof::Password).await.unwrap();
 
-    assert!(!refused && all_alive && done);
+    assert!(!refused);
+    assert!(all_alive);
+    assert!(done);
     let left = [alive(&db, 1).await, alive(&db, 2).await, alive(&db, 3).await, alive(&db, 4).await];
     assert_eq!(left, [false, false, true, true]);
     assert_eq!(audited(&db, user, "ended").await, 2);
@@ -355,23 +358,24 @@ async fn an_ended_session_changes_nothing(db: Database) {
     let factors = SqlFactors::new(db.clone());
     let eve = person(&db, "eve@example.org").await;
     let ended = begin_session(&db, user, 1).await;
-    let hers = begin_session(&db, eve, 2).await;
+    let eves_session = begin_session(&db, eve, 2).await;
     end(&db, ended).await;
-    let late = begin_session(&db, user, 3).await;
-    let late = FactorChange { at: START + Duration::from_hours(1), ..change(user, late) };
-    let over = [change(user, ended), change(user, hers), late];
+    let expired = begin_session(&db, user, 3).await;
+    let late = FactorChange { at: START + Duration::from_hours(1), ..change(user, expired) };
+    let refused = [change(user, ended), change(user, eves_session), late];
     factors.begin(user, b"sealed", START).await.unwrap();
     let codes = codes(0..10);
 
-    for change in over.clone() {
+    for change in refused.clone() {
         assert!(!factors.enable(change, b"sealed", Step(7), &codes).await.unwrap());
     }
     let on = change(user, begin_session(&db, user, 4).await);
     assert!(factors.enable(on, b"sealed", Step(10), &codes).await.unwrap());
-    for change in over {
-        let exchange = factors.replace_codes(change.clone(), VerifiedProof::Password, &codes).await;
+    for change in refused {
+        let replaced = factors.replace_codes(change.clone(), VerifiedProof::Password, &codes).await;
         let disabled = factors.disable(change, VerifiedProof::Password).await;
-        assert!(!exchange.unwrap() && !disabled.unwrap());
+        assert!(!replaced.unwrap());
+        assert!(!disabled.unwrap());
     }
 
     assert_eq!(audited(&db, user, "changed").await, 1);

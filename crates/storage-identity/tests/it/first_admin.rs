@@ -29,12 +29,12 @@ async fn one_of_concurrent_first_administrators_is_created(db: Database) {
     let store = SqlFirstAdmin::new(db.clone());
     assert!(!store.exists().await.unwrap());
 
-    let all = (0..16).map(|n| {
+    let calls = (0..16).map(|n| {
         let new = admin(&format!("{n}@example.org"));
         let effects = SideEffects::audit(START, new.account.user, "made");
         store.create_first_admin(new, SeatLimits::default(), effects)
     });
-    let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
+    let outcomes: Vec<_> = join_all(calls).await.into_iter().map(Result::unwrap).collect();
 
     let stored = outcomes.iter().filter(|it| **it == FirstAdminOutcome::Stored).count();
     let late = outcomes.iter().filter(|it| **it == FirstAdminOutcome::AlreadySetUp).count();

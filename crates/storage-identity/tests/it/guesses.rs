@@ -33,8 +33,8 @@ const RULES: GuessRules = GuessRules {
 
 /// Returns the number of allowed guesses, of 64 concurrent ones.
 async fn allowed_guesses(guesses: &SqlPasswordThrottleStore, now: Timestamp) -> usize {
-    let all = join_all((0..64).map(|_| guesses.count("ada", RULES, now))).await;
-    all.into_iter().filter(|it| matches!(it, Ok(RateLimitOutcome::Allowed))).count()
+    let outcomes = join_all((0..64).map(|_| guesses.count("ada", RULES, now))).await;
+    outcomes.into_iter().filter(|it| matches!(it, Ok(RateLimitOutcome::Allowed))).count()
 }
 
 /// Waits as long as required, and guesses. Returns the wait.

@@ -84,8 +84,8 @@ async fn an_invited_account_has_the_role_and_group_of_its_invitation(db: Databas
 async fn one_of_concurrent_uses_of_an_invitation_creates_an_account(db: Database) {
     invite(&db, invitation(TOKEN, None)).await;
 
-    let all = (0..16).map(|n| register(&db, invited(&format!("{n}@example.org"), TOKEN), None));
-    let outcomes = join_all(all).await;
+    let calls = (0..16).map(|n| register(&db, invited(&format!("{n}@example.org"), TOKEN), None));
+    let outcomes = join_all(calls).await;
 
     let stored = outcomes.iter().filter(|it| **it == AccountCreationOutcome::Stored).count();
     let late = outcomes.iter().filter(|it| **it == AccountCreationOutcome::NotInvited).count();
@@ -150,9 +150,9 @@ async fn concurrent_invited_administrators_respect_the_limit(db: Database) {
         invite(&db, admin).await;
     }
 
-    let all = (0..8)
+    let calls = (0..8)
         .map(|n| register(&db, invited(&format!("{n}@example.org"), TokenHash([n; 32])), None));
-    let outcomes = join_all(all).await;
+    let outcomes = join_all(calls).await;
 
     let made = outcomes.iter().filter(|it| **it == AccountCreationOutcome::Stored).count();
     let admins = SqlRoles::new(db.clone()).admins().await.unwrap();
@@ -170,16 +170,16 @@ async fn a_concurrent_use_and_revocation_exclude_each_other(db: Database) {
         let user = new.account.user;
 
         let revoke = store.revoke(id, SideEffects::about(START, user, "revoked"));
-        let (registered, revoked) = futures_util::join!(register(&db, new, None), revoke);
+        let (registered, revocation) = futures_util::join!(register(&db, new, None), revoke);
 
-        let revoked = revoked.unwrap();
-        let expected = if revoked {
+        let is_revoked = revocation.unwrap();
+        let expected = if is_revoked {
             AccountCreationOutcome::NotInvited
         } else {
             AccountCreationOutcome::Stored
         };
         assert_eq!(registered, expected);
-        assert_eq!(audited(&db, user, "revoked").await, i64::from(revoked));
+        assert_eq!(audited(&db, user, "revoked").await, i64::from(is_revoked));
     }
     assert!(!store.revoke(InvitationId::generate(), SideEffects::default()).await.unwrap());
 }
@@ -196,10 +196,10 @@ async fn valid_invitations_are_listed_in_pages(db: Database) {
 
     let first = store.page(START, PageRequest { limit: 2, after: None }).await.unwrap();
     let last = first.last().map(|it| pia_kernel::Cursor { at: it.at, id: it.id.0 });
-    let rest = store.page(START, PageRequest { limit: 9, after: last }).await.unwrap();
+    let second = store.page(START, PageRequest { limit: 9, after: last }).await.unwrap();
 
     made.reverse();
-    let listed: Vec<_> = first.iter().chain(&rest).map(|it| it.id).collect();
+    let listed: Vec<_> = first.iter().chain(&second).map(|it| it.id).collect();
     assert_eq!(listed, made);
     assert_eq!(first[0].email.as_deref(), Some("ada@example.org"));
     assert_eq!(first[0].role, Role::KbManager);
@@ -218,12 +218,12 @@ async fn an_invitation_into_a_missing_group_is_rejected(db: Database) {
 async fn expired_invitations_are_swept(db: Database) {
     let store = SqlInvitations::new(db.clone());
     invite(&db, invitation(TOKEN, None)).await;
-    let good =
+    let longer =
         NewInvitation { expires_at: START + HOUR * 2, ..invitation(TokenHash([8; 32]), None) };
-    let good = invite(&db, good).await;
+    let valid_id = invite(&db, longer).await;
 
-    let gone = store.sweep(START + HOUR).await.unwrap();
+    let swept = store.sweep(START + HOUR).await.unwrap();
 
-    assert_eq!(gone, 1);
-    assert_eq!(all(&db, START).await, [good]);
+    assert_eq!(swept, 1);
+    assert_eq!(all(&db, START).await, [valid_id]);
 }

@@ -106,9 +106,9 @@ async fn a_token_is_valid_for_its_own_purpose_only(db: Database) {
 async fn one_of_concurrent_uses_of_a_token_verifies(db: Database) {
     let (user, tokens) = with_token(&db).await;
 
-    let all = join_all((0..64).map(|_| verify(&tokens, user, 1, START))).await;
+    let outcomes = join_all((0..64).map(|_| verify(&tokens, user, 1, START))).await;
 
-    assert_eq!(all.into_iter().filter(|it| *it).count(), 1);
+    assert_eq!(outcomes.into_iter().filter(|it| *it).count(), 1);
     assert_eq!(verified_at(&db, user).await, Some(START));
     assert_eq!(audited(&db, user, "verified").await, 1);
 }
@@ -119,10 +119,10 @@ async fn one_of_concurrently_presented_tokens_verifies(db: Database) {
     put(&db, user, token(3, VERIFICATION)).await;
     let tokens = &tokens;
 
-    let all = (0..63).map(|it| verify(tokens, user, it % 3 + 1, START));
-    let all = join_all(all).await;
+    let calls = (0..63).map(|it| verify(tokens, user, it % 3 + 1, START));
+    let outcomes = join_all(calls).await;
 
-    assert_eq!(all.into_iter().filter(|it| *it).count(), 1);
+    assert_eq!(outcomes.into_iter().filter(|it| *it).count(), 1);
 }
 
 async fn a_foreign_or_unknown_token_verifies_nothing(db: Database) {

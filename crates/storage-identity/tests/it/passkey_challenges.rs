@@ -82,9 +82,9 @@ async fn one_of_concurrent_calls_consumes_a_challenge(db: Database) {
     let challenges = SqlPasskeyChallenges::new(db.clone());
     challenges.open_sign_in(challenge(TOKEN)).await.unwrap();
 
-    let all = join_all((0..32).map(|_| take_sign_in(&db, START))).await;
+    let outcomes = join_all((0..32).map(|_| take_sign_in(&db, START))).await;
 
-    assert_eq!(all.into_iter().flatten().count(), 1);
+    assert_eq!(outcomes.into_iter().flatten().count(), 1);
 }
 
 async fn a_challenge_is_bound_to_its_kind_and_user(db: Database) {
@@ -137,9 +137,9 @@ async fn one_of_concurrent_uses_of_a_code_is_authorized(db: Database) {
     let db = &db;
     let code = PasskeyAuthorization::Evidence(VerifiedProof::Code(Step(20)));
 
-    let all = join_all((0..16).map(|it| open(db, ada, code, TokenHash([it; 32])))).await;
+    let outcomes = join_all((0..16).map(|it| open(db, ada, code, TokenHash([it; 32])))).await;
 
-    assert_eq!(all.into_iter().filter(|it| *it).count(), 1);
+    assert_eq!(outcomes.into_iter().filter(|it| *it).count(), 1);
 }
 
 async fn only_a_new_session_authorizes(db: Database) {

@@ -161,10 +161,10 @@ async fn one_of_concurrent_passkeys_of_one_credential_is_stored(db: Database) {
     let adding = people
         .iter()
         .map(|(user, session)| async { add(db, *user, *session, &passkey(1, 0)).await });
-    let all = join_all(adding).await;
+    let outcomes = join_all(adding).await;
 
-    assert_eq!(count(&all, &PasskeyCreationOutcome::Stored), 1);
-    assert_eq!(count(&all, &PasskeyCreationOutcome::Known), 15);
+    assert_eq!(count(&outcomes, &PasskeyCreationOutcome::Stored), 1);
+    assert_eq!(count(&outcomes, &PasskeyCreationOutcome::Known), 15);
 }
 
 async fn concurrent_passkeys_respect_the_limit(db: Database) {
@@ -172,10 +172,10 @@ async fn concurrent_passkeys_respect_the_limit(db: Database) {
     let db = &db;
 
     let adding = (0..32).map(|it| async move { add(db, user, session, &passkey(it, 0)).await });
-    let all = join_all(adding).await;
+    let outcomes = join_all(adding).await;
 
-    assert_eq!(count(&all, &PasskeyCreationOutcome::Stored), 20);
-    assert_eq!(count(&all, &PasskeyCreationOutcome::Full), 12);
+    assert_eq!(count(&outcomes, &PasskeyCreationOutcome::Stored), 20);
+    assert_eq!(count(&outcomes, &PasskeyCreationOutcome::Full), 12);
     assert_eq!(passkeys.of_user(user).await.unwrap().len(), 20);
 }
 
@@ -234,9 +234,9 @@ async fn one_of_concurrent_removals_succeeds(db: Database) {
     let db = &db;
     let id = new.id;
 
-    let all = join_all((0..16).map(|_| remove_passkey(db, user, session, id))).await;
+    let outcomes = join_all((0..16).map(|_| remove_passkey(db, user, session, id))).await;
 
-    assert_eq!(count(&all, &true), 1);
+    assert_eq!(count(&outcomes, &true), 1);
     assert_eq!(audited(db, user, "removed").await, 1);
 }
 
@@ -292,11 +292,11 @@ async fn one_of_concurrent_uses_with_one_counter_is_recorded(db: Database) {
     let db = &db;
     let id = new.id;
 
-    let all = join_all((0..32).map(|_| sign_in(db, user, id, 8))).await;
+    let outcomes = join_all((0..32).map(|_| sign_in(db, user, id, 8))).await;
 
-    assert_eq!(count(&all, &TokenUseOutcome::Noted), 1);
-    assert_eq!(count(&all, &TokenUseOutcome::RolledBack), 1);
-    assert_eq!(count(&all, &TokenUseOutcome::Blocked), 30);
+    assert_eq!(count(&outcomes, &TokenUseOutcome::Noted), 1);
+    assert_eq!(count(&outcomes, &TokenUseOutcome::RolledBack), 1);
+    assert_eq!(count(&outcomes, &TokenUseOutcome::Blocked), 30);
 }
 
 async fn a_passkey_without_a_counter_is_reusable(db: Database) {

@@ -156,10 +156,10 @@ async fn one_of_concurrent_uses_of_a_token_resets(db: Database) {
     let (user, passwords) = forgetful(&db).await;
     let texts: Vec<_> = (0..64).map(|it| format!("password {it}")).collect();
 
-    let all = join_all(texts.iter().map(|it| passwords.reset(reset(user, 1, it)))).await;
+    let outcomes = join_all(texts.iter().map(|it| passwords.reset(reset(user, 1, it)))).await;
 
     let good: Vec<_> =
-        all.into_iter().zip(&texts).filter(|(it, _)| *it.as_ref().unwrap()).collect();
+        outcomes.into_iter().zip(&texts).filter(|(it, _)| *it.as_ref().unwrap()).collect();
     assert_eq!(good.len(), 1);
     assert_eq!(stored_hash(&db, "ada@example.org").await.as_ref(), Some(good[0].1));
     assert_eq!(audited(&db, user, "reset").await, 1);
@@ -170,10 +170,10 @@ async fn one_of_concurrently_presented_tokens_resets(db: Database) {
     put(&db, user, token(2, RESET)).await;
     put(&db, user, token(3, RESET)).await;
 
-    let all = (0..63).map(|it| passwords.reset(reset(user, it % 3 + 1, "second")));
-    let all = join_all(all).await;
+    let calls = (0..63).map(|it| passwords.reset(reset(user, it % 3 + 1, "second")));
+    let outcomes = join_all(calls).await;
 
-    assert_eq!(all.into_iter().filter(|it| *it.as_ref().unwrap()).count(), 1);
+    assert_eq!(outcomes.into_iter().filter(|it| *it.as_ref().unwrap()).count(), 1);
 }
 
 async fn a_foreign_wrong_or_expired_token_resets_nothing(db: Database) {
@@ -293,9 +293,9 @@ async fn one_of_concurrent_changes_succeeds(db: Database) {
     let by = SessionRef { user, session: SessionId::generate() };
     let texts: Vec<_> = (0..64).map(|it| format!("password {it}")).collect();
 
-    let all = join_all(texts.iter().map(|it| passwords.change(change(by, "first", it)))).await;
+    let outcomes = join_all(texts.iter().map(|it| passwords.change(change(by, "first", it)))).await;
 
-    assert_eq!(all.into_iter().filter(|it| it.as_ref().unwrap().is_some()).count(), 1);
+    assert_eq!(outcomes.into_iter().filter(|it| it.as_ref().unwrap().is_some()).count(), 1);
     assert_eq!(audited(&db, user, "changed").await, 1);
 }
 

@@ -81,9 +81,9 @@ async fn a_sign_in_continues_with_its_stored_state(db: Database) {
 async fn one_of_concurrent_calls_takes_a_sign_in(db: Database) {
     let flows = put(&db, STATE).await;
 
-    let all = join_all((0..64).map(|_| flows.take(STATE, BROWSER, START))).await;
+    let outcomes = join_all((0..64).map(|_| flows.take(STATE, BROWSER, START))).await;
 
-    assert_eq!(all.into_iter().filter(|it| it.as_ref().unwrap().is_some()).count(), 1);
+    assert_eq!(outcomes.into_iter().filter(|it| it.as_ref().unwrap().is_some()).count(), 1);
 }
 
 async fn another_browser_neither_takes_nor_deletes_a_sign_in(db: Database) {
@@ -113,14 +113,14 @@ async fn a_sign_in_is_stored_encrypted(db: Database) {
     put(&db, second).await;
 
     let rows = provider_flows::table.select(provider_flows::sealed);
-    let stored: Result<Vec<Vec<u8>>, DbError> =
+    let loaded: Result<Vec<Vec<u8>>, DbError> =
         on_conn!(db.reader(), |conn| rows.load(conn).await?);
-    let stored = stored.unwrap();
+    let sealed_flows = loaded.unwrap();
 
-    assert_eq!(stored.len(), 2);
-    assert!(!stored.concat().windows(6).any(|it| it == b"canary"));
+    assert_eq!(sealed_flows.len(), 2);
+    assert!(!sealed_flows.concat().windows(6).any(|it| it == b"canary"));
     // A sealed value that is moved to another row cannot be opened there.
-    let stolen = stored[0].clone();
+    let stolen = sealed_flows[0].clone();
     let update = diesel::update(provider_flows::table).set(provider_flows::sealed.eq(stolen));
     let moved: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
     assert_eq!(moved.unwrap(), 2);
@@ -196,14 +196,14 @@ async fn an_address_is_taken_in_any_case_even_by_a_deactivated_account(db: Datab
 async fn one_of_concurrent_accounts_of_one_identity_is_stored(db: Database) {
     let accounts = SqlAccounts::new(db);
 
-    let all = (0..32).map(|_| {
+    let calls = (0..32).map(|_| {
         let new = newcomer("ada@example.org", identity("https://issuer", "ada"));
         accounts.register(new, None, SideEffects::default())
     });
-    let all: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
+    let outcomes: Vec<_> = join_all(calls).await.into_iter().map(Result::unwrap).collect();
 
-    assert_eq!(all.iter().filter(|it| **it == AccountCreationOutcome::Stored).count(), 1);
-    assert_eq!(all.iter().filter(|it| **it == AccountCreationOutcome::EmailTaken).count(), 31);
+    assert_eq!(outcomes.iter().filter(|it| **it == AccountCreationOutcome::Stored).count(), 1);
+    assert_eq!(outcomes.iter().filter(|it| **it == AccountCreationOutcome::EmailTaken).count(), 31);
 }
 
 async fn an_identity_is_deleted_with_its_account(db: Database) {

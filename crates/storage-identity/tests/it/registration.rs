@@ -20,9 +20,12 @@ async fn one_of_concurrent_registrations_of_one_address_is_stored(db: Database) 
     let accounts = SqlAccounts::new(db);
     let spellings = ["jürgen@example.org", "JÜRGEN@example.org", " Jürgen@EXAMPLE.org "];
 
-    let all = spellings.into_iter().cycle().take(64);
-    let all = all.map(|it| accounts.register(newcomer(it), Some(1000), SideEffects::default()));
-    let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
+    let calls = spellings
+        .into_iter()
+        .cycle()
+        .take(64)
+        .map(|it| accounts.register(newcomer(it), Some(1000), SideEffects::default()));
+    let outcomes: Vec<_> = join_all(calls).await.into_iter().map(Result::unwrap).collect();
 
     let stored = outcomes.iter().filter(|it| **it == AccountCreationOutcome::Stored).count();
     let taken = outcomes.iter().filter(|it| **it == AccountCreationOutcome::EmailTaken).count();
@@ -33,10 +36,10 @@ async fn one_of_concurrent_registrations_of_one_address_is_stored(db: Database) 
 async fn concurrent_registrations_do_not_exceed_the_seats(db: Database) {
     let accounts = SqlAccounts::new(db);
 
-    let all = (0..64).map(|n| {
+    let calls = (0..64).map(|n| {
         accounts.register(newcomer(&format!("{n}@example.org")), Some(10), SideEffects::default())
     });
-    let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
+    let outcomes: Vec<_> = join_all(calls).await.into_iter().map(Result::unwrap).collect();
 
     let stored = outcomes.iter().filter(|it| **it == AccountCreationOutcome::Stored).count();
     let full = outcomes.iter().filter(|it| **it == AccountCreationOutcome::SeatsTaken).count();
@@ -49,13 +52,13 @@ async fn a_deactivated_account_takes_no_seat_but_keeps_its_address(db: Database)
     let gone = person(&db, "gone@example.org").await;
     deactivate(&db, gone).await;
 
-    let same =
+    let taken_address =
         accounts.register(newcomer("gone@example.org"), Some(1), SideEffects::default()).await;
-    let other =
+    let new_address =
         accounts.register(newcomer("new@example.org"), Some(1), SideEffects::default()).await;
 
-    assert_eq!(same.unwrap(), AccountCreationOutcome::EmailTaken);
-    assert_eq!(other.unwrap(), AccountCreationOutcome::Stored);
+    assert_eq!(taken_address.unwrap(), AccountCreationOutcome::EmailTaken);
+    assert_eq!(new_address.unwrap(), AccountCreationOutcome::Stored);
 }
 
 async fn an_account_is_stored_with_its_effects(db: Database) {
@@ -73,17 +76,19 @@ async fn an_account_is_stored_with_its_effects(db: Database) {
 async fn a_refused_registration_leaves_no_effects(db: Database) {
     let accounts = SqlAccounts::new(db.clone());
     person(&db, "ada@example.org").await;
-    let same = newcomer("ADA@example.org");
-    let late = newcomer("late@example.org");
-    let other = same.account.user;
-    let latecomer = late.account.user;
+    let namesake = newcomer("ADA@example.org");
+    let latecomer = newcomer("late@example.org");
+    let namesake_id = namesake.account.user;
+    let latecomer_id = latecomer.account.user;
 
-    let taken = accounts.register(same, None, SideEffects::audit(START, other, "made")).await;
-    let full = accounts.register(late, Some(1), SideEffects::audit(START, latecomer, "made")).await;
+    let effects = SideEffects::audit(START, namesake_id, "made");
+    let taken = accounts.register(namesake, None, effects).await;
+    let effects = SideEffects::audit(START, latecomer_id, "made");
+    let full = accounts.register(latecomer, Some(1), effects).await;
 
     assert_eq!(taken.unwrap(), AccountCreationOutcome::EmailTaken);
     assert_eq!(full.unwrap(), AccountCreationOutcome::SeatsTaken);
-    assert_eq!(audited(&db, other, "made").await, 0);
-    assert_eq!(audited(&db, latecomer, "made").await, 0);
-    assert_eq!(accounts.find(latecomer).await.unwrap(), None);
+    assert_eq!(audited(&db, namesake_id, "made").await, 0);
+    assert_eq!(audited(&db, latecomer_id, "made").await, 0);
+    assert_eq!(accounts.find(latecomer_id).await.unwrap(), None);
 }

@@ -191,12 +191,12 @@ async fn one_of_concurrently_revoking_sessions_stays(db: Database) {
         claims.push(ada.begin(token, START).await);
     }
 
-    let all = join_all(claims.iter().map(|it| ada.revoke(*it, Revoked::Others))).await;
+    let outcomes = join_all(claims.iter().map(|it| ada.revoke(*it, Revoked::Others))).await;
 
-    let winners = all.iter().filter(|it| **it == Some(15)).count();
-    let too_late = all.iter().filter(|it| it.is_none()).count();
-    assert_eq!(winners, 1, "{all:?}");
-    assert_eq!(too_late, 15, "{all:?}");
+    let winners = outcomes.iter().filter(|it| **it == Some(15)).count();
+    let too_late = outcomes.iter().filter(|it| it.is_none()).count();
+    assert_eq!(winners, 1, "{outcomes:?}");
+    assert_eq!(too_late, 15, "{outcomes:?}");
     assert_eq!(ada.live().await.len(), 1);
 }
 

@@ -79,8 +79,8 @@ async fn concurrent_grants_respect_the_limit_of_administrators(db: Database) {
     let roles = SqlRoles::new(db.clone());
     let users = people(&db, Role::User, 16).await;
 
-    let all = users.iter().map(|it| roles.set_role(*it, Role::Admin, Some(1), nothing()));
-    let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
+    let calls = users.iter().map(|it| roles.set_role(*it, Role::Admin, Some(1), nothing()));
+    let outcomes: Vec<_> = join_all(calls).await.into_iter().map(Result::unwrap).collect();
 
     let full = outcomes.iter().filter(|it| **it == RoleChangeOutcome::AdminsTaken).count();
     assert_eq!(full, 15);
@@ -107,8 +107,8 @@ async fn one_of_two_concurrently_demoted_administrators_stays(db: Database) {
     let roles = SqlRoles::new(db.clone());
     let admins = people(&db, Role::Admin, 2).await;
 
-    let all = admins.iter().map(|it| roles.set_role(*it, Role::User, None, nothing()));
-    let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
+    let calls = admins.iter().map(|it| roles.set_role(*it, Role::User, None, nothing()));
+    let outcomes: Vec<_> = join_all(calls).await.into_iter().map(Result::unwrap).collect();
 
     assert!(
         outcomes.contains(&RoleChangeOutcome::Done)
@@ -279,8 +279,8 @@ async fn reactivating_needs_a_seat(db: Database) {
     }
     let limits = SeatLimits { accounts: Some(3), admins: None };
 
-    let all = users.iter().map(|it| roles.reactivate(*it, limits, nothing()));
-    let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
+    let calls = users.iter().map(|it| roles.reactivate(*it, limits, nothing()));
+    let outcomes: Vec<_> = join_all(calls).await.into_iter().map(Result::unwrap).collect();
 
     let active = outcomes.iter().filter(|it| **it == ReactivationOutcome::Done).count();
     let full = outcomes.iter().filter(|it| **it == ReactivationOutcome::SeatsTaken).count();

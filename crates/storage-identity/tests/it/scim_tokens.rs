@@ -55,9 +55,9 @@ async fn of_concurrent_additions_no_more_are_stored_than_allowed(db: Database) {
     let store = SqlScimTokens::new(db.clone());
     let admin = person(&db, "ada@example.org").await;
 
-    let all = join_all((0..16).map(|it| add(&store, new_token(admin, it), 5))).await;
+    let outcomes = join_all((0..16).map(|it| add(&store, new_token(admin, it), 5))).await;
 
-    assert_eq!(all.into_iter().filter(|it| *it).count(), 5);
+    assert_eq!(outcomes.into_iter().filter(|it| *it).count(), 5);
     assert_eq!(store.list().await.unwrap().len(), 5);
 }
 

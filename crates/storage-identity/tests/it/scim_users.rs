@@ -132,13 +132,13 @@ async fn names_ids_and_addresses_are_unique(db: Database) {
 async fn of_many_who_create_one_user_at_once_one_does(db: Database) {
     let store = SqlScimUsers::new(db.clone());
 
-    let all = (0..16).map(|it| {
+    let calls = (0..16).map(|it| {
         let email = ScimUserChange::Email(format!("{it}@example.org"));
         create(&store, new_user(&[user_name("ada"), email]))
     });
-    let all = join_all(all).await;
+    let outcomes = join_all(calls).await;
 
-    let stored = all.iter().filter(|it| **it == ScimUserCreationOutcome::Stored).count();
+    let stored = outcomes.iter().filter(|it| **it == ScimUserCreationOutcome::Stored).count();
     assert_eq!(stored, 1);
     assert_eq!(names(&store, &[]).await.len(), 1);
 }
@@ -148,7 +148,7 @@ async fn of_many_changes_at_once_none_is_lost(db: Database) {
     let user = person(&db, "ada@example.org").await;
     let text = |it: &str| Some(it.to_owned());
 
-    let all = (0..20).map(|it| {
+    let calls = (0..20).map(|it| {
         let change = match it % 4 {
             0 => ScimUserChange::ExternalId(text("00u1")),
             1 => ScimUserChange::GivenName(text("Ada")),
@@ -157,7 +157,7 @@ async fn of_many_changes_at_once_none_is_lost(db: Database) {
         };
         store.change(edit(user, vec![change]))
     });
-    join_all(all).await.into_iter().for_each(|it| assert!(it.is_ok()));
+    join_all(calls).await.into_iter().for_each(|it| assert!(it.is_ok()));
 
     let attributes = store.find(user).await.unwrap().unwrap().attributes;
     assert_eq!(attributes.external_id, text("00u1"));
@@ -172,13 +172,14 @@ async fn a_change_of_another_version_is_refused(db: Database) {
     let user = person(&db, "ada@example.org").await;
     let expected = Some(store.find(user).await.unwrap().unwrap().version());
 
-    let all = (0..8).map(|it| {
+    let calls = (0..8).map(|it| {
         let name = ScimUserChange::DisplayName(Some(format!("Ada {it}")));
         store.change(ScimUserEdit { expected: expected.clone(), ..edit(user, vec![name]) })
     });
-    let all = join_all(all).await;
+    let outcomes = join_all(calls).await;
 
-    let stale = all.into_iter().filter(|it| *it.as_ref().unwrap() == ScimUserChangeOutcome::Stale);
+    let stale =
+        outcomes.into_iter().filter(|it| *it.as_ref().unwrap() == ScimUserChangeOutcome::Stale);
     assert_eq!(stale.count(), 7);
 }
 
@@ -205,15 +206,16 @@ async fn a_change_happens_with_the_deactivation_or_not_at_all(db: Database) {
     }
     let name = vec![ScimUserChange::DisplayName(Some("Countess".to_owned()))];
 
-    let all = admins.map(|user| {
+    let calls = admins.map(|user| {
         let effects = SideEffects::about(START, user, "account.deactivated");
         let activation = Some(ActivationChange::Deactivate(effects));
         store.change(ScimUserEdit { activation, ..edit(user, name.clone()) })
     });
-    let all = join_all(all).await;
+    let outcomes = join_all(calls).await;
 
-    let last = all.iter().filter(|it| *it.as_ref().unwrap() == ScimUserChangeOutcome::LastAdmin);
-    assert_eq!(last.count(), 1, "{all:?}");
+    let last =
+        outcomes.iter().filter(|it| *it.as_ref().unwrap() == ScimUserChangeOutcome::LastAdmin);
+    assert_eq!(last.count(), 1, "{outcomes:?}");
     for user in admins {
         let it = store.find(user).await.unwrap().unwrap();
         let is_changed = it.attributes.display_name.as_deref() == Some("Countess");
@@ -357,12 +359,12 @@ async fn of_many_first_sign_ins_at_a_provider_one_is_linked(db: Database) {
         effects: |user, at| SideEffects::about(at, user, "linked"),
     };
 
-    let all =
+    let calls =
         (0..16).map(|it| accounts.link_provisioned(sign_in("ADA@example.org", it.to_string())));
-    let all: Vec<_> = join_all(all).await.into_iter().filter_map(Result::unwrap).collect();
+    let linked: Vec<_> = join_all(calls).await.into_iter().filter_map(Result::unwrap).collect();
     let local = accounts.link_provisioned(sign_in("eve@example.org", "eve".to_owned())).await;
 
-    let [account] = all.as_slice() else { panic!("{all:?}") };
+    let [account] = linked.as_slice() else { panic!("{linked:?}") };
     assert_eq!(account.user, ada.user);
     assert_eq!(account.provider, "entraid");
     assert_eq!(local.unwrap(), None);
@@ -394,14 +396,14 @@ async fn the_first_password_of_a_created_user_makes_the_account_local(db: Databa
 async fn no_seat_no_user(db: Database) {
     let store = SqlScimUsers::new(db.clone());
 
-    let all = (0..8).map(|it| {
+    let calls = (0..8).map(|it| {
         let new = new_user(&[user_name(&format!("{it}@example.org"))]);
         store.create(new, Some(3), SideEffects::default())
     });
-    let all = join_all(all).await;
+    let outcomes = join_all(calls).await;
 
     let stored =
-        all.into_iter().filter(|it| *it.as_ref().unwrap() == ScimUserCreationOutcome::Stored);
+        outcomes.into_iter().filter(|it| *it.as_ref().unwrap() == ScimUserCreationOutcome::Stored);
     assert_eq!(stored.count(), 3);
     assert_eq!(names(&store, &[]).await.len(), 3);
 }

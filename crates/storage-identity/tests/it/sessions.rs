@@ -49,10 +49,10 @@ async fn alive(db: &Database, tokens: std::ops::Range<u8>) -> Vec<u8> {
 async fn the_ten_latest_of_concurrent_sessions_stay(db: Database) {
     let user = person(&db, "ada@example.org").await;
 
-    let all = (0..64).map(|n| begin(&db, user, n, START + Duration::from_secs(n.into())));
-    let all = join_all(all).await;
+    let calls = (0..64).map(|n| begin(&db, user, n, START + Duration::from_secs(n.into())));
+    let outcomes = join_all(calls).await;
 
-    assert_eq!(all, [SessionStartOutcome::Done; 64]);
+    assert_eq!(outcomes, [SessionStartOutcome::Done; 64]);
     assert_eq!(alive(&db, 0..64).await, (54..64).collect::<Vec<_>>());
     assert_eq!(audited(&db, user, "begun").await, 64);
     assert_eq!(audited(&db, user, "ended").await, 54);
@@ -99,9 +99,9 @@ async fn a_session_is_ended_once_by_its_token(db: Database) {
     let later = START + HOUR / 2;
     let session = sessions.session_of(token).await.unwrap().unwrap();
 
-    let all = join_all((0..16).map(|_| sessions.end(token, later, ended))).await;
+    let outcomes = join_all((0..16).map(|_| sessions.end(token, later, ended))).await;
 
-    let ended_sessions: Vec<_> = all.into_iter().filter_map(Result::unwrap).collect();
+    let ended_sessions: Vec<_> = outcomes.into_iter().filter_map(Result::unwrap).collect();
     assert_eq!(ended_sessions, [(user, session)]);
     assert_eq!(audited(&db, user, "ended").await, 1);
     assert_eq!(sessions.session_of(token).await.unwrap(), None);

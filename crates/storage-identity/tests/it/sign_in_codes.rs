@@ -117,9 +117,9 @@ async fn a_code_replayed_before_settling_starts_no_session(db: Database) {
 async fn concurrent_presentations_redeem_one_code_and_start_no_session(db: Database) {
     let (user, codes) = issued(&db).await;
 
-    let all = join_all((0..64).map(|_| present(&codes, START))).await;
+    let outcomes = join_all((0..64).map(|_| present(&codes, START))).await;
 
-    let count = |what| all.iter().filter(|it| **it == what).count();
+    let count = |expected| outcomes.iter().filter(|it| **it == expected).count();
     assert_eq!(count(CodeRedemptionOutcome::Redeemed(user)), 1);
     assert_eq!(count(CodeRedemptionOutcome::Replayed(user)), 1);
     assert_eq!(count(CodeRedemptionOutcome::Refused), 62);
@@ -133,7 +133,7 @@ async fn no_concurrently_settled_session_outlives_a_replay(db: Database) {
     let db = &db;
 
     // Each code is settled while it is presented again.
-    let all = (100..132).map(|it| async move {
+    let calls = (100..132).map(|it| async move {
         let hash = TokenHash([it; 32]);
         put(codes, user, hash).await;
         let first = codes.redeem(hash, Some(CHALLENGE), START, replayed).await.unwrap();
@@ -146,10 +146,10 @@ async fn no_concurrently_settled_session_outlives_a_replay(db: Database) {
         assert_eq!(again.unwrap(), CodeRedemptionOutcome::Replayed(user));
         (settled.unwrap(), is_live(db, it).await)
     });
-    let all = join_all(all).await;
+    let outcomes = join_all(calls).await;
 
     // A settled session was ended; others are ended by their caller.
-    assert!(all.iter().all(|(settled, live)| *settled != *live), "{all:?}");
+    assert!(outcomes.iter().all(|(settled, live)| *settled != *live), "{outcomes:?}");
 }
 
 async fn a_deactivated_account_redeems_nothing(db: Database) {
