@@ -101,15 +101,16 @@ fn count<T: PartialEq>(all: &[T], outcome: &T) -> usize {
 }
 
 async fn live(db: &Database, user: UserId) -> i64 {
-    let all = sessions::table.filter(sessions::user_id.eq(DbUid(user.0))).count();
-    let found: Result<i64, DbError> = on_conn!(db.reader(), |conn| all.get_result(conn).await?);
-    found.unwrap()
+    let sessions = sessions::table.filter(sessions::user_id.eq(DbUid(user.0))).count();
+    let count: Result<i64, DbError> =
+        on_conn!(db.reader(), |conn| sessions.get_result(conn).await?);
+    count.unwrap()
 }
 
 async fn mailed(db: &Database, user: UserId) -> i64 {
-    let all = mails::table.filter(mails::user_id.eq(DbUid(user.0))).count();
-    let found: Result<i64, DbError> = on_conn!(db.reader(), |conn| all.get_result(conn).await?);
-    found.unwrap()
+    let emails = mails::table.filter(mails::user_id.eq(DbUid(user.0))).count();
+    let count: Result<i64, DbError> = on_conn!(db.reader(), |conn| emails.get_result(conn).await?);
+    count.unwrap()
 }
 
 async fn passkeys_are_listed_in_the_order_they_were_added(db: Database) {
@@ -245,22 +246,22 @@ async fn a_counter_only_increases(db: Database) {
     let new = passkey(1, 7);
     add(&db, user, session, &new).await;
 
-    let mut all = Vec::new();
+    let mut outcomes = Vec::new();
     for counter in [8, 8, 9, 0, u32::MAX] {
-        all.push(sign_in(&db, user, new.id, counter).await);
+        outcomes.push(sign_in(&db, user, new.id, counter).await);
     }
 
     let noted = TokenUseOutcome::Noted;
     let back = TokenUseOutcome::RolledBack;
     let blocked = TokenUseOutcome::Blocked;
-    assert_eq!(all, [noted, back, blocked, blocked, blocked]);
+    assert_eq!(outcomes, [noted, back, blocked, blocked, blocked]);
     assert_eq!(audited(&db, user, "used").await, 1);
     assert_eq!(audited(&db, user, "rolled back").await, 1);
 }
 
 async fn a_blocked_passkey_is_unblocked_by_its_owner(db: Database) {
     let (user, session, store) = ada(&db).await;
-    let other = person(&db, "bob@example.org").await;
+    let bob = person(&db, "bob@example.org").await;
     let new = passkey(1, 7);
     add(&db, user, session, &new).await;
     sign_in(&db, user, new.id, 7).await;
@@ -268,17 +269,17 @@ async fn a_blocked_passkey_is_unblocked_by_its_owner(db: Database) {
     let change =
         |name: Option<&str>, unblock| PasskeyChange { name: name.map(str::to_owned), unblock };
 
-    let foreign = store.change(other, new.id, change(Some("Mine"), true), effects()).await;
+    let foreign = store.change(bob, new.id, change(Some("Mine"), true), effects()).await;
     let renamed = store.change(user, new.id, change(Some("Work"), false), effects()).await;
-    let still = store.of_user(user).await.unwrap();
+    let still_blocked = store.of_user(user).await.unwrap();
     for _ in 0..2 {
         assert!(store.change(user, new.id, change(None, true), effects()).await.unwrap());
     }
 
     assert!(!foreign.unwrap());
     assert!(renamed.unwrap());
-    assert_eq!(still[0].name, "Work");
-    assert_eq!(still[0].blocked_at, Some(START));
+    assert_eq!(still_blocked[0].name, "Work");
+    assert_eq!(still_blocked[0].blocked_at, Some(START));
     assert_eq!(store.of_user(user).await.unwrap()[0].blocked_at, None);
     assert_eq!(audited(&db, user, "unblocked").await, 1);
     assert_eq!(sign_in(&db, user, new.id, 3).await, TokenUseOutcome::Noted);

@@ -207,7 +207,8 @@ async fn a_reset_revokes_possibly_compromised_access(db: Database) {
     assert!(passwords.reset(reset(user, 1, "second")).await.unwrap());
 
     assert_eq!(rows(&db).await, [0, 1, 0]);
-    assert!(before.is_some() && api_keys::scope(&db, of_a_script, 1).await.is_none());
+    assert!(before.is_some());
+    assert!(api_keys::scope(&db, of_a_script, 1).await.is_none());
     assert_eq!(challenges.owner(challenge, 5, START).await.unwrap(), None);
 }
 

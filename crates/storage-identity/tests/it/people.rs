@@ -80,8 +80,10 @@ pub(crate) fn nothing() -> SessionStartEffects {
 
 /// Creates an account without storing it.
 pub(crate) fn newcomer(email: &str) -> NewAccount {
-    let account = Account::local(UserId::generate(), email.to_owned(), START);
-    let account = Account { display_name: Some("Ada".to_owned()), ..account };
+    let account = Account {
+        display_name: Some("Ada".to_owned()),
+        ..Account::local(UserId::generate(), email.to_owned(), START)
+    };
     NewAccount::local(account, Secret::new("first".to_owned()))
 }
 
@@ -112,7 +114,7 @@ pub(crate) async fn remove(db: &Database, user: UserId) {
 pub(crate) async fn audited(db: &Database, user: UserId, action: &str) -> i64 {
     let about = audit_identities::user_id.eq(DbUid(user.0)).and(audit_entries::action.eq(action));
     let entries = audit_entries::table.inner_join(audit_identities::table).filter(about).count();
-    let found: Result<i64, DbError> =
+    let count: Result<i64, DbError> =
         on_conn!(db.reader(), |conn| entries.get_result(conn).await?);
-    found.unwrap()
+    count.unwrap()
 }

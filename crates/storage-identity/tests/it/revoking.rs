@@ -52,8 +52,8 @@ impl Person {
         session_ref
     }
 
-    async fn revoke(&self, by: SessionRef, which: Revoked) -> Option<u64> {
-        self.sessions.revoke(by, which, START, revoked).await.unwrap()
+    async fn revoke(&self, by: SessionRef, targets: Revoked) -> Option<u64> {
+        self.sessions.revoke(by, targets, START, revoked).await.unwrap()
     }
 
     async fn refresh(&self, token: u8) -> RotationOutcome {
@@ -116,12 +116,12 @@ async fn live_sessions_are_listed_in_pages_newest_first(db: Database) {
 
 async fn revoking_one_session_ends_no_other(db: Database) {
     let ada = Person::new(&db, 0).await;
-    let one = ada.begin(1, START).await;
-    let two = ada.begin(10, START).await;
+    let first = ada.begin(1, START).await;
+    let second = ada.begin(10, START).await;
 
-    let ended = ada.revoke(one, Revoked::One(two.session)).await;
-    let again = ada.revoke(one, Revoked::One(two.session)).await;
-    let own = ada.revoke(one, Revoked::One(one.session)).await;
+    let ended = ada.revoke(first, Revoked::One(second.session)).await;
+    let again = ada.revoke(first, Revoked::One(second.session)).await;
+    let own = ada.revoke(first, Revoked::One(first.session)).await;
 
     assert_eq!(ended, Some(1));
     assert_eq!(again, Some(0));
