@@ -85,18 +85,20 @@ impl Gateway {
         Ok(AdmittedCall { metered_call, prompt: estimate, max_output })
     }
 
-    /// Reserves the call's full cost; a refusal is re-checked against fresh group rules.
+    /// Reserves the call's full cost. A refusal is checked again under the group's current rules,
+    /// if they differ from the cached ones.
     async fn reserve_checked(
         &self,
         request: &CallRequest<'_>,
     ) -> Result<ReservationOutcome, AssistantError> {
         let refused = match self.reserve(request, request.rules).await {
-            Err(refused @ AssistantError::OverBudget(_)) => refused,
-            other => return other,
+            Err(refusal @ AssistantError::OverBudget(_)) => refusal,
+            outcome => return outcome,
         };
-        let fresh = self.rules.fresh(request.caller.group).await?;
-        let same = fresh.credits == request.rules.credits && fresh.free == request.rules.free;
-        if same { Err(refused) } else { self.reserve(request, &fresh).await }
+        let rules = self.rules.fresh(request.caller.group).await?;
+        let is_unchanged =
+            rules.credits == request.rules.credits && rules.free == request.rules.free;
+        if is_unchanged { Err(refused) } else { self.reserve(request, &rules).await }
     }
 
     async fn reserve(

@@ -32,7 +32,7 @@ async fn send(env: &TestEnv, caller: AiCaller, more: &str) -> Result<ChatAnswer,
 }
 
 /// Returns members that lengthen a prompt by some eight hundred tokens.
-fn long() -> String {
+fn long_tools() -> String {
     format!(r#","tools":[{{"type":"function","description":"{}"}}]"#, "x".repeat(3200))
 }
 
@@ -75,9 +75,7 @@ async fn a_call_without_a_cap_has_only_that_of_the_operator() {
 
 #[tokio::test]
 async fn a_limited_call_is_capped_and_settled_with_its_usage() {
-    let env = TestEnv::new(Script::Full(ANSWER));
-    let env = env.with_rules(limited(3));
-
+    let env = TestEnv::new(Script::Full(ANSWER)).with_rules(limited(3));
     drop(send(&env, caller(), r#","max_tokens":9000"#).await.unwrap());
 
     // Four characters are a token, and the message itself counts four.
@@ -88,7 +86,8 @@ async fn a_limited_call_is_capped_and_settled_with_its_usage() {
     assert_eq!(settlement.lines[0].amount, Micros::credits(3));
     assert_eq!(settlement.spent, Micros(100_000));
     let usage = settlement.usage.unwrap();
-    assert_eq!((usage.spent, usage.outcome), (Micros(100_000), CallOutcome::Completed));
+    assert_eq!(usage.spent, Micros(100_000));
+    assert_eq!(usage.outcome, CallOutcome::Completed);
 }
 
 /// Returns a catalogue with a model that runs searches for seven credits each.
@@ -100,8 +99,8 @@ fn searching() -> ModelCatalogue {
 
 #[tokio::test]
 async fn each_upstream_tool_is_reserved_and_charged_even_if_unused() {
-    let two = r#","tools":[{"type":"web_search"},{"type":"web_search"}],"max_tokens":500"#;
-    let body = format!(r#"{{"messages":[{{"role":"user","content":"Good day"}}]{two}}}"#);
+    let tools = r#","tools":[{"type":"web_search"},{"type":"web_search"}],"max_tokens":500"#;
+    let body = format!(r#"{{"messages":[{{"role":"user","content":"Good day"}}]{tools}}}"#);
     let mut outcomes = Vec::new();
     for hourly in [14, 20] {
         let env = TestEnv::new(Script::Full(ANSWER)).with_rules(limited(hourly));
@@ -120,22 +119,21 @@ async fn each_upstream_tool_is_reserved_and_charged_even_if_unused() {
 
 #[tokio::test]
 async fn a_failed_call_without_cost_releases_its_reservation() {
-    let refused = UpstreamError::Unreachable("away".to_owned());
-    let env = TestEnv::new(Script::Fails(refused));
-    let env = env.with_rules(limited(3));
+    let unreachable = UpstreamError::Unreachable("away".to_owned());
+    let env = TestEnv::new(Script::Fails(unreachable)).with_rules(limited(3));
 
     assert!(send(&env, caller(), "").await.is_err());
 
     let [settlement] = env.settlements().try_into().unwrap();
-    assert_eq!((settlement.spent, settlement.usage), (Micros(0), None));
+    assert_eq!(settlement.spent, Micros(0));
+    assert_eq!(settlement.usage, None);
 }
 
 #[tokio::test]
 async fn a_stream_whose_reader_leaves_is_settled_by_its_streamed_tokens() {
     let chunk = "data: {\"choices\":[{\"delta\":{\"content\":\"twelve chars\"}}]}\n\n";
     let frames: Vec<_> = vec![Ok(pass(chunk)), Ok(pass(chunk))];
-    let env = TestEnv::new(Script::FramesAndSilence(frames));
-    let env = env.with_rules(limited(30));
+    let env = TestEnv::new(Script::FramesAndSilence(frames)).with_rules(limited(30));
 
     let ChatAnswer::Stream(mut answer) = send(&env, caller(), r#","stream":true"#).await.unwrap()
     else {
@@ -148,7 +146,8 @@ async fn a_stream_whose_reader_leaves_is_settled_by_its_streamed_tokens() {
     let [settlement] = env.settlements().try_into().unwrap();
     assert_eq!(settlement.spent, Micros((6 + 6) * 1000));
     let usage = settlement.usage.unwrap();
-    assert_eq!((usage.outcome, usage.estimated), (CallOutcome::Abandoned, true));
+    assert_eq!(usage.outcome, CallOutcome::Abandoned);
+    assert!(usage.estimated);
 }
 
 #[tokio::test]
@@ -193,7 +192,8 @@ async fn only_hidden_tokens_are_charged_beyond_the_reservation() {
         drop(send(&env, caller(), "").await.unwrap());
 
         let [settlement] = env.settlements().try_into().unwrap();
-        assert_eq!((settlement.spent, settlement.uncharged()), (Micros(spent), Micros(uncharged)));
+        assert_eq!(settlement.spent, Micros(spent), "{usage}");
+        assert_eq!(settlement.uncharged(), Micros(uncharged), "{usage}");
         // The record has the full cost.
         let cost = settlement.usage.map(|it| it.spent);
         assert_eq!(cost, Some(Micros(spent + uncharged)), "{usage}");
@@ -202,10 +202,8 @@ async fn only_hidden_tokens_are_charged_beyond_the_reservation() {
 
 #[tokio::test]
 async fn an_exhausted_budget_refuses_before_anything_is_sent() {
-    let env = TestEnv::new(Script::Full(ANSWER));
-    let env = env.with_rules(limited(1));
-
-    let Err(AssistantError::OverBudget(refusal)) = send(&env, caller(), &long()).await else {
+    let env = TestEnv::new(Script::Full(ANSWER)).with_rules(limited(1));
+    let Err(AssistantError::OverBudget(refusal)) = send(&env, caller(), &long_tools()).await else {
         panic!("there is not enough for an answer")
     };
 
@@ -215,10 +213,10 @@ async fn an_exhausted_budget_refuses_before_anything_is_sent() {
 
 #[tokio::test]
 async fn a_refusal_is_checked_against_fresh_rules() {
-    let env = TestEnv::new(Script::Full(ANSWER));
-    let env = env.with_rules(limited(1)).with_fresh_rules(limited(5));
+    let env =
+        TestEnv::new(Script::Full(ANSWER)).with_rules(limited(1)).with_fresh_rules(limited(5));
 
-    drop(send(&env, caller(), &long()).await.unwrap());
+    drop(send(&env, caller(), &long_tools()).await.unwrap());
 
     let limits: Vec<_> = env.requests().iter().map(|it| it.holder.limits.hourly).collect();
     assert_eq!(limits, [1, 5]);
@@ -226,8 +224,7 @@ async fn a_refusal_is_checked_against_fresh_rules() {
 
 #[tokio::test]
 async fn free_users_are_refused_while_the_free_tier_is_suspended() {
-    let env = TestEnv::new(Script::Full(ANSWER));
-    let env = env.with_rules(limited(0));
+    let env = TestEnv::new(Script::Full(ANSWER)).with_rules(limited(0));
     let suspended = FreeTier { suspended: true, group: None };
     let settings = CreditSettings { free_tier: suspended, ..CreditSettings::default() };
 
@@ -236,7 +233,8 @@ async fn free_users_are_refused_while_the_free_tier_is_suspended() {
         panic!("the free tier is suspended")
     };
 
-    assert_eq!((refusal.period, refusal.gauge), (Period::FreeTierSuspended, None));
+    assert_eq!(refusal.period, Period::FreeTierSuspended);
+    assert_eq!(refusal.gauge, None);
 }
 
 #[tokio::test]

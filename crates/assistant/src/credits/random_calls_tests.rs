@@ -68,9 +68,9 @@ proptest! {
                     }
                 }
             }
-            for it in credit_windows.windows.values() {
-                let limit = holder.limit(it.key.kind).unwrap_or(it.total);
-                prop_assert!(it.committed().minus(hidden) <= limit, "{it:?} of {limit:?}");
+            for window in credit_windows.windows.values() {
+                let limit = holder.limit(window.key.kind).unwrap_or(window.total);
+                prop_assert!(window.committed().minus(hidden) <= limit, "{window:?} of {limit:?}");
             }
         }
     }

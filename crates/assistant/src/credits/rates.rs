@@ -132,8 +132,10 @@ mod tests {
 
     #[test]
     fn credits_are_rounded_up_or_down() {
-        assert_eq!((Micros(1).rounded_up(), Micros(1).rounded_down()), (1, 0));
-        assert_eq!((Micros(-1).rounded_up(), Micros(-1).rounded_down()), (0, -1));
+        assert_eq!(Micros(1).rounded_up(), 1);
+        assert_eq!(Micros(1).rounded_down(), 0);
+        assert_eq!(Micros(-1).rounded_up(), 0);
+        assert_eq!(Micros(-1).rounded_down(), -1);
         assert_eq!(Micros(2_000_000).rounded_up(), 2);
     }
 }

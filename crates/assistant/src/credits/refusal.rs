@@ -55,14 +55,18 @@ impl BudgetRefusal {
     /// Returns the refusal of a user of the suspended free tier. The end of the suspension is
     /// unknown, so the caller is to retry when the next week begins.
     pub(crate) fn suspended(resets_at: Timestamp, now: Timestamp) -> Self {
-        let gauge = None;
-        let pool = None;
-        let top_up = None;
-        let retry_after = until(resets_at, now);
-        Self { period: Period::FreeTierSuspended, gauge, pool, top_up, resets_at, retry_after }
+        Self {
+            period: Period::FreeTierSuspended,
+            gauge: None,
+            pool: None,
+            top_up: None,
+            resets_at,
+            retry_after: until(resets_at, now),
+        }
     }
 }
 
+/// Returns the time between two moments, at least a second.
 pub(crate) fn until(then: Timestamp, now: Timestamp) -> Duration {
     let micros = then.micros().saturating_sub(now.micros());
     Duration::from_micros(u64::try_from(micros).unwrap_or(0)).max(Duration::from_secs(1))

@@ -48,10 +48,10 @@ impl Settlement {
 /// Returns the reserved amount: that of any plain window, which equals the sum
 /// of the balances.
 fn reserved(lines: &[ReservationLine]) -> Micros {
-    let (drawn, plain): (Vec<&ReservationLine>, Vec<&ReservationLine>) =
-        lines.iter().partition(|it| it.window.kind.is_balance());
-    let drawn = drawn.iter().map(|it| it.amount).fold(Micros(0), Micros::plus);
-    plain.first().map_or(drawn, |it| it.amount)
+    match lines.iter().find(|it| !it.window.kind.is_balance()) {
+        Some(plain) => plain.amount,
+        None => lines.iter().map(|it| it.amount).fold(Micros(0), Micros::plus),
+    }
 }
 
 /// Cost of a call.
@@ -86,8 +86,8 @@ pub trait SettlementSink: Send + Sync {
     fn settle(&self, settlement: Settlement);
 }
 
-/// Reservation of a call. Dropping it settles it, so that no path can forget
-/// to.
+/// Reservation of a call. It is settled when the guard is dropped, so that no path
+/// can forget to.
 pub struct ReservationGuard {
     reservation: Uuid,
     lines: Vec<ReservationLine>,
@@ -109,12 +109,12 @@ impl ReservationGuard {
         self.reservation
     }
 
-    /// Settles it with the spent amount.
+    /// Settles the reservation with the spent amount.
     pub fn settle(mut self, spent: Micros, usage: Option<UsageRecord>) {
         self.end(spent, usage);
     }
 
-    /// Settles it with the usage of a call.
+    /// Settles the reservation with the usage of a call.
     pub(crate) fn settle_call(mut self, usage: UsageRecord, charge: Charge) {
         self.end(charge.spent(&self.lines), Some(usage));
     }
@@ -145,9 +145,9 @@ impl fmt::Debug for ReservationGuard {
 
 #[cfg(test)]
 mod tests {
-    use pia_kernel::BudgetPeriod;
-
     use std::sync::Mutex;
+
+    use pia_kernel::BudgetPeriod;
 
     use super::*;
     use crate::credits::window::WindowKind;

@@ -1,7 +1,8 @@
 //! Tests of refusals with pool and top-ups.
 
-use super::*;
 use pia_kernel::{BudgetPeriod, CreditLimits};
+
+use super::*;
 
 #[test]
 fn an_exhausted_week_reports_pool_and_top_ups() {
@@ -33,6 +34,7 @@ fn every_refusal_reports_bought_top_ups() {
 
     let refusal = credit_windows.admit(&request(holder, 1)).unwrap_err();
 
-    assert_eq!((refusal.period, refusal.pool), (Period::Budget(BudgetPeriod::Hourly), None));
+    assert_eq!(refusal.period, Period::Budget(BudgetPeriod::Hourly));
+    assert_eq!(refusal.pool, None);
     assert_eq!(refusal.top_up, Some(Gauge { limit: 100, used: 0 }));
 }

@@ -13,14 +13,14 @@ const MAX_TOKENS: i64 = 1_000_000_000;
 /// output. Invalid members count as absent.
 pub(crate) fn usage(json: &str) -> Option<Usage> {
     let usage: Value = serde_json::from_str(json).ok()?;
-    let input = count(&usage, ["prompt_tokens", "input_tokens"]);
-    let output = count(&usage, ["completion_tokens", "output_tokens"]);
-    if input.is_none() && output.is_none() {
+    let reported_input = count(&usage, ["prompt_tokens", "input_tokens"]);
+    let reported_output = count(&usage, ["completion_tokens", "output_tokens"]);
+    if reported_input.is_none() && reported_output.is_none() {
         return None;
     }
 
-    let input = input.unwrap_or(0);
-    let output = output.unwrap_or(0);
+    let input = reported_input.unwrap_or(0);
+    let output = reported_output.unwrap_or(0);
     let input_details = ["prompt_tokens_details", "input_tokens_details"];
     let cached = detail(&usage, input_details, "cached_tokens");
     let output_details = ["completion_tokens_details", "output_tokens_details"];
@@ -67,7 +67,7 @@ fn is_sound(key: &str, value: &Value) -> bool {
 
     match value {
         Value::Object(details) => details.values().all(|it| it.is_null() || is_plain(it)),
-        other => other.is_null(),
+        _ => value.is_null(),
     }
 }
 
@@ -102,27 +102,23 @@ mod tests {
 
     #[test]
     fn both_spellings_are_parsed() {
-        let read = |json| usage(json).unwrap();
-
+        let chat = r#"{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7,
+            "prompt_tokens_details":{"cached_tokens":3,"audio_tokens":0}}"#;
+        let responses = r#"{"input_tokens":5,"output_tokens":2,"input_tokens_details":null,
+            "output_tokens_details":{"reasoning_tokens":1}}"#;
         assert_eq!(
-            read(
-                r#"{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7,
-                    "prompt_tokens_details":{"cached_tokens":3,"audio_tokens":0}}"#
-            ),
-            Usage { input: 5, cached_input: 3, output: 2, connector: 0, reasoning: 0 }
+            usage(chat),
+            Some(Usage { input: 5, cached_input: 3, output: 2, connector: 0, reasoning: 0 })
         );
         assert_eq!(
-            read(
-                r#"{"input_tokens":5,"output_tokens":2,"input_tokens_details":null,
-                    "output_tokens_details":{"reasoning_tokens":1}}"#
-            ),
-            Usage { input: 5, cached_input: 0, output: 2, connector: 0, reasoning: 1 }
+            usage(responses),
+            Some(Usage { input: 5, cached_input: 0, output: 2, connector: 0, reasoning: 1 })
         );
     }
 
     #[test]
     fn reasoning_is_part_of_the_output() {
-        let read = |reasoning: u32| {
+        let parsed_reasoning = |reasoning: u32| {
             let details = format!(r#"{{"reasoning_tokens":{reasoning}}}"#);
             let json = format!(
                 r#"{{"prompt_tokens":1,"completion_tokens":9,"completion_tokens_details":{details}}}"#
@@ -130,7 +126,7 @@ mod tests {
             usage(&json).unwrap().reasoning
         };
 
-        assert_eq!([read(0), read(7), read(70)], [0, 7, 9]);
+        assert_eq!([0, 7, 70].map(parsed_reasoning), [0, 7, 9]);
     }
 
     #[test]

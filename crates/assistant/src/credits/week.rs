@@ -80,14 +80,10 @@ mod tests {
         serde_json::from_value(text.into()).unwrap()
     }
 
-    fn week(weeks: Weeks, time: &str) -> (String, String, String) {
-        let it = at(time);
-        let times = [weeks.before(it), weeks.start(it), weeks.end(it)];
-        times.map(|it| it.to_string()).into()
-    }
-
-    fn three(before: &str, start: &str, end: &str) -> (String, String, String) {
-        (before.to_owned(), start.to_owned(), end.to_owned())
+    /// Returns the starts of the previous, the current and the next week.
+    fn starts(weeks: Weeks, time: &str) -> [String; 3] {
+        let time = at(time);
+        [weeks.before(time), weeks.start(time), weeks.end(time)].map(|it| it.to_string())
     }
 
     #[test]
@@ -95,8 +91,8 @@ mod tests {
         let berlin = Weeks::default();
 
         assert_eq!(
-            week(berlin, "2026-09-23T12:00:00Z"),
-            three("2026-09-13T22:00:00Z", "2026-09-20T22:00:00Z", "2026-09-27T22:00:00Z")
+            starts(berlin, "2026-09-23T12:00:00Z"),
+            ["2026-09-13T22:00:00Z", "2026-09-20T22:00:00Z", "2026-09-27T22:00:00Z"]
         );
         assert_eq!(berlin.start(at("2026-09-20T22:00:00Z")), at("2026-09-20T22:00:00Z"));
         assert_eq!(berlin.start(at("2026-09-20T21:59:59Z")), at("2026-09-13T22:00:00Z"));
@@ -107,12 +103,12 @@ mod tests {
     fn a_week_in_which_clocks_change_is_an_hour_longer_or_shorter() {
         // Back on Sunday, 25 October 2026; forward on Sunday, 28 March 2027.
         assert_eq!(
-            week(Weeks::default(), "2026-10-25T22:30:00Z"),
-            three("2026-10-11T22:00:00Z", "2026-10-18T22:00:00Z", "2026-10-25T23:00:00Z")
+            starts(Weeks::default(), "2026-10-25T22:30:00Z"),
+            ["2026-10-11T22:00:00Z", "2026-10-18T22:00:00Z", "2026-10-25T23:00:00Z"]
         );
         assert_eq!(
-            week(Weeks::default(), "2027-03-28T21:59:00Z"),
-            three("2027-03-14T23:00:00Z", "2027-03-21T23:00:00Z", "2027-03-28T22:00:00Z")
+            starts(Weeks::default(), "2027-03-28T21:59:00Z"),
+            ["2027-03-14T23:00:00Z", "2027-03-21T23:00:00Z", "2027-03-28T22:00:00Z"]
         );
     }
 

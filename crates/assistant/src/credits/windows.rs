@@ -110,8 +110,11 @@ impl CreditWindows {
     /// Returns the amount that the holder may still spend: the minimum of all
     /// rate windows and of the sum of the balances.
     fn remaining(&self, holder: &CreditHolder) -> Micros {
-        let rates = WindowKind::ALL.into_iter().filter(|it| !it.is_balance());
-        let tightest = rates.filter_map(|it| self.remaining_in(holder, it)).min();
+        let tightest = WindowKind::ALL
+            .into_iter()
+            .filter(|it| !it.is_balance())
+            .filter_map(|it| self.remaining_in(holder, it))
+            .min();
         let balance = holder.limit(WindowKind::ALLOWANCE).map(|_| self.remaining_balance(holder));
         tightest.into_iter().chain(balance).min().unwrap_or(Micros(i64::MAX))
     }
@@ -144,15 +147,17 @@ impl CreditWindows {
     /// Returns the lines that reserve the amount: all of it in every rate window, and shares of
     /// it in the balances.
     fn reservation_lines(&self, holder: &CreditHolder, amount: Micros) -> Vec<ReservationLine> {
-        let rates = holder.windows().filter(|it| !it.kind.is_balance());
-        let mut lines: Vec<ReservationLine> =
-            rates.map(|window| ReservationLine { window, amount }).collect();
-        let mut rest = amount;
+        let mut lines: Vec<ReservationLine> = holder
+            .windows()
+            .filter(|it| !it.kind.is_balance())
+            .map(|window| ReservationLine { window, amount })
+            .collect();
+        let mut unreserved = amount;
         for (window, remaining) in self.balances(holder) {
-            let share = rest.min(remaining);
+            let share = unreserved.min(remaining);
             if share.0 > 0 {
                 lines.push(ReservationLine { window, amount: share });
-                rest = rest.minus(share);
+                unreserved = unreserved.minus(share);
             }
         }
 
@@ -172,9 +177,10 @@ impl CreditWindows {
         min_cost: Micros,
         full_cost: Micros,
     ) -> BudgetRefusal {
-        let rates = self.blocking_rate_windows(holder, min_cost, full_cost);
-        let blocking = rates.chain(self.blocking_balance(holder, min_cost, full_cost));
-        let longest = blocking.reduce(|a, b| if b.available_at > a.available_at { b } else { a });
+        let longest = self
+            .blocking_rate_windows(holder, min_cost, full_cost)
+            .chain(self.blocking_balance(holder, min_cost, full_cost))
+            .reduce(|a, b| if b.available_at > a.available_at { b } else { a });
         let Some(BlockingWindow { kind, available_at }) = longest else {
             // Unreachable: this is called only if a window blocks.
             return BudgetRefusal::suspended(self.weeks.end(self.now), self.now);
@@ -213,8 +219,8 @@ impl CreditWindows {
         min_cost: Micros,
         full_cost: Micros,
     ) -> impl Iterator<Item = BlockingWindow> + 'a {
-        let rates = WindowKind::ALL.into_iter().filter(|it| !it.is_balance());
-        rates.filter_map(move |kind| {
+        let rate_windows = WindowKind::ALL.into_iter().filter(|it| !it.is_balance());
+        rate_windows.filter_map(move |kind| {
             let remaining = self.remaining_in(holder, kind)?;
             let window = self.window(holder, kind)?;
             let available_at = if remaining.plus(window.reserved) >= full_cost {
@@ -257,16 +263,20 @@ pub(crate) fn stock_gauge(total: Micros, used: Micros) -> Gauge {
     Gauge { limit, used: used.rounded_up().min(limit) }
 }
 
-/// Returns the amount spent by window.
+/// Divides the spent amount among the windows of a reservation.
 fn allocate_spending(lines: &[ReservationLine], spent: Micros) -> Vec<(WindowKey, Micros)> {
-    let rates = lines.iter().filter(|it| !it.window.kind.is_balance());
-    let mut by_window: Vec<_> = rates.map(|it| (it.window, spent)).collect();
-    let mut rest = spent;
+    let mut by_window: Vec<_> = lines
+        .iter()
+        .filter(|it| !it.window.kind.is_balance())
+        .map(|it| (it.window, spent))
+        .collect();
+    let mut undivided = spent;
     let mut balances = lines.iter().filter(|it| it.window.kind.is_balance()).peekable();
     while let Some(line) = balances.next() {
-        let share = if balances.peek().is_some() { rest.min(line.amount) } else { rest };
+        let is_last = balances.peek().is_none();
+        let share = if is_last { undivided } else { undivided.min(line.amount) };
         by_window.push((line.window, share));
-        rest = rest.minus(share);
+        undivided = undivided.minus(share);
     }
     by_window
 }

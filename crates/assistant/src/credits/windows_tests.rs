@@ -69,7 +69,8 @@ fn a_call_is_reserved_in_every_applicable_window() {
         WindowKind::Limit(BudgetPeriod::Weekly),
     ];
     assert_eq!(credits(&grant), kinds.map(|it| (it, 4)));
-    assert_eq!((grant.output, &grant.truncation_cause), (4_000, &None));
+    assert_eq!(grant.output, 4_000);
+    assert_eq!(grant.truncation_cause, None);
     let reserved: Vec<_> = credit_windows.windows.values().map(|it| it.reserved.0).collect();
     assert_eq!(reserved.iter().filter(|it| **it == 4_000_000).count(), 6);
 }
@@ -107,10 +108,8 @@ fn the_budget_that_shortened_a_response_is_reported_as_of_the_end() {
         .unwrap()
         .after(Charge::new(&Rates::default(), &tokens, Micros(0)), end);
 
-    assert_eq!(
-        (refusal.period, refusal.gauge),
-        (Period::Budget(BudgetPeriod::Hourly), Some(Gauge { limit: 3, used: 3 }))
-    );
+    assert_eq!(refusal.period, Period::Budget(BudgetPeriod::Hourly));
+    assert_eq!(refusal.gauge, Some(Gauge { limit: 3, used: 3 }));
     // Earlier spending alone does not free the requested amount.
     assert_eq!(refusal.resets_at, end + Duration::from_mins(61));
     assert_eq!(refusal.retry_after, Duration::from_mins(61));
@@ -188,7 +187,8 @@ fn a_rolling_budget_is_available_when_enough_has_expired() {
     assert_eq!(refusal.gauge, Some(Gauge { limit: 10, used: 10 }));
     assert_eq!(refusal.resets_at, now() + Duration::from_mins(21));
     assert_eq!(refusal.retry_after, Duration::from_mins(21));
-    assert_eq!((refusal.pool, refusal.top_up), (None, None));
+    assert_eq!(refusal.pool, None);
+    assert_eq!(refusal.top_up, None);
 }
 
 #[test]
@@ -199,16 +199,14 @@ fn a_budget_reserved_by_open_calls_is_available_soon() {
 
     let refusal = credit_windows.admit(&request(holder, 3_000)).unwrap_err();
 
-    assert_eq!(
-        (refusal.period, refusal.resets_at),
-        (Period::Budget(BudgetPeriod::Daily), now() + Duration::from_mins(1))
-    );
+    assert_eq!(refusal.period, Period::Budget(BudgetPeriod::Daily));
+    assert_eq!(refusal.resets_at, now() + Duration::from_mins(1));
     assert_eq!(refusal.gauge, Some(Gauge { limit: 3, used: 3 }));
 }
 
 #[test]
 fn each_budget_is_reported_with_its_name_and_the_end_of_its_week() {
-    let all = [
+    let budgets = [
         (
             CreditLimits { weekly: 1, ..CreditLimits::default() },
             Period::Budget(BudgetPeriod::Weekly),
@@ -220,16 +218,18 @@ fn each_budget_is_reported_with_its_name_and_the_end_of_its_week() {
             WindowKind::Limit(BudgetPeriod::GroupWeekly),
         ),
     ];
-    for (limits, period, kind) in all {
+    for (limits, period, kind) in budgets {
         let holder = holder(limits);
         let mut credit_windows = credit_windows(&holder);
         window(&mut credit_windows, kind).spend(Micros(1), now());
 
         let refusal = credit_windows.admit(&request(holder, 1)).unwrap_err();
 
-        assert_eq!((refusal.period, refusal.resets_at), (period, week_ends()));
+        assert_eq!(refusal.period, period);
+        assert_eq!(refusal.resets_at, week_ends());
         assert_eq!(refusal.gauge, Some(Gauge { limit: 1, used: 1 }));
-        assert_eq!((refusal.pool, refusal.top_up), (None, None));
+        assert_eq!(refusal.pool, None);
+        assert_eq!(refusal.top_up, None);
     }
 }
 
@@ -243,10 +243,8 @@ fn a_groups_day_is_a_rolling_window() {
     let refusal = credit_windows.admit(&request(holder, 1)).unwrap_err();
 
     let expiry = now() + Duration::from_hours(24) + Duration::from_mins(15);
-    assert_eq!(
-        (refusal.period, refusal.resets_at),
-        (Period::Budget(BudgetPeriod::GroupDaily), expiry)
-    );
+    assert_eq!(refusal.period, Period::Budget(BudgetPeriod::GroupDaily));
+    assert_eq!(refusal.resets_at, expiry);
 }
 
 #[test]
@@ -276,11 +274,10 @@ fn a_keys_budget_is_weekly_and_reports_the_pool_too() {
 
     let refusal = credit_windows.admit(&request(holder, 1)).unwrap_err();
 
-    assert_eq!(
-        (refusal.period, refusal.gauge),
-        (Period::Budget(BudgetPeriod::Weekly), Some(Gauge { limit: 2, used: 2 }))
-    );
-    assert_eq!((refusal.pool, refusal.top_up), (Some(Gauge { limit: 100, used: 0 }), None));
+    assert_eq!(refusal.period, Period::Budget(BudgetPeriod::Weekly));
+    assert_eq!(refusal.gauge, Some(Gauge { limit: 2, used: 2 }));
+    assert_eq!(refusal.pool, Some(Gauge { limit: 100, used: 0 }));
+    assert_eq!(refusal.top_up, None);
 }
 
 fn pooled() -> (CreditHolder, CreditWindows) {
@@ -355,8 +352,9 @@ fn an_expired_reservation_is_charged_and_not_released_again() {
 
     credit_windows.settle(&grant.lines, Micros::credits(2), &[]);
 
-    let it = window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Hourly));
-    assert_eq!((it.used, it.reserved), (Micros::credits(2), Micros(0)));
+    let hour = window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Hourly));
+    assert_eq!(hour.used, Micros::credits(2));
+    assert_eq!(hour.reserved, Micros(0));
 }
 
 #[test]
@@ -371,10 +369,8 @@ fn free_tokens_are_never_blocked() {
         .admit(&AdmissionRequest { rates: free, prompt: 9, ..request(holder, 77) })
         .unwrap();
 
-    assert_eq!(
-        (grant.output, credits(&grant)),
-        (77, vec![(WindowKind::Limit(BudgetPeriod::Weekly), 0)])
-    );
+    assert_eq!(grant.output, 77);
+    assert_eq!(credits(&grant), [(WindowKind::Limit(BudgetPeriod::Weekly), 0)]);
 }
 
 #[path = "top_ups_tests.rs"]
