@@ -6,17 +6,17 @@ const SPECIAL: [&str; 6] = ["http", "https", "ws", "wss", "ftp", "file"];
 /// Returns whether a text begins as an address. Two slashes alone are not one, as audio in Base64
 /// may begin with them.
 pub(crate) fn is_address(text: &str) -> bool {
-    let text = text.trim_start_matches(|it: char| it.is_whitespace() || it.is_control());
-    if let Some(rest) = text.strip_prefix(['/', '\\']) {
-        let Some(rest) = rest.strip_prefix(['/', '\\']) else { return false };
-        let host = rest.split(['/', '\\']).next().unwrap_or_default();
-        let named = host.contains(['.', ':']) || host.eq_ignore_ascii_case("localhost");
-        return named || text.get(..2).is_some_and(|it| it.contains('\\'));
+    let trimmed = text.trim_start_matches(|it: char| it.is_whitespace() || it.is_control());
+    if let Some(after_slash) = trimmed.strip_prefix(['/', '\\']) {
+        let Some(after_slashes) = after_slash.strip_prefix(['/', '\\']) else { return false };
+        let host = after_slashes.split(['/', '\\']).next().unwrap_or_default();
+        let is_host = host.contains(['.', ':']) || host.eq_ignore_ascii_case("localhost");
+        return is_host || trimmed.get(..2).is_some_and(|it| it.contains('\\'));
     }
 
     // Some readers remove line breaks and tabs anywhere.
-    let text: String = text.chars().filter(|it| !it.is_control()).take(64).collect();
-    let Some((scheme, rest)) = text.split_once(':') else { return false };
+    let beginning: String = trimmed.chars().filter(|it| !it.is_control()).take(64).collect();
+    let Some((scheme, rest)) = beginning.split_once(':') else { return false };
 
     let is_scheme = scheme.starts_with(|it: char| it.is_ascii_alphabetic())
         && scheme.chars().all(|it| it.is_ascii_alphanumeric() || matches!(it, '+' | '-' | '.'));

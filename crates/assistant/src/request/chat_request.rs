@@ -3,6 +3,7 @@
 use std::fmt;
 
 use bytes::Bytes;
+use pia_json::MemberKey;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::error::Category;
@@ -14,7 +15,6 @@ use crate::request::prompt_body::{ModelHint, UpstreamPrompt};
 use crate::routing::refusal::Tools;
 use crate::stream::answer::UsageChunks;
 use crate::tools::RequestTools;
-use pia_json::MemberKey;
 
 /// Members to forward after messages and tools, in this order. Everything else,
 /// such as `user`, `store` and `metadata`, is dropped.
@@ -124,9 +124,11 @@ fn forwarded_parameters(
     request: &RequestMembers<'_>,
     tools: Tools,
 ) -> Vec<(&'static str, Bytes)> {
-    let keys = FORWARDED_KEYS.into_iter();
-    let keys = keys.filter(|it| tools == Tools::Sent || !TOOL_KEYS.contains(it));
-    keys.filter_map(|key| Some((key, slice(body, request.get(key)?)))).collect()
+    FORWARDED_KEYS
+        .into_iter()
+        .filter(|it| tools == Tools::Sent || !TOOL_KEYS.contains(it))
+        .filter_map(|key| Some((key, slice(body, request.get(key)?))))
+        .collect()
 }
 
 /// Returns the error for broken JSON, or for JSON that is not an object. It
@@ -174,9 +176,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for RequestMembers<'a> {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut members = RequestMembers(Vec::new());
                 while let Some(MemberKey(key)) = map.next_key()? {
-                    let known = keys().find(|it| *it == key);
-                    match known {
-                        Some(known) => members.set(known, map.next_value()?),
+                    match keys().find(|it| *it == key) {
+                        Some(known_key) => members.set(known_key, map.next_value()?),
                         None => drop(map.next_value::<IgnoredAny>()?),
                     }
                 }

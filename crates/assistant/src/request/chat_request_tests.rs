@@ -26,7 +26,7 @@ fn violations(body: &str) -> Vec<(String, &'static str)> {
         Err(AssistantError::Invalid(violations)) => {
             violations.into_iter().map(|it| (it.field, it.code)).collect()
         }
-        Err(other) => panic!("{other:?}"),
+        Err(err) => panic!("{err:?}"),
         Ok(_) => vec![],
     }
 }

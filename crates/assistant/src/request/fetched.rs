@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use pia_json::MemberKey;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::request::address::is_address;
-use pia_json::MemberKey;
 
 /// Maximum depth of the search in a part; anything deeper counts as an address.
 const MAX_DEPTH: u8 = 8;
@@ -87,15 +87,15 @@ impl<'de> Visitor<'de> for AddressVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut found = None;
+        let mut path = None;
         while let Some((MemberKey(key), value)) =
             map.next_entry::<MemberKey<'de>, &'de RawValue>()?
         {
-            if found.is_none() {
-                found = in_member(&key, value, self.depth);
+            if path.is_none() {
+                path = in_member(&key, value, self.depth);
             }
         }
-        Ok(found.map(|it| format!(".{it}")))
+        Ok(path.map(|it| format!(".{it}")))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
@@ -142,7 +142,8 @@ fn decode_prefix(json: &str) -> String {
 mod tests {
     use super::*;
 
-    fn found(json: &str) -> Option<String> {
+    /// Returns the path of an address in a part.
+    fn path_in(json: &str) -> Option<String> {
         let value: &RawValue = serde_json::from_str(json).unwrap();
         address("part", value).map(|it| it.replacen("part", "", 1))
     }
@@ -163,10 +164,10 @@ mod tests {
             r#"{"input_audio":{"data":"AAAA","format":"wav"}}"#,
             r#"{"source":{"type":"base64","media_type":"image/png","data":"AAAA"}}"#,
         ] {
-            assert_eq!(found(json), None, "{json}");
+            assert_eq!(path_in(json), None, "{json}");
         }
         let long = format!(r#"{{"data":"{}","url":"data:,{}"}}"#, r"\u002B".repeat(9000), "x");
-        assert_eq!(found(&long), None);
+        assert_eq!(path_in(&long), None);
     }
 
     #[test]
@@ -199,9 +200,9 @@ mod tests {
             (r#"{"a b":"http://h"}"#, ".?"),
             (r"[[[[[[[[[]]]]]]]]]", "[0][0][0][0][0][0][0][0]"),
         ] {
-            assert_eq!(found(json).as_deref(), Some(path), "{json}");
+            assert_eq!(path_in(json).as_deref(), Some(path), "{json}");
         }
         let long = format!(r#"{{"x":"\u0068ttp://example.com/{}"}}"#, "x".repeat(9000));
-        assert_eq!(found(&long).as_deref(), Some(".x"));
+        assert_eq!(path_in(&long).as_deref(), Some(".x"));
     }
 }

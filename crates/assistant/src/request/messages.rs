@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use pia_json::MemberKey;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
@@ -11,7 +12,6 @@ use crate::error::Violation;
 use crate::request::array_elements::ArrayElements;
 use crate::request::fetched::address;
 use crate::request::sample::PromptText;
-use pia_json::MemberKey;
 
 /// Maximum number of reported violations.
 pub(crate) const MAX_VIOLATIONS: usize = 20;
@@ -166,8 +166,8 @@ fn check_message(
 
     let mut content = Content { text, address: None };
     let is_content = message.content.is_none_or(|it| content.add(it));
-    let within = content.address.map(|(part, path)| format!("content[{part}].{path}"));
-    if let Some(path) = within.or(message.address) {
+    let address_in_content = content.address.map(|(part, path)| format!("content[{part}].{path}"));
+    if let Some(path) = address_in_content.or(message.address) {
         outcome.address.get_or_insert_with(|| format!("messages[{at}].{path}"));
     }
 
@@ -291,7 +291,7 @@ impl<'de> Visitor<'de> for PartVisitor<'_, '_> {
             map.next_entry::<MemberKey<'de>, &'de RawValue>()?
         {
             if content.address.is_none() {
-                content.address = address(&key, value).map(|place| (at, place));
+                content.address = address(&key, value).map(|path| (at, path));
             }
             content.count(&key, value);
         }

@@ -17,15 +17,15 @@ const RANGES: [(&str, RangeInclusive<f64>); 4] = [
     ("frequency_penalty", -2.0..=2.0),
 ];
 /// Maximum length of a model name in bytes.
-const MAX_NAME_CHARS: usize = 256;
+const MAX_NAME_BYTES: usize = 256;
 /// Maximum length of a persona type in UTF-16 code units.
 const MAX_PERSONA_TYPE_CHARS: usize = 50;
 /// Default persona type.
 const GENERAL: &str = "general";
-const COUNTS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
+const COUNT_KEYS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
 
-/// Checks types and ranges; parameters that only upstreams interpret are left
-/// to them.
+/// Checks the types and ranges of parameters, except of those that only upstreams
+/// interpret.
 pub(crate) fn check<'a>(
     get: &dyn Fn(&str) -> Option<&'a RawValue>,
     violations: &mut Vec<Violation>,
@@ -36,7 +36,7 @@ pub(crate) fn check<'a>(
         }
     }
 
-    for key in COUNTS {
+    for key in COUNT_KEYS {
         if let Some(value) = get(key)
             && count(value).is_none()
         {
@@ -97,9 +97,9 @@ pub(crate) fn effort(value: &RawValue) -> Option<ReasoningEffort> {
 
 /// Returns the model name of a request, unless it is empty or too long.
 pub(crate) fn name(value: &RawValue) -> Option<String> {
-    let name: String = serde_json::from_str(value.get()).ok()?;
-    let name = name.trim();
-    (!name.is_empty() && name.len() <= MAX_NAME_CHARS).then(|| name.to_owned())
+    let text: String = serde_json::from_str(value.get()).ok()?;
+    let name = text.trim();
+    (!name.is_empty() && name.len() <= MAX_NAME_BYTES).then(|| name.to_owned())
 }
 
 /// Returns the persona type of a request: `general` if it is blank, `None` if
@@ -112,8 +112,8 @@ pub(crate) fn persona_type(metadata: &RawValue) -> Option<String> {
     }
 
     let metadata: Metadata<'_> = serde_json::from_str(metadata.get()).ok()?;
-    let name: String = serde_json::from_str(metadata.pia_persona_type?.get()).ok()?;
-    let name = match name.trim() {
+    let text: String = serde_json::from_str(metadata.pia_persona_type?.get()).ok()?;
+    let name = match text.trim() {
         "" => GENERAL,
         name => name,
     };
@@ -132,7 +132,7 @@ struct Options {
 }
 
 fn options(json: &str) -> Option<Options> {
-    json.starts_with('{').then(|| serde_json::from_str(json).ok())?
+    if json.starts_with('{') { serde_json::from_str(json).ok() } else { None }
 }
 
 fn check_range(

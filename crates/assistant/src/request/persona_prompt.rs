@@ -46,9 +46,10 @@ impl UpstreamPrompt {
     }
 
     fn has_instructions(&self, system_prompt: &str) -> bool {
-        let messages = serde_json::from_slice::<ArrayElements<'_>>(&self.messages);
-        let messages = messages.map(|it| it.first).unwrap_or_default();
-        messages.into_iter().any(|message| {
+        let Ok(messages) = serde_json::from_slice::<ArrayElements<'_>>(&self.messages) else {
+            return false;
+        };
+        messages.first.into_iter().any(|message| {
             let instructions = serde_json::from_str::<Instructions<'_>>(message.get());
             instructions.is_ok_and(|it| {
                 matches!(it.role, "system" | "developer") && it.content.contains(system_prompt)

@@ -79,7 +79,7 @@ impl UpstreamPrompt {
         }
     }
 
-    /// Releases its memory, which bodies that were created from it may still
+    /// Releases the memory of the prompt, which bodies that were created from it may still
     /// share.
     pub(crate) fn release(&mut self) {
         self.messages = Bytes::new();
@@ -90,10 +90,11 @@ impl UpstreamPrompt {
 
     /// Returns the body of a call, with the added parts.
     pub(crate) fn body(&self, added: &AddedMessages) -> ChatBody {
-        let tools = self.tool_list.clone().or_else(|| {
-            let has_added = !added.tools.is_empty();
-            has_added.then_some(Bytes::from_static(b"[]"))
-        });
+        let tools = match &self.tool_list {
+            Some(list) => Some(list.clone()),
+            None if added.tools.is_empty() => None,
+            None => Some(Bytes::from_static(b"[]")),
+        };
         ChatBody {
             messages: extended(self.leading.as_ref(), &self.messages, &added.messages),
             tools: tools.map(|it| extended(None, &it, &added.tools)),
@@ -107,9 +108,10 @@ fn extended(first: Option<&Bytes>, array: &Bytes, elements: &[Bytes]) -> Rope {
     if first.is_none() && elements.is_empty() {
         return Rope::from(vec![array.clone()]);
     }
-    let inner = array.trim_ascii().strip_prefix(b"[").and_then(|it| it.strip_suffix(b"]"));
-    let Some(inner) = inner else { return Rope::from(vec![array.clone()]) };
-
+    let Some(inner) = array.trim_ascii().strip_prefix(b"[").and_then(|it| it.strip_suffix(b"]"))
+    else {
+        return Rope::from(vec![array.clone()]);
+    };
     let is_empty = inner.trim_ascii().is_empty();
     let mut writer = JsonWriter::default();
     writer.text("[");

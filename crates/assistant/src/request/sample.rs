@@ -28,8 +28,8 @@ impl PromptText {
     }
 
     /// Returns the token count.
-    pub(crate) fn tokens(&self, tokens: &dyn TokenCounter) -> i64 {
-        self.words.tokens(tokens).saturating_add(self.extra_tokens)
+    pub(crate) fn tokens(&self, counter: &dyn TokenCounter) -> i64 {
+        self.words.tokens(counter).saturating_add(self.extra_tokens)
     }
 
     /// Returns an estimate by length, which is fast.
@@ -59,17 +59,20 @@ impl TokenSample {
 
     /// Returns the token count. A long text is extrapolated from its beginning,
     /// with the usual number for its length as the minimum.
-    pub(crate) fn tokens(&self, tokens: &dyn TokenCounter) -> i64 {
+    pub(crate) fn tokens(&self, counter: &dyn TokenCounter) -> i64 {
         if self.length == 0 {
             return 0;
         }
-        let counted = tokens.count(&String::from_utf8_lossy(&self.beginning));
-        let wide = |it: usize| i128::try_from(it).unwrap_or(i128::MAX);
-        let total = wide(self.length);
-        let part = wide(self.beginning.len().max(1));
-        let tokens = (i128::from(counted) * total + part - 1) / part;
-        let tokens = i64::try_from(tokens).unwrap_or(i64::MAX);
-        if self.length == self.beginning.len() { tokens } else { tokens.max(self.by_length()) }
+        let counted = counter.count(&String::from_utf8_lossy(&self.beginning));
+        if self.length == self.beginning.len() {
+            return counted;
+        }
+
+        let to_i128 = |it: usize| i128::try_from(it).unwrap_or(i128::MAX);
+        let length = to_i128(self.length);
+        let counted_length = to_i128(self.beginning.len().max(1));
+        let extrapolated = (i128::from(counted) * length + counted_length - 1) / counted_length;
+        i64::try_from(extrapolated).unwrap_or(i64::MAX).max(self.by_length())
     }
 
     /// Returns an estimate by length.
@@ -101,10 +104,9 @@ mod tests {
     fn a_short_text_is_counted_and_a_long_one_is_extrapolated() {
         assert_eq!(sample(""), 0);
         assert_eq!(sample("one two three"), 3);
-        let long = sample(&"word ".repeat(1_000_000));
-        assert_eq!(long, 1_250_000);
-        let short = sample(&"a b ".repeat(1_000_000));
-        assert!((2_000_000..2_001_000).contains(&short), "{short}");
+        assert_eq!(sample(&"word ".repeat(1_000_000)), 1_250_000);
+        let short_words = sample(&"a b ".repeat(1_000_000));
+        assert!((2_000_000..2_001_000).contains(&short_words), "{short_words}");
     }
 
     #[test]

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_core::Stream;
+use pia_json::NullStripper;
 use pia_kernel::Clock;
 
 use crate::credits::metered_call::{Billable, MeteredCall};
@@ -29,7 +30,6 @@ use crate::stream::sse::{failure, framed};
 use crate::stream::state::StreamState;
 use crate::tools::calls::{CallerPart, ToolCallCollector};
 use crate::turn::Turn;
-use pia_json::NullStripper;
 
 const KEEP_ALIVE: Bytes = Bytes::from_static(b": keep-alive\n\n");
 
@@ -116,9 +116,8 @@ impl ChatStream {
             Poll::Ready(first) => Poll::Ready(first),
             Poll::Pending => deadline.as_mut().poll(cx).map(|()| None),
         })
-        .await;
-
-        let first = first.transpose()?;
+        .await
+        .transpose()?;
         self.committed.store(true, Ordering::Relaxed);
 
         self.first = match first {
@@ -210,30 +209,33 @@ impl ChatStream {
     fn inspect_event(&mut self, json: &Bytes) -> Result<Option<Bytes>, AssistantError> {
         let Phase::Streaming(opened) = &mut self.phase else { return Ok(None) };
 
-        let repaired = normalize::normalize_event(json, self.stream_state.deltas);
-        let json = match &repaired {
+        let normalized = normalize::normalize_event(json, self.stream_state.deltas);
+        let normalized_json = match &normalized {
             NormalizeAction::Unchanged => json,
             NormalizeAction::Repaired(repaired) => repaired,
             NormalizeAction::Dropped => return Ok(None),
         };
-
         self.stream_state.deltas |=
-            repaired == NormalizeAction::Unchanged && normalize::has_delta(json);
-        let turn = opened.turn.as_ref();
-        let part = turn.map(|it| self.calls.extract(json, &|name| it.is_server_tool(name)));
-        let json = match part {
-            None | Some(CallerPart::All) => json,
+            normalized == NormalizeAction::Unchanged && normalize::has_delta(normalized_json);
+
+        let caller_part = opened
+            .turn
+            .as_ref()
+            .map(|turn| self.calls.extract(normalized_json, &|name| turn.is_server_tool(name)));
+        let caller_json = match caller_part {
+            None | Some(CallerPart::All) => normalized_json,
             Some(CallerPart::Part(ref part)) => part,
             Some(CallerPart::Nothing) => {
                 opened.answers = true;
-                opened.metered_call.meter.count_chunks(json, 1);
-                self.stream_state.set_head(chunk::parse(json).head);
+                opened.metered_call.meter.count_chunks(normalized_json, 1);
+                self.stream_state.set_head(chunk::parse(normalized_json).head);
                 return Ok(None);
             }
         };
-        let deduplicated = self.stream_state.roles.without_repeated_roles(json);
-        let json = deduplicated.as_ref().unwrap_or(json);
-        let event = chunk::parse(json);
+
+        let deduplicated = self.stream_state.roles.without_repeated_roles(caller_json);
+        let event_json = deduplicated.as_ref().unwrap_or(caller_json);
+        let event = chunk::parse(event_json);
         if let Some(usage) = event.usage {
             opened.metered_call.meter.reported = Some(usage.usage);
             self.last_usage = Some(usage);
@@ -245,7 +247,7 @@ impl ChatStream {
         self.stream_state.set_head(event.head);
 
         let chunk = match event.action {
-            EventAction::Unchanged => framed(&[json]),
+            EventAction::Unchanged => framed(&[event_json]),
             EventAction::Rewritten(events) => framed(&events),
             EventAction::Dropped => return Ok(None),
             EventAction::Error(error) => {

@@ -167,7 +167,8 @@ async fn usage_is_sent_once_after_the_finish_if_requested() {
         record.tokens,
         Usage { input: 9, cached_input: 0, output: 2, connector: 0, reasoning: 1 }
     );
-    assert_eq!((record.estimated, record.outcome), (false, CallOutcome::Completed));
+    assert!(!record.estimated);
+    assert_eq!(record.outcome, CallOutcome::Completed);
 }
 
 #[tokio::test]
@@ -183,7 +184,8 @@ async fn unreported_usage_is_estimated() {
         record.tokens,
         Usage { input: 6, cached_input: 0, output: 3, connector: 0, reasoning: 0 }
     );
-    assert_eq!((record.estimated, record.outcome), (true, CallOutcome::Completed));
+    assert!(record.estimated);
+    assert_eq!(record.outcome, CallOutcome::Completed);
 }
 
 #[tokio::test]
@@ -221,8 +223,10 @@ async fn a_failure_within_a_stream_ends_it_with_an_error_chunk() {
         assert_eq!(read_stream(&env, WITH_USAGE).await, format!("{ANSWER}{end}"));
 
         let [record] = env.usage_records().try_into().unwrap();
-        assert_eq!((record.outcome, record.estimated), (CallOutcome::Failed, true));
-        assert_eq!((record.tokens.input, record.tokens.output), (6, 2));
+        assert_eq!(record.outcome, CallOutcome::Failed);
+        assert!(record.estimated);
+        assert_eq!(record.tokens.input, 6);
+        assert_eq!(record.tokens.output, 2);
     }
 }
 
@@ -264,7 +268,8 @@ async fn a_timeout_before_the_first_event_is_recorded() {
     assert_eq!(open_stream(&env, PLAIN).await.err(), Some(AssistantError::UpstreamTimeout));
 
     let [record] = env.usage_records().try_into().unwrap();
-    assert_eq!((record.outcome, record.tokens.input), (CallOutcome::Failed, 6));
+    assert_eq!(record.outcome, CallOutcome::Failed);
+    assert_eq!(record.tokens.input, 6);
 }
 
 #[tokio::test]
@@ -345,7 +350,8 @@ async fn a_caller_who_leaves_is_recorded_once() {
     drop(answer);
 
     let [record] = env.usage_records().try_into().unwrap();
-    assert_eq!((record.outcome, record.estimated), (CallOutcome::Abandoned, true));
+    assert_eq!(record.outcome, CallOutcome::Abandoned);
+    assert!(record.estimated);
     assert_eq!(
         record.tokens,
         Usage { input: 6, cached_input: 0, output: 3, connector: 0, reasoning: 0 }
@@ -361,7 +367,8 @@ async fn a_caller_who_leaves_before_the_stream_opens_is_recorded() {
     drop(opening);
 
     let [record] = env.usage_records().try_into().unwrap();
-    assert_eq!((record.outcome, record.tokens.input), (CallOutcome::Abandoned, 6));
+    assert_eq!(record.outcome, CallOutcome::Abandoned);
+    assert_eq!(record.tokens.input, 6);
 }
 
 #[test]

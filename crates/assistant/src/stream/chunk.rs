@@ -1,8 +1,9 @@
 //! Parsed events of a stream.
 
+use pia_json::{Members, quoted};
+
 use crate::credits;
 use crate::credits::usage::Usage;
-use pia_json::{Members, quoted};
 
 /// Treatment of an event.
 #[derive(Debug, PartialEq, Eq)]
@@ -70,9 +71,9 @@ impl ChunkHead {
             chunk.remove(key);
         }
         let Self(head) = self;
-        let chunk = chunk.to_json();
-        let rest = chunk.strip_prefix('{')?;
-        Some(if rest == "}" { format!("{{{head}}}") } else { format!("{{{head},{rest}") })
+        let json_without_head = chunk.to_json();
+        let members = json_without_head.strip_prefix('{')?;
+        Some(if members == "}" { format!("{{{head}}}") } else { format!("{{{head},{members}") })
     }
 
     /// Returns a chunk with a finish reason.
@@ -93,10 +94,7 @@ const HEAD: [&str; 5] = ["id", "object", "created", "model", "system_fingerprint
 
 impl ParsedEvent {
     fn from_action(action: EventAction) -> Self {
-        let ends = false;
-        let calls = false;
-        let answers = false;
-        Self { action, usage: None, ends, calls, answers, head: None }
+        Self { action, usage: None, ends: false, calls: false, answers: false, head: None }
     }
 }
 
@@ -157,10 +155,12 @@ pub(crate) fn parse(json: &[u8]) -> ParsedEvent {
 /// Returns an event that is an error without an `error` member: some upstreams
 /// send such events, which are not for callers.
 fn bare_error(event: &Members<'_>) -> Option<String> {
-    let has = |key| event.get(key).is_some();
-    let is = |key| event.get(key).is_some_and(|it| it.to_ascii_lowercase().contains("error"));
-    let is_error = ["message", "detail", "code", "errors"].into_iter().any(has);
-    (is_error || is("object") || is("type")).then(|| event.to_json())
+    let has_detail =
+        ["message", "detail", "code", "errors"].into_iter().any(|key| event.get(key).is_some());
+    let is_named_error = ["object", "type"]
+        .into_iter()
+        .any(|key| event.get(key).is_some_and(|it| it.to_ascii_lowercase().contains("error")));
+    (has_detail || is_named_error).then(|| event.to_json())
 }
 
 /// Returns the error of a choice: some upstreams report it there, after a part
@@ -222,9 +222,9 @@ fn without_finish_reason(mut choices: Vec<Members<'_>>) -> Vec<Members<'_>> {
 }
 
 fn with_choices(chunk: &Members<'_>, choices: &[Members<'_>]) -> String {
-    let written: Vec<String> = choices.iter().map(Members::to_json).collect();
+    let choices_json: Vec<String> = choices.iter().map(Members::to_json).collect();
     let mut chunk = chunk.clone();
-    chunk.set("choices", format!("[{}]", written.join(",")));
+    chunk.set("choices", format!("[{}]", choices_json.join(",")));
     chunk.to_json()
 }
 
@@ -265,7 +265,7 @@ mod tests {
     fn rewritten(json: &str) -> String {
         match parse(json.as_bytes()).action {
             EventAction::Rewritten(events) => events.join(" "),
-            other => panic!("{other:?}"),
+            action => panic!("{action:?}"),
         }
     }
 
@@ -279,8 +279,9 @@ mod tests {
             rewritten(r#"{"choices":[{"delta":null,"finish_reason":"stop"}]}"#),
             r#"{"choices":[{"finish_reason":"stop","delta":{}}]}"#
         );
-        let fine = br#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
-        assert_eq!((parse(fine).action, parse(fine).ends), (EventAction::Unchanged, true));
+        let event = parse(br#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#);
+        assert_eq!(event.action, EventAction::Unchanged);
+        assert!(event.ends);
     }
 
     #[test]
@@ -333,15 +334,16 @@ mod tests {
         for json in both {
             let ParsedEvent { action, usage, .. } = parse(json.as_bytes());
 
-            assert_eq!((action, usage.unwrap().usage.input), (EventAction::Dropped, 3));
+            assert_eq!(action, EventAction::Dropped);
+            assert_eq!(usage.unwrap().usage.input, 3);
         }
     }
 
     #[test]
     fn empty_usage_is_none() {
-        let json = br#"{"choices":[{"delta":{}}],"usage":{}}"#;
-
-        assert_eq!((parse(json).action, parse(json).usage), (EventAction::Unchanged, None));
+        let event = parse(br#"{"choices":[{"delta":{}}],"usage":{}}"#);
+        assert_eq!(event.action, EventAction::Unchanged);
+        assert_eq!(event.usage, None);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use bytes::Bytes;
+use pia_json::Members;
 use serde::Deserialize;
 use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde_json::Value;
@@ -14,7 +15,6 @@ use crate::credits;
 use crate::credits::usage::Usage;
 use crate::stream::chunk::usage_json;
 use crate::tools::calls::{Call, name_all};
-use pia_json::Members;
 
 /// Response with a message.
 #[derive(Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ pub(crate) fn usage(body: &[u8]) -> Option<Usage> {
 
 /// Checks that this is a response with a message, without parsing its content.
 /// Returns the message's JSON and the finish reason.
-fn message(body: &[u8]) -> Option<(&str, Option<String>)> {
+fn message_json(body: &[u8]) -> Option<(&str, Option<String>)> {
     let top_level: UsageJson<'_> = serde_json::from_slice(body).ok()?;
     if top_level.error.is_some() {
         return None;
@@ -86,7 +86,7 @@ fn message(body: &[u8]) -> Option<(&str, Option<String>)> {
 
 /// Returns whether this is a response with a message.
 pub(crate) fn has_message(body: &[u8]) -> bool {
-    message(body).is_some()
+    message_json(body).is_some()
 }
 
 impl Completion {
@@ -98,8 +98,8 @@ impl Completion {
 
 /// Parses a response and its text, or returns `None` if it is invalid.
 pub(crate) fn parse(body: &[u8]) -> Option<Completion> {
-    let (message, finish_reason) = message(body)?;
-    let message: ResponseMessage<'_> = serde_json::from_str(message).ok()?;
+    let (json, finish_reason) = message_json(body)?;
+    let message: ResponseMessage<'_> = serde_json::from_str(json).ok()?;
     let text = message.content.map_or_else(String::new, text_of);
     Some(Completion { text, finish_reason, usage: usage(body) })
 }
@@ -117,10 +117,9 @@ pub(crate) fn calls(body: &[u8]) -> Option<(Vec<Call>, String)> {
     let text = |value: Option<&Value>| match value {
         Some(Value::String(text)) => text.clone(),
         None | Some(Value::Null) => String::new(),
-        Some(other) => other.to_string(),
+        Some(json) => json.to_string(),
     };
-
-    let (message, _) = message(body)?;
+    let (message, _) = message_json(body)?;
     let ToolCallJson { content, tool_calls } = serde_json::from_str(message).ok()?;
     let mut calls: Vec<Call> = tool_calls?
         .iter()
@@ -146,17 +145,14 @@ pub(crate) fn with_calls(body: &[u8], remaining: &[Call]) -> Option<Bytes> {
     let choice = answer.get_mut("choices")?.get_mut(0)?.as_object_mut()?;
     let message = choice.get_mut("message")?.as_object_mut()?;
     let calls = message.get_mut("tool_calls")?.as_array_mut()?;
-    let before = calls.len();
-    if before == remaining.len() {
+    if calls.len() == remaining.len() {
         return None;
     }
 
-    let named = |call: &Value| {
+    calls.retain(|call| {
         let name = call.pointer("/function/name").and_then(Value::as_str);
         remaining.iter().any(|it| Some(it.name.as_str()) == name)
-    };
-
-    calls.retain(named);
+    });
 
     if calls.is_empty() {
         message.remove("tool_calls");
@@ -176,18 +172,23 @@ pub(crate) fn with_usage(body: &[u8], usage: &Usage) -> Option<Bytes> {
 /// Returns the text of a response without usage, for counting it, or all of it
 /// if its format is unknown.
 pub(crate) fn text(body: &[u8]) -> String {
-    let raw = || String::from_utf8_lossy(body).into_owned();
-    parse(body).map_or_else(raw, |it| it.text)
+    match parse(body) {
+        Some(completion) => completion.text,
+        None => String::from_utf8_lossy(body).into_owned(),
+    }
 }
 
 /// Returns the text of a content that is a string or an array of parts.
 fn text_of(content: &RawValue) -> String {
-    let parts = |json| serde_json::from_str::<Vec<ContentPart<'_>>>(json).unwrap_or_default();
-    serde_json::from_str(content.get()).unwrap_or_else(|_parts| {
-        let is_text =
-            |part: &ContentPart<'_>| part.r#type.as_deref().is_none_or(|kind| kind == "text");
-        parts(content.get()).into_iter().filter(is_text).filter_map(|it| it.text).collect()
-    })
+    if let Ok(text) = serde_json::from_str::<String>(content.get()) {
+        return text;
+    }
+    let parts: Vec<ContentPart<'_>> = serde_json::from_str(content.get()).unwrap_or_default();
+    parts
+        .into_iter()
+        .filter(|part| part.r#type.as_deref().is_none_or(|kind| kind == "text"))
+        .filter_map(|part| part.text)
+        .collect()
 }
 
 /// First element of an array; the rest is skipped.
@@ -221,15 +222,18 @@ mod tests {
 
     #[test]
     fn a_text_may_be_a_string_or_parts() {
-        let read = |content: &str| {
+        let text_of_content = |content: &str| {
             let body = format!(r#"{{"choices":[{{"message":{{"content":{content}}}}},7]}}"#);
             parse(body.as_bytes()).unwrap().text
         };
 
-        assert_eq!(read(r#""a\nb""#), "a\nb");
-        assert_eq!(read(r#"[{"type":"text","text":"a"},{"type":"x"},{"text":"b"}]"#), "ab");
-        assert_eq!(read("null"), "");
-        assert_eq!(read("7"), "");
+        assert_eq!(text_of_content(r#""a\nb""#), "a\nb");
+        assert_eq!(
+            text_of_content(r#"[{"type":"text","text":"a"},{"type":"x"},{"text":"b"}]"#),
+            "ab"
+        );
+        assert_eq!(text_of_content("null"), "");
+        assert_eq!(text_of_content("7"), "");
     }
 
     #[test]
@@ -254,7 +258,8 @@ mod tests {
         let (calls, _) = calls(body).unwrap();
 
         let [call] = calls.as_slice() else { panic!("{calls:?}") };
-        assert_eq!((call.id.as_str(), call.name.as_str()), ("7", "a"));
+        assert_eq!(call.id, "7");
+        assert_eq!(call.name, "a");
         assert_eq!(call.arguments, r#"{"query":"x"}"#);
     }
 
@@ -267,14 +272,21 @@ mod tests {
         let (calls, text) = calls(body).unwrap();
 
         let ids: Vec<_> = calls.iter().map(|it| it.id.as_str()).collect();
-        assert_eq!((ids.as_slice(), text.as_str()), (["1", "pia_call_1"].as_slice(), "so"));
+        assert_eq!(ids, ["1", "pia_call_1"]);
+        assert_eq!(text, "so");
         assert_eq!(with_calls(body, &calls), None);
-        let one: Value = serde_json::from_slice(&with_calls(body, &calls[1..]).unwrap()).unwrap();
-        assert_eq!(one["choices"][0]["message"]["tool_calls"][0]["function"]["name"], "b");
-        assert_eq!(one["choices"][0]["message"]["tool_calls"].as_array().unwrap().len(), 1);
-        let none: Value = serde_json::from_slice(&with_calls(body, &[]).unwrap()).unwrap();
-        assert_eq!(none["choices"][0]["finish_reason"], "stop");
-        assert!(none["choices"][0]["message"].get("tool_calls").is_none());
+
+        let reduce_to = |calls: &[Call]| -> Value {
+            serde_json::from_slice(&with_calls(body, calls).unwrap()).unwrap()
+        };
+        let with_second_call = reduce_to(&calls[1..]);
+        let remaining = &with_second_call["choices"][0]["message"]["tool_calls"];
+        assert_eq!(remaining[0]["function"]["name"], "b");
+        assert_eq!(remaining.as_array().unwrap().len(), 1);
+
+        let without_calls = reduce_to(&[]);
+        assert_eq!(without_calls["choices"][0]["finish_reason"], "stop");
+        assert!(without_calls["choices"][0]["message"].get("tool_calls").is_none());
     }
 
     #[test]

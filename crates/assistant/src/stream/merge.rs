@@ -2,10 +2,10 @@
 
 use bytes::Bytes;
 use memchr::memmem;
+use pia_json::Members;
 
 use crate::stream::chunk::ChunkHead;
 use crate::stream::sse::framed;
-use pia_json::Members;
 
 /// Choices whose role was sent, by index.
 ///
@@ -20,23 +20,24 @@ impl RoleFilter {
     pub(crate) fn without_repeated_roles(&mut self, json: &[u8]) -> Option<Bytes> {
         memmem::find(json, br#""role""#)?;
         let mut chunk: Members<'_> = serde_json::from_slice(json).ok()?;
-        let choices = chunk.get("choices")?.to_owned();
-        let mut choices: Vec<Members<'_>> = serde_json::from_str(&choices).ok()?;
-        let mut repeated = false;
+        let json = chunk.get("choices")?.to_owned();
+        let mut choices: Vec<Members<'_>> = serde_json::from_str(&json).ok()?;
+        let mut has_repeated = false;
         for choice in &mut choices {
-            repeated |= self.remove_repeated_role(choice);
+            has_repeated |= self.remove_repeated_role(choice);
+        }
+        if !has_repeated {
+            return None;
         }
 
-        repeated.then(|| {
-            let written: Vec<String> = choices.iter().map(Members::to_json).collect();
-            chunk.set("choices", format!("[{}]", written.join(",")));
-            Bytes::from(chunk.to_json())
-        })
+        let choices_json: Vec<String> = choices.iter().map(Members::to_json).collect();
+        chunk.set("choices", format!("[{}]", choices_json.join(",")));
+        Some(Bytes::from(chunk.to_json()))
     }
 
     fn remove_repeated_role(&mut self, choice: &mut Members<'_>) -> bool {
-        let Some(delta) = choice.get("delta").map(str::to_owned) else { return false };
-        let Ok(mut delta) = serde_json::from_str::<Members<'_>>(&delta) else { return false };
+        let Some(json) = choice.get("delta").map(str::to_owned) else { return false };
+        let Ok(mut delta) = serde_json::from_str::<Members<'_>>(&json) else { return false };
         if delta.get("role").is_none() {
             return false;
         }
@@ -48,20 +49,19 @@ impl RoleFilter {
         }
 
         delta.remove("role");
-        let delta = delta.to_json();
-        choice.set("delta", delta);
-
+        choice.set("delta", delta.to_json());
         true
     }
 }
 
 /// Replaces the heads of the events of a later call by that of the first.
 pub(crate) fn rewrite_heads(events: &[u8], head: &ChunkHead) -> Bytes {
-    let events = events.split(|it| *it == b'\n').filter_map(|it| it.strip_prefix(b"data: "));
-    let events: Vec<Vec<u8>> = events
+    let rewritten: Vec<Vec<u8>> = events
+        .split(|it| *it == b'\n')
+        .filter_map(|it| it.strip_prefix(b"data: "))
         .map(|it| head.apply_to(it).map_or_else(|| it.to_vec(), String::into_bytes))
         .collect();
-    framed(&events)
+    framed(&rewritten)
 }
 
 #[cfg(test)]

@@ -2,11 +2,11 @@
 
 use bytes::Bytes;
 use memchr::memmem;
+use pia_json::Members;
 use serde_json::{Map, Value};
 
 use crate::credits;
 use crate::stream::chunk::usage_json;
-use pia_json::Members;
 
 type Object = Map<String, Value>;
 
@@ -22,8 +22,8 @@ pub(crate) enum NormalizeAction {
 }
 
 /// Repairs an event: callers fail at values of unexpected types, read deltas
-/// and no messages, and take any guardrail mark for ours. What cannot be
-/// repaired is removed.
+/// and no messages, and take any guardrail mark for ours. Invalid members that cannot
+/// be repaired are removed.
 ///
 /// A message counts as a delta unless there were deltas before: then it repeats
 /// the entire response.
@@ -76,20 +76,21 @@ pub(crate) fn normalize_answer(answer: Bytes) -> Bytes {
         NormalizedUsage::Invalid => members.remove("usage"),
     }
 
-    let usage = usage != NormalizedUsage::Unchanged;
-    let choices = members.get("choices").filter(|it| it.contains(r#""tool_calls""#));
-    let mut choices = choices.and_then(|it| serde_json::from_str::<Value>(it).ok());
-    let mut calls = false;
+    let mut choices = members
+        .get("choices")
+        .filter(|it| it.contains(r#""tool_calls""#))
+        .and_then(|it| serde_json::from_str::<Value>(it).ok());
+    let mut has_repaired_calls = false;
     for choice in choices.iter_mut().filter_map(Value::as_array_mut).flatten() {
         let message = choice.get_mut("message").and_then(Value::as_object_mut);
-        calls |= message.is_some_and(normalize_tool_calls);
+        has_repaired_calls |= message.is_some_and(normalize_tool_calls);
     }
-
-    if calls && let Some(choices) = choices {
+    if has_repaired_calls && let Some(choices) = choices {
         members.set("choices", choices.to_string());
     }
 
-    if usage || calls { Bytes::from(members.to_json()) } else { answer }
+    let is_changed = usage != NormalizedUsage::Unchanged || has_repaired_calls;
+    if is_changed { Bytes::from(members.to_json()) } else { answer }
 }
 
 /// Treatment of usage.
@@ -112,12 +113,12 @@ fn normalize_usage(json: &str) -> NormalizedUsage {
 /// Removes invalid usage and returns whether there was any.
 fn remove_invalid_usage(event: &mut Object) -> bool {
     let Some(usage) = event.get("usage").filter(|it| !it.is_null()) else { return false };
-    let empty = usage.as_object().is_some_and(Map::is_empty);
-    let changed = !empty && credits::usage_json::usage(&usage.to_string()).is_none();
-    if changed {
+    let is_empty = usage.as_object().is_some_and(Map::is_empty);
+    let is_invalid = !is_empty && credits::usage_json::usage(&usage.to_string()).is_none();
+    if is_invalid {
         event.remove("usage");
     }
-    changed
+    is_invalid
 }
 
 fn normalize_choice(choice: &mut Object, after_deltas: bool) -> bool {
@@ -156,8 +157,8 @@ fn normalize_tool_calls(delta: &mut Object) -> bool {
 
     let mut changed = !calls.is_array();
 
-    if let Value::Object(one) = calls {
-        *calls = Value::Array(vec![Value::Object(std::mem::take(one))]);
+    if let Value::Object(call) = calls {
+        *calls = Value::Array(vec![Value::Object(std::mem::take(call))]);
     }
 
     let Value::Array(list) = calls else {
@@ -185,13 +186,11 @@ fn normalize_tool_call(call: &mut Object) -> bool {
     changed |= normalize_member(call, "index", Value::is_u64, |it| integer(&it));
     changed |= normalize_member(call, "type", Value::is_string, |_| None);
     changed |= normalize_member(call, "function", Value::is_object, |_| None);
-    let function = call.get_mut("function").and_then(Value::as_object_mut);
+    if let Some(function) = call.get_mut("function").and_then(Value::as_object_mut) {
+        changed |= normalize_member(function, "name", Value::is_string, |_| None);
+        changed |= normalize_member(function, "arguments", Value::is_string, |it| Some(text(&it)));
+    }
     changed
-        | function.is_some_and(|function| {
-            let changed = normalize_member(function, "name", Value::is_string, |_| None);
-            changed
-                | normalize_member(function, "arguments", Value::is_string, |it| Some(text(&it)))
-        })
 }
 
 /// Repairs a member that is invalid and not null, or removes it.
@@ -215,8 +214,8 @@ fn text(value: &Value) -> Value {
 
 /// Converts a number with a decimal point, or a string, to an integer.
 fn integer(value: &Value) -> Option<Value> {
-    let digits = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let digits = digits.strip_suffix(".0").unwrap_or(&digits);
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let digits = text.strip_suffix(".0").unwrap_or(&text);
     digits.parse::<u64>().ok().map(Value::from)
 }
 

@@ -1,11 +1,11 @@
 //! Formatting of the server's own events.
 
 use bytes::{BufMut, Bytes, BytesMut};
+use pia_json::quoted;
 
 use crate::credits::BudgetRefusal;
 use crate::error::AssistantError;
 use crate::request::surface::Surface;
-use pia_json::quoted;
 
 /// Last event of every stream.
 pub(crate) const DONE: &str = "data: [DONE]\n\n";
@@ -29,12 +29,12 @@ pub(crate) fn failure(err: &AssistantError, surface: Surface) -> Bytes {
     }
     let title = quoted(err.title());
     let message = quoted(&err.message());
-    let budget = budget(err);
+    let budget = budget_members(err);
     Bytes::from(format!("data: {{\"error\":{title},\"message\":{message}{budget}}}\n\n{DONE}"))
 }
 
 /// Returns the exhausted budget and its end as further members.
-fn budget(err: &AssistantError) -> String {
+fn budget_members(err: &AssistantError) -> String {
     match err {
         AssistantError::OverBudget(BudgetRefusal { period, resets_at, .. }) => {
             let period = quoted(period.name());
@@ -51,7 +51,7 @@ fn openai_failure(err: &AssistantError) -> Bytes {
     let message = quoted(&openai_error.message);
     let kind = quoted(openai_error.kind);
     let code = quoted(openai_error.code);
-    let budget = budget(err);
+    let budget = budget_members(err);
     let error =
         format!("\"message\":{message},\"type\":{kind},\"code\":{code},\"param\":null{budget}");
     Bytes::from(format!("data: {{\"error\":{{{error}}}}}\n\n{DONE}"))

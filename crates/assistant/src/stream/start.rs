@@ -4,6 +4,7 @@ use std::future::poll_fn;
 
 use bytes::Bytes;
 use memchr::memmem;
+use pia_json::Members;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
@@ -11,7 +12,6 @@ use crate::ports::{Frame, Frames, UpstreamError};
 use crate::routing::refusal::{Tools, is_caller_error};
 use crate::stream;
 use crate::stream::chunk::{self, EventAction, ParsedEvent};
-use pia_json::Members;
 
 /// Error codes that concern one key.
 const KEY_ERROR_CODES: [&str; 5] =
@@ -90,8 +90,8 @@ pub(crate) fn reject_error_body(body: Bytes, tools: Tools) -> Result<Bytes, Upst
     if memmem::find(&body, br#""error""#).is_none() || stream::completion::usage(&body).is_some() {
         return Ok(body);
     }
-    let error = serde_json::from_slice::<Members<'_>>(&body).ok();
-    match error.as_ref().and_then(|it| it.get("error")) {
+    let members = serde_json::from_slice::<Members<'_>>(&body).ok();
+    match members.as_ref().and_then(|it| it.get("error")) {
         Some(error) => Err(refusal(error, tools)),
         None => Ok(body),
     }
@@ -118,11 +118,14 @@ fn status(error: &Value) -> u16 {
         name.to_ascii_lowercase()
     });
 
-    match () {
-        () if has_any(&names, &BUSY_ERROR_CODES) => 429,
-        () if has_any(&names, &KEY_ERROR_CODES) => 401,
-        () if has_any(&names, &REQUEST_ERROR_CODES) => 400,
-        () => 500,
+    if has_any(&names, &BUSY_ERROR_CODES) {
+        429
+    } else if has_any(&names, &KEY_ERROR_CODES) {
+        401
+    } else if has_any(&names, &REQUEST_ERROR_CODES) {
+        400
+    } else {
+        500
     }
 }
 

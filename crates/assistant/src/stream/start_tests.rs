@@ -49,11 +49,11 @@ async fn a_stream_that_starts_with_an_error_is_refused_without_a_fallback() {
 
     let failed = refused(r#"{"error":{"type":"server_error"}}"#, &stream_body()).await;
     let busy = refused(r#"{"error":{"code":429}}"#, &stream_body()).await;
-    let long = r#"{"error":{"code":"context_length_exceeded"}}"#;
-    let long = refused(long, &stream_body()).await;
+    let long_error = r#"{"error":{"code":"context_length_exceeded"}}"#;
+    let long = refused(long_error, &stream_body()).await;
     let tools = refused(r#"{"error":{"message":"no tools","code":500}}"#, &with_tools).await;
-
-    assert_eq!((failed, long), (AssistantError::UpstreamFailed, AssistantError::ContextTooLong));
+    assert_eq!(failed, AssistantError::UpstreamFailed);
+    assert_eq!(long, AssistantError::ContextTooLong);
     assert_eq!(busy, AssistantError::UpstreamBusy { retry_after: Duration::from_secs(10) });
     assert_eq!(tools, AssistantError::ToolsRefused);
 }

@@ -26,7 +26,7 @@ impl StreamState {
         }
     }
 
-    /// Gives events of later calls the head of the first.
+    /// Replaces the heads of events of later calls by that of the first call.
     pub(crate) fn unify_heads(&self, events: Bytes) -> Bytes {
         match &self.head {
             Some(head) if self.calls_before > 0 => rewrite_heads(&events, head),

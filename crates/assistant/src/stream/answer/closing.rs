@@ -73,7 +73,7 @@ impl ChatStream {
 
         if self.usage == UsageChunks::Included {
             let usage = match self.last_usage.take() {
-                Some(only) if self.previous_usage == Usage::default() => only.json,
+                Some(chunk) if self.previous_usage == Usage::default() => chunk.json,
                 _ => self.total_usage(metered_call),
             };
             events.push(usage);
