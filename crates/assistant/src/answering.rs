@@ -14,6 +14,12 @@ use crate::stream::answer::{ChatStream, UsageChunks};
 use crate::tools::calls::ToolUse;
 use crate::turn::{ToolMode, Turn};
 
+/// Options of a streamed response.
+pub(crate) struct StreamOptions {
+    pub(crate) tool_mode: ToolMode,
+    pub(crate) usage: UsageChunks,
+}
+
 /// Full response and its usage.
 pub(crate) struct FullAnswer {
     pub(crate) body: Bytes,
@@ -56,14 +62,16 @@ impl Gateway {
         }
     }
 
-    /// Starts a streamed response.
+    /// Starts a streamed response. Returns once the upstream has accepted the call, or has been
+    /// silent for a while.
     pub(crate) async fn stream(
         &self,
         caller: AiCaller,
         default_mode: Mode,
         prompt: UpstreamPrompt,
-        (tool_mode, usage): (ToolMode, UsageChunks),
+        options: StreamOptions,
     ) -> Result<ChatStream, AssistantError> {
+        let StreamOptions { tool_mode, usage } = options;
         let tools = prompt.tools;
         let turn = Turn::begin(self.clone(), caller, default_mode, prompt, tool_mode).await?;
         let settings = self.settings.get();

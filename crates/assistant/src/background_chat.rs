@@ -49,14 +49,14 @@ impl BackgroundChat {
         let estimate = text.estimate().saturating_add(max_tokens);
         let gateway = &self.gateway;
         let target = &self.target;
-        let _permit = gateway.acquire_background_permit(target, (self.purpose, estimate)).await?;
+        let _permit = gateway.acquire_background_permit(target, self.purpose, estimate).await?;
 
         let messages = json!([
             { "role": "system", "content": instructions },
             { "role": "user", "content": question },
         ]);
         let prompt = UpstreamPrompt::from_messages(&messages.to_string(), text);
-        let body = gateway.call_with_keys(target, |key| {
+        let send = |key| {
             gateway.upstream.complete(ChatCall {
                 target: Arc::clone(target),
                 key,
@@ -64,9 +64,9 @@ impl BackgroundChat {
                 max_output: Some(OutputCap { tokens: max_tokens, name: None }),
                 effort: None,
             })
-        });
-
-        let body = body.await.map_err(|failure| failure.error)?;
+        };
+        let outcome = gateway.call_with_keys(target, send).await;
+        let body = outcome.map_err(|failure| failure.error)?;
         let Some(answer) = completion::parse(&body) else {
             tracing::warn!(upstream.model = target.model, "upstream response has no message");
             return Err(AssistantError::UpstreamFailed);

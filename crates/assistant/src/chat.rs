@@ -1,10 +1,11 @@
 //! A turn of a conversation.
 
 use bytes::Bytes;
+use pia_json::NullStripper;
 use serde_json::json;
 
 use crate::ai_caller::AiCaller;
-use crate::answering::FullAnswer;
+use crate::answering::{FullAnswer, StreamOptions};
 use crate::credits::metered_call::{Billable, CallEnd};
 use crate::credits::usage::Usage;
 use crate::error::AssistantError;
@@ -20,7 +21,6 @@ use crate::stream::answer::ChatStream;
 use crate::stream::normalize::normalize_answer;
 use crate::tools::calls::ToolUse;
 use crate::turn::{ToolMode, Turn};
-use pia_json::NullStripper;
 
 /// Chat completions from a model.
 #[derive(Clone)]
@@ -78,15 +78,13 @@ impl Chat {
                 Ok(ChatAnswer::Complete(answer))
             }
             RequestedChoice::Stream(prompt, usage) => {
-                let options = (ToolMode::WithTools, usage);
+                let options = StreamOptions { tool_mode: ToolMode::WithTools, usage };
                 let answer = self.gateway.stream(caller, Mode::Assistant, prompt, options).await?;
                 Ok(ChatAnswer::Stream(Box::new(answer)))
             }
         }
     }
-}
 
-impl Chat {
     /// Answers a question in a caller's name, with instructions.
     pub async fn ask(
         &self,
@@ -95,17 +93,16 @@ impl Chat {
         question: &str,
         max_output: Option<i64>,
     ) -> Result<ChatReply, AssistantError> {
-        let mut body = json!({ "messages": [
+        let mut request = json!({ "messages": [
             { "role": "system", "content": instructions },
             { "role": "user", "content": question },
         ] });
-
-        if let (Some(body), Some(tokens)) = (body.as_object_mut(), max_output) {
-            body.insert("max_tokens".to_owned(), tokens.into());
+        if let (Some(members), Some(tokens)) = (request.as_object_mut(), max_output) {
+            members.insert("max_tokens".to_owned(), tokens.into());
         }
 
         // The body requests no stream, and no model.
-        let RequestedChoice::Full(prompt) = parse(&body.to_string().into())? else {
+        let RequestedChoice::Full(prompt) = parse(&request.to_string().into())? else {
             return Err(AssistantError::UpstreamFailed);
         };
 
@@ -127,12 +124,12 @@ impl Chat {
         caller: AiCaller,
         prompt: UpstreamPrompt,
     ) -> Result<(Bytes, Vec<ToolUse>), AssistantError> {
-        let answer = self.gateway.answer_full(caller, Mode::Assistant, prompt, ToolMode::WithTools);
-        let mut answer = answer.await?;
+        let mut answer =
+            self.gateway.answer_full(caller, Mode::Assistant, prompt, ToolMode::WithTools).await?;
         let tool_uses = std::mem::take(&mut answer.tool_uses);
-        let answer = complete(answer)?;
-        let protected = self.gateway.guardrail.protects(&caller);
-        Ok((if protected { with_mark(&answer) } else { answer }, tool_uses))
+        let body = complete(answer)?;
+        let is_protected = self.gateway.guardrail.protects(&caller);
+        Ok((if is_protected { with_mark(&body) } else { body }, tool_uses))
     }
 
     /// Returns the names of the server's tools that a model may use for a caller
@@ -153,8 +150,8 @@ impl Chat {
         name: Option<&str>,
     ) -> Result<(), AssistantError> {
         let (Surface::OpenAi, Some(name)) = (caller.surface, name) else { return Ok(()) };
-        let may = self.gateway.may_chat(caller, name).await?;
-        if may { Ok(()) } else { Err(AssistantError::UnknownModel) }
+        let is_allowed = self.gateway.may_chat(caller, name).await?;
+        if is_allowed { Ok(()) } else { Err(AssistantError::UnknownModel) }
     }
 }
 

@@ -21,6 +21,7 @@ use crate::request::chat_request::malformed;
 use crate::request::sample::PromptText;
 use crate::routing::route::may_choose;
 use crate::routing::target::{Mode, Target};
+use crate::routing::upstream_limiter::CallDemand;
 use crate::single_call::CallFailure;
 use crate::stream;
 
@@ -63,14 +64,14 @@ enum Input<'a> {
 }
 
 /// Validated request.
-struct Checked {
+struct CheckedRequest {
     model: String,
     text: PromptText,
     /// JSON object without the model and the closing brace.
     body: Bytes,
 }
 
-/// Checked part of a response.
+/// CheckedRequest part of a response.
 #[derive(Deserialize)]
 struct Vectors<'a> {
     #[serde(borrow)]
@@ -99,7 +100,7 @@ impl Embeddings {
             mode: caller.mode.unwrap_or(Mode::Assistant),
             rules: &rules,
             target: Arc::clone(&target),
-            rates: reserved(target.rates),
+            rates: reservation_rates(target.rates),
             fee: Micros(0),
             prompt: request.text,
             max_output: None,
@@ -108,7 +109,8 @@ impl Embeddings {
         let AdmittedCall { mut metered_call, prompt: tokens, .. } =
             self.gateway.admit(call_request).await?;
         let max_wait = self.gateway.settings.get().max_wait;
-        match self.gateway.acquire_permit(&target, (caller.group, tokens), max_wait).await {
+        let demand = CallDemand { group: caller.group, tokens };
+        match self.gateway.acquire_permit(&target, demand, max_wait).await {
             Ok(permit) => metered_call.permit = Some(permit),
             Err(err) => {
                 metered_call.fail(Billable::Nothing);
@@ -138,7 +140,7 @@ async fn call(gateway: &Gateway, target: &Arc<Target>, body: &Bytes) -> Result<B
 
 /// Returns the rates to reserve at: the model may count twice our tokens.
 /// Vectors cost nothing.
-fn reserved(rates: Rates) -> Rates {
+fn reservation_rates(rates: Rates) -> Rates {
     Rates { input: rates.input.saturating_mul(2), output: 0, ..rates }
 }
 
@@ -162,15 +164,15 @@ fn complete(body: Bytes, mut metered_call: MeteredCall) -> Result<Bytes, Assista
     Ok(body)
 }
 
-fn parse(body: &[u8]) -> Result<Checked, AssistantError> {
+fn parse(body: &[u8]) -> Result<CheckedRequest, AssistantError> {
     let request: Request<'_> = serde_json::from_slice(body).map_err(|err| malformed(&err))?;
     let mut violations = Vec::new();
-    let model: Option<String> = parsed(request.model).filter(|it: &String| !it.is_empty());
+    let model: Option<String> = parse_member(request.model).filter(|it: &String| !it.is_empty());
     if model.is_none() {
         violations.push(Violation::new("model", "required", "`model` must be a string."));
     }
 
-    let text = parsed::<Input<'_>>(request.input).and_then(|it| it.text());
+    let text = parse_member::<Input<'_>>(request.input).and_then(|it| it.text());
     if text.is_none() {
         let message = "Must be a non-empty string, a list of 1 to 2048 of them, or tokens.";
         violations.push(Violation::new("input", "invalid", message));
@@ -187,7 +189,7 @@ fn parse(body: &[u8]) -> Result<Checked, AssistantError> {
     }
 
     if let Some(dimensions_json) = request.dimensions.filter(|it| it.get() != "null") {
-        match parsed::<u16>(Some(dimensions_json)).filter(|it| *it > 0) {
+        match parse_member::<u16>(Some(dimensions_json)).filter(|it| *it > 0) {
             Some(dimensions) => {
                 let _infallible = write!(open, ",\"dimensions\":{dimensions}");
             }
@@ -201,45 +203,43 @@ fn parse(body: &[u8]) -> Result<Checked, AssistantError> {
 
     match (model, text) {
         (Some(model), Some(text)) if violations.is_empty() => {
-            Ok(Checked { model, text, body: Bytes::from(open) })
+            Ok(CheckedRequest { model, text, body: Bytes::from(open) })
         }
         _ => Err(AssistantError::Invalid(violations)),
     }
 }
 
-fn parsed<'a, T: Deserialize<'a>>(json: Option<&'a RawValue>) -> Option<T> {
+fn parse_member<'a, T: Deserialize<'a>>(json: Option<&'a RawValue>) -> Option<T> {
     serde_json::from_str(json?.get()).ok()
 }
 
 impl Input<'_> {
-    /// Returns its text, or `None` if a part is empty or there are too many.
+    /// Returns the text of the input, or `None` if a part is empty or there are too many.
     fn text(&self) -> Option<PromptText> {
-        let mut text = PromptText::default();
+        let mut prompt_text = PromptText::default();
         let mut count = |tokens: &[u32]| {
             let number = i64::try_from(tokens.len()).unwrap_or(i64::MAX);
-            text.extra_tokens = text.extra_tokens.saturating_add(number);
+            prompt_text.extra_tokens = prompt_text.extra_tokens.saturating_add(number);
             number > 0
         };
-
         let is_valid = match self {
-            Self::Text(one) => {
-                text.words.add(one.as_bytes());
-                !one.is_empty()
+            Self::Text(text) => {
+                prompt_text.words.add(text.as_bytes());
+                !text.is_empty()
             }
-            Self::Texts(all) => {
-                for one in all {
-                    text.words.add(one.as_bytes());
+            Self::Texts(texts) => {
+                for text in texts {
+                    prompt_text.words.add(text.as_bytes());
                 }
-                (1..=MAX_INPUTS).contains(&all.len()) && all.iter().all(|it| !it.is_empty())
+                (1..=MAX_INPUTS).contains(&texts.len()) && texts.iter().all(|it| !it.is_empty())
             }
             Self::Tokens(tokens) => count(tokens),
-            Self::ManyTokens(all) => {
-                let are_valid = all.iter().all(|it| count(it));
-                are_valid && (1..=MAX_INPUTS).contains(&all.len())
+            Self::ManyTokens(inputs) => {
+                let are_valid = inputs.iter().all(|it| count(it));
+                are_valid && (1..=MAX_INPUTS).contains(&inputs.len())
             }
         };
-
-        is_valid.then_some(text)
+        is_valid.then_some(prompt_text)
     }
 }
 

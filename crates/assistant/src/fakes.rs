@@ -20,10 +20,9 @@ use futures_util::StreamExt;
 use futures_util::stream;
 use pia_kernel::{GroupId, LiveSetting, SideEffects, Timestamp, Unavailable, UserId};
 use pia_testkit::FixedClock;
-use serde_json::Value;
 
-use self::sent_call::SentCall;
 pub(crate) use self::sent_call::open_pieces;
+use self::sent_call::{RecordedCall, SentCall};
 use crate::ai_caller::AiCaller;
 use crate::credits::rates::Micros;
 use crate::credits::usage::UsageRecord;
@@ -193,15 +192,9 @@ impl TestEnv {
         self.0.searches.lock().unwrap().clone()
     }
 
-    /// Returns the model calls in order: model, key and body.
-    pub(crate) fn calls(&self) -> Vec<(String, String, Value)> {
-        let calls = self.0.calls.lock().unwrap();
-        let to_row = |call: &SentCall| {
-            let body = [call.body.concat().as_slice(), b"}"].concat();
-            let body = serde_json::from_slice(&body).unwrap();
-            (call.target.model.clone(), call.key.expose().clone(), body)
-        };
-        calls.iter().map(to_row).collect()
+    /// Returns the model calls in order.
+    pub(crate) fn calls(&self) -> Vec<RecordedCall> {
+        self.0.calls.lock().unwrap().iter().map(RecordedCall::from).collect()
     }
 
     /// Returns the only request sent upstream, in pieces.
@@ -318,13 +311,11 @@ impl SettlementSink for TestEnv {
 impl CreditStore for TestEnv {
     async fn admit(&self, request: AdmissionRequest) -> Result<AdmissionOutcome, Unavailable> {
         self.0.admission_requests.lock().unwrap().push(request);
-        let mut credit_windows = self.0.credit_windows.lock().unwrap();
-        let weeks = Weeks::default();
-        let now = Timestamp::UNIX_EPOCH;
-        let credit_windows = credit_windows.get_or_insert_with(|| CreditWindows {
+        let mut guard = self.0.credit_windows.lock().unwrap();
+        let credit_windows = guard.get_or_insert_with(|| CreditWindows {
             windows: BTreeMap::new(),
-            weeks,
-            now,
+            weeks: Weeks::default(),
+            now: Timestamp::UNIX_EPOCH,
         });
         for key in request.holder.windows() {
             credit_windows.windows.entry(key).or_insert_with(|| Window::new(key));
@@ -345,7 +336,7 @@ impl CreditStore for TestEnv {
     }
 
     async fn load_windows(&self, _: CreditHolder) -> Result<CreditWindows, Unavailable> {
-        panic!("the gateway looks at no books")
+        panic!("the gateway loads no windows")
     }
 
     async fn top_up(
@@ -354,11 +345,11 @@ impl CreditStore for TestEnv {
         _: Micros,
         _: SideEffects,
     ) -> Result<Option<Micros>, Unavailable> {
-        panic!("the gateway gives no credits")
+        panic!("the gateway adds no credits")
     }
 
     async fn load_group_budgets(&self, _: Micros) -> Result<Vec<GroupBudget>, Unavailable> {
-        panic!("the gateway looks at no budgets")
+        panic!("the gateway loads no budgets")
     }
 
     async fn find_mismatches(&self) -> Result<Vec<CreditMismatch>, Unavailable> {

@@ -21,7 +21,7 @@ use crate::routing::catalogue::ModelCatalogue;
 use crate::routing::keys::KeyHealth;
 use crate::routing::route::{choices, embedders, modes};
 use crate::routing::target::{Mode, Target, TimedTarget};
-use crate::routing::upstream_limiter::{LimitReached, Permit, UpstreamLimiter};
+use crate::routing::upstream_limiter::{CallDemand, LimitReached, Permit, UpstreamLimiter};
 use crate::rules::Rules;
 use crate::settings::Settings;
 use crate::tools::connectors::ConnectorTools;
@@ -87,9 +87,9 @@ impl Gateway {
     pub async fn status(&self, group: GroupId) -> Result<Status, AssistantError> {
         let rules = self.rules.rules_of(group).await?;
         let catalogue = self.catalogue.get();
-        let modes = modes(&catalogue, &rules);
-        let available = !modes.is_empty() || !choices(&catalogue, &rules).is_empty();
-        Ok(Status { available, modes })
+        let served_modes = modes(&catalogue, &rules);
+        let available = !served_modes.is_empty() || !choices(&catalogue, &rules).is_empty();
+        Ok(Status { available, modes: served_modes })
     }
 
     /// Returns a model name, which may be in any case, as the catalogue spells
@@ -126,12 +126,11 @@ impl Gateway {
         Ok(models.iter().any(|it| it.eq_ignore_ascii_case(name)))
     }
 
-    /// Waits at most `max_wait` for a permit of an upstream, for a group's call
-    /// with this many tokens.
+    /// Waits at most `max_wait` for a permit of an upstream.
     pub(crate) async fn acquire_permit(
         &self,
         target: &Target,
-        demand: (GroupId, i64),
+        demand: CallDemand,
         max_wait: Duration,
     ) -> Result<Permit, AssistantError> {
         let permit = self.upstream_limiter.acquire(target, demand, max_wait, &self.timer);
@@ -144,6 +143,7 @@ impl Gateway {
         }
     }
 
+    /// Returns the result of work, unless the server stops before.
     pub(crate) async fn unless_stopped<F: Future>(&self, work: F) -> Option<F::Output> {
         run_until(self.timer.stop(), work).await
     }
@@ -157,7 +157,7 @@ impl Gateway {
 async fn run_until<F: Future>(mut end: TimerFuture, work: F) -> Option<F::Output> {
     let mut work = pin!(work);
     poll_fn(|cx| match work.as_mut().poll(cx) {
-        Poll::Ready(done) => Poll::Ready(Some(done)),
+        Poll::Ready(output) => Poll::Ready(Some(output)),
         Poll::Pending => end.as_mut().poll(cx).map(|()| None),
     })
     .await

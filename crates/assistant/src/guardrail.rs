@@ -1,9 +1,9 @@
 //! Marks of protected responses.
 
 use bytes::Bytes;
+use pia_json::Members;
 
 use crate::ai_caller::AiCaller;
-use pia_json::Members;
 
 /// Guardrail that protects responses. Callers learn only whether it does.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]

@@ -88,16 +88,19 @@ impl Models {
             ("Ai".to_owned(), &catalogue.default),
             (mode_key(Mode::Assistant), &catalogue.assistant),
             (mode_key(Mode::Research), &catalogue.research),
-        ];
-
-        let unnamed = unnamed.into_iter().filter_map(|(key, target)| {
+        ]
+        .into_iter()
+        .filter_map(|(key, target)| {
             Some((key, CatalogueModel::Chat(Arc::clone(target.as_ref()?))))
         });
+
         let chats = catalogue.entries.iter().cloned().map(CatalogueModel::Chat);
         let embedders = catalogue.embedders.iter().cloned().map(CatalogueModel::Embedder);
         let searches = catalogue.searches.iter().cloned().map(CatalogueModel::Search);
-        let named = chats.chain(embedders).chain(searches);
-        let named = named.map(|it| (format!("Ai:Providers:{}", it.id().unwrap_or_default()), it));
+        let named = chats
+            .chain(embedders)
+            .chain(searches)
+            .map(|it| (format!("Ai:Providers:{}", it.id().unwrap_or_default()), it));
 
         unnamed.chain(named).map(|(key, model)| self.entry(&catalogue, key, model)).collect()
     }
@@ -118,8 +121,8 @@ impl Models {
         let timer = &self.gateway.timer;
         let started = timer.elapsed();
         let call = Box::pin(self.gateway.test_call(&entry.model));
-        let call = self.gateway.within(TEST_TIMEOUT, call);
-        let result = call.await.unwrap_or(Err(ModelTestFailure::TimedOut));
+        let outcome = self.gateway.within(TEST_TIMEOUT, call).await;
+        let result = outcome.unwrap_or(Err(ModelTestFailure::TimedOut));
         Ok(ModelTest { took: timer.elapsed().saturating_sub(started), result })
     }
 

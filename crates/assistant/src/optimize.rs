@@ -10,7 +10,7 @@ use pia_kernel::utf16_len;
 use uuid::Uuid;
 
 use crate::ai_caller::AiCaller;
-use crate::answering::FullAnswer;
+use crate::answering::{FullAnswer, StreamOptions};
 use crate::credits::metered_call::CallEnd;
 use crate::credits::usage::Usage;
 use crate::error::{AssistantError, Violation};
@@ -111,7 +111,8 @@ impl Optimize {
         request: OptimizeRequest,
     ) -> Result<ChatStream, AssistantError> {
         let prompt = self.prompt(&request)?;
-        let options = (ToolMode::WithoutTools, UsageChunks::Included);
+        let options =
+            StreamOptions { tool_mode: ToolMode::WithoutTools, usage: UsageChunks::Included };
         self.gateway.stream(caller, Mode::Optimize, prompt, options).await
     }
 
@@ -163,9 +164,8 @@ fn task(request: &OptimizeRequest, violations: &mut Vec<Violation>) -> OptimizeT
     check_length("customPrompt", &instructions, MAX_PROMPT_CHARS, violations);
     check_length("customTemplateName", &name, MAX_NAME_CHARS, violations);
     // A name is one line, and cannot end its quotation.
-    let name = name.replace('"', " ").split_whitespace().collect::<Vec<_>>().join(" ");
-
-    OptimizeTask::Custom { name, instructions }
+    let quotable_name = name.replace('"', " ").split_whitespace().collect::<Vec<_>>().join(" ");
+    OptimizeTask::Custom { name: quotable_name, instructions }
 }
 
 fn non_blank(value: Option<&String>) -> Option<&str> {
@@ -174,9 +174,9 @@ fn non_blank(value: Option<&String>) -> Option<&str> {
 
 fn built_in(named: &str) -> Option<&'static str> {
     let id = Uuid::try_parse(named).ok();
-    let found =
+    let template =
         templates().iter().find(|it| id == Some(it.id) || it.name.eq_ignore_ascii_case(named))?;
-    Some(found.prompt)
+    Some(template.prompt)
 }
 
 fn check_length(field: &str, value: &str, max: usize, violations: &mut Vec<Violation>) {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use pia_kernel::{BudgetPeriod, CreditLimits};
 use serde_json::Value;
 
 use super::*;
@@ -11,7 +12,6 @@ use crate::credits::{Gauge, Period};
 use crate::fakes::{Script, TestEnv, caller, pass};
 use crate::ports::Frame;
 use crate::rules::GroupRules;
-use pia_kernel::{BudgetPeriod, CreditLimits};
 
 const ANSWER: &str = r#"{"choices":[{"message":{"content":" Better. \n"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1}}"#;
 
@@ -42,7 +42,7 @@ async fn violations(request: OptimizeRequest) -> Vec<(String, &'static str)> {
         Err(AssistantError::Invalid(violations)) => {
             violations.into_iter().map(|it| (it.field, it.code)).collect()
         }
-        other => panic!("{other:?}"),
+        outcome => panic!("{outcome:?}"),
     }
 }
 
@@ -53,8 +53,10 @@ async fn a_text_is_returned_trimmed_with_its_usage() {
     let usage = Usage { input: 3, cached_input: 0, output: 1, connector: 0, reasoning: 0 };
     assert_eq!(outcome, Ok(OptimizedText { text: "Better.".to_owned(), usage }));
     let [record] = env.usage_records().try_into().unwrap();
-    assert_eq!((record.mode, record.outcome), (Mode::Optimize, CallOutcome::Completed));
-    assert_eq!((record.tokens, record.estimated), (usage, false));
+    assert_eq!(record.mode, Mode::Optimize);
+    assert_eq!(record.outcome, CallOutcome::Completed);
+    assert_eq!(record.tokens, usage);
+    assert!(!record.estimated);
 }
 
 #[tokio::test]
@@ -185,12 +187,10 @@ async fn an_empty_or_truncated_response_is_a_failure() {
 async fn a_response_that_the_budget_cut_off_is_refused_as_over_budget() {
     let cut = r#"{"choices":[{"message":{"content":"half a"},"finish_reason":"length"}],
         "usage":{"prompt_tokens":300,"completion_tokens":900}}"#;
-    let with = |hourly| {
-        let credits = CreditLimits { hourly, ..CreditLimits::default() };
-        GroupRules { credits, ..GroupRules::default() }
-    };
     let run = async |answer: &'static str, hourly| {
-        let env = TestEnv::new(Script::Full(answer)).with_rules(with(hourly));
+        let credits = CreditLimits { hourly, ..CreditLimits::default() };
+        let rules = GroupRules { credits, ..GroupRules::default() };
+        let env = TestEnv::new(Script::Full(answer)).with_rules(rules);
         let outcome = Optimize::new(env.gateway()).run(caller(), request("x")).await;
         (outcome, env)
     };
@@ -200,19 +200,15 @@ async fn a_response_that_the_budget_cut_off_is_refused_as_over_budget() {
     let (empty, _) = run(r#"{"choices":[{"message":{"content":" "}}]}"#, 2).await;
 
     let Err(AssistantError::OverBudget(refusal)) = short else { panic!("{short:?}") };
-    assert_eq!(
-        (refusal.period, refusal.gauge),
-        (Period::Budget(BudgetPeriod::Hourly), Some(Gauge { limit: 2, used: 2 }))
-    );
+    assert_eq!(refusal.period, Period::Budget(BudgetPeriod::Hourly));
+    assert_eq!(refusal.gauge, Some(Gauge { limit: 2, used: 2 }));
     // Its cost expires in an hour.
     assert_eq!(refusal.retry_after, Duration::from_mins(61));
     assert!(env.call().max_output.is_some_and(|it| it.tokens < 2000));
     let [settlement] = env.settlements().try_into().unwrap();
     assert_eq!(settlement.usage.map(|it| it.outcome), Some(CallOutcome::Failed));
-    assert_eq!(
-        (roomy, empty),
-        (Err(AssistantError::UpstreamFailed), Err(AssistantError::UpstreamFailed))
-    );
+    assert_eq!(roomy, Err(AssistantError::UpstreamFailed));
+    assert_eq!(empty, Err(AssistantError::UpstreamFailed));
 }
 
 #[tokio::test]
@@ -221,9 +217,8 @@ async fn a_streamed_text_has_chunks_and_usage() {
     let env = TestEnv::new(Script::Frames(vec![Ok(pass(chunk)), Ok(Frame::Done)]));
 
     let answer = Optimize::new(env.gateway()).stream(caller(), request("bad")).await.unwrap();
-    let stream = answer.collect::<Vec<_>>().await.concat();
-
-    let stream = String::from_utf8(stream).unwrap();
+    let bytes = answer.collect::<Vec<_>>().await.concat();
+    let stream = String::from_utf8(bytes).unwrap();
     assert!(stream.starts_with(chunk));
     assert!(stream.contains("\"usage\":{\"prompt_tokens\":"));
     assert!(stream.ends_with("data: [DONE]\n\n"));

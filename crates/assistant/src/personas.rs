@@ -22,9 +22,10 @@ pub struct GrantedPersona {
 impl GrantedPersona {
     /// Returns all instructions for the model, a paragraph each.
     pub(crate) fn instructions(&self) -> String {
-        let more = [&self.guardrails, &self.output_format].into_iter().flatten();
-        let all = std::iter::once(&self.system_prompt).chain(more);
-        all.map(String::as_str).collect::<Vec<_>>().join("\n\n")
+        let mut paragraphs = vec![self.system_prompt.as_str()];
+        paragraphs.extend(self.guardrails.as_deref());
+        paragraphs.extend(self.output_format.as_deref());
+        paragraphs.join("\n\n")
     }
 }
 

@@ -48,22 +48,22 @@ impl BackgroundReranking {
         let words: Vec<&str> = texts.iter().map(String::as_str).chain([question]).collect();
         let estimate = PromptText::from_words(&words).estimate();
         let _permit = gateway
-            .acquire_background_permit(target, (BackgroundPurpose::Question, estimate))
+            .acquire_background_permit(target, BackgroundPurpose::Question, estimate)
             .await?;
         // Servers may return fewer results without `top_n`.
         let query = json!(question);
         let documents = json!(texts);
         let count = texts.len();
-        let body = format!("{{\"query\":{query},\"documents\":{documents},\"top_n\":{count}");
-        let body = Bytes::from(body);
-        let answer = gateway.call_with_keys(target, |key| {
+        let json = format!("{{\"query\":{query},\"documents\":{documents},\"top_n\":{count}");
+        let body = Bytes::from(json);
+        let send = |key| {
             let target = Arc::clone(target);
             let body = body.clone();
             gateway.upstream.rerank(ModelCall { target, key, body })
-        });
-
-        let answer = answer.await.map_err(|failure| failure.error)?;
-        parse(&answer, texts.len()).ok_or_else(|| {
+        };
+        let outcome = gateway.call_with_keys(target, send).await;
+        let response = outcome.map_err(|failure| failure.error)?;
+        parse(&response, texts.len()).ok_or_else(|| {
             tracing::warn!(upstream.model = target.model, "upstream response has no ranking");
             AssistantError::UpstreamFailed
         })

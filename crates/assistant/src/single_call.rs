@@ -13,7 +13,7 @@ use crate::routing::attempts::AttemptOutcome;
 use crate::routing::keys::requested_cooldown;
 use crate::routing::refusal::{Tools, explain_failure};
 use crate::routing::target::Target;
-use crate::routing::upstream_limiter::Permit;
+use crate::routing::upstream_limiter::{CallDemand, Permit};
 
 /// Maximum time for which a call of the server itself waits for a permit of its
 /// upstream.
@@ -51,9 +51,11 @@ impl Gateway {
     pub(crate) async fn acquire_background_permit(
         &self,
         target: &Target,
-        (purpose, tokens): (BackgroundPurpose, i64),
+        purpose: BackgroundPurpose,
+        tokens: i64,
     ) -> Result<Permit, AssistantError> {
-        self.acquire_permit(target, (purpose.group(), tokens), MAX_WAIT).await
+        let demand = CallDemand { group: purpose.group(), tokens };
+        self.acquire_permit(target, demand, MAX_WAIT).await
     }
 
     /// Sends a call with one key of its model after the other, until one is
@@ -68,9 +70,10 @@ impl Gateway {
         for key in self.keys.order(&target.keys, self.timer.elapsed()) {
             let err = match self.unless_stopped(send(key.clone())).await {
                 None => {
-                    let error = AssistantError::Stopping;
-                    let cost = Billable::Something;
-                    return Err(CallFailure { error, cost });
+                    return Err(CallFailure {
+                        error: AssistantError::Stopping,
+                        cost: Billable::Something,
+                    });
                 }
                 Some(Ok(answer)) => {
                     self.attempts.count(target, AttemptOutcome::Answered);
@@ -110,7 +113,7 @@ mod tests {
         let gateway = TestEnv::with_scripts(Vec::new()).gateway();
         let order = Mutex::default();
         let call = async |purpose: BackgroundPurpose| {
-            let _permit = gateway.acquire_background_permit(&target, (purpose, 1)).await.unwrap();
+            let _permit = gateway.acquire_background_permit(&target, purpose, 1).await.unwrap();
             Mutex::<Vec<BackgroundPurpose>>::lock(&order).unwrap().push(purpose);
             tokio::task::yield_now().await;
         };

@@ -10,6 +10,7 @@ pub(crate) mod web_search;
 
 use std::collections::BTreeSet;
 
+use pia_json::Members;
 use serde_json::value::RawValue;
 
 use crate::credits::rates::Micros;
@@ -18,7 +19,6 @@ use crate::request::array_elements::ArrayElements;
 use crate::request::fetched::address;
 use crate::request::messages::MAX_VIOLATIONS;
 use crate::routing::refusal::Tools;
-use pia_json::Members;
 
 /// Types of tools that callers run. Every other type is run by the upstream, at
 /// the operator's expense.
@@ -116,16 +116,17 @@ impl RequestTools {
 
     fn add(&mut self, at: usize, tool: &RawValue) -> Result<(), Violation> {
         let field = format!("tools[{at}]");
-        let members = members(tool.get(), &field, "A tool")?;
-        let kind = kind(&members, &field)?;
+        let members = parse_members(tool.get(), &field, "A tool")?;
+        let kind = parse_kind(&members, &field)?;
         if CLIENT_TYPES.contains(&kind.as_str()) {
             return check_members(&members, &kind, &field);
         }
 
         if self.address.is_none() {
-            let json = |it| serde_json::from_str::<&RawValue>(it).ok();
-            let mut places = members.iter().filter_map(|(key, it)| address(key, json(it)?));
-            self.address = places.next().map(|it| format!("{field}.{it}"));
+            let mut paths = members.iter().filter_map(|(key, json)| {
+                address(key, serde_json::from_str::<&RawValue>(json).ok()?)
+            });
+            self.address = paths.next().map(|it| format!("{field}.{it}"));
         }
 
         self.hosted.push(HostedTool { at, kind });
@@ -146,23 +147,23 @@ impl RequestTools {
             return Err(Violation::new(field, "unknown_value", message));
         }
 
-        let choice = members(choice.get(), field, "The choice of a tool")?;
-        let chosen = kind(&choice, field)?;
-        if chosen != ALLOWED_TOOLS {
-            return self.check_kind(&chosen, field);
+        let choice = parse_members(choice.get(), field, "The choice of a tool")?;
+        let chosen_kind = parse_kind(&choice, field)?;
+        if chosen_kind != ALLOWED_TOOLS {
+            return self.check_kind(&chosen_kind, field);
         }
 
-        let field = format!("{field}.{ALLOWED_TOOLS}");
-        let within = choice.get(ALLOWED_TOOLS).unwrap_or("{}");
-        let within = members(within, &field, "The choice of some tools")?;
-        for tools in [&choice, &within].into_iter().filter_map(|it| it.get("tools")) {
-            let field = format!("{field}.tools");
+        let allowed_field = format!("{field}.{ALLOWED_TOOLS}");
+        let allowed_json = choice.get(ALLOWED_TOOLS).unwrap_or("{}");
+        let allowed = parse_members(allowed_json, &allowed_field, "The choice of some tools")?;
+        for tools in [&choice, &allowed].into_iter().filter_map(|it| it.get("tools")) {
+            let field = format!("{allowed_field}.tools");
             let Ok(ArrayElements { first, .. }) = serde_json::from_str(tools) else {
                 return Err(Violation::new(field, "invalid_type", "The tools must be an array."));
             };
             for tool in first {
-                let tool = members(tool.get(), &field, "A tool")?;
-                self.check_kind(&kind(&tool, &field)?, &field)?;
+                let members = parse_members(tool.get(), &field, "A tool")?;
+                self.check_kind(&parse_kind(&members, &field)?, &field)?;
             }
         }
 
@@ -170,11 +171,8 @@ impl RequestTools {
     }
 
     fn check_kind(&self, kind: &str, field: &str) -> Result<(), Violation> {
-        let is_one = CLIENT_TYPES.contains(&kind);
-        if is_one || self.hosted.iter().any(|it| it.kind == kind) {
-            return Ok(());
-        }
-        Err(not_allowed(format!("{field}.type")))
+        let is_known = CLIENT_TYPES.contains(&kind) || self.hosted.iter().any(|it| it.kind == kind);
+        if is_known { Ok(()) } else { Err(not_allowed(format!("{field}.type"))) }
     }
 }
 
@@ -189,7 +187,7 @@ fn not_allowed(field: String) -> Violation {
 
 /// Returns the members of an object. Readers differ in which of two equal keys
 /// they use, and some accept keys in any case, so each key must be unique.
-fn members<'a>(json: &'a str, field: &str, subject: &str) -> Result<Members<'a>, Violation> {
+fn parse_members<'a>(json: &'a str, field: &str, subject: &str) -> Result<Members<'a>, Violation> {
     let violation = || {
         let message = format!("{subject} must be an object with each key once.");
         Violation::new(field, "invalid_type", message)
@@ -199,28 +197,28 @@ fn members<'a>(json: &'a str, field: &str, subject: &str) -> Result<Members<'a>,
     if keys.len() == members.iter().count() { Ok(members) } else { Err(violation()) }
 }
 
-fn kind(members: &Members<'_>, field: &str) -> Result<String, Violation> {
-    let field = || format!("{field}.type");
-    let Some(kind) = members.get("type") else {
-        return Err(Violation::new(field(), "required", "The type of a tool is missing."));
+/// Returns the type of a tool, or of the choice of one.
+fn parse_kind(members: &Members<'_>, field: &str) -> Result<String, Violation> {
+    let type_field = format!("{field}.type");
+    let Some(json) = members.get("type") else {
+        return Err(Violation::new(type_field, "required", "The type of a tool is missing."));
     };
-    let kind = serde_json::from_str::<String>(kind).map_err(|_invalid| {
-        Violation::new(field(), "invalid_type", "The type of a tool must be a string.")
-    })?;
-    if kind.len() > MAX_TYPE_BYTES { Err(not_allowed(field())) } else { Ok(kind) }
+    let Ok(kind) = serde_json::from_str::<String>(json) else {
+        let message = "The type of a tool must be a string.";
+        return Err(Violation::new(type_field, "invalid_type", message));
+    };
+    if kind.len() > MAX_TYPE_BYTES { Err(not_allowed(type_field)) } else { Ok(kind) }
 }
 
 /// Checks that a caller's tool has no member that enables another.
 fn check_members(members: &Members<'_>, kind: &str, field: &str) -> Result<(), Violation> {
     let is_known = |key: &str| key == "type" || key == kind || DESCRIPTION.contains(&key);
-    match members.iter().find(|(key, value)| *value != "null" && !is_known(key)) {
-        None => Ok(()),
-        Some((key, _)) => {
-            let plain = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'_' | b'-');
-            let is_plain = key.len() <= MAX_KEY_BYTES && key.bytes().all(plain);
-            Err(not_allowed(format!("{field}.{}", if is_plain { key } else { "?" })))
-        }
-    }
+    let unknown = members.iter().find(|(key, value)| *value != "null" && !is_known(key));
+    let Some((key, _)) = unknown else { return Ok(()) };
+
+    let is_plain_byte = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'_' | b'-');
+    let is_plain = key.len() <= MAX_KEY_BYTES && key.bytes().all(is_plain_byte);
+    Err(not_allowed(format!("{field}.{}", if is_plain { key } else { "?" })))
 }
 
 #[cfg(test)]

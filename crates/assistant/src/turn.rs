@@ -30,7 +30,7 @@ use crate::routing::keys::requested_cooldown;
 use crate::routing::refusal::explain_failure;
 use crate::routing::route::Route;
 use crate::routing::target::{Mode, Target};
-use crate::routing::upstream_limiter::Permit;
+use crate::routing::upstream_limiter::{CallDemand, Permit};
 use crate::rules::GroupRules;
 use crate::stream;
 use crate::stream::start::{StartedStream, reject_error_body, start_stream};
@@ -193,22 +193,18 @@ impl Turn {
     async fn run_search(&self, query: &str) -> Result<String, ToolFailure> {
         let failed = || failure(SEARCH_FAILED);
         let provider = self.tools.search.as_ref().ok_or_else(failed)?;
-        let found = self.gateway.search_unless_stopped(provider, self.caller.group, query).await;
-        found.map(|it| format_results(&it)).ok_or_else(failed)
+        let results = self.gateway.search_unless_stopped(provider, self.caller.group, query).await;
+        results.map(|it| format_results(&it)).ok_or_else(failed)
     }
 
     /// Calls the vision model; this is a separate call with its own cost.
     async fn describe_picture(&mut self, picture: &[u8], question: &str) -> Option<String> {
         let vision_model = self.tools.vision.as_ref()?;
-        let picture = String::from_utf8_lossy(picture);
-        let question_text = question;
-        let question = json!({ "type": "text", "text": question });
-        let messages = format!(r#"[{{"role":"user","content":[{question},{picture}]}}]"#);
-
-        let text = PromptText {
-            extra_tokens: TOKENS_PER_IMAGE,
-            ..PromptText::from_words(&[question_text])
-        };
+        let picture_json = String::from_utf8_lossy(picture);
+        let question_json = json!({ "type": "text", "text": question });
+        let messages = format!(r#"[{{"role":"user","content":[{question_json},{picture_json}]}}]"#);
+        let text =
+            PromptText { extra_tokens: TOKENS_PER_IMAGE, ..PromptText::from_words(&[question]) };
 
         let mut vision_turn = Self {
             gateway: self.gateway.clone(),
@@ -259,8 +255,8 @@ impl Turn {
         send: impl Fn(Arc<dyn ChatUpstream>, ChatCall) -> PendingCall<T>,
     ) -> Result<(T, MeteredCall), AssistantError> {
         let gateway = self.gateway.clone();
-        let admitted = gateway.admit(self.admission_request()?).await?;
-        let AdmittedCall { mut metered_call, prompt: tokens, max_output } = admitted;
+        let AdmittedCall { mut metered_call, prompt: tokens, max_output } =
+            gateway.admit(self.admission_request()?).await?;
         let mut error = AssistantError::NotConfigured;
         let route = self.route.clone();
         for (at, target) in route.iter().enumerate() {
@@ -276,10 +272,10 @@ impl Turn {
                 }
             };
             let keys = gateway.keys.order(&target.keys, gateway.timer.elapsed());
-            let last_target = at + 1 == route.len();
+            let is_last_target = at + 1 == route.len();
 
             for (at, key) in keys.iter().enumerate() {
-                let is_last = last_target && at + 1 == keys.len();
+                let is_last = is_last_target && at + 1 == keys.len();
                 let body = self.body(is_last);
                 let call = self.call(target, key.clone(), body, max_output);
                 let pending = send(Arc::clone(&gateway.upstream), call);
@@ -343,9 +339,9 @@ impl Turn {
     ) -> Result<Permit, AssistantError> {
         let gateway = &self.gateway;
         let is_last = self.route.last().is_some_and(|it| Arc::ptr_eq(it, target));
-        let max_wait = gateway.settings.get().max_wait;
-        let max_wait = if is_last { max_wait } else { Duration::ZERO };
-        gateway.acquire_permit(target, (self.caller.group, tokens), max_wait).await
+        let max_wait = if is_last { gateway.settings.get().max_wait } else { Duration::ZERO };
+        let demand = CallDemand { group: self.caller.group, tokens };
+        gateway.acquire_permit(target, demand, max_wait).await
     }
 
     fn call(

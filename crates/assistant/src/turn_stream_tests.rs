@@ -33,7 +33,7 @@ async fn a_search_in_a_stream_is_hidden() {
     assert!(words.contains("I look. ") && words.contains("Fine."), "{stream}");
     assert!(stream.contains(r#""prompt_tokens":40,"completion_tokens":5"#), "{stream} {usage}");
     assert_eq!(stream.matches("finish_reason").count(), 1);
-    let result = env.calls()[1].2["messages"][2]["content"].to_string();
+    let result = env.calls()[1].body["messages"][2]["content"].to_string();
     assert!(result.contains("The search failed"), "{result}");
     assert_eq!(env.usage_records().len(), 2);
 }

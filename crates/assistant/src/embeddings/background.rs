@@ -76,16 +76,17 @@ impl BackgroundEmbeddings {
         let words: Vec<&str> = texts.iter().map(String::as_str).collect();
         let estimate = PromptText::from_words(&words).estimate();
         let _permit =
-            self.gateway.acquire_background_permit(&self.target, (self.purpose, estimate)).await?;
+            self.gateway.acquire_background_permit(&self.target, self.purpose, estimate).await?;
         let mut body = format!("{{\"input\":{},\"encoding_format\":\"float\"", json!(texts));
         if let Some(dimensions) = dimensions {
             // Writing to a string cannot fail.
             let _infallible = write!(body, ",\"dimensions\":{dimensions}");
         }
 
-        let answer = call(&self.gateway, &self.target, &Bytes::from(body)).await;
-        let answer = answer.map_err(|failure| failure.error)?;
-        parse(&answer, texts.len(), estimate).ok_or_else(|| {
+        let response = call(&self.gateway, &self.target, &Bytes::from(body))
+            .await
+            .map_err(|failure| failure.error)?;
+        parse(&response, texts.len(), estimate).ok_or_else(|| {
             let model = &self.target.model;
             tracing::warn!(upstream.model = model, "upstream response has no embeddings");
             AssistantError::UpstreamFailed

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use pia_json::JsonWriter;
 use pia_kernel::Secret;
+use serde_json::Value;
 
 use crate::ports::{ChatCall, ModelCall, OutputCap};
 use crate::request::chat_body::ChatBody;
@@ -24,6 +25,25 @@ impl From<ChatCall> for SentCall {
     fn from(call: ChatCall) -> Self {
         let ChatCall { target, key, body, max_output, effort: _ } = call;
         Self { target, key, max_output, body: open_pieces(&body) }
+    }
+}
+
+/// Recorded call with its body as JSON.
+#[derive(Debug, Clone)]
+pub(crate) struct RecordedCall {
+    pub(crate) model: String,
+    pub(crate) key: String,
+    pub(crate) body: Value,
+}
+
+impl From<&SentCall> for RecordedCall {
+    fn from(call: &SentCall) -> Self {
+        let json = [call.body.concat().as_slice(), b"}"].concat();
+        Self {
+            model: call.target.model.clone(),
+            key: call.key.expose().clone(),
+            body: serde_json::from_slice(&json).unwrap(),
+        }
     }
 }
 

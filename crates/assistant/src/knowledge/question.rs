@@ -56,12 +56,25 @@ impl Content {
     }
 }
 
-/// Question of a conversation, and what was said before it.
+/// Role and text of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct TextMessage {
+    role: String,
+    text: String,
+}
+
+impl TextMessage {
+    fn is_of_user(&self) -> bool {
+        self.role == "user"
+    }
+}
+
+/// Question of a conversation, with the messages before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UserQuestion {
     text: String,
-    /// Roles and texts of the messages before, the latest first.
-    earlier: Vec<(String, String)>,
+    /// Messages of user and model before the question, the latest first.
+    earlier: Vec<TextMessage>,
 }
 
 impl UserQuestion {
@@ -73,24 +86,21 @@ impl UserQuestion {
         let mut messages = elements.first.into_iter().rev().filter_map(|it| {
             // A content of another form has no text.
             let Message { role, content } = serde_json::from_str(it.get()).ok()?;
-            Some((role, content.into_text().trim().to_owned()))
+            Some(TextMessage { role, text: content.into_text().trim().to_owned() })
         });
-
-        let (_, text) = messages.next().filter(|it| it.0 == "user" && !it.1.is_empty())?;
-        let is_talk = |(role, text): &(String, String)| {
-            matches!(role.as_str(), "user" | "assistant") && !text.is_empty()
+        let question = messages.next().filter(|it| it.is_of_user() && !it.text.is_empty())?;
+        let is_talk = |it: &TextMessage| {
+            matches!(it.role.as_str(), "user" | "assistant") && !it.text.is_empty()
         };
         let earlier = messages.filter(is_talk).take(MAX_EARLIER).collect();
-
-        Some(Self { text, earlier })
+        Some(Self { text: question.text, earlier })
     }
 
     /// Returns the question, together with the one before if it is short.
     pub(crate) fn with_previous(&self) -> String {
-        match self.earlier.iter().find(|it| it.0 == "user") {
-            Some((_, earlier)) if self.text.split_whitespace().count() < MIN_WORDS => {
-                format!("{earlier}\n{}", self.text)
-            }
+        let is_short = self.text.split_whitespace().count() < MIN_WORDS;
+        match self.earlier.iter().find(|it| it.is_of_user()) {
+            Some(previous) if is_short => format!("{}\n{}", previous.text, self.text),
             _ => self.text.clone(),
         }
     }
@@ -98,16 +108,16 @@ impl UserQuestion {
     /// Formats the question and the messages before it for a model; `None` if the
     /// user has said nothing before that the question could refer to.
     pub(crate) fn with_conversation(&self) -> Option<String> {
-        let is_follow_up = self.earlier.iter().any(|it| it.0 == "user");
+        let is_follow_up = self.earlier.iter().any(TextMessage::is_of_user);
         if !is_follow_up || self.text.chars().count() > MAX_QUESTION_CHARS {
             return None;
         }
 
         let mut output = String::from("<conversation>\n");
-        for (role, text) in self.earlier.iter().rev() {
-            let text: String = clean(text).chars().take(MAX_EARLIER_CHARS).collect();
+        for message in self.earlier.iter().rev() {
+            let text: String = clean(&message.text).chars().take(MAX_EARLIER_CHARS).collect();
             // Writing to a string cannot fail.
-            let _infallible = writeln!(output, "{role}: {text}");
+            let _infallible = writeln!(output, "{}: {text}", message.role);
         }
 
         let question = clean(&self.text);
@@ -181,7 +191,8 @@ mod tests {
 
     #[test]
     fn what_explains_a_question_is_limited() {
-        let earlier = vec![("user".to_owned(), "x".repeat(50_000)); MAX_EARLIER];
+        let message = TextMessage { role: "user".to_owned(), text: "x".repeat(50_000) };
+        let earlier = vec![message; MAX_EARLIER];
         let question = UserQuestion { text: "Why?".to_owned(), earlier };
         let length = question.with_conversation().unwrap().len();
         assert!(length < (MAX_EARLIER_CHARS + 10) * MAX_EARLIER + 100, "{length}");

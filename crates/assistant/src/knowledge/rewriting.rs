@@ -40,8 +40,8 @@ impl Gateway {
             BackgroundPurpose::Question,
         );
         let asking = chat.ask(INSTRUCTIONS, &material, MAX_TOKENS);
-        let text = match self.within(model.timeout, asking).await {
-            Some(Ok(answer)) => answer.text,
+        let answer = match self.within(model.timeout, asking).await {
+            Some(Ok(answer)) => answer,
             Some(Err(err)) => {
                 tracing::warn!(error = %err, "a question could not be rewritten");
                 return None;
@@ -51,8 +51,7 @@ impl Gateway {
                 return None;
             }
         };
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-
-        (1..=MAX_CHARS).contains(&text.chars().count()).then_some(text)
+        let question = answer.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        (1..=MAX_CHARS).contains(&question.chars().count()).then_some(question)
     }
 }

@@ -18,6 +18,7 @@ use crate::routing::attempts::AttemptOutcome;
 use crate::routing::catalogue::SearchProvider;
 use crate::routing::keys::requested_cooldown;
 use crate::routing::target::Target;
+use crate::routing::upstream_limiter::CallDemand;
 use crate::single_call::BackgroundPurpose;
 use crate::stream::completion;
 
@@ -98,16 +99,16 @@ impl Gateway {
     }
 
     async fn test_embedder(&self, target: &Arc<Target>) -> Result<ModelAnswer, ModelTestFailure> {
-        let body = format!("{{\"input\":[{}],\"encoding_format\":\"float\"", json!(QUESTION));
-        let body = Bytes::from(body);
+        let json = format!("{{\"input\":[{}],\"encoding_format\":\"float\"", json!(QUESTION));
+        let body = Bytes::from(json);
         let send = |key| {
             let target = Arc::clone(target);
             let body = body.clone();
             self.upstream.embed(ModelCall { target, key, body })
         };
-        let body = self.test_model(target, send).await?;
-        let found = parse_vectors(&body, 1, 0).ok_or(ModelTestFailure::Unreadable)?;
-        Ok(ModelAnswer::Vector(found.vectors.first().map_or(0, Vec::len)))
+        let response = self.test_model(target, send).await?;
+        let embeddings = parse_vectors(&response, 1, 0).ok_or(ModelTestFailure::Unreadable)?;
+        Ok(ModelAnswer::Vector(embeddings.vectors.first().map_or(0, Vec::len)))
     }
 
     /// Sends a call like any other of the model, and returns the upstream's error
@@ -117,7 +118,8 @@ impl Gateway {
         target: &Target,
         send: impl Fn(Secret<String>) -> F,
     ) -> Result<Bytes, ModelTestFailure> {
-        let demand = (BackgroundPurpose::Question.group(), MAX_ANSWER_TOKENS);
+        let demand =
+            CallDemand { group: BackgroundPurpose::Question.group(), tokens: MAX_ANSWER_TOKENS };
         let permit = self.acquire_permit(target, demand, MAX_WAIT).await;
         let _permit = permit.map_err(|err| match err {
             AssistantError::Stopping => ModelTestFailure::Stopping,
@@ -125,26 +127,24 @@ impl Gateway {
         })?;
 
         let failure = Mutex::new(ModelTestFailure::Stopping);
-        let answer = self.call_with_keys(target, |key| {
-            let sent = send(key);
+        let send_and_record = |key| {
+            let call = send(key);
             let failure = &failure;
             async move {
-                sent.await.inspect_err(|err| {
+                call.await.inspect_err(|err| {
                     *failure.lock().unwrap_or_else(PoisonError::into_inner) = err.into();
                 })
             }
-        });
-
-        let answer = answer.await;
-
-        answer.map_err(|_answered| failure.into_inner().unwrap_or_else(PoisonError::into_inner))
+        };
+        let outcome = self.call_with_keys(target, send_and_record).await;
+        outcome.map_err(|_explained| failure.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
     async fn test_search(
         &self,
         provider: &Arc<SearchProvider>,
     ) -> Result<ModelAnswer, ModelTestFailure> {
-        let demand = (BackgroundPurpose::Question.group(), 0);
+        let demand = CallDemand { group: BackgroundPurpose::Question.group(), tokens: 0 };
         let permit = self.upstream_limiter.acquire(&**provider, demand, MAX_WAIT, &self.timer);
         let _permit = permit.await.map_err(|_limit| ModelTestFailure::LimitReached)?;
         let mut failure = ModelTestFailure::Stopping;
@@ -152,9 +152,9 @@ impl Gateway {
             let search = self.search.search(provider, &key, QUESTION);
             let err = match self.unless_stopped(search).await {
                 None => return Err(ModelTestFailure::Stopping),
-                Some(Ok(found)) => {
+                Some(Ok(results)) => {
                     self.attempts.count_of(&provider.id, AttemptOutcome::Answered);
-                    return Ok(ModelAnswer::Results(found.len()));
+                    return Ok(ModelAnswer::Results(results.len()));
                 }
                 Some(Err(err)) => err,
             };

@@ -85,9 +85,11 @@ async fn a_test_is_audited_and_charged_to_nobody() {
     let test = models.test(admin, "Ai:Providers:a/b").await.unwrap();
 
     assert_eq!(test.result, Ok(ModelAnswer::Text("Hello!".to_owned())));
-    assert_eq!((env.usage_records().len(), env.requests().len()), (0, 0));
+    assert!(env.usage_records().is_empty());
+    assert!(env.requests().is_empty());
     let entry = effects.0.lock().unwrap()[0].audit[0].clone();
-    assert_eq!((entry.action, entry.actor), ("Model.Tested", Some(admin)));
+    assert_eq!(entry.action, "Model.Tested");
+    assert_eq!(entry.actor, Some(admin));
     assert_eq!(entry.object.as_deref(), Some("model:Ai:Providers:a/b"));
     let attempts = models.find("Ai:Providers:a/b").unwrap().attempts;
     assert_eq!(attempts.last, Some(AttemptOutcome::Answered));
@@ -130,11 +132,10 @@ async fn embedders_and_searches_are_tested_too() {
 async fn a_silent_upstream_ends_the_test() {
     let env = TestEnv::new(Script::Silence);
     let (models, _) = models(&env);
-    let mut test = Box::pin(models.test(UserId::generate(), "Ai"));
-    assert!((&mut test).now_or_never().is_none());
-
+    let mut testing = Box::pin(models.test(UserId::generate(), "Ai"));
+    assert!((&mut testing).now_or_never().is_none());
     env.advance(TEST_TIMEOUT);
-    let test = test.await.unwrap();
-
-    assert_eq!((test.took, test.result), (TEST_TIMEOUT, Err(ModelTestFailure::TimedOut)));
+    let test = testing.await.unwrap();
+    assert_eq!(test.took, TEST_TIMEOUT);
+    assert_eq!(test.result, Err(ModelTestFailure::TimedOut));
 }

@@ -10,16 +10,16 @@ const HARMLESS: char = '\u{2039}';
 /// Returns a text without control characters, except line breaks and tabs, and
 /// without our fences and special tokens of models.
 pub(crate) fn clean(text: &str) -> String {
-    let plain = plain(text);
-    let mut clean = String::with_capacity(plain.len());
-    let mut rest = plain.as_str();
+    let plain_text = without_controls(text);
+    let mut cleaned = String::with_capacity(plain_text.len());
+    let mut rest = plain_text.as_str();
     while let Some((before, after)) = rest.split_once('<') {
-        clean.push_str(before);
-        clean.push(if is_fence(after) || is_token(after) { HARMLESS } else { '<' });
+        cleaned.push_str(before);
+        cleaned.push(if is_fence(after) || is_token(after) { HARMLESS } else { '<' });
         rest = after;
     }
-    clean.push_str(rest);
-    clean
+    cleaned.push_str(rest);
+    cleaned
 }
 
 /// Removes the fence that a model may have repeated around its response, and
@@ -33,18 +33,23 @@ pub(crate) fn strip_fence(answer: &str) -> &str {
 }
 
 /// Converts all line breaks to line feeds and removes other control characters.
-fn plain(text: &str) -> String {
-    let text = text.replace("\r\n", "\n").replace('\r', "\n");
-    text.chars().filter(|it| !it.is_control() || matches!(it, '\n' | '\t')).collect()
+fn without_controls(text: &str) -> String {
+    text.replace("\r\n", "\n")
+        .replace('\r', "\n")
+        .chars()
+        .filter(|it| !it.is_control() || matches!(it, '\n' | '\t'))
+        .collect()
 }
 
 /// Returns whether a `<` before this opens or closes a fence, however it is
 /// spaced.
 fn is_fence(after: &str) -> bool {
-    let mut visible =
-        after.chars().filter(|it| !it.is_whitespace() && !is_invisible(*it) && *it != '/');
-    let name: String = visible.by_ref().take(TEXT.len().max(STYLE.len())).collect();
-    let name = name.to_ascii_lowercase();
+    let name: String = after
+        .chars()
+        .filter(|it| !it.is_whitespace() && !is_invisible(*it) && *it != '/')
+        .take(TEXT.len().max(STYLE.len()))
+        .map(|it| it.to_ascii_lowercase())
+        .collect();
     [TEXT, STYLE].iter().any(|fence| name.starts_with(fence))
 }
 
@@ -96,11 +101,10 @@ mod tests {
             "<\u{200b}/pia-text>",
             "</p\u{2060}ia-text>",
         ] {
-            let clean = clean(text);
-
-            let bare = clean.replace(|it: char| it.is_whitespace() || is_invisible(it), "");
+            let cleaned = clean(text);
+            let bare = cleaned.replace(|it: char| it.is_whitespace() || is_invisible(it), "");
             assert!(!bare.to_lowercase().contains("</pia-"), "{bare}");
-            assert!(!clean.to_lowercase().contains("<pia-"), "{clean}");
+            assert!(!cleaned.to_lowercase().contains("<pia-"), "{cleaned}");
         }
     }
 

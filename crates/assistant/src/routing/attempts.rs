@@ -157,10 +157,12 @@ mod tests {
         attempts.count(&target, AttemptOutcome::from_error(&refused(500)));
         attempts.count(&target, AttemptOutcome::Answered);
 
-        let counts = attempts.counts();
-        let counts: Vec<_> =
-            counts.iter().map(|(_, outcome, count)| (outcome.name(), *count)).collect();
-        assert_eq!(counts, [("answered", 1), ("failed", 2)]);
+        let target_id = "default".to_owned();
+        let expected = [
+            (target_id.clone(), AttemptOutcome::Answered, 1),
+            (target_id, AttemptOutcome::Failed, 2),
+        ];
+        assert_eq!(attempts.counts(), expected);
         assert_eq!(attempts.of_entry(None).last, Some(AttemptOutcome::Answered));
         assert_eq!(attempts.of_entry(Some("other")), EntryAttempts::default());
     }

@@ -65,15 +65,17 @@ impl KeyHealth {
     /// Returns the number of these keys that are in cooldown.
     pub(crate) fn count_in_cooldown(&self, keys: &[Secret<String>], now: Duration) -> usize {
         let states = self.lock();
-        let until = |key| states.cooldowns.get(&self.hash(key));
-        keys.iter().filter(|it| until(it).is_some_and(|until| *until > now)).count()
+        let is_in_cooldown = |key: &&Secret<String>| {
+            states.cooldowns.get(&self.hash(key)).is_some_and(|until| *until > now)
+        };
+        keys.iter().filter(is_in_cooldown).count()
     }
 
     fn hash(&self, key: &Secret<String>) -> u64 {
         self.hasher.hash_one(key.expose())
     }
 
-    /// Locks the state. Nothing in here panics halfway, so a poisoned lock is still usable.
+    /// Locks the state. No method panics halfway, so that a poisoned lock is still usable.
     fn lock(&self) -> MutexGuard<'_, KeyStates> {
         self.states.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -124,7 +126,8 @@ mod tests {
         }
         let after_cooldown = NOW + DEFAULT_COOLDOWN;
         let in_cooldown = |now| health.count_in_cooldown(&keys, now);
-        assert_eq!((in_cooldown(NOW), in_cooldown(after_cooldown)), (1, 0));
+        assert_eq!(in_cooldown(NOW), 1);
+        assert_eq!(in_cooldown(after_cooldown), 0);
         let first: Vec<_> =
             (0..2).map(|_| order(&health, &keys, after_cooldown)[0].clone()).collect();
         assert!(first.contains(&"a".to_owned()), "{first:?}");

@@ -44,7 +44,7 @@ pub(crate) fn explain_failure(
     target: &Target,
 ) -> AssistantError {
     let (status, code) = match err {
-        UpstreamError::Refused { status, body, .. } => (Some(*status), code(body)),
+        UpstreamError::Refused { status, body, .. } => (Some(*status), error_code(body)),
         _ => (None, None),
     };
 
@@ -73,7 +73,7 @@ pub(crate) fn explain_stream_error(error: &[u8], tools: Tools, target: &Target) 
     tracing::warn!(
         upstream.provider = target.provider.name(),
         upstream.model = target.model,
-        upstream.code = code(error),
+        upstream.code = error_code(error),
         "upstream model failed during its answer"
     );
     caller_error(error, tools).unwrap_or(AssistantError::UpstreamFailed)
@@ -107,8 +107,8 @@ pub(crate) fn is_caller_error(error: &[u8], tools: Tools) -> bool {
 
 /// Returns the error if the caller can correct it.
 fn caller_error(body: &[u8], tools: Tools) -> Option<AssistantError> {
-    let body = String::from_utf8_lossy(body).to_ascii_lowercase();
-    let mentions = |words: &[&str]| words.iter().any(|it| body.contains(it));
+    let text = String::from_utf8_lossy(body).to_ascii_lowercase();
+    let mentions = |phrases: &[&str]| phrases.iter().any(|it| text.contains(it));
     if mentions(&CONTEXT_PHRASES) {
         Some(AssistantError::ContextTooLong)
     } else if tools == Tools::Sent && mentions(&TOOL_PHRASES) {
@@ -120,7 +120,7 @@ fn caller_error(body: &[u8], tools: Tools) -> Option<AssistantError> {
 
 /// Returns the machine-readable code of an error for the log: unlike the rest
 /// of it, it cannot contain text of a user.
-fn code(body: &[u8]) -> Option<String> {
+fn error_code(body: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct Body {
         error: Option<Error>,
@@ -136,11 +136,10 @@ fn code(body: &[u8]) -> Option<String> {
 
     let body: Body = serde_json::from_slice(body).ok()?;
     let error = body.error.unwrap_or(body.bare);
-    let code = error.code.filter(serde_json::Value::is_string).or(error.r#type)?;
-    let code = code.as_str()?;
-    let plain = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '-' | '.');
-
-    (code.len() <= 64 && code.chars().all(plain)).then(|| code.to_owned())
+    let value = error.code.filter(serde_json::Value::is_string).or(error.r#type)?;
+    let code = value.as_str()?;
+    let is_plain = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '-' | '.');
+    (code.len() <= 64 && code.chars().all(is_plain)).then(|| code.to_owned())
 }
 
 #[cfg(test)]
@@ -306,7 +305,7 @@ mod tests {
 
     #[test]
     fn only_a_plain_code_reaches_the_log() {
-        let code = |body: &str| code(body.as_bytes());
+        let code = |body: &str| error_code(body.as_bytes());
 
         assert_eq!(code(r#"{"error":{"code":"invalid_api_key"}}"#).unwrap(), "invalid_api_key");
         assert_eq!(code(r#"{"error":{"code":7,"type":"server_error"}}"#).unwrap(), "server_error");

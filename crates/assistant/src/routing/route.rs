@@ -29,9 +29,9 @@ pub(crate) fn route(
 ) -> Option<Route> {
     let chosen = hint.model.as_deref().filter(|it| may_choose(rules, it));
     let for_mode = mode.and_then(|it| rules.modes.get(&it));
-    let talking = mode == Some(Mode::Assistant);
-    let persona = if talking { hint.persona_type.as_ref() } else { None };
-    let for_persona = persona.and_then(|it| rules.persona_types.get(it));
+    let persona_type =
+        if mode == Some(Mode::Assistant) { hint.persona_type.as_ref() } else { None };
+    let for_persona = persona_type.and_then(|it| rules.persona_types.get(it));
     let first = [chosen, for_mode.map(String::as_str), for_persona.map(String::as_str)]
         .into_iter()
         .flatten()
@@ -140,16 +140,16 @@ mod tests {
 
     #[test]
     fn the_modes_that_are_served_depend_on_the_group() {
-        let without = ModelCatalogue { default: None, ..catalogue() };
+        let without_default = ModelCatalogue { default: None, ..catalogue() };
         let served = |catalogue: &ModelCatalogue, rules: &GroupRules| {
             (modes(catalogue, rules), choices(catalogue, rules).len())
         };
 
         assert_eq!(served(&catalogue(), &GroupRules::default()), (Mode::ALL.to_vec(), 1));
-        assert_eq!(served(&without, &GroupRules::default()), (vec![], 0));
-        assert_eq!(served(&without, &rules()), (vec![Mode::Research], 2));
+        assert_eq!(served(&without_default, &GroupRules::default()), (vec![], 0));
+        assert_eq!(served(&without_default, &rules()), (vec![Mode::Research], 2));
         let gone = GroupRules { modes: [(Mode::Research, "gone".to_owned())].into(), ..rules() };
-        assert_eq!(served(&without, &gone), (vec![], 1));
+        assert_eq!(served(&without_default, &gone), (vec![], 1));
     }
 
     #[test]

@@ -250,7 +250,7 @@ impl Target {
         }
     }
 
-    /// Returns whether addresses may be passed on to it.
+    /// Returns whether addresses may be passed on to the model.
     pub(crate) fn fetches(&self) -> bool {
         self.addresses == Addresses::PassedOn
     }
@@ -262,9 +262,11 @@ impl Target {
 
     /// Returns the fee of a call with these tools, besides its tokens.
     pub(crate) fn fee(&self, tools: &[HostedTool]) -> Micros {
-        let price = |tool: &HostedTool| self.upstream_tools.iter().find(|it| it.kind == tool.kind);
-        let prices = tools.iter().filter_map(price).map(|it| it.price);
-        prices.fold(Micros(0), Micros::plus)
+        tools
+            .iter()
+            .filter_map(|tool| self.upstream_tools.iter().find(|it| it.kind == tool.kind))
+            .map(|it| it.price)
+            .fold(Micros(0), Micros::plus)
     }
 
     /// Returns the target with an additional key.

@@ -60,6 +60,13 @@ impl<'a> From<&'a SearchProvider> for UpstreamQuota<'a> {
     }
 }
 
+/// Group of a call, and the tokens that the call needs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CallDemand {
+    pub(crate) group: GroupId,
+    pub(crate) tokens: i64,
+}
+
 /// Error of a call beyond the limits of its upstream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LimitReached {
@@ -114,15 +121,16 @@ impl UpstreamLimiter {
         state.map_or((0, 0), |it| (it.open.into(), it.turns.len() as u64))
     }
 
-    /// Waits at most `max_wait` for a permit for a call of this many tokens.
+    /// Waits at most `max_wait` for a permit for a call.
     pub(crate) async fn acquire(
         self: &Arc<Self>,
-        to: impl Into<UpstreamQuota<'_>>,
-        (group, tokens): (GroupId, i64),
+        upstream: impl Into<UpstreamQuota<'_>>,
+        demand: CallDemand,
         max_wait: Duration,
         timer: &Arc<dyn Timer>,
     ) -> Result<Permit, LimitReached> {
-        let UpstreamQuota { name, protection } = to.into();
+        let UpstreamQuota { name, protection } = upstream.into();
+        let CallDemand { group, tokens } = demand;
         if protection == Protection::default() {
             return Ok(Permit { limiter: None, reserved_tokens: 0, used_tokens: 0 });
         }
@@ -130,10 +138,10 @@ impl UpstreamLimiter {
         let limits = self.instance_share(protection);
         let request = QueuedRequest { group, tokens, limits };
         let mut waiting = QueuedCall { limiter: self, name, position: None };
-        let mut end = timer.pause(max_wait);
-        let mut time = None;
+        let mut deadline = timer.pause(max_wait);
+        let mut limit_timer = None;
         poll_fn(|cx| {
-            let missing = match waiting.poll(request, timer.elapsed(), cx) {
+            let shortfall = match waiting.poll(request, timer.elapsed(), cx) {
                 Ok(()) => {
                     let limiter = Some((Arc::clone(self), name.to_owned()));
                     return Poll::Ready(Ok(Permit {
@@ -142,23 +150,22 @@ impl UpstreamLimiter {
                         used_tokens: tokens,
                     }));
                 }
-                Err(missing) => missing,
+                Err(shortfall) => shortfall,
             };
-
-            let retry_after = match missing {
-                Some(LimitShortfall::Time(left)) => {
+            let retry_after = match shortfall {
+                Some(LimitShortfall::Time(time)) => {
                     // Polled once to register the waker.
-                    let pause = time.insert(timer.pause(left));
+                    let pause = limit_timer.insert(timer.pause(time));
                     if pause.as_mut().poll(cx).is_ready() {
                         cx.waker().wake_by_ref();
                     }
-                    left
+                    time
                 }
                 Some(LimitShortfall::Room) => QUEUE_RETRY_AFTER,
                 None => return Poll::Ready(Err(LimitReached { retry_after: QUEUE_RETRY_AFTER })),
             };
             let retry_after = retry_after.max(Duration::from_secs(1));
-            end.as_mut().poll(cx).map(|()| Err(LimitReached { retry_after }))
+            deadline.as_mut().poll(cx).map(|()| Err(LimitReached { retry_after }))
         })
         .await
     }
@@ -167,11 +174,11 @@ impl UpstreamLimiter {
     /// one call.
     fn instance_share(&self, protection: Protection) -> Protection {
         let instances = (*self.instances.get()).max(1);
-        let part = |total: Option<u32>| total.map(|limit| (limit / instances).max(1));
+        let share = |limit: Option<u32>| limit.map(|it| (it / instances).max(1));
         Protection {
-            requests_per_minute: part(protection.requests_per_minute),
-            tokens_per_minute: part(protection.tokens_per_minute),
-            concurrent: part(protection.concurrent),
+            requests_per_minute: share(protection.requests_per_minute),
+            tokens_per_minute: share(protection.tokens_per_minute),
+            concurrent: share(protection.concurrent),
         }
     }
 
@@ -218,9 +225,9 @@ impl QueuedCall<'_> {
             None => state.turns.len() == 0,
         };
 
-        let missing =
+        let shortfall =
             if is_next { state.shortfall(request, now) } else { Some(LimitShortfall::Room) };
-        match missing {
+        match shortfall {
             None => {
                 state.take(request);
                 if let Some(position) = self.position.take() {
@@ -228,11 +235,11 @@ impl QueuedCall<'_> {
                 }
                 Ok(())
             }
-            Some(missing) => {
+            Some(shortfall) => {
                 let position =
                     *self.position.get_or_insert_with(|| state.turns.join(request.group));
                 state.turns.watch(position, cx.waker());
-                Err(Some(missing))
+                Err(Some(shortfall))
             }
         }
     }

@@ -79,10 +79,11 @@ impl ToolCallCollector {
         };
 
         let has_usage = event.get("usage").is_some_and(|it| !it.is_null());
-        let choice = event.get_mut("choices").and_then(|it| it.get_mut(0)?.as_object_mut());
-        let Some(choice) = choice else { return CallerPart::All };
-
-        let was_changed = self.take(choice, is_server_tool);
+        let Some(choice) = event.get_mut("choices").and_then(|it| it.get_mut(0)?.as_object_mut())
+        else {
+            return CallerPart::All;
+        };
+        let was_changed = self.remove_server_calls(choice, is_server_tool);
         let ends = choice.get("finish_reason").is_some_and(|it| !it.is_null());
         let is_continued = ends && self.only_server_calls();
         if is_continued {
@@ -105,7 +106,7 @@ impl ToolCallCollector {
 
     /// Removes calls of the server from a choice, and returns whether it was
     /// changed.
-    fn take(
+    fn remove_server_calls(
         &mut self,
         choice: &mut Map<String, Value>,
         is_server_tool: &dyn Fn(&str) -> bool,
@@ -152,13 +153,13 @@ impl ToolCallCollector {
         let index = part.get("index").and_then(Value::as_i64);
         let function = part.get("function");
         let name = text(function.and_then(|it| it.get("name")));
-        let found = self.open.iter().rposition(|it| {
-            let same_id = id.is_empty() || it.call.id == id;
-            let same_name = name.is_empty() || it.call.name == name;
-            same_id && index.is_none_or(|_| it.index == index) && (!id.is_empty() || same_name)
+        let started_at = self.open.iter().rposition(|it| {
+            let has_id = id.is_empty() || it.call.id == id;
+            let has_index = index.is_none() || it.index == index;
+            let has_name = !id.is_empty() || name.is_empty() || it.call.name == name;
+            has_id && has_index && has_name
         });
-
-        let at = found.unwrap_or_else(|| {
+        let at = started_at.unwrap_or_else(|| {
             let call = Call { id: id.to_owned(), name: name.to_owned(), arguments: String::new() };
             self.open.push(PartialCall { index, call, is_server_call: is_server_tool(name) });
             self.open.len() - 1
@@ -208,22 +209,21 @@ fn part(event: &Value) -> CallerPart {
 
 /// Returns whether a choice has more than a role and empty values.
 fn has_content(choice: &Map<String, Value>) -> bool {
-    let delta = choice.get("delta").and_then(Value::as_object);
-    delta.is_some_and(|it| {
-        it.iter()
-            .any(|(key, value)| key != "role" && !value.is_null() && value.as_str() != Some(""))
-    })
+    let Some(delta) = choice.get("delta").and_then(Value::as_object) else { return false };
+    delta.iter().any(|(key, value)| key != "role" && !value.is_null() && value.as_str() != Some(""))
 }
 
 /// Returns the text of frames, or of the JSON of one.
 fn text_of(frames: &[u8]) -> String {
-    let events = frames.split(|it| *it == b'\n').filter(|it| !it.is_empty());
-    let content = |line: &[u8]| {
-        let event: Value =
-            serde_json::from_slice(line.strip_prefix(b"data: ").unwrap_or(line)).ok()?;
-        Some(event.pointer("/choices/0/delta/content")?.as_str()?.to_owned())
-    };
-    events.filter_map(content).collect()
+    frames
+        .split(|it| *it == b'\n')
+        .filter(|it| !it.is_empty())
+        .filter_map(|line| {
+            let json = line.strip_prefix(b"data: ").unwrap_or(line);
+            let event: Value = serde_json::from_slice(json).ok()?;
+            Some(event.pointer("/choices/0/delta/content")?.as_str()?.to_owned())
+        })
+        .collect()
 }
 
 /// Returns the assistant's message with the calls for the next request.

@@ -7,10 +7,10 @@ fn extract(calls: &mut ToolCallCollector, event: &Value) -> CallerPart {
     calls.extract(&Bytes::from(event.to_string()), &is_server_tool)
 }
 
-fn caller_part(of: &CallerPart) -> Value {
-    match of {
+fn changed_event(part: &CallerPart) -> Value {
+    match part {
         CallerPart::Part(json) => serde_json::from_slice(json).unwrap(),
-        other => panic!("{other:?}"),
+        CallerPart::All | CallerPart::Nothing => panic!("{part:?}"),
     }
 }
 
@@ -52,7 +52,8 @@ fn server_calls_are_collected_and_their_end_is_removed() {
         name: "pia_search".to_owned(),
         arguments: r#"{"query":"x"}"#.to_owned(),
     };
-    assert_eq!((calls.as_slice(), text.as_str()), ([expected].as_slice(), "I will look"));
+    assert_eq!(calls, [expected]);
+    assert_eq!(text, "I will look");
 }
 
 #[test]
@@ -67,11 +68,10 @@ fn caller_calls_are_forwarded_unchanged() {
 #[test]
 fn caller_calls_are_renumbered_without_server_calls() {
     let mut calls = ToolCallCollector::default();
-    let ours = call(0, "a", "pia_search", "{}");
-
-    let event = called(&json!([ours, call(1, "b", "read", "")]));
-    let first = caller_part(&extract(&mut calls, &event));
-    let second = caller_part(&extract(&mut calls, &called(&json!([more(1, "{}")]))));
+    let server_call = call(0, "a", "pia_search", "{}");
+    let event = called(&json!([server_call, call(1, "b", "read", "")]));
+    let first = changed_event(&extract(&mut calls, &event));
+    let second = changed_event(&extract(&mut calls, &called(&json!([more(1, "{}")]))));
 
     assert_eq!(first, called(&json!([call(0, "b", "read", "")])));
     assert_eq!(second, called(&json!([more(0, "{}")])));
@@ -90,9 +90,9 @@ fn other_contents_of_an_event_are_forwarded() {
     end["usage"] = usage.clone();
 
     assert_eq!(extract(&mut calls, &with("")), CallerPart::Nothing);
-    let words = caller_part(&extract(&mut calls, &with("words")));
+    let words = changed_event(&extract(&mut calls, &with("words")));
     assert_eq!(words, json!({ "choices": [{ "delta": { "content": "words" } }] }));
-    let usage_event = caller_part(&extract(&mut calls, &end));
+    let usage_event = changed_event(&extract(&mut calls, &end));
     assert_eq!(usage_event, json!({ "choices": [], "usage": usage }));
 }
 
@@ -125,13 +125,12 @@ fn repeated_messages_are_valid() {
         name: "n".to_owned(),
         arguments: arguments.to_owned(),
     };
-    let read = |bytes: &Bytes| serde_json::from_slice::<Value>(bytes).unwrap();
-
-    let message = read(&assistant_message("", &[call("{\"q\":1}"), call("{\"q\":")]));
+    let parse = |bytes: &Bytes| serde_json::from_slice::<Value>(bytes).unwrap();
+    let message = parse(&assistant_message("", &[call("{\"q\":1}"), call("{\"q\":")]));
 
     assert!(message["content"].is_null());
     assert_eq!(message["tool_calls"][0]["function"]["arguments"], "{\"q\":1}");
     assert_eq!(message["tool_calls"][1]["function"]["arguments"], "{}");
     let expected = json!({ "role": "tool", "tool_call_id": "a", "content": "x" });
-    assert_eq!(read(&tool_result(&call(""), "x")), expected);
+    assert_eq!(parse(&tool_result(&call(""), "x")), expected);
 }

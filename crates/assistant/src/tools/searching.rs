@@ -6,6 +6,7 @@ use crate::gateway::Gateway;
 use crate::routing::attempts::AttemptOutcome;
 use crate::routing::catalogue::SearchProvider;
 use crate::routing::keys::requested_cooldown;
+use crate::routing::upstream_limiter::CallDemand;
 use crate::tools::web_search::SearchResult;
 
 impl Gateway {
@@ -29,8 +30,9 @@ impl Gateway {
         query: &str,
     ) -> Option<Vec<SearchResult>> {
         let max_wait = self.settings.get().max_wait;
+        let demand = CallDemand { group, tokens: 0 };
         let Ok(_permit) =
-            self.upstream_limiter.acquire(provider, (group, 0), max_wait, &self.timer).await
+            self.upstream_limiter.acquire(provider, demand, max_wait, &self.timer).await
         else {
             tracing::warn!(
                 provider = provider.id,
@@ -41,9 +43,9 @@ impl Gateway {
 
         for key in self.keys.order(&provider.keys, self.timer.elapsed()) {
             let err = match self.search.search(provider, &key, query).await {
-                Ok(found) => {
+                Ok(results) => {
                     self.attempts.count_of(&provider.id, AttemptOutcome::Answered);
-                    return Some(found);
+                    return Some(results);
                 }
                 Err(err) => err,
             };

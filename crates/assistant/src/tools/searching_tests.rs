@@ -12,10 +12,12 @@ use crate::tools::web_search::WebSearch;
 /// searches once.
 fn turns(count: usize) -> TestEnv {
     let scripts = (0..count).flat_map(|_| [SEARCHES, ANSWER]).map(Script::Full);
-    let text = "It is out.".to_owned();
-    let found =
-        SearchResult { title: "Rust".to_owned(), url: "https://rust-lang.org".to_owned(), text };
-    TestEnv::with_scripts(scripts.collect()).with_results(Ok(vec![found]))
+    let search_result = SearchResult {
+        title: "Rust".to_owned(),
+        url: "https://rust-lang.org".to_owned(),
+        text: "It is out.".to_owned(),
+    };
+    TestEnv::with_scripts(scripts.collect()).with_results(Ok(vec![search_result]))
 }
 
 fn send(chat: &Chat) -> impl Future<Output = Result<ChatAnswer, AssistantError>> {
@@ -24,8 +26,12 @@ fn send(chat: &Chat) -> impl Future<Output = Result<ChatAnswer, AssistantError>>
 
 /// Returns the results that the model received, turn by turn.
 fn sent_bodies(env: &TestEnv) -> Vec<String> {
-    let calls = env.calls().into_iter().skip(1).step_by(2);
-    calls.map(|it| it.2["messages"][2]["content"].as_str().unwrap().to_owned()).collect()
+    env.calls()
+        .into_iter()
+        .skip(1)
+        .step_by(2)
+        .map(|it| it.body["messages"][2]["content"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 fn keys(env: &TestEnv) -> Vec<String> {
@@ -33,9 +39,13 @@ fn keys(env: &TestEnv) -> Vec<String> {
 }
 
 /// Returns the counts of the search, by outcome.
-fn counted(attempts: &Attempts) -> Vec<(&'static str, u64)> {
-    let counts = attempts.counts().into_iter().filter(|(entry, ..)| entry == "web");
-    counts.map(|(_, outcome, count)| (outcome.name(), count)).collect()
+fn search_counts(attempts: &Attempts) -> Vec<(&'static str, u64)> {
+    attempts
+        .counts()
+        .into_iter()
+        .filter(|(entry, ..)| entry == "web")
+        .map(|(_, outcome, count)| (outcome.name(), count))
+        .collect()
 }
 
 /// Returns a catalogue of a model whose searches have these limits.
@@ -71,9 +81,9 @@ async fn a_refused_search_key_is_replaced_and_cools_down() {
         let (refused, others) = keys.split_first().unwrap();
         assert!(others.len() == 3 && others.iter().all(|it| it != refused), "{keys:?}");
         assert!(sent_bodies(&env).iter().all(|it| it.contains("https://rust-lang.org")));
-        let mut counted = counted(&attempts);
-        counted.sort_unstable();
-        assert_eq!(counted, [("answered", 3), (outcome, 1)]);
+        let mut counts = search_counts(&attempts);
+        counts.sort_unstable();
+        assert_eq!(counts, [("answered", 3), (outcome, 1)]);
     }
 }
 
@@ -105,18 +115,17 @@ async fn other_errors_and_failures_of_all_keys_fail_the_search() {
         send(&chat).await.unwrap();
 
         assert!(sent_bodies(&env)[0].contains("The search failed"));
-        assert_eq!(counted(&attempts), expected);
+        assert_eq!(search_counts(&attempts), expected);
     }
 }
 
 #[tokio::test]
 async fn searches_beyond_the_limit_per_minute_fail_without_failing_the_turn() {
     let env = turns(2);
-    let requests_per_minute = Some(1);
-    let with = limited(Protection { requests_per_minute, ..Protection::default() });
+    let catalogue = limited(Protection { requests_per_minute: Some(1), ..Protection::default() });
     let gateway = env.gateway();
     let attempts = Arc::clone(&gateway.attempts);
-    let chat = Chat::new(Gateway { catalogue: LiveSetting::new(with), ..gateway });
+    let chat = Chat::new(Gateway { catalogue: LiveSetting::new(catalogue), ..gateway });
     send(&chat).await.unwrap();
     let mut second = Box::pin(send(&chat));
     not_ready(&mut second).await;
@@ -130,7 +139,7 @@ async fn searches_beyond_the_limit_per_minute_fail_without_failing_the_turn() {
     assert!(bodies[0].contains("https://rust-lang.org"), "{bodies:?}");
     assert!(bodies[1].contains("The search failed"), "{bodies:?}");
     // A search without a permit is not an attempt.
-    assert_eq!(counted(&attempts), [("answered", 1)]);
+    assert_eq!(search_counts(&attempts), [("answered", 1)]);
 }
 
 /// Search that never ends.
@@ -152,11 +161,14 @@ impl WebSearch for EndlessSearch {
 async fn concurrent_searches_are_limited() {
     let answers = [SEARCHES, SEARCHES, ANSWER].map(Script::Full);
     let env = TestEnv::with_scripts(answers.into());
-    let with = limited(Protection { concurrent: Some(1), ..Protection::default() });
+    let catalogue = limited(Protection { concurrent: Some(1), ..Protection::default() });
     let gateway = env.gateway();
     let limiter = Arc::clone(&gateway.upstream_limiter);
-    let catalogue = LiveSetting::new(with);
-    let chat = Chat::new(Gateway { catalogue, search: Arc::new(EndlessSearch), ..gateway });
+    let chat = Chat::new(Gateway {
+        catalogue: LiveSetting::new(catalogue),
+        search: Arc::new(EndlessSearch),
+        ..gateway
+    });
     let mut first = Box::pin(send(&chat));
     not_ready(&mut first).await;
     let mut second = Box::pin(send(&chat));
@@ -166,7 +178,7 @@ async fn concurrent_searches_are_limited() {
     env.advance(Duration::from_secs(5));
     second.await.unwrap();
 
-    let result = env.calls()[2].2["messages"][2]["content"].to_string();
+    let result = env.calls()[2].body["messages"][2]["content"].to_string();
     assert!(result.contains("The search failed"), "{result}");
     drop(first);
     assert_eq!(limiter.load(), (0, 0));

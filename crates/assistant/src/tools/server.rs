@@ -76,8 +76,11 @@ impl ServerTools {
         }
 
         let route = vision_route(target, catalogue, prompt);
-        let extracted = request::pictures::extract_pictures(&prompt.messages, route.is_some());
-        let Some(extracted) = extracted else { return tools };
+        let Some(extracted) =
+            request::pictures::extract_pictures(&prompt.messages, route.is_some())
+        else {
+            return tools;
+        };
 
         prompt.messages = extracted.messages;
         prompt.pictures = false;
@@ -103,11 +106,12 @@ impl ServerTools {
     pub(crate) fn add_connectors(&mut self, tools: Vec<ConnectorTool>, prompt: &UpstreamPrompt) {
         if prompt.may_call {
             self.connectors = tools;
-            let own = own_names(prompt);
-            self.connectors.retain(|it| !own.contains(&it.name));
+            let caller_names = caller_tool_names(prompt);
+            self.connectors.retain(|it| !caller_names.contains(&it.name));
         }
     }
 
+    /// Returns whether there are any tools.
     pub(crate) fn any(&self) -> bool {
         self.search.is_some()
             || self.vision.is_some()
@@ -115,11 +119,14 @@ impl ServerTools {
             || !self.connectors.is_empty()
     }
 
-    /// Returns their names.
+    /// Returns the names of the tools.
     pub(crate) fn names(&self) -> Vec<String> {
-        let all = [SEARCH, LOOK, KNOWLEDGE].into_iter();
-        let own = all.filter(|it| self.has(it)).map(str::to_owned);
-        own.chain(self.connectors.iter().map(|it| it.name.clone())).collect()
+        [SEARCH, LOOK, KNOWLEDGE]
+            .into_iter()
+            .filter(|it| self.has(it))
+            .map(str::to_owned)
+            .chain(self.connectors.iter().map(|it| it.name.clone()))
+            .collect()
     }
 
     /// Returns whether a tool of this name is one of these.
@@ -213,7 +220,7 @@ fn declaration(name: &str, about: &str, parameters: &serde_json::Value) -> Strin
 }
 
 /// Returns the names of the caller's tools.
-fn own_names(prompt: &UpstreamPrompt) -> BTreeSet<String> {
+fn caller_tool_names(prompt: &UpstreamPrompt) -> BTreeSet<String> {
     #[derive(Deserialize)]
     struct Tool {
         name: Option<String>,
@@ -259,7 +266,8 @@ fn vision_route(
     Some(route)
 }
 
-/// Returns whether the caller may have a tool of this name, which is like no word.
+/// Returns whether the caller may have a tool of this name: it occurs in the caller's tools,
+/// where no other text is likely to contain it.
 fn is_taken(prompt: &UpstreamPrompt, name: &str) -> bool {
     let list = prompt.tool_list.as_deref().unwrap_or_default();
     memchr::memmem::find(list, name.as_bytes()).is_some()

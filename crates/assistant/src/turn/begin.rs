@@ -26,17 +26,16 @@ impl Turn {
         tool_mode: ToolMode,
     ) -> Result<Self, AssistantError> {
         let rules = gateway.rules.rules_of(caller.group).await?;
-        let persona = if default_mode == Mode::Assistant { caller.persona } else { None };
-        let granted = match persona {
-            Some(persona) => gateway.personas.granted(caller.group, persona).await?,
-            None => None,
+        let persona = match caller.persona {
+            Some(id) if default_mode == Mode::Assistant => {
+                gateway.personas.granted(caller.group, id).await?
+            }
+            _ => None,
         };
-
-        if let Some(granted) = &granted {
-            prompt.apply_persona(granted);
+        if let Some(persona) = &persona {
+            prompt.apply_persona(persona);
         }
-
-        let tool_mode = tool_mode.filter(granted.is_none_or(|it| it.uses_tools));
+        let tool_mode = tool_mode.filter(persona.is_none_or(|it| it.uses_tools));
         let catalogue = gateway.catalogue.get();
         // Optimising always uses its routes, even if the mode is not named.
         let optimising = (default_mode == Mode::Optimize).then_some(default_mode);
@@ -44,7 +43,7 @@ impl Turn {
             .ok_or(AssistantError::NotConfigured)?;
         retain_capable(&mut route, &prompt)?;
 
-        let tools = match (tool_mode, route.first()) {
+        let mut tools = match (tool_mode, route.first()) {
             (ToolMode::WithTools, Some(first)) => {
                 ServerTools::for_prompt(first, &catalogue, &mut prompt)
             }
@@ -57,12 +56,10 @@ impl Turn {
             route.retain(|it| it.vision);
         }
 
-        let mut tools = tools;
         let mut knowledge = None;
         if default_mode == Mode::Assistant {
-            let can_use_tools = tool_mode == ToolMode::WithTools;
-            let tools = can_use_tools.then_some(&mut tools);
-            knowledge = KnowledgeSearch::begin(&gateway, &caller, &mut prompt, tools).await;
+            let usable_tools = (tool_mode == ToolMode::WithTools).then_some(&mut tools);
+            knowledge = KnowledgeSearch::begin(&gateway, &caller, &mut prompt, usable_tools).await;
         }
 
         if tool_mode == ToolMode::WithTools {
@@ -70,8 +67,11 @@ impl Turn {
         }
 
         let rounds = gateway.settings.get().max_tool_rounds;
-        let declared = if rounds > 0 { tools.declarations() } else { Vec::new() };
-        let declared = declared.into_iter().map(Bytes::from).collect();
+        let declarations = if rounds > 0 { tools.declarations() } else { Vec::new() };
+        let added = AddedMessages {
+            messages: Vec::new(),
+            tools: declarations.into_iter().map(Bytes::from).collect(),
+        };
         Ok(Self {
             gateway,
             caller,
@@ -79,7 +79,7 @@ impl Turn {
             rules,
             route,
             prompt,
-            added: AddedMessages { messages: Vec::new(), tools: declared },
+            added,
             tools,
             knowledge,
             rounds,

@@ -15,10 +15,14 @@ pub(super) fn retain_capable(
     let hosted = &prompt.hosted;
 
     if let Some(first) = route.first() {
-        let refused = hosted.iter().filter(|it| !first.runs(it)).take(MAX_VIOLATIONS);
-        let refused: Vec<_> = refused.map(HostedTool::not_allowed).collect();
-        if !refused.is_empty() {
-            return Err(AssistantError::Invalid(refused));
+        let violations: Vec<_> = hosted
+            .iter()
+            .filter(|it| !first.runs(it))
+            .take(MAX_VIOLATIONS)
+            .map(HostedTool::not_allowed)
+            .collect();
+        if !violations.is_empty() {
+            return Err(AssistantError::Invalid(violations));
         }
     }
 

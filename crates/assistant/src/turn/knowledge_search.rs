@@ -42,10 +42,13 @@ impl Drop for KnowledgeSearch {
     fn drop(&mut self) {
         let results = self.results.get_mut().unwrap_or_else(PoisonError::into_inner);
         let SearchResults { found, missed } = std::mem::take(results);
-        let searches = match (found.is_empty(), missed.is_empty()) {
-            (true, true) => return,
-            (true, false) => TurnSearches::Missed(missed),
-            (false, _) => TurnSearches::Found(found.into_iter().collect()),
+        if found.is_empty() && missed.is_empty() {
+            return;
+        }
+        let searches = if found.is_empty() {
+            TurnSearches::Missed(missed)
+        } else {
+            TurnSearches::Found(found.into_iter().collect())
         };
         self.knowledge.record(self.scope, &self.bases, searches);
     }
@@ -74,10 +77,9 @@ impl KnowledgeSearch {
             return None;
         }
 
-        let this = Self { knowledge, scope, bases, results: Mutex::default() };
-        this.prepare(gateway, prompt, tools).await;
-
-        Some(this)
+        let search = Self { knowledge, scope, bases, results: Mutex::default() };
+        search.prepare(gateway, prompt, tools).await;
+        Some(search)
     }
 
     /// Adds the passages that may answer the question to the prompt, and the
@@ -102,15 +104,15 @@ impl KnowledgeSearch {
             return;
         }
         let Some(question) = UserQuestion::parse(&prompt.messages) else { return };
-
-        let question = gateway.standalone(&question).await;
-        match self.search(&question).await {
+        let search_text = gateway.standalone(&question).await;
+        match self.search(&search_text).await {
             Ok(passages) if passages.is_empty() => {}
             Ok(passages) => prompt.add_passages(&passages),
             Err(err) => tracing::warn!(error = %err, "the knowledge bases could not be searched"),
         }
     }
 
+    /// Searches the bases and records whether anything was found.
     async fn search(&self, question: &str) -> Result<Vec<KnowledgePassage>, Unavailable> {
         let passages = self.knowledge.search(self.scope, &self.bases, question).await?;
         let mut results = self.results.lock().unwrap_or_else(PoisonError::into_inner);

@@ -45,14 +45,14 @@ impl FairQueue {
 
     /// Registers the waker for the turn of a call.
     pub(super) fn watch(&mut self, position: QueuePosition, waker: &Waker) {
-        let all = self.groups.iter_mut().flat_map(|(_, waiting)| waiting.iter_mut());
-        for (_, registered) in all.filter(|(it, _)| *it == position) {
-            *registered = Some(waker.clone());
+        let calls = self.groups.iter_mut().flat_map(|(_, waiting)| waiting.iter_mut());
+        for (_, registered_waker) in calls.filter(|(it, _)| *it == position) {
+            *registered_waker = Some(waker.clone());
         }
     }
 
-    /// Removes a call whose turn has come, or whose caller has left. A group
-    /// that had its turn moves behind the others.
+    /// Removes a call that is next, or whose caller has left. A group that had its turn
+    /// moves behind the others.
     pub(super) fn leave(&mut self, position: QueuePosition) {
         let was_next = self.is_next(position);
         for (_, waiting) in &mut self.groups {
@@ -102,9 +102,9 @@ mod tests {
     #[test]
     fn a_call_that_leaves_early_skips_no_other() {
         let mut turns = FairQueue::default();
-        let one = GroupId::generate();
-        let other = GroupId::generate();
-        let positions = [one, one, other].map(|it| turns.join(it));
+        let first_group = GroupId::generate();
+        let second_group = GroupId::generate();
+        let positions = [first_group, first_group, second_group].map(|it| turns.join(it));
 
         turns.leave(positions[1]);
 

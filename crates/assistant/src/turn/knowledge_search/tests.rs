@@ -78,7 +78,7 @@ async fn sent(knowledge: MockKnowledge, mode: KnowledgeMode, scripts: Vec<Script
     let answer = Chat::new(gateway).answer(caller(), body).await.unwrap();
     let ChatAnswer::Complete(answer) = answer else { panic!("a full response was requested") };
     assert!(String::from_utf8_lossy(&answer).contains("Second class."));
-    env.calls().into_iter().map(|it| it.2).collect()
+    env.calls().into_iter().map(|it| it.body).collect()
 }
 
 fn has_tool(body: &Value) -> bool {
@@ -171,10 +171,10 @@ async fn searched(rewriting: Script, waits: bool) -> String {
     let env = TestEnv::with_scripts(vec![rewriting, Script::Full(ANSWER)]);
     let mut knowledge = MockKnowledge::new();
     let searched = Arc::<Mutex<String>>::default();
-    let seen = Arc::clone(&searched);
+    let searched_by_mock = Arc::clone(&searched);
     knowledge.expect_bases().returning(|_| Ok(vec![base()]));
     knowledge.expect_search().once().returning(move |_, _, question| {
-        question.clone_into(&mut seen.lock().unwrap());
+        question.clone_into(&mut searched_by_mock.lock().unwrap());
         Ok(Vec::new())
     });
     knowledge.expect_record().return_const(());
@@ -196,8 +196,9 @@ async fn searched(rewriting: Script, waits: bool) -> String {
     let (answer, ()) = tokio::join!(chat.answer(caller(), body), wait);
     answer.unwrap();
     let calls = env.calls();
-    assert_eq!((calls.len(), calls[0].0.as_str()), (2, "rewriter"));
-    let material = calls[0].2["messages"][1]["content"].as_str().unwrap();
+    assert_eq!(calls.len(), 2);
+    assert_eq!(calls[0].model, "rewriter");
+    let material = calls[0].body["messages"][1]["content"].as_str().unwrap();
     assert!(material.contains("We do.") && material.contains("And for guests?"), "{material}");
     searched.lock().unwrap().clone()
 }
