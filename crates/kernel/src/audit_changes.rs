@@ -58,9 +58,11 @@ fn add(
     if before == after {
         return;
     }
-    let sides = [("before", before), ("after", after)];
-    let sides = sides.into_iter().filter_map(|(side, it)| Some((side.to_owned(), shorten(it?))));
-    changes.insert(name, Value::Object(sides.collect()));
+    let sides = [("before", before), ("after", after)]
+        .into_iter()
+        .filter_map(|(side, it)| Some((side.to_owned(), shorten(it?))))
+        .collect();
+    changes.insert(name, Value::Object(sides));
 }
 
 fn shorten(value: Value) -> Value {

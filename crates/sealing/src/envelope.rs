@@ -55,7 +55,7 @@ pub(crate) fn seal(
     parts: &[&[u8]; 3],
     plain: &[u8],
 ) -> Option<Vec<u8>> {
-    seal_with(key, id, parts, (random_bytes().ok()?, plain))
+    seal_with(key, id, parts, random_bytes().ok()?, plain)
 }
 
 /// Encrypts `plain` with the given nonce, which must be new.
@@ -63,7 +63,8 @@ pub(crate) fn seal_with(
     key: &LessSafeKey,
     id: &KeyId,
     parts: &[&[u8]; 3],
-    (nonce, plain): ([u8; NONCE_LEN], &[u8]),
+    nonce: [u8; NONCE_LEN],
+    plain: &[u8],
 ) -> Option<Vec<u8>> {
     let header = header(id)?;
     // Built in one buffer, because values may be long.

@@ -38,9 +38,9 @@ impl PersonSeal {
             Some(Keyed { id: KeyId::from_key(master), key })
         };
 
-        let derived = HkdfSalt::new(HKDF_SHA256, &salt.0).extract(keys.current.expose());
+        let pseudorandom_key = HkdfSalt::new(HKDF_SHA256, &salt.0).extract(keys.current.expose());
         let info = [DIGEST_INFO, user.0.as_bytes()];
-        let digests = derived.expand(&info, hmac::HMAC_SHA256).ok()?;
+        let digests = pseudorandom_key.expand(&info, hmac::HMAC_SHA256).ok()?;
         Some(Self {
             user,
             current: keyed(&keys.current)?,
@@ -52,7 +52,7 @@ impl PersonSeal {
     /// Seals a value for one place.
     pub fn seal(&self, place: SealContext<'_>, plain: &[u8]) -> Result<Vec<u8>, Unavailable> {
         let Keyed { id, key } = &self.current;
-        envelope::seal_with(key, id, &aad_parts(&self.user, place), (random_bytes()?, plain))
+        envelope::seal_with(key, id, &aad_parts(&self.user, place), random_bytes()?, plain)
             .ok_or_else(|| Unavailable::new("sealing", "the value is too long"))
     }
 
@@ -82,8 +82,8 @@ impl PersonSeal {
         keyed.map(|it| &it.key).ok_or_else(|| UnsealError::OtherKey(id.clone()))
     }
 
-    /// Keyed digest by which a value is recognised without being opened; it reveals nothing
-    /// without the user's key.
+    /// Returns the keyed digest by which a value is recognised without being opened. It reveals
+    /// nothing without the user's key.
     pub fn digest(&self, plain: &[u8]) -> Vec<u8> {
         let tag = hmac::sign(&self.digests, plain);
         tag.as_ref().iter().take(DIGEST_LEN).copied().collect()

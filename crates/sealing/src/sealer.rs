@@ -96,7 +96,7 @@ fn seal(
 ) -> Option<Vec<u8>> {
     let key = user_key(master, user, salt)?;
     let id = KeyId::from_key(master);
-    envelope::seal_with(&key, &id, &aad_parts(&user, place), (nonce, plain))
+    envelope::seal_with(&key, &id, &aad_parts(&user, place), nonce, plain)
 }
 
 pub(crate) fn aad_parts<'a>(user: &'a UserId, place: SealContext<'a>) -> [&'a [u8]; 3] {
@@ -110,9 +110,9 @@ pub(crate) fn user_key(
     salt: &Salt,
 ) -> Option<LessSafeKey> {
     let info = [KEY_INFO, user.0.as_bytes()];
-    let derived = HkdfSalt::new(HKDF_SHA256, &salt.0).extract(master.expose());
-    let derived = derived.expand(&info, &AES_256_GCM).ok()?;
-    Some(LessSafeKey::new(UnboundKey::from(derived)))
+    let pseudorandom_key = HkdfSalt::new(HKDF_SHA256, &salt.0).extract(master.expose());
+    let key = pseudorandom_key.expand(&info, &AES_256_GCM).ok()?;
+    Some(LessSafeKey::new(UnboundKey::from(key)))
 }
 
 #[cfg(test)]

@@ -76,9 +76,9 @@ fn aad_parts(place: SealContext<'_>) -> [&[u8]; 3] {
 
 fn server_key(master: &Secret<[u8; 32]>) -> Option<LessSafeKey> {
     let info = [KEY_INFO];
-    let derived = HkdfSalt::new(HKDF_SHA256, KEY_SALT).extract(master.expose());
-    let derived = derived.expand(&info, &AES_256_GCM).ok()?;
-    Some(LessSafeKey::new(UnboundKey::from(derived)))
+    let pseudorandom_key = HkdfSalt::new(HKDF_SHA256, KEY_SALT).extract(master.expose());
+    let key = pseudorandom_key.expand(&info, &AES_256_GCM).ok()?;
+    Some(LessSafeKey::new(UnboundKey::from(key)))
 }
 
 #[cfg(test)]

@@ -97,7 +97,7 @@ impl PostgresTarget {
         Self::new(settings(pairs)?)
     }
 
-    /// User name, if the string has one.
+    /// Returns the user name, if the string has one.
     pub(crate) fn user(&self) -> Option<&str> {
         self.config.get_user()
     }
@@ -106,8 +106,11 @@ impl PostgresTarget {
         let mode = settings.remove("sslmode");
         let roots = settings.remove("sslrootcert");
         let tls = tls(mode.as_deref(), roots.as_deref())?;
-        let max = settings.remove("max_pool_size").map(|it| it.parse());
-        let max = max.transpose().or(Err(TargetError::Value("Maximum Pool Size")))?;
+        let max = settings
+            .remove("max_pool_size")
+            .map(|it| it.parse())
+            .transpose()
+            .or(Err(TargetError::Value("Maximum Pool Size")))?;
 
         if let Some(path) = settings.remove("search_path") {
             let path = path.replace('\\', r"\\").replace(' ', r"\ ");

@@ -80,8 +80,9 @@ pub(crate) fn set_restricted(
     conn: &mut AsyncConnectionWrapper<AsyncPgConnection>,
     is_restricted: bool,
 ) -> QueryResult<bool> {
-    let switches = diesel::sql_query(format!("{RESTRICTABLE_TABLES}{SWITCHES}"));
-    let switches = switches.bind::<Bool, _>(is_restricted).load::<Switch>(conn)?;
+    let switches = diesel::sql_query(format!("{RESTRICTABLE_TABLES}{SWITCHES}"))
+        .bind::<Bool, _>(is_restricted)
+        .load::<Switch>(conn)?;
     for Switch { statement } in &switches {
         conn.batch_execute(statement)?;
         tracing::info!(statement, "row-level security was changed");

@@ -7,12 +7,12 @@ use diesel_async::pooled_connection::deadpool::Pool;
 
 use crate::pools::AsyncSqlite;
 
-/// SQLite's log, and the one connection that empties it beside the writer.
-/// Whoever has that is the only one who does.
+/// SQLite's log, and the one connection that empties it beside the writer. Only
+/// the holder of that connection may empty it.
 #[derive(Clone)]
 pub(crate) struct SqliteLog {
     pub(crate) checkpointer: Pool<AsyncSqlite>,
-    /// Number of times that somebody came to write since it was emptied.
+    /// Number of writes that were begun since it was emptied.
     pub(crate) written: Arc<AtomicUsize>,
 }
 
@@ -21,7 +21,7 @@ impl SqliteLog {
         Self { checkpointer, written: Arc::default() }
     }
 
-    /// Somebody comes to write.
+    /// Counts a write that begins.
     pub(crate) fn note(&self) {
         self.written.fetch_add(1, Ordering::Relaxed);
     }

@@ -20,7 +20,7 @@ pub enum DatabaseKind {
 }
 
 impl DatabaseKind {
-    /// Name in settings.
+    /// Returns the name in settings.
     pub fn name(self) -> &'static str {
         match self {
             Self::Sqlite => "sqlite",
@@ -82,7 +82,7 @@ impl DatabaseTarget {
         }
     }
 
-    /// Kind of the database.
+    /// Returns the kind of the database.
     pub fn provider(&self) -> DatabaseKind {
         match self.0 {
             TargetKind::Sqlite(_) => DatabaseKind::Sqlite,
