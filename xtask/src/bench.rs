@@ -21,8 +21,10 @@ pub(crate) fn run(args: &[String], interrupt: &Interrupt) -> Outcome {
     Job::run(build.current_dir(places::root()), interrupt)?;
     let mut run = command(places::target()?.join("release/pia-bench"));
     run.args(args).current_dir(places::root());
-    let measures = is_alone || ["gateway", "identity", "sync", "admin"].contains(&bench);
-    if !measures || ["--help", "--postgres-url"].iter().any(|it| args.iter().any(|arg| arg == it)) {
+    let is_measurement = is_alone || ["gateway", "identity", "sync", "admin"].contains(&bench);
+    let needs_no_cluster =
+        args.iter().any(|it| ["--help", "--postgres-url"].contains(&it.as_str()));
+    if !is_measurement || needs_no_cluster {
         return Job::run(&mut run, interrupt);
     }
 

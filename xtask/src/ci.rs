@@ -66,7 +66,7 @@ fn commands(workshop: &Workshop) -> Vec<(&'static str, Command)> {
         tool
     };
 
-    let cargo = |args: &[&str]| {
+    let cargo_with = |args: &[&str]| {
         let mut command = cargo();
         command.args(args);
         command
@@ -87,7 +87,7 @@ fn commands(workshop: &Workshop) -> Vec<(&'static str, Command)> {
         &["--lib", "--bins", "--examples"],
     ]
     .concat();
-    let mut docs = cargo(&docs);
+    let mut docs = cargo_with(&docs);
     // Not in RUSTFLAGS, which would rebuild all dependencies.
     docs.env("RUSTDOCFLAGS", "-D warnings");
 
@@ -100,14 +100,14 @@ fn commands(workshop: &Workshop) -> Vec<(&'static str, Command)> {
     .concat();
 
     vec![
-        ("format", cargo(&["fmt", "--all", "--check"])),
+        ("format", cargo_with(&["fmt", "--all", "--check"])),
         ("spelling", tool("typos", &[])),
         ("unused dependencies", tool("cargo-shear", &[])),
         ("bans, licences, sources", tool("cargo-deny", &["check", "bans", "licenses", "sources"])),
-        ("clippy", cargo(&clippy)),
-        ("clippy without Temporal", cargo(&without_temporal)),
+        ("clippy", cargo_with(&clippy)),
+        ("clippy without Temporal", cargo_with(&without_temporal)),
         ("docs", docs),
-        ("architecture and tidiness", cargo(&structure_tests)),
-        ("tests", cargo(&["xtask", "test"])),
+        ("architecture and tidiness", cargo_with(&structure_tests)),
+        ("tests", cargo_with(&["xtask", "test"])),
     ]
 }

@@ -39,8 +39,9 @@ fn compare(path: &str, generated: &str) -> Outcome {
     if stored == generated {
         return Ok(());
     }
-    let differs = stored.lines().zip(generated.lines()).position(|(old, new)| old != new);
-    let line = differs.unwrap_or_else(|| stored.lines().count().min(generated.lines().count())) + 1;
+    let difference = stored.lines().zip(generated.lines()).position(|(old, new)| old != new);
+    let shorter = || stored.lines().count().min(generated.lines().count());
+    let line = difference.unwrap_or_else(shorter) + 1;
     Err(format!("{path} differs from the routes from line {line} on: run `cargo xtask codegen`")
         .into())
 }

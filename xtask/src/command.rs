@@ -26,20 +26,18 @@ pub(crate) fn ending_with_parent(signal: &str, options: &[&str], program: &OsStr
 /// process: build scripts take them for changes and rebuild everything.
 pub(crate) fn cargo() -> Command {
     let mut cargo = command("cargo");
-    let internal_names = ["CARGO_BIN_NAME", "CARGO_CRATE_NAME", "CARGO_PRIMARY_PACKAGE"];
-
     for (name, _) in env::vars_os() {
-        let is_internal = name.to_str().is_some_and(|name| {
-            name.starts_with("CARGO_PKG_")
-                || name.starts_with("CARGO_MANIFEST_")
-                || internal_names.contains(&name)
-        });
-        if is_internal {
+        if name.to_str().is_some_and(is_set_by_cargo) {
             cargo.env_remove(name);
         }
     }
-
     cargo
+}
+
+fn is_set_by_cargo(variable: &str) -> bool {
+    variable.starts_with("CARGO_PKG_")
+        || variable.starts_with("CARGO_MANIFEST_")
+        || ["CARGO_BIN_NAME", "CARGO_CRATE_NAME", "CARGO_PRIMARY_PACKAGE"].contains(&variable)
 }
 
 /// Returns the path of a program on the search path.

@@ -12,7 +12,7 @@ use crate::outcome::Outcome;
 /// says what to install.
 pub(crate) fn install(purpose: &str, packages: &[&str]) -> Outcome {
     let names = packages.join(" ");
-    if !root()? || find_program("apt-get").is_none() {
+    if !is_root()? || find_program("apt-get").is_none() {
         return Err(format!("{purpose} is missing: install it (on Debian: `sudo apt-get install {names}`) and try again").into());
     }
     println!("Installing {names}, as {purpose} is missing …");
@@ -21,7 +21,7 @@ pub(crate) fn install(purpose: &str, packages: &[&str]) -> Outcome {
 }
 
 /// Returns whether this runs as root.
-pub(crate) fn root() -> io::Result<bool> {
+pub(crate) fn is_root() -> io::Result<bool> {
     Ok(tempfile::tempfile()?.metadata()?.uid() == 0)
 }
 

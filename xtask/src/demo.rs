@@ -19,8 +19,8 @@ const DEFAULT_URL: &str = "http://127.0.0.1:8080";
 
 /// Walks through a running server, step by step.
 pub(crate) fn run(args: &[String], interrupt: &Interrupt) -> Outcome {
-    let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    match args.as_slice() {
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    match words.as_slice() {
         [] if is_reachable(DEFAULT_URL) => Walk::through(DEFAULT_URL, interrupt),
         [] => run_with_own_server(interrupt),
         ["--url", url] => Walk::through(url.trim_end_matches('/'), interrupt),

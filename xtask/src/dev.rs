@@ -44,13 +44,13 @@ pub(crate) fn run(args: &[String], interrupt: &Interrupt) -> Outcome {
 
 fn parse(args: &[String]) -> Outcome<Option<Options>> {
     let mut options = Options { port: 8080, fresh: false };
-    let mut args = args.iter().map(String::as_str);
-    while let Some(arg) = args.next() {
+    let mut remaining = args.iter().map(String::as_str);
+    while let Some(arg) = remaining.next() {
         match arg {
             "--help" => return Ok(None),
             "--fresh" => options.fresh = true,
             "--port" => {
-                let port = args.next().ok_or("--port needs a number")?;
+                let port = remaining.next().ok_or("--port needs a number")?;
                 options.port = port.parse().map_err(|err| format!("--port {port}: {err}"))?;
             }
             other => return Err(format!("{other} is no option\n\n{HELP}").into()),

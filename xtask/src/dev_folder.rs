@@ -27,12 +27,12 @@ impl DevFolder {
 
         let settings = path.join("appsettings.Development.json");
         if !settings.exists() {
-            write_secret(&settings, &self::settings()?)?;
+            write_secret(&settings, &new_settings()?)?;
         }
 
         let licence = path.join("license.lic");
         if !licence.exists() {
-            write_secret(&licence, &self::licence()?)?;
+            write_secret(&licence, &new_licence()?)?;
         }
 
         Ok(Self(path.to_owned()))
@@ -45,7 +45,7 @@ impl DevFolder {
 
 /// Returns the settings of a development server, including its secrets. Paths
 /// are relative to the folder.
-fn settings() -> Outcome<String> {
+fn new_settings() -> Outcome<String> {
     let settings = json!({
         "Database": { "Provider": "sqlite", "ConnectionString": "Data Source=pia.db" },
         "License": { "Path": "license.lic" },
@@ -57,7 +57,7 @@ fn settings() -> Outcome<String> {
 
 /// Returns a licence for all features but those of the managed service, signed
 /// with the development key.
-fn licence() -> Outcome<String> {
+fn new_licence() -> Outcome<String> {
     let mut terms = Terms::new("development", Edition::Community, SystemClock.now());
     let managed = Feature::ManagedCloud;
     terms.features = Some(Feature::ALL.into_iter().filter(|it| *it != managed).collect());

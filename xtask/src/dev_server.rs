@@ -55,24 +55,24 @@ impl DevServer {
         port: u16,
         interrupt: &Interrupt,
     ) -> Outcome<Self> {
-        let port = free(port)?;
+        let port = usable_port(port)?;
         let upstream = if is_upstream_configured() { None } else { Some(Upstream::start()?) };
         let address = format!("127.0.0.1:{port}");
-        let mut server = command(places::debug()?.join("pia-server"));
-        server
+        let mut program = command(places::debug()?.join("pia-server"));
+        program
             .current_dir(folder.path())
             .envs(settings.iter().copied())
             .env("PIA_ENVIRONMENT", "Development")
             .env("Server__Address", &address);
 
         if let Some(upstream) = &upstream {
-            server
+            program
                 .env("Ai__Endpoint", format!("{}/v1", upstream.url))
                 .env("Ai__ApiKey", "demo")
                 .env("Ai__Model", "demo");
         }
 
-        let server = Job::start(&mut server)?;
+        let server = Job::start(&mut program)?;
         let mut started = Self { server, upstream, url: format!("http://{address}") };
         started.wait(interrupt)?;
         fill_handbook(folder)?;
@@ -131,9 +131,9 @@ fn fill_handbook(folder: &DevFolder) -> Outcome {
 
 /// Runs `pia-server admin kb …` and returns its output.
 fn admin(folder: &DevFolder, words: &[&str]) -> Outcome<String> {
-    let mut admin = command(places::debug()?.join("pia-server"));
-    admin.current_dir(folder.path()).env("PIA_ENVIRONMENT", "Development");
-    let output = admin.args(["admin", "kb"]).args(words).output()?;
+    let mut program = command(places::debug()?.join("pia-server"));
+    program.current_dir(folder.path()).env("PIA_ENVIRONMENT", "Development");
+    let output = program.args(["admin", "kb"]).args(words).output()?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into());
     }
@@ -142,19 +142,19 @@ fn admin(folder: &DevFolder, words: &[&str]) -> Outcome<String> {
 
 impl Upstream {
     fn start() -> Outcome<Self> {
-        let mut demo = command(places::debug()?.join("pia-demo-upstream"));
+        let mut program = command(places::debug()?.join("pia-demo-upstream"));
         // Slow enough that streaming is visible.
-        demo.args(["--delay-ms", "30"]).stdout(Stdio::piped());
-        let mut job = Job::start(&mut demo)?;
-        let mut url = String::new();
-        let out = job.stdout().ok_or("the demo upstream has no output")?;
-        BufReader::new(out).read_line(&mut url)?;
-        if url.is_empty() {
+        program.args(["--delay-ms", "30"]).stdout(Stdio::piped());
+        let mut job = Job::start(&mut program)?;
+        let stdout = job.stdout().ok_or("the demo upstream has no output")?;
+        let mut first_line = String::new();
+        BufReader::new(stdout).read_line(&mut first_line)?;
+        if first_line.is_empty() {
             job.still_runs()?;
             return Err("the demo upstream does not say where it is".into());
         }
 
-        Ok(Self { job, url: url.trim().to_owned() })
+        Ok(Self { job, url: first_line.trim().to_owned() })
     }
 }
 
@@ -168,7 +168,7 @@ fn is_upstream_configured() -> bool {
 
 /// Returns the port, or any free one for 0. Another server on the port would be
 /// taken for this one.
-fn free(port: u16) -> Outcome<u16> {
+fn usable_port(port: u16) -> Outcome<u16> {
     if port == 0 {
         return places::free_port();
     }

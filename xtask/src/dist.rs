@@ -35,7 +35,8 @@ pub(crate) fn run(interrupt: &Interrupt) -> Outcome {
         .env("PIA_DISTRIBUTION", "1")
         .current_dir(places::root());
     Job::run(&mut build, interrupt)?;
-    let packed = pack(&format!("pia-server-{}-{}", env!("CARGO_PKG_VERSION"), host()?))?;
+    let name = format!("pia-server-{}-{}", env!("CARGO_PKG_VERSION"), host()?);
+    let packed = pack(&name)?;
     println!("packed {}", packed.display());
 
     Ok(())
@@ -59,8 +60,8 @@ fn pack(name: &str) -> Outcome<PathBuf> {
     fs::create_dir_all(&staged)?;
     fs::copy(target.join("dist/pia-server"), staged.join("pia-server"))?;
 
-    for it in PACKED_FILES {
-        copy(&places::root().join(it), &staged.join(it))?;
+    for file in PACKED_FILES {
+        copy(&places::root().join(file), &staged.join(file))?;
     }
 
     let packed = dist.join(format!("{name}.tar.gz"));

@@ -1,7 +1,7 @@
 //! Child processes that do not outlive this one.
 
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ const GRACE: Duration = Duration::from_secs(15);
 pub(crate) struct Job {
     child: Child,
     name: String,
-    stop: &'static str,
+    stop_signal: &'static str,
 }
 
 impl Job {
@@ -32,12 +32,12 @@ impl Job {
             .process_group(0)
             .spawn()
             .map_err(|err| format!("cannot start `{name}`: {err}"))?;
-        Ok(Self { child, name, stop: "TERM" })
+        Ok(Self { child, name, stop_signal: "TERM" })
     }
 
     /// Sets another signal that stops it.
     pub(crate) fn stopped_by(mut self, signal: &'static str) -> Self {
-        self.stop = signal;
+        self.stop_signal = signal;
         self
     }
 
@@ -67,7 +67,7 @@ impl Job {
         }
     }
 
-    pub(crate) fn stdout(&mut self) -> Option<std::process::ChildStdout> {
+    pub(crate) fn stdout(&mut self) -> Option<ChildStdout> {
         self.child.stdout.take()
     }
 
@@ -91,7 +91,7 @@ impl Drop for Job {
             return;
         }
 
-        self.signal(self.stop);
+        self.signal(self.stop_signal);
         let signalled_at = Instant::now();
         while signalled_at.elapsed() < GRACE {
             if let Ok(Some(_ended)) = self.child.try_wait() {

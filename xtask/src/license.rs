@@ -27,8 +27,7 @@ docs/LICENSING.md says more.";
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// Runs one of the tasks.
-pub(crate) fn run(args: impl Iterator<Item = String>) -> Outcome<()> {
-    let mut args = args;
+pub(crate) fn run(mut args: impl Iterator<Item = String>) -> Outcome<()> {
     let output = match args.next().as_deref() {
         Some("keygen") => keys::generate(args),
         Some("issue") => issue::issue(args),

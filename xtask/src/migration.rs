@@ -18,7 +18,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
             .into());
     }
 
-    let folder = folder(&SystemClock.now().to_string(), name)?;
+    let folder = folder_name(&SystemClock.now().to_string(), name)?;
 
     for database in ["sqlite", "postgres"] {
         let migration = places::root().join("migrations").join(database).join(&folder);
@@ -31,10 +31,10 @@ pub(crate) fn run(args: &[String]) -> Outcome {
 }
 
 /// Returns the folder name `2026-01-02-030405_name` for a time in RFC 3339.
-fn folder(now: &str, name: &str) -> Outcome<String> {
+fn folder_name(now: &str, name: &str) -> Outcome<String> {
     let (date, time) = now.split_once('T').ok_or("a time without a date")?;
-    let time: String = time.chars().filter(char::is_ascii_digit).take(6).collect();
-    Ok(format!("{date}-{time}_{name}"))
+    let digits: String = time.chars().filter(char::is_ascii_digit).take(6).collect();
+    Ok(format!("{date}-{digits}_{name}"))
 }
 
 #[cfg(test)]
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn a_migration_is_named_after_its_creation_time() {
-        let folder = folder("2026-01-02T03:04:05.678Z", "credits").unwrap();
+        let folder = folder_name("2026-01-02T03:04:05.678Z", "credits").unwrap();
 
         assert_eq!(folder, "2026-01-02-030405_credits");
     }

@@ -13,13 +13,13 @@ use crate::places;
 const LISTS: [&str; 2] = ["package.json", "package-lock.json"];
 
 /// Returns a folder below `target/tools` with exactly the packages that the
-/// lists in `from` name, created once.
+/// lists in the folder `from` name, created once.
 pub(crate) fn modules(name: &str, from: &str) -> Outcome<PathBuf> {
-    let from = places::root().join(from);
+    let source = places::root().join(from);
     let dir = places::target()?.join("tools").join(name);
     let mut content = String::new();
     for list in LISTS {
-        content.push_str(&fs::read_to_string(from.join(list))?);
+        content.push_str(&fs::read_to_string(source.join(list))?);
     }
 
     if find_program("node").is_none() || find_program("npm").is_none() {
@@ -36,7 +36,7 @@ pub(crate) fn modules(name: &str, from: &str) -> Outcome<PathBuf> {
     fs::create_dir_all(&dir)?;
 
     for list in LISTS {
-        fs::copy(from.join(list), dir.join(list))?;
+        fs::copy(source.join(list), dir.join(list))?;
     }
 
     // Packages must not run scripts.

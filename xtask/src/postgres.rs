@@ -45,21 +45,20 @@ impl Cluster {
     }
 
     fn start(settings: &[&str], interrupt: &Interrupt) -> Outcome<Self> {
-        let programs = programs()?;
+        let programs = program_folder()?;
         let dir = tempfile::Builder::new().prefix("pia-postgres-").tempdir()?;
 
-        if debian::root()? {
+        if debian::is_root()? {
             output(Command::new("chown").arg("postgres").arg(dir.path()))?;
         }
 
         let data = dir.path().join("data");
-        let initdb = programs.join("initdb");
-        output(
-            unprivileged(&initdb)?
-                .args(["-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C"])
-                .args(["--no-sync", "-D"])
-                .arg(&data),
-        )?;
+        let mut initdb = unprivileged(&programs.join("initdb"))?;
+        initdb
+            .args(["-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C"])
+            .args(["--no-sync", "-D"])
+            .arg(&data);
+        output(&mut initdb)?;
         let port = places::free_port()?;
         let log = File::create(dir.path().join(LOG))?;
         let mut postgres = unprivileged(&programs.join("postgres"))?;
@@ -113,9 +112,9 @@ impl Cluster {
 }
 
 /// Returns the folder with PostgreSQL's programs; installs them if necessary.
-fn programs() -> Outcome<PathBuf> {
-    if let Some(bin) = installed() {
-        return Ok(bin);
+fn program_folder() -> Outcome<PathBuf> {
+    if let Some(folder) = installed() {
+        return Ok(folder);
     }
     debian::install("PostgreSQL's server", &["postgresql"])?;
     // Debian starts a cluster with the installation, which is not needed; if it
@@ -125,10 +124,6 @@ fn programs() -> Outcome<PathBuf> {
 }
 
 fn installed() -> Option<PathBuf> {
-    let version = |path: &Path| -> u32 {
-        let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-        name.parse().unwrap_or_default()
-    };
     let versions = Path::new(DEBIAN).read_dir().into_iter().flatten().flatten();
     let newest = versions
         .map(|it| it.path())
@@ -138,9 +133,15 @@ fn installed() -> Option<PathBuf> {
     newest.map(|it| it.join("bin")).or_else(on_path)
 }
 
+/// Returns the version that a folder is named after; 0 for any other folder.
+fn version(folder: &Path) -> u32 {
+    let name = folder.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    name.parse().unwrap_or_default()
+}
+
 /// Returns a command of a PostgreSQL program, as a user it accepts.
 fn unprivileged(program: &Path) -> Outcome<Command> {
-    if !debian::root()? {
+    if !debian::is_root()? {
         return Ok(ending_with_parent("QUIT", &[], program.as_os_str()));
     }
     if find_program("setpriv").is_none() {

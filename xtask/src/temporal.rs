@@ -33,18 +33,18 @@ pub(crate) struct TemporalServer {
 impl TemporalServer {
     /// Starts a server with the namespace `pia`.
     pub(crate) fn start(interrupt: &Interrupt) -> Outcome<Self> {
-        let program = program(interrupt)?;
+        let program = find_or_build(interrupt)?;
         let dir = tempfile::Builder::new().prefix("pia-temporal-").tempdir()?;
         let port = places::free_port()?.to_string();
         let log = File::create(dir.path().join("log"))?;
-        let mut temporal = command(&program);
-        temporal
+        let mut start_dev = command(&program);
+        start_dev
             .args(["server", "start-dev", "--headless", "--log-level", "error"])
             .args(["--namespace", "pia", "--ip", "127.0.0.1", "--port", &port, "--db-filename"])
             .arg(dir.path().join("db"))
             .stdout(log.try_clone()?)
             .stderr(log);
-        let server = Job::start(&mut temporal)?;
+        let server = Job::start(&mut start_dev)?;
         let mut temporal = Self { server, dir, address: format!("127.0.0.1:{port}") };
         temporal.wait(&program, interrupt)?;
 
@@ -65,8 +65,6 @@ impl TemporalServer {
                 let log = fs::read_to_string(self.dir.path().join("log")).unwrap_or_default();
                 format!("{err}; its log says:\n{log}")
             })?;
-            let mut probe = Command::new(program);
-
             let describe = [
                 "operator",
                 "namespace",
@@ -77,6 +75,7 @@ impl TemporalServer {
                 &self.address,
             ];
 
+            let mut probe = Command::new(program);
             if probe.args(describe).output()?.status.success() {
                 return Ok(());
             }
@@ -89,7 +88,7 @@ impl TemporalServer {
 }
 
 /// Returns the program, which takes minutes to build the first time.
-fn program(interrupt: &Interrupt) -> Outcome<PathBuf> {
+fn find_or_build(interrupt: &Interrupt) -> Outcome<PathBuf> {
     let bin = places::target()?.join("tools").join(MODULE.replace(['/', '@'], "-"));
     let program = bin.join("temporal");
     if program.is_file() {

@@ -40,14 +40,14 @@ pub(crate) fn run(args: Vec<String>, interrupt: &Interrupt) -> Outcome {
     let signalr = node::modules("signalr", "crates/signalr/tests/it/clients")?;
     let pod = node::modules("pod-ts", "examples/pod-ts")?;
     let cluster = Cluster::for_tests(interrupt)?;
-    let args = selection(args);
+    let selected = selection(args);
     // Its first build takes minutes.
-    let temporal = args.iter().any(|it| it == "--workspace" || it.contains("temporal"));
-    let temporal = temporal.then(|| TemporalServer::start(interrupt)).transpose()?;
+    let needs_temporal = selected.iter().any(|it| it == "--workspace" || it.contains("temporal"));
+    let temporal = needs_temporal.then(|| TemporalServer::start(interrupt)).transpose()?;
     let mut tests = cargo();
     tests
         .arg("test")
-        .args(args)
+        .args(selected)
         .current_dir(places::root())
         .env("TEST_POSTGRES_URL", cluster.url())
         .env("TEST_CHROMEDRIVER", chromedriver)
@@ -69,8 +69,7 @@ pub(crate) fn run(args: Vec<String>, interrupt: &Interrupt) -> Outcome {
 
 /// Returns the arguments for `cargo test`: the entire workspace with all features
 /// by default.
-fn selection(args: Vec<String>) -> Vec<String> {
-    let mut args = args;
+fn selection(mut args: Vec<String>) -> Vec<String> {
     if args.first().is_some_and(|it| it == "--") {
         args.remove(0);
     }

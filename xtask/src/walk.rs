@@ -133,10 +133,10 @@ impl<'a> Walk<'a> {
                 return Ok(());
             }
 
-            let found = result["structuredContent"]["results"].as_array();
-            if let Some(found) = found.filter(|it| !it.is_empty()) {
-                for it in found {
-                    println!("   < {} {}", it["title"], it["url"]);
+            let results = result["structuredContent"]["results"].as_array();
+            if let Some(found) = results.filter(|it| !it.is_empty()) {
+                for document in found {
+                    println!("   < {} {}", document["title"], document["url"]);
                 }
                 return Ok(());
             }
@@ -160,12 +160,8 @@ impl<'a> Walk<'a> {
     fn sign_out(&mut self) -> Outcome {
         self.begin("Sign out", "POST /auth/logout")?;
         let token = json!({ "refreshToken": self.refresh });
-        let response = self.send("/auth/logout", &token)?;
-        expect(
-            response.status().is_success(),
-            "it was refused",
-            &json!(response.status().as_u16()),
-        )?;
+        let status = self.send("/auth/logout", &token)?.status();
+        expect(status.is_success(), "it was refused", &json!(status.as_u16()))?;
         println!("   done");
         self.begin("Refresh again, which must fail", "POST /auth/refresh")?;
         let response = self.post("/auth/refresh", &token, 401)?;
@@ -186,7 +182,8 @@ impl<'a> Walk<'a> {
         let token = |name: &str| {
             response[name].as_str().map(str::to_owned).ok_or(format!("the answer has no {name}"))
         };
-        (self.access, self.refresh) = (token("accessToken")?, token("refreshToken")?);
+        self.access = token("accessToken")?;
+        self.refresh = token("refreshToken")?;
         Ok(())
     }
 
@@ -195,9 +192,11 @@ impl<'a> Walk<'a> {
     }
 
     fn send(&self, path: &str, body: &Value) -> Outcome<Response<Body>> {
-        let mut request =
-            self.agent.post(format!("{}{path}", self.url)).content_type("application/json");
-        request = request.header("accept", "application/json, text/event-stream");
+        let mut request = self
+            .agent
+            .post(format!("{}{path}", self.url))
+            .content_type("application/json")
+            .header("accept", "application/json, text/event-stream");
         if path.starts_with("/api/") || path == "/mcp" {
             request = request.header("authorization", self.bearer());
         }
@@ -224,8 +223,10 @@ fn read(mut response: Response<Body>, status: u16) -> Outcome<Value> {
 
 /// Returns an error with the response unless `condition` is true.
 pub(crate) fn expect(condition: bool, failure: &str, response: &Value) -> Outcome {
+    if condition {
+        return Ok(());
+    }
     match response {
-        _ if condition => Ok(()),
         Value::Null => Err(failure.into()),
         response => Err(format!("{failure}: {response}").into()),
     }

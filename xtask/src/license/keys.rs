@@ -30,7 +30,7 @@ pub(super) fn generate(args: impl Iterator<Item = String>) -> Outcome<String> {
 }
 
 /// Returns the key of a file, or the development key.
-pub(super) fn signing(path: Option<&str>) -> Outcome<SigningKey> {
+pub(super) fn signing_key(path: Option<&str>) -> Outcome<SigningKey> {
     let text = match path {
         Some(path) => fs::read_to_string(path).map_err(|err| format!("{path}: {err}"))?,
         None => DEVELOPMENT.to_owned(),
