@@ -48,9 +48,12 @@ const NOT_IN_DOMAINS: &[&str] = &[
 
 #[test]
 fn dependencies_point_inwards() {
-    let metadata = metadata();
-    let layers: BTreeMap<&str, &str> =
-        metadata.workspace_packages().into_iter().map(|it| (it.name.as_str(), layer(it))).collect();
+    let metadata = load_metadata();
+    let layers: BTreeMap<&str, &str> = metadata
+        .workspace_packages()
+        .into_iter()
+        .map(|it| (it.name.as_str(), layer_of(it)))
+        .collect();
     let rules: BTreeMap<&str, &[&str]> = MAY_USE.iter().copied().collect();
 
     let mut violations = Vec::new();
@@ -59,11 +62,11 @@ fn dependencies_point_inwards() {
         let allowed = rules.get(layer).unwrap_or_else(|| panic!("no such layer: {layer}"));
         for dependency in &package.dependencies {
             let Some(used) = layers.get(dependency.name.as_str()) else { continue };
-            let shared = SHARED
+            let is_shared = SHARED
                 .iter()
                 .any(|(user, what)| package.name.starts_with(user) && dependency.name == **what);
-            let shipped = dependency.kind != DependencyKind::Development;
-            if shipped && !shared && !allowed.contains(used) {
+            let is_shipped = dependency.kind != DependencyKind::Development;
+            if is_shipped && !is_shared && !allowed.contains(used) {
                 violations
                     .push(format!("{} ({layer}) -> {} ({used})", package.name, dependency.name));
             }
@@ -74,10 +77,10 @@ fn dependencies_point_inwards() {
 
 #[test]
 fn web_depends_on_the_domains_of_its_gates_only() {
-    let metadata = metadata();
+    let metadata = load_metadata();
     let packages = metadata.workspace_packages();
     let domains: BTreeSet<&str> =
-        packages.iter().filter(|it| layer(it) == "domain").map(|it| it.name.as_str()).collect();
+        packages.iter().filter(|it| layer_of(it) == "domain").map(|it| it.name.as_str()).collect();
     let web = packages.iter().find(|it| it.name == "pia-web").expect("pia-web");
     let used: BTreeSet<&str> = web
         .dependencies
@@ -91,27 +94,23 @@ fn web_depends_on_the_domains_of_its_gates_only() {
 
 #[test]
 fn domains_stay_free_of_infrastructure() {
-    let metadata = metadata();
+    let metadata = load_metadata();
     let mut violations = Vec::new();
     for package in metadata.workspace_packages() {
-        if ["kernel", "domain"].contains(&layer(package)) {
+        if ["kernel", "domain"].contains(&layer_of(package)) {
             let linked = linked_into(&metadata, &package.id);
-            violations.extend(
-                NOT_IN_DOMAINS
-                    .iter()
-                    .filter(|name| linked.contains(**name))
-                    .map(|name| format!("{} links {name}", package.name)),
-            );
+            let refused = NOT_IN_DOMAINS.iter().filter(|name| linked.contains(**name));
+            violations.extend(refused.map(|name| format!("{} links {name}", package.name)));
         }
     }
     assert!(violations.is_empty(), "{}", violations.join("\n"));
 }
 
-fn metadata() -> Metadata {
+fn load_metadata() -> Metadata {
     MetadataCommand::new().exec().expect("cargo metadata")
 }
 
-fn layer(package: &Package) -> &str {
+fn layer_of(package: &Package) -> &str {
     package.metadata["architecture"]["layer"].as_str().unwrap_or_else(|| {
         panic!("{} names no [package.metadata.architecture] layer", package.name)
     })
@@ -124,15 +123,13 @@ fn linked_into(metadata: &Metadata, root: &PackageId) -> BTreeSet<String> {
     let mut todo = vec![root];
     let mut visited = BTreeSet::new();
     while let Some(id) = todo.pop() {
-        if visited.insert(id) {
-            todo.extend(
-                nodes[id]
-                    .deps
-                    .iter()
-                    .filter(|dep| dep.dep_kinds.iter().any(|it| it.kind == DependencyKind::Normal))
-                    .map(|dep| &dep.pkg),
-            );
+        if !visited.insert(id) {
+            continue;
         }
+        let dependencies = nodes[id].deps.iter();
+        let shipped = dependencies
+            .filter(|dep| dep.dep_kinds.iter().any(|it| it.kind == DependencyKind::Normal));
+        todo.extend(shipped.map(|dep| &dep.pkg));
     }
     visited.into_iter().map(|id| metadata[id].name.to_string()).collect()
 }

@@ -38,7 +38,7 @@ fn every_test_named_by_the_security_page_exists() {
 fn a_test_is_named_by_its_file_and_its_name() {
     let text = "| 6.1 | met | `crates/a/tests/it/b.rs::c_d` and `crates/e.rs::f`; `Clock::now` |";
 
-    let test_references: Vec<_> = test_references(text).into_iter().collect();
+    let references: Vec<_> = test_references(text).into_iter().collect();
 
-    assert_eq!(test_references, [("crates/a/tests/it/b.rs", "c_d"), ("crates/e.rs", "f")]);
+    assert_eq!(references, [("crates/a/tests/it/b.rs", "c_d"), ("crates/e.rs", "f")]);
 }

@@ -17,7 +17,7 @@ const LONGER: &[&str] = &["crates/storage/src/schema.rs"];
 #[test]
 fn every_module_is_documented() {
     let undocumented = rust_files().into_iter().filter(|it| {
-        let text = text(it);
+        let text = read_text(it);
         !text.starts_with("//!") && !text.starts_with("#![doc")
     });
     refuse(undocumented.map(|it| display_path(&it)), "files that do not begin with a `//!` line");
@@ -30,8 +30,8 @@ fn source_files_are_short() {
         path.contains("/src/") && !path.contains("/tests/") && !path.ends_with("tests.rs")
     });
     let long = shipped.filter_map(|it| {
-        let code = text(&it);
-        let code = code.lines().take_while(|line| *line != "#[cfg(test)]");
+        let text = read_text(&it);
+        let code = text.lines().take_while(|line| *line != "#[cfg(test)]");
         let lines = code.filter(|line| !line.is_empty()).count();
         (lines > MAX_LINES && !LONGER.contains(&display_path(&it).as_str()))
             .then(|| format!("{} ({lines})", display_path(&it)))
@@ -42,16 +42,13 @@ fn source_files_are_short() {
 #[test]
 fn each_value_has_a_let_of_its_own() {
     let tuples = rust_files().into_iter().flat_map(|file| {
-        let text = text(&file);
-        let numbered = text.lines().enumerate();
-        let tuples: Vec<_> = numbered
-            .filter(|(_, line)| {
-                let line = line.trim_start();
-                line.starts_with("let (") && line.contains(") = (") && line.ends_with(");")
-            })
-            .map(|(number, _)| format!("{}:{}", display_path(&file), number + 1))
-            .collect();
-        tuples
+        let text = read_text(&file);
+        let statements = text.lines().map(str::trim_start).enumerate();
+        let found = statements.filter(|(_, line)| {
+            line.starts_with("let (") && line.contains(") = (") && line.ends_with(");")
+        });
+        let places = found.map(|(number, _)| format!("{}:{}", display_path(&file), number + 1));
+        places.collect::<Vec<_>>()
     });
     refuse(tuples, "lets that pair a tuple of names with a tuple of values");
 }
@@ -60,7 +57,7 @@ fn each_value_has_a_let_of_its_own() {
 fn conditions_are_stated_as_ifs() {
     // Concatenated, so that this file does not match.
     let filter = concat!(".filter(", "|_|");
-    let filters = rust_files().into_iter().filter(|it| text(it).contains(filter));
+    let filters = rust_files().into_iter().filter(|it| read_text(it).contains(filter));
     refuse(filters.map(|it| display_path(&it)), "files with filters that ignore the value");
 }
 
@@ -71,7 +68,7 @@ fn steps_of_long_functions_are_separated() {
         path.contains("/src/") && !path.ends_with("tests.rs")
     });
     let dense = shipped.flat_map(|file| {
-        let text = text(&file);
+        let text = read_text(&file);
         let code: Vec<_> = text.lines().take_while(|line| *line != "#[cfg(test)]").collect();
         let dense = functions(&code).into_iter().filter(Function::is_dense);
         dense.map(|it| format!("{}:{}", display_path(&file), it.number)).collect::<Vec<_>>()
@@ -133,16 +130,13 @@ fn no_work_is_left_unfinished() {
     let mut files = rust_files();
     files.extend(files_below(&root().join("migrations"), "sql"));
     let unfinished = files.into_iter().flat_map(|file| {
-        let text = text(&file);
-        let lines: Vec<String> = text
-            .lines()
-            .enumerate()
-            .filter(|(_, line)| marks.iter().any(|it| line.contains(it)))
-            .map(|(number, line)| {
-                format!("{}:{}: {}", display_path(&file), number + 1, line.trim())
-            })
-            .collect();
-        lines
+        let text = read_text(&file);
+        let lines = text.lines().enumerate();
+        let marked = lines.filter(|(_, line)| marks.iter().any(|it| line.contains(it)));
+        let places = marked.map(|(number, line)| {
+            format!("{}:{}: {}", display_path(&file), number + 1, line.trim())
+        });
+        places.collect::<Vec<_>>()
     });
     refuse(unfinished, "marks of unfinished work, or tests that do not run");
 }
@@ -154,7 +148,7 @@ fn storage_does_not_forward_port_methods() {
         path.starts_with("crates/storage") && path.contains("/src/")
     });
     let forwarding = storage.flat_map(|file| {
-        let found = forwarding_methods(&text(&file));
+        let found = forwarding_methods(&read_text(&file));
         found.into_iter().map(move |it| format!("{}: {it}", display_path(&file)))
     });
     refuse(forwarding, "methods that only one other method calls, and only to forward to them");
@@ -193,14 +187,15 @@ fn every_email_has_a_template() {
     });
     let emails: BTreeSet<String> = shipped
         .flat_map(|it| {
-            let text = text(&it);
-            let named = text.match_indices("QueuedEmail::new(\"").map(|(at, it)| at + it.len());
-            let linked = text.match_indices(" letter: \"").map(|(at, it)| at + it.len());
-            let names = named.chain(linked).filter_map(|at| text.get(at..)?.split('"').next());
+            let text = read_text(&it);
+            let queued = text.match_indices("QueuedEmail::new(\"");
+            let linked = text.match_indices(" letter: \"");
+            let starts = queued.chain(linked).map(|(at, it)| at + it.len());
+            let names = starts.filter_map(|at| text.get(at..)?.split('"').next());
             names.map(str::to_owned).collect::<Vec<_>>()
         })
         .collect();
-    let kinds = text(&root().join("crates/mail/src/templates/kind.rs"));
+    let kinds = read_text(&root().join("crates/mail/src/templates/kind.rs"));
 
     let without_template = emails.iter().filter(|it| !kinds.contains(&format!("\"{it}\" =>")));
 
@@ -214,28 +209,27 @@ const NOT_ACTIONS: [&str; 4] =
 
 #[test]
 fn every_action_of_the_audit_log_is_explained() {
-    let metadata = metadata();
+    let metadata = load_metadata();
     let deciding = metadata.workspace_packages().into_iter().filter(|it| {
         let layer = it.metadata["architecture"]["layer"].as_str();
         layer.is_some_and(|it| ["domain", "composition"].contains(&it))
     });
     let folders = deciding.filter_map(|it| it.manifest_path.parent()).map(|it| it.join("src"));
-    let shipped = folders.flat_map(|it| files_below(it.as_std_path(), "rs"));
-    let shipped = shipped.filter(|it| {
+    let files = folders.flat_map(|it| files_below(it.as_std_path(), "rs"));
+    let shipped = files.filter(|it| {
         let path = display_path(it);
         !path.ends_with("tests.rs") && !path.contains("/tests/")
     });
     let used: BTreeSet<String> = shipped
         .flat_map(|it| {
-            let text = text(&it);
+            let text = read_text(&it);
             let lines = text.lines().take_while(|line| *line != "#[cfg(test)]");
-            lines
-                .flat_map(|line| line.split('"').skip(1).step_by(2).map(str::to_owned))
-                .collect::<Vec<_>>()
+            let literals = lines.flat_map(|line| line.split('"').skip(1).step_by(2));
+            literals.map(str::to_owned).collect::<Vec<_>>()
         })
         .filter(|it| is_action(it) && !NOT_ACTIONS.contains(&it.as_str()))
         .collect();
-    let handbook = text(&root().join("docs/AUDIT.md"));
+    let handbook = read_text(&root().join("docs/AUDIT.md"));
     let documented: BTreeSet<String> = handbook
         .lines()
         .filter_map(|line| Some(line.strip_prefix("| `")?.split_once('`')?.0.to_owned()))
@@ -250,14 +244,15 @@ fn every_action_of_the_audit_log_is_explained() {
 /// Returns whether a text has the form `noun.what_happened`, or
 /// `Noun.WhatHappened` as for actions of administrators.
 fn is_action(text: &str) -> bool {
-    let word =
-        |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_lowercase() || it == b'_');
-    let title = |it: &str| {
-        it.starts_with(|it: char| it.is_ascii_uppercase())
-            && it.bytes().all(|it| it.is_ascii_alphabetic())
+    let is_lower = |name: &str| {
+        !name.is_empty() && name.bytes().all(|it| it.is_ascii_lowercase() || it == b'_')
     };
-    text.split_once('.')
-        .is_some_and(|(noun, verb)| (word(noun) && word(verb)) || (title(noun) && title(verb)))
+    let is_title = |name: &str| {
+        name.starts_with(|it: char| it.is_ascii_uppercase())
+            && name.bytes().all(|it| it.is_ascii_alphabetic())
+    };
+    let Some((noun, verb)) = text.split_once('.') else { return false };
+    (is_lower(noun) && is_lower(verb)) || (is_title(noun) && is_title(verb))
 }
 
 #[test]
@@ -278,7 +273,7 @@ fn both_databases_have_the_same_migrations() {
 
 #[test]
 fn dependencies_come_from_the_registry() {
-    let metadata = metadata();
+    let metadata = load_metadata();
     let elsewhere = metadata.packages.iter().filter_map(|it| {
         let source = it.source.as_ref()?.to_string();
         (!source.starts_with("registry+")).then(|| format!("{} from {source}", it.name))
@@ -288,9 +283,9 @@ fn dependencies_come_from_the_registry() {
 
 #[test]
 fn every_crate_inherits_the_lints_and_names_its_layer() {
-    let metadata = metadata();
+    let metadata = load_metadata();
     let without = metadata.workspace_packages().into_iter().filter(|it| {
-        let manifest = text(it.manifest_path.as_std_path());
+        let manifest = read_text(it.manifest_path.as_std_path());
         !manifest.contains("[lints]\nworkspace = true")
             || !it.metadata["architecture"]["layer"].is_string()
     });
@@ -301,7 +296,7 @@ fn every_crate_inherits_the_lints_and_names_its_layer() {
 fn a_crate_root_contains_only_modules() {
     let roots = rust_files().into_iter().filter(|it| it.ends_with("src/lib.rs"));
     let violations = roots.filter_map(|it| {
-        let item = first_other_item(&text(&it))?;
+        let item = first_other_item(&read_text(&it))?;
         Some(format!("{}: {item}", display_path(&it)))
     });
     refuse(violations, "lib.rs files with more than docs, modules and uses");
@@ -310,14 +305,10 @@ fn a_crate_root_contains_only_modules() {
 #[test]
 fn links_of_documents_have_targets() {
     let dead = documents().into_iter().flat_map(|file| {
-        let text = text(&file);
+        let text = read_text(&file);
         let folder = file.parent().expect("a folder").to_owned();
-        let dead: Vec<String> = links(&text)
-            .into_iter()
-            .filter(|link| !has_target(&file, &folder, link))
-            .map(|link| format!("{}: {link}", display_path(&file)))
-            .collect();
-        dead
+        let dead = links(&text).into_iter().filter(|link| !has_target(&file, &folder, link));
+        dead.map(|link| format!("{}: {link}", display_path(&file))).collect::<Vec<_>>()
     });
     refuse(dead, "links without a target");
 }
@@ -352,7 +343,7 @@ fn refuse(found: impl Iterator<Item = String>, what: &str) {
     assert!(found.is_empty(), "{what}:\n{}", found.join("\n"));
 }
 
-fn metadata() -> Metadata {
+fn load_metadata() -> Metadata {
     MetadataCommand::new().exec().expect("cargo metadata")
 }
 
@@ -364,7 +355,7 @@ fn display_path(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).display().to_string()
 }
 
-fn text(path: &Path) -> String {
+fn read_text(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|err| panic!("{}: {err}", path.display()))
 }
 
@@ -396,16 +387,15 @@ fn files_below(folder: &Path, extension: &str) -> Vec<PathBuf> {
 /// module nor use.
 fn first_other_item(text: &str) -> Option<String> {
     let lines = text.lines().map(str::trim);
-    let code: Vec<&str> = lines
+    let code_lines: Vec<&str> = lines
         .filter(|it| !it.is_empty() && !it.starts_with("//") && !it.starts_with('#'))
         .collect();
-    let code = code.join(" ");
-    let statements = code.split_inclusive(';').map(str::trim);
+    let code = code_lines.join(" ");
+    let mut statements = code.split_inclusive(';').map(str::trim);
     let allowed = ["mod ", "pub mod ", "use ", "pub use ", "pub(crate) use "];
     statements
-        .filter(|it| !allowed.iter().any(|start| it.starts_with(start)) || !it.ends_with(';'))
+        .find(|it| !allowed.iter().any(|start| it.starts_with(start)) || !it.ends_with(';'))
         .map(str::to_owned)
-        .next()
 }
 
 /// Returns the targets of a document's links, except in code.
@@ -432,7 +422,7 @@ fn has_target(file: &Path, folder: &Path, link: &str) -> bool {
     let (path, heading) = link.split_once('#').unwrap_or((link, ""));
     let target = if path.is_empty() { file.to_owned() } else { folder.join(path) };
     let anchors = || {
-        let text = text(&target);
+        let text = read_text(&target);
         text.lines().any(|it| it.starts_with('#') && anchor(it) == heading)
     };
     target.exists() && (heading.is_empty() || anchors())

@@ -38,8 +38,7 @@ fn doc_comments_begin_with_the_thing_they_describe() {
     let mut wrong = Vec::new();
     for (path, text) in sources() {
         let mut before = "";
-        for (number, line) in text.lines().enumerate() {
-            let line = line.trim_start();
+        for (number, line) in text.lines().map(str::trim_start).enumerate() {
             for mark in ["///", "//!"] {
                 let Some(doc) = line.strip_prefix(mark) else { continue };
                 let begins = !before.starts_with(mark);
@@ -122,16 +121,16 @@ fn names_say_what_they_are() {
 
 #[test]
 fn public_types_have_names_of_their_own() {
-    let mut crates: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut owners_by_name: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (path, text) in sources().into_iter().filter(|(path, _)| is_shipped(path)) {
         let owner = path.split('/').nth(1).unwrap_or_default().to_owned();
         for line in text.lines().filter(|it| it.starts_with("pub ")) {
             if let Some(("struct" | "enum" | "trait" | "type", name)) = declaration(line) {
-                crates.entry(name.to_owned()).or_default().insert(owner.clone());
+                owners_by_name.entry(name.to_owned()).or_default().insert(owner.clone());
             }
         }
     }
-    let shared: Vec<String> = crates
+    let shared: Vec<String> = owners_by_name
         .into_iter()
         .filter(|(name, owners)| owners.len() > 1 && !ONE_IDEA.contains(&name.as_str()))
         .map(|(name, owners)| format!("{name}: {owners:?}"))
@@ -150,16 +149,12 @@ fn banned_types() -> BTreeMap<String, BTreeSet<String>> {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
         let [_, area, replaced, ..] = cells.as_slice() else { panic!("not a row: {row}") };
         if !area.is_empty() {
-            areas = area.split(", ").map(folder).collect();
+            areas = area.split(", ").map(area_folder).collect();
         }
-        let names = replaced
-            .split([',', ';'])
-            .map(str::trim)
-            .filter(|it| {
-                it.starts_with(char::is_uppercase) && it.chars().all(char::is_alphanumeric)
-            })
-            .map(str::to_owned);
-        let names: BTreeSet<String> = names.collect();
+        let is_type =
+            |it: &&str| it.starts_with(char::is_uppercase) && it.chars().all(char::is_alphanumeric);
+        let parts = replaced.split([',', ';']).map(str::trim);
+        let names: BTreeSet<String> = parts.filter(is_type).map(str::to_owned).collect();
         for area in &areas {
             banned.entry(area.clone()).or_default().extend(names.iter().cloned());
         }
@@ -167,7 +162,7 @@ fn banned_types() -> BTreeMap<String, BTreeSet<String>> {
     banned
 }
 
-fn folder(area: &str) -> String {
+fn area_folder(area: &str) -> String {
     if area == "everywhere" { "crates/".to_owned() } else { format!("crates/{area}/") }
 }
 
