@@ -77,8 +77,8 @@ fn open_streams(to: SocketAddr, call: &Call, number: usize) -> Outcome<Vec<(TcpS
         Ok(stream)
     });
 
-    let requested = requested.collect::<Outcome<Vec<_>>>()?;
-    let started = requested.into_iter().map(|mut stream| {
+    let streams = requested.collect::<Outcome<Vec<_>>>()?;
+    let started = streams.into_iter().map(|mut stream| {
         let mut first = vec![0; 1024];
         let bytes = stream.read(&mut first)?;
         first.truncate(bytes);

@@ -73,7 +73,7 @@ pub fn pods(options: &Options) -> Outcome<()> {
     let mut figures = Figures::default();
     for (place, (name, url)) in urls.iter().enumerate() {
         let db = runtime.block_on(database::open(dir.path(), *url))?;
-        let token = runtime.block_on(token(&db))?;
+        let token = runtime.block_on(create_token(&db))?;
         let instance = Instance::start(&runtime, &db)?;
         let other = url.is_some().then(|| Instance::start(&runtime, &db)).transpose()?;
         let _pod = instance.connect_pod(&runtime, &token)?;
@@ -92,7 +92,7 @@ pub fn pods(options: &Options) -> Outcome<()> {
 }
 
 /// Creates a connector that is granted to everybody. Returns its token.
-async fn token(db: &Database) -> Outcome<pia_kernel::Secret<String>> {
+async fn create_token(db: &Database) -> Outcome<pia_kernel::Secret<String>> {
     let registry: Arc<dyn PodRegistry> =
         Arc::new(SqlPodRegistry::new(db.clone(), TaskTracker::new()));
     let connectors = Connectors {
@@ -117,9 +117,9 @@ fn render(
     figures: &Figures<Metric>,
 ) -> String {
     let Plan { rounds, requests, quick } = plan;
-    let quick = if quick { " **A quick run: a trial, not a result.**" } else { "" };
+    let trial_note = if quick { " **A quick run: a trial, not a result.**" } else { "" };
     let parts = [
-        format!("## Pods\n\nMedians over {rounds} rounds of {requests} requests.{quick}"),
+        format!("## Pods\n\nMedians over {rounds} rounds of {requests} requests.{trial_note}"),
         figures.medians(names).render(),
         READING.to_owned(),
         "### Aims of pods".to_owned(),

@@ -40,10 +40,10 @@ the table that tokens are counted by, which is read before. Readers who stand st
 impl Report<'_> {
     pub(crate) fn render(&self) -> String {
         let Plan { rounds, quick, .. } = self.plan;
-        let quick = if *quick { " **A quick run: a trial, not a result.**" } else { "" };
+        let trial_note = if *quick { " **A quick run: a trial, not a result.**" } else { "" };
         let remarks: Vec<String> = self.remarks.iter().map(|it| format!("- {it}")).collect();
         [
-            format!("## Gateway\n\nMedians over {rounds} interleaved rounds.{quick}"),
+            format!("## Gateway\n\nMedians over {rounds} interleaved rounds.{trial_note}"),
             self.figures().render(),
             READING.to_owned(),
             "### Aims".to_owned(),

@@ -66,6 +66,7 @@ mod tests {
 
         sqlite.batch_execute("INSERT INTO ai_usage VALUES (1), (2), (3)").unwrap();
 
-        assert_eq!((before, rows.since(before, 3).unwrap()), (0, 3));
+        assert_eq!(before, 0);
+        assert_eq!(rows.since(before, 3).unwrap(), 3);
     }
 }

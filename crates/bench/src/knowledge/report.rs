@@ -35,7 +35,7 @@ Its capacity is the time of the run for both; a call counts from when it is serv
 impl Report<'_> {
     pub(super) fn render(&self, has_postgres: bool) -> String {
         let Plan { rounds, chunks, questions, documents, quick } = self.plan;
-        let quick = if *quick { " **A quick run: a trial, not a result.**" } else { "" };
+        let trial_note = if *quick { " **A quick run: a trial, not a result.**" } else { "" };
         let scopes = SCOPES.map(|it| it.1);
         let databases = if has_postgres { &["SQLite", "PostgreSQL"][..] } else { &["SQLite"][..] };
         let (texts, question_count) = self.size;
@@ -45,7 +45,7 @@ impl Report<'_> {
             format!(
                 "## Knowledge\n\nMedians over {rounds} rounds of {questions} questions among {chunks} \
                 chunks of 1024 dimensions in 1,000 bases, and of {documents} documents that are \
-                ingested.{quick}"
+                ingested.{trial_note}"
             ),
             self.measured.search.medians(&scopes).render(),
             SEARCHING.to_owned(),

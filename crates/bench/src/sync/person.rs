@@ -169,7 +169,9 @@ mod tests {
 
         let page = device.pull(BEGINNING, 0).unwrap();
 
-        assert_eq!((page.rows, page.catalogue, page.tag.as_str()), (2, 7, "W/\"x\""));
+        assert_eq!(page.rows, 2);
+        assert_eq!(page.catalogue, 7);
+        assert_eq!(page.tag.as_str(), "W/\"x\"");
         assert_eq!(device.walk(BEGINNING, 0, 2).unwrap().len(), 1);
         assert!(device.walk(BEGINNING, 0, 3).unwrap_err().to_string().contains("2 rows came"));
         assert!(device.pull_all(BEGINNING, 0, 2).unwrap() > 0.0);

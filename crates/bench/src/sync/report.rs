@@ -33,10 +33,10 @@ pull takes no more statements there than on PostgreSQL is asserted by a test of 
 impl Report<'_> {
     pub(super) fn render(&self) -> String {
         let Plan { rounds, users, quick, .. } = self.plan;
-        let quick = if *quick { " **A quick run: a trial, not a result.**" } else { "" };
+        let trial_note = if *quick { " **A quick run: a trial, not a result.**" } else { "" };
         let heading = format!(
             "## Keeping devices in step\n\nMedians over {rounds} rounds, among {users} people with \
-             {MANY} things each.{quick}"
+             {MANY} things each.{trial_note}"
         );
 
         let parts = [

@@ -32,9 +32,9 @@ pub(super) fn many(device: &mut Device) -> Outcome<Changes> {
     // are random.
     let changed: Vec<String> = ids.iter().step_by(MANY / TENTH).cloned().collect();
     let (first, rest) = changed.split_at(TENTH - HUNDREDTH);
-    let tenth = push(device, &mut rng, (&ids, 1), None)?;
-    let hundredth = push(device, &mut rng, (first, 2), Some(&tenth))?;
-    let last = push(device, &mut rng, (rest, 3), Some(&hundredth))?;
+    let tenth = push(device, &mut rng, &ids, 1, None)?;
+    let hundredth = push(device, &mut rng, first, 2, Some(&tenth))?;
+    let last = push(device, &mut rng, rest, 3, Some(&hundredth))?;
     Ok(Changes { tenth, hundredth, last })
 }
 
@@ -42,19 +42,20 @@ pub(super) fn many(device: &mut Device) -> Outcome<Changes> {
 pub(super) fn few(device: &mut Device) -> Outcome<()> {
     let mut rng = Rng::new(2);
     let ids: Vec<String> = (0..FEW).map(|_| rng.id()).collect();
-    push(device, &mut rng, (&ids, 1), None).map(drop)
+    push(device, &mut rng, &ids, 1, None).map(drop)
 }
 
 /// Pushes these items as changed in this month and returns the last stamp.
 fn push(
     device: &mut Device,
     rng: &mut Rng,
-    (ids, month): (&[String], u32),
+    ids: &[String],
+    month: u32,
     last_seen: Option<&str>,
 ) -> Outcome<String> {
     let mut last: Option<String> = None;
-    for ids in ids.chunks(BATCH) {
-        let items: Vec<_> = ids.iter().map(|id| rng.todo(id, month)).collect();
+    for batch in ids.chunks(BATCH) {
+        let items: Vec<_> = batch.iter().map(|id| rng.todo(id, month)).collect();
         let last_seen = last.as_deref().or(last_seen);
         last = Some(device.push(&device.push_request(&items, last_seen))?);
     }

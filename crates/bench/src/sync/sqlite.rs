@@ -120,10 +120,11 @@ impl Sqlite {
             .collect::<Outcome<Vec<SqliteConnection>>>()?;
         let start = Instant::now();
         let completed = thread::scope(|scope| {
-            let owner = (self.user.as_slice(), self.since);
+            let owner = self.user.as_slice();
+            let since = self.since;
             let readers: Vec<_> = readers
                 .into_iter()
-                .map(|reader| scope.spawn(move || read(reader, owner, start + duration)))
+                .map(|reader| scope.spawn(move || read(reader, owner, since, start + duration)))
                 .collect();
             readers
                 .into_iter()
@@ -152,17 +153,13 @@ impl Sqlite {
     }
 }
 
-fn read(
-    mut reader: SqliteConnection,
-    (user, since): (&[u8], i64),
-    until: Instant,
-) -> Outcome<usize> {
+fn read(mut reader: SqliteConnection, owner: &[u8], since: i64, until: Instant) -> Outcome<usize> {
     use sync_items::{body, channel, id, stamp, user_id};
 
     let mut completed = 0;
     while Instant::now() < until {
         let page = sync_items::table
-            .filter(user_id.eq(user))
+            .filter(user_id.eq(owner))
             .filter(stamp.gt(since))
             .order(stamp)
             .limit(i64::from(ROWS))
