@@ -52,7 +52,7 @@ impl From<SignInError> for ApiError {
             }
             SignInError::TooMany { wait } => Self::over_budget(wait),
             SignInError::NotVerified => {
-                let message = "Open the link in the letter first that went to your address.";
+                let message = "Confirm your email address first: open the link in the email that we sent you.";
                 Self::refused(StatusCode::FORBIDDEN, "email_not_verified", message)
             }
             SignInError::FactorNeeded { challenge } => {

@@ -46,7 +46,7 @@ pub(crate) struct LoginQuery {
     code_challenge: Option<String>,
     /// `S256`, which is also meant without it.
     code_challenge_method: Option<String>,
-    /// Comes back to the letter; 1024 characters at most.
+    /// Returned unchanged; at most 1024 characters.
     state: Option<String>,
 }
 
