@@ -62,7 +62,7 @@ impl OutgoingEmail {
 
 impl fmt::Debug for OutgoingEmail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("OutgoingLetter").field(&self.name).finish()
+        f.debug_tuple("OutgoingEmail").field(&self.name).finish()
     }
 }
 

@@ -129,7 +129,7 @@ fn failed(cause: impl fmt::Display) -> Unavailable {
 }
 
 fn unreadable(cause: impl fmt::Display) -> Unavailable {
-    Unavailable::new("what was kept of a password", cause.to_string())
+    Unavailable::new("a stored password hash", cause.to_string())
 }
 
 #[cfg(test)]

@@ -216,8 +216,8 @@ impl Config {
         // Not an error: mail may be configured later, and until then only new
         // users are locked out.
         if self.local_auth.accounts.require_verification && self.smtp.relay.is_none() {
-            let text = "nobody new can come in: without Smtp:Host no letter goes out to verify an \
-                        address with";
+            let text = "new users cannot sign in: without Smtp:Host no email is sent to verify \
+                        their addresses";
             all.section("LocalAuth").warn("RequireEmailVerification", text);
         }
     }

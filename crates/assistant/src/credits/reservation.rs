@@ -136,7 +136,7 @@ impl Drop for ReservationGuard {
 
 impl fmt::Debug for ReservationGuard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Hold")
+        f.debug_struct("ReservationGuard")
             .field("reservation", &self.reservation)
             .field("lines", &self.lines)
             .finish_non_exhaustive()

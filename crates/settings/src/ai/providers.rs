@@ -90,7 +90,7 @@ impl Providers {
         }
 
         let error = model.fallbacks.iter().find_map(|id| match self.find(id) {
-            None => Some("names what is no entry of Ai:Providers"),
+            None => Some("names an entry that Ai:Providers does not have"),
             Some(it) if it.kind == Kind::Search => Some("expected chat models, not Linkup"),
             Some(it) if it.embeds => Some("expected chat models, not one of embeddings"),
             Some(_) => None,

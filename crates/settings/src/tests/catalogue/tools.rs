@@ -106,7 +106,7 @@ fn a_tool_must_be_an_entry_of_the_right_type() {
             ("VisionToolProviderId=none", "names no entry of Ai:Providers"),
             ("VisionToolProviderId=web", "expected a chat model, not Linkup"),
             ("VisionToolProviderId=blind", "names an entry whose EnableVision is off"),
-            ("Fallbacks=blind,none", "names what is no entry of Ai:Providers"),
+            ("Fallbacks=blind,none", "names an entry that Ai:Providers does not have"),
             ("Fallbacks=blind,web", "expected chat models, not Linkup"),
         ] {
             let operator = both().arguments(&blind).argument(&format!("{section}:{setting}"));
