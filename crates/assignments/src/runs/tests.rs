@@ -106,13 +106,13 @@ async fn an_attempt_is_repeated_until_none_is_left() {
     });
 
     for (failed_attempts, seconds) in [(0, 2), (1, 4)] {
-        let run = Run { failed_attempts, ..run() };
+        let run = Run { failed_attempts, ..new_run() };
         let delay = Duration::from_secs(seconds);
         assert_eq!(scene.runs.advance(run).await.unwrap(), Advance::Repeat(delay));
         let outcome = RunOutcome::Released { due_at: NOW + delay, attempt: Attempt::Failed };
         assert_eq!(scene.last().outcome, outcome);
     }
-    let run = Run { failed_attempts: 2, ..run() };
+    let run = Run { failed_attempts: 2, ..new_run() };
     assert_eq!(scene.runs.advance(run).await.unwrap(), Advance::Ended);
     assert_eq!(failure(&scene.last()), Some(FailureCode::UpstreamTimeout));
 }
@@ -122,7 +122,7 @@ async fn a_busy_model_is_no_failed_attempt() {
     let retry_after = Some(Duration::from_hours(1));
     let scene = scene_with(Some(&[]), move |_| Err(StepError::Busy { retry_after }));
 
-    let run = Run { failed_attempts: 2, ..run() };
+    let run = Run { failed_attempts: 2, ..new_run() };
     assert_eq!(scene.runs.advance(run).await.unwrap(), Advance::Repeat(MAX_DELAY));
 }
 
@@ -134,7 +134,7 @@ async fn the_rest_of_the_tokens_limits_the_response() {
     });
     let ceiling = AssignmentSettings::default().token_ceiling;
 
-    let run = Run { tokens_spent: ceiling - 7, ..run() };
+    let run = Run { tokens_spent: ceiling - 7, ..new_run() };
     let Advance::Continue(next) = scene.runs.advance(run).await.unwrap() else {
         panic!("a step is left")
     };
@@ -148,7 +148,7 @@ async fn lost_tools_are_named_and_the_run_goes_on_without_them() {
     let scene = scene_with(Some(&["search"]), |_| Ok(response("done")));
     let tools = Some(vec!["search".to_owned(), "knowledge".to_owned()]);
 
-    scene.runs.advance(Run { tools, ..run() }).await.unwrap();
+    scene.runs.advance(Run { tools, ..new_run() }).await.unwrap();
 
     assert_eq!(scene.kinds(), ["deauthorized", "step", "continued"]);
     let detail = scene.last().events[0].detail.clone().unwrap();
@@ -163,7 +163,7 @@ async fn calls_of_tools_are_events_of_their_step() {
         Ok(StepResponse { tool_calls: tool_calls.clone(), ..response("done") })
     });
 
-    scene.runs.advance(Run { step_count: 1, ..run() }).await.unwrap();
+    scene.runs.advance(Run { step_count: 1, ..new_run() }).await.unwrap();
 
     assert_eq!(scene.kinds(), ["tool", "tool", "step", "continued"]);
     let events = scene.last().events;
