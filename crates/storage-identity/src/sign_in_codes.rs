@@ -9,8 +9,7 @@ use pia_identity::{
     SignInCodes, TokenHash,
 };
 use pia_kernel::{SessionId, Timestamp, Unavailable, UserId};
-use pia_storage::schema::sign_in_codes::{self as codes, burned_at, expires_at, session_id};
-use pia_storage::schema::{accounts, sessions};
+use pia_storage::schema::{accounts, sessions, sign_in_codes};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
 use crate::factor_writes::FactorWrites;
@@ -36,17 +35,17 @@ impl SqlSignInCodes {
 impl SignInCodes for SqlSignInCodes {
     async fn put(&self, new: NewSignInCode) -> Result<SessionStartOutcome, Unavailable> {
         let row = (
-            codes::hash.eq(new.hash.0.to_vec()),
-            codes::user_id.eq(DbUid(new.user.0)),
-            codes::challenge.eq(new.challenge.0.to_vec()),
-            expires_at.eq(DbInstant(new.expires_at)),
+            sign_in_codes::hash.eq(new.hash.0.to_vec()),
+            sign_in_codes::user_id.eq(DbUid(new.user.0)),
+            sign_in_codes::challenge.eq(new.challenge.0.to_vec()),
+            sign_in_codes::expires_at.eq(DbInstant(new.expires_at)),
         );
 
         Ok(in_tx!(self.db, async |conn| -> Result<SessionStartOutcome, DbError> {
             if !conn.lock_account(new.user).await? {
                 return Ok(SessionStartOutcome::Stale);
             }
-            diesel::insert_into(codes::table).values(&row).execute(conn).await?;
+            diesel::insert_into(sign_in_codes::table).values(&row).execute(conn).await?;
             Ok(SessionStartOutcome::Done)
         })?)
     }
@@ -63,8 +62,8 @@ impl SignInCodes for SqlSignInCodes {
         Ok(in_tx!(self.db, async |conn| -> Result<CodeRedemptionOutcome, DbError> {
             // The code's row is locked by the first statement, so that what
             // follows is serialised for the code, settling included.
-            let row = diesel::update(codes::table.find(&hash))
-                .set(expires_at.eq(expires_at))
+            let row = diesel::update(sign_in_codes::table.find(&hash))
+                .set(sign_in_codes::expires_at.eq(sign_in_codes::expires_at))
                 .returning(CodeRow::as_returning())
                 .get_result::<CodeRow>(conn)
                 .await
@@ -77,12 +76,13 @@ impl SignInCodes for SqlSignInCodes {
             let active =
                 accounts::table.find(code.user_id).filter(accounts::deactivated_at.is_null());
             if is_redeemable && diesel::select(exists(active)).get_result::<bool>(conn).await? {
-                let burn = diesel::update(codes::table.find(&hash)).set(burned_at.eq(now));
+                let burn = diesel::update(sign_in_codes::table.find(&hash))
+                    .set(sign_in_codes::burned_at.eq(now));
                 burn.execute(conn).await?;
                 return Ok(CodeRedemptionOutcome::Redeemed(user));
             }
 
-            diesel::delete(codes::table.find(&hash)).execute(conn).await?;
+            diesel::delete(sign_in_codes::table.find(&hash)).execute(conn).await?;
             if code.burned_at.is_none() {
                 return Ok(CodeRedemptionOutcome::Refused);
             }
@@ -96,19 +96,21 @@ impl SignInCodes for SqlSignInCodes {
     }
 
     async fn settle(&self, hash: TokenHash, session: SessionId) -> Result<bool, Unavailable> {
-        let burned = codes::table.find(hash.0.to_vec()).filter(burned_at.is_not_null());
-        let record = diesel::update(burned).set(session_id.eq(DbUid(session.0)));
+        let burned = sign_in_codes::table
+            .find(hash.0.to_vec())
+            .filter(sign_in_codes::burned_at.is_not_null());
+        let record = diesel::update(burned).set(sign_in_codes::session_id.eq(DbUid(session.0)));
         Ok(on_conn!(self.db.writer(), |conn| record.execute(conn).await? == 1)?)
     }
 
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {
-        let expired = codes::table.filter(expires_at.le(DbInstant(now)));
+        let expired = sign_in_codes::table.filter(sign_in_codes::expires_at.le(DbInstant(now)));
         Ok(on_conn!(self.db.writer(), |conn| diesel::delete(expired).execute(conn).await?)? as u64)
     }
 }
 
 #[derive(Queryable, Selectable)]
-#[diesel(table_name = codes)]
+#[diesel(table_name = sign_in_codes)]
 struct CodeRow {
     user_id: DbUid,
     challenge: Vec<u8>,

@@ -158,7 +158,7 @@ async fn concurrent_invited_administrators_respect_the_limit(db: Database) {
     let admins = SqlRoles::new(db.clone()).admins().await.unwrap();
     assert_eq!(made, 1);
     assert_eq!(admins.len(), 1);
-    assert_eq!(self::all(&db, START).await.len(), 7);
+    assert_eq!(all(&db, START).await.len(), 7);
 }
 
 async fn a_concurrent_use_and_revocation_exclude_each_other(db: Database) {
