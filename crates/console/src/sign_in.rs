@@ -117,7 +117,7 @@ impl SignInPage {
 
     /// Sends the browser its cookie and redirects it to the requested page.
     fn signed_in(&self, session: &BrowserSession, next: &str) -> HttpResponse {
-        let mut response = redirect(&self.request, self.next(next));
+        let mut response = redirect(&self.request, self.path_after_sign_in(next));
         self.set_cookie(session, &mut response);
         response
     }
@@ -131,10 +131,7 @@ impl SignInPage {
 
     /// Returns the path to open after the sign-in, without its leading slash:
     /// the wanted one if it is a page of this area.
-    fn next<'a>(&self, wanted: &'a str) -> &'a str
-    where
-        'static: 'a,
-    {
+    fn path_after_sign_in<'a>(&self, wanted: &'a str) -> &'a str {
         let target = wanted.trim_start_matches('/');
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let is_own = RedirectTarget::is_page(&format!("/{path}"))

@@ -54,10 +54,10 @@ impl VectorTarget {
             };
         }
         if text.starts_with("http://") || text.starts_with("https://") {
-            return Ok(Self::Server { endpoint: endpoint(text)?, key: None });
+            return Ok(Self::Server { endpoint: parse_endpoint(text)?, key: None });
         }
 
-        pairs(text)
+        parse_pairs(text)
     }
 
     /// Returns the store with its folder below `dir`, unless that is absolute.
@@ -81,7 +81,7 @@ impl VectorTarget {
 }
 
 /// Parses pairs of names and values.
-fn pairs(text: &str) -> Result<VectorTarget, VectorTargetError> {
+fn parse_pairs(text: &str) -> Result<VectorTarget, VectorTargetError> {
     let mut url = None;
     let mut secret = None;
     for pair in text.split(';').map(str::trim).filter(|it| !it.is_empty()) {
@@ -89,9 +89,9 @@ fn pairs(text: &str) -> Result<VectorTarget, VectorTargetError> {
         let name = name.trim();
         let value = value.trim();
         let previous = if name.eq_ignore_ascii_case("Endpoint") {
-            url.replace(endpoint(value)?)
+            url.replace(parse_endpoint(value)?)
         } else if name.eq_ignore_ascii_case("Key") {
-            secret.replace(key(value)?)
+            secret.replace(parse_key(value)?)
         } else {
             return Err(VectorTargetError::Form);
         };
@@ -107,7 +107,7 @@ fn pairs(text: &str) -> Result<VectorTarget, VectorTargetError> {
 }
 
 /// Checks the URL of a server.
-fn endpoint(text: &str) -> Result<String, VectorTargetError> {
+fn parse_endpoint(text: &str) -> Result<String, VectorTargetError> {
     let url = Url::parse(text).map_err(|_reason| VectorTargetError::Endpoint)?;
     let is_plain = matches!(url.scheme(), "http" | "https")
         && url.has_host()
@@ -120,7 +120,7 @@ fn endpoint(text: &str) -> Result<String, VectorTargetError> {
 }
 
 /// Checks a key. The client repeats one that is no valid header in its error.
-fn key(text: &str) -> Result<String, VectorTargetError> {
+fn parse_key(text: &str) -> Result<String, VectorTargetError> {
     let is_sendable = !text.is_empty() && text.bytes().all(|it| it.is_ascii_graphic());
     if is_sendable { Ok(text.to_owned()) } else { Err(VectorTargetError::Key) }
 }

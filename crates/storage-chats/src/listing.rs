@@ -67,8 +67,8 @@ impl SqlChats {
         for position in fitting {
             if position.deleted_at.is_some() {
                 page.deleted.push(ChatId(position.id.0));
+            // Without a body, the chat was deleted just now: it is on a later page.
             } else if let Some(row) = rows.remove(&position.id) {
-                // A chat deleted just now has moved behind this page.
                 page.chats.extend(open(row, &seal));
             }
         }

@@ -9,7 +9,7 @@ mod services;
 use pia_policy::{Feature, RunningSetting};
 use pia_web::{ApiError, Licensing, Route};
 
-use super::models::test as model_test;
+use super::models::test_call;
 use super::settings;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
@@ -145,7 +145,7 @@ async fn test_model(page: PageContext, fields: FormFields) -> PageResult {
     let result = page.run(async move { models.test(by, &key).await }).await;
     let mut view = view(&page).await?;
     match result {
-        Ok(result) => view.sections.insert(0, model_test::result_section(&page, &result)),
+        Ok(result) => view.sections.insert(0, test_call::result_section(&page, &result)),
         Err(err) => return page.refuse(view, err),
     }
     Ok(page.render(view))

@@ -1,7 +1,7 @@
 //! Catalogue of models: prices, limits, attempts, and tests.
 
 pub(super) mod attempts;
-pub(super) mod test;
+pub(super) mod test_call;
 
 use std::sync::Arc;
 
@@ -107,7 +107,7 @@ async fn test(page: PageContext, key: Path<String>, _: FormFields) -> PageResult
     let tested = key.clone();
     let result = page.run(async move { models.test(by, &tested).await }).await?;
     let mut view = model_view(&page, &key)?;
-    view.sections.insert(0, test::result_section(&page, &result));
+    view.sections.insert(0, test_call::result_section(&page, &result));
     Ok(page.render(view))
 }
 
@@ -195,7 +195,7 @@ fn model_view(page: &PageContext, key: &str) -> Result<View, ApiError> {
         .below(page.t(TITLE), "admin/models")
         .section(facts_section(page, &entry, target.as_deref()))
         .section(attempts::section(page, &entry))
-        .section(test::section(page, &path_of(&entry.key)));
+        .section(test_call::section(page, &path_of(&entry.key)));
 
     if let Some(target) = &target {
         view = view.section(rates_section(page, target.rates));

@@ -42,7 +42,7 @@ pub(crate) struct Cell {
     pub(crate) tone: Tone,
 }
 
-/// Meaning of a value, displayed as a badge unless it is plain.
+/// Meaning of a value. The tones of states are displayed as badges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Tone {
     /// No badge.
@@ -137,7 +137,7 @@ impl Table {
         self.columns.get(*column).map_or("", String::as_str)
     }
 
-    /// Returns whether a column consists of numbers.
+    /// Returns whether a column consists of numbers, as its first row does.
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "templates pass references")]
     pub(crate) fn is_numeric(&self, column: &usize) -> bool {
         let first = self.rows.first().and_then(|it| it.cells.get(*column));

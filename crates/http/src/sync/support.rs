@@ -51,7 +51,8 @@ struct SyncQuota {
     entity: &'static str,
     /// Current number.
     current: u64,
-    /// Maximum number. Beyond it, the oldest sessions are removed.
+    /// Maximum number. Beyond it, the oldest items of the channel `sessions` are
+    /// removed.
     limit: u64,
 }
 
@@ -103,13 +104,13 @@ pub(crate) struct SyncDebugStateResponse {
 #[serde(rename_all = "camelCase")]
 struct DebugChat {
     id: String,
-    /// Number of the change.
+    /// Stamp: the server's time of the write.
     #[schema(value_type = String, format = DateTime)]
     stamp: Timestamp,
     /// Time of the last change, as reported by the chat.
     #[schema(value_type = String, format = DateTime)]
     updated_at: Timestamp,
-    /// Time of the deletion; absent if the item exists.
+    /// Time of the deletion; absent if it exists.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     deleted_at: Option<Timestamp>,
@@ -125,7 +126,7 @@ struct DebugItem {
     /// The channel: `templates`.
     entity: &'static str,
     id: String,
-    /// Number of the change, which `since` is compared with.
+    /// Stamp: the server's time of the write, which `since` is compared with.
     #[schema(value_type = String, format = DateTime)]
     stamp: Timestamp,
     /// Time of the last change, by the device's clock.

@@ -13,9 +13,8 @@ pub const MAX_PASSWORD_CHARS: usize = 128;
 /// Maximum length of a password, in bytes. Passwords of older versions may have more characters.
 pub(crate) const MAX_PASSWORD_BYTES: usize = MAX_PASSWORD_CHARS * 4;
 
-/// Minimum strength in guesses: the length of the built-in lists, so that a weaker password is on
-/// a list, or on one with a sign or digit added. More is not required, since attempts are
-/// throttled by address.
+/// Minimum strength, in guesses. It is the length of the estimator's lists: a weaker password is
+/// on a list, perhaps with a character added. No more is required, since attempts are throttled.
 const MIN_GUESSES: u64 = 50_000;
 
 /// Maximum number of scored characters: the estimate's time grows with the square of the length,
@@ -133,6 +132,7 @@ fn is_common(password: &str, known: &[String]) -> bool {
 
 /// Returns the shortest prefix whose repetition is the text, the last one perhaps truncated.
 fn repeated(text: &[char]) -> &[char] {
+    // A text repeats its prefix if it equals itself without that prefix.
     let repeats = |length: &usize| text.iter().zip(text.iter().skip(*length)).all(|(a, b)| a == b);
     let shortest = (1..=text.len() / 2).find(repeats);
     shortest.and_then(|length| text.get(..length)).unwrap_or(text)

@@ -15,7 +15,8 @@ use crate::session_rows::{NewRow, TokenRow};
 use crate::sign_ins::SignInRow;
 
 impl SessionStart {
-    /// Stores it in an open transaction, as the only writer.
+    /// Stores the session in an open transaction. SQLite has one writer, so that
+    /// no rows need to be locked.
     pub(super) async fn on_sqlite(
         &self,
         db: &Database,
@@ -64,6 +65,8 @@ impl SessionStart {
 /// repeatedly does not end the sessions of its owner; but the new
 /// one stays.
 async fn surplus(conn: &mut AsyncSqlite, new: &NewSession, max: i64) -> QueryResult<Vec<DbUid>> {
+    // The new session, if an app password started it; otherwise an id that no row
+    // has.
     let first = new.app_password.map_or_else(SessionId::generate, |_| new.session);
     let of_user = sessions::user_id.eq(DbUid(new.user.0));
     let of_kind = of_user.and(sessions::console.eq(new.browser.is_some()));
@@ -98,6 +101,7 @@ async fn is_new_device(conn: &mut AsyncSqlite, new: &NewSession) -> QueryResult<
     }
 
     let device = &new.device;
+    // Values are also the same if both are NULL.
     let sql_bool = |it: bool| it.into_sql::<Bool>();
     let from = device.network().map(|it| it.to_string());
     let same_agent = user_agent
