@@ -71,7 +71,7 @@ struct CheckedRequest {
     body: Bytes,
 }
 
-/// CheckedRequest part of a response.
+/// Parsed part of a response.
 #[derive(Deserialize)]
 struct Vectors<'a> {
     #[serde(borrow)]

@@ -168,8 +168,8 @@ async fn a_refusal_preserves_the_submitted_values_except_for_the_token() {
     for (err, status, reason) in [
         (InstallError::WrongToken, 403, "The setup token is wrong"),
         (InstallError::Refused(LicenceError::Truncated("it is empty")), 400, "it is empty."),
-        (InstallError::Ended(END), 400, "The licence ended at 1970-01-01T00:00:00Z."),
-        (InstallError::AlreadyLicensed, 409, "has a licence in force"),
+        (InstallError::Ended(END), 400, "The licence expired at 1970-01-01T00:00:00Z."),
+        (InstallError::AlreadyLicensed, 409, "A valid licence is installed"),
         (unavailable(), 503, "could not store the licence"),
     ] {
         let page = submitted(Err(err)).await;
@@ -335,7 +335,7 @@ async fn a_refused_administrator_preserves_the_address_only() {
         (made(FirstAdminOutcome::Stored), "right", "short", 400, "password"),
         (made(FirstAdminOutcome::EmailTaken), "right", fine, 409, "pia-server admin grant"),
         (made(FirstAdminOutcome::AlreadySetUp), "right", fine, 409, "has an administrator"),
-        (made(FirstAdminOutcome::SeatsTaken), "right", fine, 403, "no seat left"),
+        (made(FirstAdminOutcome::SeatsTaken), "right", fine, 403, "All seats of the licence"),
         (licensed(Admins::There), "right", fine, 409, "there is an administrator"),
     ] {
         let page = create_admin(console, token, password).await;
