@@ -50,12 +50,14 @@ impl BackgroundReranking {
         let _permit = gateway
             .acquire_background_permit(target, BackgroundPurpose::Question, estimate)
             .await?;
+
         // Servers may return fewer results without `top_n`.
         let query = json!(question);
         let documents = json!(texts);
         let count = texts.len();
         let json = format!("{{\"query\":{query},\"documents\":{documents},\"top_n\":{count}");
         let body = Bytes::from(json);
+
         let send = |key| {
             let target = Arc::clone(target);
             let body = body.clone();

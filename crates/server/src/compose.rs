@@ -190,9 +190,7 @@ pub async fn compose(
         AiFactory::compose(&base, &credit_store, &rules, use_cases.personas.clone(), stop.clone())?;
     let knowledge = Box::pin(KnowledgeParts::compose(&base, ai.gateway())).await?;
     ai.set_knowledge(knowledge.search);
-    if let Some(worker) = knowledge.worker {
-        worker.start(&tasks, &stop);
-    }
+    knowledge.worker.into_iter().for_each(|it| it.start(&tasks, &stop));
 
     let pods = PodParts::compose(&base, &tasks)?;
     ai.set_connectors(Arc::new(pods.tools(&tasks)));

@@ -96,10 +96,8 @@ impl SqlChats {
                 Some(ChatDecision::Deleted) => {
                     // So that the writer's next list contains the deletion.
                     let stamp = ledger.stamps(now).next().unwrap_or(now);
-                    diesel::update(this)
-                        .set(chats::stamp.eq(DbInstant(stamp)))
-                        .execute(conn)
-                        .await?;
+                    let restamp = diesel::update(this).set(chats::stamp.eq(DbInstant(stamp)));
+                    restamp.execute(conn).await?;
                     conn.put_stamp(user, stamp, 0).await?;
                     return Ok(WriteOutcome::Deleted);
                 }

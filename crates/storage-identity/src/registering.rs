@@ -30,8 +30,7 @@ pub(crate) async fn register(
 
         let mut redeemed = None;
         if let Some((hash, max_admins)) = &invitation {
-            let has_hash = invitations::hash.eq(hash);
-            let valid = has_hash.and(invitations::expires_at.gt(row.created_at));
+            let valid = invitations::hash.eq(hash).and(invitations::expires_at.gt(row.created_at));
             let for_anyone = invitations::email_folded.is_null();
             let for_email = invitations::email_folded.eq(&row.email_folded);
             // Locked until the commit, so that it still exists when it is deleted.
