@@ -113,8 +113,8 @@ async fn deleted_chats_are_listed_by_id(database: TestDatabase) {
     let later = pulled(&ada, "includeDeleted=true&since=2026-08-02T00:00:00Z", 100).await;
     let plain = ada.get(&format!("{CHATS}?includeDeleted=false")).await;
 
-    assert_eq!(chats, [stays.clone()]);
-    assert_eq!(deleted, [goes.clone()]);
+    assert_eq!(chats, std::slice::from_ref(&stays));
+    assert_eq!(deleted, std::slice::from_ref(&goes));
     assert_eq!(parts, 2);
     assert_eq!(later.1, [&*goes]);
     assert_eq!(ids(&plain.body["chats"]), [&*stays]);
