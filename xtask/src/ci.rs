@@ -74,20 +74,16 @@ fn commands(workshop: &Workshop) -> Vec<(&'static str, Command)> {
 
     let clippy =
         ["clippy", "--locked", "--workspace", FEATURES, "--all-targets", "--", "-D", "warnings"];
-    // The build of contributors, who do without the feature. A test and examples
-    // are named because dependencies have the features of tests then, as in the
-    // step before: they are not built once more.
+    // The build of contributors, who do without the feature. A test is named
+    // because dependencies have the features of tests then, as in the step
+    // before: they are not built once more.
     let without_temporal = [
         &["clippy", "--locked", "--workspace", "--lib", "--bins", "--test", "architecture"][..],
         &["--", "-D", "warnings"],
     ]
     .concat();
-    let docs = [
-        &["doc", "--locked", "--workspace", FEATURES, "--no-deps", "--document-private-items"][..],
-        &["--lib", "--bins", "--examples"],
-    ]
-    .concat();
-    let mut docs = cargo_with(&docs);
+    let mut docs =
+        cargo_with(&["doc", "--workspace", FEATURES, "--no-deps", "--document-private-items"]);
     // Not in RUSTFLAGS, which would rebuild all dependencies.
     docs.env("RUSTDOCFLAGS", "-D warnings");
 
