@@ -158,16 +158,21 @@ impl Days {
         )
     }
 
+    /// Returns the query of the users who spent most. The join lets SQLite add up
+    /// the weeks of one user after the other, without sorting them.
     fn by_user(self, limit: u32) -> String {
+        let from = self.from;
         let calls = self.sum("calls");
         let spent = self.sum("spent");
         let weeks = self.weeks();
         format!(
             "SELECT t.*, a.email FROM (
-                SELECT user_id, CAST(SUM({calls}) AS BIGINT) AS calls,
+                SELECT u.user_id, CAST(SUM({calls}) AS BIGINT) AS calls,
                     CAST(SUM({spent}) AS BIGINT) AS spent_micros
-                FROM usage_by_user WHERE {weeks} GROUP BY user_id HAVING SUM({calls}) > 0
-                ORDER BY spent_micros DESC, calls DESC, user_id LIMIT {limit}
+                FROM usage_users u JOIN usage_by_user w ON w.user_id = u.user_id AND {weeks}
+                WHERE u.last_day >= {from}
+                GROUP BY u.user_id HAVING SUM({calls}) > 0
+                ORDER BY spent_micros DESC, calls DESC, u.user_id LIMIT {limit}
             ) t LEFT JOIN accounts a ON a.id = t.user_id
             ORDER BY spent_micros DESC, calls DESC, user_id"
         )

@@ -1,0 +1,2 @@
+-- PostgreSQL adds the weeks of users up without sorting them: its table remains.
+SELECT 1;

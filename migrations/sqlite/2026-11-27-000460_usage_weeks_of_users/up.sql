@@ -1,0 +1,36 @@
+-- Weeks of one user lie together: the list of who used most adds them up one user after
+-- the other, where SQLite sorted all rows of the range before.
+CREATE TABLE usage_by_user_new (
+    user_id BLOB NOT NULL,
+    week    INTEGER NOT NULL,
+    calls_0 INTEGER NOT NULL DEFAULT 0,
+    spent_0 INTEGER NOT NULL DEFAULT 0,
+    calls_1 INTEGER NOT NULL DEFAULT 0,
+    spent_1 INTEGER NOT NULL DEFAULT 0,
+    calls_2 INTEGER NOT NULL DEFAULT 0,
+    spent_2 INTEGER NOT NULL DEFAULT 0,
+    calls_3 INTEGER NOT NULL DEFAULT 0,
+    spent_3 INTEGER NOT NULL DEFAULT 0,
+    calls_4 INTEGER NOT NULL DEFAULT 0,
+    spent_4 INTEGER NOT NULL DEFAULT 0,
+    calls_5 INTEGER NOT NULL DEFAULT 0,
+    spent_5 INTEGER NOT NULL DEFAULT 0,
+    calls_6 INTEGER NOT NULL DEFAULT 0,
+    spent_6 INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (user_id, week)
+) STRICT, WITHOUT ROWID;
+
+INSERT INTO usage_by_user_new
+SELECT
+    user_id, week,
+    calls_0, spent_0,
+    calls_1, spent_1,
+    calls_2, spent_2,
+    calls_3, spent_3,
+    calls_4, spent_4,
+    calls_5, spent_5,
+    calls_6, spent_6
+FROM usage_by_user ORDER BY user_id, week;
+
+DROP TABLE usage_by_user;
+ALTER TABLE usage_by_user_new RENAME TO usage_by_user;
