@@ -189,7 +189,7 @@ fn every_email_has_a_template() {
         .flat_map(|it| {
             let text = read_text(&it);
             let queued = text.match_indices("QueuedEmail::new(\"");
-            let linked = text.match_indices(" letter: \"");
+            let linked = text.match_indices(" template: \"");
             let starts = queued.chain(linked).map(|(at, it)| at + it.len());
             let names = starts.filter_map(|at| text.get(at..)?.split('"').next());
             names.map(str::to_owned).collect::<Vec<_>>()

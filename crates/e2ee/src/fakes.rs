@@ -169,7 +169,7 @@ impl KeyStore for FakeKeys {
             stored.keys.umk_version = version;
         }
         stored.recorded.extend(change.effects.audit.iter().map(|it| it.action));
-        stored.recorded.extend(change.effects.mail.iter().map(|it| it.letter.name));
+        stored.recorded.extend(change.effects.mail.iter().map(|it| it.email.name));
         Ok(true)
     }
 

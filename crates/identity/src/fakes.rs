@@ -173,7 +173,7 @@ impl State {
 
     pub(crate) fn write(&mut self, effects: SideEffects) {
         self.audit.extend(effects.audit);
-        self.emails.extend(effects.mail.into_iter().map(|it| it.letter));
+        self.emails.extend(effects.mail.into_iter().map(|it| it.email));
     }
 }
 

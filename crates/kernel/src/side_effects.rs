@@ -115,7 +115,7 @@ pub struct Mail {
     /// Recipient of the email.
     pub to: Recipient,
     /// Content of the email.
-    pub letter: QueuedEmail,
+    pub email: QueuedEmail,
 }
 
 /// Recipient of an email.
@@ -152,11 +152,11 @@ impl QueuedEmail {
 
     /// Addresses the email to a user.
     pub fn to_user(self, at: Timestamp, user: UserId) -> Mail {
-        Mail { at, to: Recipient::User(user), letter: self }
+        Mail { at, to: Recipient::User(user), email: self }
     }
 
     /// Addresses the email to an address.
     pub fn to_address(self, at: Timestamp, address: impl Into<String>) -> Mail {
-        Mail { at, to: Recipient::Address(address.into()), letter: self }
+        Mail { at, to: Recipient::Address(address.into()), email: self }
     }
 }

@@ -30,7 +30,7 @@ pub struct EmailTemplates {
 }
 
 #[derive(Template)]
-#[template(path = "letter.html")]
+#[template(path = "email.html")]
 struct HtmlBody<'a> {
     language: &'static str,
     wording: &'a Wording,
@@ -39,7 +39,7 @@ struct HtmlBody<'a> {
 }
 
 #[derive(Template)]
-#[template(path = "letter.txt")]
+#[template(path = "email.txt")]
 struct TextBody<'a> {
     wording: &'a Wording,
     facts: &'a [(&'static str, String)],

@@ -22,7 +22,7 @@ pub struct OutboxSenderPorts {
     /// Queue of emails to be sent.
     pub outbox: Arc<dyn Outbox>,
     /// Renderer of emails.
-    pub letters: Arc<dyn EmailRenderer>,
+    pub renderer: Arc<dyn EmailRenderer>,
     /// Relay that they are delivered to.
     pub relay: Arc<dyn Relay>,
 }
@@ -107,7 +107,7 @@ impl OutboxSender {
             return self.give_up(claim, "the time for what it asks has passed").await;
         }
 
-        let rendition = match self.ports.letters.render(email) {
+        let rendition = match self.ports.renderer.render(email) {
             Ok(rendition) => rendition,
             Err(err @ RenderError::Unknown) => {
                 return self.postpone(claim, lifetime, &err.to_string()).await;

@@ -37,7 +37,7 @@ pub async fn emails_to(app: &TestApp, address: &str) -> Vec<StoredEmail> {
 
 /// Returns the names of the emails to an address, the oldest first.
 pub async fn names_to(app: &TestApp, address: &str) -> Vec<String> {
-    emails_to(app, address).await.into_iter().map(|it| it.letter).collect()
+    emails_to(app, address).await.into_iter().map(|it| it.template).collect()
 }
 
 /// Returns the link in the last email to an address.

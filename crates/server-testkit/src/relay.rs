@@ -33,8 +33,8 @@ impl TestConfig {
 /// Row of an unsent email.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable)]
 pub struct WaitingMail {
-    /// Name of the email.
-    pub letter: String,
+    /// Name of the template.
+    pub template: String,
     /// Number of attempts.
     pub tries: i32,
     /// True if its text is sealed.

@@ -24,7 +24,7 @@ pub struct SqlMailQueue {
 #[derive(Queryable)]
 struct RecordRow {
     id: DbUid,
-    letter: String,
+    template: String,
     user: Option<DbUid>,
     email: Option<String>,
     sealed: Option<Vec<u8>>,
@@ -108,7 +108,7 @@ impl SqlMailQueue {
 
         Ok(MailRecord {
             id: mail,
-            template: row.letter,
+            template: row.template,
             user: row.user.map(|it| UserId(it.0)),
             address: recipient.or(row.email),
             queued_at: row.queued_at.0,

@@ -179,8 +179,8 @@ impl Outbox for SqlOutbox {
 }
 
 fn to_outgoing(stored: StoredEmail) -> OutgoingEmail {
-    let StoredEmail { to, letter, fields, language, at, address, agent } = stored;
-    OutgoingEmail { to, name: letter, fields, language, at, address, agent }
+    let StoredEmail { to, template, fields, language, at, address, agent } = stored;
+    OutgoingEmail { to, name: template, fields, language, at, address, agent }
 }
 
 fn number(count: u32) -> i32 {

@@ -134,7 +134,7 @@ impl Post {
     pub(crate) fn emails(&self) -> Vec<(&'static str, UserId)> {
         let state = self.state.lock().unwrap();
         let name_and_user = |mail: &Mail| match mail.to {
-            Recipient::User(user) => (mail.letter.name, user),
+            Recipient::User(user) => (mail.email.name, user),
             Recipient::Address(_) => panic!("{mail:?}"),
         };
         state.emails.iter().map(name_and_user).collect()
@@ -145,7 +145,7 @@ impl Post {
         let state = self.state.lock().unwrap();
         let name_and_address = |mail: &Mail| match &mail.to {
             Recipient::User(_) => None,
-            Recipient::Address(address) => Some((mail.letter.name, address.clone())),
+            Recipient::Address(address) => Some((mail.email.name, address.clone())),
         };
         state.emails.iter().filter_map(name_and_address).collect()
     }
@@ -153,7 +153,7 @@ impl Post {
     /// Returns the link in the last email.
     pub(crate) fn link(&self) -> String {
         let state = self.state.lock().unwrap();
-        let email = &state.emails.last().unwrap().letter;
+        let email = &state.emails.last().unwrap().email;
         email.fields.iter().find(|it| it.0 == "link").unwrap().1.clone()
     }
 

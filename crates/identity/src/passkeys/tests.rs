@@ -246,7 +246,7 @@ async fn a_passkey_is_added_with_its_email() {
         assert_eq!(max, 20);
         let mail = &change.effects.mail[0];
         assert_eq!(mail.to, Recipient::User(session_ref.user));
-        assert_eq!(mail.letter, QueuedEmail::new("passkey-added").with("name", "My key"));
+        assert_eq!(mail.email, QueuedEmail::new("passkey-added").with("name", "My key"));
         assert_eq!(change.effects.audit[0].action, "passkey.added");
         assert_eq!(new.name, "My key");
         assert_eq!(new.credential.key, "key");
@@ -325,7 +325,7 @@ async fn a_passkey_is_removed_with_its_email() {
     world.store.expect_remove().once().returning(move |change, removed| {
         let email = QueuedEmail::new("passkey-removed").with("name", "Key 3");
         assert_eq!(removed, id);
-        assert_eq!(change.effects.mail[0].letter, email);
+        assert_eq!(change.effects.mail[0].email, email);
         assert_eq!(change.effects.audit[0].action, "passkey.removed");
         Ok(true)
     });

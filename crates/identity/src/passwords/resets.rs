@@ -25,7 +25,7 @@ use crate::violation::Violation;
 pub(crate) const LINK: Link = Link {
     purpose: EmailTokenPurpose::PasswordReset,
     lifetime: Duration::from_hours(1),
-    letter: "password-reset",
+    template: "password-reset",
     audit_action: "password.reset_requested",
     page: |account| {
         let email = utf8_percent_encode(&account.email, NON_ALPHANUMERIC);

@@ -55,7 +55,7 @@ pub struct EmailTokenPorts {
 pub(crate) struct Link {
     pub(crate) purpose: EmailTokenPurpose,
     pub(crate) lifetime: Duration,
-    pub(crate) letter: &'static str,
+    pub(crate) template: &'static str,
     /// Audit action of a request.
     pub(crate) audit_action: &'static str,
     /// Path and query of the link, without the token.
@@ -119,7 +119,7 @@ impl EmailTokens {
         let page = (link.page)(account);
         let url = format!("{}{page}&token={}", self.0.public_url, token.expose());
         let hours = link.lifetime.as_secs() / 3600;
-        let mail = QueuedEmail::new(link.letter)
+        let mail = QueuedEmail::new(link.template)
             .with("link", url)
             .with("hours", hours.to_string())
             .to_user(at, account.user);

@@ -16,7 +16,7 @@ const NOTIFICATION_LIMIT: RateQuota = RateQuota { burst: 3, window: Duration::fr
 const LINK: Link = Link {
     purpose: EmailTokenPurpose::Verification,
     lifetime: Duration::from_hours(24),
-    letter: "verify-address",
+    template: "verify-address",
     audit_action: "verification.requested",
     page: |account| format!("/auth/verify-email?userId={}", account.user),
     is_for: |it| it.account.email_verified_at.is_none(),

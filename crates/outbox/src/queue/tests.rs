@@ -27,7 +27,7 @@ fn mail_queue(store: MockMailQueueStore, configured: bool) -> (MailQueue, Arc<Re
     let effects = Arc::new(RecordedEffects::default());
     let ports = OutboxSenderPorts {
         outbox: Arc::new(MockOutbox::new()),
-        letters: Arc::new(MockEmailRenderer::new()),
+        renderer: Arc::new(MockEmailRenderer::new()),
         relay: Arc::new(MockRelay::new()),
     };
     let clock = Arc::new(FixedClock(START));
@@ -74,7 +74,7 @@ async fn a_test_goes_to_the_administrator_and_is_audited() {
     let written = effects.0.lock().unwrap()[0].clone();
     assert_eq!(written.audit[0].action, "Mail.TestSent");
     assert_eq!(written.mail[0].to, Recipient::User(admin));
-    assert_eq!(written.mail[0].letter.name, "relay-test");
+    assert_eq!(written.mail[0].email.name, "relay-test");
 }
 
 #[tokio::test]

@@ -91,7 +91,7 @@ impl Scene {
     async fn deliver(self) -> DeliveryOutcome {
         let ports = OutboxSenderPorts {
             outbox: Arc::new(self.outbox),
-            letters: Arc::new(self.renderer),
+            renderer: Arc::new(self.renderer),
             relay: Arc::new(self.relay),
         };
         let clock = Arc::new(FixedClock(self.now));
@@ -218,7 +218,7 @@ async fn deliveries_are_counted() {
     relay.expect_rest().once().return_const(());
     let ports = OutboxSenderPorts {
         outbox: Arc::new(outbox),
-        letters: Arc::new(MockEmailRenderer::new()),
+        renderer: Arc::new(MockEmailRenderer::new()),
         relay: Arc::new(relay),
     };
     let clock = Arc::new(FixedClock(START));

@@ -24,7 +24,7 @@ pub(super) fn outbox_worker(
     let language = config.follow(|it| it.smtp.language);
     let ports = OutboxSenderPorts {
         outbox: Arc::new(SqlOutbox::new(base.db.clone())),
-        letters: Arc::new(EmailTemplates::new(public_url.to_string(), language)),
+        renderer: Arc::new(EmailTemplates::new(public_url.to_string(), language)),
         relay: Arc::new(relay),
     };
     let sender = OutboxSender::new(ports, OutboxSenderSettings::default(), base.clock());

@@ -14,7 +14,7 @@ on_both_databases!(
     the_last_administrator_cannot_be_lost,
     accounts_that_are_active_are_never_more_than_there_are_seats,
     invitations_are_made_listed_and_taken_back,
-    whom_it_concerns_gets_a_letter_from_the_server,
+    whom_it_concerns_gets_an_email_from_the_server,
     a_role_for_whoever_may_not_own_the_address_is_granted_with_a_warning,
 );
 
@@ -211,7 +211,7 @@ fn settings_stand_beside_the_words() {
     assert!(elsewhere.exists() && !server.dir().join("pia.db").exists());
 }
 
-async fn whom_it_concerns_gets_a_letter_from_the_server(database: TestDatabase) {
+async fn whom_it_concerns_gets_an_email_from_the_server(database: TestDatabase) {
     let relay = FakeRelay::start().await;
     let app = TestConfig::on(database).with_relay(&relay).start().await;
     app.sign_up("bob@example.org").await;

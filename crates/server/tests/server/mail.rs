@@ -173,7 +173,7 @@ async fn an_email_that_the_relay_refuses_is_wiped(database: TestDatabase) {
 
     let stored = &app.mails().await[0];
     let reason = stored.failure.as_deref().unwrap_or_default();
-    assert_eq!(stored.letter, "invitation");
+    assert_eq!(stored.template, "invitation");
     assert_eq!(stored.tries, 1);
     assert!(!stored.is_sealed);
     assert!(reason.contains("(550)") && !reason.contains("canary"), "{reason}");

@@ -149,7 +149,7 @@ async fn a_reset_replaces_the_password_and_ends_every_session(db: Database) {
     assert_eq!(audited(&db, user, "reset").await, 1);
     assert_eq!(audited(&db, user, "ended").await, 2);
     let account = SqlAccounts::new(db).find(user).await.unwrap().unwrap();
-    assert_eq!(account.email_verified_at, Some(START), "the letter was read");
+    assert_eq!(account.email_verified_at, Some(START), "the email was read");
 }
 
 async fn one_of_concurrent_uses_of_a_token_resets(db: Database) {

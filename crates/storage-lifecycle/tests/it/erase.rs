@@ -81,10 +81,10 @@ async fn only_the_account_to_be_erased_is_erased(db: Database) {
     }
     .await
     .unwrap();
-    let [(id, None, Some(sealed))] = &waiting[..] else { panic!("one letter of nobody's") };
+    let [(id, None, Some(sealed))] = &waiting[..] else { panic!("one email without a user") };
     let email = StoredEmail::open(&seal(), MailId(id.0), sealed).unwrap();
     assert_eq!(&*email.to, &*address(ada.user));
-    assert_eq!(&*email.letter, "account-deleted");
+    assert_eq!(&*email.template, "account-deleted");
 }
 
 async fn an_ended_session_or_a_deactivated_account_erases_nothing(db: Database) {

@@ -239,7 +239,7 @@ fn mail_row(
     Ok(MailRow {
         id: DbUid(id.0),
         user_id,
-        letter: mail.letter.name,
+        letter: mail.email.name,
         sealed: email.seal(db.seal()?, id)?,
         queued_at: at,
         due_at: at,

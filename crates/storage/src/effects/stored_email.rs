@@ -16,7 +16,8 @@ pub struct StoredEmail {
     /// Recipient's address.
     pub to: String,
     /// Name of the template.
-    pub letter: String,
+    #[serde(rename = "letter")]
+    pub template: String,
     /// Values to fill in.
     pub fields: BTreeMap<String, String>,
     /// Language of the text; the operator's default if unknown.
@@ -33,12 +34,12 @@ pub struct StoredEmail {
 }
 
 impl StoredEmail {
-    pub(super) fn new(to: String, Mail { at, letter, .. }: &Mail, origin: &RequestContext) -> Self {
+    pub(super) fn new(to: String, Mail { at, email, .. }: &Mail, origin: &RequestContext) -> Self {
         let fields =
-            letter.fields.iter().map(|(name, it)| ((*name).to_owned(), it.clone())).collect();
+            email.fields.iter().map(|(name, it)| ((*name).to_owned(), it.clone())).collect();
         Self {
             to,
-            letter: letter.name.to_owned(),
+            template: email.name.to_owned(),
             fields,
             language: origin.language,
             at: *at,
@@ -48,7 +49,7 @@ impl StoredEmail {
     }
 
     pub(super) fn seal(&self, seal: &ServerSeal, id: MailId) -> Result<Vec<u8>, DbError> {
-        let json = serde_json::to_vec(self).map_err(|_err| DbError::Unreadable("a letter"))?;
+        let json = serde_json::to_vec(self).map_err(|_err| DbError::Unreadable("an email"))?;
         Ok(seal.seal(place(&id), &Secret::new(json))?)
     }
 

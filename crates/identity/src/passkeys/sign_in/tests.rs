@@ -116,7 +116,7 @@ fn store(
         assert_eq!(it.at, NOW);
         assert_eq!(it.effects.audit[0].action, "passkey.used");
         assert_eq!(it.if_rolled_back.audit[0].action, "passkey.cloned");
-        assert_eq!(it.if_rolled_back.mail[0].letter.name, "passkey-cloned");
+        assert_eq!(it.if_rolled_back.mail[0].email.name, "passkey-cloned");
         Ok(used)
     });
     store

@@ -102,7 +102,7 @@ async fn a_deleted_user_is_removed_from_the_cache_and_emailed_by_address() {
     assert_eq!(entry.actor, None);
     assert_eq!(entry.subject, None);
     let mail = &erasure.effects.mail[0];
-    assert_eq!(mail.letter.name, "account-deleted");
+    assert_eq!(mail.email.name, "account-deleted");
     assert!(matches!(&mail.to, Recipient::Address(it) if it.contains('@')));
     assert_eq!(ada.caller_cache.cached(ada.caller), None);
 }

@@ -298,7 +298,7 @@ async fn with_verification_an_account_is_stored_with_its_token_and_email() {
         .accounts
         .expect_register()
         .withf(|new, _, effects| {
-            let emails: Vec<_> = effects.mail.iter().map(|it| it.letter.name).collect();
+            let emails: Vec<_> = effects.mail.iter().map(|it| it.email.name).collect();
             new.verification.is_some() && emails == ["verify-address"]
         })
         .once()

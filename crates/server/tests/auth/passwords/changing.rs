@@ -63,7 +63,7 @@ async fn a_change_reports_other_credentials_and_revokes_them_on_request(database
     let emails = emails_to(&app, ADA).await;
     let keys: Vec<_> = emails
         .iter()
-        .filter(|it| it.letter == "password-changed")
+        .filter(|it| it.template == "password-changed")
         .map(|it| it.fields["apiKeys"].clone())
         .collect();
     assert_eq!(keys, ["1", "0"]);

@@ -49,7 +49,7 @@ async fn the_steps_are_done_one_after_the_other(database: TestDatabase) {
     let overridden = app.count("setting_overrides").await;
     let email = [("host", "127.0.0.1"), ("from", "pia@example.org"), ("security", "none")];
     let email = send(&ada, "email", &email).await;
-    let letter = send(&ada, "test-email", &[]).await;
+    let test_email = send(&ada, "test-email", &[]).await;
     let registration = send(&ada, "registration", &[("policy", "invitation")]).await;
     let unnamed = send(&ada, "group", &[("name", "")]).await;
     let group = send(&ada, "group", &[("name", "Engineering")]).await;
@@ -66,7 +66,7 @@ async fn the_steps_are_done_one_after_the_other(database: TestDatabase) {
     assert_eq!(unnamed.status, 400);
     assert_eq!(overridden, 0, "a part was set");
     assert!(invalid.text().contains("value=\"nobody\""), "{}", invalid.text());
-    for answer in [email, letter, registration, group] {
+    for answer in [email, test_email, registration, group] {
         assert_eq!(answer.status, 303, "{}", answer.text());
     }
     assert_eq!(states(&ada).await, [done, open, open, done, open, done, done]);

@@ -80,7 +80,7 @@ async fn a_waiting_email_is_listed_without_its_link_and_discarded(database: Test
     }
     assert_eq!(retried.status, 303, "{}", retried.text());
     assert_eq!(discarded, 303);
-    assert!(app.mails().await.iter().all(|it| it.letter != "invitation"));
+    assert!(app.mails().await.iter().all(|it| it.template != "invitation"));
     assert!(ada.get("/admin/audit?action=Mail.Discarded").await.text().contains("invitation"));
 }
 

@@ -46,6 +46,6 @@ async fn an_address_is_changed_by_a_link_to_the_new_one(database: TestDatabase) 
         let answer = sign_in(&app, "account", &[("email", email), ("password", PASSWORD)]).await;
         assert_eq!(answer.status, status, "{email}");
     }
-    let to_old: Vec<_> = emails_to(&app, ADA).await.into_iter().map(|it| it.letter).collect();
+    let to_old: Vec<_> = emails_to(&app, ADA).await.into_iter().map(|it| it.template).collect();
     assert_eq!(to_old, ["address-change-requested", "address-changed"]);
 }
