@@ -156,7 +156,7 @@ impl Passkeys {
 
     /// Starts the registration of a passkey. It requires a proof, or a new session if the user has
     /// neither password nor factor.
-    pub async fn ask(
+    pub async fn begin(
         &self,
         session_ref: SessionRef,
         proof: Option<ReauthProof>,

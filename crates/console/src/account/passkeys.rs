@@ -112,7 +112,7 @@ async fn begin(page: PageContext, form: FormFields) -> PageResult {
     let passkeys = page.api.identity.passkeys.clone();
     let session = page.session_ref()?;
     let proof = proofs.parse(&form);
-    match page.run_identity(async move { passkeys.ask(session, proof).await }).await {
+    match page.run_identity(async move { passkeys.begin(session, proof).await }).await {
         Ok(options) => Ok(page.render(create_view(&page, options))),
         Err(err) => page.refuse(proof_view(&page, proofs), err),
     }

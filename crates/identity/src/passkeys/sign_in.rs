@@ -63,7 +63,7 @@ impl PasskeySignIn {
     }
 
     /// Starts a sign-in with a challenge for any passkey.
-    pub async fn ask(&self) -> Result<PasskeyOptions, PasskeySignInError> {
+    pub async fn begin(&self) -> Result<PasskeyOptions, PasskeySignInError> {
         let PasskeyPorts { ceremony, challenges, .. } = &self.ports.passkeys;
         let ceremony = ceremony.as_ref().ok_or(PasskeySignInError::Off)?;
         let (options, challenge) = start_ceremony(ceremony.begin_sign_in()?, self.clock.now())?;

@@ -129,7 +129,7 @@ async fn the_password_authorises_adding_a_passkey() {
         },
     );
 
-    let started = world.build().ask(session_ref, Some(password(PASSWORD))).await.unwrap();
+    let started = world.build().begin(session_ref, Some(password(PASSWORD))).await.unwrap();
 
     assert_eq!(started.token.expose().len(), 43);
     assert_eq!(started.options, "{}");
@@ -155,7 +155,7 @@ async fn a_recovery_code_authorises_adding_a_passkey_and_its_owner_is_emailed() 
     );
     let code = FactorAnswer::RecoveryCode(secret("K3V90-0QXZ7-1BCDE-FGHJK-MNPQR"));
 
-    let started = world.build().ask(session_ref, Some(ReauthProof::Factor(code))).await;
+    let started = world.build().begin(session_ref, Some(ReauthProof::Factor(code))).await;
 
     assert!(started.is_ok());
 }
@@ -169,9 +169,9 @@ async fn a_wrong_or_consumed_proof_is_refused() {
 
     let session_ref = wrong.session_ref;
     for outcome in [
-        wrong.build().ask(session_ref, Some(password("a wrong password"))).await,
-        spent.build().ask(session_ref, Some(password(PASSWORD))).await,
-        nothing_on.build().ask(session_ref, Some(code)).await,
+        wrong.build().begin(session_ref, Some(password("a wrong password"))).await,
+        spent.build().begin(session_ref, Some(password(PASSWORD))).await,
+        nothing_on.build().begin(session_ref, Some(code)).await,
     ] {
         assert!(matches!(outcome, Err(PasskeyOptionsError::WrongProof)), "{outcome:?}");
     }
@@ -182,7 +182,7 @@ async fn an_account_with_a_password_requires_a_proof() {
     let world = world().with_passkeys(0);
 
     let session_ref = world.session_ref;
-    let outcome = world.build().ask(session_ref, None).await;
+    let outcome = world.build().begin(session_ref, None).await;
 
     assert!(matches!(outcome, Err(PasskeyOptionsError::ProofNeeded)));
 }
@@ -203,7 +203,7 @@ async fn an_account_without_a_proof_requires_a_new_session() {
             },
         );
 
-        let outcome = world.build().ask(session_ref, None).await;
+        let outcome = world.build().begin(session_ref, None).await;
 
         match outcome {
             Ok(_) => assert!(good),
@@ -219,7 +219,7 @@ async fn a_twenty_first_is_refused() {
     let world = world().with_passkeys(20);
 
     let session_ref = world.session_ref;
-    let outcome = world.build().ask(session_ref, Some(password(PASSWORD))).await;
+    let outcome = world.build().begin(session_ref, Some(password(PASSWORD))).await;
 
     assert!(matches!(outcome, Err(PasskeyOptionsError::Full { limit: 20 })));
 }
@@ -229,7 +229,7 @@ async fn without_a_ceremony_passkeys_are_off() {
     let off = || World { ceremony: None, ..world() }.build();
     let session_ref = world().session_ref;
 
-    let started = off().ask(session_ref, Some(password(PASSWORD))).await;
+    let started = off().begin(session_ref, Some(password(PASSWORD))).await;
     let added = off().add(session_ref, &secret("token"), "Key", "right").await;
 
     assert!(matches!(started, Err(PasskeyOptionsError::Off)));

@@ -99,7 +99,7 @@ impl BrowserSignIn {
         self.start(area, SignInMethod::PasswordWithFactor, &account, device).await
     }
 
-    /// Signs in with a passkey's response to a challenge of [`PasskeySignIn::ask`].
+    /// Signs in with a passkey's response to a challenge of [`PasskeySignIn::begin`].
     pub async fn passkey(
         &self,
         area: BrowserArea,

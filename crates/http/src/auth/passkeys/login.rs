@@ -25,7 +25,7 @@ pub(crate) struct PasskeyLoginRequest {
 /// Starts a passkey sign-in. The request's body is ignored.
 pub(crate) async fn begin_login(api: Data<Api>) -> Result<Json<PasskeyOptionsResponse>, ApiError> {
     let sign_in = api.identity.passkey_sign_in.clone();
-    let begin = async move { sign_in.ask().await };
+    let begin = async move { sign_in.begin().await };
     Ok(Json(PasskeyOptionsResponse::new(api.runner.run(begin).await?)?))
 }
 

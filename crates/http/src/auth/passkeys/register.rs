@@ -32,7 +32,7 @@ pub(crate) async fn begin_registration(
     let passkeys = api.identity.passkeys.clone();
     let session_ref = caller.session_ref()?;
     let proof = request.proof_if_any()?;
-    let begin = async move { passkeys.ask(session_ref, proof).await };
+    let begin = async move { passkeys.begin(session_ref, proof).await };
     Ok(Json(PasskeyOptionsResponse::new(api.runner.run(begin).await?)?))
 }
 
