@@ -27,9 +27,9 @@ pub struct RegistrationInput {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RegistrationResult {
     /// Account was created and can be used.
-    Made,
+    Created,
     /// An email describes the next step, whether or not the address is new.
-    Mailed,
+    EmailQueued,
     /// Form is invalid; lists every violation.
     Invalid(Vec<Violation>),
     /// Registration is not open to this address.

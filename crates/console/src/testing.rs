@@ -34,7 +34,7 @@ impl Default for Accounts {
     fn default() -> Self {
         Self {
             rules: RegistrationRules::default(),
-            registration: RegistrationResult::Made,
+            registration: RegistrationResult::Created,
             verified: VerificationResult::Now,
             email_request: EmailRequestResult::Mailed,
             reset: PasswordResetResult::Done,

@@ -166,7 +166,7 @@ impl PasskeyStore for SqlPasskeys {
                 .set((counter.eq(new_counter), used_at.eq(DbInstant(used.at))));
             if record_use.execute(conn).await? == 1 {
                 conn.write_effects(&self.db, &used.effects).await?;
-                return Ok(TokenUseOutcome::Noted);
+                return Ok(TokenUseOutcome::Recorded);
             }
             if !diesel::select(exists(passkey)).get_result::<bool>(conn).await? {
                 return Ok(TokenUseOutcome::Gone);

@@ -111,13 +111,13 @@ fn render(
     };
 
     let mut view = match result {
-        RegistrationResult::Made => return done(&layout, PAGE, CREATED),
-        RegistrationResult::Mailed => return done(&layout, PAGE, MAILED),
+        RegistrationResult::Created => return done(&layout, PAGE, CREATED),
+        RegistrationResult::EmailQueued => return done(&layout, PAGE, MAILED),
         _ => view(layout, rules, form),
     };
 
     let status = match result {
-        RegistrationResult::Made | RegistrationResult::Mailed => StatusCode::OK,
+        RegistrationResult::Created | RegistrationResult::EmailQueued => StatusCode::OK,
         RegistrationResult::Invalid(violations) => {
             for violation in violations {
                 view.add_error(

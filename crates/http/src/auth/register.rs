@@ -48,8 +48,8 @@ pub(crate) async fn register(
 impl RegisterResponse {
     fn new(outcome: &RegistrationOutcome) -> Self {
         let (message, requires_email_verification) = match outcome {
-            RegistrationOutcome::Made(_) => ("Your account has been created. Sign in.", false),
-            RegistrationOutcome::Written => {
+            RegistrationOutcome::Created(_) => ("Your account has been created. Sign in.", false),
+            RegistrationOutcome::EmailQueued => {
                 ("Check your inbox and open the link to verify your email.", true)
             }
         };

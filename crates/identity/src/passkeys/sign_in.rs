@@ -140,7 +140,7 @@ impl PasskeySignIn {
         };
 
         match self.ports.passkeys.store.sign_in(used).await? {
-            TokenUseOutcome::Noted => Ok(()),
+            TokenUseOutcome::Recorded => Ok(()),
             TokenUseOutcome::RolledBack => {
                 tracing::warn!(user.id = %user, "passkey signature counter decreased; the passkey may be cloned");
                 Err(PasskeySignInError::Refused)

@@ -95,9 +95,9 @@ pub struct RegistrationForm {
 #[derive(Debug, Clone)]
 pub enum RegistrationOutcome {
     /// Account is created, and its owner may sign in.
-    Made(Box<Account>),
+    Created(Box<Account>),
     /// Email to the address is queued. Only the email reveals whether the address had an account.
-    Written,
+    EmailQueued,
 }
 
 /// Errors that prevent an account from being created.
@@ -234,9 +234,9 @@ impl Registration {
                 if needs_verification =>
             {
                 verification.notify_owner(&account.email, user).await?;
-                Ok(RegistrationOutcome::Written)
+                Ok(RegistrationOutcome::EmailQueued)
             }
-            AccountCreationOutcome::Stored => Ok(RegistrationOutcome::Made(Box::new(account))),
+            AccountCreationOutcome::Stored => Ok(RegistrationOutcome::Created(Box::new(account))),
             AccountCreationOutcome::NotInvited => Err(RegisterError::Closed),
             AccountCreationOutcome::EmailTaken => Err(RegisterError::EmailTaken),
             AccountCreationOutcome::SeatsTaken => {

@@ -227,7 +227,7 @@ pub struct PasskeyUse {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenUseOutcome {
     /// Use was recorded.
-    Noted,
+    Recorded,
     /// Counter did not increase, though the authenticator counts: a copy of the passkey exists,
     /// which is blocked from now on.
     RolledBack,

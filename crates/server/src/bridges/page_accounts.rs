@@ -8,8 +8,8 @@ use pia_console::{
     RegistrationResult, RequestedEmail, VerificationResult,
 };
 use pia_identity::{
-    EmailTokenError, Identity, RegisterError, RegistrationForm,
-    RegistrationOutcome as AccountCreationOutcome, RegistrationRules, ResetError, VerifyError,
+    EmailTokenError, Identity, RegisterError, RegistrationForm, RegistrationOutcome,
+    RegistrationRules, ResetError, VerifyError,
 };
 use pia_kernel::{LiveSetting, Secret, Unavailable, UserId};
 
@@ -30,8 +30,8 @@ impl AccountService for PageAccounts {
         applicant: RegistrationInput,
     ) -> Result<RegistrationResult, Unavailable> {
         match self.identity.registration.register(registration_form(applicant)).await {
-            Ok(AccountCreationOutcome::Made(_)) => Ok(RegistrationResult::Made),
-            Ok(AccountCreationOutcome::Written) => Ok(RegistrationResult::Mailed),
+            Ok(RegistrationOutcome::Created(_)) => Ok(RegistrationResult::Created),
+            Ok(RegistrationOutcome::EmailQueued) => Ok(RegistrationResult::EmailQueued),
             Err(RegisterError::Invalid(violations)) => Ok(RegistrationResult::Invalid(violations)),
             Err(RegisterError::Closed | RegisterError::Suspended) => Ok(RegistrationResult::Closed),
             Err(RegisterError::EmailTaken) => Ok(RegistrationResult::EmailTaken),

@@ -251,10 +251,10 @@ async fn a_counter_only_increases(db: Database) {
         outcomes.push(sign_in(&db, user, new.id, counter).await);
     }
 
-    let noted = TokenUseOutcome::Noted;
+    let recorded = TokenUseOutcome::Recorded;
     let back = TokenUseOutcome::RolledBack;
     let blocked = TokenUseOutcome::Blocked;
-    assert_eq!(outcomes, [noted, back, blocked, blocked, blocked]);
+    assert_eq!(outcomes, [recorded, back, blocked, blocked, blocked]);
     assert_eq!(audited(&db, user, "used").await, 1);
     assert_eq!(audited(&db, user, "rolled back").await, 1);
 }
@@ -282,7 +282,7 @@ async fn a_blocked_passkey_is_unblocked_by_its_owner(db: Database) {
     assert_eq!(still_blocked[0].blocked_at, Some(START));
     assert_eq!(store.of_user(user).await.unwrap()[0].blocked_at, None);
     assert_eq!(audited(&db, user, "unblocked").await, 1);
-    assert_eq!(sign_in(&db, user, new.id, 3).await, TokenUseOutcome::Noted);
+    assert_eq!(sign_in(&db, user, new.id, 3).await, TokenUseOutcome::Recorded);
     assert_eq!(sign_in(&db, user, new.id, 3).await, TokenUseOutcome::RolledBack);
 }
 
@@ -295,7 +295,7 @@ async fn one_of_concurrent_uses_with_one_counter_is_recorded(db: Database) {
 
     let outcomes = join_all((0..32).map(|_| sign_in(db, user, id, 8))).await;
 
-    assert_eq!(count(&outcomes, &TokenUseOutcome::Noted), 1);
+    assert_eq!(count(&outcomes, &TokenUseOutcome::Recorded), 1);
     assert_eq!(count(&outcomes, &TokenUseOutcome::RolledBack), 1);
     assert_eq!(count(&outcomes, &TokenUseOutcome::Blocked), 30);
 }
@@ -306,9 +306,9 @@ async fn a_passkey_without_a_counter_is_reusable(db: Database) {
     add(&db, user, session, &new).await;
 
     for _ in 0..3 {
-        assert_eq!(sign_in(&db, user, new.id, 0).await, TokenUseOutcome::Noted);
+        assert_eq!(sign_in(&db, user, new.id, 0).await, TokenUseOutcome::Recorded);
     }
-    assert_eq!(sign_in(&db, user, new.id, 1).await, TokenUseOutcome::Noted);
+    assert_eq!(sign_in(&db, user, new.id, 1).await, TokenUseOutcome::Recorded);
     assert_eq!(sign_in(&db, user, new.id, 0).await, TokenUseOutcome::RolledBack);
 }
 

@@ -208,16 +208,16 @@ async fn submitted_values_are_preserved_except_for_the_password() {
 #[actix_web::test]
 async fn a_success_redirects_to_a_page_that_can_be_reloaded() {
     for (result, lang, location, title) in [
-        (RegistrationResult::Made, "", "register.html?done=created", "Your account is ready"),
-        (RegistrationResult::Mailed, "", "register.html?done=mailed", "Check your inbox"),
+        (RegistrationResult::Created, "", "register.html?done=created", "Your account is ready"),
+        (RegistrationResult::EmailQueued, "", "register.html?done=mailed", "Check your inbox"),
         (
-            RegistrationResult::Made,
+            RegistrationResult::Created,
             "?lang=de",
             "register.html?lang=de&done=created",
             "Konto erstellt",
         ),
         (
-            RegistrationResult::Mailed,
+            RegistrationResult::EmailQueued,
             "?lang=de",
             "register.html?lang=de&done=mailed",
             "Posteingang",

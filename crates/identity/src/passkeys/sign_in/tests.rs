@@ -36,7 +36,7 @@ impl World {
             claimant: |user| Ok(ClaimedPasskey { credential: vec![1], user }),
             known: true,
             verdict: || Ok(5),
-            used: TokenUseOutcome::Noted,
+            used: TokenUseOutcome::Recorded,
             started: SessionStartOutcome::Done,
         }
     }

@@ -81,7 +81,7 @@ async fn violations(
 
 fn created(outcome: Result<RegistrationOutcome, RegisterError>) -> Account {
     match outcome {
-        Ok(RegistrationOutcome::Made(account)) => *account,
+        Ok(RegistrationOutcome::Created(account)) => *account,
         outcome => panic!("{outcome:?}"),
     }
 }
@@ -283,8 +283,8 @@ async fn with_verification_only_the_owner_learns_that_an_address_is_taken() {
     let refused = register(&taken, AccountCreationOutcome::EmailTaken).await;
 
     assert!(
-        matches!(made, Ok(RegistrationOutcome::Written))
-            && matches!(refused, Ok(RegistrationOutcome::Written))
+        matches!(made, Ok(RegistrationOutcome::EmailQueued))
+            && matches!(refused, Ok(RegistrationOutcome::EmailQueued))
     );
     assert!(fresh.emails().is_empty());
     assert_eq!(taken.emails(), [("address-taken", owner)]);
@@ -308,7 +308,7 @@ async fn with_verification_an_account_is_stored_with_its_token_and_email() {
 
     let outcome = registration_with(mocks, rules, verification).register(form()).await;
 
-    assert!(matches!(outcome, Ok(RegistrationOutcome::Written)));
+    assert!(matches!(outcome, Ok(RegistrationOutcome::EmailQueued)));
 }
 
 #[tokio::test]
