@@ -86,7 +86,7 @@ impl Feedback {
         user: UserId,
         draft: FeedbackDraft,
     ) -> Result<FeedbackReceipt, FeedbackError> {
-        let report = draft.checked().map_err(FeedbackError::Invalid)?;
+        let report = draft.validate().map_err(FeedbackError::Invalid)?;
         let at = self.clock.now();
         let id = FeedbackId::generate();
         let mail = self.emails(id, &report, at);

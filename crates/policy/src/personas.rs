@@ -145,7 +145,7 @@ impl ManagedPersonas {
         draft: PersonaDraft,
     ) -> Result<PublishedPersona, PersonaError> {
         let is_active = draft.is_active.unwrap_or(true);
-        let content = draft.checked().map_err(PersonaError::Invalid)?;
+        let content = draft.validate().map_err(PersonaError::Invalid)?;
         let id = PersonaId::generate();
         let at = self.clock.now();
         let persona = PublishedPersona { id, content, is_active, created_at: at, updated_at: at };
@@ -165,7 +165,7 @@ impl ManagedPersonas {
         expected: Option<Timestamp>,
     ) -> Result<(), PersonaError> {
         let is_active = draft.is_active;
-        let content = draft.checked().map_err(PersonaError::Invalid)?;
+        let content = draft.validate().map_err(PersonaError::Invalid)?;
         let update = PersonaUpdate { content, is_active, at: self.clock.now(), expected };
         let effects = self.effects(by, persona, "ManagedPersona.Updated");
         match self.store.replace(persona, update, effects).await? {

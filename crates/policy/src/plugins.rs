@@ -131,7 +131,7 @@ impl Plugins {
         draft: PluginDraft,
     ) -> Result<PublishedPlugin, PluginError> {
         let is_active = draft.is_active.unwrap_or(true);
-        let content = draft.checked().map_err(PluginError::Invalid)?;
+        let content = draft.validate().map_err(PluginError::Invalid)?;
         let plugin = PublishedPlugin {
             id: PluginId::generate(),
             content,
@@ -158,7 +158,7 @@ impl Plugins {
         expected: Option<Timestamp>,
     ) -> Result<(), PluginError> {
         let is_active = draft.is_active;
-        let content = draft.checked().map_err(PluginError::Invalid)?;
+        let content = draft.validate().map_err(PluginError::Invalid)?;
         let update = PluginUpdate { content, is_active, expected };
         let at = self.clock.now();
         let effects = self.effects(by, plugin, "Plugin.Updated");

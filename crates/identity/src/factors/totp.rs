@@ -121,7 +121,7 @@ mod tests {
         Timestamp::UNIX_EPOCH + Duration::from_secs(seconds)
     }
 
-    fn checked(code: &str, now: Timestamp) -> Option<i64> {
+    fn accepted_step(code: &str, now: Timestamp) -> Option<i64> {
         let code = Digits::parse(&Secret::new(code.to_owned()))?;
         check(&secret(), &code, now).unwrap().map(|it| it.0)
     }
@@ -136,14 +136,18 @@ mod tests {
             (2_000_000_000, "279037"),
             (20_000_000_000, "353130"),
         ] {
-            assert_eq!(checked(code, at(seconds)), i64::try_from(seconds / 30).ok(), "{code}");
+            assert_eq!(
+                accepted_step(code, at(seconds)),
+                i64::try_from(seconds / 30).ok(),
+                "{code}"
+            );
         }
     }
 
     #[test]
     fn a_code_is_valid_one_step_early_and_one_step_late_and_no_longer() {
         // Code of the step that begins at 1_111_111_110.
-        let good = |seconds| checked("050471", at(seconds)).is_some();
+        let good = |seconds| accepted_step("050471", at(seconds)).is_some();
 
         assert!(!good(1_111_111_079));
         assert!(good(1_111_111_080));
@@ -154,7 +158,7 @@ mod tests {
     #[test]
     fn a_code_may_be_typed_with_a_gap() {
         for typed in ["287 082", " 287082\n", "287-082"] {
-            assert_eq!(checked(typed, at(59)), Some(1), "{typed:?}");
+            assert_eq!(accepted_step(typed, at(59)), Some(1), "{typed:?}");
         }
     }
 
@@ -169,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_time_before_1970_has_no_codes() {
-        assert_eq!(checked("287082", Timestamp::from_micros(-1)), None);
+        assert_eq!(accepted_step("287082", Timestamp::from_micros(-1)), None);
     }
 
     #[test]

@@ -33,8 +33,8 @@ pub struct FeedbackDraft {
 }
 
 impl FeedbackDraft {
-    /// Checks the report, and trims texts. Lists every violation.
-    pub fn checked(self) -> Result<FeedbackReport, Vec<Violation>> {
+    /// Validates the report and trims its texts. Lists every violation.
+    pub fn validate(self) -> Result<FeedbackReport, Vec<Violation>> {
         let mut check = FormCheck::default();
         let rating = self.rating.as_deref().and_then(Rating::from_name);
         if self.rating.is_some() {

@@ -75,8 +75,8 @@ pub struct PersonaContent {
 }
 
 impl PersonaDraft {
-    /// Checks the contents, and trims texts. Lists every violation.
-    pub fn checked(self) -> Result<PersonaContent, Vec<Violation>> {
+    /// Validates the contents and trims their texts. Lists every violation.
+    pub fn validate(self) -> Result<PersonaContent, Vec<Violation>> {
         let mut check = FormCheck::default();
         let name = check.line("name", self.name, MAX_NAME_CHARS);
         let prompt = check.text("systemPrompt", self.system_prompt, MAX_PROMPT_CHARS);
@@ -150,12 +150,12 @@ mod tests {
     }
 
     fn fields(draft: PersonaDraft) -> Vec<&'static str> {
-        draft.checked().unwrap_err().into_iter().map(|it| it.field).collect()
+        draft.validate().unwrap_err().into_iter().map(|it| it.field).collect()
     }
 
     #[test]
     fn a_persona_needs_a_name_and_a_prompt_alone() {
-        let content = draft().checked().unwrap();
+        let content = draft().validate().unwrap();
 
         assert_eq!(content.name, "Ada");
         assert_eq!(content.tool_scope, 2);

@@ -44,8 +44,8 @@ pub struct PluginContent {
 }
 
 impl PluginDraft {
-    /// Checks the contents, and trims texts. Lists every violation.
-    pub fn checked(self) -> Result<PluginContent, Vec<Violation>> {
+    /// Validates the contents and trims their texts. Lists every violation.
+    pub fn validate(self) -> Result<PluginContent, Vec<Violation>> {
         let mut check = FormCheck::default();
         let kind = check.line("kind", self.kind, MAX_NAME_CHARS);
         let name = check.line("name", self.name, MAX_NAME_CHARS);

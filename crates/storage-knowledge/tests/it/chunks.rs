@@ -54,7 +54,7 @@ async fn a_member_searches_own_shared_and_bound_bases(db: Database) {
         system_prompt: Some("x".to_owned()),
         ..PersonaDraft::default()
     };
-    let content = draft.checked().unwrap();
+    let content = draft.validate().unwrap();
     let update = PersonaUpdate { content, is_active: Some(false), at: NOW, expected: None };
     SqlManagedPersonas::new(db.clone()).replace(ada, update, nothing()).await.unwrap();
     assert_eq!(searched(Some(ada)).await, [own, shared]);

@@ -49,7 +49,7 @@ pub(crate) async fn persona(db: &Database, groups: &[GroupId]) -> PersonaId {
     };
     let persona = PublishedPersona {
         id: PersonaId::generate(),
-        content: draft.checked().unwrap(),
+        content: draft.validate().unwrap(),
         is_active: true,
         created_at: NOW,
         updated_at: NOW,

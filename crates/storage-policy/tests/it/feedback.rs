@@ -38,7 +38,7 @@ fn report(user: UserId, rating: &str, at: Timestamp) -> FeedbackEntry {
         extension: extension.as_object().cloned().unwrap(),
         ..FeedbackDraft::default()
     };
-    FeedbackEntry::new(FeedbackId::generate(), user, draft.checked().unwrap(), at)
+    FeedbackEntry::new(FeedbackId::generate(), user, draft.validate().unwrap(), at)
 }
 
 async fn stored(feedback: &SqlFeedback, entry: FeedbackEntry) -> FeedbackEntry {

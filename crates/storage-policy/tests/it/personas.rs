@@ -41,7 +41,7 @@ fn persona(name: &str) -> PublishedPersona {
     };
     PublishedPersona {
         id: PersonaId::generate(),
-        content: draft.checked().unwrap(),
+        content: draft.validate().unwrap(),
         is_active: true,
         created_at: NOW,
         updated_at: NOW,

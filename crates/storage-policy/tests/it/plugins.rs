@@ -33,7 +33,7 @@ fn content(name: &str) -> PluginContent {
         config_json: Some(r#"{"transport":"stdio"}"#.to_owned()),
         ..PluginDraft::default()
     };
-    draft.checked().unwrap()
+    draft.validate().unwrap()
 }
 
 pub(crate) async fn created(plugins: &SqlPlugins, name: &str) -> PublishedPlugin {
