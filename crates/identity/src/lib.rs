@@ -116,7 +116,7 @@ pub use sessions::credential::Credential;
 pub use sessions::refresh_tokens::RefreshKeys;
 pub use sessions::signing_keys::SigningKeys;
 pub use sessions::{
-    RefreshError, RevokeError, SessionSettings, SessionTokens, Sessions, StartError,
+    RefreshError, RevokeError, SessionPorts, SessionSettings, SessionTokens, Sessions, StartError,
 };
 pub use sign_in::browser::{BrowserSignIn, BrowserSignInError};
 pub use sign_in::codes::RedeemError;

@@ -106,28 +106,35 @@ pub enum RevokeError {
     Unavailable(#[from] Unavailable),
 }
 
+/// Ports of sessions, and the issuers of their tokens.
+#[derive(Clone)]
+pub struct SessionPorts {
+    /// Store of sessions.
+    pub store: Arc<dyn SessionStore>,
+    /// Cache that is notified of sessions that end.
+    pub caller_cache: CallerCache,
+    /// Issuer of access tokens.
+    pub access_tokens: AccessTokens,
+    /// Keys of refresh tokens.
+    pub refresh_keys: RefreshKeys,
+}
+
 /// Sessions and their tokens.
 #[derive(Clone)]
 pub struct Sessions {
-    store: Arc<dyn SessionStore>,
-    caller_cache: CallerCache,
-    access: AccessTokens,
-    keys: RefreshKeys,
+    ports: SessionPorts,
     settings: LiveSetting<SessionSettings>,
     clock: Arc<dyn Clock>,
 }
 
 impl Sessions {
-    /// Creates sessions in this store; `caller_cache` is notified of those that end.
+    /// Creates sessions over these ports, under settings that may change at run time.
     pub fn new(
-        store: Arc<dyn SessionStore>,
-        caller_cache: CallerCache,
-        tokens: (AccessTokens, RefreshKeys),
+        ports: SessionPorts,
         settings: LiveSetting<SessionSettings>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let (access, keys) = tokens;
-        Self { store, caller_cache, access, keys, settings, clock }
+        Self { ports, settings, clock }
     }
 
     /// Starts a session after successful authentication. The account must have been loaded before
@@ -160,7 +167,7 @@ impl Sessions {
         device: SignInDevice,
     ) -> Result<SessionTokens, StartError> {
         let refresh = refresh_tokens::fresh()?;
-        let hash = self.keys.hash(&refresh);
+        let hash = self.ports.refresh_keys.hash(&refresh);
         let new = self.new_session(account, method, device, hash);
         let user = new.user;
         let session = new.session;
@@ -176,7 +183,7 @@ impl Sessions {
         start: BrowserStart,
     ) -> Result<SessionRef, StartError> {
         let BrowserStart { area, method, device, idle } = start;
-        let hash = self.keys.hash(&refresh_tokens::fresh()?);
+        let hash = self.ports.refresh_keys.hash(&refresh_tokens::fresh()?);
         let new = self.new_session(account, method, device, hash);
         let session = SessionRef { user: new.user, session: new.session };
         self.begin(NewSession { browser: Some(area), expires_at: new.at + idle, ..new }).await?;
@@ -210,12 +217,12 @@ impl Sessions {
         let started = SideEffects::audit(new.at, user, "session.started");
         let others = SessionStartEffects { if_ended: evicted, if_new_device: new_device };
         let max = self.settings.get().max_sessions;
-        match self.store.begin(new, max, started, others).await? {
+        match self.ports.store.begin(new, max, started, others).await? {
             SessionStartOutcome::Done => {}
             SessionStartOutcome::Stale => return Err(StartError::Stale),
         }
         // The evicted session is unknown, only its user is.
-        self.caller_cache.forget_user(user);
+        self.ports.caller_cache.forget_user(user);
         Ok(())
     }
 
@@ -231,10 +238,10 @@ impl Sessions {
         session: SessionRef,
         idle: Duration,
     ) -> Result<Option<CallerState>, Unavailable> {
-        let caller = self.caller_cache.fresh(session).await?;
+        let caller = self.ports.caller_cache.fresh(session).await?;
         if caller.is_some_and(|it| it.scope.is_browser()) {
             let now = self.clock.now();
-            self.store.extend_console(session, now, now + idle).await?;
+            self.ports.store.extend_console(session, now, now + idle).await?;
         }
         Ok(caller)
     }
@@ -247,16 +254,16 @@ impl Sessions {
     ) -> Result<SessionTokens, RefreshError> {
         let device = device.tidy();
 
-        for candidate in self.keys.hashes_of(token) {
+        for candidate in self.ports.refresh_keys.hashes_of(token) {
             let presented = self.presented(&candidate, device.clone()).await?;
-            match self.store.rotate(presented, reuse_detected).await? {
+            match self.ports.store.rotate(presented, reuse_detected).await? {
                 RotationOutcome::Rotated { user, session } => {
                     return Ok(self.grant(user, session, candidate.successor)?);
                 }
                 RotationOutcome::Reused => {
                     // The outcome does not name the user; this is rare enough to invalidate every
                     // entry.
-                    self.caller_cache.forget_everyone();
+                    self.ports.caller_cache.forget_everyone();
                     return Err(RefreshError::Reused);
                 }
                 RotationOutcome::Refused => {}
@@ -269,10 +276,11 @@ impl Sessions {
     /// Signs a device out. An invalid token ends nothing and is no error: the device is signed out
     /// either way.
     pub async fn end(&self, token: &Secret<String>) -> Result<(), Unavailable> {
-        for candidate in self.keys.hashes_of(token) {
-            let ended_session = self.store.end(candidate.hash, self.clock.now(), ended).await?;
+        for candidate in self.ports.refresh_keys.hashes_of(token) {
+            let ended_session =
+                self.ports.store.end(candidate.hash, self.clock.now(), ended).await?;
             if let Some((user, session)) = ended_session {
-                self.caller_cache.forget(SessionRef { user, session });
+                self.ports.caller_cache.forget(SessionRef { user, session });
                 break;
             }
         }
@@ -285,8 +293,8 @@ impl Sessions {
         &self,
         token: &Secret<String>,
     ) -> Result<Option<SessionId>, Unavailable> {
-        for candidate in self.keys.hashes_of(token) {
-            if let Some(session) = self.store.session_of(candidate.hash).await? {
+        for candidate in self.ports.refresh_keys.hashes_of(token) {
+            if let Some(session) = self.ports.store.session_of(candidate.hash).await? {
                 return Ok(Some(session));
             }
         }
@@ -299,7 +307,7 @@ impl Sessions {
         user: UserId,
         page: PageRequest,
     ) -> Result<Page<SessionEntry>, Unavailable> {
-        let live = self.store.page(user, self.clock.now(), page.and_one_more()).await?;
+        let live = self.ports.store.page(user, self.clock.now(), page.and_one_more()).await?;
         Ok(page.part_of(live, |it| Cursor { at: it.began_at, id: it.session.0 }))
     }
 
@@ -317,15 +325,15 @@ impl Sessions {
     }
 
     async fn end_all(&self, caller: SessionRef, targets: Revoked) -> Result<u64, RevokeError> {
-        let count = self.store.revoke(caller, targets, self.clock.now(), revoked).await?;
+        let count = self.ports.store.revoke(caller, targets, self.clock.now(), revoked).await?;
         // Also if nothing ended here: another instance may have ended some.
-        self.caller_cache.forget_user(caller.user);
+        self.ports.caller_cache.forget_user(caller.user);
         count.ok_or(RevokeError::Gone)
     }
 
     /// Deletes sessions that have expired. Returns their number.
     pub async fn sweep(&self) -> Result<u64, Unavailable> {
-        self.store.sweep(self.clock.now()).await
+        self.ports.store.sweep(self.clock.now()).await
     }
 
     async fn presented(
@@ -338,7 +346,7 @@ impl Sessions {
         // A token whose response was lost during a key change has a successor under the previous
         // key, and must not be treated as stolen.
         let successor = match token.successor_hash_before {
-            Some(before) if self.store.session_of(before).await?.is_some() => before,
+            Some(before) if self.ports.store.session_of(before).await?.is_some() => before,
             _ => token.successor_hash,
         };
 
@@ -358,7 +366,7 @@ impl Sessions {
         session: SessionId,
         refresh: Secret<String>,
     ) -> Result<SessionTokens, Unavailable> {
-        let access = self.access.issue(user, session)?;
+        let access = self.ports.access_tokens.issue(user, session)?;
         Ok(SessionTokens { access: access.token, refresh, expires_in: access.expires_in, session })
     }
 }

@@ -49,8 +49,13 @@ fn fixture(store: MockSessionStore, previous_key: Option<&str>) -> Fixture {
         .expect_caller_state()
         .returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
     let caller_cache = CallerCache::new(Arc::new(accounts), Arc::clone(&clock));
-    let tokens = (access.clone(), RefreshKeys::derive(&keys));
-    let sessions = Sessions::new(Arc::new(store), caller_cache.clone(), tokens, settings, clock);
+    let ports = SessionPorts {
+        store: Arc::new(store),
+        caller_cache: caller_cache.clone(),
+        access_tokens: access.clone(),
+        refresh_keys: RefreshKeys::derive(&keys),
+    };
+    let sessions = Sessions::new(ports, settings, clock);
     Fixture { sessions, caller_cache, access }
 }
 
@@ -103,7 +108,7 @@ async fn only_a_keyed_hash_of_the_token_reaches_the_store() {
     let grant = sessions.start(&account(UserId::generate()), PASSWORD, device()).await.unwrap();
 
     let plain = ring::digest::digest(&ring::digest::SHA256, grant.refresh.expose().as_bytes());
-    assert_ne!(sessions.keys.hash(&grant.refresh).0, plain.as_ref());
+    assert_ne!(sessions.ports.refresh_keys.hash(&grant.refresh).0, plain.as_ref());
 }
 
 #[tokio::test]

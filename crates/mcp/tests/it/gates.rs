@@ -8,7 +8,7 @@ use pia_identity::{
     AccessTokens, AccountRules, ApiKeyAuthenticator, ApiKeyRef, CallerCache, CallerState,
     ConsoleSessions, ConsoleSettings, KeyUse, MockAccountStore, MockApiKeyStore,
     MockRateLimitStore, MockScimTokenStore, MockSessionStore, RateQuota, RefreshKeys, ScimTokens,
-    SessionScope, SessionSettings, Sessions, SigningKeys, TokenNames,
+    SessionPorts, SessionScope, SessionSettings, Sessions, SigningKeys, TokenNames,
 };
 use pia_kernel::{ApiKeyId, Clock, GroupId, LiveSetting, Secret, SessionId, UserId};
 use pia_mcp::routes;
@@ -88,13 +88,14 @@ fn budgets(clock: &Arc<dyn Clock>) -> Budgets {
 }
 
 fn consoles(caller_cache: &CallerCache, clock: &Arc<dyn Clock>) -> ConsoleSessions {
-    let sessions = Sessions::new(
-        Arc::new(MockSessionStore::new()),
-        caller_cache.clone(),
-        (tokens(clock), RefreshKeys::derive(&signing_keys())),
-        LiveSetting::new(SessionSettings::default()),
-        Arc::clone(clock),
-    );
+    let ports = SessionPorts {
+        store: Arc::new(MockSessionStore::new()),
+        caller_cache: caller_cache.clone(),
+        access_tokens: tokens(clock),
+        refresh_keys: RefreshKeys::derive(&signing_keys()),
+    };
+    let settings = LiveSetting::new(SessionSettings::default());
+    let sessions = Sessions::new(ports, settings, Arc::clone(clock));
     ConsoleSessions::new(sessions, tokens(clock), LiveSetting::new(ConsoleSettings::default()))
 }
 

@@ -7,8 +7,8 @@ use pia_identity::{
     AppPasswordStore, AppPasswords, BrowserSignIn, CallerCache, ConsoleSessions, FactorChallenges,
     FactorPorts, FactorProofs, FactorSettings, FirstAdmin, FirstAdminPorts, Identity,
     PasswordThrottleStore, RateLimitStore, Reauthenticator, RefreshKeys, Registration,
-    RegistrationPorts, Seats, SecondFactors, Sessions, SignIn, SignInHistory, SignInLog,
-    SignInPorts, TokenNames, Verification,
+    RegistrationPorts, Seats, SecondFactors, SessionPorts, Sessions, SignIn, SignInHistory,
+    SignInLog, SignInPorts, TokenNames, Verification,
 };
 use pia_kernel::{Eraser, LiveSetting};
 use pia_passwords::Argon2Hasher;
@@ -153,13 +153,13 @@ fn sessions(base: &Infrastructure<'_>, callers: &CallerCache) -> (AccessTokens, 
     let keys = &start.jwt.keys;
     let names = start.jwt.names.clone();
     let tokens = AccessTokens::new(keys, names, settings.clone(), base.clock());
-    let sessions = Sessions::new(
-        Arc::new(SqlSessions::new(base.db.clone())),
-        callers.clone(),
-        (tokens.clone(), RefreshKeys::derive(keys)),
-        settings,
-        base.clock(),
-    );
+    let ports = SessionPorts {
+        store: Arc::new(SqlSessions::new(base.db.clone())),
+        caller_cache: callers.clone(),
+        access_tokens: tokens.clone(),
+        refresh_keys: RefreshKeys::derive(keys),
+    };
+    let sessions = Sessions::new(ports, settings, base.clock());
 
     (tokens, sessions)
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 use pia_identity::{
     AccessTokens, AccountRules, ApiKeyAuthenticator, CallerCache, ConsoleSessions, ConsoleSettings,
     MockAccountStore, MockApiKeyStore, MockRateLimitStore, MockScimTokenStore, MockSessionStore,
-    RateQuota, RefreshKeys, ScimTokens, SessionSettings, Sessions, SigningKeys, TokenNames,
+    RateQuota, RefreshKeys, ScimTokens, SessionPorts, SessionSettings, Sessions, SigningKeys,
+    TokenNames,
 };
 use pia_kernel::{Clock, LiveSetting, Secret, Timestamp};
 use pia_policy::{Licence, LicenceState};
@@ -56,13 +57,14 @@ fn budgets(clock: &Arc<dyn Clock>) -> Budgets {
 }
 
 fn consoles(callers: &CallerCache, clock: &Arc<dyn Clock>) -> ConsoleSessions {
-    let sessions = Sessions::new(
-        Arc::new(MockSessionStore::new()),
-        callers.clone(),
-        (tokens(clock), RefreshKeys::derive(&signing_keys())),
-        LiveSetting::new(SessionSettings::default()),
-        Arc::clone(clock),
-    );
+    let ports = SessionPorts {
+        store: Arc::new(MockSessionStore::new()),
+        caller_cache: callers.clone(),
+        access_tokens: tokens(clock),
+        refresh_keys: RefreshKeys::derive(&signing_keys()),
+    };
+    let settings = LiveSetting::new(SessionSettings::default());
+    let sessions = Sessions::new(ports, settings, Arc::clone(clock));
     ConsoleSessions::new(sessions, tokens(clock), LiveSetting::new(ConsoleSettings::default()))
 }
 

@@ -9,8 +9,8 @@ use actix_web::web::Data;
 use actix_web::{App, HttpResponse, test};
 use pia_identity::{
     ApiKeyAuthenticator, ConsoleSettings, MockAccountStore, MockApiKeyStore, MockRateLimitStore,
-    MockScimTokenStore, MockSessionStore, RateQuota, RefreshKeys, ScimTokens, SessionSettings,
-    Sessions, SigningKeys, TokenNames,
+    MockScimTokenStore, MockSessionStore, RateQuota, RefreshKeys, ScimTokens, SessionPorts,
+    SessionSettings, Sessions, SigningKeys, TokenNames,
 };
 use pia_kernel::Timestamp;
 use pia_policy::{Feature, Licence};
@@ -85,13 +85,14 @@ fn consoles(caller_cache: &CallerCache, clock: &Arc<dyn Clock>) -> ConsoleSessio
         current: Secret::new("another of thirty-two letters !!".to_owned()),
         previous: None,
     };
-    let sessions = Sessions::new(
-        Arc::new(MockSessionStore::new()),
-        caller_cache.clone(),
-        (tokens(Arc::clone(clock)), RefreshKeys::derive(&keys)),
-        LiveSetting::new(SessionSettings::default()),
-        Arc::clone(clock),
-    );
+    let ports = SessionPorts {
+        store: Arc::new(MockSessionStore::new()),
+        caller_cache: caller_cache.clone(),
+        access_tokens: tokens(Arc::clone(clock)),
+        refresh_keys: RefreshKeys::derive(&keys),
+    };
+    let session_settings = LiveSetting::new(SessionSettings::default());
+    let sessions = Sessions::new(ports, session_settings, Arc::clone(clock));
     let settings = LiveSetting::new(ConsoleSettings::default());
     ConsoleSessions::new(sessions, tokens(Arc::clone(clock)), settings)
 }

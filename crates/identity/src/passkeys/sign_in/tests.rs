@@ -11,11 +11,11 @@ use crate::ports::{
     ClaimedPasskey, MockAccountStore, MockPasskeyCeremony, MockPasskeyChallenges, MockPasskeyStore,
     MockSessionStore, MockSignInLog, SessionStartOutcome,
 };
-use crate::sessions::SessionSettings;
 use crate::sessions::access_tokens::{AccessTokens, TokenNames};
 use crate::sessions::caller_cache::CallerCache;
 use crate::sessions::refresh_tokens::RefreshKeys;
 use crate::sessions::signing_keys::SigningKeys;
+use crate::sessions::{SessionPorts, SessionSettings};
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
@@ -136,10 +136,12 @@ fn sessions(
     let keys = SigningKeys { current, previous: None };
     let names = TokenNames { issuer: "issuer".to_owned(), audience: "audience".to_owned() };
     let settings = LiveSetting::new(SessionSettings::default());
-    let access = AccessTokens::new(&keys, names, settings.clone(), Arc::clone(&clock));
+    let access_tokens = AccessTokens::new(&keys, names, settings.clone(), Arc::clone(&clock));
     let caller_cache = CallerCache::new(Arc::new(MockAccountStore::new()), Arc::clone(&clock));
-    let tokens = (access, RefreshKeys::derive(&keys));
-    Sessions::new(Arc::new(store), caller_cache, tokens, settings, clock)
+    let store = Arc::new(store);
+    let refresh_keys = RefreshKeys::derive(&keys);
+    let ports = SessionPorts { store, caller_cache, access_tokens, refresh_keys };
+    Sessions::new(ports, settings, clock)
 }
 
 fn is_refused(outcome: &Result<SignedIn, PasskeySignInError>) -> bool {

@@ -11,10 +11,10 @@ use crate::ports::{
     ProviderError, SessionStartOutcome,
 };
 use crate::providers::redirect_target::DestinationError;
-use crate::sessions::SessionSettings;
 use crate::sessions::access_tokens::{AccessTokens, TokenNames};
 use crate::sessions::refresh_tokens::RefreshKeys;
 use crate::sessions::signing_keys::SigningKeys;
+use crate::sessions::{SessionPorts, SessionSettings};
 
 const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
@@ -39,17 +39,16 @@ impl Fixture {
             SigningKeys { current: secret("an example of thirty-two letters"), previous: None };
         let names = TokenNames { issuer: "issuer".to_owned(), audience: "audience".to_owned() };
         let settings = LiveSetting::new(SessionSettings::default());
-        let access = AccessTokens::new(&keys, names, settings.clone(), Arc::clone(&clock));
+        let access_tokens = AccessTokens::new(&keys, names, settings.clone(), Arc::clone(&clock));
         let accounts: Arc<dyn AccountStore> = Arc::new(self.accounts);
         let caller_cache = CallerCache::new(Arc::clone(&accounts), Arc::clone(&clock));
-        let tokens = (access, RefreshKeys::derive(&keys));
-        let sessions = Sessions::new(
-            Arc::new(self.sessions),
-            caller_cache.clone(),
-            tokens,
-            settings,
-            Arc::clone(&clock),
-        );
+        let session_ports = SessionPorts {
+            store: Arc::new(self.sessions),
+            caller_cache: caller_cache.clone(),
+            access_tokens,
+            refresh_keys: RefreshKeys::derive(&keys),
+        };
+        let sessions = Sessions::new(session_ports, settings, Arc::clone(&clock));
         let ports = ProviderPorts {
             providers: Arc::new(self.providers),
             flows: Arc::new(self.flows),
