@@ -42,6 +42,15 @@ pub struct FeedbackReceipt {
     pub notified: bool,
 }
 
+/// Change of a report's status and note by an administrator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeedbackChange {
+    /// New status; `None` leaves it unchanged.
+    pub status: Option<FeedbackStatus>,
+    /// New note; a blank one removes the note, `None` leaves it unchanged.
+    pub note: Option<String>,
+}
+
 /// Errors that prevent feedback from being stored, read or triaged.
 #[derive(Debug, thiserror::Error)]
 pub enum FeedbackError {
@@ -110,15 +119,16 @@ impl Feedback {
         self.store.find(id).await?.ok_or(FeedbackError::Unknown)
     }
 
-    /// Sets status and note of a report; an omitted one stays, a blank note is
-    /// removed. `expected` is the version that the caller read, if it matters.
+    /// Changes status and note of a report. `expected` is the version that the
+    /// administrator read; `None` accepts any.
     pub async fn triage(
         &self,
         by: UserId,
         id: FeedbackId,
-        (status, note): (Option<FeedbackStatus>, Option<String>),
+        change: FeedbackChange,
         expected: Option<Timestamp>,
     ) -> Result<FeedbackEntry, FeedbackError> {
+        let FeedbackChange { status, note } = change;
         let mut check = FormCheck::default();
         let note = note.map(|it| check.text("note", Some(it), MAX_NOTE_CHARS).unwrap_or_default());
         if !check.violations.is_empty() {

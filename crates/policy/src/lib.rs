@@ -41,9 +41,9 @@ pub use feature::Feature;
 #[cfg(any(test, feature = "mock"))]
 pub use feedback::MockFeedbackStore;
 pub use feedback::{
-    Feedback, FeedbackChangeOutcome, FeedbackDraft, FeedbackEntry, FeedbackError, FeedbackFilter,
-    FeedbackReceipt, FeedbackReport, FeedbackSettings, FeedbackStatus, FeedbackStore, Rating,
-    TriageUpdate,
+    Feedback, FeedbackChange, FeedbackChangeOutcome, FeedbackDraft, FeedbackEntry, FeedbackError,
+    FeedbackFilter, FeedbackReceipt, FeedbackReport, FeedbackSettings, FeedbackStatus,
+    FeedbackStore, Rating, TriageUpdate,
 };
 pub use groups::{
     ExternalIdOutcome, Group, GroupCreationOutcome, GroupDeletionOutcome, GroupEntry, GroupError,

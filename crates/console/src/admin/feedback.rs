@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use pia_kernel::{FeedbackId, UserId, truncate};
-use pia_policy::{FeedbackEntry, FeedbackFilter, FeedbackStatus, Rating};
+use pia_policy::{FeedbackChange, FeedbackEntry, FeedbackFilter, FeedbackStatus, Rating};
 use pia_web::{ApiError, Licensing, PathId, Route};
 
 use super::bindings::{emails, expected, time_cell, user_cell, with_version};
@@ -175,7 +175,10 @@ async fn triage(page: PageContext, PathId(id): PathId, form: FormFields) -> Page
     let feedback = page.api.feedback.clone();
     let by = page.user();
     let id = FeedbackId(id);
-    let change = (FeedbackStatus::from_name(form.text("status")), Some(form.text("note").into()));
+    let change = FeedbackChange {
+        status: FeedbackStatus::from_name(form.text("status")),
+        note: Some(form.text("note").to_owned()),
+    };
     let expected = expected(&form);
     let triage = async move { feedback.triage(by, id, change, expected).await };
     match page.run(triage).await {

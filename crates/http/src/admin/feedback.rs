@@ -4,7 +4,7 @@ use actix_web::HttpResponse;
 use actix_web::http::header::ETag;
 use actix_web::web::{Data, Json, Query};
 use pia_kernel::{FeedbackId, Timestamp};
-use pia_policy::{FeedbackEntry, FeedbackFilter, FeedbackStatus, Rating};
+use pia_policy::{FeedbackChange, FeedbackEntry, FeedbackFilter, FeedbackStatus, Rating};
 use pia_web::{ApiError, Body, Caller, FieldError, Paging, PathId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -113,7 +113,7 @@ pub(crate) async fn triage(
     let feedback = api.feedback.clone();
     let by = caller.0.user;
     let status = request.status.as_deref().map(parse_status).transpose()?;
-    let change = (status, request.note);
+    let change = FeedbackChange { status, note: request.note };
     let triage = async move { feedback.triage(by, FeedbackId(id), change, expected).await };
     Ok(answer(api.run(triage).await?))
 }
