@@ -142,13 +142,15 @@ impl ToolPlane {
         Ok(PodReply { content: shortened(reply.into_text()).into(), is_error })
     }
 
-    /// Calls a tool of a connector for an administrator, who may also try a dangerous
-    /// one and one that is granted to nobody. It is audited like other calls.
+    /// Calls a tool of a connector for the administrator `by`, who may also try a
+    /// dangerous tool and one that is granted to nobody. `arguments` is a JSON object.
+    /// The call is audited like others.
     pub async fn try_tool(
         &self,
         by: UserId,
         connector: ConnectorId,
-        (name, arguments): (&str, &str),
+        name: &str,
+        arguments: &str,
     ) -> Result<PodReply, ToolCallError> {
         let arguments = parse_arguments(arguments)?;
         let mut pods = self

@@ -88,8 +88,8 @@ pub(crate) async fn test_call(
     let by = caller.0.user;
     let call_tool = async move {
         connectors.find(ConnectorId(id)).await?;
-        let call = (&*request.tool, request.arguments.get());
-        Ok::<_, HttpError>(plane.try_tool(by, ConnectorId(id), call).await)
+        let arguments = request.arguments.get();
+        Ok::<_, HttpError>(plane.try_tool(by, ConnectorId(id), &request.tool, arguments).await)
     };
 
     Ok(Json(match api.run(call_tool).await? {

@@ -241,7 +241,7 @@ async fn an_administrator_tries_dangerous_tools_of_one_connector() {
         Ok(reply(json!("done")))
     });
     let plane = plane(vec![first, second], registry, link);
-    let outcome = plane.try_tool(UserId::generate(), connector, ("drop", "{}")).await;
+    let outcome = plane.try_tool(UserId::generate(), connector, "drop", "{}").await;
     assert_eq!(outcome, Ok(reply(json!("done"))));
 }
 

@@ -53,7 +53,7 @@ async fn call(page: PageContext, PathId(id): PathId, form: FormFields) -> PageRe
     let plane = page.api.tools.clone();
     let by = page.user();
     let try_tool = async move {
-        Ok::<_, ApiError>(plane.try_tool(by, ConnectorId(id), (&tool, &arguments)).await)
+        Ok::<_, ApiError>(plane.try_tool(by, ConnectorId(id), &tool, &arguments).await)
     };
     let result = page.run(try_tool).await?;
     view.sections.insert(0, result_section(&page, result));
