@@ -178,8 +178,8 @@ impl Turn {
                 None => Err(failure(SEARCH_FAILED)),
             },
             ServerToolTask::Connector { name, arguments } => {
-                let caller = (self.caller.user, self.caller.group);
-                let call = self.gateway.connectors.call(caller, &name, &arguments);
+                let AiCaller { user, group, .. } = self.caller;
+                let call = self.gateway.connectors.call(user, group, &name, &arguments);
                 let result = self.gateway.unless_stopped(call).await;
                 result.unwrap_or_else(|| Err(failure("The server stops.")))
             }

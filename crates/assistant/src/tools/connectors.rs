@@ -20,14 +20,15 @@ pub struct ConnectorTool {
 /// Tools of connectors.
 #[async_trait]
 pub trait ConnectorTools: Send + Sync {
-    /// Lists the tools that are granted to a group now. Without an answer there are
-    /// none.
+    /// Lists the tools that are granted to a group now; none if they cannot be read.
     async fn list(&self, group: GroupId) -> Vec<ConnectorTool>;
 
-    /// Calls a tool, if it is still granted; `arguments` is what the model wrote.
+    /// Calls a tool for a user, if it is still granted to the user's group. `arguments`
+    /// is the text of the model, which need not be valid JSON.
     async fn call(
         &self,
-        caller: (UserId, GroupId),
+        user: UserId,
+        group: GroupId,
         name: &str,
         arguments: &str,
     ) -> Result<String, ToolFailure>;
@@ -43,7 +44,7 @@ impl ConnectorTools for NoConnectorTools {
         Vec::new()
     }
 
-    async fn call(&self, _: (UserId, GroupId), _: &str, _: &str) -> Result<String, ToolFailure> {
+    async fn call(&self, _: UserId, _: GroupId, _: &str, _: &str) -> Result<String, ToolFailure> {
         Err(ToolFailure("This tool is not available.".to_owned()))
     }
 }

@@ -43,7 +43,8 @@ impl ConnectorTools for PodTools {
 
     async fn call(
         &self,
-        (user, group): (UserId, GroupId),
+        user: UserId,
+        group: GroupId,
         name: &str,
         arguments: &str,
     ) -> Result<String, ToolFailure> {
