@@ -75,7 +75,7 @@ pub use routing::route::DEFAULT_MODEL;
 pub use routing::target::{
     Addresses, Mode, Protection, ProviderType, ReasoningEffort, SAMPLING, Target, TimedTarget,
 };
-pub use routing::upstream_limiter::UpstreamLimiter;
+pub use routing::upstream_limiter::{UpstreamLimiter, UpstreamLoad};
 #[cfg(feature = "mock")]
 pub use rules::MockRules;
 pub use rules::{ApiKeyBudget, GroupRules, NoRules, Rules};

@@ -128,7 +128,7 @@ impl Models {
 
     fn entry(&self, catalogue: &ModelCatalogue, key: String, model: CatalogueModel) -> ModelEntry {
         let Gateway { upstream_limiter, attempts, keys, timer, .. } = &self.gateway;
-        let (open_calls, waiting_calls) = match &model {
+        let load = match &model {
             CatalogueModel::Chat(it) | CatalogueModel::Embedder(it) => {
                 upstream_limiter.load_of(&**it)
             }
@@ -144,8 +144,8 @@ impl Models {
             key,
             modes: Mode::ALL.into_iter().filter(serves).collect(),
             attempts: attempts.of_entry(model.id()),
-            open_calls,
-            waiting_calls,
+            open_calls: load.open_calls,
+            waiting_calls: load.waiting_calls,
             keys_in_cooldown: keys.count_in_cooldown(model.keys(), timer.elapsed()),
             model,
         }

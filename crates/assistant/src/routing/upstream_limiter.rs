@@ -33,6 +33,15 @@ pub struct UpstreamLimiter {
     instances: LiveSetting<u32>,
 }
 
+/// Numbers of the calls at one or several upstreams.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct UpstreamLoad {
+    /// Number of open calls.
+    pub open_calls: u64,
+    /// Number of calls that wait for a permit.
+    pub waiting_calls: u64,
+}
+
 /// Creates a limiter of a single instance.
 impl Default for UpstreamLimiter {
     fn default() -> Self {
@@ -106,19 +115,16 @@ impl UpstreamLimiter {
         Self { states: Mutex::default(), instances }
     }
 
-    /// Returns the numbers of open and of waiting calls.
-    pub fn load(&self) -> (u64, u64) {
+    /// Returns the load of all upstreams together.
+    pub fn load(&self) -> UpstreamLoad {
         let states = self.lock();
-        states.values().fold((0, 0), |(open, waiting), it| {
-            (open + u64::from(it.open), waiting + it.turns.len() as u64)
-        })
+        states.values().map(UpstreamState::load).fold(UpstreamLoad::default(), UpstreamLoad::plus)
     }
 
-    /// Returns the numbers of open and of waiting calls of one upstream.
-    pub(crate) fn load_of<'a>(&self, upstream: impl Into<UpstreamQuota<'a>>) -> (u64, u64) {
+    /// Returns the load of one upstream.
+    pub(crate) fn load_of<'a>(&self, upstream: impl Into<UpstreamQuota<'a>>) -> UpstreamLoad {
         let states = self.lock();
-        let state = states.get(upstream.into().name);
-        state.map_or((0, 0), |it| (it.open.into(), it.turns.len() as u64))
+        states.get(upstream.into().name).map(UpstreamState::load).unwrap_or_default()
     }
 
     /// Waits at most `max_wait` for a permit for a call.
@@ -255,7 +261,20 @@ impl Drop for QueuedCall<'_> {
     }
 }
 
+impl UpstreamLoad {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            open_calls: self.open_calls + other.open_calls,
+            waiting_calls: self.waiting_calls + other.waiting_calls,
+        }
+    }
+}
+
 impl UpstreamState {
+    fn load(&self) -> UpstreamLoad {
+        UpstreamLoad { open_calls: self.open.into(), waiting_calls: self.turns.len() as u64 }
+    }
+
     fn shortfall(&mut self, request: QueuedRequest, now: Duration) -> Option<LimitShortfall> {
         let Protection { requests_per_minute, tokens_per_minute, concurrent } = request.limits;
         if concurrent.is_some_and(|it| self.open >= it) {

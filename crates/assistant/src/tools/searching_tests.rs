@@ -6,6 +6,7 @@ use async_trait::async_trait;
 
 use super::*;
 use crate::routing::attempts::Attempts;
+use crate::routing::upstream_limiter::UpstreamLoad;
 use crate::tools::web_search::WebSearch;
 
 /// Returns an environment for this many turns, in each of which the model
@@ -173,7 +174,7 @@ async fn concurrent_searches_are_limited() {
     not_ready(&mut first).await;
     let mut second = Box::pin(send(&chat));
     not_ready(&mut second).await;
-    assert_eq!(limiter.load(), (1, 1));
+    assert_eq!(limiter.load(), UpstreamLoad { open_calls: 1, waiting_calls: 1 });
 
     env.advance(Duration::from_secs(5));
     second.await.unwrap();
@@ -181,5 +182,5 @@ async fn concurrent_searches_are_limited() {
     let result = env.calls()[2].body["messages"][2]["content"].to_string();
     assert!(result.contains("The search failed"), "{result}");
     drop(first);
-    assert_eq!(limiter.load(), (0, 0));
+    assert_eq!(limiter.load(), UpstreamLoad::default());
 }

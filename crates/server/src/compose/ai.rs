@@ -124,13 +124,13 @@ impl AiFactory {
         metrics.gauge(
             "ai_protected_calls_open",
             "AI calls that are open at upstreams which are protected",
-            Box::new(move || open.load().0),
+            Box::new(move || open.load().open_calls),
         );
 
         metrics.gauge(
             "ai_protected_calls_waiting",
             "AI calls that wait for room at an upstream",
-            Box::new(move || waiting.load().1),
+            Box::new(move || waiting.load().waiting_calls),
         );
         let instances = credit_store.instances();
         metrics.gauge(

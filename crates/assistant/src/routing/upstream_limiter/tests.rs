@@ -35,6 +35,10 @@ impl LimiterFixture {
     }
 }
 
+fn load(open_calls: u64, waiting_calls: u64) -> UpstreamLoad {
+    UpstreamLoad { open_calls, waiting_calls }
+}
+
 fn concurrent(max: u32) -> Protection {
     Protection { concurrent: Some(max), ..Protection::default() }
 }
@@ -45,7 +49,7 @@ fn without_limits_all_calls_are_admitted_and_not_counted() {
     let permits: Vec<_> = (0..100).map(|_| fixture.try_acquire(1_000_000)).collect();
 
     assert!(permits.iter().all(Option::is_some));
-    assert_eq!(fixture.limiter.load(), (0, 0));
+    assert_eq!(fixture.limiter.load(), load(0, 0));
 }
 
 #[test]
@@ -55,14 +59,14 @@ fn concurrent_calls_are_limited() {
     let _second = fixture.try_acquire(1).unwrap();
     let mut third = fixture.acquire_for(GroupId::generate(), 1);
     assert!((&mut third).now_or_never().is_none());
-    assert_eq!(fixture.limiter.load(), (2, 1));
+    assert_eq!(fixture.limiter.load(), load(2, 1));
 
     drop(first);
 
     let permit = third.now_or_never().unwrap().unwrap();
-    assert_eq!(fixture.limiter.load(), (2, 0));
+    assert_eq!(fixture.limiter.load(), load(2, 0));
     drop(permit);
-    assert_eq!(fixture.limiter.load(), (1, 0));
+    assert_eq!(fixture.limiter.load(), load(1, 0));
 }
 
 #[test]
@@ -104,7 +108,7 @@ fn a_call_that_waits_too_long_gets_a_retry_time() {
 
     let err = third.now_or_never().unwrap().unwrap_err();
     assert_eq!(err.retry_after, Duration::from_secs(25));
-    assert_eq!(fixture.limiter.load(), (2, 0));
+    assert_eq!(fixture.limiter.load(), load(2, 0));
     fixture.env.advance(Duration::from_secs(25));
     assert!(fixture.try_acquire(1).is_some());
 }
