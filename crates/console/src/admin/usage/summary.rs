@@ -27,19 +27,43 @@ const MORE: Text =
 /// Number of days that the charts show.
 const MONTH_DAYS: u32 = 30;
 
-/// Returns the sum of the sums of days.
-pub(super) fn total(days: &[UsageSum]) -> (i64, Micros, UsageDetails) {
-    let none = (0, Micros(0), UsageDetails::default());
-    days.iter().fold(none, |(calls, spent, sum), day| {
-        let it = day.details.unwrap_or_default();
-        let details = UsageDetails {
-            failed: sum.failed.saturating_add(it.failed),
-            input_tokens: sum.input_tokens.saturating_add(it.input_tokens),
-            cached_input_tokens: sum.cached_input_tokens.saturating_add(it.cached_input_tokens),
-            output_tokens: sum.output_tokens.saturating_add(it.output_tokens),
-        };
-        (calls.saturating_add(day.calls), spent.plus(day.spent), details)
-    })
+/// Usage of several days together.
+#[derive(Clone, Copy, Default)]
+pub(super) struct UsageTotals {
+    pub(super) calls: i64,
+    pub(super) spent: Micros,
+    pub(super) details: UsageDetails,
+}
+
+impl UsageTotals {
+    /// Adds up the usage of days.
+    pub(super) fn of<'a>(days: impl IntoIterator<Item = &'a UsageSum>) -> Self {
+        days.into_iter().fold(Self::default(), Self::plus)
+    }
+
+    fn plus(self, day: &UsageSum) -> Self {
+        let total = self.details;
+        let added = day.details.unwrap_or_default();
+        Self {
+            calls: self.calls.saturating_add(day.calls),
+            spent: self.spent.plus(day.spent),
+            details: UsageDetails {
+                failed: total.failed.saturating_add(added.failed),
+                input_tokens: total.input_tokens.saturating_add(added.input_tokens),
+                cached_input_tokens: total
+                    .cached_input_tokens
+                    .saturating_add(added.cached_input_tokens),
+                output_tokens: total.output_tokens.saturating_add(added.output_tokens),
+            },
+        }
+    }
+}
+
+/// Figures of one period.
+struct PeriodFigures {
+    totals: UsageTotals,
+    /// Number of people who called a model.
+    people: i64,
 }
 
 /// Returns the numbers of today and of 30 days, with their charts.
@@ -55,16 +79,12 @@ pub(in crate::admin) async fn section(page: &PageContext) -> Result<Section, Api
         .await
     };
     let (days, people_today, people) = page.run(read).await?;
-    let last = days.len().saturating_sub(1);
-    let table = table(
-        page,
-        total(days.get(last..).unwrap_or_default()),
-        total(&days),
-        (people_today, people),
-    );
+    let today = PeriodFigures { totals: UsageTotals::of(days.last()), people: people_today };
+    let last_month = PeriodFigures { totals: UsageTotals::of(&days), people };
+    let table = table(page, &today, &last_month);
     let more = Link { label: page.t(MORE).to_owned(), path: path(month) };
     let section = Section::new("usage", page.t(TITLE)).table(table).links(vec![more]);
-    if total(&days).0 == 0 {
+    if last_month.totals.calls == 0 {
         return Ok(section);
     }
 
@@ -80,25 +100,20 @@ fn path(range: UsageRange) -> String {
     format!("admin/usage?by=user&from={}&to={}", range.first_day(), range.last_day())
 }
 
-fn table(
-    page: &PageContext,
-    today: (i64, Micros, UsageDetails),
-    month: (i64, Micros, UsageDetails),
-    people: (i64, i64),
-) -> Table {
-    let row = |name: Text, today: i64, month: i64| {
-        let number = |it: i64| Cell::number(format::number(page.language, it));
-        Row::new(vec![Cell::text(page.t(name)), number(today), number(month)])
+fn table(page: &PageContext, today: &PeriodFigures, month: &PeriodFigures) -> Table {
+    let row = |name: Text, figure: fn(&PeriodFigures) -> i64| {
+        let cell = |it: &PeriodFigures| Cell::number(format::number(page.language, figure(it)));
+        Row::new(vec![Cell::text(page.t(name)), cell(today), cell(month)])
     };
 
     Table {
         caption: page.t(TITLE).to_owned(),
         columns: [FIGURE, TODAY, MONTH].map(|it| page.t(it).to_owned()).into(),
         rows: vec![
-            row(CALLS, today.0, month.0),
-            row(ERRORS, today.2.failed, month.2.failed),
-            row(CREDITS, today.1.rounded_up(), month.1.rounded_up()),
-            row(PEOPLE, people.0, people.1),
+            row(CALLS, |it| it.totals.calls),
+            row(ERRORS, |it| it.totals.details.failed),
+            row(CREDITS, |it| it.totals.spent.rounded_up()),
+            row(PEOPLE, |it| it.people),
         ],
         ..Table::default()
     }

@@ -1,11 +1,9 @@
 //! Page of usage.
 
-use pia_assistant::{
-    Micros, UsageDetails, UsageGrouping, UsageRange, UsageRangeError, UsageSubject, UsageSum,
-};
+use pia_assistant::{UsageGrouping, UsageRange, UsageRangeError, UsageSubject, UsageSum};
 
 use super::MAX_ROWS;
-use super::summary::{self as texts, total};
+use super::summary::{self as texts, UsageTotals};
 use crate::page_context::PageContext;
 use crate::texts::common;
 use crate::ui::chart::{Chart, ChartBar};
@@ -74,8 +72,8 @@ impl UsageView<'_> {
             .action(page.t(EXPORT), export)
             .section(range);
 
-        let totals = total(self.days);
-        if totals.0 == 0 {
+        let totals = UsageTotals::of(self.days);
+        if totals.calls == 0 {
             return view.section(by.paragraph(page.t(EMPTY)));
         }
 
@@ -86,7 +84,7 @@ impl UsageView<'_> {
             table_section = table_section.paragraph(first_rows);
         }
 
-        view.section(Section::new("totals", "").facts(self.totals(totals))).section(table_section)
+        view.section(Section::new("totals", "").facts(self.facts(totals))).section(table_section)
     }
 
     fn range_tabs(&self) -> SectionPart {
@@ -141,10 +139,8 @@ impl UsageView<'_> {
         }
     }
 
-    fn totals(
-        &self,
-        (calls, spent, details): (i64, Micros, UsageDetails),
-    ) -> [(&'static str, Cell); 5] {
+    fn facts(&self, totals: UsageTotals) -> [(&'static str, Cell); 5] {
+        let UsageTotals { calls, spent, details } = totals;
         let page = self.page;
         let number = |it: i64| Cell::text(format::number(page.language, it));
         [
