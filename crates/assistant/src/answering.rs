@@ -15,7 +15,7 @@ use crate::tools::calls::ToolUse;
 use crate::turn::{ToolMode, Turn};
 
 /// Options of a streamed response.
-pub(crate) struct StreamOptions {
+pub(crate) struct ChatStreamOptions {
     pub(crate) tool_mode: ToolMode,
     pub(crate) usage: UsageChunks,
 }
@@ -69,9 +69,9 @@ impl Gateway {
         caller: AiCaller,
         default_mode: Mode,
         prompt: UpstreamPrompt,
-        options: StreamOptions,
+        options: ChatStreamOptions,
     ) -> Result<ChatStream, AssistantError> {
-        let StreamOptions { tool_mode, usage } = options;
+        let ChatStreamOptions { tool_mode, usage } = options;
         let tools = prompt.tools;
         let turn = Turn::begin(self.clone(), caller, default_mode, prompt, tool_mode).await?;
         let settings = self.settings.get();

@@ -5,7 +5,7 @@ use pia_json::NullStripper;
 use serde_json::json;
 
 use crate::ai_caller::AiCaller;
-use crate::answering::{FullAnswer, StreamOptions};
+use crate::answering::{ChatStreamOptions, FullAnswer};
 use crate::credits::metered_call::{Billable, CallEnd};
 use crate::credits::usage::Usage;
 use crate::error::AssistantError;
@@ -78,7 +78,7 @@ impl Chat {
                 Ok(ChatAnswer::Complete(answer))
             }
             RequestedChoice::Stream(prompt, usage) => {
-                let options = StreamOptions { tool_mode: ToolMode::WithTools, usage };
+                let options = ChatStreamOptions { tool_mode: ToolMode::WithTools, usage };
                 let answer = self.gateway.stream(caller, Mode::Assistant, prompt, options).await?;
                 Ok(ChatAnswer::Stream(Box::new(answer)))
             }

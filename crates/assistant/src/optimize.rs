@@ -10,7 +10,7 @@ use pia_kernel::utf16_len;
 use uuid::Uuid;
 
 use crate::ai_caller::AiCaller;
-use crate::answering::{FullAnswer, StreamOptions};
+use crate::answering::{ChatStreamOptions, FullAnswer};
 use crate::credits::metered_call::CallEnd;
 use crate::credits::usage::Usage;
 use crate::error::{AssistantError, Violation};
@@ -112,7 +112,7 @@ impl Optimize {
     ) -> Result<ChatStream, AssistantError> {
         let prompt = self.prompt(&request)?;
         let options =
-            StreamOptions { tool_mode: ToolMode::WithoutTools, usage: UsageChunks::Included };
+            ChatStreamOptions { tool_mode: ToolMode::WithoutTools, usage: UsageChunks::Included };
         self.gateway.stream(caller, Mode::Optimize, prompt, options).await
     }
 
