@@ -8,8 +8,8 @@ use std::time::Duration;
 use actix_web::web::Data;
 use pia_kernel::SystemClock;
 use pia_settings::{
-    AdminCommand, Command, Config, Faults, LiveConfig, MigrationTargets, ProvisionCommand, Sources,
-    USAGE, watch,
+    AdminCommand, Command, Config, LiveConfig, MigrationTargets, ProvisionCommand, SettingErrors,
+    Sources, USAGE, watch,
 };
 use pia_storage::StartupError;
 use pia_web::TrustedProxies;
@@ -29,7 +29,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Reasons why the process failed.
 pub enum Failure {
     /// Settings are invalid; each error is reported.
-    Settings(Faults),
+    Settings(SettingErrors),
     /// The database cannot be migrated.
     Database(StartupError),
     /// An administration command failed.
@@ -45,7 +45,7 @@ pub enum Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Settings(faults) => write!(f, "{faults}"),
+            Self::Settings(errors) => write!(f, "{errors}"),
             Self::Database(err) => write!(f, "{err}"),
             Self::Admin(err) => write!(f, "error: {err}"),
             Self::Compose(err) => write!(f, "{err}"),

@@ -6,7 +6,7 @@ use pia_kernel::InvitationId;
 use super::api_key_command::ApiKeyCommand;
 use super::audit_command::AuditCommand;
 use super::credits_command::CreditsCommand;
-use super::fault::Reason;
+use super::error::Reason;
 use super::group_command::GroupCommand;
 use super::kb_command::KbCommand;
 use super::pods_command::PodsCommand;

@@ -20,7 +20,7 @@ pub use self::listed::ListedEntries;
 use self::model::Model;
 use self::providers::Providers;
 use super::byte_size::ByteSize;
-use super::fault::Reason;
+use super::error::Reason;
 use super::section::Section;
 use super::snapshot::Effect;
 

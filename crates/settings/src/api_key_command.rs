@@ -2,7 +2,7 @@
 
 use pia_kernel::ApiKeyId;
 
-use super::fault::Reason;
+use super::error::Reason;
 
 const VERBS: &str = "unknown `admin api-key` command: use list EMAIL or revoke ID";
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::fault::Reason;
+use super::error::Reason;
 
 const VERBS: &str = "unknown `admin audit` command: use verify [FILE] or checkpoint";
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use url::Url;
 
-use super::fault::Reason;
+use super::error::Reason;
 use super::setting::Setting;
 
 /// `https://host/path`, without a trailing slash and without credentials.

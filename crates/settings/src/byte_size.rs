@@ -1,6 +1,6 @@
 //! Amounts of memory, as operators write them.
 
-use super::fault::Reason;
+use super::error::Reason;
 use super::setting::Setting;
 
 const UNITS: [(&str, usize); 4] = [("b", 1), ("kib", 1 << 10), ("mib", 1 << 20), ("gib", 1 << 30)];

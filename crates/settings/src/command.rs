@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::slice::Iter;
 
 use super::admin_command::{AdminArguments, AdminCommand};
-use super::fault::{Faults, Reason, SettingError};
+use super::error::{Reason, SettingError, SettingErrors};
 use super::provision_command::{ProvisionArguments, ProvisionCommand};
 
 /// Text of `--help`.
@@ -126,7 +126,7 @@ type RemainingArguments<'a> = Peekable<Enumerate<Iter<'a, String>>>;
 
 impl CommandLine {
     /// Parses the arguments after the program's name.
-    pub(super) fn parse(arguments: &[String]) -> Result<Self, Faults> {
+    pub(super) fn parse(arguments: &[String]) -> Result<Self, SettingErrors> {
         let mut line = Self {
             command: Command::Serve,
             environment: None,
@@ -156,7 +156,7 @@ impl CommandLine {
             }
         }
 
-        Faults::check(errors)?;
+        SettingErrors::check(errors)?;
 
         Ok(line)
     }

@@ -8,7 +8,7 @@ use pia_identity::ConsoleSettings;
 use pia_policy::FeedbackSettings;
 use pia_storage::DatabaseKind;
 
-use crate::fault::Reason;
+use crate::error::Reason;
 use crate::knowledge::{embedding_model, vector_target};
 use crate::section::{Outcome, Section};
 use crate::snapshot::Snapshot;

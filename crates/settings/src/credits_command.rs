@@ -1,6 +1,6 @@
 //! `pia-server admin credits …`: arguments of the administration of budgets.
 
-use super::fault::Reason;
+use super::error::Reason;
 
 const VERBS: &str = "unknown `admin credits` command: use check or top-up; see `--help`";
 const MAX_CREDITS: i64 = 1_000_000_000;

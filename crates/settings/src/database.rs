@@ -6,7 +6,7 @@ use std::time::Duration;
 use pia_kernel::Secret;
 use pia_storage::{DatabaseKind, DatabaseOptions, DatabaseTarget, Startup, Synchronous};
 
-use super::fault::Reason;
+use super::error::Reason;
 use super::section::Section;
 use super::setting::{Setting, choice};
 

@@ -2,7 +2,7 @@
 
 use pia_kernel::Secret;
 
-use super::fault::Reason;
+use super::error::Reason;
 use super::known_secrets;
 use super::section::Section;
 use super::setting::Setting;

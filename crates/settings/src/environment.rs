@@ -1,6 +1,6 @@
 //! Environment that the server runs in.
 
-use super::fault::Reason;
+use super::error::Reason;
 
 /// `Development`, `Production`, or another name with its own settings file.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use figment::value::Value;
 
-use super::fault::{Code, Reason, SettingError};
+use super::error::{Code, Reason, SettingError};
 use super::section::{Layered, Outcome, join};
 use super::setting::Setting;
 use super::snapshot::{Effect, StoredSetting};

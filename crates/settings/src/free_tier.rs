@@ -4,7 +4,7 @@ use pia_assistant::FreeTier;
 use pia_kernel::GroupId;
 use uuid::Uuid;
 
-use super::fault::Reason;
+use super::error::Reason;
 use super::section::Section;
 use super::setting::Setting;
 

@@ -2,7 +2,7 @@
 
 use pia_policy::SettingChange;
 
-use super::fault::Reason;
+use super::error::Reason;
 use super::group_setting;
 
 const VERBS: &str = "unknown `admin group` command: use list, show, create, rename, delete, set or \

@@ -3,7 +3,7 @@
 use pia_kernel::BudgetPeriod;
 use pia_policy::{Quota, SettingChange};
 
-use super::fault::Reason;
+use super::error::Reason;
 
 const PAIR: &str = "expected group settings as `key=value`; the keys are quota.NAME, \
                     credits.NAME, credits.pool, mode.NAME, persona.TYPE and models";

@@ -5,7 +5,7 @@ use std::time::Duration;
 use pia_identity::{SessionSettings, SigningKeys, TokenNames};
 use pia_kernel::Secret;
 
-use super::fault::Reason;
+use super::error::Reason;
 use super::known_secrets;
 use super::section::Section;
 use super::setting::Setting;

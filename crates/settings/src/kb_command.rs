@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::fault::Reason;
+use super::error::Reason;
 
 const VERBS: &str = "unknown `admin kb` command: use list, show, create, rename, delete, share, \
                      import, export, retry, reindex or verify; see `--help`";

@@ -9,7 +9,7 @@ use pia_assistant::{KnowledgeMode, ModelCatalogue, ProviderType, Target, TimedTa
 use pia_kernel::Secret;
 use pia_knowledge::{ChunkingSettings, HashedEmbedder, RetrievalSettings, VECTOR_SIZE};
 
-use super::fault::Reason;
+use super::error::Reason;
 use super::known_secrets;
 use super::ratio::Ratio;
 use super::section::Section;

@@ -8,7 +8,7 @@ use std::path::Path;
 use figment::value::{Dict, Map, Value};
 use figment::{Error, Metadata, Profile, Provider};
 
-use super::fault::{Reason, SettingError};
+use super::error::{Reason, SettingError};
 
 /// Variables that have names of their own.
 const NAMED: &[(&str, &str)] = &[

@@ -41,7 +41,7 @@ mod vector_target;
 mod live;
 mod watch;
 
-mod fault;
+mod error;
 mod notice;
 
 mod feedback;
@@ -70,7 +70,7 @@ pub use credits_command::CreditsCommand;
 pub use database::{DatabaseConfig, MigrationTargets};
 pub use encryption::Encryption;
 pub use environment::Environment;
-pub use fault::{Code, Faults, SettingError};
+pub use error::{Code, SettingError, SettingErrors};
 pub use group_command::GroupCommand;
 pub use jwt::Jwt;
 pub use kb_command::KbCommand;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pia_kernel::LiveSetting;
 
 use super::Config;
-use super::fault::Faults;
+use super::error::SettingErrors;
 use super::notice::Notice;
 use super::snapshot::{Effect, EffectiveSetting, Snapshot};
 use super::sources::Sources;
@@ -97,7 +97,7 @@ impl LiveConfig {
 
     /// Reads the sources again and applies them, and logs each change. If they
     /// contain an error, nothing changes.
-    pub fn reload(&self, sources: &Sources) -> Result<SettingChanges, Faults> {
+    pub fn reload(&self, sources: &Sources) -> Result<SettingChanges, SettingErrors> {
         let _reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
         let overrides = self.lock().overrides.clone();
         let changes = match sources.load_config_below(&overrides) {
@@ -123,7 +123,7 @@ impl LiveConfig {
         &self,
         sources: &Sources,
         overrides: Vec<(String, String)>,
-    ) -> Result<SettingChanges, Faults> {
+    ) -> Result<SettingChanges, SettingErrors> {
         self.lock().overrides = overrides;
         self.reload(sources)
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pia_identity::{AccountRules, RegistrationPolicy, RegistrationRules};
 
-use super::fault::Reason;
+use super::error::Reason;
 use super::section::Section;
 use super::setting::{Setting, choice};
 

@@ -2,7 +2,7 @@
 
 use tracing_subscriber::EnvFilter;
 
-use super::fault::Reason;
+use super::error::Reason;
 use super::section::Section;
 use super::setting::{Setting, choice};
 

@@ -8,7 +8,7 @@ use pia_kernel::Secret;
 use pia_providers::{IssuerRule, ProviderSettings, ProvidersSettings};
 use url::{Host, Url};
 
-use super::fault::Reason;
+use super::error::Reason;
 use super::section::Section;
 use super::setting::Setting;
 

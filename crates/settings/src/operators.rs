@@ -6,7 +6,7 @@ use std::time::Duration;
 use pia_assignments::AssignmentSettings;
 use pia_kernel::Secret;
 
-use super::fault::Reason;
+use super::error::Reason;
 use super::field::Field;
 use super::section::Section;
 use super::setting::Setting;

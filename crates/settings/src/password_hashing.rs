@@ -5,7 +5,7 @@ use std::thread::available_parallelism;
 
 use pia_passwords::{HashCost, PoolSize};
 
-use super::fault::Reason;
+use super::error::Reason;
 use super::section::Section;
 
 /// Minimum of memory times passes that OWASP considers sufficient.

@@ -3,7 +3,7 @@
 use pia_kernel::ConnectorId;
 use uuid::Uuid;
 
-use super::fault::Reason;
+use super::error::Reason;
 
 const VERBS: &str = "unknown `admin pods` command: use list, revoke CONNECTOR or drain POD";
 

@@ -3,7 +3,7 @@
 use pia_kernel::{ConnectorId, GroupId};
 use uuid::Uuid;
 
-use super::fault::Reason;
+use super::error::Reason;
 
 const VERBS: &str = "unknown `--provision-pod` command: use create or issue-token";
 const CREATE: &str = "`--provision-pod create` needs --name NAME, and takes --grant-group GUID and \

@@ -1,6 +1,6 @@
 //! Decimal numbers from 0 to 1.
 
-use super::fault::Reason;
+use super::error::Reason;
 use super::setting::Setting;
 
 /// Decimal number from 0 to 1.

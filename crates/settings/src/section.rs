@@ -6,7 +6,7 @@ use figment::Figment;
 use figment::value::Value;
 
 use super::environment::Environment;
-use super::fault::{Reason, SettingError};
+use super::error::{Reason, SettingError};
 use super::field::Field;
 use super::notice::Notice;
 use super::snapshot::{Effect, Snapshot};

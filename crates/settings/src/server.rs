@@ -10,7 +10,7 @@ use pia_web::StrictTransport;
 
 use super::base_url::BaseUrl;
 use super::byte_size::ByteSize;
-use super::fault::Reason;
+use super::error::Reason;
 use super::section::Section;
 use super::setting::Setting;
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use ipnet::IpNet;
 use pia_kernel::Secret;
 
-use super::fault::Reason;
+use super::error::Reason;
 
 /// Maximum length of a value.
 const MAX_VALUE_BYTES: usize = 16 * 1024;

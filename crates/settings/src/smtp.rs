@@ -6,7 +6,7 @@ use std::time::Duration;
 use pia_kernel::{Language, Secret};
 use pia_mail::{Host, MailSettings, Security, SenderAddress};
 
-use super::fault::{Code, Reason};
+use super::error::{Code, Reason};
 use super::section::Section;
 use super::setting::{Setting, choice};
 

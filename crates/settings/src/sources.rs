@@ -7,7 +7,7 @@ use figment::Figment;
 
 use super::command::{Command, CommandLine};
 use super::environment::Environment;
-use super::fault::{Faults, Reason, SettingError};
+use super::error::{Reason, SettingError, SettingErrors};
 use super::layers::Layer;
 use super::section::{Layered, Outcome, Section};
 use crate::config::SECTIONS;
@@ -33,7 +33,7 @@ pub struct Sources {
 
 impl Sources {
     /// Returns the sources of this process, and its command.
-    pub fn of_process() -> Result<(Command, Self), Faults> {
+    pub fn of_process() -> Result<(Command, Self), SettingErrors> {
         // Invalid UTF-8 is detected later, if it concerns a setting.
         let text = |it: std::ffi::OsString| it.to_string_lossy().into_owned();
         let variables = std::env::vars_os().map(|(name, value)| (text(name), text(value)));
@@ -45,7 +45,7 @@ impl Sources {
     pub fn from_command_line(
         variables: Vec<(String, String)>,
         arguments: &[String],
-    ) -> Result<(Command, Self), Faults> {
+    ) -> Result<(Command, Self), SettingErrors> {
         let line = CommandLine::parse(arguments)?;
 
         let variable = |variable_name: &str| {
@@ -81,27 +81,30 @@ impl Sources {
     }
 
     /// Loads the configuration of a serving process.
-    pub fn load_config(&self) -> Result<Config, Faults> {
+    pub fn load_config(&self) -> Result<Config, SettingErrors> {
         self.load_config_below(&[])
     }
 
     /// Loads the configuration of a serving process, with `overrides` (keys and
     /// values) above all layers.
-    pub fn load_config_below(&self, overrides: &[(String, String)]) -> Result<Config, Faults> {
+    pub fn load_config_below(
+        &self,
+        overrides: &[(String, String)],
+    ) -> Result<Config, SettingErrors> {
         let (config, outcome) = self.read_with(overrides, Config::from_section)?;
         Ok(config.with(outcome))
     }
 
     /// Loads only the configuration of a migration, which needs no secrets but
     /// the connection strings.
-    pub fn read_for_migration(&self) -> Result<MigrationConfig, Faults> {
+    pub fn read_for_migration(&self) -> Result<MigrationConfig, SettingErrors> {
         let (config, outcome) = self.read_with(&[], MigrationConfig::from_section)?;
         Ok(MigrationConfig { notices: outcome.notices, ..config })
     }
 
     /// Loads only the configuration of administration, which needs no signing
     /// keys.
-    pub fn read_for_admin(&self) -> Result<AdminConfig, Faults> {
+    pub fn read_for_admin(&self) -> Result<AdminConfig, SettingErrors> {
         let (config, _outcome) = self.read_with(&[], AdminConfig::from_section)?;
         Ok(config)
     }
@@ -120,7 +123,7 @@ impl Sources {
         &self,
         overrides: &[(String, String)],
         read: impl FnOnce(&mut Section<'_>) -> Option<T>,
-    ) -> Result<(T, Outcome), Faults> {
+    ) -> Result<(T, Outcome), SettingErrors> {
         let layered = self.layered(overrides)?;
         let mut outcome = Outcome::default();
         let config = read(&mut Section::all(&layered, &mut outcome));
@@ -131,7 +134,7 @@ impl Sources {
         }
     }
 
-    fn layered(&self, overrides: &[(String, String)]) -> Result<Layered, Faults> {
+    fn layered(&self, overrides: &[(String, String)]) -> Result<Layered, SettingErrors> {
         let mut layers = Figment::new();
         let mut errors = Vec::new();
         for name in self.names() {
@@ -146,7 +149,7 @@ impl Sources {
             Err(errors_of_layer) => errors.extend(errors_of_layer),
         }
 
-        Faults::check(errors)?;
+        SettingErrors::check(errors)?;
         let layers =
             layers.merge(Layer::command_line(&self.arguments)).merge(Layer::console(overrides));
 

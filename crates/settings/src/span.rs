@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::fault::Reason;
+use super::error::Reason;
 use super::setting::Setting;
 
 const UNITS: [(&str, u64); 5] =

@@ -5,7 +5,7 @@ use std::time::Duration;
 use pia_sync::{Channel, ChatLimits, ConflictStrategy, ItemLimits, PushSettings};
 
 use super::byte_size::ByteSize;
-use super::fault::Reason;
+use super::error::Reason;
 use super::section::Section;
 use super::setting::{Setting, choice};
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use figment::value::{Dict, Value};
 
-use super::fault::{Reason, SettingError};
+use super::error::{Reason, SettingError};
 use super::notice::Notice;
 use super::section::{Layered, Outcome, join};
 

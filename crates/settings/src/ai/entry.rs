@@ -6,7 +6,7 @@ use super::identifier::EntryId;
 use super::kind::Kind;
 use super::model::Model;
 use crate::base_url::BaseUrl;
-use crate::fault::Reason;
+use crate::error::Reason;
 use crate::section::Section;
 use crate::setting::{Setting, choice};
 use crate::snapshot::Effect;

@@ -3,7 +3,7 @@
 use pia_assistant::DEFAULT_MODEL;
 use pia_kernel::Secret;
 
-use crate::fault::Reason;
+use crate::error::Reason;
 use crate::setting::Setting;
 
 /// Maximum length of an id, which appears in lists, logs and the database.

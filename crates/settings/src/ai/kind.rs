@@ -2,7 +2,7 @@
 
 use pia_assistant::{ProviderType, ReasoningEffort};
 
-use crate::fault::Reason;
+use crate::error::Reason;
 use crate::setting::{Setting, choice};
 
 /// Type of a search provider.

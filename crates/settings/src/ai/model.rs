@@ -11,7 +11,7 @@ use super::price::Prices;
 use super::sampling::unsupported;
 use super::upstream_tool::upstream_tools;
 use crate::base_url::BaseUrl;
-use crate::fault::{Code, Reason};
+use crate::error::{Code, Reason};
 use crate::section::Section;
 use crate::snapshot::Effect;
 

@@ -2,7 +2,7 @@
 
 use pia_assistant::{Micros, Rates};
 
-use crate::fault::Reason;
+use crate::error::Reason;
 use crate::section::Section;
 use crate::setting::Setting;
 use crate::snapshot::Effect;

@@ -9,7 +9,7 @@ use super::entry::Entry;
 use super::identifier::EntryId;
 use super::kind::Kind;
 use super::model::Model;
-use crate::fault::Reason;
+use crate::error::Reason;
 use crate::section::Section;
 use crate::setting::Setting;
 

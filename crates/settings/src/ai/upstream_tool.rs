@@ -3,7 +3,7 @@
 use pia_assistant::UpstreamTool;
 
 use super::price::Price;
-use crate::fault::Reason;
+use crate::error::Reason;
 use crate::section::Section;
 use crate::setting::Setting;
 use crate::snapshot::Effect;

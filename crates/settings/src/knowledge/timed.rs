@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use pia_assistant::{ModelCatalogue, ProviderType, Target, TimedTarget};
 
-use crate::fault::Reason;
+use crate::error::Reason;
 use crate::section::Section;
 
 /// Maximum timeout of a ranking, in seconds: without one, the search must still

@@ -8,11 +8,14 @@ use pia_policy::{Quota, SettingChange};
 
 use super::*;
 
-fn parse(arguments: &[&str]) -> Result<(Command, Sources), Faults> {
+fn parse(arguments: &[&str]) -> Result<(Command, Sources), SettingErrors> {
     with(&[], arguments)
 }
 
-fn with(variables: &[(&str, &str)], arguments: &[&str]) -> Result<(Command, Sources), Faults> {
+fn with(
+    variables: &[(&str, &str)],
+    arguments: &[&str],
+) -> Result<(Command, Sources), SettingErrors> {
     let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
     let arguments: Vec<_> = arguments.iter().map(|it| (*it).to_owned()).collect();
     Sources::from_command_line(variables.iter().map(owned).collect(), &arguments)

@@ -163,7 +163,7 @@ fn all_unreadable_files_are_reported() {
             .file("appsettings.json", text)
             .file("appsettings.Development.json", "{");
 
-        let [first, second] = &operator.errors()[..] else { panic!("two faults") };
+        let [first, second] = &operator.errors()[..] else { panic!("two errors") };
 
         assert!(first.starts_with("SVC-CFG-001 appsettings.json: "), "{first}");
         assert!(first.contains(reason) && !first.contains("s3cret"), "{first}");

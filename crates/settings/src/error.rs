@@ -118,9 +118,9 @@ impl fmt::Debug for SettingError {
 
 /// All errors that prevent the settings from being used.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
-pub struct Faults(Vec<SettingError>);
+pub struct SettingErrors(Vec<SettingError>);
 
-impl Faults {
+impl SettingErrors {
     /// Returns an error if there are any.
     pub(super) fn check(errors: Vec<SettingError>) -> Result<(), Self> {
         if errors.is_empty() { Ok(()) } else { Err(Self(errors)) }
@@ -132,19 +132,19 @@ impl Faults {
     }
 }
 
-impl From<Vec<SettingError>> for Faults {
+impl From<Vec<SettingError>> for SettingErrors {
     fn from(errors: Vec<SettingError>) -> Self {
         Self(errors)
     }
 }
 
-impl From<SettingError> for Faults {
+impl From<SettingError> for SettingErrors {
     fn from(error: SettingError) -> Self {
         Self(vec![error])
     }
 }
 
-impl fmt::Display for Faults {
+impl fmt::Display for SettingErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, error) in self.0.iter().enumerate() {
             let separator = if index == 0 { "" } else { "\n" };
@@ -154,7 +154,7 @@ impl fmt::Display for Faults {
     }
 }
 
-impl fmt::Debug for Faults {
+impl fmt::Debug for SettingErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
