@@ -70,12 +70,12 @@ pub use plugins::{
 };
 pub use reading::LicenceReading;
 pub use service::{InstallError, LicenceService, SetupState};
-#[cfg(any(test, feature = "mock"))]
-pub use setting_overrides::{MockOverrideStore, MockRunningSettings};
 pub use setting_overrides::{
-    OverrideLayer, OverrideStore, RunningSetting, RunningSettings, SettingOverride,
+    ListedSetting, OverrideLayer, OverrideStore, RunningSetting, RunningSettings, SettingOverride,
     SettingOverrideError, SettingOverrides,
 };
+#[cfg(any(test, feature = "mock"))]
+pub use setting_overrides::{MockOverrideStore, MockRunningSettings};
 pub use signing_key::{LicenceKeyError, SigningKey};
 pub use terms::Terms;
 #[cfg(any(test, feature = "mock"))]

@@ -51,6 +51,15 @@ pub struct RunningSetting {
     pub needs_restart: bool,
 }
 
+/// Setting in force, with the change of an administrator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedSetting {
+    /// Setting in force.
+    pub setting: RunningSetting,
+    /// Change of an administrator; `None` if another layer sets the value.
+    pub change: Option<SettingOverride>,
+}
+
 /// Errors that prevent a setting from being changed.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingOverrideError {
@@ -94,16 +103,14 @@ impl SettingOverrides {
     }
 
     /// Returns all settings in force, each with its change if there is one.
-    pub async fn list(
-        &self,
-    ) -> Result<Vec<(RunningSetting, Option<SettingOverride>)>, SettingOverrideError> {
-        let OverrideLayer { mut settings, .. } = self.store.load().await?;
+    pub async fn list(&self) -> Result<Vec<ListedSetting>, SettingOverrideError> {
+        let OverrideLayer { settings: mut changes, .. } = self.store.load().await?;
         let mut list = Vec::new();
 
-        for running in self.running.all() {
-            let index = settings.iter().position(|it| it.key == running.key);
-            let change = index.map(|index| settings.swap_remove(index));
-            list.push((running, change));
+        for setting in self.running.all() {
+            let index = changes.iter().position(|it| it.key == setting.key);
+            let change = index.map(|index| changes.swap_remove(index));
+            list.push(ListedSetting { setting, change });
         }
 
         Ok(list)

@@ -213,7 +213,8 @@ impl ServerState {
     async fn load(page: &PageContext, groups: usize) -> Result<Self, ApiError> {
         let identity = page.api.identity.clone();
         let user = page.user();
-        let settings = settings::all(page).await?.into_iter().map(|it| it.0).collect();
+        let settings = settings::load_settings(page).await?;
+        let settings = settings.into_iter().map(|it| it.setting).collect();
 
         let load = async move {
             let account = identity.accounts.me(user).await?;

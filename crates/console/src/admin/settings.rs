@@ -3,7 +3,7 @@
 mod areas;
 
 use actix_web::web::Path;
-use pia_policy::{RunningSetting, SettingOverride};
+use pia_policy::{ListedSetting, RunningSetting, SettingOverride};
 use pia_web::{ApiError, Licensing, Route};
 
 use super::bindings::{emails, time_cell, user_cell};
@@ -86,22 +86,20 @@ fn write(path: &'static str, handler: fn(actix_web::Route) -> actix_web::Route) 
     Route { licensing: Licensing::MayHaveEnded, body_limit: FORM_BYTES, ..form(path, handler) }
 }
 
-type Setting = (RunningSetting, Option<SettingOverride>);
-
 /// Returns the settings in force, with their changes.
-pub(super) async fn all(page: &PageContext) -> Result<Vec<Setting>, ApiError> {
+pub(super) async fn load_settings(page: &PageContext) -> Result<Vec<ListedSetting>, ApiError> {
     let settings = page.api.settings.clone();
     page.run(async move { settings.list().await }).await
 }
 
 async fn list(page: PageContext) -> PageResult {
-    let part = page.query("search").trim().to_lowercase();
+    let searched_text = page.query("search").trim().to_lowercase();
     let area = page.query("area");
-    let mut all = all(&page).await?;
-    all.retain(|it| it.0.key.to_lowercase().contains(&part));
+    let mut settings = load_settings(&page).await?;
+    settings.retain(|it| it.setting.key.to_lowercase().contains(&searched_text));
     let mut search_section =
         Section::new("search", "").part(SectionPart::Search(Box::new(search(&page))));
-    if all.is_empty() {
+    if settings.is_empty() {
         search_section = search_section.paragraph(page.t(EMPTY));
     }
 
@@ -111,18 +109,26 @@ async fn list(page: PageContext) -> PageResult {
         .section(search_section);
 
     let areas = AREAS.iter().filter(|it| area.is_empty() || it.id == area);
-    let sections = areas.filter_map(|it| area_section(&page, it, &all));
+    let sections = areas.filter_map(|it| area_section(&page, it, &settings));
 
     Ok(page.render(sections.fold(view, View::section)))
 }
 
 /// Returns the settings of an area, if there are any.
-fn area_section(page: &PageContext, area: &SettingArea, all: &[Setting]) -> Option<Section> {
-    let settings = all.iter().filter(|it| area.contains(&it.0.key));
+fn area_section(
+    page: &PageContext,
+    area: &SettingArea,
+    settings: &[ListedSetting],
+) -> Option<Section> {
+    let rows = settings
+        .iter()
+        .filter(|it| area.contains(&it.setting.key))
+        .map(|it| setting_row(page, &it.setting))
+        .collect();
     let table = Table {
         caption: page.t(area.title).to_owned(),
         columns: [SETTING, VALUE, SOURCE].map(|it| page.t(it).into()).into(),
-        rows: settings.map(|it| setting_row(page, it)).collect(),
+        rows,
         ..Table::default()
     };
     let section = Section::new(area.id, page.t(area.title));
@@ -148,7 +154,7 @@ fn search(page: &PageContext) -> Search {
     }
 }
 
-fn setting_row(page: &PageContext, (setting, _): &Setting) -> Row {
+fn setting_row(page: &PageContext, setting: &RunningSetting) -> Row {
     Row::new(vec![
         Cell::link(&setting.key, path_of(&setting.key)),
         value_cell(page, setting),
@@ -229,45 +235,45 @@ async fn setting_view(
     key: &str,
     typed: Option<&str>,
 ) -> Result<View, ApiError> {
-    let (setting, changed) = all(page)
+    let ListedSetting { setting, change } = load_settings(page)
         .await?
         .into_iter()
-        .find(|it| it.0.key.eq_ignore_ascii_case(key))
+        .find(|it| it.setting.key.eq_ignore_ascii_case(key))
         .ok_or_else(ApiError::not_found)?;
     let path = path_of(&setting.key);
     let view = View::new(&setting.key)
         .below(page.t(TITLE), "admin/settings")
-        .section(facts_section(page, &setting, changed.as_ref()).await?);
+        .section(facts_section(page, &setting, change.as_ref()).await?);
     if setting.is_secret || setting.needs_restart {
         return Ok(view);
     }
 
     let value = typed.or(setting.value.as_deref()).unwrap_or_default();
-    let change = Form::new(format!("{path}/change"), page.t(common::SAVE))
+    let change_form = Form::new(format!("{path}/change"), page.t(common::SAVE))
         .field(value_field(page, setting.value.as_deref(), value))
         .field(proof_field(page));
-    let view = view.section(Section::new("change", page.t(CHANGE)).form(change));
-    if changed.is_none() {
+    let view = view.section(Section::new("change", page.t(CHANGE)).form(change_form));
+    if change.is_none() {
         return Ok(view);
     }
 
-    let reset = Form::new(format!("{path}/reset"), page.t(RESET)).field(proof_field(page));
-    let section = Section::new("reset", page.t(RESET)).intro(page.t(RESET_HINT));
+    let reset_form = Form::new(format!("{path}/reset"), page.t(RESET)).field(proof_field(page));
+    let reset_section = Section::new("reset", page.t(RESET)).intro(page.t(RESET_HINT));
 
-    Ok(view.section(section.form(reset)))
+    Ok(view.section(reset_section.form(reset_form)))
 }
 
 async fn facts_section(
     page: &PageContext,
     setting: &RunningSetting,
-    changed: Option<&SettingOverride>,
+    change: Option<&SettingOverride>,
 ) -> Result<Section, ApiError> {
     let mut facts = vec![
         (page.t(VALUE), value_cell(page, setting)),
         (page.t(SOURCE), source_cell(page, setting)),
     ];
 
-    if let Some(change) = changed {
+    if let Some(change) = change {
         let emails = emails(page, change.updated_by.into_iter()).await?;
         let by = change.updated_by.map_or_else(Cell::default, |it| user_cell(page, it, &emails));
         facts.push((page.t(CHANGED), time_cell(page, change.updated_at)));

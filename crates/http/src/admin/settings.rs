@@ -2,7 +2,7 @@
 
 use actix_web::web::{Data, Json, Path};
 use pia_kernel::Timestamp;
-use pia_policy::{RunningSetting, SettingOverride};
+use pia_policy::{ListedSetting, RunningSetting};
 use pia_web::{ApiError, Body, Caller, FieldError};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -46,13 +46,14 @@ pub(crate) struct SettingRequest {
     value: Option<String>,
 }
 
+/// Lists the settings in force.
 pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<SettingResponse>>, HttpError> {
     let settings = api.settings.clone();
-    let all = api.run(async move { settings.list().await }).await?;
-    let responses = all.into_iter().map(|(it, change)| SettingResponse::new(it, change));
-    Ok(Json(responses.collect()))
+    let list = api.run(async move { settings.list().await }).await?;
+    Ok(Json(list.into_iter().map(SettingResponse::from).collect()))
 }
 
+/// Changes a setting on all instances.
 pub(crate) async fn change(
     caller: Caller,
     api: Data<Api>,
@@ -66,6 +67,7 @@ pub(crate) async fn change(
     Ok(Json(Done::success()))
 }
 
+/// Reverts the change of a setting.
 pub(crate) async fn reset(
     caller: Caller,
     api: Data<Api>,
@@ -82,8 +84,8 @@ fn invalid() -> ApiError {
     ApiError::invalid(vec![FieldError { field: "value".to_owned(), code: "invalid", message }])
 }
 
-impl SettingResponse {
-    fn new(setting: RunningSetting, change: Option<SettingOverride>) -> Self {
+impl From<ListedSetting> for SettingResponse {
+    fn from(ListedSetting { setting, change }: ListedSetting) -> Self {
         let RunningSetting { key, value, is_secret, origin, needs_restart } = setting;
         let changed_by = change.as_ref().and_then(|it| it.updated_by);
         Self {
