@@ -17,7 +17,7 @@ pub struct OutboxSenderSettings {
     /// Maximum delay between two attempts.
     pub max_retry_delay: Duration,
     /// Maximum time for which delivery is attempted.
-    pub patience: Duration,
+    pub max_delivery_time: Duration,
     /// Retention period of abandoned emails.
     pub keep_failed: Duration,
 }
@@ -28,7 +28,7 @@ impl Default for OutboxSenderSettings {
             claim: Duration::from_mins(5),
             first_retry_delay: Duration::from_mins(1),
             max_retry_delay: Duration::from_hours(1),
-            patience: Duration::from_hours(3 * 24),
+            max_delivery_time: Duration::from_hours(3 * 24),
             keep_failed: Duration::from_hours(30 * 24),
         }
     }
@@ -50,7 +50,8 @@ impl OutboxSenderSettings {
             .unwrap_or(self.max_retry_delay)
             .min(self.max_retry_delay);
         let next = now + spread(pause, claim.mail, claim.tries);
-        let last = claim.queued_at + lifetime.unwrap_or(self.patience).min(self.patience);
+        let last = claim.queued_at
+            + lifetime.unwrap_or(self.max_delivery_time).min(self.max_delivery_time);
         (next < last).then_some(next)
     }
 }

@@ -53,7 +53,7 @@ impl OpenIdProviders {
     async fn configured(&self, name: Provider) -> Result<ConfiguredProvider, ProviderError> {
         let all = self.settings.get();
         let settings = all.providers.get(&name).cloned().ok_or(ProviderError::NotConfigured)?;
-        let http = self.http.within(all.patience);
+        let http = self.http.within(all.timeout);
         let discovered = self.discovery.discover(&http, &settings).await?;
         let client = Client::new(&settings, &discovered, &self.callback)?;
         Ok(ConfiguredProvider { name, settings, http, discovered, client })

@@ -42,5 +42,5 @@ pub struct ProvidersSettings {
     /// Settings by provider.
     pub providers: BTreeMap<Provider, ProviderSettings>,
     /// Timeout of a request to a provider.
-    pub patience: Duration,
+    pub timeout: Duration,
 }

@@ -18,6 +18,6 @@ pub mod forwarder;
 pub mod harness;
 pub mod licences;
 pub mod machine;
-pub mod patience;
+pub mod polling;
 pub mod program;
 pub mod relay;

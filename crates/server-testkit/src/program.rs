@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::client::Client;
 use crate::harness::{JWT_KEY, MASTER_KEY, licence, terms};
-use crate::patience::until;
+use crate::polling::until;
 
 /// Invocation of the binary.
 pub struct Invocation {

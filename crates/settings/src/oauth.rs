@@ -32,9 +32,9 @@ impl OAuth {
             Some((provider, settings))
         };
         let providers: BTreeMap<_, _> = Provider::ALL.into_iter().filter_map(read).collect();
-        let patience =
+        let timeout =
             from.reload("Timeout").within(Duration::from_secs(10), MIN_TIMEOUT..=MAX_TIMEOUT);
-        Self { providers: ProvidersSettings { providers, patience } }
+        Self { providers: ProvidersSettings { providers, timeout } }
     }
 }
 

@@ -12,7 +12,7 @@ use pia_server_testkit::ai_peer::Fixed;
 use pia_server_testkit::client::{Client, TestResponse, keys};
 use pia_server_testkit::console::Console;
 use pia_server_testkit::harness::{TestApp, TestConfig};
-use pia_server_testkit::patience::until;
+use pia_server_testkit::polling::until;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 

@@ -7,7 +7,7 @@ use pia_server_testkit::ai_client::{
     CHAT, COMPLETIONS, JSON, OPTIMIZE, chat_request, upstream_config,
 };
 use pia_server_testkit::ai_peer::{Fixed, WHOLE};
-use pia_server_testkit::patience::until;
+use pia_server_testkit::polling::until;
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;

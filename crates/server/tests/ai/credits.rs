@@ -11,7 +11,7 @@ use pia_server_testkit::client::{Client, TestResponse};
 use pia_server_testkit::credentials::create_api_key;
 use pia_server_testkit::harness::{TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
-use pia_server_testkit::patience::until;
+use pia_server_testkit::polling::until;
 use pia_server_testkit::program::Invocation;
 use pia_storage::DatabaseKind;
 use pia_testkit::ManualClock;

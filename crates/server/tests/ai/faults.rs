@@ -11,7 +11,7 @@ use pia_server_testkit::ai_peer::{EVENTS, WHOLE, response};
 use pia_server_testkit::client::{Client, TestResponse};
 use pia_server_testkit::harness::{TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
-use pia_server_testkit::patience::until;
+use pia_server_testkit::polling::until;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 use tokio::net::{TcpSocket, TcpStream};

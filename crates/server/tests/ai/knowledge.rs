@@ -10,7 +10,7 @@ mod unanswered;
 
 use pia_server_testkit::client::{Client, TestResponse};
 use pia_server_testkit::harness::{TestApp, TestConfig};
-use pia_server_testkit::patience::until;
+use pia_server_testkit::polling::until;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 

@@ -9,7 +9,7 @@ use pia_server_testkit::client::Client;
 use pia_server_testkit::console::Console;
 use pia_server_testkit::harness::{TestApp, TestConfig};
 use pia_server_testkit::on_databases_with_roles;
-use pia_server_testkit::patience::until;
+use pia_server_testkit::polling::until;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};

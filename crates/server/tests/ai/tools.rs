@@ -272,5 +272,5 @@ async fn upstream_tools_are_charged_as_configured() {
         let credits = ada.get("/api/ai/credits").await.body;
         Some(credits["hourly"]["used"].clone()).filter(|it| *it == 41)
     };
-    pia_server_testkit::patience::until(charged).await;
+    pia_server_testkit::polling::until(charged).await;
 }

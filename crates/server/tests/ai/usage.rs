@@ -10,7 +10,7 @@ use pia_server_testkit::client::Client;
 use pia_server_testkit::console::administrator;
 use pia_server_testkit::harness::{TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
-use pia_server_testkit::patience::until;
+use pia_server_testkit::polling::until;
 use pia_storage::schema::ai_usage;
 use pia_storage::{Database, DbError, DbUid, on_conn};
 use pia_testkit::databases::TestDatabase;

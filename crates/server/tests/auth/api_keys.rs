@@ -12,7 +12,7 @@ use pia_server_testkit::credentials::{api_key_client, create_api_key};
 use pia_server_testkit::emails::names_to;
 use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig, terms};
 use pia_server_testkit::on_both_databases;
-use pia_server_testkit::patience::until;
+use pia_server_testkit::polling::until;
 use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
 use pia_web::Access;

@@ -160,7 +160,7 @@ async fn entries_are_deleted_after_the_retention_period(database: TestDatabase) 
         .start()
         .await;
 
-    pia_server_testkit::patience::until(async || {
+    pia_server_testkit::polling::until(async || {
         (list_entries(&app).await.len() == 2).then_some(())
     })
     .await;

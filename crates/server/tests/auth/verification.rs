@@ -10,7 +10,7 @@ use pia_server_testkit::client::{TestResponse, keys};
 use pia_server_testkit::emails::{emails_to, link_to, names_to, redeem, target, token};
 use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig, terms};
 use pia_server_testkit::on_both_databases;
-use pia_server_testkit::patience::until;
+use pia_server_testkit::polling::until;
 use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};

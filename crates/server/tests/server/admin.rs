@@ -3,7 +3,7 @@
 use pia_policy::Terms;
 use pia_server_testkit::harness::{MASTER_KEY, PASSWORD, TestApp, TestConfig, terms};
 use pia_server_testkit::on_both_databases;
-use pia_server_testkit::patience::until;
+use pia_server_testkit::polling::until;
 use pia_server_testkit::program::Invocation;
 use pia_server_testkit::relay::FakeRelay;
 use pia_testkit::databases::TestDatabase;

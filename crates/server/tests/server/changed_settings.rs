@@ -4,7 +4,7 @@ use futures_util::future::join_all;
 use pia_server_testkit::console::administrator;
 use pia_server_testkit::harness::TestConfig;
 use pia_server_testkit::on_both_databases;
-use pia_server_testkit::patience::until;
+use pia_server_testkit::polling::until;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 

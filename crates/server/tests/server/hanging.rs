@@ -10,7 +10,7 @@ use pia_server_testkit::ai_client::{CHAT, Live, chat_request, streaming_request}
 use pia_server_testkit::ai_peer::Peer;
 use pia_server_testkit::client::{Client, TestResponse, parse};
 use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
-use pia_server_testkit::patience::until;
+use pia_server_testkit::polling::until;
 use pia_server_testkit::program::Invocation;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;

@@ -11,7 +11,7 @@ use pia_server_testkit::client::{Client, TestResponse};
 use pia_server_testkit::console::administrator;
 use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig, licence, terms};
 use pia_server_testkit::licences::{ended, foreign, forged};
-use pia_server_testkit::patience::until;
+use pia_server_testkit::polling::until;
 use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use pia_kernel::{Clock, Mail, QueuedEmail, SystemClock, Timestamp};
 use pia_server_testkit::harness::{TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
-use pia_server_testkit::patience::until;
+use pia_server_testkit::polling::until;
 use pia_server_testkit::relay::{DeliveredMail, FROM, FakeRelay, RelayBehaviour};
 use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;

@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use pia_server_testkit::client::parse;
 use pia_server_testkit::harness::{JWT_KEY, MASTER_KEY, PASSWORD};
 use pia_server_testkit::licences::{ended, foreign, forged};
-use pia_server_testkit::patience::until;
+use pia_server_testkit::polling::until;
 use pia_server_testkit::program::{Invocation, ServerProcess};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

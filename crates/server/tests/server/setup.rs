@@ -5,7 +5,7 @@ use pia_policy::Terms;
 use pia_server_testkit::client::TestResponse;
 use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig, licence, terms};
 use pia_server_testkit::on_both_databases;
-use pia_server_testkit::patience::until;
+use pia_server_testkit::polling::until;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 

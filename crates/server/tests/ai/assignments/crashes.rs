@@ -146,7 +146,7 @@ async fn a_worker_frozen_beyond_its_lease_changes_nothing() {
     assert_eq!(kinds(&assignment), BRIEF);
     assert_eq!(assignment["tokensSpent"], json!(126), "{assignment}");
     // What the frozen worker spent was not accepted.
-    let abandoned = pia_server_testkit::patience::until(async || {
+    let abandoned = pia_server_testkit::polling::until(async || {
         user.get(&path).await.body["tokensAbandoned"].as_i64().filter(|it| *it > 0)
     });
     assert_eq!(abandoned.await, 42);

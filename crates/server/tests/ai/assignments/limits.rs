@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pia_server_testkit::ai_peer::{Fixed, Peer, response};
 use pia_server_testkit::harness::TestConfig;
-use pia_server_testkit::patience::until;
+use pia_server_testkit::polling::until;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pia_kernel::{Clock, SystemClock};
 use pia_server_testkit::ai_peer::Fixed;
 use pia_server_testkit::on_databases_with_roles;
-use pia_server_testkit::patience::until;
+use pia_server_testkit::polling::until;
 use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};

@@ -6,7 +6,7 @@ use pia_kernel::{Clock, SystemClock};
 use pia_server_testkit::ai_peer::{Fixed, Peer, Request, read, response};
 use pia_server_testkit::console::Console;
 use pia_server_testkit::on_databases_with_roles;
-use pia_server_testkit::patience::until;
+use pia_server_testkit::polling::until;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 use standardwebhooks::Webhook;

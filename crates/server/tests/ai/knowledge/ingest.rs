@@ -2,7 +2,7 @@
 
 use pia_server_testkit::harness::TestConfig;
 use pia_server_testkit::on_both_databases;
-use pia_server_testkit::patience::until;
+use pia_server_testkit::polling::until;
 use pia_server_testkit::program::{Invocation, ServerProcess};
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};

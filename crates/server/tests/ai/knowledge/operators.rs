@@ -1,6 +1,6 @@
 //! `pia-server admin kb` beside a running server.
 
-use pia_server_testkit::patience::until;
+use pia_server_testkit::polling::until;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 

@@ -5,7 +5,7 @@ use pia_server_testkit::ai_client::{CHAT, chat_request};
 use pia_server_testkit::client::Client;
 use pia_server_testkit::console::Console;
 use pia_server_testkit::on_both_databases;
-use pia_server_testkit::patience::until;
+use pia_server_testkit::polling::until;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use pia_kernel::{Clock as _, QueuedEmail, SystemClock};
 use pia_server_testkit::harness::TestConfig;
 use pia_server_testkit::on_both_databases;
-use pia_server_testkit::patience::until;
+use pia_server_testkit::polling::until;
 use pia_testkit::databases::TestDatabase;
 use serde_json::Value;
 

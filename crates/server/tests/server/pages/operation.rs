@@ -5,7 +5,7 @@ use pia_kernel::{Clock as _, QueuedEmail, SystemClock};
 use pia_policy::Terms;
 use pia_server_testkit::harness::{JWT_KEY, MASTER_KEY, TestConfig, licence, terms};
 use pia_server_testkit::on_both_databases;
-use pia_server_testkit::patience::until;
+use pia_server_testkit::polling::until;
 use pia_server_testkit::relay::FakeRelay;
 use pia_testkit::databases::TestDatabase;
 

@@ -6,7 +6,7 @@ use pia_kernel::{Clock as _, SystemClock};
 use pia_server_testkit::browser::Browser;
 use pia_server_testkit::forwarder::Forwarder;
 use pia_server_testkit::harness::{PASSWORD, TestConfig};
-use pia_server_testkit::patience::until;
+use pia_server_testkit::polling::until;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// Timeout, longer than any awaited operation takes.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Maximum wait, longer than any awaited operation takes.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Polls until there is a result; panics at the timeout.
 pub async fn until<T>(mut poll: impl AsyncFnMut() -> Option<T>) -> T {
@@ -17,5 +17,5 @@ pub async fn until<T>(mut poll: impl AsyncFnMut() -> Option<T>) -> T {
             }
         }
     };
-    tokio::time::timeout(PATIENCE, polling).await.expect("a result in time")
+    tokio::time::timeout(TIMEOUT, polling).await.expect("a result in time")
 }
