@@ -93,7 +93,7 @@ impl OutboxSender {
 
     /// Deletes emails that were abandoned long ago.
     pub async fn sweep(&self) -> Result<u64, Unavailable> {
-        let before = self.clock.now() - self.settings.keep_failed;
+        let before = self.clock.now() - self.settings.failed_retention;
         self.ports.outbox.sweep(before).await
     }
 

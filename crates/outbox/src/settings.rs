@@ -19,7 +19,7 @@ pub struct OutboxSenderSettings {
     /// Maximum time for which delivery is attempted.
     pub max_delivery_time: Duration,
     /// Retention period of abandoned emails.
-    pub keep_failed: Duration,
+    pub failed_retention: Duration,
 }
 
 impl Default for OutboxSenderSettings {
@@ -29,7 +29,7 @@ impl Default for OutboxSenderSettings {
             first_retry_delay: Duration::from_mins(1),
             max_retry_delay: Duration::from_hours(1),
             max_delivery_time: Duration::from_hours(3 * 24),
-            keep_failed: Duration::from_hours(30 * 24),
+            failed_retention: Duration::from_hours(30 * 24),
         }
     }
 }

@@ -196,7 +196,7 @@ impl AdminServices {
         let credits = CreditServices::open(&db, &clock);
         let kb = KbServices::open(&db, config, licence.state(), &clock);
         let pods = PodServices::open(&db, licence.state(), &clock);
-        let audit = AuditServices::open(&db, config.audit.stored, &clock);
+        let audit = AuditServices::open(&db, config.audit.retention, &clock);
         let public_url = config.server.public_url.to_string();
         let parts = AdministrationParts { seats, callers, public_url, clock };
 

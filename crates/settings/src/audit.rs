@@ -10,11 +10,11 @@ const DAY: Duration = Duration::from_hours(24);
 #[derive(Debug, Clone)]
 pub struct Audit {
     /// Retention period of an entry.
-    pub stored: Duration,
+    pub retention: Duration,
 }
 
 impl Audit {
     pub(super) fn from_section(from: &mut Section<'_>) -> Self {
-        Self { stored: DAY * from.reload("RetentionDays").within(365_u32, 1..=3650) }
+        Self { retention: DAY * from.reload("RetentionDays").within(365_u32, 1..=3650) }
     }
 }

@@ -21,7 +21,7 @@ pub struct LocalAuth {
     pub accounts: AccountRules,
     /// Time after which an account is deleted if its address was not verified,
     /// where that is required.
-    pub unverified_stored: Duration,
+    pub unverified_retention: Duration,
 }
 
 impl LocalAuth {
@@ -53,9 +53,9 @@ impl LocalAuth {
         };
 
         let accounts = AccountRules { require_declaration, require_verification };
-        let unverified_stored = DAY * unverified_days;
+        let unverified_retention = DAY * unverified_days;
 
-        Self { registration, accounts, unverified_stored }
+        Self { registration, accounts, unverified_retention }
     }
 }
 

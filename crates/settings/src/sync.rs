@@ -22,7 +22,7 @@ pub struct SyncConfig {
     /// True if a device that is up to date gets 304.
     pub fast_path: bool,
     /// Retention period of events.
-    pub events_stored: Duration,
+    pub event_retention: Duration,
     /// Limits on the chats of a user: their number, and the bytes of all data.
     pub chats: ChatLimits,
 }
@@ -47,7 +47,7 @@ impl SyncConfig {
         Self {
             pushing: PushSettings { limits, max_storage, strategy },
             fast_path: !is_fast_path_disabled,
-            events_stored: DAY * retention_days,
+            event_retention: DAY * retention_days,
             chats: ChatLimits { chats: max_chats, storage: max_storage },
         }
     }

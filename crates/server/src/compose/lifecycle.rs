@@ -19,7 +19,7 @@ impl Lifecycle {
     pub(super) fn compose(base: &Infrastructure<'_>) -> Self {
         Self {
             audit: Arc::new(SqlAuditLog::new(base.db.clone())),
-            audit_retention: base.config.follow(|it| it.audit.stored),
+            audit_retention: base.config.follow(|it| it.audit.retention),
             eraser: Arc::new(SqlEraser::new(base.db.clone())),
         }
     }

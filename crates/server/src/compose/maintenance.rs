@@ -76,7 +76,7 @@ fn unverified_accounts(base: &Infrastructure<'_>, use_cases: &UseCases) -> Maint
     let unverified = UnverifiedAccountCleanup::new(
         Arc::clone(&use_cases.lifecycle.eraser),
         base.config.follow(|it| it.local_auth.accounts),
-        base.config.follow(|it| it.local_auth.unverified_stored),
+        base.config.follow(|it| it.local_auth.unverified_retention),
         base.clock(),
     );
     sweep!(unverified)
@@ -91,7 +91,7 @@ fn old_audit_entries(base: &Infrastructure<'_>, use_cases: &UseCases) -> Mainten
 }
 
 fn old_sync_events(base: &Infrastructure<'_>, use_cases: &UseCases) -> MaintenanceTask {
-    let retention = base.config.follow(|it| it.sync.events_stored);
+    let retention = base.config.follow(|it| it.sync.event_retention);
     let support = Arc::new(use_cases.sync.support.clone());
     swept_at(&support, &base.clock, move |it, now| {
         let before = now - *retention.get();
