@@ -50,23 +50,19 @@ impl FromRequest for SignInPage {
 impl SignInPage {
     fn new(request: &HttpRequest) -> Result<Self, ApiError> {
         let missing = || ApiError::internal("the pages have no use cases");
-        let is_console = request.path().starts_with("/admin");
         Ok(Self {
             api: request.app_data::<Data<Api>>().cloned().ok_or_else(missing)?,
             gates: request.app_data::<Data<Gates>>().cloned().ok_or_else(missing)?,
             pages: request.app_data::<Data<AccountPages>>().cloned().ok_or_else(missing)?,
             request: request.clone(),
-            area: if is_console { BrowserArea::Console } else { BrowserArea::Account },
+            area: area_of(request),
             language: language(request),
         })
     }
 
     /// Returns the first segment of the area's paths.
     fn folder(&self) -> &'static str {
-        match self.area {
-            BrowserArea::Console => "admin",
-            BrowserArea::Account => "account",
-        }
+        folder_of(self.area)
     }
 
     /// Returns a parameter of the query; empty if it is missing.
@@ -144,7 +140,7 @@ impl SignInPage {
 /// Redirects a request without a session to a sign-in page: that of the console
 /// for its pages, and otherwise that of the account.
 pub(crate) fn login_redirect(request: &HttpRequest) -> HttpResponse {
-    let folder = if request.path().starts_with("/admin") { "admin" } else { "account" };
+    let folder = folder_of(area_of(request));
     let login = format!("{folder}/login");
     let wanted = request.uri().path_and_query().map_or("", |it| it.as_str());
 
@@ -155,4 +151,17 @@ pub(crate) fn login_redirect(request: &HttpRequest) -> HttpResponse {
 
     let query = serde_urlencoded::to_string([("next", wanted)]).unwrap_or_default();
     redirect(request, &format!("{login}?{query}"))
+}
+
+/// Returns the area of a request's path.
+fn area_of(request: &HttpRequest) -> BrowserArea {
+    if request.path().starts_with("/admin") { BrowserArea::Console } else { BrowserArea::Account }
+}
+
+/// Returns the first segment of an area's paths.
+fn folder_of(area: BrowserArea) -> &'static str {
+    match area {
+        BrowserArea::Console => "admin",
+        BrowserArea::Account => "account",
+    }
 }
