@@ -96,7 +96,7 @@ impl PageContext {
 
     /// Returns a parameter of the query; empty if it is missing.
     pub(crate) fn query(&self, name: &str) -> String {
-        query_pairs(&self.request).into_iter().find(|it| it.0 == name).unwrap_or_default().1
+        query_value(&self.request, name)
     }
 
     /// Returns the query with a parameter replaced, or added.
@@ -249,6 +249,11 @@ pub(crate) fn query_pairs(request: &HttpRequest) -> Vec<(String, String)> {
     serde_urlencoded::from_str(request.query_string()).unwrap_or_default()
 }
 
+/// Returns a parameter of a request's query; empty if it is missing.
+pub(crate) fn query_value(request: &HttpRequest, name: &str) -> String {
+    query_pairs(request).into_iter().find(|it| it.0 == name).unwrap_or_default().1
+}
+
 /// Returns the language of a request: the one in its query, or that chosen
 /// before, or else the one that the browser prefers.
 pub(crate) fn language(request: &HttpRequest) -> Language {
@@ -264,8 +269,7 @@ pub(crate) fn language(request: &HttpRequest) -> Language {
 }
 
 fn queried_language(request: &HttpRequest) -> Option<Language> {
-    let pairs = query_pairs(request);
-    pairs.into_iter().find(|it| it.0 == "lang").and_then(|it| Language::from_tag(&it.1))
+    Language::from_tag(&query_value(request, "lang"))
 }
 
 /// Stores the language in the browser if the query chooses one.

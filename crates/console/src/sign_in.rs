@@ -65,11 +65,6 @@ impl SignInPage {
         folder_of(self.area)
     }
 
-    /// Returns a parameter of the query; empty if it is missing.
-    fn query(&self, name: &str) -> String {
-        query_pairs(&self.request).into_iter().find(|it| it.0 == name).unwrap_or_default().1
-    }
-
     /// Parses a form of this server. The browser has no session yet, so other
     /// sites are recognised by its headers.
     fn fields(&self, body: &RawBody) -> Result<FormFields, ApiError> {

@@ -11,7 +11,7 @@ use pia_web::{ApiError, Gates, RawBody};
 use super::SignInPage;
 use super::form::SignInView;
 use crate::form_fields::FormFields;
-use crate::page_context::{PageContext, PageResult};
+use crate::page_context::{PageContext, PageResult, query_value};
 use crate::texts::{common, errors, sign_in as texts};
 use crate::ui::view::{Link, Notice, SectionPart};
 use crate::ui::{Section, View};
@@ -19,16 +19,16 @@ use crate::ui::{Section, View};
 /// Renders the sign-in page, or completes a sign-in at an identity provider
 /// that led back to it.
 pub(crate) async fn show(page: SignInPage) -> PageResult {
-    let code = page.query("code");
+    let code = query_value(&page.request, "code");
     if !code.is_empty() && page.request.method() == Method::GET {
         return complete(&page, Secret::new(code)).await;
     }
 
-    let next = page.query("next");
-    let done = common::done(&page.query("done"));
+    let next = query_value(&page.request, "next");
+    let done = common::done(&query_value(&page.request, "done"));
     let notice = done.map(|it| Notice { text: it.of(page.language).to_owned(), is_error: false });
     let view = View { notice, ..page.view(&next, "").password() };
-    let error = page.query("error");
+    let error = query_value(&page.request, "error");
     if error.is_empty() {
         return Ok(page.render(StatusCode::OK, &view));
     }
