@@ -6,10 +6,11 @@ use std::collections::HashMap;
 
 use pia_assignments::{Assignment, AssignmentStatus};
 use pia_kernel::{AssignmentId, Timestamp, UserId};
-use pia_policy::{Feature, GroupError};
+use pia_policy::Feature;
 use pia_web::{ApiError, PathId, Route};
 use uuid::Uuid;
 
+use super::bindings::find_emails;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::routes::pages::{form, page};
@@ -78,7 +79,7 @@ async fn list(page: PageContext) -> PageResult {
     let mut assignments = page.run(read).await?;
     let has_more = assignments.len() > PAGE_ASSIGNMENTS as usize;
     assignments.truncate(PAGE_ASSIGNMENTS as usize);
-    let emails = emails(&page, assignments.iter().map(|it| it.user).collect()).await?;
+    let emails = find_emails(&page, assignments.iter().map(|it| it.user)).await?;
     let next = has_more
         .then(|| page.query_with("skip", &skip.saturating_add(PAGE_ASSIGNMENTS).to_string()));
     let columns = [SKILL, USER, common::STATUS, STEPS, TOKENS, HANDED_OVER];
@@ -126,7 +127,7 @@ async fn assignment_view(page: &PageContext, id: Uuid) -> Result<View, ApiError>
         .run(async move { administration.find(AssignmentId(id)).await })
         .await?
         .ok_or_else(ApiError::not_found)?;
-    let emails = emails(page, vec![assignment.user]).await?;
+    let emails = find_emails(page, [assignment.user].into_iter()).await?;
     let number = |it: i64| format::number(page.language, it);
     let time = |at: Option<Timestamp>| {
         Cell::text(at.map(|it| format::time(page.language, it)).unwrap_or_default())
@@ -192,30 +193,6 @@ fn search_form(page: &PageContext, status: Option<AssignmentStatus>) -> Search {
         submit: page.t(common::SEARCH).to_owned(),
         reset: status.is_some().then_some(reset),
     }
-}
-
-/// Returns the addresses of these users; those of accounts that are gone are
-/// missing.
-async fn emails(
-    page: &PageContext,
-    mut users: Vec<UserId>,
-) -> Result<HashMap<UserId, String>, ApiError> {
-    users.sort();
-    users.dedup();
-    let groups = page.api.groups.clone();
-    let read = async move {
-        let mut emails = HashMap::new();
-        for user in users {
-            match groups.member(user).await {
-                Ok(member) => drop(emails.insert(user, member.email)),
-                Err(GroupError::UnknownAccount) => {}
-                Err(err) => return Err(err),
-            }
-        }
-        Ok(emails)
-    };
-
-    page.run(read).await
 }
 
 fn user_cell(assignment: &Assignment, emails: &HashMap<UserId, String>) -> Cell {

@@ -52,7 +52,7 @@ pub(super) fn expected(form: &FormFields) -> Option<Timestamp> {
 }
 
 /// Returns the email addresses of accounts. Deleted ones have none.
-pub(super) async fn emails(
+pub(super) async fn find_emails(
     page: &PageContext,
     users: impl Iterator<Item = UserId>,
 ) -> Result<HashMap<UserId, String>, ApiError> {

@@ -6,7 +6,7 @@ use pia_kernel::{FeedbackId, UserId, truncate};
 use pia_policy::{FeedbackChange, FeedbackEntry, FeedbackFilter, FeedbackStatus, Rating};
 use pia_web::{ApiError, Licensing, PathId, Route};
 
-use super::bindings::{emails, expected, time_cell, user_cell, with_version};
+use super::bindings::{expected, find_emails, time_cell, user_cell, with_version};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::routes::pages::{form, page};
@@ -73,7 +73,7 @@ async fn list(page: PageContext) -> PageResult {
     let feedback = page.api.feedback.clone();
     let request = page.paging();
     let entries = page.run(async move { feedback.page(filter, request).await }).await?;
-    let emails = emails(&page, entries.items.iter().map(|it| it.user)).await?;
+    let emails = find_emails(&page, entries.items.iter().map(|it| it.user)).await?;
     let columns = [RECEIVED, COMMENT, RATING, common::STATUS, FROM];
     let table = Table {
         caption: page.t(TITLE).to_owned(),
@@ -196,7 +196,7 @@ async fn report_view(
 ) -> Result<View, ApiError> {
     let feedback = page.api.feedback.clone();
     let entry = page.run(async move { feedback.find(id).await }).await?;
-    let emails = emails(page, [entry.user].into_iter()).await?;
+    let emails = find_emails(page, [entry.user].into_iter()).await?;
     let mut view = View::new(page.t(REPORT))
         .below(page.t(TITLE), "admin/feedback")
         .section(facts_section(page, &entry, &emails));

@@ -6,7 +6,7 @@ use actix_web::web::Path;
 use pia_policy::{ListedSetting, RunningSetting, SettingOverride};
 use pia_web::{ApiError, Licensing, Route};
 
-use super::bindings::{emails, time_cell, user_cell};
+use super::bindings::{find_emails, time_cell, user_cell};
 use super::first_steps;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult, path_segment};
@@ -274,7 +274,7 @@ async fn facts_section(
     ];
 
     if let Some(change) = change {
-        let emails = emails(page, change.updated_by.into_iter()).await?;
+        let emails = find_emails(page, change.updated_by.into_iter()).await?;
         let by = change.updated_by.map_or_else(Cell::default, |it| user_cell(page, it, &emails));
         facts.push((page.t(CHANGED), time_cell(page, change.updated_at)));
         facts.push((page.t(CHANGED_BY), by));

@@ -6,7 +6,7 @@ use pia_kernel::{AuditPerson, AuditRecord, AuditSide, Page, UserId, truncate};
 use pia_web::ApiError;
 use serde_json::{Map, Value};
 
-use super::super::bindings::{emails, time_cell, user_cell};
+use super::super::bindings::{find_emails, time_cell, user_cell};
 use super::filter::SearchedEntries;
 use super::verification::{VERIFY, VERIFY_HINT};
 use crate::page_context::PageContext;
@@ -40,7 +40,7 @@ pub(super) async fn log_view(
     records: Page<AuditRecord>,
 ) -> Result<View, ApiError> {
     let sides = records.items.iter().flat_map(|it| [&it.actor, &it.subject]);
-    let emails = emails(page, sides.filter_map(user_of)).await?;
+    let emails = find_emails(page, sides.filter_map(user_of)).await?;
     let SearchedEntries { search, query, .. } = searched;
     let table = Table {
         caption: page.t(TITLE).to_owned(),

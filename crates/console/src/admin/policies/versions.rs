@@ -8,7 +8,7 @@ use pia_policy::{
 };
 use pia_web::{ApiError, PathId, PathVersion, Route};
 
-use super::super::bindings::{SIZE, emails, expected, time_cell, user_cell, with_version};
+use super::super::bindings::{SIZE, expected, find_emails, time_cell, user_cell, with_version};
 use super::view::{DOCUMENT, TITLE, VERSIONS};
 use super::write;
 use crate::form_fields::FormFields;
@@ -53,7 +53,7 @@ pub(super) fn routes() -> Vec<Route> {
 async fn list(page: PageContext, PathId(id): PathId) -> PageResult {
     let policies = page.api.client_policies.clone();
     let versions = page.run(async move { policies.versions(ClientPolicyId(id)).await }).await?;
-    let emails = emails(&page, versions.iter().filter_map(|it| it.written_by)).await?;
+    let emails = find_emails(&page, versions.iter().filter_map(|it| it.written_by)).await?;
     let newest = versions.first().map_or(0, |it| it.number);
     let name = versions.first().map(|it| it.name.clone()).unwrap_or_default();
     let path = format!("admin/policies/{id}");
@@ -131,7 +131,7 @@ async fn version_view(
         Ok::<_, ClientPolicyError>((policy, versions, comparison))
     };
     let (policy, versions, comparison) = page.run(read).await?;
-    let emails = emails(page, comparison.from.written_by.into_iter()).await?;
+    let emails = find_emails(page, comparison.from.written_by.into_iter()).await?;
     let path = format!("admin/policies/{id}");
     let newest = versions.first().map_or(0, |it| it.number);
 
