@@ -23,14 +23,20 @@ pub(crate) fn proof_field(page: &PageContext) -> Field {
     Field::password(PROOF, page.t(LABEL), "current-password").hint(page.t(HINT)).optional()
 }
 
-/// Returns the proof in that field: six digits are a code, anything else is a
-/// password.
+/// Returns the proof in that field: a code of an authenticator app, or else a
+/// password. `None` if the field is empty.
 pub(crate) fn proof(fields: &FormFields) -> Option<ReauthProof> {
-    let typed: String = fields.some(PROOF)?.split_whitespace().collect();
-    let is_code = typed.len() == 6 && typed.bytes().all(|it| it.is_ascii_digit());
-    Some(if is_code {
-        ReauthProof::Factor(FactorAnswer::Code(Secret::new(typed)))
-    } else {
-        ReauthProof::Password(fields.secret(PROOF))
+    let typed = fields.some(PROOF)?;
+    Some(match authenticator_code(&typed) {
+        Some(code) => ReauthProof::Factor(FactorAnswer::Code(code)),
+        None => ReauthProof::Password(fields.secret(PROOF)),
     })
+}
+
+/// Returns a typed code of an authenticator app without its spaces; `None` if
+/// the text is not six digits.
+pub(crate) fn authenticator_code(typed: &str) -> Option<Secret<String>> {
+    let code: String = typed.split_whitespace().collect();
+    let is_code = code.len() == 6 && code.bytes().all(|it| it.is_ascii_digit());
+    is_code.then(|| Secret::new(code))
 }

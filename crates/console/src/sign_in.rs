@@ -107,8 +107,8 @@ impl SignInPage {
     }
 
     /// Sends the browser its cookie and redirects it to the requested page.
-    fn signed_in(&self, session: &BrowserSession, next: &str) -> HttpResponse {
-        let mut response = redirect(&self.request, self.path_after_sign_in(next));
+    fn signed_in(&self, session: &BrowserSession, return_path: &str) -> HttpResponse {
+        let mut response = redirect(&self.request, self.path_after_sign_in(return_path));
         self.set_cookie(session, &mut response);
         response
     }

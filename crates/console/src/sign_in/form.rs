@@ -14,7 +14,7 @@ pub(super) struct SignInView<'a> {
     /// First segment of the area's paths.
     pub(super) folder: &'static str,
     /// Path to open afterwards; empty for the first page of the area.
-    pub(super) next: &'a str,
+    pub(super) return_path: &'a str,
     /// Typed address.
     pub(super) email: &'a str,
     /// Identity providers that are configured.
@@ -35,7 +35,7 @@ impl SignInView<'_> {
         let form = Form::new(self.target(""), self.t(texts::SIGN_IN))
             .field(Field::input("email", self.t(texts::EMAIL), "email", autocomplete, self.email))
             .field(Field::password("password", self.t(texts::PASSWORD), "current-password"))
-            .hidden("next", self.next);
+            .hidden("next", self.return_path);
         let mut view = View::new(self.t(title)).section(Section::new("password", "").form(form));
         if self.has_passkeys {
             view = view.section(self.passkey());
@@ -54,7 +54,7 @@ impl SignInView<'_> {
         let form = Form::new(self.target("/factor"), self.t(texts::SIGN_IN))
             .field(code)
             .hidden("mfaToken", challenge.expose())
-            .hidden("next", self.next);
+            .hidden("next", self.return_path);
         View::new(self.t(texts::FACTOR_TITLE)).section(Section::new("factor", "").form(form))
     }
 
@@ -64,7 +64,7 @@ impl SignInView<'_> {
             ..Form::new(self.target("/passkey"), self.t(texts::WITH_PASSKEY))
                 .hidden("challengeToken", "")
                 .hidden("credential", "")
-                .hidden("next", self.next)
+                .hidden("next", self.return_path)
         };
         Section::new("passkey", "").form(form)
     }

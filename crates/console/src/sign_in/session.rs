@@ -12,6 +12,7 @@ use super::SignInPage;
 use super::form::SignInView;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult, query_value};
+use crate::proof::authenticator_code;
 use crate::texts::{common, errors, sign_in as texts};
 use crate::ui::view::{Link, Notice, SectionPart};
 use crate::ui::{Section, View};
@@ -24,10 +25,10 @@ pub(crate) async fn show(page: SignInPage) -> PageResult {
         return complete(&page, Secret::new(code)).await;
     }
 
-    let next = query_value(&page.request, "next");
+    let return_path = query_value(&page.request, "next");
     let done = common::done(&query_value(&page.request, "done"));
     let notice = done.map(|it| Notice { text: it.of(page.language).to_owned(), is_error: false });
-    let view = View { notice, ..page.view(&next, "").password() };
+    let view = View { notice, ..page.view(&return_path, "").password() };
     let error = query_value(&page.request, "error");
     if error.is_empty() {
         return Ok(page.render(StatusCode::OK, &view));
@@ -42,7 +43,7 @@ pub(crate) async fn show(page: SignInPage) -> PageResult {
 pub(crate) async fn password(page: SignInPage, body: RawBody) -> PageResult {
     let fields = page.fields(&body)?;
     let email = fields.text("email").to_owned();
-    let next = fields.text("next").to_owned();
+    let return_path = fields.text("next").to_owned();
     let sign_in = page.api.identity.browser_sign_in.clone();
     let device = page.device()?;
     let area = page.area;
@@ -58,18 +59,18 @@ pub(crate) async fn password(page: SignInPage, body: RawBody) -> PageResult {
     };
 
     match page.sign_ins().run(login).await {
-        Ok(Ok(session)) => Ok(page.signed_in(&session, &next)),
+        Ok(Ok(session)) => Ok(page.signed_in(&session, &return_path)),
         Ok(Err(challenge)) => {
-            Ok(page.render(StatusCode::OK, &page.view(&next, &email).factor(&challenge)))
+            Ok(page.render(StatusCode::OK, &page.view(&return_path, &email).factor(&challenge)))
         }
-        Err(err) => page.refuse(page.view(&next, &email).password(), err),
+        Err(err) => page.refuse(page.view(&return_path, &email).password(), err),
     }
 }
 
 /// Continues a sign-in with the second factor.
 pub(crate) async fn factor(page: SignInPage, body: RawBody) -> PageResult {
     let fields = page.fields(&body)?;
-    let next = fields.text("next").to_owned();
+    let return_path = fields.text("next").to_owned();
     let sign_in = page.api.identity.browser_sign_in.clone();
     let device = page.device()?;
     let area = page.area;
@@ -80,19 +81,19 @@ pub(crate) async fn factor(page: SignInPage, body: RawBody) -> PageResult {
     let login = async move { sign_in.factor(area, &token, &answer, device).await };
 
     match page.api.runner.run(async { login.await.map_err(ApiError::from) }).await {
-        Ok(session) => Ok(page.signed_in(&session, &next)),
+        Ok(session) => Ok(page.signed_in(&session, &return_path)),
         // The challenge is over: only a new one can succeed.
         Err(err) if err.code_and_message().0 == "invalid_mfa_token" => {
-            page.refuse(page.view(&next, "").password(), err)
+            page.refuse(page.view(&return_path, "").password(), err)
         }
-        Err(err) => page.refuse(page.view(&next, "").factor(&challenge), err),
+        Err(err) => page.refuse(page.view(&return_path, "").factor(&challenge), err),
     }
 }
 
 /// Signs in with a passkey.
 pub(crate) async fn passkey(page: SignInPage, body: RawBody) -> PageResult {
     let fields = page.fields(&body)?;
-    let next = fields.text("next").to_owned();
+    let return_path = fields.text("next").to_owned();
     let sign_in = page.api.identity.browser_sign_in.clone();
     let device = page.device()?;
     let area = page.area;
@@ -100,8 +101,8 @@ pub(crate) async fn passkey(page: SignInPage, body: RawBody) -> PageResult {
     let credential = fields.text("credential").to_owned();
     let login = async move { sign_in.passkey(area, &token, &credential, device).await };
     match page.api.runner.run(async { login.await.map_err(ApiError::from) }).await {
-        Ok(session) => Ok(page.signed_in(&session, &next)),
-        Err(err) => page.refuse(page.view(&next, "").password(), err),
+        Ok(session) => Ok(page.signed_in(&session, &return_path)),
+        Err(err) => page.refuse(page.view(&return_path, "").password(), err),
     }
 }
 
@@ -159,24 +160,20 @@ async fn complete(page: &SignInPage, code: Secret<String>) -> PageResult {
     Ok(response)
 }
 
-/// Returns the second factor in a field: a code of six digits, or a recovery
-/// code.
+/// Returns the second factor in a field: a code of an authenticator app, or else
+/// a recovery code.
 pub(crate) fn factor_answer(fields: &FormFields, name: &str) -> FactorAnswer {
-    let typed: String = fields.text(name).split_whitespace().collect();
-    if typed.len() == 6 && typed.bytes().all(|it| it.is_ascii_digit()) {
-        FactorAnswer::Code(Secret::new(typed))
-    } else {
-        FactorAnswer::RecoveryCode(fields.secret(name))
-    }
+    authenticator_code(fields.text(name))
+        .map_or_else(|| FactorAnswer::RecoveryCode(fields.secret(name)), FactorAnswer::Code)
 }
 
 impl SignInPage {
-    fn view<'a>(&'a self, next: &'a str, email: &'a str) -> SignInView<'a> {
+    fn view<'a>(&'a self, return_path: &'a str, email: &'a str) -> SignInView<'a> {
         SignInView {
             language: self.language,
             area: self.area,
             folder: self.folder(),
-            next,
+            return_path,
             email,
             providers: &self.pages.providers,
             has_passkeys: self.pages.has_passkeys,
