@@ -154,12 +154,12 @@ fn rating_cell(page: &PageContext, rating: Rating) -> Cell {
 
 fn entry_row(page: &PageContext, entry: &FeedbackEntry, emails: &HashMap<UserId, String>) -> Row {
     let comment = entry.report.comment.as_deref().unwrap_or_else(|| page.t(NO_COMMENT));
-    let comment = Cell::text(truncate(comment, EXCERPT_BYTES));
+    let excerpt = Cell::text(truncate(comment, EXCERPT_BYTES));
     let received = time_cell(page, entry.received_at);
     let path = format!("admin/feedback/{}", entry.id);
     Row::new(vec![
         Cell::link(received.text, path),
-        comment.detail(if entry.report.privacy_concern { page.t(PRIVACY) } else { "" }),
+        excerpt.detail(if entry.report.privacy_concern { page.t(PRIVACY) } else { "" }),
         rating_cell(page, entry.report.rating),
         status_cell(page, entry.status),
         user_cell(page, entry.user, emails),
@@ -234,8 +234,8 @@ fn facts_section(
     emails: &HashMap<UserId, String>,
 ) -> Section {
     let report = &entry.report;
-    let text = |text: &Option<String>| Cell::text(text.clone().unwrap_or_default());
-    let yes_no = |is: bool| Cell::text(page.t(if is { common::YES } else { common::NO }));
+    let text = |value: &Option<String>| Cell::text(value.clone().unwrap_or_default());
+    let yes_no = |flag: bool| Cell::text(page.t(if flag { common::YES } else { common::NO }));
     let facts = [
         (RATING, rating_cell(page, report.rating)),
         (common::STATUS, status_cell(page, entry.status)),

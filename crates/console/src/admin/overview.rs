@@ -94,8 +94,13 @@ fn chart(page: &PageContext, groups: &[GroupEntry]) -> Chart {
 
 /// Returns the links to the areas of a manager.
 fn areas(page: &PageContext) -> Section {
-    let items = CONSOLE.iter().skip(1).flat_map(|it| it.items);
-    let items = items.filter(|it| it.is_open_to(page.caller.role));
-    let links = items.map(|it| Link { label: page.t(it.label).into(), path: it.path.into() });
-    Section::new("areas", page.t(AREAS)).part(SectionPart::Links(links.collect()))
+    // The first group of the navigation is this page itself.
+    let links = CONSOLE
+        .iter()
+        .skip(1)
+        .flat_map(|it| it.items)
+        .filter(|it| it.is_open_to(page.caller.role))
+        .map(|it| Link { label: page.t(it.label).into(), path: it.path.into() })
+        .collect();
+    Section::new("areas", page.t(AREAS)).part(SectionPart::Links(links))
 }

@@ -39,12 +39,12 @@ const EXPIRES_HINT: Text = Text::new(
     "Höchstens zwei Jahre ab jetzt. Leer lassen für ein Jahr ab jetzt.",
 );
 const NO_DATE: Text = Text::new("Enter a date.", "Geben Sie ein Datum ein.");
-const USED: Text = Text::new("Last used", "Zuletzt benutzt");
+const LAST_USED: Text = Text::new("Last used", "Zuletzt benutzt");
 const NEW: Text = Text::new("New token", "Neues Token");
 const CREATE: Text = Text::new("Create token", "Token erstellen");
 const REVOKE: Text = Text::new("Revoke", "Widerrufen");
-const CREATED: Text = Text::new("Your new token", "Ihr neues Token");
-const ONCE: Text = Text::new(
+const NEW_TOKEN: Text = Text::new("Your new token", "Ihr neues Token");
+const NEW_TOKEN_HINT: Text = Text::new(
     "Copy the token now. It is not shown again.",
     "Kopieren Sie das Token jetzt. Es wird nicht noch einmal angezeigt.",
 );
@@ -83,7 +83,7 @@ async fn create_token(page: &PageContext, form: &FormFields) -> Result<String, A
     let options = ScimTokenOptions {
         name: form.some("name"),
         scopes: Some(form.all("scopes").map(str::to_owned).collect()),
-        expires_at: expiry(page, form.text("expiresAt"))?,
+        expires_at: parse_expiry(page, form.text("expiresAt"))?,
     };
     let tokens = page.api.scim_tokens.clone();
     let by = page.user();
@@ -92,7 +92,7 @@ async fn create_token(page: &PageContext, form: &FormFields) -> Result<String, A
 }
 
 /// Parses a day, at whose end a token expires.
-fn expiry(page: &PageContext, day: &str) -> Result<Option<Timestamp>, ApiError> {
+fn parse_expiry(page: &PageContext, day: &str) -> Result<Option<Timestamp>, ApiError> {
     if day.is_empty() {
         return Ok(None);
     }
@@ -117,7 +117,7 @@ async fn revoke(page: PageContext, PathId(id): PathId, _: FormFields) -> PageRes
 async fn list_view(page: &PageContext, token: Option<String>) -> Result<View, ApiError> {
     let tokens = page.api.scim_tokens.clone();
     let entries = page.run_identity(async move { tokens.list().await }).await?;
-    let columns = [common::NAME, SCOPES, common::CREATED, EXPIRES, USED];
+    let columns = [common::NAME, SCOPES, common::CREATED, EXPIRES, LAST_USED];
     let table = Table {
         caption: page.t(TOKENS).to_owned(),
         columns: columns.map(|it| page.t(it).to_owned()).into(),
@@ -129,8 +129,9 @@ async fn list_view(page: &PageContext, token: Option<String>) -> Result<View, Ap
     let url = Cell::text(format!("{}/scim/v2", page.public_url()));
     let mut view = View::new(page.t(TITLE)).intro(page.t(INTRO));
     if let Some(token) = token {
-        let secret = SectionPart::Secret(page.t(CREATED).to_owned(), token);
-        let section = Section::new("created", page.t(CREATED)).intro(page.t(ONCE)).part(secret);
+        let secret = SectionPart::Secret(page.t(NEW_TOKEN).to_owned(), token);
+        let section =
+            Section::new("created", page.t(NEW_TOKEN)).intro(page.t(NEW_TOKEN_HINT)).part(secret);
         view = view.section(section);
     }
 
@@ -154,14 +155,14 @@ async fn list_view(page: &PageContext, token: Option<String>) -> Result<View, Ap
 
 fn token_row(page: &PageContext, entry: &ScimTokenEntry) -> Row {
     let scopes: Vec<String> = entry.scopes.iter().map(|it| scope_label(page, *it)).collect();
-    let used = entry.used_at.map(|it| format::time(page.language, it));
+    let last_used = entry.used_at.map(|it| format::time(page.language, it));
     let revoke = Form::new(format!("{PATH}/{}/revoke", entry.id), page.t(REVOKE));
     Row::new(vec![
         Cell::text(&entry.name),
         Cell::text(scopes.join(", ")),
         Cell::text(format::day(page.language, entry.created_at)),
         Cell::text(format::day(page.language, entry.expires_at)),
-        Cell::text(used.unwrap_or_else(|| page.t(common::NEVER).to_owned())),
+        Cell::text(last_used.unwrap_or_else(|| page.t(common::NEVER).to_owned())),
     ])
     .form(revoke.about(&entry.name).danger())
 }

@@ -20,21 +20,25 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn show(page: PageContext) -> PageResult {
-    let by = grouping(&page);
+    let grouping = requested_grouping(&page);
     let (range, error) = match requested_range(&page) {
         Ok(range) => (range, None),
         Err(err) => (page.api.usage.last_days(30), Some(err)),
     };
     let days = sums(&page, range, UsageGrouping::Day).await?;
-    let rows = if by == UsageGrouping::Day { days.clone() } else { sums(&page, range, by).await? };
-    let view = UsageView { page: &page, by, range, error, days: &days, rows: &rows };
+    let rows = if grouping == UsageGrouping::Day {
+        days.clone()
+    } else {
+        sums(&page, range, grouping).await?
+    };
+    let view = UsageView { page: &page, grouping, range, error, days: &days, rows: &rows };
     Ok(page.render(view.render()))
 }
 
 /// Returns a CSV file. An invalid range is displayed instead.
 async fn export(page: PageContext) -> PageResult {
     match requested_range(&page) {
-        Ok(range) => Ok(pia_http::export_usage(&page.api, range, grouping(&page)).await?),
+        Ok(range) => Ok(pia_http::export_usage(&page.api, range, requested_grouping(&page)).await?),
         Err(_invalid) => page.redirect("admin/usage"),
     }
 }
@@ -42,20 +46,18 @@ async fn export(page: PageContext) -> PageResult {
 async fn sums(
     page: &PageContext,
     range: UsageRange,
-    by: UsageGrouping,
+    grouping: UsageGrouping,
 ) -> Result<Vec<UsageSum>, ApiError> {
     let report = page.api.usage.clone();
-    let limit = if by == UsageGrouping::Day { MAX_DAYS } else { MAX_ROWS };
-    page.run(async move { report.sums(range, by, limit).await }).await
+    let limit = if grouping == UsageGrouping::Day { MAX_DAYS } else { MAX_ROWS };
+    page.run(async move { report.sums(range, grouping, limit).await }).await
 }
 
-fn grouping(page: &PageContext) -> UsageGrouping {
+fn requested_grouping(page: &PageContext) -> UsageGrouping {
     UsageGrouping::from_name(&page.query("by")).unwrap_or(UsageGrouping::Day)
 }
 
 fn requested_range(page: &PageContext) -> Result<UsageRange, UsageRangeError> {
-    let from = page.query("from");
-    let to = page.query("to");
-    let some = |text: &str| Some(text.trim().to_owned()).filter(|it| !it.is_empty());
-    page.api.usage.range(some(&from).as_deref(), some(&to).as_deref())
+    let day = |name| Some(page.query(name).trim().to_owned()).filter(|it| !it.is_empty());
+    page.api.usage.range(day("from").as_deref(), day("to").as_deref())
 }

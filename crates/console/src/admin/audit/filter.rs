@@ -44,22 +44,24 @@ impl SearchedEntries {
         let mut person_field = text_field(page, "user", PERSON, &person);
         let mut since_field = day_field(page, "since", SINCE, &since);
         let mut until_field = day_field(page, "until", UNTIL, &until);
-        let user = if person.is_empty() { Ok(None) } else { find(page, &person).await?.map(Some) };
-        let days = (parse_day(&since), parse_day(&until));
-        let filter = match (&user, &days) {
-            (Ok(user), (Ok(since), Ok(until))) => Some(AuditFilter {
+        let user =
+            if person.is_empty() { Ok(None) } else { find_user(page, &person).await?.map(Some) };
+        let first_day = parse_day(&since);
+        let last_day = parse_day(&until);
+        let filter = match (&user, &first_day, &last_day) {
+            (Ok(user), Ok(first_day), Ok(last_day)) => Some(AuditFilter {
                 user: *user,
                 action: Some(action.clone()).filter(|it| !it.is_empty()),
-                since: *since,
-                until: until.map(|it| it + DAY),
+                since: *first_day,
+                until: last_day.map(|it| it + DAY),
             }),
             _ => None,
         };
 
         for (field, is_wrong, text) in [
             (&mut person_field, user.is_err(), UNKNOWN_PERSON),
-            (&mut since_field, days.0.is_err(), NOT_A_DAY),
-            (&mut until_field, days.1.is_err(), NOT_A_DAY),
+            (&mut since_field, first_day.is_err(), NOT_A_DAY),
+            (&mut until_field, last_day.is_err(), NOT_A_DAY),
         ] {
             if is_wrong {
                 page.t(text).clone_into(&mut field.error);
@@ -100,7 +102,7 @@ impl SearchedEntries {
 struct Unusable;
 
 /// Finds an account by its email address or id.
-async fn find(page: &PageContext, person: &str) -> Result<Result<UserId, Unusable>, ApiError> {
+async fn find_user(page: &PageContext, person: &str) -> Result<Result<UserId, Unusable>, ApiError> {
     if let Ok(id) = Uuid::try_parse(person) {
         return Ok(Ok(UserId(id)));
     }

@@ -40,14 +40,14 @@ const CREATE_GROUP: Text = Text::new("Create group", "Gruppe erstellen");
 const OPEN_GROUPS: Text = Text::new("Show groups", "Gruppen anzeigen");
 
 pub(super) fn administrator(page: &PageContext, state: &ServerState) -> FirstStep {
-    let (step, text, tone) = if state.is_protected {
+    let (step_state, text, tone) = if state.is_protected {
         (StepState::Done, PROTECTED, Tone::Good)
     } else {
         (StepState::Open, UNPROTECTED, Tone::Warning)
     };
 
     let link = Link { label: page.t(PROTECT).to_owned(), path: "account/security".to_owned() };
-    FirstStep::new(page, "administrator", ADMINISTRATOR, step).with(|it| {
+    FirstStep::new(page, "administrator", ADMINISTRATOR, step_state).with(|it| {
         it.facts([
             (page.t(ACCOUNT), Cell::text(&state.email)),
             (page.t(PROTECTION), Cell::badge(page.t(text), tone)),
@@ -86,7 +86,7 @@ fn policies() -> [(&'static str, Text); 3] {
 pub(super) fn group(page: &PageContext, state: &ServerState) -> Result<FirstStep, ApiError> {
     let gates = page.gates()?;
     let is_licensed = gates.licence.get().includes(Feature::GroupManagement, gates.clock.now());
-    let step = if state.groups > 1 {
+    let step_state = if state.groups > 1 {
         StepState::Done
     } else if is_licensed {
         StepState::Optional
@@ -103,9 +103,11 @@ pub(super) fn group(page: &PageContext, state: &ServerState) -> Result<FirstStep
         "",
     ));
 
-    Ok(FirstStep::new(page, "group", GROUP, step).with(|it| {
-        let it = it.intro(page.t(GROUP_INTRO)).facts([(page.t(GROUPS), Cell::text(count))]);
-        let it = if step == StepState::Optional { it.form(create) } else { it };
-        it.links(vec![link])
-    }))
+    let mut step = FirstStep::new(page, "group", GROUP, step_state)
+        .with(|it| it.intro(page.t(GROUP_INTRO)).facts([(page.t(GROUPS), Cell::text(count))]));
+    if step_state == StepState::Optional {
+        step = step.with(|it| it.form(create));
+    }
+
+    Ok(step.with(|it| it.links(vec![link])))
 }

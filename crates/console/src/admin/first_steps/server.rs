@@ -30,7 +30,7 @@ pub(super) fn licence(page: &PageContext) -> Result<FirstStep, ApiError> {
     let gates = page.gates()?;
     let state = gates.licence.get();
     let now = gates.clock.now();
-    let (step, licence) = match state.at(now) {
+    let (step_state, licence) = match state.at(now) {
         Licensed::Valid(it) => (StepState::Done, Some(it)),
         Licensed::Expired(it) => (StepState::Open, Some(it)),
         Licensed::Not => (StepState::Open, None),
@@ -45,7 +45,7 @@ pub(super) fn licence(page: &PageContext) -> Result<FirstStep, ApiError> {
         ]
     });
 
-    let step = FirstStep::new(page, "licence", LICENCE, step);
+    let step = FirstStep::new(page, "licence", LICENCE, step_state);
 
     Ok(step.with(|it| it.facts(facts.into_iter().flatten()).links(vec![link])))
 }
@@ -54,10 +54,11 @@ pub(super) fn public_address(page: &PageContext, state: &ServerState) -> FirstSt
     let is_set = state.setting(PUBLIC_URL).is_some_and(|it| it.origin.is_some());
     let step_state = if is_set { StepState::Done } else { StepState::Open };
     let value = if is_set { state.fact(page, PUBLIC_URL) } else { Cell::text(page.public_url()) };
-    let step = FirstStep::new(page, "address", ADDRESS, step_state)
+    let mut step = FirstStep::new(page, "address", ADDRESS, step_state)
         .with(|it| it.intro(page.t(ADDRESS_INTRO)).facts([(page.t(ADDRESS), value)]));
-    step.with(|it| {
-        let it = if is_set { it } else { it.paragraph(page.t(ADDRESS_DEFAULT)) };
-        it.paragraph(settings::restart_hint(page, PUBLIC_URL))
-    })
+    if !is_set {
+        step = step.with(|it| it.paragraph(page.t(ADDRESS_DEFAULT)));
+    }
+
+    step.with(|it| it.paragraph(settings::restart_hint(page, PUBLIC_URL)))
 }

@@ -97,19 +97,18 @@ pub(super) fn provider(page: &PageContext) -> Result<FirstStep, ApiError> {
     };
 
     let models = Link { label: page.t(OPEN_MODELS).to_owned(), path: "admin/models".to_owned() };
-    let step = FirstStep::new(page, "provider", PROVIDER, step_state);
-    Ok(step.with(|it| {
-        let it = it.intro(page.t(PROVIDER_INTRO));
-        let it = match chat {
-            Some(entry) if is_licensed => model(page, entry, it),
-            Some(_) => it,
-            None => it.paragraph(page.t(NO_PROVIDER)),
-        };
-        it.links(vec![models])
-    }))
+    let step = FirstStep::new(page, "provider", PROVIDER, step_state)
+        .with(|it| it.intro(page.t(PROVIDER_INTRO)));
+    let step_with_model = match chat {
+        Some(entry) if is_licensed => step.with(|it| add_model(page, entry, it)),
+        Some(_) => step,
+        None => step.with(|it| it.paragraph(page.t(NO_PROVIDER))),
+    };
+
+    Ok(step_with_model.with(|it| it.links(vec![models])))
 }
 
-fn model(page: &PageContext, entry: &ModelEntry, section: Section) -> Section {
+fn add_model(page: &PageContext, entry: &ModelEntry, section: Section) -> Section {
     let (title, name) = models::names(entry);
     let detail = format!("{} · {name}", models::provider(&entry.model));
     let test = Form::new(format!("{PATH}/test-call"), page.t(TEST_CALL));

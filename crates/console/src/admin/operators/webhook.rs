@@ -21,7 +21,7 @@ const HINT: Text = Text::new(
      beginnen.",
 );
 const URL: Text = Text::new("URL", "URL");
-const SET: Text =
+const SAVE_URL: Text =
     Text::new("Save and create a new secret", "Speichern und neues Geheimnis erstellen");
 const REMOVE: Text = Text::new("Remove webhook", "Webhook entfernen");
 const SECRET: Text =
@@ -37,11 +37,11 @@ const EMPTY: Text = Text::new(
     "No deliveries yet. The first one follows when the next assignment ends.",
     "Noch keine Zustellungen. Die erste folgt, wenn der nächste Auftrag endet.",
 );
-const AT: Text = Text::new("Created", "Erstellt");
+const CREATED: Text = Text::new("Created", "Erstellt");
 const ATTEMPTS: Text = Text::new("Attempts", "Versuche");
 const CONTENT: Text = Text::new("Content", "Inhalt");
 const DELIVERED: Text = Text::new("Delivered", "Zugestellt");
-const NEXT: Text = Text::new("Next attempt {}", "Nächster Versuch {}");
+const NEXT_ATTEMPT: Text = Text::new("Next attempt {}", "Nächster Versuch {}");
 const PENDING: Text = Text::new("Pending", "Ausstehend");
 const ABANDONED: Text = Text::new("Abandoned", "Aufgegeben");
 
@@ -61,9 +61,9 @@ async fn put(page: PageContext, PathId(id): PathId, form: FormFields) -> PageRes
     let mut view = operator_view(&page, id, None).await?;
     match stored {
         Ok(secret) => {
-            let secret = SectionPart::Secret(page.t(SECRET).to_owned(), secret.reveal());
+            let secret_part = SectionPart::Secret(page.t(SECRET).to_owned(), secret.reveal());
             let section = Section::new("secret", page.t(SECRET)).intro(page.t(SECRET_HINT));
-            view.sections.insert(0, section.part(secret));
+            view.sections.insert(0, section.part(secret_part));
             Ok(page.render(view))
         }
         Err(err) => page.refuse(view, err),
@@ -80,11 +80,13 @@ async fn delete(page: PageContext, PathId(id): PathId, _: FormFields) -> PageRes
 async fn deliveries(page: PageContext, PathId(id): PathId) -> PageResult {
     let operator = find(&page, OperatorId(id)).await?;
     let webhooks = page.api.assignments.webhooks.clone();
-    let list = page.run(async move { webhooks.deliveries(OperatorId(id)).await }).await?;
+    let entries = page.run(async move { webhooks.deliveries(OperatorId(id)).await }).await?;
     let table = Table {
         caption: page.t(DELIVERIES).to_owned(),
-        columns: [AT, common::STATUS, ATTEMPTS, CONTENT].map(|it| page.t(it).to_owned()).into(),
-        rows: list.iter().map(|it| row(&page, it)).collect(),
+        columns: [CREATED, common::STATUS, ATTEMPTS, CONTENT]
+            .map(|it| page.t(it).to_owned())
+            .into(),
+        rows: entries.iter().map(|it| row(&page, it)).collect(),
         empty: page.t(EMPTY).to_owned(),
         ..Table::default()
     };
@@ -102,7 +104,7 @@ async fn deliveries(page: PageContext, PathId(id): PathId) -> PageResult {
 pub(super) fn section(page: &PageContext, operator: &Operator) -> Section {
     let path = format!("admin/operators/{}/webhook", operator.id);
     let url = operator.webhook_url.as_deref().unwrap_or_default();
-    let put = Form::new(path.as_str(), page.t(SET)).field(Field::input(
+    let put = Form::new(path.as_str(), page.t(SAVE_URL)).field(Field::input(
         "url",
         page.t(URL),
         "url",
@@ -129,9 +131,12 @@ fn row(page: &PageContext, delivery: &WebhookDelivery) -> Row {
     let status = match (delivery.delivered_at, delivery.next_at) {
         (Some(at), _) => Cell::badge(page.t(DELIVERED), Tone::Good).detail(time(at)),
         (None, Some(at)) => {
-            let next = page.fill(NEXT, &[&time(at)]);
-            let failure = delivery.failure.as_ref().map(|failure| format!("{failure} · {next}"));
-            Cell::badge(page.t(PENDING), Tone::Warning).detail(failure.unwrap_or(next))
+            let next_attempt = page.fill(NEXT_ATTEMPT, &[&time(at)]);
+            let detail = match &delivery.failure {
+                Some(failure) => format!("{failure} · {next_attempt}"),
+                None => next_attempt,
+            };
+            Cell::badge(page.t(PENDING), Tone::Warning).detail(detail)
         }
         (None, None) => Cell::badge(page.t(ABANDONED), Tone::Bad)
             .detail(delivery.failure.as_deref().unwrap_or_default()),

@@ -48,7 +48,7 @@ const MAX_BARS: usize = 30;
 /// Page of usage.
 pub(super) struct UsageView<'a> {
     pub(super) page: &'a PageContext,
-    pub(super) by: UsageGrouping,
+    pub(super) grouping: UsageGrouping,
     pub(super) range: UsageRange,
     /// Error of the requested range, in place of which another is displayed.
     pub(super) error: Option<UsageRangeError>,
@@ -61,11 +61,11 @@ pub(super) struct UsageView<'a> {
 impl UsageView<'_> {
     pub(super) fn render(&self) -> View {
         let page = self.page;
-        let export = format!("admin/usage/export?{}", query(self.by, self.range));
+        let export = format!("admin/usage/export?{}", query(self.grouping, self.range));
         let range = Section::new("range", "")
             .part(self.range_tabs())
             .part(SectionPart::Search(Box::new(self.search())));
-        let by = Section::new("by", "").part(self.grouping_tabs());
+        let grouping_section = Section::new("by", "").part(self.grouping_tabs());
 
         let view = View::new(page.t(texts::TITLE))
             .intro(page.t(INTRO))
@@ -74,12 +74,13 @@ impl UsageView<'_> {
 
         let totals = UsageTotals::of(self.days);
         if totals.calls == 0 {
-            return view.section(by.paragraph(page.t(EMPTY)));
+            return view.section(grouping_section.paragraph(page.t(EMPTY)));
         }
 
-        let mut table_section = by.part(SectionPart::Chart(self.chart())).table(self.table());
+        let mut table_section =
+            grouping_section.part(SectionPart::Chart(self.chart())).table(self.table());
         let is_full = u32::try_from(self.rows.len()).is_ok_and(|it| it >= MAX_ROWS);
-        if is_full && self.by != UsageGrouping::Day {
+        if is_full && self.grouping != UsageGrouping::Day {
             let first_rows = page.fill(FIRST_ROWS, &[&MAX_ROWS.to_string()]);
             table_section = table_section.paragraph(first_rows);
         }
@@ -99,19 +100,20 @@ impl UsageView<'_> {
             1 => page.t(TODAY).to_owned(),
             days => page.fill(DAYS, &[&days.to_string()]),
         };
-        let path = format!("admin/usage?{}", query(self.by, range));
+        let path = format!("admin/usage?{}", query(self.grouping, range));
         let is_current = range == self.range && self.error.is_none();
         Tab { link: Link { label, path }, is_current }
     }
 
     fn grouping_tabs(&self) -> SectionPart {
-        let tab = |by: UsageGrouping| {
-            let label = self.page.t(title(by)).to_owned();
-            let path = format!("admin/usage?{}", query(by, self.range));
-            Tab { link: Link { label, path }, is_current: by == self.by }
-        };
-        let tabs = UsageGrouping::ALL.map(tab);
+        let tabs = UsageGrouping::ALL.map(|grouping| self.grouping_tab(grouping));
         SectionPart::Tabs(self.page.t(SUMMED_BY).to_owned(), tabs.into())
+    }
+
+    fn grouping_tab(&self, grouping: UsageGrouping) -> Tab {
+        let label = self.page.t(grouping_text(grouping)).to_owned();
+        let path = format!("admin/usage?{}", query(grouping, self.range));
+        Tab { link: Link { label, path }, is_current: grouping == self.grouping }
     }
 
     fn search(&self) -> Search {
@@ -130,10 +132,10 @@ impl UsageView<'_> {
             Some(UsageRangeError::Length) => page.t(WRONG_LENGTH).clone_into(&mut from.error),
         }
 
-        let by = Form::default().hidden("by", self.by.name()).fields;
+        let grouping_fields = Form::default().hidden("by", self.grouping.name()).fields;
         Search {
             label: page.t(CHOOSE).to_owned(),
-            fields: by.into_iter().chain([from, to]).collect(),
+            fields: grouping_fields.into_iter().chain([from, to]).collect(),
             submit: page.t(SHOW).to_owned(),
             reset: None,
         }
@@ -153,7 +155,7 @@ impl UsageView<'_> {
     }
 
     fn chart(&self) -> Chart {
-        let limit = if self.by == UsageGrouping::Day { self.rows.len() } else { MAX_BARS };
+        let limit = if self.grouping == UsageGrouping::Day { self.rows.len() } else { MAX_BARS };
         let rows = self.rows.get(..limit.min(self.rows.len())).unwrap_or_default();
         let bars = rows.iter().map(|it| {
             let credits = format::number(self.page.language, it.spent.rounded_up());
@@ -163,18 +165,26 @@ impl UsageView<'_> {
         Chart {
             title: self.page.t(texts::CREDITS).to_owned(),
             numbers_label: self.page.t(common::AS_TABLE).to_owned(),
-            label_heading: self.page.t(title(self.by)).to_owned(),
+            label_heading: self.page.t(grouping_text(self.grouping)).to_owned(),
             bars: bars.collect(),
         }
     }
 
     fn table(&self) -> Table {
-        let all = [title(self.by), texts::CALLS, texts::CREDITS, texts::ERRORS, INPUT, OUTPUT];
+        let all_columns = [
+            grouping_text(self.grouping),
+            texts::CALLS,
+            texts::CREDITS,
+            texts::ERRORS,
+            INPUT,
+            OUTPUT,
+        ];
         // Users have sums without details.
-        let columns = if self.by == UsageGrouping::User { &all[..3] } else { &all[..] };
+        let columns =
+            if self.grouping == UsageGrouping::User { &all_columns[..3] } else { &all_columns[..] };
         // The chart has all days.
         let mut rows: Vec<_> = self.rows.iter().filter(|it| it.calls > 0).collect();
-        if self.by == UsageGrouping::Day {
+        if self.grouping == UsageGrouping::Day {
             rows.reverse();
         }
 
@@ -226,8 +236,8 @@ impl UsageView<'_> {
 }
 
 /// Returns the label of a grouping, and heading of its column.
-fn title(by: UsageGrouping) -> Text {
-    match by {
+fn grouping_text(grouping: UsageGrouping) -> Text {
+    match grouping {
         UsageGrouping::Day => texts::DAY,
         UsageGrouping::Group => Text::new("Group", "Gruppe"),
         UsageGrouping::Model => Text::new("Model", "Modell"),
@@ -236,6 +246,6 @@ fn title(by: UsageGrouping) -> Text {
 }
 
 /// Returns the query of a range and grouping, without `?`.
-fn query(by: UsageGrouping, range: UsageRange) -> String {
-    format!("by={}&from={}&to={}", by.name(), range.first_day(), range.last_day())
+fn query(grouping: UsageGrouping, range: UsageRange) -> String {
+    format!("by={}&from={}&to={}", grouping.name(), range.first_day(), range.last_day())
 }
