@@ -71,7 +71,7 @@ impl Shell {
         let is_console = page.path().starts_with("admin");
         let nav = if is_console { navigation::CONSOLE } else { navigation::ACCOUNT };
         let groups = nav.iter().map(|group| LinkGroup::visible(page, group));
-        let other = common::other(page.language);
+        let other_language = common::other(page.language);
         Self {
             language: page.language,
             root: page.root(),
@@ -79,7 +79,7 @@ impl Shell {
             csrf_token: csrf_token.to_owned(),
             nav: groups.filter(|it| !it.items.is_empty()).collect(),
             home: if is_console { "admin" } else { "account" },
-            other_language_query: format!("?{}", page.query_with("lang", other.tag())),
+            other_language_query: format!("?{}", page.query_with("lang", other_language.tag())),
         }
     }
 

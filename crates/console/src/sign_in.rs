@@ -84,10 +84,10 @@ impl SignInPage {
     }
 
     fn render(&self, status: StatusCode, view: &View) -> HttpResponse {
-        let other = crate::texts::common::other(self.language).tag();
+        let other_language = crate::texts::common::other(self.language).tag();
         let mut pairs = query_pairs(&self.request);
         pairs.retain(|it| it.0 == "next");
-        pairs.push(("lang".to_owned(), other.to_owned()));
+        pairs.push(("lang".to_owned(), other_language.to_owned()));
         let query = serde_urlencoded::to_string(pairs).unwrap_or_default();
         // A form was sent to another path than the page's.
         let page = format!("{}{}/login?{query}", root(&self.request), self.folder());

@@ -9,7 +9,7 @@ use pia_policy::PersonaDraft;
 use pia_web::{PathId, Route};
 
 use self::form::typed_draft;
-use self::view::{Typed, list_view, new_view, persona_view};
+use self::view::{TypedPersona, list_view, new_view, persona_view};
 use super::bindings::expected;
 use super::policies::write;
 use crate::form_fields::FormFields;
@@ -58,7 +58,7 @@ async fn create(page: PageContext, form: FormFields) -> PageResult {
 }
 
 async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
-    let view = persona_view(&page, PersonaId(id), Typed::default()).await?;
+    let view = persona_view(&page, PersonaId(id), TypedPersona::default()).await?;
     Ok(page.render(view))
 }
 
@@ -68,7 +68,8 @@ async fn save(page: PageContext, PathId(id): PathId, form: FormFields) -> PageRe
     let draft = typed_draft(&form);
     let id = PersonaId(id);
     let expected = expected(&form);
-    let typed = Typed { contents: Some((draft.clone(), expected)), ..Typed::default() };
+    let typed =
+        TypedPersona { contents: Some((draft.clone(), expected)), ..TypedPersona::default() };
     match page.run(async move { personas.replace(by, id, draft, expected).await }).await {
         Ok(()) => page.done(&format!("admin/personas/{id}"), "saved"),
         Err(err) => page.refuse(persona_view(&page, id, typed).await?, err),
@@ -85,6 +86,6 @@ async fn delete(page: PageContext, PathId(id): PathId, form: FormFields) -> Page
     };
     match result {
         Ok(()) => page.done("admin/personas", "deleted"),
-        Err(err) => page.refuse(persona_view(&page, id, Typed::default()).await?, err),
+        Err(err) => page.refuse(persona_view(&page, id, TypedPersona::default()).await?, err),
     }
 }

@@ -7,7 +7,7 @@ use pia_kernel::{GroupId, PluginId};
 use pia_policy::{PluginDraft, PluginError};
 use pia_web::{ApiError, PathId, Route};
 
-use self::view::{Typed, list_view, new_view, plugin_view, stored_draft};
+use self::view::{TypedPlugin, list_view, new_view, plugin_view, stored_draft};
 use super::bindings::{chosen, expected};
 use super::policies::write;
 use crate::form_fields::FormFields;
@@ -60,7 +60,7 @@ async fn create(page: PageContext, form: FormFields) -> PageResult {
 }
 
 async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
-    let view = plugin_view(&page, PluginId(id), Typed::default()).await?;
+    let view = plugin_view(&page, PluginId(id), TypedPlugin::default()).await?;
     Ok(page.render(view))
 }
 
@@ -70,7 +70,7 @@ async fn save(page: PageContext, PathId(id): PathId, form: FormFields) -> PageRe
     let draft = typed_draft(&form);
     let id = PluginId(id);
     let expected = expected(&form);
-    let typed = Typed { contents: Some((draft.clone(), expected)), ..Typed::default() };
+    let typed = TypedPlugin { contents: Some((draft.clone(), expected)), ..TypedPlugin::default() };
     let result = page.run(async move { plugins.replace(by, id, draft, expected).await }).await;
     changed(&page, id, result, typed).await
 }
@@ -94,7 +94,7 @@ async fn set_active(page: &PageContext, id: PluginId, is_active: bool) -> PageRe
         plugins.replace(by, id, draft, Some(version)).await
     };
     let result = page.run::<_, PluginError, _>(replace).await;
-    changed(page, id, result, Typed::default()).await
+    changed(page, id, result, TypedPlugin::default()).await
 }
 
 async fn assign(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
@@ -102,7 +102,7 @@ async fn assign(page: PageContext, PathId(id): PathId, form: FormFields) -> Page
     let by = page.user();
     let id = PluginId(id);
     let groups = chosen(&form, "groupIds", GroupId);
-    let typed = Typed { groups: Some(groups.clone()), ..Typed::default() };
+    let typed = TypedPlugin { groups: Some(groups.clone()), ..TypedPlugin::default() };
     let result = page.run(async move { plugins.assign(by, id, groups).await }).await;
     changed(&page, id, result, typed).await
 }
@@ -117,7 +117,7 @@ async fn delete(page: PageContext, PathId(id): PathId, form: FormFields) -> Page
     };
     match result {
         Ok(()) => page.done("admin/plugins", "deleted"),
-        Err(err) => page.refuse(plugin_view(&page, id, Typed::default()).await?, err),
+        Err(err) => page.refuse(plugin_view(&page, id, TypedPlugin::default()).await?, err),
     }
 }
 
@@ -126,7 +126,7 @@ async fn changed(
     page: &PageContext,
     id: PluginId,
     result: Result<(), ApiError>,
-    typed: Typed,
+    typed: TypedPlugin,
 ) -> PageResult {
     match result {
         Ok(()) => page.done(&format!("admin/plugins/{id}"), "saved"),

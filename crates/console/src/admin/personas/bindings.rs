@@ -6,7 +6,7 @@ use pia_web::{ApiError, PathId, Route};
 
 use super::super::bindings::{GROUPS, chosen, group_checks};
 use super::super::policies::write;
-use super::view::{Typed, persona_view};
+use super::view::{TypedPersona, persona_view};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::texts::common;
@@ -51,9 +51,9 @@ async fn assign(page: PageContext, PathId(id): PathId, form: FormFields) -> Page
     let by = page.user();
     let id = PersonaId(id);
     let groups = chosen(&form, "groupIds", GroupId);
-    let typed = Typed { groups: Some(groups.clone()), ..Typed::default() };
+    let typed = TypedPersona { groups: Some(groups.clone()), ..TypedPersona::default() };
     let result = page.run(async move { personas.assign(by, id, groups).await }).await;
-    bound(&page, id, "groups", result, typed).await
+    finish_binding(&page, id, "groups", result, typed).await
 }
 
 async fn bind_plugins(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
@@ -61,27 +61,27 @@ async fn bind_plugins(page: PageContext, PathId(id): PathId, form: FormFields) -
     let by = page.user();
     let id = PersonaId(id);
     let plugins = chosen(&form, "pluginIds", PluginId);
-    let typed = Typed { plugins: Some(plugins.clone()), ..Typed::default() };
+    let typed = TypedPersona { plugins: Some(plugins.clone()), ..TypedPersona::default() };
     let result = page.run(async move { personas.bind(by, id, plugins).await }).await;
-    bound(&page, id, "plugins", result, typed).await
+    finish_binding(&page, id, "plugins", result, typed).await
 }
 
 async fn bind_bases(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let stored = page.api.knowledge.bases.clone();
+    let knowledge = page.api.knowledge.bases.clone();
     let by = page.user();
     let id = PersonaId(id);
     let bases = chosen(&form, "knowledgeBaseIds", KnowledgeBaseId);
-    let typed = Typed { bases: Some(bases.clone()), ..Typed::default() };
-    let result = page.run(async move { stored.bind(Some(by), id, bases).await }).await;
-    bound(&page, id, "knowledge", result, typed).await
+    let typed = TypedPersona { bases: Some(bases.clone()), ..TypedPersona::default() };
+    let result = page.run(async move { knowledge.bind(Some(by), id, bases).await }).await;
+    finish_binding(&page, id, "knowledge", result, typed).await
 }
 
-async fn bound(
+async fn finish_binding(
     page: &PageContext,
     id: PersonaId,
     section: &str,
     result: Result<(), ApiError>,
-    typed: Typed,
+    typed: TypedPersona,
 ) -> PageResult {
     match result {
         Ok(()) => page.done(&format!("admin/personas/{id}#{section}"), "saved"),
@@ -93,7 +93,7 @@ async fn bound(
 pub(super) async fn bindings_sections(
     page: &PageContext,
     id: PersonaId,
-    typed: Typed,
+    typed: TypedPersona,
 ) -> Result<[Section; 3], ApiError> {
     let personas = page.api.personas.clone();
     let plugins = page.api.plugins.clone();

@@ -37,7 +37,7 @@ const DELETE_HINT: Text = Text::new(
 
 /// Values that were typed into the forms of a persona, where one was refused.
 #[derive(Default)]
-pub(super) struct Typed {
+pub(super) struct TypedPersona {
     /// Contents, and the version that they change.
     pub(super) contents: Option<(PersonaDraft, Option<Timestamp>)>,
     pub(super) groups: Option<Vec<GroupId>>,
@@ -98,15 +98,15 @@ pub(super) fn new_view(page: &PageContext, draft: PersonaDraft) -> View {
 pub(super) async fn persona_view(
     page: &PageContext,
     id: PersonaId,
-    mut typed: Typed,
+    mut typed: TypedPersona,
 ) -> Result<View, ApiError> {
     let personas = page.api.personas.clone();
     let persona = page.run(async move { personas.find(id).await }).await?;
     let path = format!("admin/personas/{id}");
     let name = persona.content.name.clone();
-    let stored = Some(persona.updated_at);
+    let stored_version = Some(persona.updated_at);
     let contents = typed.contents.take();
-    let (draft, version) = contents.unwrap_or_else(|| (stored_draft(persona), stored));
+    let (draft, version) = contents.unwrap_or_else(|| (stored_draft(persona), stored_version));
     let mut save = Form::new(format!("{path}/save"), page.t(common::SAVE));
     if let Some(version) = version {
         save = with_version(save, version);

@@ -6,7 +6,7 @@ use pia_web::{ApiError, FieldError, PathId, Route};
 
 use super::super::policies::write;
 use super::changed;
-use super::view::Typed;
+use super::view::TypedPlugin;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::upload::UploadForm;
@@ -45,7 +45,7 @@ async fn upload_package(page: PageContext, PathId(id): PathId, form: UploadForm)
         Err(err) => Err(err),
     };
 
-    changed(&page, id, result, Typed::default()).await
+    changed(&page, id, result, TypedPlugin::default()).await
 }
 
 async fn upload_icon(page: PageContext, PathId(id): PathId, form: UploadForm) -> PageResult {
@@ -56,7 +56,7 @@ async fn upload_icon(page: PageContext, PathId(id): PathId, form: UploadForm) ->
         Ok(file) => page.run(async move { plugins.upload_icon(by, id, Some(file)).await }).await,
         Err(err) => Err(err),
     };
-    changed(&page, id, result, Typed::default()).await
+    changed(&page, id, result, TypedPlugin::default()).await
 }
 
 async fn remove_icon(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
@@ -64,7 +64,7 @@ async fn remove_icon(page: PageContext, PathId(id): PathId, _: FormFields) -> Pa
     let by = page.user();
     let id = PluginId(id);
     let result = page.run(async move { plugins.upload_icon(by, id, None).await }).await;
-    changed(&page, id, result, Typed::default()).await
+    changed(&page, id, result, TypedPlugin::default()).await
 }
 
 fn chosen_file(form: &UploadForm, field: &str) -> Result<Bytes, ApiError> {

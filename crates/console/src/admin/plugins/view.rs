@@ -81,7 +81,7 @@ const DELETE_HINT: Text = Text::new(
 
 /// Values that were typed into the forms of a plugin, where one was refused.
 #[derive(Default)]
-pub(super) struct Typed {
+pub(super) struct TypedPlugin {
     /// Contents, and the version that they change.
     pub(super) contents: Option<(PluginDraft, Option<Timestamp>)>,
     pub(super) groups: Option<Vec<GroupId>>,
@@ -183,7 +183,7 @@ fn with_fields(page: &PageContext, form: Form, draft: PluginDraft) -> Form {
 pub(super) async fn plugin_view(
     page: &PageContext,
     id: PluginId,
-    typed: Typed,
+    typed: TypedPlugin,
 ) -> Result<View, ApiError> {
     let plugins = page.api.plugins.clone();
     let plugin = page.run(async move { plugins.find(id).await }).await?;
