@@ -21,6 +21,9 @@ use crate::sessions::refresh_tokens::RefreshKeys;
 use crate::sessions::signing_keys::SigningKeys;
 use crate::sessions::{SessionPorts, SessionSettings};
 
+mod app_password;
+mod second_factor;
+
 const ADA: UserId = UserId(uuid::Uuid::from_u128(1));
 const ADDRESS: &str = "Ada@example.org";
 const APP_PASSWORD: &str = "pia-k3v90-0qxz7-1bcde-fghjk-mnpqr";
@@ -240,17 +243,6 @@ async fn a_known_network_is_counted_separately() {
 }
 
 #[tokio::test]
-async fn a_second_factor_is_required_and_the_right_password_is_no_attempt() {
-    let world =
-        World { factor_on: true, ..World::with(Found::With("kept"), || Ok(Verdict::Right)) };
-
-    let (outcome, steps) = world.sign_in(ADDRESS).await;
-
-    assert!(matches!(outcome, Err(SignInError::FactorNeeded { .. })), "{outcome:?}");
-    assert_eq!(steps.last().map(String::as_str), Some("clear"));
-}
-
-#[tokio::test]
 async fn a_missing_verification_is_reported_after_the_right_password_only() {
     let newcomer = |verdict| World {
         requires_verification: true,
@@ -263,16 +255,6 @@ async fn a_missing_verification_is_reported_after_the_right_password_only() {
     assert!(matches!(right, Err(SignInError::NotVerified)), "{right:?}");
     assert!(matches!(wrong, Err(SignInError::WrongCredentials)), "{wrong:?}");
     assert_eq!(steps.last().map(String::as_str), Some("clear"));
-}
-
-#[tokio::test]
-async fn no_second_factor_is_requested_after_a_wrong_password() {
-    let world =
-        World { factor_on: true, ..World::with(Found::With("kept"), || Ok(Verdict::Wrong)) };
-
-    let (outcome, _) = world.sign_in(ADDRESS).await;
-
-    assert!(matches!(outcome, Err(SignInError::WrongCredentials)));
 }
 
 #[tokio::test]
@@ -361,107 +343,6 @@ async fn the_reported_wait_is_at_most_the_maximum() {
 
     let max = Duration::from_mins(15);
     assert!(matches!(outcome, Err(SignInError::TooMany { wait }) if wait == max));
-}
-
-#[tokio::test]
-async fn an_app_password_signs_in_without_a_hash_or_a_second_factor() {
-    let world = World {
-        app_password: Some(AppPasswordId::generate()),
-        factor_on: true,
-        ..World::with(Found::With("kept"), || Ok(Verdict::Wrong))
-    };
-
-    let (outcome, steps) = world.sign_in_with(ADDRESS, APP_PASSWORD).await;
-
-    assert!(outcome.is_ok());
-    assert_eq!(steps, [LOOK, "count", "look for app password", "clear"]);
-}
-
-#[tokio::test]
-async fn a_wrong_app_password_takes_the_steps_of_any_wrong_one() {
-    for (found, note) in [
-        (Found::With("kept"), "note somebody's wrong_password"),
-        (Found::WithoutPassword, "note somebody's wrong_password"),
-        (Found::NoAccount, "note nobody's wrong_password"),
-    ] {
-        let world = World::with(found, || Ok(Verdict::Wrong));
-
-        let (outcome, steps) = world.sign_in_with(ADDRESS, APP_PASSWORD).await;
-
-        assert!(matches!(outcome, Err(SignInError::WrongCredentials)), "{found:?}");
-        let expected = [LOOK, "count", "look for app password", "verify", note];
-        assert_eq!(steps, expected, "{found:?}");
-    }
-}
-
-#[tokio::test]
-async fn an_app_password_requires_an_account_and_no_browser() {
-    let browser = World {
-        app_password: Some(AppPasswordId::generate()),
-        program: Program::Browser,
-        ..World::with(Found::With("kept"), || Ok(Verdict::Wrong))
-    };
-    let without_account = World {
-        app_password: Some(AppPasswordId::generate()),
-        ..World::with(Found::NoAccount, || Ok(Verdict::Wrong))
-    };
-
-    let (in_browser, steps) = browser.sign_in_with(ADDRESS, APP_PASSWORD).await;
-    let (no_account, _) = without_account.sign_in_with(ADDRESS, APP_PASSWORD).await;
-
-    assert!(matches!(in_browser, Err(SignInError::WrongCredentials)));
-    let note = "note somebody's wrong_password";
-    assert_eq!(steps, [LOOK, "count", "verify", note]);
-    assert!(matches!(no_account, Err(SignInError::WrongCredentials)));
-}
-
-#[tokio::test]
-async fn a_password_in_the_form_of_an_app_password_is_accepted() {
-    let world = World::with(Found::With("kept"), || Ok(Verdict::Right));
-
-    let (outcome, _) = world.sign_in_with(ADDRESS, APP_PASSWORD).await;
-
-    assert!(outcome.is_ok());
-}
-
-#[tokio::test]
-async fn a_wrong_second_factor_is_recorded_for_its_account() {
-    let steps = Steps::default();
-    let world = World::with(Found::With("kept"), || Ok(Verdict::Right));
-    let sign_in = World { factor_on: true, ..world }.build(&steps);
-    let password = Secret::new("a perfectly fine passphrase".to_owned());
-    let password_outcome = sign_in.local(ADDRESS, password, Program::App, device()).await;
-    let Err(SignInError::FactorNeeded { challenge }) = password_outcome else {
-        panic!("no challenge")
-    };
-    let answer = FactorAnswer::Code(Secret::new("nonsense".to_owned()));
-
-    let refused = sign_in.with_factor(&challenge, &answer, device()).await;
-
-    assert!(matches!(refused, Err(FactorSignInError::WrongCode)));
-    let last = steps.lock().unwrap().last().cloned();
-    assert_eq!(last.as_deref(), Some("note somebody's wrong_factor"));
-}
-
-#[tokio::test]
-async fn a_second_factor_is_refused_after_the_password_was_changed() {
-    for (started, accepted) in
-        [(SessionStartOutcome::Done, true), (SessionStartOutcome::Stale, false)]
-    {
-        let world = World::with(Found::With("kept"), || Ok(Verdict::Right));
-        let sign_in = World { factor_on: true, started, ..world }.build(&Steps::default());
-        let password = Secret::new("a perfectly fine passphrase".to_owned());
-        let password_outcome = sign_in.local(ADDRESS, password, Program::App, device()).await;
-        let Err(SignInError::FactorNeeded { challenge }) = password_outcome else {
-            panic!("no challenge")
-        };
-        let answer = FactorAnswer::RecoveryCode(Secret::new(RECOVERY.to_owned()));
-
-        let outcome = sign_in.with_factor(&challenge, &answer, device()).await;
-
-        assert_eq!(outcome.is_ok(), accepted, "{outcome:?}");
-        assert_eq!(matches!(outcome, Err(FactorSignInError::Over)), !accepted);
-    }
 }
 
 #[tokio::test]
