@@ -51,8 +51,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::free_group::FreeGroup;
-use crate::pulse;
-use crate::{audit_sequencer, checkpoints, settings_follower};
+use crate::{audit_sequencer, checkpoints, database_health, settings_follower};
 use assignments::AssignmentParts;
 use infrastructure::Infrastructure;
 use knowledge::KnowledgeParts;
@@ -248,9 +247,9 @@ fn start_runner(
     stop: &CancellationToken,
 ) -> Runner {
     let (health_sender, health) = watch::channel(true);
-    tasks.spawn(pulse::watch(base.db.clone(), health_sender, stop.clone()));
+    tasks.spawn(database_health::watch(base.db.clone(), health_sender, stop.clone()));
     let limit = base.config.latest().database.startup.options.statement_timeout;
-    Runner::on_current_runtime().with_pulse(DatabaseHealth::new(health, limit))
+    Runner::on_current_runtime().with_health(DatabaseHealth::new(health, limit))
 }
 
 /// Starts the store of credits on the current runtime.
