@@ -24,7 +24,7 @@ pub const JSON: (&str, &str) = ("content-type", "application/json");
 pub const TIMED_OUT: (&str, &str) = ("Bad Gateway", "Request to upstream AI provider timed out.");
 
 /// Timeout, longer than any intended wait of a stream.
-const PATIENCE: Duration = Duration::from_secs(15);
+const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Returns the configuration of a server on SQLite that calls this upstream.
 pub fn upstream_config(endpoint: &str) -> TestConfig {
@@ -223,14 +223,14 @@ impl Live {
                 assert!(bytes_read > 0, "{text:?} never arrived: {body}");
             }
         };
-        tokio::time::timeout(PATIENCE, reading).await.expect("the text in time")
+        tokio::time::timeout(TIMEOUT, reading).await.expect("the text in time")
     }
 
     /// Reads the response to its end.
     pub async fn read_to_end(mut self) -> TestResponse {
         let reading = self.socket.read_to_end(&mut self.raw);
         // An aborted connection is an end too.
-        drop(tokio::time::timeout(PATIENCE, reading).await.expect("an end in time"));
+        drop(tokio::time::timeout(TIMEOUT, reading).await.expect("an end in time"));
         parse(&self.raw)
     }
 

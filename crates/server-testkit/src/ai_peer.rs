@@ -16,7 +16,7 @@ pub const WHOLE: &str =
     r#"{"choices":[{"message":{"role":"assistant","content":"Fine."},"finish_reason":"stop"}]}"#;
 
 /// Timeout, longer than a call takes to arrive.
-const PATIENCE: Duration = Duration::from_secs(15);
+const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Call whose request was read.
 pub struct Call {
@@ -78,7 +78,7 @@ impl Peer {
 
     /// Accepts the connection of the next call without reading from it.
     pub async fn accept(&self) -> Unread {
-        let accepted = tokio::time::timeout(PATIENCE, self.listener.accept()).await;
+        let accepted = tokio::time::timeout(TIMEOUT, self.listener.accept()).await;
         let (socket, _) = accepted.expect("a call in time").expect("a connection");
         socket.set_nodelay(true).expect("an option");
         Unread(socket)

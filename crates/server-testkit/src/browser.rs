@@ -16,7 +16,7 @@ use tokio::process::{Child, Command};
 use crate::client::Client;
 
 /// Timeout for elements and responses.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Key of an element reference in `WebDriver`.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
@@ -58,7 +58,7 @@ impl Browser {
                 "args": args,
                 "prefs": { "intl.accept_languages": languages },
             },
-            "timeouts": { "implicit": PATIENCE.as_millis() },
+            "timeouts": { "implicit": TIMEOUT.as_millis() },
         } } });
 
         let driver = Client::new(addr);
@@ -276,7 +276,7 @@ impl Drop for Browser {
             self.session
         );
         let ended = TcpStream::connect(self.driver.addr).and_then(|mut socket| {
-            socket.set_read_timeout(Some(PATIENCE))?;
+            socket.set_read_timeout(Some(TIMEOUT))?;
             socket.write_all(request.as_bytes())?;
             socket.read(&mut [0; 64])
         });
@@ -311,7 +311,7 @@ async fn start_driver() -> (Child, SocketAddr) {
         }
         0
     };
-    let port = tokio::time::timeout(PATIENCE, port).await.expect("a driver in time");
+    let port = tokio::time::timeout(TIMEOUT, port).await.expect("a driver in time");
     assert_ne!(port, 0, "the driver ended before it listened");
 
     (process, SocketAddr::from(([127, 0, 0, 1], port)))

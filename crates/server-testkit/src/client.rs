@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 /// Timeout, longer than any intended wait of a test.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// HTTP client with its tokens.
 #[derive(Debug, Clone)]
@@ -128,7 +128,7 @@ impl Client {
             // and one that does not read it closes only after a while.
             while !is_complete(&raw) && socket.read_buf(&mut raw).await.is_ok_and(|it| it > 0) {}
         };
-        tokio::time::timeout(PATIENCE, reading).await.expect("a response in time");
+        tokio::time::timeout(TIMEOUT, reading).await.expect("a response in time");
         parse(&raw)
     }
 

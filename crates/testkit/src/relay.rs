@@ -17,7 +17,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 const SCRIPT: &str = include_str!("relay.py");
 /// Timeout, longer than any intended wait of a test.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Behaviour of a relay. By default it accepts every email, without
 /// authentication and in plaintext.
@@ -141,7 +141,7 @@ impl FakeRelay {
             .expect("the interpreter that TEST_PYTHON names");
         let stdout = child.stdout.take().expect("an output");
         let mut lines = BufReader::new(stdout).lines();
-        let Listening { port } = tokio::time::timeout(PATIENCE, read_line(&mut lines))
+        let Listening { port } = tokio::time::timeout(TIMEOUT, read_line(&mut lines))
             .await
             .expect("a relay in time")
             .expect("a relay that listens");
@@ -165,10 +165,7 @@ impl FakeRelay {
     /// Waits for the next email that it accepts.
     pub async fn next_mail(&self) -> DeliveredMail {
         let receiving = async { self.delivered.lock().await.recv().await };
-        tokio::time::timeout(PATIENCE, receiving)
-            .await
-            .expect("an email in time")
-            .expect("an email")
+        tokio::time::timeout(TIMEOUT, receiving).await.expect("an email in time").expect("an email")
     }
 
     /// Stops the relay and returns the accepted emails that no test has read yet.
@@ -181,7 +178,7 @@ impl FakeRelay {
                 remaining.push(mail);
             }
         };
-        tokio::time::timeout(PATIENCE, reading).await.expect("a relay that ends");
+        tokio::time::timeout(TIMEOUT, reading).await.expect("a relay that ends");
         remaining
     }
 }

@@ -25,7 +25,7 @@ use crate::stats::{count, percentile};
 
 const ARGUMENTS: &str = r#"{"text":"Hello!"}"#;
 /// Time for the pod to connect.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(super) struct Round<'a> {
     pub(super) plan: Plan,
@@ -41,7 +41,7 @@ impl Round<'_> {
         let begun = Instant::now();
         for instance in [Some(self.instance), self.other].into_iter().flatten() {
             while let Err(err) = self.runtime.block_on(call(&instance.plane)) {
-                if begun.elapsed() > PATIENCE {
+                if begun.elapsed() > TIMEOUT {
                     return Err(err);
                 }
                 std::thread::sleep(Duration::from_millis(50));

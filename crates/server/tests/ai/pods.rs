@@ -30,7 +30,7 @@ on_databases_with_roles!(
 
 const CONNECTORS: &str = "/api/admin/connectors";
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ai/pods/pod.mjs");
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Pod in a process of its own.
 struct Pod {
@@ -76,7 +76,7 @@ impl Pod {
                 }
             }
         };
-        timeout(PATIENCE, found).await.unwrap_or_else(|_| panic!("no `{beginning}` in time"))
+        timeout(TIMEOUT, found).await.unwrap_or_else(|_| panic!("no `{beginning}` in time"))
     }
 }
 
@@ -93,7 +93,7 @@ pub(crate) async fn connector(console: &Console, skill: Option<&str>) -> (String
 
 /// Answers the next call of the model. Returns the request.
 async fn model_answers(upstream: &Peer, answer: Value) -> Value {
-    let accepted = timeout(PATIENCE, upstream.listener.accept()).await;
+    let accepted = timeout(TIMEOUT, upstream.listener.accept()).await;
     let (mut socket, _) = accepted.expect("a call in time").expect("a connection");
     let Request { body, .. } = read(&mut socket).await.expect("a request");
     let answer = response("200 OK", "content-type: application/json\r\n", &answer.to_string());
@@ -250,7 +250,7 @@ async fn a_call_is_lost_when_the_token_is_revoked(database: TestDatabase) {
         assert_eq!(console.write("DELETE", &own, json!({})).await.status, 200);
         pod.line_after("closed").await
     };
-    let called = timeout(PATIENCE, join(console.write("POST", &test, body), revoking)).await;
+    let called = timeout(TIMEOUT, join(console.write("POST", &test, body), revoking)).await;
     let (answer, closed) = called.expect("in time");
     assert_eq!(answer.body["outcome"], "lost", "{}", answer.text());
     assert!(closed.contains("no longer valid"), "{closed}");

@@ -26,7 +26,7 @@ use uuid::Uuid;
 use crate::script::Script;
 
 const INPUT: &str = r#"{"schemaVersion":1,"prompt":"Brief me on the move."}"#;
-const PATIENCE: Duration = Duration::from_secs(40);
+const TIMEOUT: Duration = Duration::from_secs(40);
 
 /// Database and task queue of a test.
 pub(crate) struct Scene {
@@ -136,7 +136,7 @@ impl RunningWorker {
     /// Stops the worker and waits for its steps.
     pub(crate) async fn stop(mut self) {
         self.stop.cancel();
-        tokio::time::timeout(PATIENCE, &mut self.work).await.unwrap().unwrap();
+        tokio::time::timeout(TIMEOUT, &mut self.work).await.unwrap().unwrap();
     }
 }
 
@@ -234,5 +234,5 @@ pub(crate) async fn until<T>(mut poll: impl AsyncFnMut() -> Option<T>) -> T {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, polling).await.expect("a result in time")
+    tokio::time::timeout(TIMEOUT, polling).await.expect("a result in time")
 }

@@ -5,7 +5,7 @@ use tokio::time::timeout;
 
 use crate::child::ChildServer;
 use crate::raw_pod::RawPod;
-use crate::server::PATIENCE;
+use crate::server::TIMEOUT;
 
 /// Maximum growth of the memory in use, in KiB.
 const MAX_GROWTH: u64 = 8 * 1024;
@@ -27,5 +27,5 @@ async fn a_frame_that_never_ends_takes_no_memory() {
             assert!(growth < MAX_GROWTH, "{growth} KiB");
         }
     };
-    timeout(PATIENCE, refused).await.expect("the end of the connection");
+    timeout(TIMEOUT, refused).await.expect("the end of the connection");
 }

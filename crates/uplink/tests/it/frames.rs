@@ -174,7 +174,7 @@ impl RawPod {
                 has_reason |= matches!(message, Message::Binary(_));
             }
         };
-        tokio::time::timeout(crate::server::PATIENCE, end).await.expect("an end");
+        tokio::time::timeout(crate::server::TIMEOUT, end).await.expect("an end");
         has_reason
     }
 }

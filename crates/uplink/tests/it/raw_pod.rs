@@ -13,7 +13,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 use tokio_tungstenite::tungstenite::{Bytes, Error, Message};
 use tokio_tungstenite::{WebSocketStream, client_async};
 
-use crate::server::{PATIENCE, token};
+use crate::server::{TIMEOUT, token};
 
 /// Pod whose frames are written by hand, in JSON.
 pub(crate) struct RawPod {
@@ -140,7 +140,7 @@ impl RawPod {
     /// ended.
     pub(crate) async fn next(&mut self) -> Option<Value> {
         loop {
-            let next = timeout(PATIENCE, self.socket.next()).await.expect("a frame in time");
+            let next = timeout(TIMEOUT, self.socket.next()).await.expect("a frame in time");
             let frame = match next?.ok()? {
                 Message::Text(text) => Bytes::from(text),
                 Message::Binary(bytes) => bytes,

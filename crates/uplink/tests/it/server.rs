@@ -29,7 +29,7 @@ use crate::gates::{NOW, gates};
 use crate::registry::MemoryRegistry;
 
 /// Time in which everything is answered that is not to wait.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
 /// Number of tokens that the server accepts.
 const TOKENS: u32 = 100;
 
@@ -76,7 +76,7 @@ impl Server {
 
     /// Calls a tool of a pod, which takes no longer than the limit of the tool.
     pub(crate) async fn call(&self, tool: &str, text: &str) -> Result<PodReply, ToolCallError> {
-        let called = timeout(PATIENCE, call(&self.plane, tool, text)).await;
+        let called = timeout(TIMEOUT, call(&self.plane, tool, text)).await;
         called.expect("the end of a call")
     }
 
