@@ -30,13 +30,13 @@ impl SqlPasswordThrottleStore {
 impl PasswordThrottleStore for SqlPasswordThrottleStore {
     async fn count(
         &self,
-        who: &str,
+        key: &str,
         rules: GuessRules,
         now: Timestamp,
     ) -> Result<RateLimitOutcome, Unavailable> {
         let now = now.micros();
         let first_wait = micros(rules.first_wait);
-        let max_wait = micros(rules.longest_wait);
+        let max_wait = micros(rules.max_wait);
         let since = now.saturating_sub(micros(rules.memory));
         let free_guesses = i32::try_from(rules.free).unwrap_or(i32::MAX);
         let wait_after_first_guess = if free_guesses > 1 { 0 } else { first_wait };
@@ -48,7 +48,7 @@ impl PasswordThrottleStore for SqlPasswordThrottleStore {
         let open = wait_micros.eq(0).or((counted_at_micros + wait_micros).le(now));
 
         let first_guess = (
-            guesses::who.eq(who.to_owned()),
+            guesses::who.eq(key.to_owned()),
             failures.eq(1),
             wait_micros.eq(wait_after_first_guess),
             counted_at_micros.eq(now),
@@ -73,7 +73,7 @@ impl PasswordThrottleStore for SqlPasswordThrottleStore {
         }
 
         // Missing if the password was guessed correctly meanwhile.
-        let end_of_wait = guesses::table.find(who).select(counted_at_micros + wait_micros);
+        let end_of_wait = guesses::table.find(key).select(counted_at_micros + wait_micros);
         let opens_at =
             on_conn!(self.db.reader(), |conn| end_of_wait.first::<i64>(conn).await.optional()?)?;
         let wait = u64::try_from(opens_at.unwrap_or(now).saturating_sub(now)).unwrap_or_default();
@@ -81,16 +81,16 @@ impl PasswordThrottleStore for SqlPasswordThrottleStore {
         Ok(RateLimitOutcome::Wait(Duration::from_micros(wait.max(1))))
     }
 
-    async fn failures(&self, who: &str) -> Result<u32, Unavailable> {
-        let entry = guesses::table.find(who).select(failures);
+    async fn failures(&self, key: &str) -> Result<u32, Unavailable> {
+        let entry = guesses::table.find(key).select(failures);
         let count: Option<i32> =
             on_conn!(self.db.reader(), |conn| entry.first(conn).await.optional()?)?;
         Ok(count.unwrap_or_default().unsigned_abs())
     }
 
-    async fn give_back(&self, who: &str, rules: GuessRules) -> Result<(), Unavailable> {
+    async fn give_back(&self, key: &str, rules: GuessRules) -> Result<(), Unavailable> {
         let counted =
-            methods::FilterDsl::filter(guesses::table.find(who.to_owned()), failures.gt(0));
+            methods::FilterDsl::filter(guesses::table.find(key.to_owned()), failures.gt(0));
         // The wait before was over when this guess was allowed. The first
         // wait came from none; each other one from half of it.
         let before = case_when(wait_micros.le(micros(rules.first_wait)), number(0))
@@ -105,14 +105,14 @@ impl PasswordThrottleStore for SqlPasswordThrottleStore {
         Ok(())
     }
 
-    async fn clear(&self, who: &str) -> Result<(), Unavailable> {
-        let delete = diesel::delete(guesses::table.find(who.to_owned()));
+    async fn clear(&self, key: &str) -> Result<(), Unavailable> {
+        let delete = diesel::delete(guesses::table.find(key.to_owned()));
         self.db.count(delete).await?;
         Ok(())
     }
 
-    async fn clear_all(&self, who: &[String], effects: SideEffects) -> Result<(), Unavailable> {
-        let entries = methods::FilterDsl::filter(guesses::table, guesses::who.eq_any(who));
+    async fn clear_all(&self, keys: &[String], effects: SideEffects) -> Result<(), Unavailable> {
+        let entries = methods::FilterDsl::filter(guesses::table, guesses::who.eq_any(keys));
         in_tx!(self.db, async |conn| -> Result<(), DbError> {
             diesel::delete(entries.clone()).execute(conn).await?;
             conn.write_effects(&self.db, &effects).await

@@ -31,7 +31,7 @@ impl SqlRateLimitStore {
 impl RateLimitStore for SqlRateLimitStore {
     async fn attempt(
         &self,
-        who: &str,
+        key: &str,
         quota: RateQuota,
         now: Timestamp,
     ) -> Result<RateLimitOutcome, Unavailable> {
@@ -45,7 +45,7 @@ impl RateLimitStore for SqlRateLimitStore {
         // Counted by one guarded statement, so that no two concurrent attempts
         // take the same token.
         let count = diesel::insert_into(attempts::table)
-            .values((attempts::who.eq(who.to_owned()), attempts::tat_micros.eq(first)))
+            .values((attempts::who.eq(key.to_owned()), attempts::tat_micros.eq(first)))
             .on_conflict(attempts::who)
             .do_update()
             .set(attempts::tat_micros.eq(next))
@@ -56,7 +56,7 @@ impl RateLimitStore for SqlRateLimitStore {
         }
 
         // The bucket is missing if it was swept meanwhile; then it is full.
-        let bucket = attempts::table.find(who).select(attempts::tat_micros);
+        let bucket = attempts::table.find(key).select(attempts::tat_micros);
         let full_at =
             on_conn!(self.db.reader(), |conn| bucket.first::<i64>(conn).await.optional()?)?;
         let wait = full_at.unwrap_or(latest).saturating_sub(latest);
@@ -67,12 +67,12 @@ impl RateLimitStore for SqlRateLimitStore {
 
     async fn give_back(
         &self,
-        who: &str,
+        key: &str,
         quota: RateQuota,
         now: Timestamp,
     ) -> Result<(), Unavailable> {
         let bucket = FilterDsl::filter(
-            attempts::table.find(who.to_owned()),
+            attempts::table.find(key.to_owned()),
             attempts::tat_micros.gt(now.micros()),
         );
         let earlier = attempts::tat_micros - micros(quota.interval());

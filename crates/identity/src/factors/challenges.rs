@@ -148,8 +148,8 @@ impl FactorChallenges {
             if !self.throttle.are_used_up(guess).await? {
                 return Ok(false);
             }
-            let who = format!("factor-warning:{user}");
-            Ok(attempts.attempt(&who, WARNINGS, now).await? == RateLimitOutcome::Allowed)
+            let key = format!("factor-warning:{user}");
+            Ok(attempts.attempt(&key, WARNINGS, now).await? == RateLimitOutcome::Allowed)
         };
 
         warns.await.unwrap_or_else(|err: Unavailable| {

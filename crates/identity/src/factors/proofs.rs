@@ -132,16 +132,16 @@ impl FactorProofs {
         user: UserId,
         check: impl Future<Output = Result<T, ProofError>> + Send,
     ) -> Result<T, ProofError> {
-        let who = format!("factor:{user}");
+        let key = format!("factor:{user}");
         let quota = self.settings.get().wrong_proofs;
-        match self.ports.attempts.attempt(&who, quota, self.clock.now()).await? {
+        match self.ports.attempts.attempt(&key, quota, self.clock.now()).await? {
             RateLimitOutcome::Allowed => {}
             RateLimitOutcome::Wait(wait) => return Err(ProofError::TooMany { wait }),
         }
 
         let outcome = check.await;
         if !matches!(outcome, Err(ProofError::Wrong)) {
-            let reset = self.ports.attempts.give_back(&who, quota, self.clock.now()).await;
+            let reset = self.ports.attempts.give_back(&key, quota, self.clock.now()).await;
             if let Err(err) = reset {
                 tracing::warn!(
                     error = &err as &dyn std::error::Error,

@@ -303,13 +303,13 @@ impl PasswordStore for Post {
 impl RateLimitStore for Post {
     async fn attempt(
         &self,
-        who: &str,
+        key: &str,
         quota: RateQuota,
         _: Timestamp,
     ) -> Result<RateLimitOutcome, Unavailable> {
         let mut state = self.state.lock().unwrap();
         state.steps.push("count");
-        let counted = state.counted.entry(who.to_owned()).or_default();
+        let counted = state.counted.entry(key.to_owned()).or_default();
         if *counted >= quota.burst {
             return Ok(RateLimitOutcome::Wait(quota.interval()));
         }
@@ -317,8 +317,8 @@ impl RateLimitStore for Post {
         Ok(RateLimitOutcome::Allowed)
     }
 
-    async fn give_back(&self, who: &str, _: RateQuota, _: Timestamp) -> Result<(), Unavailable> {
-        if let Some(counted) = self.state.lock().unwrap().counted.get_mut(who) {
+    async fn give_back(&self, key: &str, _: RateQuota, _: Timestamp) -> Result<(), Unavailable> {
+        if let Some(counted) = self.state.lock().unwrap().counted.get_mut(key) {
             *counted = counted.saturating_sub(1);
         }
         Ok(())

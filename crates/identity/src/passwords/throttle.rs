@@ -65,9 +65,7 @@ impl PasswordThrottle {
     async fn count_in(&self, bucket: Bucket) -> Result<Bucket, GuessError> {
         match self.ledger.count(&bucket.0, self.rules, self.clock.now()).await? {
             RateLimitOutcome::Allowed => Ok(bucket),
-            RateLimitOutcome::Wait(wait) => {
-                Err(GuessError::Wait(wait.min(self.rules.longest_wait)))
-            }
+            RateLimitOutcome::Wait(wait) => Err(GuessError::Wait(wait.min(self.rules.max_wait))),
         }
     }
 

@@ -135,8 +135,8 @@ impl EmailTokens {
         quota: RateQuota,
     ) -> Result<bool, Unavailable> {
         let hash = digest::digest(&digest::SHA256, fold_email(email).as_bytes());
-        let who = format!("{kind}:{}", URL_SAFE_NO_PAD.encode(hash));
-        let attempt = self.0.attempts.attempt(&who, quota, self.0.clock.now()).await?;
+        let key = format!("{kind}:{}", URL_SAFE_NO_PAD.encode(hash));
+        let attempt = self.0.attempts.attempt(&key, quota, self.0.clock.now()).await?;
         Ok(attempt == RateLimitOutcome::Allowed)
     }
 

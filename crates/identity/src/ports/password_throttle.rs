@@ -16,7 +16,7 @@ pub struct GuessRules {
     /// further guess.
     pub first_wait: Duration,
     /// Maximum delay.
-    pub longest_wait: Duration,
+    pub max_wait: Duration,
     /// Time after the last wrong guess until all are forgotten.
     pub memory: Duration,
 }
@@ -26,7 +26,7 @@ impl Default for GuessRules {
         Self {
             free: 5,
             first_wait: Duration::from_secs(1),
-            longest_wait: Duration::from_mins(15),
+            max_wait: Duration::from_mins(15),
             memory: Duration::from_hours(24),
         }
     }
@@ -36,28 +36,28 @@ impl Default for GuessRules {
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait PasswordThrottleStore: Send + Sync {
-    /// Counts a guess of `who` as wrong, unless it must wait.
+    /// Counts a guess of `key` as wrong, unless it must wait.
     ///
     /// The guess is counted before it is verified: concurrent guesses are let through no more often
     /// than if they had been made one after another.
     async fn count(
         &self,
-        who: &str,
+        key: &str,
         rules: GuessRules,
         now: Timestamp,
     ) -> Result<RateLimitOutcome, Unavailable>;
 
-    /// Returns the number of guesses of `who` that count as wrong.
-    async fn failures(&self, who: &str) -> Result<u32, Unavailable>;
+    /// Returns the number of guesses of `key` that count as wrong.
+    async fn failures(&self, key: &str) -> Result<u32, Unavailable>;
 
     /// Takes one guess back that was not verified.
-    async fn give_back(&self, who: &str, rules: GuessRules) -> Result<(), Unavailable>;
+    async fn give_back(&self, key: &str, rules: GuessRules) -> Result<(), Unavailable>;
 
-    /// Clears the count of `who`, who has guessed right.
-    async fn clear(&self, who: &str) -> Result<(), Unavailable>;
+    /// Clears the count of `key` after a right guess.
+    async fn clear(&self, key: &str) -> Result<(), Unavailable>;
 
     /// Clears the counts of several keys, with the effects.
-    async fn clear_all(&self, who: &[String], effects: SideEffects) -> Result<(), Unavailable>;
+    async fn clear_all(&self, keys: &[String], effects: SideEffects) -> Result<(), Unavailable>;
 
     /// Deletes the counts whose last guess was before `time`. Returns their number.
     async fn sweep(&self, time: Timestamp) -> Result<u64, Unavailable>;

@@ -34,12 +34,12 @@ pub enum RateLimitOutcome {
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait RateLimitStore: Send + Sync {
-    /// Counts an attempt of `who`, unless its bucket is empty.
+    /// Counts an attempt of `key`, unless its bucket is empty.
     ///
     /// Of concurrent attempts, no more are allowed than the bucket holds.
     async fn attempt(
         &self,
-        who: &str,
+        key: &str,
         quota: RateQuota,
         now: Timestamp,
     ) -> Result<RateLimitOutcome, Unavailable>;
@@ -47,7 +47,7 @@ pub trait RateLimitStore: Send + Sync {
     /// Returns an attempt that turned out not to count; a full bucket stays full.
     async fn give_back(
         &self,
-        who: &str,
+        key: &str,
         quota: RateQuota,
         now: Timestamp,
     ) -> Result<(), Unavailable>;

@@ -162,9 +162,9 @@ fn ledger(attempt: RateLimitOutcome, steps: &Steps) -> Arc<dyn PasswordThrottleS
     let mut ledger = MockPasswordThrottleStore::new();
     let log = logger(steps);
     let strangers = URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, b"ada@example.org"));
-    ledger.expect_count().returning(move |who, rules, _| {
+    ledger.expect_count().returning(move |key, rules, _| {
         assert_eq!(rules, GuessRules::default());
-        log(if who == format!("sign-in:{strangers}") { "count" } else { "count apart" });
+        log(if key == format!("sign-in:{strangers}") { "count" } else { "count apart" });
         Ok(attempt)
     });
     let log = logger(steps);

@@ -27,7 +27,7 @@ pia_testkit::contract! {
 const RULES: GuessRules = GuessRules {
     free: 5,
     first_wait: Duration::from_secs(1),
-    longest_wait: Duration::from_mins(15),
+    max_wait: Duration::from_mins(15),
     memory: Duration::from_hours(24),
 };
 
@@ -129,16 +129,16 @@ async fn a_correct_guess_resets_the_counter(db: Database) {
 async fn several_counters_are_reset_with_their_effects(db: Database) {
     let guesses = SqlPasswordThrottleStore::new(db.clone());
     let user = person(&db, "a@b.org").await;
-    for who in ["ada", "ada at home", "bob"] {
-        guesses.count(who, RULES, START).await.unwrap();
+    for key in ["ada", "ada at home", "bob"] {
+        guesses.count(key, RULES, START).await.unwrap();
     }
 
-    let whose = ["ada".to_owned(), "ada at home".to_owned(), "nobody".to_owned()];
-    guesses.clear_all(&whose, SideEffects::about(START, user, "lifted")).await.unwrap();
+    let keys = ["ada".to_owned(), "ada at home".to_owned(), "nobody".to_owned()];
+    guesses.clear_all(&keys, SideEffects::about(START, user, "lifted")).await.unwrap();
 
     let mut left = Vec::new();
-    for who in ["ada", "ada at home", "bob"] {
-        left.push(guesses.failures(who).await.unwrap());
+    for key in ["ada", "ada at home", "bob"] {
+        left.push(guesses.failures(key).await.unwrap());
     }
     assert_eq!(left, [0, 0, 1]);
     assert_eq!(audited(&db, user, "lifted").await, 1);
