@@ -34,7 +34,7 @@ impl From<GroupRow> for Group {
     fn from(row: GroupRow) -> Self {
         Self {
             id: GroupId(row.id.0),
-            name: GroupName::stored(row.name),
+            name: GroupName::from_stored(row.name),
             is_default: row.is_default,
             external_id: row.external_id,
             created_at: row.created_at.0,

@@ -123,13 +123,13 @@ impl ProviderSignIn {
             return Err(StartSessionError::StateTooLong { limit: MAX_STATE_CHARS });
         }
 
-        let back = self.return_state(&destination, state.clone());
+        let return_state = self.return_state(&destination, state.clone());
         let outcome = match provider.as_deref().and_then(Provider::of_name) {
             Some(provider) => self.start_flow(provider, destination, state, browser).await,
             None => Err(ProviderSignInError::UnknownProvider),
         };
 
-        outcome.map_err(|why| CallbackError { back, why }.into())
+        outcome.map_err(|reason| CallbackError { return_state, reason }.into())
     }
 
     async fn start_flow(
@@ -174,9 +174,11 @@ impl ProviderSignIn {
         let flow = self
             .take_flow(&callback, browser)
             .await
-            .map_err(|why| CallbackError { back: None, why })?;
-        let back = self.return_state(&flow.destination, flow.state.clone());
-        self.complete(flow, callback, device).await.map_err(|why| CallbackError { back, why })
+            .map_err(|reason| CallbackError { return_state: None, reason })?;
+        let return_state = self.return_state(&flow.destination, flow.state.clone());
+        self.complete(flow, callback, device)
+            .await
+            .map_err(|reason| CallbackError { return_state, reason })
     }
 
     async fn take_flow(
@@ -205,7 +207,7 @@ impl ProviderSignIn {
         callback: ProviderCallback,
         device: SignInDevice,
     ) -> Result<CallbackOutcome, ProviderSignInError> {
-        let back = self.return_state(&flow.destination, flow.state.clone());
+        let return_state = self.return_state(&flow.destination, flow.state.clone());
         let provider = flow.provider;
         let destination = flow.destination.clone();
         let claims = self.claims(flow, callback).await?;

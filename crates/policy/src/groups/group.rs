@@ -64,7 +64,7 @@ impl GroupName {
     }
 
     /// Wraps a name loaded from the database.
-    pub fn stored(name: String) -> Self {
+    pub fn from_stored(name: String) -> Self {
         Self(name)
     }
 

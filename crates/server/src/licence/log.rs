@@ -79,11 +79,11 @@ pub(super) fn development_key() {
     );
 }
 
-pub(super) fn unreachable(path: &Path, why: &str) {
+pub(super) fn unreachable(path: &Path, reason: &str) {
     tracing::error!(
         code = "SVC-LIC-009",
         licence.path = %path.display(),
-        error = why,
+        error = reason,
         "failed to check the licence file; the loaded licence stays in force"
     );
 }

@@ -170,8 +170,8 @@ fn a_folder_at_the_path_is_refused_and_does_not_prevent_the_start() {
 
     let file = bench.open();
 
-    let why = refused(&file).to_string();
-    assert!(why.contains("cannot be opened: it is not a file"), "{why}");
+    let reason = refused(&file).to_string();
+    assert!(reason.contains("cannot be opened: it is not a file"), "{reason}");
 }
 
 #[test]

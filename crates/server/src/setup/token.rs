@@ -153,8 +153,8 @@ impl TokenFile {
                 "there is something else than a setup token at Setup:TokenPath; it is left \
                  alone, and nobody can set the server up"
             ),
-            SetupTokenFile::Failed(why) => tracing::error!(
-                code = "SVC-SET-003", setup.token_path = %path, error = why,
+            SetupTokenFile::Failed(reason) => tracing::error!(
+                code = "SVC-SET-003", setup.token_path = %path, error = reason,
                 "failed to update the setup token file"
             ),
         }

@@ -14,7 +14,7 @@ impl From<StartSessionError> for ApiError {
                 code: "too_long",
                 message: format!("`state` may have at most {limit} characters."),
             }]),
-            StartSessionError::Failed(err) => err.why.into(),
+            StartSessionError::Failed(err) => err.reason.into(),
         }
     }
 }

@@ -121,12 +121,15 @@ impl BrowserRedirects {
     pub(super) fn report_failure(
         &self,
         request: &HttpRequest,
-        back: Option<ReturnState>,
+        return_state: Option<ReturnState>,
         refusal: ApiError,
     ) -> Result<HttpResponse, ApiError> {
-        if let Some(back) = back {
+        if let Some(return_state) = return_state {
             let (code, message) = refusal.code_and_message();
-            return Ok(redirect(&back.with(&[("error", code), ("message", message)]), None));
+            return Ok(redirect(
+                &return_state.with(&[("error", code), ("message", message)]),
+                None,
+            ));
         }
         if !reads_pages(request.headers()) {
             return Err(refusal);

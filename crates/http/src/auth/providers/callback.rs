@@ -37,9 +37,10 @@ pub(crate) async fn callback(
             let owes_declaration = gates.rules.get().owes_declaration(signed_in.account.customer);
             Ok(Either::Right(Json(SignInResponse::new(signed_in, owes_declaration))))
         }
-        Err(err) => {
-            api.browsers.report_failure(&request, err.back, err.why.into()).map(Either::Left)
-        }
+        Err(err) => api
+            .browsers
+            .report_failure(&request, err.return_state, err.reason.into())
+            .map(Either::Left),
     }
 }
 

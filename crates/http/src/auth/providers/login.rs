@@ -27,7 +27,7 @@ pub(crate) async fn login(api: Data<Api>, request: HttpRequest) -> Result<HttpRe
     match api.runner.run(begin).await? {
         Ok(started) => Ok(api.browsers.redirect_to_provider(&started.url, &started.browser)),
         Err(StartSessionError::Failed(err)) => {
-            api.browsers.report_failure(&request, err.back, err.why.into())
+            api.browsers.report_failure(&request, err.return_state, err.reason.into())
         }
         Err(err) => api.browsers.report_failure(&request, None, err.into()),
     }

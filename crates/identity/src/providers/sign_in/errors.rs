@@ -25,13 +25,13 @@ pub enum StartSessionError {
 
 /// A failed sign-in with a provider.
 #[derive(Debug, thiserror::Error)]
-#[error("{why}")]
+#[error("{reason}")]
 pub struct CallbackError {
     /// Program that waits for the outcome, if any.
-    pub back: Option<ReturnState>,
+    pub return_state: Option<ReturnState>,
     /// Cause of the failure.
     #[source]
-    pub why: ProviderSignInError,
+    pub reason: ProviderSignInError,
 }
 
 /// Causes of a failed sign-in with a provider.

@@ -133,7 +133,7 @@ async fn an_unreachable_provider_is_reported_with_the_state_and_nothing_is_store
         panic!("it began")
     };
 
-    assert!(matches!(failed.why, ProviderSignInError::ProviderUnreachable));
+    assert!(matches!(failed.reason, ProviderSignInError::ProviderUnreachable));
     let url = failed.back.unwrap().with(&[("error", "e")]);
     assert_eq!(url, "http://localhost:1/?error=e&state=s%26t");
 }
@@ -152,7 +152,7 @@ async fn an_unconfigured_provider_is_reported_to_the_waiting_program() {
             panic!("it began")
         };
 
-        assert!(matches!(failed.why, ProviderSignInError::NotConfigured));
+        assert!(matches!(failed.reason, ProviderSignInError::NotConfigured));
         let url = failed.back.map(|it| it.with(&[("error", "e")]));
         assert_eq!(url.as_deref(), expected);
     }
@@ -187,7 +187,7 @@ async fn without_a_valid_state_and_cookie_no_flow_is_looked_up() {
             Fixture::default().build().finish(callback, browser, SignInDevice::default()).await;
 
         let failed = outcome.unwrap_err();
-        assert!(matches!(failed.why, ProviderSignInError::InvalidState));
+        assert!(matches!(failed.reason, ProviderSignInError::InvalidState));
         assert!(failed.back.is_none());
     }
 }
