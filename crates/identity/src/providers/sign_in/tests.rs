@@ -134,7 +134,7 @@ async fn an_unreachable_provider_is_reported_with_the_state_and_nothing_is_store
     };
 
     assert!(matches!(failed.reason, ProviderSignInError::ProviderUnreachable));
-    let url = failed.back.unwrap().with(&[("error", "e")]);
+    let url = failed.return_state.unwrap().with(&[("error", "e")]);
     assert_eq!(url, "http://localhost:1/?error=e&state=s%26t");
 }
 
@@ -153,7 +153,7 @@ async fn an_unconfigured_provider_is_reported_to_the_waiting_program() {
         };
 
         assert!(matches!(failed.reason, ProviderSignInError::NotConfigured));
-        let url = failed.back.map(|it| it.with(&[("error", "e")]));
+        let url = failed.return_state.map(|it| it.with(&[("error", "e")]));
         assert_eq!(url.as_deref(), expected);
     }
 }
@@ -188,7 +188,7 @@ async fn without_a_valid_state_and_cookie_no_flow_is_looked_up() {
 
         let failed = outcome.unwrap_err();
         assert!(matches!(failed.reason, ProviderSignInError::InvalidState));
-        assert!(failed.back.is_none());
+        assert!(failed.return_state.is_none());
     }
 }
 
