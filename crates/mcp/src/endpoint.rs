@@ -27,7 +27,7 @@ pub(crate) async fn post(
     if let Err(error) = check_message(&body) {
         return Ok(invalid_message(error));
     }
-    let config = config(&mcp.public_url, reads_json(request.headers()));
+    let config = server_config(&mcp.public_url, reads_json(request.headers()));
     let server = KnowledgeServer::of_request(Mcp::clone(&mcp), caller.0.group);
     let sessions = Arc::new(NeverSessionManager::default());
     let service = StreamableHttpService::new(move || Ok(server.clone()), sessions, config);
@@ -39,7 +39,7 @@ pub(crate) async fn post(
 ///
 /// Any `Host` is allowed, as proxies may replace it: pages of a rebound name
 /// are refused for their origin, and have no token.
-fn config(public_url: &str, as_json: bool) -> StreamableHttpServerConfig {
+fn server_config(public_url: &str, as_json: bool) -> StreamableHttpServerConfig {
     StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(as_json)

@@ -52,13 +52,13 @@ impl Thinking {
         }
 
         // Thoughts count as output, and some must remain for the response.
-        let budget = budget(effort).min(max_tokens / 2);
+        let budget = thinking_budget(effort).min(max_tokens / 2);
 
         if budget < MIN_THINKING_TOKENS || in_mid_turn { Self::Unset } else { Self::Budget(budget) }
     }
 }
 
-fn budget(effort: ReasoningEffort) -> i64 {
+fn thinking_budget(effort: ReasoningEffort) -> i64 {
     match effort {
         ReasoningEffort::None | ReasoningEffort::Minimal => MIN_THINKING_TOKENS,
         ReasoningEffort::Low => 2048,
