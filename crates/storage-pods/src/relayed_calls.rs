@@ -166,8 +166,8 @@ impl RelayedCalls {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
-        let own = pod_calls::id.eq_any(ids.iter().copied().map(DbUid).collect::<Vec<_>>());
-        let query = pod_calls::table.filter(own).select(pod_calls::id);
+        let has_id = pod_calls::id.eq_any(ids.iter().copied().map(DbUid).collect::<Vec<_>>());
+        let query = pod_calls::table.filter(has_id).select(pod_calls::id);
         let existing: Vec<DbUid> = on_conn!(self.db.reader(), |conn| query.load(conn).await?)?;
         Ok(ids.into_iter().filter(|it| !existing.contains(&DbUid(*it))).collect())
     }
@@ -175,8 +175,8 @@ impl RelayedCalls {
     /// Deletes calls whose replies were read.
     pub(crate) async fn forget(&self, ids: Vec<Uuid>) -> Result<(), Unavailable> {
         if !ids.is_empty() {
-            let own = pod_calls::id.eq_any(ids.into_iter().map(DbUid).collect::<Vec<_>>());
-            self.db.count(diesel::delete(pod_calls::table.filter(own))).await?;
+            let has_id = pod_calls::id.eq_any(ids.into_iter().map(DbUid).collect::<Vec<_>>());
+            self.db.count(diesel::delete(pod_calls::table.filter(has_id))).await?;
         }
         Ok(())
     }
@@ -184,8 +184,8 @@ impl RelayedCalls {
     /// Deletes calls, and tells the instances of their pods to cancel them.
     pub(crate) async fn delete(&self, ids: Vec<Uuid>) -> Result<(), Unavailable> {
         if !ids.is_empty() {
-            let own = pod_calls::id.eq_any(ids.into_iter().map(DbUid).collect::<Vec<_>>());
-            self.write(diesel::delete(pod_calls::table.filter(own))).await?;
+            let has_id = pod_calls::id.eq_any(ids.into_iter().map(DbUid).collect::<Vec<_>>());
+            self.write(diesel::delete(pod_calls::table.filter(has_id))).await?;
         }
         Ok(())
     }

@@ -153,11 +153,11 @@ impl ConnectionTask {
 
 /// Writes the last frames of a connection that has ended.
 async fn finish(mut connection: HubConnection, transport: Transport, first: Option<WireFrame>) {
-    let mut next = first.or_else(|| connection.poll_transmit(Instant::now()));
-    while let Some(frame) = next {
+    let mut next_frame = first.or_else(|| connection.poll_transmit(Instant::now()));
+    while let Some(frame) = next_frame {
         if transport.frames.send(frame).await.is_err() {
             return;
         }
-        next = connection.poll_transmit(Instant::now());
+        next_frame = connection.poll_transmit(Instant::now());
     }
 }

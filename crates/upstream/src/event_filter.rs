@@ -115,8 +115,8 @@ fn has_value(key: &Finder<'_>, json: &[u8]) -> bool {
 fn values<'a>(key: &Finder<'_>, json: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
     let length = key.needle().len();
     key.find_iter(json).filter_map(move |at| {
-        let rest = json.get(at + length..)?.trim_ascii_start();
-        Some(rest.strip_prefix(b":")?.trim_ascii_start())
+        let after_key = json.get(at + length..)?.trim_ascii_start();
+        Some(after_key.strip_prefix(b":")?.trim_ascii_start())
     })
 }
 

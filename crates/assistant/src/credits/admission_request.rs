@@ -101,8 +101,8 @@ impl AdmissionRequest {
             return self.output;
         }
         let prompt = i128::from(self.prompt.max(0)) * i128::from(self.rates.input);
-        let rest = i128::from(balance.minus(self.fee).0) * 1000 - prompt;
-        let tokens = rest.div_euclid(i128::from(self.rates.output));
+        let budget = i128::from(balance.minus(self.fee).0) * 1000 - prompt;
+        let tokens = budget.div_euclid(i128::from(self.rates.output));
         self.output.min(i64::try_from(tokens).unwrap_or(i64::MAX))
     }
 }

@@ -221,8 +221,8 @@ impl UsageReport {
 
 /// Returns the first of these days, the last of which is `to`.
 fn days_before(to: NaiveDate, days: u32) -> NaiveDate {
-    let before = i64::from(days).clamp(1, MAX_DAYS) - 1;
-    to.checked_sub_days(Days::new(before.unsigned_abs())).unwrap_or(to)
+    let earlier_days = i64::from(days).clamp(1, MAX_DAYS) - 1;
+    to.checked_sub_days(Days::new(earlier_days.unsigned_abs())).unwrap_or(to)
 }
 
 /// Adds the days without calls.

@@ -77,8 +77,8 @@ impl CreditWindows {
 
     /// Returns the windows of one holder.
     fn for_holder(&self, holder: &CreditHolder) -> Self {
-        let own = holder.windows().filter_map(|it| Some((it, self.windows.get(&it)?.clone())));
-        Self { windows: own.collect(), weeks: self.weeks, now: self.now }
+        let windows = holder.windows().filter_map(|it| Some((it, self.windows.get(&it)?.clone())));
+        Self { windows: windows.collect(), weeks: self.weeks, now: self.now }
     }
 
     /// Charges the spending of a call to the windows of its reservation, and

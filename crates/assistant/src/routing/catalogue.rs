@@ -78,12 +78,12 @@ pub struct ModelCatalogue {
 impl ModelCatalogue {
     /// Returns the model for a mode, or for a request without a known mode.
     pub fn serving(&self, mode: Option<Mode>) -> Option<Arc<Target>> {
-        let own = match mode {
+        let mode_target = match mode {
             Some(Mode::Assistant) => self.assistant.as_ref(),
             Some(Mode::Research) => self.research.as_ref(),
             Some(Mode::Optimize) | None => None,
         };
-        own.or(self.default.as_ref()).map(Arc::clone)
+        mode_target.or(self.default.as_ref()).map(Arc::clone)
     }
 
     /// Replaces the entries by those of another catalogue, for settings that

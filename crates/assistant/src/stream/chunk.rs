@@ -129,7 +129,7 @@ pub(crate) fn parse(json: &[u8]) -> ParsedEvent {
     }
 
     let ends = choices.iter().any(|it| it.get("finish_reason").is_some());
-    let before = choices.clone();
+    let original_choices = choices.clone();
     let delta_state = normalize_choices(&mut choices);
     let action = match (&delta_state, usage.is_some()) {
         _ if choices.is_empty() && usage.is_some() => EventAction::Dropped,
@@ -137,7 +137,7 @@ pub(crate) fn parse(json: &[u8]) -> ParsedEvent {
         (FinalDelta::Unchanged, true) => EventAction::Rewritten(vec![chunk.to_json()]),
         (FinalDelta::Emptied, _) => EventAction::Rewritten(vec![with_choices(&chunk, &choices)]),
         (FinalDelta::Split, _) => EventAction::Rewritten(vec![
-            with_choices(&chunk, &without_finish_reason(before)),
+            with_choices(&chunk, &without_finish_reason(original_choices)),
             with_choices(&chunk, &choices),
         ]),
     };
