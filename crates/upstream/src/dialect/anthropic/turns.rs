@@ -81,7 +81,7 @@ impl Conversation {
             }
             _ => {
                 self.ends_with_tool_results = false;
-                self.push_turn(Role::User, blocks(content));
+                self.push_turn(Role::User, content_blocks(content));
             }
         }
     }
@@ -129,7 +129,7 @@ impl Conversation {
 fn tool_result(message: &RopeMembers) -> Rope {
     let mut block = JsonWriter::default();
     block.text(r#"{"type":"tool_result","tool_use_id":"#).quoted(&id(message, "tool_call_id"));
-    let blocks = blocks(message.get("content"));
+    let blocks = content_blocks(message.get("content"));
     if !blocks.is_empty() {
         block.text(r#","content":["#).list(&blocks).text("]");
     }
@@ -150,7 +150,7 @@ fn id(members: &RopeMembers, key: &str) -> String {
 }
 
 /// Returns the blocks of a content, without blank ones, which are refused.
-fn blocks(content: Option<&Rope>) -> Vec<Rope> {
+fn content_blocks(content: Option<&Rope>) -> Vec<Rope> {
     let Some(content) = content else { return Vec::new() };
     if content.is_string() {
         return if is_blank(content) { Vec::new() } else { vec![text(content)] };
@@ -161,7 +161,7 @@ fn blocks(content: Option<&Rope>) -> Vec<Rope> {
 
 /// Returns the text parts of a content.
 fn texts(content: Option<&Rope>) -> Vec<Rope> {
-    let Some(content) = content.filter(|it| it.is_array()) else { return blocks(content) };
+    let Some(content) = content.filter(|it| it.is_array()) else { return content_blocks(content) };
     let parts = content.elements().unwrap_or_default();
     parts
         .iter()
