@@ -57,9 +57,8 @@ pub struct Document {
     pub error: Option<String>,
     /// Chunks that searches find.
     pub chunk_count: i64,
-    /// Embedded and all chunks of the content that is being ingested; `None`
-    /// otherwise.
-    pub progress: Option<(i64, i64)>,
+    /// Progress of the ingestion of new content; `None` if none is being ingested.
+    pub progress: Option<IngestionProgress>,
     /// Tokens of its chunks.
     pub tokens: i64,
     /// Number of times that it was retrieved.
@@ -70,6 +69,15 @@ pub struct Document {
     pub created_at: Timestamp,
     /// Time of the last change of its content.
     pub updated_at: Timestamp,
+}
+
+/// Progress of the content that is being ingested, in chunks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IngestionProgress {
+    /// Chunks that have their vectors.
+    pub embedded: i64,
+    /// All chunks.
+    pub total: i64,
 }
 
 /// File of a document.

@@ -2,7 +2,7 @@
 
 use diesel::prelude::*;
 use pia_kernel::DocumentId;
-use pia_knowledge::{ContentType, Document, DocumentStatus};
+use pia_knowledge::{ContentType, Document, DocumentStatus, IngestionProgress};
 use pia_storage::schema::knowledge_documents;
 use pia_storage::{DbError, DbInstant, DbUid};
 
@@ -32,6 +32,7 @@ impl TryFrom<DocumentRow> for Document {
     fn try_from(row: DocumentRow) -> Result<Self, DbError> {
         let status = parse_status(&row.status)?;
         let is_in_progress = status == DocumentStatus::Processing && row.new_chunks > 0;
+        let progress = IngestionProgress { embedded: row.new_embedded, total: row.new_chunks };
         Ok(Self {
             id: DocumentId(row.id.0),
             title: row.title,
@@ -41,7 +42,7 @@ impl TryFrom<DocumentRow> for Document {
             size_bytes: row.size_bytes,
             error: row.error,
             chunk_count: row.chunk_count,
-            progress: is_in_progress.then_some((row.new_embedded, row.new_chunks)),
+            progress: is_in_progress.then_some(progress),
             tokens: row.tokens,
             retrieval_count: row.retrieval_count,
             last_retrieved_at: row.last_retrieved_at.map(|it| it.0),

@@ -2,7 +2,7 @@
 
 use actix_web::HttpResponse;
 use pia_kernel::Timestamp;
-use pia_knowledge::{BaseStats, Document, DocumentStatus, Submission};
+use pia_knowledge::{BaseStats, Document, DocumentStatus, IngestionProgress, Submission};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -130,7 +130,7 @@ impl From<Document> for KnowledgeDocument {
             status: document.status.name(),
             size_bytes: document.size_bytes,
             error: document.error,
-            progress: progress.map(|(embedded, total)| DocumentProgress { embedded, total }),
+            progress: progress.map(DocumentProgress::from),
             chunk_count: document.chunk_count,
             tokens: document.tokens,
             retrieval_count: document.retrieval_count,
@@ -138,6 +138,12 @@ impl From<Document> for KnowledgeDocument {
             created_at: document.created_at,
             updated_at: document.updated_at,
         }
+    }
+}
+
+impl From<IngestionProgress> for DocumentProgress {
+    fn from(progress: IngestionProgress) -> Self {
+        Self { embedded: progress.embedded, total: progress.total }
     }
 }
 
@@ -180,7 +186,7 @@ mod tests {
             size_bytes: 5,
             error: None,
             chunk_count: 0,
-            progress: Some((1, 4)),
+            progress: Some(IngestionProgress { embedded: 1, total: 4 }),
             tokens: 0,
             retrieval_count: 0,
             last_retrieved_at: None,

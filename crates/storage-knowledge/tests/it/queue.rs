@@ -6,7 +6,8 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use pia_kernel::SideEffects;
 use pia_knowledge::{
-    ChunkStore, DocumentStatus, DocumentStore, IngestQueue, NewChunks, ReservationOutcome,
+    ChunkStore, DocumentStatus, DocumentStore, IngestQueue, IngestionProgress, NewChunks,
+    ReservationOutcome,
 };
 use pia_storage::Database;
 use pia_storage_knowledge::{SqlChunks, SqlDocuments, SqlIngestQueue};
@@ -142,7 +143,10 @@ async fn chunks_that_did_not_change_keep_their_vectors(db: Database) {
     let pending = queue.pending(job.claim, 9).await.unwrap();
     assert_eq!(pending.iter().map(|it| it.id).collect::<Vec<_>>(), [chunks[1].id]);
     let document = SqlDocuments::new(db.clone()).find(of(travel, job.claim.document)).await;
-    assert_eq!(document.unwrap().unwrap().progress, Some((1, 2)));
+    assert_eq!(
+        document.unwrap().unwrap().progress,
+        Some(IngestionProgress { embedded: 1, total: 2 })
+    );
 }
 
 async fn contexts_are_stored_and_charged(db: Database) {

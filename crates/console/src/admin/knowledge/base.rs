@@ -191,9 +191,10 @@ pub(super) fn status_cell(page: &PageContext, document: &Document) -> Cell {
     let cell = Cell::badge(page.t(status_text(document.status)), tone(document.status));
     match (document.status, document.progress) {
         (DocumentStatus::Failed, _) => cell.detail(document.error.as_deref().unwrap_or_default()),
-        (DocumentStatus::Processing, Some((embedded, total))) => {
-            let number = |it: i64| format::number(page.language, it);
-            cell.detail(page.fill(PROGRESS, &[&number(embedded), &number(total)]))
+        (DocumentStatus::Processing, Some(progress)) => {
+            let embedded = format::number(page.language, progress.embedded);
+            let total = format::number(page.language, progress.total);
+            cell.detail(page.fill(PROGRESS, &[&embedded, &total]))
         }
         _ => cell,
     }
