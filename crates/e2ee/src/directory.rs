@@ -90,6 +90,6 @@ impl DeviceDirectory {
         page: PageRequest,
     ) -> Result<Page<DeviceEntry>, Unavailable> {
         let entries = self.reader.page(filter, self.clock.now(), page.and_one_more()).await?;
-        Ok(page.part_of(entries, |it| Cursor { at: it.created_at, id: it.row.0 }))
+        Ok(page.into_page(entries, |it| Cursor { at: it.created_at, id: it.row.0 }))
     }
 }

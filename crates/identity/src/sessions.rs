@@ -308,7 +308,7 @@ impl Sessions {
         page: PageRequest,
     ) -> Result<Page<SessionEntry>, Unavailable> {
         let live = self.ports.store.page(user, self.clock.now(), page.and_one_more()).await?;
-        Ok(page.part_of(live, |it| Cursor { at: it.began_at, id: it.session.0 }))
+        Ok(page.into_page(live, |it| Cursor { at: it.began_at, id: it.session.0 }))
     }
 
     /// Ends one of the caller's sessions, which may be their current one.

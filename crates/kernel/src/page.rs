@@ -51,7 +51,7 @@ impl PageRequest {
 
     /// Returns the page of entries that were requested with
     /// [`and_one_more`](Self::and_one_more).
-    pub fn part_of<T>(self, mut items: Vec<T>, cursor: impl Fn(&T) -> Cursor) -> Page<T> {
+    pub fn into_page<T>(self, mut items: Vec<T>, cursor: impl Fn(&T) -> Cursor) -> Page<T> {
         let more = items.len() > usize::from(self.limit);
         items.truncate(self.limit.into());
         let next = if more { items.last().map(cursor) } else { None };
@@ -68,8 +68,8 @@ mod tests {
         let page = PageRequest { after: None, limit: 2 };
         let cursor = |micros| Cursor { at: Timestamp::from_micros(micros), id: Uuid::nil() };
 
-        let middle = page.part_of(vec![3, 2, 1], |it| cursor(*it));
-        let last = page.part_of(vec![3, 2], |it| cursor(*it));
+        let middle = page.into_page(vec![3, 2, 1], |it| cursor(*it));
+        let last = page.into_page(vec![3, 2], |it| cursor(*it));
 
         assert_eq!(page.and_one_more().limit, 3);
         assert_eq!(middle, Page { items: vec![3, 2], next: Some(cursor(2)) });

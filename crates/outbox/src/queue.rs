@@ -146,7 +146,7 @@ impl MailQueue {
         page: PageRequest,
     ) -> Result<Page<MailRecord>, Unavailable> {
         let records = self.store.page(state, page.and_one_more()).await?;
-        Ok(page.part_of(records, |it| Cursor { at: it.queued_at, id: it.id.0 }))
+        Ok(page.into_page(records, |it| Cursor { at: it.queued_at, id: it.id.0 }))
     }
 
     /// Counts the emails by their state.

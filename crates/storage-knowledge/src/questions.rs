@@ -112,7 +112,7 @@ impl QuestionLog for SqlQuestionLog {
         }
 
         let entries = rows.into_iter().map(unanswered_question).collect();
-        Ok(Some(page.part_of(entries, |it| Cursor { at: it.last_seen_at, id: it.id.0 })))
+        Ok(Some(page.into_page(entries, |it| Cursor { at: it.last_seen_at, id: it.id.0 })))
     }
 
     async fn delete(&self, group: GroupId, question_id: QuestionId) -> Result<bool, Unavailable> {

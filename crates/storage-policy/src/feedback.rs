@@ -75,7 +75,7 @@ impl FeedbackStore for SqlFeedback {
         let entries =
             rows.into_iter().map(FeedbackEntry::try_from).collect::<Result<Vec<_>, DbError>>()?;
 
-        Ok(page.part_of(entries, |it| Cursor { at: it.received_at, id: it.id.0 }))
+        Ok(page.into_page(entries, |it| Cursor { at: it.received_at, id: it.id.0 }))
     }
 
     async fn find(&self, id: FeedbackId) -> Result<Option<FeedbackEntry>, Unavailable> {

@@ -52,7 +52,7 @@ pub(crate) async fn page_of(
         on_conn!(db.reader(), |conn| members.select(MemberRow::as_select()).load(conn).await?)?;
     let entries = rows.into_iter().map(Into::into).collect();
 
-    Ok(page.part_of(entries, |it: &GroupMember| Cursor { at: it.created_at, id: it.user.0 }))
+    Ok(page.into_page(entries, |it: &GroupMember| Cursor { at: it.created_at, id: it.user.0 }))
 }
 
 /// Loads a user as a member of their group.

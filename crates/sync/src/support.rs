@@ -137,7 +137,7 @@ impl Support {
         page: PageRequest,
     ) -> Result<Page<SyncEvent>, Unavailable> {
         let events = self.store.events(user, page.and_one_more()).await?;
-        Ok(page.part_of(events, |it| Cursor { at: it.at, id: it.id }))
+        Ok(page.into_page(events, |it| Cursor { at: it.at, id: it.id }))
     }
 
     /// Deletes all synchronised data of an account, chats and keys

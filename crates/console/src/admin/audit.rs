@@ -31,9 +31,9 @@ async fn list(page: PageContext) -> PageResult {
             let request = page.paging();
             let read = async move { log.page(&filter, request.and_one_more()).await };
             let entries = page.run(read).await?;
-            request.part_of(entries, |it| Cursor { at: it.at, id: it.id })
+            request.into_page(entries, |it| Cursor { at: it.at, id: it.id })
         }
-        None => page.paging().part_of(Vec::new(), |_| Cursor::top()),
+        None => page.paging().into_page(Vec::new(), |_| Cursor::top()),
     };
     let view = log_view(&page, searched, entries).await?;
     Ok(page.render(view))

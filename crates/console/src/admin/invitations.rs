@@ -119,7 +119,7 @@ async fn list_view(page: &PageContext, link: Option<String>) -> Result<View, Api
         Ok::<_, pia_kernel::Unavailable>((entries, groups.list().await?))
     };
     let (entries, groups) = page.run(read).await?;
-    let entries = request.part_of(entries, |it| Cursor { at: it.at, id: it.id.0 });
+    let entries = request.into_page(entries, |it| Cursor { at: it.at, id: it.id.0 });
     let table = Table {
         caption: page.t(TITLE).to_owned(),
         columns: [EMAIL, ROLE, GROUP, common::CREATED, EXPIRES].map(|it| page.t(it).into()).into(),

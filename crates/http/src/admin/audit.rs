@@ -108,7 +108,7 @@ pub(crate) async fn list(
     let log = Arc::clone(&api.audit);
     let filter = AuditFilter::from(query);
     let entries = api.run(async move { log.page(&filter, request.and_one_more()).await }).await?;
-    let page = request.part_of(entries, cursor);
+    let page = request.into_page(entries, cursor);
     Ok(Json(AuditPage {
         items: page.items.into_iter().map(Into::into).collect(),
         next_cursor: page.next.map(Paging::format_cursor),

@@ -30,7 +30,7 @@ impl SignInHistory {
         page: PageRequest,
     ) -> Result<Page<SignInEntry>, Unavailable> {
         let entries = self.log.page(user, page.and_one_more()).await?;
-        Ok(page.part_of(entries, |it| Cursor { at: it.at, id: it.id.0 }))
+        Ok(page.into_page(entries, |it| Cursor { at: it.at, id: it.id.0 }))
     }
 
     /// Deletes attempts older than a year. Returns their number.
