@@ -14,7 +14,7 @@ use crate::ports::chunk_store::{ChunkId, IndexedChunk};
 use crate::ports::context_writer::ContextWriter;
 use crate::ports::embedder::{EmbedError, Embedder};
 use crate::ports::ingest_queue::{
-    IngestClaim, IngestJob, IngestQueue, NewChunk, NewChunks, ReservationOutcome,
+    ChunkVector, IngestClaim, IngestJob, IngestQueue, NewChunk, NewChunks, ReservationOutcome,
 };
 use crate::ports::text_extractor::{ExtractError, ExtractedText, TextExtractor};
 use crate::ports::vector_store::{VectorPoint, VectorStore};
@@ -229,12 +229,11 @@ impl Ingestion {
         self.reserve(claim, estimate(&lengths)).await?;
         let embedding = self.embedder.embed(model, texts).await?;
         let tokens = share(embedding.tokens, &lengths);
-        let vectors = embedding.into_vectors(pending.len())?;
         let vectors = pending
             .iter()
-            .zip(vectors)
+            .zip(embedding.into_vectors(pending.len())?)
             .zip(tokens)
-            .map(|((chunk, dense), tokens)| (chunk.id, dense, tokens))
+            .map(|((chunk, dense), tokens)| ChunkVector { chunk: chunk.id, dense, tokens })
             .collect();
         ensure_held(self.queue.put_vectors(claim, vectors, self.clock.now()).await?)?;
 

@@ -41,7 +41,8 @@ pub use ports::document_store::{
 };
 pub use ports::embedder::{EmbedError, Embedder, Embedding, VECTOR_SIZE};
 pub use ports::ingest_queue::{
-    IngestClaim, IngestJob, IngestQueue, NewChunk, NewChunks, PendingChunk, ReservationOutcome,
+    ChunkContext, ChunkVector, IngestClaim, IngestJob, IngestQueue, NewChunk, NewChunks,
+    PendingChunk, ReservationOutcome,
 };
 pub use ports::question_log::QuestionLog;
 pub use ports::reranker::Reranker;

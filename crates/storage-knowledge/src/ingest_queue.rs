@@ -19,8 +19,8 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{DocumentId, Timestamp, Unavailable};
 use pia_knowledge::{
-    ChunkId, DocumentStatus, GroupQuotas, IndexedChunk, IngestClaim, IngestJob, IngestQueue,
-    NewChunks, PendingChunk, ReservationOutcome,
+    ChunkContext, ChunkId, ChunkVector, DocumentStatus, GroupQuotas, IndexedChunk, IngestClaim,
+    IngestJob, IngestQueue, NewChunks, PendingChunk, ReservationOutcome,
 };
 use pia_storage::schema::{knowledge_bases, knowledge_chunks, knowledge_documents};
 use pia_storage::{Database, DbError, DbInstant, DbUid, InsertAll, in_tx, on_conn};
@@ -246,10 +246,10 @@ impl IngestQueue for SqlIngestQueue {
     async fn put_contexts(
         &self,
         claim: IngestClaim,
-        contexts: Vec<(ChunkId, String, i64)>,
+        contexts: Vec<ChunkContext>,
         now: Timestamp,
     ) -> Result<bool, Unavailable> {
-        let tokens: i64 = contexts.iter().map(|it| it.2).sum();
+        let tokens: i64 = contexts.iter().map(|it| it.tokens).sum();
         let progress =
             (knowledge_documents::failures.eq(0), knowledge_documents::reserved_tokens.eq(0));
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
@@ -257,10 +257,10 @@ impl IngestQueue for SqlIngestQueue {
                 return Ok(false);
             }
 
-            for (chunk, context, _) in &contexts {
-                let new = knowledge_chunks::context.eq(Some(without_nul(context)));
-                let row = knowledge_chunks::table.find(DbUid(chunk.0));
-                diesel::update(row).set(new).execute(conn).await?;
+            for context in &contexts {
+                let text = knowledge_chunks::context.eq(Some(without_nul(&context.text)));
+                let row = knowledge_chunks::table.find(DbUid(context.chunk.0));
+                diesel::update(row).set(text).execute(conn).await?;
             }
 
             conn.charge_document(DbUid(claim.document.0), month(now), tokens).await?;
@@ -271,10 +271,10 @@ impl IngestQueue for SqlIngestQueue {
     async fn put_vectors(
         &self,
         claim: IngestClaim,
-        vectors: Vec<(ChunkId, Vec<f32>, i64)>,
+        vectors: Vec<ChunkVector>,
         now: Timestamp,
     ) -> Result<bool, Unavailable> {
-        let tokens: i64 = vectors.iter().map(|it| it.2).sum();
+        let tokens: i64 = vectors.iter().map(|it| it.tokens).sum();
         let embedded = i64::try_from(vectors.len()).unwrap_or(i64::MAX);
         let progress = (
             knowledge_documents::failures.eq(0),
@@ -282,10 +282,8 @@ impl IngestQueue for SqlIngestQueue {
             knowledge_documents::new_embedded.eq(knowledge_documents::new_embedded + embedded),
         );
 
-        let rows: Vec<VectorRow> = vectors
-            .iter()
-            .map(|(chunk, vector, tokens)| (DbUid(chunk.0), to_bytes(vector), *tokens))
-            .collect();
+        let rows: Vec<VectorRow> =
+            vectors.iter().map(|it| (DbUid(it.chunk.0), to_bytes(&it.dense), it.tokens)).collect();
 
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             if diesel::update(of_claim!(claim)).set(progress).execute(conn).await? == 0 {

@@ -10,7 +10,8 @@ use crate::document::DocumentStatus;
 use crate::draft::ContentType;
 use crate::ports::chunk_store::{ChunkId, ChunkStore, IndexedChunk, StoredPassage};
 use crate::ports::ingest_queue::{
-    IngestClaim, IngestJob, IngestQueue, NewChunk, NewChunks, PendingChunk, ReservationOutcome,
+    ChunkContext, ChunkVector, IngestClaim, IngestJob, IngestQueue, NewChunk, NewChunks,
+    PendingChunk, ReservationOutcome,
 };
 use crate::retrieval::SearchedBase;
 
@@ -127,17 +128,18 @@ impl IngestQueue for InMemory {
     async fn put_contexts(
         &self,
         claim: IngestClaim,
-        contexts: Vec<(ChunkId, String, i64)>,
+        contexts: Vec<ChunkContext>,
         _now: Timestamp,
     ) -> Result<bool, Unavailable> {
         self.step(Step::PutContexts, |state| {
             let Some(row) = state.held(claim) else { return false };
             row.failures = 0;
             row.reserved = 0;
-            for (id, context, tokens) in contexts {
-                state.rows.charged += tokens;
+            for context in contexts {
+                state.rows.charged += context.tokens;
                 let mut chunks = state.new_chunks(claim).into_iter();
-                chunks.find(|it| it.new.id == id).unwrap().context = Some(context);
+                let chunk = chunks.find(|it| it.new.id == context.chunk).unwrap();
+                chunk.context = Some(context.text);
             }
             true
         })
@@ -146,19 +148,19 @@ impl IngestQueue for InMemory {
     async fn put_vectors(
         &self,
         claim: IngestClaim,
-        vectors: Vec<(ChunkId, Vec<f32>, i64)>,
+        vectors: Vec<ChunkVector>,
         _now: Timestamp,
     ) -> Result<bool, Unavailable> {
         self.step(Step::PutVectors, |state| {
             let Some(row) = state.held(claim) else { return false };
             row.failures = 0;
             row.reserved = 0;
-            for (id, vector, tokens) in vectors {
-                state.rows.charged += tokens;
+            for vector in vectors {
+                state.rows.charged += vector.tokens;
                 let mut chunks = state.new_chunks(claim).into_iter();
-                let chunk = chunks.find(|it| it.new.id == id).unwrap();
-                chunk.vector = Some(vector);
-                chunk.tokens = tokens;
+                let chunk = chunks.find(|it| it.new.id == vector.chunk).unwrap();
+                chunk.vector = Some(vector.dense);
+                chunk.tokens = vector.tokens;
             }
             true
         })

@@ -7,7 +7,7 @@ use super::{IngestError, Ingestion, ensure_held};
 use crate::ports::chunk_store::ChunkId;
 use crate::ports::context_writer::{ContextRequest, WrittenContext};
 use crate::ports::embedder::EmbedError;
-use crate::ports::ingest_queue::{IngestJob, PendingChunk};
+use crate::ports::ingest_queue::{ChunkContext, IngestJob, PendingChunk};
 
 /// Number of contexts that are written at once.
 const AT_ONCE: usize = 4;
@@ -49,7 +49,7 @@ impl Ingestion {
         let mut contexts = Vec::new();
         let mut failure = None;
         for (id, outcome) in ids.zip(written) {
-            match context(id, outcome) {
+            match chunk_context(id, outcome) {
                 Ok(context) => contexts.push(context),
                 Err(err) => failure = failure.or(Some(err)),
             }
@@ -63,27 +63,28 @@ impl Ingestion {
     }
 }
 
-/// Returns the context of a chunk and its tokens. If the model rejects the chunk,
-/// the context is empty: searches find the chunk without one.
-fn context(
-    id: ChunkId,
+/// Returns the context of a chunk. If the model rejects the chunk, the context is
+/// empty: searches find the chunk without one.
+fn chunk_context(
+    chunk: ChunkId,
     outcome: Result<WrittenContext, EmbedError>,
-) -> Result<(ChunkId, String, i64), EmbedError> {
+) -> Result<ChunkContext, EmbedError> {
     let written = match outcome {
+        Ok(written) => written,
         Err(err @ EmbedError::Rejected(_)) => {
-            tracing::warn!(chunk = %id, error = %err, "a chunk has no context");
-            return Ok((id, String::new(), 0));
+            tracing::warn!(%chunk, error = %err, "a chunk has no context");
+            return Ok(ChunkContext { chunk, text: String::new(), tokens: 0 });
         }
-        outcome => outcome?,
+        Err(err) => return Err(err),
     };
-    let text = written.text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut text = written.text.split_whitespace().collect::<Vec<_>>().join(" ");
     if text.is_empty() {
-        tracing::warn!(chunk = %id, "a chunk has no context: the model wrote none");
+        tracing::warn!(%chunk, "a chunk has no context: the model wrote none");
     }
 
-    let end = text.floor_char_boundary(MAX_CONTEXT_BYTES);
+    text.truncate(text.floor_char_boundary(MAX_CONTEXT_BYTES));
 
-    Ok((id, text.get(..end).unwrap_or_default().to_owned(), written.tokens.max(0)))
+    Ok(ChunkContext { chunk, text, tokens: written.tokens.max(0) })
 }
 
 /// Returns the request for the context of a pending chunk.

@@ -84,6 +84,28 @@ pub struct PendingChunk {
     pub context: Option<String>,
 }
 
+/// Context of a chunk, to be stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChunkContext {
+    /// Chunk.
+    pub chunk: ChunkId,
+    /// Context; empty if the model wrote none.
+    pub text: String,
+    /// Tokens of the call that wrote it.
+    pub tokens: i64,
+}
+
+/// Vector of a chunk, to be stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChunkVector {
+    /// Chunk.
+    pub chunk: ChunkId,
+    /// Dense vector.
+    pub dense: Vec<f32>,
+    /// Tokens that were embedded.
+    pub tokens: i64,
+}
+
 /// Outcome of reserving tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReservationOutcome {
@@ -147,7 +169,7 @@ pub trait IngestQueue: Send + Sync {
     async fn put_contexts(
         &self,
         claim: IngestClaim,
-        contexts: Vec<(ChunkId, String, i64)>,
+        contexts: Vec<ChunkContext>,
         now: Timestamp,
     ) -> Result<bool, Unavailable>;
 
@@ -156,7 +178,7 @@ pub trait IngestQueue: Send + Sync {
     async fn put_vectors(
         &self,
         claim: IngestClaim,
-        vectors: Vec<(ChunkId, Vec<f32>, i64)>,
+        vectors: Vec<ChunkVector>,
         now: Timestamp,
     ) -> Result<bool, Unavailable>;
 

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use pia_kernel::{DocumentId, GroupId, KnowledgeBaseId, PersonaId, SideEffects, Timestamp};
 use pia_knowledge::{
-    BaseAccess, BaseChangeOutcome, BaseRef, BaseStore, ChunkId, ContentChange, ContentType,
-    DocumentRef, DocumentStore, DocumentStoreOutcome, GroupQuotas, IngestClaim, IngestJob,
-    IngestQueue, KnowledgeBase, NewChunk, NewChunks, NewContent, VECTOR_SIZE,
+    BaseAccess, BaseChangeOutcome, BaseRef, BaseStore, ChunkId, ChunkVector, ContentChange,
+    ContentType, DocumentRef, DocumentStore, DocumentStoreOutcome, GroupQuotas, IngestClaim,
+    IngestJob, IngestQueue, KnowledgeBase, NewChunk, NewChunks, NewContent, VECTOR_SIZE,
 };
 use pia_policy::{
     Group, GroupName, GroupStore, PersonaDraft, PersonaQuotas, PersonaStore, PublishedPersona,
@@ -144,6 +144,11 @@ pub(crate) fn vector(first: f32) -> Vec<f32> {
     vector
 }
 
+/// Returns a vector of a chunk for which these tokens were embedded.
+pub(crate) fn vector_of(chunk: ChunkId, tokens: i64) -> ChunkVector {
+    ChunkVector { chunk, dense: vector(1.0), tokens }
+}
+
 /// Ingests the next document with one chunk a word. Returns the chunks.
 pub(crate) async fn ingest(db: &Database) -> Vec<ChunkId> {
     let (claim, chunks) = embed(db, MODEL).await;
@@ -160,7 +165,7 @@ pub(crate) async fn embed(db: &Database, model: &str) -> (IngestClaim, Vec<Chunk
     let ids: Vec<_> = chunks.iter().map(|it| it.id).collect();
     assert!(queue.put_chunks(job.claim, new_chunks(model, chunks)).await.unwrap());
     let pending = queue.pending(job.claim, 100).await.unwrap();
-    let vectors = pending.iter().map(|it| (it.id, vector(1.0), 2)).collect();
+    let vectors = pending.iter().map(|it| vector_of(it.id, 2)).collect();
     assert!(queue.put_vectors(job.claim, vectors, NOW).await.unwrap());
     (job.claim, ids)
 }
