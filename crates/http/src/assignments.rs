@@ -23,53 +23,6 @@ pub(crate) use wire::{
 const DEFAULT_ITEMS: i64 = 50;
 const MAX_ITEMS: i64 = 200;
 
-/// Use cases of assignments.
-#[derive(Clone)]
-pub struct AssignmentsApi {
-    /// Assignments of users.
-    pub assignments: Assignments,
-    /// Schedules of users.
-    pub schedules: Schedules,
-    /// Administration of assignments and operators.
-    pub administration: AssignmentAdministration,
-    /// Webhooks of operators.
-    pub webhooks: Webhooks,
-    /// True if assignments are accepted. Those of before can be read in any case.
-    pub is_enabled: bool,
-}
-
-impl AssignmentsApi {
-    /// Refuses what hands assignments over while they are off.
-    pub(crate) fn check_enabled(&self) -> Result<(), ApiError> {
-        if self.is_enabled {
-            return Ok(());
-        }
-        let message = "Assignments are switched off on this server.";
-        let status = StatusCode::SERVICE_UNAVAILABLE;
-        let code = "assignments_disabled";
-        Err(ApiError::refused(status, code, message).without_retry())
-    }
-}
-
-/// Part of a list: `?skip=0&limit=50`.
-#[derive(Debug, Deserialize, ToSchema)]
-pub(crate) struct AssignmentsQuery {
-    /// Number of entries that are left out. 0 by default.
-    skip: Option<i64>,
-    /// Maximum number of entries: 50 by default, at most 200.
-    limit: Option<i64>,
-}
-
-impl AssignmentsQuery {
-    /// Returns both numbers within their bounds.
-    pub(crate) fn bounds(&self) -> (u32, u32) {
-        let skip = self.skip.unwrap_or_default().clamp(0, i64::from(i32::MAX));
-        let limit = self.limit.unwrap_or(DEFAULT_ITEMS).clamp(1, MAX_ITEMS);
-        let number = |it: i64| u32::try_from(it).unwrap_or_default();
-        (number(skip), number(limit))
-    }
-}
-
 pub(crate) async fn skills(
     caller: Caller,
     api: Data<Api>,
@@ -152,6 +105,53 @@ pub(crate) async fn collect(
             Err(ApiError::refused(status, code, message).into())
         }
         CollectionOutcome::NotFound => Err(ApiError::not_found().into()),
+    }
+}
+
+/// Use cases of assignments.
+#[derive(Clone)]
+pub struct AssignmentsApi {
+    /// Assignments of users.
+    pub assignments: Assignments,
+    /// Schedules of users.
+    pub schedules: Schedules,
+    /// Administration of assignments and operators.
+    pub administration: AssignmentAdministration,
+    /// Webhooks of operators.
+    pub webhooks: Webhooks,
+    /// True if assignments are accepted. Those of before can be read in any case.
+    pub is_enabled: bool,
+}
+
+impl AssignmentsApi {
+    /// Refuses what hands assignments over while they are off.
+    pub(crate) fn check_enabled(&self) -> Result<(), ApiError> {
+        if self.is_enabled {
+            return Ok(());
+        }
+        let message = "Assignments are switched off on this server.";
+        let status = StatusCode::SERVICE_UNAVAILABLE;
+        let code = "assignments_disabled";
+        Err(ApiError::refused(status, code, message).without_retry())
+    }
+}
+
+/// Part of a list: `?skip=0&limit=50`.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct AssignmentsQuery {
+    /// Number of entries that are left out. 0 by default.
+    skip: Option<i64>,
+    /// Maximum number of entries: 50 by default, at most 200.
+    limit: Option<i64>,
+}
+
+impl AssignmentsQuery {
+    /// Returns both numbers within their bounds.
+    pub(crate) fn bounds(&self) -> (u32, u32) {
+        let skip = self.skip.unwrap_or_default().clamp(0, i64::from(i32::MAX));
+        let limit = self.limit.unwrap_or(DEFAULT_ITEMS).clamp(1, MAX_ITEMS);
+        let number = |it: i64| u32::try_from(it).unwrap_or_default();
+        (number(skip), number(limit))
     }
 }
 

@@ -10,14 +10,6 @@ use utoipa::ToSchema;
 const CHATS_SCHEMA_VERSION: i32 = 1;
 const CHATS: &str = "/api/v1/chats";
 
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct CapabilitiesResponse {
-    /// True if the server can store chats.
-    chats: bool,
-    chats_schema_version: i32,
-}
-
 pub(crate) async fn capabilities(gates: Data<Gates>) -> Json<CapabilitiesResponse> {
     let has_route = gates.table.iter().any(|it| it.path == CHATS);
     let is_licensed = gates.licence.get().includes(Feature::Sync, gates.clock.now());
@@ -25,4 +17,12 @@ pub(crate) async fn capabilities(gates: Data<Gates>) -> Json<CapabilitiesRespons
         chats: has_route && is_licensed,
         chats_schema_version: CHATS_SCHEMA_VERSION,
     })
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CapabilitiesResponse {
+    /// True if the server can store chats.
+    chats: bool,
+    chats_schema_version: i32,
 }

@@ -10,6 +10,12 @@ use utoipa::ToSchema;
 
 use crate::{Api, HttpError};
 
+pub(crate) async fn trusted(api: Data<Api>) -> Result<Json<Vec<CertificateResponse>>, HttpError> {
+    let certificates = api.certificates.clone();
+    let trusted = api.run(async move { certificates.list().await }).await?;
+    Ok(Json(trusted.into_iter().map(Into::into).collect()))
+}
+
 /// Certificate whose holder may sign plugins.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -22,12 +28,6 @@ pub(crate) struct CertificateResponse {
     public_key_data: String,
     #[schema(value_type = String, format = DateTime)]
     updated_at: Timestamp,
-}
-
-pub(crate) async fn trusted(api: Data<Api>) -> Result<Json<Vec<CertificateResponse>>, HttpError> {
-    let certificates = api.certificates.clone();
-    let trusted = api.run(async move { certificates.list().await }).await?;
-    Ok(Json(trusted.into_iter().map(Into::into).collect()))
 }
 
 impl From<TrustedCertificate> for CertificateResponse {

@@ -12,6 +12,20 @@ use uuid::Uuid;
 
 use crate::{Api, HttpError};
 
+pub(crate) async fn submit(
+    caller: Caller,
+    api: Data<Api>,
+    Body(request): Body<AiFeedbackRequest>,
+) -> Result<HttpResponse, HttpError> {
+    let feedback = api.feedback.clone();
+    let user = caller.0.user;
+    let draft = request.into();
+    let receipt = api.run(async move { feedback.submit(user, draft).await }).await?;
+    let delivery = if receipt.notified { "notified" } else { "stored_only" };
+    let body = AiFeedbackReceipt { id: receipt.id.to_string(), delivery };
+    Ok(HttpResponse::Accepted().json(body))
+}
+
 /// Report on an answer. Keys that are not listed are stored as they came.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -53,20 +67,6 @@ pub(crate) struct AiFeedbackReceipt {
     /// `notified` if an email is on its way to the operator, otherwise
     /// `stored_only`.
     delivery: &'static str,
-}
-
-pub(crate) async fn submit(
-    caller: Caller,
-    api: Data<Api>,
-    Body(request): Body<AiFeedbackRequest>,
-) -> Result<HttpResponse, HttpError> {
-    let feedback = api.feedback.clone();
-    let user = caller.0.user;
-    let draft = request.into();
-    let receipt = api.run(async move { feedback.submit(user, draft).await }).await?;
-    let delivery = if receipt.notified { "notified" } else { "stored_only" };
-    let body = AiFeedbackReceipt { id: receipt.id.to_string(), delivery };
-    Ok(HttpResponse::Accepted().json(body))
 }
 
 impl From<AiFeedbackRequest> for FeedbackDraft {

@@ -16,15 +16,6 @@ use pia_web::{Caller, PathId};
 
 use crate::{Api, HttpError};
 
-/// Remaining range of a package.
-struct Download {
-    plugins: Plugins,
-    plugin: PluginId,
-    hash: String,
-    offset: u64,
-    end: u64,
-}
-
 pub(crate) async fn package(
     caller: Caller,
     api: Data<Api>,
@@ -79,6 +70,15 @@ pub(crate) async fn icon(
         .insert_header((CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox"))
         .insert_header((CACHE_CONTROL, "private, max-age=300"))
         .body(icon))
+}
+
+/// Remaining range of a package.
+struct Download {
+    plugins: Plugins,
+    plugin: PluginId,
+    hash: String,
+    offset: u64,
+    end: u64,
 }
 
 /// Requested part of a package.

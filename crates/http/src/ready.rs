@@ -16,6 +16,18 @@ pub trait Readiness: Send + Sync {
     async fn check(&self) -> Ready;
 }
 
+pub(crate) async fn ready(api: Data<Api>) -> HttpResponse {
+    let result = api.readiness.check().await;
+    let is_ready = result.database && result.migrations;
+    let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    HttpResponse::build(status).json(ReadyResponse {
+        status: if is_ready { "ready" } else { "unready" },
+        database: if result.database { "ok" } else { "unreachable" },
+        migrations: if result.migrations { "ok" } else { "pending" },
+        license: result.licence,
+    })
+}
+
 /// Result of the readiness check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ready {
@@ -35,16 +47,4 @@ pub(crate) struct ReadyResponse {
     database: &'static str,
     migrations: &'static str,
     license: &'static str,
-}
-
-pub(crate) async fn ready(api: Data<Api>) -> HttpResponse {
-    let result = api.readiness.check().await;
-    let is_ready = result.database && result.migrations;
-    let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    HttpResponse::build(status).json(ReadyResponse {
-        status: if is_ready { "ready" } else { "unready" },
-        database: if result.database { "ok" } else { "unreachable" },
-        migrations: if result.migrations { "ok" } else { "pending" },
-        license: result.licence,
-    })
 }

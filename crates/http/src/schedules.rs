@@ -11,6 +11,56 @@ use utoipa::ToSchema;
 
 use crate::{Api, HttpError};
 
+pub(crate) async fn list(
+    caller: Caller,
+    api: Data<Api>,
+) -> Result<Json<Vec<ScheduleItem>>, HttpError> {
+    let schedules = api.assignments.schedules.clone();
+    let list = api.run(async move { schedules.list(caller.0.user).await }).await?;
+    Ok(Json(list.into_iter().map(Into::into).collect()))
+}
+
+pub(crate) async fn create(
+    caller: Caller,
+    api: Data<Api>,
+    Body(request): Body<ScheduleRequest>,
+) -> Result<HttpResponse, HttpError> {
+    api.assignments.check_enabled()?;
+    let schedules = api.assignments.schedules.clone();
+    let draft = request.draft()?;
+    let created = api.run(async move { schedules.create(caller.0.user, draft).await }).await?;
+    Ok(HttpResponse::Created().json(ScheduleItem::from(created)))
+}
+
+pub(crate) async fn update(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+    Body(request): Body<ScheduleRequest>,
+) -> Result<Json<ScheduleItem>, HttpError> {
+    let schedules = api.assignments.schedules.clone();
+    let draft = request.draft()?;
+    if draft.is_active {
+        api.assignments.check_enabled()?;
+    }
+    let update = async move { schedules.update(caller.0.user, ScheduleId(id), draft).await };
+    Ok(Json(api.run(update).await?.into()))
+}
+
+pub(crate) async fn delete(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<HttpResponse, HttpError> {
+    let schedules = api.assignments.schedules.clone();
+    let delete = async move { schedules.delete(caller.0.user, ScheduleId(id)).await };
+    if api.run(delete).await? {
+        Ok(HttpResponse::NoContent().finish())
+    } else {
+        Err(ApiError::not_found().into())
+    }
+}
+
 /// Schedule that the caller writes.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -67,56 +117,6 @@ pub(crate) struct ScheduleItem {
     created_at: Timestamp,
     #[schema(value_type = String, format = DateTime)]
     updated_at: Timestamp,
-}
-
-pub(crate) async fn list(
-    caller: Caller,
-    api: Data<Api>,
-) -> Result<Json<Vec<ScheduleItem>>, HttpError> {
-    let schedules = api.assignments.schedules.clone();
-    let list = api.run(async move { schedules.list(caller.0.user).await }).await?;
-    Ok(Json(list.into_iter().map(Into::into).collect()))
-}
-
-pub(crate) async fn create(
-    caller: Caller,
-    api: Data<Api>,
-    Body(request): Body<ScheduleRequest>,
-) -> Result<HttpResponse, HttpError> {
-    api.assignments.check_enabled()?;
-    let schedules = api.assignments.schedules.clone();
-    let draft = request.draft()?;
-    let created = api.run(async move { schedules.create(caller.0.user, draft).await }).await?;
-    Ok(HttpResponse::Created().json(ScheduleItem::from(created)))
-}
-
-pub(crate) async fn update(
-    caller: Caller,
-    api: Data<Api>,
-    PathId(id): PathId,
-    Body(request): Body<ScheduleRequest>,
-) -> Result<Json<ScheduleItem>, HttpError> {
-    let schedules = api.assignments.schedules.clone();
-    let draft = request.draft()?;
-    if draft.is_active {
-        api.assignments.check_enabled()?;
-    }
-    let update = async move { schedules.update(caller.0.user, ScheduleId(id), draft).await };
-    Ok(Json(api.run(update).await?.into()))
-}
-
-pub(crate) async fn delete(
-    caller: Caller,
-    api: Data<Api>,
-    PathId(id): PathId,
-) -> Result<HttpResponse, HttpError> {
-    let schedules = api.assignments.schedules.clone();
-    let delete = async move { schedules.delete(caller.0.user, ScheduleId(id)).await };
-    if api.run(delete).await? {
-        Ok(HttpResponse::NoContent().finish())
-    } else {
-        Err(ApiError::not_found().into())
-    }
 }
 
 impl ScheduleRequest {

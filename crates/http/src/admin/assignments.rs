@@ -10,6 +10,48 @@ use utoipa::ToSchema;
 use crate::assignments::AssignmentsQuery;
 use crate::{Api, HttpError};
 
+pub(crate) async fn list(
+    api: Data<Api>,
+    Query(query): Query<AssignmentsQuery>,
+) -> Result<Json<AdminAssignments>, HttpError> {
+    let administration = api.assignments.administration.clone();
+    let (skip, limit) = query.bounds();
+    let list = api.run(async move { administration.list(None, skip, limit).await }).await?;
+    Ok(Json(AdminAssignments(list.into_iter().map(Into::into).collect())))
+}
+
+pub(crate) async fn terminate(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+    OptionalBody(request): OptionalBody<TerminationRequest>,
+) -> Result<Json<TerminationResponse>, HttpError> {
+    let administration = api.assignments.administration.clone();
+    let by = Some(caller.0.user);
+    let terminate = async move {
+        administration.terminate(by, AssignmentId(id), request.reason.as_deref()).await
+    };
+    Ok(Json(TerminationResponse { changed: api.run(terminate).await? }))
+}
+
+pub(crate) async fn queue(api: Data<Api>) -> Result<Json<AssignmentQueue>, HttpError> {
+    let administration = api.assignments.administration.clone();
+    let read = async move {
+        Ok::<_, pia_kernel::Unavailable>((
+            administration.queue().await?,
+            administration.workers().await?,
+        ))
+    };
+    let (queue, workers) = api.run(read).await?;
+    Ok(Json(AssignmentQueue {
+        enabled: api.assignments.is_enabled,
+        queued: queue.queued,
+        running: queue.running,
+        oldest_queued_at: queue.oldest_queued_at,
+        workers: workers.into_iter().map(Into::into).collect(),
+    }))
+}
+
 /// Assignment of a user, without contents and error message.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -81,48 +123,6 @@ pub(crate) struct AssignmentWorker {
     started_at: Timestamp,
     /// Number of assignments that it works on.
     runs: i64,
-}
-
-pub(crate) async fn list(
-    api: Data<Api>,
-    Query(query): Query<AssignmentsQuery>,
-) -> Result<Json<AdminAssignments>, HttpError> {
-    let administration = api.assignments.administration.clone();
-    let (skip, limit) = query.bounds();
-    let list = api.run(async move { administration.list(None, skip, limit).await }).await?;
-    Ok(Json(AdminAssignments(list.into_iter().map(Into::into).collect())))
-}
-
-pub(crate) async fn terminate(
-    caller: Caller,
-    api: Data<Api>,
-    PathId(id): PathId,
-    OptionalBody(request): OptionalBody<TerminationRequest>,
-) -> Result<Json<TerminationResponse>, HttpError> {
-    let administration = api.assignments.administration.clone();
-    let by = Some(caller.0.user);
-    let terminate = async move {
-        administration.terminate(by, AssignmentId(id), request.reason.as_deref()).await
-    };
-    Ok(Json(TerminationResponse { changed: api.run(terminate).await? }))
-}
-
-pub(crate) async fn queue(api: Data<Api>) -> Result<Json<AssignmentQueue>, HttpError> {
-    let administration = api.assignments.administration.clone();
-    let read = async move {
-        Ok::<_, pia_kernel::Unavailable>((
-            administration.queue().await?,
-            administration.workers().await?,
-        ))
-    };
-    let (queue, workers) = api.run(read).await?;
-    Ok(Json(AssignmentQueue {
-        enabled: api.assignments.is_enabled,
-        queued: queue.queued,
-        running: queue.running,
-        oldest_queued_at: queue.oldest_queued_at,
-        workers: workers.into_iter().map(Into::into).collect(),
-    }))
 }
 
 impl From<Assignment> for AdminAssignment {

@@ -22,6 +22,28 @@ use crate::{Api, HttpError};
 /// Number of entries that an export loads at once.
 const EXPORT_PAGE: u16 = 500;
 
+pub(crate) async fn list(
+    api: Data<Api>,
+    Query(query): Query<AuditQuery>,
+    Paging(request): Paging,
+) -> Result<Json<AuditPage>, HttpError> {
+    let log = Arc::clone(&api.audit);
+    let filter = AuditFilter::from(query);
+    let entries = api.run(async move { log.page(&filter, request.and_one_more()).await }).await?;
+    let page = request.into_page(entries, cursor);
+    Ok(Json(AuditPage {
+        items: page.items.into_iter().map(Into::into).collect(),
+        next_cursor: page.next.map(Paging::format_cursor),
+    }))
+}
+
+pub(crate) async fn export(
+    api: Data<Api>,
+    Query(query): Query<AuditQuery>,
+) -> Result<HttpResponse, HttpError> {
+    Ok(export_audit_log(&api, query.into()))
+}
+
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct AuditQuery {
     /// Entries in which this user is on either side.
@@ -98,28 +120,6 @@ struct Export {
     filter: AuditFilter,
     after: Option<Cursor>,
     is_done: bool,
-}
-
-pub(crate) async fn list(
-    api: Data<Api>,
-    Query(query): Query<AuditQuery>,
-    Paging(request): Paging,
-) -> Result<Json<AuditPage>, HttpError> {
-    let log = Arc::clone(&api.audit);
-    let filter = AuditFilter::from(query);
-    let entries = api.run(async move { log.page(&filter, request.and_one_more()).await }).await?;
-    let page = request.into_page(entries, cursor);
-    Ok(Json(AuditPage {
-        items: page.items.into_iter().map(Into::into).collect(),
-        next_cursor: page.next.map(Paging::format_cursor),
-    }))
-}
-
-pub(crate) async fn export(
-    api: Data<Api>,
-    Query(query): Query<AuditQuery>,
-) -> Result<HttpResponse, HttpError> {
-    Ok(export_audit_log(&api, query.into()))
 }
 
 /// Streams the selected entries of the audit log, newest first, as lines of

@@ -13,15 +13,6 @@ use crate::auth::Done;
 use crate::certificates::CertificateResponse;
 use crate::{Api, HttpError};
 
-#[derive(Debug, Deserialize, ToSchema)]
-pub(crate) struct CertificateRequest {
-    /// Name for people; the holder's if omitted.
-    name: Option<String>,
-    /// X.509 certificate in PEM, or base64 of it in DER.
-    #[schema(value_type = String)]
-    certificate: Option<String>,
-}
-
 pub(crate) async fn add(
     caller: Caller,
     api: Data<Api>,
@@ -46,4 +37,13 @@ pub(crate) async fn remove(
     let by = caller.0.user;
     api.run(async move { certificates.remove(by, CertificateId(id)).await }).await?;
     Ok(Json(Done::success()))
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct CertificateRequest {
+    /// Name for people; the holder's if omitted.
+    name: Option<String>,
+    /// X.509 certificate in PEM, or base64 of it in DER.
+    #[schema(value_type = String)]
+    certificate: Option<String>,
 }

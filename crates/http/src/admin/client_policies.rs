@@ -17,80 +17,6 @@ use super::row_version::{ExpectedVersion, row_tag};
 use crate::auth::Done;
 use crate::{Api, HttpError};
 
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ClientPolicyRequest {
-    /// 1 to 100 characters, unique without regard to case.
-    #[schema(value_type = String)]
-    name: Option<String>,
-    /// Description of at most 1,000 characters.
-    description: Option<String>,
-    /// A JSON object as text, at most 65,536 bytes, with the sections
-    /// `defaults` and `enforce`. Blank sets nothing.
-    document: Option<String>,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ClientPolicyCreated {
-    id: String,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ClientPolicyResponse {
-    id: String,
-    name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    description: Option<String>,
-    /// The document's text as it was sent, trimmed.
-    document: String,
-    #[schema(value_type = String, format = DateTime)]
-    updated_at: Timestamp,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ClientPolicySummary {
-    id: String,
-    name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    description: Option<String>,
-    /// Size of the document in UTF-8 bytes.
-    document_bytes: usize,
-    #[schema(value_type = String, format = DateTime)]
-    updated_at: Timestamp,
-    /// Number of groups that have the policy.
-    group_count: u64,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct PolicyGroup {
-    id: String,
-    name: String,
-}
-
-/// Policy that members of a group get.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct GroupClientPolicy {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    policy_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<String>,
-    /// `{}` where the group has no policy.
-    document: String,
-    #[schema(value_type = Option<String>, format = DateTime)]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    updated_at: Option<Timestamp>,
-}
-
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct AssignPolicyRequest {
-    /// Id of the policy; null takes the group's policy away.
-    policy_id: Option<String>,
-}
-
 pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<ClientPolicySummary>>, HttpError> {
     let policies = api.client_policies.clone();
     let entries = api.run(async move { policies.list().await }).await?;
@@ -176,6 +102,80 @@ pub(crate) async fn assign(
         policies.of_group(group).await
     };
     Ok(Json(api.run(assign).await?.into()))
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ClientPolicyRequest {
+    /// 1 to 100 characters, unique without regard to case.
+    #[schema(value_type = String)]
+    name: Option<String>,
+    /// Description of at most 1,000 characters.
+    description: Option<String>,
+    /// A JSON object as text, at most 65,536 bytes, with the sections
+    /// `defaults` and `enforce`. Blank sets nothing.
+    document: Option<String>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ClientPolicyCreated {
+    id: String,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ClientPolicyResponse {
+    id: String,
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    /// The document's text as it was sent, trimmed.
+    document: String,
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ClientPolicySummary {
+    id: String,
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    /// Size of the document in UTF-8 bytes.
+    document_bytes: usize,
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+    /// Number of groups that have the policy.
+    group_count: u64,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct PolicyGroup {
+    id: String,
+    name: String,
+}
+
+/// Policy that members of a group get.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct GroupClientPolicy {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    policy_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    /// `{}` where the group has no policy.
+    document: String,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    updated_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct AssignPolicyRequest {
+    /// Id of the policy; null takes the group's policy away.
+    policy_id: Option<String>,
 }
 
 impl ClientPolicyRequest {

@@ -14,86 +14,6 @@ use super::personas::{EntryGroupsRequest, required};
 use crate::auth::Done;
 use crate::{Api, HttpError};
 
-/// Connector to be created.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ConnectorRequest {
-    /// Name, up to 100 characters, unique in any case.
-    name: String,
-    /// Groups whose members may use its pods.
-    #[serde(default)]
-    group_ids: Vec<Uuid>,
-    /// Name of the skill that its pods run. An operator is created for it.
-    operator_skill: Option<String>,
-    /// MCP server whose tools it brings, instead of pods.
-    mcp: Option<McpServerRequest>,
-}
-
-/// MCP server that this server connects to.
-#[derive(Debug, Deserialize, ToSchema)]
-pub(crate) struct McpServerRequest {
-    /// URL of its streamable HTTP transport.
-    url: String,
-    /// Bearer token, which is stored sealed and never returned.
-    token: Option<String>,
-}
-
-/// Connector with a token that was just created.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ConnectorCreatedResponse {
-    #[schema(format = Uuid)]
-    connector_id: String,
-    #[schema(format = Uuid)]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    operator_id: Option<String>,
-    /// Token with which pods connect. It is shown once. Missing for an MCP server.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    token: Option<String>,
-    #[schema(value_type = Vec<Uuid>)]
-    granted_group_ids: Vec<String>,
-    /// Number of active accounts in these groups.
-    resolved_member_count: i64,
-}
-
-/// Valid token of a connector.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ConnectorTokenResponse {
-    /// Id with which it is revoked.
-    #[schema(format = Uuid)]
-    id: String,
-    #[schema(value_type = String, format = DateTime)]
-    created_at: Timestamp,
-    #[schema(value_type = String, format = DateTime)]
-    expires_at: Timestamp,
-}
-
-/// Connector with its groups.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ConnectorResponse {
-    #[schema(format = Uuid)]
-    id: String,
-    name: String,
-    #[schema(format = Uuid)]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    operator_id: Option<String>,
-    #[schema(value_type = Vec<Uuid>)]
-    group_ids: Vec<String>,
-    #[schema(value_type = String, format = DateTime)]
-    created_at: Timestamp,
-    /// Valid tokens, the oldest first.
-    tokens: Vec<ConnectorTokenResponse>,
-    /// Expiry of the token that lasts longest. Missing if none is valid.
-    #[schema(value_type = String, format = DateTime)]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    token_expires_at: Option<Timestamp>,
-    /// URL of the MCP server whose tools it brings.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mcp_url: Option<String>,
-}
-
 pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<ConnectorResponse>>, HttpError> {
     let connectors = api.connectors.clone();
     let list = api.run(async move { connectors.list().await }).await?;
@@ -180,6 +100,86 @@ pub(crate) async fn delete(
     let by = Some(caller.0.user);
     api.run(async move { connectors.delete(by, ConnectorId(id)).await }).await?;
     Ok(Json(Done::success()))
+}
+
+/// Connector to be created.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ConnectorRequest {
+    /// Name, up to 100 characters, unique in any case.
+    name: String,
+    /// Groups whose members may use its pods.
+    #[serde(default)]
+    group_ids: Vec<Uuid>,
+    /// Name of the skill that its pods run. An operator is created for it.
+    operator_skill: Option<String>,
+    /// MCP server whose tools it brings, instead of pods.
+    mcp: Option<McpServerRequest>,
+}
+
+/// MCP server that this server connects to.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct McpServerRequest {
+    /// URL of its streamable HTTP transport.
+    url: String,
+    /// Bearer token, which is stored sealed and never returned.
+    token: Option<String>,
+}
+
+/// Connector with a token that was just created.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ConnectorCreatedResponse {
+    #[schema(format = Uuid)]
+    connector_id: String,
+    #[schema(format = Uuid)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operator_id: Option<String>,
+    /// Token with which pods connect. It is shown once. Missing for an MCP server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token: Option<String>,
+    #[schema(value_type = Vec<Uuid>)]
+    granted_group_ids: Vec<String>,
+    /// Number of active accounts in these groups.
+    resolved_member_count: i64,
+}
+
+/// Valid token of a connector.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ConnectorTokenResponse {
+    /// Id with which it is revoked.
+    #[schema(format = Uuid)]
+    id: String,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    expires_at: Timestamp,
+}
+
+/// Connector with its groups.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ConnectorResponse {
+    #[schema(format = Uuid)]
+    id: String,
+    name: String,
+    #[schema(format = Uuid)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operator_id: Option<String>,
+    #[schema(value_type = Vec<Uuid>)]
+    group_ids: Vec<String>,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    /// Valid tokens, the oldest first.
+    tokens: Vec<ConnectorTokenResponse>,
+    /// Expiry of the token that lasts longest. Missing if none is valid.
+    #[schema(value_type = String, format = DateTime)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token_expires_at: Option<Timestamp>,
+    /// URL of the MCP server whose tools it brings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mcp_url: Option<String>,
 }
 
 impl From<Provisioned> for ConnectorCreatedResponse {

@@ -15,6 +15,13 @@ use super::client_policies::GroupClientPolicy;
 use super::members::MemberItem;
 use crate::{Api, HttpError};
 
+pub(crate) async fn effective(
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<Json<EffectiveResponse>, HttpError> {
+    Ok(Json(EffectiveSettings::load(&api, UserId(id)).await?.into()))
+}
+
 /// Contents of a user's next pull, and the limits that apply to them.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -93,13 +100,6 @@ pub struct EffectiveSettings {
     pub published: CatalogueSnapshot,
     /// The group's settings.
     pub settings: GroupSettings,
-}
-
-pub(crate) async fn effective(
-    api: Data<Api>,
-    PathId(id): PathId,
-) -> Result<Json<EffectiveResponse>, HttpError> {
-    Ok(Json(EffectiveSettings::load(&api, UserId(id)).await?.into()))
 }
 
 impl EffectiveSettings {

@@ -10,13 +10,6 @@ use crate::ai::GroupCreditsResponse;
 use crate::auth::Done;
 use crate::{Api, HttpError};
 
-#[derive(Deserialize, ToSchema)]
-pub(crate) struct TopUpRequest {
-    /// Whole credits, 1 to 1,000,000,000.
-    #[schema(value_type = i64)]
-    credits: Option<i64>,
-}
-
 pub(crate) async fn show(
     caller: Caller,
     api: Data<Api>,
@@ -43,4 +36,11 @@ pub(crate) async fn top_up(
     let added = request.credits.unwrap_or_default();
     api.run(async move { credits.top_up(by, GroupId(id), added).await }).await?;
     Ok(Json(Done::success()))
+}
+
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct TopUpRequest {
+    /// Whole credits, 1 to 1,000,000,000.
+    #[schema(value_type = i64)]
+    credits: Option<i64>,
 }

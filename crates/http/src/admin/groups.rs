@@ -14,73 +14,6 @@ use uuid::Uuid;
 use crate::auth::Done;
 use crate::{Api, HttpError};
 
-#[derive(Debug, Deserialize, ToSchema)]
-pub(crate) struct GroupRequest {
-    /// Unique without regard to case.
-    #[schema(value_type = String)]
-    name: Option<String>,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct GroupCreated {
-    id: String,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct GroupResponse {
-    id: String,
-    name: String,
-    /// True for the group of new accounts.
-    is_default: bool,
-    /// Number of members.
-    member_count: u64,
-    #[schema(value_type = String, format = DateTime)]
-    created_at: Timestamp,
-}
-
-/// Settings of a group's members.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct GroupSettingsResponse {
-    /// Quotas that the group sets itself, by name.
-    quotas: BTreeMap<&'static str, i64>,
-    /// Budgets in whole credits by period; 0 is no limit.
-    credits: BTreeMap<&'static str, i64>,
-    /// True if unused allowances of a week are shared in the next.
-    pool: bool,
-    /// Catalogue entries by mode.
-    modes: BTreeMap<String, String>,
-    /// Catalogue entries by type of persona.
-    persona_types: BTreeMap<String, String>,
-    /// Catalogue entries that a request may name.
-    models: Vec<String>,
-}
-
-/// Changes of a group's settings: what is omitted stays, null restores the
-/// default.
-#[derive(Debug, Default, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct GroupSettingsRequest {
-    /// Limits by quota: `KnowledgeBases`, `ManagedPersonas` …
-    quotas: BTreeMap<String, Option<i64>>,
-    /// Budgets by period: `hourly`, `daily`, `weekly`, `group-daily`,
-    /// `group-weekly`.
-    credits: BTreeMap<String, Option<i64>>,
-    pool: Option<bool>,
-    /// Catalogue entries by mode: `Optimize`, `Assistant`, `Research`.
-    modes: BTreeMap<String, Option<String>>,
-    persona_types: BTreeMap<String, Option<String>>,
-    models: Option<Vec<String>>,
-}
-
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct MoveUserRequest {
-    #[schema(value_type = Uuid)]
-    group_id: Option<Uuid>,
-}
-
 pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<GroupResponse>>, HttpError> {
     let groups = api.groups.clone();
     let entries = api.run(async move { groups.list().await }).await?;
@@ -167,6 +100,73 @@ pub(crate) async fn move_user(
     })?;
     api.run(async move { groups.move_member(by, UserId(user), GroupId(group)).await }).await?;
     Ok(Json(Done::success()))
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct GroupRequest {
+    /// Unique without regard to case.
+    #[schema(value_type = String)]
+    name: Option<String>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct GroupCreated {
+    id: String,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct GroupResponse {
+    id: String,
+    name: String,
+    /// True for the group of new accounts.
+    is_default: bool,
+    /// Number of members.
+    member_count: u64,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+}
+
+/// Settings of a group's members.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct GroupSettingsResponse {
+    /// Quotas that the group sets itself, by name.
+    quotas: BTreeMap<&'static str, i64>,
+    /// Budgets in whole credits by period; 0 is no limit.
+    credits: BTreeMap<&'static str, i64>,
+    /// True if unused allowances of a week are shared in the next.
+    pool: bool,
+    /// Catalogue entries by mode.
+    modes: BTreeMap<String, String>,
+    /// Catalogue entries by type of persona.
+    persona_types: BTreeMap<String, String>,
+    /// Catalogue entries that a request may name.
+    models: Vec<String>,
+}
+
+/// Changes of a group's settings: what is omitted stays, null restores the
+/// default.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct GroupSettingsRequest {
+    /// Limits by quota: `KnowledgeBases`, `ManagedPersonas` …
+    quotas: BTreeMap<String, Option<i64>>,
+    /// Budgets by period: `hourly`, `daily`, `weekly`, `group-daily`,
+    /// `group-weekly`.
+    credits: BTreeMap<String, Option<i64>>,
+    pool: Option<bool>,
+    /// Catalogue entries by mode: `Optimize`, `Assistant`, `Research`.
+    modes: BTreeMap<String, Option<String>>,
+    persona_types: BTreeMap<String, Option<String>>,
+    models: Option<Vec<String>>,
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct MoveUserRequest {
+    #[schema(value_type = Uuid)]
+    group_id: Option<Uuid>,
 }
 
 fn invalid(field: String, code: &'static str, message: String) -> ApiError {

@@ -14,60 +14,6 @@ use crate::auth::Done;
 use crate::knowledge::{KnowledgeDocument, KnowledgeStats};
 use crate::{Api, HttpError};
 
-/// New knowledge base.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct KnowledgeBaseRequest {
-    /// Up to 100 characters, unique on the server.
-    #[schema(value_type = String)]
-    name: Option<String>,
-    /// Group that owns the base, and whose quotas its documents count against.
-    #[schema(value_type = Uuid)]
-    group_id: Option<Uuid>,
-}
-
-#[derive(Debug, Deserialize, ToSchema)]
-pub(crate) struct KnowledgeBaseNameRequest {
-    /// Up to 100 characters, unique on the server.
-    #[schema(value_type = String)]
-    name: Option<String>,
-}
-
-/// All knowledge bases that are to be bound to the persona.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct PersonaBasesRequest {
-    #[schema(value_type = Vec<Uuid>)]
-    knowledge_base_ids: Option<Vec<Uuid>>,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct KnowledgeBaseCreated {
-    #[schema(format = Uuid)]
-    id: String,
-}
-
-/// Knowledge base with its groups.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct KnowledgeBaseResponse {
-    #[schema(format = Uuid)]
-    id: String,
-    name: String,
-    /// Group that owns the base.
-    #[schema(format = Uuid)]
-    group_id: String,
-    /// Groups that the base is shared with, beside its owner.
-    #[schema(value_type = Vec<Uuid>)]
-    shared_group_ids: Vec<String>,
-    document_count: i64,
-    /// Text that tells the model when to search the base.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    prompt: Option<String>,
-    #[schema(value_type = String, format = DateTime)]
-    created_at: Timestamp,
-}
-
 pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<KnowledgeBaseResponse>>, HttpError> {
     let bases = api.knowledge.bases.clone();
     let entries = api.run(async move { bases.list().await }).await?;
@@ -171,6 +117,60 @@ pub(crate) async fn bind(
         .collect();
     api.run(async move { bases.bind(by, PersonaId(id), ids).await }).await?;
     Ok(Json(Done::success()))
+}
+
+/// New knowledge base.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct KnowledgeBaseRequest {
+    /// Up to 100 characters, unique on the server.
+    #[schema(value_type = String)]
+    name: Option<String>,
+    /// Group that owns the base, and whose quotas its documents count against.
+    #[schema(value_type = Uuid)]
+    group_id: Option<Uuid>,
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct KnowledgeBaseNameRequest {
+    /// Up to 100 characters, unique on the server.
+    #[schema(value_type = String)]
+    name: Option<String>,
+}
+
+/// All knowledge bases that are to be bound to the persona.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PersonaBasesRequest {
+    #[schema(value_type = Vec<Uuid>)]
+    knowledge_base_ids: Option<Vec<Uuid>>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct KnowledgeBaseCreated {
+    #[schema(format = Uuid)]
+    id: String,
+}
+
+/// Knowledge base with its groups.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct KnowledgeBaseResponse {
+    #[schema(format = Uuid)]
+    id: String,
+    name: String,
+    /// Group that owns the base.
+    #[schema(format = Uuid)]
+    group_id: String,
+    /// Groups that the base is shared with, beside its owner.
+    #[schema(value_type = Vec<Uuid>)]
+    shared_group_ids: Vec<String>,
+    document_count: i64,
+    /// Text that tells the model when to search the base.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt: Option<String>,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
 }
 
 fn any_base(id: Uuid) -> BaseRef {

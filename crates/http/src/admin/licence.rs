@@ -9,6 +9,18 @@ use utoipa::ToSchema;
 
 use crate::{Api, HttpError};
 
+pub(crate) async fn replace(
+    caller: Caller,
+    api: Data<Api>,
+    Body(request): Body<LicenceRequest>,
+) -> Result<Json<LicenceResponse>, HttpError> {
+    let licences = api.licences.clone();
+    let by = caller.0.user;
+    let text = request.license.unwrap_or_default();
+    let replace = async move { licences.replace(by, text.as_bytes()).await };
+    Ok(Json(api.run(replace).await?.into()))
+}
+
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct LicenceRequest {
     /// Text of the licence file.
@@ -26,18 +38,6 @@ pub struct LicenceResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Timestamp>,
-}
-
-pub(crate) async fn replace(
-    caller: Caller,
-    api: Data<Api>,
-    Body(request): Body<LicenceRequest>,
-) -> Result<Json<LicenceResponse>, HttpError> {
-    let licences = api.licences.clone();
-    let by = caller.0.user;
-    let text = request.license.unwrap_or_default();
-    let replace = async move { licences.replace(by, text.as_bytes()).await };
-    Ok(Json(api.run(replace).await?.into()))
 }
 
 impl From<Licence> for LicenceResponse {

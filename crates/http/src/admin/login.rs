@@ -13,35 +13,6 @@ use crate::Api;
 use crate::auth::mfa::factor_answer;
 use crate::auth::missing_fields;
 
-/// Email and password or, after the refusal `mfa_required`, its token and a
-/// code or recovery code.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct AdminLoginRequest {
-    email: Option<String>,
-    #[schema(value_type = Option<String>)]
-    password: Option<Secret<String>>,
-    /// Token of the refusal `mfa_required`.
-    #[schema(value_type = Option<String>)]
-    mfa_token: Option<Secret<String>>,
-    /// Six-digit code of the authenticator app.
-    #[schema(value_type = Option<String>)]
-    code: Option<Secret<String>>,
-    #[schema(value_type = Option<String>)]
-    recovery_code: Option<Secret<String>>,
-}
-
-/// The session's token against forged requests; its cookie comes with the
-/// response.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct AdminSessionResponse {
-    /// Value of the header `X-CSRF-Token` of every write.
-    csrf_token: String,
-    /// Seconds until the session ends however it is used.
-    expires_in: u64,
-}
-
 pub(crate) async fn login(
     api: Data<Api>,
     gates: Data<Gates>,
@@ -75,4 +46,33 @@ pub(crate) async fn login(
     let cookie = gates.console_cookie.set(cookie.expose(), lifetime);
 
     Ok(HttpResponse::Ok().insert_header((SET_COOKIE, cookie)).json(body))
+}
+
+/// Email and password or, after the refusal `mfa_required`, its token and a
+/// code or recovery code.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct AdminLoginRequest {
+    email: Option<String>,
+    #[schema(value_type = Option<String>)]
+    password: Option<Secret<String>>,
+    /// Token of the refusal `mfa_required`.
+    #[schema(value_type = Option<String>)]
+    mfa_token: Option<Secret<String>>,
+    /// Six-digit code of the authenticator app.
+    #[schema(value_type = Option<String>)]
+    code: Option<Secret<String>>,
+    #[schema(value_type = Option<String>)]
+    recovery_code: Option<Secret<String>>,
+}
+
+/// The session's token against forged requests; its cookie comes with the
+/// response.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct AdminSessionResponse {
+    /// Value of the header `X-CSRF-Token` of every write.
+    csrf_token: String,
+    /// Seconds until the session ends however it is used.
+    expires_in: u64,
 }

@@ -9,6 +9,23 @@ use utoipa::ToSchema;
 
 use crate::{Api, HttpError};
 
+pub(crate) async fn users(
+    api: Data<Api>,
+    Query(query): Query<MemberQuery>,
+    Paging(page): Paging,
+) -> Result<Json<MemberPage>, HttpError> {
+    page_of(&api, None, query, page).await
+}
+
+pub(crate) async fn members(
+    api: Data<Api>,
+    PathId(group): PathId,
+    Query(query): Query<MemberQuery>,
+    Paging(page): Paging,
+) -> Result<Json<MemberPage>, HttpError> {
+    page_of(&api, Some(GroupId(group)), query, page).await
+}
+
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct MemberQuery {
     /// Part of the email address or name, in any case.
@@ -39,23 +56,6 @@ pub(crate) struct MemberItem {
     is_active: bool,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-}
-
-pub(crate) async fn users(
-    api: Data<Api>,
-    Query(query): Query<MemberQuery>,
-    Paging(page): Paging,
-) -> Result<Json<MemberPage>, HttpError> {
-    page_of(&api, None, query, page).await
-}
-
-pub(crate) async fn members(
-    api: Data<Api>,
-    PathId(group): PathId,
-    Query(query): Query<MemberQuery>,
-    Paging(page): Paging,
-) -> Result<Json<MemberPage>, HttpError> {
-    page_of(&api, Some(GroupId(group)), query, page).await
 }
 
 async fn page_of(

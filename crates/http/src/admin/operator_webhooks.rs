@@ -11,6 +11,39 @@ use utoipa::ToSchema;
 use crate::auth::Done;
 use crate::{Api, HttpError};
 
+pub(crate) async fn put(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+    Body(request): Body<WebhookRequest>,
+) -> Result<Json<WebhookResponse>, HttpError> {
+    let webhooks = api.assignments.webhooks.clone();
+    let by = Some(caller.0.user);
+    let put = async move { webhooks.put(by, OperatorId(id), request.url).await };
+    let secret = api.run(put).await?.reveal();
+    Ok(Json(WebhookResponse { secret }))
+}
+
+pub(crate) async fn delete(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<Json<Done>, HttpError> {
+    let webhooks = api.assignments.webhooks.clone();
+    let by = Some(caller.0.user);
+    api.run(async move { webhooks.remove(by, OperatorId(id)).await }).await?;
+    Ok(Json(Done::success()))
+}
+
+pub(crate) async fn deliveries(
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<Json<Vec<WebhookDeliveryResponse>>, HttpError> {
+    let webhooks = api.assignments.webhooks.clone();
+    let deliveries = api.run(async move { webhooks.deliveries(OperatorId(id)).await }).await?;
+    Ok(Json(deliveries.into_iter().map(Into::into).collect()))
+}
+
 /// Webhook of an operator.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct WebhookRequest {
@@ -47,39 +80,6 @@ pub(crate) struct WebhookDeliveryResponse {
     /// Reason of the last failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<String>,
-}
-
-pub(crate) async fn put(
-    caller: Caller,
-    api: Data<Api>,
-    PathId(id): PathId,
-    Body(request): Body<WebhookRequest>,
-) -> Result<Json<WebhookResponse>, HttpError> {
-    let webhooks = api.assignments.webhooks.clone();
-    let by = Some(caller.0.user);
-    let put = async move { webhooks.put(by, OperatorId(id), request.url).await };
-    let secret = api.run(put).await?.reveal();
-    Ok(Json(WebhookResponse { secret }))
-}
-
-pub(crate) async fn delete(
-    caller: Caller,
-    api: Data<Api>,
-    PathId(id): PathId,
-) -> Result<Json<Done>, HttpError> {
-    let webhooks = api.assignments.webhooks.clone();
-    let by = Some(caller.0.user);
-    api.run(async move { webhooks.remove(by, OperatorId(id)).await }).await?;
-    Ok(Json(Done::success()))
-}
-
-pub(crate) async fn deliveries(
-    api: Data<Api>,
-    PathId(id): PathId,
-) -> Result<Json<Vec<WebhookDeliveryResponse>>, HttpError> {
-    let webhooks = api.assignments.webhooks.clone();
-    let deliveries = api.run(async move { webhooks.deliveries(OperatorId(id)).await }).await?;
-    Ok(Json(deliveries.into_iter().map(Into::into).collect()))
 }
 
 impl From<WebhookDelivery> for WebhookDeliveryResponse {

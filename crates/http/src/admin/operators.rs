@@ -12,6 +12,61 @@ use super::personas::{EntryGroupsRequest, required};
 use crate::auth::Done;
 use crate::{Api, HttpError};
 
+pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<OperatorResponse>>, HttpError> {
+    let administration = api.assignments.administration.clone();
+    let operators = api.run(async move { administration.operators().await }).await?;
+    Ok(Json(operators.into_iter().map(Into::into).collect()))
+}
+
+pub(crate) async fn create(
+    caller: Caller,
+    api: Data<Api>,
+    Body(request): Body<OperatorRequest>,
+) -> Result<HttpResponse, HttpError> {
+    let administration = api.assignments.administration.clone();
+    let by = Some(caller.0.user);
+    let create = async move { administration.create(by, request.into()).await };
+    let operator: OperatorResponse = api.run(create).await?.into();
+    Ok(HttpResponse::Created().json(operator))
+}
+
+pub(crate) async fn update(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+    Body(request): Body<OperatorRequest>,
+) -> Result<Json<Done>, HttpError> {
+    let administration = api.assignments.administration.clone();
+    let by = Some(caller.0.user);
+    let update = async move { administration.update(by, OperatorId(id), request.into()).await };
+    api.run(update).await?;
+    Ok(Json(Done::success()))
+}
+
+pub(crate) async fn grant(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+    Body(request): Body<EntryGroupsRequest>,
+) -> Result<Json<Done>, HttpError> {
+    let administration = api.assignments.administration.clone();
+    let by = Some(caller.0.user);
+    let groups = required("groupIds", request.group_ids)?.into_iter().map(GroupId).collect();
+    api.run(async move { administration.grant(by, OperatorId(id), groups).await }).await?;
+    Ok(Json(Done::success()))
+}
+
+pub(crate) async fn delete(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<Json<Done>, HttpError> {
+    let administration = api.assignments.administration.clone();
+    let by = Some(caller.0.user);
+    api.run(async move { administration.delete(by, OperatorId(id)).await }).await?;
+    Ok(Json(Done::success()))
+}
+
 /// Operator to be created or changed.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -86,61 +141,6 @@ pub(crate) struct OperatorResponse {
     webhook_url: Option<String>,
     #[schema(value_type = String, format = DateTime)]
     updated_at: Timestamp,
-}
-
-pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<OperatorResponse>>, HttpError> {
-    let administration = api.assignments.administration.clone();
-    let operators = api.run(async move { administration.operators().await }).await?;
-    Ok(Json(operators.into_iter().map(Into::into).collect()))
-}
-
-pub(crate) async fn create(
-    caller: Caller,
-    api: Data<Api>,
-    Body(request): Body<OperatorRequest>,
-) -> Result<HttpResponse, HttpError> {
-    let administration = api.assignments.administration.clone();
-    let by = Some(caller.0.user);
-    let create = async move { administration.create(by, request.into()).await };
-    let operator: OperatorResponse = api.run(create).await?.into();
-    Ok(HttpResponse::Created().json(operator))
-}
-
-pub(crate) async fn update(
-    caller: Caller,
-    api: Data<Api>,
-    PathId(id): PathId,
-    Body(request): Body<OperatorRequest>,
-) -> Result<Json<Done>, HttpError> {
-    let administration = api.assignments.administration.clone();
-    let by = Some(caller.0.user);
-    let update = async move { administration.update(by, OperatorId(id), request.into()).await };
-    api.run(update).await?;
-    Ok(Json(Done::success()))
-}
-
-pub(crate) async fn grant(
-    caller: Caller,
-    api: Data<Api>,
-    PathId(id): PathId,
-    Body(request): Body<EntryGroupsRequest>,
-) -> Result<Json<Done>, HttpError> {
-    let administration = api.assignments.administration.clone();
-    let by = Some(caller.0.user);
-    let groups = required("groupIds", request.group_ids)?.into_iter().map(GroupId).collect();
-    api.run(async move { administration.grant(by, OperatorId(id), groups).await }).await?;
-    Ok(Json(Done::success()))
-}
-
-pub(crate) async fn delete(
-    caller: Caller,
-    api: Data<Api>,
-    PathId(id): PathId,
-) -> Result<Json<Done>, HttpError> {
-    let administration = api.assignments.administration.clone();
-    let by = Some(caller.0.user);
-    api.run(async move { administration.delete(by, OperatorId(id)).await }).await?;
-    Ok(Json(Done::success()))
 }
 
 impl From<OperatorRequest> for OperatorDraft {

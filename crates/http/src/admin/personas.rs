@@ -14,6 +14,102 @@ use super::row_version::{ExpectedVersion, row_tag};
 use crate::auth::Done;
 use crate::{Api, HttpError};
 
+pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<PersonaSummary>>, HttpError> {
+    let personas = api.personas.clone();
+    let entries = api.run(async move { personas.list().await }).await?;
+    Ok(Json(entries.into_iter().map(Into::into).collect()))
+}
+
+pub(crate) async fn show(api: Data<Api>, PathId(id): PathId) -> Result<HttpResponse, HttpError> {
+    let personas = api.personas.clone();
+    let persona = api.run(async move { personas.find(PersonaId(id)).await }).await?;
+    let tag = ETag(row_tag(persona.updated_at));
+    Ok(HttpResponse::Ok().insert_header(tag).json(PersonaResponse::from(persona)))
+}
+
+pub(crate) async fn groups(
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<Json<Vec<EntryId>>, HttpError> {
+    let personas = api.personas.clone();
+    let groups = api.run(async move { personas.groups_of(PersonaId(id)).await }).await?;
+    Ok(Json(groups.iter().map(|it| EntryId(it.to_string())).collect()))
+}
+
+pub(crate) async fn plugins(
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<Json<Vec<EntryId>>, HttpError> {
+    let personas = api.personas.clone();
+    let plugins = api.run(async move { personas.plugins_of(PersonaId(id)).await }).await?;
+    Ok(Json(plugins.iter().map(|it| EntryId(it.to_string())).collect()))
+}
+
+pub(crate) async fn create(
+    caller: Caller,
+    api: Data<Api>,
+    Body(request): Body<PersonaRequest>,
+) -> Result<HttpResponse, HttpError> {
+    let personas = api.personas.clone();
+    let by = caller.0.user;
+    let draft = request.into();
+    let persona = api.run(async move { personas.create(by, draft).await }).await?;
+    let tag = ETag(row_tag(persona.updated_at));
+    let created = PersonaCreated { id: persona.id.to_string() };
+    Ok(HttpResponse::Created().insert_header(tag).json(created))
+}
+
+pub(crate) async fn replace(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+    ExpectedVersion(expected): ExpectedVersion,
+    Body(request): Body<PersonaRequest>,
+) -> Result<Json<Done>, HttpError> {
+    let personas = api.personas.clone();
+    let by = caller.0.user;
+    let draft = request.into();
+    api.run(async move { personas.replace(by, PersonaId(id), draft, expected).await }).await?;
+    Ok(Json(Done::success()))
+}
+
+pub(crate) async fn delete(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<Json<Done>, HttpError> {
+    let personas = api.personas.clone();
+    let by = caller.0.user;
+    api.run(async move { personas.delete(by, PersonaId(id)).await }).await?;
+    Ok(Json(Done::success()))
+}
+
+pub(crate) async fn assign(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+    Body(request): Body<EntryGroupsRequest>,
+) -> Result<Json<Done>, HttpError> {
+    let personas = api.personas.clone();
+    let by = caller.0.user;
+    let groups = required("groupIds", request.group_ids)?.into_iter().map(GroupId).collect();
+    api.run(async move { personas.assign(by, PersonaId(id), groups).await }).await?;
+    Ok(Json(Done::success()))
+}
+
+pub(crate) async fn bind(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+    Body(request): Body<PersonaPluginsRequest>,
+) -> Result<Json<Done>, HttpError> {
+    let personas = api.personas.clone();
+    let by = caller.0.user;
+    let plugins = required("pluginIds", request.plugin_ids)?.into_iter().map(PluginId).collect();
+    api.run(async move { personas.bind(by, PersonaId(id), plugins).await }).await?;
+    Ok(Json(Done::success()))
+}
+
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PersonaRequest {
@@ -130,102 +226,6 @@ pub(crate) struct EntryGroupsRequest {
 pub(crate) struct PersonaPluginsRequest {
     #[schema(value_type = Vec<Uuid>)]
     plugin_ids: Option<Vec<Uuid>>,
-}
-
-pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<PersonaSummary>>, HttpError> {
-    let personas = api.personas.clone();
-    let entries = api.run(async move { personas.list().await }).await?;
-    Ok(Json(entries.into_iter().map(Into::into).collect()))
-}
-
-pub(crate) async fn show(api: Data<Api>, PathId(id): PathId) -> Result<HttpResponse, HttpError> {
-    let personas = api.personas.clone();
-    let persona = api.run(async move { personas.find(PersonaId(id)).await }).await?;
-    let tag = ETag(row_tag(persona.updated_at));
-    Ok(HttpResponse::Ok().insert_header(tag).json(PersonaResponse::from(persona)))
-}
-
-pub(crate) async fn groups(
-    api: Data<Api>,
-    PathId(id): PathId,
-) -> Result<Json<Vec<EntryId>>, HttpError> {
-    let personas = api.personas.clone();
-    let groups = api.run(async move { personas.groups_of(PersonaId(id)).await }).await?;
-    Ok(Json(groups.iter().map(|it| EntryId(it.to_string())).collect()))
-}
-
-pub(crate) async fn plugins(
-    api: Data<Api>,
-    PathId(id): PathId,
-) -> Result<Json<Vec<EntryId>>, HttpError> {
-    let personas = api.personas.clone();
-    let plugins = api.run(async move { personas.plugins_of(PersonaId(id)).await }).await?;
-    Ok(Json(plugins.iter().map(|it| EntryId(it.to_string())).collect()))
-}
-
-pub(crate) async fn create(
-    caller: Caller,
-    api: Data<Api>,
-    Body(request): Body<PersonaRequest>,
-) -> Result<HttpResponse, HttpError> {
-    let personas = api.personas.clone();
-    let by = caller.0.user;
-    let draft = request.into();
-    let persona = api.run(async move { personas.create(by, draft).await }).await?;
-    let tag = ETag(row_tag(persona.updated_at));
-    let created = PersonaCreated { id: persona.id.to_string() };
-    Ok(HttpResponse::Created().insert_header(tag).json(created))
-}
-
-pub(crate) async fn replace(
-    caller: Caller,
-    api: Data<Api>,
-    PathId(id): PathId,
-    ExpectedVersion(expected): ExpectedVersion,
-    Body(request): Body<PersonaRequest>,
-) -> Result<Json<Done>, HttpError> {
-    let personas = api.personas.clone();
-    let by = caller.0.user;
-    let draft = request.into();
-    api.run(async move { personas.replace(by, PersonaId(id), draft, expected).await }).await?;
-    Ok(Json(Done::success()))
-}
-
-pub(crate) async fn delete(
-    caller: Caller,
-    api: Data<Api>,
-    PathId(id): PathId,
-) -> Result<Json<Done>, HttpError> {
-    let personas = api.personas.clone();
-    let by = caller.0.user;
-    api.run(async move { personas.delete(by, PersonaId(id)).await }).await?;
-    Ok(Json(Done::success()))
-}
-
-pub(crate) async fn assign(
-    caller: Caller,
-    api: Data<Api>,
-    PathId(id): PathId,
-    Body(request): Body<EntryGroupsRequest>,
-) -> Result<Json<Done>, HttpError> {
-    let personas = api.personas.clone();
-    let by = caller.0.user;
-    let groups = required("groupIds", request.group_ids)?.into_iter().map(GroupId).collect();
-    api.run(async move { personas.assign(by, PersonaId(id), groups).await }).await?;
-    Ok(Json(Done::success()))
-}
-
-pub(crate) async fn bind(
-    caller: Caller,
-    api: Data<Api>,
-    PathId(id): PathId,
-    Body(request): Body<PersonaPluginsRequest>,
-) -> Result<Json<Done>, HttpError> {
-    let personas = api.personas.clone();
-    let by = caller.0.user;
-    let plugins = required("pluginIds", request.plugin_ids)?.into_iter().map(PluginId).collect();
-    api.run(async move { personas.bind(by, PersonaId(id), plugins).await }).await?;
-    Ok(Json(Done::success()))
 }
 
 /// Returns the ids of a list; a missing list must not clear the stored one.

@@ -14,73 +14,6 @@ use super::row_version::{ExpectedVersion, row_tag};
 use crate::auth::Done;
 use crate::{Api, HttpError};
 
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct PluginRequest {
-    /// `mcp_server`, `builtin_tool_pack` or `rest_api`.
-    #[schema(value_type = String)]
-    kind: Option<String>,
-    /// Up to 255 characters.
-    #[schema(value_type = String)]
-    name: Option<String>,
-    /// Up to 2,000 characters.
-    description: Option<String>,
-    /// JSON object as a text, which clients read; `{}` if omitted.
-    config_json: Option<String>,
-    /// Up to 50 characters; 1.0.0 if omitted.
-    version: Option<String>,
-    /// If omitted, a new plugin is active and an updated one stays as it is.
-    is_active: Option<bool>,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct PluginCreated {
-    id: String,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct PluginResponse {
-    id: String,
-    kind: String,
-    name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    description: Option<String>,
-    config_json: String,
-    version: String,
-    /// True if the plugin is part of the client.
-    is_built_in: bool,
-    is_active: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    icon_url: Option<String>,
-    /// SHA-256 of the package, as 64 lower-case hex digits.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cab_hash: Option<String>,
-    /// Size of the package in bytes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cab_size: Option<u64>,
-    #[schema(value_type = String, format = DateTime)]
-    updated_at: Timestamp,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct PluginListItem {
-    #[serde(flatten)]
-    plugin: PluginResponse,
-    /// Number of groups that have the plugin.
-    group_count: u64,
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct PackageResponse {
-    /// SHA-256 of the file, as 64 lower-case hex digits.
-    cab_hash: String,
-    /// Size in bytes.
-    cab_size: u64,
-}
-
 pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<PluginListItem>>, HttpError> {
     let plugins = api.plugins.clone();
     let entries = api.run(async move { plugins.list().await }).await?;
@@ -191,6 +124,73 @@ pub(crate) async fn remove_icon(
     let by = caller.0.user;
     api.run(async move { plugins.upload_icon(by, PluginId(id), None).await }).await?;
     Ok(Json(Done::success()))
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PluginRequest {
+    /// `mcp_server`, `builtin_tool_pack` or `rest_api`.
+    #[schema(value_type = String)]
+    kind: Option<String>,
+    /// Up to 255 characters.
+    #[schema(value_type = String)]
+    name: Option<String>,
+    /// Up to 2,000 characters.
+    description: Option<String>,
+    /// JSON object as a text, which clients read; `{}` if omitted.
+    config_json: Option<String>,
+    /// Up to 50 characters; 1.0.0 if omitted.
+    version: Option<String>,
+    /// If omitted, a new plugin is active and an updated one stays as it is.
+    is_active: Option<bool>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct PluginCreated {
+    id: String,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PluginResponse {
+    id: String,
+    kind: String,
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    config_json: String,
+    version: String,
+    /// True if the plugin is part of the client.
+    is_built_in: bool,
+    is_active: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    icon_url: Option<String>,
+    /// SHA-256 of the package, as 64 lower-case hex digits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cab_hash: Option<String>,
+    /// Size of the package in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cab_size: Option<u64>,
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PluginListItem {
+    #[serde(flatten)]
+    plugin: PluginResponse,
+    /// Number of groups that have the plugin.
+    group_count: u64,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PackageResponse {
+    /// SHA-256 of the file, as 64 lower-case hex digits.
+    cab_hash: String,
+    /// Size in bytes.
+    cab_size: u64,
 }
 
 impl From<PluginRequest> for PluginDraft {

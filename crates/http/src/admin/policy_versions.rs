@@ -12,6 +12,47 @@ use super::row_version::ExpectedVersion;
 use crate::auth::Done;
 use crate::{Api, HttpError};
 
+pub(crate) async fn list(
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<Json<Vec<PolicyVersionSummary>>, HttpError> {
+    let policies = api.client_policies.clone();
+    let versions = api.run(async move { policies.versions(ClientPolicyId(id)).await }).await?;
+    Ok(Json(versions.into_iter().map(Into::into).collect()))
+}
+
+pub(crate) async fn show(
+    api: Data<Api>,
+    PathVersion { id, number }: PathVersion,
+) -> Result<Json<PolicyVersionResponse>, HttpError> {
+    let policies = api.client_policies.clone();
+    let version = async move { policies.version(ClientPolicyId(id), number).await };
+    Ok(Json(api.run(version).await?.into()))
+}
+
+pub(crate) async fn compare(
+    api: Data<Api>,
+    PathVersion { id, number }: PathVersion,
+    Query(query): Query<ComparisonQuery>,
+) -> Result<Json<ComparisonResponse>, HttpError> {
+    let policies = api.client_policies.clone();
+    let compare = async move { policies.compare(ClientPolicyId(id), number, query.with).await };
+    Ok(Json(api.run(compare).await?.into()))
+}
+
+pub(crate) async fn restore(
+    caller: Caller,
+    api: Data<Api>,
+    PathVersion { id, number }: PathVersion,
+    ExpectedVersion(expected): ExpectedVersion,
+) -> Result<Json<Done>, HttpError> {
+    let policies = api.client_policies.clone();
+    let by = caller.0.user;
+    let restore = async move { policies.restore(by, ClientPolicyId(id), number, expected).await };
+    api.run(restore).await?;
+    Ok(Json(Done::success()))
+}
+
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PolicyVersionSummary {
@@ -66,47 +107,6 @@ struct DifferenceItem {
     before: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     after: Option<Value>,
-}
-
-pub(crate) async fn list(
-    api: Data<Api>,
-    PathId(id): PathId,
-) -> Result<Json<Vec<PolicyVersionSummary>>, HttpError> {
-    let policies = api.client_policies.clone();
-    let versions = api.run(async move { policies.versions(ClientPolicyId(id)).await }).await?;
-    Ok(Json(versions.into_iter().map(Into::into).collect()))
-}
-
-pub(crate) async fn show(
-    api: Data<Api>,
-    PathVersion { id, number }: PathVersion,
-) -> Result<Json<PolicyVersionResponse>, HttpError> {
-    let policies = api.client_policies.clone();
-    let version = async move { policies.version(ClientPolicyId(id), number).await };
-    Ok(Json(api.run(version).await?.into()))
-}
-
-pub(crate) async fn compare(
-    api: Data<Api>,
-    PathVersion { id, number }: PathVersion,
-    Query(query): Query<ComparisonQuery>,
-) -> Result<Json<ComparisonResponse>, HttpError> {
-    let policies = api.client_policies.clone();
-    let compare = async move { policies.compare(ClientPolicyId(id), number, query.with).await };
-    Ok(Json(api.run(compare).await?.into()))
-}
-
-pub(crate) async fn restore(
-    caller: Caller,
-    api: Data<Api>,
-    PathVersion { id, number }: PathVersion,
-    ExpectedVersion(expected): ExpectedVersion,
-) -> Result<Json<Done>, HttpError> {
-    let policies = api.client_policies.clone();
-    let by = caller.0.user;
-    let restore = async move { policies.restore(by, ClientPolicyId(id), number, expected).await };
-    api.run(restore).await?;
-    Ok(Json(Done::success()))
 }
 
 fn format_writer(user: Option<UserId>) -> Option<String> {

@@ -7,6 +7,14 @@ use utoipa::ToSchema;
 
 use crate::{Api, HttpError, Problem};
 
+pub(crate) async fn list(
+    api: Data<Api>,
+    gates: Data<Gates>,
+) -> Result<Json<Vec<ProblemResponse>>, HttpError> {
+    let problems = api.problems(&gates.licence.get()).await?;
+    Ok(Json(problems.into_iter().map(ProblemResponse::from).collect()))
+}
+
 /// Problem that an administrator should act on.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -24,14 +32,6 @@ pub(crate) struct ProblemResponse {
     subject: Option<String>,
     /// Text for people, in English.
     message: String,
-}
-
-pub(crate) async fn list(
-    api: Data<Api>,
-    gates: Data<Gates>,
-) -> Result<Json<Vec<ProblemResponse>>, HttpError> {
-    let problems = api.problems(&gates.licence.get()).await?;
-    Ok(Json(problems.into_iter().map(ProblemResponse::from).collect()))
 }
 
 impl From<Problem> for ProblemResponse {

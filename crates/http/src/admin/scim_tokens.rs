@@ -11,6 +11,38 @@ use utoipa::ToSchema;
 use crate::Api;
 use crate::auth::Done;
 
+pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<ScimTokenResponse>>, ApiError> {
+    let tokens = api.scim_tokens.clone();
+    let entries = api.runner.run(async move { tokens.list().await }).await?;
+    Ok(Json(entries.into_iter().map(Into::into).collect()))
+}
+
+pub(crate) async fn create(
+    caller: Caller,
+    api: Data<Api>,
+    Body(request): Body<ScimTokenRequest>,
+) -> Result<HttpResponse, ApiError> {
+    let tokens = api.scim_tokens.clone();
+    let by = caller.0.user;
+    let ScimTokenRequest { name, scopes, expires_at } = request;
+    let options = ScimTokenOptions { name, scopes, expires_at };
+    let CreatedScimToken { entry, token } =
+        api.runner.run(async move { tokens.create(by, options).await }).await?;
+    let created = ScimTokenCreated { entry: entry.into(), token: token.expose().clone() };
+    Ok(HttpResponse::Created().json(created))
+}
+
+pub(crate) async fn revoke(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<Json<Done>, ApiError> {
+    let tokens = api.scim_tokens.clone();
+    let by = caller.0.user;
+    api.runner.run(async move { tokens.revoke(by, ScimTokenId(id)).await }).await?;
+    Ok(Json(Done::success()))
+}
+
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ScimTokenRequest {
@@ -48,38 +80,6 @@ pub(crate) struct ScimTokenCreated {
     entry: ScimTokenResponse,
     /// The token, which is returned this once.
     token: String,
-}
-
-pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<ScimTokenResponse>>, ApiError> {
-    let tokens = api.scim_tokens.clone();
-    let entries = api.runner.run(async move { tokens.list().await }).await?;
-    Ok(Json(entries.into_iter().map(Into::into).collect()))
-}
-
-pub(crate) async fn create(
-    caller: Caller,
-    api: Data<Api>,
-    Body(request): Body<ScimTokenRequest>,
-) -> Result<HttpResponse, ApiError> {
-    let tokens = api.scim_tokens.clone();
-    let by = caller.0.user;
-    let ScimTokenRequest { name, scopes, expires_at } = request;
-    let options = ScimTokenOptions { name, scopes, expires_at };
-    let CreatedScimToken { entry, token } =
-        api.runner.run(async move { tokens.create(by, options).await }).await?;
-    let created = ScimTokenCreated { entry: entry.into(), token: token.expose().clone() };
-    Ok(HttpResponse::Created().json(created))
-}
-
-pub(crate) async fn revoke(
-    caller: Caller,
-    api: Data<Api>,
-    PathId(id): PathId,
-) -> Result<Json<Done>, ApiError> {
-    let tokens = api.scim_tokens.clone();
-    let by = caller.0.user;
-    api.runner.run(async move { tokens.revoke(by, ScimTokenId(id)).await }).await?;
-    Ok(Json(Done::success()))
 }
 
 impl From<ScimTokenEntry> for ScimTokenResponse {

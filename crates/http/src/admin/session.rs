@@ -8,21 +8,6 @@ use utoipa::ToSchema;
 
 use crate::Api;
 
-/// Account that is signed in to the console.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct AdminSession {
-    user_id: String,
-    email: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    display_name: Option<String>,
-    /// `admin`, `org_manager` or `kb_manager`.
-    role: &'static str,
-    group_id: String,
-    /// Value of the header `X-CSRF-Token` of every write.
-    csrf_token: String,
-}
-
 pub(crate) async fn session(
     caller: Caller,
     api: Data<Api>,
@@ -41,4 +26,19 @@ pub(crate) async fn session(
         group_id: caller.0.group.to_string(),
         csrf_token,
     }))
+}
+
+/// Account that is signed in to the console.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct AdminSession {
+    user_id: String,
+    email: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    display_name: Option<String>,
+    /// `admin`, `org_manager` or `kb_manager`.
+    role: &'static str,
+    group_id: String,
+    /// Value of the header `X-CSRF-Token` of every write.
+    csrf_token: String,
 }

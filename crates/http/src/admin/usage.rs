@@ -16,6 +16,46 @@ const MAX_ITEMS: u32 = 1000;
 /// Maximum number of subjects in an export.
 const MAX_ROWS: u32 = 100_000;
 
+pub(crate) async fn list(
+    api: Data<Api>,
+    Query(query): Query<UsageQuery>,
+) -> Result<Json<UsageResponse>, HttpError> {
+    let (range, by) = parse(&api, &query)?;
+    let report = api.usage.clone();
+    let sums = api.run(async move { report.sums(range, by, MAX_ITEMS).await }).await?;
+    Ok(Json(UsageResponse {
+        from: range.first_day().to_string(),
+        to: range.last_day().to_string(),
+        by: by.name(),
+        items: sums.into_iter().map(UsageItem::from).collect(),
+    }))
+}
+
+pub(crate) async fn export(
+    api: Data<Api>,
+    Query(query): Query<UsageQuery>,
+) -> Result<HttpResponse, HttpError> {
+    let (range, by) = parse(&api, &query)?;
+    export_usage(&api, range, by).await
+}
+
+/// Returns the sums as a CSV file.
+pub async fn export_usage(
+    api: &Api,
+    range: UsageRange,
+    by: UsageGrouping,
+) -> Result<HttpResponse, HttpError> {
+    let report = api.usage.clone();
+    let sums = api.run(async move { report.sums(range, by, MAX_ROWS).await }).await?;
+    let from = range.first_day();
+    let to = range.last_day();
+    let file = format!("attachment; filename=\"usage-by-{}-{from}-{to}.csv\"", by.name());
+    Ok(HttpResponse::Ok()
+        .content_type("text/csv; charset=utf-8")
+        .insert_header((CONTENT_DISPOSITION, file))
+        .body(usage_csv(by, &sums)))
+}
+
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct UsageQuery {
     /// First day in UTC: `2026-01-31`. Without it, 30 days are summed.
@@ -81,46 +121,6 @@ pub(crate) struct UsageItem {
     cached_input_tokens: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     output_tokens: Option<i64>,
-}
-
-pub(crate) async fn list(
-    api: Data<Api>,
-    Query(query): Query<UsageQuery>,
-) -> Result<Json<UsageResponse>, HttpError> {
-    let (range, by) = parse(&api, &query)?;
-    let report = api.usage.clone();
-    let sums = api.run(async move { report.sums(range, by, MAX_ITEMS).await }).await?;
-    Ok(Json(UsageResponse {
-        from: range.first_day().to_string(),
-        to: range.last_day().to_string(),
-        by: by.name(),
-        items: sums.into_iter().map(UsageItem::from).collect(),
-    }))
-}
-
-pub(crate) async fn export(
-    api: Data<Api>,
-    Query(query): Query<UsageQuery>,
-) -> Result<HttpResponse, HttpError> {
-    let (range, by) = parse(&api, &query)?;
-    export_usage(&api, range, by).await
-}
-
-/// Returns the sums as a CSV file.
-pub async fn export_usage(
-    api: &Api,
-    range: UsageRange,
-    by: UsageGrouping,
-) -> Result<HttpResponse, HttpError> {
-    let report = api.usage.clone();
-    let sums = api.run(async move { report.sums(range, by, MAX_ROWS).await }).await?;
-    let from = range.first_day();
-    let to = range.last_day();
-    let file = format!("attachment; filename=\"usage-by-{}-{from}-{to}.csv\"", by.name());
-    Ok(HttpResponse::Ok()
-        .content_type("text/csv; charset=utf-8")
-        .insert_header((CONTENT_DISPOSITION, file))
-        .body(usage_csv(by, &sums)))
 }
 
 fn parse(api: &Api, query: &UsageQuery) -> Result<(UsageRange, UsageGrouping), HttpError> {

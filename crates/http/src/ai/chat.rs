@@ -12,6 +12,27 @@ use crate::ai::events::events;
 use crate::ai::provenance::AI_GENERATED;
 use crate::{AiApi, HttpError};
 
+/// Runs on the worker, which owns the upstream connection: if the client
+/// disconnects, the call is dropped and ends.
+pub(crate) async fn chat(
+    caller: Caller,
+    request: HttpRequest,
+    api: Data<AiApi>,
+    body: RawBody,
+) -> Result<HttpResponse, HttpError> {
+    RawBody::expect_json(&request)?;
+    match api.chat.answer(to_ai_caller(&caller, &request), body.into_bytes()).await? {
+        ChatAnswer::Complete(answer) => {
+            let response = HttpResponse::Ok()
+                .insert_header(ContentType::json())
+                .insert_header(AI_GENERATED)
+                .body(answer);
+            Ok(response)
+        }
+        ChatAnswer::Stream(answer) => Ok(events(*answer)),
+    }
+}
+
 /// Request in the format of OpenAI's chat completions.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "documentation")]
@@ -91,25 +112,4 @@ pub(crate) struct ChatResponse {
     choices: Vec<serde_json::Value>,
     model: Option<String>,
     usage: Option<serde_json::Value>,
-}
-
-/// Runs on the worker, which owns the upstream connection: if the client
-/// disconnects, the call is dropped and ends.
-pub(crate) async fn chat(
-    caller: Caller,
-    request: HttpRequest,
-    api: Data<AiApi>,
-    body: RawBody,
-) -> Result<HttpResponse, HttpError> {
-    RawBody::expect_json(&request)?;
-    match api.chat.answer(to_ai_caller(&caller, &request), body.into_bytes()).await? {
-        ChatAnswer::Complete(answer) => {
-            let response = HttpResponse::Ok()
-                .insert_header(ContentType::json())
-                .insert_header(AI_GENERATED)
-                .body(answer);
-            Ok(response)
-        }
-        ChatAnswer::Stream(answer) => Ok(events(*answer)),
-    }
 }

@@ -10,6 +10,18 @@ use utoipa::ToSchema;
 use super::ai_caller::api_key_budget;
 use crate::{Api, HttpError};
 
+pub(crate) async fn credits(
+    caller: Caller,
+    api: Data<Api>,
+) -> Result<Json<CreditsResponse>, HttpError> {
+    let credits = api.credits.clone();
+    let member = caller.0.user;
+    let group = caller.0.group;
+    let key = api_key_budget(caller.0.scope);
+    let view_credits = async move { credits.view(member, group, key).await };
+    Ok(Json(api.run(view_credits).await?.into()))
+}
+
 /// Budgets and usage in whole credits. A limit that does not apply is absent.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -103,18 +115,6 @@ pub(crate) struct GroupCreditsResponse {
     /// Limits of the whole group.
     #[serde(skip_serializing_if = "Option::is_none")]
     group_cap: Option<GroupCapItem>,
-}
-
-pub(crate) async fn credits(
-    caller: Caller,
-    api: Data<Api>,
-) -> Result<Json<CreditsResponse>, HttpError> {
-    let credits = api.credits.clone();
-    let member = caller.0.user;
-    let group = caller.0.group;
-    let key = api_key_budget(caller.0.scope);
-    let view_credits = async move { credits.view(member, group, key).await };
-    Ok(Json(api.run(view_credits).await?.into()))
 }
 
 impl From<CreditView> for GroupCreditsResponse {

@@ -13,6 +13,20 @@ use crate::{AiApi, HttpError};
 /// margin.
 const MAX_VALUES: usize = 400_000;
 
+/// Runs on the worker, which owns the upstream connection.
+pub(crate) async fn embeddings(
+    caller: Caller,
+    request: HttpRequest,
+    api: Data<AiApi>,
+    body: RawBody,
+) -> Result<HttpResponse, HttpError> {
+    RawBody::expect_json(&request)?;
+    body.expect_values(MAX_VALUES)?;
+    let response =
+        api.embeddings.answer(to_ai_caller(&caller, &request), &body.into_bytes()).await?;
+    Ok(HttpResponse::Ok().insert_header(ContentType::json()).body(response))
+}
+
 /// Request in the format of OpenAI's embeddings. Unknown members are not forwarded.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "documentation")]
@@ -40,18 +54,4 @@ pub(crate) struct EmbeddingsResponse {
     data: Vec<serde_json::Value>,
     model: Option<String>,
     usage: Option<serde_json::Value>,
-}
-
-/// Runs on the worker, which owns the upstream connection.
-pub(crate) async fn embeddings(
-    caller: Caller,
-    request: HttpRequest,
-    api: Data<AiApi>,
-    body: RawBody,
-) -> Result<HttpResponse, HttpError> {
-    RawBody::expect_json(&request)?;
-    body.expect_values(MAX_VALUES)?;
-    let response =
-        api.embeddings.answer(to_ai_caller(&caller, &request), &body.into_bytes()).await?;
-    Ok(HttpResponse::Ok().insert_header(ContentType::json()).body(response))
 }

@@ -10,6 +10,17 @@ use crate::ai::ai_caller::to_ai_caller;
 use crate::ai::provenance::AI_GENERATED;
 use crate::{AiApi, HttpError};
 
+pub(crate) async fn generate_prompt(
+    caller: Caller,
+    request: HttpRequest,
+    api: Data<AiApi>,
+    Body(body): Body<GeneratePromptBody>,
+) -> Result<HttpResponse, HttpError> {
+    let description = body.style_description.unwrap_or_default();
+    let prompt = api.drafting.prompt(to_ai_caller(&caller, &request), &description).await?;
+    Ok(HttpResponse::Ok().insert_header(AI_GENERATED).json(GeneratePromptResponse { prompt }))
+}
+
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct GeneratePromptBody {
@@ -22,15 +33,4 @@ pub(crate) struct GeneratePromptBody {
 pub(crate) struct GeneratePromptResponse {
     /// Prompt for a custom template.
     prompt: String,
-}
-
-pub(crate) async fn generate_prompt(
-    caller: Caller,
-    request: HttpRequest,
-    api: Data<AiApi>,
-    Body(body): Body<GeneratePromptBody>,
-) -> Result<HttpResponse, HttpError> {
-    let description = body.style_description.unwrap_or_default();
-    let prompt = api.drafting.prompt(to_ai_caller(&caller, &request), &description).await?;
-    Ok(HttpResponse::Ok().insert_header(AI_GENERATED).json(GeneratePromptResponse { prompt }))
 }

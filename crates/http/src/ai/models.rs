@@ -12,27 +12,6 @@ use utoipa::ToSchema;
 use crate::ai::ai_caller::to_ai_caller;
 use crate::{AiApi, HttpError};
 
-/// List of models in OpenAI's format.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct ModelsResponse {
-    /// Always `list`.
-    object: &'static str,
-    /// `pia-cloud`, the model for the caller's mode, followed by the models of the
-    /// caller's group.
-    data: Vec<ModelItem>,
-}
-
-#[derive(Serialize, ToSchema)]
-pub(crate) struct ModelItem {
-    /// Value for `model`.
-    id: String,
-    /// Always `model`.
-    object: &'static str,
-    /// Time of creation, which is unknown: always 0.
-    created: i64,
-    owned_by: &'static str,
-}
-
 /// Lists the models without calling an upstream.
 pub(crate) async fn models(
     caller: Caller,
@@ -60,6 +39,27 @@ pub(crate) async fn model(
         let message = "This model does not exist, or you may not use it.";
         ApiError::refused(StatusCode::NOT_FOUND, code, message).into()
     })
+}
+
+/// List of models in OpenAI's format.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ModelsResponse {
+    /// Always `list`.
+    object: &'static str,
+    /// `pia-cloud`, the model for the caller's mode, followed by the models of the
+    /// caller's group.
+    data: Vec<ModelItem>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ModelItem {
+    /// Value for `model`.
+    id: String,
+    /// Always `model`.
+    object: &'static str,
+    /// Time of creation, which is unknown: always 0.
+    created: i64,
+    owned_by: &'static str,
 }
 
 fn item(id: String) -> ModelItem {

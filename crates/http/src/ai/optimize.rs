@@ -13,6 +13,20 @@ use crate::ai::events::events;
 use crate::ai::provenance::AI_GENERATED;
 use crate::{AiApi, HttpError};
 
+pub(crate) async fn optimize(
+    caller: Caller,
+    request: HttpRequest,
+    api: Data<AiApi>,
+    Body(body): Body<OptimizeBody>,
+) -> Result<HttpResponse, HttpError> {
+    let ai_caller = to_ai_caller(&caller, &request);
+    if body.stream.unwrap_or_default() || accepts_only_events(&request) {
+        return Ok(events(api.optimize.stream(ai_caller, body.into()).await?));
+    }
+    let optimized = api.optimize.run(ai_caller, body.into()).await?;
+    Ok(HttpResponse::Ok().insert_header(AI_GENERATED).json(OptimizeResponse::from(optimized)))
+}
+
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct OptimizeBody {
@@ -41,20 +55,6 @@ pub(crate) struct OptimizeResponse {
     optimized_text: String,
     input_tokens: i64,
     output_tokens: i64,
-}
-
-pub(crate) async fn optimize(
-    caller: Caller,
-    request: HttpRequest,
-    api: Data<AiApi>,
-    Body(body): Body<OptimizeBody>,
-) -> Result<HttpResponse, HttpError> {
-    let ai_caller = to_ai_caller(&caller, &request);
-    if body.stream.unwrap_or_default() || accepts_only_events(&request) {
-        return Ok(events(api.optimize.stream(ai_caller, body.into()).await?));
-    }
-    let optimized = api.optimize.run(ai_caller, body.into()).await?;
-    Ok(HttpResponse::Ok().insert_header(AI_GENERATED).json(OptimizeResponse::from(optimized)))
 }
 
 fn accepts_only_events(request: &HttpRequest) -> bool {

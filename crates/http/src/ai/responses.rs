@@ -23,6 +23,30 @@ use answer::Response;
 /// 2,000 messages.
 const MAX_VALUES: usize = 200_000;
 
+/// Runs on the worker, which owns the upstream connection.
+pub(crate) async fn responses(
+    caller: Caller,
+    request: HttpRequest,
+    api: Data<AiApi>,
+    body: RawBody,
+) -> Result<HttpResponse, HttpError> {
+    RawBody::expect_json(&request)?;
+    body.expect_values(MAX_VALUES)?;
+    let translated = request::parse(&body.into_bytes())?;
+    let response = Response::new(translated.echo);
+
+    match api.chat.answer(to_ai_caller(&caller, &request), translated.chat).await? {
+        ChatAnswer::Complete(answer) => {
+            let answer = response.complete_with(&answer).map_err(ApiError::internal)?;
+            Ok(HttpResponse::Ok().insert_header(AI_GENERATED).json(answer))
+        }
+        ChatAnswer::Stream(answer) => {
+            let mut translator = stream::Events::new(response);
+            Ok(events(answer.map(move |it| translator.translated(&it))))
+        }
+    }
+}
+
 /// Request in the format of OpenAI's responses, as far as it maps onto a chat
 /// completion. Unknown members are ignored.
 #[derive(ToSchema)]
@@ -71,28 +95,4 @@ pub(crate) struct ResponsesResponse {
     /// Message, function calls, or both.
     output: Vec<serde_json::Value>,
     usage: Option<serde_json::Value>,
-}
-
-/// Runs on the worker, which owns the upstream connection.
-pub(crate) async fn responses(
-    caller: Caller,
-    request: HttpRequest,
-    api: Data<AiApi>,
-    body: RawBody,
-) -> Result<HttpResponse, HttpError> {
-    RawBody::expect_json(&request)?;
-    body.expect_values(MAX_VALUES)?;
-    let translated = request::parse(&body.into_bytes())?;
-    let response = Response::new(translated.echo);
-
-    match api.chat.answer(to_ai_caller(&caller, &request), translated.chat).await? {
-        ChatAnswer::Complete(answer) => {
-            let answer = response.complete_with(&answer).map_err(ApiError::internal)?;
-            Ok(HttpResponse::Ok().insert_header(AI_GENERATED).json(answer))
-        }
-        ChatAnswer::Stream(answer) => {
-            let mut translator = stream::Events::new(response);
-            Ok(events(answer.map(move |it| translator.translated(&it))))
-        }
-    }
 }

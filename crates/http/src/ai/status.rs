@@ -8,14 +8,6 @@ use utoipa::ToSchema;
 
 use crate::{AiApi, HttpError};
 
-#[derive(Serialize, ToSchema)]
-pub(crate) struct StatusResponse {
-    /// True if a model is available to the caller's group.
-    available: bool,
-    /// Modes with a model: `Optimize`, `Assistant`, `Research`.
-    modes: Vec<&'static str>,
-}
-
 /// Returns the status without calling an upstream, which would charge for
 /// frequent requests.
 pub(crate) async fn status(
@@ -25,4 +17,12 @@ pub(crate) async fn status(
     let status = api.gateway.status(caller.0.group).await?;
     let modes = status.modes.into_iter().map(Mode::name).collect();
     Ok(Json(StatusResponse { available: status.available, modes }))
+}
+
+#[derive(Serialize, ToSchema)]
+pub(crate) struct StatusResponse {
+    /// True if a model is available to the caller's group.
+    available: bool,
+    /// Modes with a model: `Optimize`, `Assistant`, `Research`.
+    modes: Vec<&'static str>,
 }

@@ -6,6 +6,16 @@ use pia_web::Caller;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+/// Lists the templates without their prompts, which are internal.
+pub(crate) async fn templates(_: Caller) -> Json<TemplatesResponse> {
+    let items = built_in().iter().map(|it| TemplateItem {
+        id: it.id.to_string(),
+        name: it.name,
+        description: it.description,
+    });
+    Json(TemplatesResponse(items.collect()))
+}
+
 #[derive(Serialize, ToSchema)]
 pub(crate) struct TemplateItem {
     /// GUID that never changes.
@@ -16,13 +26,3 @@ pub(crate) struct TemplateItem {
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct TemplatesResponse(Vec<TemplateItem>);
-
-/// Lists the templates without their prompts, which are internal.
-pub(crate) async fn templates(_: Caller) -> Json<TemplatesResponse> {
-    let items = built_in().iter().map(|it| TemplateItem {
-        id: it.id.to_string(),
-        name: it.name,
-        description: it.description,
-    });
-    Json(TemplatesResponse(items.collect()))
-}

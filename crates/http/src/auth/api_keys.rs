@@ -11,6 +11,43 @@ use crate::Api;
 use crate::auth::Done;
 use crate::auth::mfa::fresh_proof;
 
+pub(crate) async fn api_keys(
+    caller: Caller,
+    api: Data<Api>,
+) -> Result<Json<ApiKeysResponse>, ApiError> {
+    let keys = api.identity.api_keys.clone();
+    let user = caller.0.user;
+    let entries = api.runner.run(async move { keys.list(user).await }).await?;
+    Ok(Json(ApiKeysResponse { items: entries.into_iter().map(Into::into).collect() }))
+}
+
+pub(crate) async fn create_api_key(
+    caller: Caller,
+    api: Data<Api>,
+    Body(request): Body<ApiKeyRequest>,
+) -> Result<Json<CreatedApiKeyResponse>, ApiError> {
+    let ApiKeyRequest { name, scopes, expires_at, weekly_credits, password, code, recovery_code } =
+        request;
+    let proof = fresh_proof(password, code, recovery_code)?;
+    let options = ApiKeyOptions { name, scopes, expires_at, weekly_credits };
+    let keys = api.identity.api_keys.clone();
+    let session_ref = caller.session_ref()?;
+    let create = async move { keys.create(session_ref, options, proof).await };
+    Ok(Json(api.runner.run(create).await?.into()))
+}
+
+pub(crate) async fn revoke_api_key(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<Json<Done>, ApiError> {
+    let keys = api.identity.api_keys.clone();
+    let session_ref = caller.session_ref()?;
+    let revoke = async move { keys.revoke(session_ref, ApiKeyId(id)).await };
+    api.runner.run(revoke).await?;
+    Ok(Json(Done::success()))
+}
+
 /// Properties of the key, and one of three proofs.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -68,43 +105,6 @@ struct ApiKeyItem {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     last_used_at: Option<Timestamp>,
-}
-
-pub(crate) async fn api_keys(
-    caller: Caller,
-    api: Data<Api>,
-) -> Result<Json<ApiKeysResponse>, ApiError> {
-    let keys = api.identity.api_keys.clone();
-    let user = caller.0.user;
-    let entries = api.runner.run(async move { keys.list(user).await }).await?;
-    Ok(Json(ApiKeysResponse { items: entries.into_iter().map(Into::into).collect() }))
-}
-
-pub(crate) async fn create_api_key(
-    caller: Caller,
-    api: Data<Api>,
-    Body(request): Body<ApiKeyRequest>,
-) -> Result<Json<CreatedApiKeyResponse>, ApiError> {
-    let ApiKeyRequest { name, scopes, expires_at, weekly_credits, password, code, recovery_code } =
-        request;
-    let proof = fresh_proof(password, code, recovery_code)?;
-    let options = ApiKeyOptions { name, scopes, expires_at, weekly_credits };
-    let keys = api.identity.api_keys.clone();
-    let session_ref = caller.session_ref()?;
-    let create = async move { keys.create(session_ref, options, proof).await };
-    Ok(Json(api.runner.run(create).await?.into()))
-}
-
-pub(crate) async fn revoke_api_key(
-    caller: Caller,
-    api: Data<Api>,
-    PathId(id): PathId,
-) -> Result<Json<Done>, ApiError> {
-    let keys = api.identity.api_keys.clone();
-    let session_ref = caller.session_ref()?;
-    let revoke = async move { keys.revoke(session_ref, ApiKeyId(id)).await };
-    api.runner.run(revoke).await?;
-    Ok(Json(Done::success()))
 }
 
 impl From<ApiKeyEntry> for ApiKeyItem {

@@ -12,6 +12,43 @@ use crate::Api;
 use crate::auth::Done;
 use crate::auth::mfa::fresh_proof;
 
+pub(crate) async fn app_passwords(
+    caller: Caller,
+    api: Data<Api>,
+) -> Result<Json<AppPasswordsResponse>, ApiError> {
+    let passwords = api.identity.app_passwords.clone();
+    let user = caller.0.user;
+    let list = async move { passwords.list(user).await };
+    let entries = api.runner.run(list).await?;
+    Ok(Json(AppPasswordsResponse { items: entries.into_iter().map(Into::into).collect() }))
+}
+
+pub(crate) async fn create_app_password(
+    caller: Caller,
+    api: Data<Api>,
+    Body(request): Body<AppPasswordRequest>,
+) -> Result<Json<CreatedAppPasswordResponse>, ApiError> {
+    let AppPasswordRequest { name, password, code, recovery_code } = request;
+    let proof = fresh_proof(password, code, recovery_code)?;
+    let passwords = api.identity.app_passwords.clone();
+    let session_ref = caller.session_ref()?;
+    let create = async move { passwords.create(session_ref, name.as_deref(), proof).await };
+    Ok(Json(api.runner.run(create).await?.into()))
+}
+
+/// Revokes an app password and the sessions that were started with it.
+pub(crate) async fn revoke_app_password(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<Json<Done>, ApiError> {
+    let passwords = api.identity.app_passwords.clone();
+    let session_ref = caller.session_ref()?;
+    let revoke = async move { passwords.revoke(session_ref, AppPasswordId(id)).await };
+    api.runner.run(revoke).await?;
+    Ok(Json(Done::success()))
+}
+
 /// Name of the app password, and one of three proofs.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -55,43 +92,6 @@ struct AppPasswordItem {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     last_used_at: Option<Timestamp>,
-}
-
-pub(crate) async fn app_passwords(
-    caller: Caller,
-    api: Data<Api>,
-) -> Result<Json<AppPasswordsResponse>, ApiError> {
-    let passwords = api.identity.app_passwords.clone();
-    let user = caller.0.user;
-    let list = async move { passwords.list(user).await };
-    let entries = api.runner.run(list).await?;
-    Ok(Json(AppPasswordsResponse { items: entries.into_iter().map(Into::into).collect() }))
-}
-
-pub(crate) async fn create_app_password(
-    caller: Caller,
-    api: Data<Api>,
-    Body(request): Body<AppPasswordRequest>,
-) -> Result<Json<CreatedAppPasswordResponse>, ApiError> {
-    let AppPasswordRequest { name, password, code, recovery_code } = request;
-    let proof = fresh_proof(password, code, recovery_code)?;
-    let passwords = api.identity.app_passwords.clone();
-    let session_ref = caller.session_ref()?;
-    let create = async move { passwords.create(session_ref, name.as_deref(), proof).await };
-    Ok(Json(api.runner.run(create).await?.into()))
-}
-
-/// Revokes an app password and the sessions that were started with it.
-pub(crate) async fn revoke_app_password(
-    caller: Caller,
-    api: Data<Api>,
-    PathId(id): PathId,
-) -> Result<Json<Done>, ApiError> {
-    let passwords = api.identity.app_passwords.clone();
-    let session_ref = caller.session_ref()?;
-    let revoke = async move { passwords.revoke(session_ref, AppPasswordId(id)).await };
-    api.runner.run(revoke).await?;
-    Ok(Json(Done::success()))
 }
 
 impl From<AppPasswordEntry> for AppPasswordItem {

@@ -9,16 +9,6 @@ use utoipa::ToSchema;
 use crate::Api;
 use crate::auth::Done;
 
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct BusinessProfileRequest {
-    #[schema(value_type = String)]
-    company_name: Option<String>,
-    /// Must be true.
-    #[schema(value_type = bool)]
-    acting_as_business: Option<bool>,
-}
-
 pub(crate) async fn declare(
     caller: Caller,
     api: Data<Api>,
@@ -33,4 +23,14 @@ pub(crate) async fn declare(
     let declare = async move { accounts.declare_business(user, declaration).await };
     api.runner.run(declare).await?;
     Ok(Json(Done::success()))
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct BusinessProfileRequest {
+    #[schema(value_type = String)]
+    company_name: Option<String>,
+    /// Must be true.
+    #[schema(value_type = bool)]
+    acting_as_business: Option<bool>,
 }

@@ -10,6 +10,23 @@ use utoipa::ToSchema;
 use crate::Api;
 use crate::auth::reset_password::missing_fields;
 
+pub(crate) async fn change_password(
+    caller: Caller,
+    api: Data<Api>,
+    Body(request): Body<ChangePasswordRequest>,
+) -> Result<Json<ChangedPassword>, ApiError> {
+    let missing = request.missing();
+    let (Some(current), Some(new)) = (request.current_password, request.new_password) else {
+        return Err(ApiError::invalid(missing));
+    };
+    let passwords = api.identity.passwords.clone();
+    let session_ref = caller.session_ref()?;
+    let revoke = request.revoke_app_access;
+    let change = async move { passwords.change(session_ref, current, new, revoke).await };
+    let AppAccess { app_passwords, api_keys } = api.runner.run(change).await?;
+    Ok(Json(ChangedPassword { success: true, app_passwords, api_keys }))
+}
+
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ChangePasswordRequest {
@@ -31,23 +48,6 @@ pub(crate) struct ChangedPassword {
     app_passwords: u64,
     /// Number of API keys that remain valid.
     api_keys: u64,
-}
-
-pub(crate) async fn change_password(
-    caller: Caller,
-    api: Data<Api>,
-    Body(request): Body<ChangePasswordRequest>,
-) -> Result<Json<ChangedPassword>, ApiError> {
-    let missing = request.missing();
-    let (Some(current), Some(new)) = (request.current_password, request.new_password) else {
-        return Err(ApiError::invalid(missing));
-    };
-    let passwords = api.identity.passwords.clone();
-    let session_ref = caller.session_ref()?;
-    let revoke = request.revoke_app_access;
-    let change = async move { passwords.change(session_ref, current, new, revoke).await };
-    let AppAccess { app_passwords, api_keys } = api.runner.run(change).await?;
-    Ok(Json(ChangedPassword { success: true, app_passwords, api_keys }))
 }
 
 impl ChangePasswordRequest {

@@ -10,15 +10,6 @@ use crate::Api;
 use crate::auth::SignInResponse;
 use crate::auth::reset_password::missing_fields;
 
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct LoginRequest {
-    #[schema(value_type = String)]
-    email: Option<String>,
-    #[schema(value_type = String)]
-    password: Option<Secret<String>>,
-}
-
 pub(crate) async fn login(
     api: Data<Api>,
     gates: Data<Gates>,
@@ -35,6 +26,15 @@ pub(crate) async fn login(
     let signed_in = api.sign_ins.run(login).await?;
     let owes_declaration = gates.rules.get().owes_declaration(signed_in.account.customer);
     Ok(Json(SignInResponse::new(signed_in, owes_declaration)))
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct LoginRequest {
+    #[schema(value_type = String)]
+    email: Option<String>,
+    #[schema(value_type = String)]
+    password: Option<Secret<String>>,
 }
 
 impl LoginRequest {

@@ -9,6 +9,21 @@ use utoipa::ToSchema;
 
 use crate::Api;
 
+pub(crate) async fn login_history(
+    caller: Caller,
+    api: Data<Api>,
+    Paging(page): Paging,
+) -> Result<Json<LoginHistoryResponse>, ApiError> {
+    let history = api.identity.history.clone();
+    let user = caller.0.user;
+    let list = async move { history.page(user, page).await };
+    let page = api.runner.run(list).await?;
+    Ok(Json(LoginHistoryResponse {
+        items: page.items.into_iter().map(LoginHistoryItem::new).collect(),
+        next_cursor: page.next.map(Paging::format_cursor),
+    }))
+}
+
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LoginHistoryResponse {
@@ -45,21 +60,6 @@ struct LoginHistoryItem {
     /// Session that began with it, which may have ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     session_id: Option<String>,
-}
-
-pub(crate) async fn login_history(
-    caller: Caller,
-    api: Data<Api>,
-    Paging(page): Paging,
-) -> Result<Json<LoginHistoryResponse>, ApiError> {
-    let history = api.identity.history.clone();
-    let user = caller.0.user;
-    let list = async move { history.page(user, page).await };
-    let page = api.runner.run(list).await?;
-    Ok(Json(LoginHistoryResponse {
-        items: page.items.into_iter().map(LoginHistoryItem::new).collect(),
-        next_cursor: page.next.map(Paging::format_cursor),
-    }))
 }
 
 impl LoginHistoryItem {

@@ -10,20 +10,6 @@ use crate::Api;
 use crate::auth::SignInResponse;
 use crate::auth::mfa::factor_answer;
 
-/// Token of the sign-in, and either a code or a recovery code.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct MfaLoginRequest {
-    /// Token of the error `mfa_required`.
-    #[schema(value_type = String)]
-    mfa_token: Option<Secret<String>>,
-    /// Six-digit code of the authenticator app.
-    #[schema(value_type = Option<String>)]
-    code: Option<Secret<String>>,
-    #[schema(value_type = Option<String>)]
-    recovery_code: Option<Secret<String>>,
-}
-
 pub(crate) async fn login_mfa(
     api: Data<Api>,
     gates: Data<Gates>,
@@ -37,6 +23,20 @@ pub(crate) async fn login_mfa(
     let signed_in = api.runner.run(login).await?;
     let owes_declaration = gates.rules.get().owes_declaration(signed_in.account.customer);
     Ok(Json(SignInResponse::new(signed_in, owes_declaration)))
+}
+
+/// Token of the sign-in, and either a code or a recovery code.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct MfaLoginRequest {
+    /// Token of the error `mfa_required`.
+    #[schema(value_type = String)]
+    mfa_token: Option<Secret<String>>,
+    /// Six-digit code of the authenticator app.
+    #[schema(value_type = Option<String>)]
+    code: Option<Secret<String>>,
+    #[schema(value_type = Option<String>)]
+    recovery_code: Option<Secret<String>>,
 }
 
 fn missing_token() -> ApiError {

@@ -10,13 +10,6 @@ use crate::Api;
 use crate::auth::Done;
 use crate::auth::refresh::missing_refresh_token;
 
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct LogoutRequest {
-    #[schema(value_type = String)]
-    refresh_token: Option<Secret<String>>,
-}
-
 /// Succeeds whatever the token is: signing out is idempotent.
 pub(crate) async fn logout(
     api: Data<Api>,
@@ -29,4 +22,11 @@ pub(crate) async fn logout(
     let end = async move { sessions.end(&token).await };
     api.runner.run(end).await?;
     Ok(Json(Done::success()))
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct LogoutRequest {
+    #[schema(value_type = String)]
+    refresh_token: Option<Secret<String>>,
 }

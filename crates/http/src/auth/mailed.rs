@@ -8,20 +8,6 @@ use utoipa::ToSchema;
 
 use crate::Api;
 
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct EmailLinkRequest {
-    #[schema(value_type = String)]
-    email: Option<String>,
-}
-
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct EmailLinkResponse {
-    success: bool,
-    message: &'static str,
-}
-
 /// Queues the email. A server without email reports that first, whatever the
 /// body.
 pub(crate) async fn forgot_password(
@@ -48,6 +34,20 @@ pub(crate) async fn resend_verification(
     let resend = async move { verification.resend(&email).await };
     api.runner.run(resend).await?;
     Ok(Json(EmailLinkResponse::possibly_sent()))
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct EmailLinkRequest {
+    #[schema(value_type = String)]
+    email: Option<String>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct EmailLinkResponse {
+    success: bool,
+    message: &'static str,
 }
 
 impl EmailLinkRequest {

@@ -9,6 +9,19 @@ use utoipa::ToSchema;
 
 use crate::Api;
 
+pub(crate) async fn me(
+    caller: Caller,
+    api: Data<Api>,
+    gates: Data<Gates>,
+) -> Result<Json<MeResponse>, ApiError> {
+    let accounts = api.identity.accounts.clone();
+    let user = caller.0.user;
+    let me = async move { accounts.me(user).await };
+    let account = api.runner.run(me).await?;
+    let owes_declaration = gates.rules.get().owes_declaration(account.customer);
+    Ok(Json(MeResponse::new(account, owes_declaration)))
+}
+
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct MeResponse {
@@ -32,19 +45,6 @@ pub(crate) struct MeResponse {
     role: &'static str,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-}
-
-pub(crate) async fn me(
-    caller: Caller,
-    api: Data<Api>,
-    gates: Data<Gates>,
-) -> Result<Json<MeResponse>, ApiError> {
-    let accounts = api.identity.accounts.clone();
-    let user = caller.0.user;
-    let me = async move { accounts.me(user).await };
-    let account = api.runner.run(me).await?;
-    let owes_declaration = gates.rules.get().owes_declaration(account.customer);
-    Ok(Json(MeResponse::new(account, owes_declaration)))
 }
 
 impl MeResponse {

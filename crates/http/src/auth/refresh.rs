@@ -8,6 +8,25 @@ use utoipa::ToSchema;
 
 use crate::Api;
 
+/// Exchanges a refresh token for new tokens.
+pub(crate) async fn refresh(
+    api: Data<Api>,
+    rate_limit: DeferredRateLimit,
+    FromDevice(device): FromDevice,
+    Body(request): Body<RefreshRequest>,
+) -> Result<Json<RefreshResponse>, ApiError> {
+    let token = request.token()?;
+    rate_limit.check(api.session_of(&token).await?).await?;
+    let sessions = api.identity.sessions.clone();
+    let refresh = async move { sessions.refresh(&token, device).await };
+    let grant = api.runner.run(refresh).await?;
+    Ok(Json(RefreshResponse {
+        access_token: grant.access.expose().clone(),
+        refresh_token: grant.refresh.expose().clone(),
+        expires_in: grant.expires_in.as_secs(),
+    }))
+}
+
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RefreshRequest {
@@ -38,23 +57,4 @@ pub(crate) fn missing_refresh_token() -> ApiError {
         code: "required",
         message: "`refreshToken` is required.".to_owned(),
     }])
-}
-
-/// Exchanges a refresh token for new tokens.
-pub(crate) async fn refresh(
-    api: Data<Api>,
-    rate_limit: DeferredRateLimit,
-    FromDevice(device): FromDevice,
-    Body(request): Body<RefreshRequest>,
-) -> Result<Json<RefreshResponse>, ApiError> {
-    let token = request.token()?;
-    rate_limit.check(api.session_of(&token).await?).await?;
-    let sessions = api.identity.sessions.clone();
-    let refresh = async move { sessions.refresh(&token, device).await };
-    let grant = api.runner.run(refresh).await?;
-    Ok(Json(RefreshResponse {
-        access_token: grant.access.expose().clone(),
-        refresh_token: grant.refresh.expose().clone(),
-        expires_in: grant.expires_in.as_secs(),
-    }))
 }

@@ -9,6 +9,16 @@ use utoipa::ToSchema;
 
 use crate::Api;
 
+pub(crate) async fn register(
+    api: Data<Api>,
+    Body(request): Body<RegisterRequest>,
+) -> Result<Json<RegisterResponse>, ApiError> {
+    let registration = api.identity.registration.clone();
+    let form = request.form()?;
+    let register = async move { registration.register(form).await };
+    Ok(Json(RegisterResponse::new(&api.runner.run(register).await?)))
+}
+
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RegisterRequest {
@@ -33,16 +43,6 @@ pub(crate) struct RegisterResponse {
     success: bool,
     message: &'static str,
     requires_email_verification: bool,
-}
-
-pub(crate) async fn register(
-    api: Data<Api>,
-    Body(request): Body<RegisterRequest>,
-) -> Result<Json<RegisterResponse>, ApiError> {
-    let registration = api.identity.registration.clone();
-    let form = request.form()?;
-    let register = async move { registration.register(form).await };
-    Ok(Json(RegisterResponse::new(&api.runner.run(register).await?)))
 }
 
 impl RegisterResponse {

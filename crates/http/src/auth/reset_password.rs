@@ -9,19 +9,6 @@ use utoipa::ToSchema;
 use crate::Api;
 use crate::auth::Done;
 
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ResetPasswordRequest {
-    /// Token from the link in the email.
-    #[schema(value_type = String)]
-    token: Option<Secret<String>>,
-    /// Email address that the link was sent to.
-    #[schema(value_type = String)]
-    email: Option<String>,
-    #[schema(value_type = String)]
-    new_password: Option<Secret<String>>,
-}
-
 pub(crate) async fn reset_password(
     api: Data<Api>,
     FromDevice(device): FromDevice,
@@ -37,6 +24,19 @@ pub(crate) async fn reset_password(
     let reset = async move { resets.reset(&email, &token, new, &device).await };
     api.runner.run(reset).await?;
     Ok(Json(Done::success()))
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ResetPasswordRequest {
+    /// Token from the link in the email.
+    #[schema(value_type = String)]
+    token: Option<Secret<String>>,
+    /// Email address that the link was sent to.
+    #[schema(value_type = String)]
+    email: Option<String>,
+    #[schema(value_type = String)]
+    new_password: Option<Secret<String>>,
 }
 
 impl ResetPasswordRequest {

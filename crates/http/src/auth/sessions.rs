@@ -12,6 +12,51 @@ use utoipa::ToSchema;
 use crate::Api;
 use crate::auth::Done;
 
+pub(crate) async fn sessions(
+    caller: Caller,
+    api: Data<Api>,
+    Paging(request): Paging,
+) -> Result<Json<SessionsResponse>, ApiError> {
+    let sessions = api.identity.sessions.clone();
+    let devices = api.e2ee.devices.clone();
+    let user = caller.0.user;
+    let list = async move {
+        let page = sessions.page(user, request).await?;
+        Ok::<_, Unavailable>((page, devices.names(user).await?))
+    };
+    let (page, names) = api.runner.run(list).await?;
+    let own = caller.session_ref()?.session;
+    let to_item = |it| SessionItem::new(it, own, &names);
+    Ok(Json(SessionsResponse {
+        items: page.items.into_iter().map(to_item).collect(),
+        next_cursor: page.next.map(Paging::format_cursor),
+    }))
+}
+
+/// Ends one session, which may be the caller's own.
+pub(crate) async fn revoke_session(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<Json<Done>, ApiError> {
+    let sessions = api.identity.sessions.clone();
+    let session_ref = caller.session_ref()?;
+    let revoke = async move { sessions.revoke(session_ref, SessionId(id)).await };
+    api.runner.run(revoke).await?;
+    Ok(Json(Done::success()))
+}
+
+pub(crate) async fn revoke_others(
+    caller: Caller,
+    api: Data<Api>,
+) -> Result<Json<RevokedResponse>, ApiError> {
+    let sessions = api.identity.sessions.clone();
+    let session_ref = caller.session_ref()?;
+    let revoke = async move { sessions.revoke_others(session_ref).await };
+    let revoked = api.runner.run(revoke).await?;
+    Ok(Json(RevokedResponse { revoked }))
+}
+
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SessionsResponse {
@@ -61,51 +106,6 @@ struct SessionItem {
 pub(crate) struct RevokedResponse {
     /// Number of sessions that were revoked.
     revoked: u64,
-}
-
-pub(crate) async fn sessions(
-    caller: Caller,
-    api: Data<Api>,
-    Paging(request): Paging,
-) -> Result<Json<SessionsResponse>, ApiError> {
-    let sessions = api.identity.sessions.clone();
-    let devices = api.e2ee.devices.clone();
-    let user = caller.0.user;
-    let list = async move {
-        let page = sessions.page(user, request).await?;
-        Ok::<_, Unavailable>((page, devices.names(user).await?))
-    };
-    let (page, names) = api.runner.run(list).await?;
-    let own = caller.session_ref()?.session;
-    let to_item = |it| SessionItem::new(it, own, &names);
-    Ok(Json(SessionsResponse {
-        items: page.items.into_iter().map(to_item).collect(),
-        next_cursor: page.next.map(Paging::format_cursor),
-    }))
-}
-
-/// Ends one session, which may be the caller's own.
-pub(crate) async fn revoke_session(
-    caller: Caller,
-    api: Data<Api>,
-    PathId(id): PathId,
-) -> Result<Json<Done>, ApiError> {
-    let sessions = api.identity.sessions.clone();
-    let session_ref = caller.session_ref()?;
-    let revoke = async move { sessions.revoke(session_ref, SessionId(id)).await };
-    api.runner.run(revoke).await?;
-    Ok(Json(Done::success()))
-}
-
-pub(crate) async fn revoke_others(
-    caller: Caller,
-    api: Data<Api>,
-) -> Result<Json<RevokedResponse>, ApiError> {
-    let sessions = api.identity.sessions.clone();
-    let session_ref = caller.session_ref()?;
-    let revoke = async move { sessions.revoke_others(session_ref).await };
-    let revoked = api.runner.run(revoke).await?;
-    Ok(Json(RevokedResponse { revoked }))
 }
 
 impl SessionItem {

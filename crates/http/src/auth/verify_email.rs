@@ -14,18 +14,6 @@ use crate::Api;
 use crate::auth::Done;
 use crate::auth::reset_password::missing_fields;
 
-/// The query of a link.
-#[derive(Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct VerificationLink {
-    /// Account whose email address is verified.
-    #[schema(required = true)]
-    user_id: Option<String>,
-    /// Token from the email.
-    #[schema(required = true, value_type = Option<String>)]
-    token: Option<Secret<String>>,
-}
-
 /// Redeems the token at once for a program that accepts `application/json`.
 /// Every other request is redirected to a page with a button: email scanners
 /// open links with arbitrary headers.
@@ -43,6 +31,18 @@ pub(crate) async fn verify_email(
     let redeem = async move { verification.redeem(user, &token).await };
     api.runner.run(redeem).await?;
     Ok(HttpResponse::Ok().json(Done::success()))
+}
+
+/// The query of a link.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct VerificationLink {
+    /// Account whose email address is verified.
+    #[schema(required = true)]
+    user_id: Option<String>,
+    /// Token from the email.
+    #[schema(required = true, value_type = Option<String>)]
+    token: Option<Secret<String>>,
 }
 
 impl VerificationLink {

@@ -22,6 +22,55 @@ use crate::{Api, HttpError};
 /// transaction.
 const MAX_CONVERSATIONS: usize = 500;
 
+pub(crate) async fn conversations(
+    caller: Caller,
+    api: Data<Api>,
+    query: ChatsQuery,
+) -> Result<HttpResponse, HttpError> {
+    list_response(&caller, &api, query, |page, deleted| {
+        let mut text = Vec::with_capacity(2 * estimated_length(&page));
+        text.extend_from_slice(b"{\"conversations\":[");
+
+        for (index, chat) in page.chats.into_iter().enumerate() {
+            if index > 0 {
+                text.push(b',');
+            }
+            write(chat, &mut text);
+        }
+
+        text.push(b']');
+
+        let deleted_ids = deleted.then_some(page.deleted.as_slice());
+        append_list_end(text, deleted_ids, page.next.map(Paging::format_cursor))
+    })
+    .await
+}
+
+pub(crate) async fn sync_conversations(
+    caller: Caller,
+    api: Data<Api>,
+    Gzipped(Body(request)): Gzipped<Body<ConversationsRequest>>,
+) -> Result<Json<SyncResponse>, HttpError> {
+    let documents = request.conversations.unwrap_or_default();
+    let deleted: Vec<_> = request.deleted.unwrap_or_default().iter().map(parse_id).collect();
+    if documents.len() + deleted.len() > MAX_CONVERSATIONS {
+        let message =
+            format!("A request may store and delete at most {MAX_CONVERSATIONS} conversations.");
+        let field = "conversations".to_owned();
+        let error = FieldError { field, code: "too_many", message };
+        return Err(ApiError::invalid(vec![error]).into());
+    }
+
+    let chats = api.chats.clone();
+    let user = caller.0.user;
+    let upload = async move {
+        let texts: Vec<&str> = documents.iter().map(|it| it.get()).collect();
+        chats.upload(user, &texts, &deleted).await
+    };
+
+    Ok(Json(api.run(upload).await?.into()))
+}
+
 /// Page of conversations.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
@@ -96,55 +145,6 @@ struct SyncResult {
     /// Message for people, of a refused chat.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
-}
-
-pub(crate) async fn conversations(
-    caller: Caller,
-    api: Data<Api>,
-    query: ChatsQuery,
-) -> Result<HttpResponse, HttpError> {
-    list_response(&caller, &api, query, |page, deleted| {
-        let mut text = Vec::with_capacity(2 * estimated_length(&page));
-        text.extend_from_slice(b"{\"conversations\":[");
-
-        for (index, chat) in page.chats.into_iter().enumerate() {
-            if index > 0 {
-                text.push(b',');
-            }
-            write(chat, &mut text);
-        }
-
-        text.push(b']');
-
-        let deleted_ids = deleted.then_some(page.deleted.as_slice());
-        append_list_end(text, deleted_ids, page.next.map(Paging::format_cursor))
-    })
-    .await
-}
-
-pub(crate) async fn sync_conversations(
-    caller: Caller,
-    api: Data<Api>,
-    Gzipped(Body(request)): Gzipped<Body<ConversationsRequest>>,
-) -> Result<Json<SyncResponse>, HttpError> {
-    let documents = request.conversations.unwrap_or_default();
-    let deleted: Vec<_> = request.deleted.unwrap_or_default().iter().map(parse_id).collect();
-    if documents.len() + deleted.len() > MAX_CONVERSATIONS {
-        let message =
-            format!("A request may store and delete at most {MAX_CONVERSATIONS} conversations.");
-        let field = "conversations".to_owned();
-        let error = FieldError { field, code: "too_many", message };
-        return Err(ApiError::invalid(vec![error]).into());
-    }
-
-    let chats = api.chats.clone();
-    let user = caller.0.user;
-    let upload = async move {
-        let texts: Vec<&str> = documents.iter().map(|it| it.get()).collect();
-        chats.upload(user, &texts, &deleted).await
-    };
-
-    Ok(Json(api.run(upload).await?.into()))
 }
 
 /// Appends the document to its metadata as it is.

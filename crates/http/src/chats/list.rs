@@ -11,25 +11,6 @@ use super::query::ChatsQuery;
 use super::wire::ChatDocument;
 use crate::{Api, HttpError};
 
-/// Page of chats.
-#[derive(ToSchema)]
-#[schema(rename_all = "camelCase", example = json!({
-    "chats": [],
-    "deleted": ["0199f0e0-0000-7000-8000-00000000000b"],
-    "hasMore": true,
-    "nextCursor": "1785575642183774.0199f0e000007000800000000000000b",
-}))]
-#[expect(dead_code, reason = "documentation")]
-pub(crate) struct ChatsResponse {
-    /// Chats, oldest change first.
-    chats: Vec<ChatDocument>,
-    /// Ids of deleted chats, with `includeDeleted` only.
-    deleted: Option<Vec<String>>,
-    has_more: bool,
-    /// Cursor of the next page; absent on the last.
-    next_cursor: Option<String>,
-}
-
 pub(crate) async fn list_chats(
     caller: Caller,
     api: Data<Api>,
@@ -79,6 +60,25 @@ pub(super) async fn list_response(
     }
 
     Ok(response.insert_header(ContentType::json()).body(format(page, part.deleted)))
+}
+
+/// Page of chats.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase", example = json!({
+    "chats": [],
+    "deleted": ["0199f0e0-0000-7000-8000-00000000000b"],
+    "hasMore": true,
+    "nextCursor": "1785575642183774.0199f0e000007000800000000000000b",
+}))]
+#[expect(dead_code, reason = "documentation")]
+pub(crate) struct ChatsResponse {
+    /// Chats, oldest change first.
+    chats: Vec<ChatDocument>,
+    /// Ids of deleted chats, with `includeDeleted` only.
+    deleted: Option<Vec<String>>,
+    has_more: bool,
+    /// Cursor of the next page; absent on the last.
+    next_cursor: Option<String>,
 }
 
 /// Returns the estimated length of a page.

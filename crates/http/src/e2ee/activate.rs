@@ -11,6 +11,21 @@ use crate::auth::Done;
 use crate::auth::mfa::FreshProofRequest;
 use crate::{Api, HttpError};
 
+pub(crate) async fn activate(
+    caller: Caller,
+    api: Data<Api>,
+    Body(request): Body<RecoveryActivationRequest>,
+) -> Result<Json<Done>, HttpError> {
+    let (form, proof) = request.split()?;
+    let services = api.clone();
+    let activate = async move {
+        let owner = services.owner(caller.0, proof).await?;
+        services.e2ee.recovery.activate(owner, form).await.map_err(HttpError::from)
+    };
+    api.run(activate).await?;
+    Ok(Json(Done::success()))
+}
+
 /// Account's key, wrapped by the device for itself, and a proof that the device knows
 /// it.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -32,21 +47,6 @@ pub(crate) struct RecoveryActivationRequest {
     /// Needed where no proof key is on file, unless the user has just signed in.
     #[serde(flatten)]
     proof: FreshProofRequest,
-}
-
-pub(crate) async fn activate(
-    caller: Caller,
-    api: Data<Api>,
-    Body(request): Body<RecoveryActivationRequest>,
-) -> Result<Json<Done>, HttpError> {
-    let (form, proof) = request.split()?;
-    let services = api.clone();
-    let activate = async move {
-        let owner = services.owner(caller.0, proof).await?;
-        services.e2ee.recovery.activate(owner, form).await.map_err(HttpError::from)
-    };
-    api.run(activate).await?;
-    Ok(Json(Done::success()))
 }
 
 impl RecoveryActivationRequest {

@@ -9,6 +9,18 @@ use utoipa::ToSchema;
 use crate::auth::Done;
 use crate::{Api, HttpError};
 
+pub(crate) async fn approve(
+    caller: Caller,
+    api: Data<Api>,
+    Body(request): Body<DeviceApprovalRequest>,
+) -> Result<Json<Done>, HttpError> {
+    let devices = api.e2ee.devices.clone();
+    let user = caller.0.user;
+    let approve = async move { devices.approve(user, request.into()).await };
+    api.run(approve).await?;
+    Ok(Json(Done::success()))
+}
+
 /// Account's key, wrapped for the pending device and signed by the approving one.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -30,18 +42,6 @@ pub(crate) struct DeviceApprovalRequest {
     signature_version: Option<i64>,
     #[schema(value_type = String)]
     approver_device_id: Option<String>,
-}
-
-pub(crate) async fn approve(
-    caller: Caller,
-    api: Data<Api>,
-    Body(request): Body<DeviceApprovalRequest>,
-) -> Result<Json<Done>, HttpError> {
-    let devices = api.e2ee.devices.clone();
-    let user = caller.0.user;
-    let approve = async move { devices.approve(user, request.into()).await };
-    api.run(approve).await?;
-    Ok(Json(Done::success()))
 }
 
 impl From<DeviceApprovalRequest> for ApprovalForm {

@@ -15,6 +15,46 @@ const PENDING: i32 = 0;
 const ACTIVE: i32 = 1;
 const REVOKED: i32 = 2;
 
+pub(crate) async fn devices(
+    caller: Caller,
+    api: Data<Api>,
+) -> Result<Json<DeviceListResponse>, HttpError> {
+    let devices = api.e2ee.devices.clone();
+    let user = caller.0.user;
+    let list = async move {
+        Ok::<_, Unavailable>((devices.list(user).await?, devices.state(user).await?))
+    };
+    let (listed, state): (Vec<ListedDevice>, KeyState) = api.run(list).await?;
+    Ok(Json(DeviceListResponse {
+        devices: listed.into_iter().map(Into::into).collect(),
+        has_recovery_key: state.recovery,
+        umk_version: state.umk_version,
+    }))
+}
+
+pub(crate) async fn device_status(
+    caller: Caller,
+    api: Data<Api>,
+    PathDevice(id): PathDevice,
+) -> Result<Json<DeviceStatusResponse>, HttpError> {
+    let devices = api.e2ee.devices.clone();
+    let user = caller.0.user;
+    let find = async move { devices.find(user, &id).await };
+    Ok(Json(api.run(find).await?.into()))
+}
+
+pub(crate) async fn revoke(
+    caller: Caller,
+    api: Data<Api>,
+    PathDevice(id): PathDevice,
+) -> Result<Json<Done>, HttpError> {
+    let devices = api.e2ee.devices.clone();
+    let user = caller.0.user;
+    let revoke = async move { devices.revoke(user, &id).await };
+    api.run(revoke).await?;
+    Ok(Json(Done::success()))
+}
+
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DeviceListResponse {
@@ -64,46 +104,6 @@ pub(crate) struct DeviceStatusResponse {
     /// 0 pending, 1 active, 2 revoked.
     status: i32,
     is_approved: bool,
-}
-
-pub(crate) async fn devices(
-    caller: Caller,
-    api: Data<Api>,
-) -> Result<Json<DeviceListResponse>, HttpError> {
-    let devices = api.e2ee.devices.clone();
-    let user = caller.0.user;
-    let list = async move {
-        Ok::<_, Unavailable>((devices.list(user).await?, devices.state(user).await?))
-    };
-    let (listed, state): (Vec<ListedDevice>, KeyState) = api.run(list).await?;
-    Ok(Json(DeviceListResponse {
-        devices: listed.into_iter().map(Into::into).collect(),
-        has_recovery_key: state.recovery,
-        umk_version: state.umk_version,
-    }))
-}
-
-pub(crate) async fn device_status(
-    caller: Caller,
-    api: Data<Api>,
-    PathDevice(id): PathDevice,
-) -> Result<Json<DeviceStatusResponse>, HttpError> {
-    let devices = api.e2ee.devices.clone();
-    let user = caller.0.user;
-    let find = async move { devices.find(user, &id).await };
-    Ok(Json(api.run(find).await?.into()))
-}
-
-pub(crate) async fn revoke(
-    caller: Caller,
-    api: Data<Api>,
-    PathDevice(id): PathDevice,
-) -> Result<Json<Done>, HttpError> {
-    let devices = api.e2ee.devices.clone();
-    let user = caller.0.user;
-    let revoke = async move { devices.revoke(user, &id).await };
-    api.run(revoke).await?;
-    Ok(Json(Done::success()))
 }
 
 fn status_number(state: &DeviceState) -> i32 {

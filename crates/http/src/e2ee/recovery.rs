@@ -15,6 +15,48 @@ use crate::auth::Done;
 use crate::auth::mfa::FreshProofRequest;
 use crate::{Api, HttpError};
 
+pub(crate) async fn recovery(
+    caller: Caller,
+    api: Data<Api>,
+) -> Result<Json<RecoveryWrappedUmkResponse>, HttpError> {
+    let recovery = api.e2ee.recovery.clone();
+    let user = caller.0.user;
+    let find = async move { recovery.find(user).await };
+    Ok(Json(api.run(find).await?.into()))
+}
+
+pub(crate) async fn store_recovery(
+    caller: Caller,
+    api: Data<Api>,
+    Body(request): Body<RecoveryWrappedUmkRequest>,
+) -> Result<Json<Done>, HttpError> {
+    let (form, proof) = request.split()?;
+    let services = api.clone();
+    let store = async move {
+        let owner = services.owner(caller.0, proof).await?;
+        services.e2ee.recovery.store_copy(owner, form).await.map_err(HttpError::from)
+    };
+    api.run(store).await?;
+    Ok(Json(Done::success()))
+}
+
+pub(crate) async fn put_proof_key(
+    caller: Caller,
+    api: Data<Api>,
+    Body(request): Body<RecoveryProofKeyRequest>,
+) -> Result<HttpResponse, HttpError> {
+    let RecoveryProofKeyRequest { proof_key, version, proof } = request;
+    let form = ProofKeyForm { proof_key, version };
+    let proof = proof.proof_if_any()?;
+    let services = api.clone();
+    let store = async move {
+        let owner = services.owner(caller.0, proof).await?;
+        services.e2ee.recovery.put_proof_key(owner, form).await.map_err(HttpError::from)
+    };
+    api.run(store).await?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
 /// Account's key, wrapped with a key that Argon2id derives from the recovery code.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -69,48 +111,6 @@ pub(crate) struct RecoveryProofKeyRequest {
     /// Needed for the first proof key, unless the user has just signed in.
     #[serde(flatten)]
     proof: FreshProofRequest,
-}
-
-pub(crate) async fn recovery(
-    caller: Caller,
-    api: Data<Api>,
-) -> Result<Json<RecoveryWrappedUmkResponse>, HttpError> {
-    let recovery = api.e2ee.recovery.clone();
-    let user = caller.0.user;
-    let find = async move { recovery.find(user).await };
-    Ok(Json(api.run(find).await?.into()))
-}
-
-pub(crate) async fn store_recovery(
-    caller: Caller,
-    api: Data<Api>,
-    Body(request): Body<RecoveryWrappedUmkRequest>,
-) -> Result<Json<Done>, HttpError> {
-    let (form, proof) = request.split()?;
-    let services = api.clone();
-    let store = async move {
-        let owner = services.owner(caller.0, proof).await?;
-        services.e2ee.recovery.store_copy(owner, form).await.map_err(HttpError::from)
-    };
-    api.run(store).await?;
-    Ok(Json(Done::success()))
-}
-
-pub(crate) async fn put_proof_key(
-    caller: Caller,
-    api: Data<Api>,
-    Body(request): Body<RecoveryProofKeyRequest>,
-) -> Result<HttpResponse, HttpError> {
-    let RecoveryProofKeyRequest { proof_key, version, proof } = request;
-    let form = ProofKeyForm { proof_key, version };
-    let proof = proof.proof_if_any()?;
-    let services = api.clone();
-    let store = async move {
-        let owner = services.owner(caller.0, proof).await?;
-        services.e2ee.recovery.put_proof_key(owner, form).await.map_err(HttpError::from)
-    };
-    api.run(store).await?;
-    Ok(HttpResponse::NoContent().finish())
 }
 
 impl RecoveryWrappedUmkRequest {

@@ -8,6 +8,17 @@ use utoipa::ToSchema;
 
 use crate::{Api, HttpError};
 
+pub(crate) async fn register(
+    caller: Caller,
+    api: Data<Api>,
+    Body(request): Body<DeviceRegistrationRequest>,
+) -> Result<Json<DeviceRegistrationResponse>, HttpError> {
+    let devices = api.e2ee.devices.clone();
+    let user = caller.0.user;
+    let register = async move { devices.register(user, request.into()).await };
+    Ok(Json(api.run(register).await?.into()))
+}
+
 /// Self-description of a device.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -35,17 +46,6 @@ pub(crate) struct DeviceRegistrationResponse {
     server_challenge: String,
     /// True if the device must create the account's key.
     is_first_device: bool,
-}
-
-pub(crate) async fn register(
-    caller: Caller,
-    api: Data<Api>,
-    Body(request): Body<DeviceRegistrationRequest>,
-) -> Result<Json<DeviceRegistrationResponse>, HttpError> {
-    let devices = api.e2ee.devices.clone();
-    let user = caller.0.user;
-    let register = async move { devices.register(user, request.into()).await };
-    Ok(Json(api.run(register).await?.into()))
 }
 
 impl From<DeviceRegistrationRequest> for DeviceForm {

@@ -8,17 +8,6 @@ use utoipa::ToSchema;
 
 use crate::{Api, HttpError};
 
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct E2eeStatusResponse {
-    /// True once end-to-end encryption has been enabled; it can't be disabled.
-    is_enabled: bool,
-    /// Version of the account's key in use; 0 before the first.
-    umk_version: i32,
-    has_recovery_key: bool,
-    has_recovery_proof_key: bool,
-}
-
 /// Returns the status whatever the licence includes: clients request it in any
 /// case, and do not expect the result to depend on the licence.
 pub(crate) async fn status(
@@ -29,6 +18,17 @@ pub(crate) async fn status(
     let user = caller.0.user;
     let state = async move { devices.state(user).await };
     Ok(Json(api.run(state).await?.into()))
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct E2eeStatusResponse {
+    /// True once end-to-end encryption has been enabled; it can't be disabled.
+    is_enabled: bool,
+    /// Version of the account's key in use; 0 before the first.
+    umk_version: i32,
+    has_recovery_key: bool,
+    has_recovery_proof_key: bool,
 }
 
 impl From<KeyState> for E2eeStatusResponse {

@@ -15,6 +15,34 @@ use crate::auth::mfa::FreshProofRequest;
 use crate::e2ee::PathDevice;
 use crate::{Api, HttpError};
 
+pub(crate) async fn wrapped_umk(
+    caller: Caller,
+    api: Data<Api>,
+    PathDevice(id): PathDevice,
+) -> Result<Json<WrappedUmkResponse>, HttpError> {
+    let devices = api.e2ee.devices.clone();
+    let user = caller.0.user;
+    let device = id.clone();
+    let find = async move { devices.key_of(user, &device).await };
+    Ok(Json(to_response(&id, api.run(find).await?)))
+}
+
+pub(crate) async fn store_wrapped_umk(
+    caller: Caller,
+    api: Data<Api>,
+    PathDevice(id): PathDevice,
+    Body(request): Body<WrappedUmkRequest>,
+) -> Result<Json<Done>, HttpError> {
+    let (form, proof) = request.split()?;
+    let services = api.clone();
+    let store = async move {
+        let owner = services.owner(caller.0, proof).await?;
+        services.e2ee.devices.store_key(owner, &id, form).await.map_err(HttpError::from)
+    };
+    api.run(store).await?;
+    Ok(Json(Done::success()))
+}
+
 /// Key that a device wrapped for itself.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -51,34 +79,6 @@ pub(crate) struct WrappedUmkResponse {
     onboarding_session_id: Option<String>,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-}
-
-pub(crate) async fn wrapped_umk(
-    caller: Caller,
-    api: Data<Api>,
-    PathDevice(id): PathDevice,
-) -> Result<Json<WrappedUmkResponse>, HttpError> {
-    let devices = api.e2ee.devices.clone();
-    let user = caller.0.user;
-    let device = id.clone();
-    let find = async move { devices.key_of(user, &device).await };
-    Ok(Json(to_response(&id, api.run(find).await?)))
-}
-
-pub(crate) async fn store_wrapped_umk(
-    caller: Caller,
-    api: Data<Api>,
-    PathDevice(id): PathDevice,
-    Body(request): Body<WrappedUmkRequest>,
-) -> Result<Json<Done>, HttpError> {
-    let (form, proof) = request.split()?;
-    let services = api.clone();
-    let store = async move {
-        let owner = services.owner(caller.0, proof).await?;
-        services.e2ee.devices.store_key(owner, &id, form).await.map_err(HttpError::from)
-    };
-    api.run(store).await?;
-    Ok(Json(Done::success()))
 }
 
 fn to_response(device: &DeviceId, key: WrappedKey) -> WrappedUmkResponse {

@@ -10,20 +10,6 @@ use super::path::{managed_base, managed_by};
 use super::{EnabledDocuments, KnowledgeStats};
 use crate::{Api, HttpError};
 
-/// Knowledge base of the caller's group.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct KnowledgeBaseItem {
-    #[schema(format = Uuid)]
-    id: String,
-    name: String,
-    document_count: i64,
-    /// True if other groups search it, too.
-    shared: bool,
-    /// True if a prompt tells the model when to search it.
-    has_prompt: bool,
-}
-
 pub(crate) async fn bases(
     EnabledDocuments(documents): EnabledDocuments,
     caller: Caller,
@@ -41,6 +27,20 @@ pub(crate) async fn stats(
 ) -> Result<Json<KnowledgeStats>, HttpError> {
     let base = managed_base(caller, id);
     Ok(Json(api.run(async move { documents.stats(base).await }).await?.into()))
+}
+
+/// Knowledge base of the caller's group.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct KnowledgeBaseItem {
+    #[schema(format = Uuid)]
+    id: String,
+    name: String,
+    document_count: i64,
+    /// True if other groups search it, too.
+    shared: bool,
+    /// True if a prompt tells the model when to search it.
+    has_prompt: bool,
 }
 
 impl From<KnowledgeBaseEntry> for KnowledgeBaseItem {

@@ -15,26 +15,6 @@ use super::path::{any_base, any_document};
 use super::{DocumentSubmission, EnabledDocuments, KnowledgeDocument};
 use crate::{Api, HttpError};
 
-/// File that becomes a document: either `content` or `contentBase64`.
-#[derive(Debug, Default, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct IngestRequest {
-    /// Up to 500 characters.
-    #[schema(value_type = String)]
-    title: Option<String>,
-    /// Identity of the source, of up to 2,000 characters. A file of the same
-    /// source replaces the document.
-    source_uri: Option<String>,
-    /// `text/plain`, which is also the default, `text/markdown`, `text/html`,
-    /// `text/csv`, `message/rfc822`, or the type of a PDF, Word, `PowerPoint`
-    /// or Excel file.
-    content_type: Option<String>,
-    /// Text of up to 10 MiB in UTF-8.
-    content: Option<String>,
-    /// File of up to 10 MiB in Base64. Required for PDF and Office files.
-    content_base64: Option<String>,
-}
-
 pub(crate) async fn ingested_documents(
     EnabledDocuments(documents): EnabledDocuments,
     api: Data<Api>,
@@ -70,6 +50,26 @@ pub(crate) async fn delete_ingested(
 ) -> Result<HttpResponse, HttpError> {
     api.run(async move { documents.delete(None, any_document(part)).await }).await?;
     Ok(HttpResponse::NoContent().finish())
+}
+
+/// File that becomes a document: either `content` or `contentBase64`.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct IngestRequest {
+    /// Up to 500 characters.
+    #[schema(value_type = String)]
+    title: Option<String>,
+    /// Identity of the source, of up to 2,000 characters. A file of the same
+    /// source replaces the document.
+    source_uri: Option<String>,
+    /// `text/plain`, which is also the default, `text/markdown`, `text/html`,
+    /// `text/csv`, `message/rfc822`, or the type of a PDF, Word, `PowerPoint`
+    /// or Excel file.
+    content_type: Option<String>,
+    /// Text of up to 10 MiB in UTF-8.
+    content: Option<String>,
+    /// File of up to 10 MiB in Base64. Required for PDF and Office files.
+    content_base64: Option<String>,
 }
 
 impl IngestRequest {

@@ -11,22 +11,6 @@ use super::EnabledDocuments;
 use super::path::managed_base;
 use crate::{Api, HttpError};
 
-/// Prompt of a knowledge base.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct KnowledgePrompt {
-    /// Text that tells the model when to search the base; absent if there is
-    /// none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    prompt: Option<String>,
-}
-
-#[derive(Debug, Deserialize, ToSchema)]
-pub(crate) struct KnowledgePromptRequest {
-    /// Up to 8,000 characters; an empty text clears the prompt.
-    #[schema(value_type = String)]
-    prompt: Option<String>,
-}
-
 pub(crate) async fn prompt(
     EnabledDocuments(documents): EnabledDocuments,
     caller: Caller,
@@ -49,4 +33,20 @@ pub(crate) async fn set_prompt(
     let by = Some(caller.0.user);
     api.run(async move { documents.set_prompt(by, base, request.prompt).await }).await?;
     Ok(HttpResponse::NoContent().finish())
+}
+
+/// Prompt of a knowledge base.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct KnowledgePrompt {
+    /// Text that tells the model when to search the base; absent if there is
+    /// none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt: Option<String>,
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct KnowledgePromptRequest {
+    /// Up to 8,000 characters; an empty text clears the prompt.
+    #[schema(value_type = String)]
+    prompt: Option<String>,
 }

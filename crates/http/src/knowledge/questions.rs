@@ -12,6 +12,29 @@ use utoipa::ToSchema;
 use super::EnabledDocuments;
 use crate::{Api, HttpError};
 
+pub(crate) async fn questions(
+    _enabled: EnabledDocuments,
+    caller: Caller,
+    api: Data<Api>,
+    Paging(page): Paging,
+) -> Result<Json<UnansweredQuestionPage>, HttpError> {
+    let questions = api.knowledge.questions.clone();
+    let group = caller.0.group;
+    Ok(Json(api.run(async move { questions.page(group, page).await }).await?.into()))
+}
+
+pub(crate) async fn delete_question(
+    _enabled: EnabledDocuments,
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<HttpResponse, HttpError> {
+    let questions = api.knowledge.questions.clone();
+    let group = caller.0.group;
+    api.run(async move { questions.delete(group, QuestionId(id)).await }).await?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct UnansweredQuestionPage {
@@ -37,29 +60,6 @@ pub(crate) struct UnansweredQuestionItem {
     first_seen_at: Timestamp,
     #[schema(value_type = String, format = DateTime)]
     last_seen_at: Timestamp,
-}
-
-pub(crate) async fn questions(
-    _enabled: EnabledDocuments,
-    caller: Caller,
-    api: Data<Api>,
-    Paging(page): Paging,
-) -> Result<Json<UnansweredQuestionPage>, HttpError> {
-    let questions = api.knowledge.questions.clone();
-    let group = caller.0.group;
-    Ok(Json(api.run(async move { questions.page(group, page).await }).await?.into()))
-}
-
-pub(crate) async fn delete_question(
-    _enabled: EnabledDocuments,
-    caller: Caller,
-    api: Data<Api>,
-    PathId(id): PathId,
-) -> Result<HttpResponse, HttpError> {
-    let questions = api.knowledge.questions.clone();
-    let group = caller.0.group;
-    api.run(async move { questions.delete(group, QuestionId(id)).await }).await?;
-    Ok(HttpResponse::NoContent().finish())
 }
 
 impl From<Page<UnansweredQuestion>> for UnansweredQuestionPage {

@@ -12,12 +12,6 @@ use super::pull_response::SyncPullResponse;
 use crate::pieces::json_in_chunks;
 use crate::{Api, HttpError};
 
-enum PullOutcome {
-    /// Client has the current snapshot.
-    Unchanged,
-    Changed(Box<Pulled>),
-}
-
 /// Returns the changes since the last pull. If the client sends an entity tag,
 /// it is compared before anything else is read.
 pub(crate) async fn pull(
@@ -40,6 +34,12 @@ pub(crate) async fn pull(
             json_in_chunks(response.insert_header((ETAG, tag)), &SyncPullResponse::from(*pulled))
         }
     })
+}
+
+enum PullOutcome {
+    /// Client has the current snapshot.
+    Unchanged,
+    Changed(Box<Pulled>),
 }
 
 async fn pull_outcome(

@@ -12,6 +12,19 @@ use utoipa::ToSchema;
 use super::push_request;
 use crate::{Api, HttpError};
 
+/// Stores the changes of a device since its last sync.
+pub(crate) async fn push(
+    caller: Caller,
+    api: Data<Api>,
+    Gzipped(Body(request)): Gzipped<Body<Map<String, Value>>>,
+) -> Result<Json<SyncPushResponse>, HttpError> {
+    let pushing = api.sync.pushing.clone();
+    let user = caller.0.user;
+    let push = push_request::parse(request)?;
+    let store = async move { pushing.push(user, push).await };
+    Ok(Json(api.run(store).await?.into()))
+}
+
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SyncPushResponse {
@@ -51,19 +64,6 @@ struct AssignedId {
     /// Index in the request's list of the channel, from 0.
     index: usize,
     id: String,
-}
-
-/// Stores the changes of a device since its last sync.
-pub(crate) async fn push(
-    caller: Caller,
-    api: Data<Api>,
-    Gzipped(Body(request)): Gzipped<Body<Map<String, Value>>>,
-) -> Result<Json<SyncPushResponse>, HttpError> {
-    let pushing = api.sync.pushing.clone();
-    let user = caller.0.user;
-    let push = push_request::parse(request)?;
-    let store = async move { pushing.push(user, push).await };
-    Ok(Json(api.run(store).await?.into()))
 }
 
 impl From<Pushed> for SyncPushResponse {

@@ -11,6 +11,88 @@ use utoipa::ToSchema;
 use crate::auth::mfa::FreshProofRequest;
 use crate::{Api, HttpError};
 
+pub(crate) async fn status(
+    caller: Caller,
+    api: Data<Api>,
+) -> Result<Json<SyncStatusResponse>, HttpError> {
+    let support = api.sync.support.clone();
+    let user = caller.0.user;
+    let load = async move { support.status(user).await };
+    Ok(Json(api.run(load).await?.into()))
+}
+
+pub(crate) async fn quota(
+    caller: Caller,
+    api: Data<Api>,
+) -> Result<Json<SyncQuotaResponse>, HttpError> {
+    let support = api.sync.support.clone();
+    let user = caller.0.user;
+    let load = async move {
+        Ok::<_, Unavailable>((support.counts(user).await?, support.storage(user).await?))
+    };
+    let (counts, StorageUse { current, limit }) = api.run(load).await?;
+    let storage_quota = SyncQuota { entity: "storage", current, limit };
+    let quotas = counts.into_iter().map(Into::into).chain([storage_quota]).collect();
+    Ok(Json(SyncQuotaResponse { quotas }))
+}
+
+pub(crate) async fn events(
+    caller: Caller,
+    api: Data<Api>,
+    Paging(page): Paging,
+) -> Result<Json<SyncEventsResponse>, HttpError> {
+    let support = api.sync.support.clone();
+    let user = caller.0.user;
+    let page = api.run(async move { support.events(user, page).await }).await?;
+    Ok(Json(SyncEventsResponse {
+        items: page.items.into_iter().map(Into::into).collect(),
+        next_cursor: page.next.map(Paging::format_cursor),
+    }))
+}
+
+pub(crate) async fn debug_state(
+    caller: Caller,
+    api: Data<Api>,
+) -> Result<Json<SyncDebugStateResponse>, HttpError> {
+    let support = api.sync.support.clone();
+    let user = caller.0.user;
+    let load = async move {
+        let status = support.status(user).await?;
+        let items = support.all_items(user).await?;
+        let chats = support.chats(user).await?;
+        Ok::<_, pia_sync::SupportError>((status, items, chats))
+    };
+    let (status, items, chats) = api.run(load).await?;
+    let encryptable = items.iter().filter(|it| it.key.channel.rules().may_be_encrypted);
+    let plain = encryptable.filter(|it| !it.encrypted && it.deleted_at.is_none()).count()
+        + chats.iter().filter(|it| !it.encrypted && it.deleted_at.is_none()).count();
+
+    Ok(Json(SyncDebugStateResponse {
+        status: status.into(),
+        plain,
+        items: items.into_iter().map(Into::into).collect(),
+        chats: chats.into_iter().map(Into::into).collect(),
+    }))
+}
+
+/// Deletes all synchronised data, chats and keys included. A session alone does
+/// not suffice, since it may be stolen.
+pub(crate) async fn reset(
+    caller: Caller,
+    api: Data<Api>,
+    OptionalBody(request): OptionalBody<FreshProofRequest>,
+) -> Result<Json<SyncResetResponse>, HttpError> {
+    let proof = request.proof_if_any()?;
+    let owner = api.identity.reauthenticator.clone();
+    let support = api.sync.support.clone();
+    let reset = async move {
+        owner.require(caller.0, proof).await.map_err(ApiError::from)?;
+        support.reset(caller.0.user).await.map_err(HttpError::from)
+    };
+    api.run(reset).await?;
+    Ok(Json(SyncResetResponse { success: true }))
+}
+
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SyncStatusResponse {
@@ -145,88 +227,6 @@ struct DebugItem {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct SyncResetResponse {
     success: bool,
-}
-
-pub(crate) async fn status(
-    caller: Caller,
-    api: Data<Api>,
-) -> Result<Json<SyncStatusResponse>, HttpError> {
-    let support = api.sync.support.clone();
-    let user = caller.0.user;
-    let load = async move { support.status(user).await };
-    Ok(Json(api.run(load).await?.into()))
-}
-
-pub(crate) async fn quota(
-    caller: Caller,
-    api: Data<Api>,
-) -> Result<Json<SyncQuotaResponse>, HttpError> {
-    let support = api.sync.support.clone();
-    let user = caller.0.user;
-    let load = async move {
-        Ok::<_, Unavailable>((support.counts(user).await?, support.storage(user).await?))
-    };
-    let (counts, StorageUse { current, limit }) = api.run(load).await?;
-    let storage_quota = SyncQuota { entity: "storage", current, limit };
-    let quotas = counts.into_iter().map(Into::into).chain([storage_quota]).collect();
-    Ok(Json(SyncQuotaResponse { quotas }))
-}
-
-pub(crate) async fn events(
-    caller: Caller,
-    api: Data<Api>,
-    Paging(page): Paging,
-) -> Result<Json<SyncEventsResponse>, HttpError> {
-    let support = api.sync.support.clone();
-    let user = caller.0.user;
-    let page = api.run(async move { support.events(user, page).await }).await?;
-    Ok(Json(SyncEventsResponse {
-        items: page.items.into_iter().map(Into::into).collect(),
-        next_cursor: page.next.map(Paging::format_cursor),
-    }))
-}
-
-pub(crate) async fn debug_state(
-    caller: Caller,
-    api: Data<Api>,
-) -> Result<Json<SyncDebugStateResponse>, HttpError> {
-    let support = api.sync.support.clone();
-    let user = caller.0.user;
-    let load = async move {
-        let status = support.status(user).await?;
-        let items = support.all_items(user).await?;
-        let chats = support.chats(user).await?;
-        Ok::<_, pia_sync::SupportError>((status, items, chats))
-    };
-    let (status, items, chats) = api.run(load).await?;
-    let encryptable = items.iter().filter(|it| it.key.channel.rules().may_be_encrypted);
-    let plain = encryptable.filter(|it| !it.encrypted && it.deleted_at.is_none()).count()
-        + chats.iter().filter(|it| !it.encrypted && it.deleted_at.is_none()).count();
-
-    Ok(Json(SyncDebugStateResponse {
-        status: status.into(),
-        plain,
-        items: items.into_iter().map(Into::into).collect(),
-        chats: chats.into_iter().map(Into::into).collect(),
-    }))
-}
-
-/// Deletes all synchronised data, chats and keys included. A session alone does
-/// not suffice, since it may be stolen.
-pub(crate) async fn reset(
-    caller: Caller,
-    api: Data<Api>,
-    OptionalBody(request): OptionalBody<FreshProofRequest>,
-) -> Result<Json<SyncResetResponse>, HttpError> {
-    let proof = request.proof_if_any()?;
-    let owner = api.identity.reauthenticator.clone();
-    let support = api.sync.support.clone();
-    let reset = async move {
-        owner.require(caller.0, proof).await.map_err(ApiError::from)?;
-        support.reset(caller.0.user).await.map_err(HttpError::from)
-    };
-    api.run(reset).await?;
-    Ok(Json(SyncResetResponse { success: true }))
 }
 
 impl From<SyncStatus> for SyncStatusResponse {

@@ -10,6 +10,24 @@ use utoipa::ToSchema;
 use crate::Api;
 use crate::auth::mfa::factor_answer;
 
+pub(crate) async fn delete(
+    caller: Caller,
+    api: Data<Api>,
+    Body(request): Body<DeleteRequest>,
+) -> Result<Json<DeleteResponse>, ApiError> {
+    let deletion = api.identity.deletion.clone();
+    let state = caller.0;
+    let DeleteRequest { confirm, password, code, recovery_code } = request;
+    let factor = match (code, recovery_code) {
+        (None, None) => None,
+        (code, recovery_code) => Some(factor_answer(code, recovery_code)?),
+    };
+    let deletion_request = DeletionRequest { confirm, password, factor };
+    let delete = async move { deletion.delete(state, deletion_request).await };
+    api.runner.run(delete).await?;
+    Ok(Json(DeleteResponse { deleted: true }))
+}
+
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DeleteRequest {
@@ -31,22 +49,4 @@ pub(crate) struct DeleteRequest {
 pub(crate) struct DeleteResponse {
     /// Always true.
     deleted: bool,
-}
-
-pub(crate) async fn delete(
-    caller: Caller,
-    api: Data<Api>,
-    Body(request): Body<DeleteRequest>,
-) -> Result<Json<DeleteResponse>, ApiError> {
-    let deletion = api.identity.deletion.clone();
-    let state = caller.0;
-    let DeleteRequest { confirm, password, code, recovery_code } = request;
-    let factor = match (code, recovery_code) {
-        (None, None) => None,
-        (code, recovery_code) => Some(factor_answer(code, recovery_code)?),
-    };
-    let deletion_request = DeletionRequest { confirm, password, factor };
-    let delete = async move { deletion.delete(state, deletion_request).await };
-    api.runner.run(delete).await?;
-    Ok(Json(DeleteResponse { deleted: true }))
 }

@@ -8,6 +8,17 @@ use utoipa::ToSchema;
 
 use crate::Api;
 
+pub(crate) async fn show(
+    caller: Caller,
+    api: Data<Api>,
+) -> Result<Json<AccountResponse>, ApiError> {
+    let support = api.sync.support.clone();
+    let user = caller.0.user;
+    let StorageUse { current, limit } =
+        api.runner.run(async move { support.storage(user).await }).await?;
+    Ok(Json(AccountResponse { storage: StorageResponse { current, limit } }))
+}
+
 #[derive(Serialize, ToSchema)]
 pub(crate) struct AccountResponse {
     /// Bytes stored for the account: chats and synchronised data.
@@ -20,15 +31,4 @@ struct StorageResponse {
     current: u64,
     /// Maximum number of bytes.
     limit: u64,
-}
-
-pub(crate) async fn show(
-    caller: Caller,
-    api: Data<Api>,
-) -> Result<Json<AccountResponse>, ApiError> {
-    let support = api.sync.support.clone();
-    let user = caller.0.user;
-    let StorageUse { current, limit } =
-        api.runner.run(async move { support.storage(user).await }).await?;
-    Ok(Json(AccountResponse { storage: StorageResponse { current, limit } }))
 }

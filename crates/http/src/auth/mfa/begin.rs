@@ -9,6 +9,17 @@ use utoipa::ToSchema;
 
 use crate::Api;
 
+pub(crate) async fn begin(
+    caller: Caller,
+    api: Data<Api>,
+    Body(request): Body<TotpBeginRequest>,
+) -> Result<Json<TotpEnrolment>, ApiError> {
+    let factors = api.identity.second_factors.clone();
+    let session_ref = caller.session_ref()?;
+    let begin = async move { factors.begin(session_ref, request.password).await };
+    Ok(Json(TotpEnrolment::new(&api.runner.run(begin).await?)))
+}
+
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct TotpBeginRequest {
     /// The account's password, if it has one.
@@ -25,17 +36,6 @@ pub(crate) struct TotpEnrolment {
     otpauth_uri: String,
     /// QR code of the URI: a `data:` URI of an SVG.
     qr_code: String,
-}
-
-pub(crate) async fn begin(
-    caller: Caller,
-    api: Data<Api>,
-    Body(request): Body<TotpBeginRequest>,
-) -> Result<Json<TotpEnrolment>, ApiError> {
-    let factors = api.identity.second_factors.clone();
-    let session_ref = caller.session_ref()?;
-    let begin = async move { factors.begin(session_ref, request.password).await };
-    Ok(Json(TotpEnrolment::new(&api.runner.run(begin).await?)))
 }
 
 impl TotpEnrolment {

@@ -9,14 +9,6 @@ use utoipa::ToSchema;
 use crate::Api;
 use crate::auth::mfa::FreshProofRequest;
 
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct RecoveryCodesResponse {
-    success: bool,
-    /// Codes that each work once. They are not shown again.
-    recovery_codes: Vec<String>,
-}
-
 pub(crate) async fn regenerate(
     caller: Caller,
     api: Data<Api>,
@@ -27,6 +19,14 @@ pub(crate) async fn regenerate(
     let proof = request.proof()?;
     let regenerate = async move { factors.regenerate_codes(session_ref, proof).await };
     Ok(Json(api.runner.run(regenerate).await?.into()))
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RecoveryCodesResponse {
+    success: bool,
+    /// Codes that each work once. They are not shown again.
+    recovery_codes: Vec<String>,
 }
 
 impl From<RecoveryCodes> for RecoveryCodesResponse {

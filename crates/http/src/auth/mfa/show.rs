@@ -8,17 +8,6 @@ use utoipa::ToSchema;
 
 use crate::Api;
 
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct FactorsResponse {
-    /// True if signing in with a password requires a code of the authenticator app.
-    totp_enabled: bool,
-    /// Number of unused recovery codes; 0 without an authenticator app.
-    recovery_codes_left: u32,
-    /// Number of passkeys, including blocked ones.
-    passkeys: usize,
-}
-
 pub(crate) async fn show(
     caller: Caller,
     api: Data<Api>,
@@ -32,4 +21,15 @@ pub(crate) async fn show(
     let (totp, passkeys) = api.runner.run(load).await?;
     let recovery_codes_left = totp.unwrap_or_default();
     Ok(Json(FactorsResponse { totp_enabled: totp.is_some(), recovery_codes_left, passkeys }))
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct FactorsResponse {
+    /// True if signing in with a password requires a code of the authenticator app.
+    totp_enabled: bool,
+    /// Number of unused recovery codes; 0 without an authenticator app.
+    recovery_codes_left: u32,
+    /// Number of passkeys, including blocked ones.
+    passkeys: usize,
 }

@@ -9,14 +9,6 @@ use utoipa::ToSchema;
 use crate::Api;
 use crate::auth::mfa::RecoveryCodesResponse;
 
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct TotpVerifyRequest {
-    /// Six-digit code of the app.
-    #[schema(value_type = String)]
-    code: Option<Secret<String>>,
-}
-
 pub(crate) async fn verify(
     caller: Caller,
     api: Data<Api>,
@@ -30,4 +22,12 @@ pub(crate) async fn verify(
     let session_ref = caller.session_ref()?;
     let verify = async move { factors.confirm(session_ref, code).await };
     Ok(Json(api.runner.run(verify).await?.into()))
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TotpVerifyRequest {
+    /// Six-digit code of the app.
+    #[schema(value_type = String)]
+    code: Option<Secret<String>>,
 }

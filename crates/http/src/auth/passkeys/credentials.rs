@@ -11,47 +11,6 @@ use crate::Api;
 use crate::auth::Done;
 use crate::auth::mfa::fresh_proof;
 
-#[derive(Serialize, ToSchema)]
-pub(crate) struct PasskeysResponse {
-    /// Passkeys in the order in which they were added.
-    items: Vec<PasskeyItem>,
-}
-
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct PasskeyItem {
-    id: String,
-    name: String,
-    #[schema(value_type = String, format = DateTime)]
-    created_at: Timestamp,
-    /// Time of the last sign-in with the passkey; absent before the first.
-    #[schema(value_type = Option<String>, format = DateTime)]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    last_used_at: Option<Timestamp>,
-    /// Time at which it was blocked, because its signature counter decreased and it may
-    /// be cloned.
-    #[schema(value_type = Option<String>, format = DateTime)]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    blocked_at: Option<Timestamp>,
-}
-
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct PasskeyChangeRequest {
-    /// New name.
-    name: Option<String>,
-    /// `false` unblocks the passkey. Requires one of the three proofs, or a sign-in
-    /// within the last ten minutes.
-    blocked: Option<bool>,
-    #[schema(value_type = Option<String>)]
-    password: Option<Secret<String>>,
-    /// Six-digit code of the authenticator app.
-    #[schema(value_type = Option<String>)]
-    code: Option<Secret<String>>,
-    #[schema(value_type = Option<String>)]
-    recovery_code: Option<Secret<String>>,
-}
-
 pub(crate) async fn passkeys(
     caller: Caller,
     api: Data<Api>,
@@ -105,6 +64,47 @@ pub(crate) async fn remove_passkey(
     let remove = async move { passkeys.remove(session_ref, PasskeyId(id)).await };
     api.runner.run(remove).await?;
     Ok(Json(Done::success()))
+}
+
+#[derive(Serialize, ToSchema)]
+pub(crate) struct PasskeysResponse {
+    /// Passkeys in the order in which they were added.
+    items: Vec<PasskeyItem>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PasskeyItem {
+    id: String,
+    name: String,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    /// Time of the last sign-in with the passkey; absent before the first.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_used_at: Option<Timestamp>,
+    /// Time at which it was blocked, because its signature counter decreased and it may
+    /// be cloned.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blocked_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PasskeyChangeRequest {
+    /// New name.
+    name: Option<String>,
+    /// `false` unblocks the passkey. Requires one of the three proofs, or a sign-in
+    /// within the last ten minutes.
+    blocked: Option<bool>,
+    #[schema(value_type = Option<String>)]
+    password: Option<Secret<String>>,
+    /// Six-digit code of the authenticator app.
+    #[schema(value_type = Option<String>)]
+    code: Option<Secret<String>>,
+    #[schema(value_type = Option<String>)]
+    recovery_code: Option<Secret<String>>,
 }
 
 impl From<PasskeyEntry> for PasskeyItem {

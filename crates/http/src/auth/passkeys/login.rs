@@ -12,16 +12,6 @@ use super::challenge::require_answer;
 use crate::Api;
 use crate::auth::SignInResponse;
 
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct PasskeyLoginRequest {
-    #[schema(value_type = String)]
-    challenge_token: Option<Secret<String>>,
-    /// Result of `navigator.credentials.get`, as WebAuthn's JSON.
-    #[schema(value_type = HashMap<String, Value>)]
-    credential: Option<Value>,
-}
-
 /// Starts a passkey sign-in. The request's body is ignored.
 pub(crate) async fn begin_login(api: Data<Api>) -> Result<Json<PasskeyOptionsResponse>, ApiError> {
     let sign_in = api.identity.passkey_sign_in.clone();
@@ -41,4 +31,14 @@ pub(crate) async fn complete_login(
     let signed_in = api.runner.run(login).await?;
     let owes_declaration = gates.rules.get().owes_declaration(signed_in.account.customer);
     Ok(Json(SignInResponse::new(signed_in, owes_declaration)))
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PasskeyLoginRequest {
+    #[schema(value_type = String)]
+    challenge_token: Option<Secret<String>>,
+    /// Result of `navigator.credentials.get`, as WebAuthn's JSON.
+    #[schema(value_type = HashMap<String, Value>)]
+    credential: Option<Value>,
 }

@@ -12,18 +12,6 @@ use super::{PasskeyItem, PasskeyOptionsResponse};
 use crate::Api;
 use crate::auth::mfa::FreshProofRequest;
 
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct PasskeyRegistrationRequest {
-    #[schema(value_type = String)]
-    challenge_token: Option<Secret<String>>,
-    /// Name chosen by the owner: up to 64 characters.
-    name: Option<String>,
-    /// Result of `navigator.credentials.create`, as WebAuthn's JSON.
-    #[schema(value_type = HashMap<String, Value>)]
-    credential: Option<Value>,
-}
-
 pub(crate) async fn begin_registration(
     caller: Caller,
     api: Data<Api>,
@@ -47,4 +35,16 @@ pub(crate) async fn complete_registration(
     let session_ref = caller.session_ref()?;
     let add = async move { passkeys.add(session_ref, &token, &name, &answer).await };
     Ok(Json(api.runner.run(add).await?.into()))
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PasskeyRegistrationRequest {
+    #[schema(value_type = String)]
+    challenge_token: Option<Secret<String>>,
+    /// Name chosen by the owner: up to 64 characters.
+    name: Option<String>,
+    /// Result of `navigator.credentials.create`, as WebAuthn's JSON.
+    #[schema(value_type = HashMap<String, Value>)]
+    credential: Option<Value>,
 }

@@ -11,19 +11,6 @@ use super::presented_code::PresentedCode;
 use crate::Api;
 use crate::auth::SignInResponse;
 
-/// A one-time code and what redeems it.
-#[derive(ToSchema)]
-#[schema(rename_all = "camelCase")]
-#[expect(dead_code, reason = "it describes a body")]
-pub(crate) struct TokenRequest {
-    /// The one-time code from the redirect.
-    #[schema(value_type = String)]
-    code: Option<String>,
-    /// Verifier of the challenge.
-    #[schema(value_type = String)]
-    code_verifier: Option<String>,
-}
-
 /// Redeems a code. A request that fails for another reason still consumes the
 /// codes that it contains, with the same response.
 pub(crate) async fn token(
@@ -59,6 +46,19 @@ pub(crate) async fn token(
     let owes_declaration = gates.rules.get().owes_declaration(signed_in.account.customer);
 
     Ok(Json(SignInResponse::new(signed_in, owes_declaration)))
+}
+
+/// A one-time code and what redeems it.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(dead_code, reason = "it describes a body")]
+pub(crate) struct TokenRequest {
+    /// The one-time code from the redirect.
+    #[schema(value_type = String)]
+    code: Option<String>,
+    /// Verifier of the challenge.
+    #[schema(value_type = String)]
+    code_verifier: Option<String>,
 }
 
 /// Returns a verifier that matches no challenge.
