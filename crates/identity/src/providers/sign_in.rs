@@ -212,7 +212,7 @@ impl ProviderSignIn {
         let destination = flow.destination.clone();
         let claims = self.claims(flow, callback).await?;
         let account = self.accounts.find_or_register(provider, claims).await?;
-        let Some(back) = back else {
+        let Some(return_state) = return_state else {
             let method = SignInMethod::IdentityProvider;
             let grant = self.sessions.start(&account, method, device).await?;
             return Ok(CallbackOutcome::Here(SignedIn { account, grant }));
@@ -228,7 +228,8 @@ impl ProviderSignIn {
 
         let code = self.codes.issue(account.user, challenge).await?;
 
-        Ok(CallbackOutcome::Onward { url: back.with(&[("code", code.expose())]), verifier })
+        let url = return_state.with(&[("code", code.expose())]);
+        Ok(CallbackOutcome::Onward { url, verifier })
     }
 
     async fn claims(

@@ -282,7 +282,10 @@ async fn storing_contexts_ends_a_series_of_failures(db: Database) {
     assert!(queue.put_contexts(job.claim, contexts, NOW).await.unwrap());
 
     assert!(queue.postpone(job.claim, "outage", NOW).await.unwrap());
-    assert_eq!(claim(&db, NOW).await.unwrap().failures, 0);
+    let retried = claim(&db, NOW).await.unwrap();
+    assert_eq!(retried.failures, 0);
+    let pending = queue.pending(retried.claim, LIMIT).await.unwrap();
+    assert_eq!(pending[0].context.as_deref(), Some("About one."));
 }
 
 async fn contexts_are_stored_and_charged(db: Database) {
