@@ -1,6 +1,7 @@
 //! Stores in memory, for tests.
 
-mod database;
+mod chunk_store;
+mod ingest_queue;
 mod reindexing;
 mod vectors;
 
