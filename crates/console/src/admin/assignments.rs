@@ -10,7 +10,7 @@ use pia_policy::Feature;
 use pia_web::{ApiError, PathId, Route};
 use uuid::Uuid;
 
-use super::bindings::find_emails;
+use super::bindings::{find_emails, user_cell};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::routes::pages::{form, page};
@@ -46,7 +46,7 @@ const STARTED: Text = Text::new("Started", "Begonnen");
 const ENDED: Text = Text::new("Ended", "Beendet");
 const DURATION: Text = Text::new("Duration", "Dauer");
 const SECONDS: Text = Text::new("{} s", "{} s");
-const ANY: Text = Text::new("Any", "Alle");
+const ALL: Text = Text::new("All", "Alle");
 const TERMINATE: Text = Text::new("End assignment", "Auftrag beenden");
 const TERMINATE_HINT: Text = Text::new(
     "The assignment fails, and its work so far is lost. The user can see the reason.",
@@ -136,7 +136,7 @@ async fn assignment_view(page: &PageContext, id: Uuid) -> Result<View, ApiError>
     let abandoned = page.fill(ABANDONED, &[&number(assignment.tokens_abandoned)]);
     let facts = [
         (page.t(common::STATUS), status_cell(page, &assignment)),
-        (page.t(USER), user_cell(&assignment, &emails)),
+        (page.t(USER), user_cell(page, assignment.user, &emails)),
         (page.t(MODE), Cell::text(assignment.mode.as_str())),
         (page.t(STEPS), Cell::text(number(assignment.step_count.into()))),
         (
@@ -167,7 +167,7 @@ async fn assignment_view(page: &PageContext, id: Uuid) -> Result<View, ApiError>
 fn row(page: &PageContext, assignment: &Assignment, emails: &HashMap<UserId, String>) -> Row {
     Row::new(vec![
         Cell::link(assignment.skill.as_str(), format!("admin/assignments/{}", assignment.id)),
-        user_cell(assignment, emails),
+        user_cell(page, assignment.user, emails),
         status_cell(page, assignment),
         Cell::number(format::number(page.language, assignment.step_count)),
         Cell::number(format::number(page.language, assignment.tokens_spent)),
@@ -177,7 +177,7 @@ fn row(page: &PageContext, assignment: &Assignment, emails: &HashMap<UserId, Str
 
 fn search_form(page: &PageContext, status: Option<AssignmentStatus>) -> Search {
     let named = |it: AssignmentStatus| (it.name(), page.t(status_text(it)));
-    let statuses = std::iter::once(("", page.t(ANY))).chain(AssignmentStatus::ALL.map(named));
+    let statuses = std::iter::once(("", page.t(ALL))).chain(AssignmentStatus::ALL.map(named));
     let selected = status.map_or("", AssignmentStatus::name);
 
     let reset = Link {
@@ -193,11 +193,6 @@ fn search_form(page: &PageContext, status: Option<AssignmentStatus>) -> Search {
         submit: page.t(common::SEARCH).to_owned(),
         reset: status.is_some().then_some(reset),
     }
-}
-
-fn user_cell(assignment: &Assignment, emails: &HashMap<UserId, String>) -> Cell {
-    let email = emails.get(&assignment.user).map(String::as_str).unwrap_or_default();
-    Cell::link(email, format!("admin/users/{}", assignment.user))
 }
 
 /// Returns the duration of an assignment that has ended.

@@ -34,7 +34,7 @@ const USER: Text = Text::new("User", "Konto");
 const ADDED: Text = Text::new("Added", "Hinzugefügt");
 const LAST_USED: Text = Text::new("Last used", "Zuletzt benutzt");
 const SEARCH: Text = Text::new("Email address or device", "E-Mail-Adresse oder Gerät");
-const ANY: Text = Text::new("Any", "Alle");
+const ALL: Text = Text::new("All", "Alle");
 const VERSION: Text = Text::new("app {}", "App {}");
 
 pub(super) fn routes() -> Vec<Route> {
@@ -111,7 +111,7 @@ fn status_text(status: DeviceStatus) -> Text {
 fn search_form(page: &PageContext, status: Option<DeviceStatus>) -> Search {
     let search = page.query("search");
     let named = |it: DeviceStatus| (it.name(), page.t(status_text(it)));
-    let statuses = std::iter::once(("", page.t(ANY))).chain(DeviceStatus::ALL.map(named));
+    let statuses = std::iter::once(("", page.t(ALL))).chain(DeviceStatus::ALL.map(named));
     let selected = status.map_or("", DeviceStatus::name);
     let is_filtered = status.is_some() || !search.is_empty();
     let reset =

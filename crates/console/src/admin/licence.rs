@@ -21,7 +21,7 @@ const USERS: Text = Text::new("Active accounts", "Aktive Konten");
 const ADMINS: Text = Text::new("Administrators", "Administratoren");
 const ACCOUNTS: Text = Text::new("Accounts on this server", "Konten auf diesem Server");
 const ACCOUNTS_HINT: Text = Text::new("Including deactivated ones", "Einschließlich deaktivierter");
-const AT_MOST: Text = Text::new("At most {}", "Höchstens {}");
+const UP_TO: Text = Text::new("Up to {}", "Bis zu {}");
 const UNLIMITED: Text = Text::new("Unlimited", "Unbegrenzt");
 const IN_FORCE: Text = Text::new("Valid", "Gültig");
 const EXPIRES_SOON: Text = Text::new("Ends soon", "Endet bald");
@@ -110,7 +110,7 @@ async fn count_accounts(page: &PageContext) -> Result<u64, ApiError> {
 
 fn facts_section(page: &PageContext, licence: &Licence, now: Timestamp, accounts: u64) -> Section {
     let limit = |max: Option<u32>| match max {
-        Some(max) => page.fill(AT_MOST, &[&format::number(page.language, max)]),
+        Some(max) => page.fill(UP_TO, &[&format::number(page.language, max)]),
         None => page.t(UNLIMITED).to_owned(),
     };
 

@@ -50,7 +50,7 @@ const ERASED: Text = Text::new("Erased", "Gelöscht");
 const QUEUED: Text = Text::new("Queued", "In der Warteschlange seit");
 const NEXT: Text = Text::new("Next attempt", "Nächster Versuch");
 const SENDING: Text = Text::new("Being sent", "Wird gesendet");
-const ANY: Text = Text::new("Any", "Alle");
+const ALL: Text = Text::new("All", "Alle");
 
 pub(super) fn routes() -> Vec<Route> {
     let mut routes = vec![
@@ -173,7 +173,7 @@ fn state_text(state: MailState) -> Text {
 
 fn search_form(page: &PageContext, state: Option<MailState>) -> Search {
     let named = |it: MailState| (it.name(), page.t(state_text(it)));
-    let states = std::iter::once(("", page.t(ANY))).chain(MailState::ALL.map(named));
+    let states = std::iter::once(("", page.t(ALL))).chain(MailState::ALL.map(named));
     let selected = state.map_or("", MailState::name);
     let reset =
         Link { label: page.t(common::RESET_FILTERS).to_owned(), path: "admin/mail".to_owned() };

@@ -32,7 +32,7 @@ const UPDATED: Text = Text::new("Updated", "Aktualisiert");
 const PROGRESS: Text = Text::new("{} of {} passages", "{} von {} Abschnitten");
 const RETRY: Text = Text::new("Try again", "Erneut versuchen");
 const DOCUMENT_TITLE: Text = Text::new("Title", "Titel");
-const ANY: Text = Text::new("Any", "Alle");
+const ALL: Text = Text::new("All", "Alle");
 const EMPTY: Text = Text::new(
     "No documents found. Add documents, or clear the filters.",
     "Keine Dokumente gefunden. Fügen Sie Dokumente hinzu oder entfernen Sie die Filter.",
@@ -144,7 +144,7 @@ fn document_table(page: &PageContext, path: &str, list: &[Document]) -> Table {
 fn search_form(page: &PageContext, path: &str, status: &str) -> Search {
     let value = page.query("search");
     let is_filtered = !value.is_empty() || !status.is_empty();
-    let any = (String::new(), page.t(ANY));
+    let any = (String::new(), page.t(ALL));
     let named = |it: DocumentStatus| (it.name().to_owned(), page.t(status_text(it)));
     let statuses = std::iter::once(any).chain(DocumentStatus::ALL.map(named));
 

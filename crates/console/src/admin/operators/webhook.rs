@@ -21,8 +21,7 @@ const HINT: Text = Text::new(
      beginnen.",
 );
 const URL: Text = Text::new("URL", "URL");
-const SAVE_URL: Text =
-    Text::new("Save and create a new secret", "Speichern und neues Geheimnis erstellen");
+const SAVE_URL: Text = Text::new("Save and rotate secret", "Speichern und Geheimnis erneuern");
 const REMOVE: Text = Text::new("Remove webhook", "Webhook entfernen");
 const SECRET: Text =
     Text::new("Secret that signs deliveries", "Geheimnis, das Zustellungen signiert");

@@ -22,8 +22,8 @@ const TODAY: Text = Text::new("Today", "Heute");
 const DAYS: Text = Text::new("{} days", "{} Tage");
 const FROM: Text = Text::new("From (UTC)", "Von (UTC)");
 const TO: Text = Text::new("To (UTC)", "Bis (UTC)");
-const CHOOSE: Text = Text::new("Choose days", "Tage wählen");
-const SHOW: Text = Text::new("Show", "Anzeigen");
+const CHOOSE: Text = Text::new("Custom range", "Eigener Zeitraum");
+const SHOW: Text = Text::new("Apply", "Anwenden");
 const NOT_A_DAY: Text =
     Text::new("Enter a day such as 2026-01-31.", "Geben Sie einen Tag wie 2026-01-31 ein.");
 const WRONG_LENGTH: Text = Text::new("Choose 1 to 366 days.", "Wählen Sie 1 bis 366 Tage.");
