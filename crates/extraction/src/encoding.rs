@@ -36,8 +36,8 @@ fn decode<'a>(bytes: &'a [u8], otherwise: &'static Encoding) -> Cow<'a, str> {
 /// Returns the encoding that a page declares in its first `meta` element with an
 /// encoding, or in an XML declaration.
 fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
-    let head = bytes.get(..DECLARATION_BYTES.min(bytes.len()))?;
-    String::from_utf8_lossy(head)
+    let declaration = bytes.get(..DECLARATION_BYTES.min(bytes.len()))?;
+    String::from_utf8_lossy(declaration)
         .to_ascii_lowercase()
         .split('<')
         .filter(|it| it.starts_with("meta") || it.starts_with("?xml"))

@@ -40,9 +40,9 @@ struct EndedAttempt {
 /// Starts the delivery of webhooks, which ends when stopped. Every instance has
 /// one; each delivery is attempted by one of them.
 pub(crate) fn start_webhooks(webhooks: &Webhooks, tasks: &TaskTracker, stop: &CancellationToken) {
-    let own = webhooks.clone();
+    let worker_webhooks = webhooks.clone();
     let stopped = stop.clone();
-    tasks.spawn(async move { deliver(&own, &stopped).await });
+    tasks.spawn(async move { deliver(&worker_webhooks, &stopped).await });
     let webhooks = webhooks.clone();
     let stop = stop.clone();
     tasks.spawn(async move {

@@ -105,8 +105,8 @@ impl AssignmentStore for SqlAssignments {
         skip: u32,
         limit: u32,
     ) -> Result<Vec<Assignment>, Unavailable> {
-        let own = assignments::table.filter(assignments::user_id.eq(DbUid(user.0)));
-        let page = page_of!(own, skip, limit);
+        let own_assignments = assignments::table.filter(assignments::user_id.eq(DbUid(user.0)));
+        let page = page_of!(own_assignments, skip, limit);
         let rows: Vec<AssignmentRow> = on_user_rows!(self.db, user, |conn| page
             .select(AssignmentRow::as_select())
             .load(conn)

@@ -113,8 +113,8 @@ connection_trait! {
                 return Ok(false);
             }
 
-            let own = operator_groups::table.filter(operator_groups::operator_id.eq(operator));
-            diesel::delete(own).execute(self).await?;
+            let of_operator = operator_groups::operator_id.eq(operator);
+            diesel::delete(operator_groups::table.filter(of_operator)).execute(self).await?;
 
             for group in known_groups {
                 let row =
@@ -186,10 +186,10 @@ impl OperatorStore for SqlOperators {
             .filter(accounts::deactivated_at.is_null())
             .select(accounts::group_id);
 
-        let own = diesel::alias!(operator_groups as own_groups);
-        let granted_ids = own
-            .filter(own.field(operator_groups::group_id).eq_any(group))
-            .select(own.field(operator_groups::operator_id));
+        let granted_groups = diesel::alias!(operator_groups as own_groups);
+        let granted_ids = granted_groups
+            .filter(granted_groups.field(operator_groups::group_id).eq_any(group))
+            .select(granted_groups.field(operator_groups::operator_id));
         let granted = operators::table
             .filter(operators::is_active.eq(true))
             .filter(operators::id.eq_any(granted_ids));
@@ -269,7 +269,7 @@ impl OperatorStore for SqlOperators {
     ) -> Result<OperatorChangeOutcome, Unavailable> {
         let id = DbUid(id.0);
         let ids = groups.iter().map(|it| DbUid(it.0)).collect::<Vec<_>>();
-        let own = operator_groups::table
+        let granted_groups = operator_groups::table
             .filter(operator_groups::operator_id.eq(id))
             .select(operator_groups::group_id);
         Ok(in_tx!(self.db, async |conn| -> Result<OperatorChangeOutcome, DbError> {
@@ -278,7 +278,7 @@ impl OperatorStore for SqlOperators {
                 return Ok(OperatorChangeOutcome::NotFound);
             }
 
-            let before: Vec<DbUid> = own.load(conn).await?;
+            let before: Vec<DbUid> = granted_groups.load(conn).await?;
             if !conn.put_groups(id, &ids).await? {
                 return Ok(OperatorChangeOutcome::UnknownGroup);
             }

@@ -70,13 +70,13 @@ impl SqlAssignments {
         id: AssignmentId,
         end: ForcedEnd,
     ) -> Result<CollectionOutcome, Unavailable> {
-        let own = assignments::table
+        let own_assignments = assignments::table
             .find(DbUid(id.0))
             .filter(assignments::user_id.eq(DbUid(user.0)))
             .select(assignments::status);
 
         let status: Option<String> =
-            on_user_rows!(self.db, user, |conn| own.first(conn).await.optional()?)?;
+            on_user_rows!(self.db, user, |conn| own_assignments.first(conn).await.optional()?)?;
         let Some(status) = status else { return Ok(CollectionOutcome::NotFound) };
         if !AssignmentStatus::from_name(&status).is_some_and(AssignmentStatus::is_final) {
             return Ok(CollectionOutcome::Unfinished);

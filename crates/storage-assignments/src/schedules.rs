@@ -29,11 +29,11 @@ macro_rules! own {
 #[async_trait]
 impl ScheduleStore for SqlAssignments {
     async fn list(&self, user: UserId) -> Result<Vec<Schedule>, Unavailable> {
-        let own = assignment_schedules::table
+        let own_schedules = assignment_schedules::table
             .filter(assignment_schedules::user_id.eq(DbUid(user.0)))
             .order((assignment_schedules::created_at, assignment_schedules::id));
         let rows: Vec<ScheduleRow> = on_user_rows!(self.db, user, |conn| {
-            own.select(ScheduleRow::as_select()).load(conn).await?
+            own_schedules.select(ScheduleRow::as_select()).load(conn).await?
         })?;
         let Some(seal) = self.sealer.seal_for(user).await? else { return Ok(Vec::new()) };
 
@@ -62,7 +62,7 @@ impl ScheduleStore for SqlAssignments {
         };
 
         let row = NewScheduleRow::new(user, &schedule, &seal)?;
-        let own = assignment_schedules::table
+        let own_schedules = assignment_schedules::table
             .filter(assignment_schedules::user_id.eq(DbUid(user.0)))
             .count();
 
@@ -70,7 +70,7 @@ impl ScheduleStore for SqlAssignments {
             if !conn.lock_account(DbUid(user.0)).await? {
                 return Ok(ScheduleCreationOutcome::Gone);
             }
-            if own.get_result::<i64>(conn).await? >= i64::from(max) {
+            if own_schedules.get_result::<i64>(conn).await? >= i64::from(max) {
                 return Ok(ScheduleCreationOutcome::TooMany);
             }
             diesel::insert_into(assignment_schedules::table).values(&row).execute(conn).await?;

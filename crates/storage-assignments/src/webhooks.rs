@@ -100,8 +100,8 @@ impl WebhookStore for SqlWebhooks {
             }
 
             if url.is_none() {
-                let own = webhook_deliveries::operator_id.eq(id);
-                diesel::delete(webhook_deliveries::table.filter(own)).execute(conn).await?;
+                let of_operator = webhook_deliveries::operator_id.eq(id);
+                diesel::delete(webhook_deliveries::table.filter(of_operator)).execute(conn).await?;
             }
 
             conn.write_effects(&self.db, &effects).await?;
@@ -120,13 +120,13 @@ impl WebhookStore for SqlWebhooks {
             on_conn!(self.db.reader(), |conn| query.first(conn).await.optional()?)?;
         let Some(id) = id else { return Ok(None) };
 
-        let own = webhook_deliveries::table
+        let deliveries = webhook_deliveries::table
             .filter(webhook_deliveries::operator_id.eq(id))
             .order((webhook_deliveries::created_at.desc(), webhook_deliveries::id.desc()))
             .limit(i64::from(limit));
 
         let rows: Vec<DeliveryRow> = on_conn!(self.db.reader(), |conn| {
-            own.select(DeliveryRow::as_select()).load(conn).await?
+            deliveries.select(DeliveryRow::as_select()).load(conn).await?
         })?;
 
         Ok(Some(rows.into_iter().map(Into::into).collect()))

@@ -111,7 +111,7 @@ impl SqlAddresses {
             return Ok(Outcome::Unchanged);
         }
 
-        let others = accounts::table
+        let other_accounts = accounts::table
             .filter(accounts::email_folded.eq(folded))
             .filter(accounts::id.ne(row.id));
 
@@ -123,7 +123,7 @@ impl SqlAddresses {
         let new_email = (accounts::email.eq(email), accounts::email_folded.eq(folded));
         in_tx!(self.db, async |conn| -> Result<Outcome, DbError> {
             conn.take_turn().await?;
-            if diesel::select(exists(others)).get_result::<bool>(conn).await? {
+            if diesel::select(exists(other_accounts)).get_result::<bool>(conn).await? {
                 return Ok(Outcome::Taken);
             }
             match diesel::update(account).set(new_email).execute(conn).await? {

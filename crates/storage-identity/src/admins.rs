@@ -34,8 +34,8 @@ connection_trait! {
         /// the turn, so that two who leave at once do not each count on the other.
         async fn another_admin(&mut self, user: UserId) -> Result<bool, DbError> {
             self.take_turn().await?;
-            let others = active_admins().filter(accounts::id.ne(DbUid(user.0))).count();
-            Ok(others.get_result::<i64>(self).await? > 0)
+            let other_admins = active_admins().filter(accounts::id.ne(DbUid(user.0))).count();
+            Ok(other_admins.get_result::<i64>(self).await? > 0)
         }
 
         /// Returns whether one more may become an active administrator. Requires the

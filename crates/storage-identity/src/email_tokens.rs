@@ -178,8 +178,8 @@ impl EmailTokenStore for SqlEmailTokens {
                 return Ok(AddressChangeOutcome::InvalidToken);
             }
 
-            let others = with_address(&email).filter(accounts::id.ne(id));
-            if diesel::select(exists(others)).get_result::<bool>(conn).await? {
+            let other_accounts = with_address(&email).filter(accounts::id.ne(id));
+            if diesel::select(exists(other_accounts)).get_result::<bool>(conn).await? {
                 return Ok(AddressChangeOutcome::Taken);
             }
 

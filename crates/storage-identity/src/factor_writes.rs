@@ -81,8 +81,8 @@ connection_trait! {
             codes: &[RecoveryHash],
         ) -> QueryResult<()> {
             let user = DbUid(user.0);
-            let before = recovery_codes::table.filter(recovery_codes::user_id.eq(user));
-            diesel::delete(before).execute(self).await?;
+            let previous_codes = recovery_codes::table.filter(recovery_codes::user_id.eq(user));
+            diesel::delete(previous_codes).execute(self).await?;
 
             for code in codes {
                 let row = (
@@ -124,8 +124,9 @@ connection_trait! {
                 .await?;
 
             let of_user = sessions::user_id.eq(DbUid(user.0));
-            let others = sessions::table.filter(of_user.and(sessions::id.ne(DbUid(own_session.0))));
-            for _ in 0..diesel::delete(others).execute(self).await? {
+            let is_other = sessions::id.ne(DbUid(own_session.0));
+            let other_sessions = sessions::table.filter(of_user.and(is_other));
+            for _ in 0..diesel::delete(other_sessions).execute(self).await? {
                 self.write_effects(db, &if_ended(user, at)).await?;
             }
 

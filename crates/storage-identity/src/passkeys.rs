@@ -56,8 +56,8 @@ impl PasskeyStore for SqlPasskeys {
                 return Ok(PasskeyCreationOutcome::SessionOver);
             }
 
-            let own = passkeys::table.filter(passkeys::user_id.eq(user));
-            if own.count().get_result::<i64>(conn).await? >= max {
+            let own_passkeys = passkeys::table.filter(passkeys::user_id.eq(user));
+            if own_passkeys.count().get_result::<i64>(conn).await? >= max {
                 return Ok(PasskeyCreationOutcome::Full);
             }
 
@@ -77,11 +77,11 @@ impl PasskeyStore for SqlPasskeys {
     }
 
     async fn of_user(&self, user: UserId) -> Result<Vec<PasskeyEntry>, Unavailable> {
-        let own = passkeys::table
+        let own_passkeys = passkeys::table
             .filter(passkeys::user_id.eq(DbUid(user.0)))
             .order((passkeys::created_at, passkeys::id));
         let rows: Vec<EntryRow> = on_conn!(self.db.reader(), |conn| {
-            own.select(EntryRow::as_select()).load(conn).await?
+            own_passkeys.select(EntryRow::as_select()).load(conn).await?
         })?;
         Ok(rows.into_iter().map(Into::into).collect())
     }
@@ -109,8 +109,8 @@ impl PasskeyStore for SqlPasskeys {
             if !conn.lock_session(change.session_ref(), change.at).await? {
                 return Ok(false);
             }
-            let own = passkeys::table.find(DbUid(id.0)).filter(passkeys::user_id.eq(user));
-            if diesel::delete(own).execute(conn).await? == 0 {
+            let own_passkeys = passkeys::table.find(DbUid(id.0)).filter(passkeys::user_id.eq(user));
+            if diesel::delete(own_passkeys).execute(conn).await? == 0 {
                 return Ok(false);
             }
             conn.end_other_sessions(&self.db, &change).await?;
@@ -127,22 +127,23 @@ impl PasskeyStore for SqlPasskeys {
     ) -> Result<bool, Unavailable> {
         use passkeys::{blocked_at, counter, name};
 
-        let own = passkeys::table.find(DbUid(id.0)).filter(passkeys::user_id.eq(DbUid(user.0)));
+        let own_passkeys =
+            passkeys::table.find(DbUid(id.0)).filter(passkeys::user_id.eq(DbUid(user.0)));
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             if !conn.lock_account(user).await? {
                 return Ok(false);
             }
             if let Some(new_name) = &change.name {
-                diesel::update(own).set(name.eq(new_name)).execute(conn).await?;
+                diesel::update(own_passkeys).set(name.eq(new_name)).execute(conn).await?;
             }
             if change.unblock {
-                let unblock = diesel::update(own.filter(blocked_at.is_not_null()))
+                let unblock = diesel::update(own_passkeys.filter(blocked_at.is_not_null()))
                     .set((blocked_at.eq(None::<DbInstant>), counter.eq(0)));
                 if unblock.execute(conn).await? == 1 {
                     conn.write_effects(&self.db, &if_unblocked).await?;
                 }
             }
-            Ok(diesel::select(exists(own)).get_result(conn).await?)
+            Ok(diesel::select(exists(own_passkeys)).get_result(conn).await?)
         })?)
     }
 

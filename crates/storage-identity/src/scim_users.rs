@@ -276,10 +276,10 @@ connection_trait! {
                 }
             }
 
-            let others = scim_users::table.filter(scim_users::user_id.ne(user));
+            let other_users = scim_users::table.filter(scim_users::user_id.ne(user));
 
             if let Some(name) = new_name {
-                let owner = others.filter(scim_users::user_name_folded.eq(name));
+                let owner = other_users.filter(scim_users::user_name_folded.eq(name));
                 if diesel::select(exists(owner)).get_result(self).await? {
                     return Ok(Some(TakenAttribute::UserName));
                 }
@@ -296,7 +296,7 @@ connection_trait! {
                 }
             }
 
-            let owner = others.filter(scim_users::external_id.eq(external_id));
+            let owner = other_users.filter(scim_users::external_id.eq(external_id));
             let taken: bool = diesel::select(exists(owner)).get_result(self).await?;
 
             Ok(taken.then_some(TakenAttribute::ExternalId))

@@ -73,7 +73,7 @@ impl SessionStore for SqlSessions {
         let minute_ago = DbInstant(used_at - Duration::from_mins(1));
         let idle = sessions::used_at.le(minute_ago).and(sessions::console);
         let live = sessions::expires_at.gt(DbInstant(used_at));
-        let own = sessions::table
+        let own_sessions = sessions::table
             .find(DbUid(session.session.0))
             .filter(sessions::user_id.eq(DbUid(session.user.0)).and(idle).and(live));
 
@@ -81,7 +81,7 @@ impl SessionStore for SqlSessions {
             sessions::used_at.eq(DbInstant(used_at)),
             sessions::expires_at.eq(DbInstant(expires_at)),
         );
-        let update = diesel::update(own).set(extended);
+        let update = diesel::update(own_sessions).set(extended);
         on_conn!(self.db.writer(), |conn| update.execute(conn).await?)?;
 
         Ok(())
@@ -193,8 +193,8 @@ impl SessionStore for SqlSessions {
                     diesel::delete(live_session).execute(conn).await?
                 }
                 Revoked::Others => {
-                    let others = sessions::table.filter(sessions::id.ne(own_id).and(live));
-                    diesel::delete(others).execute(conn).await?
+                    let other_sessions = sessions::table.filter(sessions::id.ne(own_id).and(live));
+                    diesel::delete(other_sessions).execute(conn).await?
                 }
             };
             for _ in 0..ended {

@@ -78,10 +78,10 @@ connection_trait! {
             let spent_within_grace = refresh_tokens::table
                 .find(token.hash.0.to_vec())
                 .filter(refresh_tokens::spent_at.ge(since));
-            let own = refresh_tokens::session_id.eq(DbUid(session.0));
+            let of_session = refresh_tokens::session_id.eq(DbUid(session.0));
             let successor = refresh_tokens::table
                 .find(token.successor.0.to_vec())
-                .filter(refresh_tokens::spent_at.is_null().and(own));
+                .filter(refresh_tokens::spent_at.is_null().and(of_session));
             let is_retry = exists(spent_within_grace).and(exists(successor));
 
             Ok(diesel::select(is_retry).get_result::<bool>(self).await?)

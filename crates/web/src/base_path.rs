@@ -15,10 +15,10 @@ pub struct BasePath(pub String);
 impl BasePath {
     /// Returns the rest of `path` after the base, if it starts with the base.
     pub(crate) fn strip<'a>(&self, path: &'a str) -> Option<&'a str> {
-        let rest = path.strip_prefix(self.0.as_str())?;
-        match rest.as_bytes().first() {
+        let relative_path = path.strip_prefix(self.0.as_str())?;
+        match relative_path.as_bytes().first() {
             None => Some("/"),
-            Some(b'/' | b'?') => Some(rest),
+            Some(b'/' | b'?') => Some(relative_path),
             Some(_) => None,
         }
     }

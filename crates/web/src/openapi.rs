@@ -265,8 +265,8 @@ fn responses(
     for (status, description) in refusals(route) {
         let mut response = Map::from_iter([("description".to_owned(), description.into())]);
         if status == 429 {
-            let after = json!({ "$ref": "#/components/headers/RetryAfter" });
-            response.insert("headers".to_owned(), json!({ "Retry-After": after }));
+            let retry_after = json!({ "$ref": "#/components/headers/RetryAfter" });
+            response.insert("headers".to_owned(), json!({ "Retry-After": retry_after }));
         }
 
         // 304 is not an error and has no body.

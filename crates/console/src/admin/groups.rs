@@ -93,8 +93,8 @@ async fn change_settings(
 ) -> Result<(), ApiError> {
     let groups = page.api.groups.clone();
     let by = Some(page.user());
-    let before = page.run(async move { groups.settings(group).await }).await?;
-    let changes = settings::changes(page, form, &before)?;
+    let previous = page.run(async move { groups.settings(group).await }).await?;
+    let changes = settings::changes(page, form, &previous)?;
     let groups = page.api.groups.clone();
     page.run(async move { groups.change_settings(by, group, &changes).await }).await?;
     Ok(())

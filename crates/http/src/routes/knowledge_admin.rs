@@ -30,15 +30,17 @@ const QUOTA: (u16, &str) = (
 
 pub(super) fn routes() -> Vec<Route> {
     let list = ResponseDoc::List(wire::<bases::KnowledgeBaseResponse>);
-    let one = ResponseDoc::Json(wire::<bases::KnowledgeBaseResponse>);
+    let knowledge_base = ResponseDoc::Json(wire::<bases::KnowledgeBaseResponse>);
     let ids = ResponseDoc::List(wire::<EntryId>);
     vec![
         read(BASES, admin_docs("Lists the knowledge bases, by name.", None, list, &[]), |route| {
             route.to(bases::list)
         }),
-        read(BASE, admin_docs("Returns a knowledge base.", None, one, &[UNKNOWN]), |route| {
-            route.to(bases::show)
-        }),
+        read(
+            BASE,
+            admin_docs("Returns a knowledge base.", None, knowledge_base, &[UNKNOWN]),
+            |route| route.to(bases::show),
+        ),
         read(
             STATS,
             admin_docs(

@@ -63,9 +63,9 @@ impl AccountSecurity {
     /// Ends all sessions of a user, and sign-ins in progress. App passwords and API keys stay.
     pub async fn end_sessions(&self, by: UserId, user: UserId) -> Result<(), AccountSecurityError> {
         let effects = done(self.clock.now(), by, user, "account.sessions_ended");
-        let found = self.ports.store.end_sessions(user, effects).await?;
+        let exists = self.ports.store.end_sessions(user, effects).await?;
         self.caller_cache.forget_user(user);
-        if found { Ok(()) } else { Err(AccountSecurityError::Unknown) }
+        if exists { Ok(()) } else { Err(AccountSecurityError::Unknown) }
     }
 
     /// Disables the second factor that a user has lost, and ends their sessions. They are emailed.

@@ -89,9 +89,9 @@ impl Accounts {
             return Err(AccountChangeError::Invalid(vec![violation]));
         }
         let renamed = SideEffects::audit(self.clock.now(), user, "account.renamed");
-        let found = self.store.rename(user, name, renamed).await?;
+        let exists = self.store.rename(user, name, renamed).await?;
         self.caller_cache.forget_user(user);
-        if found { Ok(()) } else { Err(AccountChangeError::Gone) }
+        if exists { Ok(()) } else { Err(AccountChangeError::Gone) }
     }
 
     /// Records that a caller is a trader. Repeated, it replaces the company.
@@ -102,9 +102,9 @@ impl Accounts {
     ) -> Result<(), AccountChangeError> {
         let company = check(&declaration).map_err(AccountChangeError::Invalid)?;
         let declared = SideEffects::audit(self.clock.now(), user, "account.declared");
-        let found = self.store.declare(user, CustomerType::Business, &company, declared).await?;
+        let exists = self.store.declare(user, CustomerType::Business, &company, declared).await?;
         self.caller_cache.forget_user(user);
-        if found { Ok(()) } else { Err(AccountChangeError::Gone) }
+        if exists { Ok(()) } else { Err(AccountChangeError::Gone) }
     }
 }
 

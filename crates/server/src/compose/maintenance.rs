@@ -85,8 +85,8 @@ fn unverified_accounts(base: &Infrastructure<'_>, use_cases: &UseCases) -> Maint
 fn old_audit_entries(base: &Infrastructure<'_>, use_cases: &UseCases) -> MaintenanceTask {
     let retention = use_cases.lifecycle.audit_retention.clone();
     swept_at(&use_cases.lifecycle.audit, &base.clock, move |it, now| {
-        let before = now - *retention.get();
-        async move { it.sweep(before).await }
+        let cutoff = now - *retention.get();
+        async move { it.sweep(cutoff).await }
     })
 }
 
@@ -94,8 +94,8 @@ fn old_sync_events(base: &Infrastructure<'_>, use_cases: &UseCases) -> Maintenan
     let retention = base.config.follow(|it| it.sync.event_retention);
     let support = Arc::new(use_cases.sync.support.clone());
     swept_at(&support, &base.clock, move |it, now| {
-        let before = now - *retention.get();
-        async move { it.sweep(before).await }
+        let cutoff = now - *retention.get();
+        async move { it.sweep(cutoff).await }
     })
 }
 

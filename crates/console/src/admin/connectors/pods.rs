@@ -79,8 +79,8 @@ pub(super) fn section(
     names: Option<&HashMap<ConnectorId, String>>,
 ) -> Section {
     let connector = names.map(|_| CONNECTOR);
-    let others = [common::STATUS, INSTANCE, TOOLS, CALLS, FAILURES, LATENCY];
-    let columns = [POD].into_iter().chain(connector).chain(others);
+    let value_columns = [common::STATUS, INSTANCE, TOOLS, CALLS, FAILURES, LATENCY];
+    let columns = [POD].into_iter().chain(connector).chain(value_columns);
     let table = Table {
         caption: page.t(TITLE).to_owned(),
         columns: columns.map(|it| page.t(it).to_owned()).collect(),

@@ -126,9 +126,10 @@ fn document_table(page: &PageContext, path: &str, list: &[Document]) -> Table {
             && it.title.to_lowercase().contains(&search)
     };
 
-    let mut rest = list.iter().filter(matches).skip(from);
-    let rows = rest.by_ref().take(PAGE_DOCUMENTS).map(|it| row(page, path, it)).collect();
-    let next = rest.next().map(|_| page.query_with("from", &(from + PAGE_DOCUMENTS).to_string()));
+    let mut matching = list.iter().filter(matches).skip(from);
+    let rows = matching.by_ref().take(PAGE_DOCUMENTS).map(|it| row(page, path, it)).collect();
+    let next =
+        matching.next().map(|_| page.query_with("from", &(from + PAGE_DOCUMENTS).to_string()));
     let columns = [DOCUMENT_TITLE, common::STATUS, SIZE, RETRIEVALS, UPDATED];
     Table {
         caption: page.t(DOCUMENTS).to_owned(),
