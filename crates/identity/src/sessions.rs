@@ -215,9 +215,10 @@ impl Sessions {
     async fn begin(&self, new: NewSession) -> Result<(), StartError> {
         let user = new.user;
         let started = SideEffects::audit(new.at, user, "session.started");
-        let others = SessionStartEffects { if_ended: evicted, if_new_device: new_device };
+        let conditional_effects =
+            SessionStartEffects { if_ended: evicted, if_new_device: new_device };
         let max = self.settings.get().max_sessions;
-        match self.ports.store.begin(new, max, started, others).await? {
+        match self.ports.store.begin(new, max, started, conditional_effects).await? {
             SessionStartOutcome::Done => {}
             SessionStartOutcome::Stale => return Err(StartError::Stale),
         }

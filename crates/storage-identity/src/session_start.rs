@@ -17,7 +17,7 @@ pub(crate) struct SessionStart {
     /// Side effects of the start.
     pub(crate) effects: SideEffects,
     /// Side effects of ended sessions and new devices.
-    pub(crate) others: SessionStartEffects,
+    pub(crate) conditional_effects: SessionStartEffects,
 }
 
 impl SessionStart {

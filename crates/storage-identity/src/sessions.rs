@@ -58,9 +58,9 @@ impl SessionStore for SqlSessions {
         session: NewSession,
         max: usize,
         effects: SideEffects,
-        others: SessionStartEffects,
+        conditional_effects: SessionStartEffects,
     ) -> Result<SessionStartOutcome, Unavailable> {
-        let start = SessionStart { new: session, max, effects, others };
+        let start = SessionStart { new: session, max, effects, conditional_effects };
         Ok(start.store(&self.db).await?)
     }
 

@@ -135,14 +135,14 @@ pub trait SessionStore: Send + Sync {
     /// epoch.
     ///
     /// Of a user's live sessions of one kind, devices or browsers, at most `max` remain, however
-    /// many start at once: the oldest end, each with the effects of `others`. The use of an app
-    /// password is recorded too.
+    /// many start at once: the oldest end, each with its effects of `conditional_effects`. The use
+    /// of an app password is recorded too.
     async fn begin(
         &self,
         session: NewSession,
         max: usize,
         effects: SideEffects,
-        others: SessionStartEffects,
+        conditional_effects: SessionStartEffects,
     ) -> Result<SessionStartOutcome, Unavailable>;
 
     /// Sets the time of last use and the expiry of a browser's session, unless it has ended or was

@@ -86,13 +86,13 @@ impl SessionStart {
         conn: &mut Pipelined,
         state: SessionStartState,
     ) -> Result<(), DbError> {
-        let Self { new, others, .. } = self;
+        let Self { new, conditional_effects, .. } = self;
         let mut effects = self.effects.clone();
         if state.on_new_device {
-            effects = effects.and((others.if_new_device)(new.user, new.at));
+            effects = effects.and((conditional_effects.if_new_device)(new.user, new.at));
         }
         for _ in &state.surplus {
-            effects = effects.and((others.if_ended)(new.user, new.at));
+            effects = effects.and((conditional_effects.if_ended)(new.user, new.at));
         }
         let effects = conn.alone()?.effect_rows(db, &effects).await?;
 

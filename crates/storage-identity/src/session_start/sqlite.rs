@@ -22,7 +22,7 @@ impl SessionStart {
         db: &Database,
         conn: &mut AsyncSqlite,
     ) -> Result<SessionStartOutcome, DbError> {
-        let Self { new, effects, others, .. } = self;
+        let Self { new, effects, conditional_effects, .. } = self;
         let session = DbUid(new.session.0);
         let at = DbInstant(new.at);
         if !conn.lock_unchanged(new.user, new.epoch).await? {
@@ -47,12 +47,12 @@ impl SessionStart {
         conn.write_effects(db, effects).await?;
 
         if on_new_device {
-            conn.write_effects(db, &(others.if_new_device)(new.user, new.at)).await?;
+            conn.write_effects(db, &(conditional_effects.if_new_device)(new.user, new.at)).await?;
         }
 
         for ended in surplus(conn, new, self.max()).await? {
             diesel::delete(sessions::table.find(ended)).execute(conn).await?;
-            conn.write_effects(db, &(others.if_ended)(new.user, new.at)).await?;
+            conn.write_effects(db, &(conditional_effects.if_ended)(new.user, new.at)).await?;
         }
 
         Ok(SessionStartOutcome::Done)
