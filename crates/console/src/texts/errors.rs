@@ -278,22 +278,6 @@ const ERRORS: &[(&str, Text)] = &[
     ),
     ("name_taken", Text::new("This name is already in use.", "Dieser Name ist schon vergeben.")),
     (
-        "fresh_sign_in_required",
-        Text::new(
-            "Your last sign-in is more than ten minutes ago. Confirm with your password or a code \
-             from your authenticator app.",
-            "Ihre letzte Anmeldung liegt mehr als zehn Minuten zurück. Bestätigen Sie mit Ihrem \
-             Passwort oder einem Code aus Ihrer Authenticator-App.",
-        ),
-    ),
-    (
-        "invalid_proof",
-        Text::new(
-            "The password or code is wrong, or the code was used before.",
-            "Das Passwort oder der Code stimmt nicht, oder der Code wurde schon verwendet.",
-        ),
-    ),
-    (
         "duplicate_content",
         Text::new(
             "This knowledge base already has a document with this content.",
@@ -389,4 +373,20 @@ pub(crate) fn text(language: Language, err: &ApiError) -> String {
     let (code, message) = err.code_and_message();
     let listed = ERRORS.iter().chain(LICENCE_ERRORS).find(|it| it.0 == code);
     listed.map_or_else(|| message.to_owned(), |it| it.1.of(language).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn a_code_has_one_text() {
+        let mut codes = HashSet::new();
+
+        for (code, _) in ERRORS.iter().chain(LICENCE_ERRORS) {
+            assert!(codes.insert(code), "{code}");
+        }
+    }
 }
