@@ -75,7 +75,7 @@ pub struct ModelCall {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Frame {
     /// Complete `data: …\n\n` frames to forward unchanged.
-    Pass {
+    Forward {
         /// The frames.
         bytes: Bytes,
         /// Number of events.
@@ -83,7 +83,7 @@ pub enum Frame {
     },
     /// JSON of one event to parse: it has usage, an error, a finish reason or a
     /// tool call.
-    Look(Bytes),
+    Inspect(Bytes),
     /// Comment: the upstream is alive.
     Alive,
     /// Invalid event, which is dropped.

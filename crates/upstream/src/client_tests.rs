@@ -222,7 +222,9 @@ async fn a_full_response_to_a_stream_request_becomes_one_chunk() {
     let stream =
         new_upstream(UpstreamLimits::default()).open(chat_call(&endpoint, &[OPEN])).await.unwrap();
     let frames: Vec<_> = futures_util::StreamExt::collect(stream).await;
-    let [Ok(Frame::Look(chunk)), Ok(Frame::Done)] = frames.as_slice() else { panic!("{frames:?}") };
+    let [Ok(Frame::Inspect(chunk)), Ok(Frame::Done)] = frames.as_slice() else {
+        panic!("{frames:?}")
+    };
     let chunk: serde_json::Value = serde_json::from_slice(chunk).unwrap();
     assert_eq!(chunk["choices"][0]["delta"]["content"], "Hi");
 }

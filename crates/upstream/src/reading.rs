@@ -112,7 +112,7 @@ impl FrameStream {
         for frame in frames {
             let mut output = TranslatedFrames::default();
             match frame {
-                Frame::Look(json) => translation.event(&json, !self.has_sent, &mut output),
+                Frame::Inspect(json) => translation.event(&json, !self.has_sent, &mut output),
                 Frame::Done => translation.done(&mut output),
                 unchanged => output.frames.push_back(unchanged),
             }

@@ -31,7 +31,7 @@ pub(crate) fn frames(answer: &[u8]) -> Result<[Frame; 2], UpstreamError> {
 
     let chunk = serde_json::to_vec(&answer).map_err(|_unwritable| malformed())?;
 
-    Ok([Frame::Look(chunk.into()), Frame::Done])
+    Ok([Frame::Inspect(chunk.into()), Frame::Done])
 }
 
 /// Numbers the tool calls, as a stream does.
@@ -66,7 +66,7 @@ mod tests {
             "usage": { "prompt_tokens": 1 },
         });
 
-        let [Frame::Look(chunk), Frame::Done] = frames(answer.to_string().as_bytes()).unwrap()
+        let [Frame::Inspect(chunk), Frame::Done] = frames(answer.to_string().as_bytes()).unwrap()
         else {
             panic!("no chunk and end");
         };

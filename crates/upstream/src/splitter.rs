@@ -70,7 +70,7 @@ impl Splitter {
                 let event = self.buffer.split().freeze();
                 run = PassRun::starting_at(end);
                 let frame = self.parse_event(&event);
-                sink(frame.unwrap_or_else(|| Frame::Pass { bytes: event, events: 1 }));
+                sink(frame.unwrap_or_else(|| Frame::Forward { bytes: event, events: 1 }));
             }
         }
 
@@ -145,8 +145,8 @@ impl Splitter {
             return Some(self.frame(object));
         };
         match self.classify(data) {
-            EventKind::Pass => None,
-            EventKind::Look => Some(Frame::Look(event.slice_ref(data))),
+            EventKind::Forward => None,
+            EventKind::Inspect => Some(Frame::Inspect(event.slice_ref(data))),
             EventKind::Done => Some(Frame::Done),
             EventKind::Nothing => Some(Frame::Alive),
             EventKind::Unreadable => Some(Frame::Unreadable),
@@ -156,14 +156,14 @@ impl Splitter {
     /// Returns the frame of an event that must be rewritten.
     fn frame(&mut self, data: Bytes) -> Frame {
         match self.classify(&data) {
-            EventKind::Pass => {
+            EventKind::Forward => {
                 let mut bytes = BytesMut::with_capacity(data.len() + 8);
                 bytes.put_slice(b"data: ");
                 bytes.put_slice(&data);
                 bytes.put_slice(b"\n\n");
-                Frame::Pass { bytes: bytes.freeze(), events: 1 }
+                Frame::Forward { bytes: bytes.freeze(), events: 1 }
             }
-            EventKind::Look => Frame::Look(data),
+            EventKind::Inspect => Frame::Inspect(data),
             EventKind::Done => Frame::Done,
             EventKind::Nothing => Frame::Alive,
             EventKind::Unreadable => Frame::Unreadable,
@@ -185,7 +185,7 @@ impl Splitter {
         }
         // The reader of the frame reports the invalid text.
         if std::str::from_utf8(data).is_err() {
-            return EventKind::Look;
+            return EventKind::Inspect;
         }
 
         let finishes = self.filter.finishes(data);
@@ -193,15 +193,15 @@ impl Splitter {
             self.ending = StreamEnd::Finished;
         }
 
-        if finishes || self.filter.selects(data) { EventKind::Look } else { EventKind::Pass }
+        if finishes || self.filter.selects(data) { EventKind::Inspect } else { EventKind::Forward }
     }
 }
 
 /// Kind of an event by its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum EventKind {
-    Pass,
-    Look,
+    Forward,
+    Inspect,
     Done,
     Nothing,
     /// Event is data but not an object.
@@ -285,7 +285,7 @@ impl PassRun {
 
     fn emit(&self, piece: &Bytes, sink: &mut impl FnMut(Frame)) {
         if self.events > 0 {
-            sink(Frame::Pass { bytes: piece.slice(self.start..self.end), events: self.events });
+            sink(Frame::Forward { bytes: piece.slice(self.start..self.end), events: self.events });
         }
     }
 }

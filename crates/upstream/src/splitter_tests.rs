@@ -43,8 +43,8 @@ fn merge(frames: Vec<Frame>) -> Vec<Frame> {
     frames.into_iter().fold(Vec::new(), |mut all, frame| {
         match (all.last_mut(), frame) {
             (
-                Some(Frame::Pass { bytes, events }),
-                Frame::Pass { bytes: more, events: more_events },
+                Some(Frame::Forward { bytes, events }),
+                Frame::Forward { bytes: more, events: more_events },
             ) => {
                 *bytes = Bytes::from([bytes.as_ref(), more.as_ref()].concat());
                 *events += more_events;
@@ -56,11 +56,11 @@ fn merge(frames: Vec<Frame>) -> Vec<Frame> {
 }
 
 fn pass(text: &str, events: u32) -> Frame {
-    Frame::Pass { bytes: Bytes::copy_from_slice(text.as_bytes()), events }
+    Frame::Forward { bytes: Bytes::copy_from_slice(text.as_bytes()), events }
 }
 
 fn look(text: &str) -> Frame {
-    Frame::Look(Bytes::copy_from_slice(text.as_bytes()))
+    Frame::Inspect(Bytes::copy_from_slice(text.as_bytes()))
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn a_run_of_events_is_passed_on_as_one_slice() {
 
     splitter.push(&piece, &mut |frame| frames.push(frame)).unwrap();
 
-    let [Frame::Pass { bytes, events: 2 }] = frames.as_slice() else { panic!("{frames:?}") };
+    let [Frame::Forward { bytes, events: 2 }] = frames.as_slice() else { panic!("{frames:?}") };
     assert_eq!(bytes.as_ptr(), piece.as_ptr());
     assert_eq!(bytes.len(), piece.len());
 }
@@ -154,7 +154,7 @@ fn data_that_is_not_an_object_is_unreadable() {
 
 #[test]
 fn invalid_utf8_is_parsed() {
-    let look = |json: &'static [u8]| Frame::Look(Bytes::from_static(json));
+    let look = |json: &'static [u8]| Frame::Inspect(Bytes::from_static(json));
 
     assert_eq!(split(&[b"data: {\"\xff\"}\n\n"], 64).0, [look(b"{\"\xff\"}")]);
 }
@@ -166,7 +166,7 @@ fn an_event_of_type_error_becomes_an_error() {
         ("data: {\"error\":{\"code\":7}}\r\nevent:error\r\n\r\n", r#"{"error":{"code":7}}"#),
         ("event: error\ndata: gone\n\n", r#"{"error":"gone"}"#),
     ] {
-        assert_eq!(split(&[event.as_bytes()], 64).0, [Frame::Look(expected.into())], "{event}");
+        assert_eq!(split(&[event.as_bytes()], 64).0, [Frame::Inspect(expected.into())], "{event}");
     }
 }
 

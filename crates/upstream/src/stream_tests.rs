@@ -19,13 +19,13 @@ const STOP: &str = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"
 
 #[expect(clippy::unnecessary_wraps, reason = "it is compared with what a stream gives")]
 fn pass(text: &str) -> Item {
-    Ok(Frame::Pass { bytes: Bytes::copy_from_slice(text.as_bytes()), events: 1 })
+    Ok(Frame::Forward { bytes: Bytes::copy_from_slice(text.as_bytes()), events: 1 })
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "it is compared with what a stream gives")]
 fn look(event: &str) -> Item {
     let json = event.trim().trim_start_matches("data: ");
-    Ok(Frame::Look(Bytes::copy_from_slice(json.as_bytes())))
+    Ok(Frame::Inspect(Bytes::copy_from_slice(json.as_bytes())))
 }
 
 /// Returns all frames of a stream whose upstream writes this and closes.

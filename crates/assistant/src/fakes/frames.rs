@@ -5,9 +5,9 @@ use bytes::Bytes;
 use crate::ports::Frame;
 
 pub(crate) fn pass(text: &str) -> Frame {
-    Frame::Pass { bytes: Bytes::copy_from_slice(text.as_bytes()), events: 1 }
+    Frame::Forward { bytes: Bytes::copy_from_slice(text.as_bytes()), events: 1 }
 }
 
 pub(crate) fn look(text: &str) -> Frame {
-    Frame::Look(Bytes::copy_from_slice(text.as_bytes()))
+    Frame::Inspect(Bytes::copy_from_slice(text.as_bytes()))
 }

@@ -180,7 +180,7 @@ impl ChatStream {
         let Phase::Streaming(opened) = &mut self.phase else { return Ok(None) };
 
         match frame {
-            Ok(Some(Frame::Pass { bytes, events })) => {
+            Ok(Some(Frame::Forward { bytes, events })) => {
                 self.stream_state.deltas = self.stream_state.deltas || normalize::has_delta(&bytes);
                 opened.answers = opened.answers || normalize::has_delta(&bytes);
                 opened.metered_call.meter.count_chunks(&bytes, events);
@@ -189,7 +189,7 @@ impl ChatStream {
                 }
                 Ok(Some(self.nulls.strip(self.stream_state.unify_heads(bytes))))
             }
-            Ok(Some(Frame::Look(json))) => self.inspect_event(&json),
+            Ok(Some(Frame::Inspect(json))) => self.inspect_event(&json),
             Ok(Some(Frame::Alive)) => Ok(None),
             Ok(Some(Frame::Unreadable)) => {
                 opened.unreadable = true;

@@ -51,7 +51,7 @@ pub(crate) async fn start_stream(
                 unreadable = true;
                 continue;
             }
-            Some(Frame::Pass { bytes, .. }) if !is_readable(&bytes) => {
+            Some(Frame::Forward { bytes, .. }) if !is_readable(&bytes) => {
                 unreadable = true;
                 continue;
             }
@@ -59,7 +59,7 @@ pub(crate) async fn start_stream(
             Some(first) => first,
         };
 
-        if let Frame::Look(json) = &first {
+        if let Frame::Inspect(json) = &first {
             match chunk::parse(json) {
                 ParsedEvent { action: EventAction::Error(error), .. } => {
                     return Err(refusal(&error, tools));

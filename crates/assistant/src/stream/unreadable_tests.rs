@@ -50,7 +50,7 @@ async fn unreadable_events_within_a_response_are_dropped() {
 #[tokio::test]
 async fn invalid_utf8_ends_the_stream() {
     let garbled =
-        Frame::Look(Bytes::from_static(b"{\"choices\":[{\"delta\":{\"content\":\"\xff\"}}]}"));
+        Frame::Inspect(Bytes::from_static(b"{\"choices\":[{\"delta\":{\"content\":\"\xff\"}}]}"));
     let first = frames([garbled.clone(), look(STOP), Frame::Done]);
     let later = frames([pass(ANSWER), garbled, look(STOP), Frame::Done]);
 

@@ -60,7 +60,7 @@ impl CitationTranslator {
             let choices = json!([{ "index": 0, "delta": { "content": list } }]);
             members.insert("choices".to_owned(), choices);
         }
-        output.push_plain(chunk.to_string().as_bytes());
+        output.push_forwarded(chunk.to_string().as_bytes());
         self.text.push_str(&list);
     }
 }
@@ -79,7 +79,7 @@ pub(super) struct EventRelevance {
 impl Translate for CitationTranslator {
     fn event(&mut self, json: &Bytes, _first: bool, output: &mut TranslatedFrames) {
         let Ok(mut event) = serde_json::from_slice::<Value>(json) else {
-            return output.push_unchanged(json);
+            return output.push_upstream_event(json);
         };
 
         let relevance = self.apply(&mut event);
@@ -91,9 +91,9 @@ impl Translate for CitationTranslator {
         let json = if relevance.changed { Bytes::from(event.to_string()) } else { json.clone() };
 
         if relevance.ends || relevance.is_significant {
-            output.push_unchanged(&json);
+            output.push_upstream_event(&json);
         } else {
-            output.push_plain(&json);
+            output.push_forwarded(&json);
         }
     }
 

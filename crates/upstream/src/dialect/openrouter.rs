@@ -60,13 +60,13 @@ impl Stream {
 impl Translate for Stream {
     fn event(&mut self, json: &Bytes, first: bool, output: &mut TranslatedFrames) {
         let Ok(event) = serde_json::from_slice::<Value>(json) else {
-            return output.push_unchanged(json);
+            return output.push_upstream_event(json);
         };
         match error_in(&event) {
             Some(error) => output.push_error(status_of(&error), &error, first),
             None => match &mut self.0 {
                 Some(cited) => cited.event(json, first, output),
-                None => output.push_unchanged(json),
+                None => output.push_upstream_event(json),
             },
         }
     }

@@ -36,28 +36,28 @@ pub(crate) struct TranslatedFrames {
 }
 
 impl TranslatedFrames {
-    /// Pushes an event unchanged.
-    pub(super) fn push_unchanged(&mut self, json: &Bytes) {
-        self.frames.push_back(Frame::Look(json.clone()));
+    /// Pushes an event of the upstream, which is inspected and sent unchanged.
+    pub(super) fn push_upstream_event(&mut self, json: &Bytes) {
+        self.frames.push_back(Frame::Inspect(json.clone()));
     }
 
-    /// Pushes an event without finish reason, usage and tool call. It is parsed
-    /// nevertheless if it has a role or is not part of a response.
-    pub(super) fn push_plain(&mut self, json: &[u8]) {
+    /// Pushes an event without finish reason, usage and tool call, which is forwarded
+    /// without inspection unless it has a role or is not part of a response.
+    pub(super) fn push_forwarded(&mut self, json: &[u8]) {
         static PARTS: LazyLock<EventFilter> = LazyLock::new(EventFilter::for_answers);
         if PARTS.selects(json) {
-            return self.frames.push_back(Frame::Look(Bytes::copy_from_slice(json)));
+            return self.frames.push_back(Frame::Inspect(Bytes::copy_from_slice(json)));
         }
         let mut bytes = BytesMut::with_capacity(json.len() + 8);
         bytes.put_slice(b"data: ");
         bytes.put_slice(json);
         bytes.put_slice(b"\n\n");
-        self.frames.push_back(Frame::Pass { bytes: bytes.freeze(), events: 1 });
+        self.frames.push_back(Frame::Forward { bytes: bytes.freeze(), events: 1 });
     }
 
-    /// Pushes an event that is to be parsed.
-    pub(super) fn push_parsed(&mut self, event: &Value) {
-        self.frames.push_back(Frame::Look(Bytes::from(event.to_string())));
+    /// Pushes an event of our own, which is inspected.
+    pub(super) fn push_value(&mut self, event: &Value) {
+        self.frames.push_back(Frame::Inspect(Bytes::from(event.to_string())));
     }
 
     /// Reports an error: with its own status before the first event, and as the
@@ -65,7 +65,7 @@ impl TranslatedFrames {
     pub(super) fn push_error(&mut self, status: Option<u16>, error: &Value, first: bool) {
         match status {
             Some(status) if first => self.failure = Some(refusal(status, error)),
-            _ => self.push_parsed(&json!({ "error": error })),
+            _ => self.push_value(&json!({ "error": error })),
         }
     }
 }

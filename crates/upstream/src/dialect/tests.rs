@@ -134,12 +134,12 @@ async fn response_to(call: ChatCall) -> ParsedResponse {
     let frames = new_upstream(UpstreamLimits::default()).open(call).await.unwrap();
     for frame in frames.collect::<Vec<_>>().await {
         match frame {
-            Ok(Frame::Pass { bytes, .. }) => {
+            Ok(Frame::Forward { bytes, .. }) => {
                 for event in bytes.split(|it| *it == b'\n').filter(|it| !it.is_empty()) {
                     parsed.event(event.strip_prefix(b"data: ").unwrap());
                 }
             }
-            Ok(Frame::Look(json)) => parsed.event(&json),
+            Ok(Frame::Inspect(json)) => parsed.event(&json),
             Ok(Frame::Alive | Frame::Unreadable) => {}
             Ok(Frame::Done) => parsed.done = true,
             Err(err) => parsed.failure = Some(err),

@@ -44,7 +44,7 @@ impl Translate for Stream {
     fn event(&mut self, json: &Bytes, first: bool, output: &mut TranslatedFrames) {
         let Ok(event) = serde_json::from_slice::<Value>(json) else {
             // The reader of the frame reports that it is broken.
-            return output.push_unchanged(json);
+            return output.push_upstream_event(json);
         };
 
         let number = event.get("index").and_then(Value::as_u64).unwrap_or_default();
@@ -174,25 +174,25 @@ impl Stream {
             "delta": {},
             "finish_reason": self.finish_reason.unwrap_or("stop"),
         }]);
-        output.push_parsed(&self.chunk(&choices));
+        output.push_value(&self.chunk(&choices));
         let mut usage = self.chunk(&json!([]));
         if let Some(members) = usage.as_object_mut() {
             members.insert("usage".to_owned(), self.tokens.json());
         }
 
-        output.push_parsed(&usage);
+        output.push_value(&usage);
         output.frames.push_back(Frame::Done);
         self.finished = true;
     }
 
     fn push_delta(&self, delta: &Value, output: &mut TranslatedFrames) {
         let chunk = self.chunk(&json!([{ "index": 0, "delta": delta }]));
-        output.push_plain(chunk.to_string().as_bytes());
+        output.push_forwarded(chunk.to_string().as_bytes());
     }
 
     fn push_call(&self, call: &Value, output: &mut TranslatedFrames) {
         let choices = json!([{ "index": 0, "delta": { "tool_calls": [call] } }]);
-        output.push_parsed(&self.chunk(&choices));
+        output.push_value(&self.chunk(&choices));
     }
 
     fn chunk(&self, choices: &Value) -> Value {

@@ -23,10 +23,10 @@ impl Stream {
 impl Translate for Stream {
     fn event(&mut self, json: &Bytes, first: bool, output: &mut TranslatedFrames) {
         let Ok(mut event) = serde_json::from_slice::<Value>(json) else {
-            return output.push_unchanged(json);
+            return output.push_upstream_event(json);
         };
         if event.get("choices").is_none() {
-            return output.push_plain(json);
+            return output.push_forwarded(json);
         }
 
         let mut is_significant = event.get("usage").is_some_and(Value::is_object)
@@ -50,11 +50,11 @@ impl Translate for Stream {
         let json = Bytes::from(event.to_string());
 
         if is_significant {
-            output.push_unchanged(&json);
+            output.push_upstream_event(&json);
         } else if no_content {
             output.frames.push_back(pia_assistant::Frame::Alive);
         } else {
-            output.push_plain(&json);
+            output.push_forwarded(&json);
         }
     }
 }

@@ -174,8 +174,8 @@ async fn an_error_event_without_an_error_member_is_parsed() {
     let stream =
         new_upstream(UpstreamLimits::default()).open(chat_call(target, &hello())).await.unwrap();
     let frames: Vec<_> = stream.collect().await;
-    let has_error = frames
-        .iter()
-        .any(|it| matches!(it, Ok(Frame::Look(json)) if json.starts_with(br#"{"object":"error""#)));
+    let has_error = frames.iter().any(
+        |it| matches!(it, Ok(Frame::Inspect(json)) if json.starts_with(br#"{"object":"error""#)),
+    );
     assert!(has_error, "{frames:?}");
 }

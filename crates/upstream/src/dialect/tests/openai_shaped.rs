@@ -232,7 +232,7 @@ async fn the_list_comes_before_the_finish_reason() {
 
     let position = |words: &str| {
         let contains = |it: &Frame| match it {
-            Frame::Pass { bytes, .. } | Frame::Look(bytes) => {
+            Frame::Forward { bytes, .. } | Frame::Inspect(bytes) => {
                 String::from_utf8_lossy(bytes).contains(words)
             }
             _ => false,
