@@ -71,11 +71,12 @@ impl SessionStore for SqlSessions {
         expires_at: Timestamp,
     ) -> Result<(), Unavailable> {
         let minute_ago = DbInstant(used_at - Duration::from_mins(1));
-        let idle = sessions::used_at.le(minute_ago).and(sessions::console);
-        let live = sessions::expires_at.gt(DbInstant(used_at));
+        let is_idle_console = sessions::used_at.le(minute_ago).and(sessions::console);
+        let is_unexpired = sessions::expires_at.gt(DbInstant(used_at));
         let own_sessions = sessions::table
             .find(DbUid(session.session.0))
-            .filter(sessions::user_id.eq(DbUid(session.user.0)).and(idle).and(live));
+            .filter(sessions::user_id.eq(DbUid(session.user.0)))
+            .filter(is_idle_console.and(is_unexpired));
 
         let extended = (
             sessions::used_at.eq(DbInstant(used_at)),
@@ -149,10 +150,11 @@ impl SessionStore for SqlSessions {
         let at = DbInstant(after.at);
         let id = DbUid(after.id);
         let began = sessions::began_at;
-        let behind = began.le(at).and(began.lt(at).or(sessions::id.lt(id)));
-        let live = sessions::user_id.eq(DbUid(user.0)).and(sessions::expires_at.gt(DbInstant(now)));
+        let is_after_cursor = began.le(at).and(began.lt(at).or(sessions::id.lt(id)));
+        let own_unexpired =
+            sessions::user_id.eq(DbUid(user.0)).and(sessions::expires_at.gt(DbInstant(now)));
         let entries = sessions::table
-            .filter(live.and(behind))
+            .filter(own_unexpired.and(is_after_cursor))
             .order((began.desc(), sessions::id.desc()))
             .limit(page.limit.into());
 
@@ -172,7 +174,7 @@ impl SessionStore for SqlSessions {
     ) -> Result<Option<u64>, Unavailable> {
         let user = DbUid(by.user.0);
         let own_id = DbUid(by.session.0);
-        let live = sessions::user_id.eq(user).and(sessions::expires_at.gt(DbInstant(now)));
+        let own_unexpired = sessions::user_id.eq(user).and(sessions::expires_at.gt(DbInstant(now)));
         Ok(in_tx!(self.db, async |conn| -> Result<Option<u64>, DbError> {
             // Updating the row to its own value locks the account, as session starts
             // do. Sessions started earlier are therefore visible, and of two sessions
@@ -182,18 +184,20 @@ impl SessionStore for SqlSessions {
                 .execute(conn)
                 .await?;
 
-            let own_session = sessions::table.find(own_id).filter(live);
+            let own_session = sessions::table.find(own_id).filter(own_unexpired);
             if !diesel::select(exists(own_session)).get_result::<bool>(conn).await? {
                 return Ok(None);
             }
 
             let ended = match revoked {
                 Revoked::One(session) => {
-                    let live_session = sessions::table.find(DbUid(session.0)).filter(live);
-                    diesel::delete(live_session).execute(conn).await?
+                    let chosen_session =
+                        sessions::table.find(DbUid(session.0)).filter(own_unexpired);
+                    diesel::delete(chosen_session).execute(conn).await?
                 }
                 Revoked::Others => {
-                    let other_sessions = sessions::table.filter(sessions::id.ne(own_id).and(live));
+                    let other_sessions =
+                        sessions::table.filter(sessions::id.ne(own_id).and(own_unexpired));
                     diesel::delete(other_sessions).execute(conn).await?
                 }
             };

@@ -111,19 +111,19 @@ impl PasskeySignIn {
         } else {
             Err(PasskeySignInError::Refused)
         };
-        let proved = match verified {
-            Ok(counter) => self.note_use(&passkey, counter).await,
+        let recorded = match verified {
+            Ok(counter) => self.record_use(&passkey, counter).await,
             Err(err) => Err(err),
         };
-        if matches!(proved, Err(PasskeySignInError::Refused)) {
-            self.note_failure(passkey.user, &device.clone().tidy()).await;
+        // Earlier refusals name no passkey, so no history of sign-ins can list them.
+        if matches!(recorded, Err(PasskeySignInError::Refused)) {
+            self.record_failure(passkey.user, &device.clone().tidy()).await;
         }
-        proved?;
 
-        Ok(account)
+        recorded.map(|()| account)
     }
 
-    async fn note_use(
+    async fn record_use(
         &self,
         passkey: &StoredPasskey,
         counter: u32,
@@ -136,7 +136,7 @@ impl PasskeySignIn {
             counter,
             at,
             effects: SideEffects::audit(at, user, "passkey.used"),
-            if_rolled_back: cloned(passkey, at),
+            if_rolled_back: clone_alert(passkey, at),
         };
 
         match self.ports.passkeys.store.sign_in(used).await? {
@@ -150,7 +150,7 @@ impl PasskeySignIn {
     }
 
     /// Records a refused response for the passkey's owner. An error does not change the response.
-    async fn note_failure(&self, user: UserId, device: &SignInDevice) {
+    async fn record_failure(&self, user: UserId, device: &SignInDevice) {
         let attempt = FailedSignIn {
             user: Some(user),
             at: self.clock.now(),
@@ -169,7 +169,8 @@ impl PasskeySignIn {
     }
 }
 
-fn cloned(passkey: &StoredPasskey, at: Timestamp) -> SideEffects {
+/// Returns the audit entry and the email about a passkey that was probably cloned.
+fn clone_alert(passkey: &StoredPasskey, at: Timestamp) -> SideEffects {
     let email = QueuedEmail::new("passkey-cloned").with("name", passkey.name.as_str());
     SideEffects::about(at, passkey.user, "passkey.cloned").and_mail(email.to_user(at, passkey.user))
 }
