@@ -144,15 +144,15 @@ async fn load_positions(
     user: UserId,
     request: ChatListRequest,
 ) -> Result<Vec<PositionRow>, DbError> {
-    let owned = chats::user_id.eq(DbUid(user.0));
+    let is_own = chats::user_id.eq(DbUid(user.0));
     let limit = i64::from(request.limit) + 1;
     Ok(on_conn!(db.reader(), |conn| {
-        let mut query = chats::table.filter(owned).into_boxed();
+        let mut query = chats::table.filter(is_own).into_boxed();
         if let Some(after) = request.after {
             let at = DbInstant(after.at);
             let id = DbUid(after.id);
-            let behind = chats::updated_at.gt(at).or(chats::id.gt(id));
-            query = query.filter(chats::updated_at.ge(at).and(behind));
+            let is_after_cursor = chats::updated_at.gt(at).or(chats::id.gt(id));
+            query = query.filter(chats::updated_at.ge(at).and(is_after_cursor));
         }
 
         if let Some(since) = request.since {
@@ -185,11 +185,11 @@ async fn bodies(
     if ids.is_empty() {
         return Ok(HashMap::new());
     }
-    let live = chats::table
+    let undeleted = chats::table
         .filter(chats::user_id.eq(DbUid(user.0)))
         .filter(chats::id.eq_any(ids))
         .filter(chats::deleted_at.is_null());
     let rows: Vec<ListRow> =
-        on_conn!(db.reader(), |conn| live.select(ListRow::as_select()).load(conn).await?)?;
+        on_conn!(db.reader(), |conn| undeleted.select(ListRow::as_select()).load(conn).await?)?;
     Ok(rows.into_iter().map(|it| (it.id, it)).collect())
 }

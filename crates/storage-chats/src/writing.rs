@@ -78,7 +78,7 @@ impl SqlChats {
     ) -> Result<WriteOutcome, DbError> {
         let chat = write.chat;
         let row = &mut write.row;
-        let this = chats::table.find(key(user, chat.id));
+        let own_chat = chats::table.find(key(user, chat.id));
         let live = chats::user_id.eq(DbUid(user.0)).and(chats::deleted_at.is_null());
         in_tx!(self.db, async |conn| -> Result<WriteOutcome, DbError> {
             let Some(ledger) = conn.take_ledger(user).await? else { return Ok(WriteOutcome::Gone) };
@@ -86,17 +86,17 @@ impl SqlChats {
                 return Ok(WriteOutcome::Plain);
             }
 
-            let stored = this.select(ChatStateRow::as_select()).first(conn).await.optional()?;
+            let stored = own_chat.select(ChatStateRow::as_select()).first(conn).await.optional()?;
             let verdict = stored.map(|it: ChatStateRow| chat.decide_against(&it.into()));
             match verdict {
                 Some(ChatDecision::Loses) => {
-                    let newer = this.select(ListRow::as_select()).first(conn).await?;
+                    let newer = own_chat.select(ListRow::as_select()).first(conn).await?;
                     return Ok(WriteOutcome::Newer(Box::new(newer)));
                 }
                 Some(ChatDecision::Deleted) => {
                     // So that the writer's next list contains the deletion.
                     let stamp = ledger.stamps(now).next().unwrap_or(now);
-                    let restamp = diesel::update(this).set(chats::stamp.eq(DbInstant(stamp)));
+                    let restamp = diesel::update(own_chat).set(chats::stamp.eq(DbInstant(stamp)));
                     restamp.execute(conn).await?;
                     conn.put_stamp(user, stamp, 0).await?;
                     return Ok(WriteOutcome::Deleted);
@@ -132,7 +132,7 @@ impl SqlChats {
                 return Ok(WriteOutcome::Created(chat.created_at));
             };
 
-            diesel::update(this).set(&*row).execute(conn).await?;
+            diesel::update(own_chat).set(&*row).execute(conn).await?;
             Ok(match verdict {
                 Some(ChatDecision::Revives) => WriteOutcome::Created(stored.created_at.0),
                 _ => WriteOutcome::Replaced(stored.created_at.0),
@@ -146,17 +146,17 @@ impl SqlChats {
         id: ChatId,
         now: Timestamp,
     ) -> Result<bool, DbError> {
-        let this = chats::table.find(key(user, id));
+        let own_chat = chats::table.find(key(user, id));
         in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             let Some(ledger) = conn.take_ledger(user).await? else { return Ok(false) };
-            let live = this.filter(chats::deleted_at.is_null());
+            let live = own_chat.filter(chats::deleted_at.is_null());
             let stored = live.select(ChatStateRow::as_select()).first(conn).await.optional()?;
             let Some(stored) = stored else { return Ok(true) };
             let stamp = ledger.stamps(now).next().unwrap_or(now);
             conn.put_stamp(user, stamp, -i64::from(stored.size)).await?;
             let tombstone =
                 ChatWriteRow::deleted(now.max(stored.updated_at.0), stored.encrypted, stamp);
-            diesel::update(this).set(&tombstone).execute(conn).await?;
+            diesel::update(own_chat).set(&tombstone).execute(conn).await?;
             Ok(true)
         })
     }

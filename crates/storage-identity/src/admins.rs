@@ -49,8 +49,9 @@ connection_trait! {
         /// Returns whether one more account may be active. Requires the turn.
         async fn room_for_account(&mut self, max: Option<u32>) -> Result<bool, DbError> {
             let Some(max) = max else { return Ok(true) };
-            let active = accounts::table.filter(accounts::deactivated_at.is_null()).count();
-            Ok(active.get_result::<i64>(self).await? < i64::from(max))
+            let is_active = accounts::deactivated_at.is_null();
+            let active_accounts = accounts::table.filter(is_active).count();
+            Ok(active_accounts.get_result::<i64>(self).await? < i64::from(max))
         }
     }
 }

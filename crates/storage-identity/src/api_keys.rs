@@ -44,8 +44,8 @@ impl ApiKeyStore for SqlApiKeys {
                 return Ok(CredentialStoreOutcome::Gone);
             }
 
-            let owned = api_keys::table.filter(api_keys::user_id.eq(row.user_id));
-            if owned.count().get_result::<i64>(conn).await? >= max {
+            let own_keys = api_keys::table.filter(api_keys::user_id.eq(row.user_id));
+            if own_keys.count().get_result::<i64>(conn).await? >= max {
                 return Ok(CredentialStoreOutcome::Full);
             }
 
@@ -68,11 +68,11 @@ impl ApiKeyStore for SqlApiKeys {
     }
 
     async fn list(&self, user: UserId) -> Result<Vec<ApiKeyEntry>, Unavailable> {
-        let owned = api_keys::table
+        let own_keys = api_keys::table
             .filter(api_keys::user_id.eq(DbUid(user.0)))
             .order((api_keys::created_at, api_keys::id));
         let rows: Vec<Row> = on_conn!(self.db.reader(), |conn| {
-            owned.select(Row::as_select()).load(conn).await?
+            own_keys.select(Row::as_select()).load(conn).await?
         })?;
         Ok(rows.into_iter().map(Into::into).collect())
     }
@@ -99,8 +99,8 @@ impl ApiKeyStore for SqlApiKeys {
         at: Timestamp,
         not_since: Timestamp,
     ) -> Result<(), Unavailable> {
-        let due = api_keys::used_at.is_null().or(api_keys::used_at.le(DbInstant(not_since)));
-        let due_key = api_keys::table.find(DbUid(key.0)).filter(due.assume_not_null());
+        let is_due = api_keys::used_at.is_null().or(api_keys::used_at.le(DbInstant(not_since)));
+        let due_key = api_keys::table.find(DbUid(key.0)).filter(is_due.assume_not_null());
         let update = diesel::update(due_key).set(api_keys::used_at.eq(DbInstant(at)));
         on_conn!(self.db.writer(), |conn| update.execute(conn).await?)?;
         Ok(())

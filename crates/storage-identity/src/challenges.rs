@@ -54,10 +54,10 @@ impl ChallengeStore for SqlChallenges {
         now: Timestamp,
     ) -> Result<Option<UserId>, Unavailable> {
         let open = expires_at.gt(DbInstant(now)).and(tries.lt(number(max)));
-        let active = accounts::table.filter(accounts::deactivated_at.is_null());
+        let active_accounts = accounts::table.filter(accounts::deactivated_at.is_null());
         let challenge = challenges::table
             .find(hash.0.to_vec())
-            .filter(open.and(user_id.eq_any(active.select(accounts::id))))
+            .filter(open.and(user_id.eq_any(active_accounts.select(accounts::id))))
             .select(user_id);
         let owner: Option<DbUid> =
             on_conn!(self.db.reader(), |conn| challenge.first(conn).await.optional()?)?;

@@ -118,10 +118,10 @@ impl EmailTokenStore for SqlEmailTokens {
         now: Timestamp,
     ) -> Result<Option<UserId>, Unavailable> {
         let valid = purpose.eq(wanted.name()).and(expires_at.gt(DbInstant(now)));
-        let active = accounts::table.filter(accounts::deactivated_at.is_null());
+        let active_accounts = accounts::table.filter(accounts::deactivated_at.is_null());
         let valid_token = tokens::table
             .find(token.0.to_vec())
-            .filter(valid.and(user_id.eq_any(active.select(accounts::id))))
+            .filter(valid.and(user_id.eq_any(active_accounts.select(accounts::id))))
             .select(user_id);
         let owner: Option<DbUid> =
             on_conn!(self.db.reader(), |conn| valid_token.first(conn).await.optional()?)?;

@@ -16,8 +16,8 @@ connection_trait! {
         /// Locks an account until the commit, which serialises its changes. Returns
         /// whether it exists and is active.
         async fn lock_account(&mut self, user: UserId) -> QueryResult<bool> {
-            let active = accounts::deactivated_at.is_null();
-            let account = accounts::table.find(DbUid(user.0)).filter(active);
+            let is_active = accounts::deactivated_at.is_null();
+            let account = accounts::table.find(DbUid(user.0)).filter(is_active);
             let lock = diesel::update(account).set(accounts::provider.eq(accounts::provider));
             Ok(lock.execute(self).await? == 1)
         }
@@ -45,8 +45,8 @@ connection_trait! {
                 return Ok(false);
             }
             let of_user = sessions::user_id.eq(DbUid(session_ref.user.0));
-            let live = of_user.and(sessions::expires_at.gt(DbInstant(at)));
-            let session = sessions::table.find(DbUid(session_ref.session.0)).filter(live);
+            let own_unexpired = of_user.and(sessions::expires_at.gt(DbInstant(at)));
+            let session = sessions::table.find(DbUid(session_ref.session.0)).filter(own_unexpired);
             diesel::select(exists(session)).get_result(self).await
         }
 

@@ -52,9 +52,9 @@ impl InvitationStore for SqlInvitations {
         let at = DbInstant(after.at);
         let id = DbUid(after.id);
         let created_at = invitations::created_at;
-        let behind = created_at.le(at).and(created_at.lt(at).or(invitations::id.lt(id)));
+        let is_after_cursor = created_at.le(at).and(created_at.lt(at).or(invitations::id.lt(id)));
         let entries = invitations::table
-            .filter(invitations::expires_at.gt(DbInstant(now)).and(behind))
+            .filter(invitations::expires_at.gt(DbInstant(now)).and(is_after_cursor))
             .order((created_at.desc(), invitations::id.desc()))
             .limit(page.limit.into());
 

@@ -87,10 +87,10 @@ impl PasskeyStore for SqlPasskeys {
     }
 
     async fn find(&self, credential: &[u8]) -> Result<Option<StoredPasskey>, Unavailable> {
-        let active = accounts::table.filter(accounts::deactivated_at.is_null());
+        let active_accounts = accounts::table.filter(accounts::deactivated_at.is_null());
         let passkey = passkeys::table
             .filter(passkeys::credential_id.eq(credential))
-            .filter(passkeys::user_id.eq_any(active.select(accounts::id)))
+            .filter(passkeys::user_id.eq_any(active_accounts.select(accounts::id)))
             .select((passkeys::id, passkeys::user_id, passkeys::name, passkeys::credential));
 
         let row: Option<(DbUid, DbUid, String, String)> =

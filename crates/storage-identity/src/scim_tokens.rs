@@ -70,8 +70,8 @@ impl ScimTokenStore for SqlScimTokens {
         at: Timestamp,
         not_since: Timestamp,
     ) -> Result<(), Unavailable> {
-        let due = tokens::used_at.is_null().or(tokens::used_at.le(DbInstant(not_since)));
-        let due_token = tokens::table.find(DbUid(token.0)).filter(due.assume_not_null());
+        let is_due = tokens::used_at.is_null().or(tokens::used_at.le(DbInstant(not_since)));
+        let due_token = tokens::table.find(DbUid(token.0)).filter(is_due.assume_not_null());
         let update = diesel::update(due_token).set(tokens::used_at.eq(DbInstant(at)));
         on_conn!(self.db.writer(), |conn| update.execute(conn).await?)?;
         Ok(())

@@ -39,13 +39,13 @@ impl SqlSessions {
     }
 
     async fn delete_expired_batch(&self, now: Timestamp) -> Result<usize, DbError> {
-        let expired = sessions::expires_at.le(DbInstant(now));
-        let batch = sessions::table.filter(expired).select(sessions::id).limit(SWEPT_AT_ONCE);
+        let is_expired = sessions::expires_at.le(DbInstant(now));
+        let batch = sessions::table.filter(is_expired).select(sessions::id).limit(SWEPT_AT_ONCE);
         on_conn!(self.db.writer(), |conn| {
             // Selected first and deleted by key, since one that is continued
             // in between must stay.
             let ids: Vec<DbUid> = batch.load(conn).await?;
-            let still_expired = sessions::table.filter(sessions::id.eq_any(ids).and(expired));
+            let still_expired = sessions::table.filter(sessions::id.eq_any(ids).and(is_expired));
             diesel::delete(still_expired).execute(conn).await?
         })
     }

@@ -63,9 +63,9 @@ impl SignInLog for SqlSignIns {
         let after = page.after.unwrap_or_else(Cursor::top);
         let at = DbInstant(after.at);
         let id = DbUid(after.id);
-        let behind = sign_ins::at.le(at).and(sign_ins::at.lt(at).or(sign_ins::id.lt(id)));
+        let is_after_cursor = sign_ins::at.le(at).and(sign_ins::at.lt(at).or(sign_ins::id.lt(id)));
         let entries = sign_ins::table
-            .filter(sign_ins::user_id.eq(DbUid(user.0)).and(behind))
+            .filter(sign_ins::user_id.eq(DbUid(user.0)).and(is_after_cursor))
             .order((sign_ins::at.desc(), sign_ins::id.desc()))
             .limit(page.limit.into());
 

@@ -26,11 +26,11 @@ connection_trait! {
             let owner_session = refresh_tokens::table
                 .find(token.hash.0.to_vec())
                 .select(refresh_tokens::session_id);
-            let active = accounts::table.filter(accounts::deactivated_at.is_null());
-            let live = sessions::expires_at.gt(DbInstant(token.at));
+            let active_accounts = accounts::table.filter(accounts::deactivated_at.is_null());
+            let is_unexpired = sessions::expires_at.gt(DbInstant(token.at));
             let extended = diesel::update(sessions::table)
-                .filter(sessions::id.eq_any(owner_session).and(live))
-                .filter(sessions::user_id.eq_any(active.select(accounts::id)))
+                .filter(sessions::id.eq_any(owner_session).and(is_unexpired))
+                .filter(sessions::user_id.eq_any(active_accounts.select(accounts::id)))
                 .set(ContinuedRow::from(token))
                 .returning((sessions::user_id, sessions::id))
                 .get_result::<(DbUid, DbUid)>(self)

@@ -95,10 +95,10 @@ impl QuestionLog for SqlQuestionLog {
         let after = page.after.unwrap_or_else(Cursor::top);
         let at = DbInstant(after.at);
         let last = DbUid(after.id);
-        let behind = last_seen_at.le(at).and(last_seen_at.lt(at).or(id.lt(last)));
+        let is_after_cursor = last_seen_at.le(at).and(last_seen_at.lt(at).or(id.lt(last)));
         let rows = knowledge_questions::table
             .filter(group_id.eq(group))
-            .filter(behind)
+            .filter(is_after_cursor)
             .order((last_seen_at.desc(), id.desc()))
             .limit(page.and_one_more().limit.into())
             .select((id, question, seen_count, first_seen_at, last_seen_at));

@@ -182,9 +182,9 @@ async fn read_page(
     let at = DbInstant(after.at);
     let id = DbUid(after.id);
     let created = assignments::created_at;
-    let behind = created.le(at).and(created.lt(at).or(assignments::id.lt(id)));
+    let is_after_cursor = created.le(at).and(created.lt(at).or(assignments::id.lt(id)));
     let page = assignments::table
-        .filter(assignments::user_id.eq(DbUid(user.0)).and(behind))
+        .filter(assignments::user_id.eq(DbUid(user.0)).and(is_after_cursor))
         .order((assignments::created_at.desc(), assignments::id.desc()))
         .limit(PAGE);
 
@@ -206,8 +206,8 @@ async fn read_page(
     let Some(seal) = sealer.seal_for(user).await? else { return Ok(ExportPage::default()) };
 
     let export = |row: AssignmentRow| {
-        let own = events.extract_if(.., |it| it.assignment_id == row.id).collect();
-        row.export(own, &seal)
+        let own_events = events.extract_if(.., |it| it.assignment_id == row.id).collect();
+        row.export(own_events, &seal)
     };
 
     Ok(page_of(rows.into_iter().map(export).collect(), PAGE))

@@ -86,9 +86,10 @@ async fn chats_of(
 async fn load_rows(db: &Database, user: UserId, after: Cursor) -> Result<Vec<ChatRow>, DbError> {
     let at = DbInstant(after.at);
     let id = DbUid(after.id);
-    let behind = chats::updated_at.le(at).and(chats::updated_at.lt(at).or(chats::id.lt(id)));
+    let is_after_cursor =
+        chats::updated_at.le(at).and(chats::updated_at.lt(at).or(chats::id.lt(id)));
     let page = chats::table
-        .filter(chats::user_id.eq(DbUid(user.0)).and(behind))
+        .filter(chats::user_id.eq(DbUid(user.0)).and(is_after_cursor))
         .order((chats::updated_at.desc(), chats::id.desc()))
         .limit(i64::try_from(PAGE).unwrap_or(i64::MAX));
     Ok(on_conn!(db.reader(), |conn| page.select(ChatRow::as_select()).load(conn).await?)?)

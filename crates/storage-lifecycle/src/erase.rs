@@ -114,8 +114,9 @@ impl SqlEraser {
                     return Ok(None);
                 }
                 let other = accounts::role.eq(&role).and(accounts::id.ne(user));
-                let others = accounts::table.filter(other.and(accounts::deactivated_at.is_null()));
-                if !diesel::select(exists(others)).get_result::<bool>(conn).await? {
+                let other_accounts =
+                    accounts::table.filter(other.and(accounts::deactivated_at.is_null()));
+                if !diesel::select(exists(other_accounts)).get_result::<bool>(conn).await? {
                     return Ok(Some(ErasureOutcome::LastAdmin));
                 }
             }

@@ -65,11 +65,11 @@ async fn schedules_of(
     sealer: &Sealer,
     user: UserId,
 ) -> Result<ExportPage, Unavailable> {
-    let own = assignment_schedules::table
+    let query = assignment_schedules::table
         .filter(assignment_schedules::user_id.eq(DbUid(user.0)))
         .order((assignment_schedules::created_at.desc(), assignment_schedules::id.desc()));
     let rows: Vec<ScheduleRow> =
-        on_user_rows!(db, user, |conn| own.select(ScheduleRow::as_select()).load(conn).await?)?;
+        on_user_rows!(db, user, |conn| query.select(ScheduleRow::as_select()).load(conn).await?)?;
     let seal = sealer.seal_for(user).await?;
     let export = |mut row: ScheduleRow| -> Value {
         let sealed = Some(std::mem::take(&mut row.input));

@@ -53,9 +53,9 @@ macro_rules! section {
         ) -> Result<Vec<ExportedRow>, DbError> {
             let at = DbInstant(after.at);
             let id = DbUid(after.id);
-            let behind = $table::$at.le(at).and($table::$at.lt(at).or($table::id.lt(id)));
+            let is_after_cursor = $table::$at.le(at).and($table::$at.lt(at).or($table::id.lt(id)));
             let page = $table::table
-                .filter($table::$owner.eq(DbUid(user.0)).and(behind))
+                .filter($table::$owner.eq(DbUid(user.0)).and(is_after_cursor))
                 .order(($table::$at.desc(), $table::id.desc()))
                 .limit(PAGE);
             let rows: Vec<$row> = on_conn!(db.reader(), |conn| {

@@ -57,12 +57,12 @@ impl SqlOutbox {
         until: Timestamp,
     ) -> Result<Option<ClaimedRow>, DbError> {
         loop {
-            let due = self.due(DbInstant(now)).await?;
-            if due.is_empty() {
+            let due_emails = self.due(DbInstant(now)).await?;
+            if due_emails.is_empty() {
                 return Ok(None);
             }
 
-            for mail in due {
+            for mail in due_emails {
                 let claimed = self.try_claim(mail, DbInstant(now), DbInstant(until)).await?;
                 if claimed.is_some() {
                     return Ok(claimed);
@@ -73,8 +73,9 @@ impl SqlOutbox {
     }
 
     async fn due(&self, now: DbInstant) -> Result<Vec<DbUid>, DbError> {
-        let due = mails::table.filter(is_due!(now)).order((due_at, id)).select(id).limit(AT_ONCE);
-        on_conn!(self.db.reader(), |conn| due.load(conn).await?)
+        let due_emails =
+            mails::table.filter(is_due!(now)).order((due_at, id)).select(id).limit(AT_ONCE);
+        on_conn!(self.db.reader(), |conn| due_emails.load(conn).await?)
     }
 
     async fn try_claim(

@@ -58,12 +58,12 @@ impl FeedbackStore for SqlFeedback {
         let after = page.after.unwrap_or_else(Cursor::top);
         let at = DbInstant(after.at);
         let id = DbUid(after.id);
-        let behind = ai_feedback::received_at
+        let is_after_cursor = ai_feedback::received_at
             .le(at)
             .and(ai_feedback::received_at.lt(at).or(ai_feedback::id.lt(id)));
 
         let reports = ai_feedback::table
-            .filter(behind)
+            .filter(is_after_cursor)
             .filter(ai_feedback::status.eq_any(states))
             .filter(ai_feedback::rating.eq_any(ratings))
             .order((ai_feedback::received_at.desc(), ai_feedback::id.desc()))

@@ -65,9 +65,9 @@ impl SqlSyncAdminStore {
         after: Option<Uuid>,
         max: u32,
     ) -> Result<Vec<ChatRow>, DbError> {
-        let owned = chats::user_id.eq(DbUid(user.0));
+        let is_own = chats::user_id.eq(DbUid(user.0));
         Ok(on_conn!(self.db.reader(), |conn| {
-            let mut query = chats::table.filter(owned).into_boxed();
+            let mut query = chats::table.filter(is_own).into_boxed();
             if let Some(after) = after {
                 query = query.filter(chats::id.gt(DbUid(after)));
             }
@@ -129,9 +129,9 @@ impl SyncAdminStore for SqlSyncAdminStore {
 
         let (code, last) =
             after.map_or((0, DbUid(Uuid::nil())), |it| (it.channel.code(), DbUid(it.id)));
-        let behind = channel.gt(code).or(channel.eq(code).and(id.gt(last)));
+        let is_after_cursor = channel.gt(code).or(channel.eq(code).and(id.gt(last)));
         let items = table
-            .filter(user_id.eq(DbUid(user.0)).and(behind))
+            .filter(user_id.eq(DbUid(user.0)).and(is_after_cursor))
             .order((channel, id))
             .limit(max.into())
             .select((channel, id, stamp, changed_at, deleted_at, encrypted, size));

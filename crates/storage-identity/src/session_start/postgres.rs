@@ -121,8 +121,8 @@ impl SessionStart {
 /// its credentials are unchanged.
 async fn lock_unchanged(mut conn: &AsyncPostgres, new: &NewSession) -> QueryResult<bool> {
     let unchanged = accounts::credentials_epoch.eq(new.epoch.0);
-    let active = accounts::deactivated_at.is_null();
-    let account = accounts::table.find(DbUid(new.user.0)).filter(unchanged.and(active));
+    let is_active = accounts::deactivated_at.is_null();
+    let account = accounts::table.find(DbUid(new.user.0)).filter(unchanged.and(is_active));
     let lock = account.select(accounts::id).for_no_key_update();
     Ok(lock.execute(&mut conn).await? == 1)
 }

@@ -35,7 +35,7 @@ pub(super) async fn share(
 ) -> Result<BaseChangeOutcome, DbError> {
     let id = DbUid(base.0);
     let ids = groups.iter().map(|it| DbUid(it.0)).collect::<Vec<_>>();
-    let own = knowledge_base_groups::table.filter(knowledge_base_groups::base_id.eq(id));
+    let bindings = knowledge_base_groups::table.filter(knowledge_base_groups::base_id.eq(id));
     in_tx!(db, async |conn| -> Result<BaseChangeOutcome, DbError> {
         conn.lock_catalogue().await?;
         let row = knowledge_bases::table.find(id).select(knowledge_bases::id);
@@ -57,8 +57,9 @@ pub(super) async fn share(
             return Ok(exceeded(quota));
         }
 
-        let before: Vec<DbUid> = own.select(knowledge_base_groups::group_id).load(conn).await?;
-        diesel::delete(own).execute(conn).await?;
+        let before: Vec<DbUid> =
+            bindings.select(knowledge_base_groups::group_id).load(conn).await?;
+        diesel::delete(bindings).execute(conn).await?;
 
         for group in &ids {
             let new =
@@ -98,7 +99,8 @@ pub(super) async fn bind(
 ) -> Result<BaseChangeOutcome, DbError> {
     let id = DbUid(persona.0);
     let ids = bases.iter().map(|it| DbUid(it.0)).collect::<Vec<_>>();
-    let own = persona_knowledge_bases::table.filter(persona_knowledge_bases::persona_id.eq(id));
+    let bindings =
+        persona_knowledge_bases::table.filter(persona_knowledge_bases::persona_id.eq(id));
     in_tx!(db, async |conn| -> Result<BaseChangeOutcome, DbError> {
         conn.lock_catalogue().await?;
         if live_persona!(persona).first::<DbUid>(conn).await.optional()?.is_none() {
@@ -125,8 +127,9 @@ pub(super) async fn bind(
             return Ok(exceeded(quota));
         }
 
-        let before: Vec<DbUid> = own.select(persona_knowledge_bases::base_id).load(conn).await?;
-        diesel::delete(own).execute(conn).await?;
+        let before: Vec<DbUid> =
+            bindings.select(persona_knowledge_bases::base_id).load(conn).await?;
+        diesel::delete(bindings).execute(conn).await?;
         for base in &ids {
             let new = (
                 persona_knowledge_bases::persona_id.eq(id),
