@@ -138,7 +138,7 @@ impl ApiKeys {
         // A generated key is always well-formed.
         let hash = codes::hash(key.expose()).ok_or(ProofError::Wrong)?;
         let new = NewApiKey { entry: entry.clone(), by, hash };
-        let effects = created(by.user, entry, verified);
+        let effects = creation_effects(by.user, entry, verified);
         match self.store.add(new, MAX_API_KEYS, verified, effects).await? {
             CredentialStoreOutcome::Stale => Err(ProofError::Wrong),
             outcome => Ok(outcome),
@@ -159,7 +159,7 @@ impl ApiKeys {
         let at = self.proofs.clock.now();
         let key = ApiKeyRef { user: session_ref.user, key };
         let removal = ApiKeyRemoval { key, by: Some(session_ref.user), at };
-        let existed = self.store.remove(removal, removed).await?;
+        let existed = self.store.remove(removal, removal_effects).await?;
         self.caller_cache.forget_user(session_ref.user);
         if existed { Ok(()) } else { Err(RemoveApiKeyError::Unknown) }
     }
@@ -233,7 +233,7 @@ fn parse_scopes(input: Option<Vec<String>>) -> Result<Vec<KeyScope>, Violation> 
     }
 }
 
-fn created(user: UserId, entry: &ApiKeyEntry, verified: VerifiedProof) -> SideEffects {
+fn creation_effects(user: UserId, entry: &ApiKeyEntry, verified: VerifiedProof) -> SideEffects {
     let at = entry.created_at;
     let object = format!("api-key:{}", entry.id);
     let email = QueuedEmail::new("api-key-added").with("name", &entry.name).to_user(at, user);
@@ -243,18 +243,21 @@ fn created(user: UserId, entry: &ApiKeyEntry, verified: VerifiedProof) -> SideEf
 
 /// Returns the side effects of a removed key: the audit entry, about the owner
 /// if somebody else removed it, and the email to the owner.
-pub(crate) fn removed(ApiKeyRemoval { key, by, at }: ApiKeyRemoval, name: &str) -> SideEffects {
+pub(crate) fn removal_effects(
+    ApiKeyRemoval { key, by, at }: ApiKeyRemoval,
+    name: &str,
+) -> SideEffects {
     let email = QueuedEmail::new("api-key-removed").with("name", name).to_user(at, key.user);
     let subject = if by == Some(key.user) { None } else { Some(key.user) };
-    audited(key, at, by, subject).and_mail(email)
+    audit_effects(key, at, by, subject).and_mail(email)
 }
 
 /// Returns the audit entry of a key that its owner revoked with a password change.
 pub(crate) fn revoked_with_password(key_ref: ApiKeyRef, at: Timestamp) -> SideEffects {
-    audited(key_ref, at, Some(key_ref.user), None)
+    audit_effects(key_ref, at, Some(key_ref.user), None)
 }
 
-fn audited(
+fn audit_effects(
     ApiKeyRef { key, .. }: ApiKeyRef,
     at: Timestamp,
     actor: Option<UserId>,

@@ -129,7 +129,7 @@ impl AppPasswords {
         let name = entry.name.clone();
         let at = entry.created_at;
         let new = NewAppPassword { id: entry.id, by, name, hash, at };
-        let effects = added(by.user, at, &entry.name, verified);
+        let effects = addition_effects(by.user, at, &entry.name, verified);
         match self.store.add(new, MAX_APP_PASSWORDS, verified, effects).await? {
             CredentialStoreOutcome::Stale => Err(ProofError::Wrong),
             outcome => Ok(outcome),
@@ -149,7 +149,7 @@ impl AppPasswords {
     ) -> Result<(), RemoveAppPasswordError> {
         let user = session_ref.user;
         let removal = AppPasswordRemoval { user, id, at: self.proofs.clock.now() };
-        let existed = self.store.remove(removal, removed, ended).await?;
+        let existed = self.store.remove(removal, removal_effects, end_effects).await?;
         self.caller_cache.forget_user(user);
         if existed { Ok(()) } else { Err(RemoveAppPasswordError::Unknown) }
     }
@@ -171,18 +171,23 @@ fn parse_name(input: Option<&str>) -> Result<String, Violation> {
     Ok(name.to_owned())
 }
 
-fn added(user: UserId, at: Timestamp, name: &str, verified: VerifiedProof) -> SideEffects {
+fn addition_effects(
+    user: UserId,
+    at: Timestamp,
+    name: &str,
+    verified: VerifiedProof,
+) -> SideEffects {
     let email = QueuedEmail::new("app-password-added").with("name", name).to_user(at, user);
     let added = SideEffects::audit(at, user, "app_password.added").and_mail(email);
     used_up(verified, user, at).and(added)
 }
 
-fn removed(user: UserId, at: Timestamp, name: &str) -> SideEffects {
+fn removal_effects(user: UserId, at: Timestamp, name: &str) -> SideEffects {
     let email = QueuedEmail::new("app-password-removed").with("name", name).to_user(at, user);
     SideEffects::audit(at, user, "app_password.removed").and_mail(email)
 }
 
-fn ended(user: UserId, at: Timestamp) -> SideEffects {
+fn end_effects(user: UserId, at: Timestamp) -> SideEffects {
     SideEffects::audit(at, user, "session.ended")
 }
 

@@ -340,10 +340,10 @@ fn factor_change(
 ) -> FactorChange {
     let SessionRef { user, session } = session_ref;
     let effects = SideEffects::audit(at, user, action).and_mail(email.to_user(at, user));
-    FactorChange { user, session, at, effects, if_ended: ended }
+    FactorChange { user, session, at, effects, if_ended: end_effects }
 }
 
-fn ended(user: UserId, at: Timestamp) -> SideEffects {
+fn end_effects(user: UserId, at: Timestamp) -> SideEffects {
     SideEffects::audit(at, user, "session.ended")
 }
 

@@ -216,7 +216,7 @@ impl Sessions {
         let user = new.user;
         let started = SideEffects::audit(new.at, user, "session.started");
         let conditional_effects =
-            SessionStartEffects { if_ended: evicted, if_new_device: new_device };
+            SessionStartEffects { if_ended: eviction_effects, if_new_device: new_device };
         let max = self.settings.get().max_sessions;
         match self.ports.store.begin(new, max, started, conditional_effects).await? {
             SessionStartOutcome::Done => {}
@@ -279,7 +279,7 @@ impl Sessions {
     pub async fn end(&self, token: &Secret<String>) -> Result<(), Unavailable> {
         for candidate in self.ports.refresh_keys.hashes_of(token) {
             let ended_session =
-                self.ports.store.end(candidate.hash, self.clock.now(), ended).await?;
+                self.ports.store.end(candidate.hash, self.clock.now(), end_effects).await?;
             if let Some((user, session)) = ended_session {
                 self.ports.caller_cache.forget(SessionRef { user, session });
                 break;
@@ -326,7 +326,8 @@ impl Sessions {
     }
 
     async fn end_all(&self, caller: SessionRef, targets: Revoked) -> Result<u64, RevokeError> {
-        let count = self.ports.store.revoke(caller, targets, self.clock.now(), revoked).await?;
+        let count =
+            self.ports.store.revoke(caller, targets, self.clock.now(), revocation_effects).await?;
         // Also if nothing ended here: another instance may have ended some.
         self.ports.caller_cache.forget_user(caller.user);
         count.ok_or(RevokeError::Gone)
@@ -376,7 +377,7 @@ fn new_device(user: UserId, at: Timestamp) -> SideEffects {
     SideEffects::default().and_mail(QueuedEmail::new("new-device").to_user(at, user))
 }
 
-fn evicted(user: UserId, at: Timestamp) -> SideEffects {
+fn eviction_effects(user: UserId, at: Timestamp) -> SideEffects {
     SideEffects::about(at, user, "session.evicted")
 }
 
@@ -386,11 +387,11 @@ fn reuse_detected(user: UserId, at: Timestamp) -> SideEffects {
     SideEffects::about(at, user, "session.reuse_detected")
 }
 
-fn revoked(user: UserId, at: Timestamp) -> SideEffects {
+fn revocation_effects(user: UserId, at: Timestamp) -> SideEffects {
     SideEffects::audit(at, user, "session.revoked")
 }
 
-fn ended(user: UserId, at: Timestamp) -> SideEffects {
+fn end_effects(user: UserId, at: Timestamp) -> SideEffects {
     SideEffects::audit(at, user, "session.ended")
 }
 

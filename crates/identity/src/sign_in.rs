@@ -189,7 +189,7 @@ impl SignIn {
                     method: SignInMethod::Password,
                     device,
                 };
-                self.note(failure, failed).await;
+                self.note(failure, failure_effects).await;
             }
             Err(_) => self.throttle.give_back(&guess).await,
         }
@@ -227,7 +227,7 @@ impl SignIn {
                 method: SignInMethod::PasswordWithFactor,
                 device: device.clone().tidy(),
             };
-            self.note(failure, if warn { failed_too_often } else { failed }).await;
+            self.note(failure, if warn { failed_too_often } else { failure_effects }).await;
         }
         Ok(proved?)
     }
@@ -387,14 +387,14 @@ impl From<ChallengeError> for FactorSignInError {
     }
 }
 
-fn failed(user: UserId, at: Timestamp) -> SideEffects {
+fn failure_effects(user: UserId, at: Timestamp) -> SideEffects {
     SideEffects::about(at, user, "sign_in.failed")
 }
 
 /// Returns the side effects of repeated wrong second factors. The owner is emailed: the attacker
 /// knows the password.
 fn failed_too_often(user: UserId, at: Timestamp) -> SideEffects {
-    failed(user, at).and_mail(QueuedEmail::new("second-factor-failed").to_user(at, user))
+    failure_effects(user, at).and_mail(QueuedEmail::new("second-factor-failed").to_user(at, user))
 }
 
 /// Returns whether such an account could exist. Input rejected here is no

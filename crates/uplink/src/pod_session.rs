@@ -105,10 +105,10 @@ impl PodSession {
     pub(crate) fn handle(&mut self, connection: &mut HubConnection, event: HubEvent) {
         match event {
             HubEvent::Invoked(call) if call.target == PROGRESS => {
-                self.progressed(connection, call);
+                self.on_progress(connection, call);
             }
-            HubEvent::Invoked(call) => self.invoked(connection, call),
-            HubEvent::Returned { invocation_id, result } => self.returned(&invocation_id, result),
+            HubEvent::Invoked(call) => self.on_invocation(connection, call),
+            HubEvent::Returned { invocation_id, result } => self.on_result(&invocation_id, result),
             HubEvent::Canceled { invocation_id } => {
                 connection.complete(&invocation_id, Ok(None)).ok();
             }
@@ -255,13 +255,13 @@ impl PodSession {
         remove(&self.uplink, self.id);
     }
 
-    fn invoked(&mut self, connection: &mut HubConnection, mut call: ClientInvocation) {
+    fn on_invocation(&mut self, connection: &mut HubConnection, mut call: ClientInvocation) {
         let (ExpectedReply::Completion(id) | ExpectedReply::Stream(id)) = call.reply else {
             return;
         };
 
         let result = match call.target.as_str() {
-            HELLO => match call.arguments.pop().ok_or_else(missing).and_then(described) {
+            HELLO => match call.arguments.pop().ok_or_else(missing).and_then(parse_description) {
                 Ok(_) if self.is_registering => {
                     Err("The server has not answered another Hello yet.".to_owned())
                 }
@@ -282,7 +282,7 @@ impl PodSession {
     }
 
     /// Passes on the progress of a call, unless that has ended.
-    fn progressed(&self, connection: &mut HubConnection, mut report: ClientInvocation) {
+    fn on_progress(&self, connection: &mut HubConnection, mut report: ClientInvocation) {
         let result = ProgressReport::read(report.arguments.pop()).map(|report| {
             if let Some(call) = self.calls.values().find(|it| it.id == report.call_id) {
                 call.progress.report(report.into_text());
@@ -295,7 +295,7 @@ impl PodSession {
         }
     }
 
-    fn returned(&mut self, invocation: &str, result: InvocationResult) {
+    fn on_result(&mut self, invocation: &str, result: InvocationResult) {
         if let Some(call) = self.calls.remove(invocation) {
             // The caller may be gone.
             drop(call.reply.send(read_reply(result)));
@@ -390,7 +390,7 @@ fn remove(uplink: &Uplink, pod: PodId) {
 }
 
 /// Parses the argument of `Hello`.
-fn described(argument: Value) -> Result<PodDescription, String> {
+fn parse_description(argument: Value) -> Result<PodDescription, String> {
     PodDescription::parse(argument).map_err(|err| err.to_string())
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pia_kernel::{ApiKeyId, Clock, Unavailable, UserId};
 
-use crate::api_keys::{RemoveApiKeyError, removed};
+use crate::api_keys::{RemoveApiKeyError, removal_effects};
 use crate::people::account::ApiKeyRef;
 use crate::ports::{ApiKeyEntry, ApiKeyRemoval, ApiKeyStore};
 use crate::sessions::caller_cache::CallerCache;
@@ -38,7 +38,7 @@ impl ApiKeyAdmin {
         let owner = self.store.owner(key).await?.ok_or(RemoveApiKeyError::Unknown)?;
         let key = ApiKeyRef { user: owner, key };
         let removal = ApiKeyRemoval { key, by, at: self.clock.now() };
-        let existed = self.store.remove(removal, removed).await?;
+        let existed = self.store.remove(removal, removal_effects).await?;
         self.caller_cache.forget_user(owner);
         if existed { Ok(()) } else { Err(RemoveApiKeyError::Unknown) }
     }

@@ -188,7 +188,7 @@ impl FactorChallenges {
 
 fn redemption_effects(user: UserId, at: Timestamp, codes_left: Option<u64>) -> SideEffects {
     match codes_left {
-        Some(left) => factors::recovery_codes::used(user, at, Some(left)),
+        Some(left) => factors::recovery_codes::use_effects(user, at, Some(left)),
         None => SideEffects::default(),
     }
 }

@@ -100,7 +100,7 @@ pub(crate) enum ProofError {
 /// Returns the side effects of consuming this proof.
 pub(crate) fn used_up(verified: VerifiedProof, user: UserId, at: Timestamp) -> SideEffects {
     match verified {
-        VerifiedProof::RecoveryCode(_) => factors::recovery_codes::used(user, at, None),
+        VerifiedProof::RecoveryCode(_) => factors::recovery_codes::use_effects(user, at, None),
         VerifiedProof::Password | VerifiedProof::SignIn | VerifiedProof::Code(_) => {
             SideEffects::default()
         }

@@ -44,7 +44,7 @@ pub(crate) fn hash(user: UserId, typed: &Secret<String>) -> Option<RecoveryHash>
 
 /// Returns the side effects of a used recovery code. The owner is emailed, since such a code
 /// replaces the authenticator; the email has the number of codes `left`, if known.
-pub(crate) fn used(user: UserId, at: Timestamp, left: Option<u64>) -> SideEffects {
+pub(crate) fn use_effects(user: UserId, at: Timestamp, left: Option<u64>) -> SideEffects {
     let mut email = QueuedEmail::new("recovery-code-used");
     if let Some(left) = left {
         email = email.with("left", left.to_string());

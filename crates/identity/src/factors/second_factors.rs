@@ -233,7 +233,7 @@ impl SecondFactors {
         let email = QueuedEmail::new(email).to_user(at, user);
         let changed = SideEffects::audit(at, user, action).and_mail(email);
         let effects = used_up(verified, user, at).and(changed);
-        FactorChange { user, session, at, effects, if_ended: ended }
+        FactorChange { user, session, at, effects, if_ended: end_effects }
     }
 }
 
@@ -248,7 +248,7 @@ fn require_spent(is_spent: bool) -> Result<(), ProofError> {
     if is_spent { Ok(()) } else { Err(ProofError::Wrong) }
 }
 
-fn ended(user: UserId, at: Timestamp) -> SideEffects {
+fn end_effects(user: UserId, at: Timestamp) -> SideEffects {
     SideEffects::audit(at, user, "session.ended")
 }
 

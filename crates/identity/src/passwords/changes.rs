@@ -7,7 +7,7 @@ use pia_kernel::{QueuedEmail, Secret, SideEffects, Timestamp, Unavailable, UserI
 use crate::api_keys::revoked_with_password;
 use crate::factors::proofs::{FactorProofs, ProofError};
 use crate::passwords;
-use crate::passwords::resets::{PasswordPorts, ended};
+use crate::passwords::resets::{PasswordPorts, end_effects};
 use crate::people::account::Account;
 use crate::ports::{AppAccess, AppAccessRevoked, PasswordChange, Verdict};
 use crate::sessions::access_tokens::SessionRef;
@@ -82,7 +82,7 @@ impl PasswordChanges {
             revoke_app_access,
             at,
             effects: side_effects,
-            if_ended: ended,
+            if_ended: end_effects,
             if_revoked: REVOKED,
         };
         let left = self.passwords.store.change(change).await?;

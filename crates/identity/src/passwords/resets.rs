@@ -138,7 +138,8 @@ impl PasswordResets {
         let at = clock.now();
         let effects = SideEffects::audit(at, user, "password.reset")
             .and_mail(QueuedEmail::new("password-changed").to_user(at, user));
-        let reset = PasswordReset { user, token, password_hash, at, effects, if_ended: ended };
+        let reset =
+            PasswordReset { user, token, password_hash, at, effects, if_ended: end_effects };
         let is_reset = self.passwords.store.reset(reset).await?;
         self.caller_cache.forget_user(user);
         if !is_reset {
@@ -153,7 +154,7 @@ impl PasswordResets {
 
 /// Returns the side effects of ending a session that started with the previous
 /// password.
-pub(crate) fn ended(user: UserId, at: Timestamp) -> SideEffects {
+pub(crate) fn end_effects(user: UserId, at: Timestamp) -> SideEffects {
     SideEffects::audit(at, user, "session.ended")
 }
 

@@ -42,11 +42,11 @@ impl UnverifiedAccountCleanup {
         }
         let at = self.clock.now();
         let made = at - sign_in::history::RETENTION..at - *self.max_age.get();
-        self.eraser.erase_unverified(UnverifiedAccounts { made, at, effects: expired }).await
+        self.eraser.erase_unverified(UnverifiedAccounts { made, at, effects: expiry_effects }).await
     }
 }
 
-fn expired(at: Timestamp) -> SideEffects {
+fn expiry_effects(at: Timestamp) -> SideEffects {
     AuditEntry::new(at, "account.expired").into()
 }
 

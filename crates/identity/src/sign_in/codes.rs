@@ -89,7 +89,7 @@ impl OneTimeCodes {
     ) -> Result<RedeemedCode, RedeemError> {
         let hash = sessions::token_hash::of_presented(code).ok_or(RedeemError::InvalidGrant)?;
         let challenge = CodeChallenge::from_verifier(verifier);
-        let outcome = self.store.redeem(hash, challenge, self.clock.now(), replayed).await?;
+        let outcome = self.store.redeem(hash, challenge, self.clock.now(), replay_effects).await?;
         let user = match outcome {
             CodeRedemptionOutcome::Redeemed(user) => user,
             CodeRedemptionOutcome::Refused => return Err(RedeemError::InvalidGrant),
@@ -136,6 +136,6 @@ impl From<StartError> for RedeemError {
 
 /// Returns the side effects of ending a session whose code someone else may
 /// hold.
-fn replayed(user: UserId, at: Timestamp) -> SideEffects {
+fn replay_effects(user: UserId, at: Timestamp) -> SideEffects {
     SideEffects::about(at, user, "session.code_replayed")
 }
