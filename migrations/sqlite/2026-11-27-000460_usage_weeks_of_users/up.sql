@@ -1,8 +1,8 @@
 -- Weeks of one user lie together: the list of who used most adds them up one user after
 -- the other, where SQLite sorted all rows of the range before.
 CREATE TABLE usage_by_user_new (
-    user_id BLOB NOT NULL,
     week    INTEGER NOT NULL,
+    user_id BLOB NOT NULL,
     calls_0 INTEGER NOT NULL DEFAULT 0,
     spent_0 INTEGER NOT NULL DEFAULT 0,
     calls_1 INTEGER NOT NULL DEFAULT 0,
@@ -22,7 +22,7 @@ CREATE TABLE usage_by_user_new (
 
 INSERT INTO usage_by_user_new
 SELECT
-    user_id, week,
+    week, user_id,
     calls_0, spent_0,
     calls_1, spent_1,
     calls_2, spent_2,
