@@ -7,6 +7,9 @@
     && PublicKeyCredential.parseRequestOptionsFromJSON
     && PublicKeyCredential.parseCreationOptionsFromJSON;
 
+  // Challenges expire after five minutes: autofill asks for a new one in time.
+  const AUTOFILL_MILLISECONDS = 4 * 60 * 1000;
+
   function fill(form, name, value) {
     form.elements.namedItem(name).value = value;
   }
@@ -43,11 +46,21 @@
       form.hidden = true;
       continue;
     }
-    let waiting = new AbortController();
+    let autofill = new AbortController();
+    const offer = async () => {
+      const current = new AbortController();
+      autofill = current;
+      let expired = false;
+      const timer = setTimeout(() => { expired = true; current.abort(); }, AUTOFILL_MILLISECONDS);
+      await signIn(form, "conditional", current.signal).catch(() => {});
+      clearTimeout(timer);
+      if (expired) offer();
+    };
+    let canOffer = false;
     const run = async (event) => {
       event.preventDefault();
       status.textContent = "";
-      waiting.abort();
+      autofill.abort();
       try {
         await (form.dataset.script === "passkey-create" ? create(form) : signIn(form));
       } catch (error) {
@@ -55,12 +68,14 @@
         if (error.name !== "NotAllowedError" && error.name !== "AbortError") {
           status.textContent = error.message;
         }
+        if (canOffer) offer();
       }
     };
     form.addEventListener("submit", run);
     if (form.dataset.script === "passkey-get" && PublicKeyCredential.isConditionalMediationAvailable) {
       PublicKeyCredential.isConditionalMediationAvailable().then((available) => {
-        if (available) signIn(form, "conditional", waiting.signal).catch(() => {});
+        canOffer = available;
+        if (available) offer();
       });
     }
   }
