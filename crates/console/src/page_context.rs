@@ -195,6 +195,11 @@ impl PageContext {
         Ok(redirect(&self.request, path))
     }
 
+    /// Returns whether the request submits a form.
+    pub(crate) fn is_submission(&self) -> bool {
+        !self.request.method().is_safe()
+    }
+
     /// Returns the path of this request without its leading slash.
     pub(crate) fn path(&self) -> &str {
         self.request.path().trim_start_matches('/')

@@ -21,6 +21,7 @@ pub(crate) struct Shell {
     nav: Vec<LinkGroup>,
     /// Path of the page that the server's name links to.
     home: &'static str,
+    /// Query of the page in the other language; empty if it cannot be opened.
     other_language_query: String,
 }
 
@@ -79,7 +80,12 @@ impl Shell {
             csrf_token: csrf_token.to_owned(),
             nav: groups.filter(|it| !it.items.is_empty()).collect(),
             home: if is_console { "admin" } else { "account" },
-            other_language_query: format!("?{}", page.query_with("lang", other_language.tag())),
+            // The response to a form has no address to open in the other language.
+            other_language_query: if page.is_submission() {
+                String::new()
+            } else {
+                format!("?{}", page.query_with("lang", other_language.tag()))
+            },
         }
     }
 

@@ -166,6 +166,8 @@ async fn a_licence_in_force_is_replaced(database: TestDatabase) {
     assert_eq!(replaced.status, 303, "{}", replaced.text());
     assert!(nonsense.text().contains("keine Lizenz"), "{}", nonsense.text());
     assert!(nonsense.text().contains("A test"), "{}", nonsense.text());
+    assert!(!nonsense.text().contains("hreflang"), "a form's answer cannot be opened again");
+    assert!(page.contains("hreflang"), "{page}");
     assert!(page.contains("Another company") && !page.contains("A test"), "{page}");
     assert_eq!(stored, format!("{}\n", another.trim_end()));
     assert_eq!(app.count("audit_entries WHERE action = 'Licence.Replaced'").await, 1);
