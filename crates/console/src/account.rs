@@ -5,7 +5,7 @@ mod app_passwords;
 mod authenticator;
 mod credits;
 mod data;
-mod device_names;
+pub(crate) mod device_names;
 mod devices;
 mod email;
 mod owner_proofs;

@@ -40,7 +40,7 @@ const SYSTEMS: &[(&str, &str)] = &[
 
 /// Returns the name of the program and the system of a device: `Chrome on
 /// Windows`. An unknown user agent is returned unchanged.
-pub(super) fn device_name(language: Language, device: &SignInDevice) -> String {
+pub(crate) fn device_name(language: Language, device: &SignInDevice) -> String {
     let agent = device.user_agent.as_deref().unwrap_or_default();
     let find = |names: &[(&str, &'static str)]| {
         names.iter().find(|it| agent.contains(it.0)).map(|it| it.1)

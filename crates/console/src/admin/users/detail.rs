@@ -8,6 +8,7 @@ use pia_policy::{GroupEntry, GroupMember};
 use pia_web::ApiError;
 
 use super::{EMAIL, ROLE, TITLE, effective, role_name, role_options, status};
+use crate::account::device_names::device_name;
 use crate::admin::devices;
 use crate::page_context::PageContext;
 use crate::proof::proof_field;
@@ -55,7 +56,6 @@ const SESSIONS_INTRO: Text =
     Text::new("Active sessions, newest first.", "Aktive Sitzungen, neueste zuerst.");
 const NO_SESSIONS: Text = Text::new("Not signed in anywhere.", "Nirgends angemeldet.");
 const DEVICE: Text = Text::new("Device", "Gerät");
-const BROWSER: Text = Text::new("Browser", "Browser");
 const BEGAN: Text = Text::new("Signed in", "Angemeldet");
 const USED: Text = Text::new("Last used", "Zuletzt benutzt");
 const END_SESSIONS: Text = Text::new("Sign out everywhere", "Überall abmelden");
@@ -270,13 +270,8 @@ fn sessions_section(page: &PageContext, detail: &UserDetail, path: &str) -> Sect
 }
 
 fn session_row(page: &PageContext, session: &SessionEntry) -> Row {
-    let device = &session.device;
-    let name = device
-        .os_version
-        .as_deref()
-        .or(device.user_agent.as_deref())
-        .unwrap_or_else(|| page.t(if session.console { BROWSER } else { DEVICE }));
-    let address = device.address.map(|it| it.to_string()).unwrap_or_default();
+    let name = device_name(page.language, &session.device);
+    let address = session.device.address.map(|it| it.to_string()).unwrap_or_default();
     Row::new(vec![
         Cell::text(name).detail(address),
         Cell::text(format::time(page.language, session.began_at)),
