@@ -48,6 +48,11 @@ pub(crate) fn number(language: Language, number: impl Into<i128>) -> String {
     formatted
 }
 
+/// Formats a number with two decimals: `0.83`.
+pub(crate) fn decimal(language: Language, number: f32) -> String {
+    format!("{number:.2}").replace('.', &decimal_point(language).to_string())
+}
+
 /// Formats a number of bytes: `1.5 MiB`.
 pub(crate) fn bytes(language: Language, bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
@@ -65,12 +70,14 @@ pub(crate) fn bytes(language: Language, bytes: u64) -> String {
         return format!("{whole} {name}");
     }
 
-    let point = match language {
+    format!("{whole}{}{} {name}", decimal_point(language), tenths % 10)
+}
+
+fn decimal_point(language: Language) -> char {
+    match language {
         Language::En => '.',
         Language::De => ',',
-    };
-
-    format!("{whole}{point}{} {name}", tenths % 10)
+    }
 }
 
 #[cfg(test)]
@@ -87,6 +94,12 @@ mod tests {
         assert_eq!(number(Language::En, 1_234_567_i64), "1,234,567");
         assert_eq!(number(Language::De, -1234_i64), "-1.234");
         assert_eq!(number(Language::En, 999_u32), "999");
+    }
+
+    #[test]
+    fn decimals_follow_the_language() {
+        assert_eq!(decimal(Language::En, 0.826), "0.83");
+        assert_eq!(decimal(Language::De, 0.826), "0,83");
     }
 
     #[test]

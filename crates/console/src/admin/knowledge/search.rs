@@ -8,7 +8,7 @@ use super::{OFF, below_base, find, read, write};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::texts::common;
-use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View};
+use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
 
 const TITLE: Text = Text::new("Try a search", "Suche ausprobieren");
 const INTRO: Text = Text::new(
@@ -80,7 +80,7 @@ fn passage_table(page: &PageContext, id: Uuid, passages: &[Passage]) -> Table {
     let rows = passages.iter().map(|it| {
         let path = format!("admin/knowledge/{id}/documents/{}", it.document);
         Row::new(vec![
-            Cell::number(format!("{:.2}", it.similarity)),
+            Cell::number(format::decimal(page.language, it.similarity)),
             Cell::link(it.title.as_str(), path).detail(it.path.as_str()),
             Cell::text(it.text.as_str()),
         ])
