@@ -25,6 +25,8 @@ const EMPTY: Text = Text::new(
     "No email is waiting, and none has failed.",
     "Keine E-Mail wartet, und keine ist fehlgeschlagen.",
 );
+const NONE_IN_STATE: Text =
+    Text::new("No email is in this state.", "Keine E-Mail hat diesen Status.");
 const RELAY: Text = Text::new("Mail server", "Mailserver");
 const CONFIGURED: Text = Text::new("Configured", "Eingerichtet");
 const NOT_CONFIGURED: Text = Text::new("Not configured", "Nicht eingerichtet");
@@ -89,7 +91,7 @@ async fn list_view(page: &PageContext) -> Result<View, ApiError> {
         caption: page.t(QUEUE).to_owned(),
         columns: [KIND, TO, common::STATUS, QUEUED, NEXT].map(|it| page.t(it).into()).into(),
         rows: emails.items.iter().map(|it| row(page, it, now)).collect(),
-        empty: page.t(EMPTY).to_owned(),
+        empty: page.t(if state.is_some() { NONE_IN_STATE } else { EMPTY }).to_owned(),
         search: Some(search_form(page, state)),
         ..page.paged(emails.next)
     };
