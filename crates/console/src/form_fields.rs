@@ -83,6 +83,11 @@ impl FormFields {
         self.0.iter().filter(move |it| it.0 == name).map(|it| it.1.as_str())
     }
 
+    /// Returns all names with their values, in the order of the form.
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|it| (it.0.as_str(), it.1.as_str()))
+    }
+
     fn raw(&self, name: &str) -> &str {
         self.0.iter().find(|it| it.0 == name).map_or("", |it| it.1.as_str())
     }

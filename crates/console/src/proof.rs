@@ -1,29 +1,76 @@
 //! Proof that the person at the browser owns the account.
 
+use actix_web::dev::Payload;
+use actix_web::error::InternalError;
+use actix_web::{Error, FromRequest, HttpRequest, HttpResponse};
+use futures_util::FutureExt as _;
+use futures_util::future::LocalBoxFuture;
 use pia_identity::{FactorAnswer, ReauthProof};
 use pia_kernel::Secret;
+use pia_web::ApiError;
 
 use crate::form_fields::FormFields;
 use crate::page_context::PageContext;
-use crate::ui::{Field, Text};
+use crate::ui::{Field, Form, Section, Text, View};
 
 /// Name of the field with the proof.
 pub(crate) const PROOF: &str = "proof";
 
-const LABEL: Text = Text::new("Confirm with your password", "Mit Ihrem Passwort bestätigen");
+const TITLE: Text = Text::new("Confirm your identity", "Identität bestätigen");
+const CONFIRM: Text = Text::new("Confirm", "Bestätigen");
+const LABEL: Text = Text::new("Password or code", "Passwort oder Code");
 const HINT: Text = Text::new(
-    "Or a code from your authenticator app. You can leave this empty within ten minutes of \
-     signing in.",
-    "Oder ein Code aus Ihrer Authenticator-App. In den ersten zehn Minuten nach der Anmeldung \
-     können Sie das Feld leer lassen.",
+    "Your password, or the six digits from your authenticator app.",
+    "Ihr Passwort oder die sechs Ziffern aus Ihrer Authenticator-App.",
 );
 
-/// Returns the field of a proof for [`PageContext::require_owner`].
+/// Fields of a submitted form whose sender is the owner of the account: the form has a proof, or
+/// the sign-in is less than ten minutes old. Everyone else gets a page that asks for the proof, and
+/// the handler is not called.
+pub(crate) struct ProvedForm(pub(crate) FormFields);
+
+impl FromRequest for ProvedForm {
+    type Error = Error;
+    type Future = LocalBoxFuture<'static, Result<Self, Error>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let page = PageContext::extract(request);
+        let fields = FormFields::from_request(request, payload);
+        async move {
+            let page = page.await?;
+            let fields = fields.await?;
+            match ask_for_proof(&page, &fields).await? {
+                None => Ok(Self(fields)),
+                Some(question) => {
+                    Err(Error::from(InternalError::from_response("no proof", question)))
+                }
+            }
+        }
+        .boxed_local()
+    }
+}
+
+/// Returns the page that asks for a proof and then sends the form again; `None` if none is needed.
+async fn ask_for_proof(
+    page: &PageContext,
+    fields: &FormFields,
+) -> Result<Option<HttpResponse>, ApiError> {
+    let Err(err) = page.require_owner(proof(fields)).await else { return Ok(None) };
+    let field = Field::password(PROOF, page.t(LABEL), "current-password").hint(page.t(HINT));
+    let form = fields
+        .pairs()
+        .filter(|it| !["csrfToken", PROOF].contains(&it.0))
+        .fold(Form::new(page.path(), page.t(CONFIRM)), |form, it| form.hidden(it.0, it.1));
+    let view = View::new(page.t(TITLE)).section(Section::new("owner", "").form(form.field(field)));
+    page.refuse(view, err).map(Some)
+}
+
+/// Returns an optional field for a proof.
 pub(crate) fn proof_field(page: &PageContext) -> Field {
     Field::password(PROOF, page.t(LABEL), "current-password").hint(page.t(HINT)).optional()
 }
 
-/// Returns the proof in that field: a code of an authenticator app, or else a
+/// Returns the proof in a form: a code of an authenticator app, or else a
 /// password. `None` if the field is empty.
 pub(crate) fn proof(fields: &FormFields) -> Option<ReauthProof> {
     let typed = fields.some(PROOF)?;

@@ -6,9 +6,8 @@ use pia_web::{ApiError, PathId, Route};
 
 use super::bindings::time_cell;
 use super::policies::write;
-use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
-use crate::proof::{proof, proof_field};
+use crate::proof::ProvedForm;
 use crate::routes::pages::page;
 use crate::texts::common;
 use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View};
@@ -62,17 +61,12 @@ async fn list(page: PageContext) -> PageResult {
     Ok(page.render(view))
 }
 
-async fn add(page: PageContext, form: FormFields) -> PageResult {
+async fn add(page: PageContext, ProvedForm(form): ProvedForm) -> PageResult {
     let certificates = page.api.certificates.clone();
     let by = page.user();
     let name = form.some("name");
     let file = form.some("certificate").map(String::into_bytes);
-    let result = match page.require_owner(proof(&form)).await {
-        Ok(()) => page.run(async move { certificates.add(by, name, file).await.map(drop) }).await,
-        Err(err) => Err(err),
-    };
-
-    match result {
+    match page.run(async move { certificates.add(by, name, file).await.map(drop) }).await {
         Ok(()) => page.done("admin/certificates", "created"),
         Err(err) => {
             let view = list_view(&page, form.text("name"), form.text("certificate")).await?;
@@ -86,15 +80,11 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
     Ok(page.render(view))
 }
 
-async fn remove(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+async fn remove(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResult {
     let certificates = page.api.certificates.clone();
     let by = page.user();
     let id = CertificateId(id);
-    let result = match page.require_owner(proof(&form)).await {
-        Ok(()) => page.run(async move { certificates.remove(by, id).await }).await,
-        Err(err) => Err(err),
-    };
-    match result {
+    match page.run(async move { certificates.remove(by, id).await }).await {
         Ok(()) => page.done("admin/certificates", "deleted"),
         Err(err) => page.refuse(certificate_view(&page, id).await?, err),
     }
@@ -126,8 +116,7 @@ async fn list_view(page: &PageContext, name: &str, pem: &str) -> Result<View, Ap
     let pem = Field::lines("certificate", page.t(CERTIFICATE), pem);
     let add = Form::new("admin/certificates", page.t(ADD))
         .field(pem.hint(page.t(CERTIFICATE_HINT)))
-        .field(name.optional())
-        .field(proof_field(page));
+        .field(name.optional());
 
     Ok(View::new(page.t(TITLE))
         .intro(page.t(INTRO))
@@ -147,9 +136,5 @@ async fn certificate_view(page: &PageContext, id: CertificateId) -> Result<View,
     Ok(View::new(&certificate.name)
         .below(page.t(TITLE), "admin/certificates")
         .section(Section::new("certificate", "").facts(facts))
-        .section(
-            Section::new("remove", page.t(REMOVE))
-                .intro(page.t(REMOVE_HINT))
-                .form(remove.field(proof_field(page))),
-        ))
+        .section(Section::new("remove", page.t(REMOVE)).intro(page.t(REMOVE_HINT)).form(remove)))
 }

@@ -13,7 +13,7 @@ use super::models::test_call;
 use super::settings;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
-use crate::proof::proof;
+use crate::proof::ProvedForm;
 use crate::routes::pages::{form, page};
 use crate::texts::common;
 use crate::ui::table::Tone;
@@ -91,7 +91,7 @@ async fn show(page: PageContext) -> PageResult {
     Ok(page.render(view))
 }
 
-async fn set_up_email(page: PageContext, fields: FormFields) -> PageResult {
+async fn set_up_email(page: PageContext, ProvedForm(fields): ProvedForm) -> PageResult {
     if page.api.mails.is_configured() {
         // Another administrator has set it up meanwhile.
         return page.redirect(PATH);
@@ -102,7 +102,7 @@ async fn set_up_email(page: PageContext, fields: FormFields) -> PageResult {
     change_settings(&page, &fields, changes.into()).await
 }
 
-async fn set_registration(page: PageContext, fields: FormFields) -> PageResult {
+async fn set_registration(page: PageContext, ProvedForm(fields): ProvedForm) -> PageResult {
     let policy = fields.text("policy").to_owned();
     change_settings(&page, &fields, vec![("LocalAuth:Registration", policy)]).await
 }
@@ -114,20 +114,14 @@ async fn change_settings(
 ) -> PageResult {
     let settings = page.api.settings.clone();
     let by = page.user();
-    let changed = match page.require_owner(proof(fields)).await {
-        Ok(()) => {
-            let change = async move {
-                settings.check(&changes).await?;
-                for (key, value) in changes {
-                    settings.set(by, key, &value).await?;
-                }
-                Ok::<_, pia_policy::SettingOverrideError>(())
-            };
-            page.run(change).await
+    let change = async move {
+        settings.check(&changes).await?;
+        for (key, value) in changes {
+            settings.set(by, key, &value).await?;
         }
-        Err(err) => Err(err),
+        Ok::<_, pia_policy::SettingOverrideError>(())
     };
-
+    let changed = page.run(change).await;
     finish(page, fields, changed, "saved").await
 }
 

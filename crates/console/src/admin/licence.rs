@@ -4,9 +4,8 @@ use pia_kernel::Timestamp;
 use pia_policy::{Feature, Licence, Licensed};
 use pia_web::{ApiError, Licensing, Route};
 
-use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
-use crate::proof::{proof, proof_field};
+use crate::proof::ProvedForm;
 use crate::routes::pages::{form, page};
 use crate::texts::common;
 use crate::ui::table::Tone;
@@ -62,15 +61,11 @@ async fn show(page: PageContext) -> PageResult {
     Ok(page.render(view))
 }
 
-async fn replace(page: PageContext, fields: FormFields) -> PageResult {
+async fn replace(page: PageContext, ProvedForm(fields): ProvedForm) -> PageResult {
     let licences = page.api.licences.clone();
     let by = page.user();
     let text = fields.text("license").to_owned();
-    let replaced = match page.require_owner(proof(&fields)).await {
-        Ok(()) => page.run(async move { licences.replace(by, text.as_bytes()).await }).await,
-        Err(err) => Err(err),
-    };
-    match replaced {
+    match page.run(async move { licences.replace(by, text.as_bytes()).await }).await {
         Ok(_) => page.done(PATH, "licence-replaced"),
         Err(err) => page.refuse_typed(view(&page).await?, &fields, err),
     }
@@ -98,7 +93,7 @@ async fn view(page: &PageContext) -> Result<View, ApiError> {
 
 fn replace_section(page: &PageContext) -> Section {
     let text = Field::lines("license", page.t(LICENCE_TEXT), "").hint(page.t(LICENCE_TEXT_HINT));
-    let form = Form::new(PATH, page.t(REPLACE)).field(text).field(proof_field(page));
+    let form = Form::new(PATH, page.t(REPLACE)).field(text);
     Section::new("replace", page.t(REPLACE)).intro(page.t(REPLACE_HINT)).form(form)
 }
 

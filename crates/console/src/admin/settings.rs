@@ -8,9 +8,8 @@ use pia_web::{ApiError, Licensing, Route};
 
 use super::bindings::{find_emails, time_cell, user_cell};
 use super::first_steps;
-use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult, path_segment};
-use crate::proof::{proof, proof_field};
+use crate::proof::ProvedForm;
 use crate::routes::pages::{form, page};
 use crate::texts::common;
 use crate::ui::table::Tone;
@@ -200,31 +199,22 @@ async fn show(page: PageContext, key: Path<String>) -> PageResult {
     Ok(page.render(view))
 }
 
-async fn change(page: PageContext, key: Path<String>, form: FormFields) -> PageResult {
+async fn change(page: PageContext, key: Path<String>, ProvedForm(form): ProvedForm) -> PageResult {
     let settings = page.api.settings.clone();
     let by = page.user();
     let name = key.clone();
     let value = form.text("value").to_owned();
-    let result = match page.require_owner(proof(&form)).await {
-        Ok(()) => page.run(async move { settings.set(by, &name, &value).await }).await,
-        Err(err) => Err(err),
-    };
-
-    match result {
+    match page.run(async move { settings.set(by, &name, &value).await }).await {
         Ok(()) => page.done(&path_of(&key), "saved"),
         Err(err) => page.refuse(setting_view(&page, &key, Some(form.text("value"))).await?, err),
     }
 }
 
-async fn reset(page: PageContext, key: Path<String>, form: FormFields) -> PageResult {
+async fn reset(page: PageContext, key: Path<String>, _: ProvedForm) -> PageResult {
     let settings = page.api.settings.clone();
     let by = page.user();
     let name = key.clone();
-    let result = match page.require_owner(proof(&form)).await {
-        Ok(()) => page.run(async move { settings.reset(by, &name).await }).await,
-        Err(err) => Err(err),
-    };
-    match result {
+    match page.run(async move { settings.reset(by, &name).await }).await {
         Ok(()) => page.done(&path_of(&key), "saved"),
         Err(err) => page.refuse(setting_view(&page, &key, None).await?, err),
     }
@@ -249,15 +239,17 @@ async fn setting_view(
     }
 
     let value = typed.or(setting.value.as_deref()).unwrap_or_default();
-    let change_form = Form::new(format!("{path}/change"), page.t(common::SAVE))
-        .field(value_field(page, setting.value.as_deref(), value))
-        .field(proof_field(page));
+    let change_form = Form::new(format!("{path}/change"), page.t(common::SAVE)).field(value_field(
+        page,
+        setting.value.as_deref(),
+        value,
+    ));
     let view = view.section(Section::new("change", page.t(CHANGE)).form(change_form));
     if change.is_none() {
         return Ok(view);
     }
 
-    let reset_form = Form::new(format!("{path}/reset"), page.t(RESET)).field(proof_field(page));
+    let reset_form = Form::new(format!("{path}/reset"), page.t(RESET));
     let reset_section = Section::new("reset", page.t(RESET)).intro(page.t(RESET_HINT));
 
     Ok(view.section(reset_section.form(reset_form)))

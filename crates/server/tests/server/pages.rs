@@ -7,6 +7,7 @@ mod first_steps;
 mod html;
 mod operation;
 mod profile;
+mod proofs;
 mod secured;
 mod signed_in;
 mod strangers;

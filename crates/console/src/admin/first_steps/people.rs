@@ -5,7 +5,6 @@ use pia_web::ApiError;
 
 use super::{FirstStep, PATH, ServerState, StepState};
 use crate::page_context::PageContext;
-use crate::proof::proof_field;
 use crate::texts::common;
 use crate::ui::table::Tone;
 use crate::ui::view::Link;
@@ -65,7 +64,7 @@ pub(super) fn registration(page: &PageContext, state: &ServerState) -> FirstStep
     if !is_set {
         let select = Field::select("policy", page.t(POLICY), policies, state.value(RULE));
         let form = Form::new(format!("{PATH}/registration"), page.t(common::SAVE));
-        return step.with(|it| it.form(form.field(select).field(proof_field(page))));
+        return step.with(|it| it.form(form.field(select)));
     }
 
     let value = policies.into_iter().find(|it| it.0 == state.value(RULE)).map(|it| it.1);

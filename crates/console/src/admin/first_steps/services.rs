@@ -7,7 +7,6 @@ use pia_web::ApiError;
 use super::{FirstStep, PATH, ServerState, StepState};
 use crate::admin::models;
 use crate::page_context::PageContext;
-use crate::proof::proof_field;
 use crate::ui::view::Link;
 use crate::ui::{Cell, Field, Form, Section, Text, format};
 
@@ -82,7 +81,6 @@ fn email_form(page: &PageContext, state: &ServerState) -> Form {
         .field(host.hint(page.t(HOST_HINT)))
         .field(from)
         .field(Field::select("security", page.t(SECURITY), securities, security))
-        .field(proof_field(page))
 }
 
 pub(super) fn provider(page: &PageContext) -> Result<FirstStep, ApiError> {
