@@ -14,7 +14,7 @@ use super::bindings::expected;
 use super::policies::write;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
-use crate::proof::proof;
+use crate::proof::ProvedForm;
 use crate::routes::pages::page;
 
 /// Maximum size of the form: 30,000 characters, each of up to nine bytes.
@@ -76,15 +76,11 @@ async fn save(page: PageContext, PathId(id): PathId, form: FormFields) -> PageRe
     }
 }
 
-async fn delete(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+async fn delete(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResult {
     let personas = page.api.personas.clone();
     let by = page.user();
     let id = PersonaId(id);
-    let result = match page.require_owner(proof(&form)).await {
-        Ok(()) => page.run(async move { personas.delete(by, id).await }).await,
-        Err(err) => Err(err),
-    };
-    match result {
+    match page.run(async move { personas.delete(by, id).await }).await {
         Ok(()) => page.done("admin/personas", "deleted"),
         Err(err) => page.refuse(persona_view(&page, id, TypedPersona::default()).await?, err),
     }

@@ -12,7 +12,7 @@ use super::bindings::{chosen, expected};
 use super::policies::write;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
-use crate::proof::proof;
+use crate::proof::ProvedForm;
 use crate::routes::pages::page;
 
 /// Maximum size of the form: a configuration of 65,536 characters, each of up
@@ -107,15 +107,11 @@ async fn assign(page: PageContext, PathId(id): PathId, form: FormFields) -> Page
     changed(&page, id, result, typed).await
 }
 
-async fn delete(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+async fn delete(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResult {
     let plugins = page.api.plugins.clone();
     let by = page.user();
     let id = PluginId(id);
-    let result = match page.require_owner(proof(&form)).await {
-        Ok(()) => page.run(async move { plugins.delete(by, id).await }).await,
-        Err(err) => Err(err),
-    };
-    match result {
+    match page.run(async move { plugins.delete(by, id).await }).await {
         Ok(()) => page.done("admin/plugins", "deleted"),
         Err(err) => page.refuse(plugin_view(&page, id, TypedPlugin::default()).await?, err),
     }

@@ -11,7 +11,7 @@ use self::view::{Contents, list_view, new_view, policy_view};
 use super::bindings::{chosen, expected};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
-use crate::proof::proof;
+use crate::proof::ProvedForm;
 use crate::routes::pages::{form, page};
 
 type Handler = fn(actix_web::Route) -> actix_web::Route;
@@ -110,15 +110,10 @@ async fn assigned(
     }
 }
 
-async fn delete(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+async fn delete(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResult {
     let policies = page.api.client_policies.clone();
     let by = page.user();
-    let confirmed = page.require_owner(proof(&form)).await;
-    let result = match confirmed {
-        Ok(()) => page.run(async move { policies.delete(by, ClientPolicyId(id)).await }).await,
-        Err(err) => Err(err),
-    };
-    match result {
+    match page.run(async move { policies.delete(by, ClientPolicyId(id)).await }).await {
         Ok(()) => page.done("admin/policies", "deleted"),
         Err(err) => page.refuse(policy_view(&page, ClientPolicyId(id), None).await?, err),
     }

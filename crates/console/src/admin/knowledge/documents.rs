@@ -9,7 +9,7 @@ use super::base::{ADD, retry_form, status_cell};
 use super::{base_ref, below_base, find, read, write};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
-use crate::proof::{proof, proof_field};
+use crate::proof::ProvedForm;
 use crate::texts::common;
 use crate::ui::view::{Link, SectionPart};
 use crate::ui::{Cell, Field, Form, Section, Text, View, format};
@@ -164,19 +164,11 @@ async fn retry(page: PageContext, PathPart { id, part }: PathPart, _: FormFields
     }
 }
 
-async fn delete(
-    page: PageContext,
-    PathPart { id, part }: PathPart,
-    form: FormFields,
-) -> PageResult {
+async fn delete(page: PageContext, PathPart { id, part }: PathPart, _: ProvedForm) -> PageResult {
     let documents = super::documents(&page);
     let document = document_ref(&page, id, part);
     let by = Some(page.user());
-    let deleted = match page.require_owner(proof(&form)).await {
-        Ok(()) => page.run(async move { documents.delete(by, document).await }).await,
-        Err(err) => Err(err),
-    };
-    match deleted {
+    match page.run(async move { documents.delete(by, document).await }).await {
         Ok(()) => page.done(&format!("admin/knowledge/{id}"), "deleted"),
         Err(err) => page.refuse(document_view(&page, id, part).await?, err),
     }
@@ -241,9 +233,7 @@ async fn document_view(page: &PageContext, id: Uuid, part: Uuid) -> Result<View,
         details = details.form(retry_form(page, &path));
     }
 
-    let delete = Form::new(format!("{path}/delete"), page.t(DELETE_DOCUMENT))
-        .danger()
-        .field(proof_field(page));
+    let delete = Form::new(format!("{path}/delete"), page.t(DELETE_DOCUMENT)).danger();
     let view = View { title: it.title, ..below_base(page, &entry, DOCUMENT_TITLE) };
 
     Ok(view.section(details).section(

@@ -9,7 +9,7 @@ use super::{base_ref, below_base, find, is_admin, of_admins, read, write};
 use crate::admin::group_choice::{GroupNames, checked_groups};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
-use crate::proof::{proof, proof_field};
+use crate::proof::ProvedForm;
 use crate::texts::common;
 use crate::ui::{Cell, Field, Form, Section, Text, View};
 
@@ -78,14 +78,10 @@ async fn share(page: PageContext, PathId(id): PathId, form: FormFields) -> PageR
     finish(&page, id, shared, &form).await
 }
 
-async fn delete(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+async fn delete(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResult {
     let bases = page.api.knowledge.bases.clone();
     let by = Some(page.user());
-    let deleted = match page.require_owner(proof(&form)).await {
-        Ok(()) => page.run(async move { bases.delete(by, KnowledgeBaseId(id)).await }).await,
-        Err(err) => Err(err),
-    };
-    match deleted {
+    match page.run(async move { bases.delete(by, KnowledgeBaseId(id)).await }).await {
         Ok(()) => page.done("admin/knowledge", "deleted"),
         Err(err) => page.refuse(settings_view(&page, id, None).await?, err),
     }
@@ -136,11 +132,7 @@ async fn settings_view(
     Ok(view
         .section(Section::new("rename", page.t(RENAME)).form(rename))
         .section(Section::new("share", page.t(SHARE)).intro(page.t(SHARE_HINT)).form(share))
-        .section(
-            Section::new("delete", page.t(DELETE_BASE))
-                .intro(loss)
-                .form(delete.field(proof_field(page))),
-        ))
+        .section(Section::new("delete", page.t(DELETE_BASE)).intro(loss).form(delete)))
 }
 
 fn model(page: &PageContext, entry: &KnowledgeBaseEntry) -> Cell {

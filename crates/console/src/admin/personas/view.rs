@@ -8,7 +8,6 @@ use super::super::bindings::{ACTIVE, CHANGED, GROUPS, INACTIVE, time_cell, with_
 use super::bindings::{PLUGINS, bindings_sections};
 use super::form::{stored_draft, with_fields};
 use crate::page_context::PageContext;
-use crate::proof::proof_field;
 use crate::texts::common;
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Form, Row, Section, Table, Text, View, format};
@@ -119,8 +118,6 @@ pub(super) async fn persona_view(
     view.sections.extend(bindings_sections(page, id, typed).await?);
 
     Ok(view.section(
-        Section::new("delete", page.t(DELETE_PERSONA))
-            .intro(page.t(DELETE_HINT))
-            .form(delete.field(proof_field(page))),
+        Section::new("delete", page.t(DELETE_PERSONA)).intro(page.t(DELETE_HINT)).form(delete),
     ))
 }

@@ -8,7 +8,6 @@ use super::super::bindings::{
     ACTIVE, CHANGED, GROUPS, INACTIVE, SIZE, group_checks, time_cell, with_version,
 };
 use crate::page_context::PageContext;
-use crate::proof::proof_field;
 use crate::texts::common;
 use crate::ui::table::Tone;
 use crate::ui::view::Link;
@@ -217,7 +216,7 @@ pub(super) async fn plugin_view(
     let delete = Form::new(format!("{path}/delete"), page.t(DELETE_PLUGIN)).danger();
     let section = Section::new("delete", page.t(DELETE_PLUGIN)).intro(page.t(DELETE_HINT));
 
-    Ok(view.section(section.form(delete.field(proof_field(page)))))
+    Ok(view.section(section.form(delete)))
 }
 
 fn state_section(page: &PageContext, plugin: &PublishedPlugin, path: &str) -> Section {

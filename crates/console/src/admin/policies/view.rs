@@ -6,7 +6,6 @@ use pia_web::ApiError;
 
 use super::super::bindings::{CHANGED, GROUPS, SIZE, time_cell, with_version};
 use crate::page_context::PageContext;
-use crate::proof::proof_field;
 use crate::texts::common;
 use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
 
@@ -172,9 +171,7 @@ pub(super) async fn policy_view(
         .section(Section::new("contents", page.t(CONTENTS)).form(save))
         .section(groups_section(page, &path, groups_with_policy, other_groups))
         .section(
-            Section::new("delete", page.t(DELETE_POLICY))
-                .intro(page.t(DELETE_HINT))
-                .form(delete.field(proof_field(page))),
+            Section::new("delete", page.t(DELETE_POLICY)).intro(page.t(DELETE_HINT)).form(delete),
         ))
 }
 
