@@ -51,7 +51,8 @@ impl FromRequest for ProvedForm {
 }
 
 /// Returns the page that asks for a proof and then sends the form again; `None` if none is needed.
-async fn ask_for_proof(
+/// It is for forms that need one in some cases only; the others take a [`ProvedForm`].
+pub(crate) async fn ask_for_proof(
     page: &PageContext,
     fields: &FormFields,
 ) -> Result<Option<HttpResponse>, ApiError> {
@@ -63,11 +64,6 @@ async fn ask_for_proof(
         .fold(Form::new(page.path(), page.t(CONFIRM)), |form, it| form.hidden(it.0, it.1));
     let view = View::new(page.t(TITLE)).section(Section::new("owner", "").form(form.field(field)));
     page.refuse(view, err).map(Some)
-}
-
-/// Returns an optional field for a proof.
-pub(crate) fn proof_field(page: &PageContext) -> Field {
-    Field::password(PROOF, page.t(LABEL), "current-password").hint(page.t(HINT)).optional()
 }
 
 /// Returns the proof in a form: a code of an authenticator app, or else a

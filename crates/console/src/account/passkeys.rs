@@ -9,7 +9,7 @@ use super::owner_proofs::OwnerProofs;
 use crate::AccountPages;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
-use crate::proof::{proof, proof_field};
+use crate::proof::ProvedForm;
 use crate::routes::pages::{account_form, account_page};
 use crate::texts::common;
 use crate::ui::table::Tone;
@@ -151,14 +151,9 @@ async fn rename(page: PageContext, PathId(id): PathId, form: FormFields) -> Page
     }
 }
 
-async fn unblock(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+async fn unblock(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResult {
     let change = PasskeyChange { name: None, unblock: true };
-    let unblocked = match page.require_owner(proof(&form)).await {
-        Ok(()) => apply(&page, PasskeyId(id), change).await,
-        Err(err) => Err(err),
-    };
-
-    match unblocked {
+    match apply(&page, PasskeyId(id), change).await {
         Ok(()) => page.done(&format!("{PATH}/{id}"), "saved"),
         Err(err) => {
             let entry = find(&page, PasskeyId(id)).await?;
@@ -257,7 +252,7 @@ fn passkey_view(page: &PageContext, entry: &PasskeyEntry) -> View {
         .section(Section::new("rename", page.t(RENAME)).form(rename));
 
     if entry.blocked_at.is_some() {
-        let form = Form::new(format!("{path}/unblock"), page.t(UNBLOCK)).field(proof_field(page));
+        let form = Form::new(format!("{path}/unblock"), page.t(UNBLOCK));
         let section = Section::new("unblock", page.t(UNBLOCK)).intro(page.t(UNBLOCK_HINT));
         view = view.section(section.form(form));
     }

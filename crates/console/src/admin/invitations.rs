@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::users::{EMAIL, ROLE, role_name, role_options};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
-use crate::proof::{proof, proof_field};
+use crate::proof::ask_for_proof;
 use crate::routes::pages::{form, page};
 use crate::texts::common;
 use crate::ui::view::SectionPart;
@@ -42,10 +42,6 @@ const ONE_DAY: Text = Text::new("1 day", "1 Tag");
 const EXPIRES: Text = Text::new("Expires", "Läuft ab");
 const NEW: Text = Text::new("Invite someone", "Jemanden einladen");
 const INVITE: Text = Text::new("Create invitation", "Einladung erstellen");
-const ADMIN_HINT: Text = Text::new(
-    "To invite an administrator, confirm with your password.",
-    "Eine Einladung mit der Rolle Administrator bestätigen Sie mit Ihrem Passwort.",
-);
 const REVOKE: Text = Text::new("Revoke", "Widerrufen");
 const CREATED: Text = Text::new("Your new invitation", "Ihre neue Einladung");
 const LINK: Text = Text::new("Link to register", "Link zum Registrieren");
@@ -74,6 +70,11 @@ async fn list(page: PageContext) -> PageResult {
 }
 
 async fn create(page: PageContext, form: FormFields) -> PageResult {
+    if role(&form) == Role::Admin
+        && let Some(question) = ask_for_proof(&page, &form).await?
+    {
+        return Ok(question);
+    }
     match invite(&page, &form).await {
         Ok(link) => {
             let view = list_view(&page, Some(link)).await?;
@@ -84,20 +85,20 @@ async fn create(page: PageContext, form: FormFields) -> PageResult {
 }
 
 async fn invite(page: &PageContext, form: &FormFields) -> Result<String, ApiError> {
-    let role = Role::of_name(form.text("role")).unwrap_or_default();
-    if role == Role::Admin {
-        page.require_owner(proof(form)).await?;
-    }
-
     let days = form.text("days").parse().ok().filter(|it| LIFETIMES.contains(it));
     let group = Uuid::try_parse(form.text("group")).ok().map(GroupId);
     let lifetime = DAY * days.unwrap_or(LIFETIMES[0]);
-    let invitation = Invitation { email: form.some("email"), role, group, lifetime };
+    let invitation = Invitation { email: form.some("email"), role: role(form), group, lifetime };
     let invitations = page.api.administration.invitations.clone();
     let by = Some(page.user());
     let create = async move { invitations.create(by, invitation).await };
 
     Ok(page.run_identity(create).await?.link.expose().clone())
+}
+
+/// Returns the role of an invitation.
+fn role(form: &FormFields) -> Role {
+    Role::of_name(form.text("role")).unwrap_or_default()
 }
 
 async fn revoke(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
@@ -160,10 +161,9 @@ fn new_form(page: &PageContext, groups: &[GroupEntry]) -> Form {
     let role = Field::select("role", page.t(ROLE), role_options(page), Role::User.name());
     Form::new(PATH, page.t(INVITE))
         .field(email.hint(page.t(ADDRESS_HINT)).optional())
-        .field(role.hint(page.t(ADMIN_HINT)))
+        .field(role)
         .field(Field::select("group", page.t(GROUP), group_options, "").optional())
         .field(Field::select("days", page.t(VALID_FOR), lifetimes, "7"))
-        .field(proof_field(page))
 }
 
 fn invitation_row(page: &PageContext, entry: &InvitationEntry, groups: &[GroupEntry]) -> Row {

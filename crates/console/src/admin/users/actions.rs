@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::detail::user_view;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
-use crate::proof::proof;
+use crate::proof::ProvedForm;
 use crate::routes::pages::{form, page};
 use crate::ui::Text;
 
@@ -39,7 +39,7 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
     Ok(page.render(view))
 }
 
-async fn grant(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+async fn grant(page: PageContext, PathId(id): PathId, ProvedForm(form): ProvedForm) -> PageResult {
     let granted = grant_role(&page, UserId(id), &form).await;
     finish(&page, UserId(id), &form, granted, "saved").await
 }
@@ -50,9 +50,6 @@ async fn grant_role(page: &PageContext, user: UserId, form: &FormFields) -> Resu
         let message = page.t(UNKNOWN_ROLE).to_owned();
         ApiError::invalid(vec![FieldError { field, code: "required", message }])
     })?;
-    if role == Role::Admin || is_admin(page, user).await? {
-        page.require_owner(proof(form)).await?;
-    }
     let roles = page.api.administration.roles.clone();
     let by = Some(page.user());
     page.run_identity(async move { roles.grant(by, user, role).await }).await
@@ -83,41 +80,39 @@ async fn lift_wait(page: PageContext, PathId(id): PathId, form: FormFields) -> P
     finish(&page, user, &form, lifted, "lifted").await
 }
 
-async fn reset_factor(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+async fn reset_factor(
+    page: PageContext,
+    PathId(id): PathId,
+    ProvedForm(form): ProvedForm,
+) -> PageResult {
     let security = page.api.administration.security.clone();
     let by = page.user();
     let user = UserId(id);
-    let reset = async {
-        page.require_owner(proof(&form)).await?;
-        page.run_identity(async move { security.reset_factor(by, user).await }).await
-    };
-    let result = reset.await;
-    finish(&page, user, &form, result, "reset").await
+    let reset = page.run_identity(async move { security.reset_factor(by, user).await }).await;
+    finish(&page, user, &form, reset, "reset").await
 }
 
-async fn deactivate(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+async fn deactivate(
+    page: PageContext,
+    PathId(id): PathId,
+    ProvedForm(form): ProvedForm,
+) -> PageResult {
     let roles = page.api.administration.roles.clone();
     let by = Some(page.user());
     let user = UserId(id);
-    let deactivate = async {
-        page.require_owner(proof(&form)).await?;
-        page.run_identity(async move { roles.deactivate(by, user).await }).await
-    };
-    let deactivated = deactivate.await;
+    let deactivated = page.run_identity(async move { roles.deactivate(by, user).await }).await;
     finish(&page, user, &form, deactivated, "deactivated").await
 }
 
-async fn reactivate(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+async fn reactivate(
+    page: PageContext,
+    PathId(id): PathId,
+    ProvedForm(form): ProvedForm,
+) -> PageResult {
     let roles = page.api.administration.roles.clone();
     let by = Some(page.user());
     let user = UserId(id);
-    let reactivate = async {
-        if is_admin(&page, user).await? {
-            page.require_owner(proof(&form)).await?;
-        }
-        page.run_identity(async move { roles.reactivate(by, user).await }).await
-    };
-    let reactivated = reactivate.await;
+    let reactivated = page.run_identity(async move { roles.reactivate(by, user).await }).await;
     finish(&page, user, &form, reactivated, "reactivated").await
 }
 
@@ -136,13 +131,6 @@ async fn revoke_key(page: PageContext, path: PathPart, form: FormFields) -> Page
     let revoked = page.api.runner.run(revoke).await;
 
     finish(&page, user, &form, revoked, "revoked").await
-}
-
-/// Returns whether a user has the role of administrators.
-async fn is_admin(page: &PageContext, user: UserId) -> Result<bool, ApiError> {
-    let groups = page.api.groups.clone();
-    let member = page.run(async move { groups.member(user).await }).await?;
-    Ok(member.role == Role::Admin.name())
 }
 
 /// Confirms the change of a user, or renders the page with the error.

@@ -2,7 +2,7 @@
 
 use pia_e2ee::{DeviceEntry, DeviceFilter};
 use pia_http::{EffectiveSettings, HttpError};
-use pia_identity::{ApiKeyEntry, Member, Role, SessionEntry};
+use pia_identity::{ApiKeyEntry, Member, SessionEntry};
 use pia_kernel::{Page, PageRequest, Timestamp, UserId};
 use pia_policy::{GroupEntry, GroupMember};
 use pia_web::ApiError;
@@ -11,7 +11,6 @@ use super::{EMAIL, ROLE, TITLE, effective, role_name, role_options, status};
 use crate::account::device_names::device_name;
 use crate::admin::devices;
 use crate::page_context::PageContext;
-use crate::proof::proof_field;
 use crate::texts::common;
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
@@ -30,12 +29,10 @@ const PASSKEYS: Text = Text::new("Passkeys", "Passkeys");
 const ROLE_INTRO: Text = Text::new(
     "A new role applies from the next request. Administrators can do everything in this console, \
      including changes to other people’s accounts; organisation managers see the members and \
-     settings of their group; knowledge managers change the knowledge of their group. To grant or \
-     revoke the administrator role, confirm with your password.",
+     settings of their group; knowledge managers change the knowledge of their group.",
     "Eine neue Rolle gilt ab der nächsten Anfrage. Administratoren dürfen in dieser Konsole alles, \
      auch fremde Konten ändern; Organisationsverwalter sehen die Mitglieder und Einstellungen \
-     ihrer Gruppe; Wissensverwalter ändern das Wissen ihrer Gruppe. Um die Rolle Administrator zu \
-     vergeben oder zu entziehen, bestätigen Sie mit Ihrem Passwort.",
+     ihrer Gruppe; Wissensverwalter ändern das Wissen ihrer Gruppe.",
 );
 const UNVERIFIED: Text = Text::new(
     "The address is not verified. Make sure that the account belongs to the right person before \
@@ -143,7 +140,7 @@ pub(super) async fn user_view(page: &PageContext, user: UserId) -> Result<View, 
     }
 
     if !detail.member.is_active {
-        return Ok(view.section(reactivate_section(page, &detail, &path)));
+        return Ok(view.section(reactivate_section(page, &path)));
     }
 
     let lift = Form::new(format!("{path}/lift-wait"), page.t(LIFT));
@@ -151,16 +148,12 @@ pub(super) async fn user_view(page: &PageContext, user: UserId) -> Result<View, 
         view.section(Section::new("wait", page.t(LOCKED)).intro(page.t(LOCKED_INTRO)).form(lift));
 
     if detail.factor.is_some() {
-        let reset = Form::new(format!("{path}/reset-factor"), page.t(RESET))
-            .field(proof_field(page))
-            .danger();
+        let reset = Form::new(format!("{path}/reset-factor"), page.t(RESET)).danger();
         view = view
             .section(Section::new("factor", page.t(RESET)).intro(page.t(RESET_INTRO)).form(reset));
     }
 
-    let deactivate = Form::new(format!("{path}/deactivate"), page.t(DEACTIVATE))
-        .field(proof_field(page))
-        .danger();
+    let deactivate = Form::new(format!("{path}/deactivate"), page.t(DEACTIVATE)).danger();
     let section = Section::new("deactivate", page.t(DEACTIVATE)).intro(page.t(DEACTIVATE_INTRO));
 
     Ok(view.section(section.form(deactivate)))
@@ -234,7 +227,7 @@ fn role_section(page: &PageContext, detail: &UserDetail, path: &str) -> Section 
     if detail.account.email_verified_at.is_none() {
         section = section.paragraph(page.t(UNVERIFIED));
     }
-    section.form(form.field(proof_field(page)))
+    section.form(form)
 }
 
 fn group_section(page: &PageContext, detail: &UserDetail, path: &str) -> Section {
@@ -316,12 +309,8 @@ fn time_or_never(page: &PageContext, at: Option<Timestamp>) -> String {
     }
 }
 
-fn reactivate_section(page: &PageContext, detail: &UserDetail, path: &str) -> Section {
-    let mut form = Form::new(format!("{path}/reactivate"), page.t(REACTIVATE));
-    if detail.account.role == Role::Admin {
-        form = form.field(proof_field(page));
-    }
-
+fn reactivate_section(page: &PageContext, path: &str) -> Section {
+    let form = Form::new(format!("{path}/reactivate"), page.t(REACTIVATE));
     let section = Section::new("reactivate", page.t(REACTIVATE)).intro(page.t(REACTIVATE_INTRO));
     section.form(form)
 }
