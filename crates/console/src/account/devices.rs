@@ -5,8 +5,8 @@ use pia_kernel::Unavailable;
 use pia_policy::Feature;
 use pia_web::{ApiError, PathId, Route};
 
-use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
+use crate::proof::ProvedForm;
 use crate::routes::pages::{account_form, account_page};
 use crate::texts::common;
 use crate::ui::table::Tone;
@@ -130,7 +130,7 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
     Ok(page.render(view.section(section.form(form))))
 }
 
-async fn remove(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
+async fn remove(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResult {
     let (listed_devices, _) = load(&page).await?;
     let listed = listed_devices
         .into_iter()

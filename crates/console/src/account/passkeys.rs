@@ -162,7 +162,7 @@ async fn unblock(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageRe
     }
 }
 
-async fn remove(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
+async fn remove(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResult {
     let passkeys = page.api.identity.passkeys.clone();
     let session = page.session_ref()?;
     page.run_identity(async move { passkeys.remove(session, PasskeyId(id)).await }).await?;

@@ -11,8 +11,8 @@ use pia_web::{ApiError, PathId, Route};
 use uuid::Uuid;
 
 use super::bindings::{find_emails, user_cell};
-use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
+use crate::proof::ProvedForm;
 use crate::routes::pages::{form, page};
 use crate::texts::common;
 use crate::ui::table::Tone;
@@ -108,7 +108,11 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
     Ok(page.render(view))
 }
 
-async fn terminate(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+async fn terminate(
+    page: PageContext,
+    PathId(id): PathId,
+    ProvedForm(form): ProvedForm,
+) -> PageResult {
     let administration = page.api.assignments.administration.clone();
     let by = Some(page.user());
     let reason = form.some("reason");

@@ -13,6 +13,7 @@ use pia_web::{ApiError, FieldError, Route};
 use super::group_choice::{GROUPS, GroupNames, checked_groups};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
+use crate::proof::ask_for_proof;
 use crate::routes::pages::{form, page};
 use crate::texts::common;
 use crate::ui::table::Tone;
@@ -153,6 +154,13 @@ async fn new(page: PageContext) -> PageResult {
 }
 
 async fn create(page: PageContext, form: FormFields) -> PageResult {
+    // A connector for pods begins with a token.
+    if form.all("mcp").next().is_none()
+        && let Some(question) = ask_for_proof(&page, &form).await?
+    {
+        return Ok(question);
+    }
+
     let connectors = page.api.connectors.clone();
     let by = Some(page.user());
     let skill = form.some("operatorSkill");

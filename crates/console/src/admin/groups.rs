@@ -17,6 +17,7 @@ use uuid::Uuid;
 use super::users::{search_form, user_row};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
+use crate::proof::ProvedForm;
 use crate::routes::pages::{form, group_page, page, page_for};
 use crate::texts::common;
 use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
@@ -109,7 +110,7 @@ async fn assign(page: PageContext, PathId(id): PathId, form: FormFields) -> Page
     finish(&page, GroupId(id), &form, assigned, "saved").await
 }
 
-async fn top_up(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+async fn top_up(page: PageContext, PathId(id): PathId, ProvedForm(form): ProvedForm) -> PageResult {
     let credits = page.api.credits.clone();
     let by = page.user();
     let number = form.text("credits").parse().unwrap_or_default();
@@ -162,7 +163,7 @@ async fn rename(page: PageContext, PathId(id): PathId, form: FormFields) -> Page
     finish(&page, GroupId(id), &form, renamed, "saved").await
 }
 
-async fn delete(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
+async fn delete(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResult {
     let groups = page.api.groups.clone();
     let by = Some(page.user());
     match page.run(async move { groups.delete(by, GroupId(id)).await }).await {

@@ -8,6 +8,7 @@ use pia_web::{ApiError, FieldError, Licensing, PathId, Route};
 
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
+use crate::proof::ProvedForm;
 use crate::routes::pages::{form, page};
 use crate::texts::common;
 use crate::ui::form::SelectOption;
@@ -69,7 +70,7 @@ async fn list(page: PageContext) -> PageResult {
     Ok(page.render(view))
 }
 
-async fn create(page: PageContext, form: FormFields) -> PageResult {
+async fn create(page: PageContext, ProvedForm(form): ProvedForm) -> PageResult {
     match create_token(&page, &form).await {
         Ok(token) => {
             let view = list_view(&page, Some(token)).await?;
@@ -105,7 +106,7 @@ fn parse_expiry(page: &PageContext, day: &str) -> Result<Option<Timestamp>, ApiE
     Ok(Some(DateTime::<Utc>::from_naive_utc_and_offset(end, Utc).into()))
 }
 
-async fn revoke(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
+async fn revoke(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResult {
     let tokens = page.api.scim_tokens.clone();
     let by = page.user();
     match page.run_identity(async move { tokens.revoke(by, ScimTokenId(id)).await }).await {

@@ -5,8 +5,8 @@ use pia_pods::{ConnectedPod, PodReply, PodTool, ToolCallError};
 use pia_web::{ApiError, PathId, Route};
 
 use super::{TITLE, find, page, pods, write};
-use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
+use crate::proof::ProvedForm;
 use crate::texts::common;
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
@@ -46,7 +46,7 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
     Ok(page.render(view))
 }
 
-async fn call(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+async fn call(page: PageContext, PathId(id): PathId, ProvedForm(form): ProvedForm) -> PageResult {
     let tool = form.text("tool").to_owned();
     let arguments = form.text("arguments").to_owned();
     let mut view = call_view(&page, ConnectorId(id), &tool, &arguments).await?;

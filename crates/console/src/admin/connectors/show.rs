@@ -10,6 +10,7 @@ use super::{
 use crate::admin::group_choice::{GroupNames, checked_groups};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
+use crate::proof::ProvedForm;
 use crate::texts::common;
 use crate::ui::view::SectionPart;
 use crate::ui::{Cell, Form, Row, Section, Table, Text, View, format};
@@ -81,7 +82,7 @@ async fn grant(page: PageContext, PathId(id): PathId, form: FormFields) -> PageR
     finish(&page, ConnectorId(id), granted, "saved").await
 }
 
-async fn issue(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
+async fn issue(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResult {
     let connectors = page.api.connectors.clone();
     let by = Some(page.user());
     let issue = async move { connectors.issue_token(by, ConnectorId(id)).await };
@@ -92,7 +93,7 @@ async fn issue(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResu
     }
 }
 
-async fn revoke(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
+async fn revoke(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResult {
     let connectors = page.api.connectors.clone();
     let by = Some(page.user());
     let revoke = async move { connectors.revoke_tokens(by, ConnectorId(id), None).await };
@@ -100,7 +101,7 @@ async fn revoke(page: PageContext, PathId(id): PathId, _: FormFields) -> PageRes
     finish(&page, ConnectorId(id), revoked, "revoked").await
 }
 
-async fn revoke_one(page: PageContext, path: PathPart, _: FormFields) -> PageResult {
+async fn revoke_one(page: PageContext, path: PathPart, _: ProvedForm) -> PageResult {
     let PathPart { id, part } = path;
     let connectors = page.api.connectors.clone();
     let by = Some(page.user());
@@ -111,7 +112,7 @@ async fn revoke_one(page: PageContext, path: PathPart, _: FormFields) -> PageRes
     finish(&page, id, revoked, "revoked").await
 }
 
-async fn delete(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
+async fn delete(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResult {
     let connectors = page.api.connectors.clone();
     let by = Some(page.user());
     page.run(async move { connectors.delete(by, ConnectorId(id)).await }).await?;

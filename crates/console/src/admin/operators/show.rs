@@ -13,6 +13,7 @@ use super::{
 use crate::admin::group_choice::{GroupNames, checked_groups};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
+use crate::proof::ProvedForm;
 use crate::texts::common;
 use crate::ui::{Cell, Field, Form, Section, Text, View, format};
 
@@ -71,7 +72,7 @@ async fn grant(page: PageContext, PathId(id): PathId, form: FormFields) -> PageR
     finish(&page, id, granted, None).await
 }
 
-async fn delete(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
+async fn delete(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResult {
     let administration = page.api.assignments.administration.clone();
     let by = Some(page.user());
     let delete = async move { administration.delete(by, OperatorId(id)).await };

@@ -6,8 +6,8 @@ use pia_web::{PathId, Route};
 
 use super::show::operator_view;
 use super::{TITLE, find, page, write};
-use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
+use crate::proof::ProvedForm;
 use crate::texts::common;
 use crate::ui::table::Tone;
 use crate::ui::view::{Link, SectionPart};
@@ -52,7 +52,7 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-async fn put(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+async fn put(page: PageContext, PathId(id): PathId, ProvedForm(form): ProvedForm) -> PageResult {
     let webhooks = page.api.assignments.webhooks.clone();
     let by = Some(page.user());
     let url = form.text("url").to_owned();
@@ -69,7 +69,7 @@ async fn put(page: PageContext, PathId(id): PathId, form: FormFields) -> PageRes
     }
 }
 
-async fn delete(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
+async fn delete(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResult {
     let webhooks = page.api.assignments.webhooks.clone();
     let by = Some(page.user());
     page.run(async move { webhooks.remove(by, OperatorId(id)).await }).await?;

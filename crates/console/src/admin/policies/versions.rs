@@ -11,8 +11,8 @@ use pia_web::{ApiError, PathId, PathVersion, Route};
 use super::super::bindings::{SIZE, expected, find_emails, time_cell, user_cell, with_version};
 use super::view::{DOCUMENT, TITLE, VERSIONS};
 use super::write;
-use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
+use crate::proof::ProvedForm;
 use crate::routes::pages::page;
 use crate::texts::common;
 use crate::ui::{Cell, Field, Form, Row, Search, Section, Table, Text, View, format};
@@ -103,7 +103,7 @@ async fn show(page: PageContext, PathVersion { id, number }: PathVersion) -> Pag
 async fn restore(
     page: PageContext,
     PathVersion { id, number }: PathVersion,
-    form: FormFields,
+    ProvedForm(form): ProvedForm,
 ) -> PageResult {
     let policies = page.api.client_policies.clone();
     let by = page.user();

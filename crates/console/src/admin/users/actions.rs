@@ -116,7 +116,7 @@ async fn reactivate(
     finish(&page, user, &form, reactivated, "reactivated").await
 }
 
-async fn revoke_key(page: PageContext, path: PathPart, form: FormFields) -> PageResult {
+async fn revoke_key(page: PageContext, path: PathPart, ProvedForm(form): ProvedForm) -> PageResult {
     let keys = page.api.administration.api_keys.clone();
     let by = Some(page.user());
     let user = UserId(path.id);
