@@ -26,7 +26,7 @@ const HINT: Text = Text::new(
 
 /// Fields of a submitted form whose sender is the owner of the account: the form has a proof, or
 /// the sign-in is less than ten minutes old. Everyone else gets a page that asks for the proof, and
-/// the handler is not called.
+/// the handler is not called. That page repeats all values, so the form has no field for a secret.
 pub(crate) struct ProvedForm(pub(crate) FormFields);
 
 impl FromRequest for ProvedForm {

@@ -4,18 +4,140 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_kernel::{Clock as _, SystemClock};
+use pia_server_testkit::authenticator::{Authenticator, ORIGIN};
 use pia_server_testkit::client::TestResponse;
-use pia_server_testkit::harness::{PASSWORD, TestConfig};
+use pia_server_testkit::console::Console;
+use pia_server_testkit::credentials::enrol;
+use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
+use pia_server_testkit::machine::Machine;
 use pia_server_testkit::on_both_databases;
 use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
+use serde_json::json;
 
 use super::form;
 use super::html::PageParts;
-use super::signed_in::{ADA, Visitor, start_with_admin};
+use super::signed_in::{ADA, Visitor, pages, start_with_admin, with_unknown_ids};
 
-on_both_databases!(a_form_is_sent_again_with_the_proof_that_it_needs);
+on_both_databases!(
+    a_form_is_sent_again_with_the_proof_that_it_needs,
+    each_form_needs_a_proof_as_listed,
+    a_dangerous_act_does_nothing_without_a_proof,
+);
 
+/// All forms, and whether a sign-in of more than ten minutes ago needs a proof for them: `always`,
+/// `sometimes`, by the fields, or `never`. The use cases of those marked `itself` require their own.
+/// A new form must be added here too. It needs a proof if it loses data, hands out or revokes a
+/// credential, spends credits, or changes who may do what.
+const FORMS: &str = "
+    never     /account
+    itself    /account/api-keys
+    never     /account/api-keys/{id}/revoke
+    itself    /account/app-passwords
+    never     /account/app-passwords/{id}/revoke
+    itself    /account/data/delete
+    always    /account/devices/{id}/remove
+    itself    /account/email
+    never     /account/email/confirm
+    never     /account/name
+    never     /account/passkeys
+    itself    /account/passkeys/new
+    always    /account/passkeys/{id}/remove
+    never     /account/passkeys/{id}/rename
+    always    /account/passkeys/{id}/unblock
+    itself    /account/security/authenticator
+    never     /account/security/authenticator/confirm
+    itself    /account/security/password
+    itself    /account/security/recovery-codes
+    itself    /account/security/turn-off
+    never     /account/sessions/sign-out-others
+    never     /account/sessions/{id}/sign-out
+    never     /account/sign-out
+    always    /admin/assignments/{id}/terminate
+    never     /admin/audit/verify
+    always    /admin/certificates
+    always    /admin/certificates/{id}/remove
+    sometimes /admin/connectors
+    never     /admin/connectors/pods/{id}/drain
+    always    /admin/connectors/{id}/delete
+    never     /admin/connectors/{id}/groups
+    always    /admin/connectors/{id}/test-call
+    always    /admin/connectors/{id}/tokens
+    always    /admin/connectors/{id}/tokens/revoke
+    always    /admin/connectors/{id}/tokens/{tokenId}/revoke
+    never     /admin/feedback/{id}/triage
+    always    /admin/first-steps/email
+    never     /admin/first-steps/group
+    always    /admin/first-steps/registration
+    never     /admin/first-steps/test-call
+    never     /admin/first-steps/test-email
+    never     /admin/groups
+    always    /admin/groups/{id}/delete
+    never     /admin/groups/{id}/policy
+    never     /admin/groups/{id}/rename
+    never     /admin/groups/{id}/settings
+    always    /admin/groups/{id}/top-up
+    sometimes /admin/invitations
+    never     /admin/invitations/{id}/revoke
+    never     /admin/knowledge
+    always    /admin/knowledge/{id}/delete
+    never     /admin/knowledge/{id}/documents/paste
+    never     /admin/knowledge/{id}/documents/upload
+    always    /admin/knowledge/{id}/documents/{document}/delete
+    never     /admin/knowledge/{id}/documents/{document}/retry
+    never     /admin/knowledge/{id}/prompt
+    never     /admin/knowledge/{id}/questions/{question}/delete
+    never     /admin/knowledge/{id}/rename
+    never     /admin/knowledge/{id}/search
+    never     /admin/knowledge/{id}/share
+    always    /admin/licence
+    never     /admin/mail/test
+    always    /admin/mail/{id}/discard
+    never     /admin/mail/{id}/retry
+    never     /admin/models/{key}/test
+    never     /admin/operators
+    always    /admin/operators/{id}/delete
+    never     /admin/operators/{id}/edit
+    never     /admin/operators/{id}/groups
+    always    /admin/operators/{id}/webhook
+    always    /admin/operators/{id}/webhook/delete
+    never     /admin/personas
+    always    /admin/personas/{id}/delete
+    never     /admin/personas/{id}/groups
+    never     /admin/personas/{id}/knowledge
+    never     /admin/personas/{id}/plugins
+    never     /admin/personas/{id}/save
+    never     /admin/plugins
+    never     /admin/plugins/{id}/activate
+    never     /admin/plugins/{id}/deactivate
+    always    /admin/plugins/{id}/delete
+    never     /admin/plugins/{id}/groups
+    never     /admin/plugins/{id}/icon
+    never     /admin/plugins/{id}/package
+    never     /admin/plugins/{id}/remove-icon
+    never     /admin/plugins/{id}/save
+    never     /admin/policies
+    always    /admin/policies/{id}/delete
+    never     /admin/policies/{id}/publish
+    never     /admin/policies/{id}/save
+    always    /admin/policies/{id}/versions/{number}/restore
+    never     /admin/policies/{id}/withdraw
+    always    /admin/scim
+    always    /admin/scim/{id}/revoke
+    always    /admin/settings/{key}/change
+    always    /admin/settings/{key}/reset
+    always    /admin/users/{id}/api-keys/{part}/revoke
+    always    /admin/users/{id}/deactivate
+    never     /admin/users/{id}/end-sessions
+    never     /admin/users/{id}/group
+    never     /admin/users/{id}/lift-wait
+    always    /admin/users/{id}/reactivate
+    always    /admin/users/{id}/reset-factor
+    always    /admin/users/{id}/role
+";
+
+/// Page of the default group.
+const DEFAULT_GROUP: &str = "/admin/groups/00000000-0000-7000-8000-000000000001";
 /// Age of a sign-in after which a proof is needed.
 const STALE: Duration = Duration::from_secs(601);
 
@@ -31,7 +153,7 @@ async fn send(ada: &Visitor<'_>, path: &str, fields: &[(&str, &str)]) -> TestRes
 }
 
 /// Returns whether a form was answered by the page that asks for a proof.
-fn asks(answer: &TestResponse) -> bool {
+fn is_confirmation(answer: &TestResponse) -> bool {
     answer.status == 403 && answer.text().contains("<section id=\"owner\"")
 }
 
@@ -43,10 +165,10 @@ async fn a_form_is_sent_again_with_the_proof_that_it_needs(database: TestDatabas
     let ada = Visitor::sign_in(&app, "admin", ADA).await;
     clock.advance(STALE);
 
-    let asked = send(&ada, PATH, &[("value", "closed")]).await;
+    let refused = send(&ada, PATH, &[("value", "closed")]).await;
     let wrong = send(&ada, PATH, &[("value", "closed"), ("proof", "not my password")]).await;
     let unchanged = app.count("setting_overrides").await;
-    let again = PageParts::parse(&asked.text())
+    let again = PageParts::parse(&refused.text())
         .forms
         .into_iter()
         .find(|page_form| page_form.fields.iter().any(|it| it.0 == "proof"))
@@ -59,12 +181,131 @@ async fn a_form_is_sent_again_with_the_proof_that_it_needs(database: TestDatabas
         .collect();
     let changed = ada.post(PATH, &[], &form(&fields)).await;
 
-    assert!(asks(&asked), "{}: {}", asked.status, asked.text());
-    assert!(asks(&wrong), "{}: {}", wrong.status, wrong.text());
+    assert!(is_confirmation(&refused), "{}: {}", refused.status, refused.text());
+    assert!(is_confirmation(&wrong), "{}: {}", wrong.status, wrong.text());
     assert!(wrong.text().contains("The password or code is wrong"), "{}", wrong.text());
     assert!(!wrong.text().contains("not my password"), "{}", wrong.text());
     assert_eq!(unchanged, 0);
     assert!(PATH.ends_with(again.action.trim_start_matches("../")), "{}", again.action);
     assert_eq!(changed.status, 303, "{}", changed.text());
     assert_eq!(app.count("setting_overrides WHERE value LIKE '%closed%'").await, 1);
+}
+
+/// Returns the forms with their needs of a proof.
+fn forms() -> impl Iterator<Item = (&'static str, &'static str)> {
+    FORMS.lines().filter_map(|it| it.trim().split_once(' ')).map(|(need, path)| (path.trim(), need))
+}
+
+#[test]
+fn every_form_is_listed() {
+    let mut listed: Vec<_> = forms().map(|it| it.0).collect();
+    let mut table: Vec<_> = pages().filter(|it| it.method == "POST").map(|it| it.path).collect();
+
+    listed.sort_unstable();
+    table.sort_unstable();
+
+    assert_eq!(table, listed);
+}
+
+async fn each_form_needs_a_proof_as_listed(database: TestDatabase) {
+    let clock = manual_clock();
+    let config = TestConfig::on(database).at(Arc::<ManualClock>::clone(&clock));
+    let app = start_with_admin(config).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    clock.advance(STALE);
+
+    for (form, need) in forms().filter(|it| it.0 != "/account/sign-out") {
+        let path = with_unknown_ids(form);
+        let answer = send(&ada, &path, &[]).await;
+        let status = answer.status;
+        match need {
+            "always" => {
+                assert!(is_confirmation(&answer), "{form} {status}: {}", answer.text());
+                let proved = send(&ada, &path, &[("proof", PASSWORD)]).await;
+                assert!(!is_confirmation(&proved), "{form}: {}", proved.text());
+            }
+            "itself" => assert!(
+                (400..500).contains(&status) && !is_confirmation(&answer),
+                "{form} {status}"
+            ),
+            "never" => assert!(!is_confirmation(&answer), "{form}: {}", answer.text()),
+            other => assert_eq!(other, "sometimes", "{form}"),
+        }
+    }
+}
+
+/// Act that needs a proof, and the audit entry that it leaves.
+struct Act {
+    path: String,
+    fields: &'static [(&'static str, &'static str)],
+    action: &'static str,
+}
+
+fn act(
+    path: impl Into<String>,
+    fields: &'static [(&'static str, &'static str)],
+    action: &'static str,
+) -> Act {
+    Act { path: path.into(), fields, action }
+}
+
+async fn a_dangerous_act_does_nothing_without_a_proof(database: TestDatabase) {
+    let clock = manual_clock();
+    let config = TestConfig::on(database).at(Arc::<ManualClock>::clone(&clock));
+    let app = start_with_admin(config.with("Server__PublicUrl", ORIGIN)).await;
+    let acts = plan_acts(&app).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    clock.advance(STALE);
+
+    for Act { path, fields, action } in &acts {
+        let entries = format!("audit_entries WHERE action = '{action}'");
+        let before = app.count(&entries).await;
+        let refused = send(&ada, path, fields).await;
+        let unchanged = app.count(&entries).await;
+        let proved = [*fields, &[("proof", PASSWORD)][..]].concat();
+        let done = send(&ada, path, &proved).await;
+
+        assert!(is_confirmation(&refused), "{path} {}: {}", refused.status, refused.text());
+        assert_eq!(unchanged, before, "{path}");
+        assert!([200, 303].contains(&done.status), "{path} {}: {}", done.status, done.text());
+        assert_eq!(app.count(&entries).await, before + 1, "{path}");
+    }
+
+    let user = send(&ada, "/admin/invitations", &[("role", "user")]).await;
+    let server = [("name", "Docs"), ("mcp", "not a URL")];
+    let server = send(&ada, "/admin/connectors", &server).await;
+    assert_eq!(user.status, 200, "{}", user.text());
+    assert!(!is_confirmation(&server), "{}", server.text());
+}
+
+/// Creates what the acts need. A new passkey ends other sessions, so it is the first.
+async fn plan_acts(app: &TestApp) -> Vec<Act> {
+    let credentials = json!({ "email": ADA, "password": PASSWORD });
+    let envelope = app.anonymous().post("/auth/login/local", &credentials).await;
+    let client = app.anonymous().with_tokens(&envelope.body);
+    let passkey = enrol(&client, &mut Authenticator::new(), "Key").await;
+    Machine::new().register(&client).await;
+    let devices = Visitor::sign_in(app, "account", ADA).await.get("/account/devices").await;
+
+    let console = app.anonymous().post("/admin/login", &credentials).await;
+    let console = Console::from_answer(app, &console);
+    let group = console.write("POST", "/api/admin/groups", json!({ "name": "Small" })).await;
+
+    let page = devices.text();
+    let device = page
+        .split("account/devices/")
+        .filter_map(|it| it.get(..36))
+        .find(|it| uuid::Uuid::try_parse(it).is_ok())
+        .expect("a device");
+    let group = group.body["id"].as_str().expect("an id");
+
+    vec![
+        act(format!("{DEFAULT_GROUP}/top-up"), &[("credits", "5")], "Group.ToppedUp"),
+        act(format!("/admin/groups/{group}/delete"), &[], "Group.Deleted"),
+        act("/admin/scim", &[("name", "IdP"), ("scopes", "users")], "ScimToken.Created"),
+        act("/admin/connectors", &[("name", "Robots")], "Connector.Created"),
+        act("/admin/invitations", &[("role", "admin")], "invitation.created"),
+        act(format!("/account/devices/{device}/remove"), &[], "device.revoked"),
+        act(format!("/account/passkeys/{passkey}/remove"), &[], "passkey.removed"),
+    ]
 }

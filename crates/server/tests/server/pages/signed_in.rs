@@ -103,14 +103,14 @@ pub(super) async fn start_with_admin(config: TestConfig) -> TestApp {
     app
 }
 
-fn pages() -> impl Iterator<Item = Route> {
+pub(super) fn pages() -> impl Iterator<Item = Route> {
     pia_server::routes().into_iter().filter(|it| {
         matches!(it.access, Access::ConsolePage(_) | Access::GroupPage(_) | Access::AccountPage)
     })
 }
 
 /// Returns the path of a row with an id that nothing has.
-fn with_unknown_ids(path: &str) -> String {
+pub(super) fn with_unknown_ids(path: &str) -> String {
     let segment = |it: &str| match it {
         "{number}" => "1".to_owned(),
         it if it.starts_with('{') => "018f0000-0000-7000-8000-00000000dead".to_owned(),
