@@ -49,9 +49,16 @@ pub(crate) struct BarShape<'a> {
 }
 
 impl Chart {
+    /// Returns the highest bar, whose value is the top of the scale; `None` if no
+    /// bar has a height.
+    pub(crate) fn highest(&self) -> Option<&ChartBar> {
+        let bars = self.bars.iter().filter(|bar| bar.value > 0.0);
+        bars.max_by(|bar, other_bar| bar.value.total_cmp(&other_bar.value))
+    }
+
     /// Returns the rectangles of the bars, scaled to the highest.
     pub(crate) fn shapes(&self) -> Vec<BarShape<'_>> {
-        let highest = self.bars.iter().map(|it| it.value).fold(0.0, f64::max);
+        let highest = self.highest().map_or(0.0, |it| it.value);
         let count = u32::try_from(self.bars.len()).map_or(1.0, f64::from).max(1.0);
         let slot = WIDTH / count;
         let mut x = 0.0;
@@ -78,22 +85,36 @@ impl Chart {
 mod tests {
     use super::*;
 
+    fn chart(values: &[u64]) -> Chart {
+        let bars = values.iter().map(|it| ChartBar::new(String::new(), it.to_string(), *it));
+        Chart {
+            title: String::new(),
+            numbers_label: String::new(),
+            label_heading: String::new(),
+            bars: bars.collect(),
+        }
+    }
+
+    fn heights(values: &[u64]) -> String {
+        let chart = chart(values);
+        let heights: Vec<_> = chart.shapes().iter().map(|it| it.height.to_string()).collect();
+        heights.join(" ")
+    }
+
     #[test]
     fn bars_are_scaled_to_the_highest_and_none_divides_by_zero() {
-        let bars = |values: &[u64]| {
-            let bars = values.iter().map(|it| ChartBar::new(String::new(), String::new(), *it));
-            let chart = Chart {
-                title: String::new(),
-                numbers_label: String::new(),
-                label_heading: String::new(),
-                bars: bars.collect(),
-            };
-            chart.shapes().iter().map(|it| it.height.to_string()).collect::<Vec<_>>().join(" ")
-        };
+        assert_eq!(heights(&[1, 4, 0]), "40 160 0");
+        assert_eq!(heights(&[3 << 40, 1 << 42]), "120 160");
+        assert_eq!(heights(&[0]), "0");
+        assert!(heights(&[]).is_empty());
+    }
 
-        assert_eq!(bars(&[1, 4, 0]), "40 160 0");
-        assert_eq!(bars(&[3 << 40, 1 << 42]), "120 160");
-        assert_eq!(bars(&[0]), "0");
-        assert!(bars(&[]).is_empty());
+    #[test]
+    fn the_highest_bar_is_the_top_of_the_scale() {
+        let top = |values: &[u64]| chart(values).highest().map(|it| it.text.clone());
+
+        assert_eq!(top(&[1, 4, 2]).as_deref(), Some("4"));
+        assert_eq!(top(&[0, 0]), None);
+        assert_eq!(top(&[]), None);
     }
 }
