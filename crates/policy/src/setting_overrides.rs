@@ -36,6 +36,15 @@ pub struct OverrideLayer {
     pub settings: Vec<SettingOverride>,
 }
 
+/// Setting to store, with the audit entry of its change.
+#[derive(Debug, Clone)]
+pub struct OverrideChange {
+    /// Setting as it is to be stored.
+    pub setting: SettingOverride,
+    /// Audit entry, to which the store adds the values.
+    pub effects: SideEffects,
+}
+
 /// Setting in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunningSetting {
@@ -116,44 +125,25 @@ impl SettingOverrides {
         Ok(list)
     }
 
-    /// Checks changes of several settings together, without storing them.
-    pub async fn check(&self, changes: &[(&str, String)]) -> Result<(), SettingOverrideError> {
-        let mut layer = self.store.load().await?;
-        for (key, value) in changes {
-            let key = self.find(key)?.key;
-            let value = value.clone();
-            layer.settings.retain(|it| it.key != key);
-            let updated_at = self.clock.now();
-            layer.settings.push(SettingOverride { key, value, updated_at, updated_by: None });
-        }
-        self.running.check(&layer.values()).map_err(SettingOverrideError::Invalid)
-    }
-
-    /// Changes a setting on this instance, and within seconds on all others.
+    /// Changes settings, by key, on this instance, and within seconds on all
+    /// others. They are validated together: either all are changed or none.
     pub async fn set(
         &self,
         by: UserId,
-        key: &str,
-        value: &str,
+        values: &[(&str, String)],
     ) -> Result<(), SettingOverrideError> {
-        let RunningSetting { key, is_secret, .. } = self.find(key)?;
-        if is_secret {
-            return Err(SettingOverrideError::Secret);
-        }
-
-        let updated_at = self.clock.now();
-        let object = format!("setting:{key}");
-        let effects = SideEffects::of_object(updated_at, Some(by), object, "Setting.Changed");
-        let setting =
-            SettingOverride { key, value: value.to_owned(), updated_at, updated_by: Some(by) };
-
+        let changes = values.iter().map(|(key, value)| self.change(by, key, value));
+        let changes: Vec<_> = changes.collect::<Result<_, _>>()?;
         for _ in 0..MAX_TRIES {
             let mut layer = self.store.load().await?;
-            layer.settings.retain(|it| it.key != setting.key);
-            layer.settings.push(setting.clone());
+            for OverrideChange { setting, .. } in &changes {
+                layer.settings.retain(|it| it.key != setting.key);
+                layer.settings.push(setting.clone());
+            }
+
             let values = layer.values();
             self.running.check(&values).map_err(SettingOverrideError::Invalid)?;
-            if self.store.set(setting.clone(), layer.version, effects.clone()).await? {
+            if self.store.set(changes.clone(), layer.version).await? {
                 self.running.apply(layer.version + 1, values);
                 return Ok(());
             }
@@ -192,6 +182,26 @@ impl SettingOverrides {
         let layer = self.store.load().await?;
         self.running.apply(layer.version, layer.values());
         Ok(())
+    }
+
+    fn change(
+        &self,
+        by: UserId,
+        key: &str,
+        value: &str,
+    ) -> Result<OverrideChange, SettingOverrideError> {
+        let RunningSetting { key, is_secret, .. } = self.find(key)?;
+        if is_secret {
+            return Err(SettingOverrideError::Secret);
+        }
+
+        let updated_at = self.clock.now();
+        let object = format!("setting:{key}");
+        let effects = SideEffects::of_object(updated_at, Some(by), object, "Setting.Changed");
+        let value = value.to_owned();
+        let setting = SettingOverride { key, value, updated_at, updated_by: Some(by) };
+
+        Ok(OverrideChange { setting, effects })
     }
 
     fn find(&self, key: &str) -> Result<RunningSetting, SettingOverrideError> {

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{SideEffects, Unavailable, UserId};
-use pia_policy::{OverrideLayer, OverrideStore, SettingOverride};
+use pia_policy::{OverrideChange, OverrideLayer, OverrideStore, SettingOverride};
 use pia_storage::schema::{locks, setting_overrides};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 use serde_json::json;
@@ -72,26 +72,26 @@ impl OverrideStore for SqlSettingOverrides {
         Ok(OverrideLayer { version, settings: rows.into_iter().map(Into::into).collect() })
     }
 
-    async fn set(
-        &self,
-        setting: SettingOverride,
-        version: i64,
-        effects: SideEffects,
-    ) -> Result<bool, Unavailable> {
-        let row = OverrideRow::from(setting);
+    async fn set(&self, changes: Vec<OverrideChange>, version: i64) -> Result<bool, Unavailable> {
+        let rows: Vec<_> =
+            changes.into_iter().map(|it| (OverrideRow::from(it.setting), it.effects)).collect();
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             take_turn!(conn, version);
-            let before = value_of!(conn, &row.key);
-            diesel::insert_into(setting_overrides::table)
-                .values(&row)
-                .on_conflict(setting_overrides::key)
-                .do_update()
-                .set(&row)
-                .execute(conn)
-                .await?;
-            let after = json!({ "value": row.value });
-            let effects = effects.with_changes(before.as_ref(), Some(&after));
-            conn.write_effects(&self.db, &effects).await?;
+
+            for (row, effects) in &rows {
+                let before = value_of!(conn, &row.key);
+                diesel::insert_into(setting_overrides::table)
+                    .values(row)
+                    .on_conflict(setting_overrides::key)
+                    .do_update()
+                    .set(row)
+                    .execute(conn)
+                    .await?;
+                let after = json!({ "value": row.value });
+                let effects = effects.with_changes(before.as_ref(), Some(&after));
+                conn.write_effects(&self.db, &effects).await?;
+            }
+
             Ok(true)
         })?)
     }

@@ -96,8 +96,7 @@ async fn set_up_email(page: PageContext, ProvedForm(fields): ProvedForm) -> Page
         // Another administrator has set it up meanwhile.
         return page.redirect(PATH);
     }
-    // The host is last: without it, the server sends nothing.
-    let changes = [("Smtp:Security", "security"), ("Smtp:From", "from"), ("Smtp:Host", "host")]
+    let changes = [("Smtp:Host", "host"), ("Smtp:From", "from"), ("Smtp:Security", "security")]
         .map(|(key, field)| (key, fields.text(field).to_owned()));
     change_settings(&page, &fields, changes.into()).await
 }
@@ -114,14 +113,7 @@ async fn change_settings(
 ) -> PageResult {
     let settings = page.api.settings.clone();
     let by = page.user();
-    let change = async move {
-        settings.check(&changes).await?;
-        for (key, value) in changes {
-            settings.set(by, key, &value).await?;
-        }
-        Ok::<_, pia_policy::SettingOverrideError>(())
-    };
-    let changed = page.run(change).await;
+    let changed = page.run(async move { settings.set(by, &changes).await }).await;
     finish(page, fields, changed, "saved").await
 }
 

@@ -204,7 +204,7 @@ async fn change(page: PageContext, key: Path<String>, ProvedForm(form): ProvedFo
     let by = page.user();
     let name = key.clone();
     let value = form.text("value").to_owned();
-    match page.run(async move { settings.set(by, &name, &value).await }).await {
+    match page.run(async move { settings.set(by, &[(name.as_str(), value)]).await }).await {
         Ok(()) => page.done(&path_of(&key), "saved"),
         Err(err) => page.refuse(setting_view(&page, &key, Some(form.text("value"))).await?, err),
     }

@@ -63,7 +63,7 @@ pub(crate) async fn change(
     let settings = api.settings.clone();
     let by = caller.0.user;
     let value = request.value.filter(|it| it.len() <= MAX_VALUE_BYTES).ok_or_else(invalid)?;
-    api.run(async move { settings.set(by, &key, &value).await }).await?;
+    api.run(async move { settings.set(by, &[(key.as_str(), value)]).await }).await?;
     Ok(Json(Done::success()))
 }
 

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use pia_kernel::{SideEffects, Unavailable};
 
-use super::{OverrideLayer, RunningSetting, SettingOverride};
+use super::{OverrideChange, OverrideLayer, RunningSetting};
 
 /// Store of changed settings. Of concurrent writes that are based on the same
 /// version, one succeeds.
@@ -13,13 +13,12 @@ pub trait OverrideStore: Send + Sync {
     /// Loads all changed settings.
     async fn load(&self) -> Result<OverrideLayer, Unavailable>;
 
-    /// Stores a changed setting. Returns false if another change was stored
-    /// after `base_version`.
+    /// Stores changed settings, all or none. Returns false if another change was
+    /// stored after `base_version`.
     async fn set(
         &self,
-        setting: SettingOverride,
+        changes: Vec<OverrideChange>,
         base_version: i64,
-        effects: SideEffects,
     ) -> Result<bool, Unavailable>;
 
     /// Deletes a changed setting. Returns false if another change was stored

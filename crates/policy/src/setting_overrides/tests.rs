@@ -18,7 +18,7 @@ fn values(settings: &[(&str, &str)]) -> Vec<(String, String)> {
     settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
 }
 
-/// Returns settings: a public one, a secret, and one that needs a restart.
+/// Returns settings: two public ones, a secret, and one that needs a restart.
 fn running() -> MockRunningSettings {
     let setting = |key: &str, is_secret| RunningSetting {
         key: key.to_owned(),
@@ -28,7 +28,7 @@ fn running() -> MockRunningSettings {
         needs_restart: key == "A:Fixed",
     };
     let mut running = MockRunningSettings::new();
-    let keys = [("A:Open", false), ("A:Key", true), ("A:Fixed", false)];
+    let keys = [("A:Open", false), ("C:Open", false), ("A:Key", true), ("A:Fixed", false)];
     running.expect_all().returning(move || keys.map(|it| setting(it.0, it.1)).into());
     running
 }
@@ -47,11 +47,12 @@ async fn a_change_is_retried_after_a_concurrent_change() {
         version += 1;
         Ok(layer(version, &[("A:Open", "old"), ("B:Other", "1")]))
     });
-    let checked = values(&[("B:Other", "1"), ("A:Open", "new")]);
+    let checked = values(&[("B:Other", "1"), ("A:Open", "new"), ("C:Open", "both")]);
     let applied = checked.clone();
     running.expect_check().withf(move |it| it == checked).times(2).returning(|_| Ok(()));
-    store.expect_set().times(2).returning(|setting, base_version, _| {
-        assert_eq!(setting.key, "A:Open");
+    store.expect_set().times(2).returning(|changes, base_version| {
+        let keys: Vec<_> = changes.iter().map(|it| it.setting.key.as_str()).collect();
+        assert_eq!(keys, ["A:Open", "C:Open"]);
         Ok(base_version == 2)
     });
     running
@@ -60,7 +61,8 @@ async fn a_change_is_retried_after_a_concurrent_change() {
         .once()
         .return_const(());
 
-    overrides(store, running).set(UserId::generate(), "a:open", "new").await.unwrap();
+    let changes = [("a:open", "new".to_owned()), ("C:Open", "both".to_owned())];
+    overrides(store, running).set(UserId::generate(), &changes).await.unwrap();
 }
 
 #[tokio::test]
@@ -72,10 +74,13 @@ async fn unknown_secret_and_invalid_settings_are_not_stored() {
     let overrides = overrides(store, running);
     let by = UserId::generate();
 
-    let unknown = overrides.set(by, "A:None", "1").await.unwrap_err();
-    let fixed = overrides.set(by, "A:Fixed", "1").await.unwrap_err();
-    let secret = overrides.set(by, "A:Key", "1").await.unwrap_err();
-    let invalid = overrides.set(by, "A:Open", "x").await.unwrap_err();
+    let refusal = async |key, value: &str| {
+        overrides.set(by, &[("C:Open", "1".to_owned()), (key, value.to_owned())]).await.unwrap_err()
+    };
+    let unknown = refusal("A:None", "1").await;
+    let fixed = refusal("A:Fixed", "1").await;
+    let secret = refusal("A:Key", "1").await;
+    let invalid = refusal("A:Open", "x").await;
 
     assert!(matches!(unknown, SettingOverrideError::Unknown));
     assert!(matches!(fixed, SettingOverrideError::Unknown));
