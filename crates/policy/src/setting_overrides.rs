@@ -5,7 +5,7 @@ mod ports;
 
 use std::sync::Arc;
 
-use pia_kernel::{Clock, SideEffects, Timestamp, Unavailable, UserId};
+use pia_kernel::{Clock, Secret, SideEffects, Timestamp, Unavailable, UserId};
 
 #[cfg(any(test, feature = "mock"))]
 pub use ports::{MockOverrideStore, MockRunningSettings};
@@ -14,13 +14,25 @@ pub use ports::{OverrideStore, RunningSettings};
 /// Maximum number of attempts of a write under concurrent writes.
 const MAX_TRIES: usize = 10;
 
+/// Value of a changed setting, as a text.
+#[derive(Debug, Clone)]
+pub enum OverrideValue {
+    /// Value that administrators may read.
+    Plain(String),
+    /// Value that is stored encrypted and never returned.
+    Secret(Secret<String>),
+    /// Secret that was encrypted under a master key that this server does not
+    /// have.
+    Unreadable,
+}
+
 /// Setting as an administrator changed it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct SettingOverride {
     /// Key: `Section:Key`.
     pub key: String,
-    /// Value as a text.
-    pub value: String,
+    /// Value.
+    pub value: OverrideValue,
     /// Time of the change.
     pub updated_at: Timestamp,
     /// Administrator who made it; `None` if their account was deleted.
@@ -28,7 +40,7 @@ pub struct SettingOverride {
 }
 
 /// All changed settings.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct OverrideLayer {
     /// Version, which grows with each change.
     pub version: i64,
@@ -41,7 +53,7 @@ pub struct OverrideLayer {
 pub struct OverrideChange {
     /// Setting as it is to be stored.
     pub setting: SettingOverride,
-    /// Audit entry, to which the store adds the values.
+    /// Audit entry, to which the store adds the values, except for secrets.
     pub effects: SideEffects,
 }
 
@@ -61,7 +73,7 @@ pub struct RunningSetting {
 }
 
 /// Setting in force, with the change of an administrator.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct ListedSetting {
     /// Setting in force.
     pub setting: RunningSetting,
@@ -75,9 +87,6 @@ pub enum SettingOverrideError {
     /// No such setting, or one that needs a restart.
     #[error("There is no such setting that takes effect without a restart.")]
     Unknown,
-    /// Setting is a secret.
-    #[error("Secrets are set in files or the environment, not here.")]
-    Secret,
     /// Value is invalid, alone or together with others.
     #[error("{}", .0.join(" "))]
     Invalid(Vec<String>),
@@ -94,10 +103,22 @@ pub struct SettingOverrides {
     clock: Arc<dyn Clock>,
 }
 
+impl OverrideValue {
+    /// Returns the text; `None` if it is unreadable.
+    fn text(&self) -> Option<&str> {
+        match self {
+            Self::Plain(text) => Some(text),
+            Self::Secret(text) => Some(text.expose()),
+            Self::Unreadable => None,
+        }
+    }
+}
+
 impl OverrideLayer {
-    /// Returns keys and values.
+    /// Returns keys and readable values.
     fn values(&self) -> Vec<(String, String)> {
-        self.settings.iter().map(|it| (it.key.clone(), it.value.clone())).collect()
+        let value = |it: &SettingOverride| Some((it.key.clone(), it.value.text()?.to_owned()));
+        self.settings.iter().filter_map(value).collect()
     }
 }
 
@@ -191,14 +212,14 @@ impl SettingOverrides {
         value: &str,
     ) -> Result<OverrideChange, SettingOverrideError> {
         let RunningSetting { key, is_secret, .. } = self.find(key)?;
-        if is_secret {
-            return Err(SettingOverrideError::Secret);
-        }
-
         let updated_at = self.clock.now();
         let object = format!("setting:{key}");
         let effects = SideEffects::of_object(updated_at, Some(by), object, "Setting.Changed");
-        let value = value.to_owned();
+        let value = if is_secret {
+            OverrideValue::Secret(Secret::new(value.to_owned()))
+        } else {
+            OverrideValue::Plain(value.to_owned())
+        };
         let setting = SettingOverride { key, value, updated_at, updated_by: Some(by) };
 
         Ok(OverrideChange { setting, effects })

@@ -161,6 +161,7 @@ const SETTING_OVERRIDES: InventoryTable = InventoryTable {
         ("value", BOOKKEEPING),
         ("updated_at", BOOKKEEPING),
         ("updated_by", OWN_ID),
+        ("sealed", BOOKKEEPING),
     ],
 };
 

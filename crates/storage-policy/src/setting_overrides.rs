@@ -3,11 +3,12 @@
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{SideEffects, Unavailable, UserId};
-use pia_policy::{OverrideChange, OverrideLayer, OverrideStore, SettingOverride};
+use pia_kernel::{Secret, SideEffects, Unavailable, UserId};
+use pia_policy::{OverrideChange, OverrideLayer, OverrideStore, OverrideValue, SettingOverride};
+use pia_sealing::SealContext;
 use pia_storage::schema::{locks, setting_overrides};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Name of the row whose turn is the version.
 const LOCK: &str = "setting-overrides";
@@ -22,9 +23,12 @@ pub struct SqlSettingOverrides {
 #[diesel(table_name = setting_overrides, treat_none_as_null = true)]
 struct OverrideRow {
     key: String,
+    /// Empty for a secret.
     value: String,
     updated_at: DbInstant,
     updated_by: Option<DbUid>,
+    /// Sealed value of a secret.
+    sealed: Option<Vec<u8>>,
 }
 
 /// Increments the version, and returns false from the transaction if another
@@ -43,13 +47,9 @@ macro_rules! take_turn {
 /// Loads the value of an overridden setting, as the audit log records it.
 macro_rules! value_of {
     ($conn:expr, $key:expr) => {{
-        let value: Option<String> = setting_overrides::table
-            .find($key)
-            .select(setting_overrides::value)
-            .first($conn)
-            .await
-            .optional()?;
-        value.map(|it| json!({ "value": it }))
+        let row = setting_overrides::table.find($key).select(OverrideRow::as_select());
+        let row: Option<OverrideRow> = row.first($conn).await.optional()?;
+        row.as_ref().map(OverrideRow::audit_value)
     }};
 }
 
@@ -58,6 +58,47 @@ impl SqlSettingOverrides {
     pub fn new(db: Database) -> Self {
         Self { db }
     }
+
+    fn format_row(&self, setting: SettingOverride) -> Result<OverrideRow, DbError> {
+        let SettingOverride { key, value, updated_at, updated_by } = setting;
+        let (value, sealed) = match value {
+            OverrideValue::Plain(text) => (text, None),
+            OverrideValue::Secret(text) => {
+                let plain = Secret::new(text.reveal().into_bytes());
+                (String::new(), Some(self.db.seal()?.seal(seal_context(&key), &plain)?))
+            }
+            OverrideValue::Unreadable => {
+                return Err(DbError::Unreadable("setting_overrides.sealed"));
+            }
+        };
+
+        Ok(OverrideRow {
+            key,
+            value,
+            updated_at: DbInstant(updated_at),
+            updated_by: updated_by.map(|it| DbUid(it.0)),
+            sealed,
+        })
+    }
+
+    fn parse_row(&self, row: OverrideRow) -> Result<SettingOverride, DbError> {
+        let OverrideRow { key, value, updated_at, updated_by, sealed } = row;
+        let value = match sealed {
+            None => OverrideValue::Plain(value),
+            Some(sealed) => {
+                let opened = self.db.seal()?.open(seal_context(&key), &sealed).ok();
+                let text = opened.and_then(|it| String::from_utf8(it.reveal()).ok());
+                text.map_or(OverrideValue::Unreadable, |it| OverrideValue::Secret(Secret::new(it)))
+            }
+        };
+        let updated_by = updated_by.map(|it| UserId(it.0));
+
+        Ok(SettingOverride { key, value, updated_at: updated_at.0, updated_by })
+    }
+}
+
+fn seal_context(key: &str) -> SealContext<'_> {
+    SealContext { purpose: "setting", row: key.as_bytes() }
 }
 
 #[async_trait]
@@ -69,12 +110,13 @@ impl OverrideStore for SqlSettingOverrides {
             let version = turn.first(conn).await?;
             (version, all.select(OverrideRow::as_select()).load(conn).await?)
         })?;
-        Ok(OverrideLayer { version, settings: rows.into_iter().map(Into::into).collect() })
+        let settings = rows.into_iter().map(|it| self.parse_row(it));
+        Ok(OverrideLayer { version, settings: settings.collect::<Result<_, _>>()? })
     }
 
     async fn set(&self, changes: Vec<OverrideChange>, version: i64) -> Result<bool, Unavailable> {
-        let rows: Vec<_> =
-            changes.into_iter().map(|it| (OverrideRow::from(it.setting), it.effects)).collect();
+        let rows = changes.into_iter().map(|it| Ok((self.format_row(it.setting)?, it.effects)));
+        let rows: Vec<_> = rows.collect::<Result<_, DbError>>()?;
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             take_turn!(conn, version);
 
@@ -87,8 +129,7 @@ impl OverrideStore for SqlSettingOverrides {
                     .set(row)
                     .execute(conn)
                     .await?;
-                let after = json!({ "value": row.value });
-                let effects = effects.with_changes(before.as_ref(), Some(&after));
+                let effects = effects.with_changes(before.as_ref(), Some(&row.audit_value()));
                 conn.write_effects(&self.db, &effects).await?;
             }
 
@@ -113,21 +154,12 @@ impl OverrideStore for SqlSettingOverrides {
     }
 }
 
-impl From<SettingOverride> for OverrideRow {
-    fn from(setting: SettingOverride) -> Self {
-        let SettingOverride { key, value, updated_at, updated_by } = setting;
-        Self {
-            key,
-            value,
-            updated_at: DbInstant(updated_at),
-            updated_by: updated_by.map(|it| DbUid(it.0)),
+impl OverrideRow {
+    /// Returns what the audit log records: of a secret that there is one.
+    fn audit_value(&self) -> Value {
+        match self.sealed {
+            Some(_) => json!({ "secret": true }),
+            None => json!({ "value": self.value }),
         }
-    }
-}
-
-impl From<OverrideRow> for SettingOverride {
-    fn from(row: OverrideRow) -> Self {
-        let OverrideRow { key, value, updated_at, updated_by } = row;
-        Self { key, value, updated_at: updated_at.0, updated_by: updated_by.map(|it| UserId(it.0)) }
     }
 }

@@ -371,7 +371,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    use diesel::sql_types::{Nullable, Text};
+    use diesel::sql_types::{Binary, Nullable, Text};
     use crate::sql_types::{Instant, Uid};
 
     setting_overrides (key) {
@@ -379,6 +379,7 @@ diesel::table! {
         value -> Text,
         updated_at -> Instant,
         updated_by -> Nullable<Uid>,
+        sealed -> Nullable<Binary>,
     }
 }
 

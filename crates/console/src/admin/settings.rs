@@ -3,7 +3,7 @@
 mod areas;
 
 use actix_web::web::Path;
-use pia_policy::{ListedSetting, RunningSetting, SettingOverride};
+use pia_policy::{ListedSetting, OverrideValue, RunningSetting, SettingOverride};
 use pia_web::{ApiError, Licensing, Route};
 
 use super::bindings::{find_emails, time_cell, user_cell};
@@ -47,9 +47,13 @@ const ENVIRONMENT_SOURCE: &str = "the environment";
 const COMMAND_LINE_SOURCE: &str = "the command line";
 const SECRET: Text = Text::new("Secret, not shown", "Geheim, nicht angezeigt");
 const SECRET_HINT: Text = Text::new(
-    "Secrets are set in files or the environment, so that they are not stored in the database.",
-    "Geheime Werte werden in Dateien oder der Umgebung gesetzt, damit sie nicht in der Datenbank \
-     stehen.",
+    "Stored encrypted with the master key, and never displayed.",
+    "Wird mit dem Hauptschlüssel verschlüsselt gespeichert und nie angezeigt.",
+);
+const UNREADABLE: Text = Text::new(
+    "The stored value was encrypted with another master key and is not in effect. Set it again.",
+    "Der gespeicherte Wert wurde mit einem anderen Hauptschlüssel verschlüsselt und gilt nicht. \
+     Setzen Sie ihn erneut.",
 );
 const NEEDS_RESTART: Text = Text::new("Needs a restart", "Neustart erforderlich");
 const RESTART_HINT: Text = Text::new(
@@ -234,16 +238,12 @@ async fn setting_view(
     let view = View::new(&setting.key)
         .below(page.t(TITLE), "admin/settings")
         .section(facts_section(page, &setting, change.as_ref()).await?);
-    if setting.is_secret || setting.needs_restart {
+    if setting.needs_restart {
         return Ok(view);
     }
 
-    let value = typed.or(setting.value.as_deref()).unwrap_or_default();
-    let change_form = Form::new(format!("{path}/change"), page.t(common::SAVE)).field(value_field(
-        page,
-        setting.value.as_deref(),
-        value,
-    ));
+    let change_form = Form::new(format!("{path}/change"), page.t(common::SAVE))
+        .field(value_field(page, &setting, typed));
     let view = view.section(Section::new("change", page.t(CHANGE)).form(change_form));
     if change.is_none() {
         return Ok(view);
@@ -273,15 +273,22 @@ async fn facts_section(
     }
 
     let section = Section::new("setting", "").facts(facts);
-    Ok(match (setting.needs_restart, setting.is_secret) {
-        (true, _) => section.paragraph(restart_hint(page, &setting.key)),
-        (false, true) => section.paragraph(page.t(SECRET_HINT)),
-        (false, false) => section,
+    Ok(match change.map(|it| &it.value) {
+        Some(OverrideValue::Unreadable) => section.paragraph(page.t(UNREADABLE)),
+        _ if setting.needs_restart => section.paragraph(restart_hint(page, &setting.key)),
+        _ => section,
     })
 }
 
 /// Returns the field of a value: a selection for one that is on or off.
-fn value_field(page: &PageContext, stored: Option<&str>, value: &str) -> Field {
+fn value_field(page: &PageContext, setting: &RunningSetting, typed: Option<&str>) -> Field {
+    if setting.is_secret {
+        let field = Field::password("value", page.t(VALUE), "new-password");
+        return field.hint(page.t(SECRET_HINT));
+    }
+
+    let stored = setting.value.as_deref();
+    let value = typed.or(stored).unwrap_or_default();
     if matches!(stored, Some("true" | "false")) {
         let options = [("true", page.t(ON)), ("false", page.t(OFF))];
         return Field::select("value", page.t(VALUE), options, value);

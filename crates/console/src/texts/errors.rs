@@ -211,13 +211,6 @@ const ERRORS: &[(&str, Text)] = &[
         Text::new("This certificate is trusted already.", "Diesem Zertifikat wird schon vertraut."),
     ),
     (
-        "secret_setting",
-        Text::new(
-            "Secrets are set in files or the environment.",
-            "Geheime Werte werden in Dateien oder der Umgebung gesetzt.",
-        ),
-    ),
-    (
         "client_policy_in_use",
         Text::new(
             "This policy is assigned to groups. Remove it from them first.",

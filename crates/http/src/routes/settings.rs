@@ -27,7 +27,7 @@ fn change() -> Route {
         "Changes a setting on all instances.",
         Some(wire::<settings::SettingRequest>),
         ResponseDoc::Json(wire::<auth::Done>),
-        &[(400, "The setting is a secret: `secret_setting`."), UNKNOWN],
+        &[UNKNOWN],
     );
     unlicensed(write(Method::PUT, SETTING, docs, 128 * KIB, |route| route.to(settings::change)))
 }

@@ -7,7 +7,7 @@ use super::*;
 fn layer(version: i64, settings: &[(&str, &str)]) -> OverrideLayer {
     let setting = |(key, value): &(&str, &str)| SettingOverride {
         key: (*key).to_owned(),
-        value: (*value).to_owned(),
+        value: OverrideValue::Plain((*value).to_owned()),
         updated_at: Timestamp::UNIX_EPOCH,
         updated_by: None,
     };
@@ -66,7 +66,7 @@ async fn a_change_is_retried_after_a_concurrent_change() {
 }
 
 #[tokio::test]
-async fn unknown_secret_and_invalid_settings_are_not_stored() {
+async fn unknown_and_invalid_settings_are_not_stored() {
     let mut store = MockOverrideStore::new();
     let mut running = running();
     store.expect_load().returning(|| Ok(layer(1, &[])));
@@ -79,15 +79,36 @@ async fn unknown_secret_and_invalid_settings_are_not_stored() {
     };
     let unknown = refusal("A:None", "1").await;
     let fixed = refusal("A:Fixed", "1").await;
-    let secret = refusal("A:Key", "1").await;
     let invalid = refusal("A:Open", "x").await;
 
     assert!(matches!(unknown, SettingOverrideError::Unknown));
     assert!(matches!(fixed, SettingOverrideError::Unknown));
-    assert!(matches!(secret, SettingOverrideError::Secret));
     assert_eq!(invalid.to_string(), "expected a number");
     let unset = overrides.reset(by, "A:Open").await;
     assert!(unset.is_ok(), "a setting that was not changed");
+}
+
+#[tokio::test]
+async fn a_secret_is_stored_as_one_and_an_unreadable_one_is_left_out() {
+    let mut store = MockOverrideStore::new();
+    let mut running = running();
+    store.expect_load().returning(|| {
+        let mut layer = layer(1, &[("A:Open", "1"), ("B:Lost", "")]);
+        layer.settings[1].value = OverrideValue::Unreadable;
+        Ok(layer)
+    });
+    let expected = values(&[("A:Open", "1"), ("A:Key", "s3cret")]);
+    running.expect_check().withf(move |it| it == expected).once().returning(|_| Ok(()));
+    store.expect_set().once().returning(|changes, _| {
+        let value = &changes[0].setting.value;
+        assert!(matches!(value, OverrideValue::Secret(_)));
+        assert!(!format!("{changes:?}").contains("s3cret"));
+        Ok(true)
+    });
+    running.expect_apply().once().return_const(());
+
+    let changes = [("A:Key", "s3cret".to_owned())];
+    overrides(store, running).set(UserId::generate(), &changes).await.unwrap();
 }
 
 #[tokio::test]

@@ -13,7 +13,8 @@ const OPEN_API: &str = "/api/admin/settings/OpenApi:Enabled";
 
 on_both_databases!(
     a_change_applies_to_all_instances_and_survives_restarts,
-    refusals_name_their_reason_and_secrets_are_never_returned,
+    refusals_name_their_reason,
+    a_secret_takes_effect_and_is_never_returned,
     concurrent_changes_are_all_stored,
 );
 
@@ -64,19 +65,40 @@ async fn a_change_applies_to_all_instances_and_survives_restarts(database: TestD
     }
 }
 
-async fn refusals_name_their_reason_and_secrets_are_never_returned(database: TestDatabase) {
-    let setting =
-        TestConfig::on(database).with("Metrics__Token", "s3cret-word-of-thirty-two-letters-");
-    let (_app, client, console) = administrator(setting).await;
-    let listed = console.get(SETTINGS).await;
-    assert!(!listed.text().contains("s3cret-word"));
-    let password = find(&listed.body, "Metrics:Token");
-    assert_eq!(password["isSecret"], true);
-    assert_eq!(password.get("value"), None);
-    assert_eq!(password["source"], "the environment");
+async fn a_secret_takes_effect_and_is_never_returned(database: TestDatabase) {
+    let token = "s3cret-word-of-thirty-two-letters-";
+    let (app, client, console) =
+        administrator(TestConfig::on(database).with("Metrics__Token", token)).await;
+    let new_token = "an0ther-word-of-thirty-two-letters";
+    let metrics = async |token: &str| {
+        let authorization = format!("Bearer {token}");
+        client.send("GET", "/metrics", &[("authorization", &authorization)], b"").await.status
+    };
+    let before = console.get(SETTINGS).await;
+    let path = format!("{SETTINGS}/Metrics:Token");
+    let old_status = metrics(token).await;
 
+    let change = console.write("PUT", &path, json!({ "value": new_token })).await;
+
+    assert_eq!(change.status, 200, "{}", change.text());
+    assert_eq!(old_status, 200);
+    assert_eq!(metrics(token).await, 401);
+    assert_eq!(metrics(new_token).await, 200);
+    let after = console.get(SETTINGS).await;
+    for (list, source) in [(before, "the environment"), (after, "the console")] {
+        let secret = find(&list.body, "Metrics:Token");
+        assert_eq!(secret["isSecret"], true);
+        assert_eq!(secret.get("value"), None);
+        assert_eq!(secret["source"], source);
+        assert!(!list.text().contains("of-thirty-two-letters"));
+    }
+    assert_eq!(app.count("setting_overrides WHERE value = ''").await, 1);
+}
+
+async fn refusals_name_their_reason(database: TestDatabase) {
+    let (_app, client, console) = administrator(TestConfig::on(database)).await;
     for (key, body, code) in [
-        ("Metrics:Token", json!({ "value": "other" }), "secret_setting"),
+        ("Metrics:Token", json!({ "value": "short" }), "validation_failed"),
         ("OpenApi:Enabled", json!({ "value": "perhaps" }), "validation_failed"),
         ("OpenApi:Enabled", json!({}), "validation_failed"),
         ("OpenApi:Enabled", json!({ "value": 1 }), "validation_failed"),

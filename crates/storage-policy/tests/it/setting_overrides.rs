@@ -1,24 +1,47 @@
 //! Contract tests of setting overrides.
 
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
-use pia_policy::{OverrideChange, OverrideLayer, OverrideStore, SettingOverride};
-use pia_storage::Database;
+use pia_kernel::{LiveSetting, Secret};
+use pia_policy::{OverrideChange, OverrideLayer, OverrideStore, OverrideValue, SettingOverride};
+use pia_sealing::{MasterKeys, ServerSeal};
+use pia_storage::schema::{audit_entries, setting_overrides};
+use pia_storage::{Database, DbError, on_conn};
 use pia_storage_policy::SqlSettingOverrides;
 
 use crate::people::{START, noted, noting, person};
 
 pia_testkit::contract! {
     a_setting_is_stored_replaced_and_removed,
+    a_secret_is_stored_encrypted_and_not_audited,
     one_of_concurrent_changes_of_one_version_succeeds,
 }
 
 fn setting(key: &str, value: &str) -> SettingOverride {
     SettingOverride {
         key: key.to_owned(),
-        value: value.to_owned(),
+        value: OverrideValue::Plain(value.to_owned()),
         updated_at: START,
         updated_by: None,
     }
+}
+
+fn secret(key: &str, value: &str) -> SettingOverride {
+    SettingOverride {
+        value: OverrideValue::Secret(Secret::new(value.to_owned())),
+        ..setting(key, "")
+    }
+}
+
+/// Returns keys, kinds and values of a layer.
+fn texts(layer: &OverrideLayer) -> Vec<String> {
+    let text = |it: &SettingOverride| match &it.value {
+        OverrideValue::Plain(value) => format!("{}={value}", it.key),
+        OverrideValue::Secret(value) => format!("{}=secret {}", it.key, value.expose()),
+        OverrideValue::Unreadable => format!("{} is unreadable", it.key),
+    };
+    layer.settings.iter().map(text).collect()
 }
 
 fn changes(settings: &[SettingOverride]) -> Vec<OverrideChange> {
@@ -30,18 +53,22 @@ fn changes(settings: &[SettingOverride]) -> Vec<OverrideChange> {
 async fn a_setting_is_stored_replaced_and_removed(db: Database) {
     let store = SqlSettingOverrides::new(db.clone());
     let first = store.load().await.unwrap();
-    assert_eq!(first.settings, []);
+    assert!(first.settings.is_empty());
     let by = Some(person(&db).await);
     let one = SettingOverride { updated_by: by, ..setting("A:One", "1") };
 
     assert!(store.set(changes(&[one.clone()]), first.version).await.unwrap());
     assert!(!store.set(changes(&[setting("A:Two", "2")]), first.version).await.unwrap());
-    let OverrideLayer { version, settings } = store.load().await.unwrap();
-    assert!(version > first.version);
-    assert_eq!(settings, vec![one]);
-    assert!(store.set(changes(&[setting("A:One", "3")]), version).await.unwrap());
-    let OverrideLayer { version, settings } = store.load().await.unwrap();
-    assert_eq!(settings, [setting("A:One", "3")]);
+    let layer = store.load().await.unwrap();
+    assert!(layer.version > first.version);
+    assert_eq!(texts(&layer), ["A:One=1"]);
+    assert_eq!(layer.settings[0].updated_by, by);
+    assert_eq!(layer.settings[0].updated_at, START);
+    assert!(store.set(changes(&[setting("A:One", "3")]), layer.version).await.unwrap());
+    let layer = store.load().await.unwrap();
+    assert_eq!(texts(&layer), ["A:One=3"]);
+    assert_eq!(layer.settings[0].updated_by, None);
+    let version = layer.version;
     assert!(!store.remove("A:One", version - 1, noting("remove")).await.unwrap());
     assert!(store.remove("A:One", version, noting("remove")).await.unwrap());
 
@@ -50,6 +77,37 @@ async fn a_setting_is_stored_replaced_and_removed(db: Database) {
     assert!(last.settings.is_empty());
     assert_eq!(noted(&db, "set").await, 2);
     assert_eq!(noted(&db, "remove").await, 1);
+}
+
+async fn a_secret_is_stored_encrypted_and_not_audited(db: Database) {
+    let store = SqlSettingOverrides::new(db.clone());
+    let first = store.load().await.unwrap().version;
+    let pair = [secret("A:Key", "s3cret"), setting("A:Name", "ada")];
+    assert!(store.set(changes(&pair), first).await.unwrap());
+
+    let other_keys = MasterKeys { current: Secret::new([9; 32]), previous: None };
+    let other_seal = ServerSeal::new(other_keys);
+    let with_other_key = db.clone().with_effects(other_seal, LiveSetting::new(false));
+    let unreadable = SqlSettingOverrides::new(with_other_key).load().await.unwrap();
+    let layer = store.load().await.unwrap();
+    let plain = [setting("A:Key", "open"), setting("A:Name", "ada")];
+    let columns = (setting_overrides::value, setting_overrides::sealed);
+    let row = setting_overrides::table.find("A:Key").select(columns);
+    let row: Result<(String, Option<Vec<u8>>), DbError> =
+        on_conn!(db.reader(), |conn| row.first(conn).await?);
+    let (value, sealed) = row.unwrap();
+    assert!(store.set(changes(&plain), layer.version).await.unwrap());
+
+    assert_eq!(texts(&layer), ["A:Key=secret s3cret", "A:Name=ada"]);
+    assert_eq!(texts(&unreadable), ["A:Key is unreadable", "A:Name=ada"]);
+    assert_eq!(value, "");
+    assert!(sealed.is_some_and(|it| !it.windows(6).any(|bytes| bytes == b"s3cret")));
+    assert_eq!(texts(&store.load().await.unwrap()), ["A:Key=open", "A:Name=ada"]);
+    let changes = audit_entries::table.select(audit_entries::changes);
+    let audited: Result<Vec<Option<String>>, DbError> =
+        on_conn!(db.reader(), |conn| changes.load(conn).await?);
+    let audited = audited.unwrap().into_iter().flatten().collect::<String>();
+    assert!(audited.contains("secret") && !audited.contains("s3cret"), "{audited}");
 }
 
 async fn one_of_concurrent_changes_of_one_version_succeeds(db: Database) {
