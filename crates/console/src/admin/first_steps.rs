@@ -70,6 +70,10 @@ pub(super) fn routes() -> Vec<Route> {
         page("/admin/first-steps", |it| it.to(show)),
         renewing(form("/admin/first-steps/email", |it| it.to(set_up_email))),
         form("/admin/first-steps/test-email", |it| it.to(send_test_email)),
+        renewing(licensed(
+            Feature::AiProxy,
+            form("/admin/first-steps/provider", |it| it.to(set_up_provider)),
+        )),
         licensed(Feature::AiProxy, form("/admin/first-steps/test-call", |it| it.to(test_model))),
         renewing(form("/admin/first-steps/registration", |it| it.to(set_registration))),
         licensed(
@@ -96,21 +100,30 @@ async fn set_up_email(page: PageContext, ProvedForm(fields): ProvedForm) -> Page
         // Another administrator has set it up meanwhile.
         return page.redirect(PATH);
     }
-    let changes = [("Smtp:Host", "host"), ("Smtp:From", "from"), ("Smtp:Security", "security")]
-        .map(|(key, field)| (key, fields.text(field).to_owned()));
-    change_settings(&page, &fields, changes.into()).await
+    change_settings(&page, &fields, &services::EMAIL_SETTINGS).await
+}
+
+async fn set_up_provider(page: PageContext, ProvedForm(fields): ProvedForm) -> PageResult {
+    if services::chat_model(&page.api.models.list()).is_some() {
+        // Another administrator has set it up meanwhile.
+        return page.redirect(PATH);
+    }
+    change_settings(&page, &fields, &services::PROVIDER_SETTINGS).await
 }
 
 async fn set_registration(page: PageContext, ProvedForm(fields): ProvedForm) -> PageResult {
-    let policy = fields.text("policy").to_owned();
-    change_settings(&page, &fields, vec![("LocalAuth:Registration", policy)]).await
+    change_settings(&page, &fields, &[("policy", "LocalAuth:Registration")]).await
 }
 
+/// Sets settings to the values of fields, given as pairs of a field and a key.
+/// Empty fields change nothing.
 async fn change_settings(
     page: &PageContext,
     fields: &FormFields,
-    changes: Vec<(&'static str, String)>,
+    keys: &[(&str, &'static str)],
 ) -> PageResult {
+    let typed = |(field, key): &(&str, &'static str)| Some((*key, fields.some(field)?));
+    let changes: Vec<_> = keys.iter().filter_map(typed).collect();
     let settings = page.api.settings.clone();
     let by = page.user();
     let changed = page.run(async move { settings.set(by, &changes).await }).await;
@@ -189,7 +202,7 @@ fn steps(page: &PageContext, state: &ServerState) -> Result<[FirstStep; 7], ApiE
         people::administrator(page, state),
         server::public_address(page, state),
         services::email(page, state),
-        services::provider(page)?,
+        services::provider(page, state)?,
         people::registration(page, state),
         people::group(page, state)?,
     ])

@@ -1,6 +1,6 @@
 //! Steps about the services that the server uses.
 
-use pia_assistant::{CatalogueModel, ModelEntry};
+use pia_assistant::{CatalogueModel, ModelEntry, ProviderType};
 use pia_policy::Feature;
 use pia_web::ApiError;
 
@@ -22,11 +22,11 @@ const FROM: Text = Text::new("Sender’s address", "Absenderadresse");
 const SECURITY: Text = Text::new("Encryption", "Verschlüsselung");
 const UNENCRYPTED: Text = Text::new("None", "Keine");
 const SET_UP_EMAIL: Text = Text::new("Set up email", "E-Mail einrichten");
-const EMAIL_SECRET: Text = Text::new(
-    "If the mail server asks for a password, set Smtp__Host, Smtp__From, Smtp__Username and \
-     Smtp__Password in the environment instead, and restart the server.",
-    "Verlangt der Mailserver ein Passwort, setzen Sie stattdessen Smtp__Host, Smtp__From, \
-     Smtp__Username und Smtp__Password in der Umgebung, und starten Sie den Server neu.",
+const USERNAME: Text = Text::new("User name", "Benutzername");
+const PASSWORD: Text = Text::new("Password of the mail server", "Passwort des Mailservers");
+const STORED_ENCRYPTED: Text = Text::new(
+    "Stored encrypted, and never displayed.",
+    "Wird verschlüsselt gespeichert und nie angezeigt.",
 );
 const SENT: Text = Text::new("Sent since startup", "Seit dem Start gesendet");
 const SEND_TEST: Text = Text::new("Send test email", "Test-E-Mail senden");
@@ -38,17 +38,42 @@ const PROVIDER_INTRO: Text = Text::new(
     "Ein Modell, das Chats beantwortet. Prüfen Sie es mit einem Testaufruf, den der Anbieter \
      in Rechnung stellt.",
 );
-const NO_PROVIDER: Text = Text::new(
-    "Set Ai__Model and Ai__ApiKey in the environment, also Ai__Endpoint for a provider other than \
-     OpenAI, and restart the server. To offer several models, add entries under Ai:Providers.",
-    "Setzen Sie Ai__Model und Ai__ApiKey in der Umgebung, für einen anderen Anbieter als OpenAI \
-     auch Ai__Endpoint, und starten Sie den Server neu. Um mehrere Modelle anzubieten, ergänzen \
-     Sie Einträge unter Ai:Providers.",
+const SEVERAL_MODELS: Text = Text::new(
+    "To offer several models, or a deployment of Azure OpenAI, add entries under Ai:Providers in a \
+     settings file.",
+    "Um mehrere Modelle oder ein Deployment von Azure OpenAI anzubieten, ergänzen Sie Einträge \
+     unter Ai:Providers in einer Einstellungsdatei.",
 );
+const PROVIDER_TYPE: Text = Text::new("Provider", "Anbieter");
+const MODEL_HINT: Text = Text::new("Such as gpt-4o-mini", "Etwa gpt-4o-mini");
+const ENDPOINT: Text = Text::new("Base URL", "Basis-URL");
+const ENDPOINT_HINT: Text = Text::new(
+    "Leave this empty for the provider’s own address. OpenAI-compatible servers and vLLM need it.",
+    "Leer für die Adresse des Anbieters. OpenAI-kompatible Server und vLLM brauchen sie.",
+);
+const API_KEY: Text = Text::new("API key", "API-Schlüssel");
+const SET_UP_PROVIDER: Text = Text::new("Set up model", "Modell einrichten");
 const TEST_CALL: Text = Text::new("Test model", "Modell testen");
 const LAST_CALL: Text = Text::new("Last call", "Letzter Aufruf");
 const OPEN_MODELS: Text = Text::new("Show models", "Modelle anzeigen");
 const MODEL: Text = Text::new("Model", "Modell");
+
+/// Fields of the form for email, and the settings that they change.
+pub(super) const EMAIL_SETTINGS: [(&str, &str); 5] = [
+    ("host", "Smtp:Host"),
+    ("from", "Smtp:From"),
+    ("security", "Smtp:Security"),
+    ("username", "Smtp:Username"),
+    ("password", "Smtp:Password"),
+];
+
+/// Fields of the form for a provider, and the settings that they change.
+pub(super) const PROVIDER_SETTINGS: [(&str, &str); 4] = [
+    ("type", "Ai:ProviderType"),
+    ("model", "Ai:Model"),
+    ("endpoint", "Ai:Endpoint"),
+    ("key", "Ai:ApiKey"),
+];
 
 pub(super) fn email(page: &PageContext, state: &ServerState) -> FirstStep {
     let is_configured = page.api.mails.is_configured();
@@ -56,7 +81,7 @@ pub(super) fn email(page: &PageContext, state: &ServerState) -> FirstStep {
     let step =
         FirstStep::new(page, "email", EMAIL, step_state).with(|it| it.intro(page.t(EMAIL_INTRO)));
     if !is_configured {
-        return step.with(|it| it.paragraph(page.t(EMAIL_SECRET)).form(email_form(page, state)));
+        return step.with(|it| it.form(email_form(page, state)));
     }
 
     let sent = format::number(page.language, page.api.mails.tally().all_sent());
@@ -77,17 +102,26 @@ fn email_form(page: &PageContext, state: &ServerState) -> Form {
     let host = Field::text("host", page.t(HOST), state.value("Smtp:Host"));
     let from = Field::input("from", page.t(FROM), "email", "off", state.value("Smtp:From"));
     let security = state.value("Smtp:Security");
+    let username = Field::text("username", page.t(USERNAME), state.value("Smtp:Username"));
+    let password = Field::password("password", page.t(PASSWORD), "new-password");
     Form::new(format!("{PATH}/email"), page.t(SET_UP_EMAIL))
         .field(host.hint(page.t(HOST_HINT)))
         .field(from)
         .field(Field::select("security", page.t(SECURITY), securities, security))
+        .field(username.optional())
+        .field(password.hint(page.t(STORED_ENCRYPTED)).optional())
 }
 
-pub(super) fn provider(page: &PageContext) -> Result<FirstStep, ApiError> {
+/// Returns the first chat model of the catalogue.
+pub(super) fn chat_model(entries: &[ModelEntry]) -> Option<&ModelEntry> {
+    entries.iter().find(|it| matches!(it.model, CatalogueModel::Chat(_)))
+}
+
+pub(super) fn provider(page: &PageContext, state: &ServerState) -> Result<FirstStep, ApiError> {
     let gates = page.gates()?;
     let is_licensed = gates.licence.get().includes(Feature::AiProxy, gates.clock.now());
     let entries = page.api.models.list();
-    let chat = entries.iter().find(|it| matches!(it.model, CatalogueModel::Chat(_)));
+    let chat = chat_model(&entries);
     let step_state = match chat {
         _ if !is_licensed => StepState::NotLicensed,
         Some(_) => StepState::Done,
@@ -99,11 +133,28 @@ pub(super) fn provider(page: &PageContext) -> Result<FirstStep, ApiError> {
         .with(|it| it.intro(page.t(PROVIDER_INTRO)));
     let step_with_model = match chat {
         Some(entry) if is_licensed => step.with(|it| add_model(page, entry, it)),
-        Some(_) => step,
-        None => step.with(|it| it.paragraph(page.t(NO_PROVIDER))),
+        None if is_licensed => {
+            step.with(|it| it.form(provider_form(page, state)).paragraph(page.t(SEVERAL_MODELS)))
+        }
+        _ => step,
     };
 
     Ok(step_with_model.with(|it| it.links(vec![models])))
+}
+
+fn provider_form(page: &PageContext, state: &ServerState) -> Form {
+    // A deployment of Azure has further settings.
+    let types = ProviderType::ALL.iter().filter(|it| **it != ProviderType::AzureOpenAi);
+    let types = types.map(|it| (it.name(), it.name()));
+    let model = Field::text("model", page.t(MODEL), state.value("Ai:Model"));
+    let endpoint =
+        Field::input("endpoint", page.t(ENDPOINT), "url", "off", state.value("Ai:Endpoint"));
+    let key = Field::password("key", page.t(API_KEY), "new-password");
+    Form::new(format!("{PATH}/provider"), page.t(SET_UP_PROVIDER))
+        .field(Field::select("type", page.t(PROVIDER_TYPE), types, state.value("Ai:ProviderType")))
+        .field(model.hint(page.t(MODEL_HINT)))
+        .field(endpoint.hint(page.t(ENDPOINT_HINT)).optional())
+        .field(key.hint(page.t(STORED_ENCRYPTED)).optional())
 }
 
 fn add_model(page: &PageContext, entry: &ModelEntry, section: Section) -> Section {

@@ -12,6 +12,7 @@ use super::{form, open};
 
 on_both_databases!(
     the_steps_are_done_one_after_the_other,
+    a_provider_and_a_password_of_a_relay_are_stored_encrypted,
     a_step_is_done_by_whoever_set_it,
     features_without_a_licence_are_no_steps,
 );
@@ -72,9 +73,53 @@ async fn the_steps_are_done_one_after_the_other(database: TestDatabase) {
     assert_eq!(states(&ada).await, [done, open, open, done, open, done, done]);
     assert!(ada.get("/admin").await.text().contains("3 steps left to do"));
     assert!(page.contains("127.0.0.1") && page.contains("Console"), "{page}");
-    assert!(page.contains("Server__PublicUrl") && page.contains("Ai__Model"), "{page}");
+    assert!(page.contains("Server__PublicUrl") && page.contains("Ai:Providers"), "{page}");
     let german = ada.get(&format!("{PAGE}?lang=de")).await.text();
     assert!(german.contains("Zu erledigen") && german.contains("Auf Einladung"), "{german}");
+}
+
+async fn a_provider_and_a_password_of_a_relay_are_stored_encrypted(database: TestDatabase) {
+    let demo = Demo::start(0).expect("an upstream");
+    let endpoint = demo.endpoint();
+    let app = start_with_admin(TestConfig::on(database)).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let provider = [
+        ("type", "OpenAICompatible"),
+        ("model", "test-model"),
+        ("endpoint", endpoint.as_str()),
+        ("key", "sk-a-s3cret-key"),
+    ];
+    let relay = [
+        ("host", "127.0.0.1"),
+        ("from", "pia@example.org"),
+        ("security", "none"),
+        ("username", "pia"),
+    ];
+    let with_password = [&relay[..], &[("password", "a-s3cret-password")]].concat();
+
+    let no_endpoint = send(&ada, "provider", &provider[..2]).await;
+    let set_up = send(&ada, "provider", &provider).await;
+    let tested = send(&ada, "test-call", &[("key", "Ai")]).await;
+    let repeated = send(&ada, "provider", &provider).await;
+    let no_password = send(&ada, "email", &relay).await;
+    let email = send(&ada, "email", &with_password).await;
+
+    assert_eq!(no_endpoint.status, 400, "{}", no_endpoint.text());
+    assert!(no_endpoint.text().contains("value=\"test-model\""), "{}", no_endpoint.text());
+    assert_eq!(no_password.status, 400, "{}", no_password.text());
+    for answer in [set_up, repeated, email] {
+        assert_eq!(answer.status, 303, "{}", answer.text());
+    }
+    assert!(tested.text().contains("Demo answer to"), "{}", tested.text());
+    let pages = [PAGE, "/admin/settings/Ai:ApiKey", "/admin/settings", "/admin/audit"];
+    for page in pages {
+        let page = ada.get(page).await;
+        assert_eq!(page.status, 200);
+        assert!(!page.text().contains("s3cret"), "{}", page.text());
+    }
+    assert_eq!(app.count("setting_overrides WHERE value = '' AND sealed IS NOT NULL").await, 2);
+    let done = "Done";
+    assert_eq!(states(&ada).await[3..5], [done, done]);
 }
 
 async fn a_step_is_done_by_whoever_set_it(database: TestDatabase) {

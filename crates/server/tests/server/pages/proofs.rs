@@ -68,6 +68,7 @@ const FORMS: &str = "
     never     /admin/feedback/{id}/triage
     always    /admin/first-steps/email
     never     /admin/first-steps/group
+    always    /admin/first-steps/provider
     always    /admin/first-steps/registration
     never     /admin/first-steps/test-call
     never     /admin/first-steps/test-email
