@@ -75,7 +75,11 @@ impl AccountSecurity {
         let effects = done(at, by, user, "factor.reset").and_mail(email);
         let reset = self.ports.store.reset_factor(user, effects).await?;
         self.caller_cache.forget_user(user);
-        if reset { Ok(()) } else { Err(AccountSecurityError::NoFactor) }
+        if reset {
+            return Ok(());
+        }
+        self.ports.accounts.find(user).await?.ok_or(AccountSecurityError::Unknown)?;
+        Err(AccountSecurityError::NoFactor)
     }
 
     /// Lifts the wait after wrong passwords and codes, from all networks that the account was

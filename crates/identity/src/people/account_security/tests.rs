@@ -12,6 +12,8 @@ use crate::sessions::access_tokens::SessionRef;
 use crate::sign_in::device::SignInDevice;
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+/// User without an account.
+const NOBODY: UserId = UserId(uuid::Uuid::nil());
 
 fn over(
     store: MockRoleStore,
@@ -22,9 +24,10 @@ fn over(
     accounts
         .expect_caller_state()
         .returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
-    accounts
-        .expect_find()
-        .returning(|user| Ok(Some(Account::local(user, "ada@example.org".to_owned(), NOW))));
+    accounts.expect_find().returning(|user| {
+        let account = Account::local(user, "ada@example.org".to_owned(), NOW);
+        Ok((user != NOBODY).then_some(account))
+    });
     let accounts: Arc<dyn AccountStore> = Arc::new(accounts);
     let clock = Arc::new(FixedClock(NOW));
     let callers = CallerCache::new(Arc::clone(&accounts), Arc::<FixedClock>::clone(&clock));
@@ -78,6 +81,17 @@ async fn a_reset_factor_is_audited_and_its_owner_emailed() {
     let again = security.reset_factor(by, user).await;
 
     assert!(matches!(again, Err(AccountSecurityError::NoFactor)));
+}
+
+#[tokio::test]
+async fn the_factor_of_an_unknown_account_is_not_reset() {
+    let mut store = MockRoleStore::new();
+    store.expect_reset_factor().returning(|_, _| Ok(false));
+    let security = over(store, MockPasswordThrottleStore::new(), MockSignInLog::new());
+
+    let reset = security.reset_factor(UserId::generate(), NOBODY).await;
+
+    assert!(matches!(reset, Err(AccountSecurityError::Unknown)));
 }
 
 #[tokio::test]
