@@ -215,9 +215,7 @@ impl PageContext {
     /// Checks that the caller is the owner of the session, by a proof unless
     /// they have signed in recently.
     pub(crate) async fn require_owner(&self, proof: Option<ReauthProof>) -> Result<(), ApiError> {
-        let reauthenticator = self.api.identity.reauthenticator.clone();
-        let caller = self.caller;
-        self.run_identity(async move { reauthenticator.require(caller, proof).await }).await
+        self.api.require_owner(self.caller, proof).await
     }
 }
 

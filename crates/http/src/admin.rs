@@ -1,6 +1,7 @@
 //! `/api/admin`: administration, for browsers that are signed in to the
 //! console.
 
+pub(crate) mod account_security;
 pub(crate) mod assignments;
 pub(crate) mod audit;
 pub(crate) mod certificates;

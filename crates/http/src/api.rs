@@ -112,6 +112,17 @@ impl Api {
         self.run(async move { log.verify(since).await }).await
     }
 
+    /// Rejects a caller who neither presents a proof nor signed in within the
+    /// last ten minutes. Consumes the code of a proof.
+    pub async fn require_owner(
+        &self,
+        caller: CallerState,
+        proof: Option<ReauthProof>,
+    ) -> Result<(), ApiError> {
+        let reauthenticator = self.identity.reauthenticator.clone();
+        self.runner.run(async move { reauthenticator.require(caller, proof).await }).await
+    }
+
     /// Returns the caller's id, and whether they have reauthenticated recently.
     /// Consumes the code of a proof.
     pub(crate) async fn owner(

@@ -1,6 +1,7 @@
 //! Routes of the JSON API, with their access rules.
 
 mod account;
+mod account_security;
 mod admin;
 mod ai;
 mod api_keys;
@@ -61,6 +62,7 @@ pub fn routes() -> Vec<Route> {
         client_policies::routes(),
         personas::routes(),
         groups::routes(),
+        account_security::routes(),
         feedback::routes(),
         plugins::routes(),
         audit::routes(),

@@ -3,6 +3,7 @@
 #![expect(clippy::expect_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
 mod account;
+mod account_security;
 mod addresses;
 mod api_keys;
 mod app_passwords;

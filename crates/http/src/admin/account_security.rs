@@ -1,0 +1,44 @@
+//! `/api/admin/users/{id}/…`: administration of what secures a user's account.
+
+use actix_web::web::{Data, Json};
+use pia_kernel::UserId;
+use pia_web::{ApiError, Caller, OptionalBody, PathId};
+
+use crate::Api;
+use crate::auth::Done;
+use crate::auth::mfa::FreshProofRequest;
+
+pub(crate) async fn end_sessions(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<Json<Done>, ApiError> {
+    let security = api.administration.security.clone();
+    let by = caller.0.user;
+    api.runner.run(async move { security.end_sessions(by, UserId(id)).await }).await?;
+    Ok(Json(Done::success()))
+}
+
+pub(crate) async fn lift_wait(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<Json<Done>, ApiError> {
+    let security = api.administration.security.clone();
+    let by = caller.0.user;
+    api.runner.run(async move { security.lift_wait(by, UserId(id)).await }).await?;
+    Ok(Json(Done::success()))
+}
+
+pub(crate) async fn reset_factor(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+    OptionalBody(request): OptionalBody<FreshProofRequest>,
+) -> Result<Json<Done>, ApiError> {
+    let security = api.administration.security.clone();
+    let by = caller.0.user;
+    api.require_owner(caller.0, request.proof_if_any()?).await?;
+    api.runner.run(async move { security.reset_factor(by, UserId(id)).await }).await?;
+    Ok(Json(Done::success()))
+}
