@@ -19,6 +19,7 @@ mod logout;
 pub(crate) mod members;
 pub(crate) mod operator_webhooks;
 pub(crate) mod operators;
+pub(crate) mod outbox;
 pub(crate) mod personas;
 pub(crate) mod plugins;
 pub(crate) mod pods;

@@ -23,6 +23,7 @@ mod knowledge_ingest;
 mod knowledge_questions;
 mod licence;
 mod mfa;
+mod outbox;
 mod passkeys;
 mod passwords;
 mod personas;
@@ -65,6 +66,7 @@ pub fn routes() -> Vec<Route> {
         account_security::routes(),
         feedback::routes(),
         plugins::routes(),
+        outbox::routes(),
         audit::routes(),
         usage::routes(),
         licence::routes(),

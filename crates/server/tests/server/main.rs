@@ -23,6 +23,7 @@ mod managed_personas;
 mod master_key;
 mod migrations;
 mod openapi;
+mod operation;
 mod operator;
 mod pages;
 mod plugins;

@@ -1,0 +1,79 @@
+//! Tests of the routes with which administrators operate the server.
+
+use pia_kernel::{Clock as _, QueuedEmail, SystemClock};
+use pia_server_testkit::client::TestResponse;
+use pia_server_testkit::console::administrator;
+use pia_server_testkit::harness::TestConfig;
+use pia_server_testkit::on_both_databases;
+use pia_server_testkit::polling::until;
+use pia_server_testkit::relay::FakeRelay;
+use pia_testkit::databases::TestDatabase;
+use serde_json::{Value, json};
+
+on_both_databases!(
+    emails_are_listed_without_their_links_and_discarded,
+    a_test_email_is_sent_if_a_relay_is_configured,
+);
+
+const OUTBOX: &str = "/api/admin/outbox";
+
+/// Returns the items of a page of a list.
+fn items(page: &TestResponse) -> &[Value] {
+    page.body["items"].as_array().map(Vec::as_slice).expect("items")
+}
+
+async fn emails_are_listed_without_their_links_and_discarded(database: TestDatabase) {
+    let (app, _, console) = administrator(TestConfig::on(database).with_mail()).await;
+    for address in ["eve@example.org", "bob@example.org"] {
+        let email = QueuedEmail::new("invitation").with("link", "https://pia.example/canary");
+        app.queue(email.to_address(SystemClock.now(), address)).await;
+    }
+    until(async || app.mails().await.iter().all(|it| it.failure.is_some()).then_some(())).await;
+
+    let list = console.get(&format!("{OUTBOX}?state=postponed&limit=1")).await;
+    let cursor = list.body["nextCursor"].as_str().expect("a cursor");
+    let rest = console.get(&format!("{OUTBOX}?state=postponed&cursor={cursor}")).await;
+    let email = &items(&list)[0];
+    let path = format!("{OUTBOX}/{}", email["id"].as_str().expect("an id"));
+    let retried = console.write("POST", &format!("{path}/retry"), Value::Null).await;
+    let discarded = until(async || {
+        let answer = console.write("POST", &format!("{path}/discard"), json!({})).await;
+        // It may be in delivery, as it was just made due.
+        (answer.status != 409).then_some(answer.status)
+    })
+    .await;
+    let gone = console.write("POST", &format!("{path}/retry"), Value::Null).await;
+
+    assert_eq!(email["template"], "invitation");
+    assert_eq!(email["address"], "bob@example.org", "newest first");
+    assert_eq!(email["state"], "postponed");
+    assert!(email["failure"].is_string() && email["nextAttemptAt"].is_string(), "{email}");
+    assert!(items(&rest).iter().any(|it| it["address"] == "eve@example.org"), "{}", rest.text());
+    assert!(!list.text().contains("canary") && !rest.text().contains("canary"));
+    assert_eq!(retried.status, 200, "{}", retried.text());
+    assert_eq!(discarded, 200);
+    assert_eq!(gone.refusal(), (404, "not_found"));
+    assert_eq!(console.get(&format!("{OUTBOX}?state=lost")).await.status, 400);
+    assert_eq!(console.get(&format!("{OUTBOX}?state=failed")).await.body["items"], json!([]));
+    assert_eq!(app.count("audit_entries WHERE action = 'Mail.Discarded'").await, 1);
+}
+
+async fn a_test_email_is_sent_if_a_relay_is_configured(database: TestDatabase) {
+    let relay = FakeRelay::start().await;
+    let (app, _, console) = administrator(TestConfig::on(database).with_relay(&relay)).await;
+    let path = format!("{OUTBOX}/test");
+
+    let sent = console.write("POST", &path, Value::Null).await;
+    let recipients = until(async || {
+        let mail = relay.next_mail().await;
+        (mail.subject() == "Test email from this server").then_some(mail.to)
+    })
+    .await;
+    let (_other, _, unconfigured) = administrator(TestConfig::on(TestDatabase::sqlite())).await;
+    let refused = unconfigured.write("POST", &path, Value::Null).await;
+
+    assert_eq!(sent.status, 200, "{}", sent.text());
+    assert_eq!(recipients, ["ada@example.org"]);
+    assert_eq!(refused.refusal(), (409, "mail_not_configured"));
+    assert_eq!(app.count("audit_entries WHERE action = 'Mail.TestSent'").await, 1);
+}
