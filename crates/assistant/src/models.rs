@@ -10,7 +10,7 @@ use pia_kernel::{EffectWriter, Secret, SideEffects, Unavailable, UserId};
 use crate::gateway::Gateway;
 use crate::routing::attempts::{AttemptOutcome, EntryAttempts};
 use crate::routing::catalogue::{ModelCatalogue, SearchProvider};
-use crate::routing::target::{Mode, Target};
+use crate::routing::target::{Mode, Protection, Target};
 
 pub use test_call::{ModelAnswer, ModelTestFailure};
 
@@ -153,6 +153,16 @@ impl Models {
 }
 
 impl ModelEntry {
+    /// Returns its name for people; an unnamed entry has its id or key.
+    pub fn name(&self) -> &str {
+        match &self.model {
+            CatalogueModel::Chat(it) | CatalogueModel::Embedder(it) => {
+                it.name.as_deref().or(it.id.as_deref()).unwrap_or(&self.key)
+            }
+            CatalogueModel::Search(it) => &it.id,
+        }
+    }
+
     /// Returns the outcome of the last call, if it means that the provider does
     /// not serve this model: being at capacity passes, and a refused request
     /// may be the caller's fault.
@@ -174,6 +184,30 @@ impl CatalogueModel {
         match self {
             Self::Chat(it) | Self::Embedder(it) => it.id.as_deref(),
             Self::Search(it) => Some(&it.id),
+        }
+    }
+
+    /// Returns the name of its provider.
+    pub fn provider(&self) -> &'static str {
+        match self {
+            Self::Chat(it) | Self::Embedder(it) => it.provider.name(),
+            Self::Search(_) => "Linkup",
+        }
+    }
+
+    /// Returns its name at the provider; of a web search the depth.
+    pub fn upstream_name(&self) -> &str {
+        match self {
+            Self::Chat(it) | Self::Embedder(it) => it.deployment.as_deref().unwrap_or(&it.model),
+            Self::Search(it) => it.depth.name(),
+        }
+    }
+
+    /// Returns the limits on its calls.
+    pub fn protection(&self) -> Protection {
+        match self {
+            Self::Chat(it) | Self::Embedder(it) => it.protection,
+            Self::Search(it) => it.protection,
         }
     }
 

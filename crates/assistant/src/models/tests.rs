@@ -12,7 +12,6 @@ use crate::fakes::{Script, TestEnv, target};
 use crate::ports::UpstreamError;
 use crate::routing::attempts::AttemptOutcome;
 use crate::routing::catalogue::SearchDepth;
-use crate::routing::target::Protection;
 
 #[derive(Default)]
 struct RecordedEffects(Mutex<Vec<SideEffects>>);
@@ -72,6 +71,24 @@ fn entries_have_a_key_and_the_modes_that_they_serve() {
     ];
     assert_eq!(keys, expected);
     assert!(models.find("Ai:Providers:a/b").is_some() && models.find("a/b").is_none());
+}
+
+#[test]
+fn entries_are_named_by_their_settings_and_at_their_provider() {
+    let (models, _) = models(&TestEnv::with_scripts(Vec::new()));
+
+    let list = models.list();
+    let names: Vec<_> =
+        list.iter().map(|it| (it.name(), it.model.upstream_name(), it.model.provider())).collect();
+
+    let expected = [
+        ("Ai", "m", "OpenAI"),
+        ("Ai:Modes:Research", "deep", "OpenAI"),
+        ("a/b", "a/b", "OpenAI"),
+        ("vectors", "vectors", "OpenAI"),
+        ("web", "fast", "Linkup"),
+    ];
+    assert_eq!(names, expected);
 }
 
 #[tokio::test]

@@ -116,7 +116,6 @@ pub(super) fn path_of(key: &str) -> String {
 }
 
 fn row(page: &PageContext, entry: &ModelEntry) -> Row {
-    let (title, model) = names(entry);
     let price = match &entry.model {
         CatalogueModel::Chat(it) => {
             page.fill(PRICES, &[&credits(page, it.rates.input), &credits(page, it.rates.output)])
@@ -126,30 +125,12 @@ fn row(page: &PageContext, entry: &ModelEntry) -> Row {
     };
 
     Row::new(vec![
-        Cell::link(title, path_of(&entry.key)).detail(model),
-        Cell::text(provider(&entry.model)),
+        Cell::link(entry.name(), path_of(&entry.key)).detail(entry.model.upstream_name()),
+        Cell::text(entry.model.provider()),
         Cell::text(used_for(page, entry)),
         Cell::text(price),
         attempts::last(page, &entry.attempts),
     ])
-}
-
-/// Returns the name of an entry, and that of its model upstream.
-pub(super) fn names(entry: &ModelEntry) -> (&str, &str) {
-    match &entry.model {
-        CatalogueModel::Chat(it) | CatalogueModel::Embedder(it) => {
-            let name = it.name.as_deref().or(it.id.as_deref());
-            (name.unwrap_or(&entry.key), it.deployment.as_deref().unwrap_or(&it.model))
-        }
-        CatalogueModel::Search(it) => (&it.id, it.depth.name()),
-    }
-}
-
-pub(super) fn provider(model: &CatalogueModel) -> &'static str {
-    match model {
-        CatalogueModel::Chat(it) | CatalogueModel::Embedder(it) => it.provider.name(),
-        CatalogueModel::Search(_) => "Linkup",
-    }
 }
 
 fn used_for(page: &PageContext, entry: &ModelEntry) -> String {
@@ -191,7 +172,7 @@ fn model_view(page: &PageContext, key: &str) -> Result<View, ApiError> {
         CatalogueModel::Search(_) => None,
     };
 
-    let mut view = View::new(names(&entry).0)
+    let mut view = View::new(entry.name())
         .below(page.t(TITLE), "admin/models")
         .section(facts_section(page, &entry, target.as_deref()))
         .section(attempts::section(page, &entry))
@@ -201,18 +182,15 @@ fn model_view(page: &PageContext, key: &str) -> Result<View, ApiError> {
         view = view.section(rates_section(page, target.rates));
     }
 
-    let protection = match (&entry.model, &target) {
-        (CatalogueModel::Search(it), _) => it.protection,
-        (_, target) => target.as_ref().map(|it| it.protection).unwrap_or_default(),
-    };
+    let limits = limits_section(page, entry.model.protection());
 
-    Ok(view.section(limits_section(page, protection)).section(source_section(page, &entry)))
+    Ok(view.section(limits).section(source_section(page, &entry)))
 }
 
 fn facts_section(page: &PageContext, entry: &ModelEntry, target: Option<&Target>) -> Section {
     let mut facts = vec![
-        (page.t(PROVIDER), Cell::text(provider(&entry.model))),
-        (page.t(MODEL), Cell::text(names(entry).1)),
+        (page.t(PROVIDER), Cell::text(entry.model.provider())),
+        (page.t(MODEL), Cell::text(entry.model.upstream_name())),
         (page.t(USED_FOR), Cell::text(used_for(page, entry))),
     ];
 

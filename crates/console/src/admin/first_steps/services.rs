@@ -158,8 +158,8 @@ fn provider_form(page: &PageContext, state: &ServerState) -> Form {
 }
 
 fn add_model(page: &PageContext, entry: &ModelEntry, section: Section) -> Section {
-    let (title, name) = models::names(entry);
-    let detail = format!("{} · {name}", models::provider(&entry.model));
+    let title = entry.name();
+    let detail = format!("{} · {}", entry.model.provider(), entry.model.upstream_name());
     let test = Form::new(format!("{PATH}/test-call"), page.t(TEST_CALL));
     section
         .facts([
