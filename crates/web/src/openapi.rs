@@ -192,12 +192,13 @@ fn parameters_of(route: &Route, credits: &CreditDocs) -> Vec<Value> {
     parameters
 }
 
-/// Returns the schema of an id in a path: devices choose their ids freely, and
-/// models are named by operators.
+/// Returns the schema of an id in a path: devices choose their ids freely,
+/// models are named by operators, and settings by their keys.
 fn id_schema(name: &str) -> Value {
     match name {
         "deviceId" => json!({ "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$" }),
-        "model" => json!({ "type": "string" }),
+        "model" | "key" => json!({ "type": "string" }),
+        "number" => json!({ "type": "integer" }),
         _ => json!({ "type": "string", "format": "uuid" }),
     }
 }
