@@ -17,6 +17,7 @@ pub(crate) mod licence;
 mod login;
 mod logout;
 pub(crate) mod members;
+pub(crate) mod models;
 pub(crate) mod operator_webhooks;
 pub(crate) mod operators;
 pub(crate) mod outbox;

@@ -23,6 +23,7 @@ mod knowledge_ingest;
 mod knowledge_questions;
 mod licence;
 mod mfa;
+mod models;
 mod outbox;
 mod passkeys;
 mod passwords;
@@ -67,6 +68,7 @@ pub fn routes() -> Vec<Route> {
         feedback::routes(),
         plugins::routes(),
         outbox::routes(),
+        models::routes(),
         audit::routes(),
         usage::routes(),
         licence::routes(),

@@ -1,5 +1,6 @@
 //! Tests of the routes with which administrators operate the server.
 
+use pia_demo_upstream::Demo;
 use pia_kernel::{Clock as _, QueuedEmail, SystemClock};
 use pia_server_testkit::client::TestResponse;
 use pia_server_testkit::console::administrator;
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 on_both_databases!(
     emails_are_listed_without_their_links_and_discarded,
     a_test_email_is_sent_if_a_relay_is_configured,
+    models_are_listed_without_secrets_and_tested,
 );
 
 const OUTBOX: &str = "/api/admin/outbox";
@@ -76,4 +78,46 @@ async fn a_test_email_is_sent_if_a_relay_is_configured(database: TestDatabase) {
     assert_eq!(recipients, ["ada@example.org"]);
     assert_eq!(refused.refusal(), (409, "mail_not_configured"));
     assert_eq!(app.count("audit_entries WHERE action = 'Mail.TestSent'").await, 1);
+}
+
+async fn models_are_listed_without_secrets_and_tested(database: TestDatabase) {
+    let demo = Demo::start(0).expect("an upstream");
+    let config = TestConfig::on(database)
+        .with_upstream(&demo.endpoint())
+        .with("Ai__Providers__0__Id", "vendor/small 2")
+        .with("Ai__Providers__0__ProviderType", "OpenAICompatible")
+        .with("Ai__Providers__0__Endpoint", "http://127.0.0.1:9")
+        .with("Ai__Providers__0__Model", "small");
+    let (app, _, console) = administrator(config).await;
+    let list = async || console.get("/api/admin/models").await;
+    let test = async |key: &str| {
+        console.write("POST", &format!("/api/admin/models/{key}/test-call"), Value::Null).await
+    };
+
+    let before = list().await;
+    let answered = test("Ai").await;
+    let unreachable = test("Ai:Providers:vendor%2Fsmall%202").await;
+    let after = list().await;
+
+    let small = "Ai:Providers:vendor/small 2";
+    assert_eq!(model(&before, "Ai")["attempts"], json!({}));
+    assert_eq!(model(&before, small)["model"], "small");
+    for answer in [&before, &unreachable] {
+        let text = answer.text();
+        assert!(!text.contains("sk-the-upstreams-key") && !text.contains("127.0.0.1"), "{text}");
+    }
+    assert_eq!(answered.body["outcome"], "answered");
+    let text = answered.body["text"].as_str().expect("a text");
+    assert!(text.contains("Demo answer to"), "{text}");
+    assert_eq!(demo.call_counts().calls, 1);
+    assert_eq!(unreachable.body["outcome"], "unreachable");
+    assert_eq!(model(&after, "Ai")["attempts"], json!({ "answered": 1 }));
+    assert_eq!(model(&after, small)["lastOutcome"], "unreachable");
+    assert_eq!(app.count("audit_entries WHERE action = 'Model.Tested'").await, 2);
+}
+
+/// Returns the model with this key in the list of models.
+fn model<'a>(list: &'a TestResponse, key: &str) -> &'a Value {
+    let models = list.body.as_array().expect("a list");
+    models.iter().find(|it| it["key"] == key).expect("a model")
 }

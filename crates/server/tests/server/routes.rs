@@ -189,6 +189,8 @@ const EXPECTED: &str = "
     POST /api/admin/outbox/test                  admins  licensed  global
     POST /api/admin/outbox/{id}/retry            admins  licensed  global
     POST /api/admin/outbox/{id}/discard          admins  licensed  global
+    GET  /api/admin/models                       admins  ended     global
+    POST /api/admin/models/{key}/test-call       admins  licensed  global  AiProxy
     GET  /api/admin/usage                        admins  ended     global
     GET  /api/admin/usage/export                 admins  ended     global
     GET  /api/admin/audit                        admins  ended     global
@@ -427,7 +429,7 @@ async fn anonymous_callers_are_refused_before_the_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", format_route(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", format_route(route));
     }
-    assert_eq!(closed.iter().filter(|it| !is_page(it)).count(), 222);
+    assert_eq!(closed.iter().filter(|it| !is_page(it)).count(), 224);
 }
 
 #[tokio::test(flavor = "multi_thread")]
