@@ -16,6 +16,7 @@ pub(crate) mod knowledge_bases;
 pub(crate) mod licence;
 mod login;
 mod logout;
+pub(crate) mod maintenance;
 pub(crate) mod members;
 pub(crate) mod models;
 pub(crate) mod operator_webhooks;

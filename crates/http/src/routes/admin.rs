@@ -14,7 +14,7 @@ use crate::{admin, auth};
 const ALL_ROLES: &[Role] = &[Role::KbManager, Role::OrgManager, Role::Admin];
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![login(), logout(), session(), description(), problems()]
+    vec![login(), logout(), session(), description(), problems(), maintenance()]
 }
 
 fn login() -> Route {
@@ -118,5 +118,18 @@ fn problems() -> Route {
             ..session().docs
         },
         ..session()
+    }
+}
+
+fn maintenance() -> Route {
+    Route {
+        path: "/api/admin/maintenance",
+        handler: |route| route.to(admin::maintenance::list),
+        docs: Docs {
+            summary: "Lists the maintenance tasks, each with the last run of any instance.",
+            answer: ResponseDoc::List(wire::<admin::maintenance::MaintenanceTaskResponse>),
+            ..session().docs
+        },
+        ..problems()
     }
 }

@@ -1,7 +1,7 @@
 //! Tests of the routes with which administrators operate the server.
 
 use pia_demo_upstream::Demo;
-use pia_kernel::{Clock as _, QueuedEmail, SystemClock};
+use pia_kernel::{Clock as _, MaintenanceKind, QueuedEmail, SystemClock};
 use pia_server_testkit::client::TestResponse;
 use pia_server_testkit::console::administrator;
 use pia_server_testkit::harness::TestConfig;
@@ -15,6 +15,7 @@ on_both_databases!(
     emails_are_listed_without_their_links_and_discarded,
     a_test_email_is_sent_if_a_relay_is_configured,
     models_are_listed_without_secrets_and_tested,
+    the_last_runs_of_maintenance_are_listed,
 );
 
 const OUTBOX: &str = "/api/admin/outbox";
@@ -120,4 +121,22 @@ async fn models_are_listed_without_secrets_and_tested(database: TestDatabase) {
 fn model<'a>(list: &'a TestResponse, key: &str) -> &'a Value {
     let models = list.body.as_array().expect("a list");
     models.iter().find(|it| it["key"] == key).expect("a model")
+}
+
+async fn the_last_runs_of_maintenance_are_listed(database: TestDatabase) {
+    let (_app, _, console) = administrator(TestConfig::on(database)).await;
+
+    let tasks = until(async || {
+        let list = console.get("/api/admin/maintenance").await;
+        let tasks = list.body.as_array().expect("a list").clone();
+        tasks.iter().all(|it| it["status"] == "completed").then_some(tasks)
+    })
+    .await;
+
+    let names: Vec<_> = tasks.iter().map(|it| it["task"].as_str().unwrap_or_default()).collect();
+    let expected: Vec<_> = MaintenanceKind::ALL.iter().map(|it| it.name()).collect();
+    assert_eq!(names, expected);
+    for key in ["startedAt", "finishedAt", "instance"] {
+        assert!(tasks.iter().all(|it| it[key].is_string()), "{key}: {tasks:?}");
+    }
 }
