@@ -8,6 +8,7 @@ pub(crate) mod certificates;
 pub(crate) mod client_policies;
 pub(crate) mod connectors;
 mod description;
+pub(crate) mod devices;
 pub(crate) mod effective;
 pub(crate) mod feedback;
 pub(crate) mod group_credits;

@@ -14,7 +14,7 @@ use crate::{admin, auth};
 const ALL_ROLES: &[Role] = &[Role::KbManager, Role::OrgManager, Role::Admin];
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![login(), logout(), session(), description(), problems(), maintenance()]
+    vec![login(), logout(), session(), description(), problems(), maintenance(), devices()]
 }
 
 fn login() -> Route {
@@ -128,6 +128,21 @@ fn maintenance() -> Route {
         docs: Docs {
             summary: "Lists the maintenance tasks, each with the last run of any instance.",
             answer: ResponseDoc::List(wire::<admin::maintenance::MaintenanceTaskResponse>),
+            ..session().docs
+        },
+        ..problems()
+    }
+}
+
+fn devices() -> Route {
+    Route {
+        path: "/api/admin/devices",
+        handler: |route| route.to(admin::devices::list),
+        docs: Docs {
+            summary: "Lists the devices of end-to-end encrypted accounts, newest registration \
+                      first.",
+            request: Some(wire::<admin::devices::DeviceQuery>),
+            answer: ResponseDoc::Page(wire::<admin::devices::DevicePage>),
             ..session().docs
         },
         ..problems()

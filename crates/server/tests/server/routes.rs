@@ -134,6 +134,7 @@ const EXPECTED: &str = "
     GET  /api/admin/openapi.json   console   ended      global
     GET  /api/admin/problems       admins    ended      global
     GET  /api/admin/maintenance    admins    ended      global
+    GET  /api/admin/devices        admins    ended      global
     GET  /api/admin/client-policies              admins  ended     global
     GET  /api/admin/client-policies/{id}         admins  ended     global
     GET  /api/admin/client-policies/{id}/groups  admins  ended     global
@@ -430,7 +431,7 @@ async fn anonymous_callers_are_refused_before_the_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", format_route(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", format_route(route));
     }
-    assert_eq!(closed.iter().filter(|it| !is_page(it)).count(), 225);
+    assert_eq!(closed.iter().filter(|it| !is_page(it)).count(), 226);
 }
 
 #[tokio::test(flavor = "multi_thread")]

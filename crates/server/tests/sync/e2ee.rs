@@ -1,5 +1,6 @@
 //! Tests of devices with keys of encrypted accounts.
 
+mod directory;
 mod enabling;
 mod joining;
 mod proving;
