@@ -248,7 +248,7 @@ pub(crate) fn path_segment(text: &str) -> String {
 }
 
 /// Returns the pairs of a request's query; none if it is malformed.
-pub(crate) fn query_pairs(request: &HttpRequest) -> Vec<(String, String)> {
+fn query_pairs(request: &HttpRequest) -> Vec<(String, String)> {
     serde_urlencoded::from_str(request.query_string()).unwrap_or_default()
 }
 

@@ -19,7 +19,7 @@ pub(crate) use self::session::{factor, factor_answer, passkey, password, show, s
 use crate::AccountPages;
 use crate::form_fields::FormFields;
 use crate::page::scripted_page;
-use crate::page_context::{language, query_pairs, redirect, remember_language, root};
+use crate::page_context::{language, query_value, redirect, remember_language, root};
 use crate::shell::Shell;
 use crate::texts::errors;
 use crate::ui::View;
@@ -85,9 +85,9 @@ impl SignInPage {
 
     fn render(&self, status: StatusCode, view: &View) -> HttpResponse {
         let other_language = crate::texts::common::other(self.language).tag();
-        let mut pairs = query_pairs(&self.request);
-        pairs.retain(|it| it.0 == "next");
-        pairs.push(("lang".to_owned(), other_language.to_owned()));
+        let return_path = self.return_path();
+        let mut pairs = vec![("next", return_path.as_str()), ("lang", other_language)];
+        pairs.retain(|it| !it.1.is_empty());
         let query = serde_urlencoded::to_string(pairs).unwrap_or_default();
         // A form was sent to another path than the page's.
         let page = format!("{}{}/login?{query}", root(&self.request), self.folder());
@@ -104,6 +104,13 @@ impl SignInPage {
             return Err(err);
         }
         Ok(self.render(status, &view.error(errors::text(self.language, &err))))
+    }
+
+    /// Returns the path to open after the sign-in as the query names it, as yet
+    /// unchecked: identity providers lead back with it as the state.
+    fn return_path(&self) -> String {
+        let next = query_value(&self.request, "next");
+        if next.is_empty() { query_value(&self.request, "state") } else { next }
     }
 
     /// Sends the browser its cookie and redirects it to the requested page.

@@ -7,6 +7,10 @@ use crate::texts::sign_in as texts;
 use crate::ui::view::{Link, SectionPart};
 use crate::ui::{Field, Form, Section, Text, View};
 
+/// Maximum length of a path that a sign-in at an identity provider returns as its
+/// state, in bytes. A longer state would be refused.
+const MAX_STATE_BYTES: usize = 1024;
+
 /// Values of a sign-in page.
 pub(super) struct SignInView<'a> {
     pub(super) language: Language,
@@ -76,7 +80,12 @@ impl SignInView<'_> {
 
     fn provider_link(&self, provider: Provider) -> Link {
         let target = format!("/{}/login", self.folder);
-        let parameters = [("provider", provider.name()), ("redirect_uri", &target)];
+        let mut parameters = vec![("provider", provider.name()), ("redirect_uri", target.as_str())];
+        // The provider leads back to the sign-in page with the same state.
+        if !self.return_path.is_empty() && self.return_path.len() <= MAX_STATE_BYTES {
+            parameters.push(("state", self.return_path));
+        }
+
         let query = serde_urlencoded::to_string(parameters).unwrap_or_default();
         let name = texts::provider(provider).of(self.language);
         Link {
@@ -103,5 +112,31 @@ impl SignInView<'_> {
 
     fn t(&self, text: Text) -> &'static str {
         text.of(self.language)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_to_a_provider_names_the_requested_page_unless_it_is_too_long() {
+        let path = |return_path: &str| {
+            let view = SignInView {
+                language: Language::En,
+                area: BrowserArea::Account,
+                folder: "account",
+                return_path,
+                email: "",
+                providers: &[],
+                has_passkeys: false,
+            };
+            view.provider_link(Provider::Oidc).path
+        };
+        let first = "auth/login?provider=oidc&redirect_uri=%2Faccount%2Flogin";
+
+        assert_eq!(path(""), first);
+        assert_eq!(path("/account/keys?a=b"), format!("{first}&state=%2Faccount%2Fkeys%3Fa%3Db"));
+        assert_eq!(path(&"x".repeat(MAX_STATE_BYTES + 1)), first);
     }
 }

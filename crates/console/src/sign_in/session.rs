@@ -25,7 +25,7 @@ pub(crate) async fn show(page: SignInPage) -> PageResult {
         return complete(&page, Secret::new(code)).await;
     }
 
-    let return_path = query_value(&page.request, "next");
+    let return_path = page.return_path();
     let done = common::done(&query_value(&page.request, "done"));
     let notice = done.map(|it| Notice { text: it.of(page.language).to_owned(), is_error: false });
     let view = View { notice, ..page.view(&return_path, "").password() };
@@ -133,6 +133,7 @@ async fn complete(page: &SignInPage, code: Secret<String>) -> PageResult {
     let sign_in = page.api.identity.browser_sign_in.clone();
     let device = page.device()?;
     let area = page.area;
+    let return_path = page.return_path();
     let verifier =
         page.api.browsers.verifier(&page.request).unwrap_or_else(|| Secret::new(String::new()));
     let login = async move { sign_in.code(area, &code, &verifier, device).await };
@@ -140,20 +141,21 @@ async fn complete(page: &SignInPage, code: Secret<String>) -> PageResult {
         Ok(session) => session,
         Err(err) => {
             let text = errors::text(page.language, &err);
-            let view = page.view("", "").password().error(text);
+            let view = page.view(&return_path, "").password().error(text);
             return Ok(page.render(err.status_code(), &view));
         }
     };
 
     let label = texts::CONTINUE.of(page.language).to_owned();
-    let link = Link { label, path: page.folder().to_owned() };
+    let target = page.path_after_sign_in(&return_path);
+    let link = Link { label, path: target.to_owned() };
     let view = View::new(texts::SIGNED_IN.of(page.language))
         .section(Section::new("next", "").part(SectionPart::Links(vec![link])));
     let mut response: HttpResponse = page.render(StatusCode::OK, &view);
     page.set_cookie(&session, &mut response);
 
     // Equivalent to following the link.
-    if let Ok(value) = format!("0; url=../{}", page.folder()).parse() {
+    if let Ok(value) = format!("0; url=../{target}").parse() {
         response.headers_mut().insert(super::REFRESH, value);
     }
 

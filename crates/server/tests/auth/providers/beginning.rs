@@ -2,9 +2,11 @@
 
 use pia_kernel::{Clock, SystemClock};
 use pia_policy::{Edition, Terms};
+use pia_server_testkit::client::TestResponse;
 use pia_server_testkit::harness::TestConfig;
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
+use url::Url;
 
 use super::browser::Browser;
 use super::{
@@ -15,6 +17,7 @@ use super::{
 on_both_databases!(
     an_invalid_request_is_refused_before_any_redirect_to_the_provider,
     a_page_of_this_server_gets_a_code_that_only_its_browser_can_redeem,
+    a_sign_in_page_leads_to_the_requested_page,
 );
 
 #[tokio::test(flavor = "multi_thread")]
@@ -192,6 +195,46 @@ async fn a_page_of_this_server_gets_a_code_that_only_its_browser_can_redeem(
     let code = parameter(&to, "code").expect("a code");
     let verifier = browser.cookie("__Host-pia_code_verifier").expect("a verifier");
     assert_eq!(redeem(&app.anonymous(), &code, verifier).await.status, 200);
+}
+
+/// Returns the path with which a sign-in page links to the provider.
+fn provider_link(page: &TestResponse) -> String {
+    let text = page.text();
+    let (_, link) = text.split_once("href=\"../auth/login?").expect("a link to the provider");
+    let query = link.split('"').next().expect("a query");
+    format!("/auth/login?{}", query.replace("&#38;", "&"))
+}
+
+async fn a_sign_in_page_leads_to_the_requested_page(database: TestDatabase) {
+    let (fake, app) = with_fake(database).await;
+
+    for (next, target) in [
+        ("", "../account"),
+        ("/account/security", "../account/security"),
+        ("/account/sign-ins?after=a%26b&lang=de", "../account/sign-ins?after=a%26b&lang=de"),
+        ("https://evil.example/account", "../account"),
+        ("//evil.example/account", "../account"),
+        ("/account/../auth/error", "../account"),
+        ("/admin/users", "../account"),
+    ] {
+        let mut browser = Browser::of(&app);
+        let mut sign_in = Url::parse(PUBLIC_URL).expect("a URL");
+        sign_in.set_path("/account/login");
+        sign_in.query_pairs_mut().append_pair("next", next);
+        let page = browser.get(&path_of(&sign_in)).await;
+
+        let redirect = browser.get(&provider_link(&page)).await;
+        let arrived = browser.get(&fake.admit(&location(&redirect))).await;
+        let signed_in = browser.get(&path_of(&location(&arrived))).await;
+
+        let to = location(&arrived);
+        assert_eq!(to.path(), "/account/login", "{next}");
+        assert_eq!(parameter(&to, "state").unwrap_or_default(), next);
+        assert_eq!(signed_in.status, 200, "{next}: {}", signed_in.text());
+        assert_eq!(signed_in.header("refresh"), Some(&*format!("0; url={target}")), "{next}");
+        let link = format!("href=\"{}\"", target.replace('&', "&#38;"));
+        assert!(signed_in.text().contains(&link), "{link}: {}", signed_in.text());
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
