@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
-use pia_kernel::{AuditFilter, PageRequest, Timestamp, UserId};
-use pia_policy::MemberFilter;
+use pia_identity::RoleError;
+use pia_kernel::{AuditFilter, Timestamp, UserId};
 use pia_web::ApiError;
 use uuid::Uuid;
 
@@ -23,8 +23,6 @@ const UNTIL: Text = Text::new("To (UTC)", "Bis (UTC)");
 const NOT_A_DAY: Text =
     Text::new("Enter a day such as 2026-01-31.", "Geben Sie einen Tag wie 2026-01-31 ein.");
 const DAY: Duration = Duration::from_hours(24);
-/// Number of accounts that are searched for an address.
-const MAX_ACCOUNTS: u16 = 200;
 
 /// Entries that a query selects.
 pub(super) struct SearchedEntries {
@@ -106,12 +104,21 @@ async fn find_user(page: &PageContext, person: &str) -> Result<Result<UserId, Un
     if let Ok(id) = Uuid::try_parse(person) {
         return Ok(Ok(UserId(id)));
     }
-    let groups = page.api.groups.clone();
-    let address = person.to_lowercase();
-    let filter = MemberFilter { group: None, search: person.to_owned() };
-    let request = PageRequest { after: None, limit: MAX_ACCOUNTS };
-    let members = page.run(async move { groups.members(filter, request).await }).await?;
-    let account = members.items.into_iter().find(|it| it.email.to_lowercase() == address);
+    // PostgreSQL stores no NUL, so no address contains one.
+    if person.contains('\0') {
+        return Ok(Err(Unusable));
+    }
+
+    let roles = page.api.administration.roles.clone();
+    let email = person.to_owned();
+    let find = async move {
+        match roles.member(&email).await {
+            Err(RoleError::Unknown) => Ok(None),
+            found => found.map(Some),
+        }
+    };
+
+    let account = page.run_identity(find).await?;
     Ok(account.map(|it| it.user).ok_or(Unusable))
 }
 

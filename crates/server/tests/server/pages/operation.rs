@@ -172,3 +172,31 @@ async fn a_licence_in_force_is_replaced(database: TestDatabase) {
     assert_eq!(stored, format!("{}\n", another.trim_end()));
     assert_eq!(app.count("audit_entries WHERE action = 'Licence.Replaced'").await, 1);
 }
+
+/// More accounts than a page of a search lists have an address that contains the
+/// typed one.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_audit_log_is_searched_by_an_exact_address() {
+    let app = start_with_admin(TestConfig::on(TestDatabase::sqlite())).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    app.execute(
+        "WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 300)
+         INSERT INTO accounts (id, email, email_folded, provider, customer_type, created_at)
+             SELECT randomblob(16), n || email, n || email_folded, provider, customer_type,
+                 created_at + n FROM accounts, numbers",
+    )
+    .await;
+    let search = async |person: &str| {
+        let query = form(&[("user", person), ("action", "role.admin_granted")]);
+        ada.get(&format!("/admin/audit?{query}")).await.text()
+    };
+
+    let exact = search(" Ada@Example.org ").await;
+    let partial = search("da@example.org").await;
+    let malformed = search("ada\0@example.org").await;
+
+    assert!(exact.contains(">role.admin_granted<"), "{exact}");
+    for page in [&partial, &malformed] {
+        assert!(page.contains("No account has this address."), "{page}");
+    }
+}
