@@ -71,13 +71,12 @@ fn row(page: &PageContext, task: MaintenanceKind, run: Option<&MaintenanceRun>) 
 }
 
 fn status(page: &PageContext, run: &MaintenanceRun) -> Cell {
-    let error = run.error.as_deref().unwrap_or_default();
     let (text, tone) = match &run.error {
         Some(_) => (FAILED, Tone::Bad),
         None if run.is_unfinished() => (RUNNING, Tone::Neutral),
         None => (COMPLETED, Tone::Good),
     };
-    Cell::badge(page.t(text), tone).detail(error)
+    Cell::badge(page.t(text), tone).quoted(page.t(common::REPORTED), run.error.as_deref())
 }
 
 pub(super) fn task_text(task: MaintenanceKind) -> Text {

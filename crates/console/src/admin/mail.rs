@@ -154,8 +154,8 @@ fn state_cell(page: &PageContext, mail: &MailRecord, now: Timestamp) -> Cell {
         MailState::Postponed => Tone::Warning,
         MailState::Failed => Tone::Bad,
     };
-    let reason = mail.failure.as_deref().unwrap_or_default();
-    Cell::badge(page.t(state_text(mail.state())), tone).detail(reason)
+    let cell = Cell::badge(page.t(state_text(mail.state())), tone);
+    cell.quoted(page.t(common::REPORTED), mail.failure.as_deref())
 }
 
 fn next_cell(page: &PageContext, mail: &MailRecord) -> Cell {

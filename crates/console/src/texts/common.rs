@@ -25,6 +25,8 @@ pub(crate) const STATUS: Text = Text::new("Status", "Status");
 pub(crate) const YES: Text = Text::new("Yes", "Ja");
 pub(crate) const NO: Text = Text::new("No", "Nein");
 pub(crate) const NONE: Text = Text::new("None", "Keine");
+/// Label of a text that another system reported, which is English.
+pub(crate) const REPORTED: Text = Text::new("Reported reason:", "Gemeldeter Grund, auf Englisch:");
 pub(crate) const NEVER: Text = Text::new("Never", "Nie");
 
 /// Confirmations after a form, by their names in the query.

@@ -36,6 +36,8 @@ pub(crate) struct Cell {
     pub(crate) text: String,
     /// Second, quieter line; empty for none.
     pub(crate) detail: String,
+    /// English text of another system, below the second line; empty for none.
+    pub(crate) quote: String,
     /// Path that the text links to, without the leading slash.
     pub(crate) path: Option<String>,
     /// Meaning of a status.
@@ -100,6 +102,15 @@ impl Cell {
     /// Sets the second line.
     pub(crate) fn detail(self, detail: impl Into<String>) -> Self {
         Self { detail: detail.into(), ..self }
+    }
+
+    /// Adds an English text of another system, if there is one, after a label in
+    /// the second line.
+    pub(crate) fn quoted(self, label: &str, quote: Option<&str>) -> Self {
+        match quote {
+            Some(quote) => Self { detail: label.to_owned(), quote: quote.to_owned(), ..self },
+            None => self,
+        }
     }
 }
 

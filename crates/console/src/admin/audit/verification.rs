@@ -1,6 +1,6 @@
 //! Verification of the audit log.
 
-use pia_kernel::{ChainFault, ChainReport};
+use pia_kernel::{ChainFault, ChainReport, Language};
 use pia_web::{Licensing, Route};
 
 use super::view::TITLE;
@@ -28,6 +28,16 @@ const UP_TO: Text = Text::new("Entries up to {} ({})", "Einträge bis {} ({})");
 const FAULTS: Text = Text::new("Problems", "Probleme");
 const POSITION: Text = Text::new("Entry", "Eintrag");
 const PROBLEM: Text = Text::new("Problem", "Problem");
+const MISSING_ONE: Text = Text::new("Entry {} is missing.", "Eintrag {} fehlt.");
+const MISSING: Text = Text::new("Entries {} to {} are missing.", "Die Einträge {} bis {} fehlen.");
+const CHANGED: Text = Text::new("Id of the entry: {}", "Id des Eintrags: {}");
+const REWRITTEN: Text =
+    Text::new("It differs from its checkpoint.", "Er weicht von seinem Prüfpunkt ab.");
+const OTHER_KEY: Text = Text::new("Public key: {}", "Öffentlicher Schlüssel: {}");
+const DELETED_EARLY: Text = Text::new(
+    "The newest of them is of {}. The period is Audit:RetentionDays.",
+    "Der neueste von ihnen ist vom {}. Die Frist ist Audit:RetentionDays.",
+);
 const CHECKPOINT_HINT: Text = Text::new(
     "To detect that the entire log was replaced, verify it with an exported checkpoint: pia-server \
      admin audit verify.",
@@ -107,5 +117,47 @@ fn fault_row(page: &PageContext, fault: &ChainFault) -> Row {
     };
 
     let position = Cell::text(format::number(page.language, position));
-    Row::new(vec![position, Cell::text(page.t(problem)).detail(fault.to_string())])
+    let detail = fault_detail(page.language, fault);
+    Row::new(vec![position, Cell::text(page.t(problem)).detail(detail)])
+}
+
+/// Returns the details of a problem, which its name does not contain.
+fn fault_detail(language: Language, fault: &ChainFault) -> String {
+    let number = |position: &i64| format::number(language, *position);
+    match fault {
+        ChainFault::Missing { first, last } if first == last => {
+            MISSING_ONE.fill(language, &[&number(first)])
+        }
+        ChainFault::Missing { first, last } => {
+            MISSING.fill(language, &[&number(first), &number(last)])
+        }
+        ChainFault::Changed { id, .. } => CHANGED.fill(language, &[&id.to_string()]),
+        ChainFault::Rewritten { .. } => REWRITTEN.of(language).to_owned(),
+        ChainFault::Forged { .. } => String::new(),
+        ChainFault::OtherKey { public_key, .. } => OTHER_KEY.fill(language, &[public_key]),
+        ChainFault::DeletedEarly { at, .. } => {
+            DELETED_EARLY.fill(language, &[&format::time(language, *at)])
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pia_kernel::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn the_details_of_problems_are_in_the_language_of_the_page() {
+        let missing = |first, last| ChainFault::Missing { first, last };
+        let key = ChainFault::OtherKey { position: 9, public_key: "00ff".to_owned() };
+        let early = ChainFault::DeletedEarly { position: 9, at: Timestamp::UNIX_EPOCH };
+        let of = fault_detail;
+
+        assert_eq!(of(Language::En, &missing(7, 7)), "Entry 7 is missing.");
+        assert_eq!(of(Language::De, &missing(7, 7)), "Eintrag 7 fehlt.");
+        assert_eq!(of(Language::De, &missing(7, 1200)), "Die Einträge 7 bis 1.200 fehlen.");
+        assert_eq!(of(Language::De, &key), "Öffentlicher Schlüssel: 00ff");
+        assert!(of(Language::De, &early).starts_with("Der neueste von ihnen ist vom 01.01.1970"));
+    }
 }

@@ -117,24 +117,23 @@ fn row(page: &PageContext, tool: &PodTool) -> Row {
 }
 
 fn result_section(page: &PageContext, result: Result<PodReply, ToolCallError>) -> Section {
-    let (outcome, tone, output) = match result {
+    let badge = |text: Text, tone| Cell::badge(page.t(text), tone);
+    let (status, output) = match result {
         Ok(reply) if !reply.is_error => {
-            (Text::new("Completed", "Abgeschlossen"), Tone::Good, reply.into_text())
+            (badge(Text::new("Completed", "Abgeschlossen"), Tone::Good), reply.into_text())
         }
-        Ok(reply) => (Text::new("Failed", "Fehlgeschlagen"), Tone::Bad, reply.into_text()),
+        Ok(reply) => (badge(Text::new("Failed", "Fehlgeschlagen"), Tone::Bad), reply.into_text()),
         Err(err) => {
-            let output = match &err {
-                ToolCallError::InvalidArguments(reason) => reason.clone(),
-                _ => String::new(),
+            let reason = match &err {
+                ToolCallError::InvalidArguments(reason) => Some(reason.as_str()),
+                _ => None,
             };
-            (error_text(&err), Tone::Bad, output)
+            let cell = badge(error_text(&err), Tone::Bad);
+            (cell.quoted(page.t(common::REPORTED), reason), String::new())
         }
     };
 
-    let facts = [
-        (page.t(common::STATUS), Cell::badge(page.t(outcome), tone)),
-        (page.t(OUTPUT), Cell::text(output)),
-    ];
+    let facts = [(page.t(common::STATUS), status), (page.t(OUTPUT), Cell::text(output))];
 
     Section::new("result", page.t(RESULT)).facts(facts)
 }

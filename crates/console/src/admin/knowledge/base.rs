@@ -1,7 +1,7 @@
 //! Page of a knowledge base: its numbers and documents.
 
 use pia_kernel::Timestamp;
-use pia_knowledge::{BaseStats, Document, DocumentStatus};
+use pia_knowledge::{BaseStats, Document, DocumentStatus, ExtractError};
 use pia_web::{ApiError, PathId, Route};
 use uuid::Uuid;
 
@@ -191,7 +191,13 @@ pub(super) fn retry_form(page: &PageContext, path: &str) -> Form {
 pub(super) fn status_cell(page: &PageContext, document: &Document) -> Cell {
     let cell = Cell::badge(page.t(status_text(document.status)), tone(document.status));
     match (document.status, document.progress) {
-        (DocumentStatus::Failed, _) => cell.detail(document.error.as_deref().unwrap_or_default()),
+        (DocumentStatus::Failed, _) => {
+            let error = document.error.as_deref();
+            match error.and_then(extraction_text) {
+                Some(text) => cell.detail(page.t(text)),
+                None => cell.quoted(page.t(common::REPORTED), error),
+            }
+        }
         (DocumentStatus::Processing, Some(progress)) => {
             let embedded = format::number(page.language, progress.embedded);
             let total = format::number(page.language, progress.total);
@@ -199,6 +205,43 @@ pub(super) fn status_cell(page: &PageContext, document: &Document) -> Cell {
         }
         _ => cell,
     }
+}
+
+/// Returns the text of an error of extraction, by its stored message; `None` for
+/// other errors.
+fn extraction_text(message: &str) -> Option<Text> {
+    let errors = [
+        ExtractError::Damaged,
+        ExtractError::Encrypted,
+        ExtractError::NoText,
+        ExtractError::TooComplex,
+        ExtractError::Unavailable,
+    ];
+    let error = errors.into_iter().find(|it| it.to_string() == message)?;
+
+    Some(match error {
+        ExtractError::Damaged => Text::new(
+            "The file is damaged, or not of the type that it is declared to be.",
+            "Die Datei ist beschädigt oder hat einen anderen Typ als angegeben.",
+        ),
+        ExtractError::Encrypted => Text::new(
+            "The file is protected by a password.",
+            "Die Datei ist mit einem Passwort geschützt.",
+        ),
+        ExtractError::NoText => Text::new(
+            "The file has no text. Scanned pages must be recognised (OCR) before they are uploaded.",
+            "Die Datei enthält keinen Text. Für gescannte Seiten ist vor dem Hochladen eine \
+             Texterkennung (OCR) nötig.",
+        ),
+        ExtractError::TooComplex => Text::new(
+            "The file is too large or too complex to be read.",
+            "Die Datei ist zu groß oder zu komplex, um gelesen zu werden.",
+        ),
+        ExtractError::Unavailable => Text::new(
+            "The text could not be extracted at present.",
+            "Der Text ließ sich zurzeit nicht auslesen.",
+        ),
+    })
 }
 
 fn status_text(status: DocumentStatus) -> Text {
@@ -216,5 +259,29 @@ fn tone(status: DocumentStatus) -> Tone {
         DocumentStatus::Processing => Tone::Warning,
         DocumentStatus::Ready => Tone::Good,
         DocumentStatus::Failed => Tone::Bad,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pia_kernel::Language;
+
+    use super::*;
+
+    #[test]
+    fn stored_errors_of_extraction_are_translated() {
+        for (error, german) in [
+            (ExtractError::Damaged, "beschädigt"),
+            (ExtractError::Encrypted, "Passwort"),
+            (ExtractError::NoText, "Texterkennung"),
+            (ExtractError::TooComplex, "zu groß"),
+            (ExtractError::Unavailable, "zurzeit"),
+        ] {
+            let text = extraction_text(&error.to_string()).unwrap();
+
+            assert_eq!(text.of(Language::En), error.to_string());
+            assert!(text.of(Language::De).contains(german), "{error}");
+        }
+        assert_eq!(extraction_text("the provider of the model rejected the request"), None);
     }
 }

@@ -1,6 +1,6 @@
 //! Trial of the search that chats make in a knowledge base.
 
-use pia_knowledge::{Passage, Question, RetrievalError};
+use pia_knowledge::{EmbedError, Passage, Question, RetrievalError};
 use pia_web::{ApiError, PathId, Route};
 use uuid::Uuid;
 
@@ -8,6 +8,7 @@ use super::{OFF, below_base, find, read, write};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::texts::common;
+use crate::ui::table::Tone;
 use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
 
 const TITLE: Text = Text::new("Try a search", "Suche ausprobieren");
@@ -27,7 +28,16 @@ const NOTHING: Text = Text::new(
     "Kein Abschnitt ist relevant genug. Fügen Sie ein Dokument hinzu, das die Frage beantwortet, \
      oder formulieren Sie sie wie in Ihren Dokumenten.",
 );
-const FAILED: Text = Text::new("The search failed: {}.", "Die Suche ist fehlgeschlagen: {}.");
+const FAILED: Text = Text::new("The search failed.", "Die Suche ist fehlgeschlagen.");
+const CAUSE: Text = Text::new("Cause", "Ursache");
+const MODEL_UNAVAILABLE: Text = Text::new(
+    "The provider of the model is unavailable",
+    "Der Anbieter des Modells ist nicht verfügbar",
+);
+const QUESTION_REFUSED: Text = Text::new(
+    "The provider of the model refused the question",
+    "Der Anbieter des Modells hat die Frage abgelehnt",
+);
 
 pub(super) fn routes() -> Vec<Route> {
     const PATH: &str = "/admin/knowledge/{id}/search";
@@ -51,7 +61,7 @@ async fn search(page: PageContext, PathId(id): PathId, form: FormFields) -> Page
     let search = async move {
         match retrieval.search(question).await {
             Ok(passages) => Ok(Ok(passages)),
-            Err(RetrievalError::Embedding(err)) => Ok(Err(err.to_string())),
+            Err(RetrievalError::Embedding(err)) => Ok(Err(err)),
             Err(RetrievalError::Unavailable(err)) => Err(err),
         }
     };
@@ -61,8 +71,19 @@ async fn search(page: PageContext, PathId(id): PathId, form: FormFields) -> Page
             let table = passage_table(&page, id, &passages);
             page.render(view.section(Section::new("passages", page.t(PASSAGES)).table(table)))
         }
-        Err(reason) => page.render(view.error(page.fill(FAILED, &[&reason]))),
+        Err(err) => {
+            let facts = [(page.t(CAUSE), cause_cell(&page, &err))];
+            page.render(view.error(page.t(FAILED)).section(Section::new("cause", "").facts(facts)))
+        }
     })
+}
+
+fn cause_cell(page: &PageContext, err: &EmbedError) -> Cell {
+    let (text, reason) = match err {
+        EmbedError::Unavailable { reason, .. } => (MODEL_UNAVAILABLE, reason),
+        EmbedError::Rejected(reason) => (QUESTION_REFUSED, reason),
+    };
+    Cell::badge(page.t(text), Tone::Bad).quoted(page.t(common::REPORTED), Some(reason.as_str()))
 }
 
 async fn search_view(page: &PageContext, id: Uuid, question: &str) -> Result<View, ApiError> {

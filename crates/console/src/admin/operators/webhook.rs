@@ -131,14 +131,12 @@ fn row(page: &PageContext, delivery: &WebhookDelivery) -> Row {
         (Some(at), _) => Cell::badge(page.t(DELIVERED), Tone::Good).detail(time(at)),
         (None, Some(at)) => {
             let next_attempt = page.fill(NEXT_ATTEMPT, &[&time(at)]);
-            let detail = match &delivery.failure {
-                Some(failure) => format!("{failure} · {next_attempt}"),
-                None => next_attempt,
-            };
-            Cell::badge(page.t(PENDING), Tone::Warning).detail(detail)
+            let label = format!("{next_attempt} · {}", page.t(common::REPORTED));
+            let cell = Cell::badge(page.t(PENDING), Tone::Warning).detail(next_attempt);
+            cell.quoted(&label, delivery.failure.as_deref())
         }
         (None, None) => Cell::badge(page.t(ABANDONED), Tone::Bad)
-            .detail(delivery.failure.as_deref().unwrap_or_default()),
+            .quoted(page.t(common::REPORTED), delivery.failure.as_deref()),
     };
 
     Row::new(vec![

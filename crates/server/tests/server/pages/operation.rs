@@ -66,6 +66,7 @@ async fn a_waiting_email_is_listed_without_its_link_and_discarded(database: Test
         .find(|it| uuid::Uuid::try_parse(it).is_ok())
         .expect("an id");
     let opened = ada.get(&format!("/admin/mail/{id}")).await.text();
+    let german = ada.get(&format!("/admin/mail/{id}?lang=de")).await.text();
     let retried = ada.submit(&format!("/admin/mail/{id}/retry")).await;
     let discarded = until(async || {
         let answer = ada.submit(&format!("/admin/mail/{id}/discard")).await;
@@ -78,6 +79,8 @@ async fn a_waiting_email_is_listed_without_its_link_and_discarded(database: Test
         assert!(page.contains("eve@example.org") && page.contains("Invitation"), "{page}");
         assert!(!page.contains("canary"), "{page}");
     }
+    assert!(german.contains("Gemeldeter Grund, auf Englisch:"), "{german}");
+    assert!(german.contains("<span class=\"detail\" lang=\"en\">"), "{german}");
     assert_eq!(retried.status, 303, "{}", retried.text());
     assert_eq!(discarded, 303);
     assert!(app.mails().await.iter().all(|it| it.template != "invitation"));
