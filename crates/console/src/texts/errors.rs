@@ -4,6 +4,7 @@ use pia_kernel::Language;
 use pia_web::ApiError;
 
 use super::licence_errors::LICENCE_ERRORS;
+use super::sign_in::SIGN_IN_ERRORS;
 use crate::ui::Text;
 
 /// Texts of errors. Codes that are not listed keep the message of the JSON API.
@@ -356,6 +357,13 @@ const ERRORS: &[(&str, Text)] = &[
         ),
     ),
     (
+        "builtin_plugin",
+        Text::new(
+            "The plugin is part of the client. It can only be turned off.",
+            "Das Plugin gehört zum Client. Es lässt sich nur ausschalten.",
+        ),
+    ),
+    (
         "validation_failed",
         Text::new("Check the marked fields.", "Prüfen Sie die markierten Felder."),
     ),
@@ -364,7 +372,7 @@ const ERRORS: &[(&str, Text)] = &[
 /// Returns the text of an error in a language.
 pub(crate) fn text(language: Language, err: &ApiError) -> String {
     let (code, message) = err.code_and_message();
-    let listed = ERRORS.iter().chain(LICENCE_ERRORS).find(|it| it.0 == code);
+    let listed = ERRORS.iter().chain(LICENCE_ERRORS).chain(SIGN_IN_ERRORS).find(|it| it.0 == code);
     listed.map_or_else(|| message.to_owned(), |it| it.1.of(language).to_owned())
 }
 
@@ -378,7 +386,7 @@ mod tests {
     fn a_code_has_one_text() {
         let mut codes = HashSet::new();
 
-        for (code, _) in ERRORS.iter().chain(LICENCE_ERRORS) {
+        for (code, _) in ERRORS.iter().chain(LICENCE_ERRORS).chain(SIGN_IN_ERRORS) {
             assert!(codes.insert(code), "{code}");
         }
     }

@@ -9,6 +9,8 @@ const FIELD_ERRORS: &[(&str, &str)] = &[
     ("too_short", "Diese Angabe ist zu kurz."),
     ("too_long", "Diese Angabe ist zu lang."),
     ("invalid", "Prüfen Sie diese Angabe."),
+    ("invalid_file", "Diese Datei lässt sich nicht verwenden."),
+    ("file_required", "Wählen Sie eine Datei."),
     ("invalid_type", "Prüfen Sie die Form dieser Angabe."),
     ("empty", "Füllen Sie dieses Feld aus."),
     ("out_of_range", "Dieser Wert liegt außerhalb der erlaubten Grenzen."),

@@ -32,6 +32,31 @@ pub(crate) const PROVIDER_FAILED: Text = Text::new(
     "Die Anmeldung beim Identitätsanbieter ist fehlgeschlagen. Versuchen Sie es erneut.",
 );
 
+/// Texts of errors.
+pub(super) const SIGN_IN_ERRORS: &[(&str, Text)] = &[
+    (
+        "invalid_mfa_token",
+        Text::new(
+            "This sign-in has expired. Enter your password again.",
+            "Diese Anmeldung ist abgelaufen. Geben Sie Ihr Passwort noch einmal ein.",
+        ),
+    ),
+    (
+        "invalid_passkey",
+        Text::new(
+            "The passkey was not accepted. Try again.",
+            "Der Passkey wurde nicht akzeptiert. Versuchen Sie es erneut.",
+        ),
+    ),
+    (
+        "invalid_grant",
+        Text::new(
+            "This sign-in is invalid or has expired. Sign in again.",
+            "Diese Anmeldung ist ungültig oder abgelaufen. Melden Sie sich noch einmal an.",
+        ),
+    ),
+];
+
 /// Returns the name of an identity provider.
 pub(crate) fn provider(provider: Provider) -> Text {
     match provider {
