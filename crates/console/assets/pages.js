@@ -10,13 +10,29 @@
   // Challenges expire after five minutes: autofill asks for a new one in time.
   const AUTOFILL_MILLISECONDS = 4 * 60 * 1000;
 
+  // The server sends no challenge.
+  class RefusedChallenge extends Error {
+    constructor(status) {
+      super();
+      this.status = status;
+    }
+  }
+
+  // Returns the message of an error in the language of the page.
+  function message(form, error) {
+    if (error.status === 429) return form.dataset.busy;
+    // The authenticator has a passkey of this account.
+    if (error.name === "InvalidStateError") return form.dataset.known;
+    return form.dataset.failed;
+  }
+
   function fill(form, name, value) {
     form.elements.namedItem(name).value = value;
   }
 
   async function challenge(form) {
     const response = await fetch(`${form.dataset.root}auth/webauthn/login/begin`, { method: "POST" });
-    if (!response.ok) throw new Error(`status ${response.status}`);
+    if (!response.ok) throw new RefusedChallenge(response.status);
     return response.json();
   }
 
@@ -66,7 +82,7 @@
       } catch (error) {
         // Whoever closed the dialog knows it.
         if (error.name !== "NotAllowedError" && error.name !== "AbortError") {
-          status.textContent = error.message;
+          status.textContent = message(form, error);
         }
         if (canOffer) offer();
       }

@@ -29,6 +29,20 @@ pub(crate) const NONE: Text = Text::new("None", "Keine");
 pub(crate) const REPORTED: Text = Text::new("Reported reason:", "Gemeldeter Grund, auf Englisch:");
 pub(crate) const NEVER: Text = Text::new("Never", "Nie");
 
+// Errors that the script displays.
+pub(crate) const PASSKEY_FAILED: Text = Text::new(
+    "The passkey could not be used. Try again.",
+    "Der Passkey ließ sich nicht verwenden. Versuchen Sie es erneut.",
+);
+pub(crate) const PASSKEY_BUSY: Text = Text::new(
+    "Too many attempts. Wait a moment, then try again.",
+    "Zu viele Versuche. Warten Sie einen Moment und versuchen Sie es dann erneut.",
+);
+pub(crate) const PASSKEY_KNOWN: Text = Text::new(
+    "This device already has a passkey for your account.",
+    "Auf diesem Gerät gibt es schon einen Passkey für Ihr Konto.",
+);
+
 /// Confirmations after a form, by their names in the query.
 const DONE: &[(&str, Text)] = &[
     ("saved", Text::new("Your changes are saved.", "Die Änderungen sind gespeichert.")),

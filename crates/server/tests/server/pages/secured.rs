@@ -1,5 +1,6 @@
 //! Tests of securing an account in a browser: second factor and passkey.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use pia_kernel::{Clock as _, SystemClock};
@@ -7,6 +8,7 @@ use pia_server_testkit::browser::Browser;
 use pia_server_testkit::forwarder::Forwarder;
 use pia_server_testkit::harness::{PASSWORD, TestConfig};
 use pia_server_testkit::polling::until;
+use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
@@ -89,4 +91,33 @@ async fn an_authenticator_app_and_a_passkey_are_set_up_within_a_minute_and_sign_
 
     assert!(duration < MAX_DURATION, "{duration:?}");
     browser.assert_no_errors().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sign_in_that_must_wait_is_explained_in_the_language_of_the_page() {
+    let forwarder = Forwarder::new().await;
+    let origin = forwarder.origin();
+    let app = TestConfig::on(TestDatabase::sqlite())
+        .with("Server__PublicUrl", &origin)
+        .with("RateLimits__LocalAuth", 1)
+        // The limit is of a minute, which does not end.
+        .at(Arc::new(ManualClock::new(SystemClock.now())))
+        .start()
+        .await;
+    forwarder.forward_to(app.addr);
+    app.anonymous().post("/auth/webauthn/login/begin", &json!({})).await;
+    let browser = Browser::start("de").await;
+
+    browser.goto(&format!("{origin}/account/login")).await;
+    browser.click_on("#passkey button").await;
+    let text = until(async || {
+        let text = browser.text_of("#passkey [role=status]").await;
+        (!text.is_empty()).then_some(text)
+    })
+    .await;
+
+    assert_eq!(
+        text,
+        "Zu viele Versuche. Warten Sie einen Moment und versuchen Sie es dann erneut."
+    );
 }
