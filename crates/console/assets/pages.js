@@ -1,5 +1,6 @@
-// Passkeys on pages whose forms have `data-script`. Everything else works
-// without a script.
+// Passkeys on pages whose forms have `data-script`, and the position of syntax
+// errors in fields that have `data-json`. Everything else works without a
+// script.
 "use strict";
 
 (() => {
@@ -94,5 +95,84 @@
         if (available) offer();
       });
     }
+  }
+})();
+
+(() => {
+  const TYPING_MILLISECONDS = 400;
+  const SPACE = /[ \t\n\r]*/y;
+  const TOKEN = new RegExp([
+    /[{}[\],:]/,
+    /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/,
+    /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/,
+  ].map((it) => it.source).join("|"), "y");
+
+  // Returns the index of the first syntax error in a JSON text, or -1. The
+  // messages of browsers differ, and not all contain it.
+  function errorIndex(text) {
+    const closers = [];
+    let expected = "value";
+    let at = 0;
+    for (;;) {
+      SPACE.lastIndex = at;
+      SPACE.exec(text);
+      at = SPACE.lastIndex;
+      if (expected === "end") return at === text.length ? -1 : at;
+      TOKEN.lastIndex = at;
+      const token = TOKEN.exec(text)?.[0];
+      if (!token) return at;
+      const closer = closers.at(-1);
+      const mayClose = ["next", "first key", "first value"].includes(expected);
+      if (mayClose && token === closer) {
+        closers.pop();
+        expected = closers.length > 0 ? "next" : "end";
+      } else if (expected.endsWith("value") && token === "{") {
+        closers.push("}");
+        expected = "first key";
+      } else if (expected.endsWith("value") && token === "[") {
+        closers.push("]");
+        expected = "first value";
+      } else if (expected.endsWith("value") && !"]}:,".includes(token)) {
+        expected = closers.length > 0 ? "next" : "end";
+      } else if (expected.endsWith("key") && token.startsWith('"')) {
+        expected = "colon";
+      } else if (expected === "colon" && token === ":") {
+        expected = "value";
+      } else if (expected === "next" && token === ",") {
+        expected = closer === "}" ? "key" : "value";
+      } else {
+        return at;
+      }
+      at = TOKEN.lastIndex;
+    }
+  }
+
+  // Returns the message of a syntax error with its line and column.
+  function errorText(field) {
+    const at = field.value.trim() === "" ? -1 : errorIndex(field.value);
+    if (at < 0) return "";
+    const lines = field.value.slice(0, at).split("\n");
+    const column = lines.at(-1).length + 1;
+    return field.dataset.json.replace("{}", lines.length).replace("{}", column);
+  }
+
+  for (const field of document.querySelectorAll("textarea[data-json]")) {
+    const status = document.createElement("p");
+    status.className = "fault";
+    status.id = `${field.id}-syntax`;
+    status.setAttribute("role", "status");
+    status.setAttribute("aria-live", "polite");
+    field.after(status);
+    const described = field.getAttribute("aria-describedby") ?? "";
+    field.setAttribute("aria-describedby", `${described} ${status.id}`.trim());
+    let timer = 0;
+    field.addEventListener("input", () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        const text = errorText(field);
+        if (status.textContent !== text) status.textContent = text;
+        field.setAttribute("aria-invalid", text !== "");
+      }, TYPING_MILLISECONDS);
+    });
   }
 })();

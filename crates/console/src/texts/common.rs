@@ -30,6 +30,10 @@ pub(crate) const REPORTED: Text = Text::new("Reported reason:", "Gemeldeter Grun
 pub(crate) const NEVER: Text = Text::new("Never", "Nie");
 
 // Errors that the script displays.
+pub(crate) const INVALID_JSON: Text = Text::new(
+    "This is not valid JSON: check line {}, column {}.",
+    "Das ist kein gültiges JSON: Prüfen Sie Zeile {}, Spalte {}.",
+);
 pub(crate) const PASSKEY_FAILED: Text = Text::new(
     "The passkey could not be used. Try again.",
     "Der Passkey ließ sich nicht verwenden. Versuchen Sie es erneut.",

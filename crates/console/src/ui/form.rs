@@ -36,6 +36,9 @@ pub(crate) struct Field {
     pub(crate) is_required: bool,
     /// Error of the submitted value; empty for none.
     pub(crate) error: String,
+    /// Message of the script for a syntax error at a line and a column, `{}` each;
+    /// empty unless the field has JSON in several lines.
+    pub(crate) json_error: String,
     /// Kind of control, with its value.
     pub(crate) control: FieldControl,
 }
@@ -215,6 +218,11 @@ impl Field {
             *rows = count;
         }
         self
+    }
+
+    /// Lets the script report syntax errors of JSON, with this message.
+    pub(crate) fn json(self, message: impl Into<String>) -> Self {
+        Self { json_error: message.into(), ..self }
     }
 
     /// Returns its id within a section.

@@ -76,9 +76,11 @@ async fn call_view(
 ) -> Result<View, ApiError> {
     let (connector, connected) = find(page, id).await?;
     let names = tools(&connected).map(|it| (it.name.as_str(), it.name.as_str()));
+    let json =
+        Field::lines("arguments", page.t(ARGUMENTS), arguments).json(page.t(common::INVALID_JSON));
     let call = Form::new(format!("admin/connectors/{id}/test-call"), page.t(CALL))
         .field(Field::select("tool", page.t(TOOL), names, tool))
-        .field(Field::lines("arguments", page.t(ARGUMENTS), arguments));
+        .field(json);
 
     let table = Table {
         caption: page.t(TOOLS).to_owned(),

@@ -165,7 +165,8 @@ fn with_fields(page: &PageContext, form: Form, draft: PluginDraft) -> Form {
     let config = config_json.unwrap_or_default();
     let description = description.unwrap_or_default();
     let version = Field::text("version", page.t(VERSION), version.unwrap_or_default());
-    let config = Field::lines("configJson", page.t(CONFIG), config);
+    let config =
+        Field::lines("configJson", page.t(CONFIG), config).json(page.t(common::INVALID_JSON));
 
     form.field(Field::text("name", page.t(common::NAME), name.unwrap_or_default()))
         .field(Field::select("kind", page.t(KIND), kinds, &kind))

@@ -129,6 +129,7 @@ fn fields(page: &PageContext, form: Form, contents: &Contents) -> Form {
             Field::lines("document", page.t(DOCUMENT), &contents.document)
                 .rows(20)
                 .hint(page.t(DOCUMENT_HINT))
+                .json(page.t(common::INVALID_JSON))
                 .optional(),
         )
 }

@@ -2,8 +2,11 @@
 
 use pia_server_testkit::browser::{Browser, DOWN, ENTER, TAB};
 use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
+use pia_server_testkit::polling::until;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
+
+use super::signed_in::{ADA, start_with_admin};
 
 fn address(app: &TestApp, path: &str) -> String {
     format!("http://{}{path}", app.addr)
@@ -117,5 +120,31 @@ async fn a_failed_sign_in_is_explained_in_the_selected_language() {
 
     assert!(english.contains("cancelled"), "{english}");
     assert!(german.contains("abgebrochen"), "{german}");
+    browser.assert_no_errors().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_position_of_a_syntax_error_is_displayed_while_json_is_typed() {
+    const FIELD: &str = "#contents-document";
+    const STATUS: &str = "#contents-document-syntax";
+    let app = start_with_admin(TestConfig::on(TestDatabase::sqlite())).await;
+    let browser = Browser::start("de").await;
+    browser.sign_in(&address(&app, "/admin/login"), ADA, PASSWORD).await;
+    browser.goto(&address(&app, "/admin/policies/new")).await;
+    let field = browser.find(FIELD).await;
+    let clear = format!("document.querySelector('{FIELD}').value = ''");
+    browser.run(&clear, json!([])).await;
+
+    browser.click(&field).await;
+    browser.press(r#"{ "enforce": { "a": 1, } }"#.chars()).await;
+    let error = "Das ist kein gültiges JSON: Prüfen Sie Zeile 1, Spalte 24.";
+    until(async || (browser.text_of(STATUS).await == error).then_some(())).await;
+    let marked = browser.property(&field, "ariaInvalid").await;
+    browser.run(&clear, json!([])).await;
+    browser.press("{}".chars()).await;
+    until(async || browser.text_of(STATUS).await.is_empty().then_some(())).await;
+
+    assert_eq!(marked, "true");
+    assert_eq!(browser.property(&field, "ariaInvalid").await, "false");
     browser.assert_no_errors().await;
 }
