@@ -19,6 +19,13 @@ on_both_databases!(
 );
 
 pub(super) const ADA: &str = "ada@example.org";
+/// Content policy of pages without a script.
+const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; \
+                      base-uri 'none'; frame-ancestors 'none'";
+/// Content policy of pages with the script.
+const SCRIPTED_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; \
+                               connect-src 'self'; img-src 'self' data:; form-action 'self'; \
+                               base-uri 'none'; frame-ancestors 'none'";
 
 /// Browser that signed in with a form, without a script.
 pub(super) struct Visitor<'a> {
@@ -243,6 +250,60 @@ async fn pages_are_open_to_the_roles_of_their_rows(database: TestDatabase) {
                 "{path}"
             );
         }
+    }
+}
+
+/// Asserts that a page may run no script and use no style within its markup,
+/// and has none.
+fn assert_safe(path: &str, answer: &TestResponse, policy: &str) {
+    assert_eq!(answer.header("content-security-policy"), Some(policy), "{path}");
+    let text = answer.text();
+    let scripts = usize::from(policy == SCRIPTED_POLICY);
+    assert_eq!(text.matches("<script").count(), scripts, "{path}: {text}");
+    assert_eq!(text.matches("auth/pages.js\" defer></script>").count(), scripts, "{path}: {text}");
+    for inline in ["<style", " style=", "javascript:", " onclick=", " onsubmit="] {
+        assert!(!text.contains(inline), "{path} {inline}: {text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_pages_with_the_script_may_load_it_and_none_runs_inline_code() {
+    let app = with_admin(TestDatabase::sqlite()).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+
+    let mut count = 0;
+    for route in pages().filter(|it| it.method == "GET" && !is_download(it)) {
+        let path = with_unknown_ids(route.path);
+        let answer = ada.get(&path).await;
+        match answer.status {
+            303 => {}
+            200 => {
+                assert_safe(&path, &answer, SCRIPTED_POLICY);
+                count += 1;
+            }
+            _ => {
+                let has_script = answer.text().contains("<script");
+                assert_safe(&path, &answer, if has_script { SCRIPTED_POLICY } else { POLICY });
+            }
+        }
+    }
+    assert!(count > 30, "{count}");
+    for path in ["/admin/login", "/account/login", "/account/login?error=x"] {
+        let answer = app.anonymous().send("GET", path, &[HTML], b"").await;
+        assert_safe(path, &answer, SCRIPTED_POLICY);
+    }
+    for path in [
+        "/",
+        "/admin/setup",
+        "/auth/register.html",
+        "/auth/forgot-password.html",
+        "/auth/resend-verification.html",
+        "/auth/reset-password.html",
+        "/auth/verify-email.html",
+        "/auth/error?reason=expired",
+    ] {
+        let answer = app.anonymous().send("GET", path, &[HTML], b"").await;
+        assert_safe(path, &answer, POLICY);
     }
 }
 
