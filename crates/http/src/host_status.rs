@@ -33,7 +33,7 @@ pub trait HostStatus: Send + Sync {
     fn certificate_expires_at(&self) -> Option<Timestamp>;
 
     /// Returns the volumes of the server's files, except those that cannot be
-    /// measured.
+    /// measured in time.
     async fn volumes(&self) -> Vec<Volume>;
 }
 

@@ -2,20 +2,30 @@
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use pia_http::{HostStatus, Volume};
 use pia_kernel::Timestamp;
 use pia_settings::{Config, VectorTarget};
 use rustix::fs::statvfs;
+use tokio::sync::{Mutex, mpsc};
 
 use crate::tls;
+
+/// Time within which volumes must respond. Local ones take microseconds; a
+/// network file system may hang until its server is back.
+const VOLUMES_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Machine that this instance runs on.
 pub(crate) struct Host {
     certificate_expires_at: Option<Timestamp>,
     /// Folders that the server writes to.
     folders: Vec<PathBuf>,
+    /// Held by the thread that measures volumes.
+    measuring: Arc<Mutex<()>>,
 }
 
 impl Host {
@@ -30,6 +40,7 @@ impl Host {
         Self {
             certificate_expires_at: tls.and_then(|it| tls::expires_at(&it.certificate)),
             folders: database.into_iter().chain(vectors).collect(),
+            measuring: Arc::default(),
         }
     }
 }
@@ -41,31 +52,63 @@ impl HostStatus for Host {
     }
 
     async fn volumes(&self) -> Vec<Volume> {
-        let folders = self.folders.clone();
-        tokio::task::spawn_blocking(|| measure(folders)).await.unwrap_or_default()
+        let found = measure(self.folders.clone());
+        collect_within(VOLUMES_TIMEOUT, &self.measuring, found).await
     }
 }
 
-/// Measures the volumes of folders, each volume once.
-fn measure(folders: Vec<PathBuf>) -> Vec<Volume> {
-    let mut devices = Vec::new();
+/// Collects volumes as they are found, until the limit. One thread at a time
+/// finds them, however long one hangs. It is not the runtime's, since a shutdown
+/// would wait for it.
+async fn collect_within(
+    limit: Duration,
+    measuring: &Arc<Mutex<()>>,
+    found: impl Iterator<Item = Volume> + Send + 'static,
+) -> Vec<Volume> {
     let mut volumes = Vec::new();
-    for folder in folders {
+    let collect = async {
+        let guard = Arc::clone(measuring).lock_owned().await;
+        let (sender, mut receiver) = mpsc::unbounded_channel();
+        let find = move || {
+            let _guard = guard;
+            for volume in found {
+                // The caller may have stopped waiting.
+                drop(sender.send(volume));
+            }
+        };
+
+        if let Err(err) = thread::Builder::new().name("volumes".to_owned()).spawn(find) {
+            tracing::warn!(error = %err, "failed to start the thread that measures volumes");
+        }
+        while let Some(volume) = receiver.recv().await {
+            volumes.push(volume);
+        }
+    };
+
+    if tokio::time::timeout(limit, collect).await.is_err() {
+        tracing::warn!("a volume did not respond in time");
+    }
+
+    volumes
+}
+
+/// Measures the volumes of folders, each volume once.
+fn measure(folders: Vec<PathBuf>) -> impl Iterator<Item = Volume> + Send + 'static {
+    let mut devices = Vec::new();
+    folders.into_iter().filter_map(move |folder| {
         // The folder of a relative file name is empty.
         let path = if folder.as_os_str().is_empty() { Path::new(".") } else { &folder };
         // Some file systems have no id of their own; all have a device.
-        let (Ok(stat), Ok(metadata)) = (statvfs(path), path.metadata()) else { continue };
+        let (Ok(stat), Ok(metadata)) = (statvfs(path), path.metadata()) else { return None };
         if devices.contains(&metadata.dev()) {
-            continue;
+            return None;
         }
 
         devices.push(metadata.dev());
         let free = stat.f_bavail.saturating_mul(stat.f_frsize);
         let size = stat.f_blocks.saturating_mul(stat.f_frsize);
-        volumes.push(Volume { folder: path.to_owned(), free, size });
-    }
-
-    volumes
+        Some(Volume { folder: path.to_owned(), free, size })
+    })
 }
 
 #[cfg(test)]
@@ -79,10 +122,32 @@ mod tests {
         std::fs::create_dir(&folder).unwrap();
         let missing = root.path().join("missing");
 
-        let volumes = measure(vec![root.path().to_owned(), folder, missing]);
+        let volumes: Vec<_> = measure(vec![root.path().to_owned(), folder, missing]).collect();
 
         assert_eq!(volumes.len(), 1);
         assert_eq!(volumes[0].folder, root.path());
         assert!(volumes[0].free > 0 && volumes[0].free <= volumes[0].size);
+    }
+
+    #[tokio::test]
+    async fn a_volume_that_hangs_blocks_one_thread_and_no_caller() {
+        let (release, hang) = std::sync::mpsc::channel::<()>();
+        let volume = |folder: &str| Volume { folder: folder.into(), free: 1, size: 2 };
+        let measuring = Arc::default();
+        let hanging = std::iter::from_fn(move || {
+            while hang.recv().is_ok() {}
+            None
+        });
+
+        let found = [volume("/a")].into_iter().chain(hanging);
+        let before = collect_within(VOLUMES_TIMEOUT, &measuring, found).await;
+        let found = [volume("/b")].into_iter();
+        let meanwhile = collect_within(VOLUMES_TIMEOUT, &measuring, found.clone()).await;
+        drop(release);
+        let after = collect_within(Duration::from_mins(1), &measuring, found).await;
+
+        assert_eq!(before, [volume("/a")]);
+        assert!(meanwhile.is_empty(), "{meanwhile:?}");
+        assert_eq!(after, [volume("/b")]);
     }
 }
