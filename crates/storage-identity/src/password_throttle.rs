@@ -88,6 +88,14 @@ impl PasswordThrottleStore for SqlPasswordThrottleStore {
         Ok(count.unwrap_or_default().unsigned_abs())
     }
 
+    async fn waits_until(&self, keys: &[String]) -> Result<Option<Timestamp>, Unavailable> {
+        let waiting = guesses::who.eq_any(keys).and(wait_micros.gt(0));
+        let ends = methods::FilterDsl::filter(guesses::table, waiting)
+            .select(counted_at_micros + wait_micros);
+        let ends: Vec<i64> = on_conn!(self.db.reader(), |conn| ends.load(conn).await?)?;
+        Ok(ends.into_iter().max().map(Timestamp::from_micros))
+    }
+
     async fn give_back(&self, key: &str, rules: GuessRules) -> Result<(), Unavailable> {
         let counted =
             methods::FilterDsl::filter(guesses::table.find(key.to_owned()), failures.gt(0));

@@ -31,6 +31,10 @@ impl PasswordThrottleStore for Factors {
         Ok(self.throttle.load(Ordering::SeqCst))
     }
 
+    async fn waits_until(&self, _: &[String]) -> Result<Option<Timestamp>, Unavailable> {
+        Ok(None)
+    }
+
     async fn give_back(&self, _: &str, _: GuessRules) -> Result<(), Unavailable> {
         self.throttle.fetch_sub(1, Ordering::SeqCst);
         Ok(())

@@ -85,13 +85,30 @@ impl AccountSecurity {
     /// Lifts the wait after wrong passwords and codes, from all networks that the account was
     /// signed in to from lately and from unknown ones.
     pub async fn lift_wait(&self, by: UserId, user: UserId) -> Result<(), AccountSecurityError> {
+        let counts = self.counts(user).await?;
+        let effects = done(self.clock.now(), by, user, "sign_in.wait_lifted");
+        Ok(self.ports.throttle.clear_all(&counts, effects).await?)
+    }
+
+    /// Returns the end of the wait that [`AccountSecurity::lift_wait`] would lift; `None` if the
+    /// account can be signed in to without a wait.
+    pub async fn waits_until(
+        &self,
+        user: UserId,
+    ) -> Result<Option<Timestamp>, AccountSecurityError> {
+        let counts = self.counts(user).await?;
+        let end = self.ports.throttle.waits_until(&counts).await?;
+        let now = self.clock.now();
+        Ok(end.filter(|it| *it > now))
+    }
+
+    /// Returns the keys under which wrong passwords and codes of an account are counted.
+    async fn counts(&self, user: UserId) -> Result<Vec<String>, AccountSecurityError> {
         let account = self.ports.accounts.find(user).await?.ok_or(AccountSecurityError::Unknown)?;
         let page = PageRequest { limit: KNOWN_SIGN_INS, after: None };
         let attempts = self.ports.log.page(user, page).await?;
         let networks = attempts.iter().filter_map(|it| it.device.network());
-        let counts = throttle::counts_of(user, &account.email, networks);
-        let effects = done(self.clock.now(), by, user, "sign_in.wait_lifted");
-        Ok(self.ports.throttle.clear_all(&counts, effects).await?)
+        Ok(throttle::counts_of(user, &account.email, networks))
     }
 }
 

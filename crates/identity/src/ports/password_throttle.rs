@@ -50,6 +50,10 @@ pub trait PasswordThrottleStore: Send + Sync {
     /// Returns the number of guesses of `key` that count as wrong.
     async fn failures(&self, key: &str) -> Result<u32, Unavailable>;
 
+    /// Returns the time at which the last wait of several keys ends, which may be over; `None` if
+    /// no guess of them had to wait.
+    async fn waits_until(&self, keys: &[String]) -> Result<Option<Timestamp>, Unavailable>;
+
     /// Takes one guess back that was not verified.
     async fn give_back(&self, key: &str, rules: GuessRules) -> Result<(), Unavailable>;
 

@@ -18,6 +18,7 @@ pia_testkit::contract! {
     wrong_guesses_are_counted,
     a_correct_guess_resets_the_counter,
     several_counters_are_reset_with_their_effects,
+    the_end_of_the_last_wait_of_several_counters_is_returned,
     guesses_are_forgotten_a_day_after_the_last,
     each_account_is_counted_separately,
     a_clock_that_is_behind_delays_no_free_guess,
@@ -142,6 +143,24 @@ async fn several_counters_are_reset_with_their_effects(db: Database) {
     }
     assert_eq!(left, [0, 0, 1]);
     assert_eq!(audited(&db, user, "lifted").await, 1);
+}
+
+async fn the_end_of_the_last_wait_of_several_counters_is_returned(db: Database) {
+    let guesses = SqlPasswordThrottleStore::new(db);
+    let keys = ["ada".to_owned(), "ada at home".to_owned(), "nobody".to_owned()];
+    guesses.count("ada", RULES, START).await.unwrap();
+    let without_a_wait = guesses.waits_until(&keys).await.unwrap();
+
+    let later = START + Duration::from_mins(1);
+    for (key, now) in [("ada", START), ("ada at home", later), ("bob", later + RULES.max_wait)] {
+        for _ in 0..RULES.free {
+            guesses.count(key, RULES, now).await.unwrap();
+        }
+    }
+    let waits_until = guesses.waits_until(&keys).await.unwrap();
+
+    assert_eq!(without_a_wait, None);
+    assert_eq!(waits_until, Some(later + RULES.first_wait));
 }
 
 async fn guesses_are_forgotten_a_day_after_the_last(db: Database) {

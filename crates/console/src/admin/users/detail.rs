@@ -73,6 +73,7 @@ const LOCKED_INTRO: Text = Text::new(
     "Falsche Passwörter und Codes verzögern den nächsten Versuch um bis zu 15 Minuten. Heben Sie \
      die Wartezeit auf, wenn sich die berechtigte Person vertippt hat.",
 );
+const WAITS_UNTIL: Text = Text::new("Next attempt possible", "Nächster Versuch möglich");
 const LIFT: Text = Text::new("Remove delay", "Wartezeit aufheben");
 const RESET: Text = Text::new("Reset second factor", "Zweiten Faktor zurücksetzen");
 const RESET_INTRO: Text = Text::new(
@@ -114,6 +115,8 @@ struct UserDetail {
     sessions: Page<SessionEntry>,
     keys: Vec<ApiKeyEntry>,
     devices: Vec<DeviceEntry>,
+    /// End of the delay after wrong passwords and codes.
+    waits_until: Option<Timestamp>,
 }
 
 /// Returns the page of a user.
@@ -143,9 +146,9 @@ pub(super) async fn user_view(page: &PageContext, user: UserId) -> Result<View, 
         return Ok(view.section(reactivate_section(page, &path)));
     }
 
-    let lift = Form::new(format!("{path}/lift-wait"), page.t(LIFT));
-    view =
-        view.section(Section::new("wait", page.t(LOCKED)).intro(page.t(LOCKED_INTRO)).form(lift));
+    if let Some(end) = detail.waits_until {
+        view = view.section(wait_section(page, end, &path));
+    }
 
     if detail.factor.is_some() {
         let reset = Form::new(format!("{path}/reset-factor"), page.t(RESET)).danger();
@@ -166,6 +169,7 @@ async fn load(page: &PageContext, user: UserId) -> Result<UserDetail, ApiError> 
     let load = async move {
         let member = api.groups.member(user).await?;
         let account = api.administration.roles.member(&member.email).await;
+        let waits_until = api.administration.security.waits_until(user).await;
         Ok::<_, HttpError>(UserDetail {
             account: account.map_err(ApiError::from)?,
             member,
@@ -175,6 +179,7 @@ async fn load(page: &PageContext, user: UserId) -> Result<UserDetail, ApiError> 
             sessions: api.identity.sessions.page(user, PageRequest { limit, after: None }).await?,
             keys: api.administration.api_keys.list(user).await?,
             devices: api.e2ee.directory.list(&of_user, MAX_DEVICES).await?.items,
+            waits_until: waits_until.map_err(ApiError::from)?,
         })
     };
 
@@ -300,6 +305,12 @@ fn key_row(page: &PageContext, key: &ApiKeyEntry, path: &str) -> Row {
         Cell::text(time_or_never(page, key.used_at)),
     ])
     .form(revoke.about(&key.name).danger())
+}
+
+fn wait_section(page: &PageContext, end: Timestamp, path: &str) -> Section {
+    let facts = [(page.t(WAITS_UNTIL), Cell::text(format::time(page.language, end)))];
+    let lift = Form::new(format!("{path}/lift-wait"), page.t(LIFT));
+    Section::new("wait", page.t(LOCKED)).intro(page.t(LOCKED_INTRO)).facts(facts).form(lift)
 }
 
 fn time_or_never(page: &PageContext, at: Option<Timestamp>) -> String {

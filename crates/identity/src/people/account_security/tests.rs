@@ -1,5 +1,7 @@
 //! Tests of the administration of what secures accounts.
 
+use std::time::Duration;
+
 use pia_kernel::{SessionId, SignInId};
 use pia_testkit::FixedClock;
 
@@ -120,4 +122,21 @@ async fn a_wait_is_lifted_for_known_and_unknown_networks() {
         .returning(|_, _| Ok(()));
 
     over(MockRoleStore::new(), throttle, log).lift_wait(by, user).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_wait_is_reported_until_it_is_over() {
+    let user = UserId::generate();
+    let waits_until = async |end: Option<Timestamp>| {
+        let mut log = MockSignInLog::new();
+        log.expect_page().returning(|_, _| Ok(Vec::new()));
+        let mut throttle = MockPasswordThrottleStore::new();
+        throttle.expect_waits_until().withf(|it| it.len() == 2).returning(move |_| Ok(end));
+        over(MockRoleStore::new(), throttle, log).waits_until(user).await.unwrap()
+    };
+    let later = Some(NOW + Duration::from_secs(1));
+
+    assert_eq!(waits_until(later).await, later);
+    assert_eq!(waits_until(Some(NOW)).await, None);
+    assert_eq!(waits_until(None).await, None);
 }

@@ -1,5 +1,8 @@
 //! Pages with which administrators operate the server.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use pia_demo_upstream::Demo;
 use pia_kernel::{Clock as _, QueuedEmail, SystemClock};
 use pia_policy::Terms;
@@ -7,7 +10,9 @@ use pia_server_testkit::harness::{JWT_KEY, MASTER_KEY, TestConfig, licence, term
 use pia_server_testkit::on_both_databases;
 use pia_server_testkit::polling::until;
 use pia_server_testkit::relay::FakeRelay;
+use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
+use serde_json::json;
 
 use super::form;
 use super::signed_in::{ADA, Visitor, start_with_admin};
@@ -19,6 +24,7 @@ on_both_databases!(
     the_last_runs_of_maintenance_are_listed,
     settings_are_listed_by_area_and_those_that_need_a_restart_are_explained,
     a_licence_in_force_is_replaced,
+    a_wait_after_wrong_passwords_is_displayed_until_it_ends,
 );
 
 async fn a_model_is_tested(database: TestDatabase) {
@@ -201,5 +207,37 @@ async fn the_audit_log_is_searched_by_an_exact_address() {
     assert!(exact.contains(">role.admin_granted<"), "{exact}");
     for page in [&partial, &malformed] {
         assert!(page.contains("No account has this address."), "{page}");
+    }
+}
+
+async fn a_wait_after_wrong_passwords_is_displayed_until_it_ends(database: TestDatabase) {
+    let clock = Arc::new(ManualClock::new(SystemClock.now()));
+    let config = TestConfig::on(database).at(Arc::<ManualClock>::clone(&clock));
+    let app = start_with_admin(config).await;
+    let bob = app.sign_up("bob@example.org").await.user.expect("an id");
+    let path = format!("/admin/users/{bob}");
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let guess = async || {
+        let wrong = json!({ "email": "bob@example.org", "password": "a wrong password" });
+        for _ in 0..5 {
+            app.anonymous().post("/auth/login/local", &wrong).await;
+        }
+        ada.get(&path).await.text()
+    };
+
+    let before = ada.get(&path).await.text();
+    let during = guess().await;
+    let lifted = ada.submit(&format!("{path}/lift-wait")).await;
+    let after = ada.get(&path).await.text();
+    let again = guess().await;
+    clock.advance(Duration::from_secs(1));
+    let over = ada.get(&path).await.text();
+
+    assert_eq!(lifted.status, 303, "{}", lifted.text());
+    for page in [&during, &again] {
+        assert!(page.contains("Next attempt possible") && page.contains("/lift-wait"), "{page}");
+    }
+    for page in [&before, &after, &over] {
+        assert!(!page.contains("Next attempt possible") && !page.contains("/lift-wait"), "{page}");
     }
 }
