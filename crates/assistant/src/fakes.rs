@@ -18,7 +18,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream;
-use pia_kernel::{GroupId, LiveSetting, SideEffects, Timestamp, Unavailable, UserId};
+use pia_kernel::{BudgetPeriod, GroupId, LiveSetting, SideEffects, Timestamp, Unavailable, UserId};
 use pia_testkit::FixedClock;
 
 pub(crate) use self::sent_call::open_pieces;
@@ -350,6 +350,14 @@ impl CreditStore for TestEnv {
 
     async fn load_group_budgets(&self, _: Micros) -> Result<Vec<GroupBudget>, Unavailable> {
         panic!("the gateway loads no budgets")
+    }
+
+    async fn load_member_windows(
+        &self,
+        _: GroupId,
+        _: BudgetPeriod,
+    ) -> Result<Vec<Window>, Unavailable> {
+        panic!("the gateway loads no windows of others")
     }
 
     async fn find_mismatches(&self) -> Result<Vec<CreditMismatch>, Unavailable> {

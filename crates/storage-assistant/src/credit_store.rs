@@ -9,10 +9,10 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_assistant::{
     AdmissionOutcome, AdmissionRequest, CreditHolder, CreditMismatch, CreditStore, CreditWindows,
-    GroupBudget, Micros, Settlement, SettlementSink, UsageLog, UsageRecord, Weeks, WindowKey,
-    WindowKind,
+    GroupBudget, Micros, Settlement, SettlementSink, UsageLog, UsageRecord, Weeks, Window,
+    WindowKey, WindowKind,
 };
-use pia_kernel::{Clock, GroupId, LiveSetting, SideEffects, Unavailable};
+use pia_kernel::{BudgetPeriod, Clock, GroupId, LiveSetting, SideEffects, Unavailable};
 use pia_storage::schema::credit_windows;
 use pia_storage::{Database, DbError, DbUid, InsertAll, WriteEffects, in_tx, on_conn};
 use tokio::runtime::Handle;
@@ -24,6 +24,7 @@ use crate::booking::{fill_pool, last_week, pool_of};
 use crate::context::BookingContext;
 use crate::group_budgets::{self, GroupBudgetStatements};
 use crate::lease;
+use crate::member_windows::MemberWindowStatements;
 use crate::queue::{Entry, PendingRequest, Queue};
 use crate::sequencer::{self, Sequencer, source_message};
 use crate::statements::{LockWindows, Statements};
@@ -258,6 +259,25 @@ impl CreditStore for SqlCreditStore {
         Ok(on_conn!(self.context.db.reader(), |conn| {
             let windows = conn.used_group_windows(min_share, now).await?;
             group_budgets::current(windows, min_share, weeks, now)?
+        })?)
+    }
+
+    async fn load_member_windows(
+        &self,
+        group: GroupId,
+        period: BudgetPeriod,
+    ) -> Result<Vec<Window>, Unavailable> {
+        let weeks = *self.context.weeks.get();
+        let now = self.context.clock.now();
+        Ok(on_conn!(self.context.db.reader(), |conn| {
+            let mut windows = Vec::new();
+            for row in conn.windows_of_members(group, period, now).await? {
+                let mut window = row.window()?;
+                window.roll_over(weeks, now);
+                windows.push(window);
+            }
+
+            windows
         })?)
     }
 

@@ -5,6 +5,7 @@ mod context;
 mod credit_store;
 mod group_budgets;
 mod lease;
+mod member_windows;
 mod queue;
 mod sequencer;
 mod statements;

@@ -1,13 +1,14 @@
 //! Port of the credit store.
 
 use async_trait::async_trait;
-use pia_kernel::{GroupId, SideEffects, Unavailable};
+use pia_kernel::{BudgetPeriod, GroupId, SideEffects, Unavailable};
 
 use super::admission_request::{AdmissionRequest, CreditHolder};
 use super::group_budget::GroupBudget;
 use super::refusal::BudgetRefusal;
 use super::reservation::ReservationGuard;
 use super::truncation_cause::TruncationCause;
+use super::window::Window;
 use super::windows::CreditWindows;
 use crate::credits::rates::Micros;
 
@@ -53,6 +54,15 @@ pub trait CreditStore: Send + Sync {
     /// Loads the budgets of groups of which at least `min_share` of each credit
     /// is used, the fullest first. Reads at most a thousand windows.
     async fn load_group_budgets(&self, min_share: Micros) -> Result<Vec<GroupBudget>, Unavailable>;
+
+    /// Loads the current windows of this period, of members of the group who called
+    /// lately. Reads at most a thousand, those of which most was used when they were
+    /// last written.
+    async fn load_member_windows(
+        &self,
+        group: GroupId,
+        period: BudgetPeriod,
+    ) -> Result<Vec<Window>, Unavailable>;
 
     /// Adds credits that do not expire to a group. Returns the total of its
     /// top-ups, or `None` if there is no such group.

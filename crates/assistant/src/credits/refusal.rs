@@ -32,6 +32,13 @@ pub struct Gauge {
     pub used: i64,
 }
 
+impl Gauge {
+    /// Returns the used part in percent, which may exceed 100.
+    pub fn percent(self) -> i64 {
+        self.used.saturating_mul(100).checked_div(self.limit).unwrap_or_default()
+    }
+}
+
 /// Refusal of a call, with the time at which to retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BudgetRefusal {

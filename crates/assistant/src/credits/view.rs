@@ -9,9 +9,10 @@ use pia_kernel::{
 use super::admission_request::CreditHolder;
 use super::credit_store::CreditStore;
 use super::group_budget::GroupBudget;
+use super::member_budget::MemberBudget;
 use super::refusal::Gauge;
 use super::settings::CreditSettings;
-use super::window::WindowKind;
+use super::window::{Window, WindowKind};
 use super::windows::{CreditWindows, gauge, stock_gauge};
 use crate::credits::rates::Micros;
 use crate::rules::{ApiKeyBudget, Rules};
@@ -80,6 +81,8 @@ pub enum TopUpError {
 const NEARLY_USED: Micros = Micros(800_000);
 /// Maximum number of credits that are added at once.
 const MAX_TOP_UP: i64 = 1_000_000_000;
+/// Number of members that are listed for each budget.
+const TOP_MEMBERS: usize = 10;
 
 /// Reader of users' credits, and of groups' top-ups.
 #[derive(Clone)]
@@ -119,6 +122,25 @@ impl Credits {
         self.credit_store.load_group_budgets(NEARLY_USED).await
     }
 
+    /// Returns the members who used most of each limited budget that every member of the group
+    /// has, at most ten of each.
+    pub async fn top_members(
+        &self,
+        group: GroupId,
+    ) -> Result<Vec<(BudgetPeriod, Vec<MemberBudget>)>, Unavailable> {
+        let limits = self.rules.rules_of(group).await?.credits;
+        let mut budgets = Vec::new();
+        for period in BudgetPeriod::ALL {
+            let limit = limits.of(period);
+            if limit > 0 && !period.is_of_group() {
+                let windows = self.credit_store.load_member_windows(group, period).await?;
+                budgets.push((period, top_members(windows, Micros::credits(limit))));
+            }
+        }
+
+        Ok(budgets)
+    }
+
     /// Returns the budgets of a caller, and their use. Reserved amounts do not
     /// count yet. The only key included is the caller's.
     pub async fn view(
@@ -141,6 +163,15 @@ impl Credits {
             ..view(&holder, &credit_windows, credit_windows.weeks.end(now))
         })
     }
+}
+
+fn top_members(mut windows: Vec<Window>, limit: Micros) -> Vec<MemberBudget> {
+    windows.retain(|it| it.used.0 > 0);
+    windows.sort_by_key(|it| std::cmp::Reverse(it.used));
+    windows.truncate(TOP_MEMBERS);
+    let budget =
+        |it: Window| MemberBudget { member: UserId(it.key.owner), gauge: gauge(limit, it.used) };
+    windows.into_iter().map(budget).collect()
 }
 
 fn view(holder: &CreditHolder, credit_windows: &CreditWindows, week_ends: Timestamp) -> CreditView {

@@ -7,7 +7,7 @@ use super::*;
 use crate::credits::credit_store::MockCreditStore;
 use crate::credits::settings::FreeTier;
 use crate::credits::week::Weeks;
-use crate::credits::window::Window;
+use crate::credits::window::WindowKey;
 use crate::rules::{ApiKeyBudget, GroupRules, MockRules};
 
 fn now() -> Timestamp {
@@ -105,6 +105,39 @@ async fn all_budgets_are_reported_without_reserved_amounts() {
         key: None,
     };
     assert_eq!(view, expected);
+}
+
+#[tokio::test]
+async fn the_members_who_used_most_are_listed_for_each_limited_budget() {
+    let limits = CreditLimits { hourly: 4, weekly: 8, group_daily: 9, ..CreditLimits::default() };
+    let mut rules = MockRules::new();
+    let group_rules = Arc::new(GroupRules { credits: limits, ..GroupRules::default() });
+    rules.expect_rules_of().returning(move |_| Ok(Arc::clone(&group_rules)));
+    let members: Vec<UserId> = (0..12).map(|_| UserId::generate()).collect();
+    let owners = members.clone();
+    let mut credit_store = MockCreditStore::new();
+    credit_store.expect_load_member_windows().returning(move |_, period| {
+        let count = if period == BudgetPeriod::Weekly { 2 } else { owners.len() };
+        let kind = WindowKind::Limit(period);
+        let windows = owners.iter().zip(0..).take(count).map(|(owner, used)| Window {
+            used: Micros::credits(used),
+            ..Window::new(WindowKey { kind, owner: owner.0 })
+        });
+        Ok(windows.collect())
+    });
+    let settings = LiveSetting::new(CreditSettings::default());
+    let clock = Arc::new(FixedClock(now()));
+    let credits = Credits::new(Arc::new(rules), Arc::new(credit_store), settings, clock);
+
+    let budgets = credits.top_members(GroupId::generate()).await.unwrap();
+
+    let budget =
+        |at: usize, limit, used| MemberBudget { member: members[at], gauge: Gauge { limit, used } };
+    let hourly: Vec<_> =
+        (2..12).rev().zip((2..12).rev()).map(|(at, it)| budget(at, 4, it)).collect();
+    assert_eq!(hourly[0].gauge.percent(), 275);
+    let weekly = vec![budget(1, 8, 1)];
+    assert_eq!(budgets, [(BudgetPeriod::Hourly, hourly), (BudgetPeriod::Weekly, weekly)]);
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ mod credit_stores;
 mod credits;
 mod group_budgets;
 mod guesses;
+mod member_windows;
 mod sweep;
 mod usage_log;
 mod usage_sums;
