@@ -2,11 +2,12 @@
 
 pub(super) mod limits;
 mod settings;
+mod top_members;
 
-use pia_assistant::CreditView;
+use pia_assistant::{CreditView, MemberBudget};
 use pia_http::HttpError;
 use pia_identity::Role;
-use pia_kernel::{ClientPolicyId, GroupId, Page};
+use pia_kernel::{BudgetPeriod, ClientPolicyId, GroupId, Page};
 use pia_policy::{
     AssignedPolicy, ClientPolicyEntry, Feature, GroupEntry, GroupMember, GroupSettings,
     MemberFilter,
@@ -213,6 +214,8 @@ struct GroupDetail {
     /// Policies to choose from, for administrators.
     policies: Vec<ClientPolicyEntry>,
     credits: CreditView,
+    /// Members who used most of each budget, for administrators.
+    top_members: Vec<(BudgetPeriod, Vec<MemberBudget>)>,
 }
 
 async fn load(page: &PageContext, id: GroupId) -> Result<GroupDetail, ApiError> {
@@ -225,6 +228,7 @@ async fn load(page: &PageContext, id: GroupId) -> Result<GroupDetail, ApiError> 
         let entry = api.groups.find(id).await?;
         let filter = MemberFilter { group: Some(id), search };
         let policies = if is_admin { api.client_policies.list().await? } else { Vec::new() };
+        let top_members = if is_admin { api.credits.top_members(id).await? } else { Vec::new() };
         Ok::<_, HttpError>(GroupDetail {
             entry,
             members: api.groups.members(filter, request).await?,
@@ -232,6 +236,7 @@ async fn load(page: &PageContext, id: GroupId) -> Result<GroupDetail, ApiError> 
             policy: api.client_policies.of_group(id).await?,
             policies,
             credits: api.credits.view(user, id, None).await?,
+            top_members,
         })
     };
 
@@ -254,6 +259,10 @@ async fn group_view(page: &PageContext, id: GroupId) -> Result<View, ApiError> {
 
     if let Some(usage) = settings::usage(page, &detail.credits) {
         view = view.section(usage);
+    }
+
+    for section in top_members::sections(page, &detail.top_members).await? {
+        view = view.section(section);
     }
 
     if !is_admin(page) {

@@ -25,6 +25,7 @@ on_both_databases!(
     settings_are_listed_by_area_and_those_that_need_a_restart_are_explained,
     a_licence_in_force_is_replaced,
     a_wait_after_wrong_passwords_is_displayed_until_it_ends,
+    members_who_used_most_are_listed_for_administrators,
 );
 
 async fn a_model_is_tested(database: TestDatabase) {
@@ -240,4 +241,35 @@ async fn a_wait_after_wrong_passwords_is_displayed_until_it_ends(database: TestD
     for page in [&before, &after, &over] {
         assert!(!page.contains("Next attempt possible") && !page.contains("/lift-wait"), "{page}");
     }
+}
+
+async fn members_who_used_most_are_listed_for_administrators(database: TestDatabase) {
+    let app = start_with_admin(TestConfig::on(database)).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    app.sign_up("olga@example.org").await;
+    app.admin("grant olga@example.org --role org_manager").await.expect("a role");
+    let olga = Visitor::sign_in(&app, "admin", "olga@example.org").await;
+    app.admin("group set default credits.daily=100").await.expect("a limit");
+    let path = "/admin/groups/00000000-0000-7000-8000-000000000001";
+    let now = SystemClock.now().micros() / 1_000_000;
+
+    let before = ada.get(path).await.text();
+    app.execute(&format!(
+        "INSERT INTO credit_windows (key, kind, owner_id, user_id, total, used, reserved, \
+             last_used, buckets) \
+         SELECT 'ada:daily', 'daily', id, id, 0, 42000000, 0, 0, '{}:42000000' FROM accounts \
+             WHERE email = '{ADA}'",
+        now / (15 * 60)
+    ))
+    .await;
+    app.execute(&format!("INSERT INTO usage_users SELECT id, {} FROM accounts", now / 86_400))
+        .await;
+    let after = ada.get(path).await.text();
+    let of_manager = olga.get(path).await;
+
+    assert!(before.contains("No member has used credits in this period"), "{before}");
+    assert!(after.contains("The members who have used most of this budget"), "{after}");
+    assert!(after.contains(">42</td>") && after.contains(">42 %</td>"), "{after}");
+    assert_eq!(of_manager.status, 200);
+    assert!(!of_manager.text().contains("42 %"), "{}", of_manager.text());
 }
