@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use pia_kernel::{
-    AssignmentId, Clock, GroupId, OperatorId, SideEffects, Unavailable, UserId, utf16_len,
+    AssignmentId, Clock, Cursor, GroupId, OperatorId, Page, PageRequest, SideEffects, Unavailable,
+    UserId, utf16_len,
 };
 
 use crate::assignment::Assignment;
@@ -16,6 +17,8 @@ use crate::ports::assignment_store::{AssignmentStore, ForcedEnd};
 use crate::ports::engine::{StopMode, WorkflowEngine};
 use crate::ports::operator_store::{OperatorChangeOutcome, OperatorStore, OperatorUpdate};
 use crate::ports::run_store::{QueueState, RunStore, Worker};
+use crate::ports::schedule_store::ScheduleStore;
+use crate::schedule::ScheduleEntry;
 use crate::skill::Skill;
 use crate::status::AssignmentStatus;
 use crate::truncation::{MAX_ERROR_CHARS, truncated};
@@ -35,6 +38,8 @@ pub struct AssignmentAdministration {
     pub assignments: Arc<dyn AssignmentStore>,
     /// Store of the runs.
     pub runs: Arc<dyn RunStore>,
+    /// Store of the schedules.
+    pub schedules: Arc<dyn ScheduleStore>,
     /// Store of the operators.
     pub operators: Arc<dyn OperatorStore>,
     /// Engine that drives the runs.
@@ -94,6 +99,16 @@ impl AssignmentAdministration {
         }
 
         Ok(is_terminated)
+    }
+
+    /// Lists the schedules of all users, or of one, newest first, without their inputs.
+    pub async fn schedules(
+        &self,
+        user: Option<UserId>,
+        page: PageRequest,
+    ) -> Result<Page<ScheduleEntry>, Unavailable> {
+        let entries = self.schedules.page(user, page.and_one_more()).await?;
+        Ok(page.into_page(entries, |it| Cursor { at: it.created_at, id: it.id.0 }))
     }
 
     /// Returns the state of the queue.

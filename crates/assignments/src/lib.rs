@@ -52,7 +52,7 @@ pub use ports::webhook_store::WebhookStore;
 pub use recurrence::{CatchUp, Recurrence};
 pub use run::{Attempt, FailureCode, Run, RunChange, RunClaim, RunFailure, RunOutcome, WorkerId};
 pub use runs::{Advance, Runs, StepProgress};
-pub use schedule::{LastStart, Schedule, SkipReason};
+pub use schedule::{LastStart, Schedule, ScheduleEntry, SkipReason};
 pub use schedules::{ScheduleDraft, Schedules};
 pub use settings::AssignmentSettings;
 pub use skill::{EntityType, Skill, SkillMode, SkillStep};

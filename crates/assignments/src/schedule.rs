@@ -1,6 +1,6 @@
-//! Schedules of a user.
+//! Schedules of users.
 
-use pia_kernel::{AssignmentId, ScheduleId, Timestamp};
+use pia_kernel::{AssignmentId, ScheduleId, Timestamp, UserId};
 
 use crate::recurrence::{CatchUp, Recurrence};
 
@@ -25,6 +25,27 @@ pub struct Schedule {
     pub created_at: Timestamp,
     /// Time of its last change by the user.
     pub updated_at: Timestamp,
+}
+
+/// Schedule of any user, without its input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScheduleEntry {
+    /// Id.
+    pub id: ScheduleId,
+    /// User.
+    pub user: UserId,
+    /// Name of the skill.
+    pub skill: String,
+    /// Cron expression of its times.
+    pub cron: String,
+    /// Id of the time zone.
+    pub time_zone: String,
+    /// Next time; `None` while it is switched off, or if there is none.
+    pub next_at: Option<Timestamp>,
+    /// Outcome of the last time.
+    pub last: Option<LastStart>,
+    /// Time at which it was created.
+    pub created_at: Timestamp,
 }
 
 /// Outcome of a time of a schedule.

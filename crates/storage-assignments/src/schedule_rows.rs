@@ -1,7 +1,9 @@
 //! Database rows of schedules.
 
 use diesel::prelude::*;
-use pia_assignments::{CatchUp, DueSchedule, LastStart, Recurrence, Schedule, SkipReason};
+use pia_assignments::{
+    CatchUp, DueSchedule, LastStart, Recurrence, Schedule, ScheduleEntry, SkipReason,
+};
 use pia_kernel::{AssignmentId, ScheduleId, Unavailable, UserId};
 use pia_sealing::PersonSeal;
 use pia_storage::schema::assignment_schedules;
@@ -45,6 +47,22 @@ pub(crate) struct ScheduleRow {
     input: Vec<u8>,
 }
 
+/// Schedule without its input.
+#[derive(Debug, Queryable, Selectable)]
+#[diesel(table_name = assignment_schedules)]
+pub(crate) struct ScheduleEntryRow {
+    id: DbUid,
+    user_id: DbUid,
+    skill_name: String,
+    cron: String,
+    time_zone: String,
+    next_at: Option<DbInstant>,
+    last_due_at: Option<DbInstant>,
+    last_assignment_id: Option<DbUid>,
+    last_skip: Option<String>,
+    created_at: DbInstant,
+}
+
 impl NewScheduleRow {
     /// Creates the row of a schedule.
     pub(crate) fn new(
@@ -78,7 +96,7 @@ impl ScheduleRow {
     pub(crate) fn open(self, seal: &PersonSeal) -> Result<Schedule, DbError> {
         let recurrence = self.recurrence()?;
         let catch_up = self.catch_up()?;
-        let last = self.last();
+        let last = last_start(self.last_due_at, self.last_assignment_id, self.last_skip.as_deref());
         Ok(Schedule {
             id: ScheduleId(self.id.0),
             skill: self.skill_name,
@@ -117,14 +135,33 @@ impl ScheduleRow {
         CatchUp::from_name(&self.catch_up)
             .ok_or(DbError::Unreadable("assignment_schedules.catch_up"))
     }
+}
 
-    /// Returns the last outcome. A reason that a newer version stored is unknown.
-    fn last(&self) -> Option<LastStart> {
-        let due_at = self.last_due_at?.0;
-        let skip = self.last_skip.as_deref().and_then(SkipReason::from_code);
-        let started = self.last_assignment_id.map(|it| AssignmentId(it.0));
-        Some(LastStart { due_at, outcome: started.ok_or(skip.unwrap_or(SkipReason::Unreadable)) })
+impl From<ScheduleEntryRow> for ScheduleEntry {
+    fn from(row: ScheduleEntryRow) -> Self {
+        Self {
+            id: ScheduleId(row.id.0),
+            user: UserId(row.user_id.0),
+            skill: row.skill_name,
+            cron: row.cron,
+            time_zone: row.time_zone,
+            next_at: row.next_at.map(|it| it.0),
+            last: last_start(row.last_due_at, row.last_assignment_id, row.last_skip.as_deref()),
+            created_at: row.created_at.0,
+        }
     }
+}
+
+/// Returns the last outcome. A reason that a newer version stored is unknown.
+fn last_start(
+    due_at: Option<DbInstant>,
+    assignment: Option<DbUid>,
+    skip: Option<&str>,
+) -> Option<LastStart> {
+    let due_at = due_at?.0;
+    let skip = skip.and_then(SkipReason::from_code);
+    let started = assignment.map(|it| AssignmentId(it.0));
+    Some(LastStart { due_at, outcome: started.ok_or(skip.unwrap_or(SkipReason::Unreadable)) })
 }
 
 /// Opens the input of a schedule; `None` if it cannot be opened.

@@ -2,12 +2,13 @@
 
 use async_trait::async_trait;
 use diesel::prelude::*;
+use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
 use pia_assignments::{
     AssignmentCreationOutcome, DueSchedule, NewAssignment, Schedule, ScheduleCreationOutcome,
-    ScheduleStart, ScheduleStartOutcome, ScheduleStore, SkipReason,
+    ScheduleEntry, ScheduleStart, ScheduleStartOutcome, ScheduleStore, SkipReason,
 };
-use pia_kernel::{AssignmentId, ScheduleId, Timestamp, Unavailable, UserId};
+use pia_kernel::{AssignmentId, Cursor, PageRequest, ScheduleId, Timestamp, Unavailable, UserId};
 use pia_storage::schema::assignment_schedules;
 use pia_storage::{DbError, DbInstant, DbUid, in_tx, in_user_tx, on_conn, on_user_rows};
 
@@ -15,7 +16,7 @@ use crate::assignment_rows::NewRow;
 use crate::assignments::SqlAssignments;
 use crate::event_rows::EventRow;
 use crate::handing_over::InsertAssignment;
-use crate::schedule_rows::{NewScheduleRow, ScheduleRow};
+use crate::schedule_rows::{NewScheduleRow, ScheduleEntryRow, ScheduleRow};
 
 /// Query of a schedule of a user.
 macro_rules! own {
@@ -49,6 +50,28 @@ impl ScheduleStore for SqlAssignments {
         }
 
         Ok(schedules)
+    }
+
+    async fn page(
+        &self,
+        user: Option<UserId>,
+        page: PageRequest,
+    ) -> Result<Vec<ScheduleEntry>, Unavailable> {
+        let after = page.after.unwrap_or_else(Cursor::top);
+        let owner = DbUid(user.map(|it| it.0).unwrap_or_default());
+        let is_any = user.is_none().into_sql::<Bool>();
+        // Ids sort by time.
+        let schedules = assignment_schedules::table
+            .filter(assignment_schedules::id.lt(DbUid(after.id)))
+            .filter(assignment_schedules::user_id.eq(owner).or(is_any))
+            .order(assignment_schedules::id.desc())
+            .limit(page.limit.into());
+
+        let rows: Vec<ScheduleEntryRow> = on_conn!(self.all_rows.reader(), |conn| {
+            schedules.select(ScheduleEntryRow::as_select()).load(conn).await?
+        })?;
+
+        Ok(rows.into_iter().map(Into::into).collect())
     }
 
     async fn create(

@@ -1,9 +1,12 @@
 //! Tests of the administration of assignments.
 
+use pia_kernel::ScheduleId;
+
 use super::*;
-use crate::fakes::{brief, clock};
+use crate::fakes::{NOW, brief, clock};
 use crate::{
-    MessageAuthor, MockAssignmentStore, MockOperatorStore, MockRunStore, MockWorkflowEngine,
+    MessageAuthor, MockAssignmentStore, MockOperatorStore, MockRunStore, MockScheduleStore,
+    MockWorkflowEngine,
 };
 
 fn administration_with(
@@ -15,6 +18,7 @@ fn administration_with(
     AssignmentAdministration {
         assignments: Arc::new(assignments),
         runs: Arc::new(MockRunStore::new()),
+        schedules: Arc::new(MockScheduleStore::new()),
         operators: Arc::new(operators),
         engine: Arc::new(engine),
         clock: clock(),
@@ -70,4 +74,34 @@ async fn an_unusable_skill_is_refused_before_anything_is_stored() {
         let created = administration.create(None, draft).await;
         assert!(matches!(created, Err(OperatorError::Invalid(_))), "{name}");
     }
+}
+
+#[tokio::test]
+async fn a_page_of_schedules_ends_with_the_cursor_of_the_next() {
+    let entry = ScheduleEntry {
+        id: ScheduleId::generate(),
+        user: UserId::generate(),
+        skill: "brief".to_owned(),
+        cron: "0 0 * * *".to_owned(),
+        time_zone: "UTC".to_owned(),
+        next_at: None,
+        last: None,
+        created_at: NOW,
+    };
+    let mut store = MockScheduleStore::new();
+    let entries = vec![entry.clone(); 3];
+    store
+        .expect_page()
+        .withf(|user, page| user.is_none() && page.limit == 3)
+        .returning(move |_, _| Ok(entries.clone()));
+    let administration = AssignmentAdministration {
+        schedules: Arc::new(store),
+        ..administration_with(MockAssignmentStore::new(), MockOperatorStore::new())
+    };
+
+    let request = PageRequest { after: None, limit: 2 };
+    let page = administration.schedules(None, request).await.unwrap();
+
+    assert_eq!(page.next, Some(Cursor { at: NOW, id: entry.id.0 }));
+    assert_eq!(page.items, [entry.clone(), entry]);
 }

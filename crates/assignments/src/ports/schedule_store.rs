@@ -1,11 +1,11 @@
 //! Store of schedules.
 
 use async_trait::async_trait;
-use pia_kernel::{AssignmentId, ScheduleId, Timestamp, Unavailable, UserId};
+use pia_kernel::{AssignmentId, PageRequest, ScheduleId, Timestamp, Unavailable, UserId};
 
 use crate::ports::assignment_store::NewAssignment;
 use crate::recurrence::{CatchUp, Recurrence};
-use crate::schedule::{Schedule, SkipReason};
+use crate::schedule::{Schedule, ScheduleEntry, SkipReason};
 
 /// Outcome of creating a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,6 +67,14 @@ pub enum ScheduleStartOutcome {
 pub trait ScheduleStore: Send + Sync {
     /// Lists the schedules of a user, oldest first.
     async fn list(&self, user: UserId) -> Result<Vec<Schedule>, Unavailable>;
+
+    /// Returns a page of the schedules of all users, or of one, newest first, whether or
+    /// not they can be read.
+    async fn page(
+        &self,
+        user: Option<UserId>,
+        page: PageRequest,
+    ) -> Result<Vec<ScheduleEntry>, Unavailable>;
 
     /// Stores a schedule, unless the user has `max`. However many are created at
     /// once, the limit holds.

@@ -56,6 +56,7 @@ impl AssignmentParts {
         let administration = AssignmentAdministration {
             assignments: Arc::clone(&assignments),
             runs: Arc::clone(&store),
+            schedules: Arc::<SqlAssignments>::clone(&sql),
             operators: Arc::clone(&operators),
             engine: Arc::clone(&engine),
             clock: base.clock(),

@@ -7,7 +7,7 @@ use pia_assignments::{
     AssignmentStatus, CatchUp, DueSchedule, LastStart, NewAssignment, Recurrence, Schedule,
     ScheduleCreationOutcome, ScheduleStart, ScheduleStartOutcome, ScheduleStore, SkipReason,
 };
-use pia_kernel::{ScheduleId, Timestamp, UserId};
+use pia_kernel::{Cursor, PageRequest, ScheduleId, Timestamp, UserId};
 use pia_storage::Database;
 
 use crate::fixture::{
@@ -22,6 +22,7 @@ pia_testkit::contract_with_roles! {
     a_schedule_that_hands_nothing_over_has_its_reason,
     an_unreadable_input_delays_no_other,
     an_unreadable_schedule_is_switched_off,
+    schedules_of_all_users_are_listed_by_page,
 }
 
 const DAY: i64 = 86_400;
@@ -204,4 +205,34 @@ async fn an_unreadable_schedule_is_switched_off(db: Database) {
     let outcome = Err(SkipReason::Unreadable);
     assert_eq!(off.next_at, None);
     assert_eq!(off.last, Some(LastStart { due_at: at(DAY), outcome }));
+}
+
+async fn schedules_of_all_users_are_listed_by_page(db: Database) {
+    let user = person(&db).await;
+    let other = person(&db).await;
+    let first = created(&db, user, Some(at(DAY))).await;
+    let second = created(&db, other, None).await;
+    let third = created(&db, user, None).await;
+    let store = open_store(&db);
+    let now = due(&db, at(DAY)).await.remove(0);
+    store.start(start(&now, Err(SkipReason::Missed)), 1).await.unwrap();
+    execute(&db, "UPDATE assignment_schedules SET cron = 'of a newer version'").await;
+    let page = async |user, after| {
+        ScheduleStore::page(&store, user, PageRequest { after, limit: 2 }).await.unwrap()
+    };
+
+    let newest = page(None, None).await;
+    let after = Cursor { at: newest[1].created_at, id: newest[1].id.0 };
+    let rest = page(None, Some(after)).await;
+    let own = page(Some(user), None).await;
+
+    assert_eq!([newest[0].id, newest[1].id], [third.id, second.id]);
+    assert_eq!([newest[0].user, newest[1].user], [user, other]);
+    assert_eq!([own[0].id, own[1].id], [third.id, first.id]);
+    assert_eq!(rest, [own[1].clone()]);
+    assert_eq!(rest[0].cron, "of a newer version");
+    assert_eq!(rest[0].time_zone, "Europe/Berlin");
+    assert_eq!(rest[0].next_at, Some(at(2 * DAY)));
+    let outcome = Err(SkipReason::Missed);
+    assert_eq!(rest[0].last, Some(LastStart { due_at: at(DAY), outcome }));
 }
