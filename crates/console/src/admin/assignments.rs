@@ -1,5 +1,6 @@
 //! Assignments of all users, without their contents.
 
+pub(super) mod schedules;
 mod workers;
 
 use std::collections::HashMap;
@@ -64,7 +65,8 @@ pub(super) fn routes() -> Vec<Route> {
     let terminated = form("/admin/assignments/{id}/terminate", |it| it.to(terminate));
     vec![
         page("/admin/assignments", |it| it.to(list)),
-        // Before the assignments, whose ids it would match.
+        // Before the assignments, whose ids they would match.
+        schedules::route(),
         workers::route(),
         page("/admin/assignments/{id}", |it| it.to(show)),
         Route { feature: Some(Feature::AiProxy), ..terminated },
@@ -96,6 +98,7 @@ async fn list(page: PageContext) -> PageResult {
     let intro = if page.api.assignments.is_enabled { INTRO } else { OFF };
     let view = View::new(page.t(TITLE))
         .intro(page.t(intro))
+        .action(page.t(schedules::TITLE), "admin/assignments/schedules")
         .action(page.t(workers::TITLE), "admin/assignments/workers")
         .section(workers::queue_section(&page).await?)
         .section(Section::new("assignments", page.t(TITLE)).table(table));

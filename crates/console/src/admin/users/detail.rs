@@ -1,5 +1,6 @@
 //! Content of the page of a user.
 
+use pia_assignments::ScheduleEntry;
 use pia_e2ee::{DeviceEntry, DeviceFilter};
 use pia_http::{EffectiveSettings, HttpError};
 use pia_identity::{ApiKeyEntry, Member, SessionEntry};
@@ -9,6 +10,7 @@ use pia_web::ApiError;
 
 use super::{EMAIL, ROLE, TITLE, effective, role_name, role_options, status};
 use crate::account::device_names::device_name;
+use crate::admin::assignments::schedules;
 use crate::admin::devices;
 use crate::page_context::PageContext;
 use crate::texts::common;
@@ -104,6 +106,9 @@ const MAX_SESSIONS: u16 = 20;
 /// Devices that are listed: an account has fewer.
 const MAX_DEVICES: PageRequest = PageRequest { after: None, limit: 100 };
 
+/// Schedules that are listed: an account has fewer.
+const MAX_SCHEDULES: PageRequest = PageRequest { after: None, limit: 100 };
+
 /// User with all data that the page displays.
 struct UserDetail {
     member: GroupMember,
@@ -115,6 +120,7 @@ struct UserDetail {
     sessions: Page<SessionEntry>,
     keys: Vec<ApiKeyEntry>,
     devices: Vec<DeviceEntry>,
+    schedules: Vec<ScheduleEntry>,
     /// End of the delay after wrong passwords and codes.
     waits_until: Option<Timestamp>,
 }
@@ -140,6 +146,10 @@ pub(super) async fn user_view(page: &PageContext, user: UserId) -> Result<View, 
 
     if !detail.devices.is_empty() {
         view = view.section(devices::of_user(page, &detail.devices));
+    }
+
+    if !detail.schedules.is_empty() {
+        view = view.section(schedules::of_user(page, &detail.schedules));
     }
 
     if !detail.member.is_active {
@@ -169,6 +179,8 @@ async fn load(page: &PageContext, user: UserId) -> Result<UserDetail, ApiError> 
     let load = async move {
         let member = api.groups.member(user).await?;
         let account = api.administration.roles.member(&member.email).await;
+        let administration = &api.assignments.administration;
+        let schedules = administration.schedules(Some(user), MAX_SCHEDULES).await?.items;
         let waits_until = api.administration.security.waits_until(user).await;
         Ok::<_, HttpError>(UserDetail {
             account: account.map_err(ApiError::from)?,
@@ -179,6 +191,7 @@ async fn load(page: &PageContext, user: UserId) -> Result<UserDetail, ApiError> 
             sessions: api.identity.sessions.page(user, PageRequest { limit, after: None }).await?,
             keys: api.administration.api_keys.list(user).await?,
             devices: api.e2ee.directory.list(&of_user, MAX_DEVICES).await?.items,
+            schedules,
             waits_until: waits_until.map_err(ApiError::from)?,
         })
     };

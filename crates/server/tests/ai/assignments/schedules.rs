@@ -12,7 +12,10 @@ use serde_json::{Value, json};
 
 use super::{ANSWER, accepting, ended, envelope, granted};
 
-on_databases_with_roles!(a_schedule_hands_its_assignment_over_in_time);
+on_databases_with_roles!(
+    a_schedule_hands_its_assignment_over_in_time,
+    administrators_see_schedules_without_their_inputs,
+);
 
 const SCHEDULES: &str = "/api/assignments/schedules";
 
@@ -58,6 +61,28 @@ async fn a_schedule_hands_its_assignment_over_in_time(database: TestDatabase) {
     assert_eq!(updated.body["lastAt"], next);
     assert_eq!(client.send("DELETE", &path, &[], b"").await.status, 204);
     assert_eq!(client.send("DELETE", &path, &[], b"").await.status, 404);
+}
+
+async fn administrators_see_schedules_without_their_inputs(database: TestDatabase) {
+    let upstream = Fixed::with_json(ANSWER).await;
+    let (_app, console, client) = granted(accepting(database, &upstream.endpoint)).await;
+    let user = client.user.clone().expect("an id");
+    let before = console.get("/admin/assignments/schedules").await.text();
+
+    let mut yearly = every_minute();
+    yearly["cron"] = json!("0 9 1 1 *");
+    assert_eq!(client.post(SCHEDULES, &yearly).await.status, 201);
+    let listed = console.get("/admin/assignments/schedules").await.text();
+    let of_user = console.get(&format!("/admin/users/{user}")).await.text();
+
+    assert!(before.contains("No schedules"), "{before}");
+    for page in [&listed, &of_user] {
+        for text in ["research", "0 9 1 1 *", "Europe/Berlin", "1 Jan 20", "Never"] {
+            assert!(page.contains(text), "{text}: {page}");
+        }
+        assert!(!page.contains("What is new?"), "{page}");
+    }
+    assert!(listed.contains(&format!("admin/users/{user}")), "{listed}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
