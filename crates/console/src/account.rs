@@ -8,6 +8,7 @@ mod data;
 pub(crate) mod device_names;
 mod devices;
 mod email;
+pub(crate) mod origins;
 mod owner_proofs;
 mod passkeys;
 mod passwords;

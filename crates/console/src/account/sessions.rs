@@ -7,6 +7,7 @@ use pia_kernel::{PageRequest, SessionId, Unavailable};
 use pia_web::{ApiError, Paging, PathId, Route};
 
 use super::device_names::device_name;
+use super::origins::origin;
 use super::sign_in_history::{history_section, method_name};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
@@ -21,7 +22,7 @@ const INTRO: Text = Text::new(
     "Diese Geräte und Browser sind bei Ihrem Konto angemeldet.",
 );
 pub(super) const DEVICE: Text = Text::new("Device", "Gerät");
-pub(super) const ADDRESS: Text = Text::new("IP address", "IP-Adresse");
+pub(super) const ORIGIN: Text = Text::new("Origin", "Herkunft");
 const SIGNED_IN: Text = Text::new("Signed in", "Angemeldet");
 const LAST_USED: Text = Text::new("Last used", "Zuletzt benutzt");
 const CURRENT: Text = Text::new("This session", "Diese Sitzung");
@@ -93,7 +94,7 @@ async fn session_table(page: &PageContext) -> Result<Table, ApiError> {
     let (entries, names) = page.run_identity(list).await?;
 
     let current = page.session_ref()?.session;
-    let columns = [DEVICE, ADDRESS, SIGNED_IN, LAST_USED];
+    let columns = [DEVICE, ORIGIN, SIGNED_IN, LAST_USED];
 
     Ok(Table {
         caption: page.t(TITLE).to_owned(),
@@ -118,7 +119,7 @@ fn row(
         Some(name) => Cell::text(name).detail(&program),
         None => Cell::text(&program),
     };
-    let address = entry.device.address.map(|it| it.to_string()).unwrap_or_default();
+    let origin = origin(page.language, entry.device.address);
     let began = Cell::text(format::time(page.language, entry.began_at));
     let is_current = entry.session == current;
     let used = if is_current {
@@ -128,7 +129,7 @@ fn row(
     };
 
     let method = method_name(page, &entry.method);
-    let row = Row::new(vec![device, Cell::text(address), began.detail(method), used]);
+    let row = Row::new(vec![device, Cell::text(origin), began.detail(method), used]);
     if is_current {
         return row;
     }

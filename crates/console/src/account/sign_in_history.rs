@@ -4,7 +4,8 @@ use pia_identity::{SignInEntry, SignInMethod, SignInOutcome};
 use pia_web::ApiError;
 
 use super::device_names::device_name;
-use super::sessions::{ADDRESS, DEVICE};
+use super::origins::origin;
+use super::sessions::{DEVICE, ORIGIN};
 use crate::page_context::PageContext;
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Row, Section, Table, Text, format};
@@ -41,7 +42,7 @@ pub(super) async fn history_section(page: &PageContext) -> Result<Section, ApiEr
     let attempts = page.run_identity(async move { history.page(user, request).await }).await?;
     let table = Table {
         caption: page.t(TITLE).to_owned(),
-        columns: [TIME, RESULT, DEVICE, ADDRESS].map(|it| page.t(it).to_owned()).into(),
+        columns: [TIME, RESULT, DEVICE, ORIGIN].map(|it| page.t(it).to_owned()).into(),
         rows: attempts.items.iter().map(|it| row(page, it)).collect(),
         empty: page.t(EMPTY).to_owned(),
         ..page.paged(attempts.next)
@@ -62,11 +63,10 @@ fn row(page: &PageContext, entry: &SignInEntry) -> Row {
     let name = outcome.map_or(entry.outcome.as_str(), |it| page.t(it.1));
     let is_good = entry.outcome == SignInOutcome::SignedIn.name();
     let tone = if is_good { Tone::Neutral } else { Tone::Warning };
-    let address = entry.device.address.map(|it| it.to_string()).unwrap_or_default();
     Row::new(vec![
         Cell::text(format::time(page.language, entry.at)),
         Cell::badge(name, tone).detail(method_name(page, &entry.method)),
         Cell::text(device_name(page.language, &entry.device)),
-        Cell::text(address),
+        Cell::text(origin(page.language, entry.device.address)),
     ])
 }

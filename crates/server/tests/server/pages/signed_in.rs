@@ -138,6 +138,8 @@ async fn an_account_opens_its_own_pages_and_not_the_console(database: TestDataba
 
     assert_eq!(bob.get("/account").await.status, 200);
     assert!(bob.get("/account").await.text().contains("bob@example.org"));
+    let sessions = bob.get("/account/sessions").await.text();
+    assert!(sessions.contains("The server’s computer (127.0.0.1)"), "{sessions}");
     assert_eq!(refused.status, 403);
     assert_eq!(refused.header("set-cookie"), None);
     // Signing in to the account never opens the console, even for an administrator.

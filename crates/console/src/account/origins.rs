@@ -1,0 +1,59 @@
+//! Rough origins of network addresses.
+
+use std::net::IpAddr;
+
+use pia_kernel::Language;
+
+use crate::ui::Text;
+
+const SERVER: Text = Text::new("The server’s computer ({})", "Rechner des Servers ({})");
+const LOCAL: Text = Text::new("Local network ({})", "Lokales Netzwerk ({})");
+
+/// Returns the address, with its origin if that is the server's own computer or
+/// network; empty without an address.
+pub(crate) fn origin(language: Language, address: Option<IpAddr>) -> String {
+    let Some(address) = address.map(|it| it.to_canonical()) else { return String::new() };
+    let is_local = match address {
+        IpAddr::V4(it) => it.is_private() || it.is_link_local(),
+        IpAddr::V6(it) => it.is_unique_local() || it.is_unicast_link_local(),
+    };
+
+    let address_text = address.to_string();
+    if address.is_loopback() {
+        SERVER.fill(language, &[&address_text])
+    } else if is_local {
+        LOCAL.fill(language, &[&address_text])
+    } else {
+        address_text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(address: &str) -> String {
+        origin(Language::En, address.parse().ok())
+    }
+
+    #[test]
+    fn the_server_itself_and_its_network_are_named() {
+        assert_eq!(name("127.0.0.1"), "The server’s computer (127.0.0.1)");
+        assert_eq!(name("::1"), "The server’s computer (::1)");
+        for local in ["10.1.2.3", "172.31.0.1", "192.168.1.7", "169.254.0.9", "fd00::7", "fe80::1"]
+        {
+            assert_eq!(name(local), format!("Local network ({local})"));
+        }
+        assert_eq!(name("::ffff:192.168.1.7"), "Local network (192.168.1.7)");
+        let german = origin(Language::De, "10.1.2.3".parse().ok());
+        assert_eq!(german, "Lokales Netzwerk (10.1.2.3)");
+    }
+
+    #[test]
+    fn other_addresses_have_no_origin() {
+        for public in ["203.0.113.9", "172.32.0.1", "2001:db8::7", "fec0::1"] {
+            assert_eq!(name(public), public);
+        }
+        assert_eq!(name(""), "");
+    }
+}
