@@ -49,6 +49,8 @@ const SEND_TEST: Text = Text::new("Send test email", "Test-E-Mail senden");
 const KIND: Text = Text::new("Email", "E-Mail");
 const TO: Text = Text::new("To", "An");
 const ERASED: Text = Text::new("Erased", "Gelöscht");
+const CURRENT_ADDRESS: Text =
+    Text::new("Current address of the account", "Aktuelle Adresse des Kontos");
 const QUEUED: Text = Text::new("Queued", "In der Warteschlange seit");
 const NEXT: Text = Text::new("Next attempt", "Nächster Versuch");
 const SENDING: Text = Text::new("Being sent", "Wird gesendet");
@@ -136,10 +138,15 @@ fn row(page: &PageContext, mail: &MailRecord, now: Timestamp) -> Row {
     ])
 }
 
-/// Returns the recipient. An abandoned email to an address has none any more.
+/// Returns the recipient. An abandoned email has none any more; one to an account
+/// has the address of the account, which may have changed since.
 fn to_cell(page: &PageContext, mail: &MailRecord) -> Cell {
     match (&mail.address, mail.user) {
-        (Some(address), Some(user)) => Cell::link(address, format!("admin/users/{user}")),
+        (Some(address), Some(user)) => {
+            let is_erased = mail.state() == MailState::Failed;
+            let detail = if is_erased { page.t(CURRENT_ADDRESS) } else { "" };
+            Cell::link(address, format!("admin/users/{user}")).detail(detail)
+        }
         (Some(address), None) => Cell::text(address),
         (None, _) => Cell::text(page.t(ERASED)),
     }

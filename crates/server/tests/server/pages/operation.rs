@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_demo_upstream::Demo;
-use pia_kernel::{Clock as _, QueuedEmail, SystemClock};
+use pia_kernel::{Clock as _, QueuedEmail, SystemClock, UserId};
 use pia_policy::Terms;
 use pia_server_testkit::harness::{JWT_KEY, MASTER_KEY, TestConfig, licence, terms};
 use pia_server_testkit::on_both_databases;
@@ -20,6 +20,7 @@ use super::signed_in::{ADA, Visitor, start_with_admin};
 on_both_databases!(
     a_model_is_tested,
     a_waiting_email_is_listed_without_its_link_and_discarded,
+    a_failed_email_has_the_current_address_of_its_account,
     a_test_email_reaches_the_administrator,
     the_last_runs_of_maintenance_are_listed,
     settings_are_listed_by_area_and_those_that_need_a_restart_are_explained,
@@ -92,6 +93,26 @@ async fn a_waiting_email_is_listed_without_its_link_and_discarded(database: Test
     assert_eq!(discarded, 303);
     assert!(app.mails().await.iter().all(|it| it.template != "invitation"));
     assert!(ada.get("/admin/audit?action=Mail.Discarded").await.text().contains("invitation"));
+}
+
+async fn a_failed_email_has_the_current_address_of_its_account(database: TestDatabase) {
+    let app = start_with_admin(TestConfig::on(database).with_mail()).await;
+    let bob = app.sign_up("bob@example.org").await.user.expect("an id");
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let bob = UserId(uuid::Uuid::try_parse(&bob).expect("an id"));
+    let email = QueuedEmail::new("invitation").with("link", "https://pia.example/canary");
+    app.queue(email.to_user(SystemClock.now(), bob)).await;
+
+    app.execute("UPDATE accounts SET email = 'robert@example.org' WHERE email = 'bob@example.org'")
+        .await;
+    let waiting = ada.get("/admin/mail").await.text();
+    app.execute("UPDATE mails SET failed_at = queued_at, sealed = NULL, failure = 'refused'").await;
+    let failed = ada.get("/admin/mail?state=failed").await.text();
+
+    assert!(waiting.contains("bob@example.org"), "{waiting}");
+    assert!(!waiting.contains("Current address of the account"), "{waiting}");
+    assert!(failed.contains("robert@example.org"), "{failed}");
+    assert!(failed.contains("Current address of the account"), "{failed}");
 }
 
 async fn a_test_email_reaches_the_administrator(database: TestDatabase) {
