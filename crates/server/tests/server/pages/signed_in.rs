@@ -16,6 +16,7 @@ on_both_databases!(
     a_page_leads_to_the_sign_in_and_back,
     a_form_requires_the_csrf_token_and_the_same_site,
     pages_are_open_to_the_roles_of_their_rows,
+    forms_are_open_to_the_roles_of_their_rows,
 );
 
 pub(super) const ADA: &str = "ada@example.org";
@@ -307,6 +308,49 @@ async fn only_pages_with_the_script_may_load_it_and_none_runs_inline_code() {
         let answer = app.anonymous().send("GET", path, &[HTML], b"").await;
         assert_safe(path, &answer, POLICY);
     }
+}
+
+/// Each form carries the CSRF token of its session, so that only the role
+/// decides. Accounts without a role have no session of the console.
+async fn forms_are_open_to_the_roles_of_their_rows(database: TestDatabase) {
+    let app = with_admin(database).await;
+    let forms: Vec<Route> =
+        pages().filter(|it| it.method == "POST" && it.access != Access::AccountPage).collect();
+    let user = "user@example.org";
+    app.sign_up(user).await;
+    let user = Visitor::sign_in(&app, "account", user).await;
+    let user_form = form(&[("csrfToken", &user.csrf_token().await)]);
+    let mut refused = 0;
+
+    for role in [Role::OrgManager, Role::KbManager] {
+        let email = format!("{}@example.org", role.name());
+        app.sign_up(&email).await;
+        app.admin(&format!("grant {email} --role {}", role.name())).await.expect("a role");
+        let visitor = Visitor::sign_in(&app, "admin", &email).await;
+        let body = form(&[("csrfToken", &visitor.csrf_token().await)]);
+        for route in &forms {
+            let path = with_unknown_ids(route.path);
+            let answer = visitor.post(&path, &[], &body).await;
+            let is_refused =
+                answer.status == 403 && answer.text().contains("You do not have access");
+            let is_admitted =
+                matches!(route.access, Access::ConsolePage(roles) if roles.contains(&role));
+            assert_eq!(is_refused, !is_admitted, "{role:?} {path}: {}", answer.text());
+            refused += usize::from(is_refused);
+        }
+    }
+    for route in &forms {
+        let path = with_unknown_ids(route.path);
+        let by_user = user.post(&path, &[], &user_form).await;
+        let by_nobody =
+            app.anonymous().send("POST", &path, &[FORM, HTML], user_form.as_bytes()).await;
+        for answer in [by_user, by_nobody] {
+            let location = answer.header("location").unwrap_or_default();
+            assert_eq!(answer.status, 303, "{path}: {}", answer.text());
+            assert!(location.ends_with("admin/login"), "{path}: {location}");
+        }
+    }
+    assert!(refused > forms.len() && forms.len() > 50, "{refused} of {}", forms.len());
 }
 
 /// Opens every page that the navigation names, in both languages and both
