@@ -5,14 +5,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use pia_server_testkit::harness::{PASSWORD, TestConfig};
+use pia_server_testkit::harness::PASSWORD;
 use pia_server_testkit::on_both_databases;
+use pia_server_testkit::polling::until;
 use pia_testkit::databases::TestDatabase;
 use url::Url;
 
 use super::html::{PageForm, PageParts};
-use super::signed_in::{ADA, Visitor};
-use super::{FORM, form};
+use super::signed_in::{ADA, Visitor, start_with_admin};
+use super::{FORM, form, planted};
 
 on_both_databases!(markup_in_any_field_stays_text_on_every_page);
 
@@ -24,21 +25,40 @@ const BREAKOUT: &str = "\"'></td>";
 const EXCLUDED: [&str; 5] =
     ["sign-out", "/account/password", "/admin/settings", "end", "/admin/licence"];
 /// Maximum number of pages of a walk, against links without end.
-const MAX_PAGES: usize = 400;
+const MAX_PAGES: usize = 600;
+
+/// Pages with texts of users, devices, pods, models and their providers.
+const WITH_PLANTED_TEXTS: [&str; 14] = [
+    "/admin/devices",
+    "/admin/groups",
+    "/admin/feedback/",
+    "/admin/connectors/pods",
+    "/test-call",
+    "/questions",
+    "/documents/",
+    "/admin/models/",
+    "/admin/operators/",
+    "/admin/usage",
+    "/account/api-keys/",
+    "/account/app-passwords/",
+    "/account/devices/",
+    "/account/passkeys/",
+];
 
 /// Visitor who follows links and submits forms.
-struct Walk<'a> {
+pub(super) struct Walk<'a> {
     visitor: Visitor<'a>,
-    pages: BTreeMap<String, String>,
+    /// Texts of the pages by path; empty for files and redirects.
+    pub(super) pages: BTreeMap<String, String>,
 }
 
 impl<'a> Walk<'a> {
-    fn new(visitor: Visitor<'a>) -> Self {
+    pub(super) fn new(visitor: Visitor<'a>) -> Self {
         Self { visitor, pages: BTreeMap::new() }
     }
 
     /// Opens all pages of the console and the account that are linked.
-    async fn visit(&mut self) {
+    pub(super) async fn visit(&mut self) {
         self.pages.clear();
         let mut queue = VecDeque::from(["/admin".to_owned(), "/account".to_owned()]);
         while let Some(path) = queue.pop_front() {
@@ -137,29 +157,31 @@ fn is_page(path: &str) -> bool {
 }
 
 async fn markup_in_any_field_stays_text_on_every_page(database: TestDatabase) {
-    let app = TestConfig::on(database)
-        .with("Admin:RequireSecondFactor", false)
-        .with("Knowledge__ConnectionString", "embedded:vectors")
-        .with("Operators__Enabled", true)
-        .with_mail()
-        .start()
-        .await;
-    app.sign_up(ADA).await;
-    app.admin(&format!("grant {ADA} --role admin")).await.expect("a role");
+    let text = markup(0);
+    let upstream = planted::upstream(&text).await;
+    let config = planted::with_everything(database, &upstream).with("Ai__Model", &text);
+    let app = start_with_admin(config).await;
+    planted::plant(&app, &text).await;
+    until(async || (app.count("usage_by_group").await > 0).then_some(())).await;
     let agent = [("user-agent", "<pia-markup>"), ("x-device-name", "<pia-markup>")];
     let fields = form(&[("email", ADA), ("password", PASSWORD)]);
     let path = "/account/sign-in";
     app.anonymous().send("POST", path, &[&[FORM][..], &agent].concat(), fields.as_bytes()).await;
     let mut walk = Walk::new(Visitor::sign_in(&app, "admin", ADA).await);
+    let escaped = format!("&#60;{ELEMENT}&#62;");
 
+    walk.visit().await;
+    for part in WITH_PLANTED_TEXTS {
+        let has_text =
+            walk.pages.iter().any(|(path, page)| path.contains(part) && page.contains(&escaped));
+        assert!(has_text, "{part}: {:?}", walk.pages.keys());
+    }
     // Forms on pages that the first ones create are reached the second time.
     for _ in 0..2 {
-        walk.visit().await;
         walk.submit_all().await;
+        walk.visit().await;
     }
-    walk.visit().await;
 
-    let escaped = format!("&#60;{ELEMENT}&#62;");
     let pages: Vec<_> = walk.pages.iter().filter(|it| it.1.contains(&escaped)).collect();
     assert!(pages.len() > 20, "{} of {}", pages.len(), walk.pages.len());
 }
