@@ -1,6 +1,8 @@
 //! Pages of browsers that are signed in: access, forms, roles and every page in
 //! a browser.
 
+use std::collections::BTreeMap;
+
 use pia_identity::Role;
 use pia_server_testkit::browser::Browser;
 use pia_server_testkit::client::TestResponse;
@@ -9,7 +11,8 @@ use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use pia_web::{AcceptedCredentials, Access, Route};
 
-use super::{FORM, HTML, form};
+use super::strangers::Walk;
+use super::{FORM, HTML, form, planted};
 
 on_both_databases!(
     an_account_opens_its_own_pages_and_not_the_console,
@@ -353,13 +356,16 @@ async fn forms_are_open_to_the_roles_of_their_rows(database: TestDatabase) {
     assert!(refused > forms.len() && forms.len() > 50, "{refused} of {}", forms.len());
 }
 
-/// Opens every page that the navigation names, in both languages and both
-/// colours, at the width of a desktop and of a small phone.
+/// Opens every page, in both languages and both colours, at the width of a
+/// desktop and of a small phone. Its 320 pixels include a zoom of 200 % on a
+/// desktop, which leaves 640, and of 400 %.
 #[tokio::test(flavor = "multi_thread")]
 #[expect(clippy::disallowed_methods, reason = "the test runner names its programs")]
 async fn every_page_is_accessible_and_fits_a_phone() {
-    let app = with_admin(TestDatabase::sqlite()).await;
+    let upstream = planted::upstream("Fine.").await;
+    let app = start_with_admin(planted::with_everything(TestDatabase::sqlite(), &upstream)).await;
     plant_usage(&app).await;
+    planted::plant(&app, "Travel").await;
     let folder = std::env::var("TEST_AXE").expect("TEST_AXE: run `cargo xtask test`");
     let file = std::path::Path::new(&folder).join("node_modules/axe-core/axe.min.js");
     let axe = std::fs::read_to_string(file).expect("axe-core");
@@ -367,10 +373,7 @@ async fn every_page_is_accessible_and_fits_a_phone() {
     let browser = Browser::start("en").await;
     let url = |path: &str| format!("http://{}{path}", app.addr);
     browser.sign_in(&url("/admin/login"), ADA, PASSWORD).await;
-    let mut paths: Vec<String> = pages()
-        .filter(|it| it.method == "GET" && !it.path.contains('{') && !is_download(it))
-        .map(|it| it.path.to_owned())
-        .collect();
+    let mut paths = paths_of_pages(&app).await;
     paths.extend(["/admin/login", "/account/login"].map(str::to_owned));
     paths.push("/admin/usage?by=user&to=x".to_owned());
 
@@ -400,6 +403,39 @@ async fn every_page_is_accessible_and_fits_a_phone() {
     }
 }
 
+/// Returns a path of each page, with ids from links. Panics if no page links to
+/// a row of a page with an id.
+async fn paths_of_pages(app: &TestApp) -> Vec<String> {
+    let rows: Vec<Route> = pages().filter(|it| it.method == "GET" && !is_download(it)).collect();
+    let mut walk = Walk::new(Visitor::sign_in(app, "admin", ADA).await);
+    walk.visit().await;
+
+    let mut linked: BTreeMap<&str, &str> = BTreeMap::new();
+    for link in walk.pages.keys() {
+        let path = link.split('?').next().unwrap_or_default();
+        let matching = rows.iter().filter(|it| is_path_of(it.path, path));
+        // An id matches any segment.
+        if let Some(row) = matching.min_by_key(|it| it.path.matches('{').count()) {
+            linked.entry(row.path).or_insert(path);
+        }
+    }
+
+    let mut paths = Vec::new();
+    for row in &rows {
+        let path = linked.get(row.path).copied();
+        let path = if row.path.contains('{') { path } else { Some(row.path) };
+        paths.push(path.unwrap_or_else(|| panic!("no page links to {}", row.path)).to_owned());
+    }
+    paths
+}
+
+/// Returns whether a path is one of a row, with any ids.
+fn is_path_of(pattern: &str, path: &str) -> bool {
+    let mut segments = pattern.split('/').zip(path.split('/'));
+    pattern.matches('/').count() == path.matches('/').count()
+        && segments.all(|(part, it)| part == it || part.starts_with('{'))
+}
+
 /// Records usage of today and this week, so that pages have charts.
 async fn plant_usage(app: &TestApp) {
     let of_a_day = ["1280, 3912450000"; 7].join(", ");
@@ -418,5 +454,5 @@ async fn plant_usage(app: &TestApp) {
 fn is_download(route: &Route) -> bool {
     let cookie = [AcceptedCredentials::ConsoleCookie, AcceptedCredentials::BrowserCookie];
     assert!(cookie.contains(&route.credentials), "{}", route.path);
-    ["export", "download"].iter().any(|it| route.path.ends_with(it))
+    ["export", "download", "/file"].iter().any(|it| route.path.ends_with(it))
 }
