@@ -44,6 +44,20 @@ pub struct Element(String);
 impl Browser {
     /// Starts a browser with these preferred languages: `de, en;q=0.5`.
     pub async fn start(languages: &str) -> Self {
+        Self::with_preferences(&json!({ "intl.accept_languages": languages })).await
+    }
+
+    /// Starts a browser that runs no script of any page. Those of the driver run.
+    pub async fn without_scripts() -> Self {
+        let preferences = json!({
+            "intl.accept_languages": "en",
+            // Blocked.
+            "profile.managed_default_content_settings.javascript": 2,
+        });
+        Self::with_preferences(&preferences).await
+    }
+
+    async fn with_preferences(preferences: &Value) -> Self {
         let (process, addr) = start_driver().await;
         let profile = tempfile::tempdir().expect("a temporary folder");
         let folder = format!("--user-data-dir={}", profile.path().display());
@@ -56,7 +70,7 @@ impl Browser {
             "goog:loggingPrefs": { "browser": "ALL" },
             "goog:chromeOptions": {
                 "args": args,
-                "prefs": { "intl.accept_languages": languages },
+                "prefs": preferences,
             },
             "timeouts": { "implicit": TIMEOUT.as_millis() },
         } } });

@@ -1,12 +1,30 @@
 //! Tests of the pages in a browser.
 
 use pia_server_testkit::browser::{Browser, DOWN, ENTER, TAB};
+use pia_server_testkit::forwarder::Forwarder;
 use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
 use pia_server_testkit::polling::until;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
 use super::signed_in::{ADA, start_with_admin};
+
+/// Script that numbers the controls of a page that a person can see, and returns
+/// their classes.
+const NUMBER_CONTROLS: &str = "
+    const controls = [...document.querySelectorAll(
+        'a[href], button, input, select, textarea, summary',
+    )].filter(it => it.type !== 'hidden' && !it.disabled
+        && it.checkVisibility({ visibilityProperty: true }));
+    controls.forEach((it, number) => { it.dataset.number = number; });
+    return controls.map(it => it.className);";
+/// Script that returns the number of the focused control, whether it has an
+/// outline, and its text in HTML.
+const FOCUSED_CONTROL: &str = "
+    const focused = document.activeElement;
+    const { outlineStyle, outlineWidth } = getComputedStyle(focused);
+    const isOutlined = outlineStyle !== 'none' && parseFloat(outlineWidth) > 0;
+    return [focused.dataset.number, isOutlined, focused.outerHTML.slice(0, 200)];";
 
 fn address(app: &TestApp, path: &str) -> String {
     format!("http://{}{path}", app.addr)
@@ -146,5 +164,68 @@ async fn the_position_of_a_syntax_error_is_displayed_while_json_is_typed() {
 
     assert_eq!(marked, "true");
     assert_eq!(browser.property(&field, "ariaInvalid").await, "false");
+    browser.assert_no_errors().await;
+}
+
+async fn the_keyboard_reaches_each_control_in_order_with_visible_focus() {
+    let app = start_with_admin(TestConfig::on(TestDatabase::sqlite())).await;
+    let browser = Browser::start("en").await;
+    browser.resize(1280, 900).await;
+    browser.sign_in(&address(&app, "/admin/login"), ADA, PASSWORD).await;
+
+    for path in
+        ["/admin", "/admin/groups/00000000-0000-7000-8000-000000000001", "/account/security"]
+    {
+        browser.goto(&address(&app, path)).await;
+        let controls = browser.run(NUMBER_CONTROLS, json!([])).await;
+        let classes = controls.as_array().expect("a list");
+        assert_eq!(classes[0], "skip", "{path}");
+        assert!(classes.len() > 5, "{path}: {controls}");
+        for number in 0..classes.len() {
+            browser.press([TAB]).await;
+            let focused = browser.run(FOCUSED_CONTROL, json!([])).await;
+            assert_eq!(focused[0], number.to_string(), "{path}: {focused}");
+            assert_eq!(focused[1], true, "{path}: {focused}");
+        }
+    }
+}
+
+/// Passkeys need a script, and are offered here to prove that none runs.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_console_works_without_scripts() {
+    let forwarder = Forwarder::new().await;
+    let origin = forwarder.origin();
+    let config = TestConfig::on(TestDatabase::sqlite()).with("Server__PublicUrl", &origin);
+    let app = start_with_admin(config).await;
+    forwarder.forward_to(app.addr);
+    let browser = Browser::without_scripts().await;
+    browser.resize(1280, 900).await;
+
+    browser.goto(&format!("{origin}/admin/login?next=%2Fadmin%2Fgroups")).await;
+    browser.find("#passkey form[data-script]").await;
+    let by_script = "return document.querySelectorAll('#passkey .fault').length";
+    let by_script = browser.run(by_script, json!([])).await;
+    browser.type_into("#password-email", ADA).await;
+    browser.type_into("#password-password", PASSWORD).await;
+    browser.click_on("#password button").await;
+    let groups = browser.text_of(".wide h1").await;
+    browser.type_into("#new-name", "Sales").await;
+    browser.click_on("#new button").await;
+    let created = browser.text_of("[role=status]").await;
+    let group = browser.text_of("h1").await;
+    browser.click_on("footer a[lang=de]").await;
+    let german = browser.text_of("html[lang=de] .beside button").await;
+    browser.click_on("html[lang=de] .beside button").await;
+    let signed_out = browser.text_of(".narrow [role=status]").await;
+    browser.goto(&format!("{origin}/admin/groups")).await;
+    let login = browser.url().await;
+
+    assert_eq!(by_script, 0);
+    assert_eq!(groups, "Groups");
+    assert_eq!([&*created, &*group], ["Created.", "Sales"]);
+    assert_eq!(german, "Abmelden");
+    assert_eq!(signed_out, "Sie sind abgemeldet.");
+    assert!(login.contains("/admin/login?next="), "{login}");
+    assert_eq!(app.count("user_groups WHERE name = 'Sales'").await, 1);
     browser.assert_no_errors().await;
 }
