@@ -40,6 +40,7 @@ usage: cargo xtask <task>
   demo [--url URL]           walk through it: sign up, sign in, optimise, chat, sign out
   test [-- ARGS]             every test, on SQLite and a PostgreSQL of their own; ARGS as `cargo test` takes
   ci                         all that must pass before a change goes in
+  pictures                   take the pictures of the handbook into docs/images
   codegen [--check]          write docs/openapi.json from the route table, or compare it
   bench gateway [ARGS]       measure what the server adds to an upstream's answers
   bench sync [ARGS]          measure what devices that keep in step cost
@@ -73,6 +74,7 @@ fn run(mut args: impl Iterator<Item = String>) -> Outcome {
         Some("dist") => dist::run(&interrupt),
         Some("license") => license::run(args.into_iter()),
         Some("migration") => migration::run(&args),
+        Some("pictures") => test::take_pictures(&interrupt),
         Some("test") => test::run(args, &interrupt),
         None | Some("help" | "--help" | "-h") => {
             println!("{HELP}");

@@ -1,4 +1,6 @@
-//! `cargo xtask test`
+//! `cargo xtask test` and `cargo xtask pictures`
+
+use std::path::Path;
 
 use crate::chromium;
 use crate::command::cargo;
@@ -29,6 +31,18 @@ pub(crate) const FEATURES: &str = "--features=pia-server/temporal";
 
 /// Runs all tests, on SQLite and on a temporary PostgreSQL.
 pub(crate) fn run(args: Vec<String>, interrupt: &Interrupt) -> Outcome {
+    run_with(args, None, interrupt)
+}
+
+/// Takes the pictures of the handbook, by the test of them.
+pub(crate) fn take_pictures(interrupt: &Interrupt) -> Outcome {
+    let test = ["-p", "pia-server", "--test", "server", "pages::pictures"];
+    let folder = places::root().join("docs/images");
+    run_with(test.map(str::to_owned).into(), Some(folder.as_path()), interrupt)
+}
+
+/// Runs tests. Those of pages store pictures in a folder, if there is one.
+fn run_with(args: Vec<String>, pictures: Option<&Path>, interrupt: &Interrupt) -> Outcome {
     let peers = [OPENAI, AIOSMTPD, SCHEMATHESIS, OPENAPI_CLIENT, PYSIGNALR];
     let python = Venv::with("test-peers", &peers)?;
     let sdks = Venv::with("openai-clients", &SDKS.lines().collect::<Vec<_>>())?;
@@ -62,6 +76,9 @@ pub(crate) fn run(args: Vec<String>, interrupt: &Interrupt) -> Outcome {
 
     if let Some(temporal) = &temporal {
         tests.env("TEST_TEMPORAL", temporal.address());
+    }
+    if let Some(folder) = pictures {
+        tests.env("PIA_TEST_PICTURES", folder);
     }
 
     Job::run(&mut tests, interrupt)

@@ -6,6 +6,7 @@ mod emails;
 mod first_steps;
 mod html;
 mod operation;
+mod pictures;
 mod planted;
 mod profile;
 mod proofs;

@@ -167,6 +167,7 @@ async fn the_position_of_a_syntax_error_is_displayed_while_json_is_typed() {
     browser.assert_no_errors().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
 async fn the_keyboard_reaches_each_control_in_order_with_visible_focus() {
     let app = start_with_admin(TestConfig::on(TestDatabase::sqlite())).await;
     let browser = Browser::start("en").await;

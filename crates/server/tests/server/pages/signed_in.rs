@@ -437,7 +437,7 @@ fn is_path_of(pattern: &str, path: &str) -> bool {
 }
 
 /// Records usage of today and this week, so that pages have charts.
-async fn plant_usage(app: &TestApp) {
+pub(super) async fn plant_usage(app: &TestApp) {
     let of_a_day = ["1280, 3912450000"; 7].join(", ");
     app.execute(&format!(
         "INSERT INTO usage_by_group

@@ -1,0 +1,90 @@
+//! Pictures of the handbook.
+
+use std::path::PathBuf;
+
+use pia_server_testkit::ai_client::{CHAT, chat_request};
+use pia_server_testkit::browser::Browser;
+use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
+use pia_testkit::databases::TestDatabase;
+
+use super::planted;
+use super::signed_in::{ADA, plant_usage, start_with_admin};
+
+/// Pages of the handbook that mention pictures.
+const HANDBOOK: [&str; 2] =
+    [include_str!("../../../../../README.md"), include_str!("../../../../../docs/ADMIN.md")];
+/// Pictures in light and dark colours: their names, and the paths of their pages.
+const PICTURES: [(&str, &str); 5] = [
+    ("overview", "/admin"),
+    ("group", "/admin/groups/00000000-0000-7000-8000-000000000001"),
+    ("models", "/admin/models"),
+    ("users", "/admin/users"),
+    ("account", "/account"),
+];
+/// Pictures of these are also taken on a phone.
+const ON_A_PHONE: [&str; 2] = ["overview", "account"];
+
+/// Starts a server of a small company.
+async fn company() -> TestApp {
+    let upstream = planted::upstream("Good morning!").await;
+    let config = TestConfig::on(TestDatabase::sqlite())
+        .with_upstream(&upstream.endpoint)
+        .with("Ai__Model", "gpt-5")
+        .with("Ai__Providers__0__Id", "local")
+        .with("Ai__Providers__0__Name", "Local model")
+        .with("Ai__Providers__0__ProviderType", "OpenAICompatible")
+        .with("Ai__Providers__0__Endpoint", &upstream.endpoint)
+        .with("Ai__Providers__0__Model", "qwen3-32b");
+    let app = start_with_admin(config).await;
+    let karl = app.sign_up("karl@example.org").await;
+    for (email, group) in [("grace@example.org", "Sales"), ("olga@example.org", "Support")] {
+        app.sign_up(email).await;
+        app.admin(&format!("group create {group}")).await.expect("a group");
+        app.admin(&format!("group add {email} {group}")).await.expect("a member");
+    }
+
+    plant_usage(&app).await;
+    let chat = karl.post(CHAT, &chat_request("Good morning")).await;
+    assert_eq!(chat.status, 200, "{}", chat.text());
+    app
+}
+
+/// Pictures are stored in the folder that `PIA_TEST_PICTURES` names, or else in one
+/// that is deleted.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_handbook_names_the_pictures_that_are_taken() {
+    let temporary = tempfile::tempdir().expect("a folder");
+    let folder = std::env::var_os("PIA_TEST_PICTURES").map(PathBuf::from);
+    let folder = folder.unwrap_or_else(|| temporary.path().to_owned());
+    let app = company().await;
+    let browser = Browser::start("en").await;
+    let url = |path: &str| format!("http://{}{path}", app.addr);
+    browser.sign_in(&url("/admin/login"), ADA, PASSWORD).await;
+    let mut taken = Vec::new();
+
+    for (name, path) in PICTURES {
+        let mut variants = vec![("light", 1280, "light"), ("dark", 1280, "dark")];
+        if ON_A_PHONE.contains(&name) {
+            variants.push(("phone", 390, "light"));
+        }
+        for (variant, width, colours) in variants {
+            browser.resize(width, 844).await;
+            browser.prefer_colours(colours).await;
+            browser.goto(&url(path)).await;
+            assert!(!browser.text_of("h1").await.is_empty(), "{path}");
+            let file = format!("{name}-{variant}.png");
+            browser.picture(&folder.join(&file)).await;
+            taken.push(file);
+        }
+    }
+
+    let mut named: Vec<&str> = HANDBOOK
+        .iter()
+        .flat_map(|it| it.split("images/").skip(1))
+        .filter_map(|it| it.split('"').next())
+        .collect();
+    named.sort_unstable();
+    named.dedup();
+    taken.sort_unstable();
+    assert_eq!(named, taken);
+}
