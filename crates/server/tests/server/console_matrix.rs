@@ -15,6 +15,7 @@ use uuid::Uuid;
 
 on_both_databases!(
     no_route_opens_without_the_cookie,
+    no_route_opens_to_a_browser_in_its_own_account,
     each_route_opens_to_its_roles_alone,
     each_write_needs_the_csrf_token_from_this_origin,
     each_route_of_a_feature_needs_it,
@@ -75,6 +76,24 @@ async fn no_route_opens_without_the_cookie(database: TestDatabase) {
             let answer = caller.send(route.method.as_str(), &path(&route), &[], b"").await;
             assert_eq!(answer.refusal(), (401, "unauthorized"), "{} {}", route.method, route.path);
         }
+    }
+}
+
+/// Signing in to the pages of the account opens no session of the console.
+async fn no_route_opens_to_a_browser_in_its_own_account(database: TestDatabase) {
+    let (app, _, console) = administrator(TestConfig::on(database)).await;
+    let form = format!("email=ada%40example.org&password={}", PASSWORD.replace(' ', "+"));
+    let headers = [("content-type", "application/x-www-form-urlencoded"), ("accept", "text/html")];
+    let signed_in =
+        app.anonymous().send("POST", "/account/sign-in", &headers, form.as_bytes()).await;
+    assert_eq!(signed_in.status, 303, "{}", signed_in.text());
+    let cookie = signed_in.header("set-cookie").expect("a cookie");
+    let cookie = cookie.split(';').next().expect("a value").to_owned();
+    let browser = Console { cookie, ..console };
+
+    for (route, _) in routes() {
+        let answer = call(&browser, &route, &Value::Null).await;
+        assert_eq!(answer.refusal(), (401, "unauthorized"), "{} {}", route.method, route.path);
     }
 }
 

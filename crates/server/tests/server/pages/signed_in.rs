@@ -20,6 +20,7 @@ on_both_databases!(
     a_form_requires_the_csrf_token_and_the_same_site,
     pages_are_open_to_the_roles_of_their_rows,
     forms_are_open_to_the_roles_of_their_rows,
+    without_a_role_the_console_leads_to_the_sign_in,
 );
 
 pub(super) const ADA: &str = "ada@example.org";
@@ -118,6 +119,11 @@ pub(super) fn pages() -> impl Iterator<Item = Route> {
     pia_server::routes().into_iter().filter(|it| {
         matches!(it.access, Access::ConsolePage(_) | Access::GroupPage(_) | Access::AccountPage)
     })
+}
+
+/// Returns the rows of the console.
+fn console_pages() -> impl Iterator<Item = Route> {
+    pages().filter(|it| it.access != Access::AccountPage)
 }
 
 /// Returns the path of a row with an id that nothing has.
@@ -314,15 +320,10 @@ async fn only_pages_with_the_script_may_load_it_and_none_runs_inline_code() {
 }
 
 /// Each form carries the CSRF token of its session, so that only the role
-/// decides. Accounts without a role have no session of the console.
+/// decides.
 async fn forms_are_open_to_the_roles_of_their_rows(database: TestDatabase) {
     let app = with_admin(database).await;
-    let forms: Vec<Route> =
-        pages().filter(|it| it.method == "POST" && it.access != Access::AccountPage).collect();
-    let user = "user@example.org";
-    app.sign_up(user).await;
-    let user = Visitor::sign_in(&app, "account", user).await;
-    let user_form = form(&[("csrfToken", &user.csrf_token().await)]);
+    let forms: Vec<Route> = console_pages().filter(|it| it.method == "POST").collect();
     let mut refused = 0;
 
     for role in [Role::OrgManager, Role::KbManager] {
@@ -342,18 +343,28 @@ async fn forms_are_open_to_the_roles_of_their_rows(database: TestDatabase) {
             refused += usize::from(is_refused);
         }
     }
-    for route in &forms {
+    assert!(refused > forms.len() && forms.len() > 50, "{refused} of {}", forms.len());
+}
+
+/// Accounts without a role have no session of the console, but one of their own
+/// pages, with a CSRF token.
+async fn without_a_role_the_console_leads_to_the_sign_in(database: TestDatabase) {
+    let app = with_admin(database).await;
+    app.sign_up("bob@example.org").await;
+    let bob = Visitor::sign_in(&app, "account", "bob@example.org").await;
+    let body = form(&[("csrfToken", &bob.csrf_token().await)]);
+
+    for route in console_pages() {
+        let method = route.method.as_str();
         let path = with_unknown_ids(route.path);
-        let by_user = user.post(&path, &[], &user_form).await;
-        let by_nobody =
-            app.anonymous().send("POST", &path, &[FORM, HTML], user_form.as_bytes()).await;
-        for answer in [by_user, by_nobody] {
+        let by_bob = bob.send(method, &path, &[FORM], &body).await;
+        let by_nobody = app.anonymous().send(method, &path, &[FORM, HTML], body.as_bytes()).await;
+        for answer in [by_bob, by_nobody] {
             let location = answer.header("location").unwrap_or_default();
-            assert_eq!(answer.status, 303, "{path}: {}", answer.text());
-            assert!(location.ends_with("admin/login"), "{path}: {location}");
+            assert_eq!(answer.status, 303, "{method} {path}: {}", answer.text());
+            assert!(location.contains("admin/login"), "{method} {path}: {location}");
         }
     }
-    assert!(refused > forms.len() && forms.len() > 50, "{refused} of {}", forms.len());
 }
 
 /// Opens every page, in both languages and both colours, at the width of a
