@@ -42,6 +42,8 @@ pub enum Problem {
     MaintenanceFailed(MaintenanceKind),
     /// Budget of a group is used up to 80 % or more.
     BudgetNearlyUsed(GroupBudget),
+    /// Number of active administrators with a password and without a second factor.
+    AdminsWithoutFactor(u64),
 }
 
 impl Problem {
@@ -58,7 +60,8 @@ impl Problem {
             | Self::CertificateExpiresSoon(_)
             | Self::EmailsPostponed(_)
             | Self::AssignmentsDelayed { .. }
-            | Self::BudgetNearlyUsed(_) => false,
+            | Self::BudgetNearlyUsed(_)
+            | Self::AdminsWithoutFactor(_) => false,
         }
     }
 }
@@ -111,6 +114,10 @@ impl Api {
         problems.extend(failed_runs.map(|(task, _)| Problem::MaintenanceFailed(task)));
         let budgets = self.credits.nearly_used_budgets().await?;
         problems.extend(budgets.into_iter().map(Problem::BudgetNearlyUsed));
+        let admins = self.administration.security.count_admins_without_factor().await?;
+        if admins > 0 {
+            problems.push(Problem::AdminsWithoutFactor(admins));
+        }
 
         Ok(problems)
     }

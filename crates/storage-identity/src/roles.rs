@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
+use diesel::dsl::{exists, not};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    DeactivationOutcome, Member, ReactivationOutcome, Role, RoleChangeOutcome, RoleStore,
+    DeactivationOutcome, LOCAL, Member, ReactivationOutcome, Role, RoleChangeOutcome, RoleStore,
     SeatLimits,
 };
 use pia_kernel::{SideEffects, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{
-    accounts, factor_challenges, mailed_tokens, passkey_challenges, sessions, sign_in_codes,
-    totp_factors,
+    accounts, factor_challenges, mailed_tokens, passkey_challenges, passkeys, sessions,
+    sign_in_codes, totp_factors,
 };
 use pia_storage::{
     Database, DbError, DbInstant, DbUid, WriteEffects, connection_trait, in_tx, on_conn,
@@ -20,7 +21,7 @@ use pia_storage::{
 
 use crate::accounts::role;
 use crate::addresses::with_address;
-use crate::admins::Admins;
+use crate::admins::{Admins, active_admins};
 use crate::factor_writes::FactorWrites;
 
 /// Roles in SQL.
@@ -54,6 +55,20 @@ impl RoleStore for SqlRoles {
             admins.select(MemberRow::as_select()).load(conn).await?
         })?;
         Ok(rows.into_iter().map(Member::try_from).collect::<Result<_, _>>()?)
+    }
+
+    async fn count_admins_without_factor(&self) -> Result<u64, Unavailable> {
+        let factor_on = totp_factors::table
+            .filter(totp_factors::user_id.eq(accounts::id))
+            .filter(totp_factors::enabled_at.is_not_null());
+        let passkey = passkeys::table.filter(passkeys::user_id.eq(accounts::id));
+        let admins = active_admins()
+            .filter(accounts::provider.eq(LOCAL))
+            .filter(not(exists(factor_on)))
+            .filter(not(exists(passkey)))
+            .count();
+        let count: i64 = on_conn!(self.db.reader(), |conn| admins.get_result(conn).await?)?;
+        Ok(count.unsigned_abs())
     }
 
     async fn set_role(

@@ -22,7 +22,7 @@ pub(crate) struct ProblemResponse {
     /// Kind: `no_license`, `license_expired`, `license_expires_soon`,
     /// `certificate_expires_soon`, `volume_nearly_full`, `emails_failed`,
     /// `emails_postponed`, `model_failed`, `assignments_delayed`,
-    /// `maintenance_failed` or `budget_nearly_used`.
+    /// `maintenance_failed`, `budget_nearly_used` or `admins_without_factor`.
     kind: &'static str,
     /// `critical` if something does not work now, or `warning`.
     severity: &'static str,
@@ -78,6 +78,10 @@ impl From<Problem> for ProblemResponse {
                 let period = it.period.name();
                 let message = format!("{percent} % of the {period} limit of {} is used.", it.limit);
                 ("budget_nearly_used", Some(it.group.to_string()), message)
+            }
+            Problem::AdminsWithoutFactor(count) => {
+                let message = format!("Administrators without a second factor: {count}.");
+                ("admins_without_factor", None, message)
             }
         };
 

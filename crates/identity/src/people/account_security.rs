@@ -82,6 +82,11 @@ impl AccountSecurity {
         Err(AccountSecurityError::NoFactor)
     }
 
+    /// Counts the active administrators whose accounts only a password protects.
+    pub async fn count_admins_without_factor(&self) -> Result<u64, Unavailable> {
+        self.ports.store.count_admins_without_factor().await
+    }
+
     /// Lifts the wait after wrong passwords and codes, from all networks that the account was
     /// signed in to from lately and from unknown ones.
     pub async fn lift_wait(&self, by: UserId, user: UserId) -> Result<(), AccountSecurityError> {

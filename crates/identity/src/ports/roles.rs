@@ -95,6 +95,10 @@ pub trait RoleStore: Send + Sync {
     /// Returns the administrators, deactivated ones included.
     async fn admins(&self) -> Result<Vec<Member>, Unavailable>;
 
+    /// Counts the active administrators with a password that have neither an enabled
+    /// authenticator app nor a passkey.
+    async fn count_admins_without_factor(&self) -> Result<u64, Unavailable>;
+
     /// Replaces the role of an account. At most `max_admins` administrators are active.
     async fn set_role(
         &self,

@@ -1,22 +1,27 @@
-//! Contract tests of ending another user's sessions and resetting their factor.
+//! Contract tests of what secures other users' accounts: their sessions and factors.
 
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
 use pia_identity::{
-    AccountStore, ChallengeStore, CredentialsEpoch, FactorStore, NewChallenge, RoleStore,
-    SessionStartOutcome, SessionStore, TokenHash,
+    AccountStore, ChallengeStore, CredentialsEpoch, FactorStore, NewChallenge, Role,
+    RoleChangeOutcome, RoleStore, SessionStartOutcome, SessionStore, TokenHash,
 };
 use pia_kernel::{SideEffects, UserId};
-use pia_storage::Database;
+use pia_storage::schema::accounts;
+use pia_storage::{Database, DbError, DbUid, on_conn};
 use pia_storage_identity::{SqlAccounts, SqlChallenges, SqlFactors, SqlRoles, SqlSessions};
 
 use crate::factors::enable;
+use crate::passkeys::add_to;
 use crate::people::{
-    HOUR, START, audited, begin_as_of, epoch, fresh, new_session, nothing, person,
+    HOUR, START, audited, begin_as_of, deactivate, epoch, fresh, new_session, nothing, person,
 };
 
 pia_testkit::contract! {
     all_sessions_and_pending_sign_ins_of_one_user_end,
     a_factor_is_reset_once_with_its_codes_and_sessions,
     a_missing_account_or_factor_changes_nothing,
+    active_administrators_with_only_a_password_are_counted,
 }
 
 /// Starts a session and a sign-in that waits for its second factor. Returns
@@ -91,4 +96,34 @@ async fn a_missing_account_or_factor_changes_nothing(db: Database) {
     assert!(factors.factor(ada).await.unwrap().is_some());
     assert_eq!(is_signed_in().await, (true, true));
     assert_eq!(audited(&db, ada, "changed").await, 0);
+}
+
+/// Stores an account of an administrator.
+async fn admin(db: &Database, email: &str) -> UserId {
+    let user = person(db, email).await;
+    let roles = SqlRoles::new(db.clone());
+    let granted = roles.set_role(user, Role::Admin, None, SideEffects::default()).await.unwrap();
+    assert_eq!(granted, RoleChangeOutcome::Done);
+    user
+}
+
+async fn active_administrators_with_only_a_password_are_counted(db: Database) {
+    let roles = SqlRoles::new(db.clone());
+    person(&db, "user@example.org").await;
+    enable(&db, admin(&db, "app@example.org").await).await;
+    add_to(&db, admin(&db, "passkey@example.org").await).await;
+    deactivate(&db, admin(&db, "deactivated@example.org").await).await;
+    let of_provider = accounts::table.find(DbUid(admin(&db, "entra@example.org").await.0));
+    let update = diesel::update(of_provider).set(accounts::provider.eq("entraid"));
+    let moved: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
+    assert_eq!(moved.unwrap(), 1);
+
+    let before = roles.count_admins_without_factor().await.unwrap();
+    admin(&db, "password@example.org").await;
+    let pending = admin(&db, "pending@example.org").await;
+    SqlFactors::new(db.clone()).begin(pending, b"sealed", START).await.unwrap();
+    let after = roles.count_admins_without_factor().await.unwrap();
+
+    assert_eq!(before, 0);
+    assert_eq!(after, 2);
 }

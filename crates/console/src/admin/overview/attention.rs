@@ -50,6 +50,9 @@ const WEEKLY_USED: Text = Text::new(
     "{} % of the {} credits for this week are used",
     "{} % von {} Credits dieser Woche sind verbraucht",
 );
+const ADMINS: Text = Text::new("Administrators", "Administratoren");
+const WITHOUT_FACTOR: Text =
+    Text::new("Without a second factor or passkey: {}", "Ohne zweiten Faktor oder Passkey: {}");
 /// Maximum number of problems; the most urgent come first.
 const MAX_PROBLEMS: usize = 20;
 
@@ -130,6 +133,9 @@ fn notice(page: &PageContext, groups: &[GroupEntry], problem: &Problem) -> Optio
             notice(MAINTENANCE, text, "admin/jobs")
         }
         Problem::BudgetNearlyUsed(it) => budget_notice(page, groups, it)?,
+        Problem::AdminsWithoutFactor(it) => {
+            notice(ADMINS, count(WITHOUT_FACTOR, *it), "admin/users")
+        }
     })
 }
 

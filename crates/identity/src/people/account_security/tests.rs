@@ -97,6 +97,15 @@ async fn the_factor_of_an_unknown_account_is_not_reset() {
 }
 
 #[tokio::test]
+async fn administrators_without_a_second_factor_are_counted() {
+    let mut store = MockRoleStore::new();
+    store.expect_count_admins_without_factor().returning(|| Ok(2));
+    let security = over(store, MockPasswordThrottleStore::new(), MockSignInLog::new());
+
+    assert_eq!(security.count_admins_without_factor().await.unwrap(), 2);
+}
+
+#[tokio::test]
 async fn a_wait_is_lifted_for_known_and_unknown_networks() {
     let by = UserId::generate();
     let user = UserId::generate();
