@@ -255,7 +255,9 @@ async fn usage_is_reported_to_administrators(database: TestDatabase) {
         assert!(page.contains(name) && page.contains("<svg"), "{page}");
     }
     let overview = console.get("/admin").await.text();
-    assert!(overview.contains("Calls by day"), "{overview}");
+    for chart in ["Calls by day", "Credits by day", "Errors by day"] {
+        assert!(overview.contains(chart), "{chart}: {overview}");
+    }
     for wrong in ["from=x", "to=2026-02-30", "from=2020-01-01", "by=planet"] {
         let refused = console.get(&format!("/api/admin/usage?{wrong}")).await;
         assert_eq!(refused.refusal(), (400, "validation_failed"), "{wrong}");

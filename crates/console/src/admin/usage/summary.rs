@@ -21,6 +21,7 @@ const TODAY: Text = Text::new("Today (UTC)", "Heute (UTC)");
 const MONTH: Text = Text::new("30 days", "30 Tage");
 const CALLS_BY_DAY: Text = Text::new("Calls by day", "Aufrufe je Tag");
 const CREDITS_BY_DAY: Text = Text::new("Credits by day", "Credits je Tag");
+const ERRORS_BY_DAY: Text = Text::new("Errors by day", "Fehler je Tag");
 const MORE: Text =
     Text::new("Usage by person, group and model", "Nutzung nach Person, Gruppe und Modell");
 
@@ -88,12 +89,20 @@ pub(in crate::admin) async fn section(page: &PageContext) -> Result<Section, Api
         return Ok(section);
     }
 
-    let calls = |it: &UsageSum| (format::number(page.language, it.calls), it.calls);
+    let charts = charts(page, &days).map(SectionPart::Chart);
+    Ok(charts.into_iter().fold(section, Section::part))
+}
+
+/// Returns a chart of each figure.
+fn charts(page: &PageContext, days: &[UsageSum]) -> [Chart; 3] {
+    let number = |it: i64| (format::number(page.language, it), it);
     let credits =
         |it: &UsageSum| (format::number(page.language, it.spent.rounded_up()), it.spent.0);
-    let section = section.part(SectionPart::Chart(chart(page, CALLS_BY_DAY, &days, calls)));
-
-    Ok(section.part(SectionPart::Chart(chart(page, CREDITS_BY_DAY, &days, credits))))
+    [
+        chart(page, CALLS_BY_DAY, days, |it| number(it.calls)),
+        chart(page, CREDITS_BY_DAY, days, credits),
+        chart(page, ERRORS_BY_DAY, days, |it| number(it.details.unwrap_or_default().failed)),
+    ]
 }
 
 fn path(range: UsageRange) -> String {
