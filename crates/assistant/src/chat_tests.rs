@@ -1,6 +1,7 @@
 //! Full responses and their usage records.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 
@@ -95,13 +96,16 @@ async fn a_refusal_costs_nothing() {
 #[tokio::test]
 async fn a_caller_who_leaves_while_waiting_is_recorded() {
     let env = TestEnv::new(Script::Silence);
+    env.advance(Duration::from_mins(1));
     let mut waiting = Box::pin(full(&env, caller()));
     not_ready(&mut waiting).await;
 
+    env.advance(Duration::from_millis(1500));
     drop(waiting);
 
     let [record] = env.usage_records().try_into().unwrap();
     assert_eq!(record.outcome, CallOutcome::Abandoned);
+    assert_eq!(record.duration, Duration::from_millis(1500));
     assert!(record.estimated);
     assert_eq!(
         record.tokens,

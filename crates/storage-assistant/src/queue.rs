@@ -236,6 +236,8 @@ impl SettlementSink for Queue {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use pia_assistant::{CallOutcome, Micros, Mode, Rates, Usage};
     use pia_kernel::{GroupId, Timestamp, UserId};
     use uuid::Uuid;
@@ -258,6 +260,7 @@ mod tests {
             spent: Micros(0),
             estimated: false,
             outcome: CallOutcome::Completed,
+            duration: Duration::ZERO,
         })
     }
 

@@ -80,6 +80,8 @@ impl Gateway {
             log: Arc::clone(&self.usage),
             tokens: Arc::clone(&self.tokens),
             clock: Arc::clone(&self.clock),
+            timer: Arc::clone(&self.timer),
+            admitted_at: self.timer.elapsed(),
         };
 
         Ok(AdmittedCall { metered_call, prompt: estimate, max_output })

@@ -1,6 +1,7 @@
 //! Metering of one call, from its admission to its usage record.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use pia_kernel::Clock;
 use uuid::Uuid;
@@ -11,7 +12,7 @@ use crate::credits::rates::Micros;
 use crate::credits::usage::{CallOutcome, Usage, UsageRecord};
 use crate::credits::{Charge, ReservationGuard, TruncationCause};
 use crate::error::AssistantError;
-use crate::ports::{TokenCounter, UpstreamError, UsageLog};
+use crate::ports::{Timer, TokenCounter, UpstreamError, UsageLog};
 use crate::routing::target::{Mode, Target};
 use crate::routing::upstream_limiter::Permit;
 
@@ -39,6 +40,9 @@ pub(crate) struct MeteredCall {
     pub(crate) log: Arc<dyn UsageLog>,
     pub(crate) tokens: Arc<dyn TokenCounter>,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) timer: Arc<dyn Timer>,
+    /// Time of its admission, by the timer.
+    pub(crate) admitted_at: Duration,
 }
 
 /// State of the end of a call.
@@ -101,6 +105,7 @@ impl MeteredCall {
             spent: rates.price(&tokens).plus(self.fee),
             estimated: self.meter.reported.is_none(),
             outcome,
+            duration: self.timer.elapsed().saturating_sub(self.admitted_at),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Recorded usage of a call.
 
+use std::time::Duration;
+
 use pia_kernel::{ApiKeyId, GroupId, Timestamp, UserId};
 use uuid::Uuid;
 
@@ -87,4 +89,6 @@ pub struct UsageRecord {
     pub estimated: bool,
     /// End of the call.
     pub outcome: CallOutcome,
+    /// Time from the admission of the call to its end.
+    pub duration: Duration,
 }

@@ -65,6 +65,7 @@ fn usage(user: UserId) -> UsageRecord {
         spent: credits(1),
         estimated: false,
         outcome: CallOutcome::Completed,
+        duration: Duration::ZERO,
     }
 }
 

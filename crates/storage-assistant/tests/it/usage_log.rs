@@ -44,6 +44,7 @@ pub(crate) fn record(model: &str) -> UsageRecord {
         spent: Micros(6),
         estimated: true,
         outcome: CallOutcome::Abandoned,
+        duration: Duration::from_millis(1500),
     }
 }
 
