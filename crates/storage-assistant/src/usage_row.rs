@@ -32,6 +32,7 @@ pub(crate) struct UsageRow {
     pub(crate) cached_input_rate: i64,
     pub(crate) connector_rate: i64,
     pub(crate) spent_micros: i64,
+    pub(crate) duration_millis: i64,
 }
 
 impl From<&UsageRecord> for UsageRow {
@@ -58,6 +59,7 @@ impl From<&UsageRecord> for UsageRow {
             cached_input_rate: rate(usage.rates.cached_input),
             connector_rate: rate(usage.rates.connector),
             spent_micros: usage.spent.0,
+            duration_millis: i64::try_from(usage.duration.as_millis()).unwrap_or(i64::MAX),
         }
     }
 }

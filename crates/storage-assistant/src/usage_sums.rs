@@ -39,6 +39,10 @@ struct Sums {
     output_tokens: i64,
     #[diesel(sql_type = BigInt)]
     spent_micros: i64,
+    #[diesel(sql_type = BigInt)]
+    timed_calls: i64,
+    #[diesel(sql_type = BigInt)]
+    duration_millis: i64,
 }
 
 #[derive(QueryableByName)]
@@ -153,7 +157,9 @@ impl Days {
                 CAST(SUM(input_tokens) AS BIGINT) AS input_tokens,
                 CAST(SUM(cached_input_tokens) AS BIGINT) AS cached_input_tokens,
                 CAST(SUM(output_tokens) AS BIGINT) AS output_tokens,
-                CAST(SUM(spent_micros) AS BIGINT) AS spent_micros
+                CAST(SUM(spent_micros) AS BIGINT) AS spent_micros,
+                CAST(SUM(timed_calls) AS BIGINT) AS timed_calls,
+                CAST(SUM(duration_millis) AS BIGINT) AS duration_millis
             FROM usage_by_group WHERE day BETWEEN {from} AND {to} GROUP BY {columns}"
         )
     }
@@ -206,10 +212,16 @@ impl Days {
 
 impl Sums {
     fn of(self, subject: UsageSubject) -> UsageSum {
-        let Self { calls, failed, input_tokens, cached_input_tokens, output_tokens, .. } = self;
-        let details = UsageDetails { failed, input_tokens, cached_input_tokens, output_tokens };
+        let details = UsageDetails {
+            failed: self.failed,
+            input_tokens: self.input_tokens,
+            cached_input_tokens: self.cached_input_tokens,
+            output_tokens: self.output_tokens,
+            timed_calls: self.timed_calls,
+            duration_millis: self.duration_millis,
+        };
         let spent = Micros(self.spent_micros);
-        UsageSum { subject, calls, spent, details: Some(details) }
+        UsageSum { subject, calls: self.calls, spent, details: Some(details) }
     }
 }
 

@@ -208,6 +208,7 @@ section! {
         entry_id: Option<String>,
         connector_tokens: i64,
         spent_micros: i64,
+        duration_millis: Option<i64>,
     }
 }
 

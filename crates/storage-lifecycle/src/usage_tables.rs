@@ -65,6 +65,8 @@ pub(crate) const USAGE_TABLES: &[InventoryTable] = &[
             ("cached_input_tokens", BOOKKEEPING),
             ("output_tokens", BOOKKEEPING),
             ("spent_micros", BOOKKEEPING),
+            ("timed_calls", BOOKKEEPING),
+            ("duration_millis", BOOKKEEPING),
         ],
     },
 ];

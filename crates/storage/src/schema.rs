@@ -173,6 +173,7 @@ diesel::table! {
         cached_input_rate -> BigInt,
         connector_rate -> BigInt,
         spent_micros -> BigInt,
+        duration_millis -> Nullable<BigInt>,
     }
 }
 
@@ -192,6 +193,8 @@ diesel::table! {
         cached_input_tokens -> BigInt,
         output_tokens -> BigInt,
         spent_micros -> BigInt,
+        timed_calls -> BigInt,
+        duration_millis -> BigInt,
     }
 }
 

@@ -39,7 +39,9 @@ CREATE TABLE usage_by_user (
 ) WITH (fillfactor = 70);
 CREATE INDEX usage_by_user_of_user ON usage_by_user (user_id);
 
-INSERT INTO usage_by_group
+INSERT INTO usage_by_group (
+    day, group_id, provider, model, calls, failed,
+    input_tokens, cached_input_tokens, output_tokens, spent_micros)
 SELECT
     (at AT TIME ZONE 'UTC')::date - DATE '1970-01-01',
     COALESCE(group_id, '00000000-0000-0000-0000-000000000000'), provider, model,

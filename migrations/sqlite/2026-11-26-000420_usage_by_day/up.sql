@@ -39,7 +39,9 @@ CREATE TABLE usage_by_user (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX usage_by_user_of_user ON usage_by_user (user_id);
 
-INSERT INTO usage_by_group
+INSERT INTO usage_by_group (
+    day, group_id, provider, model, calls, failed,
+    input_tokens, cached_input_tokens, output_tokens, spent_micros)
 SELECT
     at / 86400000000, COALESCE(group_id, zeroblob(16)), provider, model,
     COUNT(*), SUM(outcome = 'failed'),

@@ -135,6 +135,17 @@ pub struct UsageDetails {
     pub cached_input_tokens: i64,
     /// Completion tokens.
     pub output_tokens: i64,
+    /// Number of calls with a duration; those of earlier versions have none.
+    pub timed_calls: i64,
+    /// Time from the admission of these calls to their ends, in milliseconds.
+    pub duration_millis: i64,
+}
+
+impl UsageDetails {
+    /// Returns the mean duration of a call, in milliseconds.
+    pub fn mean_millis(&self) -> Option<i64> {
+        self.duration_millis.checked_div(self.timed_calls)
+    }
 }
 
 /// Sum of the calls of a subject.
@@ -280,6 +291,15 @@ mod tests {
         assert_eq!(range(Some("-9999-01-01"), None), Err(UsageRangeError::From));
         assert_eq!(range(None, Some("today")), Err(UsageRangeError::To));
         assert_eq!(range(None, Some("9999-12-31")), Err(UsageRangeError::To));
+    }
+
+    #[test]
+    fn the_mean_duration_is_that_of_calls_which_have_one() {
+        let details =
+            UsageDetails { timed_calls: 2, duration_millis: 3001, ..UsageDetails::default() };
+
+        assert_eq!(details.mean_millis(), Some(1500));
+        assert_eq!(UsageDetails::default().mean_millis(), None);
     }
 
     #[tokio::test]

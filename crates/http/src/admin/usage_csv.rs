@@ -87,8 +87,13 @@ mod tests {
 
     #[test]
     fn names_cannot_be_formulas_or_end_their_field() {
-        let details =
-            UsageDetails { failed: 1, input_tokens: 9, cached_input_tokens: 2, output_tokens: 5 };
+        let details = UsageDetails {
+            failed: 1,
+            input_tokens: 9,
+            cached_input_tokens: 2,
+            output_tokens: 5,
+            ..UsageDetails::default()
+        };
         let group = |name: &str| {
             let subject =
                 UsageSubject::Group { id: GroupId(Uuid::nil()), name: Some(name.to_owned()) };

@@ -187,6 +187,7 @@ columns! {
         cached_input_rate: BigInt = i64,
         connector_rate: BigInt = i64,
         spent_micros: BigInt = i64,
+        duration_millis: BigInt = i64,
     }
 }
 
@@ -207,7 +208,8 @@ const INSERT_USAGE: &str = "
         id, at, user_id, mode, provider, model,
         input_tokens, cached_input_tokens, output_tokens, estimated, outcome,
         group_id, api_key_id, entry_id, connector_tokens,
-        input_rate, output_rate, cached_input_rate, connector_rate, spent_micros)
+        input_rate, output_rate, cached_input_rate, connector_rate, spent_micros,
+        duration_millis)
     SELECT
         v.id, v.at,
         COALESCE((SELECT a.id FROM accounts a WHERE a.id = v.user_id),
@@ -215,7 +217,8 @@ const INSERT_USAGE: &str = "
         v.mode, v.provider, v.model,
         v.input_tokens, v.cached_input_tokens, v.output_tokens, v.estimated, v.outcome,
         v.group_id, v.api_key_id, v.entry_id, v.connector_tokens,
-        v.input_rate, v.output_rate, v.cached_input_rate, v.connector_rate, v.spent_micros
+        v.input_rate, v.output_rate, v.cached_input_rate, v.connector_rate, v.spent_micros,
+        v.duration_millis
     FROM ";
 
 impl PutWindows for AsyncPostgres {
@@ -301,7 +304,8 @@ impl QueryFragment<Pg> for Write<'_> {
             out.push_sql(
                 " ON CONFLICT DO NOTHING
                 RETURNING at, user_id, group_id, provider, model, outcome,
-                    input_tokens, cached_input_tokens, output_tokens, spent_micros",
+                    input_tokens, cached_input_tokens, output_tokens, spent_micros,
+                    duration_millis",
             );
             out.push_sql(sums::ADD_SUMS);
         }

@@ -22,18 +22,22 @@ pub(super) const ADD_SUMS: &str = "
     ), by_group AS (
         INSERT INTO usage_by_group AS t (
             day, group_id, provider, model, calls, failed,
-            input_tokens, cached_input_tokens, output_tokens, spent_micros)
+            input_tokens, cached_input_tokens, output_tokens, spent_micros,
+            timed_calls, duration_millis)
         SELECT
             day, COALESCE(group_id, '00000000-0000-0000-0000-000000000000') AS of_group,
             provider, model, COUNT(*), COUNT(*) FILTER (WHERE outcome = 'failed'),
-            SUM(input_tokens), SUM(cached_input_tokens), SUM(output_tokens), SUM(spent_micros)
+            SUM(input_tokens), SUM(cached_input_tokens), SUM(output_tokens), SUM(spent_micros),
+            COUNT(*), SUM(duration_millis)
         FROM dated GROUP BY day, of_group, provider, model ORDER BY day, of_group, provider, model
         ON CONFLICT (day, group_id, provider, model) DO UPDATE SET
             calls = t.calls + excluded.calls, failed = t.failed + excluded.failed,
             input_tokens = t.input_tokens + excluded.input_tokens,
             cached_input_tokens = t.cached_input_tokens + excluded.cached_input_tokens,
             output_tokens = t.output_tokens + excluded.output_tokens,
-            spent_micros = t.spent_micros + excluded.spent_micros
+            spent_micros = t.spent_micros + excluded.spent_micros,
+            timed_calls = t.timed_calls + excluded.timed_calls,
+            duration_millis = t.duration_millis + excluded.duration_millis
     ), by_user AS (
         INSERT INTO usage_by_user AS t (
             week, user_id, calls_0, spent_0, calls_1, spent_1, calls_2, spent_2,
@@ -72,7 +76,8 @@ pub(super) const ADD_SUMS: &str = "
 const TO_GROUP: &str = "
     INSERT INTO usage_by_group (
         day, group_id, provider, model, calls, failed,
-        input_tokens, cached_input_tokens, output_tokens, spent_micros)
+        input_tokens, cached_input_tokens, output_tokens, spent_micros,
+        timed_calls, duration_millis)
     VALUES (";
 
 const OR_TO_GROUP: &str = ")
@@ -81,7 +86,9 @@ const OR_TO_GROUP: &str = ")
         input_tokens = input_tokens + excluded.input_tokens,
         cached_input_tokens = cached_input_tokens + excluded.cached_input_tokens,
         output_tokens = output_tokens + excluded.output_tokens,
-        spent_micros = spent_micros + excluded.spent_micros";
+        spent_micros = spent_micros + excluded.spent_micros,
+        timed_calls = timed_calls + excluded.timed_calls,
+        duration_millis = duration_millis + excluded.duration_millis";
 
 const TO_USER: &str = "
     INSERT INTO usage_by_user (
@@ -112,7 +119,7 @@ const MICROS_PER_DAY: i64 = 24 * 3600 * 1_000_000;
 /// two tables is written with its own.
 #[derive(Debug, Default)]
 pub(super) struct BatchSums<'a> {
-    by_group: BTreeMap<GroupKey<'a>, [i64; 6]>,
+    by_group: BTreeMap<GroupKey<'a>, [i64; 8]>,
     by_user: BTreeMap<UserKey, [i64; 14]>,
     last_days: BTreeMap<Uuid, i32>,
 }
@@ -154,6 +161,8 @@ impl<'a> BatchSums<'a> {
             row.cached_input_tokens,
             row.output_tokens,
             row.spent_micros,
+            1,
+            row.duration_millis,
         ];
         let last_day = self.last_days.entry(user.0).or_insert(group.day);
         *last_day = group.day.max(*last_day);
@@ -190,7 +199,7 @@ fn add_to(sums: &mut [i64], values: &[i64]) {
 struct AddToGroup<'a> {
     key: GroupKey<'a>,
     group: DbUid,
-    sums: [i64; 6],
+    sums: [i64; 8],
 }
 
 /// Increment of a user's sums, which is prepared once.

@@ -25,8 +25,8 @@ pia_testkit::contract! {
     draining_gives_up_after_its_limit_and_ends_the_task,
 }
 
-/// Names, tokens, and whether they are an estimate.
-type Row = ((String, String, String, String), (i64, i64, i64), bool);
+/// Names, tokens, whether they are an estimate, and the duration.
+type Row = ((String, String, String, String), (i64, i64, i64), bool, Option<i64>);
 
 pub(crate) fn record(model: &str) -> UsageRecord {
     UsageRecord {
@@ -95,10 +95,10 @@ async fn every_field_of_a_record_is_stored(db: Database) {
         .find(DbUid(record.id))
         .filter(ai_usage::user_id.eq(DbUid(record.user.0)))
         .filter(ai_usage::at.eq(DbInstant(record.at)))
-        .select((names, tokens, ai_usage::estimated));
+        .select((names, tokens, ai_usage::estimated, ai_usage::duration_millis));
     let row: Result<Row, DbError> = on_conn!(db.reader(), |conn| query.first(conn).await?);
     let expected_names = ["Assistant", "OpenAI", "gpt", "abandoned"].map(str::to_owned).into();
-    assert_eq!(row.unwrap(), (expected_names, (30, 20, 10), true));
+    assert_eq!(row.unwrap(), (expected_names, (30, 20, 10), true, Some(1500)));
 }
 
 async fn usage_of_a_deleted_account_has_no_owner(db: Database) {

@@ -1,5 +1,7 @@
 //! Contract tests of the sums of usage.
 
+use std::time::Duration;
+
 use pia_assistant::{
     CallOutcome, Micros, UsageDetails, UsageGrouping, UsageLog, UsageRange, UsageRecord,
     UsageSubject, UsageSum, UsageSums,
@@ -16,6 +18,7 @@ pia_testkit::contract! {
     sums_of_concurrent_instances_equal_the_recorded_calls,
     a_call_that_is_recorded_twice_counts_once,
     a_day_ends_at_midnight_in_utc,
+    durations_are_summed_with_the_number_of_calls_that_have_one,
     calls_of_no_account_belong_to_nobody,
     lists_are_limited_and_name_groups_and_people,
 }
@@ -93,7 +96,7 @@ async fn sums_of_concurrent_instances_equal_the_recorded_calls(db: Database) {
     let range = november(3, 20);
     let all = november(1, 30);
     let before = tables(&db, range).await;
-    // The migration sums the recorded calls.
+    // The migrations sum the recorded calls, without durations.
     let last_days = [20, 21, 22, 23, 24].map(|day| count_users_since(&db, day));
     let last_days = futures_util::future::join_all(last_days).await;
     execute(&db, "DELETE FROM usage_by_group; DELETE FROM usage_by_user; DELETE FROM usage_users")
@@ -101,7 +104,7 @@ async fn sums_of_concurrent_instances_equal_the_recorded_calls(db: Database) {
     for statements in backfills(&db) {
         execute(&db, statements).await;
     }
-    assert_eq!(before, tables(&db, range).await);
+    assert_eq!(before.clone().map(without_durations), tables(&db, range).await);
     assert_eq!(last_days, [7, 7, 7, 7, 0]);
     assert_eq!(count_users_since(&db, 23).await, 7);
     assert_eq!(count_users_since(&db, 24).await, 0);
@@ -119,6 +122,11 @@ async fn sums_of_concurrent_instances_equal_the_recorded_calls(db: Database) {
     assert_eq!(details.iter().map(|it| it.input_tokens).sum::<i64>(), 45_000);
     assert_eq!(details.iter().map(|it| it.cached_input_tokens).sum::<i64>(), 30_000);
     assert_eq!(details.iter().map(|it| it.output_tokens).sum::<i64>(), 15_000);
+}
+
+fn without_durations(sums: Vec<UsageSum>) -> Vec<UsageSum> {
+    let without = |details| UsageDetails { timed_calls: 0, duration_millis: 0, ..details };
+    sums.into_iter().map(|it| UsageSum { details: it.details.map(without), ..it }).collect()
 }
 
 /// Returns the statements of the migrations that sum the recorded calls.
@@ -182,6 +190,26 @@ async fn a_day_ends_at_midnight_in_utc(db: Database) {
     }
     assert_eq!(count_users_since(&db, 11).await, 1);
     assert_eq!(count_users_since(&db, 12).await, 0);
+}
+
+async fn durations_are_summed_with_the_number_of_calls_that_have_one(db: Database) {
+    let store = start(&db, &TaskTracker::new());
+    let of_duration = |millis| UsageRecord {
+        duration: Duration::from_millis(millis),
+        ..call(0, UserId::generate())
+    };
+
+    store.record(of_duration(1000));
+    crate::credit_stores::wait_until_settled(&store).await;
+    // An instance of an earlier version counts a call without its duration.
+    execute(&db, "UPDATE usage_by_group SET calls = calls + 1").await;
+    store.record(of_duration(2001));
+    store.drain(LIMIT).await;
+
+    let days = sums(&db, november(1, 1), UsageGrouping::Day).await;
+    let details = days[0].details.unwrap();
+    assert_eq!(days[0].calls, 3);
+    assert_eq!((details.timed_calls, details.duration_millis), (2, 3001));
 }
 
 async fn calls_of_no_account_belong_to_nobody(db: Database) {

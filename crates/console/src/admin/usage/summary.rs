@@ -55,6 +55,8 @@ impl UsageTotals {
                     .cached_input_tokens
                     .saturating_add(added.cached_input_tokens),
                 output_tokens: total.output_tokens.saturating_add(added.output_tokens),
+                timed_calls: total.timed_calls.saturating_add(added.timed_calls),
+                duration_millis: total.duration_millis.saturating_add(added.duration_millis),
             },
         }
     }

@@ -453,7 +453,7 @@ pub(super) async fn plant_usage(app: &TestApp) {
     app.execute(&format!(
         "INSERT INTO usage_by_group
              SELECT unixepoch() / 86400, id, 'OpenAI', 'gpt-5', 1280, 3, 2400000, 350000, 1512450,
-                 3912450000 FROM user_groups;
+                 3912450000, 1280, 2944000 FROM user_groups;
          INSERT INTO usage_by_user
              SELECT unixepoch() / 604800, id, {of_a_day} FROM accounts;
          INSERT INTO usage_users SELECT id, unixepoch() / 86400 FROM accounts"
