@@ -53,6 +53,16 @@ pub(crate) fn decimal(language: Language, number: f32) -> String {
     format!("{number:.2}").replace('.', &decimal_point(language).to_string())
 }
 
+/// Formats a duration: `850 ms`, `2.3 s`.
+pub(crate) fn duration(language: Language, millis: i64) -> String {
+    if millis < 1000 {
+        return format!("{millis} ms");
+    }
+
+    let seconds = number(language, millis / 1000);
+    format!("{seconds}{}{} s", decimal_point(language), millis % 1000 / 100)
+}
+
 /// Formats a number of bytes: `1.5 MiB`.
 pub(crate) fn bytes(language: Language, bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
@@ -100,6 +110,13 @@ mod tests {
     fn decimals_follow_the_language() {
         assert_eq!(decimal(Language::En, 0.826), "0.83");
         assert_eq!(decimal(Language::De, 0.826), "0,83");
+    }
+
+    #[test]
+    fn durations_have_the_unit_of_their_size() {
+        assert_eq!(duration(Language::En, 999), "999 ms");
+        assert_eq!(duration(Language::En, 2390), "2.3 s");
+        assert_eq!(duration(Language::De, 1_234_000), "1.234,0 s");
     }
 
     #[test]

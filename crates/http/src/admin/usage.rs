@@ -121,6 +121,10 @@ pub(crate) struct UsageItem {
     cached_input_tokens: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     output_tokens: Option<i64>,
+    /// Mean time from the admission of a call to the end of its response, in
+    /// milliseconds; absent if there is no call with a duration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mean_millis: Option<i64>,
 }
 
 fn parse(api: &Api, query: &UsageQuery) -> Result<(UsageRange, UsageGrouping), HttpError> {
@@ -144,6 +148,7 @@ impl From<UsageSum> for UsageItem {
             input_tokens: details.map(|it| it.input_tokens),
             cached_input_tokens: details.map(|it| it.cached_input_tokens),
             output_tokens: details.map(|it| it.output_tokens),
+            mean_millis: details.and_then(|it| it.mean_millis()),
             ..Self::default()
         };
 

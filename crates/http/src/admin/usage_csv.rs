@@ -13,7 +13,7 @@ pub(super) fn usage_csv(by: UsageGrouping, sums: &[UsageSum]) -> String {
 
     let details: &[&str] = match by {
         UsageGrouping::User => &[],
-        _ => &["failed", "inputTokens", "cachedInputTokens", "outputTokens"],
+        _ => &["failed", "inputTokens", "cachedInputTokens", "outputTokens", "meanMillis"],
     };
 
     let mut csv = String::new();
@@ -23,10 +23,12 @@ pub(super) fn usage_csv(by: UsageGrouping, sums: &[UsageSum]) -> String {
         let mut fields = names(&sum.subject).to_vec();
         fields.truncate(subject.len());
         fields.extend([sum.calls.to_string(), format_credits(sum.spent)]);
-        let figures = sum
-            .details
-            .map(|it| [it.failed, it.input_tokens, it.cached_input_tokens, it.output_tokens]);
-        fields.extend(figures.into_iter().flatten().map(|it| it.to_string()));
+        if let Some(it) = sum.details {
+            let figures = [it.failed, it.input_tokens, it.cached_input_tokens, it.output_tokens];
+            fields.extend(figures.map(|it| it.to_string()));
+            fields.push(it.mean_millis().map(|it| it.to_string()).unwrap_or_default());
+        }
+
         push_line(&mut csv, &fields);
     }
 
@@ -92,23 +94,27 @@ mod tests {
             input_tokens: 9,
             cached_input_tokens: 2,
             output_tokens: 5,
-            ..UsageDetails::default()
+            timed_calls: 2,
+            duration_millis: 3001,
         };
         let group = |name: &str| {
             let subject =
                 UsageSubject::Group { id: GroupId(Uuid::nil()), name: Some(name.to_owned()) };
             sum(subject, Some(details))
         };
-        let sums = ["=1+1", "a, \"b\"", "Vertrieb"].map(group);
+        let untimed = UsageSum { details: Some(UsageDetails::default()), ..group("Einkauf") };
+        let sums = [group("=1+1"), group("a, \"b\""), group("Vertrieb"), untimed];
 
         let csv = usage_csv(UsageGrouping::Group, &sums);
 
         let id = Uuid::nil();
         let expected = [
-            "groupId,groupName,calls,credits,failed,inputTokens,cachedInputTokens,outputTokens",
-            &format!("{id},'=1+1,3,2.000070,1,9,2,5"),
-            &format!("{id},\"a, \"\"b\"\"\",3,2.000070,1,9,2,5"),
-            &format!("{id},Vertrieb,3,2.000070,1,9,2,5"),
+            "groupId,groupName,calls,credits,failed,inputTokens,cachedInputTokens,outputTokens,\
+             meanMillis",
+            &format!("{id},'=1+1,3,2.000070,1,9,2,5,1500"),
+            &format!("{id},\"a, \"\"b\"\"\",3,2.000070,1,9,2,5,1500"),
+            &format!("{id},Vertrieb,3,2.000070,1,9,2,5,1500"),
+            &format!("{id},Einkauf,3,2.000070,0,0,0,0,"),
             "",
         ];
         assert_eq!(csv, expected.join("\r\n"));

@@ -220,7 +220,8 @@ async fn usage_is_reported_to_administrators(database: TestDatabase) {
     };
 
     assert_eq!(ada.post(CHAT, &chat_request("good day")).await.status, 200);
-    assert_eq!(ada.post(CHAT, &streaming_request("demo:cut one two")).await.status, 200);
+    let slow = streaming_request("demo:slow=100 demo:cut one two");
+    assert_eq!(ada.post(CHAT, &slow).await.status, 200);
     let days = until(async || {
         let body = console.get("/api/admin/usage").await.body;
         (sum(&body["items"], "calls") == 2).then_some(body)
@@ -231,6 +232,7 @@ async fn usage_is_reported_to_administrators(database: TestDatabase) {
     assert_eq!(days["by"], "day");
     assert_eq!(items.as_array().map(Vec::len), Some(30));
     assert_eq!(sum(items, "failed"), 1);
+    assert!(sum(items, "meanMillis") >= 50, "{days}");
     assert_eq!(items[29]["day"], days["to"]);
     let micros = sum(items, "spentMicros");
     assert!(sum(items, "outputTokens") >= 5 && micros > 0, "{days}");
@@ -255,7 +257,8 @@ async fn usage_is_reported_to_administrators(database: TestDatabase) {
         assert!(page.contains(name) && page.contains("<svg"), "{page}");
     }
     let overview = console.get("/admin").await.text();
-    for chart in ["Calls by day", "Credits by day", "Errors by day"] {
+    for chart in ["Calls by day", "Credits by day", "Average response time by day", "Errors by day"]
+    {
         assert!(overview.contains(chart), "{chart}: {overview}");
     }
     for wrong in ["from=x", "to=2026-02-30", "from=2020-01-01", "by=planet"] {

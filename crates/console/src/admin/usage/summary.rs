@@ -21,6 +21,9 @@ const TODAY: Text = Text::new("Today (UTC)", "Heute (UTC)");
 const MONTH: Text = Text::new("30 days", "30 Tage");
 const CALLS_BY_DAY: Text = Text::new("Calls by day", "Aufrufe je Tag");
 const CREDITS_BY_DAY: Text = Text::new("Credits by day", "Credits je Tag");
+const RESPONSE_TIME: Text = Text::new("Average response time", "Durchschnittliche Antwortzeit");
+const RESPONSE_TIME_BY_DAY: Text =
+    Text::new("Average response time by day", "Durchschnittliche Antwortzeit je Tag");
 const ERRORS_BY_DAY: Text = Text::new("Errors by day", "Fehler je Tag");
 const MORE: Text =
     Text::new("Usage by person, group and model", "Nutzung nach Person, Gruppe und Modell");
@@ -96,13 +99,16 @@ pub(in crate::admin) async fn section(page: &PageContext) -> Result<Section, Api
 }
 
 /// Returns a chart of each figure.
-fn charts(page: &PageContext, days: &[UsageSum]) -> [Chart; 3] {
+fn charts(page: &PageContext, days: &[UsageSum]) -> [Chart; 4] {
     let number = |it: i64| (format::number(page.language, it), it);
     let credits =
         |it: &UsageSum| (format::number(page.language, it.spent.rounded_up()), it.spent.0);
     [
         chart(page, CALLS_BY_DAY, days, |it| number(it.calls)),
         chart(page, CREDITS_BY_DAY, days, credits),
+        chart(page, RESPONSE_TIME_BY_DAY, days, |it| {
+            response_time(page, it.details.unwrap_or_default())
+        }),
         chart(page, ERRORS_BY_DAY, days, |it| number(it.details.unwrap_or_default().failed)),
     ]
 }
@@ -112,8 +118,8 @@ fn path(range: UsageRange) -> String {
 }
 
 fn table(page: &PageContext, today: &PeriodFigures, month: &PeriodFigures) -> Table {
-    let row = |name: Text, figure: fn(&PeriodFigures) -> i64| {
-        let cell = |it: &PeriodFigures| Cell::number(format::number(page.language, figure(it)));
+    let row = |name: Text, figure: fn(&PageContext, &PeriodFigures) -> String| {
+        let cell = |it: &PeriodFigures| Cell::number(figure(page, it));
         Row::new(vec![Cell::text(page.t(name)), cell(today), cell(month)])
     };
 
@@ -121,10 +127,11 @@ fn table(page: &PageContext, today: &PeriodFigures, month: &PeriodFigures) -> Ta
         caption: page.t(TITLE).to_owned(),
         columns: [FIGURE, TODAY, MONTH].map(|it| page.t(it).to_owned()).into(),
         rows: vec![
-            row(CALLS, |it| it.totals.calls),
-            row(ERRORS, |it| it.totals.details.failed),
-            row(CREDITS, |it| it.totals.spent.rounded_up()),
-            row(PEOPLE, |it| it.people),
+            row(CALLS, |page, it| format::number(page.language, it.totals.calls)),
+            row(ERRORS, |page, it| format::number(page.language, it.totals.details.failed)),
+            row(CREDITS, |page, it| format::number(page.language, it.totals.spent.rounded_up())),
+            row(RESPONSE_TIME, |page, it| response_time(page, it.totals.details).0),
+            row(PEOPLE, |page, it| format::number(page.language, it.people)),
         ],
         ..Table::default()
     }
@@ -145,6 +152,14 @@ fn chart(
         numbers_label: page.t(common::AS_TABLE).to_owned(),
         label_heading: page.t(DAY).to_owned(),
         bars: bars.collect(),
+    }
+}
+
+/// Returns the mean duration of calls, formatted and in milliseconds.
+fn response_time(page: &PageContext, details: UsageDetails) -> (String, i64) {
+    match details.mean_millis() {
+        Some(millis) => (format::duration(page.language, millis), millis),
+        None => ("–".to_owned(), 0),
     }
 }
 
