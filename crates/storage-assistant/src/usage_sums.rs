@@ -49,6 +49,8 @@ struct Sums {
 struct DayRow {
     #[diesel(sql_type = Integer)]
     day: i32,
+    #[diesel(sql_type = BigInt)]
+    users: i64,
     #[diesel(embed)]
     sums: Sums,
 }
@@ -133,7 +135,10 @@ impl Days {
 
     fn by_day(self, limit: u32) -> String {
         let sums = self.sums_by("day");
-        format!("{sums} ORDER BY day LIMIT {limit}")
+        format!(
+            "SELECT t.*, COALESCE(d.users, 0) AS users FROM ({sums}) t
+            LEFT JOIN usage_days d ON d.day = t.day ORDER BY t.day LIMIT {limit}"
+        )
     }
 
     fn by_group(self, limit: u32) -> String {
@@ -221,14 +226,14 @@ impl Sums {
             duration_millis: self.duration_millis,
         };
         let spent = Micros(self.spent_micros);
-        UsageSum { subject, calls: self.calls, spent, details: Some(details) }
+        UsageSum { subject, calls: self.calls, spent, details: Some(details), users: None }
     }
 }
 
 impl From<DayRow> for UsageSum {
     fn from(row: DayRow) -> Self {
         let day = NaiveDate::from_epoch_days(row.day).unwrap_or_default();
-        row.sums.of(UsageSubject::Day(day))
+        UsageSum { users: Some(row.users), ..row.sums.of(UsageSubject::Day(day)) }
     }
 }
 
@@ -248,6 +253,6 @@ impl From<UserRow> for UsageSum {
     fn from(row: UserRow) -> Self {
         let UserRow { user_id, email, calls, spent_micros } = row;
         let subject = UsageSubject::User { id: UserId(user_id.0), email };
-        Self { subject, calls, spent: Micros(spent_micros), details: None }
+        Self { subject, calls, spent: Micros(spent_micros), details: None, users: None }
     }
 }

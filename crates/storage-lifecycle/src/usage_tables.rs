@@ -51,6 +51,12 @@ pub(crate) const USAGE_TABLES: &[InventoryTable] = &[
         left_out: &[("user_id", OWN_ID), ("last_day", SUMS)],
     },
     InventoryTable {
+        name: "usage_days",
+        erasure: ErasurePolicy::NotPersonal("how many people used models, day by day"),
+        export: None,
+        left_out: &[("day", BOOKKEEPING), ("users", BOOKKEEPING)],
+    },
+    InventoryTable {
         name: "usage_by_group",
         erasure: ErasurePolicy::NotPersonal("how much groups used of which model, day by day"),
         export: None,

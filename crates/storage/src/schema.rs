@@ -235,6 +235,15 @@ diesel::table! {
 }
 
 diesel::table! {
+    use diesel::sql_types::{BigInt, Integer};
+
+    usage_days (day) {
+        day -> Integer,
+        users -> BigInt,
+    }
+}
+
+diesel::table! {
     use diesel::sql_types::{BigInt, Nullable, Text};
     use crate::sql_types::{Instant, Uid};
 

@@ -159,6 +159,8 @@ pub struct UsageSum {
     pub spent: Micros,
     /// More sums; none of a user.
     pub details: Option<UsageDetails>,
+    /// Number of users who called; only of a day.
+    pub users: Option<i64>,
 }
 
 /// Source of the sums of usage, which count each recorded call exactly once.
@@ -248,6 +250,7 @@ fn with_empty_days(range: UsageRange, sums: Vec<UsageSum>) -> Vec<UsageSum> {
             calls: 0,
             spent: Micros(0),
             details: Some(UsageDetails::default()),
+            users: Some(0),
         });
         all_days.push(sum);
     }
@@ -310,6 +313,7 @@ mod tests {
             calls: 3,
             spent: Micros(1),
             details: Some(UsageDetails::default()),
+            users: Some(2),
         };
         store.expect_sums().returning(move |_, _, _| Ok(vec![sum(day("2026-11-25"))]));
         let report = report(store);
@@ -319,8 +323,9 @@ mod tests {
 
         assert_eq!(range.first_day(), day("2026-11-24"));
         assert_eq!(range.last_day(), day("2026-11-26"));
-        let calls = sums.into_iter().map(|it| (it.subject, it.calls)).collect::<Vec<_>>();
-        let expected = [("2026-11-24", 0), ("2026-11-25", 3), ("2026-11-26", 0)];
-        assert_eq!(calls, expected.map(|it| (UsageSubject::Day(day(it.0)), it.1)));
+        let calls = sums.into_iter().map(|it| (it.subject, it.calls, it.users));
+        let expected = [("2026-11-24", 0, 0), ("2026-11-25", 3, 2), ("2026-11-26", 0, 0)];
+        let expected = expected.map(|it| (UsageSubject::Day(day(it.0)), it.1, Some(it.2)));
+        assert_eq!(calls.collect::<Vec<_>>(), expected);
     }
 }

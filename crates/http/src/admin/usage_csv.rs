@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     fn sum(subject: UsageSubject, details: Option<UsageDetails>) -> UsageSum {
-        UsageSum { subject, calls: 3, spent: Micros(2_000_070), details }
+        UsageSum { subject, calls: 3, spent: Micros(2_000_070), details, users: None }
     }
 
     #[test]

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use diesel::prelude::*;
-use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::sql_types::{BigInt, Integer, Text};
 use diesel::sqlite::Sqlite;
+use diesel::upsert::excluded;
 use pia_assistant::CallOutcome;
+use pia_storage::schema::usage_days;
 use pia_storage::{DbUid, Uid};
 use uuid::Uuid;
 
@@ -15,7 +17,8 @@ use crate::usage_row::UsageRow;
 /// Parts of the statement that stores usage on PostgreSQL, after the part `noted`,
 /// which returns the stored rows: a row that was stored before counts once. Sums
 /// are written in the order of their keys, so that two instances do not wait for
-/// each other.
+/// each other. A user is new on a day if all their calls of that day are of this
+/// batch.
 pub(super) const ADD_SUMS: &str = "
     ), dated AS (
         SELECT (at AT TIME ZONE 'UTC')::date - DATE '1970-01-01' AS day, noted.* FROM noted
@@ -67,6 +70,16 @@ pub(super) const ADD_SUMS: &str = "
             calls_4 = t.calls_4 + excluded.calls_4, spent_4 = t.spent_4 + excluded.spent_4,
             calls_5 = t.calls_5 + excluded.calls_5, spent_5 = t.spent_5 + excluded.spent_5,
             calls_6 = t.calls_6 + excluded.calls_6, spent_6 = t.spent_6 + excluded.spent_6
+        RETURNING t.week, t.user_id, ARRAY[
+            t.calls_0, t.calls_1, t.calls_2, t.calls_3, t.calls_4, t.calls_5, t.calls_6] AS calls
+    ), by_day AS (
+        INSERT INTO usage_days AS t (day, users)
+        SELECT added.day, COUNT(*)
+        FROM (SELECT day, user_id, COUNT(*) AS calls FROM dated GROUP BY day, user_id) AS added
+        JOIN by_user ON by_user.week = added.day / 7 AND by_user.user_id = added.user_id
+            AND by_user.calls[added.day % 7 + 1] = added.calls
+        GROUP BY added.day ORDER BY added.day
+        ON CONFLICT (day) DO UPDATE SET users = t.users + excluded.users
     ), last_days AS (
         INSERT INTO usage_users AS t (user_id, last_day)
         SELECT user_id, MAX(day) FROM dated GROUP BY user_id ORDER BY user_id
@@ -104,7 +117,8 @@ const OR_TO_USER: &str = ")
         calls_3 = calls_3 + excluded.calls_3, spent_3 = spent_3 + excluded.spent_3,
         calls_4 = calls_4 + excluded.calls_4, spent_4 = spent_4 + excluded.spent_4,
         calls_5 = calls_5 + excluded.calls_5, spent_5 = spent_5 + excluded.spent_5,
-        calls_6 = calls_6 + excluded.calls_6, spent_6 = spent_6 + excluded.spent_6";
+        calls_6 = calls_6 + excluded.calls_6, spent_6 = spent_6 + excluded.spent_6
+    RETURNING calls_0, calls_1, calls_2, calls_3, calls_4, calls_5, calls_6";
 
 const TO_LAST_DAY: &str = "
     INSERT INTO usage_users (user_id, last_day) VALUES (";
@@ -179,14 +193,40 @@ impl<'a> BatchSums<'a> {
         for (key, sums) in self.by_group {
             AddToGroup { group: DbUid(key.group), key, sums }.execute(conn)?;
         }
+
+        let mut new_users: BTreeMap<i32, i64> = BTreeMap::new();
         for (UserKey { week, user }, sums) in self.by_user {
-            AddToUser { week, user: DbUid(user), sums }.execute(conn)?;
+            let calls: CallsOfWeek =
+                AddToUser { week, user: DbUid(user), sums }.get_result(conn)?;
+            let days = week.saturating_mul(7)..;
+            let added = sums.iter().step_by(2);
+            for ((day, calls), added) in days.zip(<[i64; 7]>::from(calls)).zip(added) {
+                // All their calls of that day are of this batch.
+                if *added > 0 && calls == *added {
+                    *new_users.entry(day).or_default() += 1;
+                }
+            }
+        }
+
+        for (day, users) in new_users {
+            add_users(conn, day, users)?;
         }
         for (user, day) in self.last_days {
             SetLastDay { user: DbUid(user), day }.execute(conn)?;
         }
+
         Ok(())
     }
+}
+
+fn add_users(conn: &mut SqliteConnection, day: i32, users: i64) -> QueryResult<()> {
+    diesel::insert_into(usage_days::table)
+        .values((usage_days::day.eq(day), usage_days::users.eq(users)))
+        .on_conflict(usage_days::day)
+        .do_update()
+        .set(usage_days::users.eq(usage_days::users + excluded(usage_days::users)))
+        .execute(conn)
+        .map(drop)
 }
 
 fn add_to(sums: &mut [i64], values: &[i64]) {
@@ -202,7 +242,10 @@ struct AddToGroup<'a> {
     sums: [i64; 8],
 }
 
-/// Increment of a user's sums, which is prepared once.
+/// Numbers of a user's calls on the days of a week.
+type CallsOfWeek = (i64, i64, i64, i64, i64, i64, i64);
+
+/// Increment of a user's sums, which is prepared once and returns their calls.
 struct AddToUser {
     week: i32,
     user: DbUid,
@@ -264,6 +307,10 @@ fn push_sums<'b>(sums: &'b [i64], out: &mut AstPass<'_, 'b, Sqlite>) -> QueryRes
 impl QueryId for AddToGroup<'_> {
     type QueryId = AddToGroup<'static>;
     const HAS_STATIC_QUERY_ID: bool = true;
+}
+
+impl Query for AddToUser {
+    type SqlType = (BigInt, BigInt, BigInt, BigInt, BigInt, BigInt, BigInt);
 }
 
 impl QueryId for AddToUser {

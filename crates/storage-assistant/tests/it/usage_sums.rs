@@ -19,6 +19,7 @@ pia_testkit::contract! {
     a_call_that_is_recorded_twice_counts_once,
     a_day_ends_at_midnight_in_utc,
     durations_are_summed_with_the_number_of_calls_that_have_one,
+    each_user_of_a_day_is_counted_once,
     calls_of_no_account_belong_to_nobody,
     lists_are_limited_and_name_groups_and_people,
 }
@@ -96,14 +97,9 @@ async fn sums_of_concurrent_instances_equal_the_recorded_calls(db: Database) {
     let range = november(3, 20);
     let all = november(1, 30);
     let before = tables(&db, range).await;
-    // The migrations sum the recorded calls, without durations.
     let last_days = [20, 21, 22, 23, 24].map(|day| count_users_since(&db, day));
     let last_days = futures_util::future::join_all(last_days).await;
-    execute(&db, "DELETE FROM usage_by_group; DELETE FROM usage_by_user; DELETE FROM usage_users")
-        .await;
-    for statements in backfills(&db) {
-        execute(&db, statements).await;
-    }
+    sum_again(&db).await;
     assert_eq!(before.clone().map(without_durations), tables(&db, range).await);
     assert_eq!(last_days, [7, 7, 7, 7, 0]);
     assert_eq!(count_users_since(&db, 23).await, 7);
@@ -124,26 +120,38 @@ async fn sums_of_concurrent_instances_equal_the_recorded_calls(db: Database) {
     assert_eq!(details.iter().map(|it| it.output_tokens).sum::<i64>(), 15_000);
 }
 
+/// Sums the recorded calls as the migrations do, without durations.
+async fn sum_again(db: &Database) {
+    let tables = ["usage_by_group", "usage_by_user", "usage_users", "usage_days"];
+    execute(db, &tables.map(|it| format!("DELETE FROM {it};")).concat()).await;
+    for statements in backfills(db) {
+        execute(db, statements).await;
+    }
+}
+
 fn without_durations(sums: Vec<UsageSum>) -> Vec<UsageSum> {
     let without = |details| UsageDetails { timed_calls: 0, duration_millis: 0, ..details };
     sums.into_iter().map(|it| UsageSum { details: it.details.map(without), ..it }).collect()
 }
 
 /// Returns the statements of the migrations that sum the recorded calls.
-fn backfills(db: &Database) -> [&'static str; 2] {
-    let [sums, users] = match db.provider() {
+fn backfills(db: &Database) -> [&'static str; 3] {
+    let [sums, users, days] = match db.provider() {
         DatabaseKind::Sqlite => [
             include_str!("../../../../migrations/sqlite/2026-11-26-000420_usage_by_day/up.sql"),
             include_str!("../../../../migrations/sqlite/2026-11-27-000450_usage_users/up.sql"),
+            include_str!("../../../../migrations/sqlite/2026-11-27-000510_usage_days/up.sql"),
         ],
         DatabaseKind::Postgres => [
             include_str!("../../../../migrations/postgres/2026-11-26-000420_usage_by_day/up.sql"),
             include_str!("../../../../migrations/postgres/2026-11-27-000450_usage_users/up.sql"),
+            include_str!("../../../../migrations/postgres/2026-11-27-000510_usage_days/up.sql"),
         ],
     };
     [
         sums.split_once("usage_by_user (user_id);").unwrap().1,
         users.split_once("usage_users (last_day);").unwrap().1,
+        days.split_once(';').unwrap().1,
     ]
 }
 
@@ -210,6 +218,25 @@ async fn durations_are_summed_with_the_number_of_calls_that_have_one(db: Databas
     let details = days[0].details.unwrap();
     assert_eq!(days[0].calls, 3);
     assert_eq!((details.timed_calls, details.duration_millis), (2, 3001));
+}
+
+async fn each_user_of_a_day_is_counted_once(db: Database) {
+    let store = start(&db, &TaskTracker::new());
+    let ada = UserId::generate();
+    let bob = UserId::generate();
+    sign_up(&db, ada, Timestamp::UNIX_EPOCH).await;
+    sign_up(&db, bob, Timestamp::UNIX_EPOCH).await;
+
+    for (user, day) in [(ada, 1), (ada, 0), (bob, 0), (ada, 0), (ada, 1)] {
+        store.record(call(day, user));
+        crate::credit_stores::wait_until_settled(&store).await;
+    }
+    store.drain(LIMIT).await;
+
+    let days = sums(&db, november(1, 30), UsageGrouping::Day).await;
+    let groups = sums(&db, november(1, 30), UsageGrouping::Group).await;
+    assert_eq!(days.iter().map(|it| it.users).collect::<Vec<_>>(), [Some(2), Some(1)]);
+    assert_eq!(groups[0].users, None);
 }
 
 async fn calls_of_no_account_belong_to_nobody(db: Database) {

@@ -456,6 +456,7 @@ pub(super) async fn plant_usage(app: &TestApp) {
                  3912450000, 1280, 2944000 FROM user_groups;
          INSERT INTO usage_by_user
              SELECT unixepoch() / 604800, id, {of_a_day} FROM accounts;
+         INSERT INTO usage_days SELECT unixepoch() / 86400, COUNT(*) FROM accounts;
          INSERT INTO usage_users SELECT id, unixepoch() / 86400 FROM accounts"
     ))
     .await;
