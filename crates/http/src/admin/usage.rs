@@ -110,6 +110,9 @@ pub(crate) struct UsageItem {
     calls: i64,
     /// Cost in millionths of a credit.
     spent_micros: i64,
+    /// Number of users who called; only of a day.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    users: Option<i64>,
     /// Calls that their upstream failed after its response had started; none of
     /// the following members is known of a user.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -144,6 +147,7 @@ impl From<UsageSum> for UsageItem {
         let item = Self {
             calls: sum.calls,
             spent_micros: sum.spent.0,
+            users: sum.users,
             failed: details.map(|it| it.failed),
             input_tokens: details.map(|it| it.input_tokens),
             cached_input_tokens: details.map(|it| it.cached_input_tokens),

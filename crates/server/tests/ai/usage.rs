@@ -232,6 +232,7 @@ async fn usage_is_reported_to_administrators(database: TestDatabase) {
     assert_eq!(days["by"], "day");
     assert_eq!(items.as_array().map(Vec::len), Some(30));
     assert_eq!(sum(items, "failed"), 1);
+    assert_eq!(sum(items, "users"), 1);
     assert!(sum(items, "meanMillis") >= 50, "{days}");
     assert_eq!(items[29]["day"], days["to"]);
     let micros = sum(items, "spentMicros");
@@ -257,8 +258,13 @@ async fn usage_is_reported_to_administrators(database: TestDatabase) {
         assert!(page.contains(name) && page.contains("<svg"), "{page}");
     }
     let overview = console.get("/admin").await.text();
-    for chart in ["Calls by day", "Credits by day", "Average response time by day", "Errors by day"]
-    {
+    for chart in [
+        "People by day",
+        "Calls by day",
+        "Credits by day",
+        "Average response time by day",
+        "Errors by day",
+    ] {
         assert!(overview.contains(chart), "{chart}: {overview}");
     }
     for wrong in ["from=x", "to=2026-02-30", "from=2020-01-01", "by=planet"] {

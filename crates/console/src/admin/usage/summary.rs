@@ -19,6 +19,7 @@ const PEOPLE: Text = Text::new("People", "Personen");
 const FIGURE: Text = Text::new("Figure", "Kennzahl");
 const TODAY: Text = Text::new("Today (UTC)", "Heute (UTC)");
 const MONTH: Text = Text::new("30 days", "30 Tage");
+const PEOPLE_BY_DAY: Text = Text::new("People by day", "Personen je Tag");
 const CALLS_BY_DAY: Text = Text::new("Calls by day", "Aufrufe je Tag");
 const CREDITS_BY_DAY: Text = Text::new("Credits by day", "Credits je Tag");
 const RESPONSE_TIME: Text = Text::new("Average response time", "Durchschnittliche Antwortzeit");
@@ -99,11 +100,12 @@ pub(in crate::admin) async fn section(page: &PageContext) -> Result<Section, Api
 }
 
 /// Returns a chart of each figure.
-fn charts(page: &PageContext, days: &[UsageSum]) -> [Chart; 4] {
+fn charts(page: &PageContext, days: &[UsageSum]) -> [Chart; 5] {
     let number = |it: i64| (format::number(page.language, it), it);
     let credits =
         |it: &UsageSum| (format::number(page.language, it.spent.rounded_up()), it.spent.0);
     [
+        chart(page, PEOPLE_BY_DAY, days, |it| number(it.users.unwrap_or_default())),
         chart(page, CALLS_BY_DAY, days, |it| number(it.calls)),
         chart(page, CREDITS_BY_DAY, days, credits),
         chart(page, RESPONSE_TIME_BY_DAY, days, |it| {
