@@ -16,6 +16,10 @@ pub(crate) const NEXT_PAGE: Text = Text::new("Next page", "Nächste Seite");
 pub(crate) const AS_TABLE: Text = Text::new("Show as a table", "Als Tabelle anzeigen");
 pub(crate) const SEARCH: Text = Text::new("Search", "Suchen");
 pub(crate) const RESET_FILTERS: Text = Text::new("Clear filters", "Filter entfernen");
+pub(crate) const NO_MATCH: Text = Text::new(
+    "No entries found. Clear the filters to see all.",
+    "Keine Einträge gefunden. Entfernen Sie die Filter, um alle zu sehen.",
+);
 pub(crate) const SAVE: Text = Text::new("Save changes", "Änderungen speichern");
 pub(crate) const DELETE: Text = Text::new("Delete", "Löschen");
 pub(crate) const NAME: Text = Text::new("Name", "Name");

@@ -98,11 +98,7 @@ impl Form {
 
     /// Adds a value that is not displayed.
     pub(crate) fn hidden(self, name: &str, value: impl Into<String>) -> Self {
-        self.field(Field {
-            name: name.to_owned(),
-            control: FieldControl::Hidden(value.into()),
-            ..Field::default()
-        })
+        self.field(Field::hidden(name, value))
     }
 
     /// Marks it as destroying something.
@@ -126,6 +122,12 @@ impl Field {
         let name = name.to_owned();
         let label = label.into();
         Self { name, label, is_required: true, control, ..Self::default() }
+    }
+
+    /// Creates a value that is not displayed.
+    pub(crate) fn hidden(name: &str, value: impl Into<String>) -> Self {
+        let name = name.to_owned();
+        Self { name, control: FieldControl::Hidden(value.into()), ..Self::default() }
     }
 
     /// Creates a line of text.

@@ -10,6 +10,7 @@ use super::super::bindings::{find_emails, time_cell, user_cell};
 use super::filter::SearchedEntries;
 use super::verification::{VERIFY, VERIFY_HINT};
 use crate::page_context::PageContext;
+use crate::texts::common;
 use crate::ui::{Cell, Form, Row, Section, Table, Text, View};
 
 pub(super) const TITLE: Text = Text::new("Audit log", "Audit-Protokoll");
@@ -18,10 +19,6 @@ const INTRO: Text = Text::new(
      account.",
     "Wer was wann getan hat, neueste Einträge zuerst. Angaben, die eine Person identifizieren, \
      werden mit ihrem Konto gelöscht.",
-);
-const EMPTY: Text = Text::new(
-    "No entries found. Clear the filters to see all.",
-    "Keine Einträge gefunden. Entfernen Sie die Filter, um alle zu sehen.",
 );
 const TIME: Text = Text::new("Time", "Zeit");
 const ACTION: Text = Text::new("Action", "Aktion");
@@ -46,7 +43,7 @@ pub(super) async fn log_view(
         caption: page.t(TITLE).to_owned(),
         columns: [TIME, ACTION, ACTOR, SUBJECT, CHANGES].map(|it| page.t(it).into()).into(),
         rows: records.items.iter().map(|it| record_row(page, it, &emails)).collect(),
-        empty: page.t(EMPTY).to_owned(),
+        empty: page.t(common::NO_MATCH).to_owned(),
         search: Some(search),
         ..page.paged(records.next)
     };
