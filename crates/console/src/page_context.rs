@@ -99,9 +99,14 @@ impl PageContext {
         query_value(&self.request, name)
     }
 
+    /// Returns the parameters of the query; none if it is malformed.
+    pub(crate) fn query_pairs(&self) -> Vec<(String, String)> {
+        query_pairs(&self.request)
+    }
+
     /// Returns the query with a parameter replaced, or added.
     pub(crate) fn query_with(&self, name: &str, value: &str) -> String {
-        let mut pairs = query_pairs(&self.request);
+        let mut pairs = self.query_pairs();
         pairs.retain(|it| it.0 != name && it.0 != "done");
         pairs.push((name.to_owned(), value.to_owned()));
         serde_urlencoded::to_string(pairs).unwrap_or_default()

@@ -4,6 +4,7 @@
 pub(crate) mod chart;
 pub(crate) mod form;
 pub(crate) mod format;
+pub(crate) mod list;
 pub(crate) mod table;
 pub(crate) mod text;
 pub(crate) mod view;

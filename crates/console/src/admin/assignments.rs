@@ -93,6 +93,7 @@ async fn list(page: PageContext) -> PageResult {
         search: Some(search_form(&page, status)),
         next,
         next_label: page.t(common::NEXT_PAGE).to_owned(),
+        ..Table::default()
     };
 
     let intro = if page.api.assignments.is_enabled { INTRO } else { OFF };

@@ -87,5 +87,10 @@ pub(super) fn user_cell(
 
 /// Returns the cell of a time.
 pub(super) fn time_cell(page: &PageContext, at: Timestamp) -> Cell {
-    Cell::text(format::time(page.language, at))
+    Cell::text(format::time(page.language, at)).sort_value(at.micros())
+}
+
+/// Returns the cell of a day.
+pub(super) fn day_cell(page: &PageContext, at: Timestamp) -> Cell {
+    Cell::text(format::day(page.language, at)).sort_value(at.micros())
 }

@@ -15,6 +15,7 @@ use pia_policy::{
 use pia_web::{ApiError, PathId, Route};
 use uuid::Uuid;
 
+use super::bindings::day_cell;
 use super::users::{search_form, user_row};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
@@ -176,12 +177,10 @@ async fn delete(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageRes
 async fn list_view(page: &PageContext, name: &str) -> Result<View, ApiError> {
     let groups = page.api.groups.clone();
     let entries = page.run(async move { groups.list().await }).await?;
-    let table = Table {
-        caption: page.t(TITLE).to_owned(),
-        columns: [common::NAME, MEMBERS, common::CREATED].map(|it| page.t(it).into()).into(),
-        rows: entries.iter().map(|it| group_row(page, it)).collect(),
-        ..Table::default()
-    };
+    let columns = [("name", common::NAME), ("members", MEMBERS), ("created", common::CREATED)];
+    let rows = entries.iter().map(|it| group_row(page, it)).collect();
+    // The default group cannot be deleted: the list is never empty.
+    let table = page.list(TITLE, common::NO_MATCH, &columns, rows);
 
     let new = Form::new("admin/groups", page.t(CREATE)).field(Field::text(
         "name",
@@ -200,9 +199,10 @@ fn group_row(page: &PageContext, GroupEntry { group, members }: &GroupEntry) -> 
     let name = Cell::link(group.name.as_str(), format!("admin/groups/{}", group.id));
     Row::new(vec![
         name.detail(detail),
-        Cell::number(format::number(page.language, *members)),
-        Cell::text(format::day(page.language, group.created_at)),
+        Cell::number(format::number(page.language, *members)).sort_value(*members),
+        day_cell(page, group.created_at),
     ])
+    .key(group.id.to_string())
 }
 
 /// Group with all data that the page displays.

@@ -15,6 +15,7 @@ pub(crate) const ERROR_PREFIX: Text = Text::new("Error: ", "Fehler: ");
 pub(crate) const NEXT_PAGE: Text = Text::new("Next page", "Nächste Seite");
 pub(crate) const AS_TABLE: Text = Text::new("Show as a table", "Als Tabelle anzeigen");
 pub(crate) const SEARCH: Text = Text::new("Search", "Suchen");
+pub(crate) const SEARCH_LIST: Text = Text::new("Search this list", "Liste durchsuchen");
 pub(crate) const RESET_FILTERS: Text = Text::new("Clear filters", "Filter entfernen");
 pub(crate) const NO_MATCH: Text = Text::new(
     "No entries found. Clear the filters to see all.",

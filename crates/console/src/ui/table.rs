@@ -3,13 +3,16 @@
 use super::form::Form;
 use super::view::Link;
 
-/// Table, paged by key.
+/// Table, paged by key. A list of rows that are all loaded is
+/// [`PageContext::list`](crate::page_context::PageContext::list).
 #[derive(Default)]
 pub(crate) struct Table {
     /// Caption for screen readers.
     pub(crate) caption: String,
     /// Headings of the columns.
     pub(crate) columns: Vec<String>,
+    /// Links of the headings, which sort the table; none if it has one order.
+    pub(crate) sort_links: Vec<SortLink>,
     /// Rows; each has a cell per column.
     pub(crate) rows: Vec<Row>,
     /// Text in place of a table without rows. It explains how to add the first.
@@ -22,8 +25,19 @@ pub(crate) struct Table {
     pub(crate) next_label: String,
 }
 
+/// Link of a heading that sorts the table by its column.
+pub(crate) struct SortLink {
+    /// Query of the table in that order, without `?`.
+    pub(crate) query: String,
+    /// Order by this column, in terms of `aria-sort`; empty if the table is not
+    /// sorted by it.
+    pub(crate) order: &'static str,
+}
+
 /// Row of a table.
 pub(crate) struct Row {
+    /// Key, unique in its table; empty if the table has one page.
+    pub(crate) key: String,
     pub(crate) cells: Vec<Cell>,
     /// Forms at the end of the row, such as one button each.
     pub(crate) forms: Vec<Form>,
@@ -42,6 +56,8 @@ pub(crate) struct Cell {
     pub(crate) path: Option<String>,
     /// Meaning of a status.
     pub(crate) tone: Tone,
+    /// Value that a list is sorted by; `None` for the text.
+    pub(crate) sort_value: Option<i128>,
 }
 
 /// Meaning of a value. The tones of states are displayed as badges.
@@ -112,12 +128,22 @@ impl Cell {
             None => self,
         }
     }
+
+    /// Sets the value that a list is sorted by, where the text has another order.
+    pub(crate) fn sort_value(self, value: impl Into<i128>) -> Self {
+        Self { sort_value: Some(value.into()), ..self }
+    }
 }
 
 impl Row {
     /// Creates a row.
     pub(crate) fn new(cells: Vec<Cell>) -> Self {
-        Self { cells, forms: Vec::new() }
+        Self { key: String::new(), cells, forms: Vec::new() }
+    }
+
+    /// Sets the key.
+    pub(crate) fn key(self, key: impl Into<String>) -> Self {
+        Self { key: key.into(), ..self }
     }
 
     /// Adds a form at its end.
@@ -146,6 +172,12 @@ impl Table {
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "templates pass references")]
     pub(crate) fn heading(&self, column: &usize) -> &str {
         self.columns.get(*column).map_or("", String::as_str)
+    }
+
+    /// Returns the link of a column's heading.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "templates pass references")]
+    pub(crate) fn sort_link(&self, column: &usize) -> Option<&SortLink> {
+        self.sort_links.get(*column)
     }
 
     /// Returns whether a column consists of numbers, as its first row does.

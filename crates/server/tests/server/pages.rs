@@ -5,6 +5,7 @@ mod browsed;
 mod emails;
 mod first_steps;
 mod html;
+mod lists;
 mod operation;
 mod pictures;
 mod planted;

@@ -139,6 +139,7 @@ fn document_table(page: &PageContext, path: &str, list: &[Document]) -> Table {
         search: (!list.is_empty()).then(|| search_form(page, path, &status)),
         next,
         next_label: page.t(common::NEXT_PAGE).to_owned(),
+        ..Table::default()
     }
 }
 

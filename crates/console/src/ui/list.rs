@@ -1,0 +1,324 @@
+//! Lists whose rows are all loaded: the query of the request searches them,
+//! sorts them and chooses the page, so that each state has an address.
+
+use std::cmp::Reverse;
+
+use pia_kernel::Language;
+
+use super::table::{Row, Search, SortLink, Table};
+use super::view::Link;
+use super::{Field, Text};
+use crate::page_context::PageContext;
+use crate::texts::common;
+
+/// Number of rows on a page.
+const PAGE_ROWS: usize = 50;
+/// Number of rows up to which a list has no search field.
+const MAX_UNSEARCHED_ROWS: usize = 10;
+
+/// Parameter with the searched text.
+const SEARCH: &str = "search";
+/// Parameter with the column that sorts the list, after `-` in descending order.
+const SORT: &str = "sort";
+/// Parameter with the key of the row that the page begins after.
+const AFTER: &str = "after";
+
+/// Column of a list: its name in the query, and its heading.
+pub(crate) type Column = (&'static str, Text);
+
+/// Search, order and page of a list, from the query of a request.
+struct ListQuery {
+    language: Language,
+    /// Path of the list, without the leading slash.
+    path: String,
+    /// Parameters, also those of other parts of the page.
+    pairs: Vec<(String, String)>,
+}
+
+impl PageContext {
+    /// Returns the requested page of a list, by its caption, the text in place
+    /// of a list without rows, its columns and all its rows. Each row has a key,
+    /// and numbers and times their values.
+    pub(crate) fn list(
+        &self,
+        caption: Text,
+        empty: Text,
+        columns: &[Column],
+        rows: Vec<Row>,
+    ) -> Table {
+        let path = self.path().to_owned();
+        let query = ListQuery { language: self.language, path, pairs: self.query_pairs() };
+        query.table(caption, empty, columns, rows)
+    }
+}
+
+impl ListQuery {
+    fn table(&self, caption: Text, empty: Text, columns: &[Column], mut rows: Vec<Row>) -> Table {
+        let t = |text: Text| text.of(self.language).to_owned();
+        let count = rows.len();
+        let search = self.value(SEARCH).trim();
+        rows.retain(|it| contains(it, search));
+        self.sort(&mut rows, columns);
+        let next = self.cut_page(&mut rows);
+
+        Table {
+            caption: t(caption),
+            columns: columns.iter().map(|it| t(it.1)).collect(),
+            sort_links: columns.iter().map(|it| self.sort_link(it.0)).collect(),
+            rows,
+            empty: t(if count > 0 { common::NO_MATCH } else { empty }),
+            search: (count > MAX_UNSEARCHED_ROWS || !search.is_empty())
+                .then(|| self.search_form(search)),
+            next,
+            next_label: t(common::NEXT_PAGE),
+        }
+    }
+
+    /// Sorts the rows by the requested column; rows of equal value, and all if
+    /// there is no such column, stay in their order.
+    fn sort(&self, rows: &mut [Row], columns: &[Column]) {
+        let sort = self.value(SORT);
+        let name = sort.strip_prefix('-').unwrap_or(sort);
+        let Some(column) = columns.iter().position(|it| it.0 == name) else { return };
+        if sort.starts_with('-') {
+            rows.sort_by_cached_key(|it| Reverse(sort_key(it, column)));
+        } else {
+            rows.sort_by_cached_key(|it| sort_key(it, column));
+        }
+    }
+
+    /// Cuts the rows to the requested page, which is the first one if the row
+    /// before it is gone. Returns the query of the next page.
+    fn cut_page(&self, rows: &mut Vec<Row>) -> Option<String> {
+        let after = self.value(AFTER);
+        let before = rows.iter().position(|it| !after.is_empty() && it.key == after);
+        let start = before.map_or(0, |it| it + 1);
+        if start < rows.len() {
+            rows.drain(..start);
+        }
+
+        let has_more = rows.len() > PAGE_ROWS;
+        rows.truncate(PAGE_ROWS);
+        if has_more { rows.last().map(|it| self.with(AFTER, &it.key)) } else { None }
+    }
+
+    fn sort_link(&self, name: &str) -> SortLink {
+        let descending = format!("-{name}");
+        let sort = self.value(SORT);
+        if sort == name {
+            SortLink { query: self.with(SORT, &descending), order: "ascending" }
+        } else {
+            let order = if sort == descending { "descending" } else { "" };
+            SortLink { query: self.with(SORT, name), order }
+        }
+    }
+
+    fn search_form(&self, search: &str) -> Search {
+        let label = common::SEARCH_LIST.of(self.language);
+        let field = Field::input(SEARCH, label, "search", "off", search).optional();
+        let others =
+            self.pairs.iter().filter(|it| ![SEARCH, AFTER, "done"].contains(&it.0.as_str()));
+        let hidden = others.map(|(name, value)| Field::hidden(name, value));
+
+        let rest = self.with(SEARCH, "");
+        let separator = if rest.is_empty() { "" } else { "?" };
+        let reset = Link {
+            label: common::RESET_FILTERS.of(self.language).to_owned(),
+            path: format!("{}{separator}{rest}", self.path),
+        };
+
+        Search {
+            label: label.to_owned(),
+            fields: std::iter::once(field).chain(hidden).collect(),
+            submit: common::SEARCH.of(self.language).to_owned(),
+            reset: (!search.is_empty()).then_some(reset),
+        }
+    }
+
+    /// Returns the query with a parameter replaced, or removed if its value is
+    /// empty. It leads to the first page unless the parameter is that of pages.
+    fn with(&self, name: &str, value: &str) -> String {
+        let mut pairs = self.pairs.clone();
+        pairs.retain(|it| ![name, AFTER, "done"].contains(&it.0.as_str()));
+        if !value.is_empty() {
+            pairs.push((name.to_owned(), value.to_owned()));
+        }
+        serde_urlencoded::to_string(pairs).unwrap_or_default()
+    }
+
+    /// Returns a parameter; empty if it is missing.
+    fn value(&self, name: &str) -> &str {
+        self.pairs.iter().find(|it| it.0 == name).map_or("", |it| it.1.as_str())
+    }
+}
+
+/// Returns whether a text is part of what a row displays, numbers excepted.
+fn contains(row: &Row, text: &str) -> bool {
+    let text = fold(text);
+    let mut texts = row.cells.iter().filter(|it| !it.is_number());
+    texts.any(|it| fold(&it.text).contains(&text) || fold(&it.detail).contains(&text))
+}
+
+fn sort_key(row: &Row, column: usize) -> Option<(Option<i128>, String)> {
+    row.cells.get(column).map(|it| (it.sort_value, fold(&it.text)))
+}
+
+/// Returns a text as it is compared: without case and umlauts.
+fn fold(text: &str) -> String {
+    let lower = text.to_lowercase();
+    let letters = lower.chars().map(|it| match it {
+        'ä' => 'a',
+        'ö' => 'o',
+        'ü' => 'u',
+        other => other,
+    });
+    letters.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use askama::Template as _;
+
+    use super::*;
+    use crate::shell::Shell;
+    use crate::ui::{Cell, Section, View};
+
+    const TITLE: Text = Text::new("Groups", "Gruppen");
+    const EMPTY: Text = Text::new("Create a group.", "Erstellen Sie eine Gruppe.");
+    const COLUMNS: &[Column] =
+        &[("name", common::NAME), ("members", Text::new("Members", "Mitglieder"))];
+
+    fn list(query: &str, rows: Vec<Row>) -> Table {
+        let pairs = serde_urlencoded::from_str(query).unwrap();
+        let query = ListQuery { language: Language::En, path: "admin/groups".to_owned(), pairs };
+        query.table(TITLE, EMPTY, COLUMNS, rows)
+    }
+
+    fn row(name: &str, members: u32) -> Row {
+        let number = Cell::number(members.to_string()).sort_value(members);
+        Row::new(vec![Cell::text(name), number]).key(name)
+    }
+
+    fn some_rows() -> Vec<Row> {
+        vec![row("beta", 100), row("Östlich", 9), row("Alpha", 20), row("gamma", 9)]
+    }
+
+    fn many_rows(count: u32) -> Vec<Row> {
+        (0..count).map(|it| row(&format!("Team {it:03}"), it % 2)).collect()
+    }
+
+    fn names(table: &Table) -> Vec<&str> {
+        table.rows.iter().map(|it| it.cells[0].text.as_str()).collect()
+    }
+
+    #[test]
+    fn rows_are_sorted_by_text_or_value_in_both_directions() {
+        for (query, expected) in [
+            ("", ["beta", "Östlich", "Alpha", "gamma"]),
+            ("sort=unknown", ["beta", "Östlich", "Alpha", "gamma"]),
+            ("sort=name", ["Alpha", "beta", "gamma", "Östlich"]),
+            ("sort=-name", ["Östlich", "gamma", "beta", "Alpha"]),
+            ("sort=members", ["Östlich", "gamma", "Alpha", "beta"]),
+            ("sort=-members", ["beta", "Alpha", "Östlich", "gamma"]),
+        ] {
+            assert_eq!(names(&list(query, some_rows())), expected, "{query}");
+        }
+    }
+
+    #[test]
+    fn headings_link_to_both_directions_and_the_first_page() {
+        let table = list("search=team&sort=name&after=Team+049&done=saved", many_rows(60));
+
+        let links: Vec<_> =
+            table.sort_links.iter().map(|it| (it.query.as_str(), it.order)).collect();
+        assert_eq!(
+            links,
+            [("search=team&sort=-name", "ascending"), ("search=team&sort=members", "")]
+        );
+        let descending = list("sort=-name", some_rows());
+        assert_eq!(descending.sort_links[0].query, "sort=name");
+        assert_eq!(descending.sort_links[0].order, "descending");
+    }
+
+    #[test]
+    fn pages_follow_the_key_of_the_row_before_them() {
+        let first = list("sort=-members", many_rows(60));
+        let next = first.next.as_deref().unwrap();
+        let second = list(next, many_rows(60));
+        let with_another = std::iter::once(row("Team", 1)).chain(many_rows(60)).collect();
+
+        assert_eq!(next, "sort=-members&after=Team+038");
+        assert_eq!((first.rows.len(), second.rows.len()), (50, 10));
+        let all: BTreeSet<_> = names(&first).into_iter().chain(names(&second)).collect();
+        assert_eq!(all.len(), 60);
+        assert_eq!(second.next, None);
+        assert_eq!(names(&list(next, with_another)), names(&second));
+    }
+
+    #[test]
+    fn a_page_after_no_row_is_the_first_one() {
+        for after in ["after=Team+999", "after=Team+059", "after="] {
+            let table = list(after, many_rows(60));
+
+            assert_eq!(names(&table).first(), Some(&"Team 000"), "{after}");
+            assert_eq!(table.rows.len(), 50, "{after}");
+        }
+    }
+
+    #[test]
+    fn rows_are_searched_by_the_texts_that_they_display() {
+        for (query, expected) in [
+            ("search=+OSTLICH+", &["Östlich"][..]),
+            ("search=a&sort=name", &["Alpha", "beta", "gamma"]),
+            ("search=9", &[]),
+        ] {
+            assert_eq!(names(&list(query, some_rows())), expected, "{query}");
+        }
+        let detailed = Row::new(vec![Cell::text("Sales").detail("Default group")]).key("1");
+        assert_eq!(list("search=default", vec![detailed]).rows.len(), 1);
+    }
+
+    #[test]
+    fn long_and_searched_lists_have_a_search_form() {
+        let reset = |table: &Table| {
+            let search = table.search.as_ref().unwrap();
+            search.reset.as_ref().map(|it| it.path.clone())
+        };
+
+        assert!(list("", many_rows(10)).search.is_none());
+        assert_eq!(reset(&list("sort=name", many_rows(11))), None);
+        assert_eq!(reset(&list("search=x", many_rows(1))).as_deref(), Some("admin/groups"));
+        let sorted = list("search=x&sort=name&after=y", many_rows(1));
+        assert_eq!(reset(&sorted).as_deref(), Some("admin/groups?sort=name"));
+        let names: Vec<_> = sorted.search.unwrap().fields.into_iter().map(|it| it.name).collect();
+        assert_eq!(names, ["search", "sort"]);
+    }
+
+    #[test]
+    fn an_empty_list_differs_from_one_without_a_match() {
+        assert_eq!(list("", Vec::new()).empty, "Create a group.");
+        assert_eq!(list("search=x", some_rows()).empty, common::NO_MATCH.of(Language::En));
+    }
+
+    #[test]
+    fn texts_of_the_query_are_escaped_in_links() {
+        let rows = (0..60).map(|it| row(&format!("\"><b>{it}"), it)).collect();
+        let table = list("search=%22%3E%3Cb%3E&sort=name", rows);
+        let view = View::new("Groups").section(Section::new("groups", "").table(table));
+        let shell = Shell::anonymous(Language::En, String::new(), "Pia", String::new());
+
+        let html = shell.page(&view).render().unwrap();
+
+        assert!(!html.contains("<b>"), "{html}");
+        for part in [
+            "aria-sort=\"ascending\"><a href=\"?search=%22%3E%3Cb%3E&#38;sort=-name\">Name</a>",
+            "class=\"number\"><a href=\"?search=%22%3E%3Cb%3E&#38;sort=members\">Members</a>",
+            "<a href=\"?search=%22%3E%3Cb%3E&#38;sort=name&#38;after=%22%3E%3Cb%3E",
+            "<input type=\"hidden\" name=\"sort\" value=\"name\">",
+        ] {
+            assert!(html.contains(part), "{part}: {html}");
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Lists of the console: their pages, order and search.
+
+use pia_server_testkit::harness::TestConfig;
+use pia_server_testkit::on_both_databases;
+use pia_testkit::databases::TestDatabase;
+
+use super::form;
+use super::signed_in::{ADA, Visitor, start_with_admin};
+
+on_both_databases!(groups_are_paged_sorted_and_searched);
+
+/// Returns the query of the link to the next page.
+fn next_page(html: &str) -> Option<String> {
+    let (before, _) = html.split_once("\" rel=\"next\"")?;
+    let (_, query) = before.rsplit_once("href=\"")?;
+    Some(query.replace("&#38;", "&"))
+}
+
+/// Returns the texts of links that begin with a word, such as the names of rows.
+fn links(html: &str, word: &str) -> Vec<String> {
+    let texts = html.split("</a>").filter_map(|it| it.rsplit_once('>')).map(|it| it.1);
+    texts.filter(|it| it.starts_with(word)).map(str::to_owned).collect()
+}
+
+async fn groups_are_paged_sorted_and_searched(database: TestDatabase) {
+    let app = start_with_admin(TestConfig::on(database)).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let token = ada.csrf_token().await;
+    let teams: Vec<String> = (1..=60).map(|it| format!("Team {it:02}")).collect();
+    for team in &teams {
+        let body = form(&[("csrfToken", &token), ("name", team)]);
+        assert_eq!(ada.post("/admin/groups", &[], &body).await.status, 303);
+    }
+    let open = async |query: &str| ada.get(&format!("/admin/groups{query}")).await.text();
+
+    let first = open("").await;
+    let second = open(&next_page(&first).expect("a second page")).await;
+    let sorted = open("?sort=-name").await;
+    let found = open("?search=TEAM+3&sort=-name").await;
+    let none = open("?search=zebra&lang=de").await;
+
+    let all = [links(&first, "Team"), links(&second, "Team")];
+    // The default group is the first row.
+    assert_eq!((all[0].len(), all[1].len()), (49, 11));
+    assert_eq!(all.concat(), teams);
+    assert_eq!(next_page(&second), None);
+    let descending: Vec<_> = teams.iter().rev().take(50).cloned().collect();
+    assert_eq!(links(&sorted, "Team"), descending);
+    assert!(sorted.contains("aria-sort=\"descending\"><a href=\"?sort=name\">"), "{sorted}");
+    let thirties: Vec<_> = (30..=39).rev().map(|it| format!("Team {it}")).collect();
+    assert_eq!(links(&found, "Team"), thirties);
+    assert!(none.contains("Keine Einträge gefunden"), "{none}");
+    assert!(none.contains("href=\"../admin/groups?lang=de\">Filter entfernen"), "{none}");
+}
