@@ -57,14 +57,16 @@ async fn list(page: PageContext, PathId(id): PathId) -> PageResult {
     let newest = versions.first().map_or(0, |it| it.number);
     let name = versions.first().map(|it| it.name.clone()).unwrap_or_default();
     let path = format!("admin/policies/{id}");
+    let columns = [
+        ("version", VERSION),
+        ("name", common::NAME),
+        ("size", SIZE),
+        ("saved", WRITTEN),
+        ("by", WRITTEN_BY),
+    ];
     let rows = versions.iter().map(|it| version_row(&page, it, &path, newest, &emails));
-    let columns = [VERSION, common::NAME, SIZE, WRITTEN, WRITTEN_BY];
-    let table = Table {
-        caption: page.t(VERSIONS).to_owned(),
-        columns: columns.map(|it| page.t(it).into()).into(),
-        rows: rows.collect(),
-        ..Table::default()
-    };
+    // A policy has one version at least: the list is never empty.
+    let table = page.list(VERSIONS, common::NO_MATCH, &columns, rows.collect());
 
     let view = View::new(page.t(VERSIONS))
         .intro(page.t(INTRO))
@@ -87,12 +89,15 @@ fn version_row(
     let label = page.fill(VERSION_NUMBER, &[&number]);
     let detail = if entry.number == newest { page.t(IN_FORCE) } else { "" };
     Row::new(vec![
-        Cell::link(label, format!("{path}/versions/{number}")).detail(detail),
+        Cell::link(label, format!("{path}/versions/{number}"))
+            .detail(detail)
+            .sort_value(entry.number),
         Cell::text(&entry.name),
-        Cell::number(format::bytes(page.language, size)),
+        Cell::number(format::bytes(page.language, size)).sort_value(size),
         time_cell(page, entry.written_at),
         entry.written_by.map_or_else(Cell::default, |it| user_cell(page, it, emails)),
     ])
+    .key(number)
 }
 
 async fn show(page: PageContext, PathVersion { id, number }: PathVersion) -> PageResult {

@@ -87,13 +87,10 @@ impl From<ClientPolicy> for Contents {
 pub(super) async fn list_view(page: &PageContext) -> Result<View, ApiError> {
     let policies = page.api.client_policies.clone();
     let entries = page.run(async move { policies.list().await }).await?;
-    let table = Table {
-        caption: page.t(TITLE).to_owned(),
-        columns: [common::NAME, GROUPS, SIZE, CHANGED].map(|it| page.t(it).into()).into(),
-        rows: entries.iter().map(|it| entry_row(page, it)).collect(),
-        empty: page.t(EMPTY).to_owned(),
-        ..Table::default()
-    };
+    let columns =
+        [("name", common::NAME), ("groups", GROUPS), ("size", SIZE), ("changed", CHANGED)];
+    let rows = entries.iter().map(|it| entry_row(page, it)).collect();
+    let table = page.list(TITLE, EMPTY, &columns, rows);
 
     Ok(View::new(page.t(TITLE))
         .intro(page.t(INTRO))
@@ -106,10 +103,12 @@ fn entry_row(page: &PageContext, entry: &ClientPolicyEntry) -> Row {
     let name = Cell::link(&entry.name, format!("admin/policies/{}", entry.id));
     Row::new(vec![
         name.detail(entry.description.clone().unwrap_or_default()),
-        Cell::number(format::number(page.language, entry.group_count)),
-        Cell::number(format::bytes(page.language, size)),
+        Cell::number(format::number(page.language, entry.group_count))
+            .sort_value(entry.group_count),
+        Cell::number(format::bytes(page.language, size)).sort_value(size),
         time_cell(page, entry.updated_at),
     ])
+    .key(entry.id.to_string())
 }
 
 /// Returns the page of a new policy.
