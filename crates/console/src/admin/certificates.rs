@@ -10,7 +10,7 @@ use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
 use crate::routes::pages::page;
 use crate::texts::common;
-use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View};
+use crate::ui::{Cell, Field, Form, Row, Section, Text, View};
 
 const TITLE: Text = Text::new("Plugin signers", "Plugin-Signierer");
 const INTRO: Text = Text::new(
@@ -102,15 +102,12 @@ async fn list_view(page: &PageContext, name: &str, pem: &str) -> Result<View, Ap
             Cell::text(&it.thumbprint),
             time_cell(page, it.updated_at),
         ])
+        .key(it.id.to_string())
     };
 
-    let table = Table {
-        caption: page.t(TITLE).to_owned(),
-        columns: [common::NAME, THUMBPRINT, ADDED].map(|it| page.t(it).into()).into(),
-        rows: all(page).await?.into_iter().map(row).collect(),
-        empty: page.t(EMPTY).to_owned(),
-        ..Table::default()
-    };
+    let columns = [("name", common::NAME), ("thumbprint", THUMBPRINT), ("added", ADDED)];
+    let rows = all(page).await?.into_iter().map(row).collect();
+    let table = page.list(TITLE, EMPTY, &columns, rows);
 
     let name = Field::text("name", page.t(common::NAME), name).hint(page.t(NAME_HINT));
     let pem = Field::lines("certificate", page.t(CERTIFICATE), pem);

@@ -159,8 +159,14 @@ fn contains(row: &Row, text: &str) -> bool {
     texts.any(|it| fold(&it.text).contains(&text) || fold(&it.detail).contains(&text))
 }
 
+/// Returns what a row is sorted by: the value of a cell, or else its text without
+/// an emoji before it.
 fn sort_key(row: &Row, column: usize) -> Option<(Option<i128>, String)> {
-    row.cells.get(column).map(|it| (it.sort_value, fold(&it.text)))
+    row.cells.get(column).map(|cell| {
+        let folded = fold(&cell.text);
+        let text = folded.trim_start_matches(|it: char| !it.is_alphanumeric());
+        (cell.sort_value, text.to_owned())
+    })
 }
 
 /// Returns a text as it is compared: without case and umlauts.
@@ -202,7 +208,7 @@ mod tests {
     }
 
     fn some_rows() -> Vec<Row> {
-        vec![row("beta", 100), row("Östlich", 9), row("Alpha", 20), row("gamma", 9)]
+        vec![row("beta", 100), row("Östlich", 9), row("Alpha", 20), row("🤖 gamma", 9)]
     }
 
     fn many_rows(count: u32) -> Vec<Row> {
@@ -216,12 +222,12 @@ mod tests {
     #[test]
     fn rows_are_sorted_by_text_or_value_in_both_directions() {
         for (query, expected) in [
-            ("", ["beta", "Östlich", "Alpha", "gamma"]),
-            ("sort=unknown", ["beta", "Östlich", "Alpha", "gamma"]),
-            ("sort=name", ["Alpha", "beta", "gamma", "Östlich"]),
-            ("sort=-name", ["Östlich", "gamma", "beta", "Alpha"]),
-            ("sort=members", ["Östlich", "gamma", "Alpha", "beta"]),
-            ("sort=-members", ["beta", "Alpha", "Östlich", "gamma"]),
+            ("", ["beta", "Östlich", "Alpha", "🤖 gamma"]),
+            ("sort=unknown", ["beta", "Östlich", "Alpha", "🤖 gamma"]),
+            ("sort=name", ["Alpha", "beta", "🤖 gamma", "Östlich"]),
+            ("sort=-name", ["Östlich", "🤖 gamma", "beta", "Alpha"]),
+            ("sort=members", ["Östlich", "🤖 gamma", "Alpha", "beta"]),
+            ("sort=-members", ["beta", "Alpha", "Östlich", "🤖 gamma"]),
         ] {
             assert_eq!(names(&list(query, some_rows())), expected, "{query}");
         }
@@ -271,7 +277,7 @@ mod tests {
     fn rows_are_searched_by_the_texts_that_they_display() {
         for (query, expected) in [
             ("search=+OSTLICH+", &["Östlich"][..]),
-            ("search=a&sort=name", &["Alpha", "beta", "gamma"]),
+            ("search=a&sort=name", &["Alpha", "beta", "🤖 gamma"]),
             ("search=9", &[]),
         ] {
             assert_eq!(names(&list(query, some_rows())), expected, "{query}");
@@ -292,8 +298,8 @@ mod tests {
         assert_eq!(reset(&list("search=x", many_rows(1))).as_deref(), Some("admin/groups"));
         let sorted = list("search=x&sort=name&after=y", many_rows(1));
         assert_eq!(reset(&sorted).as_deref(), Some("admin/groups?sort=name"));
-        let names: Vec<_> = sorted.search.unwrap().fields.into_iter().map(|it| it.name).collect();
-        assert_eq!(names, ["search", "sort"]);
+        let fields: Vec<_> = sorted.search.unwrap().fields.into_iter().map(|it| it.name).collect();
+        assert_eq!(fields, ["search", "sort"]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::form::{stored_draft, with_fields};
 use crate::page_context::PageContext;
 use crate::texts::common;
 use crate::ui::table::Tone;
-use crate::ui::{Cell, Form, Row, Section, Table, Text, View, format};
+use crate::ui::{Cell, Form, Row, Section, Text, View, format};
 
 const TITLE: Text = Text::new("Personas", "Personas");
 const INTRO: Text = Text::new(
@@ -48,14 +48,15 @@ pub(super) struct TypedPersona {
 pub(super) async fn list_view(page: &PageContext) -> Result<View, ApiError> {
     let personas = page.api.personas.clone();
     let entries = page.run(async move { personas.list().await }).await?;
-    let columns = [common::NAME, common::STATUS, GROUPS, PLUGINS, CHANGED];
-    let table = Table {
-        caption: page.t(TITLE).to_owned(),
-        columns: columns.map(|it| page.t(it).into()).into(),
-        rows: entries.iter().map(|it| entry_row(page, it)).collect(),
-        empty: page.t(EMPTY).to_owned(),
-        ..Table::default()
-    };
+    let columns = [
+        ("name", common::NAME),
+        ("status", common::STATUS),
+        ("groups", GROUPS),
+        ("plugins", PLUGINS),
+        ("changed", CHANGED),
+    ];
+    let rows = entries.iter().map(|it| entry_row(page, it)).collect();
+    let table = page.list(TITLE, EMPTY, &columns, rows);
 
     Ok(View::new(page.t(TITLE))
         .intro(page.t(INTRO))
@@ -79,10 +80,11 @@ fn entry_row(page: &PageContext, entry: &PersonaEntry) -> Row {
         Cell::link(name, format!("admin/personas/{}", persona.id))
             .detail(content.tagline.clone().unwrap_or_default()),
         status,
-        Cell::number(format::number(page.language, *group_count)),
-        Cell::number(format::number(page.language, *plugin_count)),
+        Cell::number(format::number(page.language, *group_count)).sort_value(*group_count),
+        Cell::number(format::number(page.language, *plugin_count)).sort_value(*plugin_count),
         time_cell(page, persona.updated_at),
     ])
+    .key(persona.id.to_string())
 }
 
 /// Returns the page of a new persona.

@@ -11,7 +11,7 @@ use crate::page_context::PageContext;
 use crate::texts::common;
 use crate::ui::table::Tone;
 use crate::ui::view::Link;
-use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
+use crate::ui::{Cell, Field, Form, Row, Section, Text, View, format};
 
 const TITLE: Text = Text::new("Plugins", "Plugins");
 const INTRO: Text = Text::new(
@@ -103,14 +103,16 @@ pub(super) fn stored_draft(plugin: PublishedPlugin) -> PluginDraft {
 pub(super) async fn list_view(page: &PageContext) -> Result<View, ApiError> {
     let plugins = page.api.plugins.clone();
     let entries = page.run(async move { plugins.list().await }).await?;
-    let columns = [common::NAME, KIND, VERSION, common::STATUS, GROUPS, CHANGED];
-    let table = Table {
-        caption: page.t(TITLE).to_owned(),
-        columns: columns.map(|it| page.t(it).into()).into(),
-        rows: entries.iter().map(|it| entry_row(page, it)).collect(),
-        empty: page.t(EMPTY).to_owned(),
-        ..Table::default()
-    };
+    let columns = [
+        ("name", common::NAME),
+        ("kind", KIND),
+        ("version", VERSION),
+        ("status", common::STATUS),
+        ("groups", GROUPS),
+        ("changed", CHANGED),
+    ];
+    let rows = entries.iter().map(|it| entry_row(page, it)).collect();
+    let table = page.list(TITLE, EMPTY, &columns, rows);
 
     Ok(View::new(page.t(TITLE))
         .intro(page.t(INTRO))
@@ -124,7 +126,7 @@ fn entry_row(page: &PageContext, PluginEntry { plugin, group_count }: &PluginEnt
     let groups = if plugin.is_built_in {
         Cell::default()
     } else {
-        Cell::number(format::number(page.language, *group_count))
+        Cell::number(format::number(page.language, *group_count)).sort_value(*group_count)
     };
 
     Row::new(vec![
@@ -135,6 +137,7 @@ fn entry_row(page: &PageContext, PluginEntry { plugin, group_count }: &PluginEnt
         groups,
         time_cell(page, plugin.updated_at),
     ])
+    .key(plugin.id.to_string())
 }
 
 fn kind_cell(page: &PageContext, kind: &str) -> Cell {
