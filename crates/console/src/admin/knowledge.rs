@@ -13,12 +13,13 @@ use pia_policy::Feature;
 use pia_web::{Access, ApiError, Route};
 use uuid::Uuid;
 
+use super::bindings::day_cell;
 use super::group_choice::{GroupNames, parse_group};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::routes::pages::{form, page_for};
 use crate::texts::common;
-use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
+use crate::ui::{Cell, Field, Form, Row, Section, Text, View, format};
 
 const TITLE: Text = Text::new("Knowledge", "Wissen");
 const INTRO: Text = Text::new(
@@ -143,26 +144,22 @@ async fn list_view(page: &PageContext, form: &FormFields) -> Result<View, ApiErr
         section = section.paragraph(page.t(OFF));
     }
     if !is_admin(page) {
-        let rows = bases.iter().map(|it| Row::new(vec![name(it), count(page, it)]));
-        let table = Table {
-            caption: page.t(TITLE).to_owned(),
-            columns: [common::NAME, DOCUMENTS].map(|it| page.t(it).into()).into(),
-            rows: rows.collect(),
-            empty: page.t(EMPTY_OF_GROUP).to_owned(),
-            ..Table::default()
-        };
+        let columns = [("name", common::NAME), ("documents", DOCUMENTS)];
+        let rows = bases.iter().map(|it| row(it, vec![name(it), count(page, it)])).collect();
+        let table = page.list(TITLE, EMPTY_OF_GROUP, &columns, rows);
         return Ok(view.section(section.table(table)));
     }
 
     let groups = GroupNames::load(page).await?;
-    let columns = [common::NAME, OWNER, SHARED_WITH, DOCUMENTS, common::CREATED];
-    let table = Table {
-        caption: page.t(TITLE).to_owned(),
-        columns: columns.map(|it| page.t(it).into()).into(),
-        rows: bases.iter().map(|it| admin_row(page, it, &groups)).collect(),
-        empty: page.t(EMPTY).to_owned(),
-        ..Table::default()
-    };
+    let columns = [
+        ("name", common::NAME),
+        ("group", OWNER),
+        ("shared", SHARED_WITH),
+        ("documents", DOCUMENTS),
+        ("created", common::CREATED),
+    ];
+    let rows = bases.iter().map(|it| admin_row(page, it, &groups)).collect();
+    let table = page.list(TITLE, EMPTY, &columns, rows);
 
     let new = Form::new("admin/knowledge", page.t(CREATE))
         .field(Field::text("name", page.t(common::NAME), form.text("name")))
@@ -177,14 +174,20 @@ fn name(entry: &KnowledgeBaseEntry) -> Cell {
 
 fn count(page: &PageContext, entry: &KnowledgeBaseEntry) -> Cell {
     Cell::number(format::number(page.language, entry.document_count))
+        .sort_value(entry.document_count)
+}
+
+fn row(entry: &KnowledgeBaseEntry, cells: Vec<Cell>) -> Row {
+    Row::new(cells).key(entry.base.id.to_string())
 }
 
 fn admin_row(page: &PageContext, entry: &KnowledgeBaseEntry, groups: &GroupNames) -> Row {
-    Row::new(vec![
+    let cells = vec![
         name(entry),
         Cell::text(groups.of(&[entry.base.owner])),
         Cell::text(groups.of(&entry.shared_with)),
         count(page, entry),
-        Cell::text(format::day(page.language, entry.base.created_at)),
-    ])
+        day_cell(page, entry.base.created_at),
+    ];
+    row(entry, cells)
 }

@@ -15,7 +15,7 @@ use crate::page_context::{PageContext, PageResult};
 use crate::routes::pages::{form, page};
 use crate::texts::common;
 use crate::ui::table::Tone;
-use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
+use crate::ui::{Cell, Field, Form, Row, Section, Text, View, format};
 
 const TITLE: Text = Text::new("Operators", "Operatoren");
 const INTRO: Text = Text::new(
@@ -61,14 +61,16 @@ async fn list(page: PageContext) -> PageResult {
     let administration = page.api.assignments.administration.clone();
     let operators = page.run(async move { administration.operators().await }).await?;
     let groups = GroupNames::load(&page).await?;
-    let columns = [common::NAME, SKILL, STEPS, ORIGIN, GROUPS, common::STATUS];
-    let table = Table {
-        caption: page.t(TITLE).to_owned(),
-        columns: columns.map(|it| page.t(it).to_owned()).into(),
-        rows: operators.iter().map(|it| row(&page, it, &groups)).collect(),
-        empty: page.t(EMPTY).to_owned(),
-        ..Table::default()
-    };
+    let columns = [
+        ("name", common::NAME),
+        ("skill", SKILL),
+        ("steps", STEPS),
+        ("origin", ORIGIN),
+        ("groups", GROUPS),
+        ("status", common::STATUS),
+    ];
+    let rows = operators.iter().map(|it| row(&page, it, &groups)).collect();
+    let table = page.list(TITLE, EMPTY, &columns, rows);
 
     let view = View::new(page.t(TITLE))
         .intro(page.t(INTRO))
@@ -79,15 +81,17 @@ async fn list(page: PageContext) -> PageResult {
 }
 
 fn row(page: &PageContext, operator: &Operator, groups: &GroupNames) -> Row {
+    let steps = operator.skill.steps.len() as u64;
     Row::new(vec![
         Cell::link(operator.name.as_str(), format!("admin/operators/{}", operator.id)),
         Cell::text(operator.skill.name.as_str())
             .detail(page.t(skill_form::mode_text(operator.skill.mode))),
-        Cell::number(format::number(page.language, operator.skill.steps.len() as u64)),
+        Cell::number(format::number(page.language, steps)).sort_value(steps),
         Cell::text(page.t(origin(operator))),
         Cell::text(groups.of(&operator.groups)),
         status_cell(page, operator),
     ])
+    .key(operator.id.to_string())
 }
 
 fn status_cell(page: &PageContext, operator: &Operator) -> Cell {

@@ -6,6 +6,7 @@ use pia_kernel::{ScimTokenId, Timestamp};
 use pia_policy::Feature;
 use pia_web::{ApiError, FieldError, Licensing, PathId, Route};
 
+use super::bindings::{day_cell, time_cell};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
@@ -13,7 +14,7 @@ use crate::routes::pages::{form, page};
 use crate::texts::common;
 use crate::ui::form::SelectOption;
 use crate::ui::view::SectionPart;
-use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
+use crate::ui::{Cell, Field, Form, Row, Section, Text, View};
 
 const TITLE: Text = Text::new("Provisioning (SCIM)", "Bereitstellung (SCIM)");
 const INTRO: Text = Text::new(
@@ -118,14 +119,15 @@ async fn revoke(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageRes
 async fn list_view(page: &PageContext, token: Option<String>) -> Result<View, ApiError> {
     let tokens = page.api.scim_tokens.clone();
     let entries = page.run_identity(async move { tokens.list().await }).await?;
-    let columns = [common::NAME, SCOPES, common::CREATED, EXPIRES, LAST_USED];
-    let table = Table {
-        caption: page.t(TOKENS).to_owned(),
-        columns: columns.map(|it| page.t(it).to_owned()).into(),
-        rows: entries.iter().map(|it| token_row(page, it)).collect(),
-        empty: page.t(EMPTY).to_owned(),
-        ..Table::default()
-    };
+    let columns = [
+        ("name", common::NAME),
+        ("scopes", SCOPES),
+        ("created", common::CREATED),
+        ("expires", EXPIRES),
+        ("used", LAST_USED),
+    ];
+    let rows = entries.iter().map(|it| token_row(page, it)).collect();
+    let table = page.list(TOKENS, EMPTY, &columns, rows);
 
     let url = Cell::text(format!("{}/scim/v2", page.public_url()));
     let mut view = View::new(page.t(TITLE)).intro(page.t(INTRO));
@@ -156,15 +158,16 @@ async fn list_view(page: &PageContext, token: Option<String>) -> Result<View, Ap
 
 fn token_row(page: &PageContext, entry: &ScimTokenEntry) -> Row {
     let scopes: Vec<String> = entry.scopes.iter().map(|it| scope_label(page, *it)).collect();
-    let last_used = entry.used_at.map(|it| format::time(page.language, it));
+    let never = || Cell::text(page.t(common::NEVER));
     let revoke = Form::new(format!("{PATH}/{}/revoke", entry.id), page.t(REVOKE));
     Row::new(vec![
         Cell::text(&entry.name),
         Cell::text(scopes.join(", ")),
-        Cell::text(format::day(page.language, entry.created_at)),
-        Cell::text(format::day(page.language, entry.expires_at)),
-        Cell::text(last_used.unwrap_or_else(|| page.t(common::NEVER).to_owned())),
+        day_cell(page, entry.created_at),
+        day_cell(page, entry.expires_at),
+        entry.used_at.map_or_else(never, |it| time_cell(page, it)),
     ])
+    .key(entry.id.to_string())
     .form(revoke.about(&entry.name).danger())
 }
 
