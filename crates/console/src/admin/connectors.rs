@@ -17,7 +17,7 @@ use crate::proof::ask_for_proof;
 use crate::routes::pages::{form, page};
 use crate::texts::common;
 use crate::ui::table::Tone;
-use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
+use crate::ui::{Cell, Field, Form, Row, Section, Text, View, format};
 
 const TITLE: Text = Text::new("Connectors", "Konnektoren");
 const INTRO: Text = Text::new(
@@ -90,14 +90,15 @@ async fn list(page: PageContext) -> PageResult {
     };
     let (connectors, connected) = page.run(read).await?;
     let groups = GroupNames::load(&page).await?;
-    let columns = [common::NAME, KIND, GROUPS, CONNECTED, TOKEN];
-    let table = Table {
-        caption: page.t(TITLE).to_owned(),
-        columns: columns.map(|it| page.t(it).to_owned()).into(),
-        rows: connectors.iter().map(|it| row(&page, it, &connected, &groups)).collect(),
-        empty: page.t(EMPTY).to_owned(),
-        ..Table::default()
-    };
+    let columns = [
+        ("name", common::NAME),
+        ("kind", KIND),
+        ("groups", GROUPS),
+        ("connected", CONNECTED),
+        ("token", TOKEN),
+    ];
+    let rows = connectors.iter().map(|it| row(&page, it, &connected, &groups)).collect();
+    let table = page.list(TITLE, EMPTY, &columns, rows);
 
     let view = View::new(page.t(TITLE))
         .intro(page.t(INTRO))
@@ -114,9 +115,9 @@ fn row(
     connected: &[ConnectedPod],
     groups: &GroupNames,
 ) -> Row {
-    let pods = connected.iter().filter(|pod| pod.connector == connector.id).count();
+    let pods = connected.iter().filter(|pod| pod.connector == connector.id).count() as u64;
     let status = if pods > 0 {
-        Cell::badge(format::number(page.language, pods as u64), Tone::Good)
+        Cell::badge(format::number(page.language, pods), Tone::Good)
     } else {
         Cell::badge(page.t(NOT_CONNECTED), Tone::Neutral)
     };
@@ -125,9 +126,10 @@ fn row(
         Cell::link(connector.name.as_str(), format!("admin/connectors/{}", connector.id)),
         kind_cell(page, connector),
         Cell::text(groups.of(&connector.groups)),
-        status,
+        status.sort_value(pods),
         token_cell(page, connector),
     ])
+    .key(connector.id.to_string())
 }
 
 fn kind_cell(page: &PageContext, connector: &Connector) -> Cell {
@@ -141,11 +143,11 @@ fn token_cell(page: &PageContext, connector: &Connector) -> Cell {
     if connector.mcp_url.is_some() {
         return Cell::text("");
     }
-    let valid = connector.token_expires_at().map(|at| format::day(page.language, at));
-    valid.map_or_else(
-        || Cell::badge(page.t(NO_TOKEN), Tone::Warning),
-        |day| Cell::text(page.fill(VALID_UNTIL, &[&day])),
-    )
+    let Some(end) = connector.token_expires_at() else {
+        return Cell::badge(page.t(NO_TOKEN), Tone::Warning);
+    };
+    let valid = page.fill(VALID_UNTIL, &[&format::day(page.language, end)]);
+    Cell::text(valid).sort_value(end.micros())
 }
 
 async fn new(page: PageContext) -> PageResult {

@@ -71,22 +71,35 @@ async fn drain(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResu
     page.done("admin/connectors/pods", "saved")
 }
 
-/// Returns a section with pods, and with the names of their connectors where those
-/// differ.
+/// Returns a section with pods: a list of those of all connectors with their names,
+/// or a plain table of those of one, whose page also answers its forms.
 pub(super) fn section(
     page: &PageContext,
     pods: &[ConnectedPod],
     names: Option<&HashMap<ConnectorId, String>>,
 ) -> Section {
-    let connector = names.map(|_| CONNECTOR);
-    let value_columns = [common::STATUS, INSTANCE, TOOLS, CALLS, FAILURES, LATENCY];
-    let columns = [POD].into_iter().chain(connector).chain(value_columns);
-    let table = Table {
-        caption: page.t(TITLE).to_owned(),
-        columns: columns.map(|it| page.t(it).to_owned()).collect(),
-        rows: pods.iter().map(|it| row(page, it, names)).collect(),
-        empty: page.t(EMPTY).to_owned(),
-        ..Table::default()
+    let connector = names.map(|_| ("connector", CONNECTOR));
+    let value_columns = [
+        ("status", common::STATUS),
+        ("instance", INSTANCE),
+        ("tools", TOOLS),
+        ("calls", CALLS),
+        ("failed", FAILURES),
+        ("duration", LATENCY),
+    ];
+    let columns: Vec<_> =
+        [("pod", POD)].into_iter().chain(connector).chain(value_columns).collect();
+    let rows = pods.iter().map(|it| row(page, it, names)).collect();
+    let table = if names.is_some() {
+        page.list(TITLE, EMPTY, &columns, rows)
+    } else {
+        Table {
+            caption: page.t(TITLE).to_owned(),
+            columns: columns.iter().map(|it| page.t(it.1).to_owned()).collect(),
+            rows,
+            empty: page.t(EMPTY).to_owned(),
+            ..Table::default()
+        }
     };
 
     let title = if names.is_some() { "" } else { page.t(TITLE) };
@@ -103,7 +116,7 @@ fn row(
     pod: &ConnectedPod,
     names: Option<&HashMap<ConnectorId, String>>,
 ) -> Row {
-    let number = |it: i64| Cell::number(format::number(page.language, it));
+    let number = |it: i64| Cell::number(format::number(page.language, it)).sort_value(it);
     let description = &pod.description;
     let since = page.fill(SINCE, &[&format::time(page.language, pod.connected_at)]);
     let tool_names = description.tools.iter().map(|it| it.name.as_str()).collect::<Vec<_>>();
@@ -124,19 +137,22 @@ fn row(
         cells.push(Cell::link(name, format!("admin/connectors/{}", pod.connector)));
     }
 
-    let mean = pod
-        .milliseconds
-        .checked_div(pod.calls)
-        .map(|mean| page.fill(MILLISECONDS, &[&format::number(page.language, mean)]));
+    let latency = pod.milliseconds.checked_div(pod.calls).map_or_else(
+        || Cell::number(""),
+        |mean| {
+            let text = page.fill(MILLISECONDS, &[&format::number(page.language, mean)]);
+            Cell::number(text).sort_value(mean)
+        },
+    );
     cells.extend([
         status.detail(since),
         Cell::text(pod.host.as_str()),
         if skills.is_empty() { tools } else { tools.detail(page.fill(SKILLS, &[&skills])) },
         number(pod.calls),
         number(pod.failures),
-        Cell::number(mean.unwrap_or_default()),
+        latency,
     ]);
-    let row = Row::new(cells);
+    let row = Row::new(cells).key(pod.id.0.to_string());
     if pod.is_draining {
         return row;
     }
