@@ -7,7 +7,7 @@ use pia_testkit::databases::TestDatabase;
 use super::form;
 use super::signed_in::{ADA, Visitor, start_with_admin};
 
-on_both_databases!(groups_are_paged_sorted_and_searched);
+on_both_databases!(groups_are_paged_sorted_and_searched, lists_are_sorted_by_each_column,);
 
 /// Returns the query of the link to the next page.
 fn next_page(html: &str) -> Option<String> {
@@ -51,4 +51,34 @@ async fn groups_are_paged_sorted_and_searched(database: TestDatabase) {
     assert_eq!(links(&found, "Team"), thirties);
     assert!(none.contains("Keine Einträge gefunden"), "{none}");
     assert!(none.contains("href=\"../admin/groups?lang=de\">Filter entfernen"), "{none}");
+}
+
+async fn lists_are_sorted_by_each_column(database: TestDatabase) {
+    let app = start_with_admin(TestConfig::on(database)).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let token = ada.csrf_token().await;
+    let lists: [(&str, &[(&str, &str)]); 5] = [
+        ("/admin/policies", &[("document", r#"{"defaults":{},"enforce":{}}"#)]),
+        ("/admin/personas", &[("systemPrompt", "Be exact.")]),
+        ("/admin/plugins", &[("kind", "mcp_server"), ("configJson", "{}")]),
+        ("/admin/connectors", &[]),
+        ("/admin/scim", &[("scopes", "users")]),
+    ];
+
+    for (path, fields) in lists {
+        for name in ["Alpha", "Beta"] {
+            let own = [("csrfToken", token.as_str()), ("name", name)];
+            let created = ada.post(path, &[], &form(&[&own[..], fields].concat())).await;
+            assert!([200, 303].contains(&created.status), "{path}: {}", created.text());
+        }
+        let ascending = ada.get(&format!("{path}?sort=name")).await.text();
+        let descending = ada.get(&format!("{path}?sort=-name")).await.text();
+        let found = ada.get(&format!("{path}?search=alph")).await.text();
+
+        assert!(ascending.find("Alpha") < ascending.find("Beta"), "{path}: {ascending}");
+        assert!(descending.find("Beta") < descending.find("Alpha"), "{path}: {descending}");
+        let headings = ascending.matches("<th scope=\"col\"").count();
+        assert_eq!(ascending.matches("<a href=\"?sort=").count(), headings, "{path}: {ascending}");
+        assert!(found.contains("Alpha") && !found.contains("Beta"), "{path}: {found}");
+    }
 }
