@@ -5,6 +5,7 @@ use pia_knowledge::{BaseStats, Document, DocumentStatus, ExtractError};
 use pia_web::{ApiError, PathId, Route};
 use uuid::Uuid;
 
+use super::super::bindings::day_cell;
 use super::{DOCUMENTS, OFF, TITLE, base_ref, documents, find, read};
 use crate::page_context::{PageContext, PageResult};
 use crate::texts::common;
@@ -37,9 +38,6 @@ const EMPTY: Text = Text::new(
     "No documents found. Add documents, or clear the filters.",
     "Keine Dokumente gefunden. Fügen Sie Dokumente hinzu oder entfernen Sie die Filter.",
 );
-
-/// Number of documents on a page.
-const PAGE_DOCUMENTS: usize = 100;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![read("/admin/knowledge/{id}", |it| it.to(show))]
@@ -117,29 +115,19 @@ fn last_used(page: &PageContext, at: Option<Timestamp>) -> String {
 }
 
 fn document_table(page: &PageContext, path: &str, list: &[Document]) -> Table {
-    let search = page.query("search").to_lowercase();
+    let columns = [
+        ("title", DOCUMENT_TITLE),
+        ("status", common::STATUS),
+        ("size", SIZE),
+        ("used", RETRIEVALS),
+        ("updated", UPDATED),
+    ];
     let status = page.query("status");
-    let from: usize = page.query("from").parse().unwrap_or_default();
-
-    let matches = |it: &&Document| {
-        (status.is_empty() || it.status.name() == status)
-            && it.title.to_lowercase().contains(&search)
-    };
-
-    let mut matching = list.iter().filter(matches).skip(from);
-    let rows = matching.by_ref().take(PAGE_DOCUMENTS).map(|it| row(page, path, it)).collect();
-    let next =
-        matching.next().map(|_| page.query_with("from", &(from + PAGE_DOCUMENTS).to_string()));
-    let columns = [DOCUMENT_TITLE, common::STATUS, SIZE, RETRIEVALS, UPDATED];
+    let selected = list.iter().filter(|it| status.is_empty() || it.status.name() == status);
+    let rows = selected.map(|it| row(page, path, it)).collect();
     Table {
-        caption: page.t(DOCUMENTS).to_owned(),
-        columns: columns.map(|it| page.t(it).to_owned()).into(),
-        rows,
-        empty: page.t(EMPTY).to_owned(),
         search: (!list.is_empty()).then(|| search_form(page, path, &status)),
-        next,
-        next_label: page.t(common::NEXT_PAGE).to_owned(),
-        ..Table::default()
+        ..page.list(DOCUMENTS, EMPTY, &columns, rows)
     }
 }
 
@@ -150,15 +138,20 @@ fn search_form(page: &PageContext, path: &str, status: &str) -> Search {
     let named = |it: DocumentStatus| (it.name().to_owned(), page.t(status_text(it)));
     let statuses = std::iter::once(any).chain(DocumentStatus::ALL.map(named));
 
-    let title = Field::input("search", page.t(DOCUMENT_TITLE), "search", "off", value);
+    let text = Field::input("search", page.t(common::SEARCH_LIST), "search", "off", value);
+    let sort = page.query("sort");
+    let hidden = (!sort.is_empty()).then(|| Field::hidden("sort", sort));
     let reset = Link { label: page.t(common::RESET_FILTERS).to_owned(), path: path.to_owned() };
 
     Search {
         label: page.t(DOCUMENTS).to_owned(),
-        fields: vec![
-            title.optional(),
+        fields: [
+            text.optional(),
             Field::select("status", page.t(common::STATUS), statuses, status).optional(),
-        ],
+        ]
+        .into_iter()
+        .chain(hidden)
+        .collect(),
         submit: page.t(common::SEARCH).to_owned(),
         reset: is_filtered.then_some(reset),
     }
@@ -171,10 +164,12 @@ fn row(page: &PageContext, path: &str, document: &Document) -> Row {
         Cell::link(document.title.as_str(), path.as_str())
             .detail(document.source_uri.as_deref().unwrap_or_default()),
         status_cell(page, document),
-        Cell::number(format::bytes(page.language, size)),
-        Cell::number(format::number(page.language, document.retrieval_count)),
-        Cell::text(format::day(page.language, document.updated_at)),
-    ]);
+        Cell::number(format::bytes(page.language, size)).sort_value(size),
+        Cell::number(format::number(page.language, document.retrieval_count))
+            .sort_value(document.retrieval_count),
+        day_cell(page, document.updated_at),
+    ])
+    .key(document.id.to_string());
 
     if document.status == DocumentStatus::Failed && page.api.knowledge.is_enabled {
         row.form(retry_form(page, &path).about(document.title.as_str()))
