@@ -60,15 +60,19 @@ pub struct OperatorDraft {
 }
 
 impl AssignmentAdministration {
-    /// Lists assignments of all users, or those with this status, newest first,
-    /// without error messages.
-    pub async fn list(
+    /// Lists assignments of all users, newest first, without error messages.
+    pub async fn list(&self, skip: u32, limit: u32) -> Result<Vec<Assignment>, Unavailable> {
+        self.assignments.list_all(skip, limit).await
+    }
+
+    /// Returns a page of the assignments of all users, or of those with this
+    /// status, newest first, without error messages.
+    pub async fn page(
         &self,
         status: Option<AssignmentStatus>,
-        skip: u32,
-        limit: u32,
-    ) -> Result<Vec<Assignment>, Unavailable> {
-        self.assignments.list_all(status, skip, limit).await
+        page: PageRequest,
+    ) -> Result<Page<Assignment>, Unavailable> {
+        self.assignments.page_of_all(status, page).await
     }
 
     /// Returns an assignment of any user, without its error message.

@@ -2,16 +2,17 @@
 
 use async_trait::async_trait;
 use diesel::prelude::*;
+use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
 use pia_assignments::{
     Assignment, AssignmentCreationOutcome, AssignmentDetails, AssignmentStatus, AssignmentStore,
     CollectionOutcome, FailureCode, ForcedEnd, NewAssignment, RunFailure,
 };
-use pia_kernel::{AssignmentId, SideEffects, Unavailable, UserId};
+use pia_kernel::{AssignmentId, Cursor, Page, PageRequest, SideEffects, Unavailable, UserId};
 use pia_sealing::{PersonSeal, Sealer};
 use pia_storage::schema::{assignment_events, assignments};
 use pia_storage::{
-    Database, DbError, DbUid, WriteEffects, in_tx, in_user_tx, on_conn, on_user_rows,
+    Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, in_user_tx, on_conn, on_user_rows,
 };
 use tokio::sync::Notify;
 
@@ -177,31 +178,43 @@ impl AssignmentStore for SqlAssignments {
         self.collect_contents(user, id, end).await
     }
 
-    async fn list_all(
+    async fn list_all(&self, skip: u32, limit: u32) -> Result<Vec<Assignment>, Unavailable> {
+        let page = page_of!(assignments::table, skip, limit);
+        let rows: Vec<AssignmentRow> = on_conn!(self.all_rows.reader(), |conn| page
+            .select(AssignmentRow::as_select())
+            .load(conn)
+            .await?)?;
+        Ok(rows.into_iter().map(|it| it.open_listed(None)).collect::<Result<_, _>>()?)
+    }
+
+    async fn page_of_all(
         &self,
         status: Option<AssignmentStatus>,
-        skip: u32,
-        limit: u32,
-    ) -> Result<Vec<Assignment>, Unavailable> {
-        let rows: Vec<AssignmentRow> = match status {
-            None => {
-                let page = page_of!(assignments::table, skip, limit);
-                on_conn!(self.all_rows.reader(), |conn| page
-                    .select(AssignmentRow::as_select())
-                    .load(conn)
-                    .await?)?
-            }
-            Some(status) => {
-                let in_status = assignments::status.eq(status.name());
-                let page = page_of!(assignments::table.filter(in_status), skip, limit);
-                on_conn!(self.all_rows.reader(), |conn| page
-                    .select(AssignmentRow::as_select())
-                    .load(conn)
-                    .await?)?
-            }
-        };
+        page: PageRequest,
+    ) -> Result<Page<Assignment>, Unavailable> {
+        let after = page.after.unwrap_or_else(Cursor::top);
+        let at = DbInstant(after.at);
+        let id = DbUid(after.id);
+        let behind = assignments::created_at
+            .le(at)
+            .and(assignments::created_at.lt(at).or(assignments::id.lt(id)));
+        let in_status = assignments::status
+            .eq(status.map_or("", AssignmentStatus::name))
+            .or(status.is_none().into_sql::<Bool>());
+        let selected = assignments::table
+            .filter(behind)
+            .filter(in_status)
+            .order((assignments::created_at.desc(), assignments::id.desc()))
+            .limit(page.and_one_more().limit.into());
 
-        Ok(rows.into_iter().map(|it| it.open_listed(None)).collect::<Result<_, _>>()?)
+        let rows: Vec<AssignmentRow> = on_conn!(self.all_rows.reader(), |conn| selected
+            .select(AssignmentRow::as_select())
+            .load(conn)
+            .await?)?;
+        let entries: Vec<Assignment> =
+            rows.into_iter().map(|it| it.open_listed(None)).collect::<Result<_, _>>()?;
+
+        Ok(page.into_page(entries, |it| Cursor { at: it.created_at, id: it.id.0 }))
     }
 
     async fn find(&self, id: AssignmentId) -> Result<Option<Assignment>, Unavailable> {

@@ -1,7 +1,7 @@
 //! Store of assignments, as users and administrators use it.
 
 use async_trait::async_trait;
-use pia_kernel::{AssignmentId, SideEffects, Timestamp, Unavailable, UserId};
+use pia_kernel::{AssignmentId, Page, PageRequest, SideEffects, Timestamp, Unavailable, UserId};
 
 use crate::assignment::{Assignment, AssignmentDetails};
 use crate::event::{EventKind, NewEvent};
@@ -115,14 +115,16 @@ pub trait AssignmentStore: Send + Sync {
         end: ForcedEnd,
     ) -> Result<CollectionOutcome, Unavailable>;
 
-    /// Lists assignments of all users, or those with this status, newest first,
-    /// without error messages.
-    async fn list_all(
+    /// Lists assignments of all users, newest first, without error messages.
+    async fn list_all(&self, skip: u32, limit: u32) -> Result<Vec<Assignment>, Unavailable>;
+
+    /// Returns a page of the assignments of all users, or of those with this
+    /// status, newest first, without error messages.
+    async fn page_of_all(
         &self,
         status: Option<AssignmentStatus>,
-        skip: u32,
-        limit: u32,
-    ) -> Result<Vec<Assignment>, Unavailable>;
+        page: PageRequest,
+    ) -> Result<Page<Assignment>, Unavailable>;
 
     /// Returns an assignment of any user, without its error message.
     async fn find(&self, id: AssignmentId) -> Result<Option<Assignment>, Unavailable>;

@@ -122,7 +122,7 @@ impl Plane {
     pub(super) async fn list(&self, user: Option<UserId>) -> Outcome<usize> {
         let listed = match user {
             Some(user) => self.assignments.list(user, 0, 50).await?,
-            None => self.store.list_all(None, 0, 50).await?,
+            None => self.store.list_all(0, 50).await?,
         };
         Ok(listed.len())
     }

@@ -58,9 +58,6 @@ const REASON: Text = Text::new("Reason", "Begründung");
 const ALREADY_ENDED: Text =
     Text::new("The assignment had already ended.", "Der Auftrag war bereits beendet.");
 
-/// Number of assignments on a page.
-const PAGE_ASSIGNMENTS: u32 = 50;
-
 pub(super) fn routes() -> Vec<Route> {
     let terminated = form("/admin/assignments/{id}/terminate", |it| it.to(terminate));
     vec![
@@ -75,25 +72,18 @@ pub(super) fn routes() -> Vec<Route> {
 
 async fn list(page: PageContext) -> PageResult {
     let status = AssignmentStatus::from_name(&page.query("status"));
-    let skip: u32 = page.query("skip").parse().unwrap_or_default();
     let administration = page.api.assignments.administration.clone();
-    let read = async move { administration.list(status, skip, PAGE_ASSIGNMENTS + 1).await };
-    let mut assignments = page.run(read).await?;
-    let has_more = assignments.len() > PAGE_ASSIGNMENTS as usize;
-    assignments.truncate(PAGE_ASSIGNMENTS as usize);
-    let emails = find_emails(&page, assignments.iter().map(|it| it.user)).await?;
-    let next = has_more
-        .then(|| page.query_with("skip", &skip.saturating_add(PAGE_ASSIGNMENTS).to_string()));
+    let request = page.paging();
+    let assignments = page.run(async move { administration.page(status, request).await }).await?;
+    let emails = find_emails(&page, assignments.items.iter().map(|it| it.user)).await?;
     let columns = [SKILL, USER, common::STATUS, STEPS, TOKENS, HANDED_OVER];
     let table = Table {
         caption: page.t(TITLE).to_owned(),
         columns: columns.map(|it| page.t(it).to_owned()).into(),
-        rows: assignments.iter().map(|it| row(&page, it, &emails)).collect(),
+        rows: assignments.items.iter().map(|it| row(&page, it, &emails)).collect(),
         empty: page.t(EMPTY).to_owned(),
         search: Some(search_form(&page, status)),
-        next,
-        next_label: page.t(common::NEXT_PAGE).to_owned(),
-        ..Table::default()
+        ..page.paged(assignments.next)
     };
 
     let intro = if page.api.assignments.is_enabled { INTRO } else { OFF };

@@ -16,7 +16,7 @@ pub(crate) async fn list(
 ) -> Result<Json<AdminAssignments>, HttpError> {
     let administration = api.assignments.administration.clone();
     let (skip, limit) = query.bounds();
-    let list = api.run(async move { administration.list(None, skip, limit).await }).await?;
+    let list = api.run(async move { administration.list(skip, limit).await }).await?;
     Ok(Json(AdminAssignments(list.into_iter().map(Into::into).collect())))
 }
 

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pia_assignments::{
-    AssignmentCreationOutcome, AssignmentStatus, AssignmentStore, CollectionOutcome, EventKind,
-    FailureCode, RunStore,
+    Assignment, AssignmentCreationOutcome, AssignmentStatus, AssignmentStore, CollectionOutcome,
+    EventKind, FailureCode, RunStore,
 };
-use pia_kernel::{AssignmentId, SideEffects, UserId};
+use pia_kernel::{AssignmentId, Page, PageRequest, SideEffects, UserId};
 use pia_storage::{Database, DatabaseKind};
 use tokio::sync::Notify;
 
@@ -22,6 +22,7 @@ pia_testkit::contract_with_roles! {
     other_processes_are_woken_when_an_assignment_is_handed_over,
     only_one_that_waits_is_discarded,
     assignments_are_listed_newest_first,
+    assignments_of_all_users_are_paged_newest_first,
     assignments_of_all_users_are_found_by_status_and_id,
     an_assignment_belongs_to_its_user,
     an_unfinished_assignment_is_cancelled_once,
@@ -123,7 +124,7 @@ async fn assignments_are_listed_newest_first(db: Database) {
         store.list(ada, skip, limit).await.unwrap().into_iter().map(|it| it.id).collect()
     };
     let all = async |skip, limit| -> Vec<AssignmentId> {
-        store.list_all(None, skip, limit).await.unwrap().into_iter().map(|it| it.id).collect()
+        store.list_all(skip, limit).await.unwrap().into_iter().map(|it| it.id).collect()
     };
 
     assert_eq!(own(0, 9).await, [ids[3], ids[0], ids[2]]);
@@ -133,6 +134,30 @@ async fn assignments_are_listed_newest_first(db: Database) {
     assert_eq!(all(2, 1).await, [ids[2]]);
 }
 
+async fn assignments_of_all_users_are_paged_newest_first(db: Database) {
+    let ada = person(&db).await;
+    let bob = person(&db).await;
+    let mut ids = Vec::new();
+    for (user, second) in [(ada, 3), (bob, 1), (ada, 2), (ada, 3)] {
+        ids.push(queued(&db, user, second).await);
+    }
+    let store = open_store(&db);
+    let page =
+        async |after| store.page_of_all(None, PageRequest { after, limit: 2 }).await.unwrap();
+
+    let first = page(None).await;
+    queued(&db, bob, 4).await;
+    let second = page(first.next).await;
+
+    assert_eq!(ids_of(&first), [ids[3], ids[0]]);
+    assert_eq!(ids_of(&second), [ids[2], ids[1]]);
+    assert_eq!(second.next, None);
+}
+
+fn ids_of(page: &Page<Assignment>) -> Vec<AssignmentId> {
+    page.items.iter().map(|it| it.id).collect()
+}
+
 async fn assignments_of_all_users_are_found_by_status_and_id(db: Database) {
     let ada = person(&db).await;
     let bob = person(&db).await;
@@ -140,7 +165,9 @@ async fn assignments_of_all_users_are_found_by_status_and_id(db: Database) {
     let waiting = queued(&db, ada, 2).await;
     let store = open_store(&db);
     let with = async |status| -> Vec<AssignmentId> {
-        store.list_all(Some(status), 0, 9).await.unwrap().into_iter().map(|it| it.id).collect()
+        ids_of(
+            &store.page_of_all(Some(status), PageRequest { after: None, limit: 9 }).await.unwrap(),
+        )
     };
 
     assert_eq!(with(AssignmentStatus::Queued).await, [waiting]);
@@ -164,7 +191,7 @@ async fn an_assignment_belongs_to_its_user(db: Database) {
     assert_eq!(load(&db, ada, id).await.assignment.status, AssignmentStatus::Queued);
 
     execute(&db, "DELETE FROM accounts").await;
-    assert!(store.list_all(None, 0, 9).await.unwrap().is_empty());
+    assert!(store.list_all(0, 9).await.unwrap().is_empty());
     assert_eq!(sealed(&db).await, (0, 0));
 }
 
@@ -211,7 +238,7 @@ async fn a_terminated_assignment_has_failed_for_that_reason(db: Database) {
     assert_eq!(sealed(&db).await, (1, 1));
     let listed = store.list(user, 0, 9).await.unwrap();
     assert_eq!(listed[0].error_message.as_deref(), Some("Wrong\0 data"));
-    let listed = &store.list_all(None, 0, 9).await.unwrap()[0];
+    let listed = &store.list_all(0, 9).await.unwrap()[0];
     assert_eq!(listed.error_message, None);
     assert!(listed.error_code.is_some());
 }
