@@ -14,7 +14,7 @@ use pia_kernel::{
 };
 
 pub use group::{Group, GroupEntry, GroupName, NameError};
-pub use member::{GroupMember, MemberFilter};
+pub use member::{GroupMember, MemberFilter, MemberOrder};
 pub use ports::{
     ExternalIdOutcome, GroupCreationOutcome, GroupDeletionOutcome, GroupRenameOutcome, GroupStore,
     GroupWatch, MemberEffects, MemberMoveOutcome, MembersChangeOutcome, MembershipChange,
@@ -101,7 +101,9 @@ impl Groups {
         self.store.named(&name).await?.ok_or(GroupError::Unknown)
     }
 
-    /// Returns a page of the selected members, newest account first.
+    /// Returns a page of the selected members, after the one that the cursor names.
+    /// In the order of email addresses, the page after a deleted account is the
+    /// first one.
     pub async fn members(
         &self,
         filter: MemberFilter,

@@ -48,8 +48,9 @@ pub use feedback::{
 pub use groups::{
     ExternalIdOutcome, Group, GroupCreationOutcome, GroupDeletionOutcome, GroupEntry, GroupError,
     GroupMember, GroupName, GroupRenameOutcome, GroupSettings, GroupStore, GroupUse, GroupWatch,
-    Groups, MAX_LIMIT, MODES, MemberEffects, MemberFilter, MemberMoveOutcome, MembersChangeOutcome,
-    MembershipChange, NameError, Quota, SettingChange, SettingsChangeOutcome, SettingsError,
+    Groups, MAX_LIMIT, MODES, MemberEffects, MemberFilter, MemberMoveOutcome, MemberOrder,
+    MembersChangeOutcome, MembershipChange, NameError, Quota, SettingChange, SettingsChangeOutcome,
+    SettingsError,
 };
 #[cfg(any(test, feature = "mock"))]
 pub use groups::{MockGroupStore, MockGroupWatch};

@@ -4,7 +4,7 @@ use diesel::prelude::*;
 use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{Cursor, GroupId, Page, PageRequest, UserId};
-use pia_policy::{GroupMember, MemberFilter};
+use pia_policy::{GroupMember, MemberFilter, MemberOrder};
 use pia_storage::schema::{accounts, scim_users};
 use pia_storage::text_search::{like_containing, lower};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
@@ -21,17 +21,19 @@ struct MemberRow {
     created_at: DbInstant,
 }
 
-/// Loads a page of members, newest account first.
+/// Loads a page of members in their order.
 pub(crate) async fn page_of(
     db: &Database,
     filter: MemberFilter,
     page: PageRequest,
 ) -> Result<Page<GroupMember>, DbError> {
-    let after = page.after.unwrap_or_else(Cursor::top);
-    let at = DbInstant(after.at);
-    let id = DbUid(after.id);
-    let behind =
-        accounts::created_at.le(at).and(accounts::created_at.lt(at).or(accounts::id.lt(id)));
+    let after = page.after.map(|it| (DbInstant(it.at), DbUid(it.id)));
+    let is_by_email = matches!(filter.order, MemberOrder::Email | MemberOrder::EmailDescending);
+    let email = match after {
+        Some((_, id)) if is_by_email => folded_email(db, id).await?,
+        _ => None,
+    };
+
     let pattern = like_containing(&filter.search);
     let matches_search =
         accounts::email_folded
@@ -41,18 +43,50 @@ pub(crate) async fn page_of(
 
     let group = DbUid(filter.group.map(|it| it.0).unwrap_or_default());
     let in_group = accounts::group_id.eq(group).or(filter.group.is_none().into_sql::<Bool>());
-    let members = accounts::table
-        .filter(behind)
-        .filter(in_group)
-        .filter(matches_search)
-        .order((accounts::created_at.desc(), accounts::id.desc()))
-        .limit(page.and_one_more().limit.into());
+    let members = accounts::table.filter(in_group).filter(matches_search);
+    let limit = i64::from(page.and_one_more().limit);
 
-    let rows: Vec<MemberRow> =
-        on_conn!(db.reader(), |conn| members.select(MemberRow::as_select()).load(conn).await?)?;
+    let rows: Vec<MemberRow> = on_conn!(db.reader(), |conn| {
+        let mut query = members.into_boxed();
+        query = match filter.order {
+            MemberOrder::Newest => {
+                if let Some((at, id)) = after {
+                    let is_older = accounts::created_at.lt(at).or(accounts::id.lt(id));
+                    query = query.filter(accounts::created_at.le(at).and(is_older));
+                }
+                query.order((accounts::created_at.desc(), accounts::id.desc()))
+            }
+            MemberOrder::Oldest => {
+                if let Some((at, id)) = after {
+                    let is_newer = accounts::created_at.gt(at).or(accounts::id.gt(id));
+                    query = query.filter(accounts::created_at.ge(at).and(is_newer));
+                }
+                query.order((accounts::created_at, accounts::id))
+            }
+            MemberOrder::Email => {
+                if let Some(email) = email {
+                    query = query.filter(accounts::email_folded.gt(email));
+                }
+                query.order(accounts::email_folded)
+            }
+            MemberOrder::EmailDescending => {
+                if let Some(email) = email {
+                    query = query.filter(accounts::email_folded.lt(email));
+                }
+                query.order(accounts::email_folded.desc())
+            }
+        };
+        query.limit(limit).select(MemberRow::as_select()).load(conn).await?
+    })?;
     let entries = rows.into_iter().map(Into::into).collect();
 
     Ok(page.into_page(entries, |it: &GroupMember| Cursor { at: it.created_at, id: it.user.0 }))
+}
+
+/// Loads the address that an account is sorted by; `None` if there is no account.
+async fn folded_email(db: &Database, id: DbUid) -> Result<Option<String>, DbError> {
+    let query = accounts::table.find(id).select(accounts::email_folded);
+    on_conn!(db.reader(), |conn| query.first(conn).await.optional()?)
 }
 
 /// Loads a user as a member of their group.

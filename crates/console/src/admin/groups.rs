@@ -226,7 +226,7 @@ async fn load(page: &PageContext, id: GroupId) -> Result<GroupDetail, ApiError> 
     let request = page.paging();
     let load = async move {
         let entry = api.groups.find(id).await?;
-        let filter = MemberFilter { group: Some(id), search };
+        let filter = MemberFilter { group: Some(id), search, ..MemberFilter::default() };
         let policies = if is_admin { api.client_policies.list().await? } else { Vec::new() };
         let top_members = if is_admin { api.credits.top_members(id).await? } else { Vec::new() };
         Ok::<_, HttpError>(GroupDetail {

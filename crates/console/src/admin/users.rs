@@ -39,7 +39,7 @@ pub(super) fn routes() -> Vec<Route> {
 async fn list(page: PageContext) -> PageResult {
     let groups = page.api.groups.clone();
     let search = page.query("search");
-    let filter = MemberFilter { group: None, search };
+    let filter = MemberFilter { search, ..MemberFilter::default() };
     let request = page.paging();
     let members = page.run(async move { groups.members(filter, request).await }).await?;
     let rows = members.items.iter().map(|it| user_row(&page, it)).collect();

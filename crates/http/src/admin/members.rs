@@ -65,7 +65,8 @@ async fn page_of(
     page: PageRequest,
 ) -> Result<Json<MemberPage>, HttpError> {
     let groups = api.groups.clone();
-    let filter = MemberFilter { group, search: query.search.unwrap_or_default() };
+    let search = query.search.unwrap_or_default();
+    let filter = MemberFilter { group, search, ..MemberFilter::default() };
     let page = api.run(async move { groups.members(filter, page).await }).await?;
     Ok(Json(MemberPage {
         items: page.items.into_iter().map(Into::into).collect(),

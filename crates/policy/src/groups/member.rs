@@ -21,7 +21,7 @@ pub struct GroupMember {
     pub created_at: Timestamp,
 }
 
-/// Selection of members.
+/// Selection of members, and their order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MemberFilter {
     /// Group; `None` selects all.
@@ -29,4 +29,20 @@ pub struct MemberFilter {
     /// Part of the email address or name, in any case; an empty text selects
     /// all.
     pub search: String,
+    /// Order.
+    pub order: MemberOrder,
+}
+
+/// Order of members.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum MemberOrder {
+    /// Newest account first.
+    #[default]
+    Newest,
+    /// Oldest account first.
+    Oldest,
+    /// By email address.
+    Email,
+    /// By email address, the last one first.
+    EmailDescending,
 }

@@ -116,7 +116,9 @@ pub trait GroupStore: Send + Sync {
     /// Loads the group with this name, in any case.
     async fn named(&self, name: &GroupName) -> Result<Option<GroupEntry>, Unavailable>;
 
-    /// Loads a page of the selected members, newest account first.
+    /// Loads a page of the selected members, after the one that the cursor names.
+    /// In the order of email addresses, the page after a deleted account is the
+    /// first one.
     async fn members(
         &self,
         filter: MemberFilter,

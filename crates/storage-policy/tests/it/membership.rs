@@ -1,17 +1,19 @@
 //! Members and external ids of groups that an identity provider manages.
 
 use futures_util::future::join_all;
-use pia_kernel::{GroupId, SideEffects, Timestamp, UserId};
+use pia_kernel::{Cursor, GroupId, PageRequest, SideEffects, Timestamp, UserId};
 use pia_policy::MembershipChange::{Add, Remove, Replace};
 use pia_policy::{
-    ExternalIdOutcome, GroupStore, MemberEffects, MembersChangeOutcome, MembershipChange,
+    ExternalIdOutcome, GroupStore, MemberEffects, MemberFilter, MemberOrder, MembersChangeOutcome,
+    MembershipChange,
 };
 use pia_storage::Database;
 use pia_storage_policy::SqlGroups;
 
-use crate::people::{DEFAULT, START, group, group_of, noted, person};
+use crate::people::{DEFAULT, START, account_created_at, group, group_of, noted, person};
 
 pia_testkit::contract! {
+    members_are_paged_in_each_order,
     members_are_added_removed_and_replaced,
     changes_are_made_one_after_the_other_and_all_or_none,
     nobody_leaves_the_default_group_without_another,
@@ -34,6 +36,37 @@ async fn change(
 async fn members(db: &Database, group: GroupId) -> Vec<UserId> {
     let members = SqlGroups::new(db.clone()).member_ids(group).await.unwrap();
     members.into_iter().map(|(user, _)| user).collect()
+}
+
+async fn members_are_paged_in_each_order(db: Database) {
+    let groups = SqlGroups::new(db.clone());
+    let mut users = Vec::new();
+    for second in [3, 1, 2] {
+        let at = Timestamp::from_micros(second * 1_000_000);
+        users.push(account_created_at(&db, UserId::generate(), at).await);
+    }
+    let page = async |order, after| {
+        let filter = MemberFilter { order, ..MemberFilter::default() };
+        groups.members(filter, PageRequest { after, limit: 2 }).await.unwrap()
+    };
+
+    for (order, expected) in [
+        (MemberOrder::Newest, [0, 2, 1]),
+        (MemberOrder::Oldest, [1, 2, 0]),
+        // The addresses begin with the ids.
+        (MemberOrder::Email, [0, 1, 2]),
+        (MemberOrder::EmailDescending, [2, 1, 0]),
+    ] {
+        let first = page(order, None).await;
+        let second = page(order, first.next).await;
+        let all = first.items.iter().chain(&second.items).map(|it| it.user);
+
+        assert_eq!(all.collect::<Vec<_>>(), expected.map(|it| users[it]), "{order:?}");
+        assert_eq!(second.next, None, "{order:?}");
+    }
+    let gone = Cursor { at: START, id: UserId::generate().0 };
+    let after_gone = page(MemberOrder::Email, Some(gone)).await;
+    assert_eq!(after_gone.items[0].user, users[0]);
 }
 
 async fn members_are_added_removed_and_replaced(db: Database) {

@@ -46,6 +46,11 @@ pub(crate) async fn person(db: &Database) -> UserId {
 
 /// Stores an account with this id in the default group.
 pub(crate) async fn account(db: &Database, user: UserId) -> UserId {
+    account_created_at(db, user, START).await
+}
+
+/// Stores an account that was created at this time.
+pub(crate) async fn account_created_at(db: &Database, user: UserId, at: Timestamp) -> UserId {
     let email = format!("{user}@example.org");
     let row = (
         accounts::id.eq(DbUid(user.0)),
@@ -53,7 +58,7 @@ pub(crate) async fn account(db: &Database, user: UserId) -> UserId {
         accounts::email_folded.eq(email),
         accounts::provider.eq("local"),
         accounts::customer_type.eq(0),
-        accounts::created_at.eq(DbInstant(START)),
+        accounts::created_at.eq(DbInstant(at)),
     );
     let insert = diesel::insert_into(accounts::table).values(row);
     let inserted: Result<usize, DbError> =
