@@ -6,7 +6,7 @@ mod effective;
 
 use pia_identity::Role;
 use pia_kernel::{Cursor, PageRequest};
-use pia_policy::{GroupMember, MemberFilter};
+use pia_policy::{GroupMember, MemberFilter, MemberOrder};
 use pia_web::{Paging, Route};
 
 use crate::page_context::{PageContext, PageResult};
@@ -39,7 +39,7 @@ pub(super) fn routes() -> Vec<Route> {
 async fn list(page: PageContext) -> PageResult {
     let groups = page.api.groups.clone();
     let search = page.query("search");
-    let filter = MemberFilter { search, ..MemberFilter::default() };
+    let filter = MemberFilter { group: None, search, order: order(&page) };
     let request = page.paging();
     let members = page.run(async move { groups.members(filter, request).await }).await?;
     let rows = members.items.iter().map(|it| user_row(&page, it)).collect();
@@ -49,12 +49,24 @@ async fn list(page: PageContext) -> PageResult {
         rows,
         empty: page.t(EMPTY).to_owned(),
         search: Some(search_form(&page, SEARCH, "admin/users")),
+        sort_links: page.sort_links(&["email", "", "", "created"]),
         ..page.paged(members.next)
     };
 
     let view = View::new(page.t(TITLE)).action(page.t(INVITE), "admin/invitations");
 
     Ok(page.render(view.section(Section::new("users", "").table(table))))
+}
+
+/// Returns the requested order: the newest account first unless the query names
+/// another one.
+fn order(page: &PageContext) -> MemberOrder {
+    match page.query("sort").as_str() {
+        "email" => MemberOrder::Email,
+        "-email" => MemberOrder::EmailDescending,
+        "created" => MemberOrder::Oldest,
+        _ => MemberOrder::Newest,
+    }
 }
 
 /// Returns the headings of a table of users.
@@ -106,7 +118,10 @@ pub(super) fn search_form(page: &PageContext, label: Text, path: &str) -> Search
     Search {
         label: page.t(label).to_owned(),
         reset: (!value.is_empty()).then_some(reset),
-        fields: vec![Field::input("search", page.t(label), "search", "off", value).optional()],
+        fields: [Field::input("search", page.t(label), "search", "off", value).optional()]
+            .into_iter()
+            .chain(page.sort_field())
+            .collect(),
         submit: page.t(common::SEARCH).to_owned(),
     }
 }

@@ -22,6 +22,9 @@ const SEARCH: &str = "search";
 const SORT: &str = "sort";
 /// Parameter with the key of the row that the page begins after.
 const AFTER: &str = "after";
+/// Parameters that are meaningless in another order or after another search: the
+/// page, also that of lists of which one page is loaded, and the result of a form.
+const PAGE_PARAMETERS: [&str; 3] = [AFTER, "cursor", "done"];
 
 /// Column of a list: its name in the query, and its heading.
 pub(crate) type Column = (&'static str, Text);
@@ -46,9 +49,25 @@ impl PageContext {
         columns: &[Column],
         rows: Vec<Row>,
     ) -> Table {
+        self.list_query().table(caption, empty, columns, rows)
+    }
+
+    /// Returns the links of headings, by the names of the columns in the query; an
+    /// empty name is that of a column that sorts nothing.
+    pub(crate) fn sort_links(&self, names: &[&str]) -> Vec<Option<SortLink>> {
+        let query = self.list_query();
+        names.iter().map(|it| (!it.is_empty()).then(|| query.sort_link(it))).collect()
+    }
+
+    /// Returns the hidden field of a search form that keeps the order.
+    pub(crate) fn sort_field(&self) -> Option<Field> {
+        let sort = self.query(SORT);
+        (!sort.is_empty()).then(|| Field::hidden(SORT, sort))
+    }
+
+    fn list_query(&self) -> ListQuery {
         let path = self.path().to_owned();
-        let query = ListQuery { language: self.language, path, pairs: self.query_pairs() };
-        query.table(caption, empty, columns, rows)
+        ListQuery { language: self.language, path, pairs: self.query_pairs() }
     }
 }
 
@@ -64,7 +83,7 @@ impl ListQuery {
         Table {
             caption: t(caption),
             columns: columns.iter().map(|it| t(it.1)).collect(),
-            sort_links: columns.iter().map(|it| self.sort_link(it.0)).collect(),
+            sort_links: columns.iter().map(|it| Some(self.sort_link(it.0))).collect(),
             rows,
             empty: t(if count > 0 { common::NO_MATCH } else { empty }),
             search: (count > MAX_UNSEARCHED_ROWS || !search.is_empty())
@@ -116,8 +135,10 @@ impl ListQuery {
     fn search_form(&self, search: &str) -> Search {
         let label = common::SEARCH_LIST.of(self.language);
         let field = Field::input(SEARCH, label, "search", "off", search).optional();
-        let others =
-            self.pairs.iter().filter(|it| ![SEARCH, AFTER, "done"].contains(&it.0.as_str()));
+        let others = self
+            .pairs
+            .iter()
+            .filter(|it| it.0 != SEARCH && !PAGE_PARAMETERS.contains(&it.0.as_str()));
         let hidden = others.map(|(name, value)| Field::hidden(name, value));
 
         let rest = self.with(SEARCH, "");
@@ -139,7 +160,7 @@ impl ListQuery {
     /// empty. It leads to the first page unless the parameter is that of pages.
     fn with(&self, name: &str, value: &str) -> String {
         let mut pairs = self.pairs.clone();
-        pairs.retain(|it| ![name, AFTER, "done"].contains(&it.0.as_str()));
+        pairs.retain(|it| it.0 != name && !PAGE_PARAMETERS.contains(&it.0.as_str()));
         if !value.is_empty() {
             pairs.push((name.to_owned(), value.to_owned()));
         }
@@ -237,15 +258,15 @@ mod tests {
     fn headings_link_to_both_directions_and_the_first_page() {
         let table = list("search=team&sort=name&after=Team+049&done=saved", many_rows(60));
 
-        let links: Vec<_> =
-            table.sort_links.iter().map(|it| (it.query.as_str(), it.order)).collect();
+        let links = table.sort_links.iter().flatten();
+        let links: Vec<_> = links.map(|it| (it.query.as_str(), it.order)).collect();
         assert_eq!(
             links,
             [("search=team&sort=-name", "ascending"), ("search=team&sort=members", "")]
         );
-        let descending = list("sort=-name", some_rows());
-        assert_eq!(descending.sort_links[0].query, "sort=name");
-        assert_eq!(descending.sort_links[0].order, "descending");
+        let descending = list("sort=-name&cursor=x", some_rows());
+        let link = descending.sort_link(&0).unwrap();
+        assert_eq!((link.query.as_str(), link.order), ("sort=name", "descending"));
     }
 
     #[test]

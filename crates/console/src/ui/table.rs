@@ -11,8 +11,9 @@ pub(crate) struct Table {
     pub(crate) caption: String,
     /// Headings of the columns.
     pub(crate) columns: Vec<String>,
-    /// Links of the headings, which sort the table; none if it has one order.
-    pub(crate) sort_links: Vec<SortLink>,
+    /// Links of the headings that sort the table, by column; none if it has one
+    /// order.
+    pub(crate) sort_links: Vec<Option<SortLink>>,
     /// Rows; each has a cell per column.
     pub(crate) rows: Vec<Row>,
     /// Text in place of a table without rows. It explains how to add the first.
@@ -177,7 +178,7 @@ impl Table {
     /// Returns the link of a column's heading.
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "templates pass references")]
     pub(crate) fn sort_link(&self, column: &usize) -> Option<&SortLink> {
-        self.sort_links.get(*column)
+        self.sort_links.get(*column)?.as_ref()
     }
 
     /// Returns whether a column consists of numbers, as its first row does.

@@ -139,8 +139,6 @@ fn search_form(page: &PageContext, path: &str, status: &str) -> Search {
     let statuses = std::iter::once(any).chain(DocumentStatus::ALL.map(named));
 
     let text = Field::input("search", page.t(common::SEARCH_LIST), "search", "off", value);
-    let sort = page.query("sort");
-    let hidden = (!sort.is_empty()).then(|| Field::hidden("sort", sort));
     let reset = Link { label: page.t(common::RESET_FILTERS).to_owned(), path: path.to_owned() };
 
     Search {
@@ -150,7 +148,7 @@ fn search_form(page: &PageContext, path: &str, status: &str) -> Search {
             Field::select("status", page.t(common::STATUS), statuses, status).optional(),
         ]
         .into_iter()
-        .chain(hidden)
+        .chain(page.sort_field())
         .collect(),
         submit: page.t(common::SEARCH).to_owned(),
         reset: is_filtered.then_some(reset),

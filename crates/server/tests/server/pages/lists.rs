@@ -7,7 +7,11 @@ use pia_testkit::databases::TestDatabase;
 use super::form;
 use super::signed_in::{ADA, Visitor, start_with_admin};
 
-on_both_databases!(groups_are_paged_sorted_and_searched, lists_are_sorted_by_each_column,);
+on_both_databases!(
+    groups_are_paged_sorted_and_searched,
+    lists_are_sorted_by_each_column,
+    users_are_sorted_by_address_and_age,
+);
 
 /// Returns the query of the link to the next page.
 fn next_page(html: &str) -> Option<String> {
@@ -20,6 +24,12 @@ fn next_page(html: &str) -> Option<String> {
 fn links(html: &str, word: &str) -> Vec<String> {
     let texts = html.split("</a>").filter_map(|it| it.rsplit_once('>')).map(|it| it.1);
     texts.filter(|it| it.starts_with(word)).map(str::to_owned).collect()
+}
+
+/// Returns the number of headings with a link.
+fn sort_links(html: &str) -> usize {
+    let (before_rows, _) = html.split_once("</thead>").expect("a table");
+    before_rows.matches("<a href=\"?").count()
 }
 
 async fn groups_are_paged_sorted_and_searched(database: TestDatabase) {
@@ -78,7 +88,30 @@ async fn lists_are_sorted_by_each_column(database: TestDatabase) {
         assert!(ascending.find("Alpha") < ascending.find("Beta"), "{path}: {ascending}");
         assert!(descending.find("Beta") < descending.find("Alpha"), "{path}: {descending}");
         let headings = ascending.matches("<th scope=\"col\"").count();
-        assert_eq!(ascending.matches("<a href=\"?sort=").count(), headings, "{path}: {ascending}");
+        assert_eq!(sort_links(&ascending), headings, "{path}: {ascending}");
         assert!(found.contains("Alpha") && !found.contains("Beta"), "{path}: {found}");
+    }
+}
+
+async fn users_are_sorted_by_address_and_age(database: TestDatabase) {
+    let app = start_with_admin(TestConfig::on(database)).await;
+    let [bob, zoe] = ["bob@example.org", "zoe@example.org"];
+    app.sign_up(zoe).await;
+    app.sign_up(bob).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+
+    for (query, expected) in [
+        ("", [bob, zoe, ADA]),
+        ("?sort=created", [ADA, zoe, bob]),
+        ("?sort=-created", [bob, zoe, ADA]),
+        ("?sort=email", [ADA, bob, zoe]),
+        ("?sort=-email&search=example", [zoe, bob, ADA]),
+    ] {
+        let list = ada.get(&format!("/admin/users{query}")).await.text();
+
+        let mut addresses = links(&list, "");
+        addresses.retain(|it| it.contains('@'));
+        assert_eq!(addresses, expected, "{query}");
+        assert_eq!(sort_links(&list), 2, "{query}: {list}");
     }
 }
