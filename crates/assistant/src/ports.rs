@@ -107,6 +107,9 @@ pub enum UpstreamError {
         /// clients.
         body: Bytes,
     },
+    /// Response is empty or malformed, although its status was 200 (OK).
+    #[error("the upstream answered 200")]
+    Malformed,
     /// Upstream could not be reached.
     #[error("the upstream could not be reached: {0}")]
     Unreachable(String),
@@ -119,6 +122,17 @@ pub enum UpstreamError {
     /// Response, or one of its events, exceeds the size limit.
     #[error("the upstream's response is too long")]
     TooLong,
+}
+
+impl UpstreamError {
+    /// Returns the HTTP status of a complete response.
+    pub(crate) fn status(&self) -> Option<u16> {
+        match self {
+            Self::Refused { status, .. } => Some(*status),
+            Self::Malformed => Some(200),
+            Self::Unreachable(_) | Self::Silent | Self::Cut | Self::TooLong => None,
+        }
+    }
 }
 
 /// Frames of an accepted stream.

@@ -109,9 +109,8 @@ struct SearchHit {
 /// Parses the results, without those that have no URL or no text, such as
 /// images.
 fn parse_results(answer: &[u8]) -> Result<Vec<SearchResult>, UpstreamError> {
-    let response: SearchResponse = serde_json::from_slice(answer).map_err(|_invalid| {
-        UpstreamError::Refused { status: 200, retry_after: None, body: Bytes::new() }
-    })?;
+    let response: SearchResponse =
+        serde_json::from_slice(answer).map_err(|_invalid| UpstreamError::Malformed)?;
     Ok(response.results.into_iter().filter_map(SearchHit::into_result).take(MAX_RESULTS).collect())
 }
 

@@ -107,7 +107,7 @@ async fn a_malformed_response_is_an_error() {
         let template = ResponseTemplate::new(200).set_body_string(body);
         let err = search(template, UpstreamLimits::default()).await.unwrap_err();
 
-        assert!(matches!(err, UpstreamError::Refused { status: 200, .. }), "{body}");
+        assert_eq!(err, UpstreamError::Malformed, "{body}");
     }
 }
 

@@ -1,6 +1,5 @@
 //! Full response from an upstream that was to stream.
 
-use bytes::Bytes;
 use pia_assistant::{Frame, UpstreamError};
 use serde_json::Value;
 
@@ -9,8 +8,9 @@ use serde_json::Value;
 /// Some servers do not stream with some models and respond in one piece; to the
 /// caller that is a stream with a single chunk.
 pub(crate) fn frames(answer: &[u8]) -> Result<[Frame; 2], UpstreamError> {
-    let mut answer: Value = serde_json::from_slice(answer).map_err(|_invalid| malformed())?;
-    let members = answer.as_object_mut().ok_or_else(malformed)?;
+    let mut answer: Value =
+        serde_json::from_slice(answer).map_err(|_invalid| UpstreamError::Malformed)?;
+    let members = answer.as_object_mut().ok_or(UpstreamError::Malformed)?;
     members.insert("object".to_owned(), "chat.completion.chunk".into());
     let failed = members.get("error").is_some_and(|it| !it.is_null());
     let mut has_message = false;
@@ -26,10 +26,10 @@ pub(crate) fn frames(answer: &[u8]) -> Result<[Frame; 2], UpstreamError> {
 
     // An error is passed on; the reader of the chunk explains it.
     if !(has_message || failed) {
-        return Err(malformed());
+        return Err(UpstreamError::Malformed);
     }
 
-    let chunk = serde_json::to_vec(&answer).map_err(|_unwritable| malformed())?;
+    let chunk = serde_json::to_vec(&answer).map_err(|_unwritable| UpstreamError::Malformed)?;
 
     Ok([Frame::Inspect(chunk.into()), Frame::Done])
 }
@@ -42,11 +42,6 @@ fn number_tool_calls(message: &mut Value) {
             call.insert("index".to_owned(), number.into());
         }
     }
-}
-
-/// Returns the error for a malformed response with a success status.
-fn malformed() -> UpstreamError {
-    UpstreamError::Refused { status: 200, retry_after: None, body: Bytes::new() }
 }
 
 #[cfg(test)]
@@ -90,7 +85,7 @@ mod tests {
     #[test]
     fn a_response_without_a_message_is_malformed_unless_it_is_an_error() {
         for answer in ["[]", "{", "{}", r#"{"choices":[]}"#, r#"{"choices":[{"message":null}]}"#] {
-            assert_eq!(frames(answer.as_bytes()), Err(malformed()), "{answer}");
+            assert_eq!(frames(answer.as_bytes()), Err(UpstreamError::Malformed), "{answer}");
         }
         assert!(frames(br#"{"error":{"code":"context_length_exceeded"}}"#).is_ok());
     }

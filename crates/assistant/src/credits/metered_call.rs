@@ -121,7 +121,9 @@ impl Billable {
     /// Returns whether an upstream may bill a call that failed so.
     pub(crate) fn after_failure(err: &UpstreamError) -> Self {
         match err {
-            UpstreamError::Refused { .. } | UpstreamError::Unreachable(_) => Self::Nothing,
+            UpstreamError::Refused { .. }
+            | UpstreamError::Malformed
+            | UpstreamError::Unreachable(_) => Self::Nothing,
             UpstreamError::Silent | UpstreamError::Cut | UpstreamError::TooLong => Self::Something,
         }
     }

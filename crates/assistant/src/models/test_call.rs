@@ -57,11 +57,7 @@ pub enum ModelTestFailure {
 
 impl From<&UpstreamError> for ModelTestFailure {
     fn from(err: &UpstreamError) -> Self {
-        let status = match err {
-            UpstreamError::Refused { status, .. } => Some(*status),
-            _ => None,
-        };
-        Self::Upstream(AttemptOutcome::from_error(err), status)
+        Self::Upstream(AttemptOutcome::from_error(err), err.status())
     }
 }
 

@@ -44,9 +44,10 @@ impl AttemptOutcome {
             UpstreamError::Refused { status: 401 | 403, .. } => Self::KeyRefused,
             UpstreamError::Refused { status: 429, .. } => Self::Busy,
             UpstreamError::Refused { status: 400..=499, .. } => Self::Refused,
-            UpstreamError::Refused { .. } | UpstreamError::Cut | UpstreamError::TooLong => {
-                Self::Failed
-            }
+            UpstreamError::Refused { .. }
+            | UpstreamError::Malformed
+            | UpstreamError::Cut
+            | UpstreamError::TooLong => Self::Failed,
             UpstreamError::Unreachable(_) => Self::Unreachable,
             UpstreamError::Silent => Self::Silent,
         }
@@ -64,7 +65,10 @@ pub(crate) fn may_be_repeated(err: &UpstreamError) -> bool {
     match err {
         UpstreamError::Refused { status, .. } => matches!(status, 401 | 403 | 429 | 500..=599),
         UpstreamError::Unreachable(_) => true,
-        UpstreamError::Silent | UpstreamError::Cut | UpstreamError::TooLong => false,
+        UpstreamError::Malformed
+        | UpstreamError::Silent
+        | UpstreamError::Cut
+        | UpstreamError::TooLong => false,
     }
 }
 
@@ -140,11 +144,16 @@ mod tests {
         for status in [401, 403, 429, 500, 502, 503, 529] {
             assert!(may_be_repeated(&refused(status)), "{status}");
         }
-        for status in [200, 302, 400, 404, 413, 422] {
+        for status in [302, 400, 404, 413, 422] {
             assert!(!may_be_repeated(&refused(status)), "{status}");
         }
         assert!(may_be_repeated(&UpstreamError::Unreachable(String::new())));
-        for err in [UpstreamError::Silent, UpstreamError::Cut, UpstreamError::TooLong] {
+        for err in [
+            UpstreamError::Malformed,
+            UpstreamError::Silent,
+            UpstreamError::Cut,
+            UpstreamError::TooLong,
+        ] {
             assert!(!may_be_repeated(&err), "{err:?}");
         }
     }

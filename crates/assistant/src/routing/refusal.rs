@@ -43,15 +43,15 @@ pub(crate) fn explain_failure(
     tools: Tools,
     target: &Target,
 ) -> AssistantError {
-    let (status, code) = match err {
-        UpstreamError::Refused { status, body, .. } => (Some(*status), error_code(body)),
-        _ => (None, None),
+    let code = match err {
+        UpstreamError::Refused { body, .. } => error_code(body),
+        _ => None,
     };
 
     tracing::warn!(
         upstream.provider = target.provider.name(),
         upstream.model = target.model,
-        upstream.status = status,
+        upstream.status = err.status(),
         upstream.code = code,
         error = %err,
         "upstream model did not answer"
@@ -62,9 +62,10 @@ pub(crate) fn explain_failure(
             refusal_error(*status, *retry_after, body, tools)
         }
         UpstreamError::Silent => AssistantError::UpstreamTimeout,
-        UpstreamError::Unreachable(_) | UpstreamError::Cut | UpstreamError::TooLong => {
-            AssistantError::UpstreamFailed
-        }
+        UpstreamError::Malformed
+        | UpstreamError::Unreachable(_)
+        | UpstreamError::Cut
+        | UpstreamError::TooLong => AssistantError::UpstreamFailed,
     }
 }
 
@@ -272,7 +273,7 @@ mod tests {
 
     #[test]
     fn everything_else_is_a_failure_of_the_upstream() {
-        for status in [200, 301, 401, 402, 403, 404, 413, 500, 502, 503, 504] {
+        for status in [301, 401, 402, 403, 404, 413, 500, 502, 503, 504] {
             let err = explain(status, "<html>tools</html>", Tools::Sent);
 
             assert_eq!(err, AssistantError::UpstreamFailed, "{status}");
@@ -299,6 +300,7 @@ mod tests {
         let explain = |err| explain_failure(&err, Tools::None, &target);
 
         assert_eq!(explain(UpstreamError::Silent), AssistantError::UpstreamTimeout);
+        assert_eq!(explain(UpstreamError::Malformed), AssistantError::UpstreamFailed);
         assert_eq!(explain(UpstreamError::Cut), AssistantError::UpstreamFailed);
         assert_eq!(explain(UpstreamError::TooLong), AssistantError::UpstreamFailed);
     }

@@ -36,9 +36,10 @@ pub(crate) struct StartedStream {
     pub(crate) unreadable: bool,
 }
 
-/// Waits for the first event of a stream. A stream that starts with an error,
-/// or ends before any readable event, counts as refused, although its upstream
-/// accepted the call.
+/// Waits for the first event of a stream.
+///
+/// A stream that starts with an error counts as refused, although its upstream
+/// accepted the call, and one that ends before any readable event as malformed.
 pub(crate) async fn start_stream(
     mut frames: Frames,
     tools: Tools,
@@ -55,7 +56,7 @@ pub(crate) async fn start_stream(
                 unreadable = true;
                 continue;
             }
-            Some(Frame::Done) | None => return Err(empty_response_error()),
+            Some(Frame::Done) | None => return Err(UpstreamError::Malformed),
             Some(first) => first,
         };
 
@@ -78,11 +79,6 @@ pub(crate) async fn start_stream(
 fn is_readable(frames: &[u8]) -> bool {
     let mut events = frames.split(|it| *it == b'\n').filter_map(|it| it.strip_prefix(b"data: "));
     events.any(|it| serde_json::from_slice::<IgnoredAny>(it).is_ok())
-}
-
-/// Returns the error for an empty response with a success status.
-fn empty_response_error() -> UpstreamError {
-    UpstreamError::Refused { status: 200, retry_after: None, body: Bytes::new() }
 }
 
 /// Returns a full response unless it is only an error.

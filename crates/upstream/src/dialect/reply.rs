@@ -82,11 +82,6 @@ pub(super) fn unreadable() -> UpstreamError {
     UpstreamError::Unreachable("the request cannot be read".to_owned())
 }
 
-/// Returns the error for a malformed response with a success status.
-pub(super) fn malformed_response() -> UpstreamError {
-    UpstreamError::Refused { status: 200, retry_after: None, body: Bytes::new() }
-}
-
 /// Returns the text of a content: a string, or the texts of its parts.
 pub(super) fn text_of(content: &Value) -> String {
     match content {

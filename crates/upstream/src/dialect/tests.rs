@@ -169,8 +169,8 @@ async fn full_response(
     Ok(parsed)
 }
 
-fn refused(status: u16) -> impl Fn(&UpstreamError) -> bool {
-    move |err| matches!(err, UpstreamError::Refused { status: it, .. } if *it == status)
+fn is_refusal(err: &UpstreamError, status: u16) -> bool {
+    matches!(err, UpstreamError::Refused { status: it, .. } if *it == status)
 }
 
 #[test]

@@ -7,16 +7,17 @@ use pia_assistant::UpstreamError;
 use serde_json::{Map, Value, json};
 
 use crate::dialect::links::Links;
-use crate::dialect::reply::{malformed_response, refusal};
+use crate::dialect::reply::refusal;
 
 /// Translates a full response into the common format.
 pub(in crate::dialect) fn anthropic_full_response(answer: &Bytes) -> Result<Bytes, UpstreamError> {
-    let answer: Value = serde_json::from_slice(answer).map_err(|_invalid| malformed_response())?;
+    let answer: Value =
+        serde_json::from_slice(answer).map_err(|_invalid| UpstreamError::Malformed)?;
     if let Some(error) = answer.get("error").filter(|it| !it.is_null()) {
         return Err(refusal(status_of(error), error));
     }
 
-    let blocks = answer.get("content").and_then(Value::as_array).ok_or_else(malformed_response)?;
+    let blocks = answer.get("content").and_then(Value::as_array).ok_or(UpstreamError::Malformed)?;
     let mut tokens = Tokens::default();
     tokens.add_usage(answer.get("usage"));
     let reason = answer.get("stop_reason").and_then(Value::as_str).map_or("stop", finish_reason);

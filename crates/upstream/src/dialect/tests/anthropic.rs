@@ -310,7 +310,7 @@ async fn an_overload_has_its_status_only_before_the_first_event() {
     let later =
         streamed_response(ProviderType::Anthropic, false, &format!("{start}{overloaded}")).await;
 
-    assert!(refused(529)(first.failure.as_ref().unwrap()));
+    assert!(is_refusal(first.failure.as_ref().unwrap(), 529));
     assert_eq!(later.error["type"], "overloaded_error");
 }
 
@@ -347,10 +347,10 @@ async fn finish_reasons_have_common_names() {
 }
 
 #[tokio::test]
-async fn a_malformed_response_is_refused() {
+async fn a_malformed_response_is_an_error() {
     for body in ["<html>", "[]", "{}", r#"{"type":"message"}"#] {
         let err = full_response(ProviderType::Anthropic, false, body).await.unwrap_err();
 
-        assert!(refused(200)(&err), "{body}");
+        assert_eq!(err, UpstreamError::Malformed, "{body}");
     }
 }

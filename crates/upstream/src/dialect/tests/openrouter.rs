@@ -49,8 +49,8 @@ async fn an_error_before_the_first_event_has_its_status() {
     let parsed = streamed_response(ProviderType::OpenRouter, false, &event).await;
     let full = full_response(ProviderType::OpenRouter, false, body).await.unwrap_err();
 
-    assert!(refused(429)(parsed.failure.as_ref().unwrap()));
-    assert!(refused(429)(&full));
+    assert!(is_refusal(parsed.failure.as_ref().unwrap(), 429));
+    assert!(is_refusal(&full, 429));
     // Its message is not passed on: it may contain a key.
     assert!(!full.to_string().contains("sk-or"));
 }
@@ -61,7 +61,7 @@ async fn an_error_in_a_choice_is_reported() {
 
     let err = full_response(ProviderType::OpenRouter, false, body).await.unwrap_err();
 
-    assert!(refused(502)(&err), "{err:?}");
+    assert!(is_refusal(&err, 502), "{err:?}");
 }
 
 #[tokio::test]
@@ -91,6 +91,6 @@ async fn a_model_without_tools_refuses_them() {
             .unwrap_err()
     };
 
-    assert!(refused(400)(&refusal("No endpoints found that support tool use.").await));
-    assert!(refused(404)(&refusal("No endpoints found for x/y.").await));
+    assert!(is_refusal(&refusal("No endpoints found that support tool use.").await, 400));
+    assert!(is_refusal(&refusal("No endpoints found for x/y.").await, 404));
 }
