@@ -6,7 +6,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
     FactorChange, NewPasskey, PasskeyChange, PasskeyCreationOutcome, PasskeyEntry, PasskeyStore,
-    PasskeyUse, StoredPasskey, TokenUseOutcome,
+    PasskeyUse, PasskeyUseOutcome, StoredPasskey,
 };
 use pia_kernel::{PasskeyId, SideEffects, Unavailable, UserId};
 use pia_storage::schema::{accounts, passkeys};
@@ -147,38 +147,39 @@ impl PasskeyStore for SqlPasskeys {
         })?)
     }
 
-    async fn sign_in(&self, used: PasskeyUse) -> Result<TokenUseOutcome, Unavailable> {
+    async fn record_use(&self, passkey_use: PasskeyUse) -> Result<PasskeyUseOutcome, Unavailable> {
         use passkeys::{blocked_at, counter, used_at};
 
-        let new_counter = i64::from(used.counter);
-        let passkey =
-            passkeys::table.find(DbUid(used.id.0)).filter(passkeys::user_id.eq(DbUid(used.user.0)));
+        let new_counter = i64::from(passkey_use.counter);
+        let passkey = passkeys::table
+            .find(DbUid(passkey_use.id.0))
+            .filter(passkeys::user_id.eq(DbUid(passkey_use.user.0)));
         let unblocked = passkey.filter(blocked_at.is_null());
 
         // A counter that is not supported stays at zero.
         let has_advanced = counter.lt(new_counter).or(counter.eq(0).and(counter.eq(new_counter)));
 
-        Ok(in_tx!(self.db, async |conn| -> Result<TokenUseOutcome, DbError> {
-            if !conn.lock_account(used.user).await? {
-                return Ok(TokenUseOutcome::Gone);
+        Ok(in_tx!(self.db, async |conn| -> Result<PasskeyUseOutcome, DbError> {
+            if !conn.lock_account(passkey_use.user).await? {
+                return Ok(PasskeyUseOutcome::Gone);
             }
 
             let record_use = diesel::update(unblocked.filter(has_advanced))
-                .set((counter.eq(new_counter), used_at.eq(DbInstant(used.at))));
+                .set((counter.eq(new_counter), used_at.eq(DbInstant(passkey_use.at))));
             if record_use.execute(conn).await? == 1 {
-                conn.write_effects(&self.db, &used.effects).await?;
-                return Ok(TokenUseOutcome::Recorded);
+                conn.write_effects(&self.db, &passkey_use.effects).await?;
+                return Ok(PasskeyUseOutcome::Recorded);
             }
             if !diesel::select(exists(passkey)).get_result::<bool>(conn).await? {
-                return Ok(TokenUseOutcome::Gone);
+                return Ok(PasskeyUseOutcome::Gone);
             }
 
-            let block = diesel::update(unblocked).set(blocked_at.eq(DbInstant(used.at)));
+            let block = diesel::update(unblocked).set(blocked_at.eq(DbInstant(passkey_use.at)));
             if block.execute(conn).await? == 0 {
-                return Ok(TokenUseOutcome::Blocked);
+                return Ok(PasskeyUseOutcome::Blocked);
             }
-            conn.write_effects(&self.db, &used.if_rolled_back).await?;
-            Ok(TokenUseOutcome::RolledBack)
+            conn.write_effects(&self.db, &passkey_use.if_rolled_back).await?;
+            Ok(PasskeyUseOutcome::RolledBack)
         })?)
     }
 }

@@ -8,8 +8,8 @@ use crate::passkeys::PasskeyPorts;
 use crate::passkeys::options::{PasskeyOptions, hash_presented, start_ceremony};
 use crate::people::account::Account;
 use crate::ports::{
-    AccountStore, CeremonyError, FailedSignIn, PasskeyUse, SignInLog, SignInMethod, SignInOutcome,
-    StoredPasskey, TokenUseOutcome,
+    AccountStore, CeremonyError, FailedSignIn, PasskeyUse, PasskeyUseOutcome, SignInLog,
+    SignInMethod, SignInOutcome, StoredPasskey,
 };
 use crate::sessions::{Sessions, StartError};
 use crate::sign_in::SignedIn;
@@ -130,7 +130,7 @@ impl PasskeySignIn {
     ) -> Result<(), PasskeySignInError> {
         let user = passkey.user;
         let at = self.clock.now();
-        let used = PasskeyUse {
+        let passkey_use = PasskeyUse {
             id: passkey.id,
             user,
             counter,
@@ -139,13 +139,15 @@ impl PasskeySignIn {
             if_rolled_back: clone_alert(passkey, at),
         };
 
-        match self.ports.passkeys.store.sign_in(used).await? {
-            TokenUseOutcome::Recorded => Ok(()),
-            TokenUseOutcome::RolledBack => {
+        match self.ports.passkeys.store.record_use(passkey_use).await? {
+            PasskeyUseOutcome::Recorded => Ok(()),
+            PasskeyUseOutcome::RolledBack => {
                 tracing::warn!(user.id = %user, "passkey signature counter decreased; the passkey may be cloned");
                 Err(PasskeySignInError::Refused)
             }
-            TokenUseOutcome::Blocked | TokenUseOutcome::Gone => Err(PasskeySignInError::Refused),
+            PasskeyUseOutcome::Blocked | PasskeyUseOutcome::Gone => {
+                Err(PasskeySignInError::Refused)
+            }
         }
     }
 

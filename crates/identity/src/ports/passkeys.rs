@@ -56,7 +56,7 @@ pub enum CeremonyError {
 ///
 /// A response is accepted only from a page of this server, for the very challenge, and if the
 /// authenticator has verified the user. Signature counters are checked by
-/// [`PasskeyStore::sign_in`].
+/// [`PasskeyStore::record_use`].
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 pub trait PasskeyCeremony: Send + Sync {
     /// Creates a challenge for a new passkey of an account, excluding authenticators that have one
@@ -225,7 +225,7 @@ pub struct PasskeyUse {
 
 /// Outcome of a passkey's use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TokenUseOutcome {
+pub enum PasskeyUseOutcome {
     /// Use was recorded.
     Recorded,
     /// Counter did not increase, though the authenticator counts: a copy of the passkey exists,
@@ -282,8 +282,8 @@ pub trait PasskeyStore: Send + Sync {
         if_unblocked: SideEffects,
     ) -> Result<bool, Unavailable>;
 
-    /// Records the use of a passkey, unless it is blocked; one whose counter went back is blocked.
-    /// Of concurrent uses with one counter one is recorded; authenticators that do not count always
-    /// report zero.
-    async fn sign_in(&self, used: PasskeyUse) -> Result<TokenUseOutcome, Unavailable>;
+    /// Records the use of a passkey that is not blocked, and blocks a passkey whose counter went
+    /// back. Of concurrent uses with one counter, only the first is recorded, unless the counter is
+    /// zero: authenticators that do not count always report zero.
+    async fn record_use(&self, passkey_use: PasskeyUse) -> Result<PasskeyUseOutcome, Unavailable>;
 }

@@ -5,8 +5,8 @@ use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
     FactorChange, NewPasskey, PasskeyChange, PasskeyCreationOutcome, PasskeyCredential,
-    PasskeyEntry, PasskeyStore, PasskeyUse, SessionStartOutcome, SessionStore, TokenHash,
-    TokenUseOutcome,
+    PasskeyEntry, PasskeyStore, PasskeyUse, PasskeyUseOutcome, SessionStartOutcome, SessionStore,
+    TokenHash,
 };
 use pia_kernel::{PasskeyId, QueuedEmail, SessionId, SideEffects, Timestamp, UserId};
 use pia_storage::schema::{mails, sessions};
@@ -89,11 +89,11 @@ async fn remove_passkey(db: &Database, user: UserId, session: SessionId, id: Pas
     SqlPasskeys::new(db.clone()).remove(change(user, session, "removed"), id).await.unwrap()
 }
 
-async fn sign_in(db: &Database, user: UserId, id: PasskeyId, counter: u32) -> TokenUseOutcome {
+async fn record_use(db: &Database, user: UserId, id: PasskeyId, counter: u32) -> PasskeyUseOutcome {
     let effects = SideEffects::audit(START, user, "used");
     let if_rolled_back = SideEffects::about(START, user, "rolled back");
-    let used = PasskeyUse { id, user, counter, at: START, effects, if_rolled_back };
-    SqlPasskeys::new(db.clone()).sign_in(used).await.unwrap()
+    let passkey_use = PasskeyUse { id, user, counter, at: START, effects, if_rolled_back };
+    SqlPasskeys::new(db.clone()).record_use(passkey_use).await.unwrap()
 }
 
 fn count<T: PartialEq>(all: &[T], outcome: &T) -> usize {
@@ -121,7 +121,7 @@ async fn passkeys_are_listed_in_the_order_they_were_added(db: Database) {
 
     assert_eq!(add(&db, user, session, &first).await, PasskeyCreationOutcome::Stored);
     assert_eq!(add(&db, user, session, &second).await, PasskeyCreationOutcome::Stored);
-    sign_in(&db, user, second.id, 6).await;
+    record_use(&db, user, second.id, 6).await;
 
     let entry = |it: &NewPasskey, used_at| PasskeyEntry {
         blocked_at: None,
@@ -223,7 +223,7 @@ async fn a_foreign_passkey_is_not_removed(db: Database) {
     add(&db, user, session_of_ada, &new).await;
 
     assert!(!remove_passkey(&db, eve, eves, new.id).await);
-    assert_eq!(sign_in(&db, eve, new.id, 0).await, TokenUseOutcome::Gone);
+    assert_eq!(record_use(&db, eve, new.id, 0).await, PasskeyUseOutcome::Gone);
     let stored = passkeys.of_user(user).await.unwrap();
     assert_eq!(stored.iter().map(|it| it.used_at).collect::<Vec<_>>(), [None]);
 }
@@ -248,13 +248,17 @@ async fn a_counter_only_increases(db: Database) {
 
     let mut outcomes = Vec::new();
     for counter in [8, 8, 9, 0, u32::MAX] {
-        outcomes.push(sign_in(&db, user, new.id, counter).await);
+        outcomes.push(record_use(&db, user, new.id, counter).await);
     }
 
-    let recorded = TokenUseOutcome::Recorded;
-    let back = TokenUseOutcome::RolledBack;
-    let blocked = TokenUseOutcome::Blocked;
-    assert_eq!(outcomes, [recorded, back, blocked, blocked, blocked]);
+    let expected = [
+        PasskeyUseOutcome::Recorded,
+        PasskeyUseOutcome::RolledBack,
+        PasskeyUseOutcome::Blocked,
+        PasskeyUseOutcome::Blocked,
+        PasskeyUseOutcome::Blocked,
+    ];
+    assert_eq!(outcomes, expected);
     assert_eq!(audited(&db, user, "used").await, 1);
     assert_eq!(audited(&db, user, "rolled back").await, 1);
 }
@@ -264,7 +268,7 @@ async fn a_blocked_passkey_is_unblocked_by_its_owner(db: Database) {
     let bob = person(&db, "bob@example.org").await;
     let new = passkey(1, 7);
     add(&db, user, session, &new).await;
-    sign_in(&db, user, new.id, 7).await;
+    record_use(&db, user, new.id, 7).await;
     let effects = || SideEffects::audit(START, user, "unblocked");
     let change =
         |name: Option<&str>, unblock| PasskeyChange { name: name.map(str::to_owned), unblock };
@@ -282,8 +286,8 @@ async fn a_blocked_passkey_is_unblocked_by_its_owner(db: Database) {
     assert_eq!(still_blocked[0].blocked_at, Some(START));
     assert_eq!(store.of_user(user).await.unwrap()[0].blocked_at, None);
     assert_eq!(audited(&db, user, "unblocked").await, 1);
-    assert_eq!(sign_in(&db, user, new.id, 3).await, TokenUseOutcome::Recorded);
-    assert_eq!(sign_in(&db, user, new.id, 3).await, TokenUseOutcome::RolledBack);
+    assert_eq!(record_use(&db, user, new.id, 3).await, PasskeyUseOutcome::Recorded);
+    assert_eq!(record_use(&db, user, new.id, 3).await, PasskeyUseOutcome::RolledBack);
 }
 
 async fn one_of_concurrent_uses_with_one_counter_is_recorded(db: Database) {
@@ -293,11 +297,11 @@ async fn one_of_concurrent_uses_with_one_counter_is_recorded(db: Database) {
     let db = &db;
     let id = new.id;
 
-    let outcomes = join_all((0..32).map(|_| sign_in(db, user, id, 8))).await;
+    let outcomes = join_all((0..32).map(|_| record_use(db, user, id, 8))).await;
 
-    assert_eq!(count(&outcomes, &TokenUseOutcome::Recorded), 1);
-    assert_eq!(count(&outcomes, &TokenUseOutcome::RolledBack), 1);
-    assert_eq!(count(&outcomes, &TokenUseOutcome::Blocked), 30);
+    assert_eq!(count(&outcomes, &PasskeyUseOutcome::Recorded), 1);
+    assert_eq!(count(&outcomes, &PasskeyUseOutcome::RolledBack), 1);
+    assert_eq!(count(&outcomes, &PasskeyUseOutcome::Blocked), 30);
 }
 
 async fn a_passkey_without_a_counter_is_reusable(db: Database) {
@@ -306,10 +310,10 @@ async fn a_passkey_without_a_counter_is_reusable(db: Database) {
     add(&db, user, session, &new).await;
 
     for _ in 0..3 {
-        assert_eq!(sign_in(&db, user, new.id, 0).await, TokenUseOutcome::Recorded);
+        assert_eq!(record_use(&db, user, new.id, 0).await, PasskeyUseOutcome::Recorded);
     }
-    assert_eq!(sign_in(&db, user, new.id, 1).await, TokenUseOutcome::Recorded);
-    assert_eq!(sign_in(&db, user, new.id, 0).await, TokenUseOutcome::RolledBack);
+    assert_eq!(record_use(&db, user, new.id, 1).await, PasskeyUseOutcome::Recorded);
+    assert_eq!(record_use(&db, user, new.id, 0).await, PasskeyUseOutcome::RolledBack);
 }
 
 async fn the_use_of_a_removed_passkey_is_not_recorded(db: Database) {
@@ -318,7 +322,7 @@ async fn the_use_of_a_removed_passkey_is_not_recorded(db: Database) {
     add(&db, user, session, &new).await;
     remove_passkey(&db, user, session, new.id).await;
 
-    assert_eq!(sign_in(&db, user, new.id, 1).await, TokenUseOutcome::Gone);
+    assert_eq!(record_use(&db, user, new.id, 1).await, PasskeyUseOutcome::Gone);
     assert_eq!(audited(&db, user, "rolled back").await, 0);
 }
 
@@ -342,7 +346,7 @@ async fn passkeys_of_a_deactivated_account_are_not_found(db: Database) {
     deactivate(&db, user).await;
 
     assert_eq!(passkeys.find(&[1; 16]).await.unwrap(), None);
-    assert_eq!(sign_in(&db, user, new.id, 1).await, TokenUseOutcome::Gone);
+    assert_eq!(record_use(&db, user, new.id, 1).await, PasskeyUseOutcome::Gone);
     assert_eq!(add(&db, user, session, &passkey(2, 0)).await, PasskeyCreationOutcome::SessionOver);
     assert!(!remove_passkey(&db, user, session, new.id).await);
 }

@@ -25,7 +25,7 @@ struct World {
     claimant: fn(UserId) -> Result<ClaimedPasskey, CeremonyError>,
     known: bool,
     verdict: fn() -> Result<u32, CeremonyError>,
-    used: TokenUseOutcome,
+    use_outcome: PasskeyUseOutcome,
     started: SessionStartOutcome,
 }
 
@@ -36,7 +36,7 @@ impl World {
             claimant: |user| Ok(ClaimedPasskey { credential: vec![1], user }),
             known: true,
             verdict: || Ok(5),
-            used: TokenUseOutcome::Recorded,
+            use_outcome: PasskeyUseOutcome::Recorded,
             started: SessionStartOutcome::Done,
         }
     }
@@ -53,7 +53,7 @@ impl World {
             let steps = Arc::clone(steps);
             move |step: &str| steps.lock().unwrap().push(step.to_owned())
         };
-        let World { state, claimant, known, verdict, used, started } = self;
+        let World { state, claimant, known, verdict, use_outcome, started } = self;
         let user = UserId::generate();
         let mut challenges = MockPasskeyChallenges::new();
         let log = step.clone();
@@ -82,7 +82,7 @@ impl World {
             Ok(())
         });
         let passkeys = PasskeyPorts {
-            store: Arc::new(store(user, known, used, step.clone())),
+            store: Arc::new(store(user, known, use_outcome, step.clone())),
             challenges: Arc::new(challenges),
             ceremony: Some(Arc::new(ceremony)),
         };
@@ -99,7 +99,7 @@ fn token() -> Secret<String> {
 fn store(
     user: UserId,
     known: bool,
-    used: TokenUseOutcome,
+    use_outcome: PasskeyUseOutcome,
     step: impl Fn(&str) + Clone + Send + Sync + 'static,
 ) -> MockPasskeyStore {
     let mut store = MockPasskeyStore::new();
@@ -109,7 +109,7 @@ fn store(
             StoredPasskey { id: PasskeyId::generate(), user, name: "Key".to_owned(), key };
         Ok(known.then_some(passkey))
     });
-    store.expect_sign_in().returning(move |it| {
+    store.expect_record_use().returning(move |it| {
         step("use");
         assert_eq!(it.user, user);
         assert_eq!(it.counter, 5);
@@ -117,7 +117,7 @@ fn store(
         assert_eq!(it.effects.audit[0].action, "passkey.used");
         assert_eq!(it.if_rolled_back.audit[0].action, "passkey.cloned");
         assert_eq!(it.if_rolled_back.mail[0].email.name, "passkey-cloned");
-        Ok(used)
+        Ok(use_outcome)
     });
     store
 }
@@ -186,11 +186,11 @@ async fn a_refused_response_is_recorded_for_the_passkeys_owner() {
         (World { claimant: another, ..World::fine() }, vec!["take", note]),
         (World { verdict: refused, ..World::fine() }, vec!["take", "judge", note]),
         (
-            World { used: TokenUseOutcome::RolledBack, ..World::fine() },
+            World { use_outcome: PasskeyUseOutcome::RolledBack, ..World::fine() },
             vec!["take", "judge", "use", note],
         ),
         (
-            World { used: TokenUseOutcome::Gone, ..World::fine() },
+            World { use_outcome: PasskeyUseOutcome::Gone, ..World::fine() },
             vec!["take", "judge", "use", note],
         ),
     ] {
