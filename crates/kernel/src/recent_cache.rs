@@ -86,7 +86,8 @@ impl<K: Eq + Hash, V: Clone> RecentCache<K, V> {
     pub fn insert(&self, owner: impl Hash, key: K, value: V, read: CacheRead) {
         let Some(mut shard) = self.shard(owner) else { return };
         if shard.invalidations == read.invalidations {
-            shard.insert(key, Entry { value, at: read.at }, (self.max_in_shard, self.max_age));
+            shard.sweep_if_due(self.max_in_shard, self.max_age, read.at);
+            shard.insert(key, Entry { value, at: read.at }, self.max_in_shard);
         }
     }
 
@@ -122,13 +123,17 @@ impl<K: Eq + Hash, V: Clone> RecentCache<K, V> {
 }
 
 impl<K: Eq + Hash, V> Shard<K, V> {
-    /// Inserts an entry. Old ones are swept when there are twice as many as
-    /// after the last sweep; in a full shard, new keys are not cached.
-    fn insert(&mut self, key: K, entry: Entry<V>, (max, max_age): (usize, Duration)) {
+    /// Sweeps old entries when there are twice as many as after the last sweep,
+    /// or the shard is full.
+    fn sweep_if_due(&mut self, max: usize, max_age: Duration, now: Timestamp) {
         if self.entries.len() >= self.sweep_at.max(MIN_SWEEP).min(max) {
-            self.entries.retain(|_, it| it.is_recent(entry.at, max_age));
+            self.entries.retain(|_, it| it.is_recent(now, max_age));
             self.sweep_at = self.entries.len() * 2;
         }
+    }
+
+    /// Inserts an entry; in a full shard, only if it replaces one.
+    fn insert(&mut self, key: K, entry: Entry<V>, max: usize) {
         if self.entries.len() < max || self.entries.contains_key(&key) {
             self.entries.insert(key, entry);
         }

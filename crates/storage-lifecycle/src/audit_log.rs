@@ -130,8 +130,7 @@ impl SqlAuditLog {
         let identity = identities.iter().find(|it| it.part == part.name());
         Ok(match (commitment, identity) {
             (Some(commitment), Some(IdentityRow { sealed: Some(sealed), .. })) => {
-                let stored = (sealed.as_slice(), commitment.as_slice());
-                match AuditIdentity::open(self.db.seal()?, entry.id.0, part, stored) {
+                match AuditIdentity::open(self.db.seal()?, entry.id.0, part, sealed, commitment) {
                     Some(AuditIdentity { user, address, agent }) => {
                         AuditSide::Known(AuditPerson { user, address, agent })
                     }

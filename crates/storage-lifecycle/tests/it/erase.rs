@@ -184,8 +184,9 @@ async fn the_audit_log_names_no_erased_user_and_can_be_verified(db: Database) {
     let [(entry, _, Some(user), Some(sealed))] = &identities[..] else { panic!("his alone") };
     assert_eq!(*entry, entries[2].0);
     assert_eq!(*user, DbUid(bob.user.0));
-    let stored = (sealed.as_slice(), entries[2].3.as_deref().unwrap());
-    let known = AuditIdentity::open(&seal(), entry.0, AuditPart::Actor, stored).unwrap();
+    let commitment = entries[2].3.as_deref().unwrap();
+    let known =
+        AuditIdentity::open(&seal(), entry.0, AuditPart::Actor, sealed, commitment).unwrap();
     assert_eq!(known.user, Some(bob.user));
     assert_eq!(known.agent.as_deref(), Some("an agent"));
 }

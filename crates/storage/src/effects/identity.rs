@@ -77,12 +77,15 @@ impl AuditIdentity {
         seal: &ServerSeal,
         entry: Uuid,
         part: AuditPart,
-        (sealed, commitment): (&[u8], &[u8]),
+        sealed: &[u8],
+        commitment: &[u8],
     ) -> Option<Self> {
         let plain = seal.open(place(&entry, part), sealed).ok()?;
-        let committed = digest::digest(&digest::SHA256, plain.expose());
+        if digest::digest(&digest::SHA256, plain.expose()).as_ref() != commitment {
+            return None;
+        }
         let json = plain.expose().get(SALT_LEN..)?;
-        (committed.as_ref() == commitment).then(|| serde_json::from_slice(json).ok())?
+        serde_json::from_slice(json).ok()
     }
 
     pub(super) fn seal(

@@ -55,9 +55,13 @@ async fn written(db: &Database) -> (Vec<Entry>, Vec<Identity>) {
     read.await.unwrap()
 }
 
-fn opened(identity: &Identity, part: AuditPart, commitment: Option<&Vec<u8>>) -> AuditIdentity {
-    let stored = (identity.3.as_deref().unwrap(), commitment.unwrap().as_slice());
-    AuditIdentity::open(&seal(), identity.0.0, part, stored).unwrap()
+fn open_identity(
+    identity: &Identity,
+    part: AuditPart,
+    commitment: Option<&Vec<u8>>,
+) -> AuditIdentity {
+    let sealed = identity.3.as_deref().unwrap();
+    AuditIdentity::open(&seal(), identity.0.0, part, sealed, commitment.unwrap()).unwrap()
 }
 
 async fn an_entry_stores_only_a_commitment_to_its_actor(db: Database) {
@@ -73,16 +77,19 @@ async fn an_entry_stores_only_a_commitment_to_its_actor(db: Database) {
     assert_eq!(&**action, "account.deactivated");
     assert_eq!(request.as_deref(), Some("request-1"));
     assert_eq!(identities.len(), 2);
-    let actor = opened(&identities[0], AuditPart::Actor, by.as_ref());
-    let subject = opened(&identities[1], AuditPart::Subject, on.as_ref());
+    let actor = open_identity(&identities[0], AuditPart::Actor, by.as_ref());
+    let subject = open_identity(&identities[1], AuditPart::Subject, on.as_ref());
     assert_eq!(actor.user, Some(admin));
     assert_eq!(actor.agent.as_deref(), Some("an agent"));
     assert_eq!(actor.address, origin().address);
     assert_eq!(subject.user, Some(user));
-    let moved = (identities[0].3.as_deref().unwrap(), by.as_deref().unwrap());
-    assert_eq!(AuditIdentity::open(&seal(), id.0, AuditPart::Subject, moved), None);
-    let other = (identities[0].3.as_deref().unwrap(), on.as_deref().unwrap());
-    assert_eq!(AuditIdentity::open(&seal(), id.0, AuditPart::Actor, other), None);
+    let sealed_actor = identities[0].3.as_deref().unwrap();
+    let actor_commitment = by.as_deref().unwrap();
+    let subject_commitment = on.as_deref().unwrap();
+    let open =
+        |part, commitment| AuditIdentity::open(&seal(), id.0, part, sealed_actor, commitment);
+    assert_eq!(open(AuditPart::Subject, actor_commitment), None);
+    assert_eq!(open(AuditPart::Actor, subject_commitment), None);
 }
 
 async fn an_anonymous_actor_belongs_to_the_subject(db: Database) {
