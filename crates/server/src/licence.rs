@@ -131,9 +131,9 @@ impl LicenceFile {
             FileReadOutcome::Missing => LicenceRead::Nothing,
             FileReadOutcome::Content(bytes) => match LicenceReading::open(bytes, &self.key) {
                 Ok(reading) => LicenceRead::Licence(reading),
-                Err(fault) => LicenceRead::Fault(fault),
+                Err(err) => LicenceRead::Refused(err),
             },
-            FileReadOutcome::Failed(reason) => LicenceRead::Fault(LicenceError::Unreadable(
+            FileReadOutcome::Failed(reason) => LicenceRead::Refused(LicenceError::Unreadable(
                 format!("the file cannot be opened: {reason}"),
             )),
         }
@@ -147,9 +147,9 @@ impl LicenceFile {
                 log::missing(&self.path);
                 LicenceState::Missing
             }
-            LicenceRead::Fault(fault) => {
-                log::refused(&self.path, &fault, &self.key);
-                LicenceState::Refused(fault)
+            LicenceRead::Refused(err) => {
+                log::refused(&self.path, &err, &self.key);
+                LicenceState::Refused(err)
             }
             LicenceRead::Licence(reading) => {
                 log::loaded(&reading);
@@ -178,14 +178,14 @@ impl LicenceFile {
 /// Licence in the file.
 enum LicenceRead {
     Nothing,
-    Fault(LicenceError),
+    Refused(LicenceError),
     Licence(LicenceReading),
 }
 
 impl LicenceRead {
     /// Returns whether the file may be in the middle of its replacement.
     fn may_be_partial(&self) -> bool {
-        matches!(self, Self::Nothing | Self::Fault(LicenceError::Truncated(_)))
+        matches!(self, Self::Nothing | Self::Refused(LicenceError::Truncated(_)))
     }
 }
 

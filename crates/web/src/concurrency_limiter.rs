@@ -20,12 +20,12 @@ pub struct ConcurrencyLimiter {
 }
 
 impl ConcurrencyLimiter {
-    /// Creates a limiter that runs `places` use cases at a time, with room for
-    /// `room` in total.
-    pub fn before(runner: Runner, places: NonZeroUsize, room: NonZeroUsize) -> Self {
+    /// Creates a limiter that runs at most `max_running` use cases at a time, and
+    /// refuses more than `max_admitted` that run or wait.
+    pub fn new(runner: Runner, max_running: NonZeroUsize, max_admitted: NonZeroUsize) -> Self {
         let semaphore =
             |it: NonZeroUsize| Arc::new(Semaphore::new(it.get().min(Semaphore::MAX_PERMITS)));
-        Self { runner, queue_slots: semaphore(room), run_slots: semaphore(places) }
+        Self { runner, queue_slots: semaphore(max_admitted), run_slots: semaphore(max_running) }
     }
 
     /// Runs a use case to its end when its turn comes. A caller that
@@ -66,7 +66,7 @@ mod tests {
     #[tokio::test]
     async fn no_more_use_cases_run_at_once_than_allowed() {
         let two = NonZeroUsize::new(2).unwrap();
-        let limiter = ConcurrencyLimiter::before(
+        let limiter = ConcurrencyLimiter::new(
             Runner::on_current_runtime(),
             two,
             NonZeroUsize::new(100).unwrap(),
@@ -96,7 +96,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_full_queue_is_reported_and_a_cancelled_caller_leaves_it() {
-        let limiter = ConcurrencyLimiter::before(
+        let limiter = ConcurrencyLimiter::new(
             Runner::on_current_runtime(),
             ONE,
             NonZeroUsize::new(2).unwrap(),

@@ -97,7 +97,7 @@ fn sign_ins(base: &Infrastructure<'_>, runner: &Runner) -> ConcurrencyLimiter {
     const PER_THREAD: NonZeroUsize = NonZeroUsize::new(4).unwrap();
     let PoolSize { threads, waiting } = base.config.latest().password_hashing.size;
     let permits = threads.saturating_mul(PER_THREAD);
-    ConcurrencyLimiter::before(runner.clone(), permits, threads.saturating_add(waiting.get()))
+    ConcurrencyLimiter::new(runner.clone(), permits, threads.saturating_add(waiting.get()))
 }
 
 /// Builds the services of the Model Context Protocol.
