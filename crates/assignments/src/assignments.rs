@@ -35,7 +35,7 @@ pub struct Assignments {
 impl Assignments {
     /// Lists the operators that a user may hand assignments to.
     pub async fn operators(&self, user: UserId) -> Result<Vec<Operator>, Unavailable> {
-        self.operators.granted(user).await
+        self.operators.list_granted(user).await
     }
 
     /// Accepts an assignment: `skill` is the name of a granted skill in any case,
@@ -119,7 +119,7 @@ pub(crate) async fn granted_skill(
 ) -> Result<Skill, EnqueueError> {
     let envelope = InputEnvelope::parse(input)?;
     let skill = operators
-        .granted(user)
+        .list_granted(user)
         .await?
         .into_iter()
         .map(|it| it.skill)

@@ -47,14 +47,14 @@ impl Gateway {
             let (body, metered_call) = turn.complete().await?;
             let tool_calls = turn.has_tools().then(|| stream::completion::calls(&body)).flatten();
             let Some((calls, text)) = tool_calls else {
-                return Ok(turn.ended(body, metered_call));
+                return Ok(turn.into_full_answer(body, metered_call));
             };
 
             let (server_calls, caller_calls): (Vec<_>, Vec<_>) =
                 calls.into_iter().partition(|it| turn.is_server_tool(&it.name));
             if server_calls.is_empty() || !caller_calls.is_empty() || !turn.has_rounds_left() {
                 let body = stream::completion::with_calls(&body, &caller_calls).unwrap_or(body);
-                return Ok(turn.ended(body, metered_call));
+                return Ok(turn.into_full_answer(body, metered_call));
             }
 
             turn.settle(metered_call);
@@ -79,13 +79,13 @@ impl Gateway {
         ChatStream::new(turn, self, settings.heartbeat, protected)
             .with_tools(tools)
             .with_usage(usage)
-            .opened(settings.open_after)
+            .wait_for_start(settings.open_after)
             .await
     }
 }
 
 impl Turn {
-    fn ended(self, body: Bytes, metered_call: MeteredCall) -> FullAnswer {
+    fn into_full_answer(self, body: Bytes, metered_call: MeteredCall) -> FullAnswer {
         let Self { previous_usage: spent, tool_uses, .. } = self;
         FullAnswer { body, metered_call, spent, tool_uses }
     }

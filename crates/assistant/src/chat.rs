@@ -172,7 +172,7 @@ fn complete(answer: FullAnswer) -> Result<Bytes, AssistantError> {
 
     metered_call.end = CallEnd::Completed;
     let body = normalize_answer(without_mark(body));
-    let total = (spent != Usage::default()).then(|| spent.plus(&metered_call.used()));
+    let total = (spent != Usage::default()).then(|| spent.plus(&metered_call.usage()));
     let with_total = total.and_then(|it| stream::completion::with_usage(&body, &it));
 
     Ok(NullStripper::default().strip(with_total.unwrap_or(body)))

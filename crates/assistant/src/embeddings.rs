@@ -17,7 +17,7 @@ use crate::credits::rates::{Micros, Rates};
 use crate::error::{AssistantError, Violation};
 use crate::gateway::Gateway;
 use crate::ports::ModelCall;
-use crate::request::chat_request::malformed;
+use crate::request::chat_request::malformed_error;
 use crate::request::sample::PromptText;
 use crate::routing::route::may_choose;
 use crate::routing::target::{Mode, Target};
@@ -165,7 +165,7 @@ fn complete(body: Bytes, mut metered_call: MeteredCall) -> Result<Bytes, Assista
 }
 
 fn parse(body: &[u8]) -> Result<CheckedRequest, AssistantError> {
-    let request: Request<'_> = serde_json::from_slice(body).map_err(|err| malformed(&err))?;
+    let request: Request<'_> = serde_json::from_slice(body).map_err(|err| malformed_error(&err))?;
     let mut violations = Vec::new();
     let model: Option<String> = parse_member(request.model).filter(|it: &String| !it.is_empty());
     if model.is_none() {

@@ -100,7 +100,7 @@ impl Optimize {
 
         metered_call.end = CallEnd::Completed;
 
-        Ok(OptimizedText { text, usage: metered_call.used() })
+        Ok(OptimizedText { text, usage: metered_call.usage() })
     }
 
     /// Improves a text and streams it, in chunks of OpenAI's format; the last
@@ -134,7 +134,7 @@ impl Optimize {
         }
 
         let origin = if request.is_voice_input { TextOrigin::Spoken } else { TextOrigin::Typed };
-        let language = request.language.as_deref().and_then(languages::named);
+        let language = request.language.as_deref().and_then(languages::name_of);
         let model = non_blank(request.provider.as_ref()).map(str::to_owned);
         let model_hint = ModelHint { model, ..ModelHint::default() };
 

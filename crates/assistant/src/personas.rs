@@ -35,7 +35,7 @@ impl GrantedPersona {
 pub trait Personas: Send + Sync {
     /// Loads an active persona that is assigned to this group. An unknown one
     /// and one of another group are both `None`.
-    async fn granted(
+    async fn find_granted(
         &self,
         group: GroupId,
         persona: Uuid,

@@ -80,7 +80,7 @@ pub(crate) struct Turn {
     pub(crate) previous_usage: Usage,
     /// Set once the caller's response has started: from then on no other model
     /// is called.
-    committed: Arc<AtomicBool>,
+    response_started: Arc<AtomicBool>,
 }
 
 /// Pending call of either method of the adapter.
@@ -113,8 +113,8 @@ impl Turn {
     }
 
     /// Returns the flag to set once the caller's response has started.
-    pub(crate) fn committed(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.committed)
+    pub(crate) fn start_flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.response_started)
     }
 
     /// Starts a stream.
@@ -142,7 +142,7 @@ impl Turn {
 
     /// Completes a call of the turn and adds its usage.
     pub(crate) fn settle(&mut self, mut metered_call: MeteredCall) {
-        self.previous_usage = self.previous_usage.plus(&metered_call.used());
+        self.previous_usage = self.previous_usage.plus(&metered_call.usage());
         metered_call.end = CallEnd::Completed;
     }
 
@@ -222,7 +222,7 @@ impl Turn {
             rounds: 0,
             tool_uses: Vec::new(),
             previous_usage: Usage::default(),
-            committed: Arc::default(),
+            response_started: Arc::default(),
         };
         let (body, mut metered_call) = vision_turn.complete().await.ok()?;
         let description =
@@ -294,7 +294,7 @@ impl Turn {
                 let outcome = AttemptOutcome::from_error(&err);
                 gateway.attempts.count(target, outcome);
                 error = explain_failure(&err, self.prompt.tools, target);
-                if !may_be_repeated(&err) || self.committed.load(Ordering::Relaxed) {
+                if !may_be_repeated(&err) || self.response_started.load(Ordering::Relaxed) {
                     metered_call.fail(Billable::after_failure(&err));
                     return Err(error);
                 }

@@ -26,7 +26,7 @@ async fn a_search_in_a_stream_is_hidden() {
     let env = TestEnv::with_scripts(vec![Script::Frames(searches), Script::Frames(answers)])
         .with_results(Err(DOWN));
 
-    let stream = streamed(&env, searching(), &stream_body()).await;
+    let stream = stream_text(&env, searching(), &stream_body()).await;
 
     let (words, usage) = stream.split_once("data: {\"choices\":[],").unwrap_or((&stream, ""));
     assert!(!stream.contains("tool_calls") && !stream.contains("pia_web_search"), "{stream}");
@@ -67,7 +67,7 @@ async fn the_calls_of_a_turn_become_one_stream() {
     let env = TestEnv::with_scripts(vec![Script::Frames(searches), Script::Frames(answers)])
         .with_results(Err(DOWN));
 
-    let stream = streamed(&env, searching(), &stream_body()).await;
+    let stream = stream_text(&env, searching(), &stream_body()).await;
 
     assert_eq!(stream.matches(r#""role":"assistant""#).count(), 1, "{stream}");
     assert!(stream.contains("Fine.") && !stream.contains("two"), "{stream}");
@@ -92,7 +92,7 @@ async fn a_role_that_came_with_a_server_call_is_sent_with_the_text() {
     let env = TestEnv::with_scripts(vec![Script::Frames(searches), Script::Frames(answers)])
         .with_results(Err(DOWN));
 
-    let stream = streamed(&env, searching(), &stream_body()).await;
+    let stream = stream_text(&env, searching(), &stream_body()).await;
 
     assert_eq!(stream.matches(r#""role":"assistant""#).count(), 1, "{stream}");
     assert!(stream.contains("Fine.") && !stream.contains("tool_calls"), "{stream}");

@@ -18,7 +18,7 @@ const ANSWER: &str = r#"{"choices":[{"message":{"content":"Fine."},"finish_reaso
 const SEARCHES: &str = r#"{"choices":[{"message":{"content":"I look.","tool_calls":[{"id":"a","type":"function","function":{"name":"pia_web_search","arguments":"{\"query\":\"news\"}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":10,"completion_tokens":2}}"#;
 const DOWN: UpstreamError = UpstreamError::Unreachable(String::new());
 
-fn refused(status: u16) -> UpstreamError {
+fn refusal(status: u16) -> UpstreamError {
     UpstreamError::Refused { status, retry_after: None, body: Bytes::new() }
 }
 
@@ -69,7 +69,7 @@ async fn full(env: &TestEnv, with: ModelCatalogue, body: &Value) -> Result<Value
     }
 }
 
-async fn streamed(env: &TestEnv, with: ModelCatalogue, body: &Value) -> String {
+async fn stream_text(env: &TestEnv, with: ModelCatalogue, body: &Value) -> String {
     match chat(env, with).answer(caller(), Bytes::from(body.to_string())).await.unwrap() {
         ChatAnswer::Stream(answer) => {
             String::from_utf8(answer.collect::<Vec<_>>().await.concat()).unwrap()
@@ -96,7 +96,7 @@ fn models(env: &TestEnv) -> Vec<(String, String)> {
 
 #[tokio::test]
 async fn the_fallback_of_an_unavailable_model_answers() {
-    for err in [DOWN, refused(500), refused(503), refused(429)] {
+    for err in [DOWN, refusal(500), refusal(503), refusal(429)] {
         let env = TestEnv::with_scripts(vec![Script::Fails(err), Script::Full(ANSWER)]);
 
         full(&env, with_fallback(), &request_body()).await.unwrap();
@@ -111,7 +111,7 @@ async fn the_fallback_of_an_unavailable_model_answers() {
 
 #[tokio::test]
 async fn invalid_and_running_calls_are_not_repeated() {
-    for err in [refused(400), refused(404), refused(422), UpstreamError::Silent, UpstreamError::Cut]
+    for err in [refusal(400), refusal(404), refusal(422), UpstreamError::Silent, UpstreamError::Cut]
     {
         let env = TestEnv::with_scripts(vec![Script::Fails(err), Script::Full(ANSWER)]);
 
@@ -149,7 +149,7 @@ async fn only_a_model_that_may_fetch_gets_addresses() {
 
 #[tokio::test]
 async fn the_last_refusal_is_returned_without_cost() {
-    let env = TestEnv::with_scripts(vec![Script::Fails(DOWN), Script::Fails(refused(429))]);
+    let env = TestEnv::with_scripts(vec![Script::Fails(DOWN), Script::Fails(refusal(429))]);
 
     let err = full(&env, with_fallback(), &request_body()).await.unwrap_err();
 
@@ -161,7 +161,7 @@ async fn the_last_refusal_is_returned_without_cost() {
 async fn a_stream_falls_back_before_its_first_event_and_never_after() {
     let answer = vec![Ok(pass("data: {\"choices\":[{\"delta\":{}}]}\n\n")), Ok(Frame::Done)];
     let env = TestEnv::with_scripts(vec![Script::Fails(DOWN), Script::Frames(answer)]);
-    let stream = streamed(&env, with_fallback(), &stream_body()).await;
+    let stream = stream_text(&env, with_fallback(), &stream_body()).await;
     assert!(
         stream.starts_with("data: {\"choices\":[{\"delta\":{}}]}\n\n")
             && stream.contains(r#""model":"second""#)
@@ -169,7 +169,7 @@ async fn a_stream_falls_back_before_its_first_event_and_never_after() {
 
     let cut = vec![Ok(pass("data: {\"choices\":[{\"delta\":{}}]}\n\n")), Err(UpstreamError::Cut)];
     let env = TestEnv::with_scripts(vec![Script::Frames(cut), Script::Full(ANSWER)]);
-    let stream = streamed(&env, with_fallback(), &stream_body()).await;
+    let stream = stream_text(&env, with_fallback(), &stream_body()).await;
     assert!(stream.contains("Bad Gateway"), "{stream}");
     assert_eq!(env.calls().len(), 1);
 }
@@ -177,7 +177,7 @@ async fn a_stream_falls_back_before_its_first_event_and_never_after() {
 #[tokio::test]
 async fn a_refused_key_is_replaced_and_cools_down() {
     let two_keys = catalogue(vec![entry("first").with_key("k2")]);
-    let mut scripts = vec![Script::Fails(refused(401))];
+    let mut scripts = vec![Script::Fails(refusal(401))];
     scripts.extend([ANSWER; 4].map(Script::Full));
     let env = TestEnv::with_scripts(scripts);
     let chat = chat(&env, two_keys);
@@ -211,7 +211,7 @@ async fn a_protected_response_starts_with_a_mark() {
 
     let frames = vec![Ok(pass("data: {\"choices\":[{\"delta\":{}}]}\n\n")), Ok(Frame::Done)];
     let env = TestEnv::with_scripts(vec![Script::Frames(frames)]).protected();
-    let stream = streamed(&env, searching(), &stream_body()).await;
+    let stream = stream_text(&env, searching(), &stream_body()).await;
     assert!(stream.starts_with(
         "data: {\"guardrail\":{\"protected\":true}}\n\ndata: {\"choices\":[{\"delta\":{}}]}\n\n"
     ));

@@ -180,7 +180,7 @@ impl OperatorStore for SqlOperators {
         Ok(operators_of(load_with_groups!(self.db, operators::table)?)?)
     }
 
-    async fn granted(&self, user: UserId) -> Result<Vec<Operator>, Unavailable> {
+    async fn list_granted(&self, user: UserId) -> Result<Vec<Operator>, Unavailable> {
         let group = accounts::table
             .find(DbUid(user.0))
             .filter(accounts::deactivated_at.is_null())

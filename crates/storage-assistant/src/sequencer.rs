@@ -328,7 +328,7 @@ fn count(context: &BookingContext, entries: &[Entry]) {
         if let Entry::Settled(settlement) = entry {
             let micros = |it: Micros| u64::try_from(it.0).unwrap_or(0);
             add(&context.tally.hidden, micros(settlement.hidden()));
-            add(&context.tally.uncharged, micros(settlement.uncharged()));
+            add(&context.tally.uncharged, micros(settlement.uncharged_cost()));
             context.tally.open.fetch_sub(1, Ordering::Relaxed);
         }
     }

@@ -22,7 +22,9 @@ fn operator(skill: Skill) -> Operator {
 
 fn assignments_with(store: MockAssignmentStore, engine: MockWorkflowEngine) -> Assignments {
     let mut operators = MockOperatorStore::new();
-    operators.expect_granted().returning(|_| Ok(vec![operator(brief()), operator(research())]));
+    operators
+        .expect_list_granted()
+        .returning(|_| Ok(vec![operator(brief()), operator(research())]));
     Assignments {
         store: Arc::new(store),
         operators: Arc::new(operators),

@@ -47,7 +47,7 @@ pub trait OperatorStore: Send + Sync {
     async fn list(&self) -> Result<Vec<Operator>, Unavailable>;
 
     /// Lists the active operators that are granted to the user's group.
-    async fn granted(&self, user: UserId) -> Result<Vec<Operator>, Unavailable>;
+    async fn list_granted(&self, user: UserId) -> Result<Vec<Operator>, Unavailable>;
 
     /// Stores a new operator.
     async fn create(

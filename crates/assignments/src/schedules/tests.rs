@@ -23,7 +23,7 @@ fn schedules_with(store: MockScheduleStore, is_granted: bool, started: usize) ->
         updated_at: NOW,
     };
     let granted = Vec::from_iter(is_granted.then_some(operator));
-    operators.expect_granted().returning(move |_| Ok(granted.clone()));
+    operators.expect_list_granted().returning(move |_| Ok(granted.clone()));
     engine.expect_start().times(started).returning(|_| Ok(()));
     Schedules {
         store: Arc::new(store),

@@ -22,7 +22,7 @@ use crate::tools::UpstreamTool;
 const ANSWER: &str = r#"{"choices":[{"message":{"content":"Hi"}}],
     "usage":{"prompt_tokens":40,"completion_tokens":60}}"#;
 
-fn limited(hourly: i64) -> GroupRules {
+fn rules_with_hourly_limit(hourly: i64) -> GroupRules {
     let credits = CreditLimits { hourly, ..CreditLimits::default() };
     GroupRules { credits, free: true, ..GroupRules::default() }
 }
@@ -75,7 +75,7 @@ async fn a_call_without_a_cap_has_only_that_of_the_operator() {
 
 #[tokio::test]
 async fn a_limited_call_is_capped_and_settled_with_its_usage() {
-    let env = TestEnv::new(Script::Full(ANSWER)).with_rules(limited(3));
+    let env = TestEnv::new(Script::Full(ANSWER)).with_rules(rules_with_hourly_limit(3));
     drop(send(&env, caller(), r#","max_tokens":9000"#).await.unwrap());
 
     // Four characters are a token, and the message itself counts four.
@@ -103,7 +103,7 @@ async fn each_upstream_tool_is_reserved_and_charged_even_if_unused() {
     let body = format!(r#"{{"messages":[{{"role":"user","content":"Good day"}}]{tools}}}"#);
     let mut outcomes = Vec::new();
     for hourly in [14, 20] {
-        let env = TestEnv::new(Script::Full(ANSWER)).with_rules(limited(hourly));
+        let env = TestEnv::new(Script::Full(ANSWER)).with_rules(rules_with_hourly_limit(hourly));
         let gateway = Gateway { catalogue: LiveSetting::new(searching()), ..env.gateway() };
 
         let answer = Chat::new(gateway).answer(caller(), Bytes::from(body.clone())).await;
@@ -120,7 +120,7 @@ async fn each_upstream_tool_is_reserved_and_charged_even_if_unused() {
 #[tokio::test]
 async fn a_failed_call_without_cost_releases_its_reservation() {
     let unreachable = UpstreamError::Unreachable("away".to_owned());
-    let env = TestEnv::new(Script::Fails(unreachable)).with_rules(limited(3));
+    let env = TestEnv::new(Script::Fails(unreachable)).with_rules(rules_with_hourly_limit(3));
 
     assert!(send(&env, caller(), "").await.is_err());
 
@@ -133,7 +133,8 @@ async fn a_failed_call_without_cost_releases_its_reservation() {
 async fn a_stream_whose_reader_leaves_is_settled_by_its_streamed_tokens() {
     let chunk = "data: {\"choices\":[{\"delta\":{\"content\":\"twelve chars\"}}]}\n\n";
     let frames: Vec<_> = vec![Ok(pass(chunk)), Ok(pass(chunk))];
-    let env = TestEnv::new(Script::FramesAndSilence(frames)).with_rules(limited(30));
+    let env =
+        TestEnv::new(Script::FramesAndSilence(frames)).with_rules(rules_with_hourly_limit(30));
 
     let ChatAnswer::Stream(mut answer) = send(&env, caller(), r#","stream":true"#).await.unwrap()
     else {
@@ -156,7 +157,7 @@ async fn hidden_tokens_are_charged() {
         "completion_tokens_details":{"reasoning_tokens":4000}}}"#;
     let stop = r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
     let frames = vec![Ok(look(stop)), Ok(look(usage)), Ok(Frame::Done)];
-    let env = TestEnv::new(Script::Frames(frames)).with_rules(limited(3));
+    let env = TestEnv::new(Script::Frames(frames)).with_rules(rules_with_hourly_limit(3));
 
     let ChatAnswer::Stream(mut answer) = send(&env, caller(), r#","stream":true"#).await.unwrap()
     else {
@@ -187,13 +188,13 @@ async fn only_hidden_tokens_are_charged_beyond_the_reservation() {
     ];
     for (usage, spent, uncharged) in cases {
         let answer = format!(r#"{{"choices":[{{"message":{{"content":"Hi"}}}}],"usage":{usage}}}"#);
-        let env = TestEnv::new(Script::Full(answer.leak())).with_rules(limited(3));
+        let env = TestEnv::new(Script::Full(answer.leak())).with_rules(rules_with_hourly_limit(3));
 
         drop(send(&env, caller(), "").await.unwrap());
 
         let [settlement] = env.settlements().try_into().unwrap();
         assert_eq!(settlement.spent, Micros(spent), "{usage}");
-        assert_eq!(settlement.uncharged(), Micros(uncharged), "{usage}");
+        assert_eq!(settlement.uncharged_cost(), Micros(uncharged), "{usage}");
         // The record has the full cost.
         let cost = settlement.usage.map(|it| it.spent);
         assert_eq!(cost, Some(Micros(spent + uncharged)), "{usage}");
@@ -202,7 +203,7 @@ async fn only_hidden_tokens_are_charged_beyond_the_reservation() {
 
 #[tokio::test]
 async fn an_exhausted_budget_refuses_before_anything_is_sent() {
-    let env = TestEnv::new(Script::Full(ANSWER)).with_rules(limited(1));
+    let env = TestEnv::new(Script::Full(ANSWER)).with_rules(rules_with_hourly_limit(1));
     let Err(AssistantError::OverBudget(refusal)) = send(&env, caller(), &long_tools()).await else {
         panic!("there is not enough for an answer")
     };
@@ -213,8 +214,9 @@ async fn an_exhausted_budget_refuses_before_anything_is_sent() {
 
 #[tokio::test]
 async fn a_refusal_is_checked_against_fresh_rules() {
-    let env =
-        TestEnv::new(Script::Full(ANSWER)).with_rules(limited(1)).with_fresh_rules(limited(5));
+    let env = TestEnv::new(Script::Full(ANSWER))
+        .with_rules(rules_with_hourly_limit(1))
+        .with_fresh_rules(rules_with_hourly_limit(5));
 
     drop(send(&env, caller(), &long_tools()).await.unwrap());
 
@@ -224,7 +226,7 @@ async fn a_refusal_is_checked_against_fresh_rules() {
 
 #[tokio::test]
 async fn free_users_are_refused_while_the_free_tier_is_suspended() {
-    let env = TestEnv::new(Script::Full(ANSWER)).with_rules(limited(0));
+    let env = TestEnv::new(Script::Full(ANSWER)).with_rules(rules_with_hourly_limit(0));
     let suspended = FreeTier { suspended: true, group: None };
     let settings = CreditSettings { free_tier: suspended, ..CreditSettings::default() };
 

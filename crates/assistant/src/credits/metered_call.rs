@@ -84,7 +84,7 @@ impl MeteredCall {
     }
 
     /// Returns the reported tokens so far, or an estimate.
-    pub(crate) fn used(&self) -> Usage {
+    pub(crate) fn usage(&self) -> Usage {
         self.meter.tokens(&*self.tokens)
     }
 
@@ -132,7 +132,7 @@ impl Billable {
 impl Drop for MeteredCall {
     fn drop(&mut self) {
         let tokens = match self.end {
-            CallEnd::Completed => self.used(),
+            CallEnd::Completed => self.usage(),
             CallEnd::Open | CallEnd::Failed | CallEnd::Void => {
                 self.meter.tokens_so_far(&*self.tokens)
             }

@@ -70,7 +70,8 @@ proptest! {
             }
             for window in credit_windows.windows.values() {
                 let limit = holder.limit(window.key.kind).unwrap_or(window.total);
-                prop_assert!(window.committed().minus(hidden) <= limit, "{window:?} of {limit:?}");
+                let committed = window.committed_amount().minus(hidden);
+                prop_assert!(committed <= limit, "{window:?} of {limit:?}");
             }
         }
     }

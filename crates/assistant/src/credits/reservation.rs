@@ -35,11 +35,11 @@ impl Settlement {
     /// Returns the amount spent beyond the reservation: tokens that no cap
     /// limits and that are known only at the end.
     pub fn hidden(&self) -> Micros {
-        self.spent.minus(reserved(&self.lines)).max(Micros(0))
+        self.spent.minus(reserved_amount(&self.lines)).max(Micros(0))
     }
 
     /// Returns the part of the cost that was charged to no budget.
-    pub fn uncharged(&self) -> Micros {
+    pub fn uncharged_cost(&self) -> Micros {
         let cost = self.usage.as_ref().map_or(self.spent, |it| it.spent);
         cost.minus(self.spent).max(Micros(0))
     }
@@ -47,7 +47,7 @@ impl Settlement {
 
 /// Returns the reserved amount: that of any plain window, which equals the sum
 /// of the balances.
-fn reserved(lines: &[ReservationLine]) -> Micros {
+fn reserved_amount(lines: &[ReservationLine]) -> Micros {
     match lines.iter().find(|it| !it.window.kind.is_balance()) {
         Some(plain) => plain.amount,
         None => lines.iter().map(|it| it.amount).fold(Micros(0), Micros::plus),
@@ -74,7 +74,7 @@ impl Charge {
     /// the prompt or writes beyond its cap, it is at most the reservation, so
     /// that no budget is exceeded; only hidden tokens are added.
     pub(super) fn spent(self, lines: &[ReservationLine]) -> Micros {
-        self.expected.min(reserved(lines)).plus(self.hidden)
+        self.expected.min(reserved_amount(lines)).plus(self.hidden)
     }
 }
 

@@ -6,7 +6,7 @@ use super::*;
 
 #[test]
 fn an_exhausted_week_reports_pool_and_top_ups() {
-    let (holder, mut credit_windows) = pooled();
+    let (holder, mut credit_windows) = holder_with_pool();
     window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Weekly))
         .spend(Micros::credits(10), now());
     window(&mut credit_windows, WindowKind::Pool).spend(Micros::credits(5), now());
@@ -22,7 +22,7 @@ fn an_exhausted_week_reports_pool_and_top_ups() {
 
 #[test]
 fn every_refusal_reports_bought_top_ups() {
-    let (holder, mut credit_windows) = pooled();
+    let (holder, mut credit_windows) = holder_with_pool();
     let limits = CreditLimits { hourly: 1, ..holder.limits };
     let holder = CreditHolder { limits, ..holder };
     let hour =

@@ -190,7 +190,7 @@ impl Window {
     }
 
     /// Returns the spent and reserved amount, as reported in refusals.
-    pub(crate) fn committed(&self) -> Micros {
+    pub(crate) fn committed_amount(&self) -> Micros {
         self.used.plus(self.reserved)
     }
 

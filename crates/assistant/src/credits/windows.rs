@@ -187,7 +187,7 @@ impl CreditWindows {
         };
 
         let period = kind.period();
-        let committed = self.window(holder, kind).map_or(Micros(0), Window::committed);
+        let committed = self.window(holder, kind).map_or(Micros(0), Window::committed_amount);
         BudgetRefusal {
             period: Period::Budget(period),
             gauge: holder.limit(kind).map(|limit| gauge(limit, committed)),
@@ -205,7 +205,7 @@ impl CreditWindows {
     /// Returns the gauge of a stock, of which reserved credits are used.
     fn committed_stock(&self, holder: &CreditHolder, kind: WindowKind) -> Option<Gauge> {
         let window = self.window(holder, kind)?;
-        Some(stock_gauge(window.total, window.committed()))
+        Some(stock_gauge(window.total, window.committed_amount()))
     }
 
     /// Returns the time to retry if only open calls block.

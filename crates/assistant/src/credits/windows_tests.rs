@@ -280,7 +280,7 @@ fn a_keys_budget_is_weekly_and_reports_the_pool_too() {
     assert_eq!(refusal.top_up, None);
 }
 
-fn pooled() -> (CreditHolder, CreditWindows) {
+fn holder_with_pool() -> (CreditHolder, CreditWindows) {
     let limits = CreditLimits { weekly: 10, pool: true, ..CreditLimits::default() };
     let holder = holder(limits);
     let mut credit_windows = credit_windows(&holder);
@@ -291,7 +291,7 @@ fn pooled() -> (CreditHolder, CreditWindows) {
 
 #[test]
 fn allowance_pool_and_top_ups_are_drawn_from_one_after_the_other() {
-    let (holder, mut credit_windows) = pooled();
+    let (holder, mut credit_windows) = holder_with_pool();
     window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Weekly))
         .spend(Micros::credits(8), now());
 
@@ -320,7 +320,7 @@ fn allowance_pool_and_top_ups_are_drawn_from_one_after_the_other() {
 
 #[test]
 fn hidden_tokens_are_charged_to_the_last_balance() {
-    let (holder, mut credit_windows) = pooled();
+    let (holder, mut credit_windows) = holder_with_pool();
     window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Weekly))
         .spend(Micros::credits(8), now());
 

@@ -24,7 +24,7 @@ impl EffectWriter for RecordedEffects {
     }
 }
 
-fn named(id: &str) -> Arc<Target> {
+fn target_named(id: &str) -> Arc<Target> {
     Arc::new(Target { id: Some(id.to_owned()), ..(*target(id)).clone() })
 }
 
@@ -40,9 +40,9 @@ fn models(env: &TestEnv) -> (Models, Arc<RecordedEffects>) {
     let catalogue = ModelCatalogue {
         default: Some(target("m")),
         research: Some(target("deep")),
-        entries: vec![named("a/b")],
+        entries: vec![target_named("a/b")],
         searches: vec![Arc::new(search)],
-        embedders: vec![named("vectors")],
+        embedders: vec![target_named("vectors")],
         ..ModelCatalogue::default()
     };
     let gateway = Gateway { catalogue: LiveSetting::new(catalogue), ..env.gateway() };
@@ -50,7 +50,7 @@ fn models(env: &TestEnv) -> (Models, Arc<RecordedEffects>) {
     (Models::new(gateway, Arc::<RecordedEffects>::clone(&effects)), effects)
 }
 
-fn refused(status: u16) -> Script {
+fn refusal(status: u16) -> Script {
     let body = Bytes::from_static(b"your key sk-1 is wrong");
     Script::Fails(UpstreamError::Refused { status, retry_after: None, body })
 }
@@ -117,7 +117,7 @@ async fn a_test_is_audited_and_charged_to_nobody() {
 
 #[tokio::test]
 async fn a_failure_names_the_status_of_the_upstream() {
-    let env = TestEnv::with_scripts(vec![refused(401), refused(404), Script::Full("{}")]);
+    let env = TestEnv::with_scripts(vec![refusal(401), refusal(404), Script::Full("{}")]);
     let (models, _) = models(&env);
     let test = async || models.test(UserId::generate(), "Ai").await.unwrap().result;
 

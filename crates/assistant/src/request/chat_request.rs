@@ -65,7 +65,7 @@ pub(crate) enum RequestedChoice {
 /// contents are neither copied nor unescaped.
 pub(crate) fn parse(body: &Bytes) -> Result<RequestedChoice, AssistantError> {
     let request: RequestMembers<'_> =
-        serde_json::from_slice(body).map_err(|err| malformed(&err))?;
+        serde_json::from_slice(body).map_err(|err| malformed_error(&err))?;
     let mut violations = Vec::new();
     let mut checked = request::messages::check(request.get("messages"), &mut violations);
     let request_tools =
@@ -133,7 +133,7 @@ fn forwarded_parameters(
 
 /// Returns the error for broken JSON, or for JSON that is not an object. It
 /// repeats none of the body.
-pub(crate) fn malformed(err: &serde_json::Error) -> AssistantError {
+pub(crate) fn malformed_error(err: &serde_json::Error) -> AssistantError {
     match err.classify() {
         Category::Data => AssistantError::Invalid(vec![Violation::new(
             "",

@@ -11,7 +11,7 @@ fn parse_text(body: &str) -> Result<RequestedChoice, AssistantError> {
     parse(&Bytes::copy_from_slice(body.as_bytes()))
 }
 
-fn forwarded(body: &str) -> Value {
+fn forwarded_body(body: &str) -> Value {
     let Ok(RequestedChoice::Full(prompt) | RequestedChoice::Stream(prompt, _)) = parse_text(body)
     else {
         panic!("refused");
@@ -51,7 +51,7 @@ fn only_known_members_are_forwarded_unchanged() {
     });
 
     assert_eq!(
-        forwarded(&body.to_string()),
+        forwarded_body(&body.to_string()),
         json!({
             "messages": [{"role": "user", "content": "x", "name": "y"}],
             "tools": [{"type": "function"}], "tool_choice": "auto", "parallel_tool_calls": false,
@@ -66,7 +66,7 @@ fn only_known_members_are_forwarded_unchanged() {
 fn null_and_empty_tools_count_as_absent() {
     let body = with(r#""temperature":null,"stop":null,"tools":[],"tool_choice":"none","n":null"#);
 
-    assert_eq!(forwarded(&body), json!({"messages": [{"role": "user", "content": "x"}]}));
+    assert_eq!(forwarded_body(&body), json!({"messages": [{"role": "user", "content": "x"}]}));
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn a_blank_persona_type_is_general() {
 
 #[test]
 fn the_last_of_duplicate_keys_wins() {
-    assert_eq!(forwarded(&with(r#""seed":1,"seed":2"#))["seed"], 2);
+    assert_eq!(forwarded_body(&with(r#""seed":1,"seed":2"#))["seed"], 2);
 }
 
 #[test]

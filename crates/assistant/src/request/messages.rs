@@ -304,7 +304,7 @@ mod tests {
     use super::*;
     use crate::fakes::CharTokens;
 
-    fn checked(json: &str) -> (i64, Vec<(String, &'static str)>) {
+    fn check_json(json: &str) -> (i64, Vec<(String, &'static str)>) {
         let mut violations = Vec::new();
         let raw: &RawValue = serde_json::from_str(json).unwrap();
         let outcome = check(Some(raw), &mut violations);
@@ -325,7 +325,7 @@ mod tests {
             {"role":"assistant"}
         ]"#;
 
-        assert_eq!(checked(json), (5 * 4 + 8 + 4 + 1000 + 3, vec![]));
+        assert_eq!(check_json(json), (5 * 4 + 8 + 4 + 1000 + 3, vec![]));
     }
 
     #[test]
@@ -362,7 +362,7 @@ mod tests {
             {"role":"root"}, {"role":"user","content":7}, {"role":"user","content":[1]},
             {"role":"user","role":"user"}, {"role":"user","content":[["x"]]}]"#;
 
-        let (_, violations) = checked(json);
+        let (_, violations) = check_json(json);
 
         let expected = [
             ("messages[0]", "invalid_type"),
@@ -382,7 +382,7 @@ mod tests {
     #[test]
     fn the_number_of_messages_is_limited() {
         let many = |count| format!("[{}]", vec![r#"{"role":"user"}"#; count].join(","));
-        let code = |json: &str| checked(json).1.first().map(|it| it.1);
+        let code = |json: &str| check_json(json).1.first().map(|it| it.1);
 
         assert_eq!(code("[]"), Some("empty"));
         assert_eq!(code("{}"), Some("invalid_type"));
@@ -394,13 +394,13 @@ mod tests {
     fn the_number_of_violations_is_limited() {
         let json = format!("[{}]", vec!["1"; 1000].join(","));
 
-        assert_eq!(checked(&json).1.len(), 20);
+        assert_eq!(check_json(&json).1.len(), 20);
     }
 
     #[test]
     fn an_escape_is_one_character() {
         let tokens =
-            |content: &str| checked(&format!(r#"[{{"role":"user","content":{content}}}]"#)).0;
+            |content: &str| check_json(&format!(r#"[{{"role":"user","content":{content}}}]"#)).0;
 
         assert_eq!(tokens(r#""\u00e4\u00f6x""#), 4 + 3);
         assert_eq!(tokens(r#""äöx""#), 4 + 3);

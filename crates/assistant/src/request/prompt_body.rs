@@ -96,15 +96,15 @@ impl UpstreamPrompt {
             None => Some(Bytes::from_static(b"[]")),
         };
         ChatBody {
-            messages: extended(self.leading.as_ref(), &self.messages, &added.messages),
-            tools: tools.map(|it| extended(None, &it, &added.tools)),
+            messages: extend_array(self.leading.as_ref(), &self.messages, &added.messages),
+            tools: tools.map(|it| extend_array(None, &it, &added.tools)),
             parameters: self.parameters.clone(),
         }
     }
 }
 
 /// Returns a JSON array with more elements at its beginning and end.
-fn extended(first: Option<&Bytes>, array: &Bytes, elements: &[Bytes]) -> Rope {
+fn extend_array(first: Option<&Bytes>, array: &Bytes, elements: &[Bytes]) -> Rope {
     if first.is_none() && elements.is_empty() {
         return Rope::from(vec![array.clone()]);
     }

@@ -135,17 +135,17 @@ mod tests {
     use super::*;
     use crate::fakes;
 
-    fn refused(status: u16) -> UpstreamError {
+    fn refusal(status: u16) -> UpstreamError {
         UpstreamError::Refused { status, retry_after: None, body: Bytes::new() }
     }
 
     #[test]
     fn only_calls_without_upstream_work_are_repeated() {
         for status in [401, 403, 429, 500, 502, 503, 529] {
-            assert!(may_be_repeated(&refused(status)), "{status}");
+            assert!(may_be_repeated(&refusal(status)), "{status}");
         }
         for status in [302, 400, 404, 413, 422] {
-            assert!(!may_be_repeated(&refused(status)), "{status}");
+            assert!(!may_be_repeated(&refusal(status)), "{status}");
         }
         assert!(may_be_repeated(&UpstreamError::Unreachable(String::new())));
         for err in [
@@ -162,8 +162,8 @@ mod tests {
     fn attempts_are_counted_by_model_and_outcome() {
         let attempts = Attempts::default();
         let target = fakes::target("m");
-        attempts.count(&target, AttemptOutcome::from_error(&refused(503)));
-        attempts.count(&target, AttemptOutcome::from_error(&refused(500)));
+        attempts.count(&target, AttemptOutcome::from_error(&refusal(503)));
+        attempts.count(&target, AttemptOutcome::from_error(&refusal(500)));
         attempts.count(&target, AttemptOutcome::Answered);
 
         let target_id = "default".to_owned();

@@ -26,7 +26,7 @@ use crate::stream::chunk::{self, EventAction, UsageChunk};
 use crate::stream::heartbeat::Heartbeat;
 use crate::stream::normalize::{self, NormalizeAction};
 use crate::stream::opened::{OpenedStream, OpeningStream, open};
-use crate::stream::sse::{failure, framed};
+use crate::stream::sse::{failure, to_frames};
 use crate::stream::state::StreamState;
 use crate::tools::calls::{CallerPart, ToolCallCollector};
 use crate::turn::Turn;
@@ -62,7 +62,7 @@ pub struct ChatStream {
     calls: ToolCallCollector,
     /// Usage of the turn's earlier calls.
     previous_usage: Usage,
-    committed: Arc<AtomicBool>,
+    response_started: Arc<AtomicBool>,
     stop: TimerFuture,
     heartbeat: Heartbeat,
     timer: Arc<dyn Timer>,
@@ -81,7 +81,7 @@ impl ChatStream {
     pub(crate) fn new(turn: Turn, gateway: &Gateway, heartbeat: Duration, protected: bool) -> Self {
         let timer = Arc::clone(&gateway.timer);
         Self {
-            committed: turn.committed(),
+            response_started: turn.start_flag(),
             surface: turn.surface(),
             phase: Phase::Opening(Box::pin(open(Box::new(turn)))),
             first: None,
@@ -110,7 +110,10 @@ impl ChatStream {
 
     /// Waits for the first event, or for `at_latest`. A failure until then is
     /// returned as an error with its own status; a later one ends the stream.
-    pub(crate) async fn opened(mut self, at_latest: Duration) -> Result<Self, AssistantError> {
+    pub(crate) async fn wait_for_start(
+        mut self,
+        at_latest: Duration,
+    ) -> Result<Self, AssistantError> {
         let mut deadline = self.timer.pause(at_latest);
         let first = poll_fn(|cx| match self.poll_chunk(cx) {
             Poll::Ready(first) => Poll::Ready(first),
@@ -118,7 +121,7 @@ impl ChatStream {
         })
         .await
         .transpose()?;
-        self.committed.store(true, Ordering::Relaxed);
+        self.response_started.store(true, Ordering::Relaxed);
 
         self.first = match first {
             Some(first) if self.protected => {
@@ -247,8 +250,8 @@ impl ChatStream {
         self.stream_state.set_head(event.head);
 
         let chunk = match event.action {
-            EventAction::Unchanged => framed(&[event_json]),
-            EventAction::Rewritten(events) => framed(&events),
+            EventAction::Unchanged => to_frames(&[event_json]),
+            EventAction::Rewritten(events) => to_frames(&events),
             EventAction::Dropped => return Ok(None),
             EventAction::Error(error) => {
                 let metered_call = &opened.metered_call;

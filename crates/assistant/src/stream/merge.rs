@@ -5,7 +5,7 @@ use memchr::memmem;
 use pia_json::Members;
 
 use crate::stream::chunk::ChunkHead;
-use crate::stream::sse::framed;
+use crate::stream::sse::to_frames;
 
 /// Choices whose role was sent, by index.
 ///
@@ -61,7 +61,7 @@ pub(crate) fn rewrite_heads(events: &[u8], head: &ChunkHead) -> Bytes {
         .filter_map(|it| it.strip_prefix(b"data: "))
         .map(|it| head.apply_to(it).map_or_else(|| it.to_vec(), String::into_bytes))
         .collect();
-    framed(&rewritten)
+    to_frames(&rewritten)
 }
 
 #[cfg(test)]

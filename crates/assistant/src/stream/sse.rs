@@ -11,7 +11,7 @@ use crate::request::surface::Surface;
 pub(crate) const DONE: &str = "data: [DONE]\n\n";
 
 /// Formats events in the form that every client reads.
-pub(crate) fn framed(events: &[impl AsRef<[u8]>]) -> Bytes {
+pub(crate) fn to_frames(events: &[impl AsRef<[u8]>]) -> Bytes {
     let length = events.iter().map(|it| it.as_ref().len() + 8).sum();
     let mut frames = BytesMut::with_capacity(length);
     for event in events {

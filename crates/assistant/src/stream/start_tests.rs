@@ -16,7 +16,7 @@ async fn a_stream_that_starts_with_an_error_falls_back() {
     ] {
         let env = TestEnv::with_scripts(vec![failing(error), answer()]);
 
-        let stream = streamed(&env, with_fallback(), &stream_body()).await;
+        let stream = stream_text(&env, with_fallback(), &stream_body()).await;
 
         assert!(
             stream.starts_with("data: {\"choices\":[{\"delta\":{}}]}\n\n")
@@ -30,13 +30,13 @@ async fn a_stream_that_starts_with_an_error_falls_back() {
     let two_keys = catalogue(vec![entry("first").with_key("k2")]);
     let busy = r#"{"error":{"message":"x","type":"rate_limit_error"}}"#;
     let env = TestEnv::with_scripts(vec![failing(busy), answer()]);
-    streamed(&env, two_keys, &stream_body()).await;
+    stream_text(&env, two_keys, &stream_body()).await;
     assert_eq!(models(&env).len(), 2);
 }
 
 #[tokio::test]
 async fn a_stream_that_starts_with_an_error_is_refused_without_a_fallback() {
-    let refused = async |error: &str, body: &Value| {
+    let error_of = async |error: &str, body: &Value| {
         let script = Script::Frames(vec![Ok(look(error)), Ok(Frame::Done)]);
         let env = TestEnv::with_scripts(vec![script]);
         let chat = chat(&env, catalogue(vec![entry("first")]));
@@ -47,11 +47,11 @@ async fn a_stream_that_starts_with_an_error_is_refused_without_a_fallback() {
     let mut with_tools = stream_body();
     with_tools["tools"] = json!([{ "type": "function" }]);
 
-    let failed = refused(r#"{"error":{"type":"server_error"}}"#, &stream_body()).await;
-    let busy = refused(r#"{"error":{"code":429}}"#, &stream_body()).await;
+    let failed = error_of(r#"{"error":{"type":"server_error"}}"#, &stream_body()).await;
+    let busy = error_of(r#"{"error":{"code":429}}"#, &stream_body()).await;
     let long_error = r#"{"error":{"code":"context_length_exceeded"}}"#;
-    let long = refused(long_error, &stream_body()).await;
-    let tools = refused(r#"{"error":{"message":"no tools","code":500}}"#, &with_tools).await;
+    let long = error_of(long_error, &stream_body()).await;
+    let tools = error_of(r#"{"error":{"message":"no tools","code":500}}"#, &with_tools).await;
     assert_eq!(failed, AssistantError::UpstreamFailed);
     assert_eq!(long, AssistantError::ContextTooLong);
     assert_eq!(busy, AssistantError::UpstreamBusy { retry_after: Duration::from_secs(10) });

@@ -14,7 +14,7 @@ fn changed_event(part: &CallerPart) -> Value {
     }
 }
 
-fn called(parts: &Value) -> Value {
+fn tool_call_event(parts: &Value) -> Value {
     json!({ "choices": [{ "index": 0, "delta": { "tool_calls": parts } }] })
 }
 
@@ -37,8 +37,9 @@ fn server_calls_are_collected_and_their_end_is_removed() {
     let content_frame = r#"data: {"choices":[{"delta":{"content":"I will look"}}]}"#;
     calls.record_frames(&Bytes::from(format!("{content_frame}\n\ndata: {{\"x\":1}}\n\n")));
 
-    let first = extract(&mut calls, &called(&json!([call(0, "a", "pia_search", "")])));
-    let second = extract(&mut calls, &called(&json!([more(0, "{\"query\":"), more(0, "\"x\"}")])));
+    let first = extract(&mut calls, &tool_call_event(&json!([call(0, "a", "pia_search", "")])));
+    let second =
+        extract(&mut calls, &tool_call_event(&json!([more(0, "{\"query\":"), more(0, "\"x\"}")])));
     let end = extract(&mut calls, &ends());
 
     assert_eq!(
@@ -60,7 +61,10 @@ fn server_calls_are_collected_and_their_end_is_removed() {
 fn caller_calls_are_forwarded_unchanged() {
     let mut calls = ToolCallCollector::default();
 
-    assert_eq!(extract(&mut calls, &called(&json!([call(0, "a", "read", "{}")]))), CallerPart::All);
+    assert_eq!(
+        extract(&mut calls, &tool_call_event(&json!([call(0, "a", "read", "{}")]))),
+        CallerPart::All
+    );
     assert_eq!(extract(&mut calls, &ends()), CallerPart::All);
     assert!(!calls.only_server_calls());
 }
@@ -69,12 +73,12 @@ fn caller_calls_are_forwarded_unchanged() {
 fn caller_calls_are_renumbered_without_server_calls() {
     let mut calls = ToolCallCollector::default();
     let server_call = call(0, "a", "pia_search", "{}");
-    let event = called(&json!([server_call, call(1, "b", "read", "")]));
+    let event = tool_call_event(&json!([server_call, call(1, "b", "read", "")]));
     let first = changed_event(&extract(&mut calls, &event));
-    let second = changed_event(&extract(&mut calls, &called(&json!([more(1, "{}")]))));
+    let second = changed_event(&extract(&mut calls, &tool_call_event(&json!([more(1, "{}")]))));
 
-    assert_eq!(first, called(&json!([call(0, "b", "read", "")])));
-    assert_eq!(second, called(&json!([more(0, "{}")])));
+    assert_eq!(first, tool_call_event(&json!([call(0, "b", "read", "")])));
+    assert_eq!(second, tool_call_event(&json!([more(0, "{}")])));
     assert_eq!(extract(&mut calls, &ends()), CallerPart::All);
 }
 
@@ -100,10 +104,13 @@ fn other_contents_of_an_event_are_forwarded() {
 fn calls_are_distinguished_by_id_index_and_name() {
     let mut calls = ToolCallCollector::default();
     // Some upstreams use the same index for all calls, and some none.
-    extract(&mut calls, &called(&json!([call(0, "a", "pia_x", "1")])));
-    extract(&mut calls, &called(&json!([call(0, "b", "pia_x", "2")])));
-    extract(&mut calls, &called(&json!([{ "function": { "name": "pia_y", "arguments": "3" } }])));
-    extract(&mut calls, &called(&json!([{ "function": { "arguments": "4" } }])));
+    extract(&mut calls, &tool_call_event(&json!([call(0, "a", "pia_x", "1")])));
+    extract(&mut calls, &tool_call_event(&json!([call(0, "b", "pia_x", "2")])));
+    extract(
+        &mut calls,
+        &tool_call_event(&json!([{ "function": { "name": "pia_y", "arguments": "3" } }])),
+    );
+    extract(&mut calls, &tool_call_event(&json!([{ "function": { "arguments": "4" } }])));
 
     let (calls, _) = calls.finish();
     let merged: Vec<_> = calls.iter().map(|it| (it.id.as_str(), it.arguments.as_str())).collect();

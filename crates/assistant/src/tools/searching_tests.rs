@@ -50,7 +50,7 @@ fn search_counts(attempts: &Attempts) -> Vec<(&'static str, u64)> {
 }
 
 /// Returns a catalogue of a model whose searches have these limits.
-fn limited(protection: Protection) -> ModelCatalogue {
+fn catalogue_with_limits(protection: Protection) -> ModelCatalogue {
     let search = SearchProvider { protection, ..web() };
     ModelCatalogue { searches: vec![Arc::new(search)], ..searching() }
 }
@@ -123,7 +123,8 @@ async fn other_errors_and_failures_of_all_keys_fail_the_search() {
 #[tokio::test]
 async fn searches_beyond_the_limit_per_minute_fail_without_failing_the_turn() {
     let env = turns(2);
-    let catalogue = limited(Protection { requests_per_minute: Some(1), ..Protection::default() });
+    let catalogue =
+        catalogue_with_limits(Protection { requests_per_minute: Some(1), ..Protection::default() });
     let gateway = env.gateway();
     let attempts = Arc::clone(&gateway.attempts);
     let chat = Chat::new(Gateway { catalogue: LiveSetting::new(catalogue), ..gateway });
@@ -162,7 +163,8 @@ impl WebSearch for EndlessSearch {
 async fn concurrent_searches_are_limited() {
     let answers = [SEARCHES, SEARCHES, ANSWER].map(Script::Full);
     let env = TestEnv::with_scripts(answers.into());
-    let catalogue = limited(Protection { concurrent: Some(1), ..Protection::default() });
+    let catalogue =
+        catalogue_with_limits(Protection { concurrent: Some(1), ..Protection::default() });
     let gateway = env.gateway();
     let limiter = Arc::clone(&gateway.upstream_limiter);
     let chat = Chat::new(Gateway {

@@ -28,7 +28,7 @@ impl Turn {
         let rules = gateway.rules.rules_of(caller.group).await?;
         let persona = match caller.persona {
             Some(id) if default_mode == Mode::Assistant => {
-                gateway.personas.granted(caller.group, id).await?
+                gateway.personas.find_granted(caller.group, id).await?
             }
             _ => None,
         };
@@ -85,7 +85,7 @@ impl Turn {
             rounds,
             tool_uses: Vec::new(),
             previous_usage: Usage::default(),
-            committed: Arc::default(),
+            response_started: Arc::default(),
         })
     }
 }

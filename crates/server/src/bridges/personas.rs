@@ -11,7 +11,7 @@ pub(crate) struct PolicyPersonas(pub(crate) ManagedPersonas);
 
 #[async_trait]
 impl Personas for PolicyPersonas {
-    async fn granted(
+    async fn find_granted(
         &self,
         group: GroupId,
         persona: Uuid,

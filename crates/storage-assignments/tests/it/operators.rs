@@ -108,15 +108,15 @@ async fn only_granted_and_active_operators_are_listed_for_a_user(db: Database) {
         assert_eq!(granted, OperatorChangeOutcome::Done);
     }
 
-    let granted = store.granted(user).await.unwrap();
+    let granted = store.list_granted(user).await.unwrap();
 
     beta.groups = vec![DEFAULT, other];
     alpha.groups = vec![DEFAULT];
     assert_eq!(granted, [alpha, beta]);
-    assert!(store.granted(pia_kernel::UserId::generate()).await.unwrap().is_empty());
+    assert!(store.list_granted(pia_kernel::UserId::generate()).await.unwrap().is_empty());
 
     execute(&db, "UPDATE accounts SET deactivated_at = created_at").await;
-    assert!(store.granted(user).await.unwrap().is_empty());
+    assert!(store.list_granted(user).await.unwrap().is_empty());
 }
 
 async fn the_name_of_a_skill_is_unique_in_any_case(db: Database) {

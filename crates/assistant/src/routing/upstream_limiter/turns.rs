@@ -79,7 +79,7 @@ impl FairQueue {
 mod tests {
     use super::*;
 
-    fn served(turns: &mut FairQueue, positions: &[QueuePosition]) -> Vec<usize> {
+    fn leave_in_turn(turns: &mut FairQueue, positions: &[QueuePosition]) -> Vec<usize> {
         let mut order = Vec::new();
         while let Some(at) = positions.iter().position(|it| turns.is_next(*it)) {
             turns.leave(positions[at]);
@@ -95,7 +95,7 @@ mod tests {
         let few = GroupId::generate();
         let positions = [many, many, many, few, few].map(|it| turns.join(it));
 
-        assert_eq!(served(&mut turns, &positions), [0, 3, 1, 4, 2]);
+        assert_eq!(leave_in_turn(&mut turns, &positions), [0, 3, 1, 4, 2]);
         assert_eq!(turns.len(), 0);
     }
 
@@ -108,6 +108,6 @@ mod tests {
 
         turns.leave(positions[1]);
 
-        assert_eq!(served(&mut turns, &positions), [0, 2]);
+        assert_eq!(leave_in_turn(&mut turns, &positions), [0, 2]);
     }
 }

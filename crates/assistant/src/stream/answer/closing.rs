@@ -11,7 +11,7 @@ use crate::credits::usage::Usage;
 use crate::error::AssistantError;
 use crate::stream::chunk::{self, ChunkHead};
 use crate::stream::opened::{OpenedStream, open};
-use crate::stream::sse::{DONE, framed};
+use crate::stream::sse::{DONE, to_frames};
 
 impl ChatStream {
     /// Ends one call, and the response unless its model has called tools of the
@@ -79,7 +79,7 @@ impl ChatStream {
             events.push(usage);
         }
 
-        let mut last = BytesMut::from(self.nulls.strip(framed(&events)));
+        let mut last = BytesMut::from(self.nulls.strip(to_frames(&events)));
         last.put_slice(DONE.as_bytes());
 
         last.freeze()
@@ -95,7 +95,7 @@ impl ChatStream {
     }
 
     fn total_usage(&mut self, metered_call: &MeteredCall) -> String {
-        let usage = chunk::usage_json(&self.previous_usage.plus(&metered_call.used()));
+        let usage = chunk::usage_json(&self.previous_usage.plus(&metered_call.usage()));
         self.head(metered_call).usage(&usage)
     }
 

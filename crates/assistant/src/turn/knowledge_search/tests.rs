@@ -167,7 +167,7 @@ async fn a_caller_without_bases_gets_neither() {
 
 /// Asks a question that refers to the one before, with a model that rewrites it.
 /// Returns the question that was searched for.
-async fn searched(rewriting: Script, waits: bool) -> String {
+async fn search_question(rewriting: Script, waits: bool) -> String {
     let env = TestEnv::with_scripts(vec![rewriting, Script::Full(ANSWER)]);
     let mut knowledge = MockKnowledge::new();
     let searched = Arc::<Mutex<String>>::default();
@@ -206,7 +206,10 @@ async fn searched(rewriting: Script, waits: bool) -> String {
 #[tokio::test]
 async fn a_question_that_follows_another_is_rewritten() {
     let rewritten = r#"{"choices":[{"message":{"content":" Who pays for guests'\ntickets? "}}]}"#;
-    assert_eq!(searched(Script::Full(rewritten), false).await, "Who pays for guests' tickets?");
+    assert_eq!(
+        search_question(Script::Full(rewritten), false).await,
+        "Who pays for guests' tickets?"
+    );
 }
 
 #[tokio::test]
@@ -223,6 +226,6 @@ async fn a_question_that_could_not_be_rewritten_is_read_with_the_one_before() {
         (Script::Full(long), false),
         (Script::Silence, true),
     ] {
-        assert_eq!(searched(script, waits).await, expected);
+        assert_eq!(search_question(script, waits).await, expected);
     }
 }
