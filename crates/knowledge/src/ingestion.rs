@@ -276,7 +276,7 @@ impl Ingestion {
         let mut from = 0;
         loop {
             self.extend(lease).await?;
-            let chunks = self.queue.embedded(lease.claim, from, POINTS_PER_WRITE).await?;
+            let chunks = self.queue.load_embedded(lease.claim, from, POINTS_PER_WRITE).await?;
             if chunks.is_empty() {
                 return Ok(());
             }

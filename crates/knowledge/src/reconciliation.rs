@@ -45,7 +45,7 @@ impl Reconciliation {
     pub async fn delete_removed(&self) -> Result<usize, Unavailable> {
         let mut count = 0;
         loop {
-            let removed = self.chunks.removed(CHUNKS_PER_STEP).await?;
+            let removed = self.chunks.list_removed(CHUNKS_PER_STEP).await?;
             if removed.is_empty() {
                 return Ok(count);
             }
@@ -66,7 +66,7 @@ impl Reconciliation {
         let mut after = None;
         let mut counts = VerifiedChunks::default();
         loop {
-            let chunks = self.chunks.published(Some(base), after, CHUNKS_PER_STEP).await?;
+            let chunks = self.chunks.list_published(Some(base), after, CHUNKS_PER_STEP).await?;
             let Some(last) = chunks.last() else { return Ok(counts) };
             after = Some(*last);
             counts.published += chunks.len();
@@ -78,12 +78,12 @@ impl Reconciliation {
         let mut after = None;
         let mut count = 0;
         loop {
-            let chunks = self.chunks.published(None, after, CHUNKS_PER_STEP).await?;
+            let chunks = self.chunks.list_published(None, after, CHUNKS_PER_STEP).await?;
             let Some(last) = chunks.last() else { return Ok(count) };
             after = Some(*last);
             for missing in self.missing(&chunks).await?.chunks(POINTS_PER_WRITE) {
                 let points: Vec<_> =
-                    self.chunks.indexed(missing).await?.into_iter().map(point).collect();
+                    self.chunks.load_indexed(missing).await?.into_iter().map(point).collect();
                 count += points.len();
                 self.vectors.put(points).await?;
             }
@@ -135,7 +135,7 @@ mod tests {
     }
 
     /// Returns stores with a document of more chunks than one step compares.
-    async fn ingested() -> Ingested {
+    async fn ingest_sections() -> Ingested {
         let store = Arc::<InMemory>::default();
         let base = store.add_base(GroupId::generate(), "Handbook");
         let text = |it| format!("# Section {it}\n\nIt has the number {it}.\n\n");
@@ -166,7 +166,7 @@ mod tests {
 
     #[tokio::test]
     async fn nothing_changes_if_both_stores_agree() {
-        let Ingested { store, reconciliation, .. } = ingested().await;
+        let Ingested { store, reconciliation, .. } = ingest_sections().await;
         let before = points(&store);
         let rows = store.state().rows.clone();
 
@@ -179,7 +179,7 @@ mod tests {
 
     #[tokio::test]
     async fn missing_points_are_restored_as_they_were() {
-        let Ingested { store, reconciliation, .. } = ingested().await;
+        let Ingested { store, reconciliation, .. } = ingest_sections().await;
         let before = points(&store);
         let mut is_odd = false;
         store.state().points.retain(|_, _| {
@@ -195,7 +195,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_empty_vector_store_is_filled_from_the_database() {
-        let Ingested { store, reconciliation, .. } = ingested().await;
+        let Ingested { store, reconciliation, .. } = ingest_sections().await;
         let before = std::mem::take(&mut store.state().points);
 
         let repaired = reconciliation.sweep().await.unwrap();
@@ -206,7 +206,7 @@ mod tests {
 
     #[tokio::test]
     async fn missing_points_of_a_base_are_counted() {
-        let Ingested { store, reconciliation, .. } = ingested().await;
+        let Ingested { store, reconciliation, .. } = ingest_sections().await;
         let base = store.state().rows.bases[0].1.id;
         let published = CHUNKS_PER_STEP + 10;
         let count = |missing| VerifiedChunks { published, missing };
@@ -223,7 +223,7 @@ mod tests {
 
     #[tokio::test]
     async fn points_without_a_chunk_are_deleted() {
-        let Ingested { store, reconciliation, .. } = ingested().await;
+        let Ingested { store, reconciliation, .. } = ingest_sections().await;
         let before = points(&store);
         for _ in 0..=CHUNKS_PER_STEP {
             let chunk = ChunkId::generate();
@@ -240,7 +240,7 @@ mod tests {
 
     #[tokio::test]
     async fn points_of_replaced_chunks_are_deleted_once() {
-        let Ingested { store, reconciliation, ingestion } = ingested().await;
+        let Ingested { store, reconciliation, ingestion } = ingest_sections().await;
         let old = points(&store);
         let document = *store.state().rows.documents.keys().next().unwrap();
         store.replace(document, "It is short now.");
@@ -255,7 +255,7 @@ mod tests {
 
     #[tokio::test]
     async fn removed_chunks_stay_queued_until_their_points_are_deleted() {
-        let Ingested { store, reconciliation, .. } = ingested().await;
+        let Ingested { store, reconciliation, .. } = ingest_sections().await;
         let removed = points(&store).into_keys().collect::<Vec<_>>();
         store.state().rows.removed.clone_from(&removed);
 

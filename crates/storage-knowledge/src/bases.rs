@@ -103,13 +103,13 @@ impl SqlKnowledgeBases {
     }
 }
 
-pub(crate) fn exceeded(quota: ExceededBases) -> BaseChangeOutcome {
+pub(crate) fn quota_outcome(quota: ExceededBases) -> BaseChangeOutcome {
     let ExceededBases { group, limit, current } = quota;
     BaseChangeOutcome::QuotaExceeded { group, limit, current }
 }
 
 /// Returns the name of a base as it is compared: without regard to case.
-fn folded(name: &str) -> String {
+fn fold_name(name: &str) -> String {
     name.to_lowercase()
 }
 
@@ -162,7 +162,7 @@ impl BaseStore for SqlKnowledgeBases {
             knowledge_bases::id.eq(id),
             knowledge_bases::group_id.eq(owner),
             knowledge_bases::name.eq(&base.name),
-            knowledge_bases::name_folded.eq(folded(&base.name)),
+            knowledge_bases::name_folded.eq(fold_name(&base.name)),
             knowledge_bases::created_at.eq(at),
             knowledge_bases::served_at.eq(at),
         );
@@ -174,7 +174,7 @@ impl BaseStore for SqlKnowledgeBases {
                 return Ok(BaseChangeOutcome::UnknownGroup(base.owner));
             }
             if let Some(quota) = conn.exceeded_bases(&[(owner, id)], None, defaults.bases).await? {
-                return Ok(exceeded(quota));
+                return Ok(quota_outcome(quota));
             }
             let insert = diesel::insert_into(knowledge_bases::table).values(row.clone());
             if insert.on_conflict_do_nothing().execute(conn).await? == 0 {
@@ -198,7 +198,7 @@ impl BaseStore for SqlKnowledgeBases {
                 row.select(knowledge_bases::name).first::<String>(conn).await.optional()?;
             let Some(previous_name) = previous_name else { return Ok(BaseChangeOutcome::Unknown) };
             let new =
-                (knowledge_bases::name.eq(name), knowledge_bases::name_folded.eq(folded(name)));
+                (knowledge_bases::name.eq(name), knowledge_bases::name_folded.eq(fold_name(name)));
             diesel::update(row).set(new).execute(conn).await?;
             let before = json!({ "name": previous_name });
             let after = json!({ "name": name });

@@ -91,7 +91,7 @@ pub(crate) fn without_nul(text: &str) -> String {
     text.replace('\0', "")
 }
 
-/// Columns of a chunk as it is indexed.
+/// Columns of an [`IndexedRow`].
 pub(crate) const INDEXED: (
     knowledge_chunks::id,
     knowledge_documents::base_id,
@@ -110,7 +110,7 @@ pub(crate) const INDEXED: (
     knowledge_chunks::vector,
 );
 
-/// Values of [`INDEXED`].
+/// Chunk of a document, with its base, context and vector.
 #[derive(Queryable)]
 pub(crate) struct IndexedRow {
     id: DbUid,
@@ -123,7 +123,7 @@ pub(crate) struct IndexedRow {
 }
 
 /// Returns the chunk of a row.
-pub(crate) fn indexed(row: IndexedRow) -> IndexedChunk {
+pub(crate) fn to_indexed_chunk(row: IndexedRow) -> IndexedChunk {
     IndexedChunk {
         id: ChunkId(row.id.0),
         base: KnowledgeBaseId(row.base.0),

@@ -14,7 +14,7 @@ use pia_storage::schema::{
 };
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 
-use crate::chunk_rows::{INDEXED, IndexedRow, indexed};
+use crate::chunk_rows::{INDEXED, IndexedRow, to_indexed_chunk};
 use crate::vector_bytes::from_bytes;
 
 /// Published chunks in SQL.
@@ -222,7 +222,7 @@ impl ChunkStore for SqlChunks {
         Ok(())
     }
 
-    async fn removed(&self, limit: usize) -> Result<Vec<ChunkId>, Unavailable> {
+    async fn list_removed(&self, limit: usize) -> Result<Vec<ChunkId>, Unavailable> {
         let removed = knowledge_removed_chunks::table
             .order(knowledge_removed_chunks::id)
             .limit(limit_of(limit));
@@ -239,7 +239,7 @@ impl ChunkStore for SqlChunks {
         Ok(())
     }
 
-    async fn published(
+    async fn list_published(
         &self,
         base: Option<KnowledgeBaseId>,
         after: Option<ChunkId>,
@@ -265,10 +265,10 @@ impl ChunkStore for SqlChunks {
         Ok(rows.into_iter().map(|it| ChunkId(it.0)).collect())
     }
 
-    async fn indexed(&self, chunks: &[ChunkId]) -> Result<Vec<IndexedChunk>, Unavailable> {
+    async fn load_indexed(&self, chunks: &[ChunkId]) -> Result<Vec<IndexedChunk>, Unavailable> {
         let chunks = published!().filter(knowledge_chunks::id.eq_any(uids(chunks))).select(INDEXED);
         let rows: Vec<IndexedRow> = on_conn!(self.db.reader(), |conn| chunks.load(conn).await?)?;
-        Ok(rows.into_iter().map(indexed).collect())
+        Ok(rows.into_iter().map(to_indexed_chunk).collect())
     }
 
     async fn existing(&self, chunks: &[ChunkId]) -> Result<Vec<ChunkId>, Unavailable> {

@@ -26,7 +26,7 @@ use pia_storage::schema::{knowledge_bases, knowledge_chunks, knowledge_documents
 use pia_storage::{Database, DbError, DbInstant, DbUid, InsertAll, in_tx, on_conn};
 
 use crate::chunk_rows::{
-    ChunkRow, CopiedVectors, CopyChunks, INDEXED, IndexedRow, indexed, without_nul,
+    ChunkRow, CopiedVectors, CopyChunks, INDEXED, IndexedRow, to_indexed_chunk, without_nul,
 };
 use crate::month::month;
 use crate::publication::{AT_ONCE, PublishContent};
@@ -297,7 +297,7 @@ impl IngestQueue for SqlIngestQueue {
         })?)
     }
 
-    async fn embedded(
+    async fn load_embedded(
         &self,
         claim: IngestClaim,
         from: i32,
@@ -310,7 +310,7 @@ impl IngestQueue for SqlIngestQueue {
             .select(INDEXED)
             .limit(i64::try_from(limit).unwrap_or(i64::MAX));
         let rows: Vec<IndexedRow> = on_conn!(self.db.reader(), |conn| chunks.load(conn).await?)?;
-        Ok(rows.into_iter().map(indexed).collect())
+        Ok(rows.into_iter().map(to_indexed_chunk).collect())
     }
 
     async fn discard(&self, chunks: &[ChunkId]) -> Result<(), Unavailable> {

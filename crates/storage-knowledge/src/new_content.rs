@@ -106,14 +106,14 @@ connection_trait! {
             if let Some(other) = self.duplicate(write).await? {
                 return Ok(DocumentStoreOutcome::Duplicate(other));
             }
-            if let Some(quota) = self.exceeded(write, 1, size(content)).await? {
+            if let Some(quota) = self.exceeded_quota(write, 1, size(content)).await? {
                 return Ok(DocumentStoreOutcome::QuotaExceeded(quota));
             }
 
             let row = NewRow::new(write.base, content, DbInstant(change.at));
             diesel::insert_into(knowledge_documents::table).values(&row).execute(self).await?;
             self.write_file(row.id, &content.content).await?;
-            self.write_effects(write.db, &change.created(content.id)).await?;
+            self.write_effects(write.db, &change.creation_effects(content.id)).await?;
 
             Ok(DocumentStoreOutcome::Created(content.id))
         }
@@ -141,7 +141,7 @@ connection_trait! {
             }
             if is_same {
                 self.resume_document(stored.id, DbInstant(change.at)).await?;
-                self.write_effects(write.db, &change.replaced(document)).await?;
+                self.write_effects(write.db, &change.replacement_effects(document)).await?;
                 return Ok(DocumentStoreOutcome::Replaced(document));
             }
             if !has_content && let Some(other) = self.duplicate(write).await? {
@@ -149,7 +149,7 @@ connection_trait! {
             }
 
             let growth = size(content) - stored.size_bytes;
-            if let Some(quota) = self.exceeded(write, 0, growth).await? {
+            if let Some(quota) = self.exceeded_quota(write, 0, growth).await? {
                 return Ok(DocumentStoreOutcome::QuotaExceeded(quota));
             }
 
@@ -166,7 +166,7 @@ connection_trait! {
             diesel::update(row).set(new).execute(self).await?;
             self.queue_documents(&[stored.id], at).await?;
             self.write_file(stored.id, &content.content).await?;
-            self.write_effects(write.db, &change.replaced(document)).await?;
+            self.write_effects(write.db, &change.replacement_effects(document)).await?;
 
             Ok(DocumentStoreOutcome::Replaced(document))
         }
@@ -233,7 +233,7 @@ connection_trait! {
         }
 
         /// Returns the quota that so many documents and bytes more would exceed.
-        async fn exceeded(
+        async fn exceeded_quota(
             &mut self,
             write: ContentWrite<'_>,
             documents: i64,
@@ -241,7 +241,7 @@ connection_trait! {
         ) -> Result<Option<KnowledgeQuota>, DbError> {
             let month = month(write.change.at);
             let usage = self.group_usage(write.owner, month, write.defaults).await?;
-            Ok(usage.exceeded(documents, bytes))
+            Ok(usage.exceeded_quota(documents, bytes))
         }
 
         async fn write_file(&mut self, document: DbUid, content: &[u8]) -> Result<(), DbError> {

@@ -26,7 +26,7 @@ pub(crate) struct GroupUsage {
 impl GroupUsage {
     /// Returns the quota that a document would exceed: `documents` more, `bytes`
     /// more, which may be negative if it is replaced.
-    pub(crate) fn exceeded(&self, documents: i64, bytes: i64) -> Option<KnowledgeQuota> {
+    pub(crate) fn exceeded_quota(&self, documents: i64, bytes: i64) -> Option<KnowledgeQuota> {
         let quota = |resource, limit, current| KnowledgeQuota { resource, limit, current };
         let document_quota =
             quota("KnowledgeDocuments", self.limits.documents, self.documents + documents);

@@ -82,7 +82,7 @@ impl ChunkStore for InMemory {
         self.step(Step::Other, |state| state.rows.missed.extend(bases))
     }
 
-    async fn removed(&self, limit: usize) -> Result<Vec<ChunkId>, Unavailable> {
+    async fn list_removed(&self, limit: usize) -> Result<Vec<ChunkId>, Unavailable> {
         self.step(Step::Other, |state| state.rows.removed.iter().copied().take(limit).collect())
     }
 
@@ -90,7 +90,7 @@ impl ChunkStore for InMemory {
         self.step(Step::Other, |state| state.rows.removed.retain(|it| !chunks.contains(it)))
     }
 
-    async fn published(
+    async fn list_published(
         &self,
         base: Option<KnowledgeBaseId>,
         after: Option<ChunkId>,
@@ -113,14 +113,14 @@ impl ChunkStore for InMemory {
         })
     }
 
-    async fn indexed(&self, chunks: &[ChunkId]) -> Result<Vec<IndexedChunk>, Unavailable> {
+    async fn load_indexed(&self, chunks: &[ChunkId]) -> Result<Vec<IndexedChunk>, Unavailable> {
         self.step(Step::Other, |state| {
             state
                 .rows
                 .chunks
                 .iter()
                 .filter(|it| it.is_published && chunks.contains(&it.new.id))
-                .map(|it| indexed(&state.rows, it))
+                .map(|it| to_indexed_chunk(&state.rows, it))
                 .collect()
         })
     }
@@ -133,7 +133,7 @@ impl ChunkStore for InMemory {
     }
 }
 
-pub(super) fn indexed(rows: &Rows, chunk: &ChunkRow) -> IndexedChunk {
+pub(super) fn to_indexed_chunk(rows: &Rows, chunk: &ChunkRow) -> IndexedChunk {
     let NewChunk { id, path, text, .. } = chunk.new.clone();
     let dense = chunk.vector.clone().unwrap_or_default();
     let row = &rows.documents[&chunk.document];

@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use pia_kernel::{DocumentId, GroupId, Timestamp, Unavailable};
 
-use super::chunk_store::indexed;
+use super::chunk_store::to_indexed_chunk;
 use super::{ChunkRow, InMemory, Rows, Step};
 use crate::document::DocumentStatus;
 use crate::draft::ContentType;
@@ -166,7 +166,7 @@ impl IngestQueue for InMemory {
         })
     }
 
-    async fn embedded(
+    async fn load_embedded(
         &self,
         claim: IngestClaim,
         from: i32,
@@ -180,7 +180,7 @@ impl IngestQueue for InMemory {
                 .take(limit)
                 .map(|it| it.clone())
                 .collect();
-            chunks.iter().map(|it| indexed(&state.rows, it)).collect()
+            chunks.iter().map(|it| to_indexed_chunk(&state.rows, it)).collect()
         })
     }
 

@@ -16,7 +16,7 @@ impl InMemory {
         let mut state = self.state();
         let models = state.rows.models.get_mut(&base).unwrap();
         models.reindex_model = Some(model.to_owned());
-        let published: Vec<DocumentId> = state.rows.published();
+        let published: Vec<DocumentId> = state.rows.published_documents();
         for (id, row) in state.rows.documents.iter_mut().filter(|it| it.1.base == base) {
             row.status = DocumentStatus::Pending;
             row.due_at = Some(Timestamp::UNIX_EPOCH);
@@ -29,7 +29,7 @@ impl InMemory {
 
 impl super::Rows {
     /// Returns the documents that searches find.
-    fn published(&self) -> Vec<DocumentId> {
+    fn published_documents(&self) -> Vec<DocumentId> {
         self.chunks.iter().filter(|it| it.is_published).map(|it| it.document).collect()
     }
 }
@@ -57,7 +57,7 @@ impl State {
             return;
         }
 
-        let published = self.rows.published();
+        let published = self.rows.published_documents();
         let mut documents = self.rows.documents.clone();
         documents.retain(|_, row| row.base == base);
         let is_waiting = documents.iter().any(|(id, row)| {

@@ -30,7 +30,7 @@ impl VectorStore for InMemory {
             let dense =
                 |it: &VectorPoint| it.dense.iter().zip(&query.dense).map(|(a, b)| a * b).sum();
             let mut scores = HashMap::<ChunkId, f32>::new();
-            for chunks in [ranked(&points, dense), ranked(&points, term_score(&points, &query))] {
+            for chunks in [rank_by(&points, dense), rank_by(&points, term_score(&points, &query))] {
                 for (id, rank) in chunks.into_iter().take(query.limit).zip(2_u16..) {
                     *scores.entry(id).or_default() += 1.0 / f32::from(rank);
                 }
@@ -61,7 +61,7 @@ impl VectorStore for InMemory {
 }
 
 /// Returns the points with a positive score, best first.
-fn ranked(points: &[&VectorPoint], score: impl Fn(&VectorPoint) -> f32) -> Vec<ChunkId> {
+fn rank_by(points: &[&VectorPoint], score: impl Fn(&VectorPoint) -> f32) -> Vec<ChunkId> {
     let mut scores: Vec<(ChunkId, f32)> =
         points.iter().map(|it| (it.chunk, score(it))).filter(|(_, score)| *score > 0.0).collect();
     scores.sort_by(|a, b| b.1.total_cmp(&a.1));

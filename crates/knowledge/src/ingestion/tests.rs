@@ -158,8 +158,8 @@ async fn words_of_the_title_and_the_headings_find_every_chunk() {
     let world = World::new();
     world.ingest().await;
 
-    let ids = world.store.published(None, None, 9).await.unwrap();
-    let chunks = world.store.indexed(&ids).await.unwrap();
+    let ids = world.store.list_published(None, None, 9).await.unwrap();
+    let chunks = world.store.load_indexed(&ids).await.unwrap();
     let state = world.store.state();
     assert_eq!(chunks.len(), 5);
     for chunk in chunks {

@@ -111,14 +111,14 @@ pub trait ChunkStore: Send + Sync {
     -> Result<(), Unavailable>;
 
     /// Returns chunks whose points are to be removed from the vector store.
-    async fn removed(&self, limit: usize) -> Result<Vec<ChunkId>, Unavailable>;
+    async fn list_removed(&self, limit: usize) -> Result<Vec<ChunkId>, Unavailable>;
 
     /// Removes chunks from that queue.
     async fn forget_removed(&self, chunks: &[ChunkId]) -> Result<(), Unavailable>;
 
     /// Returns the ids of published chunks, of this base or of all, in ascending
     /// order after this one.
-    async fn published(
+    async fn list_published(
         &self,
         base: Option<KnowledgeBaseId>,
         after: Option<ChunkId>,
@@ -126,7 +126,7 @@ pub trait ChunkStore: Send + Sync {
     ) -> Result<Vec<ChunkId>, Unavailable>;
 
     /// Loads published chunks as they are indexed. Others are left out.
-    async fn indexed(&self, chunks: &[ChunkId]) -> Result<Vec<IndexedChunk>, Unavailable>;
+    async fn load_indexed(&self, chunks: &[ChunkId]) -> Result<Vec<IndexedChunk>, Unavailable>;
 
     /// Returns those of these chunks that the database has, published or not.
     async fn existing(&self, chunks: &[ChunkId]) -> Result<Vec<ChunkId>, Unavailable>;

@@ -54,12 +54,12 @@ pub struct ContentChange {
 
 impl ContentChange {
     /// Returns the effects of creating a document.
-    pub fn created(self, document: DocumentId) -> SideEffects {
+    pub fn creation_effects(self, document: DocumentId) -> SideEffects {
         self.effects(document, "KnowledgeDocument.Created")
     }
 
     /// Returns the effects of replacing the content of a document.
-    pub fn replaced(self, document: DocumentId) -> SideEffects {
+    pub fn replacement_effects(self, document: DocumentId) -> SideEffects {
         self.effects(document, "KnowledgeDocument.Replaced")
     }
 

@@ -25,7 +25,7 @@ impl Embedding {
             let reason = format!("its vectors have {size} dimensions instead of {VECTOR_SIZE}");
             return Err(EmbedError::Rejected(reason));
         }
-        let vectors = self.vectors.into_iter().map(normalised).collect::<Option<Vec<_>>>();
+        let vectors = self.vectors.into_iter().map(normalise).collect::<Option<Vec<_>>>();
         match vectors {
             Some(vectors) if is_complete => Ok(vectors),
             _ => Err(EmbedError::Unavailable {
@@ -37,7 +37,7 @@ impl Embedding {
 }
 
 /// Returns a vector with the length 1; `None` if it has none.
-fn normalised(mut vector: Vec<f32>) -> Option<Vec<f32>> {
+fn normalise(mut vector: Vec<f32>) -> Option<Vec<f32>> {
     let length = vector.iter().map(|it| it * it).sum::<f32>().sqrt();
     if !length.is_normal() {
         return None;
@@ -88,7 +88,7 @@ pub trait Embedder: Send + Sync {
 mod tests {
     use super::*;
 
-    fn checked(vectors: Vec<Vec<f32>>, texts: usize) -> Result<Vec<Vec<f32>>, EmbedError> {
+    fn check(vectors: Vec<Vec<f32>>, texts: usize) -> Result<Vec<Vec<f32>>, EmbedError> {
         Embedding { vectors, tokens: 1 }.into_vectors(texts)
     }
 
@@ -106,26 +106,26 @@ mod tests {
             with(f32::INFINITY),
             with(f32::MAX),
         ] {
-            assert!(checked(vec![fine.clone(), wrong], 2).is_err());
+            assert!(check(vec![fine.clone(), wrong], 2).is_err());
         }
-        assert!(checked(vec![fine.clone()], 2).is_err());
-        assert!(checked(vec![fine.clone(), fine], 1).is_err());
+        assert!(check(vec![fine.clone()], 2).is_err());
+        assert!(check(vec![fine.clone(), fine], 1).is_err());
     }
 
     #[test]
     fn vectors_of_another_size_are_named() {
         for size in [0, VECTOR_SIZE - 1, 3072] {
             let reason = format!("its vectors have {size} dimensions instead of 1024");
-            assert_eq!(checked(vec![vec![0.5; size]], 1), Err(EmbedError::Rejected(reason)));
+            assert_eq!(check(vec![vec![0.5; size]], 1), Err(EmbedError::Rejected(reason)));
         }
     }
 
     #[test]
     fn vectors_get_the_length_1() {
-        let vectors = checked(vec![vec![0.5; VECTOR_SIZE]], 1).unwrap();
+        let vectors = check(vec![vec![0.5; VECTOR_SIZE]], 1).unwrap();
 
         let length: f32 = vectors[0].iter().map(|it| it * it).sum();
         assert!((length - 1.0).abs() < 1e-4);
-        assert!(checked(Vec::new(), 0).unwrap().is_empty());
+        assert!(check(Vec::new(), 0).unwrap().is_empty());
     }
 }

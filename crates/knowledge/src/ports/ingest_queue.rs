@@ -184,7 +184,7 @@ pub trait IngestQueue: Send + Sync {
 
     /// Loads chunks of the new content, with their vectors, by position from
     /// `from`.
-    async fn embedded(
+    async fn load_embedded(
         &self,
         claim: IngestClaim,
         from: i32,

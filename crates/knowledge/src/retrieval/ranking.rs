@@ -94,7 +94,7 @@ mod tests {
     }
 
     /// Ranks four candidates with this answer of the model; returns their texts.
-    async fn ranked(answer: Result<Vec<f32>, EmbedError>, limits: RankingLimits) -> String {
+    async fn rank_texts(answer: Result<Vec<f32>, EmbedError>, limits: RankingLimits) -> String {
         let mut reranker = MockReranker::new();
         reranker.expect_rank().once().return_once(|question, texts| {
             assert_eq!(question, "Why?");
@@ -109,19 +109,19 @@ mod tests {
 
     #[tokio::test]
     async fn the_best_candidates_are_ordered_by_their_scores() {
-        assert_eq!(ranked(Ok(vec![0.1, 0.9, 0.1]), LIMITS).await, "b a c");
+        assert_eq!(rank_texts(Ok(vec![0.1, 0.9, 0.1]), LIMITS).await, "b a c");
         let floor = RankingLimits { min_score: Some(0.2), ..LIMITS };
-        assert_eq!(ranked(Ok(vec![0.2, 0.9, 0.1]), floor).await, "b a");
-        assert_eq!(ranked(Ok(vec![0.0, 0.1, 0.1]), floor).await, "");
+        assert_eq!(rank_texts(Ok(vec![0.2, 0.9, 0.1]), floor).await, "b a");
+        assert_eq!(rank_texts(Ok(vec![0.0, 0.1, 0.1]), floor).await, "");
     }
 
     #[tokio::test]
     async fn a_failure_leaves_the_order_as_it_was() {
         let down = EmbedError::Unavailable { reason: "it is down".to_owned(), retry_after: None };
         let floor = RankingLimits { min_score: Some(0.2), ..LIMITS };
-        assert_eq!(ranked(Err(down), floor).await, "a b c d");
+        assert_eq!(rank_texts(Err(down), floor).await, "a b c d");
         for scores in [vec![], vec![0.1, 0.9], vec![0.1; 4], vec![0.1, f32::NAN, 0.9]] {
-            assert_eq!(ranked(Ok(scores), floor).await, "a b c d");
+            assert_eq!(rank_texts(Ok(scores), floor).await, "a b c d");
         }
     }
 

@@ -13,7 +13,7 @@ use pia_storage::{
     with_ids,
 };
 
-use super::exceeded;
+use super::quota_outcome;
 
 /// Query of a persona that is not deleted.
 macro_rules! live_persona {
@@ -54,7 +54,7 @@ pub(super) async fn share(
 
         let added: Vec<_> = ids.iter().map(|group| (*group, id)).collect();
         if let Some(quota) = conn.exceeded_bases(&added, None, defaults.bases).await? {
-            return Ok(exceeded(quota));
+            return Ok(quota_outcome(quota));
         }
 
         let before: Vec<DbUid> =
@@ -124,7 +124,7 @@ pub(super) async fn bind(
         let added: Vec<_> =
             groups.iter().flat_map(|group| ids.iter().map(|base| (*group, *base))).collect();
         if let Some(quota) = conn.exceeded_bases(&added, Some(id), defaults.bases).await? {
-            return Ok(exceeded(quota));
+            return Ok(quota_outcome(quota));
         }
 
         let before: Vec<DbUid> =

@@ -128,10 +128,10 @@ async fn removed_points_are_queued_until_they_are_forgotten(db: Database) {
     let bases = SqlKnowledgeBases::new(db.clone());
     assert!(bases.delete(travel, SideEffects::default()).await.unwrap());
 
-    assert_eq!(store.removed(1).await.unwrap(), chunks[..1]);
-    assert_eq!(store.removed(9).await.unwrap(), chunks);
+    assert_eq!(store.list_removed(1).await.unwrap(), chunks[..1]);
+    assert_eq!(store.list_removed(9).await.unwrap(), chunks);
     store.forget_removed(&chunks[..1]).await.unwrap();
-    assert_eq!(store.removed(9).await.unwrap(), chunks[1..]);
+    assert_eq!(store.list_removed(9).await.unwrap(), chunks[1..]);
     assert!(store.existing(&chunks).await.unwrap().is_empty());
 }
 
@@ -143,13 +143,13 @@ async fn published_chunks_are_listed_by_id(db: Database) {
     let law = base(&db, "Law", DEFAULT).await;
     document(&db, law, "four").await;
     let others = ingest(&db).await;
-    assert_eq!(store.published(None, None, 2).await.unwrap(), chunks[..2]);
-    let following = store.published(None, Some(chunks[1]), 9).await.unwrap();
+    assert_eq!(store.list_published(None, None, 2).await.unwrap(), chunks[..2]);
+    let following = store.list_published(None, Some(chunks[1]), 9).await.unwrap();
     assert_eq!(following, [chunks[2], others[0]]);
-    assert_eq!(store.published(Some(travel), None, 9).await.unwrap(), chunks);
-    assert_eq!(store.published(Some(travel), Some(chunks[1]), 9).await.unwrap(), chunks[2..]);
-    assert_eq!(store.published(Some(law), None, 9).await.unwrap(), others);
-    let indexed = store.indexed(&[chunks[2], ChunkId::generate()]).await.unwrap();
+    assert_eq!(store.list_published(Some(travel), None, 9).await.unwrap(), chunks);
+    assert_eq!(store.list_published(Some(travel), Some(chunks[1]), 9).await.unwrap(), chunks[2..]);
+    assert_eq!(store.list_published(Some(law), None, 9).await.unwrap(), others);
+    let indexed = store.load_indexed(&[chunks[2], ChunkId::generate()]).await.unwrap();
     assert_eq!(indexed.len(), 1);
     assert_eq!(indexed[0].id, chunks[2]);
     assert_eq!(indexed[0].base, travel);

@@ -51,7 +51,7 @@ async fn a_document_is_stored_listed_read_and_deleted(db: Database) {
     assert_eq!(documents.content(of(travel, id)).await.unwrap(), None);
     let store = SqlChunks::new(db.clone());
     assert!(store.passages(&chunks).await.unwrap().is_empty());
-    assert_eq!(store.removed(10).await.unwrap(), chunks);
+    assert_eq!(store.list_removed(10).await.unwrap(), chunks);
     assert_eq!(documents.list(server(KnowledgeBaseId::generate())).await.unwrap(), None);
 }
 
@@ -72,7 +72,7 @@ async fn a_document_of_the_same_source_is_replaced(db: Database) {
     let after = ingest(&db).await;
     assert!(store.passages(&before).await.unwrap().is_empty());
     assert_eq!(store.passages(&after).await.unwrap()[0].text, "two");
-    assert_eq!(store.removed(10).await.unwrap(), before);
+    assert_eq!(store.list_removed(10).await.unwrap(), before);
     assert_eq!(documents.list(server(travel)).await.unwrap().unwrap().len(), 1);
 }
 

@@ -179,8 +179,8 @@ async fn a_chunk_with_a_vector_is_not_pending(db: Database) {
     assert!(queue.put_vectors(job.claim, vectors, NOW).await.unwrap());
 
     assert!(queue.pending(job.claim, LIMIT).await.unwrap().is_empty());
-    assert_eq!(queue.embedded(job.claim, 0, LIMIT).await.unwrap().len(), 1);
-    assert!(queue.embedded(job.claim, 1, LIMIT).await.unwrap().is_empty());
+    assert_eq!(queue.load_embedded(job.claim, 0, LIMIT).await.unwrap().len(), 1);
+    assert!(queue.load_embedded(job.claim, 1, LIMIT).await.unwrap().is_empty());
 }
 
 async fn publishing_ends_a_claim(db: Database) {
@@ -222,7 +222,7 @@ async fn new_content_ends_a_claim(db: Database) {
 
     assert!(!queue.publish(first.claim).await.unwrap());
     // The worker may have stored its point.
-    assert_eq!(SqlChunks::new(db.clone()).removed(LIMIT).await.unwrap(), [old.id]);
+    assert_eq!(SqlChunks::new(db.clone()).list_removed(LIMIT).await.unwrap(), [old.id]);
     let second = claim(&db, NOW).await.unwrap();
     assert_eq!(second.content, b"two");
     assert_eq!(second.split_for, None);
@@ -306,7 +306,7 @@ async fn contexts_are_stored_and_charged(db: Database) {
     assert_eq!(outcome, ReservationOutcome::QuotaExceeded);
     let vectors = pending.iter().map(|it| vector_of(it.id, 1)).collect();
     assert!(queue.put_vectors(job.claim, vectors, NOW).await.unwrap());
-    let embedded = queue.embedded(job.claim, 0, LIMIT).await.unwrap();
+    let embedded = queue.load_embedded(job.claim, 0, LIMIT).await.unwrap();
     assert_eq!(embedded[0].context, "About one.");
 }
 
@@ -321,7 +321,7 @@ async fn chunks_that_did_not_change_keep_their_contexts(db: Database) {
     let job = claim_with_chunks(&db, &[chunk(0, "one")]).await;
 
     assert!(queue.pending(job.claim, LIMIT).await.unwrap().is_empty());
-    let embedded = queue.embedded(job.claim, 0, LIMIT).await.unwrap();
+    let embedded = queue.load_embedded(job.claim, 0, LIMIT).await.unwrap();
     assert_eq!(embedded[0].context, "About one.");
 }
 
@@ -338,7 +338,7 @@ async fn points_of_chunks_that_are_gone_are_discarded(db: Database) {
     queue.discard(&[published[0], new.id, gone]).await.unwrap();
     queue.discard(&[gone]).await.unwrap();
 
-    assert_eq!(SqlChunks::new(db).removed(LIMIT).await.unwrap(), [gone]);
+    assert_eq!(SqlChunks::new(db).list_removed(LIMIT).await.unwrap(), [gone]);
 }
 
 async fn contexts_outlive_a_change_of_the_model(db: Database) {
@@ -393,7 +393,7 @@ async fn published_chunks_keep_their_vectors_if_no_contexts_are_needed(db: Datab
     assert!(queue.put_chunks(job.claim, new_chunks(MODEL, chunks)).await.unwrap());
 
     assert!(queue.pending(job.claim, LIMIT).await.unwrap().is_empty());
-    let embedded = queue.embedded(job.claim, 0, LIMIT).await.unwrap();
+    let embedded = queue.load_embedded(job.claim, 0, LIMIT).await.unwrap();
     let contexts: Vec<_> = embedded.iter().map(|it| it.context.as_str()).collect();
     assert_eq!(contexts, ["About one.", ""]);
 }

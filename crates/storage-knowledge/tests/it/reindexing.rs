@@ -70,8 +70,8 @@ impl World {
     }
 
     /// Returns the chunks whose points are to be removed, in order.
-    async fn removed(&self) -> Vec<ChunkId> {
-        SqlChunks::new(self.db.clone()).removed(99).await.unwrap()
+    async fn list_removed(&self) -> Vec<ChunkId> {
+        SqlChunks::new(self.db.clone()).list_removed(99).await.unwrap()
     }
 
     fn queue(&self) -> SqlIngestQueue {
@@ -107,7 +107,7 @@ async fn all_documents_are_published_at_the_end(db: Database) {
     assert!(claim(&db, NOW).await.is_none());
     assert_eq!(world.found(&world.chunks).await, 0);
     assert_eq!(world.found(&[new, more].concat()).await, 3);
-    assert_eq!(world.removed().await.len(), 3);
+    assert_eq!(world.list_removed().await.len(), 3);
     assert_eq!(world.models().await, models(OTHER, None));
     for id in &world.documents {
         let document = world.document(*id).await;
@@ -140,7 +140,7 @@ async fn concurrent_workers_publish_all_documents_once(db: Database) {
     assert_eq!(world.found(&chunks).await, 3);
     let mut old = world.chunks.clone();
     old.sort();
-    assert_eq!(world.removed().await, old);
+    assert_eq!(world.list_removed().await, old);
 }
 
 async fn an_index_by_another_model_drops_documents_that_fail(db: Database) {
@@ -228,7 +228,7 @@ async fn another_model_starts_over(db: Database) {
     assert_eq!(world.reindex("m3").await, Some(2));
 
     assert!(!world.queue().extend(working, NOW).await.unwrap());
-    assert_eq!(world.removed().await, new);
+    assert_eq!(world.list_removed().await, new);
     for _ in 0..2 {
         let (claim, _) = embed(&db, "m3").await;
         assert!(world.queue().publish(claim).await.unwrap());

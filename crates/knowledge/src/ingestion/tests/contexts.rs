@@ -40,8 +40,8 @@ async fn contexts_are_written_once_and_embedded_with_their_chunks() {
 
     world.assert_published();
     assert_eq!(writer.0.lock().unwrap().len(), 5);
-    let ids = world.store.published(None, None, 9).await.unwrap();
-    let chunks = world.store.indexed(&ids).await.unwrap();
+    let ids = world.store.list_published(None, None, 9).await.unwrap();
+    let chunks = world.store.load_indexed(&ids).await.unwrap();
     assert_eq!(chunks.len(), 5);
     assert!(chunks.iter().all(|it| it.context == format!("About {}.", it.text.len())));
     let texts = world.embedder.0.lock().unwrap().concat();

@@ -6,7 +6,7 @@ use crate::fakes::{AFTER_LEASE, Fault, Step};
 const OTHER: &str = "other";
 
 /// Returns a world with two ingested documents.
-async fn ingested() -> World {
+async fn ingested_world() -> World {
     let world = World::new();
     world.store.add(world.row().base, "Canteen", "# Lunch\n\nAt noon.\n");
     while world.ingest().await {}
@@ -26,7 +26,7 @@ fn assert_model(world: &World, model: &str) {
 
 #[tokio::test]
 async fn the_base_determines_the_model_of_its_documents() {
-    let mut world = ingested().await;
+    let mut world = ingested_world().await;
     let mut embedder = MockEmbedder::new();
     embedder.expect_model().return_const("configured".to_owned());
     embedder.expect_batch_size().return_const(9_usize);
@@ -48,7 +48,7 @@ async fn a_crash_at_any_step_of_a_reindex_continues() {
         for (after, fault) in
             (0..8).flat_map(|it| [(it, Fault::CrashesBefore), (it, Fault::CrashesAfter)])
         {
-            let world = ingested().await;
+            let world = ingested_world().await;
             world.store.reindex(world.row().base, OTHER);
             world.store.set_fault(step, after, fault);
             while let Ok(true) = world.ingestion.ingest_next().await {}
@@ -67,7 +67,7 @@ async fn a_crash_at_any_step_of_a_reindex_continues() {
 
 #[tokio::test]
 async fn workers_finish_a_reindex_together() {
-    let world = ingested().await;
+    let world = ingested_world().await;
     world.store.reindex(world.row().base, OTHER);
 
     let work = || async { while world.ingest().await {} };
