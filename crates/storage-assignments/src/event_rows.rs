@@ -60,7 +60,7 @@ impl EventRow {
     }
 
     /// Returns the event with its number.
-    pub(crate) fn numbered(&self, ordinal: i32) -> Self {
+    pub(crate) fn with_ordinal(&self, ordinal: i32) -> Self {
         Self { ordinal, ..self.clone() }
     }
 
@@ -87,9 +87,11 @@ connection_trait! {
         /// one in the assignment's row, which was locked when it was counted.
         async fn append(&mut self, events: &[EventRow], last: i32) -> Result<(), DbError> {
             let first = last.saturating_sub(i32::try_from(events.len()).unwrap_or(i32::MAX));
-            let numbered =
-                |(number, event): (i32, &EventRow)| event.numbered(first.saturating_add(number));
-            self.insert_all((1..).zip(events).map(numbered).collect()).await?;
+            let rows = (1..)
+                .zip(events)
+                .map(|(number, event)| event.with_ordinal(first.saturating_add(number)))
+                .collect();
+            self.insert_all(rows).await?;
             Ok(())
         }
     }

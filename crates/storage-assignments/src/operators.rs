@@ -84,7 +84,7 @@ impl OperatorRow {
     }
 
     /// Returns the fields that the audit log records.
-    fn audited(&self) -> Value {
+    fn audit_fields(&self) -> Value {
         let skill = serde_json::from_str::<Value>(&self.skill).unwrap_or_default();
         json!({ "name": self.name, "isActive": self.is_active, "skill": skill })
     }
@@ -204,7 +204,7 @@ impl OperatorStore for SqlOperators {
     ) -> Result<OperatorChangeOutcome, Unavailable> {
         let row = OperatorRow::new(&operator)?;
         let groups: Vec<DbUid> = operator.groups.iter().map(|it| DbUid(it.0)).collect();
-        let effects = effects.with_changes(None, Some(&row.audited()));
+        let effects = effects.with_changes(None, Some(&row.audit_fields()));
         let created = in_tx!(self.db, async |conn| -> Result<OperatorChangeOutcome, DbError> {
             diesel::insert_into(operators::table).values(&row).execute(conn).await?;
             if !conn.put_groups(row.id, &groups).await? {
@@ -250,7 +250,8 @@ impl OperatorStore for SqlOperators {
                 .get_result(conn)
                 .await?;
 
-            let effects = effects.with_changes(Some(&before.audited()), Some(&after.audited()));
+            let effects =
+                effects.with_changes(Some(&before.audit_fields()), Some(&after.audit_fields()));
             conn.write_effects(&self.db, &effects).await?;
             Ok(OperatorChangeOutcome::Done)
         });
@@ -302,7 +303,7 @@ impl OperatorStore for SqlOperators {
                 return Ok(OperatorChangeOutcome::BuiltIn);
             }
             diesel::delete(operators::table.find(id)).execute(conn).await?;
-            let effects = effects.with_changes(Some(&before.audited()), None);
+            let effects = effects.with_changes(Some(&before.audit_fields()), None);
             conn.write_effects(&self.db, &effects).await?;
             Ok(OperatorChangeOutcome::Done)
         })?)

@@ -12,8 +12,8 @@ use pia_storage::{Database, DatabaseKind};
 use tokio::sync::Notify;
 
 use crate::fixture::{
-    assignment, at, completed, continued, execute, forced, is_held, kinds, load, open_store,
-    person, queued, running, sealed,
+    assignment, at, completion, count_sealed, execute, forced_end, is_held, kinds, load,
+    open_store, person, queue_assignment, running, step_change,
 };
 
 pia_testkit::contract_with_roles! {
@@ -33,7 +33,7 @@ pia_testkit::contract_with_roles! {
 
 async fn an_assignment_is_stored_with_its_first_event(db: Database) {
     let user = person(&db).await;
-    let id = queued(&db, user, 7).await;
+    let id = queue_assignment(&db, user, 7).await;
 
     let details = load(&db, user, id).await;
 
@@ -55,7 +55,7 @@ async fn an_assignment_is_stored_with_its_first_event(db: Database) {
     assert_eq!(details.events[0].message.as_deref(), Some("Waiting for a worker."));
     assert_eq!(details.events[0].kind.as_str(), "queued");
     assert_eq!(details.events[0].created_at, at(7));
-    assert_eq!(sealed(&db).await, (1, 0));
+    assert_eq!(count_sealed(&db).await, (1, 0));
 }
 
 async fn concurrent_assignments_do_not_exceed_the_limit(db: Database) {
@@ -70,7 +70,7 @@ async fn concurrent_assignments_do_not_exceed_the_limit(db: Database) {
     let listed = store.list(user, 0, 100).await.unwrap();
     assert_eq!(listed.len(), 2);
     // One that has ended does not count, and those of others do not.
-    let end = forced(EventKind::Cancelled, at(1));
+    let end = forced_end(EventKind::Cancelled, at(1));
     assert!(store.cancel(user, listed[0].id, end).await.unwrap());
     let create = async |user| store.create(assignment(user, at(2)), 2).await.unwrap();
     assert_eq!(create(user).await, AssignmentCreationOutcome::Done);
@@ -89,7 +89,7 @@ async fn other_processes_are_woken_when_an_assignment_is_handed_over(db: Databas
     let woken = async {
         // It is woken once it listens.
         wake.notified().await;
-        queued(&db, user, 0).await;
+        queue_assignment(&db, user, 0).await;
         tokio::time::timeout(Duration::from_secs(10), wake.notified()).await.unwrap();
     };
 
@@ -102,7 +102,7 @@ async fn other_processes_are_woken_when_an_assignment_is_handed_over(db: Databas
 async fn only_one_that_waits_is_discarded(db: Database) {
     let user = person(&db).await;
     let run = running(&db, user, 0).await;
-    let waiting = queued(&db, user, 0).await;
+    let waiting = queue_assignment(&db, user, 0).await;
 
     for id in [run.claim.id, waiting, AssignmentId::generate()] {
         open_store(&db).discard(id).await.unwrap();
@@ -117,7 +117,7 @@ async fn assignments_are_listed_newest_first(db: Database) {
     let bob = person(&db).await;
     let mut ids = Vec::new();
     for (user, second) in [(ada, 3), (bob, 1), (ada, 2), (ada, 3)] {
-        ids.push(queued(&db, user, second).await);
+        ids.push(queue_assignment(&db, user, second).await);
     }
     let store = open_store(&db);
     let own = async |skip, limit| -> Vec<AssignmentId> {
@@ -139,14 +139,14 @@ async fn assignments_of_all_users_are_paged_newest_first(db: Database) {
     let bob = person(&db).await;
     let mut ids = Vec::new();
     for (user, second) in [(ada, 3), (bob, 1), (ada, 2), (ada, 3)] {
-        ids.push(queued(&db, user, second).await);
+        ids.push(queue_assignment(&db, user, second).await);
     }
     let store = open_store(&db);
     let page =
         async |after| store.page_of_all(None, PageRequest { after, limit: 2 }).await.unwrap();
 
     let first = page(None).await;
-    queued(&db, bob, 4).await;
+    queue_assignment(&db, bob, 4).await;
     let second = page(first.next).await;
 
     assert_eq!(ids_of(&first), [ids[3], ids[0]]);
@@ -162,7 +162,7 @@ async fn assignments_of_all_users_are_found_by_status_and_id(db: Database) {
     let ada = person(&db).await;
     let bob = person(&db).await;
     let run = running(&db, bob, 1).await.claim.id;
-    let waiting = queued(&db, ada, 2).await;
+    let waiting = queue_assignment(&db, ada, 2).await;
     let store = open_store(&db);
     let with = async |status| -> Vec<AssignmentId> {
         ids_of(
@@ -180,27 +180,27 @@ async fn assignments_of_all_users_are_found_by_status_and_id(db: Database) {
 async fn an_assignment_belongs_to_its_user(db: Database) {
     let ada = person(&db).await;
     let bob = person(&db).await;
-    let id = queued(&db, ada, 0).await;
+    let id = queue_assignment(&db, ada, 0).await;
     let store = open_store(&db);
 
     assert!(store.load(bob, id).await.unwrap().is_none());
     assert!(store.list(bob, 0, 9).await.unwrap().is_empty());
-    assert!(!store.cancel(bob, id, forced(EventKind::Cancelled, at(1))).await.unwrap());
-    let collected = store.collect(bob, id, forced(EventKind::Redacted, at(1))).await.unwrap();
+    assert!(!store.cancel(bob, id, forced_end(EventKind::Cancelled, at(1))).await.unwrap());
+    let collected = store.collect(bob, id, forced_end(EventKind::Redacted, at(1))).await.unwrap();
     assert_eq!(collected, CollectionOutcome::NotFound);
     assert_eq!(load(&db, ada, id).await.assignment.status, AssignmentStatus::Queued);
 
     execute(&db, "DELETE FROM accounts").await;
     assert!(store.list_all(0, 9).await.unwrap().is_empty());
-    assert_eq!(sealed(&db).await, (0, 0));
+    assert_eq!(count_sealed(&db).await, (0, 0));
 }
 
 async fn an_unfinished_assignment_is_cancelled_once(db: Database) {
     let user = person(&db).await;
     let run = running(&db, user, 0).await;
-    let waiting = queued(&db, user, 0).await;
+    let waiting = queue_assignment(&db, user, 0).await;
     let cancel = async |id| {
-        open_store(&db).cancel(user, id, forced(EventKind::Cancelled, at(9))).await.unwrap()
+        open_store(&db).cancel(user, id, forced_end(EventKind::Cancelled, at(9))).await.unwrap()
     };
 
     for id in [run.claim.id, waiting] {
@@ -217,9 +217,9 @@ async fn an_unfinished_assignment_is_cancelled_once(db: Database) {
 
 async fn a_terminated_assignment_has_failed_for_that_reason(db: Database) {
     let user = person(&db).await;
-    let id = queued(&db, user, 0).await;
+    let id = queue_assignment(&db, user, 0).await;
     let store = open_store(&db);
-    let mut end = forced(EventKind::Terminated, at(9));
+    let mut end = forced_end(EventKind::Terminated, at(9));
     "Wrong\0 data".clone_into(&mut end.event.message);
     end.event = end.event.by_other();
     let effects = || SideEffects::of_object(at(9), None, "assignment:1".to_owned(), "Ended");
@@ -235,7 +235,7 @@ async fn a_terminated_assignment_has_failed_for_that_reason(db: Database) {
     assert_eq!(actual.error_message.as_deref(), Some("Wrong\0 data"));
     assert_eq!(kinds(&details), ["queued", "terminated"]);
     assert_eq!(details.events[1].message.as_deref(), Some("Wrong\0 data"));
-    assert_eq!(sealed(&db).await, (1, 1));
+    assert_eq!(count_sealed(&db).await, (1, 1));
     let listed = store.list(user, 0, 9).await.unwrap();
     assert_eq!(listed[0].error_message.as_deref(), Some("Wrong\0 data"));
     let listed = &store.list_all(0, 9).await.unwrap()[0];
@@ -249,12 +249,12 @@ async fn collecting_deletes_contents_once(db: Database) {
     let store = open_store(&db);
     let id = run.claim.id;
     let collect = async |seconds| {
-        let end = forced(EventKind::Redacted, at(seconds));
+        let end = forced_end(EventKind::Redacted, at(seconds));
         store.collect(user, id, end).await.unwrap()
     };
-    assert!(store.change(run.claim, continued(0, at(1))).await.unwrap());
+    assert!(store.change(run.claim, step_change(0, at(1))).await.unwrap());
     assert_eq!(collect(2).await, CollectionOutcome::Unfinished);
-    assert!(store.change(run.claim, completed(at(2))).await.unwrap());
+    assert!(store.change(run.claim, completion(at(2))).await.unwrap());
     let before = load(&db, user, id).await;
     assert_eq!(before.artifact_json.as_deref(), Some(r#"{"choices":[]}"#));
     assert_eq!(before.artifact_text.as_deref(), Some("The brief."));
@@ -274,14 +274,14 @@ async fn collecting_deletes_contents_once(db: Database) {
     assert_eq!(after.events[2].message, None);
     assert_eq!(after.events[1].message.as_deref(), Some("Started."));
     assert_eq!(after.assignment.completed_at, before.assignment.completed_at);
-    assert_eq!(sealed(&db).await, (0, 0));
+    assert_eq!(count_sealed(&db).await, (0, 0));
 }
 
 async fn an_error_message_that_cannot_be_opened_spoils_no_list(db: Database) {
     let user = person(&db).await;
-    let id = queued(&db, user, 0).await;
+    let id = queue_assignment(&db, user, 0).await;
     let store = open_store(&db);
-    let end = forced(EventKind::Terminated, at(1));
+    let end = forced_end(EventKind::Terminated, at(1));
     assert!(store.terminate(id, end, SideEffects::default()).await.unwrap());
     execute(&db, "DELETE FROM person_salts").await;
 

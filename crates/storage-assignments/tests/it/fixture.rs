@@ -55,7 +55,7 @@ pub(crate) async fn execute(db: &Database, sql: &str) {
 }
 
 /// Returns the number of rows that have sealed contents, and of sealed messages.
-pub(crate) async fn sealed(db: &Database) -> (i64, i64) {
+pub(crate) async fn count_sealed(db: &Database) -> (i64, i64) {
     use pia_storage::schema::{assignment_events, assignments};
     let contents = assignments::table
         .filter(
@@ -93,7 +93,7 @@ pub(crate) fn assignment(user: UserId, created_at: Timestamp) -> NewAssignment {
 }
 
 /// Hands an assignment over.
-pub(crate) async fn queued(db: &Database, user: UserId, seconds: i64) -> AssignmentId {
+pub(crate) async fn queue_assignment(db: &Database, user: UserId, seconds: i64) -> AssignmentId {
     let new = assignment(user, at(seconds));
     let id = new.id;
     assert_eq!(open_store(db).create(new, 1_000).await.unwrap(), AssignmentCreationOutcome::Done);
@@ -107,23 +107,23 @@ pub(crate) async fn live_worker(db: &Database, now: Timestamp) -> WorkerId {
     worker
 }
 
-pub(crate) fn started() -> NewEvent {
+pub(crate) fn start_event() -> NewEvent {
     NewEvent::once(EventKind::Started, "Started.")
 }
 
 pub(crate) async fn claim(db: &Database, worker: WorkerId, now: Timestamp) -> Option<Run> {
-    open_store(db).claim(worker, now, started()).await.unwrap()
+    open_store(db).claim(worker, now, start_event()).await.unwrap()
 }
 
 /// Hands an assignment over and claims it, when no other is due.
 pub(crate) async fn running(db: &Database, user: UserId, seconds: i64) -> Run {
-    let id = queued(db, user, seconds).await;
+    let id = queue_assignment(db, user, seconds).await;
     let run = claim(db, live_worker(db, at(seconds)).await, at(seconds)).await.unwrap();
     assert_eq!(run.claim.id, id);
     run
 }
 
-pub(crate) fn forced(kind: EventKind, now: Timestamp) -> ForcedEnd {
+pub(crate) fn forced_end(kind: EventKind, now: Timestamp) -> ForcedEnd {
     ForcedEnd { at: now, event: NewEvent::once(kind, "Ended.") }
 }
 
@@ -132,7 +132,7 @@ pub(crate) fn failure() -> RunFailure {
 }
 
 /// Returns the change of a step that ended with an output.
-pub(crate) fn continued(step: i32, now: Timestamp) -> RunChange {
+pub(crate) fn step_change(step: i32, now: Timestamp) -> RunChange {
     let outcome = RunOutcome::Continued {
         output: format!("output {step}"),
         tools: vec!["search".to_owned()],
@@ -144,7 +144,7 @@ pub(crate) fn continued(step: i32, now: Timestamp) -> RunChange {
 }
 
 /// Returns the change of a run that ended with an artifact.
-pub(crate) fn completed(now: Timestamp) -> RunChange {
+pub(crate) fn completion(now: Timestamp) -> RunChange {
     let outcome = RunOutcome::Completed {
         artifact_json: r#"{"choices":[]}"#.to_owned(),
         artifact_text: Some("The brief.".to_owned()),

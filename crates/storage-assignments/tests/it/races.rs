@@ -5,7 +5,9 @@ use pia_assignments::{AssignmentStatus, AssignmentStore, EventKind, RunStore};
 use pia_kernel::SideEffects;
 use pia_storage::Database;
 
-use crate::fixture::{at, completed, failure, forced, kinds, load, open_store, person, running};
+use crate::fixture::{
+    at, completion, failure, forced_end, kinds, load, open_store, person, running,
+};
 
 pia_testkit::contract_with_roles! {
     one_of_concurrent_ends_wins,
@@ -18,12 +20,12 @@ async fn one_of_concurrent_ends_wins(db: Database) {
         let run = running(&db, user, round).await;
         let id = run.claim.id;
         let now = at(round + 1);
-        let terminated = forced(EventKind::Terminated, now);
+        let terminated = forced_end(EventKind::Terminated, now);
 
         let ends = join4(
-            store.cancel(user, id, forced(EventKind::Cancelled, now)),
+            store.cancel(user, id, forced_end(EventKind::Cancelled, now)),
             store.terminate(id, terminated, SideEffects::default()),
-            store.change(run.claim, completed(now)),
+            store.change(run.claim, completion(now)),
             store.expire(now, failure(), now),
         );
         let (cancelled, terminated, completed, expired) = ends.await;

@@ -12,8 +12,8 @@ use pia_storage::Database;
 use pia_storage_assignments::SqlAssignments;
 
 use crate::fixture::{
-    LEASE, assignment, at, claim, completed, continued, failure, forced, kinds, live_worker, load,
-    open_store, person, started,
+    LEASE, assignment, at, claim, completion, failure, forced_end, kinds, live_worker, load,
+    open_store, person, start_event, step_change,
 };
 
 pia_testkit::contract_with_roles! {
@@ -112,7 +112,7 @@ impl Walk {
         self.store.create(new, 1_000).await.unwrap();
     }
 
-    fn claimed(&mut self, run: Option<&Run>, expected: Option<AssignmentId>, worker: WorkerId) {
+    fn check_claim(&mut self, run: Option<&Run>, expected: Option<AssignmentId>, worker: WorkerId) {
         assert_eq!(run.map(|it| it.claim.id), expected);
         let Some(run) = run else { return };
         let model = self.model(run.claim.id);
@@ -141,15 +141,15 @@ impl Walk {
             .filter(|(_, it)| !it.status.is_final() && it.due_at <= self.now && is_free(it));
         let expected = due.min_by_key(|(id, it)| (it.due_at, **id)).map(|it| *it.0);
         let run = claim(&self.db, worker, self.now).await;
-        self.claimed(run.as_ref(), expected, worker);
+        self.check_claim(run.as_ref(), expected, worker);
     }
 
     async fn claim_one(&mut self) {
         let id = self.any();
         let worker = self.workers[0].id;
         let expected = if self.models[&id].status.is_final() { None } else { Some(id) };
-        let run = self.store.claim_one(id, worker, self.now, started()).await.unwrap();
-        self.claimed(run.as_ref(), expected, worker);
+        let run = self.store.claim_one(id, worker, self.now, start_event()).await.unwrap();
+        self.check_claim(run.as_ref(), expected, worker);
     }
 
     async fn retire(&mut self) {
@@ -173,8 +173,8 @@ impl Walk {
             && model.worker.is_some();
         let released = RunOutcome::Released { due_at, attempt: Attempt::Failed };
         let change = match kind {
-            0 => continued(model.steps, now),
-            1 => completed(now),
+            0 => step_change(model.steps, now),
+            1 => completion(now),
             2 => {
                 let events = vec![NewEvent::once(EventKind::Failed, "Failed.")];
                 let outcome = RunOutcome::Failed(failure());
@@ -212,12 +212,12 @@ impl Walk {
         let waits = model.status == AssignmentStatus::Queued;
         let (expected, done) = match kind {
             0 => {
-                let end = forced(EventKind::Cancelled, now);
+                let end = forced_end(EventKind::Cancelled, now);
                 let done = self.store.cancel(self.user, id, end).await.unwrap();
                 (model.end(AssignmentStatus::Cancelled, "cancelled"), done)
             }
             1 => {
-                let end = forced(EventKind::Terminated, now);
+                let end = forced_end(EventKind::Terminated, now);
                 let done = self.store.terminate(id, end, SideEffects::default()).await.unwrap();
                 (model.end(AssignmentStatus::Failed, "terminated"), done)
             }
@@ -231,7 +231,7 @@ impl Walk {
 
     async fn collect(&mut self) {
         let id = self.any();
-        let end = forced(EventKind::Redacted, self.now);
+        let end = forced_end(EventKind::Redacted, self.now);
         let collected = self.store.collect(self.user, id, end).await.unwrap();
         let model = self.model(id);
         let is_final = model.status.is_final();

@@ -4,7 +4,7 @@ use diesel::sql_types::{BigInt, Text};
 use diesel_async::{AsyncConnection, AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
 use pia_testkit::databases::TestDatabase;
 
-use crate::fixture::{person, queued};
+use crate::fixture::{person, queue_assignment};
 use crate::schedules;
 
 const COUNT: &str = "(SELECT count(*) FROM assignments) * 100 + \
@@ -23,8 +23,8 @@ async fn a_statement_without_a_condition_sees_the_rows_of_its_user_alone() {
     let first = person(&db).await;
     let second = person(&db).await;
     for user in [first, first, second] {
-        queued(&db, user, 1).await;
-        schedules::created(&db, user, None).await;
+        queue_assignment(&db, user, 1).await;
+        schedules::create_schedule(&db, user, None).await;
     }
     let mut conn = AsyncPgConnection::establish(&fresh.url).await.unwrap();
 

@@ -12,8 +12,8 @@ use pia_storage::Database;
 use uuid::Uuid;
 
 use crate::fixture::{
-    LEASE, at, claim, completed, continued, execute, failure, forced, is_held, kinds, live_worker,
-    load, open_store, person, queued, running, sealed, started,
+    LEASE, at, claim, completion, count_sealed, execute, failure, forced_end, is_held, kinds,
+    live_worker, load, open_store, person, queue_assignment, running, start_event, step_change,
 };
 
 pia_testkit::contract_with_roles! {
@@ -33,7 +33,7 @@ pia_testkit::contract_with_roles! {
     a_thousand_runs_are_drained_in_order,
 }
 
-fn released(seconds: i64, attempt: Attempt) -> RunChange {
+fn release(seconds: i64, attempt: Attempt) -> RunChange {
     let outcome = RunOutcome::Released { due_at: at(seconds), attempt };
     RunChange { at: at(5), tokens: 0, abandoned: 3, events: Vec::new(), outcome }
 }
@@ -42,7 +42,7 @@ async fn concurrent_workers_claim_each_run_once(db: Database) {
     let user = person(&db).await;
     let mut ids = HashSet::new();
     for _ in 0..10 {
-        ids.insert(queued(&db, user, 0).await);
+        ids.insert(queue_assignment(&db, user, 0).await);
     }
     let workers = join_all((0..20).map(|_| live_worker(&db, at(1)))).await;
     let db = &db;
@@ -70,8 +70,8 @@ async fn concurrent_workers_claim_each_run_once(db: Database) {
 async fn the_run_that_is_due_longest_is_claimed(db: Database) {
     let user = person(&db).await;
     let worker = live_worker(&db, at(0)).await;
-    let later = queued(&db, user, 5).await;
-    let first = queued(&db, user, 3).await;
+    let later = queue_assignment(&db, user, 5).await;
+    let first = queue_assignment(&db, user, 3).await;
 
     assert!(claim(&db, worker, at(2)).await.is_none());
     let run = claim(&db, worker, at(5)).await.unwrap();
@@ -114,19 +114,19 @@ async fn a_certain_run_is_taken_from_its_worker(db: Database) {
     let user = person(&db).await;
     let store = open_store(&db);
     let first = running(&db, user, 0).await;
-    let waiting = queued(&db, user, 9).await;
+    let waiting = queue_assignment(&db, user, 9).await;
     let second = live_worker(&db, at(1)).await;
-    let claim = async |id| store.claim_one(id, second, at(1), started()).await.unwrap();
+    let claim = async |id| store.claim_one(id, second, at(1), start_event()).await.unwrap();
 
     let run = claim(first.claim.id).await.unwrap();
     assert_eq!(run.claim.fence, 2);
     assert!(!is_held(&db, first.claim).await);
-    assert!(!store.change(first.claim, completed(at(2))).await.unwrap());
+    assert!(!store.change(first.claim, completion(at(2))).await.unwrap());
     assert_eq!(claim(waiting).await.unwrap().claim.fence, 1, "it is not due yet");
     let details = load(&db, user, waiting).await;
     assert_eq!(details.assignment.status, AssignmentStatus::Running);
     assert_eq!(kinds(&details), ["queued", "started"]);
-    assert!(store.change(run.claim, completed(at(2))).await.unwrap());
+    assert!(store.change(run.claim, completion(at(2))).await.unwrap());
     assert!(claim(first.claim.id).await.is_none());
 }
 
@@ -135,7 +135,7 @@ async fn a_run_goes_on_where_it_was(db: Database) {
     let store = open_store(&db);
     let first = running(&db, user, 0).await;
     for step in 0..2 {
-        assert!(store.change(first.claim, continued(step, at(1))).await.unwrap());
+        assert!(store.change(first.claim, step_change(step, at(1))).await.unwrap());
     }
     let second = live_worker(&db, at(0) + LEASE).await;
 
@@ -145,7 +145,7 @@ async fn a_run_goes_on_where_it_was(db: Database) {
     assert_eq!(run.tokens_spent, 20);
     assert_eq!(run.outputs, ["output 0", "output 1"]);
     assert_eq!(run.tools, Some(vec!["search".to_owned()]));
-    assert!(store.change(run.claim, completed(at(90))).await.unwrap());
+    assert!(store.change(run.claim, completion(at(90))).await.unwrap());
     let details = load(&db, user, run.claim.id).await;
     let assignment = &details.assignment;
     assert_eq!(assignment.status, AssignmentStatus::Completed);
@@ -155,7 +155,7 @@ async fn a_run_goes_on_where_it_was(db: Database) {
     let expected =
         ["queued", "started", "step", "continued", "step", "continued", "artifact", "completed"];
     assert_eq!(kinds(&details), expected);
-    assert_eq!(sealed(&db).await, (1, 2));
+    assert_eq!(count_sealed(&db).await, (1, 2));
 }
 
 async fn a_lost_claim_changes_nothing(db: Database) {
@@ -165,17 +165,17 @@ async fn a_lost_claim_changes_nothing(db: Database) {
     let end = at(0) + LEASE;
     let second = claim(&db, live_worker(&db, end).await, end).await.unwrap();
     let before = load(&db, user, first.claim.id).await;
-    let failed = RunChange { outcome: RunOutcome::Failed(failure()), ..completed(end) };
+    let failed = RunChange { outcome: RunOutcome::Failed(failure()), ..completion(end) };
 
-    for change in [continued(0, end), completed(end), failed, released(1, Attempt::Failed)] {
+    for change in [step_change(0, end), completion(end), failed, release(1, Attempt::Failed)] {
         assert!(!store.change(first.claim, change).await.unwrap());
     }
 
     assert_eq!(load(&db, user, first.claim.id).await, before);
     assert!(is_held(&db, second.claim).await);
-    let cancelled = forced(EventKind::Cancelled, end);
+    let cancelled = forced_end(EventKind::Cancelled, end);
     assert!(store.cancel(user, first.claim.id, cancelled).await.unwrap());
-    assert!(!store.change(second.claim, completed(end)).await.unwrap());
+    assert!(!store.change(second.claim, completion(end)).await.unwrap());
 }
 
 async fn a_released_run_waits_until_it_is_due(db: Database) {
@@ -184,17 +184,17 @@ async fn a_released_run_waits_until_it_is_due(db: Database) {
     let run = running(&db, user, 0).await;
     let worker = live_worker(&db, at(5)).await;
 
-    assert!(store.change(run.claim, released(20, Attempt::Failed)).await.unwrap());
+    assert!(store.change(run.claim, release(20, Attempt::Failed)).await.unwrap());
     assert!(!is_held(&db, run.claim).await);
-    assert!(!store.change(run.claim, completed(at(6))).await.unwrap());
+    assert!(!store.change(run.claim, completion(at(6))).await.unwrap());
     assert!(claim(&db, worker, at(19)).await.is_none());
     let again = claim(&db, worker, at(20)).await.unwrap();
     assert_eq!(again.failed_attempts, 1);
     assert_eq!(again.claim.fence, 2);
-    assert!(store.change(again.claim, released(30, Attempt::Postponed)).await.unwrap());
+    assert!(store.change(again.claim, release(30, Attempt::Postponed)).await.unwrap());
     let again = claim(&db, worker, at(30)).await.unwrap();
     assert_eq!(again.failed_attempts, 1);
-    assert!(store.change(again.claim, continued(0, at(31))).await.unwrap());
+    assert!(store.change(again.claim, step_change(0, at(31))).await.unwrap());
     let details = load(&db, user, run.claim.id).await;
     assert_eq!(details.assignment.status, AssignmentStatus::Running);
     assert_eq!(details.assignment.tokens_abandoned, 6);
@@ -228,9 +228,9 @@ async fn an_event_that_is_appended_twice_exists_once(db: Database) {
     let run = running(&db, user, 0).await;
 
     for _ in 0..2 {
-        assert!(store.change(run.claim, continued(0, at(1))).await.unwrap());
+        assert!(store.change(run.claim, step_change(0, at(1))).await.unwrap());
     }
-    assert!(store.change(run.claim, continued(1, at(1))).await.unwrap());
+    assert!(store.change(run.claim, step_change(1, at(1))).await.unwrap());
 
     let expected = ["queued", "started", "step", "continued", "step", "continued"];
     assert_eq!(kinds(&load(&db, user, run.claim.id).await), expected);
@@ -241,7 +241,7 @@ async fn abandoned_tokens_count_whatever_the_status(db: Database) {
     let store = open_store(&db);
     let run = running(&db, user, 0).await;
     store.abandon(run.claim.id, 4).await.unwrap();
-    assert!(store.change(run.claim, completed(at(1))).await.unwrap());
+    assert!(store.change(run.claim, completion(at(1))).await.unwrap());
     join_all((0..5).map(|_| store.abandon(run.claim.id, 2))).await;
 
     let assignment = load(&db, user, run.claim.id).await.assignment;
@@ -271,7 +271,7 @@ async fn workers_are_listed_while_they_are_alive(db: Database) {
     let again = &store.workers(at(119)).await.unwrap()[0];
     assert_eq!(again.started_at, at(30));
     assert_eq!(again.alive_until, at(120));
-    assert!(store.change(run.claim, completed(at(61))).await.unwrap());
+    assert!(store.change(run.claim, completion(at(61))).await.unwrap());
     store.retire(second).await.unwrap();
     store.retire(WorkerId(Uuid::now_v7())).await.unwrap();
     assert_eq!(ids(61).await, []);
@@ -281,30 +281,30 @@ async fn a_run_that_cannot_be_opened_blocks_no_other(db: Database) {
     let ada = person(&db).await;
     let bob = person(&db).await;
     let store = open_store(&db);
-    queued(&db, ada, 0).await;
+    queue_assignment(&db, ada, 0).await;
     execute(&db, "DELETE FROM person_salts").await;
-    let readable = queued(&db, bob, 1).await;
+    let readable = queue_assignment(&db, bob, 1).await;
     let worker = live_worker(&db, at(2)).await;
     store.keep_alive(worker, "host-1", at(2), LEASE * 2).await.unwrap();
 
-    assert!(store.claim(worker, at(2), started()).await.is_err());
+    assert!(store.claim(worker, at(2), start_event()).await.is_err());
     assert_eq!(claim(&db, worker, at(2)).await.unwrap().claim.id, readable);
     assert!(claim(&db, worker, at(2)).await.is_none());
-    assert!(store.claim(worker, at(62), started()).await.is_err());
+    assert!(store.claim(worker, at(62), start_event()).await.is_err());
 }
 
 async fn a_clock_that_was_set_back_delays_no_run(db: Database) {
     let user = person(&db).await;
     let hour = 3_600;
     let held = running(&db, user, hour).await;
-    let waiting = queued(&db, user, hour).await;
+    let waiting = queue_assignment(&db, user, hour).await;
     let second = live_worker(&db, at(0)).await;
 
     let claimed = [claim(&db, second, at(0)).await, claim(&db, second, at(0)).await];
 
     let claimed: HashSet<_> = claimed.into_iter().flatten().map(|it| it.claim.id).collect();
     assert_eq!(claimed, HashSet::from([held.claim.id, waiting]));
-    assert!(!open_store(&db).change(held.claim, completed(at(1))).await.unwrap());
+    assert!(!open_store(&db).change(held.claim, completion(at(1))).await.unwrap());
 }
 
 /// Each user has two runs, as many as are permitted by default.
@@ -315,7 +315,7 @@ async fn a_thousand_runs_are_drained_in_order(db: Database) {
         users.push(person(&db).await);
     }
     for (number, user) in (0..).zip(users.iter().chain(&users)) {
-        ids.push(queued(&db, *user, number).await);
+        ids.push(queue_assignment(&db, *user, number).await);
     }
     let now = at(2_000);
     let workers = join_all((0..4).map(|_| live_worker(&db, now))).await;
@@ -324,14 +324,14 @@ async fn a_thousand_runs_are_drained_in_order(db: Database) {
     let mut order = Vec::new();
     for _ in alone {
         let run = claim(&db, workers[0], now).await.unwrap();
-        assert!(open_store(&db).change(run.claim, completed(now)).await.unwrap());
+        assert!(open_store(&db).change(run.claim, completion(now)).await.unwrap());
         order.push(run.claim.id);
     }
     let db = &db;
     let drain = |worker| async move {
         let mut drained = Vec::new();
         while let Some(run) = claim(db, worker, now).await {
-            assert!(open_store(db).change(run.claim, completed(now)).await.unwrap());
+            assert!(open_store(db).change(run.claim, completion(now)).await.unwrap());
             drained.push(run.claim.id);
         }
         drained

@@ -11,7 +11,7 @@ use pia_kernel::{Cursor, PageRequest, ScheduleId, Timestamp, UserId};
 use pia_storage::Database;
 
 use crate::fixture::{
-    INPUT, assignment, at, claim, execute, live_worker, load, open_store, person, queued,
+    INPUT, assignment, at, claim, execute, live_worker, load, open_store, person, queue_assignment,
 };
 
 pia_testkit::contract_with_roles! {
@@ -46,7 +46,11 @@ async fn list(db: &Database, user: UserId) -> Vec<Schedule> {
 }
 
 /// Stores a schedule.
-pub(crate) async fn created(db: &Database, user: UserId, next_at: Option<Timestamp>) -> Schedule {
+pub(crate) async fn create_schedule(
+    db: &Database,
+    user: UserId,
+    next_at: Option<Timestamp>,
+) -> Schedule {
     let new = schedule(next_at);
     let created = ScheduleStore::create(&open_store(db), user, new.clone(), 20).await.unwrap();
     assert_eq!(created, ScheduleCreationOutcome::Done);
@@ -66,7 +70,7 @@ fn start(due: &DueSchedule, assignment: Result<NewAssignment, SkipReason>) -> Sc
 async fn a_schedule_is_stored_changed_and_deleted_by_its_user_alone(db: Database) {
     let user = person(&db).await;
     let other = person(&db).await;
-    let stored = created(&db, user, Some(at(DAY))).await;
+    let stored = create_schedule(&db, user, Some(at(DAY))).await;
     assert_eq!(list(&db, user).await, std::slice::from_ref(&stored));
     assert!(list(&db, other).await.is_empty());
 
@@ -108,9 +112,9 @@ async fn concurrent_creations_stay_within_the_limit(db: Database) {
 
 async fn only_schedules_whose_time_has_come_are_due(db: Database) {
     let user = person(&db).await;
-    let later = created(&db, user, Some(at(2 * DAY))).await;
-    let first = created(&db, user, Some(at(DAY))).await;
-    created(&db, user, None).await;
+    let later = create_schedule(&db, user, Some(at(2 * DAY))).await;
+    let first = create_schedule(&db, user, Some(at(DAY))).await;
+    create_schedule(&db, user, None).await;
 
     assert!(due(&db, at(DAY - 1)).await.is_empty());
     let now = due(&db, at(DAY)).await;
@@ -128,7 +132,7 @@ async fn only_schedules_whose_time_has_come_are_due(db: Database) {
 async fn one_of_concurrent_starts_hands_the_assignment_over(db: Database) {
     let user = person(&db).await;
     let store = open_store(&db);
-    created(&db, user, Some(at(DAY))).await;
+    create_schedule(&db, user, Some(at(DAY))).await;
     let due_now = due(&db, at(DAY)).await;
     let start_once = |_| store.start(start(&due_now[0], Ok(assignment(user, at(DAY)))), 10);
 
@@ -154,8 +158,8 @@ async fn one_of_concurrent_starts_hands_the_assignment_over(db: Database) {
 async fn a_schedule_that_hands_nothing_over_has_its_reason(db: Database) {
     let user = person(&db).await;
     let store = open_store(&db);
-    created(&db, user, Some(at(DAY))).await;
-    queued(&db, user, 0).await;
+    create_schedule(&db, user, Some(at(DAY))).await;
+    queue_assignment(&db, user, 0).await;
 
     let now = due(&db, at(DAY)).await.remove(0);
     let full = store.start(start(&now, Ok(assignment(user, at(DAY)))), 1).await.unwrap();
@@ -177,9 +181,9 @@ async fn a_schedule_that_hands_nothing_over_has_its_reason(db: Database) {
 
 async fn an_unreadable_input_delays_no_other(db: Database) {
     let user = person(&db).await;
-    created(&db, user, Some(at(DAY))).await;
+    create_schedule(&db, user, Some(at(DAY))).await;
     execute(&db, "UPDATE assignment_schedules SET input = '1'").await;
-    let good = created(&db, user, Some(at(DAY + 1))).await;
+    let good = create_schedule(&db, user, Some(at(DAY + 1))).await;
 
     let now = due(&db, at(2 * DAY)).await;
 
@@ -192,9 +196,9 @@ async fn an_unreadable_input_delays_no_other(db: Database) {
 
 async fn an_unreadable_schedule_is_switched_off(db: Database) {
     let user = person(&db).await;
-    let bad = created(&db, user, Some(at(DAY))).await;
+    let bad = create_schedule(&db, user, Some(at(DAY))).await;
     execute(&db, "UPDATE assignment_schedules SET cron = 'of a newer version'").await;
-    let good = created(&db, user, Some(at(DAY))).await;
+    let good = create_schedule(&db, user, Some(at(DAY))).await;
 
     let now = due(&db, at(DAY)).await;
 

@@ -9,8 +9,8 @@ use pia_kernel::{AssignmentId, UserId};
 use pia_storage::Database;
 
 use crate::fixture::{
-    at, completed, continued, failure, forced, is_held, kinds, load, open_store, person, queued,
-    running, sealed,
+    at, completion, count_sealed, failure, forced_end, is_held, kinds, load, open_store, person,
+    queue_assignment, running, step_change,
 };
 
 pia_testkit::contract_with_roles! {
@@ -22,15 +22,15 @@ pia_testkit::contract_with_roles! {
     the_queue_is_counted,
 }
 
-fn redacted() -> NewEvent {
+fn redaction_event() -> NewEvent {
     NewEvent::once(EventKind::Redacted, "The contents were deleted.")
 }
 
 /// Runs an assignment to its end.
-async fn ended(db: &Database, user: UserId, seconds: i64) -> AssignmentId {
+async fn end_assignment(db: &Database, user: UserId, seconds: i64) -> AssignmentId {
     let run = running(db, user, seconds).await;
-    assert!(open_store(db).change(run.claim, continued(0, at(seconds))).await.unwrap());
-    assert!(open_store(db).change(run.claim, completed(at(seconds))).await.unwrap());
+    assert!(open_store(db).change(run.claim, step_change(0, at(seconds))).await.unwrap());
+    assert!(open_store(db).change(run.claim, completion(at(seconds))).await.unwrap());
     run.claim.id
 }
 
@@ -39,7 +39,7 @@ async fn runs_that_take_too_long_are_ended_once(db: Database) {
     let store = open_store(&db);
     let late = running(&db, user, 0).await;
     let in_time = running(&db, user, 10).await;
-    queued(&db, user, 0).await;
+    queue_assignment(&db, user, 0).await;
 
     let expired = join_all((0..5).map(|_| store.expire(at(10), failure(), at(60)))).await;
 
@@ -52,16 +52,16 @@ async fn runs_that_take_too_long_are_ended_once(db: Database) {
     assert_eq!(kinds(&details), ["queued", "started", "failed"]);
     assert_eq!(details.events[2].message.as_deref(), Some("It took too long."));
     assert!(is_held(&db, in_time.claim).await);
-    assert!(!store.change(late.claim, completed(at(61))).await.unwrap());
+    assert!(!store.change(late.claim, completion(at(61))).await.unwrap());
 }
 
 async fn assignments_that_wait_long_are_found(db: Database) {
     let user = person(&db).await;
     let store = open_store(&db);
     let run = running(&db, user, 0).await;
-    let second = queued(&db, user, 2).await;
-    let first = queued(&db, user, 1).await;
-    queued(&db, user, 5).await;
+    let second = queue_assignment(&db, user, 2).await;
+    let first = queue_assignment(&db, user, 1).await;
+    queue_assignment(&db, user, 5).await;
 
     for id in [second, second, run.claim.id] {
         store.count_restart(id).await.unwrap();
@@ -76,7 +76,7 @@ async fn only_one_that_waits_ends_unstarted(db: Database) {
     let user = person(&db).await;
     let store = open_store(&db);
     let run = running(&db, user, 0).await;
-    let waiting = queued(&db, user, 0).await;
+    let waiting = queue_assignment(&db, user, 0).await;
     let not_started = RunFailure { code: FailureCode::NotStarted, ..failure() };
     let give_up = async |id| store.give_up(id, not_started.clone(), at(9)).await.unwrap();
 
@@ -95,24 +95,25 @@ async fn contents_are_deleted_after_their_time(db: Database) {
     let store = open_store(&db);
     let mut ids = Vec::new();
     for second in 0..4 {
-        ids.push(ended(&db, user, second).await);
+        ids.push(end_assignment(&db, user, second).await);
     }
-    let waiting = queued(&db, user, 0).await;
-    assert!(store.cancel(user, waiting, forced(EventKind::Cancelled, at(9))).await.unwrap());
-    let redact = async |before| store.redact(at(before), at(9), redacted(), 2).await.unwrap();
+    let waiting = queue_assignment(&db, user, 0).await;
+    assert!(store.cancel(user, waiting, forced_end(EventKind::Cancelled, at(9))).await.unwrap());
+    let redact =
+        async |before| store.redact(at(before), at(9), redaction_event(), 2).await.unwrap();
 
     assert_eq!(redact(3).await, 2);
     assert_eq!(load(&db, user, ids[2]).await.plaintext_dropped_at, None);
     assert_eq!(redact(3).await, 1);
     assert_eq!(redact(3).await, 0);
 
-    assert_eq!(sealed(&db).await, (2, 1));
+    assert_eq!(count_sealed(&db).await, (2, 1));
     let details = load(&db, user, ids[0]).await;
     assert_eq!(details.plaintext_dropped_at, Some(at(9)));
     assert_eq!(details.assignment.completed_at, Some(at(0)));
     assert_eq!(kinds(&details).last(), Some(&"redacted"));
     assert_eq!(load(&db, user, ids[3]).await.artifact_text.as_deref(), Some("The brief."));
-    let all = join_all((0..4).map(|_| store.redact(at(99), at(99), redacted(), 9))).await;
+    let all = join_all((0..4).map(|_| store.redact(at(99), at(99), redaction_event(), 9))).await;
     assert_eq!(all.into_iter().map(Result::unwrap).sum::<usize>(), 2);
     for id in ids {
         let details = load(&db, user, id).await;
@@ -124,7 +125,7 @@ async fn old_assignments_are_deleted_with_their_events(db: Database) {
     let user = person(&db).await;
     let store = open_store(&db);
     for second in 0..4 {
-        ended(&db, user, second).await;
+        end_assignment(&db, user, second).await;
     }
     let run = running(&db, user, 4).await;
 
@@ -135,17 +136,17 @@ async fn old_assignments_are_deleted_with_their_events(db: Database) {
     let remaining = store.list(user, 0, 9).await.unwrap();
     assert_eq!(remaining.len(), 2);
     assert_eq!(remaining[0].id, run.claim.id);
-    assert_eq!(sealed(&db).await, (2, 1), "messages of the others are gone");
+    assert_eq!(count_sealed(&db).await, (2, 1), "messages of the others are gone");
 }
 
 async fn the_queue_is_counted(db: Database) {
     let user = person(&db).await;
     let store = open_store(&db);
     assert_eq!(store.queue().await.unwrap(), QueueState::default());
-    ended(&db, user, 0).await;
+    end_assignment(&db, user, 0).await;
     running(&db, user, 1).await;
-    queued(&db, user, 7).await;
-    queued(&db, user, 6).await;
+    queue_assignment(&db, user, 7).await;
+    queue_assignment(&db, user, 6).await;
 
     let queue = store.queue().await.unwrap();
 

@@ -10,7 +10,9 @@ use pia_storage::Database;
 use pia_storage_assignments::{SqlOperators, SqlWebhooks};
 use serde_json::Value;
 
-use crate::fixture::{at, brief, completed, execute, forced, open_store, person, queued, running};
+use crate::fixture::{
+    at, brief, completion, execute, forced_end, open_store, person, queue_assignment, running,
+};
 
 pia_testkit::contract_with_roles! {
     an_assignment_that_has_ended_is_announced_once,
@@ -61,17 +63,19 @@ async fn claim(db: &Database, seconds: i64) -> Option<ClaimedDelivery> {
     webhooks(db).claim(at(seconds), at(seconds + 60), &[]).await.unwrap()
 }
 
-async fn cancelled(db: &Database, user: UserId) {
-    let id = queued(db, user, 1).await;
-    assert!(open_store(db).cancel(user, id, forced(EventKind::Cancelled, at(2))).await.unwrap());
+async fn cancel_assignment(db: &Database, user: UserId) {
+    let id = queue_assignment(db, user, 1).await;
+    assert!(
+        open_store(db).cancel(user, id, forced_end(EventKind::Cancelled, at(2))).await.unwrap()
+    );
 }
 
 async fn an_assignment_that_has_ended_is_announced_once(db: Database) {
     let operator = stored_operator(&db).await;
     let user = person(&db).await;
     let run = running(&db, user, 10).await;
-    assert!(open_store(&db).change(run.claim, completed(at(20))).await.unwrap());
-    let late = forced(EventKind::Cancelled, at(21));
+    assert!(open_store(&db).change(run.claim, completion(at(20))).await.unwrap());
+    let late = forced_end(EventKind::Cancelled, at(21));
     assert!(!open_store(&db).cancel(user, run.claim.id, late).await.unwrap());
 
     let [delivery] = deliveries(&db, operator).await.try_into().unwrap();
@@ -96,7 +100,7 @@ async fn an_operator_without_a_webhook_announces_nothing(db: Database) {
     let operator = stored_operator(&db).await;
     let user = person(&db).await;
     assert!(put(&db, operator, None).await);
-    cancelled(&db, user).await;
+    cancel_assignment(&db, user).await;
     assert!(deliveries(&db, operator).await.is_empty());
     assert!(!put(&db, OperatorId::generate(), Some(URL)).await);
     assert!(webhooks(&db).deliveries(OperatorId::generate(), 1).await.unwrap().is_none());
@@ -106,7 +110,7 @@ async fn concurrent_workers_claim_each_delivery_once(db: Database) {
     let _operator = stored_operator(&db).await;
     let user = person(&db).await;
     for _ in 0..20 {
-        cancelled(&db, user).await;
+        cancel_assignment(&db, user).await;
     }
     let claims = (0..8).map(|_| async {
         let mut own = Vec::new();
@@ -129,7 +133,7 @@ async fn concurrent_workers_claim_each_delivery_once(db: Database) {
 async fn deliveries_of_excepted_operators_are_not_claimed(db: Database) {
     let operator = stored_operator(&db).await;
     let user = person(&db).await;
-    cancelled(&db, user).await;
+    cancel_assignment(&db, user).await;
     let claim = async |except: &[OperatorId]| {
         webhooks(&db).claim(at(2), at(62), except).await.unwrap().map(|it| it.operator)
     };
@@ -141,7 +145,7 @@ async fn deliveries_of_excepted_operators_are_not_claimed(db: Database) {
 async fn an_attempt_that_was_repeated_changes_nothing(db: Database) {
     let operator = stored_operator(&db).await;
     let user = person(&db).await;
-    cancelled(&db, user).await;
+    cancel_assignment(&db, user).await;
     let late = claim(&db, 2).await.unwrap().delivery;
     assert!(claim(&db, 61).await.is_none());
     let second = claim(&db, 62).await.unwrap().delivery;
@@ -167,7 +171,7 @@ async fn an_attempt_that_was_repeated_changes_nothing(db: Database) {
 async fn a_removed_webhook_loses_its_deliveries(db: Database) {
     let operator = stored_operator(&db).await;
     let user = person(&db).await;
-    cancelled(&db, user).await;
+    cancel_assignment(&db, user).await;
     assert!(put(&db, operator, Some("https://elsewhere.example/")).await);
     assert_eq!(deliveries(&db, operator).await.len(), 1);
     assert!(put(&db, operator, None).await);
@@ -177,7 +181,7 @@ async fn a_removed_webhook_loses_its_deliveries(db: Database) {
 async fn old_deliveries_are_deleted(db: Database) {
     let operator = stored_operator(&db).await;
     let user = person(&db).await;
-    cancelled(&db, user).await;
+    cancel_assignment(&db, user).await;
     webhooks(&db).sweep(at(2)).await.unwrap();
     execute(&db, "UPDATE operators SET webhook_secret = NULL").await;
     let unreadable = claim(&db, 2).await.unwrap();
