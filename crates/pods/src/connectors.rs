@@ -180,7 +180,7 @@ impl Connectors {
 
     /// Lists the pods that are connected to any instance.
     pub async fn connected(&self) -> Result<Vec<ConnectedPod>, Unavailable> {
-        self.registry.connected(None, self.clock.now()).await
+        self.registry.list_connected(None, self.clock.now()).await
     }
 
     /// Replaces the groups that may use the pods and the skill of a connector.

@@ -42,7 +42,8 @@ impl GrantedPods {
             return Ok(pods);
         }
         let read = self.groups.begin_read(group);
-        let pods: Arc<[_]> = self.registry.connected(Some(group), self.clock.now()).await?.into();
+        let pods: Arc<[_]> =
+            self.registry.list_connected(Some(group), self.clock.now()).await?.into();
         self.groups.insert(group, group, Arc::clone(&pods), read);
         Ok(pods)
     }
@@ -63,7 +64,7 @@ mod tests {
     async fn grants_are_read_again_after_a_second_and_after_each_change() {
         let mut registry = MockPodRegistry::new();
         let mut store = MockConnectorStore::new();
-        registry.expect_connected().times(6).returning(|_, _| Ok(Vec::new()));
+        registry.expect_list_connected().times(6).returning(|_, _| Ok(Vec::new()));
         registry.expect_drain().returning(|_, _| Ok(true));
         store.expect_grant().returning(|_, _, _| Ok(ConnectorChangeOutcome::Done));
         store.expect_delete().returning(|_, _| Ok(ConnectorChangeOutcome::Done));

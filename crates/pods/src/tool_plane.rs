@@ -155,7 +155,7 @@ impl ToolPlane {
         let arguments = parse_arguments(arguments)?;
         let mut pods = self
             .registry
-            .connected(None, self.clock.now())
+            .list_connected(None, self.clock.now())
             .await
             .map_err(|_err| ToolCallError::Unavailable)?;
         pods.retain(|it| it.connector == connector);

@@ -98,7 +98,7 @@ impl Groups {
     /// Returns the group with this name, in any case.
     pub async fn find_by_name(&self, name: &str) -> Result<GroupEntry, GroupError> {
         let Ok(name) = GroupName::parse(name) else { return Err(GroupError::Unknown) };
-        self.store.named(&name).await?.ok_or(GroupError::Unknown)
+        self.store.find_named(&name).await?.ok_or(GroupError::Unknown)
     }
 
     /// Returns a page of the selected members, after the one that the cursor names.

@@ -112,7 +112,7 @@ impl LockedWindows {
     }
 
     /// Returns the rows that have changed.
-    fn changed(&self) -> Vec<WindowRow> {
+    fn changed_rows(&self) -> Vec<WindowRow> {
         self.credit_windows
             .windows
             .iter()
@@ -212,7 +212,7 @@ impl Batch {
             return None;
         }
 
-        let entries = Entries { windows: locked.changed(), ended: ended_ids, opened };
+        let entries = Entries { windows: locked.changed_rows(), ended: ended_ids, opened };
         Some((BatchResult { verdicts, late, guessed: false }, entries))
     }
 
@@ -235,7 +235,7 @@ impl Batch {
     }
 
     /// Returns a holder for each pool that was not filled yet this week.
-    fn unfilled(&self, credit_windows: &CreditWindows) -> Vec<CreditHolder> {
+    fn holders_of_unfilled_pools(&self, credit_windows: &CreditWindows) -> Vec<CreditHolder> {
         let mut keys = HashSet::new();
         let mut unfilled = Vec::new();
         for (_, request) in &self.requests {

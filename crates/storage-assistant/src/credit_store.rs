@@ -101,7 +101,7 @@ impl SqlCreditStore {
         // Only the wait is cancelled, never a running statement.
         drop(tokio::time::timeout(limit, self.context.queue.wait_until_empty()).await);
         self.context.stop.cancel();
-        let lost = self.waiting();
+        let lost = self.waiting_count();
         if lost > 0 {
             tracing::error!(records = lost, "usage records lost at shutdown");
         }
@@ -128,24 +128,24 @@ impl SqlCreditStore {
     }
 
     /// Returns the number of records written since the start.
-    pub fn written(&self) -> u64 {
-        self.context.queue.written()
+    pub fn written_count(&self) -> u64 {
+        self.context.queue.written_count()
     }
 
     /// Returns the number of entries not yet written.
-    pub fn waiting(&self) -> u64 {
-        self.context.queue.waiting()
+    pub fn waiting_count(&self) -> u64 {
+        self.context.queue.waiting_count()
     }
 
     /// Returns the number of records lost because the queue was full.
-    pub fn dropped(&self) -> u64 {
-        self.context.queue.dropped()
+    pub fn dropped_count(&self) -> u64 {
+        self.context.queue.dropped_count()
     }
 
     /// Returns the number of batches that could not be written and were queued
     /// again.
-    pub fn failures(&self) -> u64 {
-        self.context.queue.failures()
+    pub fn failure_count(&self) -> u64 {
+        self.context.queue.failure_count()
     }
 
     /// Returns the admission counters.
@@ -245,7 +245,7 @@ impl CreditStore for SqlCreditStore {
             }
 
             if pool_of(&holder, &credit_windows).is_some() {
-                let unused = conn.unused(last_week(&holder, &credit_windows)).await?;
+                let unused = conn.unused_credits(last_week(&holder, &credit_windows)).await?;
                 fill_pool(&mut credit_windows, &holder, unused);
             }
 

@@ -163,7 +163,7 @@ impl Queue {
     pub(crate) async fn wait_until_empty(&self) {
         loop {
             let empty = self.empty.notified();
-            if self.waiting() == 0 {
+            if self.waiting_count() == 0 {
                 return;
             }
             empty.await;
@@ -182,20 +182,20 @@ impl Queue {
 
     /// Returns the number of entries not booked yet, those being booked
     /// included.
-    pub(crate) fn waiting(&self) -> u64 {
+    pub(crate) fn waiting_count(&self) -> u64 {
         let waiting = self.lock();
         (waiting.entries.len() + waiting.in_hand) as u64
     }
 
-    pub(crate) fn written(&self) -> u64 {
+    pub(crate) fn written_count(&self) -> u64 {
         self.written.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn dropped(&self) -> u64 {
+    pub(crate) fn dropped_count(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn failures(&self) -> u64 {
+    pub(crate) fn failure_count(&self) -> u64 {
         self.failures.load(Ordering::Relaxed)
     }
 
@@ -288,7 +288,7 @@ mod tests {
             queue.push(record(model));
         }
 
-        assert_eq!(queue.dropped(), 1);
+        assert_eq!(queue.dropped_count(), 1);
         assert_eq!(models(&queue.take(9)), ["b", "c"]);
     }
 
@@ -300,7 +300,7 @@ mod tests {
             queue.push(entry);
         }
 
-        assert_eq!(queue.dropped(), 2);
+        assert_eq!(queue.dropped_count(), 2);
         assert_eq!(models(&queue.take(9)), ["settled"; 3]);
     }
 
@@ -315,9 +315,9 @@ mod tests {
         queue.push(record("d"));
         queue.requeue_entries(taken);
 
-        assert_eq!(queue.dropped(), 1);
-        assert_eq!(queue.failures(), 1);
-        assert_eq!(queue.waiting(), 3);
+        assert_eq!(queue.dropped_count(), 1);
+        assert_eq!(queue.failure_count(), 1);
+        assert_eq!(queue.waiting_count(), 3);
         assert_eq!(models(&queue.take(9)), ["d", "a", "b"]);
     }
 
@@ -327,12 +327,12 @@ mod tests {
         queue.push(record("a"));
 
         queue.take(9);
-        assert_eq!(queue.waiting(), 1);
-        assert_eq!(queue.written(), 0);
+        assert_eq!(queue.waiting_count(), 1);
+        assert_eq!(queue.written_count(), 0);
 
         queue.settle(1);
 
-        assert_eq!(queue.waiting(), 0);
-        assert_eq!(queue.written(), 1);
+        assert_eq!(queue.waiting_count(), 0);
+        assert_eq!(queue.written_count(), 1);
     }
 }

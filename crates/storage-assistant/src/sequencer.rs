@@ -127,7 +127,7 @@ impl Sequencer {
     /// Returns the time until which entries may wait; `None` if they have
     /// waited long enough.
     fn gathers_until(&mut self, context: &BookingContext) -> Option<Instant> {
-        let waiting = context.queue.waiting();
+        let waiting = context.queue.waiting_count();
         if waiting > 0 {
             self.gathers_since.get_or_insert_with(Instant::now);
         }
@@ -177,7 +177,7 @@ impl Sequencer {
     /// Returns whether entries are to be booked now, and not only requests.
     fn is_write_due(&self, context: &BookingContext) -> bool {
         let gathered = self.gathers_since.is_some_and(|it| it.elapsed() >= GATHERED_FOR);
-        let fills_batch = context.queue.waiting() >= MAX_BATCH_ENTRIES as u64;
+        let fills_batch = context.queue.waiting_count() >= MAX_BATCH_ENTRIES as u64;
         !self.rests() && (gathered || fills_batch || self.hurries)
     }
 
@@ -201,7 +201,7 @@ impl Sequencer {
     ) -> Option<Vec<NumberedRequest>> {
         let rows = EntryRows::of(&entries);
         let records = rows.usage.len() as u64;
-        let others_ended = entries.is_empty() && !self.rests() && context.queue.waiting() > 0;
+        let others_ended = entries.is_empty() && !self.rests() && context.queue.waiting_count() > 0;
         match self.book(context, rows, &requests, others_ended).await {
             Ok(None) => return Some(requests),
             Ok(Some(verdicts)) => {
@@ -264,7 +264,7 @@ impl Sequencer {
     fn fail(&mut self, context: &BookingContext, err: &DbError, entries: Vec<Entry>) {
         let queue = &context.queue;
         queue.requeue_entries(entries);
-        let waiting = queue.waiting();
+        let waiting = queue.waiting_count();
         let cause = source_message(err);
         tracing::warn!(error = %err, cause, waiting, "failed to store usage");
         // A record may be the cause: smaller batches find it.

@@ -126,7 +126,7 @@ connection_trait! {
 
         /// Returns the unused part of the last week's allowances of a group's
         /// members.
-        async fn unused(&mut self, week: LastWeek) -> Result<i64, DbError> {
+        async fn unused_credits(&mut self, week: LastWeek) -> Result<i64, DbError> {
             let row: Unused = unused!(week).get_result(self).await?;
             Ok(row.unused)
         }

@@ -129,7 +129,7 @@ impl SqlEraser {
     }
 
     /// Loads candidates of unclaimed accounts. Each is checked again before its erasure.
-    async fn unclaimed(&self, which: &UnverifiedAccounts) -> Result<Vec<UserId>, DbError> {
+    async fn load_unclaimed(&self, which: &UnverifiedAccounts) -> Result<Vec<UserId>, DbError> {
         let candidates = accounts::table
             .filter(unclaimed!(which))
             .select(accounts::id)
@@ -214,7 +214,7 @@ impl Eraser for SqlEraser {
     async fn erase_unverified(&self, unclaimed: UnverifiedAccounts) -> Result<u64, Unavailable> {
         let mut erased = 0;
         loop {
-            let candidates = self.unclaimed(&unclaimed).await?;
+            let candidates = self.load_unclaimed(&unclaimed).await?;
             let before = erased;
             for user in candidates {
                 erased += u64::from(self.remove_unclaimed(user, &unclaimed).await?);

@@ -44,7 +44,7 @@ pub enum ErasurePolicy {
 
 impl InventoryTable {
     /// Returns the exported columns.
-    pub fn exported(&self) -> &'static [&'static str] {
+    pub fn exported_columns(&self) -> &'static [&'static str] {
         self.export.map_or(&[], |it| it.columns)
     }
 }

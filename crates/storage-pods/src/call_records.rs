@@ -62,14 +62,14 @@ impl CallRecords {
         // The semaphore is never closed.
         let Ok(room) = Arc::clone(&self.room).acquire_owned().await else { return };
         let context = RequestContext::current();
-        self.waiting().push(WaitingRecord { call, effects, context, _room: room });
+        self.lock_waiting().push(WaitingRecord { call, effects, context, _room: room });
         let records = self.clone();
         self.tasks.spawn_on(async move { records.write_waiting().await }, &self.main);
     }
 
     async fn write_waiting(&self) {
         let _turn = self.writing.lock().await;
-        let records = std::mem::take(&mut *self.waiting());
+        let records = std::mem::take(&mut *self.lock_waiting());
         if records.is_empty() || self.write(&records).await.is_ok() {
             return;
         }
@@ -115,7 +115,7 @@ impl CallRecords {
     }
 
     /// Locks the waiting records. Nothing panics while they are locked.
-    fn waiting(&self) -> MutexGuard<'_, Vec<WaitingRecord>> {
+    fn lock_waiting(&self) -> MutexGuard<'_, Vec<WaitingRecord>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -188,7 +188,7 @@ impl PodRegistry for SqlPodRegistry {
         Ok(())
     }
 
-    async fn connected(
+    async fn list_connected(
         &self,
         granted_to: Option<GroupId>,
         now: Timestamp,

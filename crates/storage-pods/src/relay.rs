@@ -78,8 +78,8 @@ struct Forget<'a>(&'a PodRelay, Uuid);
 
 impl Drop for Forget<'_> {
     fn drop(&mut self) {
-        if self.0.waiting().remove(&self.1).is_some() {
-            self.0.abandoned().push(self.1);
+        if self.0.lock_waiting().remove(&self.1).is_some() {
+            self.0.lock_abandoned().push(self.1);
             self.0.wake.notify_one();
         }
     }
@@ -138,7 +138,7 @@ impl PodRelay {
             self.serve(serving, call);
         }
 
-        let ids: Vec<Uuid> = self.waiting().keys().copied().collect();
+        let ids: Vec<Uuid> = self.lock_waiting().keys().copied().collect();
         let mut answered = Vec::new();
         for (id, answer) in self.calls.answers(ids).await? {
             match answer {
@@ -151,7 +151,7 @@ impl PodRelay {
         }
 
         if let Err(err) = self.calls.forget(answered.clone()).await {
-            self.abandoned().extend(answered);
+            self.lock_abandoned().extend(answered);
             return Err(err);
         }
 
@@ -167,9 +167,9 @@ impl PodRelay {
             serving.checked_at = Some(now);
         }
 
-        let abandoned = std::mem::take(&mut *self.abandoned());
+        let abandoned = std::mem::take(&mut *self.lock_abandoned());
         if let Err(err) = self.calls.delete(abandoned.clone()).await {
-            self.abandoned().extend(abandoned);
+            self.lock_abandoned().extend(abandoned);
             return Err(err);
         }
 
@@ -182,7 +182,7 @@ impl PodRelay {
         let pods = self.calls.alive_pods(now).await?;
         self.has_pods.store(!pods.is_empty(), Ordering::Relaxed);
         for id in self.lost(&pods, now) {
-            self.abandoned().push(id);
+            self.lock_abandoned().push(id);
             self.end(id, Err(ToolCallError::Lost));
         }
         self.calls.sweep(now).await
@@ -222,7 +222,7 @@ impl PodRelay {
 
     /// Returns the calls whose pod has been gone for longer than a reply takes.
     fn lost(&self, pods: &[PodId], now: Timestamp) -> Vec<Uuid> {
-        let mut waiting = self.waiting();
+        let mut waiting = self.lock_waiting();
         let lost = waiting.iter_mut().filter_map(|(id, it)| {
             if pods.contains(&it.pod) {
                 it.missing_since = None;
@@ -235,7 +235,7 @@ impl PodRelay {
     }
 
     fn report(&self, id: Uuid, text: String) {
-        if let Some(waiting) = self.waiting().get_mut(&id)
+        if let Some(waiting) = self.lock_waiting().get_mut(&id)
             && waiting.reported != text
         {
             waiting.reported.clone_from(&text);
@@ -244,17 +244,17 @@ impl PodRelay {
     }
 
     fn end(&self, id: Uuid, outcome: Outcome) {
-        if let Some(waiting) = self.waiting().remove(&id) {
+        if let Some(waiting) = self.lock_waiting().remove(&id) {
             // The caller may be gone.
             drop(waiting.reply.send(outcome));
         }
     }
 
-    fn abandoned(&self) -> MutexGuard<'_, Vec<Uuid>> {
+    fn lock_abandoned(&self) -> MutexGuard<'_, Vec<Uuid>> {
         self.abandoned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn waiting(&self) -> MutexGuard<'_, HashMap<Uuid, Waiting>> {
+    fn lock_waiting(&self) -> MutexGuard<'_, HashMap<Uuid, Waiting>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -262,7 +262,7 @@ impl PodRelay {
         let id = Uuid::now_v7();
         let limit = call.timeout + GRACE;
         let (reply, answer) = oneshot::channel();
-        self.waiting().insert(
+        self.lock_waiting().insert(
             id,
             Waiting { pod, progress, reported: String::new(), reply, missing_since: None },
         );

@@ -180,7 +180,7 @@ impl GroupStore for SqlGroups {
         Ok(self.with_member_count(row).await?)
     }
 
-    async fn named(&self, name: &GroupName) -> Result<Option<GroupEntry>, Unavailable> {
+    async fn find_named(&self, name: &GroupName) -> Result<Option<GroupEntry>, Unavailable> {
         let group = user_groups::table.filter(user_groups::name_folded.eq(name.folded()));
         let row: Option<GroupRow> = on_conn!(self.db.reader(), |conn| {
             group.select(GroupRow::as_select()).first(conn).await.optional()?

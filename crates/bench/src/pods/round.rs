@@ -87,7 +87,7 @@ impl Round<'_> {
 
     fn pod(&self) -> Outcome<ConnectedPod> {
         let plane = &self.instance.plane;
-        let connected = plane.registry.connected(None, plane.clock.now());
+        let connected = plane.registry.list_connected(None, plane.clock.now());
         self.runtime.block_on(connected)?.pop().ok_or_else(|| "no pod".into())
     }
 

@@ -80,7 +80,7 @@ pub trait PodRegistry: Send + Sync {
 
     /// Lists the pods that are connected now, the longest connected first; of
     /// connectors that are granted to a group, or of all.
-    async fn connected(
+    async fn list_connected(
         &self,
         granted_to: Option<GroupId>,
         now: Timestamp,

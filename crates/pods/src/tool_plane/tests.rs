@@ -39,7 +39,7 @@ fn plane(
     mut registry: MockPodRegistry,
     mut link: MockPodLink,
 ) -> ToolPlane {
-    registry.expect_connected().returning(move |_, _| Ok(pods.clone()));
+    registry.expect_list_connected().returning(move |_, _| Ok(pods.clone()));
     link.expect_is_linked().returning(|_| true);
     link.expect_is_idle().return_const(false);
     link.expect_holds().returning(|_| false);

@@ -114,7 +114,7 @@ pub trait GroupStore: Send + Sync {
     async fn find(&self, group: GroupId) -> Result<Option<GroupEntry>, Unavailable>;
 
     /// Loads the group with this name, in any case.
-    async fn named(&self, name: &GroupName) -> Result<Option<GroupEntry>, Unavailable>;
+    async fn find_named(&self, name: &GroupName) -> Result<Option<GroupEntry>, Unavailable>;
 
     /// Loads a page of the selected members, after the one that the cursor names.
     /// In the order of email addresses, the page after a deleted account is the

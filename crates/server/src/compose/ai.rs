@@ -212,24 +212,24 @@ fn register_usage_metrics(metrics: &Metrics, usage: &SqlCreditStore) {
     metrics.counter(
         "ai_usage_written",
         "AI calls whose usage is in the database",
-        Box::new(move || written.written()),
+        Box::new(move || written.written_count()),
     );
 
     metrics.gauge(
         "ai_usage_waiting",
         "AI calls whose usage waits for the database",
-        Box::new(move || waiting.waiting()),
+        Box::new(move || waiting.waiting_count()),
     );
 
     metrics.counter(
         "ai_usage_dropped",
         "AI calls whose usage was lost, the database being away for too long",
-        Box::new(move || dropped.dropped()),
+        Box::new(move || dropped.dropped_count()),
     );
 
     metrics.counter(
         "ai_usage_write_failures",
         "Times that usage could not be written and was tried again",
-        Box::new(move || failures.failures()),
+        Box::new(move || failures.failure_count()),
     );
 }

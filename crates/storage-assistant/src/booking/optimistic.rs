@@ -24,51 +24,67 @@ impl Batch {
         mut conn: &AsyncPostgres,
         window_cache: &mut WindowCache,
     ) -> Result<Option<BatchResult>, DbError> {
-        let Some((before, booked, entries)) = self.granted(window_cache)? else { return Ok(None) };
+        let Some(plan) = self.plan_optimistic(window_cache)? else { return Ok(None) };
+        let OptimisticPlan { cached_rows, result, entries } = plan;
 
         let write = OptimisticWrite {
-            before: Windows::of(&before),
+            before: Windows::of(&cached_rows),
             after: Windows::of(&entries.windows),
             opened: Reservations::of(&entries.opened),
             // The number of keys in a batch is bounded.
-            count: i64::try_from(before.len()).unwrap_or(i64::MAX),
+            count: i64::try_from(cached_rows.len()).unwrap_or(i64::MAX),
         };
-        let was_current = write.execute(&mut conn).await? == before.len();
+        let was_current = write.execute(&mut conn).await? == cached_rows.len();
         if !was_current {
             return Ok(None);
         }
 
         window_cache.record_written(entries.windows);
-        Ok(Some(BatchResult { guessed: true, ..booked }))
+        Ok(Some(BatchResult { guessed: true, ..result }))
     }
 
-    /// Decides on the batch by the cached windows. Returns their rows, the result and the
-    /// rows to be written, if all requests would be granted in full.
-    fn granted(
+    /// Decides on the batch by the cached windows. Returns `None` unless all
+    /// requests would be granted in full.
+    fn plan_optimistic(
         &self,
         window_cache: &WindowCache,
-    ) -> Result<Option<(Vec<WindowRow>, BatchResult, Entries)>, DbError> {
+    ) -> Result<Option<OptimisticPlan>, DbError> {
         if self.requests.is_empty() || !self.settlements.is_empty() || !self.usage.is_empty() {
             return Ok(None);
         }
-        let Some(before) = window_cache.unchanged_rows(&self.keys()) else { return Ok(None) };
+        let Some(cached_rows) = window_cache.unchanged_rows(&self.keys()) else {
+            return Ok(None);
+        };
 
-        let cached = LockedWindows::new(before.clone(), self.weeks, self.now)?;
+        let cached = LockedWindows::new(cached_rows.clone(), self.weeks, self.now)?;
         let missing = self.missing(&cached);
-        if !missing.is_empty() || !self.unfilled(&cached.credit_windows).is_empty() {
+        if !missing.is_empty() || !self.holders_of_unfilled_pools(&cached.credit_windows).is_empty()
+        {
             return Ok(None);
         }
 
-        let Some((booked, entries)) = self.decide(cached, &missing, Vec::new(), &[]) else {
+        let Some((result, entries)) = self.decide(cached, &missing, Vec::new(), &[]) else {
             return Ok(None);
         };
-        let mut decisions = self.requests.iter().zip(&booked.verdicts);
+        let mut decisions = self.requests.iter().zip(&result.verdicts);
         let is_fully_granted = decisions.all(|((_, request), verdict)| {
             matches!(verdict, AdmissionVerdict::Granted(_)) && !verdict.is_short_of(request)
         });
         let has_writes = !entries.windows.is_empty() && !entries.opened.is_empty();
-        Ok((is_fully_granted && has_writes).then_some((before, booked, entries)))
+        Ok((is_fully_granted && has_writes).then_some(OptimisticPlan {
+            cached_rows,
+            result,
+            entries,
+        }))
     }
+}
+
+/// Decision on a batch by the cached windows.
+struct OptimisticPlan {
+    /// Rows of the windows, which must not have changed since.
+    cached_rows: Vec<WindowRow>,
+    result: BatchResult,
+    entries: Entries,
 }
 
 /// Statement that locks windows which are still unchanged, in the order of their

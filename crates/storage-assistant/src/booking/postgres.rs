@@ -89,8 +89,9 @@ impl Batch {
             return Ok(Prepared::Undecided(AttemptOutcome::Missing(missing)));
         }
 
-        for holder in self.unfilled(&locked.credit_windows) {
-            let unused = conn.alone()?.unused(last_week(&holder, &locked.credit_windows)).await?;
+        for holder in self.holders_of_unfilled_pools(&locked.credit_windows) {
+            let unused =
+                conn.alone()?.unused_credits(last_week(&holder, &locked.credit_windows)).await?;
             fill_pool(&mut locked.credit_windows, &holder, unused);
         }
 

@@ -45,7 +45,7 @@ impl Batch {
             return Ok(AttemptOutcome::Missing(missing));
         }
 
-        for holder in self.unfilled(&locked.credit_windows) {
+        for holder in self.holders_of_unfilled_pools(&locked.credit_windows) {
             let unused = load_unused(conn, last_week(&holder, &locked.credit_windows))?;
             fill_pool(&mut locked.credit_windows, &holder, unused);
         }

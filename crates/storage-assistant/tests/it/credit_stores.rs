@@ -82,7 +82,7 @@ pub(crate) fn request(holder: CreditHolder, credits: i64) -> AdmissionRequest {
     }
 }
 
-pub(crate) async fn admitted(
+pub(crate) async fn admit(
     credit_store: &SqlCreditStore,
     request: AdmissionRequest,
 ) -> ReservationGuard {
@@ -92,7 +92,7 @@ pub(crate) async fn admitted(
     }
 }
 
-pub(crate) async fn refused(
+pub(crate) async fn refusal_of(
     credit_store: &SqlCreditStore,
     request: AdmissionRequest,
 ) -> BudgetRefusal {
@@ -104,7 +104,7 @@ pub(crate) async fn refused(
 
 /// Waits until all ended calls are booked.
 pub(crate) async fn wait_until_settled(credit_store: &SqlCreditStore) {
-    while credit_store.waiting() > 0 {
+    while credit_store.waiting_count() > 0 {
         tokio::task::yield_now().await;
     }
 }

@@ -20,7 +20,7 @@ use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 use crate::credit_stores::{
-    LIMIT, admitted, assert_no_mismatches, credits, default_group, execute, member, refused,
+    LIMIT, admit, assert_no_mismatches, credits, default_group, execute, member, refusal_of,
     request, sign_up, start, start_at, start_by, wait_until_settled, window_count, window_counts,
 };
 
@@ -45,7 +45,7 @@ pia_testkit::contract! {
     draining_settles_ended_calls,
 }
 
-fn limited(hourly: i64, group_weekly: i64) -> CreditLimits {
+fn limits(hourly: i64, group_weekly: i64) -> CreditLimits {
     CreditLimits { hourly, group_weekly, ..CreditLimits::default() }
 }
 
@@ -88,7 +88,7 @@ async fn a_reservation_is_settled_in_every_window(db: Database) {
     };
     let ada = member(&db, limits).await;
 
-    let reservation = admitted(&credit_store, request(ada, 4)).await;
+    let reservation = admit(&credit_store, request(ada, 4)).await;
     let open = window_counts(&credit_store, ada).await;
     assert_no_mismatches(&credit_store).await;
     reservation.settle(credits(3), Some(usage(ada.member)));
@@ -117,7 +117,7 @@ async fn two_instances_together_admit_no_more_than_the_budget(db: Database) {
     let stores = [start(&db, &tasks), start(&db, &tasks)];
     let mut members = Vec::new();
     for _ in 0..20 {
-        members.push(member(&db, limited(1000, 100)).await);
+        members.push(member(&db, limits(1000, 100)).await);
     }
 
     let calls = (0..200).map(|at| {
@@ -153,7 +153,7 @@ async fn two_instances_together_admit_no_more_than_the_budget(db: Database) {
 async fn concurrent_settlements_never_exceed_the_limit(db: Database) {
     let tasks = TaskTracker::new();
     let stores = [start(&db, &tasks), start(&db, &tasks)];
-    let ada = member(&db, limited(100, 0)).await;
+    let ada = member(&db, limits(100, 0)).await;
 
     let calls = (0..400).map(|at| {
         let credit_store = stores[at % 2].clone();
@@ -180,14 +180,14 @@ async fn concurrent_settlements_never_exceed_the_limit(db: Database) {
 
 async fn unspent_credits_are_available_at_once(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
-    let ada = member(&db, limited(20, 0)).await;
+    let ada = member(&db, limits(20, 0)).await;
 
     // Each needs the credits that the one before had reserved and did not spend:
     // the first of each pair to be admitted at all, the others in full.
     for _ in 0..10 {
-        let reservation = admitted(&credit_store, request(ada, 20)).await;
+        let reservation = admit(&credit_store, request(ada, 20)).await;
         reservation.settle(credits(0), Some(usage(ada.member)));
-        let reservation = admitted(&credit_store, request(ada, 10)).await;
+        let reservation = admit(&credit_store, request(ada, 10)).await;
         reservation.settle(credits(0), None);
         match credit_store.admit(request(ada, 20)).await.unwrap() {
             AdmissionOutcome::Granted { output, .. } => assert_eq!(output, 20_000),
@@ -218,7 +218,7 @@ async fn members_of_two_groups_do_not_deadlock(db: Database) {
     inserted.unwrap();
     let mut members = Vec::new();
     for at in 0..30 {
-        let holder = member(&db, limited(1000, 100_000)).await;
+        let holder = member(&db, limits(1000, 100_000)).await;
         let group = if at % 2 == 0 { holder.group } else { other_group };
         members.push(CreditHolder { group, ..holder });
     }
@@ -226,12 +226,12 @@ async fn members_of_two_groups_do_not_deadlock(db: Database) {
     let calls = (0..300).map(|at| {
         let credit_store = stores[at % 3].clone();
         let holder = members[(at * 7) % 30];
-        async move { drop(admitted(&credit_store, request(holder, 2)).await) }
+        async move { drop(admit(&credit_store, request(holder, 2)).await) }
     });
     join_all(calls).await;
     for credit_store in &stores {
         wait_until_settled(credit_store).await;
-        assert_eq!(credit_store.failures(), 0);
+        assert_eq!(credit_store.failure_count(), 0);
     }
 
     assert_no_mismatches(&stores[0]).await;
@@ -240,8 +240,8 @@ async fn members_of_two_groups_do_not_deadlock(db: Database) {
 /// Simulates workers that end during their calls while others go on.
 async fn a_caller_whose_runtime_ends_does_not_block_others(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
-    let ada = member(&db, limited(100_000, 0)).await;
-    drop(admitted(&credit_store, request(ada, 2)).await);
+    let ada = member(&db, limits(100_000, 0)).await;
+    drop(admit(&credit_store, request(ada, 2)).await);
 
     for at in 0..30_u64 {
         let store = credit_store.clone();
@@ -263,7 +263,7 @@ async fn a_caller_whose_runtime_ends_does_not_block_others(db: Database) {
 
 async fn a_cancelled_request_leaves_no_reservation(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
-    let ada = member(&db, limited(100, 0)).await;
+    let ada = member(&db, limits(100, 0)).await;
 
     for polls in 0..20 {
         let mut waiting = Box::pin(credit_store.admit(request(ada, 2)));
@@ -275,7 +275,7 @@ async fn a_cancelled_request_leaves_no_reservation(db: Database) {
         }
         drop(waiting);
     }
-    drop(admitted(&credit_store, request(ada, 2)).await);
+    drop(admit(&credit_store, request(ada, 2)).await);
     wait_until_settled(&credit_store).await;
 
     assert_eq!(window_counts(&credit_store, ada).await, [window_count("hourly", 0, 0)]);
@@ -284,16 +284,16 @@ async fn a_cancelled_request_leaves_no_reservation(db: Database) {
 
 async fn without_a_database_calls_are_refused_and_settled_later(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
-    let ada = member(&db, limited(100, 0)).await;
-    let reservation = admitted(&credit_store, request(ada, 2)).await;
+    let ada = member(&db, limits(100, 0)).await;
+    let reservation = admit(&credit_store, request(ada, 2)).await;
     execute(&db, "ALTER TABLE credit_windows RENAME TO away").await;
 
     let unavailable = credit_store.admit(request(ada, 2)).await;
     reservation.settle(credits(1), Some(usage(ada.member)));
-    while credit_store.failures() == 0 {
+    while credit_store.failure_count() == 0 {
         tokio::task::yield_now().await;
     }
-    let waiting_meanwhile = credit_store.waiting();
+    let waiting_meanwhile = credit_store.waiting_count();
     execute(&db, "ALTER TABLE away RENAME TO credit_windows").await;
     wait_until_settled(&credit_store).await;
 
@@ -301,17 +301,17 @@ async fn without_a_database_calls_are_refused_and_settled_later(db: Database) {
     assert!(waiting_meanwhile > 0);
     assert_eq!(window_counts(&credit_store, ada).await, [window_count("hourly", 1, 0)]);
     assert_no_mismatches(&credit_store).await;
-    drop(admitted(&credit_store, request(ada, 2)).await);
+    drop(admit(&credit_store, request(ada, 2)).await);
 }
 
 async fn a_call_is_settled_with_its_usage_or_not_at_all(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
-    let ada = member(&db, limited(100, 0)).await;
-    let reservation = admitted(&credit_store, request(ada, 2)).await;
+    let ada = member(&db, limits(100, 0)).await;
+    let reservation = admit(&credit_store, request(ada, 2)).await;
     execute(&db, "ALTER TABLE ai_usage RENAME TO away").await;
 
     reservation.settle(credits(1), Some(usage(ada.member)));
-    while credit_store.failures() == 0 {
+    while credit_store.failure_count() == 0 {
         tokio::task::yield_now().await;
     }
     let meanwhile = window_counts(&credit_store, ada).await;
@@ -326,8 +326,8 @@ async fn a_call_is_settled_with_its_usage_or_not_at_all(db: Database) {
 /// Simulates a commit whose response was lost.
 async fn a_batch_that_is_booked_twice_is_charged_once(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
-    let ada = member(&db, limited(100, 0)).await;
-    let reservation = admitted(&credit_store, request(ada, 2)).await;
+    let ada = member(&db, limits(100, 0)).await;
+    let reservation = admit(&credit_store, request(ada, 2)).await;
     let credit_windows = credit_store.load_windows(ada).await.unwrap();
     let lines = credit_windows
         .windows
@@ -353,15 +353,15 @@ async fn a_batch_that_is_booked_twice_is_charged_once(db: Database) {
 
 async fn a_record_that_the_database_rejects_does_not_block_admission(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
-    let ada = member(&db, limited(1000, 0)).await;
+    let ada = member(&db, limits(1000, 0)).await;
     execute(&db, "ALTER TABLE ai_usage RENAME TO away").await;
 
     credit_store.record(usage(ada.member));
     for _ in 0..20 {
-        drop(admitted(&credit_store, request(ada, 2)).await);
+        drop(admit(&credit_store, request(ada, 2)).await);
     }
 
-    assert!(credit_store.waiting() > 0);
+    assert!(credit_store.waiting_count() > 0);
 }
 
 async fn rolling_windows_age_out(db: Database) {
@@ -370,15 +370,15 @@ async fn rolling_windows_age_out(db: Database) {
     let ada = member(&db, CreditLimits { hourly: 4, daily: 6, ..CreditLimits::default() }).await;
 
     let mut limits_hit = Vec::new();
-    admitted(&credit_store, request(ada, 4)).await.settle(credits(4), None);
+    admit(&credit_store, request(ada, 4)).await.settle(credits(4), None);
     wait_until_settled(&credit_store).await;
-    limits_hit.push(refused(&credit_store, request(ada, 2)).await.period);
+    limits_hit.push(refusal_of(&credit_store, request(ada, 2)).await.period);
     clock.advance(Duration::from_mins(61));
-    admitted(&credit_store, request(ada, 2)).await.settle(credits(2), None);
+    admit(&credit_store, request(ada, 2)).await.settle(credits(2), None);
     wait_until_settled(&credit_store).await;
-    limits_hit.push(refused(&credit_store, request(ada, 2)).await.period);
+    limits_hit.push(refusal_of(&credit_store, request(ada, 2)).await.period);
     clock.advance(Duration::from_mins(23 * 60 + 15));
-    drop(admitted(&credit_store, request(ada, 4)).await);
+    drop(admit(&credit_store, request(ada, 4)).await);
 
     assert_eq!(
         limits_hit,
@@ -402,7 +402,7 @@ async fn the_pool_is_filled_once_with_the_unused_credits_of_last_week(db: Databa
 
     // No calls last week: two members left 20.
     let first_week = stores[0].load_windows(ada).await.unwrap();
-    admitted(&stores[0], request(ada, 7)).await.settle(credits(7), None);
+    admit(&stores[0], request(ada, 7)).await.settle(credits(7), None);
     wait_until_settled(&stores[0]).await;
     clock.set(monday + Duration::from_hours(24 * 7 + 1));
     // Of this week they left 3 and 10, whichever instance reads first.
@@ -425,7 +425,7 @@ async fn the_pool_is_filled_once_with_the_unused_credits_of_last_week(db: Databa
 
     assert_eq!(pools, [20, 13]);
     assert_eq!(granted, 10 + 10 + 13);
-    let refusal = refused(&stores[0], request(bob, 1)).await;
+    let refusal = refusal_of(&stores[0], request(bob, 1)).await;
     let pool = refusal.pool.unwrap();
     assert_eq!(refusal.period, Period::Budget(BudgetPeriod::Weekly));
     assert_eq!(pool.limit, 13);
@@ -443,7 +443,7 @@ async fn a_week_continues_in_another_time_zone(db: Database) {
     let ada = member(&db, limits).await;
     let bob = member(&db, limits).await;
     for (member, spent) in [(ada, 4), (bob, 3)] {
-        let reservation = admitted(&credit_store, request(member, spent)).await;
+        let reservation = admit(&credit_store, request(member, spent)).await;
         reservation.settle(credits(spent), Some(usage(member.member)));
     }
     wait_until_settled(&credit_store).await;
@@ -453,7 +453,7 @@ async fn a_week_continues_in_another_time_zone(db: Database) {
     };
     weeks.set(zone("America/Los_Angeles"));
     let after_move = used_this_week().await;
-    let reservation = admitted(&credit_store, request(ada, 2)).await;
+    let reservation = admit(&credit_store, request(ada, 2)).await;
     reservation.settle(credits(2), Some(usage(ada.member)));
     wait_until_settled(&credit_store).await;
     let after_call = used_this_week().await;
@@ -479,14 +479,14 @@ async fn top_ups_are_drawn_last_and_stay(db: Database) {
         (0..5).map(|_| credit_store.top_up(ada.group, credits(1), SideEffects::default()));
     let totals: Vec<_> =
         join_all(top_ups).await.into_iter().map(|it| it.unwrap().unwrap()).collect();
-    admitted(&credit_store, request(ada, 4)).await.settle(credits(4), None);
+    admit(&credit_store, request(ada, 4)).await.settle(credits(4), None);
     wait_until_settled(&credit_store).await;
     clock.advance(Duration::from_hours(24 * 21));
-    drop(admitted(&credit_store, request(ada, 5)).await);
+    drop(admit(&credit_store, request(ada, 5)).await);
     wait_until_settled(&credit_store).await;
-    admitted(&credit_store, request(ada, 5)).await.settle(credits(5), None);
+    admit(&credit_store, request(ada, 5)).await.settle(credits(5), None);
     wait_until_settled(&credit_store).await;
-    let refusal = refused(&credit_store, request(ada, 1)).await;
+    let refusal = refusal_of(&credit_store, request(ada, 1)).await;
 
     assert_eq!(of_missing_group, None);
     assert_eq!(totals.iter().max(), Some(&credits(5)));
@@ -505,21 +505,21 @@ async fn an_api_keys_budget_is_counted_separately(db: Database) {
     };
     let first_key = with_new_key();
     let second_key = with_new_key();
-    admitted(&credit_store, request(first_key, 2)).await.settle(credits(2), None);
+    admit(&credit_store, request(first_key, 2)).await.settle(credits(2), None);
     wait_until_settled(&credit_store).await;
 
     assert_eq!(
-        refused(&credit_store, request(first_key, 1)).await.period,
+        refusal_of(&credit_store, request(first_key, 1)).await.period,
         Period::Budget(BudgetPeriod::Weekly)
     );
-    drop(admitted(&credit_store, request(second_key, 1)).await);
+    drop(admit(&credit_store, request(second_key, 1)).await);
 }
 
 async fn a_deleted_account_is_not_admitted_and_holds_no_credits(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
-    let ada = member(&db, limited(10, 10)).await;
+    let ada = member(&db, limits(10, 10)).await;
     let missing = CreditHolder { member: UserId::generate(), ..ada };
-    let reservation = admitted(&credit_store, request(ada, 2)).await;
+    let reservation = admit(&credit_store, request(ada, 2)).await;
     let account = accounts::table.find(DbUid(ada.member.0));
     let deleted: Result<usize, DbError> =
         on_conn!(db.writer(), |conn| diesel::delete(account).execute(conn).await?);
@@ -539,8 +539,8 @@ async fn a_deleted_account_is_not_admitted_and_holds_no_credits(db: Database) {
 async fn draining_settles_ended_calls(db: Database) {
     let tasks = TaskTracker::new();
     let credit_store = start(&db, &tasks);
-    let ada = member(&db, limited(10, 0)).await;
-    let reservation = admitted(&credit_store, request(ada, 2)).await;
+    let ada = member(&db, limits(10, 0)).await;
+    let reservation = admit(&credit_store, request(ada, 2)).await;
 
     reservation.settle(credits(1), Some(usage(ada.member)));
     let left = credit_store.drain(LIMIT).await;

@@ -10,7 +10,7 @@ use pia_testkit::ManualClock;
 use tokio_util::task::TaskTracker;
 
 use crate::credit_stores::{
-    admitted, credits, default_group, execute, member, request, start_at, wait_until_settled,
+    admit, credits, default_group, execute, member, request, start_at, wait_until_settled,
 };
 
 pia_testkit::contract! {
@@ -37,14 +37,14 @@ async fn budgets_are_found_while_they_are_nearly_used_up(db: Database) {
     let daily = BudgetPeriod::GroupDaily;
     let weekly = BudgetPeriod::GroupWeekly;
 
-    admitted(&store, request(ada, 7)).await.settle(credits(7), None);
+    admit(&store, request(ada, 7)).await.settle(credits(7), None);
     wait_until_settled(&store).await;
     let below = find().await;
-    admitted(&store, request(ada, 1)).await.settle(credits(1), None);
+    admit(&store, request(ada, 1)).await.settle(credits(1), None);
     wait_until_settled(&store).await;
     let reached = find().await;
     clock.advance(Duration::from_mins(61));
-    admitted(&store, request(ada, 2)).await.settle(credits(2), None);
+    admit(&store, request(ada, 2)).await.settle(credits(2), None);
     wait_until_settled(&store).await;
     let both = find().await;
     clock.advance(Duration::from_hours(25));

@@ -7,7 +7,7 @@ use pia_storage_assistant::SqlCreditStore;
 use tokio_util::task::TaskTracker;
 
 use crate::credit_stores::{
-    admitted, assert_no_mismatches, credits, member, refused, request, start, wait_until_settled,
+    admit, assert_no_mismatches, credits, member, refusal_of, request, start, wait_until_settled,
     window_counts,
 };
 
@@ -21,7 +21,7 @@ pia_testkit::contract! {
 const GROUPS: CreditLimits =
     CreditLimits { hourly: 20, group_weekly: 20, daily: 0, weekly: 0, group_daily: 0, pool: false };
 
-async fn reserved(credit_store: &SqlCreditStore, holder: CreditHolder) -> i64 {
+async fn max_reserved(credit_store: &SqlCreditStore, holder: CreditHolder) -> i64 {
     window_counts(credit_store, holder).await.into_iter().map(|it| it.reserved).max().unwrap()
 }
 
@@ -31,12 +31,12 @@ async fn undisturbed_calls_are_admitted_in_one_statement(db: Database) {
 
     let mut reservations = Vec::new();
     for _ in 0..5 {
-        reservations.push(admitted(&credit_store, request(ada, 2)).await);
+        reservations.push(admit(&credit_store, request(ada, 2)).await);
     }
 
     let guessed = if db.provider() == DatabaseKind::Postgres { 4 } else { 0 };
     assert_eq!(credit_store.counts().guessed, guessed);
-    assert_eq!(reserved(&credit_store, ada).await, 10);
+    assert_eq!(max_reserved(&credit_store, ada).await, 10);
     assert_no_mismatches(&credit_store).await;
     for reservation in reservations {
         reservation.settle(credits(1), None);
@@ -45,7 +45,7 @@ async fn undisturbed_calls_are_admitted_in_one_statement(db: Database) {
     let counts = window_counts(&credit_store, ada).await;
     assert!(counts.iter().all(|it| it.used == 5 && it.reserved == 0), "{counts:?}");
 
-    drop(admitted(&credit_store, request(ada, 2)).await);
+    drop(admit(&credit_store, request(ada, 2)).await);
     wait_until_settled(&credit_store).await;
     assert_eq!(credit_store.counts().guessed, guessed + u64::from(guessed > 0));
     assert_no_mismatches(&credit_store).await;
@@ -57,14 +57,14 @@ async fn a_window_that_another_instance_changed_is_read_again(db: Database) {
     let second_store = start(&db, &tasks);
     let ada = member(&db, GROUPS).await;
     let bob = member(&db, GROUPS).await;
-    let _first = admitted(&first_store, request(ada, 2)).await;
-    let _second = admitted(&second_store, request(bob, 2)).await;
+    let _first = admit(&first_store, request(ada, 2)).await;
+    let _second = admit(&second_store, request(bob, 2)).await;
     let before = first_store.counts().guessed;
     // The group's window has changed, though the caller's has not.
-    let _third = admitted(&first_store, request(ada, 2)).await;
+    let _third = admit(&first_store, request(ada, 2)).await;
     assert_eq!(first_store.counts().guessed, before);
-    assert_eq!(reserved(&first_store, ada).await, 6);
-    assert_eq!(reserved(&first_store, bob).await, 6);
+    assert_eq!(max_reserved(&first_store, ada).await, 6);
+    assert_eq!(max_reserved(&first_store, bob).await, 6);
     assert_no_mismatches(&first_store).await;
 }
 
@@ -87,7 +87,7 @@ async fn alternating_instances_never_exceed_the_limit(db: Database) {
 
     assert_eq!(reservations.len(), 10);
     assert!(reservations.iter().all(|(_, output)| *output == 2000));
-    assert_eq!(reserved(&stores[1], ada).await, 20);
+    assert_eq!(max_reserved(&stores[1], ada).await, 20);
 }
 
 async fn a_top_up_by_another_instance_is_available_at_once(db: Database) {
@@ -95,10 +95,10 @@ async fn a_top_up_by_another_instance_is_available_at_once(db: Database) {
     let store = start(&db, &tasks);
     let store_of_top_up = start(&db, &tasks);
     let ada = member(&db, CreditLimits { weekly: 4, ..CreditLimits::default() }).await;
-    let _all = [admitted(&store, request(ada, 2)).await, admitted(&store, request(ada, 2)).await];
-    refused(&store, request(ada, 2)).await;
+    let _all = [admit(&store, request(ada, 2)).await, admit(&store, request(ada, 2)).await];
+    refusal_of(&store, request(ada, 2)).await;
     store_of_top_up.top_up(ada.group, credits(4), SideEffects::default()).await.unwrap();
-    let _more = [admitted(&store, request(ada, 2)).await, admitted(&store, request(ada, 2)).await];
-    refused(&store, request(ada, 2)).await;
+    let _more = [admit(&store, request(ada, 2)).await, admit(&store, request(ada, 2)).await];
+    refusal_of(&store, request(ada, 2)).await;
     assert_no_mismatches(&store).await;
 }

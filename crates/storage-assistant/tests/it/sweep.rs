@@ -14,7 +14,7 @@ use pia_storage_assistant::SqlCreditStore;
 use tokio_util::task::TaskTracker;
 
 use crate::credit_stores::{
-    admitted, assert_no_mismatches, credits, execute, member, request, start, wait_until_settled,
+    admit, assert_no_mismatches, credits, execute, member, request, start, wait_until_settled,
     window_count, window_counts,
 };
 
@@ -58,7 +58,7 @@ async fn the_reservations_of_a_dead_instance_are_released_once(db: Database) {
         SqlCreditStore::start(db.clone(), weeks, Arc::new(SystemClock), &tasks, runtime.handle());
     let ada = member(&db, limits()).await;
     for _ in 0..20 {
-        std::mem::forget(admitted(&dead, request(ada, 2)).await);
+        std::mem::forget(admit(&dead, request(ada, 2)).await);
     }
     // The instance stops without ending its lease. Its connection is taken, so that
     // none of its statements is cut off.
@@ -89,8 +89,8 @@ async fn the_reservations_of_a_dead_instance_are_released_once(db: Database) {
 async fn a_call_that_ends_after_its_release_is_still_charged(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
     let ada = member(&db, limits()).await;
-    let long = admitted(&credit_store, request(ada, 5)).await;
-    let open = admitted(&credit_store, request(ada, 3)).await;
+    let long = admit(&credit_store, request(ada, 5)).await;
+    let open = admit(&credit_store, request(ada, 3)).await;
     // It may renew its lease meanwhile, by itself.
     while window_counts(&credit_store, ada).await[0].reserved > 0 {
         kill_all(&db).await;
@@ -114,7 +114,7 @@ async fn a_live_instance_keeps_its_reservations(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
     let other = start(&db, &TaskTracker::new());
     let ada = member(&db, limits()).await;
-    let _hold = admitted(&credit_store, request(ada, 5)).await;
+    let _hold = admit(&credit_store, request(ada, 5)).await;
 
     let reaped = other.reap().await.unwrap();
 
@@ -126,7 +126,7 @@ async fn a_stopped_instance_leaves_no_lease(db: Database) {
     let tasks = TaskTracker::new();
     let credit_store = start(&db, &tasks);
     let ada = member(&db, limits()).await;
-    drop(admitted(&credit_store, request(ada, 5)).await);
+    drop(admit(&credit_store, request(ada, 5)).await);
     let alive = count_instances(&db).await;
 
     credit_store.drain(crate::credit_stores::LIMIT).await;
@@ -198,13 +198,13 @@ async fn an_instance_stops_admitting_before_its_lease_expires(db: Database) {
         runtime.block_on(async {
             let credit_store = start(&db, &TaskTracker::new());
             let ada = member(&db, limits()).await;
-            let hold = admitted(&credit_store, request(ada, 5)).await;
+            let hold = admit(&credit_store, request(ada, 5)).await;
             credit_store.heartbeat().await.unwrap();
             // All else that a call needs is available.
             execute(&db, "ALTER TABLE credit_instances RENAME TO away").await;
 
             later(8).await;
-            let in_time = admitted(&credit_store, request(ada, 1)).await;
+            let in_time = admit(&credit_store, request(ada, 1)).await;
             later(2).await;
             let too_late = credit_store.admit(request(ada, 1)).await;
             let open = window_counts(&credit_store, ada).await;
@@ -231,7 +231,7 @@ async fn an_instance_stops_admitting_before_its_lease_expires(db: Database) {
 async fn a_mismatched_window_is_found(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
     let ada = member(&db, limits()).await;
-    let _hold = admitted(&credit_store, request(ada, 5)).await;
+    let _hold = admit(&credit_store, request(ada, 5)).await;
     execute(&db, "UPDATE credit_windows SET reserved = reserved + 7 WHERE kind = 'hourly'").await;
 
     let mismatches = credit_store.find_mismatches().await.unwrap();

@@ -76,8 +76,8 @@ async fn records_of_any_thread_are_written(db: Database) {
     let left = log.drain(LIMIT).await;
 
     assert_eq!(left, 0);
-    assert_eq!(log.written(), 2000);
-    assert_eq!(log.dropped(), 0);
+    assert_eq!(log.written_count(), 2000);
+    assert_eq!(log.dropped_count(), 0);
     assert_eq!(count_rows(&db).await, 2000);
 }
 
@@ -123,7 +123,7 @@ async fn a_record_added_twice_is_written_once(db: Database) {
     let record = record("gpt");
 
     log.record(record.clone());
-    wait_until(|| log.waiting() == 0).await;
+    wait_until(|| log.waiting_count() == 0).await;
     log.record(record.clone());
     log.record(record);
     let left = log.drain(LIMIT).await;
@@ -141,7 +141,7 @@ async fn the_name_of_a_model_may_be_anything(db: Database) {
     let left = log.drain(LIMIT).await;
 
     assert_eq!(left, 0);
-    assert_eq!(log.failures(), 0);
+    assert_eq!(log.failure_count(), 0);
     assert_eq!(count_rows(&db).await, 3);
 }
 
@@ -150,9 +150,9 @@ async fn records_added_during_an_outage_are_written_later(db: Database) {
     execute(&db, "ALTER TABLE ai_usage RENAME TO away").await;
 
     (0..600).for_each(|_| log.record(record("gpt")));
-    wait_until(|| log.failures() > 0).await;
-    assert_eq!(log.waiting(), 600);
-    assert_eq!(log.written(), 0);
+    wait_until(|| log.failure_count() > 0).await;
+    assert_eq!(log.waiting_count(), 600);
+    assert_eq!(log.written_count(), 0);
 
     execute(&db, "ALTER TABLE away RENAME TO ai_usage").await;
     let left = log.drain(LIMIT).await;
@@ -174,10 +174,10 @@ async fn a_record_that_the_database_rejects_does_not_block_others(db: Database) 
 
     log.record(record("bad"));
     (0..299).for_each(|_| log.record(record("good")));
-    wait_until(|| log.written() == 299).await;
+    wait_until(|| log.written_count() == 299).await;
 
-    assert_eq!(log.waiting(), 1);
-    assert_eq!(log.dropped(), 0);
+    assert_eq!(log.waiting_count(), 1);
+    assert_eq!(log.dropped_count(), 0);
     assert_eq!(count_rows(&db).await, 299);
 }
 
@@ -186,12 +186,12 @@ async fn draining_gives_up_after_its_limit_and_ends_the_task(db: Database) {
     let log = crate::credit_stores::start(&db, &tasks);
     execute(&db, "ALTER TABLE ai_usage RENAME TO away").await;
     (0..3).for_each(|_| log.record(record("gpt")));
-    wait_until(|| log.failures() > 0).await;
+    wait_until(|| log.failure_count() > 0).await;
 
     let left = log.drain(Duration::from_millis(50)).await;
     tasks.close();
     tasks.wait().await;
 
     assert_eq!(left, 3);
-    assert_eq!(log.written(), 0);
+    assert_eq!(log.written_count(), 0);
 }

@@ -55,7 +55,7 @@ async fn count_users_since(db: &Database, day: u32) -> i64 {
 }
 
 /// Returns the name of each subject with the number and the cost of its calls.
-fn named(sums: &[UsageSum]) -> Vec<(String, i64, i64)> {
+fn sums_by_name(sums: &[UsageSum]) -> Vec<(String, i64, i64)> {
     let name = |it: &UsageSubject| match it {
         UsageSubject::Day(day) => day.to_string(),
         UsageSubject::Group { id, name } => name.clone().unwrap_or(id.to_string()),
@@ -91,7 +91,7 @@ async fn sums_of_concurrent_instances_equal_the_recorded_calls(db: Database) {
     });
     for store in &stores {
         assert_eq!(store.drain(LIMIT).await, 0);
-        assert_eq!(store.failures(), 0);
+        assert_eq!(store.failure_count(), 0);
     }
 
     let range = november(3, 20);
@@ -108,7 +108,7 @@ async fn sums_of_concurrent_instances_equal_the_recorded_calls(db: Database) {
     let spent: Vec<i64> = calls.iter().filter(in_range).map(|it| it.spent.0).collect();
     let expected = (i64::try_from(spent.len()).unwrap(), spent.iter().sum::<i64>());
     for sums in &before {
-        let total = named(sums).iter().fold((0, 0), |sum, it| (sum.0 + it.1, sum.1 + it.2));
+        let total = sums_by_name(sums).iter().fold((0, 0), |sum, it| (sum.0 + it.1, sum.1 + it.2));
         assert_eq!(total, expected, "{sums:?}");
     }
     assert_eq!(before.map(|it| it.len()), [18, 2, 2, 7]);
@@ -172,7 +172,7 @@ async fn a_call_that_is_recorded_twice_counts_once(db: Database) {
     store.drain(LIMIT).await;
 
     let day = ("2026-11-01".to_owned(), 1, 1000);
-    assert_eq!(named(&sums(&db, november(1, 2), UsageGrouping::Day).await), [day]);
+    assert_eq!(sums_by_name(&sums(&db, november(1, 2), UsageGrouping::Day).await), [day]);
 }
 
 async fn a_day_ends_at_midnight_in_utc(db: Database) {
@@ -186,11 +186,11 @@ async fn a_day_ends_at_midnight_in_utc(db: Database) {
     store.record(at((FIRST + 11) * DAY - 1));
     store.drain(LIMIT).await;
 
-    let days = named(&sums(&db, november(1, 30), UsageGrouping::Day).await);
+    let days = sums_by_name(&sums(&db, november(1, 30), UsageGrouping::Day).await);
     let day = |day: &str, calls| (day.to_owned(), calls, calls * 1000);
     assert_eq!(days, [day("2026-11-10", 1), day("2026-11-11", 2)]);
     for (from, to, calls) in [(10, 10, 1), (11, 11, 2), (10, 11, 3), (1, 30, 3)] {
-        let users = named(&sums(&db, november(from, to), UsageGrouping::User).await);
+        let users = sums_by_name(&sums(&db, november(from, to), UsageGrouping::User).await);
         assert_eq!(users, [(user.to_string(), calls, calls * 1000)], "{from} {to}");
     }
     for (from, to) in [(1, 9), (12, 12), (12, 30)] {
@@ -246,9 +246,12 @@ async fn calls_of_no_account_belong_to_nobody(db: Database) {
     let left = store.drain(LIMIT).await;
 
     assert_eq!(left, 0);
-    assert_eq!(store.failures(), 0);
+    assert_eq!(store.failure_count(), 0);
     let nobody = "00000000-0000-0000-0000-000000000000".to_owned();
-    assert_eq!(named(&sums(&db, november(1, 1), UsageGrouping::User).await), [(nobody, 3, 3000)]);
+    assert_eq!(
+        sums_by_name(&sums(&db, november(1, 1), UsageGrouping::User).await),
+        [(nobody, 3, 3000)]
+    );
 }
 
 async fn lists_are_limited_and_name_groups_and_people(db: Database) {

@@ -87,7 +87,7 @@ pub(super) mod tests {
     }
 
     /// Chains an entry at a position behind the one before.
-    pub(in super::super) fn chained(row: ChainRow, before: &[u8], position: i64) -> ChainRow {
+    pub(in super::super) fn chain_row(row: ChainRow, before: &[u8], position: i64) -> ChainRow {
         let link = Some(row.link(before, position));
         ChainRow { position: Some(position), link, ..row }
     }

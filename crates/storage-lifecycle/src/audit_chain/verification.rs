@@ -124,7 +124,7 @@ mod tests {
     use pia_sealing::{MasterKeys, ServerSeal};
     use uuid::Uuid;
 
-    use super::super::link::tests::{chained, entry};
+    use super::super::link::tests::{chain_row, entry};
     use super::*;
 
     fn signer(key: u8) -> ServerSigner {
@@ -138,7 +138,7 @@ mod tests {
         let mut checkpoints = Vec::new();
         let mut link = ORIGIN.to_vec();
         for position in 1..=9_i64 {
-            let row = chained(entry(position.unsigned_abs().into()), &link, position);
+            let row = chain_row(entry(position.unsigned_abs().into()), &link, position);
             link = row.link.clone().unwrap();
             rows.push(row);
             if position % 3 == 0 {
@@ -161,7 +161,7 @@ mod tests {
         verification.finish(&left).faults
     }
 
-    fn changed(position: i64, id: u128) -> ChainFault {
+    fn changed_fault(position: i64, id: u128) -> ChainFault {
         ChainFault::Changed { position, id: Uuid::from_u128(id) }
     }
 
@@ -172,7 +172,7 @@ mod tests {
 
         let mut other = rows.clone();
         other[4].at = pia_storage::DbInstant(Timestamp::from_micros(1));
-        assert_eq!(faults(&other, &checkpoints), [changed(5, 5)]);
+        assert_eq!(faults(&other, &checkpoints), [changed_fault(5, 5)]);
 
         let mut fewer = rows.clone();
         fewer.drain(3..5);
@@ -182,7 +182,7 @@ mod tests {
 
         let mut swapped = rows.clone();
         (swapped[1].id, swapped[2].id) = (swapped[2].id, swapped[1].id);
-        assert_eq!(faults(&swapped, &checkpoints), [changed(2, 3), changed(3, 2)]);
+        assert_eq!(faults(&swapped, &checkpoints), [changed_fault(2, 3), changed_fault(3, 2)]);
     }
 
     #[test]

@@ -58,7 +58,7 @@ async fn run(db: &Database, id: AssignmentId) {
 }
 
 /// Returns all exported assignments, and the number of pages.
-async fn exported(db: &Database, user: UserId) -> (Vec<Value>, usize) {
+async fn export_assignments(db: &Database, user: UserId) -> (Vec<Value>, usize) {
     let data = SqlPersonalData::new(db.clone(), sealer(db));
     let mut all = Vec::new();
     let mut pages = 0;
@@ -81,7 +81,7 @@ async fn assignments_are_exported_with_their_contents_and_events(db: Database) {
     assignment(&db, bob, AT).await;
     run(&db, id).await;
 
-    let (exported, _) = exported(&db, ada).await;
+    let (exported, _) = export_assignments(&db, ada).await;
 
     let [exported] = &exported[..] else { panic!("{exported:?}") };
     let mut exported = exported.clone();
@@ -118,7 +118,7 @@ async fn many_assignments_are_exported_in_pages(db: Database) {
         ids.push(assignment(&db, ada, AT + Duration::from_mins(minute / 2)).await);
     }
 
-    let (exported, pages) = exported(&db, ada).await;
+    let (exported, pages) = export_assignments(&db, ada).await;
 
     let exported: Vec<_> = exported.iter().map(|it| it["id"].clone()).collect();
     let expected: Vec<_> = ids.into_iter().rev().map(|it| json!(it)).collect();
@@ -132,7 +132,7 @@ async fn an_undecryptable_assignment_is_exported_without_its_contents(db: Databa
     run(&db, id).await;
     execute(&db, "DELETE FROM person_salts").await;
 
-    let (exported, _) = exported(&db, ada).await;
+    let (exported, _) = export_assignments(&db, ada).await;
 
     assert_eq!(exported[0]["status"], "Completed");
     assert_eq!(exported[0].get("input"), None);

@@ -31,7 +31,7 @@ fn minutes(minutes: u64) -> Timestamp {
 }
 
 /// Writes entries and chains them.
-async fn chained(db: &Database, number: u64, at: Timestamp) -> SqlAuditChain {
+async fn append_entries(db: &Database, number: u64, at: Timestamp) -> SqlAuditChain {
     let of = |_| AuditEntry { at, ..entry(Some(UserId::generate()), None, 0) };
     let entries: Vec<_> = (0..number).map(of).collect();
     write(db, &entries).await;
@@ -112,7 +112,7 @@ async fn only_the_position_of_an_entry_can_be_set_once(db: Database) {
 }
 
 async fn changed_moved_and_deleted_entries_are_reported(db: Database) {
-    let chain = chained(&db, 1200, minutes(1)).await;
+    let chain = append_entries(&db, 1200, minutes(1)).await;
     let changed = id_at(&db, 700).await;
     let second = id_at(&db, 2).await;
     let third = id_at(&db, 3).await;
@@ -135,9 +135,9 @@ async fn changed_moved_and_deleted_entries_are_reported(db: Database) {
 }
 
 async fn a_cut_chain_differs_from_an_exported_checkpoint(db: Database) {
-    let chain = chained(&db, 3, minutes(1)).await;
+    let chain = append_entries(&db, 3, minutes(1)).await;
     let before = chain.checkpoint().await.unwrap().unwrap();
-    let chain = chained(&db, 3, minutes(2)).await;
+    let chain = append_entries(&db, 3, minutes(2)).await;
     let exported = chain.checkpoint().await.unwrap().unwrap();
     let exported = AuditCheckpoint::parse(&exported.to_json()).unwrap();
     assert!(faults(&chain, Some(&before)).await.is_empty());
@@ -151,7 +151,7 @@ async fn a_cut_chain_differs_from_an_exported_checkpoint(db: Database) {
     assert_eq!(faults(&chain, Some(&before)).await, []);
     let missing = ChainFault::Missing { first: 4, last: 6 };
     assert_eq!(faults(&chain, Some(&exported)).await, [missing]);
-    let chain = chained(&db, 3, minutes(2)).await;
+    let chain = append_entries(&db, 3, minutes(2)).await;
     let rewritten = ChainFault::Rewritten { position: 6 };
     assert_eq!(faults(&chain, Some(&exported)).await, [rewritten]);
     for forged in [
@@ -166,7 +166,7 @@ async fn a_cut_chain_differs_from_an_exported_checkpoint(db: Database) {
 async fn the_chain_stays_valid_after_an_erasure(db: Database) {
     let ada = person(&db, Role::User).await;
     write(&db, &[entry(Some(ada.user), None, 0), entry(None, Some(ada.user), 1)]).await;
-    let chain = chained(&db, 1, minutes(1)).await;
+    let chain = append_entries(&db, 1, minutes(1)).await;
 
     SqlEraser::new(db.clone()).erase(erasure_of(ada)).await.unwrap();
 
@@ -177,8 +177,8 @@ async fn the_chain_stays_valid_after_an_erasure(db: Database) {
 }
 
 async fn early_deletions_are_reported(db: Database) {
-    chained(&db, 2, minutes(1)).await;
-    let chain = chained(&db, 2, minutes(3)).await;
+    append_entries(&db, 2, minutes(1)).await;
+    let chain = append_entries(&db, 2, minutes(3)).await;
     SqlAuditLog::new(db.clone()).sweep(minutes(2)).await.unwrap();
 
     assert_eq!(chain.verify(None, minutes(2)).await.unwrap().faults, []);

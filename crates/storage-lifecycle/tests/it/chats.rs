@@ -40,7 +40,7 @@ async fn chat(db: &Database, user: UserId, number: u128, document: Option<&str>)
 }
 
 /// Returns all exported chats, and the number of pages.
-async fn exported(db: &Database, user: UserId) -> (Vec<String>, usize) {
+async fn export_chats(db: &Database, user: UserId) -> (Vec<String>, usize) {
     let data = SqlPersonalData::new(db.clone(), sealer(db));
     let mut all = Vec::new();
     let mut parts = 0;
@@ -63,7 +63,7 @@ async fn chats_are_exported_unchanged(db: Database) {
     chat(&db, ada, 1, None).await;
     chat(&db, bob, 3, Some("{}")).await;
 
-    let (exported, _) = exported(&db, ada).await;
+    let (exported, _) = export_chats(&db, ada).await;
 
     let [live, deleted] = &exported[..] else { panic!("{exported:?}") };
     assert!(
@@ -85,7 +85,7 @@ async fn many_and_long_chats_are_exported_in_pages(db: Database) {
         chat(&db, ada, number, Some("{}")).await;
     }
 
-    let (exported, parts) = exported(&db, ada).await;
+    let (exported, parts) = export_chats(&db, ada).await;
 
     assert_eq!(exported.len(), 53);
     assert_eq!(parts, 4);
@@ -111,7 +111,7 @@ async fn an_undecryptable_chat_is_exported_without_its_document(db: Database) {
     };
     execute(&db, &format!("{other}{literal}")).await;
 
-    let (exported, _) = exported(&db, ada).await;
+    let (exported, _) = export_chats(&db, ada).await;
 
     assert_eq!(exported.len(), 1);
     assert!(!exported[0].contains("body"), "{}", exported[0]);

@@ -301,7 +301,7 @@ fn now() -> Timestamp {
     Timestamp::from_micros(1_800_000_000_000_000)
 }
 
-fn unclaimed() -> UnverifiedAccounts {
+fn unverified_accounts() -> UnverifiedAccounts {
     let effects = |at| {
         let action = "account.expired";
         let entry = AuditEntry::new(at, action);
@@ -364,8 +364,8 @@ async fn only_unclaimed_accounts_are_erased_and_anonymously(db: Database) {
     }
 
     let eraser = SqlEraser::new(db.clone());
-    let swept = eraser.erase_unverified(unclaimed()).await.unwrap();
-    let again = eraser.erase_unverified(unclaimed()).await.unwrap();
+    let swept = eraser.erase_unverified(unverified_accounts()).await.unwrap();
+    let again = eraser.erase_unverified(unverified_accounts()).await.unwrap();
 
     stay.sort();
     assert_eq!(swept, 2);
@@ -385,7 +385,7 @@ async fn any_number_of_unclaimed_accounts_is_erased(db: Database) {
         newcomer(&db, 8).await;
     }
 
-    let swept = SqlEraser::new(db.clone()).erase_unverified(unclaimed()).await.unwrap();
+    let swept = SqlEraser::new(db.clone()).erase_unverified(unverified_accounts()).await.unwrap();
 
     assert_eq!(swept, 120);
     assert_eq!(accounts_left(&db).await.len(), 0);
@@ -400,7 +400,7 @@ async fn concurrently_verified_accounts_are_not_erased(db: Database) {
     let db = &db;
 
     let (swept, verified) = futures_util::join!(
-        eraser.erase_unverified(unclaimed()),
+        eraser.erase_unverified(unverified_accounts()),
         join_all(late.iter().map(|it| verify_address(db, *it))),
     );
 

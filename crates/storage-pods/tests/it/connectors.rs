@@ -75,7 +75,7 @@ async fn create(db: &Database, new: &NewConnector) -> ConnectorChangeOutcome {
 }
 
 /// Creates a connector with a token whose hash has these bytes.
-pub(crate) async fn created(db: &Database, name: &str, bytes: u8) -> ConnectorId {
+pub(crate) async fn create_connector(db: &Database, name: &str, bytes: u8) -> ConnectorId {
     let new = NewConnector { token: Some(token(bytes)), ..connector(name, None) };
     assert_eq!(create(db, &new).await, ConnectorChangeOutcome::Done);
     new.connector.id
@@ -116,7 +116,7 @@ async fn a_refused_connector_leaves_nothing(db: Database) {
 }
 
 async fn the_token_of_an_mcp_server_is_sealed(db: Database) {
-    created(&db, "Weather", 1).await;
+    create_connector(&db, "Weather", 1).await;
     let mut new = connector("Files", None);
     let url = "https://mcp.example/mcp".to_owned();
     new.connector.mcp_url = Some(url.clone());
@@ -145,7 +145,7 @@ async fn one_of_concurrent_connectors_of_a_name_is_created(db: Database) {
 }
 
 async fn a_token_is_valid_until_it_expires_or_is_revoked(db: Database) {
-    let id = created(&db, "Weather", 1).await;
+    let id = create_connector(&db, "Weather", 1).await;
     let add = store(&db).add_token(id, token(2), SideEffects::default()).await.unwrap();
     assert_eq!(add, ConnectorChangeOutcome::Done);
     assert_eq!(owner(&db, 1, at(99)).await, Some(id));
@@ -162,8 +162,8 @@ async fn a_token_is_valid_until_it_expires_or_is_revoked(db: Database) {
 }
 
 async fn a_single_token_is_revoked(db: Database) {
-    let id = created(&db, "Weather", 1).await;
-    let other = created(&db, "Other", 9).await;
+    let id = create_connector(&db, "Weather", 1).await;
+    let other = create_connector(&db, "Other", 9).await;
     store(&db).add_token(id, token(2), SideEffects::default()).await.unwrap();
     let first = Some(token(1).hash.id());
 
@@ -190,8 +190,8 @@ async fn rotate(db: &Database, id: ConnectorId, old: u8, new: u8) -> ConnectorCh
 }
 
 async fn a_rotated_token_remains_valid_for_a_while(db: Database) {
-    let id = created(&db, "Weather", 1).await;
-    let other = created(&db, "Other", 9).await;
+    let id = create_connector(&db, "Weather", 1).await;
+    let other = create_connector(&db, "Other", 9).await;
     assert_eq!(rotate(&db, other, 1, 2).await, ConnectorChangeOutcome::NotFound);
     assert_eq!(rotate(&db, id, 1, 2).await, ConnectorChangeOutcome::Done);
     assert_eq!(owner(&db, 1, at(19)).await, Some(id));
@@ -204,7 +204,7 @@ async fn a_rotated_token_remains_valid_for_a_while(db: Database) {
 }
 
 async fn tokens_are_limited_when_pods_rotate_them(db: Database) {
-    let id = created(&db, "Weather", 1).await;
+    let id = create_connector(&db, "Weather", 1).await;
     let outcomes = join_all((2..=9).map(|new| rotate(&db, id, 1, new))).await;
     let done = outcomes.iter().filter(|it| **it == ConnectorChangeOutcome::Done).count();
     assert_eq!(done, 2, "{outcomes:?}");

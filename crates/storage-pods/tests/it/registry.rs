@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
-use crate::connectors::{DEFAULT, at, created, store};
+use crate::connectors::{DEFAULT, at, create_connector, store};
 
 pia_testkit::contract! {
     a_pod_is_listed_while_it_is_alive,
@@ -62,50 +62,50 @@ async fn put(db: &Database, pod: &ConnectedPod) -> bool {
     registered == PodRegistrationOutcome::Done { token_expires_at: Some(at(100)) }
 }
 
-async fn connected(db: &Database, group: Option<GroupId>, seconds: i64) -> Vec<ConnectedPod> {
-    registry(db).connected(group, at(seconds)).await.unwrap()
+async fn list_connected(db: &Database, group: Option<GroupId>, seconds: i64) -> Vec<ConnectedPod> {
+    registry(db).list_connected(group, at(seconds)).await.unwrap()
 }
 
 async fn a_pod_is_listed_while_it_is_alive(db: Database) {
-    let pod = pod(created(&db, "Weather", 1).await, 1);
+    let pod = pod(create_connector(&db, "Weather", 1).await, 1);
     assert!(put(&db, &pod).await);
-    assert_eq!(connected(&db, None, 10).await, std::slice::from_ref(&pod));
-    assert!(connected(&db, None, 11).await.is_empty());
+    assert_eq!(list_connected(&db, None, 10).await, std::slice::from_ref(&pod));
+    assert!(list_connected(&db, None, 11).await.is_empty());
     assert!(registry(&db).keep_alive(vec![pod.id], at(9), at(20)).await.unwrap().is_empty());
-    assert_eq!(connected(&db, None, 20).await.len(), 1);
+    assert_eq!(list_connected(&db, None, 20).await.len(), 1);
     registry(&db).sweep(at(20)).await.unwrap();
     registry(&db).remove(pod.id).await.unwrap();
-    assert!(connected(&db, None, 2).await.is_empty());
+    assert!(list_connected(&db, None, 2).await.is_empty());
     assert!(put(&db, &pod).await);
     registry(&db).sweep(at(11)).await.unwrap();
-    assert!(connected(&db, None, 2).await.is_empty());
+    assert!(list_connected(&db, None, 2).await.is_empty());
 }
 
 async fn a_pod_describes_itself_again(db: Database) {
-    let mut pod = pod(created(&db, "Weather", 1).await, 1);
+    let mut pod = pod(create_connector(&db, "Weather", 1).await, 1);
     assert!(put(&db, &pod).await);
     pod.description.skills.clear();
     r"back \u0000 slash".clone_into(&mut pod.description.name);
     assert!(put(&db, &pod).await);
-    let [listed] = connected(&db, None, 2).await.try_into().unwrap();
+    let [listed] = list_connected(&db, None, 2).await.try_into().unwrap();
     assert_eq!(listed.id, pod.id);
     assert_eq!(listed.description.skills.len(), 0);
     assert_eq!(listed.description.name, pod.description.name);
 }
 
 async fn a_pod_is_listed_for_granted_groups_only(db: Database) {
-    let connector = created(&db, "Weather", 1).await;
+    let connector = create_connector(&db, "Weather", 1).await;
     assert!(put(&db, &pod(connector, 1)).await);
-    assert_eq!(connected(&db, Some(DEFAULT), 2).await.len(), 1);
-    assert!(connected(&db, Some(GroupId::generate()), 2).await.is_empty());
+    assert_eq!(list_connected(&db, Some(DEFAULT), 2).await.len(), 1);
+    assert!(list_connected(&db, Some(GroupId::generate()), 2).await.is_empty());
     store(&db).grant(connector, Vec::new(), SideEffects::default()).await.unwrap();
-    assert!(connected(&db, Some(DEFAULT), 2).await.is_empty());
-    assert_eq!(connected(&db, None, 2).await.len(), 1);
+    assert!(list_connected(&db, Some(DEFAULT), 2).await.is_empty());
+    assert_eq!(list_connected(&db, None, 2).await.len(), 1);
 }
 
 async fn a_pod_whose_token_is_gone_is_to_be_disconnected(db: Database) {
-    let first = created(&db, "First", 1).await;
-    let second = created(&db, "Second", 2).await;
+    let first = create_connector(&db, "First", 1).await;
+    let second = create_connector(&db, "Second", 2).await;
     let gone = pod(first, 1);
     let stays = pod(second, 2);
     for pod in [&gone, &stays] {
@@ -115,7 +115,7 @@ async fn a_pod_whose_token_is_gone_is_to_be_disconnected(db: Database) {
     let pods = vec![gone.id, stays.id];
     let standing = registry(&db).keep_alive(pods, at(5), at(9)).await.unwrap();
     assert_eq!(standing, [(gone.id, PodStanding::Unregistered)]);
-    assert_eq!(connected(&db, None, 6).await.len(), 1);
+    assert_eq!(list_connected(&db, None, 6).await.len(), 1);
     assert!(!put(&db, &gone).await);
     // Tokens expire at 100.
     let expired = registry(&db).keep_alive(vec![stays.id], at(100), at(110)).await.unwrap();
@@ -125,7 +125,7 @@ async fn a_pod_whose_token_is_gone_is_to_be_disconnected(db: Database) {
 }
 
 async fn a_pod_that_was_forgotten_registers_again(db: Database) {
-    let pod = pod(created(&db, "Weather", 1).await, 1);
+    let pod = pod(create_connector(&db, "Weather", 1).await, 1);
     assert!(put(&db, &pod).await);
     registry(&db).sweep(at(11)).await.unwrap();
     let standing = registry(&db).keep_alive(vec![pod.id], at(20), at(30)).await.unwrap();
@@ -135,7 +135,7 @@ async fn a_pod_that_was_forgotten_registers_again(db: Database) {
 }
 
 async fn a_draining_pod_is_reported(db: Database) {
-    let pod = pod(created(&db, "Weather", 1).await, 1);
+    let pod = pod(create_connector(&db, "Weather", 1).await, 1);
     assert!(put(&db, &pod).await);
     assert!(!registry(&db).drain(PodId(Uuid::now_v7()), SideEffects::default()).await.unwrap());
     assert!(registry(&db).drain(pod.id, SideEffects::default()).await.unwrap());
@@ -143,17 +143,17 @@ async fn a_draining_pod_is_reported(db: Database) {
     assert!(put(&db, &pod).await);
     let standing = registry(&db).keep_alive(vec![pod.id], at(2), at(3)).await.unwrap();
     assert_eq!(standing, [(pod.id, PodStanding::Draining)]);
-    assert!(connected(&db, None, 2).await[0].is_draining);
+    assert!(list_connected(&db, None, 2).await[0].is_draining);
 }
 
 async fn an_mcp_server_is_registered_while_its_connector_exists(db: Database) {
-    let connector = created(&db, "Weather", 1).await;
+    let connector = create_connector(&db, "Weather", 1).await;
     let server = ConnectedPod { token: None, ..pod(connector, 1) };
     let put = async || registry(&db).put(server.clone(), at(1)).await.unwrap();
     assert_eq!(put().await, PodRegistrationOutcome::Done { token_expires_at: None });
     assert!(registry(&db).keep_alive(vec![server.id], at(5), at(9)).await.unwrap().is_empty());
     assert_eq!(
-        connected(&db, None, 9).await,
+        list_connected(&db, None, 9).await,
         [ConnectedPod { alive_until: at(9), ..server.clone() }]
     );
     assert!(!registry(&db).drain(server.id, SideEffects::default()).await.unwrap());
@@ -164,7 +164,7 @@ async fn an_mcp_server_is_registered_while_its_connector_exists(db: Database) {
 }
 
 async fn calls_are_counted(db: Database) {
-    let pod = pod(created(&db, "Weather", 1).await, 1);
+    let pod = pod(create_connector(&db, "Weather", 1).await, 1);
     assert!(put(&db, &pod).await);
     let tasks = TaskTracker::new();
     let registry = SqlPodRegistry::new(db.clone(), tasks.clone());
@@ -183,7 +183,7 @@ async fn calls_are_counted(db: Database) {
     tasks.close();
     timeout(Duration::from_secs(20), tasks.wait()).await.unwrap();
 
-    let [listed] = connected(&db, None, 2).await.try_into().unwrap();
+    let [listed] = list_connected(&db, None, 2).await.try_into().unwrap();
     assert_eq!(listed.calls, 20);
     assert_eq!(listed.failures, 1);
     assert_eq!(listed.milliseconds, 582);

@@ -25,7 +25,7 @@ use tokio::task::{JoinSet, yield_now};
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
-use crate::connectors::{at, created};
+use crate::connectors::{at, create_connector};
 use crate::registry::pod;
 
 /// Pods of an instance, which echo arguments, or never answer.
@@ -97,7 +97,8 @@ async fn a_call_reaches_the_pod_of_another_instance_and_ends_with_its_caller() {
     let first_db = fresh.connect().await;
     let second_db = fresh.connect().await;
     let alive_until = SystemClock.now() + Duration::from_mins(1);
-    let pod = ConnectedPod { alive_until, ..pod(created(&first_db, "Weather", 1).await, 1) };
+    let pod =
+        ConnectedPod { alive_until, ..pod(create_connector(&first_db, "Weather", 1).await, 1) };
     let registry = SqlPodRegistry::new(first_db.clone(), TaskTracker::new());
     registry.put(pod.clone(), at(1)).await.expect("a database");
     let (calling, _) = relay(&first_db, Vec::new());
@@ -130,7 +131,8 @@ async fn a_call_whose_claim_is_lost_is_not_begun_again() {
     let first_db = fresh.connect().await;
     let second_db = fresh.connect().await;
     let alive_until = SystemClock.now() + Duration::from_mins(1);
-    let pod = ConnectedPod { alive_until, ..pod(created(&first_db, "Weather", 1).await, 1) };
+    let pod =
+        ConnectedPod { alive_until, ..pod(create_connector(&first_db, "Weather", 1).await, 1) };
     let registry = SqlPodRegistry::new(first_db.clone(), TaskTracker::new());
     registry.put(pod.clone(), at(1)).await.expect("a database");
     let (calling, _) = relay(&first_db, Vec::new());

@@ -10,7 +10,7 @@ use pia_storage::Database;
 use pia_storage_policy::SqlClientPolicies;
 use uuid::Uuid;
 
-use crate::people::{DEFAULT, account, catalogue_version, group, noted, noting};
+use crate::people::{DEFAULT, account, catalogue_version, count_noted, group, noting};
 
 pia_testkit::contract! {
     a_policy_is_stored_listed_and_replaced,
@@ -41,7 +41,7 @@ async fn store(db: &Database) -> SqlClientPolicies {
     SqlClientPolicies::new(db.clone())
 }
 
-async fn created(policies: &SqlClientPolicies, name: &str) -> ClientPolicyId {
+async fn create_policy(policies: &SqlClientPolicies, name: &str) -> ClientPolicyId {
     let id = ClientPolicyId::generate();
     let policy = ClientPolicy { id, draft: draft(name), updated_at: NOW };
     assert_eq!(
@@ -53,8 +53,8 @@ async fn created(policies: &SqlClientPolicies, name: &str) -> ClientPolicyId {
 
 async fn a_policy_is_stored_listed_and_replaced(db: Database) {
     let policies = store(&db).await;
-    let b = created(&policies, "b").await;
-    let a = created(&policies, "A").await;
+    let b = create_policy(&policies, "b").await;
+    let a = create_policy(&policies, "A").await;
 
     let found = policies.find(b).await.unwrap().unwrap();
     assert_eq!(found, ClientPolicy { id: b, draft: draft("b"), updated_at: NOW });
@@ -73,14 +73,14 @@ async fn a_policy_is_stored_listed_and_replaced(db: Database) {
     let nowhere = ClientPolicyId::generate();
     let unknown = policies.replace(nowhere, update(other, later), noting("replace")).await.unwrap();
     assert_eq!(unknown, PolicyStoreOutcome::Unknown);
-    assert_eq!(noted(&db, "create").await, 2);
-    assert_eq!(noted(&db, "replace").await, 1);
+    assert_eq!(count_noted(&db, "create").await, 2);
+    assert_eq!(count_noted(&db, "replace").await, 1);
 }
 
 async fn names_are_unique_among_live_policies(db: Database) {
     let policies = store(&db).await;
-    let first = created(&policies, "Sales").await;
-    let second = created(&policies, "Other").await;
+    let first = create_policy(&policies, "Sales").await;
+    let second = create_policy(&policies, "Other").await;
     let again =
         ClientPolicy { id: ClientPolicyId::generate(), draft: draft("SALES"), updated_at: NOW };
 
@@ -101,14 +101,14 @@ async fn names_are_unique_among_live_policies(db: Database) {
     assert!(policies.find(first).await.unwrap().is_none());
     let twice = policies.delete(first, NOW, noting("delete")).await.unwrap();
     assert_eq!(twice, PolicyDeletionOutcome::Unknown);
-    assert_eq!(noted(&db, "delete").await, 1);
-    assert_eq!(noted(&db, "taken").await, 0);
+    assert_eq!(count_noted(&db, "delete").await, 1);
+    assert_eq!(count_noted(&db, "taken").await, 0);
 }
 
 async fn an_assigned_policy_is_not_deleted(db: Database) {
     let policies = store(&db).await;
     let sales = group(&db, "Sales").await;
-    let id = created(&policies, "One").await;
+    let id = create_policy(&policies, "One").await;
     assert_eq!(policies.of_group(sales).await.unwrap(), Some(None));
 
     for group in [sales, DEFAULT] {
@@ -141,7 +141,7 @@ async fn an_assigned_policy_is_not_deleted(db: Database) {
 async fn every_accepted_write_changes_the_catalogues_version(db: Database) {
     let policies = store(&db).await;
     let mut versions = vec![catalogue_version(&db).await];
-    let id = created(&policies, "One").await;
+    let id = create_policy(&policies, "One").await;
     versions.push(catalogue_version(&db).await);
     policies.replace(id, update(draft("Two"), NOW), noting("x")).await.unwrap();
     versions.push(catalogue_version(&db).await);
@@ -164,12 +164,12 @@ async fn one_of_concurrent_policies_of_one_name_is_created(db: Database) {
     let outcomes = join_all(calls).await.into_iter().map(Result::unwrap);
 
     assert_eq!(outcomes.filter(|it| *it == PolicyStoreOutcome::Done).count(), 1);
-    assert_eq!(noted(&db, "create").await, 1);
+    assert_eq!(count_noted(&db, "create").await, 1);
 }
 
 async fn one_of_concurrent_updates_of_one_version_is_stored(db: Database) {
     let policies = store(&db).await;
-    let id = created(&policies, "One").await;
+    let id = create_policy(&policies, "One").await;
     let expecting = || PolicyUpdate { expected: Some(NOW), ..update(draft("Two"), NOW) };
 
     let calls = (0..16).map(|_| policies.replace(id, expecting(), noting("r")));
@@ -178,13 +178,13 @@ async fn one_of_concurrent_updates_of_one_version_is_stored(db: Database) {
     assert_eq!(outcomes.iter().filter(|it| **it == PolicyStoreOutcome::Done).count(), 1);
     assert_eq!(outcomes.iter().filter(|it| **it == PolicyStoreOutcome::Stale).count(), 15);
     assert!(policies.find(id).await.unwrap().unwrap().updated_at > NOW);
-    assert_eq!(noted(&db, "r").await, 1);
+    assert_eq!(count_noted(&db, "r").await, 1);
 }
 
 async fn a_concurrent_deletion_and_assignment_exclude_each_other(db: Database) {
     let policies = store(&db).await;
     for round in 0..12 {
-        let id = created(&policies, &format!("policy {round}")).await;
+        let id = create_policy(&policies, &format!("policy {round}")).await;
 
         let (deleted, assigned) = futures_util::join!(
             policies.delete(id, NOW, noting("delete")),
@@ -203,7 +203,7 @@ async fn a_concurrent_deletion_and_assignment_exclude_each_other(db: Database) {
 
 async fn each_write_leaves_a_version(db: Database) {
     let policies = store(&db).await;
-    let id = created(&policies, "One").await;
+    let id = create_policy(&policies, "One").await;
     let updates = (0..16).map(|n| update(draft(&format!("n{n}")), NOW));
 
     let all = join_all(updates.map(|it| policies.replace(id, it, noting("r")))).await;

@@ -12,7 +12,7 @@ use pia_storage::Database;
 use pia_storage_policy::SqlFeedback;
 use uuid::Uuid;
 
-use crate::people::{START, noted, noting, person};
+use crate::people::{START, count_noted, noting, person};
 
 pia_testkit::contract! {
     a_report_is_stored_unchanged,
@@ -41,14 +41,14 @@ fn report(user: UserId, rating: &str, at: Timestamp) -> FeedbackEntry {
     FeedbackEntry::new(FeedbackId::generate(), user, draft.validate().unwrap(), at)
 }
 
-async fn stored(feedback: &SqlFeedback, entry: FeedbackEntry) -> FeedbackEntry {
+async fn add_entry(feedback: &SqlFeedback, entry: FeedbackEntry) -> FeedbackEntry {
     feedback.add(entry.clone(), SideEffects::default()).await.unwrap();
     entry
 }
 
 async fn a_report_is_stored_unchanged(db: Database) {
     let feedback = SqlFeedback::new(db.clone());
-    let entry = stored(&feedback, report(person(&db).await, "down", START)).await;
+    let entry = add_entry(&feedback, report(person(&db).await, "down", START)).await;
 
     assert_eq!(feedback.find(entry.id).await.unwrap(), Some(entry));
     assert_eq!(feedback.find(FeedbackId::generate()).await.unwrap(), None);
@@ -60,7 +60,7 @@ async fn pages_are_filtered_and_newest_first(db: Database) {
     let mut ids = Vec::new();
     for day in 0..5_u32 {
         let rating = if day % 2 == 0 { "down" } else { "up" };
-        ids.push(stored(&feedback, report(user, rating, START + DAY * day)).await.id);
+        ids.push(add_entry(&feedback, report(user, rating, START + DAY * day)).await.id);
     }
     let closed = TriageUpdate {
         status: Some(FeedbackStatus::Closed),
@@ -87,7 +87,7 @@ async fn pages_are_filtered_and_newest_first(db: Database) {
 
 async fn a_triage_keeps_what_it_omits(db: Database) {
     let feedback = SqlFeedback::new(db.clone());
-    let entry = stored(&feedback, report(person(&db).await, "down", START)).await;
+    let entry = add_entry(&feedback, report(person(&db).await, "down", START)).await;
     let update = |status, note| TriageUpdate { status, note, at: START + DAY, expected: None };
 
     let noting_only = update(None, Some("Ask the vendor.".to_owned()));
@@ -107,12 +107,12 @@ async fn a_triage_keeps_what_it_omits(db: Database) {
 
     let unknown = feedback.triage(FeedbackId::generate(), update(None, None), noting("triage"));
     assert_eq!(unknown.await.unwrap(), FeedbackChangeOutcome::Unknown);
-    assert_eq!(noted(&db, "triage").await, 3);
+    assert_eq!(count_noted(&db, "triage").await, 3);
 }
 
 async fn one_of_concurrent_triages_of_one_version_is_stored(db: Database) {
     let feedback = SqlFeedback::new(db.clone());
-    let entry = stored(&feedback, report(person(&db).await, "down", START)).await;
+    let entry = add_entry(&feedback, report(person(&db).await, "down", START)).await;
     let update = |number| TriageUpdate {
         status: None,
         note: Some(format!("note {number}")),
@@ -125,7 +125,7 @@ async fn one_of_concurrent_triages_of_one_version_is_stored(db: Database) {
 
     let done = outcomes.filter(|it| matches!(it, FeedbackChangeOutcome::Done(_))).count();
     assert_eq!(done, 1);
-    assert_eq!(noted(&db, "triage").await, 1);
+    assert_eq!(count_noted(&db, "triage").await, 1);
 }
 
 async fn answers_are_deleted_before_reports(db: Database) {
@@ -133,7 +133,7 @@ async fn answers_are_deleted_before_reports(db: Database) {
     let user = person(&db).await;
     let [old, middle, new] = [0_u32, 10, 20].map(|day| report(user, "down", START + DAY * day));
     for entry in [&old, &middle, &new] {
-        stored(&feedback, entry.clone()).await;
+        add_entry(&feedback, entry.clone()).await;
     }
 
     let swept = feedback.sweep(START + DAY * 15, START + DAY * 5).await.unwrap();

@@ -10,7 +10,9 @@ use pia_policy::{
 use pia_storage::Database;
 use pia_storage_policy::{SqlGroups, SqlManagedPersonas, SqlPlugins};
 
-use crate::people::{DEFAULT, START, called, group, group_of, name, noted, noting, person};
+use crate::people::{
+    DEFAULT, START, count_noted, group, group_named, group_of, name, noting, person,
+};
 use crate::personas::quotas;
 
 pia_testkit::contract! {
@@ -53,12 +55,12 @@ async fn a_group_is_found_by_its_id_and_by_its_name_in_any_case(db: Database) {
     groups.put(person(&db).await, id, nothing()).await.unwrap();
 
     let by_id = groups.find(id).await.unwrap().unwrap();
-    let by_name = groups.named(&name("äRZTE")).await.unwrap().unwrap();
+    let by_name = groups.find_named(&name("äRZTE")).await.unwrap().unwrap();
 
     assert_eq!(by_id.members, 1);
     assert_eq!(by_id.group.name.as_str(), "Ärzte");
     assert_eq!(by_name, by_id);
-    assert_eq!(groups.named(&name("Arzte")).await.unwrap(), None);
+    assert_eq!(groups.find_named(&name("Arzte")).await.unwrap(), None);
     assert_eq!(groups.find(GroupId::generate()).await.unwrap(), None);
 }
 
@@ -66,13 +68,13 @@ async fn one_of_concurrent_groups_of_one_name_is_created(db: Database) {
     let groups = SqlGroups::new(db.clone());
     let spelled = ["Köche", "KÖCHE", "köche", "kÖche"];
 
-    let all = (0..16).map(|n| groups.add(called(spelled[n % 4]), noting("made")));
+    let all = (0..16).map(|n| groups.add(group_named(spelled[n % 4]), noting("made")));
     let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
 
     let taken = outcomes.iter().filter(|it| **it == GroupCreationOutcome::NameTaken).count();
     assert_eq!(taken, 15);
     assert_eq!(groups.all().await.unwrap().len(), 2);
-    assert_eq!(noted(&db, "made").await, 1);
+    assert_eq!(count_noted(&db, "made").await, 1);
 }
 
 async fn a_group_is_not_renamed_to_a_taken_name(db: Database) {
@@ -88,7 +90,7 @@ async fn a_group_is_not_renamed_to_a_taken_name(db: Database) {
         [GroupRenameOutcome::Done, GroupRenameOutcome::Done, GroupRenameOutcome::NameTaken]
     );
     assert_eq!(groups.find(id).await.unwrap().unwrap().group.name.as_str(), "SALES");
-    assert_eq!(noted(&db, "renamed").await, 1);
+    assert_eq!(count_noted(&db, "renamed").await, 1);
 }
 
 async fn one_of_concurrent_renames_to_one_name_succeeds(db: Database) {
@@ -103,8 +105,8 @@ async fn one_of_concurrent_renames_to_one_name_succeeds(db: Database) {
 
     let taken = outcomes.iter().filter(|it| **it == GroupRenameOutcome::NameTaken).count();
     assert_eq!(taken, 7);
-    assert_eq!(noted(&db, "renamed").await, 1);
-    assert!(groups.named(&name("best")).await.unwrap().is_some());
+    assert_eq!(count_noted(&db, "renamed").await, 1);
+    assert!(groups.find_named(&name("best")).await.unwrap().is_some());
 }
 
 async fn only_an_unused_group_other_than_the_default_one_is_deleted(db: Database) {
@@ -126,7 +128,7 @@ async fn only_an_unused_group_other_than_the_default_one_is_deleted(db: Database
     assert_eq!(empty, GroupDeletionOutcome::Done);
     assert_eq!(again, GroupDeletionOutcome::Unknown);
     assert_eq!(groups.settings(id).await.unwrap(), None);
-    assert_eq!(noted(&db, "removed").await, 1);
+    assert_eq!(count_noted(&db, "removed").await, 1);
 }
 
 async fn a_group_of_a_persona_or_plugin_is_in_use(db: Database) {
@@ -148,7 +150,7 @@ async fn a_group_of_a_persona_or_plugin_is_in_use(db: Database) {
     assert_eq!(removed, GroupDeletionOutcome::InUse(by));
     assert_eq!(unused, GroupDeletionOutcome::Done);
     assert_eq!(by.to_string(), "1 persona, 1 plugin");
-    assert_eq!(noted(&db, "removed").await, 1);
+    assert_eq!(count_noted(&db, "removed").await, 1);
 }
 
 async fn no_account_is_in_a_deleted_group(db: Database) {
@@ -182,7 +184,7 @@ async fn a_member_is_moved_to_another_group_once(db: Database) {
     assert_eq!(second, MemberMoveOutcome::Done);
     assert_eq!(group_of(&db, user).await, id);
     assert_eq!(group_of(&db, other).await, DEFAULT);
-    assert_eq!(noted(&db, "put").await, 1);
+    assert_eq!(count_noted(&db, "put").await, 1);
 }
 
 async fn a_missing_group_or_account_is_reported_without_effects(db: Database) {
@@ -199,5 +201,5 @@ async fn a_missing_group_or_account_is_reported_without_effects(db: Database) {
     assert_eq!(no_group, MemberMoveOutcome::UnknownGroup);
     assert_eq!(no_account, MemberMoveOutcome::UnknownAccount);
     assert_eq!(group_of(&db, user).await, DEFAULT);
-    assert_eq!(noted(&db, "tried").await, 0);
+    assert_eq!(count_noted(&db, "tried").await, 0);
 }

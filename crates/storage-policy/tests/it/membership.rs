@@ -10,7 +10,7 @@ use pia_policy::{
 use pia_storage::Database;
 use pia_storage_policy::SqlGroups;
 
-use crate::people::{DEFAULT, START, account_created_at, group, group_of, noted, person};
+use crate::people::{DEFAULT, START, account_created_at, count_noted, group, group_of, person};
 
 pia_testkit::contract! {
     members_are_paged_in_each_order,
@@ -90,7 +90,7 @@ async fn members_are_added_removed_and_replaced(db: Database) {
     change(&db, sales, &[Replace(vec![])]).await;
 
     assert_eq!(members(&db, sales).await, []);
-    assert_eq!(noted(&db, "moved").await, 8);
+    assert_eq!(count_noted(&db, "moved").await, 8);
 }
 
 async fn changes_are_made_one_after_the_other_and_all_or_none(db: Database) {
@@ -140,7 +140,7 @@ async fn of_concurrent_changes_each_has_its_effect(db: Database) {
     let support = members(&db, groups[1]).await;
     assert_eq!(sales.len(), 8);
     assert_eq!(support.len(), 8);
-    assert_eq!(noted(&db, "moved").await, 16);
+    assert_eq!(count_noted(&db, "moved").await, 16);
 }
 
 async fn a_thousand_members_are_moved_at_once(db: Database) {
@@ -156,7 +156,7 @@ async fn a_thousand_members_are_moved_at_once(db: Database) {
 
     assert_eq!(moved.len(), 1_001);
     assert_eq!(members(&db, sales).await.len(), 1_001);
-    assert_eq!(noted(&db, "moved").await, 1_001);
+    assert_eq!(count_noted(&db, "moved").await, 1_001);
 }
 
 async fn an_external_id_belongs_to_one_group(db: Database) {

@@ -20,7 +20,7 @@ pub(crate) fn name(name: &str) -> GroupName {
 }
 
 /// Creates a group without storing it.
-pub(crate) fn called(group_name: &str) -> Group {
+pub(crate) fn group_named(group_name: &str) -> Group {
     Group {
         id: GroupId::generate(),
         name: name(group_name),
@@ -32,7 +32,7 @@ pub(crate) fn called(group_name: &str) -> Group {
 
 /// Stores a group.
 pub(crate) async fn group(db: &Database, name: &str) -> GroupId {
-    let group = called(name);
+    let group = group_named(name);
     let id = group.id;
     let added = SqlGroups::new(db.clone()).add(group, SideEffects::default()).await.unwrap();
     assert_eq!(added, GroupCreationOutcome::Stored);
@@ -81,7 +81,7 @@ pub(crate) fn noting(action: &'static str) -> SideEffects {
 }
 
 /// Returns the number of audit entries with this action.
-pub(crate) async fn noted(db: &Database, action: &str) -> i64 {
+pub(crate) async fn count_noted(db: &Database, action: &str) -> i64 {
     let entries = audit_entries::table.filter(audit_entries::action.eq(action)).count();
     let count: Result<i64, DbError> =
         on_conn!(db.reader(), |conn| entries.get_result(conn).await?);

@@ -11,7 +11,7 @@ use pia_storage::Database;
 use pia_storage_policy::{SqlGroups, SqlManagedPersonas};
 use uuid::Uuid;
 
-use crate::people::{DEFAULT, catalogue_version, group, noted, noting};
+use crate::people::{DEFAULT, catalogue_version, count_noted, group, noting};
 
 pia_testkit::contract! {
     a_persona_is_stored_listed_replaced_and_deleted,
@@ -48,7 +48,7 @@ fn persona(name: &str) -> PublishedPersona {
     }
 }
 
-pub(crate) async fn created(personas: &SqlManagedPersonas, name: &str) -> PersonaId {
+pub(crate) async fn create_persona(personas: &SqlManagedPersonas, name: &str) -> PersonaId {
     let persona = persona(name);
     let id = persona.id;
     personas.create(persona, noting("create")).await.unwrap();
@@ -63,7 +63,7 @@ async fn a_persona_is_stored_listed_replaced_and_deleted(db: Database) {
     let personas = SqlManagedPersonas::new(db.clone());
     let ada = persona("Ada");
     personas.create(ada.clone(), noting("create")).await.unwrap();
-    let bob = created(&personas, "Bob").await;
+    let bob = create_persona(&personas, "Bob").await;
 
     assert_eq!(personas.find(ada.id).await.unwrap(), Some(ada.clone()));
     let entries = personas.all().await.unwrap();
@@ -85,13 +85,13 @@ async fn a_persona_is_stored_listed_replaced_and_deleted(db: Database) {
     assert_eq!(gone.await.unwrap(), PersonaChangeOutcome::Unknown);
     assert_eq!(personas.find(ada.id).await.unwrap(), None);
     assert_eq!(personas.groups_of(ada.id).await.unwrap(), None);
-    assert_eq!(noted(&db, "replace").await, 2);
-    assert_eq!(noted(&db, "delete").await, 1);
+    assert_eq!(count_noted(&db, "replace").await, 2);
+    assert_eq!(count_noted(&db, "delete").await, 1);
 }
 
 async fn an_update_of_another_version_is_rejected(db: Database) {
     let personas = SqlManagedPersonas::new(db.clone());
-    let ada = created(&personas, "Ada").await;
+    let ada = create_persona(&personas, "Ada").await;
 
     let first = personas.replace(ada, update("Eve", None, Some(NOW)), noting("replace"));
     assert_eq!(first.await.unwrap(), PersonaChangeOutcome::Done);
@@ -99,13 +99,13 @@ async fn an_update_of_another_version_is_rejected(db: Database) {
     assert_eq!(second.await.unwrap(), PersonaChangeOutcome::Stale);
 
     assert_eq!(personas.find(ada).await.unwrap().unwrap().content.name, "Eve");
-    assert_eq!(noted(&db, "replace").await, 1);
+    assert_eq!(count_noted(&db, "replace").await, 1);
 }
 
 async fn all_groups_are_replaced(db: Database) {
     let personas = SqlManagedPersonas::new(db.clone());
     let sales = group(&db, "Sales").await;
-    let ada = created(&personas, "Ada").await;
+    let ada = create_persona(&personas, "Ada").await;
 
     for groups in [vec![DEFAULT, sales], vec![sales], vec![]] {
         let assigned = personas.assign(ada, &groups, quotas(50), noting("assign")).await.unwrap();
@@ -121,12 +121,12 @@ async fn all_groups_are_replaced(db: Database) {
         personas.assign(PersonaId::generate(), &[sales], quotas(50), noting("x")).await.unwrap();
     assert_eq!(unknown, PersonaAssignmentOutcome::Unknown);
     assert_eq!(personas.groups_of(ada).await.unwrap().unwrap().len(), 0);
-    assert_eq!(noted(&db, "x").await, 0);
+    assert_eq!(count_noted(&db, "x").await, 0);
 }
 
 async fn all_plugins_are_replaced(db: Database) {
     let personas = SqlManagedPersonas::new(db.clone());
-    let ada = created(&personas, "Ada").await;
+    let ada = create_persona(&personas, "Ada").await;
 
     for plugins in [vec![MEMORY, REMINDER], vec![REMINDER], vec![]] {
         let bound = personas.bind(ada, &plugins, noting("bind")).await.unwrap();
@@ -144,7 +144,7 @@ async fn concurrent_assignments_do_not_exceed_a_groups_quota(db: Database) {
     let own = [SettingChange::Quota(Quota::ManagedPersonas, Some(3))];
     SqlGroups::new(db.clone()).change(sales, &own, noting("change")).await.unwrap();
     assert_eq!(GroupSettings::default().quota(Quota::ManagedPersonas), Some(50));
-    let ids = join_all((0..8).map(|_| created(&personas, "Ada"))).await;
+    let ids = join_all((0..8).map(|_| create_persona(&personas, "Ada"))).await;
 
     let groups = [sales];
     let calls = ids.iter().map(|it| personas.assign(*it, &groups, quotas(50), noting("assign")));
@@ -163,19 +163,19 @@ async fn concurrent_assignments_do_not_exceed_a_groups_quota(db: Database) {
 
 async fn one_of_concurrent_updates_of_one_version_is_stored(db: Database) {
     let personas = SqlManagedPersonas::new(db.clone());
-    let ada = created(&personas, "Ada").await;
+    let ada = create_persona(&personas, "Ada").await;
 
     let calls = (0..16).map(|_| personas.replace(ada, update("Eve", None, Some(NOW)), noting("r")));
     let outcomes = join_all(calls).await.into_iter().map(Result::unwrap);
 
     assert_eq!(outcomes.filter(|it| *it == PersonaChangeOutcome::Done).count(), 1);
-    assert_eq!(noted(&db, "r").await, 1);
+    assert_eq!(count_noted(&db, "r").await, 1);
 }
 
 async fn every_accepted_write_changes_the_catalogues_version(db: Database) {
     let personas = SqlManagedPersonas::new(db.clone());
     let mut versions = vec![catalogue_version(&db).await];
-    let ada = created(&personas, "Ada").await;
+    let ada = create_persona(&personas, "Ada").await;
     versions.push(catalogue_version(&db).await);
     personas.replace(ada, update("Eve", None, None), noting("x")).await.unwrap();
     versions.push(catalogue_version(&db).await);

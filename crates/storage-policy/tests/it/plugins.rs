@@ -11,7 +11,7 @@ use pia_storage::Database;
 use pia_storage_policy::{SqlCertificates, SqlPlugins};
 use uuid::Uuid;
 
-use crate::people::{DEFAULT, START, catalogue_version, group, noted, noting};
+use crate::people::{DEFAULT, START, catalogue_version, count_noted, group, noting};
 
 pia_testkit::contract! {
     a_plugin_is_stored_listed_replaced_and_deleted,
@@ -36,7 +36,7 @@ fn content(name: &str) -> PluginContent {
     draft.validate().unwrap()
 }
 
-pub(crate) async fn created(plugins: &SqlPlugins, name: &str) -> PublishedPlugin {
+pub(crate) async fn create_plugin(plugins: &SqlPlugins, name: &str) -> PublishedPlugin {
     let plugin = PublishedPlugin {
         id: PluginId::generate(),
         content: content(name),
@@ -72,7 +72,7 @@ fn package(file: &Bytes, hash: &str) -> (SignedPackage, Bytes) {
 
 async fn a_plugin_is_stored_listed_replaced_and_deleted(db: Database) {
     let plugins = SqlPlugins::new(db.clone());
-    let plugin = created(&plugins, "Tickets").await;
+    let plugin = create_plugin(&plugins, "Tickets").await;
     assert_eq!(plugins.find(plugin.id).await.unwrap(), Some(plugin.clone()));
     let listed = plugins.all().await.unwrap();
     let names: Vec<_> = listed.iter().map(|it| &*it.plugin.content.name).collect();
@@ -92,7 +92,7 @@ async fn a_plugin_is_stored_listed_replaced_and_deleted(db: Database) {
     }
     assert_eq!(plugins.find(plugin.id).await.unwrap(), None);
     assert_eq!(catalogue_version(&db).await, version + 1);
-    assert_eq!(noted(&db, "delete").await, 1);
+    assert_eq!(count_noted(&db, "delete").await, 1);
 }
 
 async fn a_built_in_plugin_can_only_be_disabled(db: Database) {
@@ -108,24 +108,24 @@ async fn a_built_in_plugin_can_only_be_disabled(db: Database) {
         plugins.store_package(MEMORY, package(&file, "a"), START, noting("refused")).await,
     ];
     assert!(refused.into_iter().all(|it| it.unwrap() == PluginChangeOutcome::BuiltIn));
-    assert_eq!(noted(&db, "refused").await, 0);
+    assert_eq!(count_noted(&db, "refused").await, 0);
 }
 
 async fn one_of_concurrent_updates_of_one_version_is_stored(db: Database) {
     let plugins = SqlPlugins::new(db.clone());
-    let plugin = created(&plugins, "Tickets").await;
+    let plugin = create_plugin(&plugins, "Tickets").await;
     let expecting = PluginUpdate { expected: Some(plugin.updated_at), ..update("Desk") };
 
     let all = (0..20).map(|_| plugins.replace(plugin.id, expecting.clone(), START, noting("one")));
     let outcomes = join_all(all).await.into_iter().map(Result::unwrap);
 
     assert_eq!(outcomes.filter(|it| *it == PluginChangeOutcome::Done).count(), 1);
-    assert_eq!(noted(&db, "one").await, 1);
+    assert_eq!(count_noted(&db, "one").await, 1);
 }
 
 async fn groups_get_only_their_plugins(db: Database) {
     let plugins = SqlPlugins::new(db.clone());
-    let plugin = created(&plugins, "Tickets").await;
+    let plugin = create_plugin(&plugins, "Tickets").await;
     let sales = group(&db, "Sales").await;
     let unknown = GroupId::generate();
     let refused = plugins.assign(plugin.id, &[sales, unknown], noting("assign")).await.unwrap();
@@ -144,7 +144,7 @@ async fn groups_get_only_their_plugins(db: Database) {
 async fn a_package_of_a_trusted_signer_is_read_from_any_offset(db: Database) {
     let plugins = SqlPlugins::new(db.clone());
     let certificates = SqlCertificates::new(db.clone());
-    let plugin = created(&plugins, "Tickets").await;
+    let plugin = create_plugin(&plugins, "Tickets").await;
     let file: Bytes =
         (0..600_000_u32).map(|it| it.to_le_bytes()[0] ^ it.to_le_bytes()[2]).collect();
     let store = async |hash| {
@@ -179,7 +179,7 @@ async fn a_package_of_a_trusted_signer_is_read_from_any_offset(db: Database) {
 
 async fn an_icon_is_replaced_and_removed(db: Database) {
     let plugins = SqlPlugins::new(db.clone());
-    let plugin = created(&plugins, "Tickets").await;
+    let plugin = create_plugin(&plugins, "Tickets").await;
     for icon in [Some("one"), Some("two"), None] {
         let png = icon.map(|it| Bytes::from_static(it.as_bytes()));
         plugins.store_icon(plugin.id, png, START, noting("icon")).await.unwrap();
@@ -197,10 +197,10 @@ async fn one_of_concurrent_equal_certificates_is_stored(db: Database) {
     let listed = certificates.all().await.unwrap();
     assert_eq!(added, 1);
     assert_eq!(listed.len(), 1);
-    assert_eq!(noted(&db, "trust").await, 1);
+    assert_eq!(count_noted(&db, "trust").await, 1);
 
     assert!(certificates.remove(listed[0].id, noting("remove")).await.unwrap());
     assert!(!certificates.remove(listed[0].id, noting("remove")).await.unwrap());
     assert_eq!(certificates.all().await.unwrap().len(), 0);
-    assert_eq!(noted(&db, "remove").await, 1);
+    assert_eq!(count_noted(&db, "remove").await, 1);
 }

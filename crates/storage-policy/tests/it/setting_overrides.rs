@@ -10,7 +10,7 @@ use pia_storage::schema::{audit_entries, setting_overrides};
 use pia_storage::{Database, DbError, on_conn};
 use pia_storage_policy::SqlSettingOverrides;
 
-use crate::people::{START, noted, noting, person};
+use crate::people::{START, count_noted, noting, person};
 
 pia_testkit::contract! {
     a_setting_is_stored_replaced_and_removed,
@@ -75,8 +75,8 @@ async fn a_setting_is_stored_replaced_and_removed(db: Database) {
     let last = store.load().await.unwrap();
     assert!(last.version > version);
     assert!(last.settings.is_empty());
-    assert_eq!(noted(&db, "set").await, 2);
-    assert_eq!(noted(&db, "remove").await, 1);
+    assert_eq!(count_noted(&db, "set").await, 2);
+    assert_eq!(count_noted(&db, "remove").await, 1);
 }
 
 async fn a_secret_is_stored_encrypted_and_not_audited(db: Database) {
@@ -123,5 +123,5 @@ async fn one_of_concurrent_changes_of_one_version_succeeds(db: Database) {
     assert_eq!(stored, 1);
     assert_eq!(layer.settings.len(), 2);
     assert_eq!(layer.version, version + 1);
-    assert_eq!(noted(&db, "set").await, 2);
+    assert_eq!(count_noted(&db, "set").await, 2);
 }

@@ -8,7 +8,7 @@ use pia_policy::{
 use pia_storage::Database;
 use pia_storage_policy::SqlGroups;
 
-use crate::people::{DEFAULT, group, noted, noting};
+use crate::people::{DEFAULT, count_noted, group, noting};
 
 pia_testkit::contract! {
     a_group_without_settings_has_the_defaults,
@@ -94,7 +94,7 @@ async fn concurrent_changes_of_different_settings_are_all_stored(db: Database) {
 
     let settings = groups.settings(DEFAULT).await.unwrap().unwrap();
     assert_eq!(settings.persona_types.len(), 16);
-    assert_eq!(noted(&db, "set").await, 16);
+    assert_eq!(count_noted(&db, "set").await, 16);
 }
 
 async fn unchanged_and_invalid_settings_leave_no_effects(db: Database) {
@@ -112,7 +112,7 @@ async fn unchanged_and_invalid_settings_leave_no_effects(db: Database) {
     assert_eq!(many, SettingsChangeOutcome::Refused(SettingsError::TooManyTypes));
     assert_eq!(nowhere, SettingsChangeOutcome::Unknown);
     assert_eq!(groups.settings(DEFAULT).await.unwrap().unwrap().persona_types.len(), 60);
-    assert_eq!(noted(&db, "set").await, 1);
+    assert_eq!(count_noted(&db, "set").await, 1);
 }
 
 async fn settings_are_deleted_with_their_group(db: Database) {

@@ -84,7 +84,7 @@ impl PodRegistry for MemoryRegistry {
         Ok(())
     }
 
-    async fn connected(
+    async fn list_connected(
         &self,
         _granted_to: Option<GroupId>,
         _now: Timestamp,
