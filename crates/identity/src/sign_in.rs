@@ -315,7 +315,7 @@ impl SignIn {
 
     /// Records a failure for its account. An error does not change the response.
     async fn note(&self, failure: FailedSignIn, effects: EndEffects) {
-        if let Err(err) = self.ports.log.failed(failure, effects).await {
+        if let Err(err) = self.ports.log.record_failure(failure, effects).await {
             tracing::warn!(
                 error = &err as &dyn std::error::Error,
                 "failed to record a failed sign-in"

@@ -141,7 +141,7 @@ impl SetupToken for Setup {
             .map_err(|err| Unavailable::new("the setup token", err))?
     }
 
-    async fn administered(&self) {
+    async fn record_administrator(&self) {
         self.admins.record_admin();
         let setup = self.clone();
         if let Err(err) = tokio::task::spawn_blocking(move || setup.sync_token()).await {

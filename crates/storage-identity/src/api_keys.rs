@@ -93,7 +93,7 @@ impl ApiKeyStore for SqlApiKeys {
         Ok(user_id.map(|it| UserId(it.0)))
     }
 
-    async fn used(
+    async fn record_use(
         &self,
         key: ApiKeyId,
         at: Timestamp,

@@ -64,7 +64,7 @@ impl ScimTokenStore for SqlScimTokens {
         Ok(row.map(Into::into))
     }
 
-    async fn used(
+    async fn record_use(
         &self,
         token: ScimTokenId,
         at: Timestamp,

@@ -140,7 +140,7 @@ impl SqlScimUsers {
                 return Ok(ScimUserChangeOutcome::Privileged);
             }
 
-            let old_name = Some(row::folded(&before.attributes.user_name));
+            let old_name = Some(row::fold_user_name(&before.attributes.user_name));
             let new_name =
                 row.user_name_folded.as_ref().filter(|it| Some(*it) != old_name.as_ref());
             let new_address = new_email.then_some(attributes.email.as_str());
@@ -155,7 +155,7 @@ impl SqlScimUsers {
 
             if attributes != before.attributes {
                 conn.replace_attributes(&row, &before.attributes, &attributes).await?;
-                let names = row::changed(&before.attributes, &attributes);
+                let names = row::changed_attributes(&before.attributes, &attributes);
                 let effects = effects.with_changes(None, Some(&json!({ "attributes": names })));
                 conn.write_effects(&self.db, &effects).await?;
             }

@@ -42,7 +42,11 @@ impl SqlSignIns {
 
 #[async_trait]
 impl SignInLog for SqlSignIns {
-    async fn failed(&self, attempt: FailedSignIn, effects: EndEffects) -> Result<(), Unavailable> {
+    async fn record_failure(
+        &self,
+        attempt: FailedSignIn,
+        effects: EndEffects,
+    ) -> Result<(), Unavailable> {
         let row = SignInRow::from(attempt);
         Ok(in_tx!(self.db, async |conn| -> Result<(), DbError> {
             // Inserted whether the account exists or not, and deleted

@@ -79,7 +79,7 @@ fn first_admin(admins: Admins) -> FirstAdmin {
     seats.expect_limit().return_const(None);
     seats.expect_admins().return_const(None);
     token.expect_is_right().returning(|it| Ok(it.expose() == "right"));
-    token.expect_administered().returning(|| ());
+    token.expect_record_administrator().returning(|| ());
     hasher.expect_hash().returning(|_| Ok(Secret::new("$kept$".to_owned())));
 
     let ports = FirstAdminPorts {

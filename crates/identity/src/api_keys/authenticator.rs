@@ -86,7 +86,8 @@ impl ApiKeyAuthenticator {
             self.lock_cache().owners.retain(|_, it| *it != key_ref);
         } else if let Some(at) = self.claim_use_record(key_ref.key) {
             // A failure to record the use does not refuse the caller.
-            if let Err(err) = self.inner.store.used(key_ref.key, at, at - USE_INTERVAL).await {
+            if let Err(err) = self.inner.store.record_use(key_ref.key, at, at - USE_INTERVAL).await
+            {
                 tracing::warn!(error = %err, "failed to record API key use");
             }
         }
@@ -180,7 +181,7 @@ mod tests {
         let key_ref = key_ref();
         let mut store = MockApiKeyStore::new();
         store
-            .expect_used()
+            .expect_record_use()
             .withf(move |key, at, not_since| {
                 *key == key_ref.key && *not_since == *at - USE_INTERVAL
             })
@@ -197,7 +198,7 @@ mod tests {
     #[tokio::test]
     async fn a_use_that_cannot_be_recorded_does_not_refuse_the_caller() {
         let mut store = MockApiKeyStore::new();
-        store.expect_used().returning(|_, _, _| Err(Unavailable::new("storage", "down")));
+        store.expect_record_use().returning(|_, _, _| Err(Unavailable::new("storage", "down")));
         let (callers, _) = callers(store, valid_keys());
 
         assert!(callers.load_state(key_ref()).await.unwrap().is_some());
@@ -222,7 +223,7 @@ mod tests {
     async fn the_state_of_a_caller_is_cached_for_five_seconds() {
         let key_ref = key_ref();
         let mut store = MockApiKeyStore::new();
-        store.expect_used().returning(|_, _, _| Ok(()));
+        store.expect_record_use().returning(|_, _, _| Ok(()));
         let (callers, clock) = callers(store, valid_keys());
         callers.load_state(key_ref).await.unwrap();
 

@@ -162,7 +162,7 @@ impl PasskeySignIn {
         };
 
         let effects = |user, at| SideEffects::about(at, user, "sign_in.failed");
-        if let Err(err) = self.ports.log.failed(attempt, effects).await {
+        if let Err(err) = self.ports.log.record_failure(attempt, effects).await {
             tracing::warn!(
                 error = &err as &dyn std::error::Error,
                 "failed to record a failed sign-in"

@@ -130,7 +130,7 @@ impl FirstAdmin {
             FirstAdminOutcome::SeatsTaken => return Err(FirstAdminError::SeatsTaken),
         }
 
-        self.ports.token.administered().await;
+        self.ports.token.record_administrator().await;
 
         Ok(account)
     }

@@ -107,7 +107,7 @@ pub trait ApiKeyStore: Send + Sync {
     async fn owner(&self, key: ApiKeyId) -> Result<Option<UserId>, Unavailable>;
 
     /// Records the use of a key, unless one was recorded after `not_since`.
-    async fn used(
+    async fn record_use(
         &self,
         key: ApiKeyId,
         at: Timestamp,

@@ -44,5 +44,5 @@ pub trait SetupToken: Send + Sync {
 
     /// Records that the server has an administrator. The token ends unless something else still
     /// needs it.
-    async fn administered(&self);
+    async fn record_administrator(&self);
 }

@@ -82,7 +82,7 @@ pub trait ScimTokenStore: Send + Sync {
     async fn find(&self, hash: TokenHash) -> Result<Option<ScimTokenEntry>, Unavailable>;
 
     /// Stores the time of a request, unless one was stored after `not_since`.
-    async fn used(
+    async fn record_use(
         &self,
         token: ScimTokenId,
         at: Timestamp,

@@ -102,7 +102,11 @@ pub trait SignInLog: Send + Sync {
     ///
     /// Without an account only the effects are written, under a random id, but the same work is
     /// done, down to the disk: the duration must not reveal which addresses have accounts.
-    async fn failed(&self, attempt: FailedSignIn, effects: EndEffects) -> Result<(), Unavailable>;
+    async fn record_failure(
+        &self,
+        attempt: FailedSignIn,
+        effects: EndEffects,
+    ) -> Result<(), Unavailable>;
 
     /// Returns a page of a user's attempts, the newest first.
     async fn page(&self, user: UserId, page: PageRequest) -> Result<Vec<SignInEntry>, Unavailable>;

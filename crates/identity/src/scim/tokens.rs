@@ -147,7 +147,7 @@ impl ScimTokens {
 
         let not_since = now - USE_INTERVAL;
         if entry.used_at.is_none_or(|it| it <= not_since) {
-            self.store.used(entry.id, now, not_since).await?;
+            self.store.record_use(entry.id, now, not_since).await?;
         }
 
         Ok(Some(ScimClient { token: entry.id, name: entry.name, scopes: entry.scopes }))

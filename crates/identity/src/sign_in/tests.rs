@@ -102,7 +102,7 @@ impl World {
         let mut hasher = MockPasswordHasher::new();
         let mut failures = MockSignInLog::new();
         let log = step.clone();
-        failures.expect_failed().returning(move |attempt, effects| {
+        failures.expect_record_failure().returning(move |attempt, effects| {
             assert_eq!(
                 effects(ADA, attempt.at),
                 SideEffects::about(attempt.at, ADA, "sign_in.failed")

@@ -68,7 +68,7 @@ fn api_keys() -> Arc<MockApiKeyStore> {
     let mut keys = MockApiKeyStore::new();
     let key = ApiKeyRef { user: UserId::generate(), key: ApiKeyId::generate() };
     keys.expect_find().returning(move |_| Ok(Some(key)));
-    keys.expect_used().returning(|_, _, _| Ok(()));
+    keys.expect_record_use().returning(|_, _, _| Ok(()));
     Arc::new(keys)
 }
 

@@ -287,7 +287,7 @@ async fn one_token_serves_for_the_licence_and_then_for_the_administrator() {
     setup.install(&token, bench.licence("Somebody").as_bytes()).await.unwrap();
     assert!(setup.is_right(&token).await.unwrap());
     assert!(!setup.is_right(&wrong()).await.unwrap());
-    setup.administered().await;
+    setup.record_administrator().await;
 
     assert!(!setup.is_right(&token).await.unwrap());
     assert!(!bench.token_path().exists());
@@ -318,7 +318,7 @@ async fn an_administrator_does_not_revoke_a_token_that_the_licence_needs() {
     let bench = TestServer::new();
     let setup = bench.setup_with(Admins::Missing.administrators());
 
-    setup.administered().await;
+    setup.record_administrator().await;
 
     assert!(setup.is_right(&bench.token()).await.unwrap());
 }

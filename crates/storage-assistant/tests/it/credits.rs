@@ -45,7 +45,7 @@ pia_testkit::contract! {
     draining_settles_ended_calls,
 }
 
-fn limits(hourly: i64, group_weekly: i64) -> CreditLimits {
+fn hourly_and_group_limits(hourly: i64, group_weekly: i64) -> CreditLimits {
     CreditLimits { hourly, group_weekly, ..CreditLimits::default() }
 }
 
@@ -117,7 +117,7 @@ async fn two_instances_together_admit_no_more_than_the_budget(db: Database) {
     let stores = [start(&db, &tasks), start(&db, &tasks)];
     let mut members = Vec::new();
     for _ in 0..20 {
-        members.push(member(&db, limits(1000, 100)).await);
+        members.push(member(&db, hourly_and_group_limits(1000, 100)).await);
     }
 
     let calls = (0..200).map(|at| {
@@ -153,7 +153,7 @@ async fn two_instances_together_admit_no_more_than_the_budget(db: Database) {
 async fn concurrent_settlements_never_exceed_the_limit(db: Database) {
     let tasks = TaskTracker::new();
     let stores = [start(&db, &tasks), start(&db, &tasks)];
-    let ada = member(&db, limits(100, 0)).await;
+    let ada = member(&db, hourly_and_group_limits(100, 0)).await;
 
     let calls = (0..400).map(|at| {
         let credit_store = stores[at % 2].clone();
@@ -180,7 +180,7 @@ async fn concurrent_settlements_never_exceed_the_limit(db: Database) {
 
 async fn unspent_credits_are_available_at_once(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
-    let ada = member(&db, limits(20, 0)).await;
+    let ada = member(&db, hourly_and_group_limits(20, 0)).await;
 
     // Each needs the credits that the one before had reserved and did not spend:
     // the first of each pair to be admitted at all, the others in full.
@@ -218,7 +218,7 @@ async fn members_of_two_groups_do_not_deadlock(db: Database) {
     inserted.unwrap();
     let mut members = Vec::new();
     for at in 0..30 {
-        let holder = member(&db, limits(1000, 100_000)).await;
+        let holder = member(&db, hourly_and_group_limits(1000, 100_000)).await;
         let group = if at % 2 == 0 { holder.group } else { other_group };
         members.push(CreditHolder { group, ..holder });
     }
@@ -240,7 +240,7 @@ async fn members_of_two_groups_do_not_deadlock(db: Database) {
 /// Simulates workers that end during their calls while others go on.
 async fn a_caller_whose_runtime_ends_does_not_block_others(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
-    let ada = member(&db, limits(100_000, 0)).await;
+    let ada = member(&db, hourly_and_group_limits(100_000, 0)).await;
     drop(admit(&credit_store, request(ada, 2)).await);
 
     for at in 0..30_u64 {
@@ -263,7 +263,7 @@ async fn a_caller_whose_runtime_ends_does_not_block_others(db: Database) {
 
 async fn a_cancelled_request_leaves_no_reservation(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
-    let ada = member(&db, limits(100, 0)).await;
+    let ada = member(&db, hourly_and_group_limits(100, 0)).await;
 
     for polls in 0..20 {
         let mut waiting = Box::pin(credit_store.admit(request(ada, 2)));
@@ -284,7 +284,7 @@ async fn a_cancelled_request_leaves_no_reservation(db: Database) {
 
 async fn without_a_database_calls_are_refused_and_settled_later(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
-    let ada = member(&db, limits(100, 0)).await;
+    let ada = member(&db, hourly_and_group_limits(100, 0)).await;
     let reservation = admit(&credit_store, request(ada, 2)).await;
     execute(&db, "ALTER TABLE credit_windows RENAME TO away").await;
 
@@ -306,7 +306,7 @@ async fn without_a_database_calls_are_refused_and_settled_later(db: Database) {
 
 async fn a_call_is_settled_with_its_usage_or_not_at_all(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
-    let ada = member(&db, limits(100, 0)).await;
+    let ada = member(&db, hourly_and_group_limits(100, 0)).await;
     let reservation = admit(&credit_store, request(ada, 2)).await;
     execute(&db, "ALTER TABLE ai_usage RENAME TO away").await;
 
@@ -326,7 +326,7 @@ async fn a_call_is_settled_with_its_usage_or_not_at_all(db: Database) {
 /// Simulates a commit whose response was lost.
 async fn a_batch_that_is_booked_twice_is_charged_once(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
-    let ada = member(&db, limits(100, 0)).await;
+    let ada = member(&db, hourly_and_group_limits(100, 0)).await;
     let reservation = admit(&credit_store, request(ada, 2)).await;
     let credit_windows = credit_store.load_windows(ada).await.unwrap();
     let lines = credit_windows
@@ -353,7 +353,7 @@ async fn a_batch_that_is_booked_twice_is_charged_once(db: Database) {
 
 async fn a_record_that_the_database_rejects_does_not_block_admission(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
-    let ada = member(&db, limits(1000, 0)).await;
+    let ada = member(&db, hourly_and_group_limits(1000, 0)).await;
     execute(&db, "ALTER TABLE ai_usage RENAME TO away").await;
 
     credit_store.record(usage(ada.member));
@@ -517,7 +517,7 @@ async fn an_api_keys_budget_is_counted_separately(db: Database) {
 
 async fn a_deleted_account_is_not_admitted_and_holds_no_credits(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
-    let ada = member(&db, limits(10, 10)).await;
+    let ada = member(&db, hourly_and_group_limits(10, 10)).await;
     let missing = CreditHolder { member: UserId::generate(), ..ada };
     let reservation = admit(&credit_store, request(ada, 2)).await;
     let account = accounts::table.find(DbUid(ada.member.0));
@@ -539,7 +539,7 @@ async fn a_deleted_account_is_not_admitted_and_holds_no_credits(db: Database) {
 async fn draining_settles_ended_calls(db: Database) {
     let tasks = TaskTracker::new();
     let credit_store = start(&db, &tasks);
-    let ada = member(&db, limits(10, 0)).await;
+    let ada = member(&db, hourly_and_group_limits(10, 0)).await;
     let reservation = admit(&credit_store, request(ada, 2)).await;
 
     reservation.settle(credits(1), Some(usage(ada.member)));

@@ -49,7 +49,7 @@ impl AttributesRow {
     pub(super) fn new(user_id: DbUid, attributes: &ScimUserAttributes, at: Timestamp) -> Self {
         Self {
             user_id,
-            user_name_folded: Some(folded(&attributes.user_name)),
+            user_name_folded: Some(fold_user_name(&attributes.user_name)),
             user_name: Some(attributes.user_name.clone()),
             external_id: attributes.external_id.clone(),
             given_name: attributes.given_name.clone(),
@@ -77,7 +77,7 @@ impl AttributesRow {
 
 /// Returns the form in which names are compared, with each other and with
 /// email addresses.
-pub(super) fn folded(user_name: &str) -> String {
+pub(super) fn fold_user_name(user_name: &str) -> String {
     fold_email(user_name)
 }
 
@@ -113,7 +113,7 @@ pub(super) fn to_user((account, attributes, group_name): UserRow) -> (String, Sc
 
 /// Returns the names of the attributes that differ, without values, for the audit log:
 /// values would identify a person.
-pub(super) fn changed(
+pub(super) fn changed_attributes(
     before: &ScimUserAttributes,
     after: &ScimUserAttributes,
 ) -> Vec<&'static str> {

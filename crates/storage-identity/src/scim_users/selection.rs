@@ -35,7 +35,7 @@ macro_rules! select_users {
                 }
                 // Equal names are found by an index.
                 ScimUserCondition::Text(ScimUserText::UserName, TextMatch::Equals, name) => {
-                    let name = super::scim_users::row::folded(name);
+                    let name = super::scim_users::row::fold_user_name(name);
                     let forms = pia_identity::stored_forms(&name);
                     let address = unlinked.and(accounts::email_folded.eq_any(forms));
                     query.filter(scim_users::user_name_folded.eq(name).or(address))

@@ -14,7 +14,7 @@ use pia_storage_identity::{SqlAccounts, SqlChallenges, SqlFactors, SqlRoles, Sql
 use crate::factors::enable;
 use crate::passkeys::add_to;
 use crate::people::{
-    HOUR, START, audited, begin_as_of, deactivate, epoch, fresh, new_session, nothing, person,
+    HOUR, START, begin_as_of, count_audited, deactivate, epoch, fresh, new_session, nothing, person,
 };
 
 pia_testkit::contract! {
@@ -55,7 +55,7 @@ async fn all_sessions_and_pending_sign_ins_of_one_user_end(db: Database) {
 
     assert_eq!(adas().await, (false, false));
     assert_eq!(bobs().await, (true, true));
-    assert_eq!(audited(&db, ada, "ended").await, 1);
+    assert_eq!(count_audited(&db, ada, "ended").await, 1);
     let outdated = begin_as_of(&db, ada, CredentialsEpoch::default(), 3).await;
     assert_eq!(outdated, SessionStartOutcome::Stale);
 }
@@ -76,7 +76,7 @@ async fn a_factor_is_reset_once_with_its_codes_and_sessions(db: Database) {
     assert_eq!(factors.factor(ada).await.unwrap(), None);
     assert_eq!(factors.codes_left(ada).await.unwrap(), 0);
     assert_eq!(is_signed_in().await, (false, false));
-    assert_eq!(audited(&db, ada, "reset").await, 1);
+    assert_eq!(count_audited(&db, ada, "reset").await, 1);
 }
 
 async fn a_missing_account_or_factor_changes_nothing(db: Database) {
@@ -95,7 +95,7 @@ async fn a_missing_account_or_factor_changes_nothing(db: Database) {
     assert!(!reset);
     assert!(factors.factor(ada).await.unwrap().is_some());
     assert_eq!(is_signed_in().await, (true, true));
-    assert_eq!(audited(&db, ada, "changed").await, 0);
+    assert_eq!(count_audited(&db, ada, "changed").await, 0);
 }
 
 /// Stores an account of an administrator.

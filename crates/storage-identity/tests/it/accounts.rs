@@ -8,7 +8,7 @@ use pia_kernel::{Secret, SessionId, SideEffects, UserId};
 use pia_storage::Database;
 use pia_storage_identity::{SqlAccounts, SqlSessions};
 
-use crate::people::{HOUR, START, audited, deactivate, new_session, nothing, person, remove};
+use crate::people::{HOUR, START, count_audited, deactivate, new_session, nothing, person, remove};
 
 pia_testkit::contract! {
     an_address_is_found_in_any_spelling,
@@ -70,7 +70,7 @@ async fn a_declaration_is_stored_with_its_effects(db: Database) {
     assert!(declared);
     assert_eq!(account.customer, CustomerType::Business);
     assert_eq!(account.company_name.as_deref(), Some("Engines"));
-    assert_eq!(audited(&db, user, "declared").await, 1);
+    assert_eq!(count_audited(&db, user, "declared").await, 1);
 }
 
 async fn a_declaration_of_a_missing_account_is_reported_without_effects(db: Database) {
@@ -81,7 +81,7 @@ async fn a_declaration_of_a_missing_account_is_reported_without_effects(db: Data
     let declared = accounts.declare(missing, CustomerType::Business, "", effects).await.unwrap();
 
     assert!(!declared);
-    assert_eq!(audited(&db, missing, "declared").await, 0);
+    assert_eq!(count_audited(&db, missing, "declared").await, 0);
 }
 
 /// Starts a session of the user that lasts an hour.

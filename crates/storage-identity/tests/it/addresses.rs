@@ -55,7 +55,7 @@ async fn older(db: &Database, email: &str) -> UserId {
     user
 }
 
-async fn stored(db: &Database, user: UserId) -> (String, String) {
+async fn load_address(db: &Database, user: UserId) -> (String, String) {
     let row = accounts::table.find(DbUid(user.0)).select((accounts::email, accounts::email_folded));
     let found: Result<(String, String), DbError> =
         on_conn!(db.reader(), |conn| row.first(conn).await?);
@@ -113,10 +113,13 @@ async fn older_addresses_are_folded_once_by_concurrent_instances(db: Database) {
     assert_eq!(results.iter().map(|it| it.folded).sum::<u64>(), 2);
     assert!(results.iter().all(|it| it.shared.is_empty()));
     let pair = |email: &str, folded: &str| (email.to_owned(), folded.to_owned());
-    assert_eq!(stored(&db, karl).await, pair("Karl@bücher.example", FOLDED));
-    assert_eq!(stored(&db, page).await, pair("ida@müller.example", "ida@xn--mller-kva.example"));
-    assert_eq!(stored(&db, plain).await, pair("Ada@Example.org", "ada@example.org"));
-    assert_eq!(stored(&db, umlaut).await, pair("jürgen@example.org", "jürgen@example.org"));
+    assert_eq!(load_address(&db, karl).await, pair("Karl@bücher.example", FOLDED));
+    assert_eq!(
+        load_address(&db, page).await,
+        pair("ida@müller.example", "ida@xn--mller-kva.example")
+    );
+    assert_eq!(load_address(&db, plain).await, pair("Ada@Example.org", "ada@example.org"));
+    assert_eq!(load_address(&db, umlaut).await, pair("jürgen@example.org", "jürgen@example.org"));
     assert_eq!(addresses.fold().await.unwrap(), AddressesFolded::default());
 }
 
@@ -140,7 +143,7 @@ async fn colliding_accounts_keep_their_owners(db: Database) {
     assert_eq!(found(&db, SENT).await, [Some(sent); 3]);
     // Nor is either found by the address that is stored for the other.
     for user in [typed, sent] {
-        let (email, _) = stored(&db, user).await;
+        let (email, _) = load_address(&db, user).await;
         assert_eq!(found(&db, &email).await, [Some(user); 3]);
     }
     let again = SqlAccounts::new(db).register(newcomer(TYPED), None, SideEffects::default()).await;
@@ -155,7 +158,7 @@ async fn colliding_accounts_are_distinguished_by_their_stored_addresses(db: Data
     SqlAddresses::new(db.clone()).fold().await.unwrap();
 
     for (user, email) in [(typed, TYPED), (sent, SENT)] {
-        assert_eq!(stored(&db, user).await.0, email);
+        assert_eq!(load_address(&db, user).await.0, email);
         assert_eq!(found(&db, email).await, [Some(user); 3]);
     }
 }

@@ -15,7 +15,9 @@ use pia_storage::schema::api_keys;
 use pia_storage::{Database, DbError, DbUid, on_conn};
 use pia_storage_identity::{SqlAccounts, SqlApiKeys, SqlSessions};
 
-use crate::people::{START, audited, deactivate, fresh, new_session, nothing, person, remove};
+use crate::people::{
+    START, count_audited, deactivate, fresh, new_session, nothing, person, remove,
+};
 
 pia_testkit::contract! {
     a_key_is_found_by_its_hash_and_listed_for_its_owner_only,
@@ -73,7 +75,7 @@ fn removal(key: ApiKeyRef) -> ApiKeyRemoval {
     ApiKeyRemoval { key, by: Some(key.user), at: START }
 }
 
-fn removed(removal: ApiKeyRemoval, name: &str) -> SideEffects {
+fn removal_effects(removal: ApiKeyRemoval, name: &str) -> SideEffects {
     assert_eq!(name, "key 1");
     SideEffects::audit(removal.at, removal.key.user, "removed")
 }
@@ -109,7 +111,7 @@ async fn a_key_is_found_by_its_hash_and_listed_for_its_owner_only(db: Database) 
     assert_eq!(keys.owner(ApiKeyId::generate()).await.unwrap(), None);
     assert_eq!(keys.list(ada).await.unwrap(), [sooner.entry, later.entry]);
     assert_eq!(keys.list(bob).await.unwrap(), []);
-    assert_eq!(audited(&db, ada, "added").await, 2);
+    assert_eq!(count_audited(&db, ada, "added").await, 2);
 }
 
 async fn concurrent_keys_respect_the_limit(db: Database) {
@@ -125,7 +127,7 @@ async fn concurrent_keys_respect_the_limit(db: Database) {
     assert_eq!(stored, 3);
     assert_eq!(listed, 3);
     assert_eq!(outcomes.iter().filter(|it| **it == CredentialStoreOutcome::Full).count(), 13);
-    assert_eq!(audited(&db, ada, "added").await, 3);
+    assert_eq!(count_audited(&db, ada, "added").await, 3);
 }
 
 async fn a_consumed_proof_creates_no_key(db: Database) {
@@ -137,7 +139,7 @@ async fn a_consumed_proof_creates_no_key(db: Database) {
 
     assert_eq!(by_code, CredentialStoreOutcome::Stale);
     assert_eq!(by_paper, CredentialStoreOutcome::Stale);
-    assert_eq!(audited(&db, ada, "added").await, 0);
+    assert_eq!(count_audited(&db, ada, "added").await, 0);
 }
 
 async fn an_ended_or_foreign_session_creates_no_key(db: Database) {
@@ -204,7 +206,7 @@ async fn the_use_of_a_key_is_recorded_at_intervals(db: Database) {
     let mut used_at = Vec::new();
 
     for second in [100, 159, 160, 100] {
-        keys.used(key_ref.key, at(second), at(second - 60)).await.unwrap();
+        keys.record_use(key_ref.key, at(second), at(second - 60)).await.unwrap();
         used_at.push(keys.list(ada).await.unwrap()[0].used_at);
     }
 
@@ -220,7 +222,7 @@ async fn a_key_is_deleted_once_and_by_its_owner_only(db: Database) {
     let key_ref = key(&db, ada, 1).await;
     let other = key(&db, ada, 2).await;
     let keys = SqlApiKeys::new(db.clone());
-    let remove = async |key| keys.remove(removal(key), removed).await.unwrap();
+    let remove = async |key| keys.remove(removal(key), removal_effects).await.unwrap();
 
     let removals = [
         remove(ApiKeyRef { user: bob, ..key_ref }).await,
@@ -231,7 +233,7 @@ async fn a_key_is_deleted_once_and_by_its_owner_only(db: Database) {
     assert_eq!(removals, [false, true, false]);
     assert_eq!(scope(&db, key_ref, 1).await, None);
     assert!(scope(&db, other, 1).await.is_some());
-    assert_eq!(audited(&db, ada, "removed").await, 1);
+    assert_eq!(count_audited(&db, ada, "removed").await, 1);
 }
 
 async fn one_of_concurrent_deletions_is_audited(db: Database) {
@@ -239,11 +241,11 @@ async fn one_of_concurrent_deletions_is_audited(db: Database) {
     let key_ref = key(&db, ada, 1).await;
     let keys = SqlApiKeys::new(db.clone());
 
-    let outcomes = join_all((0..8).map(|_| keys.remove(removal(key_ref), removed))).await;
+    let outcomes = join_all((0..8).map(|_| keys.remove(removal(key_ref), removal_effects))).await;
 
     let done = outcomes.into_iter().filter(|it| *it.as_ref().unwrap()).count();
     assert_eq!(done, 1);
-    assert_eq!(audited(&db, ada, "removed").await, 1);
+    assert_eq!(count_audited(&db, ada, "removed").await, 1);
 }
 
 async fn keys_are_deleted_with_their_account(db: Database) {

@@ -14,7 +14,9 @@ use pia_storage_identity::{
     SqlAccounts, SqlAppPasswords, SqlFactors, SqlSessionStarts, SqlSessions,
 };
 
-use crate::people::{START, audited, deactivate, fresh, new_session, nothing, person, remove};
+use crate::people::{
+    START, count_audited, deactivate, fresh, new_session, nothing, person, remove,
+};
 
 pia_testkit::contract! {
     an_app_password_is_found_for_its_owner_only,
@@ -42,16 +44,16 @@ fn new_in(session: SessionId, user: UserId, number: u8) -> NewAppPassword {
     NewAppPassword { id: AppPasswordId::generate(), by, name: format!("app {number}"), hash, at }
 }
 
-fn added(user: UserId) -> SideEffects {
+fn addition_effects(user: UserId) -> SideEffects {
     SideEffects::audit(START, user, "added")
 }
 
-fn removed(user: UserId, at: Timestamp, name: &str) -> SideEffects {
+fn removal_effects(user: UserId, at: Timestamp, name: &str) -> SideEffects {
     assert_eq!(name, "app 1");
     SideEffects::audit(at, user, "removed")
 }
 
-fn ended(user: UserId, at: Timestamp) -> SideEffects {
+fn end_effects(user: UserId, at: Timestamp) -> SideEffects {
     SideEffects::audit(at, user, "ended")
 }
 
@@ -60,7 +62,7 @@ async fn add(
     new: NewAppPassword,
     verified: VerifiedProof,
 ) -> CredentialStoreOutcome {
-    let effects = added(new.by.user);
+    let effects = addition_effects(new.by.user);
     SqlAppPasswords::new(db.clone()).add(new, 3, verified, effects).await.unwrap()
 }
 
@@ -99,7 +101,7 @@ async fn an_app_password_is_found_for_its_owner_only(db: Database) {
     assert_eq!(find(ada, 9).await, None);
     assert_eq!(names(&db, ada).await, ["app 1", "app 2"], "in the order they were made");
     assert_eq!(names(&db, bob).await, Vec::<String>::new());
-    assert_eq!(audited(&db, ada, "added").await, 2);
+    assert_eq!(count_audited(&db, ada, "added").await, 2);
 }
 
 async fn concurrent_app_passwords_respect_the_limit(db: Database) {
@@ -115,15 +117,20 @@ async fn concurrent_app_passwords_respect_the_limit(db: Database) {
     assert_eq!(stored, 3);
     assert_eq!(names(&db, ada).await.len(), 3);
     assert_eq!(outcomes.iter().filter(|it| **it == CredentialStoreOutcome::Full).count(), 13);
-    assert_eq!(audited(&db, ada, "added").await, 3);
+    assert_eq!(count_audited(&db, ada, "added").await, 3);
 }
 
 async fn factor_on(db: &Database, user: UserId, code: RecoveryHash) {
     let factors = SqlFactors::new(db.clone());
     factors.begin(user, b"sealed", START).await.unwrap();
     let session = begin(db, user, 99, None).await;
-    let change =
-        FactorChange { user, session, at: START, effects: SideEffects::default(), if_ended: ended };
+    let change = FactorChange {
+        user,
+        session,
+        at: START,
+        effects: SideEffects::default(),
+        if_ended: end_effects,
+    };
     assert!(factors.enable(change, b"sealed", Step(1), &[code]).await.unwrap());
 }
 
@@ -179,8 +186,8 @@ async fn a_session_of_an_app_password_is_restricted_and_ends_with_it(db: Databas
     let used = passwords.list(ada).await.unwrap()[0].used_at;
 
     let removal = AppPasswordRemoval { user: ada, id, at: START };
-    let taken = passwords.remove(removal, removed, ended).await.unwrap();
-    let again = passwords.remove(removal, removed, ended).await.unwrap();
+    let taken = passwords.remove(removal, removal_effects, end_effects).await.unwrap();
+    let again = passwords.remove(removal, removal_effects, end_effects).await.unwrap();
 
     assert_eq!(before, [Some(SessionScope::Data), Some(SessionScope::Full)]);
     assert_eq!(used, Some(START + Duration::from_secs(11)));
@@ -190,8 +197,8 @@ async fn a_session_of_an_app_password_is_restricted_and_ends_with_it(db: Databas
     assert_eq!(scope(sessions[1]).await, None);
     assert_eq!(scope(sessions[2]).await, Some(SessionScope::Data));
     assert_eq!(scope(sessions[3]).await, Some(SessionScope::Full));
-    assert_eq!(audited(&db, ada, "ended").await, 2);
-    assert_eq!(audited(&db, ada, "removed").await, 1);
+    assert_eq!(count_audited(&db, ada, "ended").await, 2);
+    assert_eq!(count_audited(&db, ada, "removed").await, 1);
 }
 
 async fn a_foreign_app_password_is_not_deleted(db: Database) {
@@ -202,7 +209,8 @@ async fn a_foreign_app_password_is_not_deleted(db: Database) {
     add(&db, first, VerifiedProof::Password).await;
 
     let removal = AppPasswordRemoval { user: bob, id, at: START };
-    let taken = SqlAppPasswords::new(db.clone()).remove(removal, removed, ended).await;
+    let taken =
+        SqlAppPasswords::new(db.clone()).remove(removal, removal_effects, end_effects).await;
 
     assert!(!taken.unwrap());
     assert_eq!(names(&db, ada).await, ["app 1"]);

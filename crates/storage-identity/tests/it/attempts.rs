@@ -21,7 +21,7 @@ pia_testkit::contract! {
 const TEN_A_MINUTE: RateQuota = RateQuota { burst: 10, window: Duration::from_mins(1) };
 
 /// Returns the number of allowed attempts, of 64 concurrent ones.
-async fn allowed(attempts: &SqlRateLimitStore) -> usize {
+async fn count_allowed(attempts: &SqlRateLimitStore) -> usize {
     let outcomes = join_all((0..64).map(|_| attempts.attempt("ip:1", TEN_A_MINUTE, START))).await;
     outcomes.into_iter().filter(|it| matches!(it, Ok(RateLimitOutcome::Allowed))).count()
 }
@@ -29,7 +29,7 @@ async fn allowed(attempts: &SqlRateLimitStore) -> usize {
 async fn concurrent_attempts_respect_the_limit(db: Database) {
     let attempts = SqlRateLimitStore::new(db);
 
-    assert_eq!(allowed(&attempts).await, 10);
+    assert_eq!(count_allowed(&attempts).await, 10);
 }
 
 async fn an_empty_bucket_reports_when_it_refills(db: Database) {
@@ -48,11 +48,11 @@ async fn an_empty_bucket_reports_when_it_refills(db: Database) {
 
 async fn a_returned_attempt_can_be_made_again(db: Database) {
     let attempts = SqlRateLimitStore::new(db);
-    allowed(&attempts).await;
+    count_allowed(&attempts).await;
 
     join_all((0..3).map(|_| attempts.give_back("ip:1", TEN_A_MINUTE, START))).await;
 
-    assert_eq!(allowed(&attempts).await, 3);
+    assert_eq!(count_allowed(&attempts).await, 3);
 }
 
 async fn returning_to_a_full_bucket_does_not_enlarge_it(db: Database) {
@@ -64,7 +64,7 @@ async fn returning_to_a_full_bucket_does_not_enlarge_it(db: Database) {
         attempts.give_back("ip:2", TEN_A_MINUTE, START).await.unwrap();
     }
 
-    assert_eq!(allowed(&attempts).await, 10);
+    assert_eq!(count_allowed(&attempts).await, 10);
 }
 
 async fn only_full_buckets_are_swept(db: Database) {

@@ -69,7 +69,10 @@ async fn a_network_is_known_after_a_sign_in(db: Database) {
         method: SignInMethod::Password,
         device: SignInDevice { address: "192.0.2.2".parse().ok(), ..device() },
     };
-    SqlSignIns::new(db.clone()).failed(failed, |_, _| SideEffects::default()).await.unwrap();
+    SqlSignIns::new(db.clone())
+        .record_failure(failed, |_, _| SideEffects::default())
+        .await
+        .unwrap();
     let ada = "ada@example.org";
     let bob = "bob@example.org";
 

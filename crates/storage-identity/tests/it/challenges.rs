@@ -13,7 +13,7 @@ use pia_storage_identity::{SqlChallenges, SqlFactors, SqlSessions};
 
 use crate::factors::enable;
 use crate::people::{
-    START, audited, deactivate, epoch, fresh, new_session, nothing, person, remove,
+    START, count_audited, deactivate, epoch, fresh, new_session, nothing, person, remove,
 };
 
 pia_testkit::contract! {
@@ -34,7 +34,7 @@ const TOKEN: TokenHash = TokenHash([1; 32]);
 const LIFETIME: Duration = Duration::from_mins(5);
 
 /// Creates a user with a factor and an open challenge.
-async fn challenged(db: &Database) -> (UserId, SqlChallenges) {
+async fn open_challenge(db: &Database) -> (UserId, SqlChallenges) {
     let user = person(db, "ada@example.org").await;
     let challenges = SqlChallenges::new(db.clone());
     enable(db, user).await;
@@ -48,7 +48,7 @@ async fn open(db: &Database, challenges: &SqlChallenges, user: UserId, hash: Tok
     challenges.open(new).await.unwrap();
 }
 
-fn redeemed(user: UserId, at: Timestamp, codes_left: Option<u64>) -> SideEffects {
+fn redemption_effects(user: UserId, at: Timestamp, codes_left: Option<u64>) -> SideEffects {
     let action = if codes_left == Some(9) { "redeemed with nine left" } else { "redeemed" };
     SideEffects::audit(at, user, action)
 }
@@ -59,7 +59,8 @@ async fn redeem(
     token: TokenHash,
     verified: VerifiedProof,
 ) -> RedemptionOutcome {
-    let redemption = Redemption { hash: token, user, verified, at: START, effects: redeemed };
+    let redemption =
+        Redemption { hash: token, user, verified, at: START, effects: redemption_effects };
     challenges.redeem(redemption).await.unwrap()
 }
 
@@ -68,7 +69,7 @@ fn count(all: &[RedemptionOutcome], outcome: RedemptionOutcome) -> usize {
 }
 
 async fn a_challenge_has_an_owner_until_it_expires(db: Database) {
-    let (user, challenges) = challenged(&db).await;
+    let (user, challenges) = open_challenge(&db).await;
     let end = START + LIFETIME;
     let just_before = Timestamp::from_micros(end.micros() - 1);
 
@@ -79,7 +80,7 @@ async fn a_challenge_has_an_owner_until_it_expires(db: Database) {
 }
 
 async fn five_of_concurrent_attempts_are_allowed(db: Database) {
-    let (_, challenges) = challenged(&db).await;
+    let (_, challenges) = open_challenge(&db).await;
 
     let outcomes = join_all((0..64).map(|_| challenges.attempt(TOKEN, 5, START))).await;
 
@@ -88,7 +89,7 @@ async fn five_of_concurrent_attempts_are_allowed(db: Database) {
 }
 
 async fn one_of_concurrent_answers_is_accepted(db: Database) {
-    let (user, challenges) = challenged(&db).await;
+    let (user, challenges) = open_challenge(&db).await;
     let challenges = &challenges;
 
     let answers =
@@ -97,11 +98,11 @@ async fn one_of_concurrent_answers_is_accepted(db: Database) {
 
     assert_eq!(count(&outcomes, RedemptionOutcome::Done), 1);
     assert_eq!(count(&outcomes, RedemptionOutcome::Gone), 63);
-    assert_eq!(audited(&db, user, "redeemed").await, 1);
+    assert_eq!(count_audited(&db, user, "redeemed").await, 1);
 }
 
 async fn one_code_redeems_one_of_concurrent_challenges(db: Database) {
-    let (user, challenges) = challenged(&db).await;
+    let (user, challenges) = open_challenge(&db).await;
     let tokens: Vec<TokenHash> = (100..164).map(|it| TokenHash([it; 32])).collect();
     for token in &tokens {
         open(&db, &challenges, user, *token).await;
@@ -114,11 +115,11 @@ async fn one_code_redeems_one_of_concurrent_challenges(db: Database) {
 
     assert_eq!(count(&outcomes, RedemptionOutcome::Done), 1);
     assert_eq!(count(&outcomes, RedemptionOutcome::Stale), 63);
-    assert_eq!(audited(&db, user, "redeemed").await, 1);
+    assert_eq!(count_audited(&db, user, "redeemed").await, 1);
 }
 
 async fn one_recovery_code_redeems_one_of_concurrent_challenges(db: Database) {
-    let (user, challenges) = challenged(&db).await;
+    let (user, challenges) = open_challenge(&db).await;
     let tokens: Vec<TokenHash> = (100..164).map(|it| TokenHash([it; 32])).collect();
     for token in &tokens {
         open(&db, &challenges, user, *token).await;
@@ -130,11 +131,11 @@ async fn one_recovery_code_redeems_one_of_concurrent_challenges(db: Database) {
 
     assert_eq!(count(&outcomes, RedemptionOutcome::Done), 1);
     assert_eq!(count(&outcomes, RedemptionOutcome::Stale), 63);
-    assert_eq!(audited(&db, user, "redeemed with nine left").await, 1);
+    assert_eq!(count_audited(&db, user, "redeemed with nine left").await, 1);
 }
 
 async fn a_stale_proof_leaves_the_challenge_open(db: Database) {
-    let (user, challenges) = challenged(&db).await;
+    let (user, challenges) = open_challenge(&db).await;
 
     let used = redeem(&challenges, user, TOKEN, VerifiedProof::Code(Step(10))).await;
     let unknown_code = VerifiedProof::RecoveryCode(RecoveryHash([99; 32]));
@@ -144,16 +145,17 @@ async fn a_stale_proof_leaves_the_challenge_open(db: Database) {
     assert_eq!(used, RedemptionOutcome::Stale);
     assert_eq!(unknown, RedemptionOutcome::Stale);
     assert_eq!(good, RedemptionOutcome::Done);
-    assert_eq!(audited(&db, user, "redeemed").await, 1);
+    assert_eq!(count_audited(&db, user, "redeemed").await, 1);
 }
 
 async fn a_challenge_is_redeemed_by_its_own_user_in_time(db: Database) {
-    let (user, challenges) = challenged(&db).await;
+    let (user, challenges) = open_challenge(&db).await;
     let eve = person(&db, "eve@example.org").await;
     enable(&db, eve).await;
     let verified = VerifiedProof::Code(Step(20));
     let at = START + LIFETIME;
-    let late_redemption = Redemption { hash: TOKEN, user, verified, at, effects: redeemed };
+    let late_redemption =
+        Redemption { hash: TOKEN, user, verified, at, effects: redemption_effects };
 
     let foreign = redeem(&challenges, eve, TOKEN, verified).await;
     let late = challenges.redeem(late_redemption).await.unwrap();
@@ -164,7 +166,7 @@ async fn a_challenge_is_redeemed_by_its_own_user_in_time(db: Database) {
 }
 
 async fn challenges_are_deleted_when_the_factor_is_disabled(db: Database) {
-    let (user, challenges) = challenged(&db).await;
+    let (user, challenges) = open_challenge(&db).await;
     let new = new_session(user, TokenHash([77; 32]), START);
     let session = new.session;
     let new = fresh(&db, new).await;
@@ -187,7 +189,7 @@ async fn challenges_are_deleted_when_the_factor_is_disabled(db: Database) {
 }
 
 async fn a_deactivated_account_has_no_challenges(db: Database) {
-    let (user, challenges) = challenged(&db).await;
+    let (user, challenges) = open_challenge(&db).await;
 
     deactivate(&db, user).await;
 
@@ -199,7 +201,7 @@ async fn a_deactivated_account_has_no_challenges(db: Database) {
 }
 
 async fn expired_challenges_are_swept(db: Database) {
-    let (user, challenges) = challenged(&db).await;
+    let (user, challenges) = open_challenge(&db).await;
     let epoch = epoch(&db, user).await;
     let expires_at = START + LIFETIME * 2;
     let new = NewChallenge { hash: TokenHash([2; 32]), user, epoch, expires_at };
@@ -212,7 +214,7 @@ async fn expired_challenges_are_swept(db: Database) {
 }
 
 async fn challenges_are_deleted_with_their_account(db: Database) {
-    let (user, challenges) = challenged(&db).await;
+    let (user, challenges) = open_challenge(&db).await;
 
     remove(&db, user).await;
 

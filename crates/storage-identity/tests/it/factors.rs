@@ -14,7 +14,9 @@ use pia_storage::schema::sessions;
 use pia_storage::{Database, DbError, DbUid, on_conn};
 use pia_storage_identity::{SqlFactors, SqlSessions};
 
-use crate::people::{START, audited, begin_as_of, deactivate, device, epoch, only, person, remove};
+use crate::people::{
+    START, begin_as_of, count_audited, deactivate, device, epoch, only, person, remove,
+};
 
 pia_testkit::contract! {
     a_second_enrolment_replaces_the_first,
@@ -41,13 +43,13 @@ pia_testkit::contract! {
 const ENABLING: u8 = 251;
 const SHOWING: u8 = 252;
 
-fn ended(user: UserId, at: Timestamp) -> SideEffects {
+fn end_effects(user: UserId, at: Timestamp) -> SideEffects {
     SideEffects::audit(at, user, "ended")
 }
 
 fn change(user: UserId, session: SessionId) -> FactorChange {
     let effects = SideEffects::audit(START, user, "changed");
-    FactorChange { user, session, at: START, effects, if_ended: ended }
+    FactorChange { user, session, at: START, effects, if_ended: end_effects }
 }
 
 fn codes(numbers: std::ops::Range<u8>) -> Vec<RecoveryHash> {
@@ -89,7 +91,10 @@ async fn begin_session(db: &Database, user: UserId, token: u8) -> SessionId {
         device,
         browser: None,
     };
-    SqlSessions::new(db.clone()).begin(new, 10, SideEffects::default(), only(ended)).await.unwrap();
+    SqlSessions::new(db.clone())
+        .begin(new, 10, SideEffects::default(), only(end_effects))
+        .await
+        .unwrap();
     session
 }
 
@@ -137,7 +142,7 @@ async fn one_of_concurrent_first_codes_enables_the_factor(db: Database) {
 
     assert_eq!(outcomes.into_iter().map(Result::unwrap).filter(|it| *it).count(), 1);
     assert_eq!(factors.factor(user).await.unwrap().unwrap().state, FactorState::On);
-    assert_eq!(audited(&db, user, "changed").await, 1);
+    assert_eq!(count_audited(&db, user, "changed").await, 1);
     assert!(!is_accepted(&db, user, VerifiedProof::Code(Step(7))).await, "it was used for that");
 }
 
@@ -219,7 +224,7 @@ async fn a_code_spent_for_another_store_is_accepted_once(db: Database) {
 
     assert_eq!(outcomes.into_iter().map(Result::unwrap).filter(|it| *it).count(), 1);
     assert_eq!([step, old, over], [true, false, false]);
-    assert_eq!(audited(&db, user, "spent").await, 2);
+    assert_eq!(count_audited(&db, user, "spent").await, 2);
 }
 
 async fn new_recovery_codes_replace_the_old_ones(db: Database) {
@@ -249,7 +254,7 @@ async fn one_of_concurrent_calls_disables_the_factor(db: Database) {
 
     assert_eq!(outcomes.into_iter().map(Result::unwrap).filter(|it| *it).count(), 1);
     assert_eq!(factors.factor(user).await.unwrap(), None);
-    assert_eq!(audited(&db, user, "changed").await, 1);
+    assert_eq!(count_audited(&db, user, "changed").await, 1);
 }
 
 async fn without_an_enabled_factor_no_proof_is_accepted(db: Database) {
@@ -272,7 +277,7 @@ async fn without_an_enabled_factor_no_proof_is_accepted(db: Database) {
         }
     }
 
-    assert_eq!(audited(&db, user, "changed").await, 0);
+    assert_eq!(count_audited(&db, user, "changed").await, 0);
 }
 
 async fn a_change_ends_the_other_sessions_of_its_user(db: Database) {
@@ -296,7 +301,7 @@ async fn a_change_ends_the_other_sessions_of_its_user(db: Database) {
     assert!(done);
     let left = [alive(&db, 1).await, alive(&db, 2).await, alive(&db, 3).await, alive(&db, 4).await];
     assert_eq!(left, [false, false, true, true]);
-    assert_eq!(audited(&db, user, "ended").await, 2);
+    assert_eq!(count_audited(&db, user, "ended").await, 2);
 }
 
 async fn nothing_changes_for_a_deactivated_account(db: Database) {
@@ -378,7 +383,7 @@ async fn an_ended_session_changes_nothing(db: Database) {
         assert!(!disabled.unwrap());
     }
 
-    assert_eq!(audited(&db, user, "changed").await, 1);
+    assert_eq!(count_audited(&db, user, "changed").await, 1);
 }
 
 async fn each_change_outdates_pending_sign_ins(db: Database) {

@@ -9,7 +9,7 @@ use pia_kernel::SideEffects;
 use pia_storage::Database;
 use pia_storage_identity::{SqlAccounts, SqlFirstAdmin, SqlRoles};
 
-use crate::people::{START, audited, newcomer, person};
+use crate::people::{START, count_audited, newcomer, person};
 
 pia_testkit::contract! {
     one_of_concurrent_first_administrators_is_created,
@@ -43,7 +43,7 @@ async fn one_of_concurrent_first_administrators_is_created(db: Database) {
     assert_eq!(late, 15);
     assert_eq!(admins.len(), 1);
     assert!(store.exists().await.unwrap());
-    assert_eq!(audited(&db, admins[0].user, "made").await, 1);
+    assert_eq!(count_audited(&db, admins[0].user, "made").await, 1);
 }
 
 async fn a_first_administrator_exists_once_created_or_granted(db: Database) {

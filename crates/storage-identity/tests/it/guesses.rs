@@ -8,7 +8,7 @@ use pia_kernel::{SideEffects, Timestamp};
 use pia_storage::Database;
 use pia_storage_identity::SqlPasswordThrottleStore;
 
-use crate::people::{START, audited, person};
+use crate::people::{START, count_audited, person};
 
 pia_testkit::contract! {
     concurrent_guesses_respect_the_free_number,
@@ -142,7 +142,7 @@ async fn several_counters_are_reset_with_their_effects(db: Database) {
         left.push(guesses.failures(key).await.unwrap());
     }
     assert_eq!(left, [0, 0, 1]);
-    assert_eq!(audited(&db, user, "lifted").await, 1);
+    assert_eq!(count_audited(&db, user, "lifted").await, 1);
 }
 
 async fn the_end_of_the_last_wait_of_several_counters_is_returned(db: Database) {

@@ -11,7 +11,7 @@ use pia_kernel::{GroupId, InvitationId, PageRequest, SideEffects, Timestamp};
 use pia_storage::Database;
 use pia_storage_identity::{SqlAccounts, SqlInvitations, SqlRoles};
 
-use crate::people::{HOUR, START, audited, newcomer, person};
+use crate::people::{HOUR, START, count_audited, newcomer, person};
 
 pia_testkit::contract! {
     an_invited_account_has_the_role_and_group_of_its_invitation,
@@ -49,7 +49,7 @@ async fn invite(db: &Database, new: NewInvitation) -> InvitationId {
 }
 
 /// Creates an account that presents an invitation.
-fn invited(email: &str, hash: TokenHash) -> NewAccount {
+fn account_with_invitation(email: &str, hash: TokenHash) -> NewAccount {
     let invitation = Some(PresentedInvitation { hash, max_admins: Some(1) });
     NewAccount { invitation, ..newcomer(email) }
 }
@@ -68,7 +68,7 @@ async fn all(db: &Database, now: Timestamp) -> Vec<InvitationId> {
 async fn an_invited_account_has_the_role_and_group_of_its_invitation(db: Database) {
     let by = person(&db, "root@example.org").await;
     invite(&db, NewInvitation { by: Some(by), ..invitation(TOKEN, Some("Ada@Example.org")) }).await;
-    let new = invited(" ADA@example.org ", TOKEN);
+    let new = account_with_invitation(" ADA@example.org ", TOKEN);
     let user = new.account.user;
 
     let outcome = register(&db, new, Some(2)).await;
@@ -77,14 +77,15 @@ async fn an_invited_account_has_the_role_and_group_of_its_invitation(db: Databas
     assert_eq!(outcome, AccountCreationOutcome::Stored);
     assert_eq!(account.role, Role::KbManager);
     assert_eq!(account.group, DEFAULT_GROUP);
-    assert_eq!(audited(&db, user, "made").await, 1);
+    assert_eq!(count_audited(&db, user, "made").await, 1);
     assert!(all(&db, START).await.is_empty());
 }
 
 async fn one_of_concurrent_uses_of_an_invitation_creates_an_account(db: Database) {
     invite(&db, invitation(TOKEN, None)).await;
 
-    let calls = (0..16).map(|n| register(&db, invited(&format!("{n}@example.org"), TOKEN), None));
+    let calls = (0..16)
+        .map(|n| register(&db, account_with_invitation(&format!("{n}@example.org"), TOKEN), None));
     let outcomes = join_all(calls).await;
 
     let stored = outcomes.iter().filter(|it| **it == AccountCreationOutcome::Stored).count();
@@ -96,9 +97,10 @@ async fn one_of_concurrent_uses_of_an_invitation_creates_an_account(db: Database
 async fn an_invitation_for_an_address_is_invalid_for_others(db: Database) {
     invite(&db, invitation(TOKEN, Some("ada@example.org"))).await;
 
-    let other = register(&db, invited("eve@example.org", TOKEN), None).await;
-    let unknown = register(&db, invited("ada@example.org", TokenHash([8; 32])), None).await;
-    let right = register(&db, invited("ada@example.org", TOKEN), None).await;
+    let other = register(&db, account_with_invitation("eve@example.org", TOKEN), None).await;
+    let unknown =
+        register(&db, account_with_invitation("ada@example.org", TokenHash([8; 32])), None).await;
+    let right = register(&db, account_with_invitation("ada@example.org", TOKEN), None).await;
 
     assert_eq!(other, AccountCreationOutcome::NotInvited);
     assert_eq!(unknown, AccountCreationOutcome::NotInvited);
@@ -107,9 +109,9 @@ async fn an_invitation_for_an_address_is_invalid_for_others(db: Database) {
 
 async fn an_invitation_expires(db: Database) {
     invite(&db, invitation(TOKEN, None)).await;
-    let mut late = invited("ada@example.org", TOKEN);
+    let mut late = account_with_invitation("ada@example.org", TOKEN);
     late.account.created_at = START + HOUR;
-    let mut early = invited("ada@example.org", TOKEN);
+    let mut early = account_with_invitation("ada@example.org", TOKEN);
     early.account.created_at = START + HOUR - Duration::from_micros(1);
     let refused = late.account.user;
 
@@ -118,16 +120,16 @@ async fn an_invitation_expires(db: Database) {
 
     assert_eq!(late, AccountCreationOutcome::NotInvited);
     assert_eq!(early, AccountCreationOutcome::Stored);
-    assert_eq!(audited(&db, refused, "made").await, 0);
+    assert_eq!(count_audited(&db, refused, "made").await, 0);
 }
 
 async fn a_failed_registration_does_not_use_up_the_invitation(db: Database) {
     invite(&db, invitation(TOKEN, None)).await;
     person(&db, "ada@example.org").await;
 
-    let taken = register(&db, invited("ADA@example.org", TOKEN), None).await;
-    let full = register(&db, invited("b@example.org", TOKEN), Some(1)).await;
-    let made = register(&db, invited("b@example.org", TOKEN), Some(2)).await;
+    let taken = register(&db, account_with_invitation("ADA@example.org", TOKEN), None).await;
+    let full = register(&db, account_with_invitation("b@example.org", TOKEN), Some(1)).await;
+    let made = register(&db, account_with_invitation("b@example.org", TOKEN), Some(2)).await;
 
     assert_eq!(taken, AccountCreationOutcome::EmailTaken);
     assert_eq!(full, AccountCreationOutcome::SeatsTaken);
@@ -137,8 +139,8 @@ async fn a_failed_registration_does_not_use_up_the_invitation(db: Database) {
 async fn an_invalid_invitation_reveals_neither_accounts_nor_seats(db: Database) {
     person(&db, "ada@example.org").await;
 
-    let known = register(&db, invited("ada@example.org", TOKEN), Some(1)).await;
-    let unknown = register(&db, invited("b@example.org", TOKEN), None).await;
+    let known = register(&db, account_with_invitation("ada@example.org", TOKEN), Some(1)).await;
+    let unknown = register(&db, account_with_invitation("b@example.org", TOKEN), None).await;
 
     assert_eq!(known, AccountCreationOutcome::NotInvited);
     assert_eq!(unknown, AccountCreationOutcome::NotInvited);
@@ -150,8 +152,13 @@ async fn concurrent_invited_administrators_respect_the_limit(db: Database) {
         invite(&db, admin).await;
     }
 
-    let calls = (0..8)
-        .map(|n| register(&db, invited(&format!("{n}@example.org"), TokenHash([n; 32])), None));
+    let calls = (0..8).map(|n| {
+        register(
+            &db,
+            account_with_invitation(&format!("{n}@example.org"), TokenHash([n; 32])),
+            None,
+        )
+    });
     let outcomes = join_all(calls).await;
 
     let made = outcomes.iter().filter(|it| **it == AccountCreationOutcome::Stored).count();
@@ -166,7 +173,7 @@ async fn a_concurrent_use_and_revocation_exclude_each_other(db: Database) {
     for n in 0..8 {
         let hash = TokenHash([n; 32]);
         let id = invite(&db, invitation(hash, None)).await;
-        let new = invited(&format!("{n}@example.org"), hash);
+        let new = account_with_invitation(&format!("{n}@example.org"), hash);
         let user = new.account.user;
 
         let revoke = store.revoke(id, SideEffects::about(START, user, "revoked"));
@@ -179,7 +186,7 @@ async fn a_concurrent_use_and_revocation_exclude_each_other(db: Database) {
             AccountCreationOutcome::Stored
         };
         assert_eq!(registered, expected);
-        assert_eq!(audited(&db, user, "revoked").await, i64::from(is_revoked));
+        assert_eq!(count_audited(&db, user, "revoked").await, i64::from(is_revoked));
     }
     assert!(!store.revoke(InvitationId::generate(), SideEffects::default()).await.unwrap());
 }

@@ -14,7 +14,7 @@ use pia_storage::schema::{mailed_tokens, mails};
 use pia_storage::{Database, DbError, on_conn};
 use pia_storage_identity::{SqlAccounts, SqlEmailTokens};
 
-use crate::people::{START, audited, deactivate, newcomer, person, remove};
+use crate::people::{START, count_audited, deactivate, newcomer, person, remove};
 
 pia_testkit::contract! {
     a_token_has_an_owner_until_it_expires,
@@ -110,7 +110,7 @@ async fn one_of_concurrent_uses_of_a_token_verifies(db: Database) {
 
     assert_eq!(outcomes.into_iter().filter(|it| *it).count(), 1);
     assert_eq!(verified_at(&db, user).await, Some(START));
-    assert_eq!(audited(&db, user, "verified").await, 1);
+    assert_eq!(count_audited(&db, user, "verified").await, 1);
 }
 
 async fn one_of_concurrently_presented_tokens_verifies(db: Database) {
@@ -177,7 +177,7 @@ async fn an_email_is_queued_with_its_token(db: Database) {
     tokens.put(user, Some(token(1, RESET)), effects).await.unwrap();
 
     assert_eq!(rows(&db).await, (1, 1));
-    assert_eq!(audited(&db, user, "asked").await, 1);
+    assert_eq!(count_audited(&db, user, "asked").await, 1);
 }
 
 async fn an_email_may_be_queued_without_a_token(db: Database) {
@@ -278,7 +278,7 @@ async fn a_new_address_is_stored_as_verified_and_ends_other_links(db: Database) 
     assert_eq!(found.email_verified_at, Some(START));
     assert!(accounts.by_email("ada@example.org").await.unwrap().is_none());
     assert_eq!(owner(&tokens, 2, RESET).await, None);
-    assert_eq!(audited(&db, user, "changed").await, 1);
+    assert_eq!(count_audited(&db, user, "changed").await, 1);
     let again = change(&db, user, 3, "ada@other.example", START).await;
     assert_eq!(again, AddressChangeOutcome::InvalidToken);
 }

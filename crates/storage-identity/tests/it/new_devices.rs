@@ -10,7 +10,7 @@ use pia_kernel::{SideEffects, UserId};
 use pia_storage::Database;
 use pia_storage_identity::{SqlSessions, SqlSignIns};
 
-use crate::people::{START, audited, new_session, person};
+use crate::people::{START, count_audited, new_session, person};
 
 pia_testkit::contract! {
     the_first_sign_in_is_not_reported,
@@ -30,7 +30,7 @@ fn device(id: Option<&str>, agent: Option<&str>, address: &str) -> SignInDevice 
 }
 
 /// Signs in there. Returns the number of notifications so far.
-async fn notified(db: &Database, user: UserId, token: u8, device: SignInDevice) -> i64 {
+async fn sign_in_on(db: &Database, user: UserId, token: u8, device: SignInDevice) -> i64 {
     let at = START + Duration::from_secs(token.into());
     let new = NewSession { device, ..new_session(user, TokenHash([token; 32]), at) };
     let others = SessionStartEffects {
@@ -38,7 +38,7 @@ async fn notified(db: &Database, user: UserId, token: u8, device: SignInDevice) 
         if_new_device: |user, at| SideEffects::audit(at, user, "new"),
     };
     SqlSessions::new(db.clone()).begin(new, 200, SideEffects::default(), others).await.unwrap();
-    audited(db, user, "new").await
+    count_audited(db, user, "new").await
 }
 
 async fn the_first_sign_in_is_not_reported(db: Database) {
@@ -50,10 +50,13 @@ async fn the_first_sign_in_is_not_reported(db: Database) {
         method: SignInMethod::Password,
         device: device(Some("other"), None, "198.51.100.7"),
     };
-    SqlSignIns::new(db.clone()).failed(failed, |_, _| SideEffects::default()).await.unwrap();
+    SqlSignIns::new(db.clone())
+        .record_failure(failed, |_, _| SideEffects::default())
+        .await
+        .unwrap();
 
-    let first = notified(&db, ada, 1, device(Some("one"), None, "192.0.2.1")).await;
-    let failed_before = notified(&db, ada, 2, device(Some("other"), None, "198.51.100.7")).await;
+    let first = sign_in_on(&db, ada, 1, device(Some("one"), None, "192.0.2.1")).await;
+    let failed_before = sign_in_on(&db, ada, 2, device(Some("other"), None, "198.51.100.7")).await;
 
     assert_eq!(first, 0);
     assert_eq!(failed_before, 1, "a failed attempt does not make a device known");
@@ -63,10 +66,10 @@ async fn devices_are_identified_by_their_ids(db: Database) {
     let ada = person(&db, "ada@example.org").await;
 
     let reported = [
-        notified(&db, ada, 1, device(Some("one"), Some("agent"), "192.0.2.1")).await,
-        notified(&db, ada, 2, device(Some("one"), Some("newer"), "198.51.100.7")).await,
-        notified(&db, ada, 3, device(Some("two"), Some("agent"), "192.0.2.1")).await,
-        notified(&db, ada, 4, device(Some("two"), Some("agent"), "192.0.2.1")).await,
+        sign_in_on(&db, ada, 1, device(Some("one"), Some("agent"), "192.0.2.1")).await,
+        sign_in_on(&db, ada, 2, device(Some("one"), Some("newer"), "198.51.100.7")).await,
+        sign_in_on(&db, ada, 3, device(Some("two"), Some("agent"), "192.0.2.1")).await,
+        sign_in_on(&db, ada, 4, device(Some("two"), Some("agent"), "192.0.2.1")).await,
     ];
 
     assert_eq!(reported, [0, 0, 1, 1]);
@@ -76,14 +79,14 @@ async fn without_an_id_program_and_network_identify_the_device(db: Database) {
     let ada = person(&db, "ada@example.org").await;
 
     let reported = [
-        notified(&db, ada, 1, device(None, Some("agent"), "2001:db8:1:2::1")).await,
-        notified(&db, ada, 2, device(None, Some("agent"), "2001:db8:1:2::9")).await,
-        notified(&db, ada, 3, device(None, Some("agent"), "2001:db8:1:3::1")).await,
-        notified(&db, ada, 4, device(None, Some("other"), "2001:db8:1:2::1")).await,
-        notified(&db, ada, 5, device(None, None, "2001:db8:1:2::1")).await,
-        notified(&db, ada, 6, device(None, None, "2001:db8:1:2::1")).await,
-        notified(&db, ada, 7, device(None, None, "no address")).await,
-        notified(&db, ada, 8, device(None, None, "no address")).await,
+        sign_in_on(&db, ada, 1, device(None, Some("agent"), "2001:db8:1:2::1")).await,
+        sign_in_on(&db, ada, 2, device(None, Some("agent"), "2001:db8:1:2::9")).await,
+        sign_in_on(&db, ada, 3, device(None, Some("agent"), "2001:db8:1:3::1")).await,
+        sign_in_on(&db, ada, 4, device(None, Some("other"), "2001:db8:1:2::1")).await,
+        sign_in_on(&db, ada, 5, device(None, None, "2001:db8:1:2::1")).await,
+        sign_in_on(&db, ada, 6, device(None, None, "2001:db8:1:2::1")).await,
+        sign_in_on(&db, ada, 7, device(None, None, "no address")).await,
+        sign_in_on(&db, ada, 8, device(None, None, "no address")).await,
     ];
 
     assert_eq!(reported, [0, 0, 1, 2, 3, 3, 4, 4]);
@@ -93,9 +96,9 @@ async fn a_device_that_gets_an_id_stays_the_same(db: Database) {
     let ada = person(&db, "ada@example.org").await;
 
     let reported = [
-        notified(&db, ada, 1, device(None, None, "192.0.2.1")).await,
-        notified(&db, ada, 2, device(Some("one"), None, "192.0.2.1")).await,
-        notified(&db, ada, 3, device(Some("two"), None, "198.51.100.7")).await,
+        sign_in_on(&db, ada, 1, device(None, None, "192.0.2.1")).await,
+        sign_in_on(&db, ada, 2, device(Some("one"), None, "192.0.2.1")).await,
+        sign_in_on(&db, ada, 3, device(Some("two"), None, "198.51.100.7")).await,
     ];
 
     assert_eq!(reported, [0, 0, 1]);
@@ -104,10 +107,10 @@ async fn a_device_that_gets_an_id_stays_the_same(db: Database) {
 async fn devices_of_other_users_do_not_count(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     let bob = person(&db, "bob@example.org").await;
-    notified(&db, bob, 1, device(Some("bobs"), None, "192.0.2.1")).await;
-    notified(&db, ada, 2, device(Some("adas"), None, "192.0.2.1")).await;
+    sign_in_on(&db, bob, 1, device(Some("bobs"), None, "192.0.2.1")).await;
+    sign_in_on(&db, ada, 2, device(Some("adas"), None, "192.0.2.1")).await;
 
-    let reported = notified(&db, ada, 3, device(Some("bobs"), None, "192.0.2.1")).await;
+    let reported = sign_in_on(&db, ada, 3, device(Some("bobs"), None, "192.0.2.1")).await;
 
     assert_eq!(reported, 1);
 }

@@ -12,7 +12,7 @@ use pia_storage::Database;
 use pia_storage_identity::{SqlPasskeyChallenges, SqlSessions};
 
 use crate::factors::enable;
-use crate::people::{START, audited, deactivate, new_session, nothing, person, remove};
+use crate::people::{START, count_audited, deactivate, new_session, nothing, person, remove};
 
 pia_testkit::contract! {
     a_challenge_is_consumed_once_and_in_time,
@@ -111,7 +111,7 @@ async fn a_password_authorizes_repeatedly(db: Database) {
 
     assert!(open(&db, ada, PASSWORD, TOKEN).await);
     assert!(open(&db, ada, PASSWORD, TokenHash([2; 32])).await);
-    assert_eq!(audited(&db, ada, "opened").await, 2);
+    assert_eq!(count_audited(&db, ada, "opened").await, 2);
 }
 
 async fn a_code_authorizes_once(db: Database) {
@@ -127,7 +127,7 @@ async fn a_code_authorizes_once(db: Database) {
     }
 
     assert_eq!(all, [true, false, true, false]);
-    assert_eq!(audited(&db, ada, "opened").await, 2);
+    assert_eq!(count_audited(&db, ada, "opened").await, 2);
     assert_eq!(take(&db, ada, START).await, None, "what had no leave is not stored");
 }
 
@@ -169,7 +169,7 @@ async fn a_deactivated_account_opens_no_challenge(db: Database) {
     deactivate(&db, ada).await;
 
     assert!(!open(&db, ada, PASSWORD, TOKEN).await);
-    assert_eq!(audited(&db, ada, "opened").await, 0);
+    assert_eq!(count_audited(&db, ada, "opened").await, 0);
 }
 
 async fn expired_challenges_are_swept(db: Database) {

@@ -14,7 +14,7 @@ use pia_storage::{Database, DbError, DbUid, on_conn};
 use pia_storage_identity::{SqlPasskeys, SqlSessions};
 
 use crate::people::{
-    START, audited, begin_as_of, deactivate, epoch, fresh, new_session, only, person, remove,
+    START, begin_as_of, count_audited, deactivate, epoch, fresh, new_session, only, person, remove,
 };
 
 pia_testkit::contract! {
@@ -107,7 +107,7 @@ async fn live(db: &Database, user: UserId) -> i64 {
     count.unwrap()
 }
 
-async fn mailed(db: &Database, user: UserId) -> i64 {
+async fn count_emails(db: &Database, user: UserId) -> i64 {
     let emails = mails::table.filter(mails::user_id.eq(DbUid(user.0))).count();
     let count: Result<i64, DbError> = on_conn!(db.reader(), |conn| emails.get_result(conn).await?);
     count.unwrap()
@@ -186,16 +186,16 @@ async fn a_change_ends_the_other_sessions_and_writes_its_effects(db: Database) {
     let new = passkey(1, 0);
 
     add(&db, user, first, &new).await;
-    let after_adding = (live(&db, user).await, audited(&db, user, "ended").await);
+    let after_adding = (live(&db, user).await, count_audited(&db, user, "ended").await);
     session(&db, user, 3).await;
     remove_passkey(&db, user, first, new.id).await;
-    let after_removing = (live(&db, user).await, audited(&db, user, "ended").await);
+    let after_removing = (live(&db, user).await, count_audited(&db, user, "ended").await);
 
     assert_eq!(after_adding, (1, 1));
     assert_eq!(after_removing, (1, 2));
-    assert_eq!(audited(&db, user, "added").await, 1);
-    assert_eq!(audited(&db, user, "removed").await, 1);
-    assert_eq!(mailed(&db, user).await, 2);
+    assert_eq!(count_audited(&db, user, "added").await, 1);
+    assert_eq!(count_audited(&db, user, "removed").await, 1);
+    assert_eq!(count_emails(&db, user).await, 2);
 }
 
 async fn an_ended_session_changes_nothing(db: Database) {
@@ -212,7 +212,7 @@ async fn an_ended_session_changes_nothing(db: Database) {
 
     assert_eq!(passkeys.of_user(user).await.unwrap().len(), 1);
     assert_eq!(live(&db, user).await, 1);
-    assert_eq!(mailed(&db, user).await, 1);
+    assert_eq!(count_emails(&db, user).await, 1);
 }
 
 async fn a_foreign_passkey_is_not_removed(db: Database) {
@@ -238,7 +238,7 @@ async fn one_of_concurrent_removals_succeeds(db: Database) {
     let outcomes = join_all((0..16).map(|_| remove_passkey(db, user, session, id))).await;
 
     assert_eq!(count(&outcomes, &true), 1);
-    assert_eq!(audited(db, user, "removed").await, 1);
+    assert_eq!(count_audited(db, user, "removed").await, 1);
 }
 
 async fn a_counter_only_increases(db: Database) {
@@ -259,8 +259,8 @@ async fn a_counter_only_increases(db: Database) {
         PasskeyUseOutcome::Blocked,
     ];
     assert_eq!(outcomes, expected);
-    assert_eq!(audited(&db, user, "used").await, 1);
-    assert_eq!(audited(&db, user, "rolled back").await, 1);
+    assert_eq!(count_audited(&db, user, "used").await, 1);
+    assert_eq!(count_audited(&db, user, "rolled back").await, 1);
 }
 
 async fn a_blocked_passkey_is_unblocked_by_its_owner(db: Database) {
@@ -285,7 +285,7 @@ async fn a_blocked_passkey_is_unblocked_by_its_owner(db: Database) {
     assert_eq!(still_blocked[0].name, "Work");
     assert_eq!(still_blocked[0].blocked_at, Some(START));
     assert_eq!(store.of_user(user).await.unwrap()[0].blocked_at, None);
-    assert_eq!(audited(&db, user, "unblocked").await, 1);
+    assert_eq!(count_audited(&db, user, "unblocked").await, 1);
     assert_eq!(record_use(&db, user, new.id, 3).await, PasskeyUseOutcome::Recorded);
     assert_eq!(record_use(&db, user, new.id, 3).await, PasskeyUseOutcome::RolledBack);
 }
@@ -323,7 +323,7 @@ async fn the_use_of_a_removed_passkey_is_not_recorded(db: Database) {
     remove_passkey(&db, user, session, new.id).await;
 
     assert_eq!(record_use(&db, user, new.id, 1).await, PasskeyUseOutcome::Gone);
-    assert_eq!(audited(&db, user, "rolled back").await, 0);
+    assert_eq!(count_audited(&db, user, "rolled back").await, 0);
 }
 
 async fn a_removed_passkey_starts_no_session(db: Database) {

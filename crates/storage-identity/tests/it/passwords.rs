@@ -22,7 +22,7 @@ use crate::factors::enable;
 use crate::mailed_tokens::{put, token};
 use crate::passkeys;
 use crate::people::{
-    START, audited, begin_as_of, deactivate, epoch, fresh, new_session, only, person,
+    START, begin_as_of, count_audited, deactivate, epoch, fresh, new_session, only, person,
 };
 
 pia_testkit::contract! {
@@ -48,7 +48,7 @@ pia_testkit::contract! {
 
 const RESET: EmailTokenPurpose = EmailTokenPurpose::PasswordReset;
 
-fn ended(user: UserId, at: Timestamp) -> SideEffects {
+fn end_effects(user: UserId, at: Timestamp) -> SideEffects {
     SideEffects::audit(at, user, "ended")
 }
 
@@ -64,7 +64,7 @@ fn reset(user: UserId, token: u8, password: &str) -> PasswordReset {
         password_hash: secret(password),
         at: START,
         effects: SideEffects::audit(START, user, "reset").and_mail(email),
-        if_ended: ended,
+        if_ended: end_effects,
     }
 }
 
@@ -80,7 +80,7 @@ fn change(by: SessionRef, old: &str, new: &str) -> PasswordChange {
                 QueuedEmail::new("password-changed").with("apiKeys", left.api_keys.to_string());
             SideEffects::audit(at, user, "changed").and_mail(email.to_user(at, user))
         },
-        if_ended: ended,
+        if_ended: end_effects,
         if_revoked: AppAccessRevoked {
             app_password: |user, at| SideEffects::audit(at, user, "app password revoked"),
             api_key: |session_ref, at| SideEffects::audit(at, session_ref.user, "key revoked"),
@@ -99,7 +99,10 @@ async fn begin_session(db: &Database, user: UserId, token: u8) -> SessionRef {
     let new = new_session(user, TokenHash([token; 32]), START);
     let session = new.session;
     let sessions = SqlSessions::new(db.clone());
-    sessions.begin(fresh(db, new).await, 10, SideEffects::default(), only(ended)).await.unwrap();
+    sessions
+        .begin(fresh(db, new).await, 10, SideEffects::default(), only(end_effects))
+        .await
+        .unwrap();
     SessionRef { user, session }
 }
 
@@ -146,8 +149,8 @@ async fn a_reset_replaces_the_password_and_ends_every_session(db: Database) {
     assert!(good);
     assert_eq!(stored_hash(&db, "ada@example.org").await.as_deref(), Some("second"));
     assert!(!is_live(&db, first).await && !is_live(&db, second).await);
-    assert_eq!(audited(&db, user, "reset").await, 1);
-    assert_eq!(audited(&db, user, "ended").await, 2);
+    assert_eq!(count_audited(&db, user, "reset").await, 1);
+    assert_eq!(count_audited(&db, user, "ended").await, 2);
     let account = SqlAccounts::new(db).find(user).await.unwrap().unwrap();
     assert_eq!(account.email_verified_at, Some(START), "the email was read");
 }
@@ -162,7 +165,7 @@ async fn one_of_concurrent_uses_of_a_token_resets(db: Database) {
         outcomes.into_iter().zip(&texts).filter(|(it, _)| *it.as_ref().unwrap()).collect();
     assert_eq!(good.len(), 1);
     assert_eq!(stored_hash(&db, "ada@example.org").await.as_ref(), Some(good[0].1));
-    assert_eq!(audited(&db, user, "reset").await, 1);
+    assert_eq!(count_audited(&db, user, "reset").await, 1);
 }
 
 async fn one_of_concurrently_presented_tokens_resets(db: Database) {
@@ -271,7 +274,7 @@ async fn a_reset_of_a_deactivated_account_changes_nothing(db: Database) {
 
     assert!(!passwords.reset(reset(user, 1, "second")).await.unwrap());
 
-    assert_eq!(audited(&db, user, "reset").await, 0);
+    assert_eq!(count_audited(&db, user, "reset").await, 0);
     assert_eq!(rows(&db).await, [1, 0, 0]);
 }
 
@@ -285,8 +288,8 @@ async fn a_change_replaces_the_password_and_ends_the_other_sessions(db: Database
     assert_eq!(left, Some(AppAccess::default()));
     assert_eq!(stored_hash(&db, "ada@example.org").await.as_deref(), Some("second"));
     assert!(is_live(&db, own).await && !is_live(&db, other).await);
-    assert_eq!(audited(&db, user, "changed").await, 1);
-    assert_eq!(audited(&db, user, "ended").await, 1);
+    assert_eq!(count_audited(&db, user, "changed").await, 1);
+    assert_eq!(count_audited(&db, user, "ended").await, 1);
 }
 
 async fn one_of_concurrent_changes_succeeds(db: Database) {
@@ -297,7 +300,7 @@ async fn one_of_concurrent_changes_succeeds(db: Database) {
     let outcomes = join_all(texts.iter().map(|it| passwords.change(change(by, "first", it)))).await;
 
     assert_eq!(outcomes.into_iter().filter(|it| it.as_ref().unwrap().is_some()).count(), 1);
-    assert_eq!(audited(&db, user, "changed").await, 1);
+    assert_eq!(count_audited(&db, user, "changed").await, 1);
 }
 
 async fn one_of_a_concurrent_change_and_reset_succeeds(db: Database) {
@@ -345,8 +348,8 @@ async fn a_change_revokes_app_passwords_and_keys_on_demand(db: Database) {
         assert!(api_keys::scope(&db, key, 1).await.is_none());
     }
     assert!(api_keys::scope(&db, of_other, 1).await.is_some());
-    assert_eq!(audited(&db, user, "app password revoked").await, 1);
-    assert_eq!(audited(&db, user, "key revoked").await, 2);
+    assert_eq!(count_audited(&db, user, "app password revoked").await, 1);
+    assert_eq!(count_audited(&db, user, "key revoked").await, 2);
 }
 
 async fn a_change_of_a_deactivated_account_changes_nothing(db: Database) {
@@ -356,7 +359,7 @@ async fn a_change_of_a_deactivated_account_changes_nothing(db: Database) {
 
     assert_eq!(passwords.change(change(by, "first", "second")).await.unwrap(), None);
 
-    assert_eq!(audited(&db, user, "changed").await, 0);
+    assert_eq!(count_audited(&db, user, "changed").await, 0);
 }
 
 async fn open_as_of(

@@ -111,7 +111,7 @@ pub(crate) async fn remove(db: &Database, user: UserId) {
 }
 
 /// Returns the number of audit entries of this user with this action.
-pub(crate) async fn audited(db: &Database, user: UserId, action: &str) -> i64 {
+pub(crate) async fn count_audited(db: &Database, user: UserId, action: &str) -> i64 {
     let about = audit_identities::user_id.eq(DbUid(user.0)).and(audit_entries::action.eq(action));
     let entries = audit_entries::table.inner_join(audit_identities::table).filter(about).count();
     let count: Result<i64, DbError> =

@@ -6,7 +6,7 @@ use pia_kernel::SideEffects;
 use pia_storage::Database;
 use pia_storage_identity::SqlAccounts;
 
-use crate::people::{START, audited, deactivate, newcomer, person};
+use crate::people::{START, count_audited, deactivate, newcomer, person};
 
 pia_testkit::contract! {
     one_of_concurrent_registrations_of_one_address_is_stored,
@@ -70,7 +70,7 @@ async fn an_account_is_stored_with_its_effects(db: Database) {
     accounts.register(new, None, SideEffects::audit(START, user, "made")).await.unwrap();
 
     assert_eq!(accounts.find(user).await.unwrap(), Some(account));
-    assert_eq!(audited(&db, user, "made").await, 1);
+    assert_eq!(count_audited(&db, user, "made").await, 1);
 }
 
 async fn a_refused_registration_leaves_no_effects(db: Database) {
@@ -88,7 +88,7 @@ async fn a_refused_registration_leaves_no_effects(db: Database) {
 
     assert_eq!(taken.unwrap(), AccountCreationOutcome::EmailTaken);
     assert_eq!(full.unwrap(), AccountCreationOutcome::SeatsTaken);
-    assert_eq!(audited(&db, namesake_id, "made").await, 0);
-    assert_eq!(audited(&db, latecomer_id, "made").await, 0);
+    assert_eq!(count_audited(&db, namesake_id, "made").await, 0);
+    assert_eq!(count_audited(&db, latecomer_id, "made").await, 0);
     assert_eq!(accounts.find(latecomer_id).await.unwrap(), None);
 }

@@ -10,7 +10,7 @@ use pia_kernel::{Cursor, PageRequest, SessionId, SideEffects, Timestamp, UserId}
 use pia_storage::Database;
 use pia_storage_identity::SqlSessions;
 
-use crate::people::{HOUR, START, audited, new_session, only, person};
+use crate::people::{HOUR, START, count_audited, new_session, only, person};
 
 pia_testkit::contract! {
     live_sessions_are_listed_in_pages_newest_first,
@@ -23,11 +23,11 @@ pia_testkit::contract! {
     earlier_sessions_are_revoked_despite_concurrent_starts,
 }
 
-fn revoked(subject: UserId, at: Timestamp) -> SideEffects {
+fn revocation_effects(subject: UserId, at: Timestamp) -> SideEffects {
     SideEffects::audit(at, subject, "revoked")
 }
 
-fn evicted(_: UserId, _: Timestamp) -> SideEffects {
+fn no_effects(_: UserId, _: Timestamp) -> SideEffects {
     SideEffects::default()
 }
 
@@ -48,12 +48,12 @@ impl Person {
     async fn begin(&self, token: u8, at: Timestamp) -> SessionRef {
         let new = new_session(self.user, self.hash(token), at);
         let session_ref = SessionRef { user: self.user, session: new.session };
-        self.sessions.begin(new, 200, SideEffects::default(), only(evicted)).await.unwrap();
+        self.sessions.begin(new, 200, SideEffects::default(), only(no_effects)).await.unwrap();
         session_ref
     }
 
     async fn revoke(&self, by: SessionRef, targets: Revoked) -> Option<u64> {
-        self.sessions.revoke(by, targets, START, revoked).await.unwrap()
+        self.sessions.revoke(by, targets, START, revocation_effects).await.unwrap()
     }
 
     async fn refresh(&self, token: u8) -> RotationOutcome {
@@ -65,7 +65,7 @@ impl Person {
             lifetime: HOUR,
             device: SignInDevice::default(),
         };
-        self.sessions.rotate(presented, revoked).await.unwrap()
+        self.sessions.rotate(presented, revocation_effects).await.unwrap()
     }
 
     async fn page(&self, after: Option<Cursor>, limit: u16) -> Vec<SessionId> {
@@ -128,7 +128,7 @@ async fn revoking_one_session_ends_no_other(db: Database) {
     assert_eq!(own, Some(1));
     assert_eq!(ada.live().await, []);
     assert_eq!([ada.refresh(1).await, ada.refresh(10).await], [RotationOutcome::Refused; 2]);
-    assert_eq!(audited(&db, ada.user, "revoked").await, 2);
+    assert_eq!(count_audited(&db, ada.user, "revoked").await, 2);
 }
 
 async fn foreign_and_ended_sessions_are_not_found(db: Database) {
@@ -143,8 +143,8 @@ async fn foreign_and_ended_sessions_are_not_found(db: Database) {
     }
 
     assert_eq!(bob.live().await, [foreign.session]);
-    assert_eq!(audited(&db, ada.user, "revoked").await, 0);
-    assert_eq!(audited(&db, bob.user, "revoked").await, 0);
+    assert_eq!(count_audited(&db, ada.user, "revoked").await, 0);
+    assert_eq!(count_audited(&db, bob.user, "revoked").await, 0);
 }
 
 async fn revoking_the_others_ends_no_foreign_sessions(db: Database) {
@@ -164,7 +164,7 @@ async fn revoking_the_others_ends_no_foreign_sessions(db: Database) {
     assert_eq!(again, Some(0));
     assert_eq!(ada.live().await, [own.session]);
     assert_eq!(bob.live().await.len(), 4);
-    assert_eq!(audited(&db, ada.user, "revoked").await, 4);
+    assert_eq!(count_audited(&db, ada.user, "revoked").await, 4);
 }
 
 async fn an_ended_session_revokes_nothing(db: Database) {

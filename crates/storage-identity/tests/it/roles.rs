@@ -13,7 +13,7 @@ use pia_storage::schema::{mailed_tokens, passkey_challenges, sign_in_codes};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_storage_identity::{SqlAccounts, SqlChallenges, SqlRoles, SqlSessions};
 
-use crate::people::{HOUR, START, audited, device, new_session, only, person};
+use crate::people::{HOUR, START, count_audited, device, new_session, only, person};
 
 pia_testkit::contract! {
     a_role_is_granted_once_with_its_effects,
@@ -72,7 +72,7 @@ async fn a_role_is_granted_once_with_its_effects(db: Database) {
     }
 
     assert_eq!(role_of(&db, user).await, Role::OrgManager);
-    assert_eq!(audited(&db, user, "granted").await, 1);
+    assert_eq!(count_audited(&db, user, "granted").await, 1);
 }
 
 async fn concurrent_grants_respect_the_limit_of_administrators(db: Database) {
@@ -100,7 +100,7 @@ async fn the_last_active_administrator_stays_one(db: Database) {
     assert_eq!(demoted, RoleChangeOutcome::LastAdmin);
     assert_eq!(deactivated, DeactivationOutcome::LastAdmin);
     assert_eq!(role_of(&db, last).await, Role::Admin);
-    assert_eq!(audited(&db, last, "tried").await, 0);
+    assert_eq!(count_audited(&db, last, "tried").await, 0);
 }
 
 async fn one_of_two_concurrently_demoted_administrators_stays(db: Database) {
@@ -158,7 +158,7 @@ async fn a_missing_account_is_reported_without_effects(db: Database) {
     assert_eq!(deactivated, DeactivationOutcome::Unknown);
     assert_eq!(reactivated, ReactivationOutcome::Unknown);
     assert_eq!(found, None);
-    assert_eq!(audited(&db, missing, "tried").await, 0);
+    assert_eq!(count_audited(&db, missing, "tried").await, 0);
 }
 
 async fn deactivation_ends_sessions_and_challenges(db: Database) {
@@ -193,7 +193,7 @@ async fn deactivation_ends_sessions_and_challenges(db: Database) {
     assert_eq!(rotated, RotationOutcome::Refused);
     assert_eq!(state, None);
     assert_eq!(owner, None);
-    assert_eq!(audited(&db, user, "shut out").await, 1);
+    assert_eq!(count_audited(&db, user, "shut out").await, 1);
 }
 
 /// Inserts a row of each kind that can be redeemed to sign in.

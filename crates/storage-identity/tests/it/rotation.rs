@@ -11,7 +11,7 @@ use pia_kernel::{PageRequest, SessionId, SideEffects, Timestamp, UserId};
 use pia_storage::Database;
 use pia_storage_identity::{SqlAccounts, SqlSessions};
 
-use crate::people::{START, audited, deactivate, device, new_session, only, person};
+use crate::people::{START, count_audited, deactivate, device, new_session, only, person};
 
 pia_testkit::contract! {
     concurrent_presentations_of_one_token_have_one_successor,
@@ -43,7 +43,7 @@ impl Chain {
         let chain = Self { db: db.clone(), user, session: SessionId::generate(), salt };
         let new = new_session(user, chain.hash(1), START);
         let new = NewSession { session: chain.session, ..new };
-        chain.sessions().begin(new, 10, SideEffects::default(), only(reused)).await.unwrap();
+        chain.sessions().begin(new, 10, SideEffects::default(), only(reuse_effects)).await.unwrap();
         chain
     }
 
@@ -65,11 +65,11 @@ impl Chain {
             lifetime: LIFETIME,
             device,
         };
-        self.sessions().rotate(presented, reused).await.unwrap()
+        self.sessions().rotate(presented, reuse_effects).await.unwrap()
     }
 
     /// Returns the session's entry in its user's list.
-    async fn listed(&self) -> SessionEntry {
+    async fn entry(&self) -> SessionEntry {
         let page = PageRequest { after: None, limit: 10 };
         let listed = self.sessions().page(self.user, START, page).await.unwrap();
         listed.into_iter().find(|it| it.session == self.session).unwrap()
@@ -85,12 +85,12 @@ impl Chain {
         TokenHash(hash)
     }
 
-    fn rotated(&self) -> RotationOutcome {
+    fn rotation(&self) -> RotationOutcome {
         RotationOutcome::Rotated { user: self.user, session: self.session }
     }
 }
 
-fn reused(subject: UserId, at: Timestamp) -> SideEffects {
+fn reuse_effects(subject: UserId, at: Timestamp) -> SideEffects {
     SideEffects::audit(at, subject, "reused")
 }
 
@@ -99,8 +99,8 @@ async fn concurrent_presentations_of_one_token_have_one_successor(db: Database) 
 
     let outcomes = join_all((0..64).map(|_| chain.present(1, Duration::ZERO))).await;
 
-    assert_eq!(outcomes, vec![chain.rotated(); 64]);
-    assert_eq!(chain.present(2, Duration::ZERO).await, chain.rotated());
+    assert_eq!(outcomes, vec![chain.rotation(); 64]);
+    assert_eq!(chain.present(2, Duration::ZERO).await, chain.rotation());
 }
 
 async fn a_lost_response_is_repeated_within_the_grace(db: Database) {
@@ -109,8 +109,8 @@ async fn a_lost_response_is_repeated_within_the_grace(db: Database) {
 
     let again = chain.present(1, GRACE).await;
 
-    assert_eq!(again, chain.rotated());
-    assert_eq!(chain.present(2, GRACE).await, chain.rotated());
+    assert_eq!(again, chain.rotation());
+    assert_eq!(chain.present(2, GRACE).await, chain.rotation());
 }
 
 async fn a_replay_after_the_grace_ends_the_session(db: Database) {
@@ -121,7 +121,7 @@ async fn a_replay_after_the_grace_ends_the_session(db: Database) {
 
     assert_eq!(replay, RotationOutcome::Reused);
     assert_eq!(chain.present(2, GRACE).await, RotationOutcome::Refused);
-    assert_eq!(audited(&db, chain.user, "reused").await, 1);
+    assert_eq!(count_audited(&db, chain.user, "reused").await, 1);
 }
 
 async fn a_replay_after_the_successor_was_used_ends_the_session(db: Database) {
@@ -147,7 +147,7 @@ async fn an_ended_session_stays_ended_despite_concurrent_rotations(db: Database)
         for token in 1..4 {
             assert_eq!(chain.present(token, late).await, RotationOutcome::Refused, "token {token}");
         }
-        assert_eq!(audited(&db, chain.user, "reused").await, 1);
+        assert_eq!(count_audited(&db, chain.user, "reused").await, 1);
     }
 }
 
@@ -186,11 +186,11 @@ async fn long_spent_tokens_are_deleted(db: Database) {
     let early = Duration::ZERO;
 
     for (token, after) in [(1, early), (2, step), (3, step * 2)] {
-        assert_eq!(chain.present(token, after).await, chain.rotated());
+        assert_eq!(chain.present(token, after).await, chain.rotation());
     }
 
     assert_eq!(chain.present(1, step * 2).await, RotationOutcome::Refused);
-    assert_eq!(chain.present(4, step * 2).await, chain.rotated());
+    assert_eq!(chain.present(4, step * 2).await, chain.rotation());
     assert_eq!(chain.present(2, step * 2).await, RotationOutcome::Reused);
 }
 
@@ -202,11 +202,11 @@ async fn omitted_device_properties_stay_unchanged(db: Database) {
     let updated =
         SignInDevice { app_version: Some("1.5.0.0".to_owned()), ..SignInDevice::default() };
 
-    let at_first = chain.listed().await;
+    let at_first = chain.entry().await;
     chain.present_on(moved.clone(), 1, minute).await;
-    let after_move = chain.listed().await;
+    let after_move = chain.entry().await;
     chain.present_on(updated.clone(), 2, minute * 2).await;
-    let after_update = chain.listed().await;
+    let after_update = chain.entry().await;
 
     assert_eq!(at_first.device, device());
     assert_eq!(at_first.began_at, START);

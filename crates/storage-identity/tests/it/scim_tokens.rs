@@ -68,11 +68,11 @@ async fn the_use_of_a_token_is_stored_once_in_an_interval(db: Database) {
     add(&store, new.clone(), 20).await;
     let minute = Duration::from_mins(1);
 
-    store.used(new.entry.id, START, START - minute).await.unwrap();
+    store.record_use(new.entry.id, START, START - minute).await.unwrap();
     let soon = START + Duration::from_secs(5);
-    store.used(new.entry.id, soon, soon - minute).await.unwrap();
+    store.record_use(new.entry.id, soon, soon - minute).await.unwrap();
     assert_eq!(store.list().await.unwrap()[0].used_at, Some(START));
-    store.used(new.entry.id, START + minute, START).await.unwrap();
+    store.record_use(new.entry.id, START + minute, START).await.unwrap();
 
     assert_eq!(store.list().await.unwrap()[0].used_at, Some(START + minute));
 }

@@ -15,7 +15,7 @@ use pia_storage_identity::{
 };
 
 use crate::mailed_tokens;
-use crate::people::{HOUR, START, audited, deactivate, person};
+use crate::people::{HOUR, START, count_audited, deactivate, person};
 
 pia_testkit::contract! {
     an_account_is_listed_under_its_address_until_a_client_names_it,
@@ -56,7 +56,7 @@ fn edit(user: UserId, changes: Vec<ScimUserChange>) -> ScimUserEdit {
     ScimUserEdit { user, expected: None, changes, activation: None, at, effects }
 }
 
-async fn changed(store: &SqlScimUsers, edit: ScimUserEdit) -> ScimUser {
+async fn change(store: &SqlScimUsers, edit: ScimUserEdit) -> ScimUser {
     match store.change(edit).await.unwrap() {
         ScimUserChangeOutcome::Done(user) => *user,
         refused => panic!("{refused:?}"),
@@ -80,15 +80,15 @@ async fn an_account_is_listed_under_its_address_until_a_client_names_it(db: Data
         ScimUserChange::ExternalId(Some("00u1".to_owned())),
         ScimUserChange::GivenName(Some("Ada".to_owned())),
     ];
-    let before = changed(&store, edit(user, changes)).await;
+    let before = change(&store, edit(user, changes)).await;
 
     assert_eq!(store.find(user).await.unwrap(), Some(before.clone()));
     assert_eq!(before.attributes.user_name, "ada");
     assert_eq!(before.updated_at, START + HOUR);
     assert_eq!(before.attributes.email, "Ada@Example.org");
-    assert_eq!(audited(&db, user, "ScimUser.Updated").await, 1);
-    changed(&store, edit(user, vec![user_name("ada")])).await;
-    assert_eq!(audited(&db, user, "ScimUser.Updated").await, 1);
+    assert_eq!(count_audited(&db, user, "ScimUser.Updated").await, 1);
+    change(&store, edit(user, vec![user_name("ada")])).await;
+    assert_eq!(count_audited(&db, user, "ScimUser.Updated").await, 1);
 }
 
 async fn a_created_user_is_an_account_without_a_credential(db: Database) {
@@ -102,7 +102,7 @@ async fn a_created_user_is_an_account_without_a_credential(db: Database) {
     let account = SqlAccounts::new(db.clone()).by_email("ADA@example.org").await.unwrap().unwrap();
     assert_eq!(account.account.provider, "scim");
     assert!(account.password_hash.is_none() && account.account.email_verified_at.is_some());
-    assert_eq!(audited(&db, new.user, "ScimUser.Created").await, 1);
+    assert_eq!(count_audited(&db, new.user, "ScimUser.Created").await, 1);
 }
 
 async fn names_ids_and_addresses_are_unique(db: Database) {
@@ -164,7 +164,7 @@ async fn of_many_changes_at_once_none_is_lost(db: Database) {
     assert_eq!(attributes.given_name, text("Ada"));
     assert_eq!(attributes.family_name, text("Lovelace"));
     assert_eq!(attributes.display_name, text("Countess"));
-    assert_eq!(audited(&db, user, "ScimUser.Updated").await, 4);
+    assert_eq!(count_audited(&db, user, "ScimUser.Updated").await, 4);
 }
 
 async fn a_change_of_another_version_is_refused(db: Database) {
@@ -194,7 +194,7 @@ async fn an_administrators_address_stays(db: Database) {
     let name = vec![ScimUserChange::DisplayName(Some("Ada".to_owned()))];
 
     assert_eq!(refused, ScimUserChangeOutcome::Privileged);
-    assert_eq!(changed(&store, edit(user, name)).await.attributes.email, "ada@example.org");
+    assert_eq!(change(&store, edit(user, name)).await.attributes.email, "ada@example.org");
 }
 
 async fn a_change_happens_with_the_deactivation_or_not_at_all(db: Database) {
@@ -220,7 +220,7 @@ async fn a_change_happens_with_the_deactivation_or_not_at_all(db: Database) {
         let it = store.find(user).await.unwrap().unwrap();
         let is_changed = it.attributes.display_name.as_deref() == Some("Countess");
         assert_eq!(is_changed, !it.is_active, "{it:?}");
-        let audited = audited(&db, user, "account.deactivated").await;
+        let audited = count_audited(&db, user, "account.deactivated").await;
         assert_eq!(audited, i64::from(!it.is_active));
     }
 }
@@ -238,7 +238,7 @@ async fn only_users_without_an_administrative_role_are_reactivated(db: Database)
     roles.set_role(user, Role::User, None, SideEffects::default()).await.unwrap();
 
     assert_eq!(refused, ScimUserChangeOutcome::Privileged);
-    assert!(changed(&store, reactivation).await.is_active);
+    assert!(change(&store, reactivation).await.is_active);
 }
 
 async fn a_new_address_is_as_verified_as_the_one_before(db: Database) {
@@ -250,7 +250,7 @@ async fn a_new_address_is_as_verified_as_the_one_before(db: Database) {
 
     let is_verified = async |user, email: &str| {
         let email = ScimUserChange::Email(email.to_owned());
-        let email = changed(&store, edit(user, vec![email])).await.attributes.email;
+        let email = change(&store, edit(user, vec![email])).await.attributes.email;
         roles.member(&email).await.unwrap().unwrap().email_verified_at.is_some()
     };
 
@@ -368,8 +368,8 @@ async fn of_many_first_sign_ins_at_a_provider_one_is_linked(db: Database) {
     assert_eq!(account.user, ada.user);
     assert_eq!(account.provider, "entraid");
     assert_eq!(local.unwrap(), None);
-    assert_eq!(audited(&db, ada.user, "linked").await, 1);
-    assert_eq!(audited(&db, other, "linked").await, 0);
+    assert_eq!(count_audited(&db, ada.user, "linked").await, 1);
+    assert_eq!(count_audited(&db, other, "linked").await, 0);
 }
 
 async fn the_first_password_of_a_created_user_makes_the_account_local(db: Database) {

@@ -8,7 +8,7 @@ use pia_kernel::{SideEffects, Timestamp, UserId};
 use pia_storage::Database;
 use pia_storage_identity::SqlSessions;
 
-use crate::people::{HOUR, START, audited, new_session, only, person, remove};
+use crate::people::{HOUR, START, count_audited, new_session, only, person, remove};
 
 pia_testkit::contract! {
     the_ten_latest_of_concurrent_sessions_stay,
@@ -20,11 +20,11 @@ pia_testkit::contract! {
     sessions_are_deleted_with_their_account,
 }
 
-fn started(subject: UserId, at: Timestamp) -> SideEffects {
+fn start_effects(subject: UserId, at: Timestamp) -> SideEffects {
     SideEffects::audit(at, subject, "begun")
 }
 
-fn ended(subject: UserId, at: Timestamp) -> SideEffects {
+fn end_effects(subject: UserId, at: Timestamp) -> SideEffects {
     SideEffects::audit(at, subject, "ended")
 }
 
@@ -32,7 +32,7 @@ fn ended(subject: UserId, at: Timestamp) -> SideEffects {
 async fn begin(db: &Database, user: UserId, token: u8, at: Timestamp) -> SessionStartOutcome {
     let new = new_session(user, TokenHash([token; 32]), at);
     let sessions = SqlSessions::new(db.clone());
-    sessions.begin(new, 10, started(user, at), only(ended)).await.unwrap()
+    sessions.begin(new, 10, start_effects(user, at), only(end_effects)).await.unwrap()
 }
 
 /// Returns the tokens whose sessions still exist.
@@ -54,8 +54,8 @@ async fn the_ten_latest_of_concurrent_sessions_stay(db: Database) {
 
     assert_eq!(outcomes, [SessionStartOutcome::Done; 64]);
     assert_eq!(alive(&db, 0..64).await, (54..64).collect::<Vec<_>>());
-    assert_eq!(audited(&db, user, "begun").await, 64);
-    assert_eq!(audited(&db, user, "ended").await, 54);
+    assert_eq!(count_audited(&db, user, "begun").await, 64);
+    assert_eq!(count_audited(&db, user, "ended").await, 54);
 }
 
 async fn an_expired_session_does_not_count(db: Database) {
@@ -67,7 +67,7 @@ async fn an_expired_session_does_not_count(db: Database) {
     }
 
     assert_eq!(alive(&db, 0..11).await, (0..11).collect::<Vec<_>>());
-    assert_eq!(audited(&db, user, "ended").await, 0);
+    assert_eq!(count_audited(&db, user, "ended").await, 0);
 }
 
 async fn sessions_of_others_do_not_count(db: Database) {
@@ -88,7 +88,7 @@ async fn a_session_of_a_missing_account_does_not_start(db: Database) {
     let refused = begin(&db, missing, 1, START).await;
 
     assert_eq!(refused, SessionStartOutcome::Stale);
-    assert_eq!(audited(&db, missing, "begun").await, 0);
+    assert_eq!(count_audited(&db, missing, "begun").await, 0);
 }
 
 async fn a_session_is_ended_once_by_its_token(db: Database) {
@@ -99,11 +99,11 @@ async fn a_session_is_ended_once_by_its_token(db: Database) {
     let later = START + HOUR / 2;
     let session = sessions.session_of(token).await.unwrap().unwrap();
 
-    let outcomes = join_all((0..16).map(|_| sessions.end(token, later, ended))).await;
+    let outcomes = join_all((0..16).map(|_| sessions.end(token, later, end_effects))).await;
 
     let ended_sessions: Vec<_> = outcomes.into_iter().filter_map(Result::unwrap).collect();
     assert_eq!(ended_sessions, [(user, session)]);
-    assert_eq!(audited(&db, user, "ended").await, 1);
+    assert_eq!(count_audited(&db, user, "ended").await, 1);
     assert_eq!(sessions.session_of(token).await.unwrap(), None);
 }
 

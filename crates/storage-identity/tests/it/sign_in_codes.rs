@@ -10,7 +10,7 @@ use pia_kernel::{SessionId, SideEffects, Timestamp, UserId};
 use pia_storage::Database;
 use pia_storage_identity::{SqlSessions, SqlSignInCodes};
 
-use crate::people::{START, audited, deactivate, new_session, nothing, person, remove};
+use crate::people::{START, count_audited, deactivate, new_session, nothing, person, remove};
 
 pia_testkit::contract! {
     a_code_is_redeemed_by_its_challenge_in_time,
@@ -28,7 +28,7 @@ const CODE: TokenHash = TokenHash([1; 32]);
 const CHALLENGE: CodeChallenge = CodeChallenge([2; 32]);
 const LIFETIME: Duration = Duration::from_mins(2);
 
-async fn issued(db: &Database) -> (UserId, SqlSignInCodes) {
+async fn issue_code(db: &Database) -> (UserId, SqlSignInCodes) {
     let user = person(db, "ada@example.org").await;
     let codes = SqlSignInCodes::new(db.clone());
     put(&codes, user, CODE).await;
@@ -40,12 +40,12 @@ async fn put(codes: &SqlSignInCodes, user: UserId, hash: TokenHash) {
     codes.put(new).await.unwrap();
 }
 
-fn replayed(user: UserId, at: Timestamp) -> SideEffects {
+fn replay_effects(user: UserId, at: Timestamp) -> SideEffects {
     SideEffects::about(at, user, "replayed")
 }
 
 async fn present(codes: &SqlSignInCodes, at: Timestamp) -> CodeRedemptionOutcome {
-    codes.redeem(CODE, Some(CHALLENGE), at, replayed).await.unwrap()
+    codes.redeem(CODE, Some(CHALLENGE), at, replay_effects).await.unwrap()
 }
 
 /// Starts a session for the code.
@@ -62,7 +62,7 @@ async fn is_live(db: &Database, token: u8) -> bool {
 }
 
 async fn a_code_is_redeemed_by_its_challenge_in_time(db: Database) {
-    let (user, codes) = issued(&db).await;
+    let (user, codes) = issue_code(&db).await;
 
     let redeemed = present(&codes, START + LIFETIME - Duration::from_micros(1)).await;
 
@@ -72,12 +72,12 @@ async fn a_code_is_redeemed_by_its_challenge_in_time(db: Database) {
 }
 
 async fn a_failed_attempt_invalidates_the_code(db: Database) {
-    let (user, codes) = issued(&db).await;
+    let (user, codes) = issue_code(&db).await;
 
     for (challenge, at) in
         [(None, START), (Some(CodeChallenge([3; 32])), START), (Some(CHALLENGE), START + LIFETIME)]
     {
-        let failed = codes.redeem(CODE, challenge, at, replayed).await.unwrap();
+        let failed = codes.redeem(CODE, challenge, at, replay_effects).await.unwrap();
         let after = present(&codes, START).await;
 
         assert_eq!(failed, CodeRedemptionOutcome::Refused);
@@ -85,27 +85,27 @@ async fn a_failed_attempt_invalidates_the_code(db: Database) {
         assert!(!codes.settle(CODE, SessionId::generate()).await.unwrap());
         put(&codes, user, CODE).await;
     }
-    assert_eq!(audited(&db, user, "replayed").await, 0);
+    assert_eq!(count_audited(&db, user, "replayed").await, 0);
 }
 
 async fn a_replayed_code_ends_the_session_it_started(db: Database) {
-    let (user, codes) = issued(&db).await;
+    let (user, codes) = issue_code(&db).await;
     present(&codes, START).await;
     codes.settle(CODE, session(&db, user, 9).await).await.unwrap();
     session(&db, user, 10).await;
 
     // Long after, and without a challenge.
-    let again = codes.redeem(CODE, None, START + LIFETIME * 2, replayed).await.unwrap();
+    let again = codes.redeem(CODE, None, START + LIFETIME * 2, replay_effects).await.unwrap();
 
     assert_eq!(again, CodeRedemptionOutcome::Replayed(user));
     assert!(!is_live(&db, 9).await);
     assert!(is_live(&db, 10).await);
-    assert_eq!(audited(&db, user, "replayed").await, 1);
+    assert_eq!(count_audited(&db, user, "replayed").await, 1);
     assert_eq!(present(&codes, START).await, CodeRedemptionOutcome::Refused);
 }
 
 async fn a_code_replayed_before_settling_starts_no_session(db: Database) {
-    let (user, codes) = issued(&db).await;
+    let (user, codes) = issue_code(&db).await;
     present(&codes, START).await;
 
     let again = present(&codes, START).await;
@@ -115,7 +115,7 @@ async fn a_code_replayed_before_settling_starts_no_session(db: Database) {
 }
 
 async fn concurrent_presentations_redeem_one_code_and_start_no_session(db: Database) {
-    let (user, codes) = issued(&db).await;
+    let (user, codes) = issue_code(&db).await;
 
     let outcomes = join_all((0..64).map(|_| present(&codes, START))).await;
 
@@ -136,12 +136,12 @@ async fn no_concurrently_settled_session_outlives_a_replay(db: Database) {
     let calls = (100..132).map(|it| async move {
         let hash = TokenHash([it; 32]);
         put(codes, user, hash).await;
-        let first = codes.redeem(hash, Some(CHALLENGE), START, replayed).await.unwrap();
+        let first = codes.redeem(hash, Some(CHALLENGE), START, replay_effects).await.unwrap();
         assert_eq!(first, CodeRedemptionOutcome::Redeemed(user));
         let session = session(db, user, it).await;
         let (settled, again) = futures_util::join!(
             codes.settle(hash, session),
-            codes.redeem(hash, Some(CHALLENGE), START, replayed)
+            codes.redeem(hash, Some(CHALLENGE), START, replay_effects)
         );
         assert_eq!(again.unwrap(), CodeRedemptionOutcome::Replayed(user));
         (settled.unwrap(), is_live(db, it).await)
@@ -153,26 +153,26 @@ async fn no_concurrently_settled_session_outlives_a_replay(db: Database) {
 }
 
 async fn a_deactivated_account_redeems_nothing(db: Database) {
-    let (user, codes) = issued(&db).await;
+    let (user, codes) = issue_code(&db).await;
     deactivate(&db, user).await;
 
     assert_eq!(present(&codes, START).await, CodeRedemptionOutcome::Refused);
 }
 
 async fn expired_codes_are_swept(db: Database) {
-    let (user, codes) = issued(&db).await;
+    let (user, codes) = issue_code(&db).await;
     let later = TokenHash([5; 32]);
     let expires_at = START + LIFETIME * 2;
     codes.put(NewSignInCode { hash: later, user, challenge: CHALLENGE, expires_at }).await.unwrap();
 
     assert_eq!(codes.sweep(START + LIFETIME).await.unwrap(), 1);
 
-    let later_code = codes.redeem(later, Some(CHALLENGE), START, replayed).await.unwrap();
+    let later_code = codes.redeem(later, Some(CHALLENGE), START, replay_effects).await.unwrap();
     assert_eq!(later_code, CodeRedemptionOutcome::Redeemed(user));
 }
 
 async fn codes_are_deleted_with_their_account(db: Database) {
-    let (user, codes) = issued(&db).await;
+    let (user, codes) = issue_code(&db).await;
 
     remove(&db, user).await;
 

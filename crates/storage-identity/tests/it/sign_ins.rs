@@ -45,7 +45,7 @@ async fn begin(db: &Database, user: UserId) -> Option<SessionId> {
     (started.unwrap() == SessionStartOutcome::Done).then_some(session)
 }
 
-async fn listed(db: &Database, user: UserId) -> Vec<SignInEntry> {
+async fn list(db: &Database, user: UserId) -> Vec<SignInEntry> {
     let page = PageRequest { after: None, limit: 100 };
     SqlSignIns::new(db.clone()).page(user, page).await.unwrap()
 }
@@ -56,14 +56,14 @@ fn only(mut entries: Vec<SignInEntry>) -> SignInEntry {
 }
 
 /// Returns the number of recorded attempts of all accounts.
-async fn recorded(db: &Database) -> i64 {
+async fn count_recorded(db: &Database) -> i64 {
     let all = sign_ins::table.count();
     let found: Result<i64, DbError> = on_conn!(db.reader(), |conn| all.get_result(conn).await?);
     found.unwrap()
 }
 
 /// Returns the subject of each entry of a failure, in order.
-async fn audited(db: &Database) -> Vec<Option<DbUid>> {
+async fn audited_subjects(db: &Database) -> Vec<Option<DbUid>> {
     let failures = audit_entries::table
         .inner_join(audit_identities::table)
         .filter(audit_entries::action.eq("failed"))
@@ -80,7 +80,7 @@ async fn a_sign_in_is_stored_longer_than_its_session(db: Database) {
 
     SqlSessions::new(db.clone()).sweep(START + HOUR).await.unwrap();
 
-    let entry = only(listed(&db, user).await);
+    let entry = only(list(&db, user).await);
     assert_eq!(entry.at, START);
     assert_eq!(entry.session, session);
     assert_eq!(entry.device, device());
@@ -92,31 +92,31 @@ async fn a_refused_session_start_records_no_sign_in(db: Database) {
     let started = begin(&db, UserId::generate()).await;
 
     assert_eq!(started, None);
-    assert_eq!(recorded(&db).await, 0);
+    assert_eq!(count_recorded(&db).await, 0);
 }
 
 async fn a_failure_is_stored_for_its_account(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     let bob = person(&db, "bob@example.org").await;
 
-    SqlSignIns::new(db.clone()).failed(failure(Some(ada), START), audit).await.unwrap();
+    SqlSignIns::new(db.clone()).record_failure(failure(Some(ada), START), audit).await.unwrap();
 
-    let entry = only(listed(&db, ada).await);
+    let entry = only(list(&db, ada).await);
     assert_eq!(entry.at, START);
     assert_eq!(entry.session, None);
     assert_eq!(entry.device, device());
     assert_eq!(entry.outcome, "wrong_password");
     assert_eq!(entry.method, "password");
-    assert_eq!(listed(&db, bob).await, []);
+    assert_eq!(list(&db, bob).await, []);
 }
 
 async fn a_failure_without_an_account_is_not_stored(db: Database) {
     let log = SqlSignIns::new(db.clone());
 
-    log.failed(failure(None, START), audit).await.unwrap();
-    log.failed(failure(Some(UserId::generate()), START), audit).await.unwrap();
+    log.record_failure(failure(None, START), audit).await.unwrap();
+    log.record_failure(failure(Some(UserId::generate()), START), audit).await.unwrap();
 
-    assert_eq!(recorded(&db).await, 0);
+    assert_eq!(count_recorded(&db).await, 0);
 }
 
 async fn every_failure_is_audited(db: Database) {
@@ -125,10 +125,10 @@ async fn every_failure_is_audited(db: Database) {
     let log = SqlSignIns::new(db.clone());
 
     for user in [Some(ada), None, Some(gone)] {
-        log.failed(failure(user, START), audit).await.unwrap();
+        log.record_failure(failure(user, START), audit).await.unwrap();
     }
 
-    let about = audited(&db).await;
+    let about = audited_subjects(&db).await;
     let hers: Vec<_> = about.iter().map(|it| *it == Some(DbUid(ada.0))).collect();
     assert_eq!(hers, [true, false, false]);
     assert!(about.iter().all(Option::is_some), "{about:?}");
@@ -141,10 +141,10 @@ async fn a_failure_that_cannot_be_audited_is_not_stored(db: Database) {
     let dropped: Result<usize, DbError> =
         on_conn!(db.writer(), |conn| statement.execute(conn).await?);
 
-    let failed = SqlSignIns::new(db.clone()).failed(failure(Some(ada), START), audit).await;
+    let failed = SqlSignIns::new(db.clone()).record_failure(failure(Some(ada), START), audit).await;
 
     assert!(dropped.is_ok() && failed.is_err(), "{dropped:?} {failed:?}");
-    assert_eq!(recorded(&db).await, 0);
+    assert_eq!(count_recorded(&db).await, 0);
 }
 
 async fn attempts_are_listed_in_pages_newest_first(db: Database) {
@@ -152,7 +152,9 @@ async fn attempts_are_listed_in_pages_newest_first(db: Database) {
     let log = SqlSignIns::new(db.clone());
     // Three at a time, so that the time alone does not sort them.
     for second in [2, 0, 1, 1, 2, 0, 0, 1, 2] {
-        log.failed(failure(Some(user), START + Duration::from_secs(second)), audit).await.unwrap();
+        log.record_failure(failure(Some(user), START + Duration::from_secs(second)), audit)
+            .await
+            .unwrap();
     }
 
     let mut entries = Vec::new();
@@ -172,12 +174,14 @@ async fn old_attempts_are_swept(db: Database) {
     let user = person(&db, "ada@example.org").await;
     let log = SqlSignIns::new(db.clone());
     for second in 0..5 {
-        log.failed(failure(Some(user), START + Duration::from_secs(second)), audit).await.unwrap();
+        log.record_failure(failure(Some(user), START + Duration::from_secs(second)), audit)
+            .await
+            .unwrap();
     }
 
     let swept = log.sweep(START + Duration::from_secs(3)).await.unwrap();
 
-    let left: Vec<_> = listed(&db, user).await.into_iter().map(|it| it.at).collect();
+    let left: Vec<_> = list(&db, user).await.into_iter().map(|it| it.at).collect();
     assert_eq!(swept, 3);
     assert_eq!(left, [START + Duration::from_secs(4), START + Duration::from_secs(3)]);
 }
@@ -185,9 +189,9 @@ async fn old_attempts_are_swept(db: Database) {
 async fn attempts_are_deleted_with_their_account(db: Database) {
     let user = person(&db, "ada@example.org").await;
     begin(&db, user).await;
-    SqlSignIns::new(db.clone()).failed(failure(Some(user), START), audit).await.unwrap();
+    SqlSignIns::new(db.clone()).record_failure(failure(Some(user), START), audit).await.unwrap();
 
     remove(&db, user).await;
 
-    assert_eq!(recorded(&db).await, 0);
+    assert_eq!(count_recorded(&db).await, 0);
 }

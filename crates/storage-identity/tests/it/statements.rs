@@ -15,7 +15,7 @@ use pia_kernel::{QueuedEmail, SideEffects, Timestamp, UserId};
 use pia_storage::{Conn, Database, DatabaseKind};
 use pia_storage_identity::{SqlAccounts, SqlPasswordThrottleStore, SqlRateLimitStore, SqlSessions};
 
-use crate::people::{START, audited, device, new_session, person};
+use crate::people::{START, count_audited, device, new_session, person};
 
 pia_testkit::contract! {
     a_sign_in_takes_six_round_trips_to_the_database,
@@ -132,7 +132,7 @@ async fn a_sign_in_takes_six_round_trips_to_the_database(db: Database) {
     };
     assert_eq!(statements.len(), expected_statements, "{statements:#?}");
     assert_eq!(round_trips, expected_round_trips, "{statements:#?}");
-    assert_eq!(audited(&db, user, "session.started").await, 1 + i64::from(TRIES));
+    assert_eq!(count_audited(&db, user, "session.started").await, 1 + i64::from(TRIES));
 }
 
 async fn evicting_a_session_takes_no_more_round_trips(db: Database) {
@@ -149,7 +149,7 @@ async fn evicting_a_session_takes_no_more_round_trips(db: Database) {
         costs.push((statements.len(), round_trips));
     }
 
-    assert_eq!(audited(&db, user, "session.evicted").await, i64::from(TRIES));
+    assert_eq!(count_audited(&db, user, "session.evicted").await, i64::from(TRIES));
     if db.provider() == DatabaseKind::Postgres {
         assert_eq!(costs.into_iter().min(), Some((5, 2)));
     }

@@ -136,9 +136,9 @@ async fn a_group_of_a_persona_or_plugin_is_in_use(db: Database) {
     let id = group(&db, "Sales").await;
     let personas = SqlManagedPersonas::new(db.clone());
     let plugins = SqlPlugins::new(db.clone());
-    let persona = crate::personas::created(&personas, "Ada").await;
+    let persona = crate::personas::create_persona(&personas, "Ada").await;
     personas.assign(persona, &[id], quotas(50), nothing()).await.unwrap();
-    let plugin = crate::plugins::created(&plugins, "Tickets").await.id;
+    let plugin = crate::plugins::create_plugin(&plugins, "Tickets").await.id;
     plugins.assign(plugin, &[id], nothing()).await.unwrap();
 
     let removed = groups.remove(id, noting("removed")).await.unwrap();

@@ -75,7 +75,7 @@ impl World {
             .returning(|user| Ok(Some(Account::local(user, "ada@example.org".to_owned(), NOW))));
         let mut failures = MockSignInLog::new();
         let log = step.clone();
-        failures.expect_failed().returning(move |attempt, effects| {
+        failures.expect_record_failure().returning(move |attempt, effects| {
             assert_eq!(attempt.user, Some(user));
             assert_eq!(effects(user, NOW), SideEffects::about(NOW, user, "sign_in.failed"));
             log(&format!("note {} {}", attempt.outcome.name(), attempt.method.name()));

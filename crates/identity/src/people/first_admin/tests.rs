@@ -74,7 +74,7 @@ async fn the_account_is_an_administrators_with_a_verified_address_and_ends_the_t
         })
         .once()
         .returning(|_, _, _| Ok(FirstAdminOutcome::Stored));
-    ports.token.expect_administered().once().returning(|| ());
+    ports.token.expect_record_administrator().once().returning(|| ());
 
     let account = ports.build().create_first_admin(&secret("right"), admin()).await.unwrap();
 

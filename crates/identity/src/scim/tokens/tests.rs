@@ -45,7 +45,7 @@ async fn only_the_hash_of_a_new_token_is_stored_and_it_authenticates() {
         let new = rows.lock().unwrap().clone();
         Ok(new.filter(|it| it.hash == hash).map(|it| it.entry))
     });
-    store.expect_used().once().returning(|_, _, _| Ok(()));
+    store.expect_record_use().once().returning(|_, _, _| Ok(()));
     let tokens = tokens(store);
 
     let created = tokens.create(by, options("Entra")).await.unwrap();
@@ -79,7 +79,7 @@ async fn the_use_of_a_token_is_stored_once_a_minute() {
     let mut store = MockScimTokenStore::new();
     let just_now = NOW - Duration::from_secs(59);
     store.expect_find().returning(move |_| Ok(Some(entry(NOW + USE_INTERVAL, Some(just_now)))));
-    store.expect_used().never();
+    store.expect_record_use().never();
 
     let token = Secret::new(format!("{PREFIX}{}", "a".repeat(43)));
     assert!(tokens(store).authenticate(&token).await.unwrap().is_some());
