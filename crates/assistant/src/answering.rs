@@ -23,10 +23,10 @@ pub(crate) struct ChatStreamOptions {
 /// Full response and its usage.
 pub(crate) struct FullAnswer {
     pub(crate) body: Bytes,
-    /// Metered call of the last attempt.
+    /// Last call of the turn.
     pub(crate) metered_call: MeteredCall,
-    /// Usage of the attempts before the last.
-    pub(crate) spent: Usage,
+    /// Usage of the turn's earlier calls.
+    pub(crate) previous_usage: Usage,
     /// Calls of server tools that were run.
     pub(crate) tool_uses: Vec<ToolUse>,
 }
@@ -86,7 +86,7 @@ impl Gateway {
 
 impl Turn {
     fn into_full_answer(self, body: Bytes, metered_call: MeteredCall) -> FullAnswer {
-        let Self { previous_usage: spent, tool_uses, .. } = self;
-        FullAnswer { body, metered_call, spent, tool_uses }
+        let Self { previous_usage, tool_uses, .. } = self;
+        FullAnswer { body, metered_call, previous_usage, tool_uses }
     }
 }

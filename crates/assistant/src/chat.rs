@@ -41,7 +41,7 @@ pub enum ChatAnswer {
 pub struct ChatReply {
     /// Text; `None` if there is none.
     pub text: Option<String>,
-    /// Tokens of all calls that it took.
+    /// Tokens of all calls of models that the answer took.
     pub tokens: i64,
     /// Response in the format of OpenAI's chat completions.
     pub body: String,
@@ -158,7 +158,7 @@ impl Chat {
 /// Returns the response for the caller, with the usage of all its calls. Errors
 /// if it has no message.
 fn complete(answer: FullAnswer) -> Result<Bytes, AssistantError> {
-    let FullAnswer { body, mut metered_call, spent, .. } = answer;
+    let FullAnswer { body, mut metered_call, previous_usage, .. } = answer;
     if !stream::completion::has_message(&body) {
         tracing::warn!(
             upstream.model = metered_call.target.model,
@@ -172,8 +172,11 @@ fn complete(answer: FullAnswer) -> Result<Bytes, AssistantError> {
 
     metered_call.end = CallEnd::Completed;
     let body = normalize_answer(without_mark(body));
-    let total = (spent != Usage::default()).then(|| spent.plus(&metered_call.usage()));
-    let with_total = total.and_then(|it| stream::completion::with_usage(&body, &it));
+    let mut with_total = None;
+    if previous_usage != Usage::default() {
+        let total = previous_usage.plus(&metered_call.usage());
+        with_total = stream::completion::with_usage(&body, &total);
+    }
 
     Ok(NullStripper::default().strip(with_total.unwrap_or(body)))
 }

@@ -84,7 +84,7 @@ impl Models {
     /// Returns all entries in the order of the settings.
     pub fn list(&self) -> Vec<ModelEntry> {
         let catalogue = self.gateway.catalogue.get();
-        let unnamed = [
+        let unnamed_models = [
             ("Ai".to_owned(), &catalogue.default),
             (mode_key(Mode::Assistant), &catalogue.assistant),
             (mode_key(Mode::Research), &catalogue.research),
@@ -97,12 +97,15 @@ impl Models {
         let chats = catalogue.entries.iter().cloned().map(CatalogueModel::Chat);
         let embedders = catalogue.embedders.iter().cloned().map(CatalogueModel::Embedder);
         let searches = catalogue.searches.iter().cloned().map(CatalogueModel::Search);
-        let named = chats
+        let named_models = chats
             .chain(embedders)
             .chain(searches)
             .map(|it| (format!("Ai:Providers:{}", it.id().unwrap_or_default()), it));
 
-        unnamed.chain(named).map(|(key, model)| self.entry(&catalogue, key, model)).collect()
+        unnamed_models
+            .chain(named_models)
+            .map(|(key, model)| self.entry(&catalogue, key, model))
+            .collect()
     }
 
     /// Returns the entry with this key.

@@ -146,14 +146,14 @@ impl Optimize {
 /// unknown template without instructions is an error and not the default: the
 /// user would get another text than requested without knowing why.
 fn task(request: &OptimizeRequest, violations: &mut Vec<Violation>) -> OptimizeTask {
-    let named = non_blank(request.template.as_ref());
-    if let Some(prompt) = named.and_then(built_in) {
+    let template = non_blank(request.template.as_ref());
+    if let Some(prompt) = template.and_then(built_in) {
         return OptimizeTask::BuiltIn(prompt);
     }
 
     let instructions = request.custom_prompt.as_deref().map(clean).unwrap_or_default();
     if instructions.trim().is_empty() {
-        if named.is_some() {
+        if template.is_some() {
             let message = "No such template, and no instructions were given.";
             violations.push(Violation::new("templateId", "unknown_template", message));
         }
@@ -172,10 +172,12 @@ fn non_blank(value: Option<&String>) -> Option<&str> {
     value.map(|it| it.trim()).filter(|it| !it.is_empty())
 }
 
-fn built_in(named: &str) -> Option<&'static str> {
-    let id = Uuid::try_parse(named).ok();
-    let template =
-        templates().iter().find(|it| id == Some(it.id) || it.name.eq_ignore_ascii_case(named))?;
+/// Returns the prompt of the built-in template with this id or name.
+fn built_in(id_or_name: &str) -> Option<&'static str> {
+    let id = Uuid::try_parse(id_or_name).ok();
+    let template = templates()
+        .iter()
+        .find(|it| id == Some(it.id) || it.name.eq_ignore_ascii_case(id_or_name))?;
     Some(template.prompt)
 }
 

@@ -56,8 +56,8 @@ pub(crate) struct HostedTool {
 
 impl HostedTool {
     /// Returns the violation for a tool that the model may not run.
-    pub(crate) fn not_allowed(&self) -> Violation {
-        not_allowed(format!("tools[{}].type", self.at))
+    pub(crate) fn violation(&self) -> Violation {
+        tool_not_allowed(format!("tools[{}].type", self.at))
     }
 }
 
@@ -172,11 +172,11 @@ impl RequestTools {
 
     fn check_kind(&self, kind: &str, field: &str) -> Result<(), Violation> {
         let is_known = CLIENT_TYPES.contains(&kind) || self.hosted.iter().any(|it| it.kind == kind);
-        if is_known { Ok(()) } else { Err(not_allowed(format!("{field}.type"))) }
+        if is_known { Ok(()) } else { Err(tool_not_allowed(format!("{field}.type"))) }
     }
 }
 
-fn not_allowed(field: String) -> Violation {
+fn tool_not_allowed(field: String) -> Violation {
     let message = format!(
         "Only tools of the types {} may be sent: this server has no other run by the AI model's \
          provider.",
@@ -207,7 +207,7 @@ fn parse_kind(members: &Members<'_>, field: &str) -> Result<String, Violation> {
         let message = "The type of a tool must be a string.";
         return Err(Violation::new(type_field, "invalid_type", message));
     };
-    if kind.len() > MAX_TYPE_BYTES { Err(not_allowed(type_field)) } else { Ok(kind) }
+    if kind.len() > MAX_TYPE_BYTES { Err(tool_not_allowed(type_field)) } else { Ok(kind) }
 }
 
 /// Checks that a caller's tool has no member that enables another.
@@ -218,7 +218,7 @@ fn check_members(members: &Members<'_>, kind: &str, field: &str) -> Result<(), V
 
     let is_plain_byte = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'_' | b'-');
     let is_plain = key.len() <= MAX_KEY_BYTES && key.bytes().all(is_plain_byte);
-    Err(not_allowed(format!("{field}.{}", if is_plain { key } else { "?" })))
+    Err(tool_not_allowed(format!("{field}.{}", if is_plain { key } else { "?" })))
 }
 
 #[cfg(test)]

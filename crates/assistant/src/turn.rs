@@ -157,14 +157,14 @@ impl Turn {
         self.added.messages.push(assistant_message(text, &calls));
 
         for (at, call) in calls.iter().enumerate() {
-            let result = if at < MAX_UPSTREAM_CALLS {
+            let result_text = if at < MAX_UPSTREAM_CALLS {
                 let result = self.run_task(self.tools.task(call)).await;
                 self.tool_uses.push(ToolUse { name: call.name.clone(), failed: result.is_err() });
                 result.unwrap_or_else(|failure| failure.0)
             } else {
                 "This was not done: too many calls at once.".to_owned()
             };
-            self.added.messages.push(tool_result(call, &result));
+            self.added.messages.push(tool_result(call, &result_text));
         }
     }
 
@@ -191,10 +191,10 @@ impl Turn {
     }
 
     async fn run_search(&self, query: &str) -> Result<String, ToolFailure> {
-        let failed = || failure(SEARCH_FAILED);
-        let provider = self.tools.search.as_ref().ok_or_else(failed)?;
+        let search_failure = || failure(SEARCH_FAILED);
+        let provider = self.tools.search.as_ref().ok_or_else(search_failure)?;
         let results = self.gateway.search_unless_stopped(provider, self.caller.group, query).await;
-        results.map(|it| format_results(&it)).ok_or_else(failed)
+        results.map(|it| format_results(&it)).ok_or_else(search_failure)
     }
 
     /// Calls the vision model; this is a separate call with its own cost.
@@ -259,7 +259,7 @@ impl Turn {
             gateway.admit(self.admission_request()?).await?;
         let mut error = AssistantError::NotConfigured;
         let route = self.route.clone();
-        for (at, target) in route.iter().enumerate() {
+        for (target_index, target) in route.iter().enumerate() {
             metered_call.target = Arc::clone(target);
             metered_call.fee = target.fee(&self.prompt.hosted);
             metered_call.permit = None;
@@ -272,10 +272,10 @@ impl Turn {
                 }
             };
             let keys = gateway.keys.order(&target.keys, gateway.timer.elapsed());
-            let is_last_target = at + 1 == route.len();
+            let is_last_target = target_index + 1 == route.len();
 
-            for (at, key) in keys.iter().enumerate() {
-                let is_last = is_last_target && at + 1 == keys.len();
+            for (key_index, key) in keys.iter().enumerate() {
+                let is_last = is_last_target && key_index + 1 == keys.len();
                 let body = self.body(is_last);
                 let call = self.call(target, key.clone(), body, max_output);
                 let pending = send(Arc::clone(&gateway.upstream), call);

@@ -9,14 +9,14 @@ use super::rolling::{Buckets, Span};
 use super::week::Weeks;
 use crate::credits::rates::Micros;
 
-/// Kind of spending that a window counts.
+/// Budget that a window counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WindowKind {
-    /// Spending under a limit of the group.
+    /// Limit of the group, for each member or for all of them.
     Limit(BudgetPeriod),
-    /// Spending with an API key within a calendar week.
+    /// Weekly budget of an API key.
     ApiKey,
-    /// Pool of credits that members left unused last week.
+    /// Credits that the members of a group left unused last week.
     Pool,
     /// Credits that a group bought, which do not expire.
     TopUp,
@@ -35,7 +35,7 @@ impl WindowKind {
         Self::TopUp,
     ];
 
-    /// Spending of a member from their allowance of a calendar week.
+    /// Weekly allowance of a member.
     pub(crate) const ALLOWANCE: Self = Self::Limit(BudgetPeriod::Weekly);
 
     /// Returns the name in the database.

@@ -23,7 +23,7 @@ impl Gateway {
     /// Returns a question as it is to be searched for: rewritten by a model if it
     /// follows others and a model is configured, or else with the question before
     /// it if it is short.
-    pub(crate) async fn standalone(&self, question: &UserQuestion) -> String {
+    pub(crate) async fn standalone_question(&self, question: &UserQuestion) -> String {
         let rewritten = Box::pin(self.rewrite(question)).await;
         rewritten.unwrap_or_else(|| question.with_previous())
     }

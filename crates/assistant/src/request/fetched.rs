@@ -26,14 +26,14 @@ const MAX_KEY_BYTES: usize = 40;
 /// Readers differ in which of two equal keys they use, and some accept keys in
 /// any case, so all are checked. Nothing of the value is stored or copied.
 pub(crate) fn address(key: &str, value: &RawValue) -> Option<String> {
-    in_member(key, value, MAX_DEPTH)
+    address_in_member(key, value, MAX_DEPTH)
 }
 
-fn in_member(key: &str, value: &RawValue, depth: u8) -> Option<String> {
+fn address_in_member(key: &str, value: &RawValue, depth: u8) -> Option<String> {
     if TEXT_KEYS.iter().any(|it| it.eq_ignore_ascii_case(key)) {
         return None;
     }
-    let inner = in_value(value, AddressRule::for_key(key), depth)?;
+    let inner = address_in_value(value, AddressRule::for_key(key), depth)?;
     let is_plain = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'_' | b'-');
     let plain = key.len() <= MAX_KEY_BYTES && key.bytes().all(is_plain);
     Some(format!("{}{inner}", if plain { key } else { "?" }))
@@ -54,7 +54,7 @@ impl AddressRule {
     }
 }
 
-fn in_value(value: &RawValue, rule: AddressRule, depth: u8) -> Option<String> {
+fn address_in_value(value: &RawValue, rule: AddressRule, depth: u8) -> Option<String> {
     match value.get().as_bytes().first() {
         Some(b'"') => is_remote_address(value.get(), rule).then(String::new),
         Some(b'{' | b'[') => match depth.checked_sub(1) {
@@ -92,7 +92,7 @@ impl<'de> Visitor<'de> for AddressVisitor {
             map.next_entry::<MemberKey<'de>, &'de RawValue>()?
         {
             if path.is_none() {
-                path = in_member(&key, value, self.depth);
+                path = address_in_member(&key, value, self.depth);
             }
         }
         Ok(path.map(|it| format!(".{it}")))
@@ -101,7 +101,7 @@ impl<'de> Visitor<'de> for AddressVisitor {
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
         let mut at = 0_usize;
         while let Some(value) = seq.next_element::<&'de RawValue>()? {
-            if let Some(inner) = in_value(value, self.rule, self.depth) {
+            if let Some(inner) = address_in_value(value, self.rule, self.depth) {
                 while seq.next_element::<IgnoredAny>()?.is_some() {}
                 return Ok(Some(format!("[{at}]{inner}")));
             }

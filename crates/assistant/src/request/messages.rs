@@ -209,7 +209,7 @@ impl Content<'_> {
     }
 
     /// Adds a member of a part. Keys match in any case, as some readers do.
-    fn count(&mut self, key: &str, value: &RawValue) {
+    fn add_member(&mut self, key: &str, value: &RawValue) {
         let is = |name: &str| key.eq_ignore_ascii_case(name);
         if value.get() == "null" {
             return;
@@ -293,7 +293,7 @@ impl<'de> Visitor<'de> for PartVisitor<'_, '_> {
             if content.address.is_none() {
                 content.address = address(&key, value).map(|path| (at, path));
             }
-            content.count(&key, value);
+            content.add_member(&key, value);
         }
         Ok(())
     }

@@ -71,9 +71,9 @@ pub(crate) fn cap<'a>(get: &dyn Fn(&str) -> Option<&'a RawValue>) -> Option<Outp
         let tokens = count(get(name.key())?)?;
         Some(OutputCap { tokens, name: Some(name) })
     };
-    let old = parse(CapName::MaxTokens);
-    let new = parse(CapName::MaxCompletionTokens);
-    old.into_iter().chain(new).min_by_key(|it| it.tokens)
+    let max_tokens = parse(CapName::MaxTokens);
+    let max_completion_tokens = parse(CapName::MaxCompletionTokens);
+    max_tokens.into_iter().chain(max_completion_tokens).min_by_key(|it| it.tokens)
 }
 
 /// Parses an integer above 0, which may be written with a point: in JSON, 1 and

@@ -41,9 +41,9 @@ impl KeyHealth {
         let mut states = self.lock();
         states.cooldowns.retain(|_, until| *until > now);
         states.turn = states.turn.wrapping_add(1);
-        let first = states.turn.checked_rem(keys.len()).unwrap_or_default();
-        let (before, from) = keys.split_at(first.min(keys.len()));
-        let mut order: Vec<_> = from.iter().chain(before).cloned().collect();
+        let first_index = states.turn.checked_rem(keys.len()).unwrap_or_default();
+        let (last_keys, first_keys) = keys.split_at(first_index.min(keys.len()));
+        let mut order: Vec<_> = first_keys.iter().chain(last_keys).cloned().collect();
         // Stable, so that keys without cooldown keep their turns.
         order.sort_by_key(|it| states.cooldowns.get(&self.hash(it)).copied().unwrap_or_default());
 

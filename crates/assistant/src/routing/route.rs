@@ -63,8 +63,8 @@ pub(crate) fn modes(catalogue: &ModelCatalogue, rules: &GroupRules) -> Vec<Mode>
 pub(crate) fn choices(catalogue: &ModelCatalogue, rules: &GroupRules) -> Vec<String> {
     let is_served = !modes(catalogue, rules).is_empty();
     let default = is_served.then(|| DEFAULT_MODEL.to_owned());
-    let named = rules.models.iter().filter_map(|id| catalogue.entry(id)?.id.clone());
-    default.into_iter().chain(named).collect()
+    let named_models = rules.models.iter().filter_map(|id| catalogue.entry(id)?.id.clone());
+    default.into_iter().chain(named_models).collect()
 }
 
 /// Returns the embedding models that a caller may name.

@@ -101,12 +101,14 @@ pub(crate) struct Permit {
     pub(crate) used_tokens: i64,
 }
 
-/// Reason that a call has to wait.
+/// Reason that a call is not admitted now.
 enum LimitShortfall {
     /// Time until the limit allows it.
     Time(Duration),
     /// End of another call.
     Room,
+    /// Room in the queue: too many calls wait.
+    QueueFull,
 }
 
 impl UpstreamLimiter {
@@ -159,7 +161,7 @@ impl UpstreamLimiter {
                 Err(shortfall) => shortfall,
             };
             let retry_after = match shortfall {
-                Some(LimitShortfall::Time(time)) => {
+                LimitShortfall::Time(time) => {
                     // Polled once to register the waker.
                     let pause = limit_timer.insert(timer.pause(time));
                     if pause.as_mut().poll(cx).is_ready() {
@@ -167,8 +169,10 @@ impl UpstreamLimiter {
                     }
                     time
                 }
-                Some(LimitShortfall::Room) => QUEUE_RETRY_AFTER,
-                None => return Poll::Ready(Err(LimitReached { retry_after: QUEUE_RETRY_AFTER })),
+                LimitShortfall::Room => QUEUE_RETRY_AFTER,
+                LimitShortfall::QueueFull => {
+                    return Poll::Ready(Err(LimitReached { retry_after: QUEUE_RETRY_AFTER }));
+                }
             };
             let retry_after = retry_after.max(Duration::from_secs(1));
             deadline.as_mut().poll(cx).map(|()| Err(LimitReached { retry_after }))
@@ -208,22 +212,23 @@ struct QueuedCall<'a> {
 }
 
 impl QueuedCall<'_> {
-    /// Admits the call, or returns the shortfall; `None` if too many calls
-    /// wait.
+    /// Admits the call, or queues it and returns the reason that it has to wait.
     fn poll(
         &mut self,
         request: QueuedRequest,
         now: Duration,
         cx: &Context<'_>,
-    ) -> Result<(), Option<LimitShortfall>> {
+    ) -> Result<(), LimitShortfall> {
         let mut states = self.limiter.lock();
         if !states.contains_key(self.name) {
             states.insert(self.name.to_owned(), UpstreamState::default());
         }
 
-        let Some(state) = states.get_mut(self.name) else { return Err(None) };
+        let Some(state) = states.get_mut(self.name) else {
+            return Err(LimitShortfall::QueueFull);
+        };
         if self.position.is_none() && state.turns.len() >= MAX_WAITING {
-            return Err(None);
+            return Err(LimitShortfall::QueueFull);
         }
 
         let is_next = match self.position {
@@ -245,7 +250,7 @@ impl QueuedCall<'_> {
                 let position =
                     *self.position.get_or_insert_with(|| state.turns.join(request.group));
                 state.turns.watch(position, cx.waker());
-                Err(Some(shortfall))
+                Err(shortfall)
             }
         }
     }

@@ -184,7 +184,8 @@ impl ChatStream {
 
         match frame {
             Ok(Some(Frame::Forward { bytes, events })) => {
-                self.stream_state.deltas = self.stream_state.deltas || normalize::has_delta(&bytes);
+                self.stream_state.has_deltas =
+                    self.stream_state.has_deltas || normalize::has_delta(&bytes);
                 opened.answers = opened.answers || normalize::has_delta(&bytes);
                 opened.metered_call.meter.count_chunks(&bytes, events);
                 if opened.turn.is_some() {
@@ -212,13 +213,13 @@ impl ChatStream {
     fn inspect_event(&mut self, json: &Bytes) -> Result<Option<Bytes>, AssistantError> {
         let Phase::Streaming(opened) = &mut self.phase else { return Ok(None) };
 
-        let normalized = normalize::normalize_event(json, self.stream_state.deltas);
+        let normalized = normalize::normalize_event(json, self.stream_state.has_deltas);
         let normalized_json = match &normalized {
             NormalizeAction::Unchanged => json,
             NormalizeAction::Repaired(repaired) => repaired,
             NormalizeAction::Dropped => return Ok(None),
         };
-        self.stream_state.deltas |=
+        self.stream_state.has_deltas |=
             normalized == NormalizeAction::Unchanged && normalize::has_delta(normalized_json);
 
         let caller_part = opened
@@ -245,8 +246,8 @@ impl ChatStream {
         }
 
         opened.answers |= event.answers;
-        self.stream_state.ended |= event.ends;
-        self.stream_state.called |= event.calls;
+        self.stream_state.has_ended |= event.ends;
+        self.stream_state.has_called_tools |= event.calls;
         self.stream_state.set_head(event.head);
 
         let chunk = match event.action {

@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use crate::credits;
 use crate::credits::usage::Usage;
 use crate::stream::chunk::usage_json;
-use crate::tools::calls::{Call, name_all};
+use crate::tools::calls::{Call, set_missing_ids};
 
 /// Response with a message.
 #[derive(Debug, PartialEq, Eq)]
@@ -133,7 +133,7 @@ pub(crate) fn calls(body: &[u8]) -> Option<(Vec<Call>, String)> {
             })
         })
         .collect();
-    name_all(&mut calls);
+    set_missing_ids(&mut calls);
 
     (!calls.is_empty()).then(|| (calls, content.map_or_else(String::new, text_of)))
 }

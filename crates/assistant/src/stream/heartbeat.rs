@@ -13,6 +13,7 @@ use crate::ports::{Timer, TimerFuture};
 pub(crate) struct Heartbeat {
     timer: Arc<dyn Timer>,
     interval: Duration,
+    /// Time of the last output.
     last: Duration,
     pending: Option<TimerFuture>,
 }
@@ -30,8 +31,8 @@ impl Heartbeat {
 
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
-            let silent = self.timer.elapsed().saturating_sub(self.last);
-            let remaining = self.interval.saturating_sub(silent);
+            let silence = self.timer.elapsed().saturating_sub(self.last);
+            let remaining = self.interval.saturating_sub(silence);
             let pending = self.pending.get_or_insert_with(|| self.timer.pause(remaining));
             if pending.as_mut().poll(cx).is_pending() {
                 return Poll::Pending;

@@ -8,10 +8,11 @@ use crate::stream::merge::{RoleFilter, rewrite_heads};
 /// State of the upstream's response so far on which the end depends.
 #[derive(Default)]
 pub(crate) struct StreamState {
-    pub(crate) ended: bool,
-    pub(crate) called: bool,
-    /// Set if there were deltas.
-    pub(crate) deltas: bool,
+    /// Set if an event had a finish reason.
+    pub(crate) has_ended: bool,
+    /// Set if an event had a part of a tool call.
+    pub(crate) has_called_tools: bool,
+    pub(crate) has_deltas: bool,
     pub(crate) roles: RoleFilter,
     pub(crate) head: Option<ChunkHead>,
     /// Number of earlier calls of the turn.

@@ -94,11 +94,11 @@ impl ToolCallCollector {
             return CallerPart::All;
         }
         if ends && !is_continued || has_content(choice) {
-            return part(&Value::Object(event));
+            return caller_part(&Value::Object(event));
         }
         if has_usage {
             event.insert("choices".to_owned(), json!([]));
-            return part(&Value::Object(event));
+            return caller_part(&Value::Object(event));
         }
 
         CallerPart::Nothing
@@ -185,13 +185,13 @@ impl ToolCallCollector {
     /// Returns the calls, and the text before them.
     pub(crate) fn finish(self) -> (Vec<Call>, String) {
         let mut calls: Vec<Call> = self.open.into_iter().map(|it| it.call).collect();
-        name_all(&mut calls);
+        set_missing_ids(&mut calls);
         (calls, self.content.iter().map(|it| text_of(it)).collect())
     }
 }
 
 /// Sets the missing ids of calls, to which tool results refer.
-pub(crate) fn name_all(calls: &mut [Call]) {
+pub(crate) fn set_missing_ids(calls: &mut [Call]) {
     for (at, call) in calls.iter_mut().enumerate() {
         if call.id.is_empty() {
             call.id = format!("pia_call_{at}");
@@ -203,7 +203,7 @@ fn text(value: Option<&Value>) -> &str {
     value.and_then(Value::as_str).unwrap_or_default()
 }
 
-fn part(event: &Value) -> CallerPart {
+fn caller_part(event: &Value) -> CallerPart {
     CallerPart::Part(Bytes::from(event.to_string()))
 }
 

@@ -37,16 +37,16 @@ fn line(text: &str) -> String {
 
 /// Returns a Markdown link that neither the title nor the URL can end.
 pub(crate) fn markdown_link(title: &str, url: &str) -> String {
-    format!("[{}]({})", name(&line(title)), address(&line(url)))
+    format!("[{}]({})", escape_title(&line(title)), escape_url(&line(url)))
 }
 
 /// Escapes a title in a Markdown link.
-fn name(title: &str) -> String {
+fn escape_title(title: &str) -> String {
     title.replace(['[', ']'], " ")
 }
 
 /// Escapes a URL in a Markdown link.
-fn address(url: &str) -> String {
+fn escape_url(url: &str) -> String {
     url.replace('(', "%28").replace(')', "%29").replace([' ', '<', '>'], "")
 }
 

@@ -19,7 +19,7 @@ pub(super) fn retain_capable(
             .iter()
             .filter(|it| !first.runs(it))
             .take(MAX_VIOLATIONS)
-            .map(HostedTool::not_allowed)
+            .map(HostedTool::violation)
             .collect();
         if !violations.is_empty() {
             return Err(AssistantError::Invalid(violations));
@@ -30,7 +30,7 @@ pub(super) fn retain_capable(
 
     if let Some(field) = &prompt.address {
         if !route.first().is_some_and(|it| it.fetches()) {
-            return Err(not_fetched(field));
+            return Err(address_error(field));
         }
         route.retain(|it| it.fetches());
     }
@@ -39,7 +39,7 @@ pub(super) fn retain_capable(
 }
 
 /// Returns the error for an address: the caller can send the data instead.
-fn not_fetched(field: &str) -> AssistantError {
+fn address_error(field: &str) -> AssistantError {
     let message = "This model can't fetch URLs. Send images and files as data: URLs.";
     AssistantError::Invalid(vec![Violation::new(field, "address_not_allowed", message)])
 }

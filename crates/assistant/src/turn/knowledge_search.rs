@@ -104,7 +104,7 @@ impl KnowledgeSearch {
             return;
         }
         let Some(question) = UserQuestion::parse(&prompt.messages) else { return };
-        let search_text = gateway.standalone(&question).await;
+        let search_text = gateway.standalone_question(&question).await;
         match self.search(&search_text).await {
             Ok(passages) if passages.is_empty() => {}
             Ok(passages) => prompt.add_passages(&passages),

@@ -26,7 +26,7 @@ impl ChatStream {
 
         let is_lost = opened.unreadable
             && opened.metered_call.meter.has_no_text()
-            && !self.stream_state.called;
+            && !self.stream_state.has_called_tools;
         let OpenedStream { frames, mut metered_call, turn, answers, .. } = *opened;
         match turn {
             Some(mut turn) if self.calls.only_server_calls() && turn.has_rounds_left() => {
@@ -66,8 +66,8 @@ impl ChatStream {
     /// usage if requested, and `[DONE]`.
     fn last_chunk(&mut self, metered_call: &MeteredCall) -> Bytes {
         let mut events = Vec::new();
-        if !self.stream_state.ended {
-            let reason = if self.stream_state.called { "tool_calls" } else { "stop" };
+        if !self.stream_state.has_ended {
+            let reason = if self.stream_state.has_called_tools { "tool_calls" } else { "stop" };
             events.push(self.head(metered_call).end(reason));
         }
 
