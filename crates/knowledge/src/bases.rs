@@ -94,8 +94,11 @@ impl KnowledgeBases {
     }
 
     /// Returns the bases that are bound to a persona.
-    pub async fn bound(&self, persona: PersonaId) -> Result<Vec<KnowledgeBaseId>, KnowledgeError> {
-        self.store.bound(persona).await?.ok_or(KnowledgeError::NotFound)
+    pub async fn list_bound(
+        &self,
+        persona: PersonaId,
+    ) -> Result<Vec<KnowledgeBaseId>, KnowledgeError> {
+        self.store.list_bound(persona).await?.ok_or(KnowledgeError::NotFound)
     }
 
     /// Binds exactly these bases to a persona.
@@ -267,12 +270,12 @@ mod tests {
         let id = BaseRef { access: BaseAccess::Server, id: base };
         store.expect_find().with(eq(id)).returning(|_| Ok(None));
         store.expect_delete().with(eq(base), always()).returning(|_, _| Ok(false));
-        store.expect_bound().returning(|_| Ok(None));
+        store.expect_list_bound().returning(|_| Ok(None));
         let use_case = bases(store);
 
         assert!(matches!(use_case.find(base).await, Err(KnowledgeError::NotFound)));
         assert!(matches!(use_case.delete(None, base).await, Err(KnowledgeError::NotFound)));
-        let bound = use_case.bound(PersonaId::generate()).await;
+        let bound = use_case.list_bound(PersonaId::generate()).await;
         assert!(matches!(bound, Err(KnowledgeError::NotFound)));
     }
 }

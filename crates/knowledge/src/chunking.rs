@@ -96,12 +96,13 @@ fn add_chunks<'a>(
             .and_then(|section_end| text.split_at_checked(section_end - start))
             .unwrap_or((text, ""));
         let next_start = end - next.len();
-        add(chunks, outline.path(section, next_start), text);
-        add(chunks, outline.path(outline.section(next_start, next), end), next);
+        push_chunk(chunks, outline.path(section, next_start), text);
+        push_chunk(chunks, outline.path(outline.section(next_start, next), end), next);
     }
 }
 
-fn add(chunks: &mut Vec<TextChunk>, path: String, text: &str) {
+/// Adds a chunk, unless it is blank.
+fn push_chunk(chunks: &mut Vec<TextChunk>, path: String, text: &str) {
     let text = text.trim_end();
     if !text.is_empty() {
         chunks.push(TextChunk { path, text: text.to_owned() });

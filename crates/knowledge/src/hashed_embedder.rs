@@ -61,8 +61,8 @@ fn embed(text: &str) -> Vec<f32> {
 /// Adds a weight to the dimension of a hash, with the sign that it determines.
 fn add(vector: &mut [f32], hash: u32, weight: f32) {
     // FNV-1a's low bits differ little between similar words.
-    let mixed = (hash ^ (hash >> 15)).wrapping_mul(0x2c1b_3c6d);
-    let mixed = mixed ^ (mixed >> 12);
+    let product = (hash ^ (hash >> 15)).wrapping_mul(0x2c1b_3c6d);
+    let mixed = product ^ (product >> 12);
     let sign = if mixed & (1 << 31) == 0 { 1.0 } else { -1.0 };
     if let Some(at) = vector.get_mut(mixed as usize % VECTOR_SIZE) {
         *at += sign * weight;

@@ -84,14 +84,19 @@ enum IngestError {
     Permanent(String),
     /// Document may be ingested later; after several attempts it has failed.
     Transient(String),
-    /// Document waits for something else, for this long if that is known.
-    Postponed(String, Option<Duration>),
+    /// Document waits for something else.
+    Postponed {
+        reason: String,
+        /// Delay, if it is known.
+        delay: Option<Duration>,
+    },
 }
 
 impl From<Unavailable> for IngestError {
     fn from(err: Unavailable) -> Self {
         tracing::warn!(error = %err, "a document could not be ingested at present");
-        Self::Postponed("The database or the vector store is unavailable.".to_owned(), None)
+        let reason = "The database or the vector store is unavailable.".to_owned();
+        Self::Postponed { reason, delay: None }
     }
 }
 
@@ -99,7 +104,7 @@ impl From<EmbedError> for IngestError {
     fn from(err: EmbedError) -> Self {
         match err {
             EmbedError::Unavailable { ref retry_after, .. } => {
-                Self::Postponed(err.to_string(), *retry_after)
+                Self::Postponed { reason: err.to_string(), delay: *retry_after }
             }
             EmbedError::Rejected(_) => Self::Permanent(err.to_string()),
         }
@@ -107,7 +112,7 @@ impl From<EmbedError> for IngestError {
 }
 
 impl Ingestion {
-    /// Ingests the document that is due next. Returns false if none is.
+    /// Ingests the document that is due next. Returns false if no document is due.
     /// Computes for up to seconds between two waits: call it on a thread that may
     /// block.
     ///
@@ -134,9 +139,10 @@ impl Ingestion {
                 let retry_at = (!is_last).then(|| self.clock.now() + delay(job.failures));
                 self.queue.fail(job.claim, &reason, retry_at).await?;
             }
-            Err(IngestError::Postponed(reason, requested)) => {
-                let delay = requested.unwrap_or(OUTAGE_DELAY).min(MAX_REQUESTED_DELAY);
-                let retry_at = self.clock.now() + delay.max(FIRST_DELAY);
+            Err(IngestError::Postponed { reason, delay }) => {
+                let bounded_delay =
+                    delay.unwrap_or(OUTAGE_DELAY).clamp(FIRST_DELAY, MAX_REQUESTED_DELAY);
+                let retry_at = self.clock.now() + bounded_delay;
                 self.queue.postpone(job.claim, &reason, retry_at).await?;
             }
         }
@@ -248,8 +254,8 @@ impl Ingestion {
             ReservationOutcome::Done => Ok(()),
             ReservationOutcome::Lost => Err(IngestError::Lost),
             ReservationOutcome::QuotaExceeded => {
-                let reason = "The group's embedding tokens of this month are used up.";
-                Err(IngestError::Postponed(reason.to_owned(), Some(QUOTA_DELAY)))
+                let reason = "The group's embedding tokens of this month are used up.".to_owned();
+                Err(IngestError::Postponed { reason, delay: Some(QUOTA_DELAY) })
             }
         }
     }

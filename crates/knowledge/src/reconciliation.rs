@@ -45,13 +45,13 @@ impl Reconciliation {
     pub async fn delete_removed(&self) -> Result<usize, Unavailable> {
         let mut count = 0;
         loop {
-            let removed = self.chunks.list_removed(CHUNKS_PER_STEP).await?;
-            if removed.is_empty() {
+            let chunks = self.chunks.list_removed(CHUNKS_PER_STEP).await?;
+            if chunks.is_empty() {
                 return Ok(count);
             }
-            self.vectors.delete(&removed).await?;
-            self.chunks.forget_removed(&removed).await?;
-            count += removed.len();
+            self.vectors.delete(&chunks).await?;
+            self.chunks.forget_removed(&chunks).await?;
+            count += chunks.len();
         }
     }
 
@@ -100,11 +100,11 @@ impl Reconciliation {
         let mut after = None;
         let mut count = 0;
         loop {
-            let stored = self.vectors.list(after, CHUNKS_PER_STEP).await?;
-            let Some(last) = stored.last() else { return Ok(count) };
+            let points = self.vectors.list(after, CHUNKS_PER_STEP).await?;
+            let Some(last) = points.last() else { return Ok(count) };
             after = Some(*last);
-            let known = HashSet::<ChunkId>::from_iter(self.chunks.existing(&stored).await?);
-            let unknown: Vec<_> = stored.into_iter().filter(|it| !known.contains(it)).collect();
+            let chunks = HashSet::<ChunkId>::from_iter(self.chunks.existing(&points).await?);
+            let unknown: Vec<_> = points.into_iter().filter(|it| !chunks.contains(it)).collect();
             if !unknown.is_empty() {
                 count += unknown.len();
                 self.vectors.delete(&unknown).await?;

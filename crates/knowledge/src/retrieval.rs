@@ -156,8 +156,8 @@ impl Retrieval {
         let limit = settings.max_passages.saturating_mul(CANDIDATES_PER_PASSAGE);
         let mut candidates = self.find(text, &bases, limit).await?;
         let floor = settings.min_similarity.unwrap_or_else(|| self.embedder.min_similarity());
-        candidates.retain(|(chunk, similarity)| {
-            *similarity >= floor || term_coverage(text, chunk) >= MIN_TERM_COVERAGE
+        candidates.retain(|it| {
+            it.similarity >= floor || term_coverage(text, &it.passage) >= MIN_TERM_COVERAGE
         });
         if let Some(reranker) = &self.reranker {
             let limits = RankingLimits { candidates: limit, min_score: settings.min_rank_score };
@@ -181,7 +181,7 @@ impl Retrieval {
 
     /// Returns the published chunks that the vector store finds, best first, and
     /// whether these are all that it finds.
-    async fn candidates(
+    async fn published_passages(
         &self,
         query: &VectorQuery,
     ) -> Result<(Vec<StoredPassage>, bool), Unavailable> {
@@ -228,7 +228,7 @@ impl Retrieval {
 fn without_neighbours(candidates: Vec<Candidate>, limit: usize) -> Vec<Passage> {
     let mut passages = Vec::new();
     let mut included = HashSet::<(DocumentId, i32)>::new();
-    for (chunk, similarity) in candidates {
+    for Candidate { passage: chunk, similarity } in candidates {
         if passages.len() == limit {
             break;
         }

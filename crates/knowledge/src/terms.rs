@@ -58,8 +58,8 @@ pub fn query_terms(text: &str) -> Vec<TermWeight> {
     for_each_word(text, |stems, weight| {
         let share = if stems.len() > 1 { weight / 2.0 } else { weight };
         for stem in stems {
-            let stored: &mut f32 = weights.entry(*stem).or_insert(0.0);
-            *stored = stored.max(share);
+            let stem_weight: &mut f32 = weights.entry(*stem).or_insert(0.0);
+            *stem_weight = stem_weight.max(share);
         }
     });
     weights.into_iter().map(|(term, weight)| TermWeight { term, weight }).collect()

@@ -304,8 +304,9 @@ impl CreditStore for SqlCreditStore {
                 .execute(conn)
                 .await?;
 
-            let changed = |micros| BTreeMap::from([("topUpMicros", micros)]);
-            let effects = effects.with_changes(Some(&changed(before)), Some(&changed(total)));
+            let audit_fields = |micros| BTreeMap::from([("topUpMicros", micros)]);
+            let effects =
+                effects.with_changes(Some(&audit_fields(before)), Some(&audit_fields(total)));
             conn.write_effects(&self.context.db, &effects).await?;
 
             Ok(Some(Micros(total)))

@@ -44,7 +44,7 @@ impl From<&UsageRecord> for UsageRow {
             user_id: DbUid(usage.user.0),
             mode: usage.mode.name(),
             provider: usage.provider,
-            model: name(&usage.model),
+            model: sanitize_name(&usage.model),
             input_tokens: usage.tokens.input,
             cached_input_tokens: usage.tokens.cached_input,
             output_tokens: usage.tokens.output,
@@ -52,7 +52,7 @@ impl From<&UsageRecord> for UsageRow {
             outcome: usage.outcome.name(),
             group_id: Some(DbUid(usage.group.0)),
             api_key_id: usage.key.map(|it| DbUid(it.0)),
-            entry_id: usage.entry.as_deref().map(name),
+            entry_id: usage.entry.as_deref().map(sanitize_name),
             connector_tokens: usage.tokens.connector,
             input_rate: rate(usage.rates.input),
             output_rate: rate(usage.rates.output),
@@ -66,6 +66,6 @@ impl From<&UsageRecord> for UsageRow {
 
 /// Sanitizes a name from outside. PostgreSQL accepts no NUL in a text, and one
 /// invalid row would block its batch.
-fn name(text: &str) -> String {
+fn sanitize_name(text: &str) -> String {
     text.chars().filter(|it| *it != '\0').take(MAX_NAME_CHARS).collect()
 }

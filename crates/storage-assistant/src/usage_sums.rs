@@ -196,14 +196,14 @@ impl Days {
 
     /// Returns the sum of the columns of these days in a row of one week.
     fn sum(self, column: &str) -> String {
-        let first = self.from.div_euclid(7);
-        let last = self.to.div_euclid(7);
+        let first_week = self.from.div_euclid(7);
+        let last_week = self.to.div_euclid(7);
         let start = self.from.rem_euclid(7);
         let end = self.to.rem_euclid(7);
         let days = |days: std::ops::RangeInclusive<i32>| {
             days.map(|day| format!("{column}_{day}")).collect::<Vec<_>>().join(" + ")
         };
-        if first == last {
+        if first_week == last_week {
             return format!("({})", days(start..=end));
         }
 
@@ -211,7 +211,9 @@ impl Days {
         let to = days(0..=end);
         let between = days(0..=6);
 
-        format!("CASE week WHEN {first} THEN {from} WHEN {last} THEN {to} ELSE {between} END")
+        format!(
+            "CASE week WHEN {first_week} THEN {from} WHEN {last_week} THEN {to} ELSE {between} END"
+        )
     }
 }
 

@@ -264,8 +264,11 @@ impl BaseStore for SqlKnowledgeBases {
         Ok(bindings::share(&self.db, base, groups, defaults, &effects).await?)
     }
 
-    async fn bound(&self, persona: PersonaId) -> Result<Option<Vec<KnowledgeBaseId>>, Unavailable> {
-        Ok(bindings::bound(&self.db, persona).await?)
+    async fn list_bound(
+        &self,
+        persona: PersonaId,
+    ) -> Result<Option<Vec<KnowledgeBaseId>>, Unavailable> {
+        Ok(bindings::list_bound(&self.db, persona).await?)
     }
 
     async fn bind(

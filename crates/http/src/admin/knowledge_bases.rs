@@ -99,7 +99,7 @@ pub(crate) async fn of_persona(
     PathId(id): PathId,
 ) -> Result<Json<Vec<EntryId>>, HttpError> {
     let bases = api.knowledge.bases.clone();
-    let bound = api.run(async move { bases.bound(PersonaId(id)).await }).await?;
+    let bound = api.run(async move { bases.list_bound(PersonaId(id)).await }).await?;
     Ok(Json(bound.iter().map(|it| EntryId(it.to_string())).collect()))
 }
 

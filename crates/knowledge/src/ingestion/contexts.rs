@@ -44,11 +44,11 @@ impl Ingestion {
         let lengths: Vec<usize> = requests.iter().map(ContextRequest::len).collect();
         let output = OUTPUT_TOKENS * i64::try_from(requests.len()).unwrap_or(i64::MAX);
         self.reserve(job.claim, estimate(&lengths).saturating_add(output)).await?;
-        let written = join_all(requests.into_iter().map(|it| writer.write(it))).await;
+        let outcomes = join_all(requests.into_iter().map(|it| writer.write(it))).await;
         let ids = missing.iter().filter_map(|at| pending.get(*at)).map(|it| it.id);
         let mut contexts = Vec::new();
         let mut failure = None;
-        for (id, outcome) in ids.zip(written) {
+        for (id, outcome) in ids.zip(outcomes) {
             match chunk_context(id, outcome) {
                 Ok(context) => contexts.push(context),
                 Err(err) => failure = failure.or(Some(err)),

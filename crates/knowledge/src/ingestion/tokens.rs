@@ -17,8 +17,9 @@ pub(super) fn share(tokens: i64, lengths: &[usize]) -> Vec<i64> {
     let mut shares: Vec<i64> = Vec::with_capacity(lengths.len());
 
     for length in lengths {
-        let share = i128::from(tokens.max(0)) * i128::from(to_i64(*length)) / i128::from(total);
-        let share = i64::try_from(share).unwrap_or(i64::MAX).min(remaining);
+        let exact_share =
+            i128::from(tokens.max(0)) * i128::from(to_i64(*length)) / i128::from(total);
+        let share = i64::try_from(exact_share).unwrap_or(i64::MAX).min(remaining);
         remaining -= share;
         shares.push(share);
     }

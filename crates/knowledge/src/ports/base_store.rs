@@ -106,7 +106,10 @@ pub trait BaseStore: Send + Sync {
 
     /// Loads the bases that are bound to a persona, by id; `None` if there is
     /// no such persona.
-    async fn bound(&self, persona: PersonaId) -> Result<Option<Vec<KnowledgeBaseId>>, Unavailable>;
+    async fn list_bound(
+        &self,
+        persona: PersonaId,
+    ) -> Result<Option<Vec<KnowledgeBaseId>>, Unavailable>;
 
     /// Binds exactly these bases to a persona.
     async fn bind(

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pia_kernel::KnowledgeBaseId;
 
+use super::ranking::Candidate;
 use super::relevance::similarity;
 use super::{MORE_CANDIDATES, Retrieval, RetrievalError};
-use crate::ports::chunk_store::StoredPassage;
 use crate::ports::embedder::EmbedError;
 use crate::ports::vector_store::VectorQuery;
 use crate::terms::query_terms;
@@ -31,14 +31,13 @@ impl MissingModels {
 }
 
 impl Retrieval {
-    /// Returns the published chunks of bases that are found, best first, each with
-    /// its similarity to the question.
+    /// Returns the published chunks of bases that are found, best first.
     pub(super) async fn find(
         &self,
         text: &str,
         bases: &[KnowledgeBaseId],
         limit: usize,
-    ) -> Result<Vec<(StoredPassage, f32)>, RetrievalError> {
+    ) -> Result<Vec<Candidate>, RetrievalError> {
         let mut by_model = BTreeMap::<String, Vec<KnowledgeBaseId>>::new();
         for (base, model) in self.chunks.models(bases).await? {
             by_model.entry(model).or_default().push(base);
@@ -57,21 +56,18 @@ impl Retrieval {
         Ok(ranked.into_iter().map(|it| it.1).collect())
     }
 
-    async fn find_similar(
-        &self,
-        mut query: VectorQuery,
-    ) -> Result<Vec<(StoredPassage, f32)>, RetrievalError> {
-        let (mut candidates, is_complete) = self.candidates(&query).await?;
+    async fn find_similar(&self, mut query: VectorQuery) -> Result<Vec<Candidate>, RetrievalError> {
+        let (mut passages, is_complete) = self.published_passages(&query).await?;
         if !is_complete {
             // Points of content that is not published yet have taken places.
             query.limit = query.limit.saturating_mul(MORE_CANDIDATES);
-            candidates = self.candidates(&query).await?.0;
+            passages = self.published_passages(&query).await?.0;
         }
-        let with_similarity = |passage: StoredPassage| {
-            let score = similarity(&query.dense, &passage.dense);
-            (passage, score)
-        };
-        Ok(candidates.into_iter().map(with_similarity).collect())
+        let candidates = passages.into_iter().map(|passage| Candidate {
+            similarity: similarity(&query.dense, &passage.dense),
+            passage,
+        });
+        Ok(candidates.collect())
     }
 
     /// Embeds a question. The vector is empty if the model is neither configured

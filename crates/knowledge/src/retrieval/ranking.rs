@@ -7,8 +7,12 @@ use crate::ports::reranker::Reranker;
 /// returned.
 const MAX_RANKED: usize = 100;
 
-/// Candidate, and its similarity with the question.
-pub(super) type Candidate = (StoredPassage, f32);
+/// Passage that may answer a question.
+pub(super) struct Candidate {
+    pub(super) passage: StoredPassage,
+    /// Cosine similarity with the question.
+    pub(super) similarity: f32,
+}
 
 /// Limits of a ranking.
 #[derive(Debug, Clone, Copy)]
@@ -32,7 +36,7 @@ pub(super) async fn rank(
         return candidates;
     }
 
-    let texts = candidates.iter().take(count).map(|it| text(&it.0)).collect();
+    let texts = candidates.iter().take(count).map(|it| text(&it.passage)).collect();
     let scores = match reranker.rank(question, texts).await {
         Ok(scores) => scores,
         Err(err) => {
@@ -77,7 +81,7 @@ mod tests {
     const LIMITS: RankingLimits = RankingLimits { candidates: 3, min_score: None };
 
     fn candidate(text: &str) -> Candidate {
-        let stored = StoredPassage {
+        let passage = StoredPassage {
             chunk: ChunkId::generate(),
             base: KnowledgeBaseId::generate(),
             document: DocumentId::generate(),
@@ -90,7 +94,7 @@ mod tests {
             after: None,
             dense: Vec::new(),
         };
-        (stored, 0.5)
+        Candidate { passage, similarity: 0.5 }
     }
 
     /// Ranks four candidates with this answer of the model; returns their texts.
@@ -104,7 +108,7 @@ mod tests {
         });
         let candidates = ["a", "b", "c", "d"].map(candidate).into();
         let ranked = rank(&reranker, "Why?", candidates, limits).await;
-        ranked.into_iter().map(|it| it.0.text).collect::<Vec<_>>().join(" ")
+        ranked.into_iter().map(|it| it.passage.text).collect::<Vec<_>>().join(" ")
     }
 
     #[tokio::test]

@@ -74,7 +74,7 @@ pub(super) async fn share(
 }
 
 /// Loads the bases that are bound to a persona.
-pub(super) async fn bound(
+pub(super) async fn list_bound(
     db: &Database,
     persona: PersonaId,
 ) -> Result<Option<Vec<KnowledgeBaseId>>, DbError> {

@@ -141,12 +141,12 @@ async fn a_base_counts_for_the_groups_of_its_personas(db: Database) {
         matches!(full, BaseChangeOutcome::QuotaExceeded { limit: 2, current: 3, .. }),
         "{full:?}"
     );
-    assert_eq!(bases.bound(ada).await.unwrap().unwrap(), []);
+    assert_eq!(bases.list_bound(ada).await.unwrap().unwrap(), []);
     assert_eq!(
         bases.bind(ada, &ids[..2], quotas, nothing()).await.unwrap(),
         BaseChangeOutcome::Done
     );
-    assert_eq!(bases.bound(ada).await.unwrap().unwrap(), ids[..2]);
+    assert_eq!(bases.list_bound(ada).await.unwrap().unwrap(), ids[..2]);
 
     // Its bases can be exchanged at the quota.
     assert_eq!(

@@ -103,7 +103,7 @@ pub(super) async fn bindings_sections(
     let (groups, bound_plugins) = page.run(read).await?;
     let plugins = page.run(async move { plugins.list().await }).await?;
     let knowledge = page.api.knowledge.bases.clone();
-    let bound_bases = page.run(async move { knowledge.bound(id).await }).await?;
+    let bound_bases = page.run(async move { knowledge.list_bound(id).await }).await?;
     let knowledge = page.api.knowledge.bases.clone();
     let bases = page.run(async move { knowledge.list().await }).await?;
     let groups = group_checks(page, &typed.groups.unwrap_or(groups)).await?;
