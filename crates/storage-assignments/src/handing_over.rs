@@ -154,7 +154,7 @@ impl HandOver {
         conn: &Pipelined,
         restriction: Option<Uuid>,
     ) -> Result<AssignmentCreationOutcome, DbError> {
-        let event = self.event.numbered(1);
+        let event = self.event.with_ordinal(1);
         let mut writes = CteBatch::new();
         writes.add(diesel::insert_into(assignments::table).values(&self.row));
 

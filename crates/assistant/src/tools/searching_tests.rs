@@ -70,7 +70,7 @@ async fn search_keys_take_turns() {
 #[tokio::test]
 async fn a_refused_search_key_is_replaced_and_cools_down() {
     for (status, outcome) in [(401, "key_refused"), (403, "key_refused"), (429, "busy")] {
-        let env = turns(3).with_search_errors(vec![refused(status)]);
+        let env = turns(3).with_search_errors(vec![refusal(status)]);
         let gateway = env.gateway();
         let attempts = Arc::clone(&gateway.attempts);
         let chat = Chat::new(Gateway { catalogue: LiveSetting::new(searching()), ..gateway });
@@ -102,11 +102,11 @@ async fn the_next_key_is_tried_if_the_provider_is_unreachable() {
 #[tokio::test]
 async fn other_errors_and_failures_of_all_keys_fail_the_search() {
     for (errors, expected) in [
-        (vec![refused(400)], vec![("refused", 1)]),
-        (vec![refused(500)], vec![("failed", 1)]),
+        (vec![refusal(400)], vec![("refused", 1)]),
+        (vec![refusal(500)], vec![("failed", 1)]),
         (vec![UpstreamError::Silent], vec![("silent", 1)]),
         (vec![DOWN, DOWN], vec![("unreachable", 2)]),
-        (vec![refused(429), refused(401)], vec![("key_refused", 1), ("busy", 1)]),
+        (vec![refusal(429), refusal(401)], vec![("key_refused", 1), ("busy", 1)]),
     ] {
         let env = turns(1).with_search_errors(errors);
         let gateway = env.gateway();
