@@ -132,7 +132,11 @@ impl SignInPage {
     fn path_after_sign_in<'a>(&self, wanted: &'a str) -> &'a str {
         let target = wanted.trim_start_matches('/');
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
-        let is_own = RedirectTarget::is_page(&format!("/{path}"))
+        // Keys of settings and models have colons and encoded characters. Encoded
+        // dots could lead to another folder.
+        let without_encoding = path.replace([':', '%'], "-");
+        let is_own = RedirectTarget::is_page(&format!("/{without_encoding}"))
+            && !path.to_ascii_lowercase().contains("%2e")
             && path.split('/').next() == Some(self.folder())
             && query.bytes().all(|it| it.is_ascii_graphic() && it != b'#');
         if is_own { target } else { self.folder() }

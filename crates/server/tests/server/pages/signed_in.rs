@@ -191,7 +191,17 @@ async fn a_page_leads_to_the_sign_in_and_back(database: TestDatabase) {
     assert!(wrong.text().contains("The email address or password is wrong"), "{}", wrong.text());
     assert!(!wrong.text().contains("wrong horse"), "{}", wrong.text());
     assert_eq!(back("/admin/users?search=ada").await.as_deref(), Some("../admin/users?search=ada"));
-    for foreign in ["https://evil.example", "//evil.example/admin", "/admin/../x", "/auth/error"] {
+    for own in ["/admin/settings/Server:Name", "/admin/models/Ai:Providers:vendor%2Fsmall%202"] {
+        assert_eq!(back(own).await, Some(format!("..{own}")));
+    }
+    for foreign in [
+        "https://evil.example",
+        "//evil.example/admin",
+        "/admin/../x",
+        "/admin/%2e%2E/x",
+        "/admin:x@evil.example",
+        "/auth/error",
+    ] {
         assert_eq!(back(foreign).await.as_deref(), Some("../admin"), "{foreign}");
     }
 }
