@@ -1,5 +1,5 @@
-// Passkeys on pages whose forms have `data-script`, and the position of syntax
-// errors in fields that have `data-json`. Everything else works without a
+// Passkeys on pages whose forms have `data-script`, and errors in JSON while it
+// is typed in fields that have `data-json`. Everything else works without a
 // script.
 "use strict";
 
@@ -156,6 +156,16 @@
     return field.dataset.json.replace("{}", lines.length).replace("{}", column);
   }
 
+  // Returns the server's error text of a field's value, which has no syntax
+  // error. If it cannot be checked now, the form reports errors when it is sent.
+  async function checkedText(field, signal) {
+    if (!field.dataset.check) return "";
+    const csrfToken = field.form.elements.namedItem("csrfToken").value;
+    const body = new URLSearchParams({ csrfToken, [field.name]: field.value });
+    const response = await fetch(field.dataset.check, { method: "POST", body, signal });
+    return response.ok ? response.text() : "";
+  }
+
   for (const field of document.querySelectorAll("textarea[data-json]")) {
     const status = document.createElement("p");
     status.className = "fault";
@@ -165,13 +175,20 @@
     field.after(status);
     const described = field.getAttribute("aria-describedby") ?? "";
     field.setAttribute("aria-describedby", `${described} ${status.id}`.trim());
+    const display = (text) => {
+      if (status.textContent !== text) status.textContent = text;
+      field.setAttribute("aria-invalid", text !== "");
+    };
     let timer = 0;
+    let check = new AbortController();
     field.addEventListener("input", () => {
       clearTimeout(timer);
-      timer = setTimeout(() => {
-        const text = errorText(field);
-        if (status.textContent !== text) status.textContent = text;
-        field.setAttribute("aria-invalid", text !== "");
+      check.abort();
+      check = new AbortController();
+      const { signal } = check;
+      timer = setTimeout(async () => {
+        const text = errorText(field) || await checkedText(field, signal).catch(() => "");
+        if (!signal.aborted) display(text);
       }, TYPING_MILLISECONDS);
     });
   }

@@ -12,8 +12,9 @@ use pia_web::ApiError;
 
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; \
                       base-uri 'none'; frame-ancestors 'none'";
-/// Policy of the pages of accounts and of the console: for passkeys a script,
-/// which sends one request, and for authenticator apps a QR code.
+/// Policy of the pages of accounts and of the console: for passkeys and JSON a
+/// script, which sends requests to this server, and for authenticator apps a QR
+/// code.
 const SCRIPTED_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; \
                                connect-src 'self'; img-src 'self' data:; form-action 'self'; \
                                base-uri 'none'; frame-ancestors 'none'";

@@ -1,9 +1,10 @@
 //! Client policies.
 
+mod document;
 mod versions;
 mod view;
 
-use pia_kernel::{ClientPolicyId, GroupId};
+use pia_kernel::{ClientPolicyId, GroupId, Language};
 use pia_policy::{ClientPolicyDraft, ClientPolicyError, Feature};
 use pia_web::{ApiError, PathId, Route};
 
@@ -21,6 +22,7 @@ pub(super) fn routes() -> Vec<Route> {
         page("/admin/policies", |it| it.to(list)),
         page("/admin/policies/new", |it| it.to(new)),
         write("/admin/policies", |it| it.to(create)),
+        document::route(),
         page("/admin/policies/{id}", |it| it.to(show)),
         write("/admin/policies/{id}/save", |it| it.to(save)),
         write("/admin/policies/{id}/publish", |it| it.to(publish)),
@@ -49,8 +51,11 @@ async fn create(page: PageContext, form: FormFields) -> PageResult {
     let policies = page.api.client_policies.clone();
     let by = page.user();
     let contents = Contents::typed(&form);
-    let draft = contents.draft();
-    match page.run(async move { policies.create(by, draft?).await }).await {
+    let created = match contents.draft(page.language) {
+        Ok(draft) => page.run(async move { policies.create(by, draft).await }).await,
+        Err(err) => Err(err),
+    };
+    match created {
         Ok(id) => page.done(&format!("admin/policies/{id}"), "created"),
         Err(err) => page.refuse(new_view(&page, &contents), err),
     }
@@ -65,13 +70,17 @@ async fn save(page: PageContext, PathId(id): PathId, form: FormFields) -> PageRe
     let policies = page.api.client_policies.clone();
     let by = page.user();
     let contents = Contents::typed(&form);
-    let draft = contents.draft();
     let expected = expected(&form);
-    let replace = async move { policies.replace(by, ClientPolicyId(id), draft?, expected).await };
-    match page.run(replace).await {
+    let id = ClientPolicyId(id);
+    let replaced = match contents.draft(page.language) {
+        Ok(draft) => page.run(async move { policies.replace(by, id, draft, expected).await }).await,
+        Err(err) => Err(err),
+    };
+
+    match replaced {
         Ok(()) => page.done(&format!("admin/policies/{id}"), "saved"),
         Err(err) => {
-            let view = policy_view(&page, ClientPolicyId(id), Some(contents)).await?;
+            let view = policy_view(&page, id, Some(contents)).await?;
             page.refuse(view, err)
         }
     }
@@ -130,9 +139,10 @@ impl Contents {
         }
     }
 
-    fn draft(&self) -> Result<ClientPolicyDraft, ClientPolicyError> {
+    fn draft(&self, language: Language) -> Result<ClientPolicyDraft, ApiError> {
         let name = self.name.as_str();
         let description = self.description.as_str();
         ClientPolicyDraft::parse(Some(name), Some(description), Some(&self.document))
+            .map_err(|err| document::refused(language, err))
     }
 }

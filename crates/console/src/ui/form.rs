@@ -39,6 +39,9 @@ pub(crate) struct Field {
     /// Message of the script for a syntax error at a line and a column, `{}` each;
     /// empty unless the field has JSON in several lines.
     pub(crate) json_error: String,
+    /// Relative URL to which the script sends the value while it is typed, and
+    /// which returns the text of its error; empty for none.
+    pub(crate) check: String,
     /// Kind of control, with its value.
     pub(crate) control: FieldControl,
 }
@@ -225,6 +228,11 @@ impl Field {
     /// Lets the script report syntax errors of JSON, with this message.
     pub(crate) fn json(self, message: impl Into<String>) -> Self {
         Self { json_error: message.into(), ..self }
+    }
+
+    /// Lets the script check the value of a JSON field at this relative URL.
+    pub(crate) fn checked_by(self, check: impl Into<String>) -> Self {
+        Self { check: check.into(), ..self }
     }
 
     /// Returns its id within a section.

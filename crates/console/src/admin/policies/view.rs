@@ -5,6 +5,7 @@ use pia_policy::{ClientPolicy, ClientPolicyEntry, ClientPolicyError};
 use pia_web::ApiError;
 
 use super::super::bindings::{CHANGED, GROUPS, SIZE, time_cell, with_version};
+use super::document::CHECK;
 use crate::page_context::PageContext;
 use crate::texts::common;
 use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
@@ -129,6 +130,7 @@ fn fields(page: &PageContext, form: Form, contents: &Contents) -> Form {
                 .rows(20)
                 .hint(page.t(DOCUMENT_HINT))
                 .json(page.t(common::INVALID_JSON))
+                .checked_by(format!("{}{CHECK}", page.root()))
                 .optional(),
         )
 }

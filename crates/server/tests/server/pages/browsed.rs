@@ -142,7 +142,7 @@ async fn a_failed_sign_in_is_explained_in_the_selected_language() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_position_of_a_syntax_error_is_displayed_while_json_is_typed() {
+async fn errors_of_a_policy_are_displayed_while_it_is_typed() {
     const FIELD: &str = "#contents-document";
     const STATUS: &str = "#contents-document-syntax";
     let app = start_with_admin(TestConfig::on(TestDatabase::sqlite())).await;
@@ -158,6 +158,13 @@ async fn the_position_of_a_syntax_error_is_displayed_while_json_is_typed() {
     let error = "Das ist kein gültiges JSON: Prüfen Sie Zeile 1, Spalte 24.";
     until(async || (browser.text_of(STATUS).await == error).then_some(())).await;
     let marked = browser.property(&field, "ariaInvalid").await;
+    browser.run(&clear, json!([])).await;
+    browser.press(r#"{ "enforced": {} }"#.chars()).await;
+    until(async || {
+        let text = browser.text_of(STATUS).await;
+        text.contains("Das Dokument hat einen unbekannten Abschnitt.").then_some(())
+    })
+    .await;
     browser.run(&clear, json!([])).await;
     browser.press("{}".chars()).await;
     until(async || browser.text_of(STATUS).await.is_empty().then_some(())).await;
