@@ -27,6 +27,9 @@ const INTRO: Text = Text::new(
      und später weitermachen.",
 );
 const STEP: Text = Text::new("Step", "Schritt");
+const ORIGIN: Text = Text::new("Source: {}", "Herkunft: {}");
+const SECRET_SET: Text = Text::new("Set, not displayed", "Gesetzt, nicht angezeigt");
+const NOT_SET: Text = Text::new("Not set", "Nicht gesetzt");
 /// Path of the page.
 pub(super) const PATH: &str = "admin/first-steps";
 
@@ -208,6 +211,10 @@ fn steps(page: &PageContext, state: &ServerState) -> Result<[FirstStep; 7], ApiE
     ])
 }
 
+fn origin(page: &PageContext, setting: &RunningSetting) -> String {
+    page.fill(ORIGIN, &[&settings::source(page, setting)])
+}
+
 impl ServerState {
     async fn load(page: &PageContext, groups: usize) -> Result<Self, ApiError> {
         let identity = page.api.identity.clone();
@@ -241,7 +248,15 @@ impl ServerState {
     /// Returns a setting with its source as a fact.
     fn fact(&self, page: &PageContext, key: &str) -> Cell {
         let Some(setting) = self.setting(key) else { return Cell::default() };
-        Cell::text(self.value(key)).detail(settings::source(page, setting))
+        Cell::text(self.value(key)).detail(origin(page, setting))
+    }
+
+    /// Returns whether a secret is set, with its source, as a fact.
+    fn secret(&self, page: &PageContext, key: &str) -> Cell {
+        match self.setting(key).filter(|it| it.origin.is_some()) {
+            Some(setting) => Cell::text(page.t(SECRET_SET)).detail(origin(page, setting)),
+            None => Cell::text(page.t(NOT_SET)),
+        }
     }
 }
 

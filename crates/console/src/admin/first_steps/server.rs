@@ -25,6 +25,8 @@ const ADDRESS_DEFAULT: Text = Text::new(
 );
 /// Setting of the public address.
 const PUBLIC_URL: &str = "Server:PublicUrl";
+/// Variable that sets it, to copy.
+const ADDRESS_EXAMPLE: &str = "Server__PublicUrl=https://pia.example.com";
 
 pub(super) fn licence(page: &PageContext) -> Result<FirstStep, ApiError> {
     let gates = page.gates()?;
@@ -60,5 +62,5 @@ pub(super) fn public_address(page: &PageContext, state: &ServerState) -> FirstSt
         step = step.with(|it| it.paragraph(page.t(ADDRESS_DEFAULT)));
     }
 
-    step.with(|it| it.paragraph(settings::restart_hint(page, PUBLIC_URL)))
+    step.with(|it| it.paragraph(settings::restart_hint(page, PUBLIC_URL)).code(ADDRESS_EXAMPLE))
 }

@@ -53,6 +53,8 @@ const ENDPOINT_HINT: Text = Text::new(
 );
 const API_KEY: Text = Text::new("API key", "API-Schlüssel");
 const SET_UP_PROVIDER: Text = Text::new("Set up model", "Modell einrichten");
+/// Key of the model that single settings describe.
+const SINGLE_MODEL: &str = "Ai";
 const TEST_CALL: Text = Text::new("Test model", "Modell testen");
 const LAST_CALL: Text = Text::new("Last call", "Letzter Aufruf");
 const OPEN_MODELS: Text = Text::new("Show models", "Modelle anzeigen");
@@ -90,6 +92,7 @@ pub(super) fn email(page: &PageContext, state: &ServerState) -> FirstStep {
         it.facts([
             (page.t(HOST), state.fact(page, "Smtp:Host")),
             (page.t(FROM), state.fact(page, "Smtp:From")),
+            (page.t(PASSWORD), state.secret(page, "Smtp:Password")),
             (page.t(SENT), Cell::text(sent)),
         ])
         .form(Form::new(format!("{PATH}/test-email"), page.t(SEND_TEST)))
@@ -132,7 +135,7 @@ pub(super) fn provider(page: &PageContext, state: &ServerState) -> Result<FirstS
     let step = FirstStep::new(page, "provider", PROVIDER, step_state)
         .with(|it| it.intro(page.t(PROVIDER_INTRO)));
     let step_with_model = match chat {
-        Some(entry) if is_licensed => step.with(|it| add_model(page, entry, it)),
+        Some(entry) if is_licensed => step.with(|it| add_model(page, state, entry, it)),
         None if is_licensed => {
             step.with(|it| it.form(provider_form(page, state)).paragraph(page.t(SEVERAL_MODELS)))
         }
@@ -157,14 +160,22 @@ fn provider_form(page: &PageContext, state: &ServerState) -> Form {
         .field(key.hint(page.t(STORED_ENCRYPTED)).optional())
 }
 
-fn add_model(page: &PageContext, entry: &ModelEntry, section: Section) -> Section {
+fn add_model(
+    page: &PageContext,
+    state: &ServerState,
+    entry: &ModelEntry,
+    section: Section,
+) -> Section {
     let title = entry.name();
     let detail = format!("{} · {}", entry.model.provider(), entry.model.upstream_name());
+    let mut facts = vec![
+        (page.t(MODEL), Cell::link(title, models::path_of(&entry.key)).detail(detail)),
+        (page.t(LAST_CALL), models::attempts::last(page, &entry.attempts)),
+    ];
+    if entry.key == SINGLE_MODEL {
+        facts.push((page.t(API_KEY), state.secret(page, "Ai:ApiKey")));
+    }
+
     let test = Form::new(format!("{PATH}/test-call"), page.t(TEST_CALL));
-    section
-        .facts([
-            (page.t(MODEL), Cell::link(title, models::path_of(&entry.key)).detail(detail)),
-            (page.t(LAST_CALL), models::attempts::last(page, &entry.attempts)),
-        ])
-        .form(test.hidden("key", entry.key.as_str()).about(title))
+    section.facts(facts).form(test.hidden("key", entry.key.as_str()).about(title))
 }

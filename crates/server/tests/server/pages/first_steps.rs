@@ -72,8 +72,9 @@ async fn the_steps_are_done_one_after_the_other(database: TestDatabase) {
     }
     assert_eq!(states(&ada).await, [done, open, open, done, open, done, done]);
     assert!(ada.get("/admin").await.text().contains("3 steps left to do"));
-    assert!(page.contains("127.0.0.1") && page.contains("Console"), "{page}");
-    assert!(page.contains("Server__PublicUrl") && page.contains("Ai:Providers"), "{page}");
+    assert!(page.contains("127.0.0.1") && page.contains("Source: Console"), "{page}");
+    assert!(page.contains("Server__PublicUrl=https://"), "{page}");
+    assert!(page.contains("Not set") && page.contains("Ai:Providers"), "{page}");
     let german = ada.get(&format!("{PAGE}?lang=de")).await.text();
     assert!(german.contains("Zu erledigen") && german.contains("Auf Einladung"), "{german}");
 }
@@ -142,7 +143,8 @@ async fn a_step_is_done_by_whoever_set_it(database: TestDatabase) {
     assert_eq!(unknown.status, 404);
     let page = tested.text();
     assert!(page.contains("Demo answer to") && page.contains("First steps</h1>"), "{page}");
-    assert!(page.contains("https://pia.example") && page.contains("Environment"), "{page}");
+    assert!(page.contains("https://pia.example<") && page.contains("Source: Environment"));
+    assert!(page.contains("API key") && page.contains("Set, not displayed"), "{page}");
     assert!(page.contains("Open to everyone"), "{page}");
     assert!(!page.contains("first-steps/registration"), "{page}");
 }
