@@ -73,6 +73,7 @@ impl Plane {
         let administration = pia_assignments::AssignmentAdministration {
             assignments: Arc::clone(&store) as _,
             runs: Arc::clone(&store) as _,
+            schedules: Arc::clone(&store) as _,
             operators: Arc::clone(&operators) as _,
             engine: Arc::new(Waking(Arc::clone(&wake))),
             clock: Arc::clone(&clock) as _,

@@ -10,7 +10,7 @@ use pia_testkit::ManualClock;
 use tokio_util::task::TaskTracker;
 
 use crate::credit_stores::{
-    admitted, credits, default_group, execute, member, request, start_at, wait_until_settled,
+    admit, credits, default_group, execute, member, request, start_at, wait_until_settled,
 };
 
 pia_testkit::contract! {
@@ -29,7 +29,7 @@ async fn current_windows_of_members_who_called_lately_are_loaded(db: Database) {
     let bob = member(&db, limits).await;
     let eve = member(&db, limits).await;
     for (holder, spent) in [(ada, 2), (bob, 3), (eve, 4)] {
-        admitted(&store, request(holder, spent)).await.settle(credits(spent), None);
+        admit(&store, request(holder, spent)).await.settle(credits(spent), None);
     }
     wait_until_settled(&store).await;
     // Eve's calls are forgotten, as if they were older.
