@@ -214,9 +214,9 @@ async fn an_unreadable_schedule_is_switched_off(db: Database) {
 async fn schedules_of_all_users_are_listed_by_page(db: Database) {
     let user = person(&db).await;
     let other = person(&db).await;
-    let first = created(&db, user, Some(at(DAY))).await;
-    let second = created(&db, other, None).await;
-    let third = created(&db, user, None).await;
+    let first = create_schedule(&db, user, Some(at(DAY))).await;
+    let second = create_schedule(&db, other, None).await;
+    let third = create_schedule(&db, user, None).await;
     let store = open_store(&db);
     let now = due(&db, at(DAY)).await.remove(0);
     store.start(start(&now, Err(SkipReason::Missed)), 1).await.unwrap();

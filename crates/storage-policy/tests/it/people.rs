@@ -4,7 +4,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{AuditEntry, GroupId, SideEffects, Timestamp, UserId};
 use pia_policy::{Group, GroupCreationOutcome, GroupName, GroupStore};
-use pia_storage::schema::{accounts, audit_entries, catalogue};
+use pia_storage::schema::{accounts, audit_entries, catalogue, setting_overrides};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_storage_policy::SqlGroups;
 use uuid::Uuid;
@@ -93,4 +93,20 @@ pub(crate) async fn catalogue_version(db: &Database) -> i64 {
     let query = catalogue::table.select(catalogue::version);
     let version: Result<i64, DbError> = on_conn!(db.reader(), |conn| query.first(conn).await?);
     version.unwrap()
+}
+
+/// Returns the changes of all audit entries, one after the other.
+pub(crate) async fn audited_changes(db: &Database) -> String {
+    let changes = audit_entries::table.select(audit_entries::changes);
+    let changes: Result<Vec<Option<String>>, DbError> =
+        on_conn!(db.reader(), |conn| changes.load(conn).await?);
+    changes.unwrap().into_iter().flatten().collect()
+}
+
+/// Returns the value of a changed setting, and its sealed value.
+pub(crate) async fn setting_row(db: &Database, key: &str) -> (String, Option<Vec<u8>>) {
+    let columns = (setting_overrides::value, setting_overrides::sealed);
+    let row = setting_overrides::table.find(key).select(columns);
+    let row: Result<_, DbError> = on_conn!(db.reader(), |conn| row.first(conn).await?);
+    row.unwrap()
 }

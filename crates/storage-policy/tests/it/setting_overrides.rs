@@ -1,16 +1,13 @@
 //! Contract tests of setting overrides.
 
-use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_kernel::{LiveSetting, Secret};
 use pia_policy::{OverrideChange, OverrideLayer, OverrideStore, OverrideValue, SettingOverride};
 use pia_sealing::{MasterKeys, ServerSeal};
-use pia_storage::schema::{audit_entries, setting_overrides};
-use pia_storage::{Database, DbError, on_conn};
+use pia_storage::Database;
 use pia_storage_policy::SqlSettingOverrides;
 
-use crate::people::{START, count_noted, noting, person};
+use crate::people::{START, audited_changes, count_noted, noting, person, setting_row};
 
 pia_testkit::contract! {
     a_setting_is_stored_replaced_and_removed,
@@ -91,11 +88,7 @@ async fn a_secret_is_stored_encrypted_and_not_audited(db: Database) {
     let unreadable = SqlSettingOverrides::new(with_other_key).load().await.unwrap();
     let layer = store.load().await.unwrap();
     let plain = [setting("A:Key", "open"), setting("A:Name", "ada")];
-    let columns = (setting_overrides::value, setting_overrides::sealed);
-    let row = setting_overrides::table.find("A:Key").select(columns);
-    let row: Result<(String, Option<Vec<u8>>), DbError> =
-        on_conn!(db.reader(), |conn| row.first(conn).await?);
-    let (value, sealed) = row.unwrap();
+    let (value, sealed) = setting_row(&db, "A:Key").await;
     assert!(store.set(changes(&plain), layer.version).await.unwrap());
 
     assert_eq!(texts(&layer), ["A:Key=secret s3cret", "A:Name=ada"]);
@@ -103,10 +96,7 @@ async fn a_secret_is_stored_encrypted_and_not_audited(db: Database) {
     assert_eq!(value, "");
     assert!(sealed.is_some_and(|it| !it.windows(6).any(|bytes| bytes == b"s3cret")));
     assert_eq!(texts(&store.load().await.unwrap()), ["A:Key=open", "A:Name=ada"]);
-    let changes = audit_entries::table.select(audit_entries::changes);
-    let audited: Result<Vec<Option<String>>, DbError> =
-        on_conn!(db.reader(), |conn| changes.load(conn).await?);
-    let audited = audited.unwrap().into_iter().flatten().collect::<String>();
+    let audited = audited_changes(&db).await;
     assert!(audited.contains("secret") && !audited.contains("s3cret"), "{audited}");
 }
 
