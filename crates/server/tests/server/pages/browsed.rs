@@ -151,6 +151,7 @@ async fn errors_of_a_policy_are_displayed_while_it_is_typed() {
     browser.goto(&address(&app, "/admin/policies/new")).await;
     let field = browser.find(FIELD).await;
     let clear = format!("document.querySelector('{FIELD}').value = ''");
+    let border = format!("return getComputedStyle(document.querySelector('{FIELD}')).borderWidth");
     browser.run(&clear, json!([])).await;
 
     browser.click(&field).await;
@@ -158,6 +159,7 @@ async fn errors_of_a_policy_are_displayed_while_it_is_typed() {
     let error = "Das ist kein gültiges JSON: Prüfen Sie Zeile 1, Spalte 24.";
     until(async || (browser.text_of(STATUS).await == error).then_some(())).await;
     let marked = browser.property(&field, "ariaInvalid").await;
+    let thick = browser.run(&border, json!([])).await;
     browser.run(&clear, json!([])).await;
     browser.press(r#"{ "enforced": {} }"#.chars()).await;
     until(async || {
@@ -169,8 +171,9 @@ async fn errors_of_a_policy_are_displayed_while_it_is_typed() {
     browser.press("{}".chars()).await;
     until(async || browser.text_of(STATUS).await.is_empty().then_some(())).await;
 
-    assert_eq!(marked, "true");
+    assert_eq!((&marked, &thick), (&json!("true"), &json!("2px")));
     assert_eq!(browser.property(&field, "ariaInvalid").await, "false");
+    assert_eq!(browser.run(&border, json!([])).await, "1px");
     browser.assert_no_errors().await;
 }
 
