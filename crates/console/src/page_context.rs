@@ -262,9 +262,15 @@ pub(crate) fn query_value(request: &HttpRequest, name: &str) -> String {
     query_pairs(request).into_iter().find(|it| it.0 == name).unwrap_or_default().1
 }
 
-/// Returns the language of a request: the one in its query, or that chosen
-/// before, or else the one that the browser prefers.
+/// Returns the language of a request: the one in its query, or else the
+/// preferred one.
 pub(crate) fn language(request: &HttpRequest) -> Language {
+    queried_language(request).or_else(|| preferred_language(request)).unwrap_or_default()
+}
+
+/// Returns the language that was chosen before, or else the one that the
+/// browser prefers.
+pub(crate) fn preferred_language(request: &HttpRequest) -> Option<Language> {
     let header = |name| request.headers().get(name).and_then(|it| it.to_str().ok());
     let chosen = header(COOKIE)
         .unwrap_or_default()
@@ -273,7 +279,7 @@ pub(crate) fn language(request: &HttpRequest) -> Language {
         .find(|(name, _)| *name == LANGUAGE_COOKIE)
         .and_then(|(_, tag)| Language::from_tag(tag));
     let preferred = || header(ACCEPT_LANGUAGE).and_then(Language::preferred);
-    queried_language(request).or(chosen).or_else(preferred).unwrap_or_default()
+    chosen.or_else(preferred)
 }
 
 fn queried_language(request: &HttpRequest) -> Option<Language> {

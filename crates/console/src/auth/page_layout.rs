@@ -24,7 +24,7 @@ pub(crate) struct PageLayout {
 
 impl PageLayout {
     /// Creates a layout in the language of the URL (`chosen`), or else in the
-    /// one that the browser prefers.
+    /// preferred one.
     pub(crate) fn new(preferred: Option<Language>, chosen: Option<Language>) -> Self {
         let language = chosen.or(preferred).unwrap_or_default();
         let suffix = match chosen {

@@ -1,13 +1,13 @@
 //! Request for a page, with its query.
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::ACCEPT_LANGUAGE;
 use actix_web::{HttpRequest, HttpResponse};
 use pia_kernel::Language;
 use serde::Deserialize;
 
 use super::notice::Notice;
 use super::page_layout::PageLayout;
+use crate::page_context::preferred_language;
 
 /// Maximum length of a query; every link of this server is shorter.
 const MAX_QUERY_BYTES: usize = 4096;
@@ -37,8 +37,7 @@ impl PageRequest {
     pub(crate) fn from_request(request: &HttpRequest) -> Self {
         let query = query(request.query_string());
         let chosen = query.as_ref().and_then(|it| Language::from_tag(&it.lang));
-        let accepted = request.headers().get(ACCEPT_LANGUAGE).and_then(|it| it.to_str().ok());
-        let layout = PageLayout::new(accepted.and_then(Language::preferred), chosen);
+        let layout = PageLayout::new(preferred_language(request), chosen);
         Self { layout, query }
     }
 

@@ -73,6 +73,21 @@ async fn each_page_is_in_the_preferred_language() {
 }
 
 #[actix_web::test]
+async fn a_language_chosen_before_takes_precedence_over_that_of_the_browser() {
+    for page in PAGES {
+        for (uri, tag) in [(page.to_owned(), "de"), (with_lang(page, "en"), "en")] {
+            let request = TestRequest::get()
+                .uri(&uri)
+                .insert_header(("accept-language", "en"))
+                .insert_header(("cookie", "theme=dark; pia_language=de"));
+            let rendered = render(&Arc::default(), request).await;
+
+            assert!(rendered.has(&format!("<html lang=\"{tag}\">")), "{uri}");
+        }
+    }
+}
+
+#[actix_web::test]
 async fn a_chosen_language_is_preserved_by_links() {
     for page in PAGES {
         let rendered = opened(&with_lang(page, "de"), "en").await;

@@ -186,6 +186,11 @@ async fn unknown_paths_are_a_page_for_browsers() {
     }
     let german = open(&app, "/auth/nope?lang=de").await.text();
     assert!(german.contains("Seite nicht gefunden"), "{german}");
+    let headers = [HTML, ("cookie", "pia_language=de"), ("accept-language", "en")];
+    for path in ["/auth/nope", "/admin/nope", "/"] {
+        let chosen_before = app.anonymous().send("GET", path, &headers, b"").await.text();
+        assert!(chosen_before.contains("<html lang=\"de\">"), "{path}: {chosen_before}");
+    }
     let openai = app.anonymous().send("GET", "/v1/nope", &[HTML], b"").await;
     assert_eq!(openai.status, 404);
     assert_eq!(openai.body["error"]["code"], "not_found");
