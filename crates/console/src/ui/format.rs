@@ -48,6 +48,15 @@ pub(crate) fn number(language: Language, number: impl Into<i128>) -> String {
     formatted
 }
 
+/// Formats a percentage: `80%`.
+pub(crate) fn percent(language: Language, percent: i64) -> String {
+    let space = match language {
+        Language::En => "",
+        Language::De => "\u{a0}",
+    };
+    format!("{}{space}%", number(language, percent))
+}
+
 /// Formats a number with two decimals: `0.83`.
 pub(crate) fn decimal(language: Language, number: f32) -> String {
     format!("{number:.2}").replace('.', &decimal_point(language).to_string())
@@ -110,6 +119,12 @@ mod tests {
     fn decimals_follow_the_language() {
         assert_eq!(decimal(Language::En, 0.826), "0.83");
         assert_eq!(decimal(Language::De, 0.826), "0,83");
+    }
+
+    #[test]
+    fn percentages_follow_the_language() {
+        assert_eq!(percent(Language::En, 1080), "1,080%");
+        assert_eq!(percent(Language::De, 80), "80\u{a0}%");
     }
 
     #[test]

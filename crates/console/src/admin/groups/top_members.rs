@@ -36,7 +36,7 @@ pub(super) async fn sections(
                 user_cell(page, it.member, &emails),
                 number(it.gauge.used),
                 number(it.gauge.limit),
-                Cell::number(format!("{} %", it.gauge.percent())),
+                Cell::number(format::percent(page.language, it.gauge.percent())),
             ])
         });
         let label = page.t(budget_label(*period));

@@ -11,7 +11,7 @@ use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
 use crate::texts::common;
-use crate::ui::{Cell, Field, Form, Section, Text, View};
+use crate::ui::{Cell, Field, Form, Section, Text, View, format};
 
 const TITLE: Text = Text::new("Settings", "Einstellungen");
 const MODEL: Text = Text::new("Embedding model", "Einbettungsmodell");
@@ -128,7 +128,7 @@ async fn settings_view(
     let choice = groups.checks(page.t(GROUPS), &entry.shared_with, Some(entry.base.owner));
     let share = Form::new(format!("{path}/share"), page.t(SHARE)).field(choice);
     let delete = Form::new(format!("{path}/delete"), page.t(DELETE_BASE)).danger();
-    let loss = page.fill(DELETE_HINT, &[&entry.document_count.to_string()]);
+    let loss = page.fill(DELETE_HINT, &[&format::number(page.language, entry.document_count)]);
     Ok(view
         .section(Section::new("rename", page.t(RENAME)).form(rename))
         .section(Section::new("share", page.t(SHARE)).intro(page.t(SHARE_HINT)).form(share))

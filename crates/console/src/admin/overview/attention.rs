@@ -43,12 +43,12 @@ const OPEN_STEP: Text = Text::new("One step left to do", "Ein Schritt ist noch z
 const OPEN_STEPS: Text = Text::new("{} steps left to do", "{} Schritte sind noch zu erledigen");
 const BUDGET: Text = Text::new("Budget of {}", "Budget von {}");
 const DAILY_USED: Text = Text::new(
-    "{} % of the {} credits for 24 hours are used",
-    "{} % von {} Credits für 24 Stunden sind verbraucht",
+    "{} of the {} credits for 24 hours are used",
+    "{} von {} Credits für 24 Stunden sind verbraucht",
 );
 const WEEKLY_USED: Text = Text::new(
-    "{} % of the {} credits for this week are used",
-    "{} % von {} Credits dieser Woche sind verbraucht",
+    "{} of the {} credits for this week are used",
+    "{} von {} Credits dieser Woche sind verbraucht",
 );
 const ADMINS: Text = Text::new("Administrators", "Administratoren");
 const WITHOUT_FACTOR: Text =
@@ -153,10 +153,11 @@ fn budget_notice(
 ) -> Option<LabelledProblem> {
     let group = &groups.iter().find(|entry| entry.group.id == it.group)?.group;
     let text = if it.period == BudgetPeriod::GroupDaily { DAILY_USED } else { WEEKLY_USED };
-    let number = |it: i64| format::number(page.language, it);
+    let used = format::percent(page.language, it.percent());
+    let limit = format::number(page.language, it.limit);
     Some(LabelledProblem {
         label: page.fill(BUDGET, &[group.name.as_str()]),
-        text: page.fill(text, &[&number(it.percent()), &number(it.limit)]),
+        text: page.fill(text, &[&used, &limit]),
         path: format!("admin/groups/{}", group.id),
     })
 }

@@ -98,6 +98,9 @@ async fn a_budget_that_is_nearly_used_up_needs_attention(database: TestDatabase)
 
     assert!(!below.contains("Budget of"), "{below}");
     assert!(reached.contains("Budget of Default"), "{reached}");
-    assert!(reached.contains("80 % of the 100 credits for 24 hours are used"), "{reached}");
-    assert!(german.contains("80 % von 100 Credits für 24 Stunden sind verbraucht"), "{german}");
+    assert!(reached.contains("80% of the 100 credits for 24 hours are used"), "{reached}");
+    assert!(
+        german.contains("80\u{a0}% von 100 Credits für 24 Stunden sind verbraucht"),
+        "{german}"
+    );
 }
