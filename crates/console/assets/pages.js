@@ -1,6 +1,6 @@
-// Passkeys on pages whose forms have `data-script`, and errors in JSON while it
-// is typed in fields that have `data-json`. Everything else works without a
-// script.
+// Passkeys: reveals forms that have `data-script`, which work with it only.
+// Errors in JSON while it is typed in fields that have `data-json`. Everything
+// else works without a script.
 "use strict";
 
 (() => {
@@ -55,14 +55,12 @@
   }
 
   for (const form of document.querySelectorAll("form[data-script]")) {
+    form.hidden = !supported;
+    if (!supported) continue;
     const status = document.createElement("p");
     status.className = "fault";
     status.setAttribute("role", "status");
     form.append(status);
-    if (!supported) {
-      form.hidden = true;
-      continue;
-    }
     let autofill = new AbortController();
     const offer = async () => {
       const current = new AbortController();

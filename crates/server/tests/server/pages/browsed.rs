@@ -213,7 +213,9 @@ async fn the_console_works_without_scripts() {
     browser.resize(1280, 900).await;
 
     browser.goto(&format!("{origin}/admin/login?next=%2Fadmin%2Fgroups")).await;
-    browser.find("#passkey form[data-script]").await;
+    browser.find("#passkey form[hidden]").await;
+    let displayed = "return document.querySelector('#passkey button').checkVisibility()";
+    let displayed = browser.run(displayed, json!([])).await;
     let by_script = "return document.querySelectorAll('#passkey .fault').length";
     let by_script = browser.run(by_script, json!([])).await;
     browser.type_into("#password-email", ADA).await;
@@ -231,6 +233,7 @@ async fn the_console_works_without_scripts() {
     browser.goto(&format!("{origin}/admin/groups")).await;
     let login = browser.url().await;
 
+    assert_eq!(displayed, false);
     assert_eq!(by_script, 0);
     assert_eq!(groups, "Groups");
     assert_eq!([&*created, &*group], ["Created.", "Sales"]);

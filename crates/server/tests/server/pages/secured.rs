@@ -44,7 +44,7 @@ async fn create_passkey(browser: &Browser) {
     browser.click_on("a.button[href$='account/passkeys/new']").await;
     browser.type_into("#new-proof", PASSWORD).await;
     browser.click_on("#new button").await;
-    browser.type_into("#create-name", "Work laptop").await;
+    browser.type_into("form:not([hidden]) #create-name", "Work laptop").await;
     browser.click_on("#create button").await;
     browser.find("main table a[href*='account/passkeys/']").await;
     let page = browser.text_of("main").await;
@@ -86,7 +86,7 @@ async fn an_authenticator_app_and_a_passkey_are_set_up_within_a_minute_and_sign_
     } });
     browser.command("POST", "goog/cdp/execute", &hidden).await;
     browser.click_on(".beside button").await;
-    browser.click_on("#passkey button").await;
+    browser.click_on("#passkey form:not([hidden]) button").await;
     signed_in(&browser, &format!("{origin}/account")).await;
 
     assert!(duration < MAX_DURATION, "{duration:?}");
@@ -109,7 +109,7 @@ async fn a_sign_in_that_must_wait_is_explained_in_the_language_of_the_page() {
     let browser = Browser::start("de").await;
 
     browser.goto(&format!("{origin}/account/login")).await;
-    browser.click_on("#passkey button").await;
+    browser.click_on("#passkey form:not([hidden]) button").await;
     let text = until(async || {
         let text = browser.text_of("#passkey [role=status]").await;
         (!text.is_empty()).then_some(text)
