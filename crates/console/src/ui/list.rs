@@ -210,7 +210,7 @@ mod tests {
 
     use super::*;
     use crate::shell::Shell;
-    use crate::ui::{Cell, Section, View};
+    use crate::ui::{Cell, Form, Section, View};
 
     const TITLE: Text = Text::new("Groups", "Gruppen");
     const EMPTY: Text = Text::new("Create a group.", "Erstellen Sie eine Gruppe.");
@@ -329,14 +329,38 @@ mod tests {
         assert_eq!(list("search=x", some_rows()).empty, common::NO_MATCH.of(Language::En));
     }
 
+    fn html(table: Table) -> String {
+        let view = View::new("Groups").section(Section::new("groups", "").table(table));
+        let shell = Shell::anonymous(Language::En, String::new(), "Pia", String::new());
+        shell.page(&view).render().unwrap()
+    }
+
+    #[test]
+    fn each_element_of_a_table_has_its_role() {
+        let form = Form::new("admin/groups/delete", "Delete");
+        let html = html(list("sort=name", vec![row("Alpha", 20).form(form)]));
+
+        for (element, role, count) in [
+            ("table", "table", 1),
+            ("thead", "rowgroup", 1),
+            ("tbody", "rowgroup", 1),
+            ("tr", "row", 2),
+            ("th", "columnheader", 2),
+            ("td", "cell", 4),
+        ] {
+            let start = format!("<{element}");
+            let tags = html.split(&start).skip(1).filter_map(|it| it.split_once('>'));
+            let tags: Vec<_> = tags.map(|it| it.0).filter(|it| !it.starts_with("ead")).collect();
+            assert_eq!(tags.len(), count, "{element}: {html}");
+            let role = format!(" role=\"{role}\"");
+            assert!(tags.iter().all(|it| it.contains(&role)), "{element}: {html}");
+        }
+    }
+
     #[test]
     fn texts_of_the_query_are_escaped_in_links() {
         let rows = (0..60).map(|it| row(&format!("\"><b>{it}"), it)).collect();
-        let table = list("search=%22%3E%3Cb%3E&sort=name", rows);
-        let view = View::new("Groups").section(Section::new("groups", "").table(table));
-        let shell = Shell::anonymous(Language::En, String::new(), "Pia", String::new());
-
-        let html = shell.page(&view).render().unwrap();
+        let html = html(list("search=%22%3E%3Cb%3E&sort=name", rows));
 
         assert!(!html.contains("<b>"), "{html}");
         for part in [

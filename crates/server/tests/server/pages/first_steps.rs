@@ -28,7 +28,7 @@ async fn send(ada: &Visitor<'_>, path: &str, fields: &[(&str, &str)]) -> TestRes
 /// Returns the states of the steps in the list.
 async fn states(ada: &Visitor<'_>) -> Vec<String> {
     let page = ada.get(PAGE).await.text();
-    let (_, list) = page.split_once("<tbody>").expect("a list");
+    let (_, list) = page.split_once("<tbody role=\"rowgroup\">").expect("a list");
     let (list, _) = list.split_once("</tbody>").expect("its end");
     list.split("badge")
         .skip(1)
