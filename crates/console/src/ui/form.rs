@@ -240,6 +240,12 @@ impl Field {
         format!("{section}-{}", self.name)
     }
 
+    /// Returns the id of its first control within a section.
+    pub(crate) fn control_id(&self, section: &str) -> String {
+        let id = self.id(section);
+        if matches!(self.control, FieldControl::Checks(_)) { format!("{id}-1") } else { id }
+    }
+
     /// Returns the ids of the texts that describe it.
     pub(crate) fn described_by(&self, section: &str) -> String {
         let id = self.id(section);

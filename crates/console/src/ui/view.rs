@@ -1,7 +1,7 @@
 //! Content of a page.
 
 use super::chart::Chart;
-use super::form::Form;
+use super::form::{Field, Form};
 use super::table::{Search, Table};
 
 /// Content of a page: a title and sections.
@@ -116,6 +116,20 @@ impl View {
     pub(crate) fn error(mut self, text: impl Into<String>) -> Self {
         self.notice = Some(Notice { text: text.into(), is_error: true });
         self
+    }
+
+    /// Returns the fields with an error, with the ids of their controls.
+    pub(crate) fn refused_fields(&self) -> Vec<(String, &Field)> {
+        let mut fields = Vec::new();
+        for section in &self.sections {
+            for part in &section.parts {
+                if let SectionPart::Form(form) = part {
+                    let refused = form.fields.iter().filter(|it| !it.error.is_empty());
+                    fields.extend(refused.map(|it| (it.control_id(section.id), it)));
+                }
+            }
+        }
+        fields
     }
 }
 

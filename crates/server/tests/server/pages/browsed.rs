@@ -178,6 +178,28 @@ async fn errors_of_a_policy_are_displayed_while_it_is_typed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn errors_of_a_form_of_the_console_lead_to_its_fields() {
+    let app = start_with_admin(TestConfig::on(TestDatabase::sqlite())).await;
+    let browser = Browser::start("en").await;
+    browser.sign_in(&address(&app, "/admin/login"), ADA, PASSWORD).await;
+    browser.goto(&address(&app, "/admin/personas/new")).await;
+    browser.type_into("#contents-name", "Grace").await;
+    browser.type_into("#contents-systemPrompt", "Be exact.").await;
+    browser.type_into("#contents-accentColor", "red").await;
+
+    browser.press([ENTER]).await;
+    let alert = browser.text_of("[role=alert]").await;
+    let focused = browser.focused_name().await;
+    browser.press([TAB, ENTER]).await;
+    let followed = browser.focused_name().await;
+
+    assert!(alert.contains("Accent colour: Enter a colour as #RRGGBB."), "{alert}");
+    assert_eq!(focused, alert);
+    assert_eq!(followed, "accentColor");
+    browser.assert_no_errors().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_keyboard_reaches_each_control_in_order_with_visible_focus() {
     let app = start_with_admin(TestConfig::on(TestDatabase::sqlite())).await;
     let browser = Browser::start("en").await;
