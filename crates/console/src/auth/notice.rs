@@ -17,7 +17,7 @@ pub(crate) struct Notice {
     title: &'static str,
     paragraphs: Vec<&'static str>,
     /// Links to other pages, with their labels.
-    links: Vec<(&'static str, &'static str)>,
+    links: Vec<(String, &'static str)>,
 }
 
 impl Notice {
@@ -33,8 +33,8 @@ impl Notice {
         Self { layout, title, paragraphs, links: Vec::new() }
     }
 
-    pub(crate) fn with_link(mut self, page: &'static str, label: &'static str) -> Self {
-        self.links.push((page, label));
+    pub(crate) fn with_link(mut self, page: impl Into<String>, label: &'static str) -> Self {
+        self.links.push((page.into(), label));
         self
     }
 
@@ -59,7 +59,16 @@ pub(crate) fn refusal<B>(layout: PageLayout, response: &HttpResponse<B>) -> Http
         status if status.is_client_error() => refusals.broken_form,
         _ => refusals.failed,
     };
-    let mut page = Notice::new(layout, texts).response(response.status());
+    let home = layout.home.clone();
+    let mut notice = Notice::new(layout, texts);
+    // Without a licence, that page is refused too.
+    if let Some((page, label)) = home
+        && error_code(response) != Some("no_license")
+    {
+        notice = notice.with_link(page, label);
+    }
+
+    let mut page = notice.response(response.status());
     for name in [ALLOW, RETRY_AFTER] {
         if let Some(value) = response.headers().get(&name) {
             page.headers_mut().insert(name, value.clone());

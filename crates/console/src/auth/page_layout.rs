@@ -7,7 +7,7 @@ use askama::Template;
 use pia_kernel::Language;
 
 use crate::page::page;
-use crate::texts::Texts;
+use crate::texts::{Texts, common};
 
 /// Language of the page, and the links that preserve or change it.
 #[derive(Clone)]
@@ -20,6 +20,8 @@ pub(crate) struct PageLayout {
     pub(crate) switch: String,
     /// Relative URL of the folder of the style sheet and the icon.
     pub(crate) base: String,
+    /// Link to the first page of the console or of the account, with its label.
+    pub(crate) home: Option<(String, &'static str)>,
 }
 
 impl PageLayout {
@@ -33,15 +35,31 @@ impl PageLayout {
             None => "",
         };
         let texts = Texts::in_language(language);
-        let layout = Self { language, texts, suffix, switch: String::new(), base: String::new() };
+        let layout = Self {
+            language,
+            texts,
+            suffix,
+            switch: String::new(),
+            base: String::new(),
+            home: None,
+        };
         layout.with_parameters(&[])
     }
 
-    /// Sets the base for a path below which a page is rendered. The server may
-    /// be mounted under a path that it does not know, so links are relative.
+    /// Sets the base and the first page for a path below which a page is
+    /// rendered. The server may be mounted under a path that it does not know, so
+    /// links are relative.
     pub(crate) fn with_base_for(self, path: &str) -> Self {
-        let up = path.matches('/').count().saturating_sub(1);
-        Self { base: format!("{}auth/", "../".repeat(up)), ..self }
+        let root = "../".repeat(path.matches('/').count().saturating_sub(1));
+        let home = match path.split('/').nth(1) {
+            Some("admin") if !path.starts_with("/admin/setup") => {
+                Some(("admin", common::TO_CONSOLE))
+            }
+            Some("account") => Some(("account", common::TO_ACCOUNT)),
+            _ => None,
+        };
+        let home = home.map(|(page, label)| (format!("{root}{page}"), label.of(self.language)));
+        Self { base: format!("{root}auth/"), home, ..self }
     }
 
     /// Sets the folder of the style sheet and the icon.

@@ -20,6 +20,8 @@ use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 
+use self::html::PageParts;
+
 on_both_databases! { an_account_from_the_page_can_sign_in }
 
 const REGISTER: &str = "/auth/register.html";
@@ -197,6 +199,25 @@ async fn unknown_paths_are_a_page_for_browsers() {
     for (method, path) in [("GET", "/api/nope"), ("DELETE", "/auth/nope")] {
         let answer = app.anonymous().send(method, path, &[HTML], b"").await;
         assert_eq!(answer.refusal(), (404, "not_found"), "{path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn error_pages_lead_back_to_the_pages_that_they_belong_to() {
+    let app = TestApp::spawn().await;
+
+    for (path, expected) in [
+        ("/admin/a/b", Some("../../admin")),
+        ("/account/nope?lang=de", Some("../account?lang=de")),
+        ("/admin/setup/nope", None),
+        ("/administration", None),
+    ] {
+        let page = open(&app, path).await;
+        let links = PageParts::parse(&page.text()).links;
+        let link = links.iter().find(|it| !it.starts_with('?')).map(String::as_str);
+
+        assert_eq!(page.status, 404, "{path}");
+        assert_eq!(link, expected, "{path}: {}", page.text());
     }
 }
 
