@@ -3,8 +3,8 @@
 use std::future::{Ready, ready};
 
 use actix_web::dev::Payload;
-use actix_web::http::StatusCode;
 use actix_web::http::header::{ACCEPT_LANGUAGE, COOKIE, LOCATION, SET_COOKIE};
+use actix_web::http::{Method, StatusCode};
 use actix_web::web::Data;
 use actix_web::{FromRequest, HttpRequest, HttpResponse, ResponseError as _};
 use pia_http::{Api, HttpError};
@@ -138,6 +138,12 @@ impl PageContext {
         self.request
             .app_data::<Data<Gates>>()
             .ok_or_else(|| ApiError::internal("no gates are configured"))
+    }
+
+    /// Returns whether the licence includes the feature that a page or a form of
+    /// this path, without the leading slash, needs.
+    pub(crate) fn includes_feature_of(&self, method: &Method, path: &str) -> bool {
+        self.gates().is_ok_and(|it| it.includes_feature_of(method, &format!("/{path}")))
     }
 
     /// Renders a page.

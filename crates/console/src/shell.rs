@@ -1,5 +1,6 @@
 //! Frame around a page: navigation, language and sign-out.
 
+use actix_web::http::Method;
 use askama::Template;
 use pia_identity::SessionScope;
 use pia_kernel::Language;
@@ -53,7 +54,8 @@ impl LinkGroup {
         for item in group.items {
             let is_in_scope =
                 page.caller.scope == SessionScope::Console || !item.path.starts_with("admin");
-            if is_in_scope && item.is_open_to(page.caller.role) {
+            let is_open = is_in_scope && item.is_open_to(page.caller.role);
+            if is_open && page.includes_feature_of(&Method::GET, item.path) {
                 items.push(NavLink {
                     label: item.label.of(page.language),
                     path: item.path,

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use actix_web::body::{EitherBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
-use actix_web::http::StatusCode;
 use actix_web::http::header::{AUTHORIZATION, CONTENT_LENGTH, HeaderName, UPGRADE};
+use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, web};
 use pia_identity::{
@@ -84,6 +84,14 @@ pub async fn admit<B: MessageBody + 'static>(
 }
 
 impl Gates {
+    /// Returns whether the licence includes the feature of the route that a request
+    /// with this method and path reaches.
+    pub fn includes_feature_of(&self, method: &Method, path: &str) -> bool {
+        let mut routes = self.table.iter();
+        let route = routes.find(|it| it.method == *method && it.matches(path));
+        route.is_none_or(|it| self.check_feature(it).is_ok())
+    }
+
     async fn decide(&self, request: &ServiceRequest) -> Result<(), ApiError> {
         let pattern = request.match_pattern().unwrap_or_default();
         let route_match = self.table.find(request.method(), &pattern, |it| self.is_served(it));

@@ -270,6 +270,13 @@ impl Route {
         }
     }
 
+    /// Returns whether a path is one of its pattern.
+    pub(crate) fn matches(&self, path: &str) -> bool {
+        let mut segments = self.path.split('/').zip(path.split('/'));
+        self.path.matches('/').count() == path.matches('/').count()
+            && segments.all(|(part, it)| part == it || part.starts_with('{'))
+    }
+
     /// Returns whether it is a page for browsers that are signed in.
     pub(crate) fn is_page(&self) -> bool {
         matches!(self.access, Access::ConsolePage(_) | Access::GroupPage(_) | Access::AccountPage)

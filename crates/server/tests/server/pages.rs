@@ -3,6 +3,7 @@
 mod attention;
 mod browsed;
 mod emails;
+mod features;
 mod first_steps;
 mod html;
 mod lists;

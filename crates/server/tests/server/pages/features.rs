@@ -1,0 +1,30 @@
+//! Pages of features that the licence does not include.
+
+use pia_policy::{Feature, Terms};
+use pia_server_testkit::harness::{TestApp, TestConfig, terms};
+use pia_testkit::databases::TestDatabase;
+
+use super::html::PageParts;
+use super::signed_in::{ADA, Visitor, start_with_admin};
+
+/// Starts a server whose licence includes these features.
+async fn licensed_for(features: &[Feature]) -> TestApp {
+    let features = Some(features.iter().copied().collect());
+    let licence = Terms { features, ..terms() };
+    start_with_admin(TestConfig::on(TestDatabase::sqlite()).licensed(Some(licence))).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_navigation_has_no_pages_that_the_licence_lacks() {
+    for (features, has_devices) in [(&[Feature::Sync][..], false), (&[Feature::E2ee], true)] {
+        let app = licensed_for(features).await;
+        let ada = Visitor::sign_in(&app, "account", ADA).await;
+
+        let links = PageParts::parse(&ada.get("/account").await.text()).links;
+        let devices = ada.get("/account/devices").await;
+
+        assert!(links.iter().any(|it| it == "account/sessions"), "{links:?}");
+        assert_eq!(links.iter().any(|it| it == "account/devices"), has_devices, "{links:?}");
+        assert_eq!(devices.status, if has_devices { 200 } else { 403 });
+    }
+}
