@@ -156,10 +156,30 @@ impl PageContext {
             let done = common::done(&self.query("done"));
             view.notice = done.map(|it| Notice { text: self.t(it).to_owned(), is_error: false });
         }
+        self.omit_unlicensed(&mut view);
         let shell = Shell::new(self, &self.server_name, &self.csrf_token);
         let mut response = scripted_page(status, &shell.page(&view));
         remember_language(&self.request, &mut response);
         response
+    }
+
+    /// Removes the forms whose feature the licence does not include: a sentence
+    /// takes the place of one of a section.
+    fn omit_unlicensed(&self, view: &mut View) {
+        let is_included = |it: &Form| self.includes_feature_of(&Method::POST, &it.action);
+        for part in view.sections.iter_mut().flat_map(|it| &mut it.parts) {
+            let is_omitted = match part {
+                SectionPart::Form(form) => !is_included(form),
+                SectionPart::Table(table) => {
+                    table.rows.iter_mut().for_each(|it| it.forms.retain(is_included));
+                    false
+                }
+                _ => false,
+            };
+            if is_omitted {
+                *part = SectionPart::Paragraph(self.t(common::NOT_LICENSED).to_owned());
+            }
+        }
     }
 
     /// Renders a page again after its form was refused: the error above it and

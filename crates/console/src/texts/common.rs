@@ -13,6 +13,10 @@ pub(crate) const OTHER_LANGUAGE: Text = Text::new("Deutsch", "English");
 pub(crate) const OPTIONAL: Text = Text::new("(optional)", "(optional)");
 pub(crate) const ERROR_PREFIX: Text = Text::new("Error: ", "Fehler: ");
 pub(crate) const NEXT_PAGE: Text = Text::new("Next page", "Nächste Seite");
+pub(crate) const NOT_LICENSED: Text = Text::new(
+    "Not included in the licence of this server.",
+    "Nicht in der Lizenz dieses Servers enthalten.",
+);
 pub(crate) const TO_CONSOLE: Text = Text::new("Back to the overview", "Zurück zur Übersicht");
 pub(crate) const TO_ACCOUNT: Text = Text::new("Back to your account", "Zurück zu Ihrem Konto");
 pub(crate) const AS_TABLE: Text = Text::new("Show as a table", "Als Tabelle anzeigen");

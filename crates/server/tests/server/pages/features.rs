@@ -28,3 +28,20 @@ async fn the_navigation_has_no_pages_that_the_licence_lacks() {
         assert_eq!(devices.status, if has_devices { 200 } else { 403 });
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn forms_that_the_licence_lacks_are_replaced_by_a_sentence() {
+    for (features, has_form) in [(&[Feature::Sync][..], false), (&[Feature::GroupManagement], true)]
+    {
+        let app = licensed_for(features).await;
+        let ada = Visitor::sign_in(&app, "admin", ADA).await;
+
+        let page = ada.get("/admin/groups").await.text();
+
+        let forms = PageParts::parse(&page).forms;
+        let creates = forms.iter().any(|it| it.action.ends_with("admin/groups"));
+        assert_eq!(creates, has_form, "{page}");
+        let sentence = page.contains("<p>Not included in the licence of this server.</p>");
+        assert_eq!(sentence, !has_form, "{page}");
+    }
+}
