@@ -1,6 +1,6 @@
 // Passkeys: reveals forms that have `data-script`, which work with it only.
-// Errors in JSON while it is typed in fields that have `data-json`. Everything
-// else works without a script.
+// Errors in JSON while it is typed in fields that have `data-json`. Refreshes
+// sections that have `data-live`. Everything else works without a script.
 "use strict";
 
 (() => {
@@ -190,4 +190,50 @@
       }, TYPING_MILLISECONDS);
     });
   }
+})();
+
+(() => {
+  const REFRESH_MILLISECONDS = 5000;
+  // Further requests would prolong the session of a person who has left.
+  const UNUSED_MILLISECONDS = 5 * 60 * 1000;
+
+  let lastUse = Date.now();
+  for (const kind of ["keydown", "pointerdown", "pointermove", "wheel"]) {
+    addEventListener(kind, () => { lastUse = Date.now(); }, { passive: true });
+  }
+
+  const liveSections = () => document.querySelectorAll("section[data-live]");
+
+  // Returns whether a person has the focus, a selection or changed fields in a
+  // section.
+  function isInUse(section) {
+    const selection = getSelection();
+    const isSelected = !selection.isCollapsed && selection.containsNode(section, true);
+    const isEdited = [...section.querySelectorAll("input, option")].some((it) =>
+      (it.value !== (it.defaultValue ?? it.value)) || (it.selected !== it.defaultSelected));
+    return isSelected || isEdited || section.contains(document.activeElement);
+  }
+
+  async function refresh() {
+    const response = await fetch(location.href);
+    if (!response.ok) return;
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    for (const section of liveSections()) {
+      const current = page.getElementById(section.id);
+      if (!current || isInUse(section)) continue;
+      section.toggleAttribute("data-live", current.hasAttribute("data-live"));
+      if (section.innerHTML !== current.innerHTML) section.replaceChildren(...current.childNodes);
+    }
+  }
+
+  function schedule() {
+    if (liveSections().length === 0) return;
+    setTimeout(async () => {
+      const isUsed = !document.hidden && Date.now() - lastUse < UNUSED_MILLISECONDS;
+      if (isUsed) await refresh().catch(() => {});
+      schedule();
+    }, REFRESH_MILLISECONDS);
+  }
+
+  schedule();
 })();

@@ -76,6 +76,7 @@ async fn list(page: PageContext) -> PageResult {
     let request = page.paging();
     let assignments = page.run(async move { administration.page(status, request).await }).await?;
     let emails = find_emails(&page, assignments.items.iter().map(|it| it.user)).await?;
+    let is_busy = assignments.items.iter().any(|it| !it.status.is_final());
     let columns = [SKILL, USER, common::STATUS, STEPS, TOKENS, HANDED_OVER];
     let table = Table {
         caption: page.t(TITLE).to_owned(),
@@ -92,7 +93,7 @@ async fn list(page: PageContext) -> PageResult {
         .action(page.t(schedules::TITLE), "admin/assignments/schedules")
         .action(page.t(workers::TITLE), "admin/assignments/workers")
         .section(workers::queue_section(&page).await?)
-        .section(Section::new("assignments", page.t(TITLE)).table(table));
+        .section(Section::new("assignments", page.t(TITLE)).table(table).live(is_busy));
 
     Ok(page.render(view))
 }
@@ -147,10 +148,11 @@ async fn assignment_view(page: &PageContext, id: Uuid) -> Result<View, ApiError>
         (page.t(DURATION), Cell::text(duration(page, &assignment))),
     ];
 
+    let is_final = assignment.status.is_final();
     let view = View::new(assignment.skill.as_str())
         .below(page.t(TITLE), "admin/assignments")
-        .section(Section::new("assignment", "").facts(facts));
-    if assignment.status.is_final() {
+        .section(Section::new("assignment", "").facts(facts).live(!is_final));
+    if is_final {
         return Ok(view);
     }
 

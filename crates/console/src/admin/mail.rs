@@ -88,6 +88,7 @@ async fn list_view(page: &PageContext) -> Result<View, ApiError> {
         Ok::<_, ApiError>((mails.counts().await?, mails.list(state, request).await?))
     };
     let (counts, emails) = page.run(read).await?;
+    let is_sending = counts.waiting > 0 || counts.postponed > 0;
     let now = page.api.clock.now();
     let table = Table {
         caption: page.t(QUEUE).to_owned(),
@@ -98,14 +99,15 @@ async fn list_view(page: &PageContext) -> Result<View, ApiError> {
         ..page.paged(emails.next)
     };
 
-    let mut view = View::new(page.t(TITLE)).intro(page.t(INTRO)).section(facts(page, counts));
+    let state = facts(page, counts).live(is_sending);
+    let mut view = View::new(page.t(TITLE)).intro(page.t(INTRO)).section(state);
     if page.api.mails.is_configured() {
         let test = Form::new("admin/mail/test", page.t(SEND_TEST));
         let section = Section::new("test", page.t(TEST)).intro(page.t(TEST_INTRO));
         view = view.section(section.form(test));
     }
 
-    Ok(view.section(Section::new("queue", page.t(QUEUE)).table(table)))
+    Ok(view.section(Section::new("queue", page.t(QUEUE)).table(table).live(is_sending)))
 }
 
 fn facts(page: &PageContext, counts: MailCounts) -> Section {

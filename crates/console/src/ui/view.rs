@@ -45,6 +45,8 @@ pub(crate) struct Section {
     pub(crate) intro: String,
     /// Contents in order.
     pub(crate) parts: Vec<SectionPart>,
+    /// True while the script refreshes it, as it describes work in progress.
+    pub(crate) is_live: bool,
 }
 
 /// Content of a section.
@@ -136,7 +138,13 @@ impl View {
 impl Section {
     /// Creates a section with a heading.
     pub(crate) fn new(id: &'static str, title: impl Into<String>) -> Self {
-        Self { id, title: title.into(), intro: String::new(), parts: Vec::new() }
+        let title = title.into();
+        Self { id, title, intro: String::new(), parts: Vec::new(), is_live: false }
+    }
+
+    /// Lets the script refresh it while work is in progress.
+    pub(crate) fn live(self, is_live: bool) -> Self {
+        Self { is_live, ..self }
     }
 
     /// Sets the introduction.

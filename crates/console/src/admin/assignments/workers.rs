@@ -63,5 +63,6 @@ pub(super) async fn queue_section(page: &PageContext) -> Result<Section, ApiErro
         (page.t(RUNNING), Cell::text(format::number(page.language, queue.running))),
         (page.t(OLDEST), Cell::text(oldest.unwrap_or_default())),
     ];
-    Ok(Section::new("queue", page.t(QUEUE)).facts(facts))
+    let is_busy = queue.queued > 0 || queue.running > 0;
+    Ok(Section::new("queue", page.t(QUEUE)).facts(facts).live(is_busy))
 }

@@ -11,7 +11,7 @@ use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
 use crate::texts::common;
-use crate::ui::view::{Link, SectionPart};
+use crate::ui::view::Link;
 use crate::ui::{Cell, Field, Form, Section, Text, View, format};
 use crate::upload::{UploadForm, UploadedFile};
 
@@ -227,8 +227,9 @@ async fn document_view(page: &PageContext, id: Uuid, part: Uuid) -> Result<View,
     ];
 
     let file = Link { label: page.t(OPEN).to_owned(), path: format!("{path}/file") };
+    let is_ingesting = matches!(it.status, DocumentStatus::Pending | DocumentStatus::Processing);
     let mut details =
-        Section::new("document", "").facts(facts).part(SectionPart::Links(vec![file]));
+        Section::new("document", "").facts(facts).links(vec![file]).live(is_ingesting);
     if it.status == DocumentStatus::Failed && page.api.knowledge.is_enabled {
         details = details.form(retry_form(page, &path));
     }

@@ -101,7 +101,7 @@ fn facts_section(page: &PageContext, mail: &MailRecord, name: String) -> Section
         None => facts.push((page.t(NEXT), next_cell(page, mail))),
     }
 
-    let section = Section::new("mail", "").facts(facts);
+    let section = Section::new("mail", "").facts(facts).live(mail.failed_at.is_none());
 
     if mail.failed_at.is_some() { section.paragraph(page.t(ABANDONED)) } else { section }
 }

@@ -1,5 +1,6 @@
 //! Tests of the pages in a browser.
 
+use pia_kernel::{Clock as _, QueuedEmail, SystemClock};
 use pia_server_testkit::browser::{Browser, DOWN, ENTER, TAB};
 use pia_server_testkit::forwarder::Forwarder;
 use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
@@ -196,6 +197,31 @@ async fn errors_of_a_form_of_the_console_lead_to_its_fields() {
     assert!(alert.contains("Accent colour: Enter a colour as #RRGGBB."), "{alert}");
     assert_eq!(focused, alert);
     assert_eq!(followed, "accentColor");
+    browser.assert_no_errors().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn work_in_progress_is_refreshed_unless_it_has_the_focus() {
+    const STATUS: &str = "return document.querySelector('#queue .badge').textContent";
+    const IS_LIVE: &str = "return document.querySelector('#state').hasAttribute('data-live')";
+    let app = start_with_admin(TestConfig::on(TestDatabase::sqlite()).with_mail()).await;
+    let browser = Browser::start("en").await;
+    browser.sign_in(&address(&app, "/admin/login"), ADA, PASSWORD).await;
+    let email = QueuedEmail::new("invitation").with("link", "https://pia.example/");
+    app.queue(email.to_address(SystemClock.now(), "eve@example.org")).await;
+    until(async || app.mails().await.iter().all(|it| it.failure.is_some()).then_some(())).await;
+    browser.goto(&address(&app, "/admin/mail")).await;
+    browser.run("document.querySelector('#queue a').focus()", json!([])).await;
+
+    let was_live = browser.run(IS_LIVE, json!([])).await;
+    app.execute("UPDATE mails SET failed_at = queued_at, sealed = NULL, failure = 'refused'").await;
+    until(async || (browser.run(IS_LIVE, json!([])).await == false).then_some(())).await;
+    let focused = browser.run(STATUS, json!([])).await;
+    browser.run("document.activeElement.blur()", json!([])).await;
+    until(async || (browser.run(STATUS, json!([])).await == "Failed").then_some(())).await;
+
+    assert_eq!(was_live, true);
+    assert_eq!(focused, "Retrying");
     browser.assert_no_errors().await;
 }
 
