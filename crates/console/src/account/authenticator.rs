@@ -178,7 +178,7 @@ fn scan_view(page: &PageContext, enrolment: &Enrolment) -> View {
 fn code_section(page: &PageContext) -> Section {
     let code = Field::input("code", page.t(texts::CODE), "text", "one-time-code", "");
     let form = Form::new("account/security/authenticator/confirm", page.t(TURN_ON))
-        .field(code.hint(page.t(ENTER_HINT)));
+        .field(code.hint(page.t(ENTER_HINT)).digits());
     Section::new("code", page.t(ENTER)).intro(page.t(OTHERS_END)).form(form)
 }
 

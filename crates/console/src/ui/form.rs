@@ -34,6 +34,8 @@ pub(crate) struct Field {
     pub(crate) hint: String,
     /// True if the browser requires a value.
     pub(crate) is_required: bool,
+    /// True if it takes digits only, for keyboards on screens.
+    pub(crate) is_digits: bool,
     /// Error of the submitted value; empty for none.
     pub(crate) error: String,
     /// Message of the script for a syntax error at a line and a column, `{}` each;
@@ -215,6 +217,11 @@ impl Field {
     /// Makes it optional.
     pub(crate) fn optional(self) -> Self {
         Self { is_required: false, ..self }
+    }
+
+    /// Offers a keyboard of digits on screens.
+    pub(crate) fn digits(self) -> Self {
+        Self { is_digits: true, ..self }
     }
 
     /// Sets the number of visible lines of a field of several.

@@ -32,6 +32,7 @@ async fn set_up_app(browser: &Browser) {
     browser.type_into("#confirm-proof", PASSWORD).await;
     browser.click_on("#confirm button").await;
     let secret = browser.text_of(".secret code").await;
+    browser.find("#code-code[inputmode=numeric][autocomplete=one-time-code]").await;
     browser.type_into("#code-code", &code(&secret)).await;
     browser.click_on("#code button").await;
     let notice = browser.text_of("[role=status]").await;
