@@ -101,6 +101,7 @@ async fn session_table(page: &PageContext) -> Result<Table, ApiError> {
         columns: columns.map(|it| page.t(it).to_owned()).into(),
         rows: entries.items.iter().map(|it| row(page, it, current, &names)).collect(),
         empty: page.t(EMPTY).to_owned(),
+        first: page.first_page(CURSOR),
         next: entries.next.map(|it| page.query_with(CURSOR, &Paging::format_cursor(it))),
         next_label: page.t(common::NEXT_PAGE).to_owned(),
         ..Table::default()

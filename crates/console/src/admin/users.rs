@@ -136,6 +136,7 @@ impl PageContext {
     /// Returns a table with its link to the next page.
     pub(crate) fn paged(&self, next: Option<Cursor>) -> Table {
         Table {
+            first: self.first_page("cursor"),
             next: next.map(|it| self.query_with("cursor", &Paging::format_cursor(it))),
             next_label: self.t(common::NEXT_PAGE).to_owned(),
             ..Table::default()

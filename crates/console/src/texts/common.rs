@@ -12,6 +12,7 @@ pub(crate) const SIGN_OUT: Text = Text::new("Sign out", "Abmelden");
 pub(crate) const OTHER_LANGUAGE: Text = Text::new("Deutsch", "English");
 pub(crate) const OPTIONAL: Text = Text::new("(optional)", "(optional)");
 pub(crate) const ERROR_PREFIX: Text = Text::new("Error: ", "Fehler: ");
+pub(crate) const FIRST_PAGE: Text = Text::new("First page", "Erste Seite");
 pub(crate) const NEXT_PAGE: Text = Text::new("Next page", "Nächste Seite");
 pub(crate) const NOT_LICENSED: Text = Text::new(
     "Not included in the licence of this server.",

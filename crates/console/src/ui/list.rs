@@ -88,6 +88,7 @@ impl ListQuery {
             empty: t(if count > 0 { common::NO_MATCH } else { empty }),
             search: (count > MAX_UNSEARCHED_ROWS || !search.is_empty())
                 .then(|| self.search_form(search)),
+            first: (!self.value(AFTER).is_empty()).then(|| self.with(AFTER, "")),
             next,
             next_label: t(common::NEXT_PAGE),
         }
@@ -277,6 +278,10 @@ mod tests {
         let with_another = std::iter::once(row("Team", 1)).chain(many_rows(60)).collect();
 
         assert_eq!(next, "sort=-members&after=Team+038");
+        assert_eq!(
+            (first.first.as_deref(), second.first.as_deref()),
+            (None, Some("sort=-members"))
+        );
         assert_eq!((first.rows.len(), second.rows.len()), (50, 10));
         let all: BTreeSet<_> = names(&first).into_iter().chain(names(&second)).collect();
         assert_eq!(all.len(), 60);

@@ -20,6 +20,8 @@ pub(crate) struct Table {
     pub(crate) empty: String,
     /// Search field above the table.
     pub(crate) search: Option<Search>,
+    /// Query of the first page, without `?`; `None` on that page.
+    pub(crate) first: Option<String>,
     /// Query of the next page, without `?`.
     pub(crate) next: Option<String>,
     /// Label of the link to the next page.

@@ -113,5 +113,8 @@ async fn users_are_sorted_by_address_and_age(database: TestDatabase) {
         addresses.retain(|it| it.contains('@'));
         assert_eq!(addresses, expected, "{query}");
         assert_eq!(sort_links(&list), 2, "{query}: {list}");
+        assert!(!list.contains("First page"), "{query}: {list}");
     }
+    let later = ada.get("/admin/users?search=example&cursor=x").await.text();
+    assert!(later.contains("<a href=\"?search=example\">First page</a>"), "{later}");
 }
