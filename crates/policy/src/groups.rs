@@ -7,6 +7,7 @@ mod quota;
 mod settings;
 mod usage;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use pia_kernel::{
@@ -118,6 +119,15 @@ impl Groups {
     /// Returns a user as a member of their group.
     pub async fn member(&self, user: UserId) -> Result<GroupMember, GroupError> {
         self.store.member(user).await?.ok_or(GroupError::UnknownAccount)
+    }
+
+    /// Returns the email addresses of these users; unknown ones have none.
+    pub async fn emails(&self, users: Vec<UserId>) -> Result<HashMap<UserId, String>, Unavailable> {
+        if users.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let emails = self.store.emails(users).await?;
+        Ok(emails.into_iter().collect())
     }
 
     /// Creates a group without members, with default settings.

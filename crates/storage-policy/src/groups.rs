@@ -200,6 +200,10 @@ impl GroupStore for SqlGroups {
         Ok(members::find(&self.db, user).await?)
     }
 
+    async fn emails(&self, users: Vec<UserId>) -> Result<Vec<(UserId, String)>, Unavailable> {
+        Ok(members::emails(&self.db, users).await?)
+    }
+
     async fn add(
         &self,
         group: Group,

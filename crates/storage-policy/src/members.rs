@@ -98,6 +98,18 @@ pub(crate) async fn find(db: &Database, user: UserId) -> Result<Option<GroupMemb
     Ok(row.map(Into::into))
 }
 
+/// Loads the email addresses of users.
+pub(crate) async fn emails(
+    db: &Database,
+    users: Vec<UserId>,
+) -> Result<Vec<(UserId, String)>, DbError> {
+    let ids: Vec<DbUid> = users.into_iter().map(|it| DbUid(it.0)).collect();
+    let query =
+        accounts::table.filter(accounts::id.eq_any(ids)).select((accounts::id, accounts::email));
+    let rows: Vec<(DbUid, String)> = on_conn!(db.reader(), |conn| query.load(conn).await?)?;
+    Ok(rows.into_iter().map(|(id, email)| (UserId(id.0), email)).collect())
+}
+
 /// Loads the ids and email addresses of a group's members, by id; without the
 /// users whom SCIM clients deleted.
 pub(crate) async fn ids(db: &Database, group: GroupId) -> Result<Vec<(UserId, String)>, DbError> {

@@ -3,7 +3,6 @@
 use std::collections::{HashMap, HashSet};
 
 use pia_kernel::{GroupId, Timestamp, UserId};
-use pia_policy::GroupError;
 use pia_web::ApiError;
 use uuid::Uuid;
 
@@ -58,19 +57,7 @@ pub(super) async fn find_emails(
 ) -> Result<HashMap<UserId, String>, ApiError> {
     let users: HashSet<UserId> = users.collect();
     let groups = page.api.groups.clone();
-    let find = async move {
-        let mut emails = HashMap::new();
-        for user in users {
-            match groups.member(user).await {
-                Ok(member) => drop(emails.insert(user, member.email)),
-                Err(GroupError::UnknownAccount) => {}
-                Err(err) => return Err(err),
-            }
-        }
-        Ok(emails)
-    };
-
-    page.run(find).await
+    page.run(async move { groups.emails(users.into_iter().collect()).await }).await
 }
 
 /// Returns a link to an account.

@@ -128,6 +128,9 @@ pub trait GroupStore: Send + Sync {
     /// Loads a user as a member of their group.
     async fn member(&self, user: UserId) -> Result<Option<GroupMember>, Unavailable>;
 
+    /// Loads the email addresses of these users, in any order; unknown ones have none.
+    async fn emails(&self, users: Vec<UserId>) -> Result<Vec<(UserId, String)>, Unavailable>;
+
     /// Stores a group with default settings.
     async fn add(
         &self,

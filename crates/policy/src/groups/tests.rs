@@ -57,6 +57,13 @@ async fn an_invalid_name_never_reaches_the_store() {
 }
 
 #[tokio::test]
+async fn addresses_of_no_users_need_no_query() {
+    let emails = groups(MockGroupStore::new(), unnotified()).emails(Vec::new()).await;
+
+    assert!(emails.unwrap().is_empty());
+}
+
+#[tokio::test]
 async fn an_invalid_setting_never_reaches_the_store() {
     let wrong = [SettingChange::Quota(Quota::KnowledgeBases, Some(-1))];
 

@@ -14,6 +14,7 @@ use crate::people::{DEFAULT, START, account_created_at, count_noted, group, grou
 
 pia_testkit::contract! {
     members_are_paged_in_each_order,
+    addresses_of_many_users_are_loaded_at_once,
     members_are_added_removed_and_replaced,
     changes_are_made_one_after_the_other_and_all_or_none,
     nobody_leaves_the_default_group_without_another,
@@ -67,6 +68,22 @@ async fn members_are_paged_in_each_order(db: Database) {
     let gone = Cursor { at: START, id: UserId::generate().0 };
     let after_gone = page(MemberOrder::Email, Some(gone)).await;
     assert_eq!(after_gone.items[0].user, users[0]);
+}
+
+async fn addresses_of_many_users_are_loaded_at_once(db: Database) {
+    let groups = SqlGroups::new(db.clone());
+    let mut users = Vec::new();
+    for _ in 0..3 {
+        users.push(person(&db).await);
+    }
+    let stranger = UserId::generate();
+
+    let mut emails = groups.emails(vec![users[2], stranger, users[0]]).await.unwrap();
+    emails.sort_unstable();
+
+    let expected = [users[0], users[2]].map(|it| (it, format!("{it}@example.org")));
+    assert_eq!(emails, expected);
+    assert_eq!(groups.emails(Vec::new()).await.unwrap(), []);
 }
 
 async fn members_are_added_removed_and_replaced(db: Database) {
