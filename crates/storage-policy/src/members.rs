@@ -1,13 +1,17 @@
 //! Reading of accounts as members of groups.
 
+use diesel::dsl::{exists, not};
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{Cursor, GroupId, Page, PageRequest, UserId};
 use pia_policy::{GroupMember, MemberFilter, MemberOrder};
-use pia_storage::schema::{accounts, scim_users};
+use pia_storage::schema::{accounts, passkeys, scim_users, totp_factors};
 use pia_storage::text_search::{like_containing, lower};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
+
+/// Provider of accounts with a password.
+const LOCAL: &str = "local";
 
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = accounts)]
@@ -19,6 +23,42 @@ struct MemberRow {
     group_id: DbUid,
     deactivated_at: Option<DbInstant>,
     created_at: DbInstant,
+}
+
+/// Orders a boxed query of accounts, and lets it begin after a cursor, or after
+/// an address if addresses order it, on either backend.
+macro_rules! in_order {
+    ($query:expr, $order:expr, $after:expr, $email:expr) => {{
+        let mut query = $query;
+        match $order {
+            MemberOrder::Newest => {
+                if let Some((at, id)) = $after {
+                    let is_older = accounts::created_at.lt(at).or(accounts::id.lt(id));
+                    query = query.filter(accounts::created_at.le(at).and(is_older));
+                }
+                query.order((accounts::created_at.desc(), accounts::id.desc()))
+            }
+            MemberOrder::Oldest => {
+                if let Some((at, id)) = $after {
+                    let is_newer = accounts::created_at.gt(at).or(accounts::id.gt(id));
+                    query = query.filter(accounts::created_at.ge(at).and(is_newer));
+                }
+                query.order((accounts::created_at, accounts::id))
+            }
+            MemberOrder::Email => {
+                if let Some(email) = $email {
+                    query = query.filter(accounts::email_folded.gt(email));
+                }
+                query.order(accounts::email_folded)
+            }
+            MemberOrder::EmailDescending => {
+                if let Some(email) = $email {
+                    query = query.filter(accounts::email_folded.lt(email));
+                }
+                query.order(accounts::email_folded.desc())
+            }
+        }
+    }};
 }
 
 /// Loads a page of members in their order.
@@ -46,36 +86,30 @@ pub(crate) async fn page_of(
     let members = accounts::table.filter(in_group).filter(matches_search);
     let limit = i64::from(page.and_one_more().limit);
 
+    let factor_on = totp_factors::table
+        .filter(totp_factors::user_id.eq(accounts::id))
+        .filter(totp_factors::enabled_at.is_not_null());
+    let passkey = passkeys::table.filter(passkeys::user_id.eq(accounts::id));
+
     let rows: Vec<MemberRow> = on_conn!(db.reader(), |conn| {
         let mut query = members.into_boxed();
-        query = match filter.order {
-            MemberOrder::Newest => {
-                if let Some((at, id)) = after {
-                    let is_older = accounts::created_at.lt(at).or(accounts::id.lt(id));
-                    query = query.filter(accounts::created_at.le(at).and(is_older));
-                }
-                query.order((accounts::created_at.desc(), accounts::id.desc()))
-            }
-            MemberOrder::Oldest => {
-                if let Some((at, id)) = after {
-                    let is_newer = accounts::created_at.gt(at).or(accounts::id.gt(id));
-                    query = query.filter(accounts::created_at.ge(at).and(is_newer));
-                }
-                query.order((accounts::created_at, accounts::id))
-            }
-            MemberOrder::Email => {
-                if let Some(email) = email {
-                    query = query.filter(accounts::email_folded.gt(email));
-                }
-                query.order(accounts::email_folded)
-            }
-            MemberOrder::EmailDescending => {
-                if let Some(email) = email {
-                    query = query.filter(accounts::email_folded.lt(email));
-                }
-                query.order(accounts::email_folded.desc())
-            }
+        if let Some(role) = &filter.role {
+            query = query.filter(accounts::role.eq(role));
+        }
+
+        query = match filter.is_active {
+            Some(true) => query.filter(accounts::deactivated_at.is_null()),
+            Some(false) => query.filter(accounts::deactivated_at.is_not_null()),
+            None => query,
         };
+        if filter.is_without_factor {
+            query = query
+                .filter(accounts::provider.eq(LOCAL))
+                .filter(not(exists(factor_on)))
+                .filter(not(exists(passkey)));
+        }
+
+        query = in_order!(query, filter.order, after, email);
         query.limit(limit).select(MemberRow::as_select()).load(conn).await?
     })?;
     let entries = rows.into_iter().map(Into::into).collect();

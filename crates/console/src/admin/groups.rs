@@ -299,7 +299,7 @@ fn members_section(page: &PageContext, detail: &GroupDetail, path: &str) -> Sect
         columns: super::users::columns(page),
         rows: rows.collect(),
         empty: page.t(if may_open { NO_MEMBERS } else { NO_MATCH }).to_owned(),
-        search: Some(search_form(page, super::users::SEARCH, path)),
+        search: Some(search_form(page, super::users::SEARCH, path, Vec::new())),
         ..page.paged(detail.members.next)
     };
 

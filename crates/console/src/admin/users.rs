@@ -27,7 +27,15 @@ pub(super) const ROLE: Text = Text::new("Role", "Rolle");
 const INVITE: Text = Text::new("Invitations", "Einladungen");
 const ACTIVE: Text = Text::new("Active", "Aktiv");
 const DEACTIVATED: Text = Text::new("Deactivated", "Deaktiviert");
+const ALL: Text = Text::new("All", "Alle");
+const FACTOR: Text = Text::new("Second factor", "Zweiter Faktor");
+const WITHOUT_FACTOR: Text = Text::new(
+    "Password only: neither second factor nor passkey",
+    "Nur Passwort: weder zweiter Faktor noch Passkey",
+);
 
+/// Path of the list of administrators without a second factor, as they are counted.
+pub(super) const ADMINS_WITHOUT_FACTOR: &str = "admin/users?role=admin&status=active&factor=none";
 /// Number of rows on a page.
 pub(super) const PAGE_ROWS: u16 = 50;
 
@@ -38,8 +46,7 @@ pub(super) fn routes() -> Vec<Route> {
 
 async fn list(page: PageContext) -> PageResult {
     let groups = page.api.groups.clone();
-    let search = page.query("search");
-    let filter = MemberFilter { group: None, search, order: order(&page) };
+    let filter = requested(&page);
     let request = page.paging();
     let members = page.run(async move { groups.members(filter, request).await }).await?;
     let rows = members.items.iter().map(|it| user_row(&page, it)).collect();
@@ -48,7 +55,7 @@ async fn list(page: PageContext) -> PageResult {
         columns: columns(&page),
         rows,
         empty: page.t(EMPTY).to_owned(),
-        search: Some(search_form(&page, SEARCH, "admin/users")),
+        search: Some(search_form(&page, SEARCH, "admin/users", filter_fields(&page))),
         sort_links: page.sort_links(&["email", "", "", "created"]),
         ..page.paged(members.next)
     };
@@ -58,9 +65,43 @@ async fn list(page: PageContext) -> PageResult {
     Ok(page.render(view.section(Section::new("users", "").table(table))))
 }
 
+/// Returns the filter that the query names.
+fn requested(page: &PageContext) -> MemberFilter {
+    MemberFilter {
+        group: None,
+        search: page.query("search"),
+        role: Role::of_name(&page.query("role")).map(|it| it.name().to_owned()),
+        is_active: match page.query("status").as_str() {
+            "active" => Some(true),
+            "deactivated" => Some(false),
+            _ => None,
+        },
+        is_without_factor: page.query("factor") == "none",
+        order: order(page),
+    }
+}
+
+/// Returns the selections of the search form.
+fn filter_fields(page: &PageContext) -> Vec<Field> {
+    let all = || ("", page.t(ALL).to_owned());
+    let roles = std::iter::once(all()).chain(role_options(page));
+    let statuses = [("active", ACTIVE), ("deactivated", DEACTIVATED)];
+    let statuses = statuses.map(|(name, text)| (name, page.t(text).to_owned()));
+    let factors = [all(), ("none", page.t(WITHOUT_FACTOR).to_owned())];
+    let select = |name: &str, label: Text, options: Vec<(&'static str, String)>| {
+        Field::select(name, page.t(label), options, &page.query(name)).optional()
+    };
+
+    vec![
+        select("role", ROLE, roles.collect()),
+        select("status", common::STATUS, std::iter::once(all()).chain(statuses).collect()),
+        select("factor", FACTOR, factors.into()),
+    ]
+}
+
 /// Returns the requested order: the newest account first unless the query names
 /// another one.
-fn order(page: &PageContext) -> MemberOrder {
+pub(super) fn order(page: &PageContext) -> MemberOrder {
     match page.query("sort").as_str() {
         "email" => MemberOrder::Email,
         "-email" => MemberOrder::EmailDescending,
@@ -111,15 +152,23 @@ pub(super) fn role_name(page: &PageContext, role: &str) -> String {
     page.t(text).to_owned()
 }
 
-/// Returns a search field above a table of a page.
-pub(super) fn search_form(page: &PageContext, label: Text, path: &str) -> Search {
+/// Returns a search field and filters above a table of a page.
+pub(super) fn search_form(
+    page: &PageContext,
+    label: Text,
+    path: &str,
+    filters: Vec<Field>,
+) -> Search {
     let value = page.query("search");
+    let is_filtered =
+        !value.is_empty() || filters.iter().any(|it| !page.query(&it.name).is_empty());
     let reset = Link { label: page.t(common::RESET_FILTERS).to_owned(), path: path.to_owned() };
     Search {
         label: page.t(label).to_owned(),
-        reset: (!value.is_empty()).then_some(reset),
+        reset: is_filtered.then_some(reset),
         fields: [Field::input("search", page.t(label), "search", "off", value).optional()]
             .into_iter()
+            .chain(filters)
             .chain(page.sort_field())
             .collect(),
         submit: page.t(common::SEARCH).to_owned(),

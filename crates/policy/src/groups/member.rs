@@ -29,6 +29,13 @@ pub struct MemberFilter {
     /// Part of the email address or name, in any case; an empty text selects
     /// all.
     pub search: String,
+    /// Name of their role; `None` selects all.
+    pub role: Option<String>,
+    /// True for active accounts, false for deactivated ones; `None` selects both.
+    pub is_active: Option<bool>,
+    /// True for those with a password that have neither an enabled authenticator
+    /// app nor a passkey, as administrators without a second factor are counted.
+    pub is_without_factor: bool,
     /// Order.
     pub order: MemberOrder,
 }

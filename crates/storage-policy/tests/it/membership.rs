@@ -1,5 +1,7 @@
 //! Members and external ids of groups that an identity provider manages.
 
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_kernel::{Cursor, GroupId, PageRequest, SideEffects, Timestamp, UserId};
 use pia_policy::MembershipChange::{Add, Remove, Replace};
@@ -7,7 +9,8 @@ use pia_policy::{
     ExternalIdOutcome, GroupStore, MemberEffects, MemberFilter, MemberOrder, MembersChangeOutcome,
     MembershipChange,
 };
-use pia_storage::Database;
+use pia_storage::schema::{accounts, passkeys, totp_factors};
+use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_storage_policy::SqlGroups;
 
 use crate::people::{DEFAULT, START, account_created_at, count_noted, group, group_of, person};
@@ -15,6 +18,7 @@ use crate::people::{DEFAULT, START, account_created_at, count_noted, group, grou
 pia_testkit::contract! {
     members_are_paged_in_each_order,
     addresses_of_many_users_are_loaded_at_once,
+    members_are_selected_by_role_state_and_factor,
     members_are_added_removed_and_replaced,
     changes_are_made_one_after_the_other_and_all_or_none,
     nobody_leaves_the_default_group_without_another,
@@ -84,6 +88,87 @@ async fn addresses_of_many_users_are_loaded_at_once(db: Database) {
     let expected = [users[0], users[2]].map(|it| (it, format!("{it}@example.org")));
     assert_eq!(emails, expected);
     assert_eq!(groups.emails(Vec::new()).await.unwrap(), []);
+}
+
+async fn members_are_selected_by_role_state_and_factor(db: Database) {
+    let groups = SqlGroups::new(db.clone());
+    let [admin, app, pending, passkey, provider, gone] = people(&db).await;
+    enrol(&db, app, Some(DbInstant(START))).await;
+    enrol(&db, pending, None).await;
+    add_passkey(&db, passkey).await;
+    let is_admin =
+        diesel::update(accounts::table.find(DbUid(admin.0))).set(accounts::role.eq("admin"));
+    let of_provider =
+        diesel::update(accounts::table.find(DbUid(provider.0))).set(accounts::provider.eq("oidc"));
+    let deactivated_at = accounts::deactivated_at.eq(DbInstant(START));
+    let deactivated = diesel::update(accounts::table.find(DbUid(gone.0))).set(deactivated_at);
+    let changed: Result<usize, DbError> = on_conn!(db.writer(), |conn| {
+        is_admin.execute(conn).await?
+            + of_provider.execute(conn).await?
+            + deactivated.execute(conn).await?
+    });
+    assert_eq!(changed.unwrap(), 3);
+
+    let all = MemberFilter { order: MemberOrder::Email, ..MemberFilter::default() };
+    let role = |it: &str| MemberFilter { role: Some(it.to_owned()), ..all.clone() };
+    let active = |is_active| MemberFilter { is_active: Some(is_active), ..all.clone() };
+    let without_factor = MemberFilter { is_without_factor: true, ..all.clone() };
+    for (filter, expected) in [
+        (role("admin"), vec![admin]),
+        (role("user"), vec![app, pending, passkey, provider, gone]),
+        (active(true), vec![admin, app, pending, passkey, provider]),
+        (active(false), vec![gone]),
+        (without_factor.clone(), vec![admin, pending, gone]),
+        (MemberFilter { is_active: Some(true), ..without_factor }, vec![admin, pending]),
+        (MemberFilter { is_without_factor: true, ..role("admin") }, vec![admin]),
+    ] {
+        let request = PageRequest { after: None, limit: 10 };
+        let page = groups.members(filter.clone(), request).await.unwrap();
+
+        let found: Vec<_> = page.items.iter().map(|it| it.user).collect();
+        assert_eq!(found, expected, "{filter:?}");
+    }
+}
+
+/// Stores an authenticator app.
+async fn enrol(db: &Database, user: UserId, enabled_at: Option<DbInstant>) {
+    let row = (
+        totp_factors::user_id.eq(DbUid(user.0)),
+        totp_factors::secret.eq(b"sealed".to_vec()),
+        totp_factors::begun_at.eq(DbInstant(START)),
+        totp_factors::enabled_at.eq(enabled_at),
+        totp_factors::last_step.eq(0_i64),
+    );
+    let insert = diesel::insert_into(totp_factors::table).values(row);
+    let inserted: Result<usize, DbError> =
+        on_conn!(db.writer(), |conn| insert.execute(conn).await?);
+    assert_eq!(inserted.unwrap(), 1);
+}
+
+/// Stores a passkey.
+async fn add_passkey(db: &Database, user: UserId) {
+    let row = (
+        passkeys::id.eq(DbUid(user.0)),
+        passkeys::user_id.eq(DbUid(user.0)),
+        passkeys::credential_id.eq(b"id".to_vec()),
+        passkeys::name.eq("Laptop"),
+        passkeys::credential.eq("{}"),
+        passkeys::counter.eq(0_i64),
+        passkeys::created_at.eq(DbInstant(START)),
+    );
+    let insert = diesel::insert_into(passkeys::table).values(row);
+    let inserted: Result<usize, DbError> =
+        on_conn!(db.writer(), |conn| insert.execute(conn).await?);
+    assert_eq!(inserted.unwrap(), 1);
+}
+
+/// Stores accounts in the order of their addresses.
+async fn people<const N: usize>(db: &Database) -> [UserId; N] {
+    let mut users = [UserId::generate(); N];
+    for user in &mut users {
+        *user = person(db).await;
+    }
+    users
 }
 
 async fn members_are_added_removed_and_replaced(db: Database) {

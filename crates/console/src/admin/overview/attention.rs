@@ -6,7 +6,7 @@ use pia_kernel::{BudgetPeriod, Timestamp};
 use pia_policy::GroupEntry;
 use pia_web::ApiError;
 
-use crate::admin::{first_steps, jobs, licence, models};
+use crate::admin::{first_steps, jobs, licence, models, users};
 use crate::page_context::PageContext;
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Section, Text, format};
@@ -134,7 +134,7 @@ fn notice(page: &PageContext, groups: &[GroupEntry], problem: &Problem) -> Optio
         }
         Problem::BudgetNearlyUsed(it) => budget_notice(page, groups, it)?,
         Problem::AdminsWithoutFactor(it) => {
-            notice(ADMINS, count(WITHOUT_FACTOR, *it), "admin/users")
+            notice(ADMINS, count(WITHOUT_FACTOR, *it), users::ADMINS_WITHOUT_FACTOR)
         }
     })
 }

@@ -64,6 +64,7 @@ async fn failures_need_attention_until_they_end(database: TestDatabase) {
         "Failed to send: 2",
         "Failed: Old feedback",
         "Without a second factor or passkey: 1",
+        "admin/users?role=admin&#38;status=active&#38;factor=none",
     ] {
         assert!(page.contains(text), "{text}: {page}");
     }

@@ -11,6 +11,7 @@ on_both_databases!(
     groups_are_paged_sorted_and_searched,
     lists_are_sorted_by_each_column,
     users_are_sorted_by_address_and_age,
+    users_are_selected_by_role_status_and_factor,
 );
 
 /// Returns the query of the link to the next page.
@@ -117,4 +118,39 @@ async fn users_are_sorted_by_address_and_age(database: TestDatabase) {
     }
     let later = ada.get("/admin/users?search=example&cursor=x").await.text();
     assert!(later.contains("<a href=\"?search=example\">First page</a>"), "{later}");
+}
+
+async fn users_are_selected_by_role_status_and_factor(database: TestDatabase) {
+    let app = start_with_admin(TestConfig::on(database)).await;
+    let [bob, zoe] = ["bob@example.org", "zoe@example.org"];
+    app.sign_up(zoe).await;
+    app.sign_up(bob).await;
+    app.execute("UPDATE accounts SET deactivated_at = created_at WHERE email LIKE 'bob@%'").await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+
+    for (query, expected) in [
+        ("role=admin", &[ADA][..]),
+        ("role=user&sort=email", &[bob, zoe]),
+        ("status=active&sort=email", &[ADA, zoe]),
+        ("status=deactivated", &[bob]),
+        ("factor=none&sort=email", &[ADA, bob, zoe]),
+        ("role=admin&status=active&factor=none", &[ADA]),
+        ("role=admin&status=deactivated", &[]),
+    ] {
+        let list = ada.get(&format!("/admin/users?{query}")).await.text();
+
+        let mut addresses = links(&list, "");
+        addresses.retain(|it| it.contains('@'));
+        assert_eq!(addresses, expected, "{query}");
+        assert!(list.contains("Clear filters"), "{query}: {list}");
+    }
+
+    let selected = ada.get("/admin/users?role=admin&status=active").await.text();
+    for part in [
+        "<option value=\"admin\" selected>Administrator</option>",
+        "<option value=\"active\" selected>Active</option>",
+        "href=\"?role=admin&#38;status=active&#38;sort=email\"",
+    ] {
+        assert!(selected.contains(part), "{part}: {selected}");
+    }
 }
