@@ -1,5 +1,6 @@
 //! Groups of users.
 
+mod entries;
 pub(super) mod limits;
 mod settings;
 mod top_members;

@@ -5,6 +5,7 @@ mod browsed;
 mod emails;
 mod features;
 mod first_steps;
+mod groups;
 mod html;
 mod lists;
 mod operation;

@@ -7,9 +7,10 @@ use pia_kernel::BudgetPeriod;
 use pia_policy::{GroupSettings, MODES, Quota, SettingChange};
 use pia_web::{ApiError, FieldError};
 
+use super::entries;
 use super::limits::{budget_label, quota_label, quota_value};
 use crate::form_fields::FormFields;
-use crate::page_context::PageContext;
+use crate::page_context::{PageContext, path_segment};
 use crate::texts::common;
 use crate::ui::form::SelectOption;
 use crate::ui::{Cell, Field, Form, Section, Text, format};
@@ -30,32 +31,30 @@ const POOL_OPTION: Text = Text::new(
     "Mitglieder teilen sich in der Folgewoche, was von ihren Wochen-Credits übrig bleibt",
 );
 const MODE: Text = Text::new("Model for the mode {}", "Modell für den Modus {}");
-const ENTRY_HINT: Text = Text::new(
-    "ID of an entry in the server’s catalogue. If empty, the server decides.",
-    "ID eines Eintrags im Katalog des Servers. Ohne Angabe entscheidet der Server.",
-);
 const TYPES: Text = Text::new("Models by type of persona", "Modelle nach Persona-Typ");
-const TYPES_HINT: Text = Text::new(
-    "One per line: type = ID of a catalogue entry.",
-    "Einer je Zeile: Typ = ID eines Katalogeintrags.",
+const TYPE: Text = Text::new("Model for personas of the type {}", "Modell für den Persona-Typ {}");
+const NEW_TYPE: Text = Text::new("Another type of persona", "Weiterer Persona-Typ");
+const NEW_TYPE_HINT: Text = Text::new(
+    "Chats with personas of this type use the next model.",
+    "Chats mit Personas dieses Typs nutzen das folgende Modell.",
 );
+const NEW_TYPE_MODEL: Text = Text::new("Model for this type", "Modell für diesen Typ");
 const MODELS: Text = Text::new("Models that members may choose", "Wählbare Modelle");
 const MODELS_HINT: Text = Text::new(
-    "IDs of catalogue entries, one per line. If empty, members cannot choose.",
-    "IDs von Katalogeinträgen, eine je Zeile. Ohne Angabe können Mitglieder nicht wählen.",
+    "If none is selected, members cannot choose.",
+    "Ist keines ausgewählt, können Mitglieder nicht wählen.",
 );
 const BY_SERVER: Text = Text::new("The server decides", "Bestimmt der Server");
 const NUMBER: Text = Text::new(
     "Enter a whole number from 0 to 1,000,000,000,000.",
     "Geben Sie eine ganze Zahl von 0 bis 1.000.000.000.000 ein.",
 );
-const ENTRY: Text = Text::new(
-    "Enter the ID of a catalogue entry, up to 100 characters.",
-    "Geben Sie die ID eines Katalogeintrags mit bis zu 100 Zeichen ein.",
-);
-const PAIR: Text = Text::new(
-    "Write each line as: type = ID. At most 100 types.",
-    "Schreiben Sie jede Zeile als: Typ = ID. Höchstens 100 Typen.",
+const ENTRY: Text =
+    Text::new("Choose a model of the catalogue.", "Wählen Sie ein Modell des Katalogs.");
+const TOO_MANY: Text = Text::new("Select fewer models.", "Wählen Sie weniger Modelle.");
+const TYPE_NAME: Text = Text::new(
+    "Enter a type of up to 50 characters.",
+    "Geben Sie einen Typ mit bis zu 50 Zeichen ein.",
 );
 const USED: Text = Text::new("Usage", "Verbrauch");
 const TOP_UP: Text = Text::new("Top-ups left", "Übrige Aufladungen");
@@ -91,20 +90,30 @@ pub(super) fn section(page: &PageContext, settings: &GroupSettings, path: &str) 
     };
     form = form.field(Field::checks("pool", page.t(POOL), vec![pool]));
 
-    for mode in MODES {
-        let entry = settings.modes.get(mode).cloned().unwrap_or_default();
-        let field = Field::text(&mode_field(mode), page.fill(MODE, &[mode]), entry);
-        form = form.field(field.hint(page.t(ENTRY_HINT)).optional());
+    for field in model_fields(page, settings) {
+        form = form.field(field);
     }
 
-    let pairs = lines(settings.persona_types.iter().map(|(name, it)| format!("{name} = {it}")));
-    let types = Field::lines("personaTypes", page.t(TYPES), pairs);
-    let models = Field::lines("models", page.t(MODELS), settings.models.join("\n"));
-    let form = form
-        .field(types.hint(page.t(TYPES_HINT)).optional())
-        .field(models.hint(page.t(MODELS_HINT)).optional());
-
     Section::new("settings", page.t(TITLE)).intro(page.t(INTRO)).form(form)
+}
+
+/// Returns the fields of models by mode and type of persona, and to choose from.
+fn model_fields(page: &PageContext, settings: &GroupSettings) -> Vec<Field> {
+    let modes = MODES.into_iter().map(|mode| {
+        let label = page.fill(MODE, &[mode]);
+        entries::select(page, &mode_field(mode), label, settings.modes.get(mode))
+    });
+    let types = settings.persona_types.iter().map(|(name, entry)| {
+        entries::select(page, &type_field(name), page.fill(TYPE, &[name]), Some(entry))
+    });
+    let new_type = Field::text("newType", page.t(NEW_TYPE), "").hint(page.t(NEW_TYPE_HINT));
+    let others = [
+        new_type.optional(),
+        entries::select(page, "newTypeModel", page.t(NEW_TYPE_MODEL), None),
+        entries::checks(page, "models", page.t(MODELS), &settings.models).hint(page.t(MODELS_HINT)),
+    ];
+
+    modes.chain(types).chain(others).collect()
 }
 
 /// Returns a group's settings, for managers who only read them.
@@ -198,14 +207,8 @@ pub(super) fn changes(
     }
 
     parsed.persona_types(form, &before.persona_types);
-    let models = form
-        .text("models")
-        .lines()
-        .map(str::trim)
-        .filter(|it| !it.is_empty())
-        .map(str::to_owned)
-        .collect();
-    parsed.add("models", SettingChange::Models(models), ENTRY);
+    let models = form.all("models").map(str::to_owned).collect();
+    parsed.add("models", SettingChange::Models(models), TOO_MANY);
 
     if parsed.errors.is_empty() {
         Ok(parsed.changes)
@@ -234,21 +237,24 @@ impl Parsed<'_> {
         }
     }
 
-    /// Adds the entries by type, and the removal of entries that the form lacks.
+    /// Adds the models of the previous types, of which the form may remove some,
+    /// and of a new one.
     fn persona_types(&mut self, form: &FormFields, before: &BTreeMap<String, String>) {
-        let mut types = BTreeMap::new();
-        for line in form.text("personaTypes").lines().filter(|it| !it.trim().is_empty()) {
-            let Some((name, entry)) = line.split_once('=') else {
-                return self.refuse("personaTypes", PAIR);
-            };
-            types.insert(name.trim().to_lowercase(), entry.trim().to_owned());
+        for name in before.keys() {
+            let field = type_field(name);
+            if form.all(&field).next().is_some() {
+                let change = SettingChange::PersonaType(name.clone(), form.some(&field));
+                self.add(&field, change, ENTRY);
+            }
         }
 
-        let gone = before.keys().filter(|it| !types.contains_key(*it));
-        self.changes.extend(gone.map(|it| SettingChange::PersonaType(it.clone(), None)));
-
-        for (name, entry) in types {
-            self.add("personaTypes", SettingChange::PersonaType(name, Some(entry)), PAIR);
+        let Some(name) = form.some("newType") else { return };
+        match form.some("newTypeModel") {
+            Some(entry) => {
+                let change = SettingChange::PersonaType(name, Some(entry));
+                self.add("newType", change, TYPE_NAME);
+            }
+            None => self.refuse("newTypeModel", ENTRY),
         }
     }
 
@@ -283,6 +289,6 @@ fn mode_field(mode: &str) -> String {
     format!("mode.{mode}")
 }
 
-fn lines(lines: impl Iterator<Item = String>) -> String {
-    lines.collect::<Vec<_>>().join("\n")
+fn type_field(name: &str) -> String {
+    format!("type.{}", path_segment(name))
 }

@@ -1,0 +1,68 @@
+//! Pages of groups.
+
+use pia_server_testkit::harness::TestConfig;
+use pia_server_testkit::on_both_databases;
+use pia_testkit::databases::TestDatabase;
+
+use super::form;
+use super::signed_in::{ADA, Visitor, start_with_admin};
+
+on_both_databases!(models_of_a_group_are_chosen_from_the_catalogue);
+
+const GROUP: &str = "/admin/groups/00000000-0000-7000-8000-000000000001";
+
+async fn models_of_a_group_are_chosen_from_the_catalogue(database: TestDatabase) {
+    let mut config = TestConfig::on(database).with_upstream("http://127.0.0.1:9");
+    for (at, id) in ["small", "large"].iter().enumerate() {
+        let name = |key: &str| format!("Ai__Providers__{at}__{key}");
+        config = config
+            .with(&name("Id"), id)
+            .with(&name("ProviderType"), "OpenAICompatible")
+            .with(&name("Endpoint"), "http://127.0.0.1:9")
+            .with(&name("Model"), "m");
+    }
+    let app = start_with_admin(config).await;
+    app.admin("group set default mode.Research=gone persona.code=LARGE models=gone,large")
+        .await
+        .expect("rules");
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let token = ada.csrf_token().await;
+
+    let before = ada.get(GROUP).await.text();
+    let body = form(&[
+        ("csrfToken", &token),
+        ("mode.Research", "gone"),
+        ("mode.Optimize", "small"),
+        ("type.code", ""),
+        ("newType", "Review"),
+        ("newTypeModel", "large"),
+        ("models", "large"),
+        ("models", "small"),
+    ]);
+    assert_eq!(ada.post(&format!("{GROUP}/settings"), &[], &body).await.status, 303);
+    let after = ada.get(GROUP).await.text();
+    let without_model = form(&[("csrfToken", &token), ("newType", "Draft")]);
+    let refused = ada.post(&format!("{GROUP}/settings"), &[], &without_model).await.text();
+
+    for part in [
+        "<option value=\"gone\" selected>gone (not in the catalogue)</option>",
+        "<option value=\"large\" selected>large</option>",
+        "value=\"gone\" checked>",
+        "value=\"large\" checked>",
+        "value=\"small\">",
+    ] {
+        assert!(before.contains(part), "{part}: {before}");
+    }
+    for part in [
+        "<option value=\"gone\" selected>gone (not in the catalogue)</option>",
+        "<option value=\"small\" selected>small</option>",
+        "Model for personas of the type review",
+        "value=\"large\" checked>",
+        "value=\"small\" checked>",
+    ] {
+        assert!(after.contains(part), "{part}: {after}");
+    }
+    assert!(!after.contains("Model for personas of the type code"), "{after}");
+    assert!(!after.contains("value=\"gone\" checked>"), "{after}");
+    assert!(refused.contains("Choose a model of the catalogue."), "{refused}");
+}
