@@ -224,10 +224,11 @@ async fn load(page: &PageContext, id: GroupId) -> Result<GroupDetail, ApiError> 
     let user = page.user();
     let is_admin = is_admin(page);
     let search = page.query("search");
+    let order = super::users::order(page);
     let request = page.paging();
     let load = async move {
         let entry = api.groups.find(id).await?;
-        let filter = MemberFilter { group: Some(id), search, ..MemberFilter::default() };
+        let filter = MemberFilter { group: Some(id), search, order, ..MemberFilter::default() };
         let policies = if is_admin { api.client_policies.list().await? } else { Vec::new() };
         let top_members = if is_admin { api.credits.top_members(id).await? } else { Vec::new() };
         Ok::<_, HttpError>(GroupDetail {
@@ -301,6 +302,7 @@ fn members_section(page: &PageContext, detail: &GroupDetail, path: &str) -> Sect
         rows: rows.collect(),
         empty: page.t(if may_open { NO_MEMBERS } else { NO_MATCH }).to_owned(),
         search: Some(search_form(page, super::users::SEARCH, path, Vec::new())),
+        sort_links: super::users::sort_links(page),
         ..page.paged(detail.members.next)
     };
 

@@ -12,7 +12,7 @@ use pia_web::{Paging, Route};
 use crate::page_context::{PageContext, PageResult};
 use crate::routes::pages::page;
 use crate::texts::common;
-use crate::ui::table::Tone;
+use crate::ui::table::{SortLink, Tone};
 use crate::ui::view::Link;
 use crate::ui::{Cell, Field, Row, Search, Section, Table, Text, View, format};
 
@@ -56,7 +56,7 @@ async fn list(page: PageContext) -> PageResult {
         rows,
         empty: page.t(EMPTY).to_owned(),
         search: Some(search_form(&page, SEARCH, "admin/users", filter_fields(&page))),
-        sort_links: page.sort_links(&["email", "", "", "created"]),
+        sort_links: sort_links(&page),
         ..page.paged(members.next)
     };
 
@@ -113,6 +113,11 @@ pub(super) fn order(page: &PageContext) -> MemberOrder {
 /// Returns the headings of a table of users.
 pub(super) fn columns(page: &PageContext) -> Vec<String> {
     [EMAIL, ROLE, common::STATUS, common::CREATED].map(|it| page.t(it).to_owned()).into()
+}
+
+/// Returns the links of these headings.
+pub(super) fn sort_links(page: &PageContext) -> Vec<Option<SortLink>> {
+    page.sort_links(&["email", "", "", "created"])
 }
 
 /// Returns the row of a user.

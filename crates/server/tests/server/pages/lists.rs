@@ -108,7 +108,8 @@ async fn users_are_sorted_by_address_and_age(database: TestDatabase) {
         ("?sort=email", [ADA, bob, zoe]),
         ("?sort=-email&search=example", [zoe, bob, ADA]),
     ] {
-        let list = ada.get(&format!("/admin/users{query}")).await.text();
+        for path in ["/admin/users", "/admin/groups/00000000-0000-7000-8000-000000000001"] {
+            let list = ada.get(&format!("{path}{query}")).await.text();
 
         let mut addresses = links(&list, "");
         addresses.retain(|it| it.contains('@'));
