@@ -65,14 +65,15 @@ impl AssignmentAdministration {
         self.assignments.list_all(skip, limit).await
     }
 
-    /// Returns a page of the assignments of all users, or of those with this
-    /// status, newest first, without error messages.
+    /// Returns a page of the assignments of all users or of one, and with any or
+    /// this status, newest first, without error messages.
     pub async fn page(
         &self,
+        user: Option<UserId>,
         status: Option<AssignmentStatus>,
         page: PageRequest,
     ) -> Result<Page<Assignment>, Unavailable> {
-        self.assignments.page_of_all(status, page).await
+        self.assignments.page_of_all(user, status, page).await
     }
 
     /// Returns an assignment of any user, without its error message.

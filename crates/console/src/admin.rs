@@ -18,6 +18,7 @@ mod mail;
 mod models;
 mod operators;
 mod overview;
+mod person_filter;
 mod personas;
 mod plugins;
 mod policies;

@@ -139,13 +139,15 @@ impl MailQueue {
         self.sender.tally()
     }
 
-    /// Lists the emails of one state, or all, newest first.
+    /// Lists the emails to one user or to all, of one state or of all, newest
+    /// first.
     pub async fn list(
         &self,
+        user: Option<UserId>,
         state: Option<MailState>,
         page: PageRequest,
     ) -> Result<Page<MailRecord>, Unavailable> {
-        let records = self.store.page(state, page.and_one_more()).await?;
+        let records = self.store.page(user, state, page.and_one_more()).await?;
         Ok(page.into_page(records, |it| Cursor { at: it.queued_at, id: it.id.0 }))
     }
 

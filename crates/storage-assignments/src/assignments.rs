@@ -189,6 +189,7 @@ impl AssignmentStore for SqlAssignments {
 
     async fn page_of_all(
         &self,
+        user: Option<UserId>,
         status: Option<AssignmentStatus>,
         page: PageRequest,
     ) -> Result<Page<Assignment>, Unavailable> {
@@ -207,10 +208,13 @@ impl AssignmentStore for SqlAssignments {
             .order((assignments::created_at.desc(), assignments::id.desc()))
             .limit(page.and_one_more().limit.into());
 
-        let rows: Vec<AssignmentRow> = on_conn!(self.all_rows.reader(), |conn| selected
-            .select(AssignmentRow::as_select())
-            .load(conn)
-            .await?)?;
+        let rows: Vec<AssignmentRow> = on_conn!(self.all_rows.reader(), |conn| {
+            let mut query = selected.into_boxed();
+            if let Some(user) = user {
+                query = query.filter(assignments::user_id.eq(DbUid(user.0)));
+            }
+            query.select(AssignmentRow::as_select()).load(conn).await?
+        })?;
         let entries: Vec<Assignment> =
             rows.into_iter().map(|it| it.open_listed(None)).collect::<Result<_, _>>()?;
 

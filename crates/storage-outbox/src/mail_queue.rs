@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use diesel::prelude::*;
+use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{Cursor, MailId, PageRequest, SideEffects, Timestamp, Unavailable, UserId};
 use pia_outbox::{MailCounts, MailQueueStore, MailRecord, MailState};
@@ -71,12 +72,18 @@ impl SqlMailQueue {
     /// Loads a page in the order of the ids, which sort by time.
     async fn load(
         &self,
+        user: Option<UserId>,
         state: Option<MailState>,
         page: PageRequest,
     ) -> Result<Vec<RecordRow>, DbError> {
         let after = page.after.unwrap_or_else(Cursor::top);
-        let rows =
-            records!().filter(id.lt(DbUid(after.id))).order(id.desc()).limit(page.limit.into());
+        let recipient = DbUid(user.map(|it| it.0).unwrap_or_default());
+        let is_to_user = user_id.eq(recipient).or(user.is_none().into_sql::<Bool>());
+        let rows = records!()
+            .filter(id.lt(DbUid(after.id)))
+            .filter(is_to_user)
+            .order(id.desc())
+            .limit(page.limit.into());
         on_conn!(self.db.reader(), |conn| {
             match state {
                 None => rows.load(conn).await?,
@@ -125,10 +132,11 @@ impl SqlMailQueue {
 impl MailQueueStore for SqlMailQueue {
     async fn page(
         &self,
+        user: Option<UserId>,
         state: Option<MailState>,
         page: PageRequest,
     ) -> Result<Vec<MailRecord>, Unavailable> {
-        let rows = self.load(state, page).await?.into_iter();
+        let rows = self.load(user, state, page).await?.into_iter();
         Ok(rows.map(|it| self.to_record(it)).collect::<Result<_, _>>()?)
     }
 

@@ -118,10 +118,11 @@ pub trait AssignmentStore: Send + Sync {
     /// Lists assignments of all users, newest first, without error messages.
     async fn list_all(&self, skip: u32, limit: u32) -> Result<Vec<Assignment>, Unavailable>;
 
-    /// Returns a page of the assignments of all users, or of those with this
-    /// status, newest first, without error messages.
+    /// Returns a page of the assignments of all users or of one, and with any or
+    /// this status, newest first, without error messages.
     async fn page_of_all(
         &self,
+        user: Option<UserId>,
         status: Option<AssignmentStatus>,
         page: PageRequest,
     ) -> Result<Page<Assignment>, Unavailable>;

@@ -6,12 +6,13 @@ mod workers;
 use std::collections::HashMap;
 
 use pia_assignments::{Assignment, AssignmentStatus};
-use pia_kernel::{AssignmentId, Timestamp, UserId};
+use pia_kernel::{AssignmentId, Page, Timestamp, UserId};
 use pia_policy::Feature;
 use pia_web::{ApiError, PathId, Route};
 use uuid::Uuid;
 
 use super::bindings::{find_emails, user_cell};
+use super::person_filter::{PersonFilter, UnknownPerson};
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
 use crate::routes::pages::{form, page};
@@ -74,7 +75,14 @@ async fn list(page: PageContext) -> PageResult {
     let status = AssignmentStatus::from_name(&page.query("status"));
     let administration = page.api.assignments.administration.clone();
     let request = page.paging();
-    let assignments = page.run(async move { administration.page(status, request).await }).await?;
+    let PersonFilter { user, field, is_set } = PersonFilter::requested(&page).await?;
+    let is_filtered = is_set || status.is_some();
+    let assignments = match user {
+        Ok(user) => {
+            page.run(async move { administration.page(user, status, request).await }).await?
+        }
+        Err(UnknownPerson) => Page { items: Vec::new(), next: None },
+    };
     let emails = find_emails(&page, assignments.items.iter().map(|it| it.user)).await?;
     let is_busy = assignments.items.iter().any(|it| !it.status.is_final());
     let columns = [SKILL, USER, common::STATUS, STEPS, TOKENS, HANDED_OVER];
@@ -82,8 +90,8 @@ async fn list(page: PageContext) -> PageResult {
         caption: page.t(TITLE).to_owned(),
         columns: columns.map(|it| page.t(it).to_owned()).into(),
         rows: assignments.items.iter().map(|it| row(&page, it, &emails)).collect(),
-        empty: page.t(EMPTY).to_owned(),
-        search: Some(search_form(&page, status)),
+        empty: page.t(if is_filtered { common::NO_MATCH } else { EMPTY }).to_owned(),
+        search: Some(search_form(&page, field, status, is_filtered)),
         ..page.paged(assignments.next)
     };
 
@@ -175,7 +183,12 @@ fn row(page: &PageContext, assignment: &Assignment, emails: &HashMap<UserId, Str
     ])
 }
 
-fn search_form(page: &PageContext, status: Option<AssignmentStatus>) -> Search {
+fn search_form(
+    page: &PageContext,
+    person: Field,
+    status: Option<AssignmentStatus>,
+    is_filtered: bool,
+) -> Search {
     let named = |it: AssignmentStatus| (it.name(), page.t(status_text(it)));
     let statuses = std::iter::once(("", page.t(ALL))).chain(AssignmentStatus::ALL.map(named));
     let selected = status.map_or("", AssignmentStatus::name);
@@ -185,13 +198,12 @@ fn search_form(page: &PageContext, status: Option<AssignmentStatus>) -> Search {
         path: "admin/assignments".to_owned(),
     };
 
+    let statuses = Field::select("status", page.t(common::STATUS), statuses, selected).optional();
     Search {
         label: page.t(TITLE).to_owned(),
-        fields: vec![
-            Field::select("status", page.t(common::STATUS), statuses, selected).optional(),
-        ],
+        fields: vec![person, statuses],
         submit: page.t(common::SEARCH).to_owned(),
-        reset: status.is_some().then_some(reset),
+        reset: is_filtered.then_some(reset),
     }
 }
 

@@ -3,10 +3,11 @@
 mod show;
 mod templates;
 
-use pia_kernel::Timestamp;
+use pia_kernel::{Page, Timestamp};
 use pia_outbox::{MailCounts, MailRecord, MailState};
 use pia_web::{ApiError, Route};
 
+use super::person_filter::{PersonFilter, UnknownPerson};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::routes::pages::{form, page};
@@ -25,8 +26,6 @@ const EMPTY: Text = Text::new(
     "No email is waiting, and none has failed.",
     "Keine E-Mail wartet, und keine ist fehlgeschlagen.",
 );
-const NONE_IN_STATE: Text =
-    Text::new("No email is in this state.", "Keine E-Mail hat diesen Status.");
 const RELAY: Text = Text::new("Mail server", "Mailserver");
 const CONFIGURED: Text = Text::new("Configured", "Eingerichtet");
 const NOT_CONFIGURED: Text = Text::new("Not configured", "Nicht eingerichtet");
@@ -84,8 +83,14 @@ async fn list_view(page: &PageContext) -> Result<View, ApiError> {
     let request = page.paging();
     let state_name = page.query("state");
     let state = MailState::ALL.into_iter().find(|it| it.name() == state_name);
+    let PersonFilter { user, field, is_set } = PersonFilter::requested(page).await?;
+    let is_filtered = is_set || state.is_some();
     let read = async move {
-        Ok::<_, ApiError>((mails.counts().await?, mails.list(state, request).await?))
+        let emails = match user {
+            Ok(user) => mails.list(user, state, request).await?,
+            Err(UnknownPerson) => Page { items: Vec::new(), next: None },
+        };
+        Ok::<_, ApiError>((mails.counts().await?, emails))
     };
     let (counts, emails) = page.run(read).await?;
     let is_sending = counts.waiting > 0 || counts.postponed > 0;
@@ -94,8 +99,8 @@ async fn list_view(page: &PageContext) -> Result<View, ApiError> {
         caption: page.t(QUEUE).to_owned(),
         columns: [KIND, TO, common::STATUS, QUEUED, NEXT].map(|it| page.t(it).into()).into(),
         rows: emails.items.iter().map(|it| row(page, it, now)).collect(),
-        empty: page.t(if state.is_some() { NONE_IN_STATE } else { EMPTY }).to_owned(),
-        search: Some(search_form(page, state)),
+        empty: page.t(if is_filtered { common::NO_MATCH } else { EMPTY }).to_owned(),
+        search: Some(search_form(page, field, state, is_filtered)),
         ..page.paged(emails.next)
     };
 
@@ -182,16 +187,22 @@ fn state_text(state: MailState) -> Text {
     }
 }
 
-fn search_form(page: &PageContext, state: Option<MailState>) -> Search {
+fn search_form(
+    page: &PageContext,
+    person: Field,
+    state: Option<MailState>,
+    is_filtered: bool,
+) -> Search {
     let named = |it: MailState| (it.name(), page.t(state_text(it)));
     let states = std::iter::once(("", page.t(ALL))).chain(MailState::ALL.map(named));
     let selected = state.map_or("", MailState::name);
     let reset =
         Link { label: page.t(common::RESET_FILTERS).to_owned(), path: "admin/mail".to_owned() };
+    let states = Field::select("state", page.t(common::STATUS), states, selected).optional();
     Search {
         label: page.t(QUEUE).to_owned(),
-        fields: vec![Field::select("state", page.t(common::STATUS), states, selected).optional()],
+        fields: vec![person, states],
         submit: page.t(common::SEARCH).to_owned(),
-        reset: state.is_some().then_some(reset),
+        reset: is_filtered.then_some(reset),
     }
 }

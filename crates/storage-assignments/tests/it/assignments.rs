@@ -143,7 +143,7 @@ async fn assignments_of_all_users_are_paged_newest_first(db: Database) {
     }
     let store = open_store(&db);
     let page =
-        async |after| store.page_of_all(None, PageRequest { after, limit: 2 }).await.unwrap();
+        async |after| store.page_of_all(None, None, PageRequest { after, limit: 2 }).await.unwrap();
 
     let first = page(None).await;
     queue_assignment(&db, bob, 4).await;
@@ -165,14 +165,21 @@ async fn assignments_of_all_users_are_found_by_status_and_id(db: Database) {
     let waiting = queue_assignment(&db, ada, 2).await;
     let store = open_store(&db);
     let with = async |status| -> Vec<AssignmentId> {
-        ids_of(
-            &store.page_of_all(Some(status), PageRequest { after: None, limit: 9 }).await.unwrap(),
-        )
+        let request = PageRequest { after: None, limit: 9 };
+        ids_of(&store.page_of_all(None, Some(status), request).await.unwrap())
+    };
+    let of = async |user, status| -> Vec<AssignmentId> {
+        let request = PageRequest { after: None, limit: 9 };
+        ids_of(&store.page_of_all(Some(user), status, request).await.unwrap())
     };
 
     assert_eq!(with(AssignmentStatus::Queued).await, [waiting]);
     assert_eq!(with(AssignmentStatus::Running).await, [run]);
     assert_eq!(with(AssignmentStatus::Failed).await, []);
+    assert_eq!(of(ada, None).await, [waiting]);
+    assert_eq!(of(bob, None).await, [run]);
+    assert_eq!(of(bob, Some(AssignmentStatus::Running)).await, [run]);
+    assert_eq!(of(bob, Some(AssignmentStatus::Queued)).await, []);
     assert_eq!(store.find(run).await.unwrap().map(|it| it.user), Some(bob));
     assert!(store.find(AssignmentId::generate()).await.unwrap().is_none());
 }

@@ -3,20 +3,16 @@
 use std::time::Duration;
 
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
-use pia_identity::RoleError;
-use pia_kernel::{AuditFilter, Timestamp, UserId};
+use pia_kernel::{AuditFilter, Timestamp};
 use pia_web::ApiError;
-use uuid::Uuid;
 
+use crate::admin::person_filter::PersonFilter;
 use crate::page_context::PageContext;
 use crate::texts::common;
 use crate::ui::view::Link;
 use crate::ui::{Field, Search, Text};
 
 const SEARCH: Text = Text::new("Search the audit log", "Audit-Protokoll durchsuchen");
-const PERSON: Text = Text::new("Email address of a person", "E-Mail-Adresse einer Person");
-const UNKNOWN_PERSON: Text =
-    Text::new("No account has this address.", "Kein Konto hat diese Adresse.");
 const ACTION: Text = Text::new("Action, such as Group.Created", "Aktion, etwa Group.Created");
 const SINCE: Text = Text::new("From (UTC)", "Von (UTC)");
 const UNTIL: Text = Text::new("To (UTC)", "Bis (UTC)");
@@ -39,11 +35,9 @@ impl SearchedEntries {
     pub(super) async fn requested(page: &PageContext) -> Result<Self, ApiError> {
         let names = ["user", "action", "since", "until"];
         let [person, action, since, until] = names.map(|name| page.query(name).trim().to_owned());
-        let mut person_field = text_field(page, "user", PERSON, &person);
+        let PersonFilter { user, field: person_field, .. } = PersonFilter::requested(page).await?;
         let mut since_field = day_field(page, "since", SINCE, &since);
         let mut until_field = day_field(page, "until", UNTIL, &until);
-        let user =
-            if person.is_empty() { Ok(None) } else { find_user(page, &person).await?.map(Some) };
         let first_day = parse_day(&since);
         let last_day = parse_day(&until);
         let filter = match (&user, &first_day, &last_day) {
@@ -57,7 +51,6 @@ impl SearchedEntries {
         };
 
         for (field, is_wrong, text) in [
-            (&mut person_field, user.is_err(), UNKNOWN_PERSON),
             (&mut since_field, first_day.is_err(), NOT_A_DAY),
             (&mut until_field, last_day.is_err(), NOT_A_DAY),
         ] {
@@ -98,29 +91,6 @@ impl SearchedEntries {
 
 /// Error: the value selects nothing.
 struct Unusable;
-
-/// Finds an account by its email address or id.
-async fn find_user(page: &PageContext, person: &str) -> Result<Result<UserId, Unusable>, ApiError> {
-    if let Ok(id) = Uuid::try_parse(person) {
-        return Ok(Ok(UserId(id)));
-    }
-    // PostgreSQL stores no NUL, so no address contains one.
-    if person.contains('\0') {
-        return Ok(Err(Unusable));
-    }
-
-    let roles = page.api.administration.roles.clone();
-    let email = person.to_owned();
-    let find = async move {
-        match roles.member(&email).await {
-            Err(RoleError::Unknown) => Ok(None),
-            found => found.map(Some),
-        }
-    };
-
-    let account = page.run_identity(find).await?;
-    Ok(account.map(|it| it.user).ok_or(Unusable))
-}
 
 fn parse_day(text: &str) -> Result<Option<Timestamp>, Unusable> {
     if text.is_empty() {

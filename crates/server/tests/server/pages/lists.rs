@@ -1,5 +1,6 @@
 //! Lists of the console: their pages, order and search.
 
+use pia_kernel::{Clock as _, QueuedEmail, SystemClock, UserId};
 use pia_server_testkit::harness::TestConfig;
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
@@ -12,6 +13,7 @@ on_both_databases!(
     lists_are_sorted_by_each_column,
     users_are_sorted_by_address_and_age,
     users_are_selected_by_role_status_and_factor,
+    emails_and_assignments_are_searched_by_person,
 );
 
 /// Returns the query of the link to the next page.
@@ -153,5 +155,35 @@ async fn users_are_selected_by_role_status_and_factor(database: TestDatabase) {
         "href=\"?role=admin&#38;status=active&#38;sort=email\"",
     ] {
         assert!(selected.contains(part), "{part}: {selected}");
+    }
+}
+
+async fn emails_and_assignments_are_searched_by_person(database: TestDatabase) {
+    let app = start_with_admin(TestConfig::on(database).with_mail()).await;
+    let addresses = ["bob@example.org", "eve@example.org"];
+    let mut ids = Vec::new();
+    for address in addresses {
+        let id = app.sign_up(address).await.user.expect("an id");
+        let user = UserId(uuid::Uuid::try_parse(&id).expect("an id"));
+        let email = QueuedEmail::new("invitation").with("link", "https://pia.example/canary");
+        app.queue(email.to_user(SystemClock.now(), user)).await;
+        ids.push(id);
+    }
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let open = async |path: &str| ada.get(path).await.text();
+
+    let all = open("/admin/mail").await;
+    let of_bob = open(&format!("/admin/mail?user={}", ids[0])).await;
+    let of_eve = open("/admin/mail?user=EVE%40example.org").await;
+    let assignments = open("/admin/assignments?user=bob%40example.org").await;
+
+    assert!(addresses.iter().all(|it| all.contains(it)), "{all}");
+    assert!(of_bob.contains(addresses[0]) && !of_bob.contains(addresses[1]), "{of_bob}");
+    assert!(of_eve.contains(addresses[1]) && !of_eve.contains(addresses[0]), "{of_eve}");
+    assert!(assignments.contains("No entries found"), "{assignments}");
+    for path in ["/admin/mail?user=nobody", "/admin/assignments?user=nobody"] {
+        let unknown = open(path).await;
+        assert!(unknown.contains("No account has this address."), "{unknown}");
+        assert!(unknown.contains("No entries found"), "{unknown}");
     }
 }

@@ -1,0 +1,69 @@
+//! Filter of a list by a person, whose address or id the query names.
+
+use pia_identity::RoleError;
+use pia_kernel::UserId;
+use pia_web::ApiError;
+use uuid::Uuid;
+
+use crate::page_context::PageContext;
+use crate::ui::{Field, Text};
+
+const PERSON: Text = Text::new("Email address of a person", "E-Mail-Adresse einer Person");
+const UNKNOWN_PERSON: Text =
+    Text::new("No account has this address.", "Kein Konto hat diese Adresse.");
+/// Parameter with the address or id.
+const USER: &str = "user";
+
+/// Filter of a list by a person.
+pub(super) struct PersonFilter {
+    /// Person; `None` selects all.
+    pub(super) user: Result<Option<UserId>, UnknownPerson>,
+    /// Field as it was typed, with its error.
+    pub(super) field: Field,
+    /// True if the query names a person, also an unknown one.
+    pub(super) is_set: bool,
+}
+
+/// Error: no account has the address.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct UnknownPerson;
+
+impl PersonFilter {
+    /// Returns the filter of a request.
+    pub(super) async fn requested(page: &PageContext) -> Result<Self, ApiError> {
+        let person = page.query(USER).trim().to_owned();
+        let is_set = !person.is_empty();
+        let user = if is_set { find_user(page, &person).await?.map(Some) } else { Ok(None) };
+        let mut field = Field::text(USER, page.t(PERSON), person).optional();
+        if user.is_err() {
+            page.t(UNKNOWN_PERSON).clone_into(&mut field.error);
+        }
+        Ok(Self { user, field, is_set })
+    }
+}
+
+/// Finds an account by its email address or id.
+async fn find_user(
+    page: &PageContext,
+    person: &str,
+) -> Result<Result<UserId, UnknownPerson>, ApiError> {
+    if let Ok(id) = Uuid::try_parse(person) {
+        return Ok(Ok(UserId(id)));
+    }
+    // PostgreSQL stores no NUL, so no address contains one.
+    if person.contains('\0') {
+        return Ok(Err(UnknownPerson));
+    }
+
+    let roles = page.api.administration.roles.clone();
+    let email = person.to_owned();
+    let find = async move {
+        match roles.member(&email).await {
+            Err(RoleError::Unknown) => Ok(None),
+            found => found.map(Some),
+        }
+    };
+
+    let account = page.run_identity(find).await?;
+    Ok(account.map(|it| it.user).ok_or(UnknownPerson))
+}
