@@ -1,9 +1,11 @@
 //! One's own API keys.
 
+use pia_assistant::ApiKeyBudget;
 use pia_identity::{ApiKeyEntry, ApiKeyOptions, CreatedApiKey};
 use pia_kernel::{ApiKeyId, Timestamp};
 use pia_web::{ApiError, FieldError, PathId, Route};
 
+use super::credits;
 use super::owner_proofs::OwnerProofs;
 use super::security::links;
 use crate::form_fields::FormFields;
@@ -98,11 +100,16 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
         .ok_or_else(ApiError::not_found)?;
     let revoke = Form::new(format!("{PATH}/{id}/revoke"), page.t(REVOKE)).danger();
     let facts = labels(&page).into_iter().zip(values(&page, &entry));
-    let view = View::new(&entry.name)
+    let mut view = View::new(&entry.name)
         .below(page.t(TITLE), PATH)
-        .section(Section::new("api-key", "").facts(facts))
-        .section(Section::new("revoke", page.t(REVOKE)).intro(page.t(REVOKE_HINT)).form(revoke));
-    Ok(page.render(view))
+        .section(Section::new("api-key", "").facts(facts));
+    let budget = ApiKeyBudget { key: entry.id, weekly: entry.weekly_credits };
+    if let Some(section) = credits::key_section(&page, budget).await? {
+        view = view.section(section);
+    }
+
+    let section = Section::new("revoke", page.t(REVOKE)).intro(page.t(REVOKE_HINT)).form(revoke);
+    Ok(page.render(view.section(section)))
 }
 
 async fn revoke(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {

@@ -1,7 +1,7 @@
 //! Remaining credits of one's own account.
 
-use pia_assistant::{CreditStock, CreditView, Gauge, WeekGauge};
-use pia_web::Route;
+use pia_assistant::{ApiKeyBudget, CreditStock, CreditView, Gauge, WeekGauge};
+use pia_web::{ApiError, Route};
 
 use crate::page_context::{PageContext, PageResult};
 use crate::routes::pages::account_page;
@@ -74,9 +74,25 @@ async fn show(page: PageContext) -> PageResult {
 
 /// Adds a section with a table of budgets, if there are any.
 fn with_budgets(page: &PageContext, view: View, section: Section, rows: Vec<Row>) -> View {
-    if rows.is_empty() {
-        return view;
-    }
+    if rows.is_empty() { view } else { view.section(with_table(page, section, rows)) }
+}
+
+/// Returns the section of a key's budget; `None` if it has none of its own.
+pub(super) async fn key_section(
+    page: &PageContext,
+    key: ApiKeyBudget,
+) -> Result<Option<Section>, ApiError> {
+    let service = page.api.credits.clone();
+    let user = page.user();
+    let group = page.caller.group;
+    let view = async move { service.view(user, group, Some(key)).await };
+    let budget = page.run_identity(view).await?.key;
+    let section = Section::new("budget", page.t(TITLE));
+    Ok(budget.map(|it| with_table(page, section, vec![week(page, it)])))
+}
+
+/// Adds a table of budgets.
+fn with_table(page: &PageContext, section: Section, rows: Vec<Row>) -> Section {
     let columns = [BUDGET, LEFT, USED, LIMIT, RENEWAL];
     let table = Table {
         caption: section.title.clone(),
@@ -84,7 +100,7 @@ fn with_budgets(page: &PageContext, view: View, section: Section, rows: Vec<Row>
         rows,
         ..Table::default()
     };
-    view.section(section.table(table))
+    section.table(table)
 }
 
 fn own_rows(page: &PageContext, credits: &CreditView) -> Vec<Row> {

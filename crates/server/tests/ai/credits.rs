@@ -8,6 +8,7 @@ use pia_kernel::{Clock, SystemClock, Timestamp};
 use pia_server_testkit::ai_client::{CHAT, Live, OPTIMIZE, chat_request, streaming_request};
 use pia_server_testkit::ai_peer::Fixed;
 use pia_server_testkit::client::{Client, TestResponse};
+use pia_server_testkit::console::Console;
 use pia_server_testkit::credentials::create_api_key;
 use pia_server_testkit::harness::{TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
@@ -150,10 +151,12 @@ async fn what_is_spent_is_reported_by_window(database: TestDatabase) {
 }
 
 async fn whoever_calls_with_a_key_is_reported_of_its_purse_too(database: TestDatabase) {
-    let scene = start(database, "").await;
-    let Scene { ada, app, .. } = &scene;
+    let setting = TestConfig::on(database).with("Admin__RequireSecondFactor", false);
+    let Scene { app, demo: _demo, .. } = start_with(setting, "").await;
+    let ada = app.sign_up("ada@example.org").await;
     let wish = json!({ "weeklyCredits": 1006 });
-    let key = create_api_key(ada, wish).await["apiKey"].as_str().expect("a key").to_owned();
+    let created = create_api_key(&ada, wish).await;
+    let key = created["apiKey"].as_str().expect("a key").to_owned();
     let script = Client { access: Some(key), ..app.anonymous() };
 
     assert_eq!(script.post(CHAT, &chat_request("good day")).await.status, 200);
@@ -161,9 +164,12 @@ async fn whoever_calls_with_a_key_is_reported_of_its_purse_too(database: TestDat
     app.admin("group set default credits.daily=5000").await.expect("settings");
     let refusal = refused(&script.post(CHAT, &chat_request("good day")).await);
     let limited = reported_once(&script, |it| it["limited"] == true).await;
-    let own = reported(ada).await;
+    let own = reported(&ada).await;
     app.admin("group set default credits.weekly=5000 credits.pool=true").await.expect("a pool");
     let pooled = refused(&script.post(CHAT, &chat_request("good day")).await);
+    let console = Console::open(&app, "ada@example.org").await;
+    let id = created["id"].as_str().expect("an id");
+    let page = console.get(&format!("/account/api-keys/{id}")).await.text();
 
     let ends = unlimited["key"]["resetsAt"].clone();
     let purse = json!({ "limit": 1006, "used": 7, "resetsAt": ends });
@@ -177,6 +183,9 @@ async fn whoever_calls_with_a_key_is_reported_of_its_purse_too(database: TestDat
     let daily = json!({ "limit": 5000, "used": 0 });
     assert_eq!(limited, json!({ "limited": true, "daily": daily, "key": purse }));
     assert_eq!(own, json!({ "limited": true, "daily": daily }));
+    for cell in ["This week", ">999<", ">7<", ">1,006<"] {
+        assert!(page.contains(cell), "{cell}: {page}");
+    }
 }
 
 async fn a_members_hour_and_day_refuse_by_their_names(database: TestDatabase) {
