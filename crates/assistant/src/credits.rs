@@ -35,8 +35,8 @@ pub use rolling::Buckets;
 pub use settings::{CreditSettings, FreeTier};
 pub use truncation_cause::TruncationCause;
 pub use usage_report::{
-    UsageDetails, UsageGrouping, UsageRange, UsageRangeError, UsageReport, UsageSubject, UsageSum,
-    UsageSums,
+    UsageCursor, UsageDetails, UsageGrouping, UsageRange, UsageRangeError, UsageReport,
+    UsageSubject, UsageSum, UsageSums, UsageUsers,
 };
 pub use view::{CreditStock, CreditView, Credits, TopUpError, WeekGauge};
 pub use week::Weeks;

@@ -6,7 +6,8 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 use diesel_async::RunQueryDsl;
 use pia_assistant::{
-    Micros, UsageDetails, UsageGrouping, UsageRange, UsageSubject, UsageSum, UsageSums,
+    Micros, UsageCursor, UsageDetails, UsageGrouping, UsageRange, UsageSubject, UsageSum,
+    UsageSums, UsageUsers,
 };
 use pia_kernel::{GroupId, Unavailable, UserId};
 use pia_storage::schema::usage_users;
@@ -110,8 +111,25 @@ impl UsageSums for SqlUsageSums {
             UsageGrouping::Day => load!(self, DayRow, days.by_day(limit)),
             UsageGrouping::Group => load!(self, GroupRow, days.by_group(limit)),
             UsageGrouping::Model => load!(self, ModelRow, days.by_model(limit)),
-            UsageGrouping::User => load!(self, UserRow, days.by_user(limit)),
+            UsageGrouping::User => self.user_sums(range, UsageUsers::First, limit).await?,
         })
+    }
+
+    async fn user_sums(
+        &self,
+        range: UsageRange,
+        users: UsageUsers,
+        limit: u32,
+    ) -> Result<Vec<UsageSum>, Unavailable> {
+        let sql = Days::of(range).by_user(users, limit);
+        let user = match users {
+            UsageUsers::First => return Ok(load!(self, UserRow, sql)),
+            UsageUsers::After(cursor) => cursor.user,
+            UsageUsers::One(user) => user,
+        };
+        let query = diesel::sql_query(sql).bind::<Uid, _>(DbUid(user.0));
+        let rows: Vec<UserRow> = on_conn!(self.db.reader(), |conn| query.load(conn).await?)?;
+        Ok(rows.into_iter().map(UsageSum::from).collect())
     }
 
     async fn count_users_since(&self, day: NaiveDate) -> Result<i64, Unavailable> {
@@ -170,19 +188,32 @@ impl Days {
     }
 
     /// Returns the query of the users who spent most. The join lets SQLite add up
-    /// the weeks of one user after the other, without sorting them.
-    fn by_user(self, limit: u32) -> String {
+    /// the weeks of one user after the other, without sorting them. The id of a
+    /// position or of one user is its parameter.
+    fn by_user(self, users: UsageUsers, limit: u32) -> String {
         let from = self.from;
         let calls = self.sum("calls");
         let spent = self.sum("spent");
         let weeks = self.weeks();
+        let of_user = match users {
+            UsageUsers::One(_) => "AND u.user_id = $1",
+            UsageUsers::First | UsageUsers::After(_) => "",
+        };
+        let after = match users {
+            UsageUsers::After(UsageCursor { spent: Micros(micros), calls: number, .. }) => format!(
+                "AND (SUM({spent}) < {micros} OR SUM({spent}) = {micros} AND (
+                    SUM({calls}) < {number} OR SUM({calls}) = {number} AND u.user_id > $1))"
+            ),
+            UsageUsers::First | UsageUsers::One(_) => String::new(),
+        };
+
         format!(
             "SELECT t.*, a.email FROM (
                 SELECT u.user_id, CAST(SUM({calls}) AS BIGINT) AS calls,
                     CAST(SUM({spent}) AS BIGINT) AS spent_micros
                 FROM usage_users u JOIN usage_by_user w ON w.user_id = u.user_id AND {weeks}
-                WHERE u.last_day >= {from}
-                GROUP BY u.user_id HAVING SUM({calls}) > 0
+                WHERE u.last_day >= {from} {of_user}
+                GROUP BY u.user_id HAVING SUM({calls}) > 0 {after}
                 ORDER BY spent_micros DESC, calls DESC, u.user_id LIMIT {limit}
             ) t LEFT JOIN accounts a ON a.id = t.user_id
             ORDER BY spent_micros DESC, calls DESC, user_id"

@@ -163,6 +163,36 @@ pub struct UsageSum {
     pub users: Option<i64>,
 }
 
+/// Position in the list of users, by their cost and calls, highest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UsageCursor {
+    /// Cost of the calls.
+    pub spent: Micros,
+    /// Number of calls.
+    pub calls: i64,
+    /// User.
+    pub user: UserId,
+}
+
+impl UsageCursor {
+    /// Returns the position of a sum; `None` unless it is that of a user.
+    pub fn of(sum: &UsageSum) -> Option<Self> {
+        let UsageSubject::User { id, .. } = sum.subject else { return None };
+        Some(Self { spent: sum.spent, calls: sum.calls, user: id })
+    }
+}
+
+/// Users of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UsageUsers {
+    /// Users of the highest cost.
+    First,
+    /// Users after a position.
+    After(UsageCursor),
+    /// One user.
+    One(UserId),
+}
+
 /// Source of the sums of usage, which count each recorded call exactly once.
 #[cfg_attr(test, mockall::automock)]
 #[async_trait]
@@ -173,6 +203,15 @@ pub trait UsageSums: Send + Sync {
         &self,
         range: UsageRange,
         by: UsageGrouping,
+        limit: u32,
+    ) -> Result<Vec<UsageSum>, Unavailable>;
+
+    /// Returns the sums of users with calls, at most `limit`, by their cost, then by
+    /// their calls, highest first.
+    async fn user_sums(
+        &self,
+        range: UsageRange,
+        users: UsageUsers,
         limit: u32,
     ) -> Result<Vec<UsageSum>, Unavailable>;
 
@@ -223,6 +262,22 @@ impl UsageReport {
     ) -> Result<Vec<UsageSum>, Unavailable> {
         let sums = self.store.sums(range, by, limit).await?;
         Ok(if by == UsageGrouping::Day { with_empty_days(range, sums) } else { sums })
+    }
+
+    /// Returns a page of the sums of users, highest cost first, and the position that
+    /// the next page begins after; `None` on the last page.
+    pub async fn users(
+        &self,
+        range: UsageRange,
+        users: UsageUsers,
+        limit: u32,
+    ) -> Result<(Vec<UsageSum>, Option<UsageCursor>), Unavailable> {
+        let mut sums = self.store.user_sums(range, users, limit.saturating_add(1)).await?;
+        let length = usize::try_from(limit).unwrap_or(usize::MAX);
+        let has_more = sums.len() > length;
+        sums.truncate(length);
+        let next = if has_more { sums.last().and_then(UsageCursor::of) } else { None };
+        Ok((sums, next))
     }
 
     /// Returns the number of users who called in the last days up to today, 1 to
@@ -327,5 +382,33 @@ mod tests {
         let expected = [("2026-11-24", 0, 0), ("2026-11-25", 3, 2), ("2026-11-26", 0, 0)];
         let expected = expected.map(|it| (UsageSubject::Day(day(it.0)), it.1, Some(it.2)));
         assert_eq!(calls.collect::<Vec<_>>(), expected);
+    }
+
+    #[tokio::test]
+    async fn the_next_page_of_users_begins_after_the_last_one_of_this_page() {
+        let sum = |calls| UsageSum {
+            subject: UsageSubject::User { id: UserId::generate(), email: None },
+            calls,
+            spent: Micros(7),
+            details: None,
+            users: None,
+        };
+        let stored = vec![sum(3), sum(2), sum(1)];
+        let expected = stored.clone();
+        let mut store = MockUsageSums::new();
+        store.expect_user_sums().returning(move |_, _, limit| {
+            let limit = usize::try_from(limit).unwrap();
+            Ok(stored.iter().take(limit).cloned().collect())
+        });
+        let report = report(store);
+        let range = report.last_days(3);
+
+        let (first, next) = report.users(range, UsageUsers::First, 2).await.unwrap();
+        let (all, none) = report.users(range, UsageUsers::First, 3).await.unwrap();
+
+        assert_eq!(first, expected[..2]);
+        assert_eq!(next, UsageCursor::of(&expected[1]));
+        assert_eq!(all, expected);
+        assert_eq!(none, None);
     }
 }

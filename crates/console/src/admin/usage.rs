@@ -3,15 +3,23 @@
 pub(super) mod summary;
 mod view;
 
-use pia_assistant::{UsageGrouping, UsageRange, UsageRangeError, UsageSum};
+use pia_assistant::{
+    Micros, UsageCursor, UsageGrouping, UsageRange, UsageRangeError, UsageSum, UsageUsers,
+};
+use pia_kernel::UserId;
 use pia_web::{ApiError, Route};
+use uuid::Uuid;
 
 use self::view::UsageView;
+use super::person_filter::{PersonFilter, UnknownPerson};
 use crate::page_context::{PageContext, PageResult};
 use crate::routes::pages::page;
+use crate::ui::Field;
 
 /// Number of groups, models or people on the page.
 const MAX_ROWS: u32 = 100;
+/// Parameter with the position that a page of people begins after.
+const AFTER: &str = "after";
 /// Maximum number of days in a report.
 const MAX_DAYS: u32 = 366;
 
@@ -26,13 +34,56 @@ async fn show(page: PageContext) -> PageResult {
         Err(err) => (page.api.usage.last_days(30), Some(err)),
     };
     let days = sums(&page, range, UsageGrouping::Day).await?;
-    let rows = if grouping == UsageGrouping::Day {
-        days.clone()
-    } else {
-        sums(&page, range, grouping).await?
+    let list = match grouping {
+        UsageGrouping::Day => UsageList { rows: days.clone(), ..UsageList::default() },
+        UsageGrouping::User => users(&page, range).await?,
+        UsageGrouping::Group | UsageGrouping::Model => {
+            UsageList { rows: sums(&page, range, grouping).await?, ..UsageList::default() }
+        }
     };
-    let view = UsageView { page: &page, grouping, range, error, days: &days, rows: &rows };
-    Ok(page.render(view.render()))
+    let UsageList { rows, next, person } = list;
+    let view = UsageView { page: &page, grouping, range, error, days: &days, rows: &rows, next };
+    Ok(page.render(view.render(person)))
+}
+
+/// Rows of the table.
+#[derive(Default)]
+struct UsageList {
+    rows: Vec<UsageSum>,
+    /// Query of the next page.
+    next: Option<String>,
+    /// Field of a searched person, if the rows are people.
+    person: Option<Field>,
+}
+
+/// Returns the requested page of people, or the person that the query names.
+async fn users(page: &PageContext, range: UsageRange) -> Result<UsageList, ApiError> {
+    let PersonFilter { user, field, .. } = PersonFilter::requested(page).await?;
+    let selection = match user {
+        Ok(Some(user)) => UsageUsers::One(user),
+        Ok(None) => parse_cursor(&page.query(AFTER)).map_or(UsageUsers::First, UsageUsers::After),
+        Err(UnknownPerson) => return Ok(UsageList { person: Some(field), ..UsageList::default() }),
+    };
+
+    let report = page.api.usage.clone();
+    let (rows, next) =
+        page.run(async move { report.users(range, selection, MAX_ROWS).await }).await?;
+    let next = next.map(|it| page.query_with(AFTER, &format_cursor(it)));
+
+    Ok(UsageList { rows, next, person: Some(field) })
+}
+
+fn format_cursor(cursor: UsageCursor) -> String {
+    format!("{}.{}.{}", cursor.spent.0, cursor.calls, cursor.user)
+}
+
+fn parse_cursor(text: &str) -> Option<UsageCursor> {
+    let mut parts = text.split('.');
+    Some(UsageCursor {
+        spent: Micros(parts.next()?.parse().ok()?),
+        calls: parts.next()?.parse().ok()?,
+        user: UserId(Uuid::try_parse(parts.next()?).ok()?),
+    })
 }
 
 /// Returns a CSV file. An invalid range is displayed instead.
@@ -60,4 +111,20 @@ fn requested_grouping(page: &PageContext) -> UsageGrouping {
 fn requested_range(page: &PageContext) -> Result<UsageRange, UsageRangeError> {
     let day = |name| Some(page.query(name).trim().to_owned()).filter(|it| !it.is_empty());
     page.api.usage.range(day("from").as_deref(), day("to").as_deref())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_position_is_read_back_from_the_address() {
+        let user = UserId::generate();
+        let cursor = UsageCursor { spent: Micros(1_500_000), calls: 7, user };
+
+        assert_eq!(parse_cursor(&format_cursor(cursor)), Some(cursor));
+        for malformed in ["", "1", "1.2", "a.2.3", "1.2.me"] {
+            assert_eq!(parse_cursor(malformed), None, "{malformed}");
+        }
+    }
 }

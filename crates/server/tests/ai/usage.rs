@@ -257,6 +257,15 @@ async fn usage_is_reported_to_administrators(database: TestDatabase) {
         let page = console.get(&format!("/admin/usage?{query}")).await.text();
         assert!(page.contains(name) && page.contains("<svg"), "{page}");
     }
+    for (query, text) in [
+        ("user=ADA%40example.org", "ada@example.org</a>"),
+        ("user=nobody", "No account has this address."),
+        ("after=0.0.00000000-0000-7000-8000-000000000001", "No entries found"),
+        ("after=malformed", "ada@example.org</a>"),
+    ] {
+        let page = console.get(&format!("/admin/usage?by=user&{query}")).await.text();
+        assert!(page.contains(text), "{query}: {page}");
+    }
     let overview = console.get("/admin").await.text();
     for chart in [
         "People by day",

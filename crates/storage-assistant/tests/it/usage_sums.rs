@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use pia_assistant::{
-    CallOutcome, Micros, UsageDetails, UsageGrouping, UsageLog, UsageRange, UsageRecord,
-    UsageSubject, UsageSum, UsageSums,
+    CallOutcome, Micros, UsageCursor, UsageDetails, UsageGrouping, UsageLog, UsageRange,
+    UsageRecord, UsageSubject, UsageSum, UsageSums, UsageUsers,
 };
 use pia_kernel::{GroupId, Timestamp, UserId};
 use pia_storage::{Database, DatabaseKind};
@@ -22,6 +22,7 @@ pia_testkit::contract! {
     each_user_of_a_day_is_counted_once,
     calls_of_no_account_belong_to_nobody,
     lists_are_limited_and_name_groups_and_people,
+    users_are_paged_by_cost_calls_and_id,
 }
 
 const DAY: i64 = 24 * 3600 * 1_000_000;
@@ -279,4 +280,35 @@ async fn lists_are_limited_and_name_groups_and_people(db: Database) {
         UsageSubject::Group { id: deleted, name: None },
     ];
     assert_eq!(subjects, expected);
+}
+
+async fn users_are_paged_by_cost_calls_and_id(db: Database) {
+    let store = start(&db, &TaskTracker::new());
+    let mut users = Vec::new();
+    for _ in 0..4 {
+        let user = UserId::generate();
+        sign_up(&db, user, Timestamp::UNIX_EPOCH).await;
+        users.push(user);
+    }
+    for (user, micros) in [(0, 1000), (1, 1000), (2, 500), (2, 500), (3, 2000)] {
+        store.record(UsageRecord { spent: Micros(micros), ..call(0, users[user]) });
+    }
+    store.drain(LIMIT).await;
+    let report = SqlUsageSums::new(db.clone());
+    let range = november(1, 30);
+
+    let mut selection = UsageUsers::First;
+    let mut listed = Vec::new();
+    while let Some(sum) = report.user_sums(range, selection, 1).await.unwrap().pop() {
+        selection = UsageUsers::After(UsageCursor::of(&sum).unwrap());
+        listed.push(sum);
+    }
+    let one = report.user_sums(range, UsageUsers::One(users[2]), 9).await.unwrap();
+    let stranger = UsageUsers::One(UserId::generate());
+
+    let expected = [(3, 1, 2000), (2, 2, 1000), (0, 1, 1000), (1, 1, 1000)];
+    let expected = expected.map(|(user, calls, micros)| (users[user].to_string(), calls, micros));
+    assert_eq!(sums_by_name(&listed), expected);
+    assert_eq!(one, listed[1..2]);
+    assert_eq!(report.user_sums(range, stranger, 9).await.unwrap(), []);
 }

@@ -56,15 +56,18 @@ pub(super) struct UsageView<'a> {
     pub(super) days: &'a [UsageSum],
     /// Rows of the table.
     pub(super) rows: &'a [UsageSum],
+    /// Query of the next page, if the rows are paged.
+    pub(super) next: Option<String>,
 }
 
 impl UsageView<'_> {
-    pub(super) fn render(&self) -> View {
+    /// Returns the page, with a field of the searched person.
+    pub(super) fn render(&self, person: Option<Field>) -> View {
         let page = self.page;
         let export = format!("admin/usage/export?{}", query(self.grouping, self.range));
         let range = Section::new("range", "")
             .part(self.range_tabs())
-            .part(SectionPart::Search(Box::new(self.search())));
+            .part(SectionPart::Search(Box::new(self.search(person))));
         let grouping_section = Section::new("by", "").part(self.grouping_tabs());
 
         let view = View::new(page.t(texts::TITLE))
@@ -77,15 +80,21 @@ impl UsageView<'_> {
             return view.section(grouping_section.paragraph(page.t(EMPTY)));
         }
 
+        let totals_section = Section::new("totals", "").facts(self.facts(totals));
+        let view = view.section(totals_section);
+        if self.rows.is_empty() {
+            return view.section(grouping_section.paragraph(page.t(common::NO_MATCH)));
+        }
+
         let mut table_section =
             grouping_section.part(SectionPart::Chart(self.chart())).table(self.table());
         let is_full = u32::try_from(self.rows.len()).is_ok_and(|it| it >= MAX_ROWS);
-        if is_full && self.grouping != UsageGrouping::Day {
+        if is_full && matches!(self.grouping, UsageGrouping::Group | UsageGrouping::Model) {
             let first_rows = page.fill(FIRST_ROWS, &[&MAX_ROWS.to_string()]);
             table_section = table_section.paragraph(first_rows);
         }
 
-        view.section(Section::new("totals", "").facts(self.facts(totals))).section(table_section)
+        view.section(table_section)
     }
 
     fn range_tabs(&self) -> SectionPart {
@@ -116,7 +125,7 @@ impl UsageView<'_> {
         Tab { link: Link { label, path }, is_current: grouping == self.grouping }
     }
 
-    fn search(&self) -> Search {
+    fn search(&self, person: Option<Field>) -> Search {
         let page = self.page;
         let first = self.range.first_day();
         let last = self.range.last_day();
@@ -135,7 +144,7 @@ impl UsageView<'_> {
         let grouping_fields = Form::default().hidden("by", self.grouping.name()).fields;
         Search {
             label: page.t(CHOOSE).to_owned(),
-            fields: grouping_fields.into_iter().chain([from, to]).collect(),
+            fields: grouping_fields.into_iter().chain(person).chain([from, to]).collect(),
             submit: page.t(SHOW).to_owned(),
             reset: None,
         }
@@ -192,6 +201,8 @@ impl UsageView<'_> {
             caption: self.page.t(texts::TITLE).to_owned(),
             columns: columns.iter().map(|it| self.page.t(*it).to_owned()).collect(),
             rows: rows.into_iter().map(|it| self.row(it)).collect(),
+            next: self.next.clone(),
+            next_label: self.page.t(common::NEXT_PAGE).to_owned(),
             ..Table::default()
         }
     }
