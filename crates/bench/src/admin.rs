@@ -22,7 +22,8 @@ Requests go one after the other over one connection; each figure is the p99 of a
 from an administrator's browser with its cookie. The middle of a list is a page behind a cursor, or
 before a time. Write transactions are counted by PostgreSQL's transaction ids over changes of a
 setting, each of which writes an audit entry; so nothing else may use the database server meanwhile.
-The slowest page is that of all that the console's navigation links, as HTML, for an administrator.
+The slowest page is that of all that the navigation of the console and of the account links, one below
+each of them, such as that of a user, and searches, as HTML, for an administrator.
 ";
 
 /// Number of rounds, and of requests for a figure.

@@ -18,6 +18,16 @@ use crate::stats::{count, percentile};
 
 const USERS: &str = "/api/admin/users?limit=50";
 const AUDIT: &str = "/api/admin/audit?limit=50";
+/// Searches and filtered lists of the console.
+const SEARCHES: [&str; 7] = [
+    "/admin/users?search=copy17",
+    "/admin/users?role=admin&status=active&factor=none",
+    "/admin/usage?by=group",
+    "/admin/usage?by=model",
+    "/admin/usage?by=user",
+    "/admin/usage?by=user&user=copy17%40bench.example",
+    "/admin/audit?user=copy17%40bench.example",
+];
 /// Setting that is changed.
 const SETTING: &str = "/api/admin/settings/Feedback:RetentionDays";
 
@@ -87,22 +97,10 @@ impl Round<'_> {
         percentile(&took, 0.99).ok_or_else(|| "no requests".into())
     }
 
-    /// Returns the p99 in milliseconds of the page that takes longest, of all that
-    /// the navigation links, and logs which one that is.
+    /// Returns the p99 in milliseconds of the page that takes longest, and logs which
+    /// one that is.
     fn slowest_page(&self, connection: &mut Connection) -> Outcome<f64> {
-        let overview = String::from_utf8(self.browser.get(connection, "/admin")?.body)?;
-        let pages: BTreeSet<_> = overview
-            .split("href=\"admin/")
-            .skip(1)
-            .filter_map(|it| it.split(['"', '?', '#']).next())
-            .map(|it| format!("/admin/{it}"))
-            .chain(["/admin".to_owned()])
-            .collect();
-
-        if pages.len() < 20 {
-            return Err(format!("the navigation links {} pages", pages.len()).into());
-        }
-
+        let pages = self.pages(connection)?;
         let mut slowest_page = "";
         let mut slowest_p99 = 0.0;
         for page in &pages {
@@ -123,6 +121,39 @@ impl Round<'_> {
         log_progress(&format!("slowest page: {slowest_page}, {slowest_p99:.1} ms"));
 
         Ok(slowest_p99)
+    }
+
+    /// Returns the measured pages: those that the navigation of the console and of the
+    /// account links, one below each of them, such as that of a user, and searches.
+    fn pages(&self, connection: &mut Connection) -> Outcome<BTreeSet<String>> {
+        let mut pages: BTreeSet<_> = SEARCHES.map(str::to_owned).into();
+        for (start, at_least) in [("/admin", 20), ("/account", 8)] {
+            let linked = self.links_below(connection, start)?;
+            if linked.len() < at_least {
+                return Err(format!("{start} links {} pages", linked.len()).into());
+            }
+
+            pages.insert(start.to_owned());
+            for page in linked {
+                pages.extend(self.links_below(connection, &page)?.pop_first());
+                pages.insert(page);
+            }
+        }
+
+        Ok(pages)
+    }
+
+    /// Returns the paths below a page that it links, without files.
+    fn links_below(&self, connection: &mut Connection, page: &str) -> Outcome<BTreeSet<String>> {
+        let html = String::from_utf8(self.browser.get(connection, page)?.body)?;
+        let below = format!("{page}/");
+        let links = html
+            .split("href=\"")
+            .skip(1)
+            .filter_map(|it| it.split(['"', '?', '#']).next())
+            .map(|it| format!("/{}", it.trim_start_matches("../")))
+            .filter(|it| it.starts_with(&below) && !it.ends_with("/export"));
+        Ok(links.collect())
     }
 
     /// Returns the number of write transactions of a change of a setting.

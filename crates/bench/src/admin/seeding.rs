@@ -1,7 +1,7 @@
 //! Users, audit entries and AI calls, stored without the server.
 //!
 //! Entries are as old as their numbers, have positions that no real one has,
-//! and nobody on their sides.
+//! and the stored users as their actors.
 
 use std::path::Path;
 
@@ -58,6 +58,11 @@ pub(super) fn postgres(session: &Session, Size { users, entries, calls }: Size) 
                 CASE WHEN n % 10000 = 7 THEN '{RARE_ACTION}' ELSE 'session.started' END,
                 'group:' || n, n::text, 1000000000 + n, decode(md5(n::text), 'hex')
             FROM generate_series(1, {entries}) n;
+        INSERT INTO audit_identities (entry_id, part, user_id)
+            SELECT audit_entries.id, 'actor', ids[1 + (audit_entries.position % {users})::int]
+            FROM audit_entries,
+                (SELECT array_agg(id) AS ids FROM accounts WHERE email LIKE 'copy%') AS accounts
+            WHERE audit_entries.position > 1000000000;
         INSERT INTO ai_usage (id, at, user_id, mode, provider, model, input_tokens,
             cached_input_tokens, output_tokens, estimated, outcome, group_id, spent_micros)
             SELECT gen_random_uuid(), now() - n * interval '90 days' / {calls}, ids[1 + n % {users}],
@@ -95,6 +100,10 @@ pub(super) fn sqlite(file: &Path, Size { users, entries, calls }: Size) -> Outco
                 'group:' || n, CAST(n AS TEXT), 1000000000 + n, randomblob(32) FROM numbers;
         CREATE TEMP TABLE copies AS SELECT row_number() OVER () - 1 AS place, id FROM accounts
             WHERE email LIKE 'copy%';
+        INSERT INTO audit_identities (entry_id, part, user_id)
+            SELECT audit_entries.id, 'actor', copies.id FROM audit_entries
+                JOIN copies ON copies.place = audit_entries.position % {users}
+            WHERE audit_entries.position > 1000000000;
         INSERT INTO ai_usage (id, at, user_id, mode, provider, model, input_tokens,
             cached_input_tokens, output_tokens, estimated, outcome, group_id, spent_micros)
             WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {calls})
