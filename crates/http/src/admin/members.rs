@@ -1,9 +1,10 @@
 //! `/api/admin/users`, and the members of a group.
 
 use actix_web::web::{Data, Json, Query};
+use pia_identity::Role;
 use pia_kernel::{GroupId, PageRequest, Timestamp};
 use pia_policy::{GroupMember, MemberFilter};
-use pia_web::{Paging, PathId};
+use pia_web::{ApiError, FieldError, Paging, PathId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -27,9 +28,17 @@ pub(crate) async fn members(
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct MemberQuery {
     /// Part of the email address or name, in any case.
     search: Option<String>,
+    /// `user`, `kb_manager`, `org_manager` or `admin`.
+    role: Option<String>,
+    /// `true` for active accounts, `false` for deactivated ones.
+    is_active: Option<bool>,
+    /// `true` for accounts with a password that have neither an authenticator app
+    /// nor a passkey.
+    without_factor: Option<bool>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -65,13 +74,29 @@ async fn page_of(
     page: PageRequest,
 ) -> Result<Json<MemberPage>, HttpError> {
     let groups = api.groups.clone();
-    let search = query.search.unwrap_or_default();
-    let filter = MemberFilter { group, search, ..MemberFilter::default() };
+    let filter = MemberFilter {
+        group,
+        search: query.search.unwrap_or_default(),
+        role: query.role.as_deref().map(parse_role).transpose()?,
+        is_active: query.is_active,
+        is_without_factor: query.without_factor.unwrap_or_default(),
+        ..MemberFilter::default()
+    };
     let page = api.run(async move { groups.members(filter, page).await }).await?;
     Ok(Json(MemberPage {
         items: page.items.into_iter().map(Into::into).collect(),
         next_cursor: page.next.map(Paging::format_cursor),
     }))
+}
+
+/// Returns the name of a role, which must be one.
+fn parse_role(name: &str) -> Result<String, ApiError> {
+    let role = Role::of_name(name).ok_or_else(|| {
+        let names = Role::ALL.map(Role::name).join(", ");
+        let message = format!("Choose one of {names}.");
+        ApiError::invalid(vec![FieldError { field: "role".to_owned(), code: "unknown", message }])
+    })?;
+    Ok(role.name().to_owned())
 }
 
 impl From<GroupMember> for MemberItem {

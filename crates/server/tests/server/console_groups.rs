@@ -207,6 +207,18 @@ async fn members_are_searched_and_listed_by_page(database: TestDatabase) {
         assert_eq!(page.status, 200, "{search}");
         assert_eq!(emails(&page.body).len(), expected, "{search}");
     }
+    for (query, expected) in [
+        ("role=admin", 1),
+        ("role=user", 3),
+        ("role=user&search=bob", 1),
+        ("isActive=false", 0),
+        ("isActive=true&withoutFactor=true", 4),
+    ] {
+        let page = console.get(&format!("/api/admin/users?{query}")).await.body;
+        assert_eq!(emails(&page).len(), expected, "{query}");
+    }
+    let refused = console.get("/api/admin/users?role=boss").await;
+    assert_eq!(refused.refusal(), (400, "validation_failed"));
     let users = console.get("/api/admin/users?search=eve").await.body;
     let eve = users["items"][0]["id"].as_str().expect("an id");
     console
