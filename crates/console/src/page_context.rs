@@ -1,6 +1,7 @@
 //! Request for a page by a browser that is signed in.
 
 use std::future::{Ready, ready};
+use std::sync::Arc;
 
 use actix_web::dev::Payload;
 use actix_web::http::header::{ACCEPT_LANGUAGE, COOKIE, LOCATION, SET_COOKIE};
@@ -112,36 +113,17 @@ impl PageContext {
         serde_urlencoded::to_string(pairs).unwrap_or_default()
     }
 
-    /// Returns the query of the first page of a list, by the parameter that names
-    /// another page; `None` on the first one.
-    pub(crate) fn first_page(&self, parameter: &str) -> Option<String> {
-        let mut pairs = self.query_pairs();
-        let count = pairs.len();
-        pairs.retain(|it| it.0 != parameter);
-        let is_later = pairs.len() < count;
-        pairs.retain(|it| it.0 != "done");
-        is_later.then(|| serde_urlencoded::to_string(pairs).unwrap_or_default())
-    }
-
-    /// Runs a use case.
-    pub(crate) async fn run<T, E, F>(&self, use_case: F) -> Result<T, ApiError>
+    /// Runs a use case, which continues even if the browser disconnects.
+    pub(crate) async fn run<T, E, F>(
+        &self,
+        use_case: impl FnOnce(Arc<Api>) -> F,
+    ) -> Result<T, ApiError>
     where
         F: Future<Output = Result<T, E>> + Send + 'static,
         T: Send + 'static,
         E: Into<HttpError> + Send + 'static,
     {
         self.api.run(use_case).await.map_err(Into::into)
-    }
-
-    /// Runs a use case of identity.
-    pub(crate) async fn run_identity<T, E, F>(&self, use_case: F) -> Result<T, ApiError>
-    where
-        F: Future<Output = Result<T, E>> + Send + 'static,
-        T: Send + 'static,
-        ApiError: From<E>,
-        E: Send + 'static,
-    {
-        self.api.runner.run(async { use_case.await.map_err(ApiError::from) }).await
     }
 
     /// Returns the gates, which know the licence in force.

@@ -93,34 +93,39 @@ pub struct Api {
 }
 
 impl Api {
-    /// Runs a use case on its own task, with the limits of [`Runner::run`].
-    pub async fn run<T, E, F>(&self, use_case: F) -> Result<T, HttpError>
+    /// Runs a use case, which continues even if the client disconnects, with the
+    /// limits of [`Runner::run`].
+    pub async fn run<T, E, F>(
+        self: &Arc<Self>,
+        use_case: impl FnOnce(Arc<Self>) -> F,
+    ) -> Result<T, HttpError>
     where
         F: Future<Output = Result<T, E>> + Send + 'static,
         T: Send + 'static,
         E: Into<HttpError> + Send + 'static,
     {
+        let use_case = use_case(Arc::clone(self));
         let translated = async { use_case.await.map_err(|err| ApiError::from(err.into())) };
         Ok(self.runner.run(translated).await?)
     }
 
     /// Verifies the audit log: no entry was changed, or deleted before its
     /// retention ended.
-    pub async fn verify_audit_log(&self) -> Result<ChainReport, HttpError> {
-        let log = Arc::clone(&self.audit);
+    pub async fn verify_audit_log(self: &Arc<Self>) -> Result<ChainReport, HttpError> {
         let since = self.clock.now() - *self.audit_retention.get();
-        self.run(async move { log.verify(since).await }).await
+        self.run(|api| async move { api.audit.verify(since).await }).await
     }
 
     /// Rejects a caller who neither presents a proof nor signed in within the
     /// last ten minutes. Consumes the code of a proof.
     pub async fn require_owner(
-        &self,
+        self: &Arc<Self>,
         caller: CallerState,
         proof: Option<ReauthProof>,
     ) -> Result<(), ApiError> {
-        let reauthenticator = self.identity.reauthenticator.clone();
-        self.runner.run(async move { reauthenticator.require(caller, proof).await }).await
+        self.run(|api| async move { api.identity.reauthenticator.require(caller, proof).await })
+            .await
+            .map_err(Into::into)
     }
 
     /// Returns the caller's id, and whether they have reauthenticated recently.
@@ -135,12 +140,12 @@ impl Api {
 
     /// Returns the session of a refresh token.
     pub(crate) async fn session_of(
-        &self,
+        self: &Arc<Self>,
         token: &Secret<String>,
     ) -> Result<Option<SessionId>, ApiError> {
-        let sessions = self.identity.sessions.clone();
         let token = token.clone();
-        let find = async move { sessions.session_of(&token).await };
-        self.runner.run(find).await
+        self.run(|api| async move { api.identity.sessions.session_of(&token).await })
+            .await
+            .map_err(Into::into)
     }
 }

@@ -30,8 +30,9 @@ pub(crate) async fn skills(
     if !api.assignments.is_enabled {
         return Ok(Json(Vec::new()));
     }
-    let assignments = api.assignments.assignments.clone();
-    let skills = api.run(async move { assignments.operators(caller.0.user).await }).await?;
+    let skills = api
+        .run(|api| async move { api.assignments.assignments.operators(caller.0.user).await })
+        .await?;
     Ok(Json(skills.into_iter().map(Into::into).collect()))
 }
 
@@ -41,12 +42,15 @@ pub(crate) async fn enqueue(
     Body(request): Body<AssignmentRequest>,
 ) -> Result<HttpResponse, HttpError> {
     api.assignments.check_enabled()?;
-    let assignments = api.assignments.assignments.clone();
     let AssignmentRequest { skill_name, input_json } = request;
     let skill = skill_name.unwrap_or_default();
     let input = input_json.unwrap_or_default();
-    let enqueue = async move { assignments.enqueue(caller.0.user, &skill, input).await };
-    let id = api.run(enqueue).await?.to_string();
+    let id = api
+        .run(|api| async move {
+            api.assignments.assignments.enqueue(caller.0.user, &skill, input).await
+        })
+        .await?
+        .to_string();
     let location = (LOCATION, format!("/api/assignments/{id}"));
     Ok(HttpResponse::Accepted().insert_header(location).json(AssignmentAccepted { id }))
 }
@@ -56,9 +60,12 @@ pub(crate) async fn list(
     api: Data<Api>,
     Query(query): Query<AssignmentsQuery>,
 ) -> Result<Json<AssignmentList>, HttpError> {
-    let assignments = api.assignments.assignments.clone();
     let (skip, limit) = query.bounds();
-    let list = api.run(async move { assignments.list(caller.0.user, skip, limit).await }).await?;
+    let list = api
+        .run(
+            |api| async move { api.assignments.assignments.list(caller.0.user, skip, limit).await },
+        )
+        .await?;
     Ok(Json(AssignmentList(list.into_iter().map(Into::into).collect())))
 }
 
@@ -67,9 +74,10 @@ pub(crate) async fn show(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<AssignmentResponse>, HttpError> {
-    let assignments = api.assignments.assignments.clone();
     let id = AssignmentId(id);
-    let details = api.run(async move { assignments.load(caller.0.user, id).await }).await?;
+    let details = api
+        .run(|api| async move { api.assignments.assignments.load(caller.0.user, id).await })
+        .await?;
     Ok(Json(details.ok_or_else(ApiError::not_found)?.into()))
 }
 
@@ -78,14 +86,11 @@ pub(crate) async fn cancel(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<HttpResponse, HttpError> {
-    let assignments = api.assignments.assignments.clone();
     let id = AssignmentId(id);
-    let cancel = async move { assignments.cancel(caller.0.user, id).await };
-    if api.run(cancel).await? {
-        Ok(HttpResponse::NoContent().finish())
-    } else {
-        Err(ApiError::not_found().into())
-    }
+    let result = api
+        .run(|api| async move { api.assignments.assignments.cancel(caller.0.user, id).await })
+        .await?;
+    if result { Ok(HttpResponse::NoContent().finish()) } else { Err(ApiError::not_found().into()) }
 }
 
 pub(crate) async fn collect(
@@ -93,10 +98,11 @@ pub(crate) async fn collect(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<HttpResponse, HttpError> {
-    let assignments = api.assignments.assignments.clone();
     let id = AssignmentId(id);
-    let collect = async move { assignments.collect(caller.0.user, id).await };
-    match api.run(collect).await? {
+    let result = api
+        .run(|api| async move { api.assignments.assignments.collect(caller.0.user, id).await })
+        .await?;
+    match result {
         CollectionOutcome::Done => Ok(HttpResponse::NoContent().finish()),
         CollectionOutcome::Unfinished => {
             let message = "The assignment has not ended.";

@@ -11,8 +11,7 @@ use utoipa::ToSchema;
 use crate::{Api, HttpError};
 
 pub(crate) async fn trusted(api: Data<Api>) -> Result<Json<Vec<CertificateResponse>>, HttpError> {
-    let certificates = api.certificates.clone();
-    let trusted = api.run(async move { certificates.list().await }).await?;
+    let trusted = api.run(|api| async move { api.certificates.list().await }).await?;
     Ok(Json(trusted.into_iter().map(Into::into).collect()))
 }
 

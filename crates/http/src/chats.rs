@@ -31,11 +31,11 @@ pub(crate) async fn put_chat(
     Gzipped(body): Gzipped<RawBody>,
 ) -> Result<HttpResponse, HttpError> {
     RawBody::expect_json(&request)?;
-    let chats = api.chats.clone();
     let user = caller.0.user;
     let document = body.into_bytes();
-    let put = async move { chats.put(user, id.map(ChatId), document).await };
-    Ok(match api.run(put).await? {
+    let outcome =
+        api.run(|api| async move { api.chats.put(user, id.map(ChatId), document).await }).await?;
+    Ok(match outcome {
         ChatPutOutcome::Created(document) => json(StatusCode::CREATED, document),
         ChatPutOutcome::Replaced(document) => json(StatusCode::OK, document),
         ChatPutOutcome::Newer(stored) => json(StatusCode::CONFLICT, stored.into_document()),
@@ -47,10 +47,11 @@ pub(crate) async fn get_chat(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<HttpResponse, HttpError> {
-    let chats = api.chats.clone();
     let user = caller.0.user;
-    let get = async move { chats.get(user, ChatId(id)).await };
-    Ok(json(StatusCode::OK, api.run(get).await?.into_document()))
+    Ok(json(
+        StatusCode::OK,
+        api.run(|api| async move { api.chats.get(user, ChatId(id)).await }).await?.into_document(),
+    ))
 }
 
 /// Deletes a chat. One that does not exist counts as deleted, and so does an id
@@ -60,11 +61,9 @@ pub(crate) async fn delete_chat(
     api: Data<Api>,
     ClientId(id): ClientId,
 ) -> Result<HttpResponse, HttpError> {
-    let chats = api.chats.clone();
     let user = caller.0.user;
     if let Some(id) = id {
-        let delete = async move { chats.delete(user, ChatId(id)).await };
-        api.run(delete).await?;
+        api.run(|api| async move { api.chats.delete(user, ChatId(id)).await }).await?;
     }
     Ok(HttpResponse::NoContent().finish())
 }

@@ -17,10 +17,9 @@ pub(crate) async fn submit(
     api: Data<Api>,
     Body(request): Body<AiFeedbackRequest>,
 ) -> Result<HttpResponse, HttpError> {
-    let feedback = api.feedback.clone();
     let user = caller.0.user;
     let draft = request.into();
-    let receipt = api.run(async move { feedback.submit(user, draft).await }).await?;
+    let receipt = api.run(|api| async move { api.feedback.submit(user, draft).await }).await?;
     let delivery = if receipt.notified { "notified" } else { "stored_only" };
     let body = AiFeedbackReceipt { id: receipt.id.to_string(), delivery };
     Ok(HttpResponse::Accepted().json(body))

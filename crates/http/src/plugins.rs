@@ -22,11 +22,10 @@ pub(crate) async fn package(
     PathId(id): PathId,
     request: HttpRequest,
 ) -> Result<HttpResponse, HttpError> {
-    let plugins = api.plugins.clone();
     let plugin = PluginId(id);
     let group = caller.0.group;
-    let find = async move { plugins.package_for(group, plugin).await };
-    let package = api.run(find).await?;
+    let package =
+        api.run(|api| async move { api.plugins.package_for(group, plugin).await }).await?;
     let tag = EntityTag::new_strong(package.hash.clone());
     if is_cached(&request, &tag) {
         return Ok(HttpResponse::NotModified().insert_header(ETag(tag)).finish());
@@ -62,9 +61,9 @@ pub(crate) async fn icon(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<HttpResponse, HttpError> {
-    let plugins = api.plugins.clone();
     let group = caller.0.group;
-    let icon = api.run(async move { plugins.icon_for(group, PluginId(id)).await }).await?;
+    let icon =
+        api.run(|api| async move { api.plugins.icon_for(group, PluginId(id)).await }).await?;
     Ok(HttpResponse::Ok()
         .content_type(ContentType::png())
         .insert_header((CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox"))

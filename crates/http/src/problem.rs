@@ -1,5 +1,7 @@
 //! Problems that an administrator should act on.
 
+use std::sync::Arc;
+
 use pia_assistant::{AttemptOutcome, GroupBudget};
 use pia_kernel::{MaintenanceKind, Timestamp};
 use pia_policy::{LicenceState, Licensed};
@@ -69,7 +71,10 @@ impl Problem {
 impl Api {
     /// Lists the problems of the server and of this instance, under this
     /// licence.
-    pub async fn problems(&self, licence: &LicenceState) -> Result<Vec<Problem>, HttpError> {
+    pub async fn problems(
+        self: &Arc<Self>,
+        licence: &LicenceState,
+    ) -> Result<Vec<Problem>, HttpError> {
         let now = self.clock.now();
         let mut problems = Vec::new();
         problems.extend(licence_problem(licence, now));
@@ -83,8 +88,7 @@ impl Api {
             let outcome = it.failure()?;
             Some(Problem::ModelFailed { key: it.key, outcome })
         }));
-        let api = self.clone();
-        let load = Box::pin(self.run(async move { api.stored_problems(now).await }));
+        let load = Box::pin(self.run(|api| async move { api.stored_problems(now).await }));
         problems.extend(load.await?);
 
         Ok(problems)

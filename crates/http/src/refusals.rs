@@ -7,6 +7,7 @@ mod connectors;
 mod e2ee;
 mod feedback;
 mod groups;
+mod identity;
 mod knowledge;
 mod licence;
 mod mails;

@@ -15,8 +15,8 @@ pub(crate) async fn list(
     caller: Caller,
     api: Data<Api>,
 ) -> Result<Json<Vec<ScheduleItem>>, HttpError> {
-    let schedules = api.assignments.schedules.clone();
-    let list = api.run(async move { schedules.list(caller.0.user).await }).await?;
+    let list =
+        api.run(|api| async move { api.assignments.schedules.list(caller.0.user).await }).await?;
     Ok(Json(list.into_iter().map(Into::into).collect()))
 }
 
@@ -26,9 +26,10 @@ pub(crate) async fn create(
     Body(request): Body<ScheduleRequest>,
 ) -> Result<HttpResponse, HttpError> {
     api.assignments.check_enabled()?;
-    let schedules = api.assignments.schedules.clone();
     let draft = request.draft()?;
-    let created = api.run(async move { schedules.create(caller.0.user, draft).await }).await?;
+    let created = api
+        .run(|api| async move { api.assignments.schedules.create(caller.0.user, draft).await })
+        .await?;
     Ok(HttpResponse::Created().json(ScheduleItem::from(created)))
 }
 
@@ -38,13 +39,16 @@ pub(crate) async fn update(
     PathId(id): PathId,
     Body(request): Body<ScheduleRequest>,
 ) -> Result<Json<ScheduleItem>, HttpError> {
-    let schedules = api.assignments.schedules.clone();
     let draft = request.draft()?;
     if draft.is_active {
         api.assignments.check_enabled()?;
     }
-    let update = async move { schedules.update(caller.0.user, ScheduleId(id), draft).await };
-    Ok(Json(api.run(update).await?.into()))
+    let schedule = api
+        .run(|api| async move {
+            api.assignments.schedules.update(caller.0.user, ScheduleId(id), draft).await
+        })
+        .await?;
+    Ok(Json(schedule.into()))
 }
 
 pub(crate) async fn delete(
@@ -52,9 +56,7 @@ pub(crate) async fn delete(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<HttpResponse, HttpError> {
-    let schedules = api.assignments.schedules.clone();
-    let delete = async move { schedules.delete(caller.0.user, ScheduleId(id)).await };
-    if api.run(delete).await? {
+    if api.run(|api| async move { api.assignments.schedules.delete(caller.0.user, ScheduleId(id)).await }).await? {
         Ok(HttpResponse::NoContent().finish())
     } else {
         Err(ApiError::not_found().into())

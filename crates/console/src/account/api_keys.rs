@@ -76,12 +76,14 @@ async fn list(page: PageContext) -> PageResult {
 
 async fn create(page: PageContext, form: FormFields) -> PageResult {
     let proofs = OwnerProofs::load(&page).await?;
-    let keys = page.api.identity.api_keys.clone();
     let session = page.session_ref()?;
     let created = match key_options(&page, &form) {
         Ok(options) => {
             let proof = proofs.parse(&form);
-            page.run_identity(async move { keys.create(session, options, proof).await }).await
+            page.run(
+                |api| async move { api.identity.api_keys.create(session, options, proof).await },
+            )
+            .await
         }
         Err(err) => Err(err),
     };
@@ -113,16 +115,15 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 }
 
 async fn revoke(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
-    let keys = page.api.identity.api_keys.clone();
     let session = page.session_ref()?;
-    page.run_identity(async move { keys.revoke(session, ApiKeyId(id)).await }).await?;
+    page.run(|api| async move { api.identity.api_keys.revoke(session, ApiKeyId(id)).await })
+        .await?;
     page.done(PATH, "revoked")
 }
 
 async fn entries(page: &PageContext) -> Result<Vec<ApiKeyEntry>, ApiError> {
-    let keys = page.api.identity.api_keys.clone();
     let user = page.user();
-    page.run_identity(async move { keys.list(user).await }).await
+    page.run(|api| async move { api.identity.api_keys.list(user).await }).await
 }
 
 /// Parses the properties of a new key.

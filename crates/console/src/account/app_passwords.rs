@@ -60,12 +60,15 @@ async fn list(page: PageContext) -> PageResult {
 
 async fn create(page: PageContext, form: FormFields) -> PageResult {
     let proofs = OwnerProofs::load(&page).await?;
-    let passwords = page.api.identity.app_passwords.clone();
     let session = page.session_ref()?;
     let name = form.some("name");
     let proof = proofs.parse(&form);
-    let create = async move { passwords.create(session, name.as_deref(), proof).await };
-    match page.run_identity(create).await {
+    let result = page
+        .run(|api| async move {
+            api.identity.app_passwords.create(session, name.as_deref(), proof).await
+        })
+        .await;
+    match result {
         Ok(created) => Ok(page.render(created_view(&page, &created))),
         Err(err) => page.refuse(list_view(&page, proofs, form.text("name")).await?, err),
     }
@@ -88,16 +91,17 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 }
 
 async fn revoke(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
-    let passwords = page.api.identity.app_passwords.clone();
     let session = page.session_ref()?;
-    page.run_identity(async move { passwords.revoke(session, AppPasswordId(id)).await }).await?;
+    page.run(
+        |api| async move { api.identity.app_passwords.revoke(session, AppPasswordId(id)).await },
+    )
+    .await?;
     page.done(PATH, "revoked")
 }
 
 async fn entries(page: &PageContext) -> Result<Vec<AppPasswordEntry>, ApiError> {
-    let passwords = page.api.identity.app_passwords.clone();
     let user = page.user();
-    page.run_identity(async move { passwords.list(user).await }).await
+    page.run(|api| async move { api.identity.app_passwords.list(user).await }).await
 }
 
 async fn list_view(

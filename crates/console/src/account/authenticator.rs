@@ -96,7 +96,6 @@ async fn restart(page: PageContext) -> PageResult {
 
 async fn begin(page: PageContext, form: FormFields) -> PageResult {
     let proofs = OwnerProofs::load(&page).await?;
-    let factors = page.api.identity.second_factors.clone();
     let session = page.session_ref()?;
 
     let password = match proofs.parse(&form) {
@@ -106,17 +105,22 @@ async fn begin(page: PageContext, form: FormFields) -> PageResult {
         None => None,
     };
 
-    match page.run_identity(async move { factors.begin(session, password).await }).await {
+    let result = page
+        .run(|api| async move { api.identity.second_factors.begin(session, password).await })
+        .await;
+    match result {
         Ok(enrolment) => Ok(page.render(scan_view(&page, &enrolment))),
         Err(err) => page.refuse(start_view(&page, proofs), err),
     }
 }
 
 async fn confirm(page: PageContext, form: FormFields) -> PageResult {
-    let factors = page.api.identity.second_factors.clone();
     let session = page.session_ref()?;
     let code = pia_kernel::Secret::new(form.text("code").split_whitespace().collect::<String>());
-    match page.run_identity(async move { factors.confirm(session, code).await }).await {
+    let result = page
+        .run(|api| async move { api.identity.second_factors.confirm(session, code).await })
+        .await;
+    match result {
         Ok(codes) => {
             let notice = Notice { text: page.t(TURNED_ON).to_owned(), is_error: false };
             Ok(page.render(View { notice: Some(notice), ..codes_view(&page, &codes) }))
@@ -142,10 +146,12 @@ async fn show_turn_off(page: PageContext) -> PageResult {
 
 async fn turn_off(page: PageContext, form: FormFields) -> PageResult {
     let proofs = OwnerProofs::load(&page).await?;
-    let factors = page.api.identity.second_factors.clone();
     let session = page.session_ref()?;
     let disabled = match proofs.require(&page, &form) {
-        Ok(proof) => page.run_identity(async move { factors.disable(session, proof).await }).await,
+        Ok(proof) => {
+            page.run(|api| async move { api.identity.second_factors.disable(session, proof).await })
+                .await
+        }
         Err(err) => Err(err),
     };
     match disabled {

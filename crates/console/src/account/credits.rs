@@ -48,10 +48,9 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn show(page: PageContext) -> PageResult {
-    let service = page.api.credits.clone();
     let user = page.user();
     let group = page.caller.group;
-    let credits = page.run_identity(async move { service.view(user, group, None).await }).await?;
+    let credits = page.run(|api| async move { api.credits.view(user, group, None).await }).await?;
     let suspended = Notice { text: page.t(SUSPENDED).to_owned(), is_error: false };
     let mut view = View::new(page.t(TITLE));
     view.notice = credits.suspended.then_some(suspended);

@@ -54,9 +54,8 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn show(page: PageContext) -> PageResult {
-    let support = page.api.sync.support.clone();
     let user = page.user();
-    let storage = page.run_identity(async move { support.storage(user).await }).await?;
+    let storage = page.run(|api| async move { api.sync.support.storage(user).await }).await?;
     let size = |bytes| format::bytes(page.language, bytes);
     let usage = page.fill(STORED, &[&size(storage.current), &size(storage.limit)]);
     let usage_cell = Cell::text(usage).detail(page.t(STORED_DETAIL));
@@ -83,10 +82,10 @@ async fn show_deletion(page: PageContext) -> PageResult {
 
 async fn delete(page: PageContext, form: FormFields, gates: Data<Gates>) -> PageResult {
     let proofs = OwnerProofs::load(&page).await?;
-    let deletion = page.api.identity.deletion.clone();
     let caller = page.caller;
     let request = deletion_request(proofs, &form);
-    let deleted = page.run_identity(async move { deletion.delete(caller, request).await }).await;
+    let deleted =
+        page.run(|api| async move { api.identity.deletion.delete(caller, request).await }).await;
     if let Err(err) = deleted {
         return page.refuse(deletion_view(&page, proofs), err);
     }

@@ -137,19 +137,20 @@ async fn remove(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageRes
         .find(|it| it.device.row == DeviceRow(id))
         .ok_or_else(ApiError::not_found)?;
     let device = listed.device.id;
-    let devices = page.api.e2ee.devices.clone();
     let user = page.user();
-    page.run(async move { devices.revoke(user, &device).await }).await?;
+    page.run(|api| async move { api.e2ee.devices.revoke(user, &device).await }).await?;
     page.done(PATH, "removed")
 }
 
 async fn load(page: &PageContext) -> Result<(Vec<ListedDevice>, KeyState), ApiError> {
-    let devices = page.api.e2ee.devices.clone();
     let user = page.user();
-    let load = async move {
-        Ok::<_, Unavailable>((devices.list(user).await?, devices.state(user).await?))
-    };
-    page.run_identity(load).await
+    page.run(|api| async move {
+        Ok::<_, Unavailable>((
+            api.e2ee.devices.list(user).await?,
+            api.e2ee.devices.state(user).await?,
+        ))
+    })
+    .await
 }
 
 fn row(page: &PageContext, listed: &ListedDevice) -> Row {

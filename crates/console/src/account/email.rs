@@ -45,12 +45,12 @@ async fn show(page: PageContext) -> PageResult {
 
 async fn request(page: PageContext, form: FormFields) -> PageResult {
     let proofs = OwnerProofs::load(&page).await?;
-    let changes = page.api.identity.address_changes.clone();
     let caller = page.caller;
     let email = form.text("email").to_owned();
     let proof = proofs.parse(&form);
-    let requested =
-        page.run_identity(async move { changes.request(caller, &email, proof).await }).await;
+    let requested = page
+        .run(|api| async move { api.identity.address_changes.request(caller, &email, proof).await })
+        .await;
     match requested {
         Ok(()) => page.done(profile::PATH, "address-requested"),
         Err(err) => page.refuse(request_view(&page, proofs, form.text("email")), err),
@@ -67,12 +67,13 @@ async fn show_confirmation(page: PageContext) -> PageResult {
 }
 
 async fn confirm(page: PageContext, form: FormFields) -> PageResult {
-    let changes = page.api.identity.address_changes.clone();
     let user = page.user();
     let email = form.text("email").to_owned();
     let token = form.secret("token");
-    let confirm = async move { changes.confirm(user, &email, &token).await };
-    match page.run_identity(confirm).await {
+    let result = page
+        .run(|api| async move { api.identity.address_changes.confirm(user, &email, &token).await })
+        .await;
+    match result {
         Ok(()) => page.done(profile::PATH, "address-changed"),
         Err(err) => {
             let token: Secret<String> = form.secret("token");

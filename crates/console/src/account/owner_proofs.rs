@@ -38,12 +38,12 @@ impl OwnerProofs {
         let accounts = identity.accounts.clone();
         let factors = identity.second_factors.clone();
         let user = page.user();
-        let load = async move {
+        page.run(|_| async move {
             let has_password = accounts.me(user).await?.provider == LOCAL;
             let has_factor = factors.overview(user).await?.is_some();
             Ok::<_, AccountError>(Self { has_password, has_factor })
-        };
-        page.run_identity(load).await
+        })
+        .await
     }
 
     /// Adds a field for any proof to a form.

@@ -109,23 +109,20 @@ async fn show_new(page: PageContext) -> PageResult {
 
 async fn begin(page: PageContext, form: FormFields) -> PageResult {
     let proofs = OwnerProofs::load(&page).await?;
-    let passkeys = page.api.identity.passkeys.clone();
     let session = page.session_ref()?;
     let proof = proofs.parse(&form);
-    match page.run_identity(async move { passkeys.begin(session, proof).await }).await {
+    match page.run(|api| async move { api.identity.passkeys.begin(session, proof).await }).await {
         Ok(options) => Ok(page.render(create_view(&page, options))),
         Err(err) => page.refuse(proof_view(&page, proofs), err),
     }
 }
 
 async fn add(page: PageContext, form: FormFields) -> PageResult {
-    let passkeys = page.api.identity.passkeys.clone();
     let session = page.session_ref()?;
     let token = form.secret("challengeToken");
     let name = form.text("name").to_owned();
     let credential = form.text("credential").to_owned();
-    let add = async move { passkeys.add(session, &token, &name, &credential).await };
-    match page.run_identity(add).await {
+    match page.run(|api| async move { api.identity.passkeys.add(session, &token, &name, &credential).await }).await {
         Ok(_) => page.done(PATH, "passkey-added"),
         // The challenge is used up, so the person starts again.
         Err(err) => {
@@ -163,23 +160,21 @@ async fn unblock(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageRe
 }
 
 async fn remove(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResult {
-    let passkeys = page.api.identity.passkeys.clone();
     let session = page.session_ref()?;
-    page.run_identity(async move { passkeys.remove(session, PasskeyId(id)).await }).await?;
+    page.run(|api| async move { api.identity.passkeys.remove(session, PasskeyId(id)).await })
+        .await?;
     page.done(PATH, "passkey-removed")
 }
 
 async fn apply(page: &PageContext, id: PasskeyId, change: PasskeyChange) -> Result<(), ApiError> {
-    let passkeys = page.api.identity.passkeys.clone();
     let user = page.user();
-    page.run_identity(async move { passkeys.change(user, id, change).await }).await?;
+    page.run(|api| async move { api.identity.passkeys.change(user, id, change).await }).await?;
     Ok(())
 }
 
 async fn entries(page: &PageContext) -> Result<Vec<PasskeyEntry>, ApiError> {
-    let passkeys = page.api.identity.passkeys.clone();
     let user = page.user();
-    page.run_identity(async move { passkeys.list(user).await }).await
+    page.run(|api| async move { api.identity.passkeys.list(user).await }).await
 }
 
 async fn find(page: &PageContext, id: PasskeyId) -> Result<PasskeyEntry, ApiError> {

@@ -43,13 +43,16 @@ async fn show(page: PageContext, pages: Data<AccountPages>) -> PageResult {
 }
 
 async fn change(page: PageContext, pages: Data<AccountPages>, form: FormFields) -> PageResult {
-    let passwords = page.api.identity.passwords.clone();
     let session = page.session_ref()?;
     let current = form.secret("currentPassword");
     let new = form.secret("newPassword");
     let revoke = form.text("revokeAppAccess") == "true";
-    let change = async move { passwords.change(session, current, new, revoke).await };
-    match page.run_identity(change).await {
+    let result = page
+        .run(
+            |api| async move { api.identity.passwords.change(session, current, new, revoke).await },
+        )
+        .await;
+    match result {
         Ok(_) => page.done(security::PATH, "password-changed"),
         Err(err) => page.refuse(password_view(&page, &pages), err),
     }

@@ -75,18 +75,18 @@ async fn show(page: PageContext, gates: Data<Gates>) -> PageResult {
 }
 
 async fn rename(page: PageContext, gates: Data<Gates>, form: FormFields) -> PageResult {
-    let accounts = page.api.identity.accounts.clone();
     let user = page.user();
     let name = form.some("displayName");
-    let rename = async move { accounts.rename(user, name.as_deref()).await };
-    match page.run_identity(rename).await {
+    let result = page
+        .run(|api| async move { api.identity.accounts.rename(user, name.as_deref()).await })
+        .await;
+    match result {
         Ok(()) => page.done(PATH, "saved"),
         Err(err) => page.refuse_typed(profile_view(&page, &gates, None).await?, &form, err),
     }
 }
 
 async fn declare_business(page: PageContext, gates: Data<Gates>, form: FormFields) -> PageResult {
-    let accounts = page.api.identity.accounts.clone();
     let user = page.user();
 
     let declaration = TraderDeclaration {
@@ -94,8 +94,10 @@ async fn declare_business(page: PageContext, gates: Data<Gates>, form: FormField
         acting_as_business: form.text("actingAsBusiness") == "true",
     };
 
-    match page.run_identity(async move { accounts.declare_business(user, declaration).await }).await
-    {
+    let result = page
+        .run(|api| async move { api.identity.accounts.declare_business(user, declaration).await })
+        .await;
+    match result {
         Ok(()) => page.done("account", "saved"),
         Err(err) => {
             let view = profile_view(&page, &gates, Some(form.text("companyName"))).await?;
@@ -109,9 +111,8 @@ async fn profile_view(
     gates: &Gates,
     typed_company: Option<&str>,
 ) -> Result<View, ApiError> {
-    let accounts = page.api.identity.accounts.clone();
     let user = page.user();
-    let account = page.run_identity(async move { accounts.me(user).await }).await?;
+    let account = page.run(|api| async move { api.identity.accounts.me(user).await }).await?;
     let owes_declaration = gates.rules.get().owes_declaration(account.customer);
 
     let mut view =

@@ -52,12 +52,13 @@ async fn show(page: PageContext) -> PageResult {
 
 async fn regenerate(page: PageContext, form: FormFields) -> PageResult {
     let proofs = OwnerProofs::load(&page).await?;
-    let factors = page.api.identity.second_factors.clone();
     let session = page.session_ref()?;
     let codes = match proofs.require(&page, &form) {
         Ok(proof) => {
-            let regenerate = async move { factors.regenerate_codes(session, proof).await };
-            page.run_identity(regenerate).await
+            page.run(|api| async move {
+                api.identity.second_factors.regenerate_codes(session, proof).await
+            })
+            .await
         }
         Err(err) => Err(err),
     };

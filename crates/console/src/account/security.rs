@@ -99,16 +99,15 @@ async fn show(page: PageContext) -> PageResult {
 }
 
 async fn load(page: &PageContext) -> Result<Credentials, ApiError> {
-    let identity = page.api.identity.clone();
     let user = page.user();
-    let load = async move {
+    page.run(|api| async move {
         Ok::<_, AccountError>(Credentials {
-            account: identity.accounts.me(user).await?,
-            codes_left: identity.second_factors.overview(user).await?,
-            passkeys: identity.passkeys.list(user).await?.len(),
+            account: api.identity.accounts.me(user).await?,
+            codes_left: api.identity.second_factors.overview(user).await?,
+            passkeys: api.identity.passkeys.list(user).await?.len(),
         })
-    };
-    page.run_identity(load).await
+    })
+    .await
 }
 
 fn password(page: &PageContext, account: &Account) -> Section {

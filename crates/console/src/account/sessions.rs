@@ -61,37 +61,34 @@ async fn list(page: PageContext) -> PageResult {
 }
 
 async fn end(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
-    let sessions = page.api.identity.sessions.clone();
     let session = page.session_ref()?;
-    let end = async move {
-        match sessions.revoke(session, SessionId(id)).await {
+    page.run(|api| async move {
+        match api.identity.sessions.revoke(session, SessionId(id)).await {
             // It has already ended.
             Err(RevokeError::Unknown) => Ok(()),
             result => result,
         }
-    };
-    page.run_identity(end).await?;
+    })
+    .await?;
     page.done(PATH, "session-ended")
 }
 
 async fn end_others(page: PageContext, _: FormFields) -> PageResult {
-    let sessions = page.api.identity.sessions.clone();
     let session = page.session_ref()?;
-    page.run_identity(async move { sessions.revoke_others(session).await }).await?;
+    page.run(|api| async move { api.identity.sessions.revoke_others(session).await }).await?;
     page.done(PATH, "others-ended")
 }
 
 async fn session_table(page: &PageContext) -> Result<Table, ApiError> {
-    let sessions = page.api.identity.sessions.clone();
-    let devices = page.api.e2ee.devices.clone();
     let user = page.user();
     let limit = page.paging().limit;
     let request = PageRequest { after: Paging::parse_cursor(&page.query(CURSOR)), limit };
-    let list = async move {
-        let entries = sessions.page(user, request).await?;
-        Ok::<_, Unavailable>((entries, devices.names(user).await?))
-    };
-    let (entries, names) = page.run_identity(list).await?;
+    let (entries, names) = page
+        .run(|api| async move {
+            let entries = api.identity.sessions.page(user, request).await?;
+            Ok::<_, Unavailable>((entries, api.e2ee.devices.names(user).await?))
+        })
+        .await?;
 
     let current = page.session_ref()?.session;
     let columns = [DEVICE, ORIGIN, SIGNED_IN, LAST_USED];

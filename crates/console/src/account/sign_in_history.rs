@@ -36,10 +36,10 @@ const METHODS: &[(SignInMethod, Text)] = &[
 
 /// Returns the section with a page of the history.
 pub(super) async fn history_section(page: &PageContext) -> Result<Section, ApiError> {
-    let history = page.api.identity.history.clone();
     let user = page.user();
     let request = page.paging();
-    let attempts = page.run_identity(async move { history.page(user, request).await }).await?;
+    let attempts =
+        page.run(|api| async move { api.identity.history.page(user, request).await }).await?;
     let table = Table {
         caption: page.t(TITLE).to_owned(),
         columns: [TIME, RESULT, DEVICE, ORIGIN].map(|it| page.t(it).to_owned()).into(),

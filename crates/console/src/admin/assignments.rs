@@ -73,16 +73,10 @@ pub(super) fn routes() -> Vec<Route> {
 
 async fn list(page: PageContext) -> PageResult {
     let status = AssignmentStatus::from_name(&page.query("status"));
-    let administration = page.api.assignments.administration.clone();
     let request = page.paging();
-    let PersonFilter { user, field, is_set } = PersonFilter::requested(&page).await?;
-    let is_filtered = is_set || status.is_some();
-    let assignments = match user {
-        Ok(user) => {
-            page.run(async move { administration.page(user, status, request).await }).await?
-        }
-        Err(UnknownPerson) => Page { items: Vec::new(), next: None },
-    };
+    let assignments = page
+        .run(|api| async move { api.assignments.administration.page(status, request).await })
+        .await?;
     let emails = find_emails(&page, assignments.items.iter().map(|it| it.user)).await?;
     let is_busy = assignments.items.iter().any(|it| !it.status.is_final());
     let columns = [SKILL, USER, common::STATUS, STEPS, TOKENS, HANDED_OVER];
@@ -116,12 +110,14 @@ async fn terminate(
     PathId(id): PathId,
     ProvedForm(form): ProvedForm,
 ) -> PageResult {
-    let administration = page.api.assignments.administration.clone();
     let by = Some(page.user());
     let reason = form.some("reason");
-    let end =
-        async move { administration.terminate(by, AssignmentId(id), reason.as_deref()).await };
-    if page.run(end).await? {
+    let result = page
+        .run(|api| async move {
+            api.assignments.administration.terminate(by, AssignmentId(id), reason.as_deref()).await
+        })
+        .await?;
+    if result {
         return page.done(&format!("admin/assignments/{id}"), "ended");
     }
     let view = assignment_view(&page, id).await?;
@@ -129,9 +125,8 @@ async fn terminate(
 }
 
 async fn assignment_view(page: &PageContext, id: Uuid) -> Result<View, ApiError> {
-    let administration = page.api.assignments.administration.clone();
     let assignment = page
-        .run(async move { administration.find(AssignmentId(id)).await })
+        .run(|api| async move { api.assignments.administration.find(AssignmentId(id)).await })
         .await?
         .ok_or_else(ApiError::not_found)?;
     let emails = find_emails(page, [assignment.user].into_iter()).await?;

@@ -4,8 +4,6 @@ mod filter;
 mod verification;
 mod view;
 
-use std::sync::Arc;
-
 use pia_kernel::Cursor;
 use pia_web::Route;
 
@@ -27,10 +25,10 @@ async fn list(page: PageContext) -> PageResult {
     let searched = SearchedEntries::requested(&page).await?;
     let entries = match searched.filter.clone() {
         Some(filter) => {
-            let log = Arc::clone(&page.api.audit);
             let request = page.paging();
-            let read = async move { log.page(&filter, request.and_one_more()).await };
-            let entries = page.run(read).await?;
+            let entries = page
+                .run(|api| async move { api.audit.page(&filter, request.and_one_more()).await })
+                .await?;
             request.into_page(entries, |it| Cursor { at: it.at, id: it.id })
         }
         None => page.paging().into_page(Vec::new(), |_| Cursor::top()),

@@ -25,8 +25,7 @@ pub(super) async fn group_checks(
     page: &PageContext,
     selected: &[GroupId],
 ) -> Result<Field, ApiError> {
-    let groups = page.api.groups.clone();
-    let entries = page.run(async move { groups.list().await }).await?;
+    let entries = page.run(|api| async move { api.groups.list().await }).await?;
     let options = entries.into_iter().map(|it| SelectOption {
         is_selected: selected.contains(&it.group.id),
         value: it.group.id.to_string(),
@@ -56,8 +55,19 @@ pub(super) async fn find_emails(
     users: impl Iterator<Item = UserId>,
 ) -> Result<HashMap<UserId, String>, ApiError> {
     let users: HashSet<UserId> = users.collect();
-    let groups = page.api.groups.clone();
-    page.run(async move { groups.emails(users.into_iter().collect()).await }).await
+
+    page.run(|api| async move {
+        let mut emails = HashMap::new();
+        for user in users {
+            match api.groups.member(user).await {
+                Ok(member) => drop(emails.insert(user, member.email)),
+                Err(GroupError::UnknownAccount) => {}
+                Err(err) => return Err(err),
+            }
+        }
+        Ok(emails)
+    })
+    .await
 }
 
 /// Returns a link to an account.

@@ -62,11 +62,11 @@ async fn list(page: PageContext) -> PageResult {
 }
 
 async fn add(page: PageContext, ProvedForm(form): ProvedForm) -> PageResult {
-    let certificates = page.api.certificates.clone();
     let by = page.user();
     let name = form.some("name");
     let file = form.some("certificate").map(String::into_bytes);
-    match page.run(async move { certificates.add(by, name, file).await.map(drop) }).await {
+    match page.run(|api| async move { api.certificates.add(by, name, file).await.map(drop) }).await
+    {
         Ok(()) => page.done("admin/certificates", "created"),
         Err(err) => {
             let view = list_view(&page, form.text("name"), form.text("certificate")).await?;
@@ -81,18 +81,16 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 }
 
 async fn remove(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResult {
-    let certificates = page.api.certificates.clone();
     let by = page.user();
     let id = CertificateId(id);
-    match page.run(async move { certificates.remove(by, id).await }).await {
+    match page.run(|api| async move { api.certificates.remove(by, id).await }).await {
         Ok(()) => page.done("admin/certificates", "deleted"),
         Err(err) => page.refuse(certificate_view(&page, id).await?, err),
     }
 }
 
 async fn all(page: &PageContext) -> Result<Vec<TrustedCertificate>, ApiError> {
-    let certificates = page.api.certificates.clone();
-    page.run(async move { certificates.list().await }).await
+    page.run(|api| async move { api.certificates.list().await }).await
 }
 
 async fn list_view(page: &PageContext, name: &str, pem: &str) -> Result<View, ApiError> {

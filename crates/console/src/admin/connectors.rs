@@ -84,11 +84,14 @@ fn write(path: &'static str, handler: Handler) -> Route {
 }
 
 async fn list(page: PageContext) -> PageResult {
-    let connectors = page.api.connectors.clone();
-    let read = async move {
-        Ok::<_, pia_kernel::Unavailable>((connectors.list().await?, connectors.connected().await?))
-    };
-    let (connectors, connected) = page.run(read).await?;
+    let (connectors, connected) = page
+        .run(|api| async move {
+            Ok::<_, pia_kernel::Unavailable>((
+                api.connectors.list().await?,
+                api.connectors.connected().await?,
+            ))
+        })
+        .await?;
     let groups = GroupNames::load(&page).await?;
     let columns = [
         ("name", common::NAME),
@@ -163,7 +166,6 @@ async fn create(page: PageContext, form: FormFields) -> PageResult {
         return Ok(question);
     }
 
-    let connectors = page.api.connectors.clone();
     let by = Some(page.user());
     let skill = form.some("operatorSkill");
     let created = if skill.as_ref().is_some_and(|it| !Skill::is_name(it)) {
@@ -178,7 +180,7 @@ async fn create(page: PageContext, form: FormFields) -> PageResult {
         let name = form.text("name").to_owned();
         let groups = checked_groups(&form);
         let draft = ConnectorDraft { name, groups, skill, mcp };
-        page.run(async move { connectors.create(by, draft).await }).await
+        page.run(|api| async move { api.connectors.create(by, draft).await }).await
     };
 
     match created {
@@ -228,12 +230,11 @@ async fn find(
     page: &PageContext,
     id: pia_kernel::ConnectorId,
 ) -> Result<(Connector, Vec<ConnectedPod>), ApiError> {
-    let connectors = page.api.connectors.clone();
-    let read = async move {
-        let connector = connectors.find(id).await?;
-        let mut pods = connectors.connected().await?;
+    page.run(|api| async move {
+        let connector = api.connectors.find(id).await?;
+        let mut pods = api.connectors.connected().await?;
         pods.retain(|it| it.connector == id);
         Ok::<_, pia_pods::ConnectorError>((connector, pods))
-    };
-    page.run(read).await
+    })
+    .await
 }

@@ -42,12 +42,12 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn list(page: PageContext) -> PageResult {
-    let directory = page.api.e2ee.directory.clone();
     let request = page.paging();
     let status_name = page.query("status");
     let status = DeviceStatus::ALL.into_iter().find(|it| it.name() == status_name);
     let filter = DeviceFilter { user: None, search: page.query("search"), status };
-    let devices = page.run(async move { directory.list(&filter, request).await }).await?;
+    let devices =
+        page.run(|api| async move { api.e2ee.directory.list(&filter, request).await }).await?;
     let columns = [DEVICE, USER, common::STATUS, ADDED, LAST_USED];
     let table = Table {
         caption: page.t(TITLE).to_owned(),

@@ -70,9 +70,8 @@ async fn list(page: PageContext) -> PageResult {
         rating: Rating::from_name(&page.query("rating")),
     };
     let search = filter_form(&page, filter);
-    let feedback = page.api.feedback.clone();
     let request = page.paging();
-    let entries = page.run(async move { feedback.page(filter, request).await }).await?;
+    let entries = page.run(|api| async move { api.feedback.page(filter, request).await }).await?;
     let emails = find_emails(&page, entries.items.iter().map(|it| it.user)).await?;
     let columns = [RECEIVED, COMMENT, RATING, common::STATUS, FROM];
     let table = Table {
@@ -172,7 +171,6 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 }
 
 async fn triage(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let feedback = page.api.feedback.clone();
     let by = page.user();
     let id = FeedbackId(id);
     let change = FeedbackChange {
@@ -180,8 +178,7 @@ async fn triage(page: PageContext, PathId(id): PathId, form: FormFields) -> Page
         note: Some(form.text("note").to_owned()),
     };
     let expected = expected(&form);
-    let triage = async move { feedback.triage(by, id, change, expected).await };
-    match page.run(triage).await {
+    match page.run(|api| async move { api.feedback.triage(by, id, change, expected).await }).await {
         Ok(_) => page.done(&format!("admin/feedback/{id}"), "saved"),
         Err(err) => page.refuse(report_view(&page, id, Some(&form)).await?, err),
     }
@@ -194,8 +191,7 @@ async fn report_view(
     id: FeedbackId,
     typed: Option<&FormFields>,
 ) -> Result<View, ApiError> {
-    let feedback = page.api.feedback.clone();
-    let entry = page.run(async move { feedback.find(id).await }).await?;
+    let entry = page.run(|api| async move { api.feedback.find(id).await }).await?;
     let emails = find_emails(page, [entry.user].into_iter()).await?;
     let mut view = View::new(page.t(REPORT))
         .below(page.t(TITLE), "admin/feedback")

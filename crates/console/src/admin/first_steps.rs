@@ -127,24 +127,21 @@ async fn change_settings(
 ) -> PageResult {
     let typed = |(field, key): &(&str, &'static str)| Some((*key, fields.some(field)?));
     let changes: Vec<_> = keys.iter().filter_map(typed).collect();
-    let settings = page.api.settings.clone();
     let by = page.user();
-    let changed = page.run(async move { settings.set(by, &changes).await }).await;
+    let changed = page.run(|api| async move { api.settings.set(by, &changes).await }).await;
     finish(page, fields, changed, "saved").await
 }
 
 async fn send_test_email(page: PageContext, fields: FormFields) -> PageResult {
-    let mails = page.api.mails.clone();
     let by = page.user();
-    let queued = page.run(async move { mails.send_test(by).await }).await;
+    let queued = page.run(|api| async move { api.mails.send_test(by).await }).await;
     finish(&page, &fields, queued, "queued").await
 }
 
 async fn test_model(page: PageContext, fields: FormFields) -> PageResult {
-    let models = page.api.models.clone();
     let by = page.user();
     let key = fields.text("key").to_owned();
-    let result = page.run(async move { models.test(by, &key).await }).await;
+    let result = page.run(|api| async move { api.models.test(by, &key).await }).await;
     let mut view = view(&page).await?;
     match result {
         Ok(result) => view.sections.insert(0, test_call::result_section(&page, &result)),
@@ -154,10 +151,9 @@ async fn test_model(page: PageContext, fields: FormFields) -> PageResult {
 }
 
 async fn create_group(page: PageContext, fields: FormFields) -> PageResult {
-    let groups = page.api.groups.clone();
     let by = Some(page.user());
     let name = fields.text("name").to_owned();
-    let created = page.run(async move { groups.create(by, &name).await.map(drop) }).await;
+    let created = page.run(|api| async move { api.groups.create(by, &name).await.map(drop) }).await;
     finish(&page, &fields, created, "created").await
 }
 
@@ -174,8 +170,7 @@ async fn finish(
 }
 
 async fn view(page: &PageContext) -> Result<View, ApiError> {
-    let groups = page.api.groups.clone();
-    let group_count = page.run(async move { groups.list().await }).await?.len();
+    let group_count = page.run(|api| async move { api.groups.list().await }).await?.len();
     let steps = steps(page, &ServerState::load(page, group_count).await?)?;
 
     let row = |it: &FirstStep| {
@@ -217,18 +212,18 @@ fn origin(page: &PageContext, setting: &RunningSetting) -> String {
 
 impl ServerState {
     async fn load(page: &PageContext, groups: usize) -> Result<Self, ApiError> {
-        let identity = page.api.identity.clone();
         let user = page.user();
         let settings = settings::load_settings(page).await?;
         let settings = settings.into_iter().map(|it| it.setting).collect();
 
-        let load = async move {
-            let account = identity.accounts.me(user).await?;
-            let has_factor = identity.second_factors.overview(user).await?.is_some();
-            let has_passkey = !identity.passkeys.list(user).await?.is_empty();
-            Ok::<_, pia_identity::AccountError>((account, has_factor || has_passkey))
-        };
-        let (account, has_more) = page.run_identity(load).await?;
+        let (account, has_more) = page
+            .run(|api| async move {
+                let account = api.identity.accounts.me(user).await?;
+                let has_factor = api.identity.second_factors.overview(user).await?.is_some();
+                let has_passkey = !api.identity.passkeys.list(user).await?.is_empty();
+                Ok::<_, pia_identity::AccountError>((account, has_factor || has_passkey))
+            })
+            .await?;
         // Identity providers have rules of their own.
         let is_protected = has_more || account.provider != pia_identity::LOCAL;
 

@@ -18,8 +18,7 @@ pub(super) struct GroupNames(Vec<(GroupId, String)>);
 impl GroupNames {
     /// Loads the names.
     pub(super) async fn load(page: &PageContext) -> Result<Self, ApiError> {
-        let groups = page.api.groups.clone();
-        let entries = page.run(async move { groups.list().await }).await?.into_iter();
+        let entries = page.run(|api| async move { api.groups.list().await }).await?.into_iter();
         Ok(Self(entries.map(|it| (it.group.id, it.group.name.as_str().to_owned())).collect()))
     }
 

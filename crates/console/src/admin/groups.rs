@@ -95,29 +95,28 @@ async fn change_settings(
     group: GroupId,
     form: &FormFields,
 ) -> Result<(), ApiError> {
-    let groups = page.api.groups.clone();
     let by = Some(page.user());
-    let previous = page.run(async move { groups.settings(group).await }).await?;
+    let previous = page.run(|api| async move { api.groups.settings(group).await }).await?;
     let changes = settings::changes(page, form, &previous)?;
-    let groups = page.api.groups.clone();
-    page.run(async move { groups.change_settings(by, group, &changes).await }).await?;
+    page.run(|api| async move { api.groups.change_settings(by, group, &changes).await }).await?;
     Ok(())
 }
 
 async fn assign(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let policies = page.api.client_policies.clone();
     let by = page.user();
     let policy =
         form.some("policy").map(|it| ClientPolicyId(Uuid::try_parse(&it).unwrap_or_default()));
-    let assigned = page.run(async move { policies.assign(by, GroupId(id), policy).await }).await;
+    let assigned = page
+        .run(|api| async move { api.client_policies.assign(by, GroupId(id), policy).await })
+        .await;
     finish(&page, GroupId(id), &form, assigned, "saved").await
 }
 
 async fn top_up(page: PageContext, PathId(id): PathId, ProvedForm(form): ProvedForm) -> PageResult {
-    let credits = page.api.credits.clone();
     let by = page.user();
     let number = form.text("credits").parse().unwrap_or_default();
-    let added = page.run(async move { credits.top_up(by, GroupId(id), number).await }).await;
+    let added =
+        page.run(|api| async move { api.credits.top_up(by, GroupId(id), number).await }).await;
     finish(&page, GroupId(id), &form, added, "topped-up").await
 }
 
@@ -141,10 +140,9 @@ async fn list(page: PageContext) -> PageResult {
 }
 
 async fn create(page: PageContext, form: FormFields) -> PageResult {
-    let groups = page.api.groups.clone();
     let by = Some(page.user());
     let name = form.text("name").to_owned();
-    match page.run(async move { groups.create(by, &name).await }).await {
+    match page.run(|api| async move { api.groups.create(by, &name).await }).await {
         Ok(group) => page.done(&format!("admin/groups/{}", group.id), "created"),
         Err(err) => {
             let view = list_view(&page, form.text("name")).await?;
@@ -159,25 +157,23 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 }
 
 async fn rename(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let groups = page.api.groups.clone();
     let by = Some(page.user());
     let name = form.text("name").to_owned();
-    let renamed = page.run(async move { groups.rename(by, GroupId(id), &name).await }).await;
+    let renamed =
+        page.run(|api| async move { api.groups.rename(by, GroupId(id), &name).await }).await;
     finish(&page, GroupId(id), &form, renamed, "saved").await
 }
 
 async fn delete(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResult {
-    let groups = page.api.groups.clone();
     let by = Some(page.user());
-    match page.run(async move { groups.delete(by, GroupId(id)).await }).await {
+    match page.run(|api| async move { api.groups.delete(by, GroupId(id)).await }).await {
         Ok(()) => page.done("admin/groups", "deleted"),
         Err(err) => page.refuse(group_view(&page, GroupId(id)).await?, err),
     }
 }
 
 async fn list_view(page: &PageContext, name: &str) -> Result<View, ApiError> {
-    let groups = page.api.groups.clone();
-    let entries = page.run(async move { groups.list().await }).await?;
+    let entries = page.run(|api| async move { api.groups.list().await }).await?;
     let columns = [("name", common::NAME), ("members", MEMBERS), ("created", common::CREATED)];
     let rows = entries.iter().map(|it| group_row(page, it)).collect();
     // The default group cannot be deleted: the list is never empty.
@@ -220,13 +216,13 @@ struct GroupDetail {
 }
 
 async fn load(page: &PageContext, id: GroupId) -> Result<GroupDetail, ApiError> {
-    let api = page.api.clone();
     let user = page.user();
     let is_admin = is_admin(page);
     let search = page.query("search");
     let order = super::users::order(page);
     let request = page.paging();
-    let load = async move {
+
+    page.run(|api| async move {
         let entry = api.groups.find(id).await?;
         let filter = MemberFilter { group: Some(id), search, order, ..MemberFilter::default() };
         let policies = if is_admin { api.client_policies.list().await? } else { Vec::new() };
@@ -240,9 +236,8 @@ async fn load(page: &PageContext, id: GroupId) -> Result<GroupDetail, ApiError> 
             credits: api.credits.view(user, id, None).await?,
             top_members,
         })
-    };
-
-    page.run(load).await
+    })
+    .await
 }
 
 fn is_admin(page: &PageContext) -> bool {

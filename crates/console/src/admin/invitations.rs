@@ -89,11 +89,12 @@ async fn invite(page: &PageContext, form: &FormFields) -> Result<String, ApiErro
     let group = Uuid::try_parse(form.text("group")).ok().map(GroupId);
     let lifetime = DAY * days.unwrap_or(LIFETIMES[0]);
     let invitation = Invitation { email: form.some("email"), role: role(form), group, lifetime };
-    let invitations = page.api.administration.invitations.clone();
     let by = Some(page.user());
-    let create = async move { invitations.create(by, invitation).await };
 
-    Ok(page.run_identity(create).await?.link.expose().clone())
+    let created = page
+        .run(|api| async move { api.administration.invitations.create(by, invitation).await })
+        .await?;
+    Ok(created.link.expose().clone())
 }
 
 /// Returns the role of an invitation.
@@ -102,24 +103,24 @@ fn role(form: &FormFields) -> Role {
 }
 
 async fn revoke(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
-    let invitations = page.api.administration.invitations.clone();
     let by = Some(page.user());
-    let revoke = async move { invitations.revoke(by, InvitationId(id)).await };
-    if !page.run_identity(revoke).await? {
+    let is_revoked = page
+        .run(|api| async move { api.administration.invitations.revoke(by, InvitationId(id)).await })
+        .await?;
+    if !is_revoked {
         return Err(ApiError::not_found());
     }
     page.done(PATH, "revoked")
 }
 
 async fn list_view(page: &PageContext, link: Option<String>) -> Result<View, ApiError> {
-    let invitations = page.api.administration.invitations.clone();
-    let groups = page.api.groups.clone();
     let request = page.paging();
-    let read = async move {
-        let entries = invitations.page(request.and_one_more()).await?;
-        Ok::<_, pia_kernel::Unavailable>((entries, groups.list().await?))
-    };
-    let (entries, groups) = page.run(read).await?;
+    let (entries, groups) = page
+        .run(|api| async move {
+            let entries = api.administration.invitations.page(request.and_one_more()).await?;
+            Ok::<_, pia_kernel::Unavailable>((entries, api.groups.list().await?))
+        })
+        .await?;
     let entries = request.into_page(entries, |it| Cursor { at: it.at, id: it.id.0 });
     let table = Table {
         caption: page.t(TITLE).to_owned(),

@@ -1,7 +1,6 @@
 //! Maintenance tasks and their last runs.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use pia_kernel::{MaintenanceKind, MaintenanceRun};
 use pia_web::Route;
@@ -37,9 +36,11 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn list(page: PageContext) -> PageResult {
-    let log = Arc::clone(&page.api.maintenance);
-    let runs: HashMap<_, _> =
-        page.run(async move { log.last_runs().await }).await?.into_iter().collect();
+    let runs: HashMap<_, _> = page
+        .run(|api| async move { api.maintenance.last_runs().await })
+        .await?
+        .into_iter()
+        .collect();
     let columns = [TASK, common::STATUS, STARTED, FINISHED, INSTANCE];
     let rows = MaintenanceKind::ALL.iter().map(|it| row(&page, *it, runs.get(it)));
     let table = Table {

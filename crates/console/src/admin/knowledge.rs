@@ -108,7 +108,7 @@ fn documents(page: &PageContext) -> Documents {
 async fn find(page: &PageContext, id: Uuid) -> Result<KnowledgeBaseEntry, ApiError> {
     let documents = documents(page);
     let base = base_ref(page, id);
-    page.run(async move { documents.base(base).await }).await
+    page.run(|_| async move { documents.base(base).await }).await
 }
 
 /// Returns a page about a base, without sections.
@@ -125,10 +125,9 @@ async fn list(page: PageContext) -> PageResult {
 }
 
 async fn create(page: PageContext, form: FormFields) -> PageResult {
-    let bases = page.api.knowledge.bases.clone();
     let by = Some(page.user());
     let draft = BaseDraft { name: form.some("name"), owner: parse_group(form.text("groupId")) };
-    match page.run(async move { bases.create(by, draft).await }).await {
+    match page.run(|api| async move { api.knowledge.bases.create(by, draft).await }).await {
         Ok(base) => page.done(&format!("admin/knowledge/{}", base.id), "created"),
         Err(err) => page.refuse(list_view(&page, &form).await?, err),
     }
@@ -137,7 +136,7 @@ async fn create(page: PageContext, form: FormFields) -> PageResult {
 async fn list_view(page: &PageContext, form: &FormFields) -> Result<View, ApiError> {
     let documents = documents(page);
     let access = access(page);
-    let bases = page.run(async move { documents.bases(access).await }).await?;
+    let bases = page.run(|_| async move { documents.bases(access).await }).await?;
     let view = View::new(page.t(TITLE)).intro(page.t(INTRO));
     let mut section = Section::new("bases", "");
     if !page.api.knowledge.is_enabled {

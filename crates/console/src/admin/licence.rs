@@ -62,10 +62,9 @@ async fn show(page: PageContext) -> PageResult {
 }
 
 async fn replace(page: PageContext, ProvedForm(fields): ProvedForm) -> PageResult {
-    let licences = page.api.licences.clone();
     let by = page.user();
     let text = fields.text("license").to_owned();
-    match page.run(async move { licences.replace(by, text.as_bytes()).await }).await {
+    match page.run(|api| async move { api.licences.replace(by, text.as_bytes()).await }).await {
         Ok(_) => page.done(PATH, "licence-replaced"),
         Err(err) => page.refuse_typed(view(&page).await?, &fields, err),
     }
@@ -98,8 +97,7 @@ fn replace_section(page: &PageContext) -> Section {
 }
 
 async fn count_accounts(page: &PageContext) -> Result<u64, ApiError> {
-    let groups = page.api.groups.clone();
-    let entries = page.run(async move { groups.list().await }).await?;
+    let entries = page.run(|api| async move { api.groups.list().await }).await?;
     Ok(entries.iter().map(|it| it.members).sum())
 }
 

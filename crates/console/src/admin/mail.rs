@@ -70,30 +70,22 @@ async fn list(page: PageContext) -> PageResult {
 }
 
 async fn send_test(page: PageContext, _: FormFields) -> PageResult {
-    let mails = page.api.mails.clone();
     let by = page.user();
-    match page.run(async move { mails.send_test(by).await }).await {
+    match page.run(|api| async move { api.mails.send_test(by).await }).await {
         Ok(()) => page.done("admin/mail", "queued"),
         Err(err) => page.refuse(list_view(&page).await?, err),
     }
 }
 
 async fn list_view(page: &PageContext) -> Result<View, ApiError> {
-    let mails = page.api.mails.clone();
     let request = page.paging();
     let state_name = page.query("state");
     let state = MailState::ALL.into_iter().find(|it| it.name() == state_name);
-    let PersonFilter { user, field, is_set } = PersonFilter::requested(page).await?;
-    let is_filtered = is_set || state.is_some();
-    let read = async move {
-        let emails = match user {
-            Ok(user) => mails.list(user, state, request).await?,
-            Err(UnknownPerson) => Page { items: Vec::new(), next: None },
-        };
-        Ok::<_, ApiError>((mails.counts().await?, emails))
-    };
-    let (counts, emails) = page.run(read).await?;
-    let is_sending = counts.waiting > 0 || counts.postponed > 0;
+    let (counts, emails) = page
+        .run(|api| async move {
+            Ok::<_, ApiError>((api.mails.counts().await?, api.mails.list(state, request).await?))
+        })
+        .await?;
     let now = page.api.clock.now();
     let table = Table {
         caption: page.t(QUEUE).to_owned(),

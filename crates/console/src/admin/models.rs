@@ -102,10 +102,9 @@ async fn show(page: PageContext, key: Path<String>) -> PageResult {
 }
 
 async fn test(page: PageContext, key: Path<String>, _: FormFields) -> PageResult {
-    let models = page.api.models.clone();
     let by = page.user();
     let tested = key.clone();
-    let result = page.run(async move { models.test(by, &tested).await }).await?;
+    let result = page.run(|api| async move { api.models.test(by, &tested).await }).await?;
     let mut view = model_view(&page, &key)?;
     view.sections.insert(0, test_call::result_section(&page, &result));
     Ok(page.render(view))

@@ -58,8 +58,8 @@ fn write(path: &'static str, handler: Handler) -> Route {
 }
 
 async fn list(page: PageContext) -> PageResult {
-    let administration = page.api.assignments.administration.clone();
-    let operators = page.run(async move { administration.operators().await }).await?;
+    let operators =
+        page.run(|api| async move { api.assignments.administration.operators().await }).await?;
     let groups = GroupNames::load(&page).await?;
     let columns = [
         ("name", common::NAME),
@@ -119,10 +119,12 @@ async fn new(page: PageContext) -> PageResult {
 }
 
 async fn create(page: PageContext, form: FormFields) -> PageResult {
-    let administration = page.api.assignments.administration.clone();
     let by = Some(page.user());
     let created = match draft(&form, true) {
-        Ok(draft) => page.run(async move { administration.create(by, draft).await }).await,
+        Ok(draft) => {
+            page.run(|api| async move { api.assignments.administration.create(by, draft).await })
+                .await
+        }
         Err(err) => Err(err),
     };
     match created {
@@ -162,7 +164,7 @@ fn draft(form: &FormFields, has_skill: bool) -> Result<OperatorDraft, ApiError> 
 
 /// Finds an operator.
 async fn find(page: &PageContext, id: OperatorId) -> Result<Operator, ApiError> {
-    let administration = page.api.assignments.administration.clone();
-    let operators = page.run(async move { administration.operators().await }).await?;
+    let operators =
+        page.run(|api| async move { api.assignments.administration.operators().await }).await?;
     operators.into_iter().find(|it| it.id == id).ok_or_else(ApiError::not_found)
 }

@@ -39,8 +39,7 @@ async fn show(page: PageContext) -> PageResult {
         return Ok(page.render(view.section(areas(&page))));
     }
 
-    let groups = page.api.groups.clone();
-    let entries = page.run(async move { groups.list().await }).await?;
+    let entries = page.run(|api| async move { api.groups.list().await }).await?;
     // Each waits for the database.
     let (attention, usage, numbers) = try_join3(
         Box::pin(attention::section(&page, &entries)),
@@ -59,11 +58,9 @@ async fn show(page: PageContext) -> PageResult {
 }
 
 async fn numbers(page: &PageContext, groups: &[GroupEntry]) -> Result<Section, ApiError> {
-    let administration = page.api.assignments.administration.clone();
-    let connectors = page.api.connectors.clone();
     let (queue, pods) = try_join(
-        page.run(async move { administration.queue().await }),
-        page.run(async move { connectors.connected().await }),
+        page.run(|api| async move { api.assignments.administration.queue().await }),
+        page.run(|api| async move { api.connectors.connected().await }),
     )
     .await?;
 

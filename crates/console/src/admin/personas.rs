@@ -47,11 +47,10 @@ async fn new(page: PageContext) -> PageResult {
 }
 
 async fn create(page: PageContext, form: FormFields) -> PageResult {
-    let personas = page.api.personas.clone();
     let by = page.user();
     let draft = typed_draft(&form);
     let typed = draft.clone();
-    match page.run(async move { personas.create(by, draft).await }).await {
+    match page.run(|api| async move { api.personas.create(by, draft).await }).await {
         Ok(persona) => page.done(&format!("admin/personas/{}", persona.id), "created"),
         Err(err) => page.refuse(new_view(&page, typed), err),
     }
@@ -63,24 +62,22 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 }
 
 async fn save(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let personas = page.api.personas.clone();
     let by = page.user();
     let draft = typed_draft(&form);
     let id = PersonaId(id);
     let expected = expected(&form);
     let typed =
         TypedPersona { contents: Some((draft.clone(), expected)), ..TypedPersona::default() };
-    match page.run(async move { personas.replace(by, id, draft, expected).await }).await {
+    match page.run(|api| async move { api.personas.replace(by, id, draft, expected).await }).await {
         Ok(()) => page.done(&format!("admin/personas/{id}"), "saved"),
         Err(err) => page.refuse(persona_view(&page, id, typed).await?, err),
     }
 }
 
 async fn delete(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResult {
-    let personas = page.api.personas.clone();
     let by = page.user();
     let id = PersonaId(id);
-    match page.run(async move { personas.delete(by, id).await }).await {
+    match page.run(|api| async move { api.personas.delete(by, id).await }).await {
         Ok(()) => page.done("admin/personas", "deleted"),
         Err(err) => page.refuse(persona_view(&page, id, TypedPersona::default()).await?, err),
     }

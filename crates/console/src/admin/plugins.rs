@@ -49,11 +49,10 @@ async fn new(page: PageContext) -> PageResult {
 }
 
 async fn create(page: PageContext, form: FormFields) -> PageResult {
-    let plugins = page.api.plugins.clone();
     let by = page.user();
     let draft = typed_draft(&form);
     let typed = draft.clone();
-    match page.run(async move { plugins.create(by, draft).await }).await {
+    match page.run(|api| async move { api.plugins.create(by, draft).await }).await {
         Ok(plugin) => page.done(&format!("admin/plugins/{}", plugin.id), "created"),
         Err(err) => page.refuse(new_view(&page, typed), err),
     }
@@ -65,13 +64,13 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 }
 
 async fn save(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let plugins = page.api.plugins.clone();
     let by = page.user();
     let draft = typed_draft(&form);
     let id = PluginId(id);
     let expected = expected(&form);
     let typed = TypedPlugin { contents: Some((draft.clone(), expected)), ..TypedPlugin::default() };
-    let result = page.run(async move { plugins.replace(by, id, draft, expected).await }).await;
+    let result =
+        page.run(|api| async move { api.plugins.replace(by, id, draft, expected).await }).await;
     changed(&page, id, result, typed).await
 }
 
@@ -98,20 +97,18 @@ async fn set_active(page: &PageContext, id: PluginId, is_active: bool) -> PageRe
 }
 
 async fn assign(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let plugins = page.api.plugins.clone();
     let by = page.user();
     let id = PluginId(id);
     let groups = chosen(&form, "groupIds", GroupId);
     let typed = TypedPlugin { groups: Some(groups.clone()), ..TypedPlugin::default() };
-    let result = page.run(async move { plugins.assign(by, id, groups).await }).await;
+    let result = page.run(|api| async move { api.plugins.assign(by, id, groups).await }).await;
     changed(&page, id, result, typed).await
 }
 
 async fn delete(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResult {
-    let plugins = page.api.plugins.clone();
     let by = page.user();
     let id = PluginId(id);
-    match page.run(async move { plugins.delete(by, id).await }).await {
+    match page.run(|api| async move { api.plugins.delete(by, id).await }).await {
         Ok(()) => page.done("admin/plugins", "deleted"),
         Err(err) => page.refuse(plugin_view(&page, id, TypedPlugin::default()).await?, err),
     }

@@ -48,11 +48,12 @@ async fn new(page: PageContext) -> PageResult {
 }
 
 async fn create(page: PageContext, form: FormFields) -> PageResult {
-    let policies = page.api.client_policies.clone();
     let by = page.user();
     let contents = Contents::typed(&form);
     let created = match contents.draft(page.language) {
-        Ok(draft) => page.run(async move { policies.create(by, draft).await }).await,
+        Ok(draft) => {
+            page.run(|api| async move { api.client_policies.create(by, draft).await }).await
+        }
         Err(err) => Err(err),
     };
     match created {
@@ -67,13 +68,17 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 }
 
 async fn save(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let policies = page.api.client_policies.clone();
     let by = page.user();
     let contents = Contents::typed(&form);
     let expected = expected(&form);
     let id = ClientPolicyId(id);
     let replaced = match contents.draft(page.language) {
-        Ok(draft) => page.run(async move { policies.replace(by, id, draft, expected).await }).await,
+        Ok(draft) => {
+            page.run(
+                |api| async move { api.client_policies.replace(by, id, draft, expected).await },
+            )
+            .await
+        }
         Err(err) => Err(err),
     };
 
@@ -102,10 +107,9 @@ async fn assign(
     form: &FormFields,
     policy: Option<ClientPolicyId>,
 ) -> Result<(), ApiError> {
-    let policies = page.api.client_policies.clone();
     let by = page.user();
     let group = chosen(form, "group", GroupId).pop().ok_or(ClientPolicyError::UnknownGroup);
-    page.run(async move { policies.assign(by, group?, policy).await }).await
+    page.run(|api| async move { api.client_policies.assign(by, group?, policy).await }).await
 }
 
 async fn assigned(
@@ -120,9 +124,11 @@ async fn assigned(
 }
 
 async fn delete(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResult {
-    let policies = page.api.client_policies.clone();
     let by = page.user();
-    match page.run(async move { policies.delete(by, ClientPolicyId(id)).await }).await {
+    let result = page
+        .run(|api| async move { api.client_policies.delete(by, ClientPolicyId(id)).await })
+        .await;
+    match result {
         Ok(()) => page.done("admin/policies", "deleted"),
         Err(err) => page.refuse(policy_view(&page, ClientPolicyId(id), None).await?, err),
     }

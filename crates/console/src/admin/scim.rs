@@ -87,9 +87,8 @@ async fn create_token(page: &PageContext, form: &FormFields) -> Result<String, A
         scopes: Some(form.all("scopes").map(str::to_owned).collect()),
         expires_at: parse_expiry(page, form.text("expiresAt"))?,
     };
-    let tokens = page.api.scim_tokens.clone();
     let by = page.user();
-    let created = page.run_identity(async move { tokens.create(by, options).await }).await?;
+    let created = page.run(|api| async move { api.scim_tokens.create(by, options).await }).await?;
     Ok(created.token.expose().clone())
 }
 
@@ -108,17 +107,15 @@ fn parse_expiry(page: &PageContext, day: &str) -> Result<Option<Timestamp>, ApiE
 }
 
 async fn revoke(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResult {
-    let tokens = page.api.scim_tokens.clone();
     let by = page.user();
-    match page.run_identity(async move { tokens.revoke(by, ScimTokenId(id)).await }).await {
+    match page.run(|api| async move { api.scim_tokens.revoke(by, ScimTokenId(id)).await }).await {
         Ok(()) => page.done(PATH, "revoked"),
         Err(err) => page.refuse(list_view(&page, None).await?, err),
     }
 }
 
 async fn list_view(page: &PageContext, token: Option<String>) -> Result<View, ApiError> {
-    let tokens = page.api.scim_tokens.clone();
-    let entries = page.run_identity(async move { tokens.list().await }).await?;
+    let entries = page.run(|api| async move { api.scim_tokens.list().await }).await?;
     let columns = [
         ("name", common::NAME),
         ("scopes", SCOPES),

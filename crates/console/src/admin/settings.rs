@@ -91,8 +91,7 @@ fn write(path: &'static str, handler: fn(actix_web::Route) -> actix_web::Route) 
 
 /// Returns the settings in force, with their changes.
 pub(super) async fn load_settings(page: &PageContext) -> Result<Vec<ListedSetting>, ApiError> {
-    let settings = page.api.settings.clone();
-    page.run(async move { settings.list().await }).await
+    page.run(|api| async move { api.settings.list().await }).await
 }
 
 async fn list(page: PageContext) -> PageResult {
@@ -204,21 +203,20 @@ async fn show(page: PageContext, key: Path<String>) -> PageResult {
 }
 
 async fn change(page: PageContext, key: Path<String>, ProvedForm(form): ProvedForm) -> PageResult {
-    let settings = page.api.settings.clone();
     let by = page.user();
     let name = key.clone();
     let value = form.text("value").to_owned();
-    match page.run(async move { settings.set(by, &[(name.as_str(), value)]).await }).await {
+    match page.run(|api| async move { api.settings.set(by, &[(name.as_str(), value)]).await }).await
+    {
         Ok(()) => page.done(&path_of(&key), "saved"),
         Err(err) => page.refuse(setting_view(&page, &key, Some(form.text("value"))).await?, err),
     }
 }
 
 async fn reset(page: PageContext, key: Path<String>, _: ProvedForm) -> PageResult {
-    let settings = page.api.settings.clone();
     let by = page.user();
     let name = key.clone();
-    match page.run(async move { settings.reset(by, &name).await }).await {
+    match page.run(|api| async move { api.settings.reset(by, &name).await }).await {
         Ok(()) => page.done(&path_of(&key), "saved"),
         Err(err) => page.refuse(setting_view(&page, &key, None).await?, err),
     }

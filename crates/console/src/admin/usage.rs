@@ -99,9 +99,8 @@ async fn sums(
     range: UsageRange,
     grouping: UsageGrouping,
 ) -> Result<Vec<UsageSum>, ApiError> {
-    let report = page.api.usage.clone();
     let limit = if grouping == UsageGrouping::Day { MAX_DAYS } else { MAX_ROWS };
-    page.run(async move { report.sums(range, grouping, limit).await }).await
+    page.run(|api| async move { api.usage.sums(range, grouping, limit).await }).await
 }
 
 fn requested_grouping(page: &PageContext) -> UsageGrouping {

@@ -45,10 +45,10 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn list(page: PageContext) -> PageResult {
-    let groups = page.api.groups.clone();
-    let filter = requested(&page);
+    let search = page.query("search");
+    let filter = MemberFilter { group: None, search, order: order(&page) };
     let request = page.paging();
-    let members = page.run(async move { groups.members(filter, request).await }).await?;
+    let members = page.run(|api| async move { api.groups.members(filter, request).await }).await?;
     let rows = members.items.iter().map(|it| user_row(&page, it)).collect();
     let table = Table {
         caption: page.t(TITLE).to_owned(),

@@ -108,16 +108,15 @@ pub(crate) async fn passkey(page: SignInPage, body: RawBody) -> PageResult {
 
 /// Signs out and returns to the sign-in page.
 pub(crate) async fn sign_out(page: PageContext, _: FormFields, gates: Data<Gates>) -> PageResult {
-    let consoles = page.api.identity.consoles.clone();
     let session = pia_web::Caller(page.caller).session_ref()?;
-    let end = async move {
-        match consoles.end(session).await {
+    page.run(|api| async move {
+        match api.identity.consoles.end(session).await {
             // It has already ended.
             Err(RevokeError::Unknown | RevokeError::Gone) => Ok(()),
             result => result,
         }
-    };
-    page.run_identity(end).await?;
+    })
+    .await?;
     let mut response = page.redirect("account/login?done=signed-out")?;
     if let Ok(cookie) = gates.console_cookie.clear().parse() {
         response.headers_mut().append(SET_COOKIE, cookie);

@@ -13,9 +13,9 @@ pub(crate) async fn end_sessions(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, ApiError> {
-    let security = api.administration.security.clone();
     let by = caller.0.user;
-    api.runner.run(async move { security.end_sessions(by, UserId(id)).await }).await?;
+    api.run(|api| async move { api.administration.security.end_sessions(by, UserId(id)).await })
+        .await?;
     Ok(Json(Done::success()))
 }
 
@@ -24,9 +24,9 @@ pub(crate) async fn lift_wait(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, ApiError> {
-    let security = api.administration.security.clone();
     let by = caller.0.user;
-    api.runner.run(async move { security.lift_wait(by, UserId(id)).await }).await?;
+    api.run(|api| async move { api.administration.security.lift_wait(by, UserId(id)).await })
+        .await?;
     Ok(Json(Done::success()))
 }
 
@@ -36,9 +36,9 @@ pub(crate) async fn reset_factor(
     PathId(id): PathId,
     OptionalBody(request): OptionalBody<FreshProofRequest>,
 ) -> Result<Json<Done>, ApiError> {
-    let security = api.administration.security.clone();
     let by = caller.0.user;
     api.require_owner(caller.0, request.proof_if_any()?).await?;
-    api.runner.run(async move { security.reset_factor(by, UserId(id)).await }).await?;
+    api.run(|api| async move { api.administration.security.reset_factor(by, UserId(id)).await })
+        .await?;
     Ok(Json(Done::success()))
 }

@@ -14,9 +14,10 @@ pub(crate) async fn list(
     api: Data<Api>,
     Query(query): Query<AssignmentsQuery>,
 ) -> Result<Json<AdminAssignments>, HttpError> {
-    let administration = api.assignments.administration.clone();
     let (skip, limit) = query.bounds();
-    let list = api.run(async move { administration.list(skip, limit).await }).await?;
+    let list = api
+        .run(|api| async move { api.assignments.administration.list(skip, limit).await })
+        .await?;
     Ok(Json(AdminAssignments(list.into_iter().map(Into::into).collect())))
 }
 
@@ -26,23 +27,27 @@ pub(crate) async fn terminate(
     PathId(id): PathId,
     OptionalBody(request): OptionalBody<TerminationRequest>,
 ) -> Result<Json<TerminationResponse>, HttpError> {
-    let administration = api.assignments.administration.clone();
     let by = Some(caller.0.user);
-    let terminate = async move {
-        administration.terminate(by, AssignmentId(id), request.reason.as_deref()).await
-    };
-    Ok(Json(TerminationResponse { changed: api.run(terminate).await? }))
+    let changed = api
+        .run(|api| async move {
+            api.assignments
+                .administration
+                .terminate(by, AssignmentId(id), request.reason.as_deref())
+                .await
+        })
+        .await?;
+    Ok(Json(TerminationResponse { changed }))
 }
 
 pub(crate) async fn queue(api: Data<Api>) -> Result<Json<AssignmentQueue>, HttpError> {
-    let administration = api.assignments.administration.clone();
-    let read = async move {
-        Ok::<_, pia_kernel::Unavailable>((
-            administration.queue().await?,
-            administration.workers().await?,
-        ))
-    };
-    let (queue, workers) = api.run(read).await?;
+    let (queue, workers) = api
+        .run(|api| async move {
+            Ok::<_, pia_kernel::Unavailable>((
+                api.assignments.administration.queue().await?,
+                api.assignments.administration.workers().await?,
+            ))
+        })
+        .await?;
     Ok(Json(AssignmentQueue {
         enabled: api.assignments.is_enabled,
         queued: queue.queued,

@@ -27,9 +27,9 @@ pub(crate) async fn list(
     Query(query): Query<AuditQuery>,
     Paging(request): Paging,
 ) -> Result<Json<AuditPage>, HttpError> {
-    let log = Arc::clone(&api.audit);
     let filter = AuditFilter::from(query);
-    let entries = api.run(async move { log.page(&filter, request.and_one_more()).await }).await?;
+    let entries =
+        api.run(|api| async move { api.audit.page(&filter, request.and_one_more()).await }).await?;
     let page = request.into_page(entries, cursor);
     Ok(Json(AuditPage {
         items: page.items.into_iter().map(Into::into).collect(),

@@ -18,14 +18,14 @@ pub(crate) async fn add(
     api: Data<Api>,
     Body(request): Body<CertificateRequest>,
 ) -> Result<HttpResponse, HttpError> {
-    let certificates = api.certificates.clone();
     let by = caller.0.user;
     let file = request.certificate.map(|it| match STANDARD.decode(it.trim()) {
         Ok(der) => der,
         Err(_no_base64) => it.into_bytes(),
     });
-    let add = async move { certificates.add(by, request.name, file).await };
-    Ok(HttpResponse::Created().json(CertificateResponse::from(api.run(add).await?)))
+    let certificate =
+        api.run(|api| async move { api.certificates.add(by, request.name, file).await }).await?;
+    Ok(HttpResponse::Created().json(CertificateResponse::from(certificate)))
 }
 
 pub(crate) async fn remove(
@@ -33,9 +33,8 @@ pub(crate) async fn remove(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, HttpError> {
-    let certificates = api.certificates.clone();
     let by = caller.0.user;
-    api.run(async move { certificates.remove(by, CertificateId(id)).await }).await?;
+    api.run(|api| async move { api.certificates.remove(by, CertificateId(id)).await }).await?;
     Ok(Json(Done::success()))
 }
 

@@ -18,14 +18,13 @@ use crate::auth::Done;
 use crate::{Api, HttpError};
 
 pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<ClientPolicySummary>>, HttpError> {
-    let policies = api.client_policies.clone();
-    let entries = api.run(async move { policies.list().await }).await?;
+    let entries = api.run(|api| async move { api.client_policies.list().await }).await?;
     Ok(Json(entries.into_iter().map(Into::into).collect()))
 }
 
 pub(crate) async fn show(api: Data<Api>, PathId(id): PathId) -> Result<HttpResponse, HttpError> {
-    let policies = api.client_policies.clone();
-    let policy = api.run(async move { policies.find(ClientPolicyId(id)).await }).await?;
+    let policy =
+        api.run(|api| async move { api.client_policies.find(ClientPolicyId(id)).await }).await?;
     let tag = ETag(row_tag(policy.updated_at));
     Ok(HttpResponse::Ok().insert_header(tag).json(ClientPolicyResponse::from(policy)))
 }
@@ -34,8 +33,9 @@ pub(crate) async fn groups(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Vec<PolicyGroup>>, HttpError> {
-    let policies = api.client_policies.clone();
-    let groups = api.run(async move { policies.groups_of(ClientPolicyId(id)).await }).await?;
+    let groups = api
+        .run(|api| async move { api.client_policies.groups_of(ClientPolicyId(id)).await })
+        .await?;
     let group = |(id, name): (GroupId, String)| PolicyGroup { id: id.to_string(), name };
     Ok(Json(groups.into_iter().map(group).collect()))
 }
@@ -45,10 +45,9 @@ pub(crate) async fn create(
     api: Data<Api>,
     Body(request): Body<ClientPolicyRequest>,
 ) -> Result<HttpResponse, HttpError> {
-    let policies = api.client_policies.clone();
     let by = caller.0.user;
     let draft = request.draft()?;
-    let id = api.run(async move { policies.create(by, draft).await }).await?;
+    let id = api.run(|api| async move { api.client_policies.create(by, draft).await }).await?;
     Ok(HttpResponse::Created().json(ClientPolicyCreated { id: id.to_string() }))
 }
 
@@ -59,11 +58,12 @@ pub(crate) async fn replace(
     ExpectedVersion(expected): ExpectedVersion,
     Body(request): Body<ClientPolicyRequest>,
 ) -> Result<Json<Done>, HttpError> {
-    let policies = api.client_policies.clone();
     let by = caller.0.user;
     let draft = request.draft()?;
-    let replace = async move { policies.replace(by, ClientPolicyId(id), draft, expected).await };
-    api.run(replace).await?;
+    api.run(|api| async move {
+        api.client_policies.replace(by, ClientPolicyId(id), draft, expected).await
+    })
+    .await?;
     Ok(Json(Done::success()))
 }
 
@@ -72,9 +72,8 @@ pub(crate) async fn delete(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, HttpError> {
-    let policies = api.client_policies.clone();
     let by = caller.0.user;
-    api.run(async move { policies.delete(by, ClientPolicyId(id)).await }).await?;
+    api.run(|api| async move { api.client_policies.delete(by, ClientPolicyId(id)).await }).await?;
     Ok(Json(Done::success()))
 }
 
@@ -82,8 +81,8 @@ pub(crate) async fn of_group(
     api: Data<Api>,
     PathId(group): PathId,
 ) -> Result<Json<GroupClientPolicy>, HttpError> {
-    let policies = api.client_policies.clone();
-    let policy = api.run(async move { policies.of_group(GroupId(group)).await }).await?;
+    let policy =
+        api.run(|api| async move { api.client_policies.of_group(GroupId(group)).await }).await?;
     Ok(Json(policy.into()))
 }
 
@@ -93,15 +92,16 @@ pub(crate) async fn assign(
     PathId(group): PathId,
     Body(request): Body<AssignPolicyRequest>,
 ) -> Result<Json<GroupClientPolicy>, HttpError> {
-    let policies = api.client_policies.clone();
     let by = caller.0.user;
     let group = GroupId(group);
     let policy = request.policy()?;
-    let assign = async move {
-        policies.assign(by, group, policy).await?;
-        policies.of_group(group).await
-    };
-    Ok(Json(api.run(assign).await?.into()))
+    let assigned_policy = api
+        .run(|api| async move {
+            api.client_policies.assign(by, group, policy).await?;
+            api.client_policies.of_group(group).await
+        })
+        .await?;
+    Ok(Json(assigned_policy.into()))
 }
 
 #[derive(Debug, Deserialize, ToSchema)]

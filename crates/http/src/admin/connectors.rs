@@ -15,8 +15,7 @@ use crate::auth::Done;
 use crate::{Api, HttpError};
 
 pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<ConnectorResponse>>, HttpError> {
-    let connectors = api.connectors.clone();
-    let list = api.run(async move { connectors.list().await }).await?;
+    let list = api.run(|api| async move { api.connectors.list().await }).await?;
     Ok(Json(list.into_iter().map(Into::into).collect()))
 }
 
@@ -33,12 +32,11 @@ pub(crate) async fn create(
     }
 
     let groups = group_ids.into_iter().map(GroupId).collect();
-    let connectors = api.connectors.clone();
     let by = Some(caller.0.user);
     let endpoint = mcp
         .map(|McpServerRequest { url, token }| McpEndpoint { url, token: token.map(Secret::new) });
     let draft = ConnectorDraft { name, groups, skill, mcp: endpoint };
-    let created = api.run(async move { connectors.create(by, draft).await }).await?;
+    let created = api.run(|api| async move { api.connectors.create(by, draft).await }).await?;
 
     Ok(HttpResponse::Created().json(ConnectorCreatedResponse::from(created)))
 }
@@ -48,10 +46,9 @@ pub(crate) async fn issue_token(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<HttpResponse, HttpError> {
-    let connectors = api.connectors.clone();
     let by = Some(caller.0.user);
-    let issue = async move { connectors.issue_token(by, ConnectorId(id)).await };
-    let issued = api.run(issue).await?;
+    let issued =
+        api.run(|api| async move { api.connectors.issue_token(by, ConnectorId(id)).await }).await?;
     Ok(HttpResponse::Created().json(ConnectorCreatedResponse::from(issued)))
 }
 
@@ -60,9 +57,9 @@ pub(crate) async fn revoke_tokens(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, HttpError> {
-    let connectors = api.connectors.clone();
     let by = Some(caller.0.user);
-    api.run(async move { connectors.revoke_tokens(by, ConnectorId(id), None).await }).await?;
+    api.run(|api| async move { api.connectors.revoke_tokens(by, ConnectorId(id), None).await })
+        .await?;
     Ok(Json(Done::success()))
 }
 
@@ -71,10 +68,10 @@ pub(crate) async fn revoke_token(
     api: Data<Api>,
     PathPart { id, part }: PathPart,
 ) -> Result<Json<Done>, HttpError> {
-    let connectors = api.connectors.clone();
     let by = Some(caller.0.user);
     let token = Some(ConnectorTokenId(part));
-    api.run(async move { connectors.revoke_tokens(by, ConnectorId(id), token).await }).await?;
+    api.run(|api| async move { api.connectors.revoke_tokens(by, ConnectorId(id), token).await })
+        .await?;
     Ok(Json(Done::success()))
 }
 
@@ -84,10 +81,9 @@ pub(crate) async fn grant(
     PathId(id): PathId,
     Body(request): Body<EntryGroupsRequest>,
 ) -> Result<Json<Done>, HttpError> {
-    let connectors = api.connectors.clone();
     let by = Some(caller.0.user);
     let groups = required("groupIds", request.group_ids)?.into_iter().map(GroupId).collect();
-    api.run(async move { connectors.grant(by, ConnectorId(id), groups).await }).await?;
+    api.run(|api| async move { api.connectors.grant(by, ConnectorId(id), groups).await }).await?;
     Ok(Json(Done::success()))
 }
 
@@ -96,9 +92,8 @@ pub(crate) async fn delete(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, HttpError> {
-    let connectors = api.connectors.clone();
     let by = Some(caller.0.user);
-    api.run(async move { connectors.delete(by, ConnectorId(id)).await }).await?;
+    api.run(|api| async move { api.connectors.delete(by, ConnectorId(id)).await }).await?;
     Ok(Json(Done::success()))
 }
 

@@ -15,13 +15,12 @@ pub(crate) async fn list(
     Query(query): Query<DeviceQuery>,
     Paging(page): Paging,
 ) -> Result<Json<DevicePage>, HttpError> {
-    let directory = api.e2ee.directory.clone();
     let filter = DeviceFilter {
         user: query.user.map(UserId),
         search: query.search.unwrap_or_default(),
         status: query.status.as_deref().map(parse_status).transpose()?,
     };
-    let page = api.run(async move { directory.list(&filter, page).await }).await?;
+    let page = api.run(|api| async move { api.e2ee.directory.list(&filter, page).await }).await?;
     Ok(Json(DevicePage {
         items: page.items.into_iter().map(Into::into).collect(),
         next_cursor: page.next.map(Paging::format_cursor),

@@ -106,7 +106,8 @@ impl EffectiveSettings {
     /// Loads the effective settings of a user.
     pub async fn load(api: &Data<Api>, user: UserId) -> Result<Self, HttpError> {
         let services = Data::clone(api);
-        let load = async move {
+
+        api.run(|_| async move {
             let member = services.groups.member(user).await?;
             let GroupEntry { group, .. } = services.groups.find(member.group).await?;
             let settings = services.groups.settings(member.group).await?;
@@ -116,9 +117,8 @@ impl EffectiveSettings {
                 published => published?,
             };
             Ok::<_, HttpError>(Self { member, group, policy, published, settings })
-        };
-
-        api.run(load).await
+        })
+        .await
     }
 
     /// Returns the limits of the user, with the source of each.

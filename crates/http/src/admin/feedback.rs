@@ -85,12 +85,11 @@ pub(crate) async fn list(
     Query(query): Query<FilterQuery>,
     Paging(page): Paging,
 ) -> Result<Json<FeedbackPage>, HttpError> {
-    let feedback = api.feedback.clone();
     let filter = FeedbackFilter {
         status: query.status.as_deref().map(parse_status).transpose()?,
         rating: query.rating.as_deref().map(parse_rating).transpose()?,
     };
-    let page = api.run(async move { feedback.page(filter, page).await }).await?;
+    let page = api.run(|api| async move { api.feedback.page(filter, page).await }).await?;
     Ok(Json(FeedbackPage {
         items: page.items.into_iter().map(Into::into).collect(),
         next_cursor: page.next.map(Paging::format_cursor),
@@ -98,8 +97,7 @@ pub(crate) async fn list(
 }
 
 pub(crate) async fn show(api: Data<Api>, PathId(id): PathId) -> Result<HttpResponse, HttpError> {
-    let feedback = api.feedback.clone();
-    let entry = api.run(async move { feedback.find(FeedbackId(id)).await }).await?;
+    let entry = api.run(|api| async move { api.feedback.find(FeedbackId(id)).await }).await?;
     Ok(answer(entry))
 }
 
@@ -110,12 +108,13 @@ pub(crate) async fn triage(
     ExpectedVersion(expected): ExpectedVersion,
     Body(request): Body<TriageRequest>,
 ) -> Result<HttpResponse, HttpError> {
-    let feedback = api.feedback.clone();
     let by = caller.0.user;
     let status = request.status.as_deref().map(parse_status).transpose()?;
     let change = FeedbackChange { status, note: request.note };
-    let triage = async move { feedback.triage(by, FeedbackId(id), change, expected).await };
-    Ok(answer(api.run(triage).await?))
+    let entry = api
+        .run(|api| async move { api.feedback.triage(by, FeedbackId(id), change, expected).await })
+        .await?;
+    Ok(answer(entry))
 }
 
 fn answer(entry: FeedbackEntry) -> HttpResponse {

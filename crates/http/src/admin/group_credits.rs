@@ -15,14 +15,14 @@ pub(crate) async fn show(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<GroupCreditsResponse>, HttpError> {
-    let groups = api.groups.clone();
-    let credits = api.credits.clone();
     let user = caller.0.user;
-    let view = async move {
-        groups.find(GroupId(id)).await?;
-        Ok::<_, HttpError>(credits.view(user, GroupId(id), None).await?)
-    };
-    Ok(Json(api.run(view).await?.into()))
+    let credits = api
+        .run(|api| async move {
+            api.groups.find(GroupId(id)).await?;
+            Ok::<_, HttpError>(api.credits.view(user, GroupId(id), None).await?)
+        })
+        .await?;
+    Ok(Json(credits.into()))
 }
 
 pub(crate) async fn top_up(
@@ -31,10 +31,9 @@ pub(crate) async fn top_up(
     PathId(id): PathId,
     Body(request): Body<TopUpRequest>,
 ) -> Result<Json<Done>, HttpError> {
-    let credits = api.credits.clone();
     let by = caller.0.user;
     let added = request.credits.unwrap_or_default();
-    api.run(async move { credits.top_up(by, GroupId(id), added).await }).await?;
+    api.run(|api| async move { api.credits.top_up(by, GroupId(id), added).await }).await?;
     Ok(Json(Done::success()))
 }
 

@@ -15,8 +15,7 @@ use crate::auth::Done;
 use crate::{Api, HttpError};
 
 pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<GroupResponse>>, HttpError> {
-    let groups = api.groups.clone();
-    let entries = api.run(async move { groups.list().await }).await?;
+    let entries = api.run(|api| async move { api.groups.list().await }).await?;
     Ok(Json(entries.into_iter().map(Into::into).collect()))
 }
 
@@ -24,8 +23,7 @@ pub(crate) async fn show(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<GroupResponse>, HttpError> {
-    let groups = api.groups.clone();
-    let entry = api.run(async move { groups.find(GroupId(id)).await }).await?;
+    let entry = api.run(|api| async move { api.groups.find(GroupId(id)).await }).await?;
     Ok(Json(entry.into()))
 }
 
@@ -34,10 +32,9 @@ pub(crate) async fn create(
     api: Data<Api>,
     Body(request): Body<GroupRequest>,
 ) -> Result<HttpResponse, HttpError> {
-    let groups = api.groups.clone();
     let by = Some(caller.0.user);
     let name = request.name.unwrap_or_default();
-    let group = api.run(async move { groups.create(by, &name).await }).await?;
+    let group = api.run(|api| async move { api.groups.create(by, &name).await }).await?;
     Ok(HttpResponse::Created().json(GroupCreated { id: group.id.to_string() }))
 }
 
@@ -47,10 +44,9 @@ pub(crate) async fn rename(
     PathId(id): PathId,
     Body(request): Body<GroupRequest>,
 ) -> Result<Json<Done>, HttpError> {
-    let groups = api.groups.clone();
     let by = Some(caller.0.user);
     let name = request.name.unwrap_or_default();
-    api.run(async move { groups.rename(by, GroupId(id), &name).await }).await?;
+    api.run(|api| async move { api.groups.rename(by, GroupId(id), &name).await }).await?;
     Ok(Json(Done::success()))
 }
 
@@ -59,9 +55,8 @@ pub(crate) async fn delete(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, HttpError> {
-    let groups = api.groups.clone();
     let by = Some(caller.0.user);
-    api.run(async move { groups.delete(by, GroupId(id)).await }).await?;
+    api.run(|api| async move { api.groups.delete(by, GroupId(id)).await }).await?;
     Ok(Json(Done::success()))
 }
 
@@ -69,8 +64,7 @@ pub(crate) async fn show_settings(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<GroupSettingsResponse>, HttpError> {
-    let groups = api.groups.clone();
-    let settings = api.run(async move { groups.settings(GroupId(id)).await }).await?;
+    let settings = api.run(|api| async move { api.groups.settings(GroupId(id)).await }).await?;
     Ok(Json(settings.into()))
 }
 
@@ -80,11 +74,12 @@ pub(crate) async fn change_settings(
     PathId(id): PathId,
     Body(request): Body<GroupSettingsRequest>,
 ) -> Result<Json<GroupSettingsResponse>, HttpError> {
-    let groups = api.groups.clone();
     let by = Some(caller.0.user);
     let changes = request.changes()?;
-    let change = async move { groups.change_settings(by, GroupId(id), &changes).await };
-    Ok(Json(api.run(change).await?.into()))
+    let settings = api
+        .run(|api| async move { api.groups.change_settings(by, GroupId(id), &changes).await })
+        .await?;
+    Ok(Json(settings.into()))
 }
 
 pub(crate) async fn move_user(
@@ -93,12 +88,12 @@ pub(crate) async fn move_user(
     PathId(user): PathId,
     Body(request): Body<MoveUserRequest>,
 ) -> Result<Json<Done>, HttpError> {
-    let groups = api.groups.clone();
     let by = Some(caller.0.user);
     let group = request.group_id.ok_or_else(|| {
         invalid("groupId".to_owned(), "required", "groupId is required.".to_owned())
     })?;
-    api.run(async move { groups.move_member(by, UserId(user), GroupId(group)).await }).await?;
+    api.run(|api| async move { api.groups.move_member(by, UserId(user), GroupId(group)).await })
+        .await?;
     Ok(Json(Done::success()))
 }
 

@@ -15,8 +15,7 @@ use crate::knowledge::{KnowledgeDocument, KnowledgeStats};
 use crate::{Api, HttpError};
 
 pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<KnowledgeBaseResponse>>, HttpError> {
-    let bases = api.knowledge.bases.clone();
-    let entries = api.run(async move { bases.list().await }).await?;
+    let entries = api.run(|api| async move { api.knowledge.bases.list().await }).await?;
     Ok(Json(entries.into_iter().map(Into::into).collect()))
 }
 
@@ -24,24 +23,26 @@ pub(crate) async fn show(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<KnowledgeBaseResponse>, HttpError> {
-    let bases = api.knowledge.bases.clone();
-    Ok(Json(api.run(async move { bases.find(KnowledgeBaseId(id)).await }).await?.into()))
+    let entry =
+        api.run(|api| async move { api.knowledge.bases.find(KnowledgeBaseId(id)).await }).await?;
+    Ok(Json(entry.into()))
 }
 
 pub(crate) async fn stats(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<KnowledgeStats>, HttpError> {
-    let documents = api.knowledge.documents.clone();
-    Ok(Json(api.run(async move { documents.stats(any_base(id)).await }).await?.into()))
+    let stats =
+        api.run(|api| async move { api.knowledge.documents.stats(any_base(id)).await }).await?;
+    Ok(Json(stats.into()))
 }
 
 pub(crate) async fn documents(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Vec<KnowledgeDocument>>, HttpError> {
-    let documents = api.knowledge.documents.clone();
-    let list = api.run(async move { documents.list(any_base(id)).await }).await?;
+    let list =
+        api.run(|api| async move { api.knowledge.documents.list(any_base(id)).await }).await?;
     Ok(Json(list.into_iter().map(Into::into).collect()))
 }
 
@@ -50,11 +51,13 @@ pub(crate) async fn create(
     api: Data<Api>,
     Body(request): Body<KnowledgeBaseRequest>,
 ) -> Result<HttpResponse, HttpError> {
-    let bases = api.knowledge.bases.clone();
     let by = Some(caller.0.user);
     let draft = BaseDraft { name: request.name, owner: request.group_id.map(GroupId) };
-    let create = async move { bases.create(by, draft).await.map_err(creation_error) };
-    let base = api.run(create).await?;
+    let base =
+        api.run(|api| async move {
+            api.knowledge.bases.create(by, draft).await.map_err(creation_error)
+        })
+        .await?;
     Ok(HttpResponse::Created().json(KnowledgeBaseCreated { id: base.id.to_string() }))
 }
 
@@ -64,9 +67,11 @@ pub(crate) async fn rename(
     PathId(id): PathId,
     Body(request): Body<KnowledgeBaseNameRequest>,
 ) -> Result<Json<Done>, HttpError> {
-    let bases = api.knowledge.bases.clone();
     let by = Some(caller.0.user);
-    api.run(async move { bases.rename(by, KnowledgeBaseId(id), request.name).await }).await?;
+    api.run(|api| async move {
+        api.knowledge.bases.rename(by, KnowledgeBaseId(id), request.name).await
+    })
+    .await?;
     Ok(Json(Done::success()))
 }
 
@@ -75,9 +80,8 @@ pub(crate) async fn delete(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, HttpError> {
-    let bases = api.knowledge.bases.clone();
     let by = Some(caller.0.user);
-    api.run(async move { bases.delete(by, KnowledgeBaseId(id)).await }).await?;
+    api.run(|api| async move { api.knowledge.bases.delete(by, KnowledgeBaseId(id)).await }).await?;
     Ok(Json(Done::success()))
 }
 
@@ -87,10 +91,10 @@ pub(crate) async fn share(
     PathId(id): PathId,
     Body(request): Body<EntryGroupsRequest>,
 ) -> Result<Json<Done>, HttpError> {
-    let bases = api.knowledge.bases.clone();
     let by = Some(caller.0.user);
     let groups = required("groupIds", request.group_ids)?.into_iter().map(GroupId).collect();
-    api.run(async move { bases.share(by, KnowledgeBaseId(id), groups).await }).await?;
+    api.run(|api| async move { api.knowledge.bases.share(by, KnowledgeBaseId(id), groups).await })
+        .await?;
     Ok(Json(Done::success()))
 }
 
@@ -98,8 +102,8 @@ pub(crate) async fn of_persona(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Vec<EntryId>>, HttpError> {
-    let bases = api.knowledge.bases.clone();
-    let bound = api.run(async move { bases.list_bound(PersonaId(id)).await }).await?;
+    let bound =
+        api.run(|api| async move { api.knowledge.bases.list_bound(PersonaId(id)).await }).await?;
     Ok(Json(bound.iter().map(|it| EntryId(it.to_string())).collect()))
 }
 
@@ -109,13 +113,12 @@ pub(crate) async fn bind(
     PathId(id): PathId,
     Body(request): Body<PersonaBasesRequest>,
 ) -> Result<Json<Done>, HttpError> {
-    let bases = api.knowledge.bases.clone();
     let by = Some(caller.0.user);
     let ids = required("knowledgeBaseIds", request.knowledge_base_ids)?
         .into_iter()
         .map(KnowledgeBaseId)
         .collect();
-    api.run(async move { bases.bind(by, PersonaId(id), ids).await }).await?;
+    api.run(|api| async move { api.knowledge.bases.bind(by, PersonaId(id), ids).await }).await?;
     Ok(Json(Done::success()))
 }
 

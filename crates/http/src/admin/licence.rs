@@ -14,11 +14,11 @@ pub(crate) async fn replace(
     api: Data<Api>,
     Body(request): Body<LicenceRequest>,
 ) -> Result<Json<LicenceResponse>, HttpError> {
-    let licences = api.licences.clone();
     let by = caller.0.user;
     let text = request.license.unwrap_or_default();
-    let replace = async move { licences.replace(by, text.as_bytes()).await };
-    Ok(Json(api.run(replace).await?.into()))
+    let licence =
+        api.run(|api| async move { api.licences.replace(by, text.as_bytes()).await }).await?;
+    Ok(Json(licence.into()))
 }
 
 #[derive(Deserialize, ToSchema)]

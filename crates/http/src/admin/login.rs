@@ -22,9 +22,10 @@ pub(crate) async fn login(
     let sign_in = api.identity.browser_sign_in.clone();
     let session = if let Some(token) = request.mfa_token {
         let answer = factor_answer(request.code, request.recovery_code)?;
-        api.runner
-            .run(async move { sign_in.factor(BrowserArea::Console, &token, &answer, device).await })
-            .await?
+        api.run(
+            |_| async move { sign_in.factor(BrowserArea::Console, &token, &answer, device).await },
+        )
+        .await?
     } else {
         let missing = missing_fields(&[
             ("email", request.email.is_none()),

@@ -14,16 +14,15 @@ pub(crate) async fn logout(
     api: Data<Api>,
     gates: Data<Gates>,
 ) -> Result<HttpResponse, ApiError> {
-    let consoles = api.identity.consoles.clone();
     let session = caller.session_ref()?;
-    let end = async move {
-        match consoles.end(session).await {
+    api.run(|api| async move {
+        match api.identity.consoles.end(session).await {
             // It has already ended.
             Err(RevokeError::Unknown | RevokeError::Gone) => Ok(()),
             result => result,
         }
-    };
-    api.runner.run(end).await?;
+    })
+    .await?;
     let cookie = gates.console_cookie.clear();
 
     Ok(HttpResponse::Ok().insert_header((SET_COOKIE, cookie)).json(Done::success()))

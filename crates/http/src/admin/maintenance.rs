@@ -1,7 +1,6 @@
 //! `/api/admin/maintenance`: last runs of the maintenance tasks.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use actix_web::web::{Data, Json};
 use pia_kernel::{MaintenanceKind, MaintenanceRun, Timestamp};
@@ -11,8 +10,7 @@ use utoipa::ToSchema;
 use crate::{Api, HttpError};
 
 pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<MaintenanceTaskResponse>>, HttpError> {
-    let log = Arc::clone(&api.maintenance);
-    let runs = api.run(async move { log.last_runs().await }).await?;
+    let runs = api.run(|api| async move { api.maintenance.last_runs().await }).await?;
     let mut runs: HashMap<_, _> = runs.into_iter().collect();
     let tasks = MaintenanceKind::ALL.iter();
     Ok(Json(tasks.map(|it| MaintenanceTaskResponse::new(*it, runs.remove(it))).collect()))

@@ -22,9 +22,8 @@ pub(crate) async fn test_call(
     api: Data<Api>,
     key: Path<String>,
 ) -> Result<Json<ModelTestResponse>, HttpError> {
-    let models = api.models.clone();
     let by = caller.0.user;
-    let test = api.run(async move { models.test(by, &key).await }).await?;
+    let test = api.run(|api| async move { api.models.test(by, &key).await }).await?;
     Ok(Json(test.into()))
 }
 

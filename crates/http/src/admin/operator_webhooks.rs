@@ -17,10 +17,13 @@ pub(crate) async fn put(
     PathId(id): PathId,
     Body(request): Body<WebhookRequest>,
 ) -> Result<Json<WebhookResponse>, HttpError> {
-    let webhooks = api.assignments.webhooks.clone();
     let by = Some(caller.0.user);
-    let put = async move { webhooks.put(by, OperatorId(id), request.url).await };
-    let secret = api.run(put).await?.reveal();
+    let secret =
+        api.run(|api| async move {
+            api.assignments.webhooks.put(by, OperatorId(id), request.url).await
+        })
+        .await?
+        .reveal();
     Ok(Json(WebhookResponse { secret }))
 }
 
@@ -29,9 +32,8 @@ pub(crate) async fn delete(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, HttpError> {
-    let webhooks = api.assignments.webhooks.clone();
     let by = Some(caller.0.user);
-    api.run(async move { webhooks.remove(by, OperatorId(id)).await }).await?;
+    api.run(|api| async move { api.assignments.webhooks.remove(by, OperatorId(id)).await }).await?;
     Ok(Json(Done::success()))
 }
 
@@ -39,8 +41,9 @@ pub(crate) async fn deliveries(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Vec<WebhookDeliveryResponse>>, HttpError> {
-    let webhooks = api.assignments.webhooks.clone();
-    let deliveries = api.run(async move { webhooks.deliveries(OperatorId(id)).await }).await?;
+    let deliveries = api
+        .run(|api| async move { api.assignments.webhooks.deliveries(OperatorId(id)).await })
+        .await?;
     Ok(Json(deliveries.into_iter().map(Into::into).collect()))
 }
 

@@ -13,8 +13,8 @@ use crate::auth::Done;
 use crate::{Api, HttpError};
 
 pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<OperatorResponse>>, HttpError> {
-    let administration = api.assignments.administration.clone();
-    let operators = api.run(async move { administration.operators().await }).await?;
+    let operators =
+        api.run(|api| async move { api.assignments.administration.operators().await }).await?;
     Ok(Json(operators.into_iter().map(Into::into).collect()))
 }
 
@@ -23,10 +23,11 @@ pub(crate) async fn create(
     api: Data<Api>,
     Body(request): Body<OperatorRequest>,
 ) -> Result<HttpResponse, HttpError> {
-    let administration = api.assignments.administration.clone();
     let by = Some(caller.0.user);
-    let create = async move { administration.create(by, request.into()).await };
-    let operator: OperatorResponse = api.run(create).await?.into();
+    let operator: OperatorResponse = api
+        .run(|api| async move { api.assignments.administration.create(by, request.into()).await })
+        .await?
+        .into();
     Ok(HttpResponse::Created().json(operator))
 }
 
@@ -36,10 +37,11 @@ pub(crate) async fn update(
     PathId(id): PathId,
     Body(request): Body<OperatorRequest>,
 ) -> Result<Json<Done>, HttpError> {
-    let administration = api.assignments.administration.clone();
     let by = Some(caller.0.user);
-    let update = async move { administration.update(by, OperatorId(id), request.into()).await };
-    api.run(update).await?;
+    api.run(|api| async move {
+        api.assignments.administration.update(by, OperatorId(id), request.into()).await
+    })
+    .await?;
     Ok(Json(Done::success()))
 }
 
@@ -49,10 +51,12 @@ pub(crate) async fn grant(
     PathId(id): PathId,
     Body(request): Body<EntryGroupsRequest>,
 ) -> Result<Json<Done>, HttpError> {
-    let administration = api.assignments.administration.clone();
     let by = Some(caller.0.user);
     let groups = required("groupIds", request.group_ids)?.into_iter().map(GroupId).collect();
-    api.run(async move { administration.grant(by, OperatorId(id), groups).await }).await?;
+    api.run(
+        |api| async move { api.assignments.administration.grant(by, OperatorId(id), groups).await },
+    )
+    .await?;
     Ok(Json(Done::success()))
 }
 
@@ -61,9 +65,9 @@ pub(crate) async fn delete(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, HttpError> {
-    let administration = api.assignments.administration.clone();
     let by = Some(caller.0.user);
-    api.run(async move { administration.delete(by, OperatorId(id)).await }).await?;
+    api.run(|api| async move { api.assignments.administration.delete(by, OperatorId(id)).await })
+        .await?;
     Ok(Json(Done::success()))
 }
 

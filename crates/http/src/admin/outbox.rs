@@ -16,9 +16,8 @@ pub(crate) async fn list(
     Query(query): Query<OutboxQuery>,
     Paging(page): Paging,
 ) -> Result<Json<OutboxPage>, HttpError> {
-    let mails = api.mails.clone();
     let state = query.state.as_deref().map(parse_state).transpose()?;
-    let page = api.run(async move { mails.list(None, state, page).await }).await?;
+    let page = api.run(|api| async move { api.mails.list(state, page).await }).await?;
     let now = api.clock.now();
     Ok(Json(OutboxPage {
         items: page.items.into_iter().map(|it| OutboxItem::new(it, now)).collect(),
@@ -27,9 +26,8 @@ pub(crate) async fn list(
 }
 
 pub(crate) async fn send_test(caller: Caller, api: Data<Api>) -> Result<Json<Done>, HttpError> {
-    let mails = api.mails.clone();
     let by = caller.0.user;
-    api.run(async move { mails.send_test(by).await }).await?;
+    api.run(|api| async move { api.mails.send_test(by).await }).await?;
     Ok(Json(Done::success()))
 }
 
@@ -38,9 +36,8 @@ pub(crate) async fn retry(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, HttpError> {
-    let mails = api.mails.clone();
     let by = caller.0.user;
-    api.run(async move { mails.retry(by, MailId(id)).await }).await?;
+    api.run(|api| async move { api.mails.retry(by, MailId(id)).await }).await?;
     Ok(Json(Done::success()))
 }
 
@@ -50,10 +47,9 @@ pub(crate) async fn discard(
     PathId(id): PathId,
     OptionalBody(request): OptionalBody<FreshProofRequest>,
 ) -> Result<Json<Done>, HttpError> {
-    let mails = api.mails.clone();
     let by = caller.0.user;
     api.require_owner(caller.0, request.proof_if_any()?).await?;
-    api.run(async move { mails.discard(by, MailId(id)).await }).await?;
+    api.run(|api| async move { api.mails.discard(by, MailId(id)).await }).await?;
     Ok(Json(Done::success()))
 }
 

@@ -15,14 +15,12 @@ use crate::auth::Done;
 use crate::{Api, HttpError};
 
 pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<PersonaSummary>>, HttpError> {
-    let personas = api.personas.clone();
-    let entries = api.run(async move { personas.list().await }).await?;
+    let entries = api.run(|api| async move { api.personas.list().await }).await?;
     Ok(Json(entries.into_iter().map(Into::into).collect()))
 }
 
 pub(crate) async fn show(api: Data<Api>, PathId(id): PathId) -> Result<HttpResponse, HttpError> {
-    let personas = api.personas.clone();
-    let persona = api.run(async move { personas.find(PersonaId(id)).await }).await?;
+    let persona = api.run(|api| async move { api.personas.find(PersonaId(id)).await }).await?;
     let tag = ETag(row_tag(persona.updated_at));
     Ok(HttpResponse::Ok().insert_header(tag).json(PersonaResponse::from(persona)))
 }
@@ -31,8 +29,7 @@ pub(crate) async fn groups(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Vec<EntryId>>, HttpError> {
-    let personas = api.personas.clone();
-    let groups = api.run(async move { personas.groups_of(PersonaId(id)).await }).await?;
+    let groups = api.run(|api| async move { api.personas.groups_of(PersonaId(id)).await }).await?;
     Ok(Json(groups.iter().map(|it| EntryId(it.to_string())).collect()))
 }
 
@@ -40,8 +37,8 @@ pub(crate) async fn plugins(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Vec<EntryId>>, HttpError> {
-    let personas = api.personas.clone();
-    let plugins = api.run(async move { personas.plugins_of(PersonaId(id)).await }).await?;
+    let plugins =
+        api.run(|api| async move { api.personas.plugins_of(PersonaId(id)).await }).await?;
     Ok(Json(plugins.iter().map(|it| EntryId(it.to_string())).collect()))
 }
 
@@ -50,10 +47,9 @@ pub(crate) async fn create(
     api: Data<Api>,
     Body(request): Body<PersonaRequest>,
 ) -> Result<HttpResponse, HttpError> {
-    let personas = api.personas.clone();
     let by = caller.0.user;
     let draft = request.into();
-    let persona = api.run(async move { personas.create(by, draft).await }).await?;
+    let persona = api.run(|api| async move { api.personas.create(by, draft).await }).await?;
     let tag = ETag(row_tag(persona.updated_at));
     let created = PersonaCreated { id: persona.id.to_string() };
     Ok(HttpResponse::Created().insert_header(tag).json(created))
@@ -66,10 +62,10 @@ pub(crate) async fn replace(
     ExpectedVersion(expected): ExpectedVersion,
     Body(request): Body<PersonaRequest>,
 ) -> Result<Json<Done>, HttpError> {
-    let personas = api.personas.clone();
     let by = caller.0.user;
     let draft = request.into();
-    api.run(async move { personas.replace(by, PersonaId(id), draft, expected).await }).await?;
+    api.run(|api| async move { api.personas.replace(by, PersonaId(id), draft, expected).await })
+        .await?;
     Ok(Json(Done::success()))
 }
 
@@ -78,9 +74,8 @@ pub(crate) async fn delete(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, HttpError> {
-    let personas = api.personas.clone();
     let by = caller.0.user;
-    api.run(async move { personas.delete(by, PersonaId(id)).await }).await?;
+    api.run(|api| async move { api.personas.delete(by, PersonaId(id)).await }).await?;
     Ok(Json(Done::success()))
 }
 
@@ -90,10 +85,9 @@ pub(crate) async fn assign(
     PathId(id): PathId,
     Body(request): Body<EntryGroupsRequest>,
 ) -> Result<Json<Done>, HttpError> {
-    let personas = api.personas.clone();
     let by = caller.0.user;
     let groups = required("groupIds", request.group_ids)?.into_iter().map(GroupId).collect();
-    api.run(async move { personas.assign(by, PersonaId(id), groups).await }).await?;
+    api.run(|api| async move { api.personas.assign(by, PersonaId(id), groups).await }).await?;
     Ok(Json(Done::success()))
 }
 
@@ -103,10 +97,9 @@ pub(crate) async fn bind(
     PathId(id): PathId,
     Body(request): Body<PersonaPluginsRequest>,
 ) -> Result<Json<Done>, HttpError> {
-    let personas = api.personas.clone();
     let by = caller.0.user;
     let plugins = required("pluginIds", request.plugin_ids)?.into_iter().map(PluginId).collect();
-    api.run(async move { personas.bind(by, PersonaId(id), plugins).await }).await?;
+    api.run(|api| async move { api.personas.bind(by, PersonaId(id), plugins).await }).await?;
     Ok(Json(Done::success()))
 }
 

@@ -15,14 +15,12 @@ use crate::auth::Done;
 use crate::{Api, HttpError};
 
 pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<PluginListItem>>, HttpError> {
-    let plugins = api.plugins.clone();
-    let entries = api.run(async move { plugins.list().await }).await?;
+    let entries = api.run(|api| async move { api.plugins.list().await }).await?;
     Ok(Json(entries.into_iter().map(Into::into).collect()))
 }
 
 pub(crate) async fn show(api: Data<Api>, PathId(id): PathId) -> Result<HttpResponse, HttpError> {
-    let plugins = api.plugins.clone();
-    let plugin = api.run(async move { plugins.find(PluginId(id)).await }).await?;
+    let plugin = api.run(|api| async move { api.plugins.find(PluginId(id)).await }).await?;
     let tag = ETag(row_tag(plugin.updated_at));
     Ok(HttpResponse::Ok().insert_header(tag).json(PluginResponse::from(plugin)))
 }
@@ -31,8 +29,7 @@ pub(crate) async fn groups(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Vec<EntryId>>, HttpError> {
-    let plugins = api.plugins.clone();
-    let groups = api.run(async move { plugins.groups_of(PluginId(id)).await }).await?;
+    let groups = api.run(|api| async move { api.plugins.groups_of(PluginId(id)).await }).await?;
     Ok(Json(groups.iter().map(|it| EntryId(it.to_string())).collect()))
 }
 
@@ -41,10 +38,9 @@ pub(crate) async fn create(
     api: Data<Api>,
     Body(request): Body<PluginRequest>,
 ) -> Result<HttpResponse, HttpError> {
-    let plugins = api.plugins.clone();
     let by = caller.0.user;
     let draft = request.into();
-    let plugin = api.run(async move { plugins.create(by, draft).await }).await?;
+    let plugin = api.run(|api| async move { api.plugins.create(by, draft).await }).await?;
     let tag = ETag(row_tag(plugin.updated_at));
     let created = PluginCreated { id: plugin.id.to_string() };
     Ok(HttpResponse::Created().insert_header(tag).json(created))
@@ -57,10 +53,10 @@ pub(crate) async fn replace(
     ExpectedVersion(expected): ExpectedVersion,
     Body(request): Body<PluginRequest>,
 ) -> Result<Json<Done>, HttpError> {
-    let plugins = api.plugins.clone();
     let by = caller.0.user;
     let draft = request.into();
-    api.run(async move { plugins.replace(by, PluginId(id), draft, expected).await }).await?;
+    api.run(|api| async move { api.plugins.replace(by, PluginId(id), draft, expected).await })
+        .await?;
     Ok(Json(Done::success()))
 }
 
@@ -69,9 +65,8 @@ pub(crate) async fn delete(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, HttpError> {
-    let plugins = api.plugins.clone();
     let by = caller.0.user;
-    api.run(async move { plugins.delete(by, PluginId(id)).await }).await?;
+    api.run(|api| async move { api.plugins.delete(by, PluginId(id)).await }).await?;
     Ok(Json(Done::success()))
 }
 
@@ -81,10 +76,9 @@ pub(crate) async fn assign(
     PathId(id): PathId,
     Body(request): Body<EntryGroupsRequest>,
 ) -> Result<Json<Done>, HttpError> {
-    let plugins = api.plugins.clone();
     let by = caller.0.user;
     let groups = required("groupIds", request.group_ids)?.into_iter().map(GroupId).collect();
-    api.run(async move { plugins.assign(by, PluginId(id), groups).await }).await?;
+    api.run(|api| async move { api.plugins.assign(by, PluginId(id), groups).await }).await?;
     Ok(Json(Done::success()))
 }
 
@@ -94,11 +88,11 @@ pub(crate) async fn upload_package(
     PathId(id): PathId,
     body: RawBody,
 ) -> Result<Json<PackageResponse>, HttpError> {
-    let plugins = api.plugins.clone();
     let by = caller.0.user;
     let file = body.into_bytes();
-    let upload = async move { plugins.upload_package(by, PluginId(id), file).await };
-    let PluginPackage { hash, size } = api.run(upload).await?;
+    let PluginPackage { hash, size } = api
+        .run(|api| async move { api.plugins.upload_package(by, PluginId(id), file).await })
+        .await?;
     Ok(Json(PackageResponse { cab_hash: hash, cab_size: size }))
 }
 
@@ -108,10 +102,9 @@ pub(crate) async fn upload_icon(
     PathId(id): PathId,
     body: RawBody,
 ) -> Result<Json<Done>, HttpError> {
-    let plugins = api.plugins.clone();
     let by = caller.0.user;
     let image = Some(body.into_bytes());
-    api.run(async move { plugins.upload_icon(by, PluginId(id), image).await }).await?;
+    api.run(|api| async move { api.plugins.upload_icon(by, PluginId(id), image).await }).await?;
     Ok(Json(Done::success()))
 }
 
@@ -120,9 +113,8 @@ pub(crate) async fn remove_icon(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, HttpError> {
-    let plugins = api.plugins.clone();
     let by = caller.0.user;
-    api.run(async move { plugins.upload_icon(by, PluginId(id), None).await }).await?;
+    api.run(|api| async move { api.plugins.upload_icon(by, PluginId(id), None).await }).await?;
     Ok(Json(Done::success()))
 }
 

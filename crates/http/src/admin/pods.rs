@@ -61,8 +61,7 @@ pub(crate) struct TestCallResponse {
 }
 
 pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<ConnectedPodResponse>>, HttpError> {
-    let connectors = api.connectors.clone();
-    let pods = api.run(async move { connectors.connected().await }).await?;
+    let pods = api.run(|api| async move { api.connectors.connected().await }).await?;
     Ok(Json(pods.into_iter().map(Into::into).collect()))
 }
 
@@ -71,9 +70,8 @@ pub(crate) async fn drain(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, HttpError> {
-    let connectors = api.connectors.clone();
     let by = Some(caller.0.user);
-    api.run(async move { connectors.drain(by, PodId(id)).await }).await?;
+    api.run(|api| async move { api.connectors.drain(by, PodId(id)).await }).await?;
     Ok(Json(Done::success()))
 }
 
@@ -83,16 +81,18 @@ pub(crate) async fn test_call(
     PathId(id): PathId,
     Body(request): Body<TestCallRequest>,
 ) -> Result<Json<TestCallResponse>, HttpError> {
-    let connectors = api.connectors.clone();
-    let plane = api.tools.clone();
     let by = caller.0.user;
-    let call_tool = async move {
-        connectors.find(ConnectorId(id)).await?;
-        let arguments = request.arguments.get();
-        Ok::<_, HttpError>(plane.try_tool(by, ConnectorId(id), &request.tool, arguments).await)
-    };
 
-    Ok(Json(match api.run(call_tool).await? {
+    let result = api
+        .run(|api| async move {
+            api.connectors.find(ConnectorId(id)).await?;
+            let arguments = request.arguments.get();
+            let tool = &request.tool;
+            Ok::<_, HttpError>(api.tools.try_tool(by, ConnectorId(id), tool, arguments).await)
+        })
+        .await?;
+
+    Ok(Json(match result {
         Ok(reply) => TestCallResponse { outcome: reply.outcome(), text: reply.into_text() },
         Err(err) => TestCallResponse { outcome: err.name(), text: reason(&err) },
     }))

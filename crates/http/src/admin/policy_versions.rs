@@ -16,8 +16,9 @@ pub(crate) async fn list(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Vec<PolicyVersionSummary>>, HttpError> {
-    let policies = api.client_policies.clone();
-    let versions = api.run(async move { policies.versions(ClientPolicyId(id)).await }).await?;
+    let versions = api
+        .run(|api| async move { api.client_policies.versions(ClientPolicyId(id)).await })
+        .await?;
     Ok(Json(versions.into_iter().map(Into::into).collect()))
 }
 
@@ -25,9 +26,10 @@ pub(crate) async fn show(
     api: Data<Api>,
     PathVersion { id, number }: PathVersion,
 ) -> Result<Json<PolicyVersionResponse>, HttpError> {
-    let policies = api.client_policies.clone();
-    let version = async move { policies.version(ClientPolicyId(id), number).await };
-    Ok(Json(api.run(version).await?.into()))
+    let version = api
+        .run(|api| async move { api.client_policies.version(ClientPolicyId(id), number).await })
+        .await?;
+    Ok(Json(version.into()))
 }
 
 pub(crate) async fn compare(
@@ -35,9 +37,12 @@ pub(crate) async fn compare(
     PathVersion { id, number }: PathVersion,
     Query(query): Query<ComparisonQuery>,
 ) -> Result<Json<ComparisonResponse>, HttpError> {
-    let policies = api.client_policies.clone();
-    let compare = async move { policies.compare(ClientPolicyId(id), number, query.with).await };
-    Ok(Json(api.run(compare).await?.into()))
+    let comparison = api
+        .run(|api| async move {
+            api.client_policies.compare(ClientPolicyId(id), number, query.with).await
+        })
+        .await?;
+    Ok(Json(comparison.into()))
 }
 
 pub(crate) async fn restore(
@@ -46,10 +51,11 @@ pub(crate) async fn restore(
     PathVersion { id, number }: PathVersion,
     ExpectedVersion(expected): ExpectedVersion,
 ) -> Result<Json<Done>, HttpError> {
-    let policies = api.client_policies.clone();
     let by = caller.0.user;
-    let restore = async move { policies.restore(by, ClientPolicyId(id), number, expected).await };
-    api.run(restore).await?;
+    api.run(|api| async move {
+        api.client_policies.restore(by, ClientPolicyId(id), number, expected).await
+    })
+    .await?;
     Ok(Json(Done::success()))
 }
 

@@ -12,8 +12,7 @@ use crate::Api;
 use crate::auth::Done;
 
 pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<ScimTokenResponse>>, ApiError> {
-    let tokens = api.scim_tokens.clone();
-    let entries = api.runner.run(async move { tokens.list().await }).await?;
+    let entries = api.run(|api| async move { api.scim_tokens.list().await }).await?;
     Ok(Json(entries.into_iter().map(Into::into).collect()))
 }
 
@@ -22,12 +21,11 @@ pub(crate) async fn create(
     api: Data<Api>,
     Body(request): Body<ScimTokenRequest>,
 ) -> Result<HttpResponse, ApiError> {
-    let tokens = api.scim_tokens.clone();
     let by = caller.0.user;
     let ScimTokenRequest { name, scopes, expires_at } = request;
     let options = ScimTokenOptions { name, scopes, expires_at };
     let CreatedScimToken { entry, token } =
-        api.runner.run(async move { tokens.create(by, options).await }).await?;
+        api.run(|api| async move { api.scim_tokens.create(by, options).await }).await?;
     let created = ScimTokenCreated { entry: entry.into(), token: token.expose().clone() };
     Ok(HttpResponse::Created().json(created))
 }
@@ -37,9 +35,8 @@ pub(crate) async fn revoke(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, ApiError> {
-    let tokens = api.scim_tokens.clone();
     let by = caller.0.user;
-    api.runner.run(async move { tokens.revoke(by, ScimTokenId(id)).await }).await?;
+    api.run(|api| async move { api.scim_tokens.revoke(by, ScimTokenId(id)).await }).await?;
     Ok(Json(Done::success()))
 }
 

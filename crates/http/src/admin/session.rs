@@ -14,9 +14,8 @@ pub(crate) async fn session(
     gates: Data<Gates>,
     request: HttpRequest,
 ) -> Result<Json<AdminSession>, ApiError> {
-    let accounts = api.identity.accounts.clone();
     let user = caller.0.user;
-    let account = api.runner.run(async move { accounts.me(user).await }).await?;
+    let account = api.run(|api| async move { api.identity.accounts.me(user).await }).await?;
     let csrf_token = gates.csrf_token(&request).ok_or_else(ApiError::unauthenticated)?;
     Ok(Json(AdminSession {
         user_id: user.to_string(),

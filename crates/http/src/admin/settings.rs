@@ -48,8 +48,7 @@ pub(crate) struct SettingRequest {
 
 /// Lists the settings in force.
 pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<SettingResponse>>, HttpError> {
-    let settings = api.settings.clone();
-    let list = api.run(async move { settings.list().await }).await?;
+    let list = api.run(|api| async move { api.settings.list().await }).await?;
     Ok(Json(list.into_iter().map(SettingResponse::from).collect()))
 }
 
@@ -60,10 +59,9 @@ pub(crate) async fn change(
     key: Path<String>,
     Body(request): Body<SettingRequest>,
 ) -> Result<Json<Done>, HttpError> {
-    let settings = api.settings.clone();
     let by = caller.0.user;
     let value = request.value.filter(|it| it.len() <= MAX_VALUE_BYTES).ok_or_else(invalid)?;
-    api.run(async move { settings.set(by, &[(key.as_str(), value)]).await }).await?;
+    api.run(|api| async move { api.settings.set(by, &[(key.as_str(), value)]).await }).await?;
     Ok(Json(Done::success()))
 }
 
@@ -73,9 +71,8 @@ pub(crate) async fn reset(
     api: Data<Api>,
     key: Path<String>,
 ) -> Result<Json<Done>, HttpError> {
-    let settings = api.settings.clone();
     let by = caller.0.user;
-    api.run(async move { settings.reset(by, &key).await }).await?;
+    api.run(|api| async move { api.settings.reset(by, &key).await }).await?;
     Ok(Json(Done::success()))
 }
 

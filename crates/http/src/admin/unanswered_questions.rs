@@ -13,17 +13,19 @@ pub(crate) async fn list(
     PathId(group): PathId,
     Paging(page): Paging,
 ) -> Result<Json<UnansweredQuestionPage>, HttpError> {
-    let questions = api.knowledge.questions.clone();
-    let page = async move { questions.page(GroupId(group), page).await };
-    Ok(Json(api.run(page).await?.into()))
+    let page = api
+        .run(|api| async move { api.knowledge.questions.page(GroupId(group), page).await })
+        .await?;
+    Ok(Json(page.into()))
 }
 
 pub(crate) async fn delete(
     api: Data<Api>,
     PathPart { id: group, part: question }: PathPart,
 ) -> Result<Json<Done>, HttpError> {
-    let questions = api.knowledge.questions.clone();
-    let delete = async move { questions.delete(GroupId(group), QuestionId(question)).await };
-    api.run(delete).await?;
+    api.run(|api| async move {
+        api.knowledge.questions.delete(GroupId(group), QuestionId(question)).await
+    })
+    .await?;
     Ok(Json(Done::success()))
 }

@@ -21,8 +21,7 @@ pub(crate) async fn list(
     Query(query): Query<UsageQuery>,
 ) -> Result<Json<UsageResponse>, HttpError> {
     let (range, by) = parse(&api, &query)?;
-    let report = api.usage.clone();
-    let sums = api.run(async move { report.sums(range, by, MAX_ITEMS).await }).await?;
+    let sums = api.run(|api| async move { api.usage.sums(range, by, MAX_ITEMS).await }).await?;
     Ok(Json(UsageResponse {
         from: range.first_day().to_string(),
         to: range.last_day().to_string(),
@@ -45,8 +44,7 @@ pub async fn export_usage(
     range: UsageRange,
     by: UsageGrouping,
 ) -> Result<HttpResponse, HttpError> {
-    let report = api.usage.clone();
-    let sums = api.run(async move { report.sums(range, by, MAX_ROWS).await }).await?;
+    let sums = api.run(|api| async move { api.usage.sums(range, by, MAX_ROWS).await }).await?;
     let from = range.first_day();
     let to = range.last_day();
     let file = format!("attachment; filename=\"usage-by-{}-{from}-{to}.csv\"", by.name());

@@ -14,12 +14,10 @@ pub(crate) async fn credits(
     caller: Caller,
     api: Data<Api>,
 ) -> Result<Json<CreditsResponse>, HttpError> {
-    let credits = api.credits.clone();
     let member = caller.0.user;
     let group = caller.0.group;
     let key = api_key_budget(caller.0.scope);
-    let view_credits = async move { credits.view(member, group, key).await };
-    Ok(Json(api.run(view_credits).await?.into()))
+    Ok(Json(api.run(|api| async move { api.credits.view(member, group, key).await }).await?.into()))
 }
 
 /// Budgets and usage in whole credits. A limit that does not apply is absent.

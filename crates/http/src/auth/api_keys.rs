@@ -15,9 +15,8 @@ pub(crate) async fn api_keys(
     caller: Caller,
     api: Data<Api>,
 ) -> Result<Json<ApiKeysResponse>, ApiError> {
-    let keys = api.identity.api_keys.clone();
     let user = caller.0.user;
-    let entries = api.runner.run(async move { keys.list(user).await }).await?;
+    let entries = api.run(|api| async move { api.identity.api_keys.list(user).await }).await?;
     Ok(Json(ApiKeysResponse { items: entries.into_iter().map(Into::into).collect() }))
 }
 
@@ -30,10 +29,11 @@ pub(crate) async fn create_api_key(
         request;
     let proof = fresh_proof(password, code, recovery_code)?;
     let options = ApiKeyOptions { name, scopes, expires_at, weekly_credits };
-    let keys = api.identity.api_keys.clone();
     let session_ref = caller.session_ref()?;
-    let create = async move { keys.create(session_ref, options, proof).await };
-    Ok(Json(api.runner.run(create).await?.into()))
+    let created_key = api
+        .run(|api| async move { api.identity.api_keys.create(session_ref, options, proof).await })
+        .await?;
+    Ok(Json(created_key.into()))
 }
 
 pub(crate) async fn revoke_api_key(
@@ -41,10 +41,9 @@ pub(crate) async fn revoke_api_key(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, ApiError> {
-    let keys = api.identity.api_keys.clone();
     let session_ref = caller.session_ref()?;
-    let revoke = async move { keys.revoke(session_ref, ApiKeyId(id)).await };
-    api.runner.run(revoke).await?;
+    api.run(|api| async move { api.identity.api_keys.revoke(session_ref, ApiKeyId(id)).await })
+        .await?;
     Ok(Json(Done::success()))
 }
 

@@ -16,10 +16,8 @@ pub(crate) async fn app_passwords(
     caller: Caller,
     api: Data<Api>,
 ) -> Result<Json<AppPasswordsResponse>, ApiError> {
-    let passwords = api.identity.app_passwords.clone();
     let user = caller.0.user;
-    let list = async move { passwords.list(user).await };
-    let entries = api.runner.run(list).await?;
+    let entries = api.run(|api| async move { api.identity.app_passwords.list(user).await }).await?;
     Ok(Json(AppPasswordsResponse { items: entries.into_iter().map(Into::into).collect() }))
 }
 
@@ -30,10 +28,13 @@ pub(crate) async fn create_app_password(
 ) -> Result<Json<CreatedAppPasswordResponse>, ApiError> {
     let AppPasswordRequest { name, password, code, recovery_code } = request;
     let proof = fresh_proof(password, code, recovery_code)?;
-    let passwords = api.identity.app_passwords.clone();
     let session_ref = caller.session_ref()?;
-    let create = async move { passwords.create(session_ref, name.as_deref(), proof).await };
-    Ok(Json(api.runner.run(create).await?.into()))
+    let created_password = api
+        .run(|api| async move {
+            api.identity.app_passwords.create(session_ref, name.as_deref(), proof).await
+        })
+        .await?;
+    Ok(Json(created_password.into()))
 }
 
 /// Revokes an app password and the sessions that were started with it.
@@ -42,10 +43,11 @@ pub(crate) async fn revoke_app_password(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, ApiError> {
-    let passwords = api.identity.app_passwords.clone();
     let session_ref = caller.session_ref()?;
-    let revoke = async move { passwords.revoke(session_ref, AppPasswordId(id)).await };
-    api.runner.run(revoke).await?;
+    api.run(|api| async move {
+        api.identity.app_passwords.revoke(session_ref, AppPasswordId(id)).await
+    })
+    .await?;
     Ok(Json(Done::success()))
 }
 

@@ -14,14 +14,13 @@ pub(crate) async fn declare(
     api: Data<Api>,
     Body(request): Body<BusinessProfileRequest>,
 ) -> Result<Json<Done>, ApiError> {
-    let accounts = api.identity.accounts.clone();
     let user = caller.0.user;
     let declaration = TraderDeclaration {
         company_name: request.company_name,
         acting_as_business: request.acting_as_business.unwrap_or_default(),
     };
-    let declare = async move { accounts.declare_business(user, declaration).await };
-    api.runner.run(declare).await?;
+    api.run(|api| async move { api.identity.accounts.declare_business(user, declaration).await })
+        .await?;
     Ok(Json(Done::success()))
 }
 

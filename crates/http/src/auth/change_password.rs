@@ -19,11 +19,13 @@ pub(crate) async fn change_password(
     let (Some(current), Some(new)) = (request.current_password, request.new_password) else {
         return Err(ApiError::invalid(missing));
     };
-    let passwords = api.identity.passwords.clone();
     let session_ref = caller.session_ref()?;
     let revoke = request.revoke_app_access;
-    let change = async move { passwords.change(session_ref, current, new, revoke).await };
-    let AppAccess { app_passwords, api_keys } = api.runner.run(change).await?;
+    let AppAccess { app_passwords, api_keys } =
+        api.run(|api| async move {
+            api.identity.passwords.change(session_ref, current, new, revoke).await
+        })
+        .await?;
     Ok(Json(ChangedPassword { success: true, app_passwords, api_keys }))
 }
 

@@ -14,10 +14,8 @@ pub(crate) async fn login_history(
     api: Data<Api>,
     Paging(page): Paging,
 ) -> Result<Json<LoginHistoryResponse>, ApiError> {
-    let history = api.identity.history.clone();
     let user = caller.0.user;
-    let list = async move { history.page(user, page).await };
-    let page = api.runner.run(list).await?;
+    let page = api.run(|api| async move { api.identity.history.page(user, page).await }).await?;
     Ok(Json(LoginHistoryResponse {
         items: page.items.into_iter().map(LoginHistoryItem::new).collect(),
         next_cursor: page.next.map(Paging::format_cursor),

@@ -18,9 +18,9 @@ pub(crate) async fn login_mfa(
 ) -> Result<Json<SignInResponse>, ApiError> {
     let token = request.mfa_token.ok_or_else(missing_token)?;
     let answer = factor_answer(request.code, request.recovery_code)?;
-    let sign_in = api.identity.sign_in.clone();
-    let login = async move { sign_in.with_factor(&token, &answer, device).await };
-    let signed_in = api.runner.run(login).await?;
+    let signed_in = api
+        .run(|api| async move { api.identity.sign_in.with_factor(&token, &answer, device).await })
+        .await?;
     let owes_declaration = gates.rules.get().owes_declaration(signed_in.account.customer);
     Ok(Json(SignInResponse::new(signed_in, owes_declaration)))
 }

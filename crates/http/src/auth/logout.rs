@@ -18,9 +18,7 @@ pub(crate) async fn logout(
 ) -> Result<Json<Done>, ApiError> {
     let token = request.refresh_token.ok_or_else(missing_refresh_token)?;
     rate_limit.check(api.session_of(&token).await?).await?;
-    let sessions = api.identity.sessions.clone();
-    let end = async move { sessions.end(&token).await };
-    api.runner.run(end).await?;
+    api.run(|api| async move { api.identity.sessions.end(&token).await }).await?;
     Ok(Json(Done::success()))
 }
 

@@ -15,10 +15,8 @@ pub(crate) async fn forgot_password(
     body: Result<Body<EmailLinkRequest>, ApiError>,
 ) -> Result<Json<EmailLinkResponse>, ApiError> {
     api.identity.password_resets.configured()?;
-    let resets = api.identity.password_resets.clone();
     let email = body?.0.email()?;
-    let request = async move { resets.request(&email).await };
-    api.runner.run(request).await?;
+    api.run(|api| async move { api.identity.password_resets.request(&email).await }).await?;
     Ok(Json(EmailLinkResponse::possibly_sent()))
 }
 
@@ -29,10 +27,8 @@ pub(crate) async fn resend_verification(
     body: Result<Body<EmailLinkRequest>, ApiError>,
 ) -> Result<Json<EmailLinkResponse>, ApiError> {
     api.identity.verification.configured()?;
-    let verification = api.identity.verification.clone();
     let email = body?.0.email()?;
-    let resend = async move { verification.resend(&email).await };
-    api.runner.run(resend).await?;
+    api.run(|api| async move { api.identity.verification.resend(&email).await }).await?;
     Ok(Json(EmailLinkResponse::possibly_sent()))
 }
 

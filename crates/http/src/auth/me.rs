@@ -14,10 +14,8 @@ pub(crate) async fn me(
     api: Data<Api>,
     gates: Data<Gates>,
 ) -> Result<Json<MeResponse>, ApiError> {
-    let accounts = api.identity.accounts.clone();
     let user = caller.0.user;
-    let me = async move { accounts.me(user).await };
-    let account = api.runner.run(me).await?;
+    let account = api.run(|api| async move { api.identity.accounts.me(user).await }).await?;
     let owes_declaration = gates.rules.get().owes_declaration(account.customer);
     Ok(Json(MeResponse::new(account, owes_declaration)))
 }

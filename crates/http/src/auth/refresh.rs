@@ -17,9 +17,8 @@ pub(crate) async fn refresh(
 ) -> Result<Json<RefreshResponse>, ApiError> {
     let token = request.token()?;
     rate_limit.check(api.session_of(&token).await?).await?;
-    let sessions = api.identity.sessions.clone();
-    let refresh = async move { sessions.refresh(&token, device).await };
-    let grant = api.runner.run(refresh).await?;
+    let grant =
+        api.run(|api| async move { api.identity.sessions.refresh(&token, device).await }).await?;
     Ok(Json(RefreshResponse {
         access_token: grant.access.expose().clone(),
         refresh_token: grant.refresh.expose().clone(),

@@ -13,10 +13,10 @@ pub(crate) async fn register(
     api: Data<Api>,
     Body(request): Body<RegisterRequest>,
 ) -> Result<Json<RegisterResponse>, ApiError> {
-    let registration = api.identity.registration.clone();
     let form = request.form()?;
-    let register = async move { registration.register(form).await };
-    Ok(Json(RegisterResponse::new(&api.runner.run(register).await?)))
+    let registration_outcome =
+        api.run(|api| async move { api.identity.registration.register(form).await }).await?;
+    Ok(Json(RegisterResponse::new(&registration_outcome)))
 }
 
 #[derive(Debug, Deserialize, ToSchema)]

@@ -20,9 +20,10 @@ pub(crate) async fn reset_password(
     else {
         return Err(ApiError::invalid(missing));
     };
-    let resets = api.identity.password_resets.clone();
-    let reset = async move { resets.reset(&email, &token, new, &device).await };
-    api.runner.run(reset).await?;
+    api.run(
+        |api| async move { api.identity.password_resets.reset(&email, &token, new, &device).await },
+    )
+    .await?;
     Ok(Json(Done::success()))
 }
 

@@ -17,14 +17,13 @@ pub(crate) async fn sessions(
     api: Data<Api>,
     Paging(request): Paging,
 ) -> Result<Json<SessionsResponse>, ApiError> {
-    let sessions = api.identity.sessions.clone();
-    let devices = api.e2ee.devices.clone();
     let user = caller.0.user;
-    let list = async move {
-        let page = sessions.page(user, request).await?;
-        Ok::<_, Unavailable>((page, devices.names(user).await?))
-    };
-    let (page, names) = api.runner.run(list).await?;
+    let (page, names) = api
+        .run(|api| async move {
+            let page = api.identity.sessions.page(user, request).await?;
+            Ok::<_, Unavailable>((page, api.e2ee.devices.names(user).await?))
+        })
+        .await?;
     let own = caller.session_ref()?.session;
     let to_item = |it| SessionItem::new(it, own, &names);
     Ok(Json(SessionsResponse {
@@ -39,10 +38,9 @@ pub(crate) async fn revoke_session(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, ApiError> {
-    let sessions = api.identity.sessions.clone();
     let session_ref = caller.session_ref()?;
-    let revoke = async move { sessions.revoke(session_ref, SessionId(id)).await };
-    api.runner.run(revoke).await?;
+    api.run(|api| async move { api.identity.sessions.revoke(session_ref, SessionId(id)).await })
+        .await?;
     Ok(Json(Done::success()))
 }
 
@@ -50,10 +48,10 @@ pub(crate) async fn revoke_others(
     caller: Caller,
     api: Data<Api>,
 ) -> Result<Json<RevokedResponse>, ApiError> {
-    let sessions = api.identity.sessions.clone();
     let session_ref = caller.session_ref()?;
-    let revoke = async move { sessions.revoke_others(session_ref).await };
-    let revoked = api.runner.run(revoke).await?;
+    let revoked = api
+        .run(|api| async move { api.identity.sessions.revoke_others(session_ref).await })
+        .await?;
     Ok(Json(RevokedResponse { revoked }))
 }
 

@@ -27,9 +27,7 @@ pub(crate) async fn verify_email(
         return Ok(page(&request));
     }
     let (user, token) = VerificationLink::parse(request.query_string())?.into_user_and_token()?;
-    let verification = api.identity.verification.clone();
-    let redeem = async move { verification.redeem(user, &token).await };
-    api.runner.run(redeem).await?;
+    api.run(|api| async move { api.identity.verification.redeem(user, &token).await }).await?;
     Ok(HttpResponse::Ok().json(Done::success()))
 }
 

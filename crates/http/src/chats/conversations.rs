@@ -61,14 +61,15 @@ pub(crate) async fn sync_conversations(
         return Err(ApiError::invalid(vec![error]).into());
     }
 
-    let chats = api.chats.clone();
     let user = caller.0.user;
-    let upload = async move {
-        let texts: Vec<&str> = documents.iter().map(|it| it.get()).collect();
-        chats.upload(user, &texts, &deleted).await
-    };
 
-    Ok(Json(api.run(upload).await?.into()))
+    let upload_outcome = api
+        .run(|api| async move {
+            let texts: Vec<&str> = documents.iter().map(|it| it.get()).collect();
+            api.chats.upload(user, &texts, &deleted).await
+        })
+        .await?;
+    Ok(Json(upload_outcome.into()))
 }
 
 /// Page of conversations.

@@ -43,10 +43,8 @@ pub(super) async fn list_response(
     ChatsQuery { part, unless }: ChatsQuery,
     format: impl FnOnce(ChatPage, bool) -> Vec<u8>,
 ) -> Result<HttpResponse, HttpError> {
-    let chats = api.chats.clone();
     let user = caller.0.user;
-    let list = async move { chats.list(user, part, unless).await };
-    let page = match api.run(list).await? {
+    let page = match api.run(|api| async move { api.chats.list(user, part, unless).await }).await? {
         ChatListOutcome::Unchanged(version) => {
             let tag = format!("W/\"{}\"", part.tag(&version));
             return Ok(HttpResponse::NotModified().insert_header((ETAG, tag)).finish());

@@ -17,12 +17,11 @@ pub(crate) async fn activate(
     Body(request): Body<RecoveryActivationRequest>,
 ) -> Result<Json<Done>, HttpError> {
     let (form, proof) = request.split()?;
-    let services = api.clone();
-    let activate = async move {
-        let owner = services.owner(caller.0, proof).await?;
-        services.e2ee.recovery.activate(owner, form).await.map_err(HttpError::from)
-    };
-    api.run(activate).await?;
+    api.run(|api| async move {
+        let owner = api.owner(caller.0, proof).await?;
+        api.e2ee.recovery.activate(owner, form).await.map_err(HttpError::from)
+    })
+    .await?;
     Ok(Json(Done::success()))
 }
 

@@ -14,10 +14,8 @@ pub(crate) async fn approve(
     api: Data<Api>,
     Body(request): Body<DeviceApprovalRequest>,
 ) -> Result<Json<Done>, HttpError> {
-    let devices = api.e2ee.devices.clone();
     let user = caller.0.user;
-    let approve = async move { devices.approve(user, request.into()).await };
-    api.run(approve).await?;
+    api.run(|api| async move { api.e2ee.devices.approve(user, request.into()).await }).await?;
     Ok(Json(Done::success()))
 }
 

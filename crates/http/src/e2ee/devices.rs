@@ -19,12 +19,15 @@ pub(crate) async fn devices(
     caller: Caller,
     api: Data<Api>,
 ) -> Result<Json<DeviceListResponse>, HttpError> {
-    let devices = api.e2ee.devices.clone();
     let user = caller.0.user;
-    let list = async move {
-        Ok::<_, Unavailable>((devices.list(user).await?, devices.state(user).await?))
-    };
-    let (listed, state): (Vec<ListedDevice>, KeyState) = api.run(list).await?;
+    let (listed, state): (Vec<ListedDevice>, KeyState) = api
+        .run(|api| async move {
+            Ok::<_, Unavailable>((
+                api.e2ee.devices.list(user).await?,
+                api.e2ee.devices.state(user).await?,
+            ))
+        })
+        .await?;
     Ok(Json(DeviceListResponse {
         devices: listed.into_iter().map(Into::into).collect(),
         has_recovery_key: state.recovery,
@@ -37,10 +40,8 @@ pub(crate) async fn device_status(
     api: Data<Api>,
     PathDevice(id): PathDevice,
 ) -> Result<Json<DeviceStatusResponse>, HttpError> {
-    let devices = api.e2ee.devices.clone();
     let user = caller.0.user;
-    let find = async move { devices.find(user, &id).await };
-    Ok(Json(api.run(find).await?.into()))
+    Ok(Json(api.run(|api| async move { api.e2ee.devices.find(user, &id).await }).await?.into()))
 }
 
 pub(crate) async fn revoke(
@@ -48,10 +49,8 @@ pub(crate) async fn revoke(
     api: Data<Api>,
     PathDevice(id): PathDevice,
 ) -> Result<Json<Done>, HttpError> {
-    let devices = api.e2ee.devices.clone();
     let user = caller.0.user;
-    let revoke = async move { devices.revoke(user, &id).await };
-    api.run(revoke).await?;
+    api.run(|api| async move { api.e2ee.devices.revoke(user, &id).await }).await?;
     Ok(Json(Done::success()))
 }
 

@@ -19,10 +19,8 @@ pub(crate) async fn recovery(
     caller: Caller,
     api: Data<Api>,
 ) -> Result<Json<RecoveryWrappedUmkResponse>, HttpError> {
-    let recovery = api.e2ee.recovery.clone();
     let user = caller.0.user;
-    let find = async move { recovery.find(user).await };
-    Ok(Json(api.run(find).await?.into()))
+    Ok(Json(api.run(|api| async move { api.e2ee.recovery.find(user).await }).await?.into()))
 }
 
 pub(crate) async fn store_recovery(
@@ -31,12 +29,11 @@ pub(crate) async fn store_recovery(
     Body(request): Body<RecoveryWrappedUmkRequest>,
 ) -> Result<Json<Done>, HttpError> {
     let (form, proof) = request.split()?;
-    let services = api.clone();
-    let store = async move {
-        let owner = services.owner(caller.0, proof).await?;
-        services.e2ee.recovery.store_copy(owner, form).await.map_err(HttpError::from)
-    };
-    api.run(store).await?;
+    api.run(|api| async move {
+        let owner = api.owner(caller.0, proof).await?;
+        api.e2ee.recovery.store_copy(owner, form).await.map_err(HttpError::from)
+    })
+    .await?;
     Ok(Json(Done::success()))
 }
 
@@ -48,12 +45,11 @@ pub(crate) async fn put_proof_key(
     let RecoveryProofKeyRequest { proof_key, version, proof } = request;
     let form = ProofKeyForm { proof_key, version };
     let proof = proof.proof_if_any()?;
-    let services = api.clone();
-    let store = async move {
-        let owner = services.owner(caller.0, proof).await?;
-        services.e2ee.recovery.put_proof_key(owner, form).await.map_err(HttpError::from)
-    };
-    api.run(store).await?;
+    api.run(|api| async move {
+        let owner = api.owner(caller.0, proof).await?;
+        api.e2ee.recovery.put_proof_key(owner, form).await.map_err(HttpError::from)
+    })
+    .await?;
     Ok(HttpResponse::NoContent().finish())
 }
 

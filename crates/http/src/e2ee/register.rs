@@ -13,10 +13,10 @@ pub(crate) async fn register(
     api: Data<Api>,
     Body(request): Body<DeviceRegistrationRequest>,
 ) -> Result<Json<DeviceRegistrationResponse>, HttpError> {
-    let devices = api.e2ee.devices.clone();
     let user = caller.0.user;
-    let register = async move { devices.register(user, request.into()).await };
-    Ok(Json(api.run(register).await?.into()))
+    let device =
+        api.run(|api| async move { api.e2ee.devices.register(user, request.into()).await }).await?;
+    Ok(Json(device.into()))
 }
 
 /// Self-description of a device.

@@ -14,10 +14,8 @@ pub(crate) async fn status(
     caller: Caller,
     api: Data<Api>,
 ) -> Result<Json<E2eeStatusResponse>, HttpError> {
-    let devices = api.e2ee.devices.clone();
     let user = caller.0.user;
-    let state = async move { devices.state(user).await };
-    Ok(Json(api.run(state).await?.into()))
+    Ok(Json(api.run(|api| async move { api.e2ee.devices.state(user).await }).await?.into()))
 }
 
 #[derive(Serialize, ToSchema)]

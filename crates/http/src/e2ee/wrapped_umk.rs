@@ -20,11 +20,12 @@ pub(crate) async fn wrapped_umk(
     api: Data<Api>,
     PathDevice(id): PathDevice,
 ) -> Result<Json<WrappedUmkResponse>, HttpError> {
-    let devices = api.e2ee.devices.clone();
     let user = caller.0.user;
     let device = id.clone();
-    let find = async move { devices.key_of(user, &device).await };
-    Ok(Json(to_response(&id, api.run(find).await?)))
+    Ok(Json(to_response(
+        &id,
+        api.run(|api| async move { api.e2ee.devices.key_of(user, &device).await }).await?,
+    )))
 }
 
 pub(crate) async fn store_wrapped_umk(
@@ -34,12 +35,11 @@ pub(crate) async fn store_wrapped_umk(
     Body(request): Body<WrappedUmkRequest>,
 ) -> Result<Json<Done>, HttpError> {
     let (form, proof) = request.split()?;
-    let services = api.clone();
-    let store = async move {
-        let owner = services.owner(caller.0, proof).await?;
-        services.e2ee.devices.store_key(owner, &id, form).await.map_err(HttpError::from)
-    };
-    api.run(store).await?;
+    api.run(|api| async move {
+        let owner = api.owner(caller.0, proof).await?;
+        api.e2ee.devices.store_key(owner, &id, form).await.map_err(HttpError::from)
+    })
+    .await?;
     Ok(Json(Done::success()))
 }
 

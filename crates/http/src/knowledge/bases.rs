@@ -15,7 +15,7 @@ pub(crate) async fn bases(
     caller: Caller,
     api: Data<Api>,
 ) -> Result<Json<Vec<KnowledgeBaseItem>>, HttpError> {
-    let entries = api.run(async move { documents.bases(managed_by(caller)).await }).await?;
+    let entries = api.run(|_| async move { documents.bases(managed_by(caller)).await }).await?;
     Ok(Json(entries.into_iter().map(Into::into).collect()))
 }
 
@@ -26,7 +26,7 @@ pub(crate) async fn stats(
     id: PathId,
 ) -> Result<Json<KnowledgeStats>, HttpError> {
     let base = managed_base(caller, id);
-    Ok(Json(api.run(async move { documents.stats(base).await }).await?.into()))
+    Ok(Json(api.run(|_| async move { documents.stats(base).await }).await?.into()))
 }
 
 /// Knowledge base of the caller's group.

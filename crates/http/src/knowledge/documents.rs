@@ -18,7 +18,7 @@ pub(crate) async fn documents(
     id: PathId,
 ) -> Result<Json<Vec<KnowledgeDocument>>, HttpError> {
     let base = managed_base(caller, id);
-    let list = api.run(async move { documents.list(base).await }).await?;
+    let list = api.run(|_| async move { documents.list(base).await }).await?;
     Ok(Json(list.into_iter().map(Into::into).collect()))
 }
 
@@ -29,7 +29,7 @@ pub(crate) async fn content(
     part: PathPart,
 ) -> Result<HttpResponse, HttpError> {
     let document = managed_document(caller, part);
-    Ok(document_file(api.run(async move { documents.content(document).await }).await?))
+    Ok(document_file(api.run(|_| async move { documents.content(document).await }).await?))
 }
 
 /// Serves a document that was cited to the caller.
@@ -40,7 +40,7 @@ pub(crate) async fn cited(
     PathId(id): PathId,
 ) -> Result<HttpResponse, HttpError> {
     let group = caller.0.group;
-    let document = api.run(async move { documents.read(group, DocumentId(id)).await }).await?;
+    let document = api.run(|_| async move { documents.read(group, DocumentId(id)).await }).await?;
     Ok(document_file(document.file))
 }
 
@@ -52,7 +52,7 @@ pub(crate) async fn delete(
 ) -> Result<HttpResponse, HttpError> {
     let document = managed_document(caller, part);
     let by = Some(caller.0.user);
-    api.run(async move { documents.delete(by, document).await }).await?;
+    api.run(|_| async move { documents.delete(by, document).await }).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
@@ -64,7 +64,7 @@ pub(crate) async fn retry(
 ) -> Result<HttpResponse, HttpError> {
     let document = managed_document(caller, part);
     let by = Some(caller.0.user);
-    api.run(async move { documents.retry(by, document).await }).await?;
+    api.run(|_| async move { documents.retry(by, document).await }).await?;
     Ok(DocumentSubmission::response(Submission {
         document: document.document,
         status: DocumentStatus::Pending,

@@ -20,7 +20,7 @@ pub(crate) async fn ingested_documents(
     api: Data<Api>,
     id: PathId,
 ) -> Result<Json<Vec<KnowledgeDocument>>, HttpError> {
-    let list = api.run(async move { documents.list(any_base(id)).await }).await?;
+    let list = api.run(|_| async move { documents.list(any_base(id)).await }).await?;
     Ok(Json(list.into_iter().map(Into::into).collect()))
 }
 
@@ -29,7 +29,7 @@ pub(crate) async fn ingested_document(
     api: Data<Api>,
     part: PathPart,
 ) -> Result<Json<KnowledgeDocument>, HttpError> {
-    Ok(Json(api.run(async move { documents.find(any_document(part)).await }).await?.into()))
+    Ok(Json(api.run(|_| async move { documents.find(any_document(part)).await }).await?.into()))
 }
 
 pub(crate) async fn ingest(
@@ -39,8 +39,9 @@ pub(crate) async fn ingest(
     Body(request): Body<IngestRequest>,
 ) -> Result<HttpResponse, HttpError> {
     let draft = request.into_draft()?;
-    let submit = async move { documents.submit(None, any_base(id), draft).await };
-    Ok(DocumentSubmission::response(api.run(submit).await?))
+    let submission =
+        api.run(|_| async move { documents.submit(None, any_base(id), draft).await }).await?;
+    Ok(DocumentSubmission::response(submission))
 }
 
 pub(crate) async fn delete_ingested(
@@ -48,7 +49,7 @@ pub(crate) async fn delete_ingested(
     api: Data<Api>,
     part: PathPart,
 ) -> Result<HttpResponse, HttpError> {
-    api.run(async move { documents.delete(None, any_document(part)).await }).await?;
+    api.run(|_| async move { documents.delete(None, any_document(part)).await }).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 

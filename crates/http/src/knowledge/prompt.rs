@@ -18,7 +18,7 @@ pub(crate) async fn prompt(
     id: PathId,
 ) -> Result<Json<KnowledgePrompt>, HttpError> {
     let base = managed_base(caller, id);
-    let entry = api.run(async move { documents.base(base).await }).await?;
+    let entry = api.run(|_| async move { documents.base(base).await }).await?;
     Ok(Json(KnowledgePrompt { prompt: entry.base.prompt }))
 }
 
@@ -31,7 +31,7 @@ pub(crate) async fn set_prompt(
 ) -> Result<HttpResponse, HttpError> {
     let base = managed_base(caller, id);
     let by = Some(caller.0.user);
-    api.run(async move { documents.set_prompt(by, base, request.prompt).await }).await?;
+    api.run(|_| async move { documents.set_prompt(by, base, request.prompt).await }).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 

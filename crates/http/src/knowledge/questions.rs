@@ -18,9 +18,10 @@ pub(crate) async fn questions(
     api: Data<Api>,
     Paging(page): Paging,
 ) -> Result<Json<UnansweredQuestionPage>, HttpError> {
-    let questions = api.knowledge.questions.clone();
     let group = caller.0.group;
-    Ok(Json(api.run(async move { questions.page(group, page).await }).await?.into()))
+    let page =
+        api.run(|api| async move { api.knowledge.questions.page(group, page).await }).await?;
+    Ok(Json(page.into()))
 }
 
 pub(crate) async fn delete_question(
@@ -29,9 +30,9 @@ pub(crate) async fn delete_question(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<HttpResponse, HttpError> {
-    let questions = api.knowledge.questions.clone();
     let group = caller.0.group;
-    api.run(async move { questions.delete(group, QuestionId(id)).await }).await?;
+    api.run(|api| async move { api.knowledge.questions.delete(group, QuestionId(id)).await })
+        .await?;
     Ok(HttpResponse::NoContent().finish())
 }
 

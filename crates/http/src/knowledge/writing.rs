@@ -51,8 +51,8 @@ pub(crate) async fn submit(
 ) -> Result<HttpResponse, HttpError> {
     let base = managed_base(caller, id);
     let by = Some(caller.0.user);
-    let submit = async move { documents.submit(by, base, request.into()).await };
-    let submission = api.run(submit).await?;
+    let submission =
+        api.run(|_| async move { documents.submit(by, base, request.into()).await }).await?;
     if !submission.changed {
         return Err(KnowledgeError::Duplicate(submission.document).into());
     }
@@ -68,22 +68,24 @@ pub(crate) async fn replace(
 ) -> Result<HttpResponse, HttpError> {
     let document = managed_document(caller, part);
     let by = Some(caller.0.user);
-    let replace = async move {
-        let DocumentContentRequest { content, content_type, title } = request;
-        let type_name = match content_type {
-            Some(name) => name,
-            // Text must not become the content of a document of another type.
-            None => documents.find(document).await?.content_type.name().to_owned(),
-        };
-        let draft = ContentDraft {
-            title,
-            content_type: Some(text_type(type_name)),
-            content: content.map(String::into_bytes),
-        };
-        documents.replace(by, document, draft).await
-    };
 
-    Ok(DocumentSubmission::response(api.run(replace).await?))
+    let submission = api
+        .run(|_| async move {
+            let DocumentContentRequest { content, content_type, title } = request;
+            let type_name = match content_type {
+                Some(name) => name,
+                // Text must not become the content of a document of another type.
+                None => documents.find(document).await?.content_type.name().to_owned(),
+            };
+            let draft = ContentDraft {
+                title,
+                content_type: Some(text_type(type_name)),
+                content: content.map(String::into_bytes),
+            };
+            documents.replace(by, document, draft).await
+        })
+        .await?;
+    Ok(DocumentSubmission::response(submission))
 }
 
 /// Returns the media type of a text as the domain reads it, which checks it in

@@ -20,13 +20,15 @@ pub(crate) async fn pull(
     request: HttpRequest,
     query: PullQuery,
 ) -> Result<HttpResponse, HttpError> {
-    let pulling = api.sync.pulling.clone();
     let user = caller.0.user;
     let compares_tags = *api.sync.fast_path.get();
     let cached_tags = if compares_tags { read_cached_tags(&request) } else { None };
     let pull_request = query.0;
-    let load = async move { pull_outcome(&pulling, user, &pull_request, cached_tags).await };
-    let (tag, outcome) = api.run(load).await?;
+    let (tag, outcome) = api
+        .run(|api| async move {
+            pull_outcome(&api.sync.pulling, user, &pull_request, cached_tags).await
+        })
+        .await?;
     Ok(match outcome {
         PullOutcome::Unchanged => HttpResponse::NotModified().insert_header((ETAG, tag)).finish(),
         PullOutcome::Changed(pulled) => {

@@ -18,11 +18,9 @@ pub(crate) async fn push(
     api: Data<Api>,
     Gzipped(Body(request)): Gzipped<Body<Map<String, Value>>>,
 ) -> Result<Json<SyncPushResponse>, HttpError> {
-    let pushing = api.sync.pushing.clone();
     let user = caller.0.user;
     let push = push_request::parse(request)?;
-    let store = async move { pushing.push(user, push).await };
-    Ok(Json(api.run(store).await?.into()))
+    Ok(Json(api.run(|api| async move { api.sync.pushing.push(user, push).await }).await?.into()))
 }
 
 #[derive(Debug, Serialize, ToSchema)]

@@ -15,22 +15,23 @@ pub(crate) async fn status(
     caller: Caller,
     api: Data<Api>,
 ) -> Result<Json<SyncStatusResponse>, HttpError> {
-    let support = api.sync.support.clone();
     let user = caller.0.user;
-    let load = async move { support.status(user).await };
-    Ok(Json(api.run(load).await?.into()))
+    Ok(Json(api.run(|api| async move { api.sync.support.status(user).await }).await?.into()))
 }
 
 pub(crate) async fn quota(
     caller: Caller,
     api: Data<Api>,
 ) -> Result<Json<SyncQuotaResponse>, HttpError> {
-    let support = api.sync.support.clone();
     let user = caller.0.user;
-    let load = async move {
-        Ok::<_, Unavailable>((support.counts(user).await?, support.storage(user).await?))
-    };
-    let (counts, StorageUse { current, limit }) = api.run(load).await?;
+    let (counts, StorageUse { current, limit }) = api
+        .run(|api| async move {
+            Ok::<_, Unavailable>((
+                api.sync.support.counts(user).await?,
+                api.sync.support.storage(user).await?,
+            ))
+        })
+        .await?;
     let storage_quota = SyncQuota { entity: "storage", current, limit };
     let quotas = counts.into_iter().map(Into::into).chain([storage_quota]).collect();
     Ok(Json(SyncQuotaResponse { quotas }))
@@ -41,9 +42,8 @@ pub(crate) async fn events(
     api: Data<Api>,
     Paging(page): Paging,
 ) -> Result<Json<SyncEventsResponse>, HttpError> {
-    let support = api.sync.support.clone();
     let user = caller.0.user;
-    let page = api.run(async move { support.events(user, page).await }).await?;
+    let page = api.run(|api| async move { api.sync.support.events(user, page).await }).await?;
     Ok(Json(SyncEventsResponse {
         items: page.items.into_iter().map(Into::into).collect(),
         next_cursor: page.next.map(Paging::format_cursor),
@@ -54,15 +54,15 @@ pub(crate) async fn debug_state(
     caller: Caller,
     api: Data<Api>,
 ) -> Result<Json<SyncDebugStateResponse>, HttpError> {
-    let support = api.sync.support.clone();
     let user = caller.0.user;
-    let load = async move {
-        let status = support.status(user).await?;
-        let items = support.all_items(user).await?;
-        let chats = support.chats(user).await?;
-        Ok::<_, pia_sync::SupportError>((status, items, chats))
-    };
-    let (status, items, chats) = api.run(load).await?;
+    let (status, items, chats) = api
+        .run(|api| async move {
+            let status = api.sync.support.status(user).await?;
+            let items = api.sync.support.all_items(user).await?;
+            let chats = api.sync.support.chats(user).await?;
+            Ok::<_, pia_sync::SupportError>((status, items, chats))
+        })
+        .await?;
     let encryptable = items.iter().filter(|it| it.key.channel.rules().may_be_encrypted);
     let plain = encryptable.filter(|it| !it.encrypted && it.deleted_at.is_none()).count()
         + chats.iter().filter(|it| !it.encrypted && it.deleted_at.is_none()).count();
@@ -83,13 +83,11 @@ pub(crate) async fn reset(
     OptionalBody(request): OptionalBody<FreshProofRequest>,
 ) -> Result<Json<SyncResetResponse>, HttpError> {
     let proof = request.proof_if_any()?;
-    let owner = api.identity.reauthenticator.clone();
-    let support = api.sync.support.clone();
-    let reset = async move {
-        owner.require(caller.0, proof).await.map_err(ApiError::from)?;
-        support.reset(caller.0.user).await.map_err(HttpError::from)
-    };
-    api.run(reset).await?;
+    api.run(|api| async move {
+        api.identity.reauthenticator.require(caller.0, proof).await.map_err(ApiError::from)?;
+        api.sync.support.reset(caller.0.user).await.map_err(HttpError::from)
+    })
+    .await?;
     Ok(Json(SyncResetResponse { success: true }))
 }
 

@@ -34,9 +34,10 @@ pub(super) fn route() -> Route {
 }
 
 async fn list(page: PageContext) -> PageResult {
-    let administration = page.api.assignments.administration.clone();
     let request = page.paging();
-    let schedules = page.run(async move { administration.schedules(None, request).await }).await?;
+    let schedules = page
+        .run(|api| async move { api.assignments.administration.schedules(None, request).await })
+        .await?;
     let emails = find_emails(&page, schedules.items.iter().map(|it| it.user)).await?;
     let rows =
         schedules.items.iter().map(|it| row(&page, it, Some(user_cell(&page, it.user, &emails))));

@@ -27,8 +27,8 @@ pub(super) fn route() -> Route {
 }
 
 async fn show(page: PageContext) -> PageResult {
-    let administration = page.api.assignments.administration.clone();
-    let workers = page.run(async move { administration.workers().await }).await?;
+    let workers =
+        page.run(|api| async move { api.assignments.administration.workers().await }).await?;
     let rows = workers.iter().map(|it| {
         Row::new(vec![
             Cell::text(it.host.as_str()),
@@ -55,8 +55,7 @@ async fn show(page: PageContext) -> PageResult {
 
 /// Returns the state of the queue.
 pub(super) async fn queue_section(page: &PageContext) -> Result<Section, ApiError> {
-    let administration = page.api.assignments.administration.clone();
-    let queue = page.run(async move { administration.queue().await }).await?;
+    let queue = page.run(|api| async move { api.assignments.administration.queue().await }).await?;
     let oldest = queue.oldest_queued_at.map(|it| format::time(page.language, it));
     let facts = [
         (page.t(QUEUED), Cell::text(format::number(page.language, queue.queued))),

@@ -50,12 +50,12 @@ async fn call(page: PageContext, PathId(id): PathId, ProvedForm(form): ProvedFor
     let tool = form.text("tool").to_owned();
     let arguments = form.text("arguments").to_owned();
     let mut view = call_view(&page, ConnectorId(id), &tool, &arguments).await?;
-    let plane = page.api.tools.clone();
     let by = page.user();
-    let try_tool = async move {
-        Ok::<_, ApiError>(plane.try_tool(by, ConnectorId(id), &tool, &arguments).await)
-    };
-    let result = page.run(try_tool).await?;
+    let result = page
+        .run(|api| async move {
+            Ok::<_, ApiError>(api.tools.try_tool(by, ConnectorId(id), &tool, &arguments).await)
+        })
+        .await?;
     view.sections.insert(0, result_section(&page, result));
     Ok(page.render(view))
 }

@@ -51,11 +51,11 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn list(page: PageContext) -> PageResult {
-    let connectors = page.api.connectors.clone();
-    let read = async move {
-        Ok::<_, Unavailable>((connectors.list().await?, connectors.connected().await?))
-    };
-    let (connectors, pods) = page.run(read).await?;
+    let (connectors, pods) = page
+        .run(|api| async move {
+            Ok::<_, Unavailable>((api.connectors.list().await?, api.connectors.connected().await?))
+        })
+        .await?;
     let names: HashMap<_, _> = connectors.into_iter().map(|it| (it.id, it.name)).collect();
     let view = View::new(page.t(TITLE))
         .intro(page.t(INTRO))
@@ -65,9 +65,8 @@ async fn list(page: PageContext) -> PageResult {
 }
 
 async fn drain(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
-    let connectors = page.api.connectors.clone();
     let by = Some(page.user());
-    page.run(async move { connectors.drain(by, PodId(id)).await }).await?;
+    page.run(|api| async move { api.connectors.drain(by, PodId(id)).await }).await?;
     page.done("admin/connectors/pods", "saved")
 }
 

@@ -74,19 +74,21 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 }
 
 async fn grant(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let connectors = page.api.connectors.clone();
     let by = Some(page.user());
     let groups = checked_groups(&form);
-    let grant = async move { connectors.grant(by, ConnectorId(id), groups).await };
-    let granted = page.run(grant).await;
+    let granted = page
+        .run(|api| async move { api.connectors.grant(by, ConnectorId(id), groups).await })
+        .await;
     finish(&page, ConnectorId(id), granted, "saved").await
 }
 
 async fn issue(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResult {
-    let connectors = page.api.connectors.clone();
     let by = Some(page.user());
-    let issue = async move { connectors.issue_token(by, ConnectorId(id)).await };
-    match page.run(issue).await.map(|it| it.token) {
+    let result = page
+        .run(|api| async move { api.connectors.issue_token(by, ConnectorId(id)).await })
+        .await
+        .map(|it| it.token);
+    match result {
         Ok(Some(token)) => issued(&page, ConnectorId(id), token).await,
         Ok(None) => page.redirect(&format!("admin/connectors/{id}")),
         Err(err) => page.refuse(connector_view(&page, ConnectorId(id)).await?, err),
@@ -94,28 +96,26 @@ async fn issue(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResu
 }
 
 async fn revoke(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResult {
-    let connectors = page.api.connectors.clone();
     let by = Some(page.user());
-    let revoke = async move { connectors.revoke_tokens(by, ConnectorId(id), None).await };
-    let revoked = page.run(revoke).await;
+    let revoked = page
+        .run(|api| async move { api.connectors.revoke_tokens(by, ConnectorId(id), None).await })
+        .await;
     finish(&page, ConnectorId(id), revoked, "revoked").await
 }
 
 async fn revoke_one(page: PageContext, path: PathPart, _: ProvedForm) -> PageResult {
     let PathPart { id, part } = path;
-    let connectors = page.api.connectors.clone();
     let by = Some(page.user());
     let id = ConnectorId(id);
     let token = Some(ConnectorTokenId(part));
-    let revoke = async move { connectors.revoke_tokens(by, id, token).await };
-    let revoked = page.run(revoke).await;
+    let revoked =
+        page.run(|api| async move { api.connectors.revoke_tokens(by, id, token).await }).await;
     finish(&page, id, revoked, "revoked").await
 }
 
 async fn delete(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResult {
-    let connectors = page.api.connectors.clone();
     let by = Some(page.user());
-    page.run(async move { connectors.delete(by, ConnectorId(id)).await }).await?;
+    page.run(|api| async move { api.connectors.delete(by, ConnectorId(id)).await }).await?;
     page.done("admin/connectors", "deleted")
 }
 

@@ -132,8 +132,7 @@ async fn submit(
     let documents = page.api.knowledge.enabled_documents()?;
     let base = base_ref(page, id);
     let by = Some(page.user());
-    let submit = async move { documents.submit(by, base, draft).await };
-    match page.run(submit).await {
+    match page.run(|_| async move { documents.submit(by, base, draft).await }).await {
         Ok(it) => {
             let path = format!("admin/knowledge/{id}/documents/{}", it.document);
             page.done(&path, if it.changed { "queued" } else { "saved" })
@@ -150,7 +149,7 @@ async fn show(page: PageContext, PathPart { id, part }: PathPart) -> PageResult 
 async fn file(page: PageContext, PathPart { id, part }: PathPart) -> PageResult {
     let documents = super::documents(&page);
     let document = document_ref(&page, id, part);
-    let content = page.run(async move { documents.content(document).await }).await?;
+    let content = page.run(|_| async move { documents.content(document).await }).await?;
     Ok(pia_http::document_file(content))
 }
 
@@ -158,7 +157,7 @@ async fn retry(page: PageContext, PathPart { id, part }: PathPart, _: FormFields
     let documents = page.api.knowledge.enabled_documents()?;
     let document = document_ref(&page, id, part);
     let by = Some(page.user());
-    match page.run(async move { documents.retry(by, document).await }).await {
+    match page.run(|_| async move { documents.retry(by, document).await }).await {
         Ok(()) => page.done(&format!("admin/knowledge/{id}"), "queued"),
         Err(err) => page.refuse(document_view(&page, id, part).await?, err),
     }
@@ -168,7 +167,7 @@ async fn delete(page: PageContext, PathPart { id, part }: PathPart, _: ProvedFor
     let documents = super::documents(&page);
     let document = document_ref(&page, id, part);
     let by = Some(page.user());
-    match page.run(async move { documents.delete(by, document).await }).await {
+    match page.run(|_| async move { documents.delete(by, document).await }).await {
         Ok(()) => page.done(&format!("admin/knowledge/{id}"), "deleted"),
         Err(err) => page.refuse(document_view(&page, id, part).await?, err),
     }
@@ -212,7 +211,7 @@ async fn document_view(page: &PageContext, id: Uuid, part: Uuid) -> Result<View,
     let entry = find(page, id).await?;
     let documents = super::documents(page);
     let document = document_ref(page, id, part);
-    let it = page.run(async move { documents.find(document).await }).await?;
+    let it = page.run(|_| async move { documents.find(document).await }).await?;
     let path = format!("admin/knowledge/{id}/documents/{part}");
     let size = u64::try_from(it.size_bytes).unwrap_or_default();
     let facts = [

@@ -36,10 +36,10 @@ pub(super) fn routes() -> Vec<Route> {
 
 async fn list(page: PageContext, PathId(id): PathId) -> PageResult {
     let entry = find(&page, id).await?;
-    let questions = page.api.knowledge.questions.clone();
     let group = entry.base.owner;
     let request = page.paging();
-    let unanswered = page.run(async move { questions.page(group, request).await }).await?;
+    let unanswered =
+        page.run(|api| async move { api.knowledge.questions.page(group, request).await }).await?;
     let path = format!("admin/knowledge/{id}/questions");
     let rows = unanswered.items.iter().map(|it| {
         let delete = Form::new(format!("{path}/{}/delete", it.id), page.t(common::DELETE));
@@ -67,7 +67,7 @@ async fn list(page: PageContext, PathId(id): PathId) -> PageResult {
 
 async fn delete(page: PageContext, PathPart { id, part }: PathPart, _: FormFields) -> PageResult {
     let group = find(&page, id).await?.base.owner;
-    let questions = page.api.knowledge.questions.clone();
-    page.run(async move { questions.delete(group, QuestionId(part)).await }).await?;
+    page.run(|api| async move { api.knowledge.questions.delete(group, QuestionId(part)).await })
+        .await?;
     page.done(&format!("admin/knowledge/{id}/questions"), "deleted")
 }

@@ -58,15 +58,18 @@ async fn search(page: PageContext, PathId(id): PathId, form: FormFields) -> Page
 
     // The base is one that the caller manages: its view was found.
     let question = Question { bases: vec![pia_kernel::KnowledgeBaseId(id)], text };
-    let search = async move {
-        match retrieval.search(question).await {
-            Ok(passages) => Ok(Ok(passages)),
-            Err(RetrievalError::Embedding(err)) => Ok(Err(err)),
-            Err(RetrievalError::Unavailable(err)) => Err(err),
-        }
-    };
 
-    Ok(match page.run(search).await? {
+    let result = page
+        .run(|_| async move {
+            match retrieval.search(question).await {
+                Ok(passages) => Ok(Ok(passages)),
+                Err(RetrievalError::Embedding(err)) => Ok(Err(err)),
+                Err(RetrievalError::Unavailable(err)) => Err(err),
+            }
+        })
+        .await?;
+
+    Ok(match result {
         Ok(passages) => {
             let table = passage_table(&page, id, &passages);
             page.render(view.section(Section::new("passages", page.t(PASSAGES)).table(table)))

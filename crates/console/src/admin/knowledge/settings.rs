@@ -57,31 +57,35 @@ async fn set_prompt(page: PageContext, PathId(id): PathId, form: FormFields) -> 
     let base = base_ref(&page, id);
     let by = Some(page.user());
     let prompt = form.text("prompt").to_owned();
-    let set_prompt = async move { documents.set_prompt(by, base, Some(prompt)).await };
-    let saved = page.run(set_prompt).await;
+    let saved =
+        page.run(|_| async move { documents.set_prompt(by, base, Some(prompt)).await }).await;
     finish(&page, id, saved, &form).await
 }
 
 async fn rename(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let bases = page.api.knowledge.bases.clone();
     let by = Some(page.user());
     let name = form.some("name");
-    let renamed = page.run(async move { bases.rename(by, KnowledgeBaseId(id), name).await }).await;
+    let renamed = page
+        .run(|api| async move { api.knowledge.bases.rename(by, KnowledgeBaseId(id), name).await })
+        .await;
     finish(&page, id, renamed, &form).await
 }
 
 async fn share(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let bases = page.api.knowledge.bases.clone();
     let by = Some(page.user());
     let groups = checked_groups(&form);
-    let shared = page.run(async move { bases.share(by, KnowledgeBaseId(id), groups).await }).await;
+    let shared = page
+        .run(|api| async move { api.knowledge.bases.share(by, KnowledgeBaseId(id), groups).await })
+        .await;
     finish(&page, id, shared, &form).await
 }
 
 async fn delete(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResult {
-    let bases = page.api.knowledge.bases.clone();
     let by = Some(page.user());
-    match page.run(async move { bases.delete(by, KnowledgeBaseId(id)).await }).await {
+    let result = page
+        .run(|api| async move { api.knowledge.bases.delete(by, KnowledgeBaseId(id)).await })
+        .await;
+    match result {
         Ok(()) => page.done("admin/knowledge", "deleted"),
         Err(err) => page.refuse(settings_view(&page, id, None).await?, err),
     }

@@ -48,26 +48,23 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 }
 
 async fn retry(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
-    let mails = page.api.mails.clone();
     let by = page.user();
-    match page.run(async move { mails.retry(by, MailId(id)).await }).await {
+    match page.run(|api| async move { api.mails.retry(by, MailId(id)).await }).await {
         Ok(()) => page.done("admin/mail", "queued"),
         Err(err) => page.refuse(mail_view(&page, id).await?, err),
     }
 }
 
 async fn discard(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResult {
-    let mails = page.api.mails.clone();
     let by = page.user();
-    match page.run(async move { mails.discard(by, MailId(id)).await }).await {
+    match page.run(|api| async move { api.mails.discard(by, MailId(id)).await }).await {
         Ok(()) => page.done("admin/mail", "deleted"),
         Err(err) => page.refuse(mail_view(&page, id).await?, err),
     }
 }
 
 async fn mail_view(page: &PageContext, id: Uuid) -> Result<View, ApiError> {
-    let mails = page.api.mails.clone();
-    let mail = page.run(async move { mails.find(MailId(id)).await }).await?;
+    let mail = page.run(|api| async move { api.mails.find(MailId(id)).await }).await?;
     let name = templates::name(page, &mail.template);
     let mut view = View::new(&name)
         .below(page.t(TITLE), "admin/mail")

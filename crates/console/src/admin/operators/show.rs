@@ -52,11 +52,13 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 
 async fn update(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
     let operator = find(&page, OperatorId(id)).await?;
-    let administration = page.api.assignments.administration.clone();
     let by = Some(page.user());
     let updated = match draft(&form, is_editable(&operator)) {
         Ok(draft) => {
-            page.run(async move { administration.update(by, OperatorId(id), draft).await }).await
+            page.run(|api| async move {
+                api.assignments.administration.update(by, OperatorId(id), draft).await
+            })
+            .await
         }
         Err(err) => Err(err),
     };
@@ -64,19 +66,22 @@ async fn update(page: PageContext, PathId(id): PathId, form: FormFields) -> Page
 }
 
 async fn grant(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let administration = page.api.assignments.administration.clone();
     let by = Some(page.user());
     let groups = checked_groups(&form);
-    let grant = async move { administration.grant(by, OperatorId(id), groups).await };
-    let granted = page.run(grant).await;
+    let granted =
+        page.run(|api| async move {
+            api.assignments.administration.grant(by, OperatorId(id), groups).await
+        })
+        .await;
     finish(&page, id, granted, None).await
 }
 
 async fn delete(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResult {
-    let administration = page.api.assignments.administration.clone();
     let by = Some(page.user());
-    let delete = async move { administration.delete(by, OperatorId(id)).await };
-    match page.run(delete).await {
+    let result = page
+        .run(|api| async move { api.assignments.administration.delete(by, OperatorId(id)).await })
+        .await;
+    match result {
         Ok(()) => page.done("admin/operators", "deleted"),
         Err(err) => page.refuse(operator_view(&page, id, None).await?, err),
     }

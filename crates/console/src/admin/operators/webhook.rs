@@ -53,10 +53,11 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn put(page: PageContext, PathId(id): PathId, ProvedForm(form): ProvedForm) -> PageResult {
-    let webhooks = page.api.assignments.webhooks.clone();
     let by = Some(page.user());
     let url = form.text("url").to_owned();
-    let stored = page.run(async move { webhooks.put(by, OperatorId(id), url).await }).await;
+    let stored = page
+        .run(|api| async move { api.assignments.webhooks.put(by, OperatorId(id), url).await })
+        .await;
     let mut view = operator_view(&page, id, None).await?;
     match stored {
         Ok(secret) => {
@@ -70,16 +71,17 @@ async fn put(page: PageContext, PathId(id): PathId, ProvedForm(form): ProvedForm
 }
 
 async fn delete(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResult {
-    let webhooks = page.api.assignments.webhooks.clone();
     let by = Some(page.user());
-    page.run(async move { webhooks.remove(by, OperatorId(id)).await }).await?;
+    page.run(|api| async move { api.assignments.webhooks.remove(by, OperatorId(id)).await })
+        .await?;
     page.done(&format!("admin/operators/{id}"), "deleted")
 }
 
 async fn deliveries(page: PageContext, PathId(id): PathId) -> PageResult {
     let operator = find(&page, OperatorId(id)).await?;
-    let webhooks = page.api.assignments.webhooks.clone();
-    let entries = page.run(async move { webhooks.deliveries(OperatorId(id)).await }).await?;
+    let entries = page
+        .run(|api| async move { api.assignments.webhooks.deliveries(OperatorId(id)).await })
+        .await?;
     let table = Table {
         caption: page.t(DELIVERIES).to_owned(),
         columns: [CREATED, common::STATUS, ATTEMPTS, CONTENT]

@@ -47,32 +47,30 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn assign(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let personas = page.api.personas.clone();
     let by = page.user();
     let id = PersonaId(id);
     let groups = chosen(&form, "groupIds", GroupId);
     let typed = TypedPersona { groups: Some(groups.clone()), ..TypedPersona::default() };
-    let result = page.run(async move { personas.assign(by, id, groups).await }).await;
+    let result = page.run(|api| async move { api.personas.assign(by, id, groups).await }).await;
     finish_binding(&page, id, "groups", result, typed).await
 }
 
 async fn bind_plugins(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let personas = page.api.personas.clone();
     let by = page.user();
     let id = PersonaId(id);
     let plugins = chosen(&form, "pluginIds", PluginId);
     let typed = TypedPersona { plugins: Some(plugins.clone()), ..TypedPersona::default() };
-    let result = page.run(async move { personas.bind(by, id, plugins).await }).await;
+    let result = page.run(|api| async move { api.personas.bind(by, id, plugins).await }).await;
     finish_binding(&page, id, "plugins", result, typed).await
 }
 
 async fn bind_bases(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let knowledge = page.api.knowledge.bases.clone();
     let by = page.user();
     let id = PersonaId(id);
     let bases = chosen(&form, "knowledgeBaseIds", KnowledgeBaseId);
     let typed = TypedPersona { bases: Some(bases.clone()), ..TypedPersona::default() };
-    let result = page.run(async move { knowledge.bind(Some(by), id, bases).await }).await;
+    let result =
+        page.run(|api| async move { api.knowledge.bases.bind(Some(by), id, bases).await }).await;
     finish_binding(&page, id, "knowledge", result, typed).await
 }
 
@@ -95,17 +93,18 @@ pub(super) async fn bindings_sections(
     id: PersonaId,
     typed: TypedPersona,
 ) -> Result<[Section; 3], ApiError> {
-    let personas = page.api.personas.clone();
-    let plugins = page.api.plugins.clone();
-    let read = async move {
-        Ok::<_, PersonaError>((personas.groups_of(id).await?, personas.plugins_of(id).await?))
-    };
-    let (groups, bound_plugins) = page.run(read).await?;
-    let plugins = page.run(async move { plugins.list().await }).await?;
-    let knowledge = page.api.knowledge.bases.clone();
-    let bound_bases = page.run(async move { knowledge.list_bound(id).await }).await?;
-    let knowledge = page.api.knowledge.bases.clone();
-    let bases = page.run(async move { knowledge.list().await }).await?;
+    let (groups, bound_plugins) = page
+        .run(|api| async move {
+            Ok::<_, PersonaError>((
+                api.personas.groups_of(id).await?,
+                api.personas.plugins_of(id).await?,
+            ))
+        })
+        .await?;
+    let plugins = page.run(|api| async move { api.plugins.list().await }).await?;
+    let bound_bases =
+        page.run(|api| async move { api.knowledge.bases.list_bound(id).await }).await?;
+    let bases = page.run(|api| async move { api.knowledge.bases.list().await }).await?;
     let groups = group_checks(page, &typed.groups.unwrap_or(groups)).await?;
     let bound_plugins = typed.plugins.unwrap_or(bound_plugins);
     let bound_bases = typed.bases.unwrap_or(bound_bases);

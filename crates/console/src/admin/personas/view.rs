@@ -46,8 +46,7 @@ pub(super) struct TypedPersona {
 
 /// Returns the list of personas.
 pub(super) async fn list_view(page: &PageContext) -> Result<View, ApiError> {
-    let personas = page.api.personas.clone();
-    let entries = page.run(async move { personas.list().await }).await?;
+    let entries = page.run(|api| async move { api.personas.list().await }).await?;
     let columns = [
         ("name", common::NAME),
         ("status", common::STATUS),
@@ -101,8 +100,7 @@ pub(super) async fn persona_view(
     id: PersonaId,
     mut typed: TypedPersona,
 ) -> Result<View, ApiError> {
-    let personas = page.api.personas.clone();
-    let persona = page.run(async move { personas.find(id).await }).await?;
+    let persona = page.run(|api| async move { api.personas.find(id).await }).await?;
     let path = format!("admin/personas/{id}");
     let name = persona.content.name.clone();
     let stored_version = Some(persona.updated_at);

@@ -33,14 +33,14 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn upload_package(page: PageContext, PathId(id): PathId, form: UploadForm) -> PageResult {
-    let plugins = page.api.plugins.clone();
     let by = page.user();
     let id = PluginId(id);
     let result = match chosen_file(&form, "package") {
         Ok(file) => {
             // The body is freed as early as the use case frees the file.
             drop(form);
-            page.run(async move { plugins.upload_package(by, id, file).await.map(drop) }).await
+            page.run(|api| async move { api.plugins.upload_package(by, id, file).await.map(drop) })
+                .await
         }
         Err(err) => Err(err),
     };
@@ -49,21 +49,21 @@ async fn upload_package(page: PageContext, PathId(id): PathId, form: UploadForm)
 }
 
 async fn upload_icon(page: PageContext, PathId(id): PathId, form: UploadForm) -> PageResult {
-    let plugins = page.api.plugins.clone();
     let by = page.user();
     let id = PluginId(id);
     let result = match chosen_file(&form, "icon") {
-        Ok(file) => page.run(async move { plugins.upload_icon(by, id, Some(file)).await }).await,
+        Ok(file) => {
+            page.run(|api| async move { api.plugins.upload_icon(by, id, Some(file)).await }).await
+        }
         Err(err) => Err(err),
     };
     changed(&page, id, result, TypedPlugin::default()).await
 }
 
 async fn remove_icon(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
-    let plugins = page.api.plugins.clone();
     let by = page.user();
     let id = PluginId(id);
-    let result = page.run(async move { plugins.upload_icon(by, id, None).await }).await;
+    let result = page.run(|api| async move { api.plugins.upload_icon(by, id, None).await }).await;
     changed(&page, id, result, TypedPlugin::default()).await
 }
 

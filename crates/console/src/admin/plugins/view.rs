@@ -101,8 +101,7 @@ pub(super) fn stored_draft(plugin: PublishedPlugin) -> PluginDraft {
 
 /// Returns the list of plugins.
 pub(super) async fn list_view(page: &PageContext) -> Result<View, ApiError> {
-    let plugins = page.api.plugins.clone();
-    let entries = page.run(async move { plugins.list().await }).await?;
+    let entries = page.run(|api| async move { api.plugins.list().await }).await?;
     let columns = [
         ("name", common::NAME),
         ("kind", KIND),
@@ -188,8 +187,7 @@ pub(super) async fn plugin_view(
     id: PluginId,
     typed: TypedPlugin,
 ) -> Result<View, ApiError> {
-    let plugins = page.api.plugins.clone();
-    let plugin = page.run(async move { plugins.find(id).await }).await?;
+    let plugin = page.run(|api| async move { api.plugins.find(id).await }).await?;
     let path = format!("admin/plugins/{id}");
     let mut view = View::new(&plugin.content.name)
         .below(page.t(TITLE), "admin/plugins")
@@ -262,8 +260,7 @@ async fn groups_section(
     path: &str,
     typed: Option<Vec<GroupId>>,
 ) -> Result<Section, ApiError> {
-    let plugins = page.api.plugins.clone();
-    let stored = page.run(async move { plugins.groups_of(id).await }).await?;
+    let stored = page.run(|api| async move { api.plugins.groups_of(id).await }).await?;
     let groups = group_checks(page, &typed.unwrap_or(stored)).await?;
     let form = Form::new(format!("{path}/groups"), page.t(common::SAVE)).field(groups);
     Ok(Section::new("groups", page.t(GROUPS)).intro(page.t(GROUPS_INTRO)).form(form))

@@ -51,8 +51,9 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn list(page: PageContext, PathId(id): PathId) -> PageResult {
-    let policies = page.api.client_policies.clone();
-    let versions = page.run(async move { policies.versions(ClientPolicyId(id)).await }).await?;
+    let versions = page
+        .run(|api| async move { api.client_policies.versions(ClientPolicyId(id)).await })
+        .await?;
     let emails = find_emails(&page, versions.iter().filter_map(|it| it.written_by)).await?;
     let newest = versions.first().map_or(0, |it| it.number);
     let name = versions.first().map(|it| it.name.clone()).unwrap_or_default();
@@ -110,11 +111,13 @@ async fn restore(
     PathVersion { id, number }: PathVersion,
     ProvedForm(form): ProvedForm,
 ) -> PageResult {
-    let policies = page.api.client_policies.clone();
     let by = page.user();
     let id = ClientPolicyId(id);
     let expected = expected(&form);
-    match page.run(async move { policies.restore(by, id, number, expected).await }).await {
+    let result = page
+        .run(|api| async move { api.client_policies.restore(by, id, number, expected).await })
+        .await;
+    match result {
         Ok(()) => page.done(&format!("admin/policies/{id}"), "saved"),
         Err(err) => page.refuse(version_view(&page, id, number).await?, err),
     }
@@ -125,17 +128,17 @@ async fn version_view(
     id: ClientPolicyId,
     number: i32,
 ) -> Result<View, ApiError> {
-    let policies = page.api.client_policies.clone();
     let with = page.query("with").parse().ok();
-    let read = async move {
-        let policy = policies.find(id).await?;
-        let versions = policies.versions(id).await?;
-        // The newest version is compared with the one before it.
-        let earlier = versions.get(1).filter(|it| it.number + 1 == number).map(|it| it.number);
-        let comparison = policies.compare(id, number, with.or(earlier)).await?;
-        Ok::<_, ClientPolicyError>((policy, versions, comparison))
-    };
-    let (policy, versions, comparison) = page.run(read).await?;
+    let (policy, versions, comparison) = page
+        .run(|api| async move {
+            let policy = api.client_policies.find(id).await?;
+            let versions = api.client_policies.versions(id).await?;
+            // The newest version is compared with the one before it.
+            let earlier = versions.get(1).filter(|it| it.number + 1 == number).map(|it| it.number);
+            let comparison = api.client_policies.compare(id, number, with.or(earlier)).await?;
+            Ok::<_, ClientPolicyError>((policy, versions, comparison))
+        })
+        .await?;
     let emails = find_emails(page, comparison.from.written_by.into_iter()).await?;
     let path = format!("admin/policies/{id}");
     let newest = versions.first().map_or(0, |it| it.number);

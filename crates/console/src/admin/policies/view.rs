@@ -86,8 +86,7 @@ impl From<ClientPolicy> for Contents {
 
 /// Returns the list of policies.
 pub(super) async fn list_view(page: &PageContext) -> Result<View, ApiError> {
-    let policies = page.api.client_policies.clone();
-    let entries = page.run(async move { policies.list().await }).await?;
+    let entries = page.run(|api| async move { api.client_policies.list().await }).await?;
     let columns =
         [("name", common::NAME), ("groups", GROUPS), ("size", SIZE), ("changed", CHANGED)];
     let rows = entries.iter().map(|it| entry_row(page, it)).collect();
@@ -142,15 +141,13 @@ pub(super) async fn policy_view(
     id: ClientPolicyId,
     typed: Option<Contents>,
 ) -> Result<View, ApiError> {
-    let policies = page.api.client_policies.clone();
-    let groups = page.api.groups.clone();
-    let read = async move {
-        let policy = policies.find(id).await?;
-        let groups_with_policy = policies.groups_of(id).await?;
-        Ok::<_, ClientPolicyError>((policy, groups_with_policy, groups.list().await?))
-    };
-
-    let (policy, groups_with_policy, all_groups) = page.run(read).await?;
+    let (policy, groups_with_policy, all_groups) = page
+        .run(|api| async move {
+            let policy = api.client_policies.find(id).await?;
+            let groups_with_policy = api.client_policies.groups_of(id).await?;
+            Ok::<_, ClientPolicyError>((policy, groups_with_policy, api.groups.list().await?))
+        })
+        .await?;
     let mut other_groups = Vec::new();
     for group in all_groups.into_iter().map(|entry| entry.group) {
         if groups_with_policy.iter().all(|(with_policy, _)| *with_policy != group.id) {

@@ -77,15 +77,16 @@ struct PeriodFigures {
 pub(in crate::admin) async fn section(page: &PageContext) -> Result<Section, ApiError> {
     let report = page.api.usage.clone();
     let month = report.last_days(MONTH_DAYS);
-    let read = async move {
-        try_join3(
-            report.sums(month, UsageGrouping::Day, MONTH_DAYS),
-            report.count_recent_users(1),
-            report.count_recent_users(MONTH_DAYS),
-        )
-        .await
-    };
-    let (days, people_today, people) = page.run(read).await?;
+    let (days, people_today, people) = page
+        .run(|_| async move {
+            try_join3(
+                report.sums(month, UsageGrouping::Day, MONTH_DAYS),
+                report.count_recent_users(1),
+                report.count_recent_users(MONTH_DAYS),
+            )
+            .await
+        })
+        .await?;
     let today = PeriodFigures { totals: UsageTotals::of(days.last()), people: people_today };
     let last_month = PeriodFigures { totals: UsageTotals::of(&days), people };
     let table = table(page, &today, &last_month);

@@ -50,33 +50,32 @@ async fn grant_role(page: &PageContext, user: UserId, form: &FormFields) -> Resu
         let message = page.t(UNKNOWN_ROLE).to_owned();
         ApiError::invalid(vec![FieldError { field, code: "required", message }])
     })?;
-    let roles = page.api.administration.roles.clone();
     let by = Some(page.user());
-    page.run_identity(async move { roles.grant(by, user, role).await }).await
+    page.run(|api| async move { api.administration.roles.grant(by, user, role).await }).await
 }
 
 async fn move_to_group(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let groups = page.api.groups.clone();
     let by = Some(page.user());
     let user = UserId(id);
     let group = GroupId(Uuid::try_parse(form.text("group")).unwrap_or_default());
-    let moved = page.run(async move { groups.move_member(by, user, group).await }).await;
+    let moved = page.run(|api| async move { api.groups.move_member(by, user, group).await }).await;
     finish(&page, user, &form, moved, "moved").await
 }
 
 async fn end_sessions(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let security = page.api.administration.security.clone();
     let by = page.user();
     let user = UserId(id);
-    let ended = page.run_identity(async move { security.end_sessions(by, user).await }).await;
+    let ended = page
+        .run(|api| async move { api.administration.security.end_sessions(by, user).await })
+        .await;
     finish(&page, user, &form, ended, "ended").await
 }
 
 async fn lift_wait(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let security = page.api.administration.security.clone();
     let by = page.user();
     let user = UserId(id);
-    let lifted = page.run_identity(async move { security.lift_wait(by, user).await }).await;
+    let lifted =
+        page.run(|api| async move { api.administration.security.lift_wait(by, user).await }).await;
     finish(&page, user, &form, lifted, "lifted").await
 }
 
@@ -85,10 +84,11 @@ async fn reset_factor(
     PathId(id): PathId,
     ProvedForm(form): ProvedForm,
 ) -> PageResult {
-    let security = page.api.administration.security.clone();
     let by = page.user();
     let user = UserId(id);
-    let reset = page.run_identity(async move { security.reset_factor(by, user).await }).await;
+    let reset = page
+        .run(|api| async move { api.administration.security.reset_factor(by, user).await })
+        .await;
     finish(&page, user, &form, reset, "reset").await
 }
 
@@ -97,10 +97,10 @@ async fn deactivate(
     PathId(id): PathId,
     ProvedForm(form): ProvedForm,
 ) -> PageResult {
-    let roles = page.api.administration.roles.clone();
     let by = Some(page.user());
     let user = UserId(id);
-    let deactivated = page.run_identity(async move { roles.deactivate(by, user).await }).await;
+    let deactivated =
+        page.run(|api| async move { api.administration.roles.deactivate(by, user).await }).await;
     finish(&page, user, &form, deactivated, "deactivated").await
 }
 
@@ -109,26 +109,26 @@ async fn reactivate(
     PathId(id): PathId,
     ProvedForm(form): ProvedForm,
 ) -> PageResult {
-    let roles = page.api.administration.roles.clone();
     let by = Some(page.user());
     let user = UserId(id);
-    let reactivated = page.run_identity(async move { roles.reactivate(by, user).await }).await;
+    let reactivated =
+        page.run(|api| async move { api.administration.roles.reactivate(by, user).await }).await;
     finish(&page, user, &form, reactivated, "reactivated").await
 }
 
 async fn revoke_key(page: PageContext, path: PathPart, ProvedForm(form): ProvedForm) -> PageResult {
-    let keys = page.api.administration.api_keys.clone();
     let by = Some(page.user());
     let user = UserId(path.id);
     let key = ApiKeyId(path.part);
-    let revoke = async move {
-        // A key of another user is not named by this page.
-        if !keys.list(user).await?.iter().any(|it| it.id == key) {
-            return Err(ApiError::not_found());
-        }
-        Ok(keys.revoke(by, key).await?)
-    };
-    let revoked = page.api.runner.run(revoke).await;
+    let revoked = page
+        .run(|api| async move {
+            // A key of another user is not named by this page.
+            if !api.administration.api_keys.list(user).await?.iter().any(|it| it.id == key) {
+                return Err(ApiError::not_found());
+            }
+            Ok(api.administration.api_keys.revoke(by, key).await?)
+        })
+        .await;
 
     finish(&page, user, &form, revoked, "revoked").await
 }

@@ -174,10 +174,10 @@ pub(super) async fn user_view(page: &PageContext, user: UserId) -> Result<View, 
 }
 
 async fn load(page: &PageContext, user: UserId) -> Result<UserDetail, ApiError> {
-    let api = page.api.clone();
     let limit = MAX_SESSIONS;
     let of_user = DeviceFilter { user: Some(user), ..DeviceFilter::default() };
-    let load = async move {
+
+    page.run(|api| async move {
         let member = api.groups.member(user).await?;
         let account = api.administration.roles.member(&member.email).await;
         let administration = &api.assignments.administration;
@@ -195,9 +195,8 @@ async fn load(page: &PageContext, user: UserId) -> Result<UserDetail, ApiError> 
             schedules,
             waits_until: waits_until.map_err(ApiError::from)?,
         })
-    };
-
-    page.run(load).await
+    })
+    .await
 }
 
 fn profile(page: &PageContext, detail: &UserDetail) -> Section {

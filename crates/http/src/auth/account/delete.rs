@@ -15,7 +15,6 @@ pub(crate) async fn delete(
     api: Data<Api>,
     Body(request): Body<DeleteRequest>,
 ) -> Result<Json<DeleteResponse>, ApiError> {
-    let deletion = api.identity.deletion.clone();
     let state = caller.0;
     let DeleteRequest { confirm, password, code, recovery_code } = request;
     let factor = match (code, recovery_code) {
@@ -23,8 +22,8 @@ pub(crate) async fn delete(
         (code, recovery_code) => Some(factor_answer(code, recovery_code)?),
     };
     let deletion_request = DeletionRequest { confirm, password, factor };
-    let delete = async move { deletion.delete(state, deletion_request).await };
-    api.runner.run(delete).await?;
+    api.run(|api| async move { api.identity.deletion.delete(state, deletion_request).await })
+        .await?;
     Ok(Json(DeleteResponse { deleted: true }))
 }
 

@@ -32,10 +32,9 @@ pub async fn export(
         return Ok(response.streaming(stream::empty::<Result<Bytes, Unavailable>>()));
     }
 
-    let exports = api.identity.export.clone();
     let user = caller.0.user;
-    let begin = async move { exports.begin(user).await };
-    let started_export = api.runner.run(begin).await?;
+    let started_export =
+        api.run(|api| async move { api.identity.export.begin(user).await }).await?;
     let body = api.runner.stream_body(|sender| write_export(started_export, encoder, sender));
 
     Ok(response.streaming(body))

@@ -12,10 +12,9 @@ pub(crate) async fn show(
     caller: Caller,
     api: Data<Api>,
 ) -> Result<Json<AccountResponse>, ApiError> {
-    let support = api.sync.support.clone();
     let user = caller.0.user;
     let StorageUse { current, limit } =
-        api.runner.run(async move { support.storage(user).await }).await?;
+        api.run(|api| async move { api.sync.support.storage(user).await }).await?;
     Ok(Json(AccountResponse { storage: StorageResponse { current, limit } }))
 }
 

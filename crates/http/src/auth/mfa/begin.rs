@@ -14,10 +14,13 @@ pub(crate) async fn begin(
     api: Data<Api>,
     Body(request): Body<TotpBeginRequest>,
 ) -> Result<Json<TotpEnrolment>, ApiError> {
-    let factors = api.identity.second_factors.clone();
     let session_ref = caller.session_ref()?;
-    let begin = async move { factors.begin(session_ref, request.password).await };
-    Ok(Json(TotpEnrolment::new(&api.runner.run(begin).await?)))
+    let enrolment =
+        api.run(|api| async move {
+            api.identity.second_factors.begin(session_ref, request.password).await
+        })
+        .await?;
+    Ok(Json(TotpEnrolment::new(&enrolment)))
 }
 
 #[derive(Debug, Deserialize, ToSchema)]

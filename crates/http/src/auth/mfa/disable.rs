@@ -12,10 +12,9 @@ pub(crate) async fn disable(
     api: Data<Api>,
     Body(request): Body<FreshProofRequest>,
 ) -> Result<Json<Done>, ApiError> {
-    let factors = api.identity.second_factors.clone();
     let session_ref = caller.session_ref()?;
     let proof = request.proof()?;
-    let disable = async move { factors.disable(session_ref, proof).await };
-    api.runner.run(disable).await?;
+    api.run(|api| async move { api.identity.second_factors.disable(session_ref, proof).await })
+        .await?;
     Ok(Json(Done::success()))
 }

@@ -14,11 +14,14 @@ pub(crate) async fn regenerate(
     api: Data<Api>,
     Body(request): Body<FreshProofRequest>,
 ) -> Result<Json<RecoveryCodesResponse>, ApiError> {
-    let factors = api.identity.second_factors.clone();
     let session_ref = caller.session_ref()?;
     let proof = request.proof()?;
-    let regenerate = async move { factors.regenerate_codes(session_ref, proof).await };
-    Ok(Json(api.runner.run(regenerate).await?.into()))
+    let codes =
+        api.run(|api| async move {
+            api.identity.second_factors.regenerate_codes(session_ref, proof).await
+        })
+        .await?;
+    Ok(Json(codes.into()))
 }
 
 #[derive(Serialize, ToSchema)]

@@ -12,13 +12,15 @@ pub(crate) async fn show(
     caller: Caller,
     api: Data<Api>,
 ) -> Result<Json<FactorsResponse>, ApiError> {
-    let factors = api.identity.second_factors.clone();
-    let passkeys = api.identity.passkeys.clone();
     let user = caller.0.user;
-    let load = async move {
-        Ok::<_, Unavailable>((factors.overview(user).await?, passkeys.list(user).await?.len()))
-    };
-    let (totp, passkeys) = api.runner.run(load).await?;
+    let (totp, passkeys) = api
+        .run(|api| async move {
+            Ok::<_, Unavailable>((
+                api.identity.second_factors.overview(user).await?,
+                api.identity.passkeys.list(user).await?.len(),
+            ))
+        })
+        .await?;
     let recovery_codes_left = totp.unwrap_or_default();
     Ok(Json(FactorsResponse { totp_enabled: totp.is_some(), recovery_codes_left, passkeys }))
 }

@@ -18,10 +18,11 @@ pub(crate) async fn verify(
         let message = "`code` is needed.".to_owned();
         ApiError::invalid(vec![FieldError { field: "code".to_owned(), code: "required", message }])
     })?;
-    let factors = api.identity.second_factors.clone();
     let session_ref = caller.session_ref()?;
-    let verify = async move { factors.confirm(session_ref, code).await };
-    Ok(Json(api.runner.run(verify).await?.into()))
+    let codes = api
+        .run(|api| async move { api.identity.second_factors.confirm(session_ref, code).await })
+        .await?;
+    Ok(Json(codes.into()))
 }
 
 #[derive(Debug, Deserialize, ToSchema)]

@@ -15,10 +15,13 @@ pub(crate) async fn passkeys(
     caller: Caller,
     api: Data<Api>,
 ) -> Result<Json<PasskeysResponse>, ApiError> {
-    let passkeys = api.identity.passkeys.clone();
     let user = caller.0.user;
-    let list = async move { passkeys.list(user).await };
-    let items = api.runner.run(list).await?.into_iter().map(Into::into).collect();
+    let items = api
+        .run(|api| async move { api.identity.passkeys.list(user).await })
+        .await?
+        .into_iter()
+        .map(Into::into)
+        .collect();
     Ok(Json(PasskeysResponse { items }))
 }
 
@@ -41,17 +44,19 @@ pub(crate) async fn change_passkey(
     };
 
     let proof = fresh_proof(password, code, recovery_code)?;
-    let passkeys = api.identity.passkeys.clone();
-    let owners = api.identity.reauthenticator.clone();
-    let change = async move {
-        if unblock {
-            owners.require(caller.0, proof).await?;
-        }
-        let change = PasskeyChange { name, unblock };
-        Ok::<_, ApiError>(passkeys.change(caller.0.user, PasskeyId(id), change).await?)
-    };
 
-    Ok(Json(api.runner.run(change).await?.into()))
+    let passkey = api
+        .run(|api| async move {
+            if unblock {
+                api.identity.reauthenticator.require(caller.0, proof).await?;
+            }
+            let change = PasskeyChange { name, unblock };
+            Ok::<_, ApiError>(
+                api.identity.passkeys.change(caller.0.user, PasskeyId(id), change).await?,
+            )
+        })
+        .await?;
+    Ok(Json(passkey.into()))
 }
 
 pub(crate) async fn remove_passkey(
@@ -59,10 +64,9 @@ pub(crate) async fn remove_passkey(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, ApiError> {
-    let passkeys = api.identity.passkeys.clone();
     let session_ref = caller.session_ref()?;
-    let remove = async move { passkeys.remove(session_ref, PasskeyId(id)).await };
-    api.runner.run(remove).await?;
+    api.run(|api| async move { api.identity.passkeys.remove(session_ref, PasskeyId(id)).await })
+        .await?;
     Ok(Json(Done::success()))
 }
 

@@ -14,9 +14,8 @@ use crate::auth::SignInResponse;
 
 /// Starts a passkey sign-in. The request's body is ignored.
 pub(crate) async fn begin_login(api: Data<Api>) -> Result<Json<PasskeyOptionsResponse>, ApiError> {
-    let sign_in = api.identity.passkey_sign_in.clone();
-    let begin = async move { sign_in.begin().await };
-    Ok(Json(PasskeyOptionsResponse::new(api.runner.run(begin).await?)?))
+    let options = api.run(|api| async move { api.identity.passkey_sign_in.begin().await }).await?;
+    Ok(Json(PasskeyOptionsResponse::new(options)?))
 }
 
 pub(crate) async fn complete_login(
@@ -26,9 +25,11 @@ pub(crate) async fn complete_login(
     Body(request): Body<PasskeyLoginRequest>,
 ) -> Result<Json<SignInResponse>, ApiError> {
     let (token, answer) = require_answer(request.challenge_token, request.credential.as_ref())?;
-    let sign_in = api.identity.passkey_sign_in.clone();
-    let login = async move { sign_in.sign_in(&token, &answer, device).await };
-    let signed_in = api.runner.run(login).await?;
+    let signed_in =
+        api.run(|api| async move {
+            api.identity.passkey_sign_in.sign_in(&token, &answer, device).await
+        })
+        .await?;
     let owes_declaration = gates.rules.get().owes_declaration(signed_in.account.customer);
     Ok(Json(SignInResponse::new(signed_in, owes_declaration)))
 }

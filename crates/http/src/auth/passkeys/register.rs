@@ -17,11 +17,11 @@ pub(crate) async fn begin_registration(
     api: Data<Api>,
     Body(request): Body<FreshProofRequest>,
 ) -> Result<Json<PasskeyOptionsResponse>, ApiError> {
-    let passkeys = api.identity.passkeys.clone();
     let session_ref = caller.session_ref()?;
     let proof = request.proof_if_any()?;
-    let begin = async move { passkeys.begin(session_ref, proof).await };
-    Ok(Json(PasskeyOptionsResponse::new(api.runner.run(begin).await?)?))
+    let options =
+        api.run(|api| async move { api.identity.passkeys.begin(session_ref, proof).await }).await?;
+    Ok(Json(PasskeyOptionsResponse::new(options)?))
 }
 
 pub(crate) async fn complete_registration(
@@ -31,10 +31,13 @@ pub(crate) async fn complete_registration(
 ) -> Result<Json<PasskeyItem>, ApiError> {
     let (token, answer) = require_answer(request.challenge_token, request.credential.as_ref())?;
     let name = request.name.ok_or_else(|| missing("name"))?;
-    let passkeys = api.identity.passkeys.clone();
     let session_ref = caller.session_ref()?;
-    let add = async move { passkeys.add(session_ref, &token, &name, &answer).await };
-    Ok(Json(api.runner.run(add).await?.into()))
+    let passkey =
+        api.run(|api| async move {
+            api.identity.passkeys.add(session_ref, &token, &name, &answer).await
+        })
+        .await?;
+    Ok(Json(passkey.into()))
 }
 
 #[derive(Debug, Deserialize, ToSchema)]

@@ -26,10 +26,14 @@ pub(crate) async fn callback(
     };
 
     let browser = api.browsers.browser_secret(&request);
-    let sign_in = api.identity.provider_sign_in.clone();
-    let finish =
-        async move { Ok::<_, Unavailable>(sign_in.finish(callback, browser, device).await) };
-    match api.runner.run(finish).await? {
+    let result = api
+        .run(|api| async move {
+            Ok::<_, Unavailable>(
+                api.identity.provider_sign_in.finish(callback, browser, device).await,
+            )
+        })
+        .await?;
+    match result {
         Ok(CallbackOutcome::Onward { url, verifier }) => {
             Ok(Either::Left(api.browsers.redirect_to_target(&url, verifier.as_ref())))
         }

@@ -21,10 +21,15 @@ pub(crate) async fn login(api: Data<Api>, request: HttpRequest) -> Result<HttpRe
     };
 
     let browser = api.browsers.browser_secret(&request);
-    let sign_in = api.identity.provider_sign_in.clone();
     // A failure is reported in several ways, so it is not an error here.
-    let begin = async move { Ok::<_, Unavailable>(sign_in.begin(sign_in_request, browser).await) };
-    match api.runner.run(begin).await? {
+    let result = api
+        .run(|api| async move {
+            Ok::<_, Unavailable>(
+                api.identity.provider_sign_in.begin(sign_in_request, browser).await,
+            )
+        })
+        .await?;
+    match result {
         Ok(started) => Ok(api.browsers.redirect_to_provider(&started.url, &started.browser)),
         Err(StartSessionError::Failed(err)) => {
             api.browsers.report_failure(&request, err.return_state, err.reason.into())

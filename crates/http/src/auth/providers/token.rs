@@ -22,27 +22,30 @@ pub(crate) async fn token(
 ) -> Result<Json<SignInResponse>, ApiError> {
     RawBody::expect_json(&request)?;
     let PresentedCode { codes, verifier } = PresentedCode::parse(&body)?;
-    let sign_in = api.identity.provider_sign_in.clone();
-    let redeem = async move {
-        let Some((code, others)) = codes.split_first() else {
-            return Err(RedeemError::InvalidGrant);
-        };
+    let signed_in = api
+        .run(|api| async move {
+            let Some((code, others)) = codes.split_first() else {
+                return Err(RedeemError::InvalidGrant);
+            };
 
-        for other in others {
-            if let Err(err @ RedeemError::Unavailable(_)) =
-                sign_in.redeem(other, &empty_verifier(), device.clone()).await
-            {
-                return Err(err);
+            for other in others {
+                if let Err(err @ RedeemError::Unavailable(_)) = api
+                    .identity
+                    .provider_sign_in
+                    .redeem(other, &empty_verifier(), device.clone())
+                    .await
+                {
+                    return Err(err);
+                }
             }
-        }
 
-        let verifier = match verifier {
-            Some(verifier) if others.is_empty() => verifier,
-            _ => empty_verifier(),
-        };
-        sign_in.redeem(code, &verifier, device).await
-    };
-    let signed_in = api.runner.run(redeem).await?;
+            let verifier = match verifier {
+                Some(verifier) if others.is_empty() => verifier,
+                _ => empty_verifier(),
+            };
+            api.identity.provider_sign_in.redeem(code, &verifier, device).await
+        })
+        .await?;
     let owes_declaration = gates.rules.get().owes_declaration(signed_in.account.customer);
 
     Ok(Json(SignInResponse::new(signed_in, owes_declaration)))
