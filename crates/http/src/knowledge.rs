@@ -47,13 +47,13 @@ pub struct KnowledgeApi {
     pub is_enabled: bool,
 }
 
-/// Documents of knowledge bases, unless knowledge is off.
+/// Proof that knowledge is on.
 ///
 /// As the first extractor of a handler it refuses a request before the body is
 /// read.
-pub(crate) struct EnabledDocuments(pub(crate) Documents);
+pub(crate) struct KnowledgeEnabled;
 
-impl FromRequest for EnabledDocuments {
+impl FromRequest for KnowledgeEnabled {
     type Error = ApiError;
     type Future = Ready<Result<Self, ApiError>>;
 
@@ -61,15 +61,15 @@ impl FromRequest for EnabledDocuments {
         let api = request
             .app_data::<Data<Api>>()
             .ok_or_else(|| ApiError::internal("no use cases are configured"));
-        ready(api.and_then(|it| it.knowledge.enabled_documents()).map(Self))
+        ready(api.and_then(|it| it.knowledge.check_enabled()).map(|()| Self))
     }
 }
 
 impl KnowledgeApi {
-    /// Returns the documents, unless knowledge is off.
-    pub fn enabled_documents(&self) -> Result<Documents, ApiError> {
+    /// Refuses to change or read documents while knowledge is off.
+    pub fn check_enabled(&self) -> Result<(), ApiError> {
         if self.is_enabled {
-            return Ok(self.documents.clone());
+            return Ok(());
         }
         let message = "Knowledge bases are switched off on this server.";
         Err(ApiError::refused(StatusCode::SERVICE_UNAVAILABLE, "knowledge_disabled", message))

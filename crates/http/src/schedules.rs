@@ -56,7 +56,11 @@ pub(crate) async fn delete(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<HttpResponse, HttpError> {
-    if api.run(|api| async move { api.assignments.schedules.delete(caller.0.user, ScheduleId(id)).await }).await? {
+    let user = caller.0.user;
+    let is_deleted = api
+        .run(|api| async move { api.assignments.schedules.delete(user, ScheduleId(id)).await })
+        .await?;
+    if is_deleted {
         Ok(HttpResponse::NoContent().finish())
     } else {
         Err(ApiError::not_found().into())

@@ -34,13 +34,10 @@ pub(super) struct OwnerProofs {
 impl OwnerProofs {
     /// Loads the proofs of the caller's account.
     pub(super) async fn load(page: &PageContext) -> Result<Self, ApiError> {
-        let identity = &page.api.identity;
-        let accounts = identity.accounts.clone();
-        let factors = identity.second_factors.clone();
         let user = page.user();
-        page.run(|_| async move {
-            let has_password = accounts.me(user).await?.provider == LOCAL;
-            let has_factor = factors.overview(user).await?.is_some();
+        page.run(|api| async move {
+            let has_password = api.identity.accounts.me(user).await?.provider == LOCAL;
+            let has_factor = api.identity.second_factors.overview(user).await?.is_some();
             Ok::<_, AccountError>(Self { has_password, has_factor })
         })
         .await

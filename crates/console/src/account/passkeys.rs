@@ -122,7 +122,12 @@ async fn add(page: PageContext, form: FormFields) -> PageResult {
     let token = form.secret("challengeToken");
     let name = form.text("name").to_owned();
     let credential = form.text("credential").to_owned();
-    match page.run(|api| async move { api.identity.passkeys.add(session, &token, &name, &credential).await }).await {
+    let result =
+        page.run(|api| async move {
+            api.identity.passkeys.add(session, &token, &name, &credential).await
+        })
+        .await;
+    match result {
         Ok(_) => page.done(PATH, "passkey-added"),
         // The challenge is used up, so the person starts again.
         Err(err) => {

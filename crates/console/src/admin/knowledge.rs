@@ -8,7 +8,7 @@ mod settings;
 
 use pia_identity::Role;
 use pia_kernel::KnowledgeBaseId;
-use pia_knowledge::{BaseAccess, BaseDraft, BaseRef, Documents, KnowledgeBaseEntry};
+use pia_knowledge::{BaseAccess, BaseDraft, BaseRef, KnowledgeBaseEntry};
 use pia_policy::Feature;
 use pia_web::{Access, ApiError, Route};
 use uuid::Uuid;
@@ -99,16 +99,10 @@ fn base_ref(page: &PageContext, id: Uuid) -> BaseRef {
     BaseRef { access: access(page), id: KnowledgeBaseId(id) }
 }
 
-/// Returns the documents to be read, even if knowledge is off.
-fn documents(page: &PageContext) -> Documents {
-    page.api.knowledge.documents.clone()
-}
-
 /// Finds a base that the caller manages.
 async fn find(page: &PageContext, id: Uuid) -> Result<KnowledgeBaseEntry, ApiError> {
-    let documents = documents(page);
     let base = base_ref(page, id);
-    page.run(|_| async move { documents.base(base).await }).await
+    page.run(|api| async move { api.knowledge.documents.base(base).await }).await
 }
 
 /// Returns a page about a base, without sections.
@@ -134,9 +128,8 @@ async fn create(page: PageContext, form: FormFields) -> PageResult {
 }
 
 async fn list_view(page: &PageContext, form: &FormFields) -> Result<View, ApiError> {
-    let documents = documents(page);
     let access = access(page);
-    let bases = page.run(|_| async move { documents.bases(access).await }).await?;
+    let bases = page.run(|api| async move { api.knowledge.documents.bases(access).await }).await?;
     let view = View::new(page.t(TITLE)).intro(page.t(INTRO));
     let mut section = Section::new("bases", "");
     if !page.api.knowledge.is_enabled {

@@ -84,15 +84,15 @@ async fn deactivate(page: PageContext, PathId(id): PathId, _: FormFields) -> Pag
 
 /// Changes only the state and keeps the contents.
 async fn set_active(page: &PageContext, id: PluginId, is_active: bool) -> PageResult {
-    let plugins = page.api.plugins.clone();
     let by = page.user();
-    let replace = async move {
-        let plugin = plugins.find(id).await?;
-        let version = plugin.updated_at;
-        let draft = PluginDraft { is_active: Some(is_active), ..stored_draft(plugin) };
-        plugins.replace(by, id, draft, Some(version)).await
-    };
-    let result = page.run::<_, PluginError, _>(replace).await;
+    let result = page
+        .run::<_, PluginError, _>(|api| async move {
+            let plugin = api.plugins.find(id).await?;
+            let version = plugin.updated_at;
+            let draft = PluginDraft { is_active: Some(is_active), ..stored_draft(plugin) };
+            api.plugins.replace(by, id, draft, Some(version)).await
+        })
+        .await;
     changed(page, id, result, TypedPlugin::default()).await
 }
 

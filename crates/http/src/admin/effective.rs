@@ -105,14 +105,12 @@ pub struct EffectiveSettings {
 impl EffectiveSettings {
     /// Loads the effective settings of a user.
     pub async fn load(api: &Data<Api>, user: UserId) -> Result<Self, HttpError> {
-        let services = Data::clone(api);
-
-        api.run(|_| async move {
-            let member = services.groups.member(user).await?;
-            let GroupEntry { group, .. } = services.groups.find(member.group).await?;
-            let settings = services.groups.settings(member.group).await?;
-            let policy = services.client_policies.of_group(member.group).await?;
-            let published = match services.sync.pulling.published(user).await {
+        api.run(|api| async move {
+            let member = api.groups.member(user).await?;
+            let GroupEntry { group, .. } = api.groups.find(member.group).await?;
+            let settings = api.groups.settings(member.group).await?;
+            let policy = api.client_policies.of_group(member.group).await?;
+            let published = match api.sync.pulling.published(user).await {
                 Err(PullError::Gone) => return Err(ApiError::not_found().into()),
                 published => published?,
             };

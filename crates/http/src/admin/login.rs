@@ -19,12 +19,12 @@ pub(crate) async fn login(
     FromDevice(device): FromDevice,
     Body(request): Body<AdminLoginRequest>,
 ) -> Result<HttpResponse, ApiError> {
-    let sign_in = api.identity.browser_sign_in.clone();
+    let area = BrowserArea::Console;
     let session = if let Some(token) = request.mfa_token {
         let answer = factor_answer(request.code, request.recovery_code)?;
-        api.run(
-            |_| async move { sign_in.factor(BrowserArea::Console, &token, &answer, device).await },
-        )
+        api.run(|api| async move {
+            api.identity.browser_sign_in.factor(area, &token, &answer, device).await
+        })
         .await?
     } else {
         let missing = missing_fields(&[
@@ -35,10 +35,8 @@ pub(crate) async fn login(
             return Err(ApiError::invalid(missing));
         };
 
-        let login = async move {
-            let area = BrowserArea::Console;
-            Box::pin(sign_in.password(area, &email, password, device)).await
-        };
+        let sign_in = api.identity.browser_sign_in.clone();
+        let login = async move { Box::pin(sign_in.password(area, &email, password, device)).await };
 
         api.sign_ins.run(login).await?
     };

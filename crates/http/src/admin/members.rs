@@ -68,7 +68,7 @@ pub(crate) struct MemberItem {
 }
 
 async fn page_of(
-    api: &Api,
+    api: &Data<Api>,
     group: Option<GroupId>,
     query: MemberQuery,
     page: PageRequest,

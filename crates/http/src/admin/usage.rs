@@ -40,7 +40,7 @@ pub(crate) async fn export(
 
 /// Returns the sums as a CSV file.
 pub async fn export_usage(
-    api: &Api,
+    api: &Data<Api>,
     range: UsageRange,
     by: UsageGrouping,
 ) -> Result<HttpResponse, HttpError> {

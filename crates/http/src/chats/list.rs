@@ -39,7 +39,7 @@ pub(crate) async fn list_chats(
 /// changed.
 pub(super) async fn list_response(
     caller: &Caller,
-    api: &Api,
+    api: &Data<Api>,
     ChatsQuery { part, unless }: ChatsQuery,
     format: impl FnOnce(ChatPage, bool) -> Vec<u8>,
 ) -> Result<HttpResponse, HttpError> {

@@ -7,26 +7,28 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::path::{managed_base, managed_by};
-use super::{EnabledDocuments, KnowledgeStats};
+use super::{KnowledgeEnabled, KnowledgeStats};
 use crate::{Api, HttpError};
 
 pub(crate) async fn bases(
-    EnabledDocuments(documents): EnabledDocuments,
+    _: KnowledgeEnabled,
     caller: Caller,
     api: Data<Api>,
 ) -> Result<Json<Vec<KnowledgeBaseItem>>, HttpError> {
-    let entries = api.run(|_| async move { documents.bases(managed_by(caller)).await }).await?;
+    let entries = api
+        .run(|api| async move { api.knowledge.documents.bases(managed_by(caller)).await })
+        .await?;
     Ok(Json(entries.into_iter().map(Into::into).collect()))
 }
 
 pub(crate) async fn stats(
-    EnabledDocuments(documents): EnabledDocuments,
+    _: KnowledgeEnabled,
     caller: Caller,
     api: Data<Api>,
     id: PathId,
 ) -> Result<Json<KnowledgeStats>, HttpError> {
     let base = managed_base(caller, id);
-    Ok(Json(api.run(|_| async move { documents.stats(base).await }).await?.into()))
+    Ok(Json(api.run(|api| async move { api.knowledge.documents.stats(base).await }).await?.into()))
 }
 
 /// Knowledge base of the caller's group.

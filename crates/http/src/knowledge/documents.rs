@@ -8,63 +8,67 @@ use pia_knowledge::{DocumentContent, DocumentStatus, Submission};
 use pia_web::{Caller, PathId, PathPart};
 
 use super::path::{managed_base, managed_document};
-use super::{DocumentSubmission, EnabledDocuments, KnowledgeDocument};
+use super::{DocumentSubmission, KnowledgeDocument, KnowledgeEnabled};
 use crate::{Api, HttpError};
 
 pub(crate) async fn documents(
-    EnabledDocuments(documents): EnabledDocuments,
+    _: KnowledgeEnabled,
     caller: Caller,
     api: Data<Api>,
     id: PathId,
 ) -> Result<Json<Vec<KnowledgeDocument>>, HttpError> {
     let base = managed_base(caller, id);
-    let list = api.run(|_| async move { documents.list(base).await }).await?;
+    let list = api.run(|api| async move { api.knowledge.documents.list(base).await }).await?;
     Ok(Json(list.into_iter().map(Into::into).collect()))
 }
 
 pub(crate) async fn content(
-    EnabledDocuments(documents): EnabledDocuments,
+    _: KnowledgeEnabled,
     caller: Caller,
     api: Data<Api>,
     part: PathPart,
 ) -> Result<HttpResponse, HttpError> {
     let document = managed_document(caller, part);
-    Ok(document_file(api.run(|_| async move { documents.content(document).await }).await?))
+    let content =
+        api.run(|api| async move { api.knowledge.documents.content(document).await }).await?;
+    Ok(document_file(content))
 }
 
 /// Serves a document that was cited to the caller.
 pub(crate) async fn cited(
-    EnabledDocuments(documents): EnabledDocuments,
+    _: KnowledgeEnabled,
     caller: Caller,
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<HttpResponse, HttpError> {
     let group = caller.0.group;
-    let document = api.run(|_| async move { documents.read(group, DocumentId(id)).await }).await?;
+    let document = api
+        .run(|api| async move { api.knowledge.documents.read(group, DocumentId(id)).await })
+        .await?;
     Ok(document_file(document.file))
 }
 
 pub(crate) async fn delete(
-    EnabledDocuments(documents): EnabledDocuments,
+    _: KnowledgeEnabled,
     caller: Caller,
     api: Data<Api>,
     part: PathPart,
 ) -> Result<HttpResponse, HttpError> {
     let document = managed_document(caller, part);
     let by = Some(caller.0.user);
-    api.run(|_| async move { documents.delete(by, document).await }).await?;
+    api.run(|api| async move { api.knowledge.documents.delete(by, document).await }).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
 pub(crate) async fn retry(
-    EnabledDocuments(documents): EnabledDocuments,
+    _: KnowledgeEnabled,
     caller: Caller,
     api: Data<Api>,
     part: PathPart,
 ) -> Result<HttpResponse, HttpError> {
     let document = managed_document(caller, part);
     let by = Some(caller.0.user);
-    api.run(|_| async move { documents.retry(by, document).await }).await?;
+    api.run(|api| async move { api.knowledge.documents.retry(by, document).await }).await?;
     Ok(DocumentSubmission::response(Submission {
         document: document.document,
         status: DocumentStatus::Pending,

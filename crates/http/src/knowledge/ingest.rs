@@ -12,44 +12,50 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::path::{any_base, any_document};
-use super::{DocumentSubmission, EnabledDocuments, KnowledgeDocument};
+use super::{DocumentSubmission, KnowledgeDocument, KnowledgeEnabled};
 use crate::{Api, HttpError};
 
 pub(crate) async fn ingested_documents(
-    EnabledDocuments(documents): EnabledDocuments,
+    _: KnowledgeEnabled,
     api: Data<Api>,
     id: PathId,
 ) -> Result<Json<Vec<KnowledgeDocument>>, HttpError> {
-    let list = api.run(|_| async move { documents.list(any_base(id)).await }).await?;
+    let list =
+        api.run(|api| async move { api.knowledge.documents.list(any_base(id)).await }).await?;
     Ok(Json(list.into_iter().map(Into::into).collect()))
 }
 
 pub(crate) async fn ingested_document(
-    EnabledDocuments(documents): EnabledDocuments,
+    _: KnowledgeEnabled,
     api: Data<Api>,
     part: PathPart,
 ) -> Result<Json<KnowledgeDocument>, HttpError> {
-    Ok(Json(api.run(|_| async move { documents.find(any_document(part)).await }).await?.into()))
+    let document = api
+        .run(|api| async move { api.knowledge.documents.find(any_document(part)).await })
+        .await?;
+    Ok(Json(document.into()))
 }
 
 pub(crate) async fn ingest(
-    EnabledDocuments(documents): EnabledDocuments,
+    _: KnowledgeEnabled,
     api: Data<Api>,
     id: PathId,
     Body(request): Body<IngestRequest>,
 ) -> Result<HttpResponse, HttpError> {
     let draft = request.into_draft()?;
-    let submission =
-        api.run(|_| async move { documents.submit(None, any_base(id), draft).await }).await?;
+    let submission = api
+        .run(|api| async move { api.knowledge.documents.submit(None, any_base(id), draft).await })
+        .await?;
     Ok(DocumentSubmission::response(submission))
 }
 
 pub(crate) async fn delete_ingested(
-    EnabledDocuments(documents): EnabledDocuments,
+    _: KnowledgeEnabled,
     api: Data<Api>,
     part: PathPart,
 ) -> Result<HttpResponse, HttpError> {
-    api.run(|_| async move { documents.delete(None, any_document(part)).await }).await?;
+    api.run(|api| async move { api.knowledge.documents.delete(None, any_document(part)).await })
+        .await?;
     Ok(HttpResponse::NoContent().finish())
 }
 

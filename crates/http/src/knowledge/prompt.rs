@@ -7,23 +7,23 @@ use pia_web::{Body, Caller, PathId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::EnabledDocuments;
+use super::KnowledgeEnabled;
 use super::path::managed_base;
 use crate::{Api, HttpError};
 
 pub(crate) async fn prompt(
-    EnabledDocuments(documents): EnabledDocuments,
+    _: KnowledgeEnabled,
     caller: Caller,
     api: Data<Api>,
     id: PathId,
 ) -> Result<Json<KnowledgePrompt>, HttpError> {
     let base = managed_base(caller, id);
-    let entry = api.run(|_| async move { documents.base(base).await }).await?;
+    let entry = api.run(|api| async move { api.knowledge.documents.base(base).await }).await?;
     Ok(Json(KnowledgePrompt { prompt: entry.base.prompt }))
 }
 
 pub(crate) async fn set_prompt(
-    EnabledDocuments(documents): EnabledDocuments,
+    _: KnowledgeEnabled,
     caller: Caller,
     api: Data<Api>,
     id: PathId,
@@ -31,7 +31,10 @@ pub(crate) async fn set_prompt(
 ) -> Result<HttpResponse, HttpError> {
     let base = managed_base(caller, id);
     let by = Some(caller.0.user);
-    api.run(|_| async move { documents.set_prompt(by, base, request.prompt).await }).await?;
+    api.run(
+        |api| async move { api.knowledge.documents.set_prompt(by, base, request.prompt).await },
+    )
+    .await?;
     Ok(HttpResponse::NoContent().finish())
 }
 

@@ -9,11 +9,11 @@ use pia_web::{Caller, Paging, PathId};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::EnabledDocuments;
+use super::KnowledgeEnabled;
 use crate::{Api, HttpError};
 
 pub(crate) async fn questions(
-    _enabled: EnabledDocuments,
+    _: KnowledgeEnabled,
     caller: Caller,
     api: Data<Api>,
     Paging(page): Paging,
@@ -25,7 +25,7 @@ pub(crate) async fn questions(
 }
 
 pub(crate) async fn delete_question(
-    _enabled: EnabledDocuments,
+    _: KnowledgeEnabled,
     caller: Caller,
     api: Data<Api>,
     PathId(id): PathId,

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::path::{managed_base, managed_document};
-use super::{DocumentSubmission, EnabledDocuments};
+use super::{DocumentSubmission, KnowledgeEnabled};
 use crate::{Api, HttpError};
 
 /// Text that becomes a document.
@@ -43,7 +43,7 @@ pub(crate) struct DocumentContentRequest {
 }
 
 pub(crate) async fn submit(
-    EnabledDocuments(documents): EnabledDocuments,
+    _: KnowledgeEnabled,
     caller: Caller,
     api: Data<Api>,
     id: PathId,
@@ -51,8 +51,9 @@ pub(crate) async fn submit(
 ) -> Result<HttpResponse, HttpError> {
     let base = managed_base(caller, id);
     let by = Some(caller.0.user);
-    let submission =
-        api.run(|_| async move { documents.submit(by, base, request.into()).await }).await?;
+    let submission = api
+        .run(|api| async move { api.knowledge.documents.submit(by, base, request.into()).await })
+        .await?;
     if !submission.changed {
         return Err(KnowledgeError::Duplicate(submission.document).into());
     }
@@ -60,7 +61,7 @@ pub(crate) async fn submit(
 }
 
 pub(crate) async fn replace(
-    EnabledDocuments(documents): EnabledDocuments,
+    _: KnowledgeEnabled,
     caller: Caller,
     api: Data<Api>,
     part: PathPart,
@@ -70,19 +71,21 @@ pub(crate) async fn replace(
     let by = Some(caller.0.user);
 
     let submission = api
-        .run(|_| async move {
+        .run(|api| async move {
             let DocumentContentRequest { content, content_type, title } = request;
             let type_name = match content_type {
                 Some(name) => name,
                 // Text must not become the content of a document of another type.
-                None => documents.find(document).await?.content_type.name().to_owned(),
+                None => {
+                    api.knowledge.documents.find(document).await?.content_type.name().to_owned()
+                }
             };
             let draft = ContentDraft {
                 title,
                 content_type: Some(text_type(type_name)),
                 content: content.map(String::into_bytes),
             };
-            documents.replace(by, document, draft).await
+            api.knowledge.documents.replace(by, document, draft).await
         })
         .await?;
     Ok(DocumentSubmission::response(submission))

@@ -1,12 +1,12 @@
 //! Page of a knowledge base: its numbers and documents.
 
 use pia_kernel::Timestamp;
-use pia_knowledge::{BaseStats, Document, DocumentStatus, ExtractError};
+use pia_knowledge::{BaseStats, Document, DocumentStatus, ExtractError, KnowledgeError};
 use pia_web::{ApiError, PathId, Route};
 use uuid::Uuid;
 
 use super::super::bindings::day_cell;
-use super::{DOCUMENTS, OFF, TITLE, base_ref, documents, find, read};
+use super::{DOCUMENTS, OFF, TITLE, base_ref, find, read};
 use crate::page_context::{PageContext, PageResult};
 use crate::texts::common;
 use crate::ui::table::Tone;
@@ -51,10 +51,13 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 /// Returns the page of a base.
 pub(super) async fn base_view(page: &PageContext, id: Uuid) -> Result<View, ApiError> {
     let entry = find(page, id).await?;
-    let use_case = documents(page);
     let base = base_ref(page, id);
-    let read = async move { Ok((use_case.stats(base).await?, use_case.list(base).await?)) };
-    let (stats, list) = page.run::<_, pia_knowledge::KnowledgeError, _>(read).await?;
+    let (stats, list) = page
+        .run(|api| async move {
+            let stats = api.knowledge.documents.stats(base).await?;
+            Ok::<_, KnowledgeError>((stats, api.knowledge.documents.list(base).await?))
+        })
+        .await?;
     let path = format!("admin/knowledge/{id}");
     let mut view = View::new(entry.base.name.as_str()).below(page.t(TITLE), "admin/knowledge");
     if page.api.knowledge.is_enabled {

@@ -129,10 +129,12 @@ async fn submit(
     draft: DocumentDraft,
     form: &FormFields,
 ) -> PageResult {
-    let documents = page.api.knowledge.enabled_documents()?;
+    page.api.knowledge.check_enabled()?;
     let base = base_ref(page, id);
     let by = Some(page.user());
-    match page.run(|_| async move { documents.submit(by, base, draft).await }).await {
+    let result =
+        page.run(|api| async move { api.knowledge.documents.submit(by, base, draft).await }).await;
+    match result {
         Ok(it) => {
             let path = format!("admin/knowledge/{id}/documents/{}", it.document);
             page.done(&path, if it.changed { "queued" } else { "saved" })
@@ -147,27 +149,26 @@ async fn show(page: PageContext, PathPart { id, part }: PathPart) -> PageResult 
 }
 
 async fn file(page: PageContext, PathPart { id, part }: PathPart) -> PageResult {
-    let documents = super::documents(&page);
     let document = document_ref(&page, id, part);
-    let content = page.run(|_| async move { documents.content(document).await }).await?;
+    let content =
+        page.run(|api| async move { api.knowledge.documents.content(document).await }).await?;
     Ok(pia_http::document_file(content))
 }
 
 async fn retry(page: PageContext, PathPart { id, part }: PathPart, _: FormFields) -> PageResult {
-    let documents = page.api.knowledge.enabled_documents()?;
+    page.api.knowledge.check_enabled()?;
     let document = document_ref(&page, id, part);
     let by = Some(page.user());
-    match page.run(|_| async move { documents.retry(by, document).await }).await {
+    match page.run(|api| async move { api.knowledge.documents.retry(by, document).await }).await {
         Ok(()) => page.done(&format!("admin/knowledge/{id}"), "queued"),
         Err(err) => page.refuse(document_view(&page, id, part).await?, err),
     }
 }
 
 async fn delete(page: PageContext, PathPart { id, part }: PathPart, _: ProvedForm) -> PageResult {
-    let documents = super::documents(&page);
     let document = document_ref(&page, id, part);
     let by = Some(page.user());
-    match page.run(|_| async move { documents.delete(by, document).await }).await {
+    match page.run(|api| async move { api.knowledge.documents.delete(by, document).await }).await {
         Ok(()) => page.done(&format!("admin/knowledge/{id}"), "deleted"),
         Err(err) => page.refuse(document_view(&page, id, part).await?, err),
     }
@@ -209,9 +210,8 @@ async fn new_view(page: &PageContext, id: Uuid, form: &FormFields) -> Result<Vie
 
 async fn document_view(page: &PageContext, id: Uuid, part: Uuid) -> Result<View, ApiError> {
     let entry = find(page, id).await?;
-    let documents = super::documents(page);
     let document = document_ref(page, id, part);
-    let it = page.run(|_| async move { documents.find(document).await }).await?;
+    let it = page.run(|api| async move { api.knowledge.documents.find(document).await }).await?;
     let path = format!("admin/knowledge/{id}/documents/{part}");
     let size = u64::try_from(it.size_bytes).unwrap_or_default();
     let facts = [

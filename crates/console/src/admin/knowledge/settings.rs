@@ -53,12 +53,12 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 }
 
 async fn set_prompt(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let documents = super::documents(&page);
     let base = base_ref(&page, id);
     let by = Some(page.user());
     let prompt = form.text("prompt").to_owned();
-    let saved =
-        page.run(|_| async move { documents.set_prompt(by, base, Some(prompt)).await }).await;
+    let saved = page
+        .run(|api| async move { api.knowledge.documents.set_prompt(by, base, Some(prompt)).await })
+        .await;
     finish(&page, id, saved, &form).await
 }
 

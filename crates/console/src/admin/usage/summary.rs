@@ -75,14 +75,13 @@ struct PeriodFigures {
 
 /// Returns the numbers of today and of 30 days, with their charts.
 pub(in crate::admin) async fn section(page: &PageContext) -> Result<Section, ApiError> {
-    let report = page.api.usage.clone();
-    let month = report.last_days(MONTH_DAYS);
+    let month = page.api.usage.last_days(MONTH_DAYS);
     let (days, people_today, people) = page
-        .run(|_| async move {
+        .run(|api| async move {
             try_join3(
-                report.sums(month, UsageGrouping::Day, MONTH_DAYS),
-                report.count_recent_users(1),
-                report.count_recent_users(MONTH_DAYS),
+                api.usage.sums(month, UsageGrouping::Day, MONTH_DAYS),
+                api.usage.count_recent_users(1),
+                api.usage.count_recent_users(MONTH_DAYS),
             )
             .await
         })
