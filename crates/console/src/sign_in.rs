@@ -4,13 +4,14 @@ mod form;
 mod session;
 
 use std::future::{Ready, ready};
+use std::sync::Arc;
 
 use actix_web::dev::Payload;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{HeaderName, SET_COOKIE};
 use actix_web::web::Data;
 use actix_web::{FromRequest, HttpRequest, HttpResponse, ResponseError as _};
-use pia_http::Api;
+use pia_http::{Api, HttpError};
 use pia_identity::{BrowserArea, BrowserSession, RedirectTarget};
 use pia_kernel::Language;
 use pia_web::{ApiError, ConcurrencyLimiter, FromDevice, Gates, RawBody, is_cross_site};
@@ -77,6 +78,16 @@ impl SignInPage {
 
     fn device(&self) -> Result<pia_identity::SignInDevice, ApiError> {
         Ok(FromDevice::extract(&self.request).into_inner()?.0)
+    }
+
+    /// Runs a use case, which continues even if the browser disconnects.
+    async fn run<T, E, F>(&self, use_case: impl FnOnce(Arc<Api>) -> F) -> Result<T, ApiError>
+    where
+        F: Future<Output = Result<T, E>> + Send + 'static,
+        T: Send + 'static,
+        E: Into<HttpError> + Send + 'static,
+    {
+        self.api.run(use_case).await.map_err(Into::into)
     }
 
     fn sign_ins(&self) -> &ConcurrencyLimiter {

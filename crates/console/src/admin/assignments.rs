@@ -112,12 +112,12 @@ async fn terminate(
 ) -> PageResult {
     let by = Some(page.user());
     let reason = form.some("reason");
-    let result = page
+    let is_ended = page
         .run(|api| async move {
             api.assignments.administration.terminate(by, AssignmentId(id), reason.as_deref()).await
         })
         .await?;
-    if result {
+    if is_ended {
         return page.done(&format!("admin/assignments/{id}"), "ended");
     }
     let view = assignment_view(&page, id).await?;

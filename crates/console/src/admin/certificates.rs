@@ -65,9 +65,8 @@ async fn add(page: PageContext, ProvedForm(form): ProvedForm) -> PageResult {
     let by = page.user();
     let name = form.some("name");
     let file = form.some("certificate").map(String::into_bytes);
-    match page.run(|api| async move { api.certificates.add(by, name, file).await.map(drop) }).await
-    {
-        Ok(()) => page.done("admin/certificates", "created"),
+    match page.run(|api| async move { api.certificates.add(by, name, file).await }).await {
+        Ok(_) => page.done("admin/certificates", "created"),
         Err(err) => {
             let view = list_view(&page, form.text("name"), form.text("certificate")).await?;
             page.refuse(view, err)

@@ -206,8 +206,9 @@ async fn change(page: PageContext, key: Path<String>, ProvedForm(form): ProvedFo
     let by = page.user();
     let name = key.clone();
     let value = form.text("value").to_owned();
-    match page.run(|api| async move { api.settings.set(by, &[(name.as_str(), value)]).await }).await
-    {
+    let result =
+        page.run(|api| async move { api.settings.set(by, &[(name.as_str(), value)]).await }).await;
+    match result {
         Ok(()) => page.done(&path_of(&key), "saved"),
         Err(err) => page.refuse(setting_view(&page, &key, Some(form.text("value"))).await?, err),
     }

@@ -6,7 +6,7 @@ use actix_web::web::Data;
 use actix_web::{HttpResponse, ResponseError as _};
 use pia_identity::{BrowserSignInError, FactorAnswer, RevokeError, SignInError};
 use pia_kernel::Secret;
-use pia_web::{ApiError, Gates, RawBody};
+use pia_web::{Gates, RawBody};
 
 use super::SignInPage;
 use super::form::SignInView;
@@ -71,16 +71,19 @@ pub(crate) async fn password(page: SignInPage, body: RawBody) -> PageResult {
 pub(crate) async fn factor(page: SignInPage, body: RawBody) -> PageResult {
     let fields = page.fields(&body)?;
     let return_path = fields.text("next").to_owned();
-    let sign_in = page.api.identity.browser_sign_in.clone();
     let device = page.device()?;
     let area = page.area;
 
     let challenge = fields.secret("mfaToken");
     let answer = factor_answer(&fields, "code");
     let token = challenge.clone();
-    let login = async move { sign_in.factor(area, &token, &answer, device).await };
+    let result = page
+        .run(|api| async move {
+            api.identity.browser_sign_in.factor(area, &token, &answer, device).await
+        })
+        .await;
 
-    match page.api.runner.run(async { login.await.map_err(ApiError::from) }).await {
+    match result {
         Ok(session) => Ok(page.signed_in(&session, &return_path)),
         // The challenge is over: only a new one can succeed.
         Err(err) if err.code_and_message().0 == "invalid_mfa_token" => {
@@ -94,13 +97,16 @@ pub(crate) async fn factor(page: SignInPage, body: RawBody) -> PageResult {
 pub(crate) async fn passkey(page: SignInPage, body: RawBody) -> PageResult {
     let fields = page.fields(&body)?;
     let return_path = fields.text("next").to_owned();
-    let sign_in = page.api.identity.browser_sign_in.clone();
     let device = page.device()?;
     let area = page.area;
     let token = fields.secret("challengeToken");
     let credential = fields.text("credential").to_owned();
-    let login = async move { sign_in.passkey(area, &token, &credential, device).await };
-    match page.api.runner.run(async { login.await.map_err(ApiError::from) }).await {
+    let result = page
+        .run(|api| async move {
+            api.identity.browser_sign_in.passkey(area, &token, &credential, device).await
+        })
+        .await;
+    match result {
         Ok(session) => Ok(page.signed_in(&session, &return_path)),
         Err(err) => page.refuse(page.view(&return_path, "").password(), err),
     }
@@ -129,14 +135,17 @@ pub(crate) async fn sign_out(page: PageContext, _: FormFields, gates: Data<Gates
 /// instead of redirecting: the navigation began at another site, to which
 /// browsers do not send the new cookie.
 async fn complete(page: &SignInPage, code: Secret<String>) -> PageResult {
-    let sign_in = page.api.identity.browser_sign_in.clone();
     let device = page.device()?;
     let area = page.area;
     let return_path = page.return_path();
     let verifier =
         page.api.browsers.verifier(&page.request).unwrap_or_else(|| Secret::new(String::new()));
-    let login = async move { sign_in.code(area, &code, &verifier, device).await };
-    let session = match page.api.runner.run(async { login.await.map_err(ApiError::from) }).await {
+    let result = page
+        .run(|api| async move {
+            api.identity.browser_sign_in.code(area, &code, &verifier, device).await
+        })
+        .await;
+    let session = match result {
         Ok(session) => session,
         Err(err) => {
             let text = errors::text(page.language, &err);
