@@ -48,10 +48,8 @@ pub(crate) async fn get_chat(
     PathId(id): PathId,
 ) -> Result<HttpResponse, HttpError> {
     let user = caller.0.user;
-    Ok(json(
-        StatusCode::OK,
-        api.run(|api| async move { api.chats.get(user, ChatId(id)).await }).await?.into_document(),
-    ))
+    let chat = api.run(|api| async move { api.chats.get(user, ChatId(id)).await }).await?;
+    Ok(json(StatusCode::OK, chat.into_document()))
 }
 
 /// Deletes a chat. One that does not exist counts as deleted, and so does an id

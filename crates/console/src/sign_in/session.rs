@@ -106,6 +106,7 @@ pub(crate) async fn passkey(page: SignInPage, body: RawBody) -> PageResult {
             api.identity.browser_sign_in.passkey(area, &token, &credential, device).await
         })
         .await;
+
     match result {
         Ok(session) => Ok(page.signed_in(&session, &return_path)),
         Err(err) => page.refuse(page.view(&return_path, "").password(), err),

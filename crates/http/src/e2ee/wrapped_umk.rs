@@ -22,10 +22,8 @@ pub(crate) async fn wrapped_umk(
 ) -> Result<Json<WrappedUmkResponse>, HttpError> {
     let user = caller.0.user;
     let device = id.clone();
-    Ok(Json(to_response(
-        &id,
-        api.run(|api| async move { api.e2ee.devices.key_of(user, &device).await }).await?,
-    )))
+    let key = api.run(|api| async move { api.e2ee.devices.key_of(user, &device).await }).await?;
+    Ok(Json(to_response(&id, key)))
 }
 
 pub(crate) async fn store_wrapped_umk(

@@ -51,9 +51,8 @@ pub(crate) async fn change_passkey(
                 api.identity.reauthenticator.require(caller.0, proof).await?;
             }
             let change = PasskeyChange { name, unblock };
-            Ok::<_, ApiError>(
-                api.identity.passkeys.change(caller.0.user, PasskeyId(id), change).await?,
-            )
+            let user = caller.0.user;
+            Ok::<_, ApiError>(api.identity.passkeys.change(user, PasskeyId(id), change).await?)
         })
         .await?;
     Ok(Json(passkey.into()))
