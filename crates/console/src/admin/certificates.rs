@@ -5,7 +5,7 @@ use pia_policy::TrustedCertificate;
 use pia_web::{ApiError, PathId, Route};
 
 use super::bindings::time_cell;
-use super::policies::write;
+use super::policies::licensed_form;
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
 use crate::routes::pages::page;
@@ -50,9 +50,9 @@ const REMOVE_HINT: Text = Text::new(
 pub(super) fn routes() -> Vec<Route> {
     vec![
         page("/admin/certificates", |it| it.to(list)),
-        write("/admin/certificates", |it| it.to(add)),
+        licensed_form("/admin/certificates", |it| it.to(add)),
         page("/admin/certificates/{id}", |it| it.to(show)),
-        write("/admin/certificates/{id}/remove", |it| it.to(remove)),
+        licensed_form("/admin/certificates/{id}/remove", |it| it.to(remove)),
     ]
 }
 

@@ -72,14 +72,14 @@ pub(super) fn routes() -> Vec<Route> {
     let own = vec![
         page("/admin/connectors", |it| it.to(list)),
         page("/admin/connectors/new", |it| it.to(new)),
-        write("/admin/connectors", |it| it.to(create)),
+        licensed_form("/admin/connectors", |it| it.to(create)),
     ];
     // The pods before the connectors, whose ids they would match.
     [own, pods::routes(), show::routes(), calls::routes()].into_iter().flatten().collect()
 }
 
 /// Returns the row of a form, for which the licence must include the AI proxy.
-fn write(path: &'static str, handler: Handler) -> Route {
+fn licensed_form(path: &'static str, handler: Handler) -> Route {
     Route { feature: Some(Feature::AiProxy), ..form(path, handler) }
 }
 

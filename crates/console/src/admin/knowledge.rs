@@ -61,8 +61,8 @@ const MANAGERS: &[Role] = &[Role::Admin, Role::KbManager];
 
 pub(super) fn routes() -> Vec<Route> {
     let own = vec![
-        read("/admin/knowledge", |it| it.to(list)),
-        of_admins("/admin/knowledge", |it| it.to(create)),
+        manager_page("/admin/knowledge", |it| it.to(list)),
+        admin_form("/admin/knowledge", |it| it.to(create)),
     ];
     let pages = [own, base::routes(), documents::routes(), questions::routes()];
     let more = [search::routes(), settings::routes()];
@@ -70,17 +70,17 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 /// Returns the row of a page for all who manage knowledge bases.
-fn read(path: &'static str, handler: Handler) -> Route {
+fn manager_page(path: &'static str, handler: Handler) -> Route {
     page_for(MANAGERS, path, handler)
 }
 
 /// Returns the row of a form for all who manage knowledge bases.
-fn write(path: &'static str, handler: Handler) -> Route {
-    Route { access: Access::ConsolePage(MANAGERS), ..of_admins(path, handler) }
+fn manager_form(path: &'static str, handler: Handler) -> Route {
+    Route { access: Access::ConsolePage(MANAGERS), ..admin_form(path, handler) }
 }
 
 /// Returns the row of a form for administrators.
-fn of_admins(path: &'static str, handler: Handler) -> Route {
+fn admin_form(path: &'static str, handler: Handler) -> Route {
     Route { feature: Some(Feature::Knowledge), ..form(path, handler) }
 }
 

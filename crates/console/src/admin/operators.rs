@@ -43,18 +43,22 @@ type Handler = fn(actix_web::Route) -> actix_web::Route;
 const SKILL_BODY: usize = 4 * 1024 * 1024;
 
 pub(super) fn routes() -> Vec<Route> {
-    let created = write("/admin/operators", |it| it.to(create));
     let own = vec![
         page("/admin/operators", |it| it.to(list)),
         page("/admin/operators/new", |it| it.to(new)),
-        Route { body_limit: SKILL_BODY, ..created },
+        form_with_skill("/admin/operators", |it| it.to(create)),
     ];
     [own, show::routes(), webhook::routes()].into_iter().flatten().collect()
 }
 
 /// Returns the row of a form, for which the licence must include the AI proxy.
-fn write(path: &'static str, handler: Handler) -> Route {
+fn licensed_form(path: &'static str, handler: Handler) -> Route {
     Route { feature: Some(Feature::AiProxy), ..form(path, handler) }
+}
+
+/// Returns the row of such a form that contains a skill.
+fn form_with_skill(path: &'static str, handler: Handler) -> Route {
+    Route { body_limit: SKILL_BODY, ..licensed_form(path, handler) }
 }
 
 async fn list(page: PageContext) -> PageResult {
@@ -69,7 +73,7 @@ async fn list(page: PageContext) -> PageResult {
         ("groups", GROUPS),
         ("status", common::STATUS),
     ];
-    let rows = operators.iter().map(|it| row(&page, it, &groups)).collect();
+    let rows = operators.iter().map(|it| operator_row(&page, it, &groups)).collect();
     let table = page.list(TITLE, EMPTY, &columns, rows);
 
     let view = View::new(page.t(TITLE))
@@ -80,14 +84,14 @@ async fn list(page: PageContext) -> PageResult {
     Ok(page.render(view))
 }
 
-fn row(page: &PageContext, operator: &Operator, groups: &GroupNames) -> Row {
+fn operator_row(page: &PageContext, operator: &Operator, groups: &GroupNames) -> Row {
     let steps = operator.skill.steps.len() as u64;
     Row::new(vec![
         Cell::link(operator.name.as_str(), format!("admin/operators/{}", operator.id)),
         Cell::text(operator.skill.name.as_str())
             .detail(page.t(skill_form::mode_text(operator.skill.mode))),
         Cell::number(format::number(page.language, steps)).sort_value(steps),
-        Cell::text(page.t(origin(operator))),
+        Cell::text(page.t(origin_text(operator))),
         Cell::text(groups.of(&operator.groups)),
         status_cell(page, operator),
     ])
@@ -103,7 +107,7 @@ fn status_cell(page: &PageContext, operator: &Operator) -> Cell {
 }
 
 /// Returns the provider of an operator's skill.
-fn origin(operator: &Operator) -> Text {
+fn origin_text(operator: &Operator) -> Text {
     if operator.skill.host.is_some() {
         Text::new("Pods", "Pods")
     } else if operator.is_custom {
@@ -114,31 +118,31 @@ fn origin(operator: &Operator) -> Text {
 }
 
 async fn new(page: PageContext) -> PageResult {
-    let view = new_view(&page, &FormFields::from_pairs(Vec::new()));
-    Ok(page.render(view))
+    Ok(page.render(new_view(&page, None)))
 }
 
 async fn create(page: PageContext, form: FormFields) -> PageResult {
-    let by = Some(page.user());
-    let created = match draft(&form, true) {
-        Ok(draft) => {
-            page.run(|api| async move { api.assignments.administration.create(by, draft).await })
-                .await
-        }
-        Err(err) => Err(err),
-    };
-    match created {
+    match submit(&page, &form).await {
         Ok(operator) => page.done(&format!("admin/operators/{}", operator.id), "created"),
-        Err(err) => page.refuse(new_view(&page, &form), err),
+        Err(err) => page.refuse(new_view(&page, Some(&form)), err),
     }
 }
 
-fn new_view(page: &PageContext, form: &FormFields) -> View {
-    let is_first = form.all("name").next().is_none();
+/// Creates the operator of a form.
+async fn submit(page: &PageContext, form: &FormFields) -> Result<Operator, ApiError> {
+    let by = Some(page.user());
+    let draft = draft_with_skill(form)?;
+    page.run(|api| async move { api.assignments.administration.create(by, draft).await }).await
+}
+
+/// Returns the page of a new operator, with what was typed before it was refused.
+fn new_view(page: &PageContext, form: Option<&FormFields>) -> View {
+    let name = form.map_or("", |it| it.text("name"));
+    let is_active = form.is_none_or(|it| it.some("isActive").is_some());
     let operator_form = Form::new("admin/operators", page.t(CREATE))
-        .field(Field::text("name", page.t(common::NAME), form.text("name")))
-        .field(active_field(page, is_first || form.some("isActive").is_some()));
-    let typed_skill = skill_form::TypedSkill::of_form(form);
+        .field(Field::text("name", page.t(common::NAME), name))
+        .field(active_field(page, is_active));
+    let typed_skill = form.map(skill_form::TypedSkill::of_form).unwrap_or_default();
     let new = skill_form::add_fields(page, operator_form, &typed_skill);
     View::new(page.t(NEW))
         .below(page.t(TITLE), "admin/operators")
@@ -154,12 +158,19 @@ fn active_field(page: &PageContext, is_active: bool) -> Field {
     Field::checks("isActive", page.t(common::STATUS), vec![option])
 }
 
-/// Returns the operator of a form.
-fn draft(form: &FormFields, has_skill: bool) -> Result<OperatorDraft, ApiError> {
-    let skill = has_skill.then(|| skill_form::TypedSkill::of_form(form).parse()).transpose()?;
-    let name = form.text("name").to_owned();
-    let is_active = form.some("isActive").is_some();
-    Ok(OperatorDraft { name, is_active, skill })
+/// Parses an operator and its skill.
+fn draft_with_skill(form: &FormFields) -> Result<OperatorDraft, ApiError> {
+    let skill = skill_form::TypedSkill::of_form(form).parse()?;
+    Ok(OperatorDraft { skill: Some(skill), ..draft_without_skill(form) })
+}
+
+/// Parses an operator whose skill does not change.
+fn draft_without_skill(form: &FormFields) -> OperatorDraft {
+    OperatorDraft {
+        name: form.text("name").to_owned(),
+        is_active: form.some("isActive").is_some(),
+        skill: None,
+    }
 }
 
 /// Finds an operator.

@@ -11,7 +11,7 @@ use pia_web::{PathId, Route};
 use self::form::typed_draft;
 use self::view::{TypedPersona, list_view, new_view, persona_view};
 use super::bindings::expected;
-use super::policies::write;
+use super::policies::licensed_form;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
@@ -24,17 +24,17 @@ pub(super) fn routes() -> Vec<Route> {
     let mut routes = vec![
         page("/admin/personas", |it| it.to(list)),
         page("/admin/personas/new", |it| it.to(new)),
-        large("/admin/personas", |it| it.to(create)),
+        large_form("/admin/personas", |it| it.to(create)),
         page("/admin/personas/{id}", |it| it.to(show)),
-        large("/admin/personas/{id}/save", |it| it.to(save)),
-        write("/admin/personas/{id}/delete", |it| it.to(delete)),
+        large_form("/admin/personas/{id}/save", |it| it.to(save)),
+        licensed_form("/admin/personas/{id}/delete", |it| it.to(delete)),
     ];
     routes.extend(bindings::routes());
     routes
 }
 
-fn large(path: &'static str, handler: fn(actix_web::Route) -> actix_web::Route) -> Route {
-    Route { body_limit: FORM_BYTES, ..write(path, handler) }
+fn large_form(path: &'static str, handler: fn(actix_web::Route) -> actix_web::Route) -> Route {
+    Route { body_limit: FORM_BYTES, ..licensed_form(path, handler) }
 }
 
 async fn list(page: PageContext) -> PageResult {

@@ -9,7 +9,7 @@ use pia_web::{ApiError, PathId, Route};
 
 use self::view::{TypedPlugin, list_view, new_view, plugin_view, stored_draft};
 use super::bindings::{chosen, expected};
-use super::policies::write;
+use super::policies::licensed_form;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
@@ -23,20 +23,20 @@ pub(super) fn routes() -> Vec<Route> {
     let mut routes = vec![
         page("/admin/plugins", |it| it.to(list)),
         page("/admin/plugins/new", |it| it.to(new)),
-        large("/admin/plugins", |it| it.to(create)),
+        large_form("/admin/plugins", |it| it.to(create)),
         page("/admin/plugins/{id}", |it| it.to(show)),
-        large("/admin/plugins/{id}/save", |it| it.to(save)),
-        write("/admin/plugins/{id}/activate", |it| it.to(activate)),
-        write("/admin/plugins/{id}/deactivate", |it| it.to(deactivate)),
-        write("/admin/plugins/{id}/groups", |it| it.to(assign)),
-        write("/admin/plugins/{id}/delete", |it| it.to(delete)),
+        large_form("/admin/plugins/{id}/save", |it| it.to(save)),
+        licensed_form("/admin/plugins/{id}/activate", |it| it.to(activate)),
+        licensed_form("/admin/plugins/{id}/deactivate", |it| it.to(deactivate)),
+        licensed_form("/admin/plugins/{id}/groups", |it| it.to(assign)),
+        licensed_form("/admin/plugins/{id}/delete", |it| it.to(delete)),
     ];
     routes.extend(files::routes());
     routes
 }
 
-fn large(path: &'static str, handler: fn(actix_web::Route) -> actix_web::Route) -> Route {
-    Route { body_limit: FORM_BYTES, ..write(path, handler) }
+fn large_form(path: &'static str, handler: fn(actix_web::Route) -> actix_web::Route) -> Route {
+    Route { body_limit: FORM_BYTES, ..licensed_form(path, handler) }
 }
 
 async fn list(page: PageContext) -> PageResult {

@@ -21,20 +21,20 @@ pub(super) fn routes() -> Vec<Route> {
     let mut routes = vec![
         page("/admin/policies", |it| it.to(list)),
         page("/admin/policies/new", |it| it.to(new)),
-        write("/admin/policies", |it| it.to(create)),
+        licensed_form("/admin/policies", |it| it.to(create)),
         document::route(),
         page("/admin/policies/{id}", |it| it.to(show)),
-        write("/admin/policies/{id}/save", |it| it.to(save)),
-        write("/admin/policies/{id}/publish", |it| it.to(publish)),
-        write("/admin/policies/{id}/withdraw", |it| it.to(withdraw)),
-        write("/admin/policies/{id}/delete", |it| it.to(delete)),
+        licensed_form("/admin/policies/{id}/save", |it| it.to(save)),
+        licensed_form("/admin/policies/{id}/publish", |it| it.to(publish)),
+        licensed_form("/admin/policies/{id}/withdraw", |it| it.to(withdraw)),
+        licensed_form("/admin/policies/{id}/delete", |it| it.to(delete)),
     ];
     routes.extend(versions::routes());
     routes
 }
 
 /// Returns the row of a form that changes published content.
-pub(super) fn write(path: &'static str, handler: Handler) -> Route {
+pub(super) fn licensed_form(path: &'static str, handler: Handler) -> Route {
     Route { feature: Some(Feature::GroupManagement), ..form(path, handler) }
 }
 

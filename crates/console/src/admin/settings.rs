@@ -78,14 +78,14 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         page("/admin/settings", |it| it.to(list)),
         page("/admin/settings/{key}", |it| it.to(show)),
-        write("/admin/settings/{key}/change", |it| it.to(change)),
-        write("/admin/settings/{key}/reset", |it| it.to(reset)),
+        setting_form("/admin/settings/{key}/change", |it| it.to(change)),
+        setting_form("/admin/settings/{key}/reset", |it| it.to(reset)),
     ]
 }
 
 /// Returns the row of a form that changes a setting: the operator may configure
 /// the server without a licence.
-fn write(path: &'static str, handler: fn(actix_web::Route) -> actix_web::Route) -> Route {
+fn setting_form(path: &'static str, handler: fn(actix_web::Route) -> actix_web::Route) -> Route {
     Route { licensing: Licensing::MayHaveEnded, body_limit: FORM_BYTES, ..form(path, handler) }
 }
 

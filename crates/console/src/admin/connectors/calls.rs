@@ -4,7 +4,7 @@ use pia_kernel::ConnectorId;
 use pia_pods::{ConnectedPod, PodReply, PodTool, ToolCallError};
 use pia_web::{ApiError, PathId, Route};
 
-use super::{TITLE, find, page, pods, write};
+use super::{TITLE, find, licensed_form, page, pods};
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
 use crate::texts::common;
@@ -36,7 +36,7 @@ const TEST_CALL_BODY: usize = 3 * 72 * 1024;
 
 pub(super) fn routes() -> Vec<Route> {
     const PATH: &str = "/admin/connectors/{id}/test-call";
-    let called = write(PATH, |it| it.to(call));
+    let called = licensed_form(PATH, |it| it.to(call));
     vec![page(PATH, |it| it.to(show)), Route { body_limit: TEST_CALL_BODY, ..called }]
 }
 

@@ -6,7 +6,7 @@ use pia_kernel::{ConnectorId, Unavailable};
 use pia_pods::{ConnectedPod, PodId};
 use pia_web::{PathId, Route};
 
-use super::{page, write};
+use super::{licensed_form, page};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::texts::common;
@@ -46,7 +46,7 @@ const DRAIN_HINT: Text = Text::new(
 pub(super) fn routes() -> Vec<Route> {
     vec![
         page("/admin/connectors/pods", |it| it.to(list)),
-        write("/admin/connectors/pods/{id}/drain", |it| it.to(drain)),
+        licensed_form("/admin/connectors/pods/{id}/drain", |it| it.to(drain)),
     ]
 }
 

@@ -5,7 +5,7 @@ use pia_pods::{ConnectedPod, Connector, ConnectorTokenId, ValidToken};
 use pia_web::{ApiError, PathId, PathPart, Route};
 
 use super::{
-    GROUPS, KIND, PODS, TITLE, TOKEN, calls, find, kind_cell, page, pods, token_cell, write,
+    GROUPS, KIND, PODS, TITLE, TOKEN, calls, find, kind_cell, licensed_form, page, pods, token_cell,
 };
 use crate::admin::group_choice::{GroupNames, checked_groups};
 use crate::form_fields::FormFields;
@@ -60,11 +60,11 @@ const DELETE_HINT: Text = Text::new(
 pub(super) fn routes() -> Vec<Route> {
     vec![
         page("/admin/connectors/{id}", |it| it.to(show)),
-        write("/admin/connectors/{id}/groups", |it| it.to(grant)),
-        write("/admin/connectors/{id}/tokens", |it| it.to(issue)),
-        write("/admin/connectors/{id}/tokens/revoke", |it| it.to(revoke)),
-        write("/admin/connectors/{id}/tokens/{tokenId}/revoke", |it| it.to(revoke_one)),
-        write("/admin/connectors/{id}/delete", |it| it.to(delete)),
+        licensed_form("/admin/connectors/{id}/groups", |it| it.to(grant)),
+        licensed_form("/admin/connectors/{id}/tokens", |it| it.to(issue)),
+        licensed_form("/admin/connectors/{id}/tokens/revoke", |it| it.to(revoke)),
+        licensed_form("/admin/connectors/{id}/tokens/{tokenId}/revoke", |it| it.to(revoke_one)),
+        licensed_form("/admin/connectors/{id}/delete", |it| it.to(delete)),
     ]
 }
 

@@ -6,7 +6,7 @@ use pia_web::{ApiError, PathId, Route};
 use uuid::Uuid;
 
 use super::super::bindings::day_cell;
-use super::{DOCUMENTS, OFF, TITLE, base_ref, find, read};
+use super::{DOCUMENTS, OFF, TITLE, base_ref, find, manager_page};
 use crate::page_context::{PageContext, PageResult};
 use crate::texts::common;
 use crate::ui::table::Tone;
@@ -40,7 +40,7 @@ const EMPTY: Text = Text::new(
 );
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![read("/admin/knowledge/{id}", |it| it.to(show))]
+    vec![manager_page("/admin/knowledge/{id}", |it| it.to(show))]
 }
 
 async fn show(page: PageContext, PathId(id): PathId) -> PageResult {

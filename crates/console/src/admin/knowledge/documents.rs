@@ -6,7 +6,7 @@ use pia_web::{ApiError, FieldError, PathId, PathPart, Route};
 use uuid::Uuid;
 
 use super::base::{ADD, retry_form, status_cell};
-use super::{base_ref, below_base, find, read, write};
+use super::{base_ref, below_base, find, manager_form, manager_page};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
@@ -76,16 +76,16 @@ const EXTENSIONS: &[(&str, ContentType)] = &[
 pub(super) fn routes() -> Vec<Route> {
     const NEW: &str = "/admin/knowledge/{id}/documents/new";
 
-    let uploaded = write("/admin/knowledge/{id}/documents/upload", |it| it.to(upload));
-    let pasted = write("/admin/knowledge/{id}/documents/paste", |it| it.to(paste));
+    let uploaded = manager_form("/admin/knowledge/{id}/documents/upload", |it| it.to(upload));
+    let pasted = manager_form("/admin/knowledge/{id}/documents/paste", |it| it.to(paste));
     vec![
-        read(NEW, |it| it.to(new)),
+        manager_page(NEW, |it| it.to(new)),
         Route { body_limit: DOCUMENT_BODY, ..uploaded },
         Route { body_limit: TEXT_BODY, ..pasted },
-        read("/admin/knowledge/{id}/documents/{document}", |it| it.to(show)),
-        read("/admin/knowledge/{id}/documents/{document}/file", |it| it.to(file)),
-        write("/admin/knowledge/{id}/documents/{document}/retry", |it| it.to(retry)),
-        write("/admin/knowledge/{id}/documents/{document}/delete", |it| it.to(delete)),
+        manager_page("/admin/knowledge/{id}/documents/{document}", |it| it.to(show)),
+        manager_page("/admin/knowledge/{id}/documents/{document}/file", |it| it.to(file)),
+        manager_form("/admin/knowledge/{id}/documents/{document}/retry", |it| it.to(retry)),
+        manager_form("/admin/knowledge/{id}/documents/{document}/delete", |it| it.to(delete)),
     ]
 }
 

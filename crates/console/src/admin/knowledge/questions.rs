@@ -3,7 +3,7 @@
 use pia_kernel::QuestionId;
 use pia_web::{PathId, PathPart, Route};
 
-use super::{below_base, find, read, write};
+use super::{below_base, find, manager_form, manager_page};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::texts::common;
@@ -29,8 +29,8 @@ const EMPTY: Text = Text::new(
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        read("/admin/knowledge/{id}/questions", |it| it.to(list)),
-        write("/admin/knowledge/{id}/questions/{question}/delete", |it| it.to(delete)),
+        manager_page("/admin/knowledge/{id}/questions", |it| it.to(list)),
+        manager_form("/admin/knowledge/{id}/questions/{question}/delete", |it| it.to(delete)),
     ]
 }
 

@@ -4,7 +4,7 @@ use pia_knowledge::{EmbedError, Passage, Question, RetrievalError};
 use pia_web::{ApiError, PathId, Route};
 use uuid::Uuid;
 
-use super::{OFF, below_base, find, read, write};
+use super::{OFF, below_base, find, manager_form, manager_page};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::texts::common;
@@ -41,7 +41,7 @@ const QUESTION_REFUSED: Text = Text::new(
 
 pub(super) fn routes() -> Vec<Route> {
     const PATH: &str = "/admin/knowledge/{id}/search";
-    vec![read(PATH, |it| it.to(show)), write(PATH, |it| it.to(search))]
+    vec![manager_page(PATH, |it| it.to(show)), manager_form(PATH, |it| it.to(search))]
 }
 
 async fn show(page: PageContext, PathId(id): PathId) -> PageResult {

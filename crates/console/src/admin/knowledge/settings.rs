@@ -5,7 +5,7 @@ use pia_knowledge::KnowledgeBaseEntry;
 use pia_web::{ApiError, PathId, Route};
 use uuid::Uuid;
 
-use super::{base_ref, below_base, find, is_admin, of_admins, read, write};
+use super::{admin_form, base_ref, below_base, find, is_admin, manager_form, manager_page};
 use crate::admin::group_choice::{GroupNames, checked_groups};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
@@ -39,11 +39,11 @@ const DELETE_HINT: Text = Text::new(
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        read("/admin/knowledge/{id}/settings", |it| it.to(show)),
-        write("/admin/knowledge/{id}/prompt", |it| it.to(set_prompt)),
-        of_admins("/admin/knowledge/{id}/rename", |it| it.to(rename)),
-        of_admins("/admin/knowledge/{id}/share", |it| it.to(share)),
-        of_admins("/admin/knowledge/{id}/delete", |it| it.to(delete)),
+        manager_page("/admin/knowledge/{id}/settings", |it| it.to(show)),
+        manager_form("/admin/knowledge/{id}/prompt", |it| it.to(set_prompt)),
+        admin_form("/admin/knowledge/{id}/rename", |it| it.to(rename)),
+        admin_form("/admin/knowledge/{id}/share", |it| it.to(share)),
+        admin_form("/admin/knowledge/{id}/delete", |it| it.to(delete)),
     ]
 }
 

@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use super::skill_form::{TypedSkill, add_fields, mode_text};
 use super::{
-    GROUPS, SKILL, SKILL_BODY, STEPS, TITLE, active_field, draft, find, origin, page, status_cell,
-    webhook, write,
+    GROUPS, SKILL, STEPS, TITLE, active_field, draft_with_skill, draft_without_skill, find,
+    form_with_skill, licensed_form, origin_text, page, status_cell, webhook,
 };
 use crate::admin::group_choice::{GroupNames, checked_groups};
 use crate::form_fields::FormFields;
@@ -36,12 +36,11 @@ const DELETE_HINT: Text = Text::new(
 );
 
 pub(super) fn routes() -> Vec<Route> {
-    let updated = write("/admin/operators/{id}/edit", |it| it.to(update));
     vec![
         page("/admin/operators/{id}", |it| it.to(show)),
-        Route { body_limit: SKILL_BODY, ..updated },
-        write("/admin/operators/{id}/groups", |it| it.to(grant)),
-        write("/admin/operators/{id}/delete", |it| it.to(delete)),
+        form_with_skill("/admin/operators/{id}/edit", |it| it.to(update)),
+        licensed_form("/admin/operators/{id}/groups", |it| it.to(grant)),
+        licensed_form("/admin/operators/{id}/delete", |it| it.to(delete)),
     ]
 }
 
@@ -52,17 +51,21 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 
 async fn update(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
     let operator = find(&page, OperatorId(id)).await?;
-    let by = Some(page.user());
-    let updated = match draft(&form, is_editable(&operator)) {
-        Ok(draft) => {
-            page.run(|api| async move {
-                api.assignments.administration.update(by, OperatorId(id), draft).await
-            })
-            .await
-        }
-        Err(err) => Err(err),
-    };
+    let updated = submit(&page, &operator, &form).await;
     finish(&page, id, updated, Some(&form)).await
+}
+
+/// Changes an operator as typed in a form.
+async fn submit(
+    page: &PageContext,
+    operator: &Operator,
+    form: &FormFields,
+) -> Result<(), ApiError> {
+    let id = operator.id;
+    let by = Some(page.user());
+    let draft =
+        if is_editable(operator) { draft_with_skill(form)? } else { draft_without_skill(form) };
+    page.run(|api| async move { api.assignments.administration.update(by, id, draft).await }).await
 }
 
 async fn grant(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
@@ -118,7 +121,7 @@ pub(super) async fn operator_view(
     let facts = [
         (page.t(common::STATUS), status_cell(page, &operator)),
         (page.t(SKILL), skill.detail(page.t(mode_text(operator.skill.mode)))),
-        (page.t(super::ORIGIN), Cell::text(page.t(origin(&operator)))),
+        (page.t(super::ORIGIN), Cell::text(page.t(origin_text(&operator)))),
         (page.t(STEPS), Cell::text(steps.join(" → "))),
         (page.t(UPDATED), Cell::text(format::time(page.language, operator.updated_at))),
     ];

@@ -5,7 +5,7 @@ use pia_kernel::OperatorId;
 use pia_web::{PathId, Route};
 
 use super::show::operator_view;
-use super::{TITLE, find, page, write};
+use super::{TITLE, find, licensed_form, page};
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
 use crate::texts::common;
@@ -46,8 +46,8 @@ const ABANDONED: Text = Text::new("Abandoned", "Aufgegeben");
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        write("/admin/operators/{id}/webhook", |it| it.to(put)),
-        write("/admin/operators/{id}/webhook/delete", |it| it.to(delete)),
+        licensed_form("/admin/operators/{id}/webhook", |it| it.to(put)),
+        licensed_form("/admin/operators/{id}/webhook/delete", |it| it.to(delete)),
         page("/admin/operators/{id}/deliveries", |it| it.to(deliveries)),
     ]
 }

@@ -5,7 +5,7 @@ use pia_policy::{Feature, PersonaError};
 use pia_web::{ApiError, PathId, Route};
 
 use super::super::bindings::{GROUPS, chosen, group_checks};
-use super::super::policies::write;
+use super::super::policies::licensed_form;
 use super::view::{TypedPersona, persona_view};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
@@ -37,11 +37,11 @@ const NO_BASES: Text = Text::new(
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        write("/admin/personas/{id}/groups", |it| it.to(assign)),
-        write("/admin/personas/{id}/plugins", |it| it.to(bind_plugins)),
+        licensed_form("/admin/personas/{id}/groups", |it| it.to(assign)),
+        licensed_form("/admin/personas/{id}/plugins", |it| it.to(bind_plugins)),
         Route {
             feature: Some(Feature::Knowledge),
-            ..write("/admin/personas/{id}/knowledge", |it| it.to(bind_bases))
+            ..licensed_form("/admin/personas/{id}/knowledge", |it| it.to(bind_bases))
         },
     ]
 }

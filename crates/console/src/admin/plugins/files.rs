@@ -4,7 +4,7 @@ use actix_web::web::Bytes;
 use pia_kernel::PluginId;
 use pia_web::{ApiError, FieldError, PathId, Route};
 
-use super::super::policies::write;
+use super::super::policies::licensed_form;
 use super::changed;
 use super::view::TypedPlugin;
 use crate::form_fields::FormFields;
@@ -22,13 +22,13 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         Route {
             body_limit: MAX_PACKAGE_BYTES + FIELDS_BYTES,
-            ..write("/admin/plugins/{id}/package", |it| it.to(upload_package))
+            ..licensed_form("/admin/plugins/{id}/package", |it| it.to(upload_package))
         },
         Route {
             body_limit: MAX_ICON_BYTES + FIELDS_BYTES,
-            ..write("/admin/plugins/{id}/icon", |it| it.to(upload_icon))
+            ..licensed_form("/admin/plugins/{id}/icon", |it| it.to(upload_icon))
         },
-        write("/admin/plugins/{id}/remove-icon", |it| it.to(remove_icon)),
+        licensed_form("/admin/plugins/{id}/remove-icon", |it| it.to(remove_icon)),
     ]
 }
 

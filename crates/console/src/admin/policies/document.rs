@@ -6,7 +6,7 @@ use pia_kernel::Language;
 use pia_policy::{ClientPolicyError, PolicyDocument, PolicyDocumentError};
 use pia_web::{ApiError, FieldError, Route};
 
-use super::write;
+use super::licensed_form;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::ui::Text;
@@ -15,7 +15,7 @@ use crate::ui::Text;
 pub(super) const CHECK: &str = "admin/policies/check";
 
 pub(super) fn route() -> Route {
-    write("/admin/policies/check", |it| it.to(check))
+    licensed_form("/admin/policies/check", |it| it.to(check))
 }
 
 /// Returns the error of a document as a text; an empty one if there is none.

@@ -9,8 +9,8 @@ use pia_policy::{
 use pia_web::{ApiError, PathId, PathVersion, Route};
 
 use super::super::bindings::{SIZE, expected, find_emails, time_cell, user_cell, with_version};
+use super::licensed_form;
 use super::view::{DOCUMENT, TITLE, VERSIONS};
-use super::write;
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
 use crate::routes::pages::page;
@@ -46,7 +46,7 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         page("/admin/policies/{id}/versions", |it| it.to(list)),
         page("/admin/policies/{id}/versions/{number}", |it| it.to(show)),
-        write("/admin/policies/{id}/versions/{number}/restore", |it| it.to(restore)),
+        licensed_form("/admin/policies/{id}/versions/{number}/restore", |it| it.to(restore)),
     ]
 }
 
