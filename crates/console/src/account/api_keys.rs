@@ -76,22 +76,22 @@ async fn list(page: PageContext) -> PageResult {
 
 async fn create(page: PageContext, form: FormFields) -> PageResult {
     let proofs = OwnerProofs::load(&page).await?;
-    let session = page.session_ref()?;
-    let created = match key_options(&page, &form) {
-        Ok(options) => {
-            let proof = proofs.parse(&form);
-            page.run(
-                |api| async move { api.identity.api_keys.create(session, options, proof).await },
-            )
-            .await
-        }
-        Err(err) => Err(err),
-    };
-
-    match created {
+    match submit(&page, proofs, &form).await {
         Ok(created) => Ok(page.render(created_view(&page, &created))),
         Err(err) => page.refuse(list_view(&page, proofs, Some(&form)).await?, err),
     }
+}
+
+/// Creates the key of a form.
+async fn submit(
+    page: &PageContext,
+    proofs: OwnerProofs,
+    form: &FormFields,
+) -> Result<CreatedApiKey, ApiError> {
+    let session = page.session_ref()?;
+    let options = key_options(page, form)?;
+    let proof = proofs.parse(form);
+    page.run(|api| async move { api.identity.api_keys.create(session, options, proof).await }).await
 }
 
 async fn show(page: PageContext, PathId(id): PathId) -> PageResult {

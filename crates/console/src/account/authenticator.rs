@@ -1,7 +1,7 @@
 //! Setup and removal of an authenticator app.
 
 use pia_identity::{Enrolment, ReauthProof};
-use pia_web::Route;
+use pia_web::{ApiError, Route};
 
 use super::owner_proofs::OwnerProofs;
 use super::recovery_codes::codes_view;
@@ -146,18 +146,21 @@ async fn show_turn_off(page: PageContext) -> PageResult {
 
 async fn turn_off(page: PageContext, form: FormFields) -> PageResult {
     let proofs = OwnerProofs::load(&page).await?;
-    let session = page.session_ref()?;
-    let disabled = match proofs.require(&page, &form) {
-        Ok(proof) => {
-            page.run(|api| async move { api.identity.second_factors.disable(session, proof).await })
-                .await
-        }
-        Err(err) => Err(err),
-    };
-    match disabled {
+    match disable(&page, proofs, &form).await {
         Ok(()) => page.done(security::PATH, "factor-off"),
         Err(err) => page.refuse(turn_off_view(&page, proofs), err),
     }
+}
+
+/// Disables the second factor if the form contains a proof.
+async fn disable(
+    page: &PageContext,
+    proofs: OwnerProofs,
+    form: &FormFields,
+) -> Result<(), ApiError> {
+    let session = page.session_ref()?;
+    let proof = proofs.require(page, form)?;
+    page.run(|api| async move { api.identity.second_factors.disable(session, proof).await }).await
 }
 
 fn titled(page: &PageContext, title: Text) -> View {

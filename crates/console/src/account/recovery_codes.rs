@@ -1,7 +1,7 @@
 //! Recovery codes of the second factor.
 
 use pia_identity::RecoveryCodes;
-use pia_web::Route;
+use pia_web::{ApiError, Route};
 
 use super::owner_proofs::OwnerProofs;
 use super::security::{self, links};
@@ -52,21 +52,24 @@ async fn show(page: PageContext) -> PageResult {
 
 async fn regenerate(page: PageContext, form: FormFields) -> PageResult {
     let proofs = OwnerProofs::load(&page).await?;
-    let session = page.session_ref()?;
-    let codes = match proofs.require(&page, &form) {
-        Ok(proof) => {
-            page.run(|api| async move {
-                api.identity.second_factors.regenerate_codes(session, proof).await
-            })
-            .await
-        }
-        Err(err) => Err(err),
-    };
-
-    match codes {
+    match submit(&page, proofs, &form).await {
         Ok(codes) => Ok(page.render(codes_view(&page, &codes))),
         Err(err) => page.refuse(form_view(&page, proofs), err),
     }
+}
+
+/// Creates new codes if the form contains a proof.
+async fn submit(
+    page: &PageContext,
+    proofs: OwnerProofs,
+    form: &FormFields,
+) -> Result<RecoveryCodes, ApiError> {
+    let session = page.session_ref()?;
+    let proof = proofs.require(page, form)?;
+    page.run(
+        |api| async move { api.identity.second_factors.regenerate_codes(session, proof).await },
+    )
+    .await
 }
 
 fn form_view(page: &PageContext, proofs: OwnerProofs) -> View {

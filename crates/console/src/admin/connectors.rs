@@ -6,7 +6,7 @@ mod show;
 
 use pia_assignments::Skill;
 use pia_kernel::Secret;
-use pia_pods::{ConnectedPod, Connector, ConnectorDraft, McpEndpoint};
+use pia_pods::{ConnectedPod, Connector, ConnectorDraft, McpEndpoint, Provisioned};
 use pia_policy::Feature;
 use pia_web::{ApiError, FieldError, Route};
 
@@ -166,30 +166,33 @@ async fn create(page: PageContext, form: FormFields) -> PageResult {
         return Ok(question);
     }
 
-    let by = Some(page.user());
-    let skill = form.some("operatorSkill");
-    let created = if skill.as_ref().is_some_and(|it| !Skill::is_name(it)) {
-        let field = "operatorSkill".to_owned();
-        let message = page.t(SKILL_FORM).to_owned();
-        Err(ApiError::invalid(vec![FieldError { field, code: "invalid", message }]))
-    } else {
-        let mcp = form.all("mcp").next().map(|url| McpEndpoint {
-            url: url.trim().to_owned(),
-            token: Some(form.secret("token")).filter(|it: &Secret<String>| !it.expose().is_empty()),
-        });
-        let name = form.text("name").to_owned();
-        let groups = checked_groups(&form);
-        let draft = ConnectorDraft { name, groups, skill, mcp };
-        page.run(|api| async move { api.connectors.create(by, draft).await }).await
-    };
-
-    match created {
+    match submit(&page, &form).await {
         Ok(created) => match created.token {
             Some(token) => show::issued(&page, created.connector, token).await,
             None => page.done(&format!("admin/connectors/{}", created.connector), "created"),
         },
         Err(err) => page.refuse(new_view(&page, &form).await?, err),
     }
+}
+
+/// Creates the connector of a form.
+async fn submit(page: &PageContext, form: &FormFields) -> Result<Provisioned, ApiError> {
+    let by = Some(page.user());
+    let skill = form.some("operatorSkill");
+    if skill.as_ref().is_some_and(|it| !Skill::is_name(it)) {
+        let field = "operatorSkill".to_owned();
+        let message = page.t(SKILL_FORM).to_owned();
+        return Err(ApiError::invalid(vec![FieldError { field, code: "invalid", message }]));
+    }
+
+    let mcp = form.all("mcp").next().map(|url| McpEndpoint {
+        url: url.trim().to_owned(),
+        token: Some(form.secret("token")).filter(|it: &Secret<String>| !it.expose().is_empty()),
+    });
+    let name = form.text("name").to_owned();
+    let groups = checked_groups(form);
+    let draft = ConnectorDraft { name, groups, skill, mcp };
+    page.run(|api| async move { api.connectors.create(by, draft).await }).await
 }
 
 async fn new_view(page: &PageContext, form: &FormFields) -> Result<View, ApiError> {

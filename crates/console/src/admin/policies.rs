@@ -4,7 +4,7 @@ mod document;
 mod versions;
 mod view;
 
-use pia_kernel::{ClientPolicyId, GroupId, Language};
+use pia_kernel::{ClientPolicyId, GroupId, Language, Timestamp};
 use pia_policy::{ClientPolicyDraft, ClientPolicyError, Feature};
 use pia_web::{ApiError, PathId, Route};
 
@@ -48,18 +48,18 @@ async fn new(page: PageContext) -> PageResult {
 }
 
 async fn create(page: PageContext, form: FormFields) -> PageResult {
-    let by = page.user();
     let contents = Contents::typed(&form);
-    let created = match contents.draft(page.language) {
-        Ok(draft) => {
-            page.run(|api| async move { api.client_policies.create(by, draft).await }).await
-        }
-        Err(err) => Err(err),
-    };
-    match created {
+    match submit_new(&page, &contents).await {
         Ok(id) => page.done(&format!("admin/policies/{id}"), "created"),
         Err(err) => page.refuse(new_view(&page, &contents), err),
     }
+}
+
+/// Creates a policy with these contents.
+async fn submit_new(page: &PageContext, contents: &Contents) -> Result<ClientPolicyId, ApiError> {
+    let by = page.user();
+    let draft = contents.draft(page.language)?;
+    page.run(|api| async move { api.client_policies.create(by, draft).await }).await
 }
 
 async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
@@ -68,27 +68,27 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 }
 
 async fn save(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let by = page.user();
     let contents = Contents::typed(&form);
-    let expected = expected(&form);
     let id = ClientPolicyId(id);
-    let replaced = match contents.draft(page.language) {
-        Ok(draft) => {
-            page.run(
-                |api| async move { api.client_policies.replace(by, id, draft, expected).await },
-            )
-            .await
-        }
-        Err(err) => Err(err),
-    };
-
-    match replaced {
+    match submit_change(&page, id, &contents, expected(&form)).await {
         Ok(()) => page.done(&format!("admin/policies/{id}"), "saved"),
         Err(err) => {
             let view = policy_view(&page, id, Some(contents)).await?;
             page.refuse(view, err)
         }
     }
+}
+
+/// Replaces the contents of the expected version of a policy.
+async fn submit_change(
+    page: &PageContext,
+    id: ClientPolicyId,
+    contents: &Contents,
+    expected: Option<Timestamp>,
+) -> Result<(), ApiError> {
+    let by = page.user();
+    let draft = contents.draft(page.language)?;
+    page.run(|api| async move { api.client_policies.replace(by, id, draft, expected).await }).await
 }
 
 async fn publish(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {

@@ -33,31 +33,31 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn upload_package(page: PageContext, PathId(id): PathId, form: UploadForm) -> PageResult {
-    let by = page.user();
-    let id = PluginId(id);
-    let result = match chosen_file(&form, "package") {
-        Ok(file) => {
-            // The body is freed as early as the use case frees the file.
-            drop(form);
-            page.run(|api| async move { api.plugins.upload_package(by, id, file).await.map(drop) })
-                .await
-        }
-        Err(err) => Err(err),
-    };
+    let result = submit_package(&page, PluginId(id), form).await;
+    changed(&page, PluginId(id), result, TypedPlugin::default()).await
+}
 
-    changed(&page, id, result, TypedPlugin::default()).await
+async fn submit_package(
+    page: &PageContext,
+    id: PluginId,
+    form: UploadForm,
+) -> Result<(), ApiError> {
+    let by = page.user();
+    let file = chosen_file(&form, "package")?;
+    // The body is freed as early as the use case frees the file.
+    drop(form);
+    page.run(|api| async move { api.plugins.upload_package(by, id, file).await.map(drop) }).await
 }
 
 async fn upload_icon(page: PageContext, PathId(id): PathId, form: UploadForm) -> PageResult {
+    let result = submit_icon(&page, PluginId(id), &form).await;
+    changed(&page, PluginId(id), result, TypedPlugin::default()).await
+}
+
+async fn submit_icon(page: &PageContext, id: PluginId, form: &UploadForm) -> Result<(), ApiError> {
     let by = page.user();
-    let id = PluginId(id);
-    let result = match chosen_file(&form, "icon") {
-        Ok(file) => {
-            page.run(|api| async move { api.plugins.upload_icon(by, id, Some(file)).await }).await
-        }
-        Err(err) => Err(err),
-    };
-    changed(&page, id, result, TypedPlugin::default()).await
+    let file = chosen_file(form, "icon")?;
+    page.run(|api| async move { api.plugins.upload_icon(by, id, Some(file)).await }).await
 }
 
 async fn remove_icon(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
