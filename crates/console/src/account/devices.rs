@@ -82,7 +82,7 @@ async fn list(page: PageContext) -> PageResult {
     let table = Table {
         caption: page.t(TITLE).to_owned(),
         columns: columns.map(|it| page.t(it).to_owned()).into(),
-        rows: devices.iter().map(|it| row(&page, it)).collect(),
+        rows: devices.iter().map(|it| device_row(&page, it)).collect(),
         empty: page.t(EMPTY).to_owned(),
         ..Table::default()
     };
@@ -114,7 +114,7 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
     let device = &listed.device;
     let view = View::new(&device.name)
         .below(page.t(TITLE), PATH)
-        .section(Section::new("device", "").facts(facts(&page, listed)));
+        .section(Section::new("device", "").facts(device_facts(&page, listed)));
     if device.is_revoked() {
         return Ok(page.render(view));
     }
@@ -153,20 +153,20 @@ async fn load(page: &PageContext) -> Result<(Vec<ListedDevice>, KeyState), ApiEr
     .await
 }
 
-fn row(page: &PageContext, listed: &ListedDevice) -> Row {
+fn device_row(page: &PageContext, listed: &ListedDevice) -> Row {
     let Device { row, name, created_at, seen_at, .. } = &listed.device;
     Row::new(vec![
         Cell::link(name, format!("{PATH}/{}", row.0)),
-        status(page, listed),
+        status_cell(page, listed),
         Cell::text(format::day(page.language, *created_at)),
         Cell::text(format::time(page.language, *seen_at)),
     ])
 }
 
-fn facts(page: &PageContext, listed: &ListedDevice) -> Vec<(&'static str, Cell)> {
+fn device_facts(page: &PageContext, listed: &ListedDevice) -> Vec<(&'static str, Cell)> {
     let device = &listed.device;
     vec![
-        (page.t(common::STATUS), status(page, listed)),
+        (page.t(common::STATUS), status_cell(page, listed)),
         (page.t(SYSTEM), Cell::text(device.os_version.clone().unwrap_or_default())),
         (page.t(APP), Cell::text(device.app_version.clone().unwrap_or_default())),
         (page.t(ADDED), Cell::text(format::time(page.language, device.created_at))),
@@ -175,7 +175,7 @@ fn facts(page: &PageContext, listed: &ListedDevice) -> Vec<(&'static str, Cell)>
     ]
 }
 
-fn status(page: &PageContext, listed: &ListedDevice) -> Cell {
+fn status_cell(page: &PageContext, listed: &ListedDevice) -> Cell {
     let (text, tone) = if listed.device.is_active() {
         (ACTIVE, Tone::Good)
     } else if listed.device.is_revoked() {

@@ -88,8 +88,8 @@ async fn list(page: PageContext, pages: Data<AccountPages>) -> PageResult {
     let entries = entries(&page).await?;
     let table = Table {
         caption: page.t(TITLE).to_owned(),
-        columns: columns(&page),
-        rows: entries.iter().map(|it| row(&page, it)).collect(),
+        columns: passkey_columns(&page),
+        rows: entries.iter().map(|it| passkey_row(&page, it)).collect(),
         empty: page.t(if pages.has_passkeys { EMPTY } else { UNAVAILABLE }).to_owned(),
         ..Table::default()
     };
@@ -187,13 +187,13 @@ async fn find(page: &PageContext, id: PasskeyId) -> Result<PasskeyEntry, ApiErro
     entry.ok_or_else(ApiError::not_found)
 }
 
-fn columns(page: &PageContext) -> Vec<String> {
+fn passkey_columns(page: &PageContext) -> Vec<String> {
     [common::NAME, common::STATUS, common::CREATED, LAST_USED]
         .map(|it| page.t(it).to_owned())
         .into()
 }
 
-fn row(page: &PageContext, entry: &PasskeyEntry) -> Row {
+fn passkey_row(page: &PageContext, entry: &PasskeyEntry) -> Row {
     let mut cells = vec![Cell::link(&entry.name, format!("{PATH}/{}", entry.id))];
     cells.extend(state(page, entry));
     Row::new(cells)

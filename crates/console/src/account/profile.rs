@@ -115,8 +115,8 @@ async fn profile_view(
     let account = page.run(|api| async move { api.identity.accounts.me(user).await }).await?;
     let owes_declaration = gates.rules.get().owes_declaration(account.customer);
 
-    let mut view =
-        View::new(page.t(TITLE)).section(Section::new("profile", "").facts(facts(page, &account)));
+    let mut view = View::new(page.t(TITLE))
+        .section(Section::new("profile", "").facts(account_facts(page, &account)));
     if account.email_verified_at.is_none() {
         view = view.section(verification(page));
     }
@@ -129,7 +129,7 @@ async fn profile_view(
     Ok(view.section(business(page, company, owes_declaration)))
 }
 
-fn facts(page: &PageContext, account: &Account) -> Vec<(&'static str, Cell)> {
+fn account_facts(page: &PageContext, account: &Account) -> Vec<(&'static str, Cell)> {
     let verified = match account.email_verified_at {
         Some(_) => Cell::badge(page.t(VERIFIED), Tone::Good),
         None => Cell::badge(page.t(UNVERIFIED), Tone::Warning),

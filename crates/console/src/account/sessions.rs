@@ -96,7 +96,7 @@ async fn session_table(page: &PageContext) -> Result<Table, ApiError> {
     Ok(Table {
         caption: page.t(TITLE).to_owned(),
         columns: columns.map(|it| page.t(it).to_owned()).into(),
-        rows: entries.items.iter().map(|it| row(page, it, current, &names)).collect(),
+        rows: entries.items.iter().map(|it| session_row(page, it, current, &names)).collect(),
         empty: page.t(EMPTY).to_owned(),
         first: page.first_page(CURSOR),
         next: entries.next.map(|it| page.query_with(CURSOR, &Paging::format_cursor(it))),
@@ -105,7 +105,7 @@ async fn session_table(page: &PageContext) -> Result<Table, ApiError> {
     })
 }
 
-fn row(
+fn session_row(
     page: &PageContext,
     entry: &SessionEntry,
     current: SessionId,

@@ -43,7 +43,7 @@ pub(super) async fn history_section(page: &PageContext) -> Result<Section, ApiEr
     let table = Table {
         caption: page.t(TITLE).to_owned(),
         columns: [TIME, RESULT, DEVICE, ORIGIN].map(|it| page.t(it).to_owned()).into(),
-        rows: attempts.items.iter().map(|it| row(page, it)).collect(),
+        rows: attempts.items.iter().map(|it| attempt_row(page, it)).collect(),
         empty: page.t(EMPTY).to_owned(),
         ..page.paged(attempts.next)
     };
@@ -58,7 +58,7 @@ pub(super) fn method_name(page: &PageContext, method: &str) -> String {
     listed.map_or(method, |it| page.t(it.1)).to_owned()
 }
 
-fn row(page: &PageContext, entry: &SignInEntry) -> Row {
+fn attempt_row(page: &PageContext, entry: &SignInEntry) -> Row {
     let outcome = OUTCOMES.iter().find(|it| it.0.name() == entry.outcome);
     let name = outcome.map_or(entry.outcome.as_str(), |it| page.t(it.1));
     let is_good = entry.outcome == SignInOutcome::SignedIn.name();

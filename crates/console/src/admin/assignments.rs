@@ -83,9 +83,9 @@ async fn list(page: PageContext) -> PageResult {
     let table = Table {
         caption: page.t(TITLE).to_owned(),
         columns: columns.map(|it| page.t(it).to_owned()).into(),
-        rows: assignments.items.iter().map(|it| row(&page, it, &emails)).collect(),
-        empty: page.t(if is_filtered { common::NO_MATCH } else { EMPTY }).to_owned(),
-        search: Some(search_form(&page, field, status, is_filtered)),
+        rows: assignments.items.iter().map(|it| assignment_row(&page, it, &emails)).collect(),
+        empty: page.t(EMPTY).to_owned(),
+        search: Some(search_form(&page, status)),
         ..page.paged(assignments.next)
     };
 
@@ -167,7 +167,11 @@ async fn assignment_view(page: &PageContext, id: Uuid) -> Result<View, ApiError>
     Ok(view.section(section.form(end)))
 }
 
-fn row(page: &PageContext, assignment: &Assignment, emails: &HashMap<UserId, String>) -> Row {
+fn assignment_row(
+    page: &PageContext,
+    assignment: &Assignment,
+    emails: &HashMap<UserId, String>,
+) -> Row {
     Row::new(vec![
         Cell::link(assignment.skill.as_str(), format!("admin/assignments/{}", assignment.id)),
         user_cell(page, assignment.user, emails),

@@ -100,7 +100,7 @@ async fn list(page: PageContext) -> PageResult {
         ("connected", CONNECTED),
         ("token", TOKEN),
     ];
-    let rows = connectors.iter().map(|it| row(&page, it, &connected, &groups)).collect();
+    let rows = connectors.iter().map(|it| connector_row(&page, it, &connected, &groups)).collect();
     let table = page.list(TITLE, EMPTY, &columns, rows);
 
     let view = View::new(page.t(TITLE))
@@ -112,7 +112,7 @@ async fn list(page: PageContext) -> PageResult {
     Ok(page.render(view))
 }
 
-fn row(
+fn connector_row(
     page: &PageContext,
     connector: &Connector,
     connected: &[ConnectedPod],

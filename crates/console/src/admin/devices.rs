@@ -52,7 +52,7 @@ async fn list(page: PageContext) -> PageResult {
     let table = Table {
         caption: page.t(TITLE).to_owned(),
         columns: columns.map(|it| page.t(it).to_owned()).into(),
-        rows: devices.items.iter().map(|it| row(&page, it, true)).collect(),
+        rows: devices.items.iter().map(|it| device_row(&page, it, true)).collect(),
         empty: page.t(EMPTY).to_owned(),
         search: Some(search_form(&page, status)),
         ..page.paged(devices.next)
@@ -68,13 +68,13 @@ pub(super) fn of_user(page: &PageContext, devices: &[DeviceEntry]) -> Section {
     let table = Table {
         caption: page.t(TITLE).to_owned(),
         columns: columns.map(|it| page.t(it).to_owned()).into(),
-        rows: devices.iter().map(|it| row(page, it, false)).collect(),
+        rows: devices.iter().map(|it| device_row(page, it, false)).collect(),
         ..Table::default()
     };
     Section::new("devices", page.t(TITLE)).intro(page.t(OF_USER)).table(table)
 }
 
-fn row(page: &PageContext, device: &DeviceEntry, has_user: bool) -> Row {
+fn device_row(page: &PageContext, device: &DeviceEntry, has_user: bool) -> Row {
     let version = device.app_version.as_deref().map(|it| page.fill(VERSION, &[it]));
     let program =
         device.os_version.clone().into_iter().chain(version).collect::<Vec<_>>().join(", ");

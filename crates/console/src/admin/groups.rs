@@ -266,7 +266,7 @@ async fn group_view(page: &PageContext, id: GroupId) -> Result<View, ApiError> {
         let policy = detail.policy.as_ref().map_or(page.t(NO_POLICY), |it| it.draft.name.as_str());
         let facts = [(page.t(POLICY), Cell::text(policy))];
         return Ok(view
-            .section(settings::facts(page, &detail.settings))
+            .section(settings::facts_section(page, &detail.settings))
             .section(Section::new("policy", page.t(POLICY)).facts(facts)));
     }
 
@@ -293,7 +293,7 @@ fn members_section(page: &PageContext, detail: &GroupDetail, path: &str) -> Sect
 
     let table = Table {
         caption: page.t(MEMBERS).to_owned(),
-        columns: super::users::columns(page),
+        columns: super::users::user_columns(page),
         rows: rows.collect(),
         empty: page.t(if may_open { NO_MEMBERS } else { NO_MATCH }).to_owned(),
         search: Some(search_form(page, super::users::SEARCH, path, Vec::new())),

@@ -42,7 +42,7 @@ async fn list(page: PageContext) -> PageResult {
         .into_iter()
         .collect();
     let columns = [TASK, common::STATUS, STARTED, FINISHED, INSTANCE];
-    let rows = MaintenanceKind::ALL.iter().map(|it| row(&page, *it, runs.get(it)));
+    let rows = MaintenanceKind::ALL.iter().map(|it| task_row(&page, *it, runs.get(it)));
     let table = Table {
         caption: page.t(TITLE).to_owned(),
         columns: columns.map(|it| page.t(it).to_owned()).into(),
@@ -54,7 +54,7 @@ async fn list(page: PageContext) -> PageResult {
     Ok(page.render(View::new(page.t(TITLE)).intro(page.t(INTRO)).section(section)))
 }
 
-fn row(page: &PageContext, task: MaintenanceKind, run: Option<&MaintenanceRun>) -> Row {
+fn task_row(page: &PageContext, task: MaintenanceKind, run: Option<&MaintenanceRun>) -> Row {
     let time = |at| Cell::text(format::time(page.language, at));
     let name = Cell::text(page.t(task_text(task)));
     let Some(run) = run else {
@@ -64,14 +64,14 @@ fn row(page: &PageContext, task: MaintenanceKind, run: Option<&MaintenanceRun>) 
 
     Row::new(vec![
         name,
-        status(page, run),
+        status_cell(page, run),
         time(run.started_at),
         run.finished_at.map(time).unwrap_or_default(),
         Cell::text(&run.instance),
     ])
 }
 
-fn status(page: &PageContext, run: &MaintenanceRun) -> Cell {
+fn status_cell(page: &PageContext, run: &MaintenanceRun) -> Cell {
     let (text, tone) = match &run.error {
         Some(_) => (FAILED, Tone::Bad),
         None if run.is_unfinished() => (RUNNING, Tone::Neutral),

@@ -137,7 +137,10 @@ async fn list_view(page: &PageContext, form: &FormFields) -> Result<View, ApiErr
     }
     if !is_admin(page) {
         let columns = [("name", common::NAME), ("documents", DOCUMENTS)];
-        let rows = bases.iter().map(|it| row(it, vec![name(it), count(page, it)])).collect();
+        let rows = bases
+            .iter()
+            .map(|it| base_row(it, vec![name_cell(it), documents_cell(page, it)]))
+            .collect();
         let table = page.list(TITLE, EMPTY_OF_GROUP, &columns, rows);
         return Ok(view.section(section.table(table)));
     }
@@ -160,26 +163,26 @@ async fn list_view(page: &PageContext, form: &FormFields) -> Result<View, ApiErr
     Ok(view.section(section.table(table)).section(Section::new("new", page.t(NEW)).form(new)))
 }
 
-fn name(entry: &KnowledgeBaseEntry) -> Cell {
+fn name_cell(entry: &KnowledgeBaseEntry) -> Cell {
     Cell::link(entry.base.name.as_str(), format!("admin/knowledge/{}", entry.base.id))
 }
 
-fn count(page: &PageContext, entry: &KnowledgeBaseEntry) -> Cell {
+fn documents_cell(page: &PageContext, entry: &KnowledgeBaseEntry) -> Cell {
     Cell::number(format::number(page.language, entry.document_count))
         .sort_value(entry.document_count)
 }
 
-fn row(entry: &KnowledgeBaseEntry, cells: Vec<Cell>) -> Row {
+fn base_row(entry: &KnowledgeBaseEntry, cells: Vec<Cell>) -> Row {
     Row::new(cells).key(entry.base.id.to_string())
 }
 
 fn admin_row(page: &PageContext, entry: &KnowledgeBaseEntry, groups: &GroupNames) -> Row {
     let cells = vec![
-        name(entry),
+        name_cell(entry),
         Cell::text(groups.of(&[entry.base.owner])),
         Cell::text(groups.of(&entry.shared_with)),
-        count(page, entry),
+        documents_cell(page, entry),
         day_cell(page, entry.base.created_at),
     ];
-    row(entry, cells)
+    base_row(entry, cells)
 }

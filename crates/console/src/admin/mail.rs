@@ -90,14 +90,14 @@ async fn list_view(page: &PageContext) -> Result<View, ApiError> {
     let table = Table {
         caption: page.t(QUEUE).to_owned(),
         columns: [KIND, TO, common::STATUS, QUEUED, NEXT].map(|it| page.t(it).into()).into(),
-        rows: emails.items.iter().map(|it| row(page, it, now)).collect(),
-        empty: page.t(if is_filtered { common::NO_MATCH } else { EMPTY }).to_owned(),
-        search: Some(search_form(page, field, state, is_filtered)),
+        rows: emails.items.iter().map(|it| mail_row(page, it, now)).collect(),
+        empty: page.t(if state.is_some() { NONE_IN_STATE } else { EMPTY }).to_owned(),
+        search: Some(search_form(page, state)),
         ..page.paged(emails.next)
     };
 
-    let state = facts(page, counts).live(is_sending);
-    let mut view = View::new(page.t(TITLE)).intro(page.t(INTRO)).section(state);
+    let mut view =
+        View::new(page.t(TITLE)).intro(page.t(INTRO)).section(facts_section(page, counts));
     if page.api.mails.is_configured() {
         let test = Form::new("admin/mail/test", page.t(SEND_TEST));
         let section = Section::new("test", page.t(TEST)).intro(page.t(TEST_INTRO));
@@ -107,7 +107,7 @@ async fn list_view(page: &PageContext) -> Result<View, ApiError> {
     Ok(view.section(Section::new("queue", page.t(QUEUE)).table(table).live(is_sending)))
 }
 
-fn facts(page: &PageContext, counts: MailCounts) -> Section {
+fn facts_section(page: &PageContext, counts: MailCounts) -> Section {
     let mails = &page.api.mails;
     let relay = if mails.is_configured() {
         Cell::badge(page.t(CONFIGURED), Tone::Good)
@@ -126,7 +126,7 @@ fn facts(page: &PageContext, counts: MailCounts) -> Section {
     ])
 }
 
-fn row(page: &PageContext, mail: &MailRecord, now: Timestamp) -> Row {
+fn mail_row(page: &PageContext, mail: &MailRecord, now: Timestamp) -> Row {
     let kind = templates::name(page, &mail.template);
     Row::new(vec![
         Cell::link(kind, format!("admin/mail/{}", mail.id)),

@@ -88,7 +88,7 @@ async fn list(page: PageContext) -> PageResult {
     let table = Table {
         caption: page.t(TITLE).to_owned(),
         columns: columns.map(|it| page.t(it).to_owned()).into(),
-        rows: entries.iter().map(|it| row(&page, it)).collect(),
+        rows: entries.iter().map(|it| model_row(&page, it)).collect(),
         empty: page.t(EMPTY).to_owned(),
         ..Table::default()
     };
@@ -114,7 +114,7 @@ pub(super) fn path_of(key: &str) -> String {
     format!("admin/models/{}", path_segment(key))
 }
 
-fn row(page: &PageContext, entry: &ModelEntry) -> Row {
+fn model_row(page: &PageContext, entry: &ModelEntry) -> Row {
     let price = match &entry.model {
         CatalogueModel::Chat(it) => {
             page.fill(PRICES, &[&credits(page, it.rates.input), &credits(page, it.rates.output)])

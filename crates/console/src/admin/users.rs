@@ -46,13 +46,13 @@ pub(super) fn routes() -> Vec<Route> {
 
 async fn list(page: PageContext) -> PageResult {
     let search = page.query("search");
-    let filter = MemberFilter { group: None, search, order: order(&page) };
+    let filter = MemberFilter { group: None, search, order: member_order(&page) };
     let request = page.paging();
     let members = page.run(|api| async move { api.groups.members(filter, request).await }).await?;
     let rows = members.items.iter().map(|it| user_row(&page, it)).collect();
     let table = Table {
         caption: page.t(TITLE).to_owned(),
-        columns: columns(&page),
+        columns: user_columns(&page),
         rows,
         empty: page.t(EMPTY).to_owned(),
         search: Some(search_form(&page, SEARCH, "admin/users", filter_fields(&page))),
@@ -101,7 +101,7 @@ fn filter_fields(page: &PageContext) -> Vec<Field> {
 
 /// Returns the requested order: the newest account first unless the query names
 /// another one.
-pub(super) fn order(page: &PageContext) -> MemberOrder {
+fn member_order(page: &PageContext) -> MemberOrder {
     match page.query("sort").as_str() {
         "email" => MemberOrder::Email,
         "-email" => MemberOrder::EmailDescending,
@@ -111,7 +111,7 @@ pub(super) fn order(page: &PageContext) -> MemberOrder {
 }
 
 /// Returns the headings of a table of users.
-pub(super) fn columns(page: &PageContext) -> Vec<String> {
+pub(super) fn user_columns(page: &PageContext) -> Vec<String> {
     [EMAIL, ROLE, common::STATUS, common::CREATED].map(|it| page.t(it).to_owned()).into()
 }
 
@@ -126,13 +126,13 @@ pub(super) fn user_row(page: &PageContext, user: &GroupMember) -> Row {
     Row::new(vec![
         Cell::link(&user.email, format!("admin/users/{}", user.user)).detail(name),
         Cell::text(role_name(page, &user.role)),
-        status(page, user),
+        status_cell(page, user),
         Cell::text(format::day(page.language, user.created_at)),
     ])
 }
 
 /// Returns the status of a user: active or deactivated.
-fn status(page: &PageContext, user: &GroupMember) -> Cell {
+fn status_cell(page: &PageContext, user: &GroupMember) -> Cell {
     if user.is_active {
         Cell::badge(page.t(ACTIVE), Tone::Good)
     } else {

@@ -39,8 +39,10 @@ async fn list(page: PageContext) -> PageResult {
         .run(|api| async move { api.assignments.administration.schedules(None, request).await })
         .await?;
     let emails = find_emails(&page, schedules.items.iter().map(|it| it.user)).await?;
-    let rows =
-        schedules.items.iter().map(|it| row(&page, it, Some(user_cell(&page, it.user, &emails))));
+    let rows = schedules
+        .items
+        .iter()
+        .map(|it| schedule_row(&page, it, Some(user_cell(&page, it.user, &emails))));
     let columns = [super::SKILL, super::USER, TIMES, common::STATUS, NEXT, LAST];
     let table = Table {
         caption: page.t(TITLE).to_owned(),
@@ -65,14 +67,14 @@ pub(in crate::admin) fn of_user(page: &PageContext, schedules: &[ScheduleEntry])
     let table = Table {
         caption: page.t(TITLE).to_owned(),
         columns: columns.map(|it| page.t(it).to_owned()).into(),
-        rows: schedules.iter().map(|it| row(page, it, None)).collect(),
+        rows: schedules.iter().map(|it| schedule_row(page, it, None)).collect(),
         ..Table::default()
     };
     Section::new("schedules", page.t(TITLE)).intro(page.t(INTRO)).table(table)
 }
 
 /// Returns the row of a schedule, with its user in a list of all.
-fn row(page: &PageContext, schedule: &ScheduleEntry, user: Option<Cell>) -> Row {
+fn schedule_row(page: &PageContext, schedule: &ScheduleEntry, user: Option<Cell>) -> Row {
     let next = schedule.next_at.map(|it| format::time(page.language, it));
     let status = if next.is_some() {
         Cell::badge(page.t(ACTIVE), Tone::Good)

@@ -85,7 +85,7 @@ async fn call_view(
     let table = Table {
         caption: page.t(TOOLS).to_owned(),
         columns: [TOOL, LIMITS, SCHEMA].map(|it| page.t(it).to_owned()).into(),
-        rows: tools(&connected).map(|it| row(page, it)).collect(),
+        rows: tools(&connected).map(|it| tool_row(page, it)).collect(),
         empty: page.t(pods::EMPTY).to_owned(),
         ..Table::default()
     };
@@ -101,7 +101,7 @@ async fn call_view(
     Ok(view.section(Section::new("tools", page.t(TOOLS)).table(table)))
 }
 
-fn row(page: &PageContext, tool: &PodTool) -> Row {
+fn tool_row(page: &PageContext, tool: &PodTool) -> Row {
     let timeout = page.fill(TIMEOUT, &[&format::number(page.language, tool.timeout_seconds)]);
     let limits = if tool.dangerous {
         Cell::badge(page.t(DANGEROUS), Tone::Warning).detail(timeout)

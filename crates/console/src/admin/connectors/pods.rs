@@ -88,7 +88,7 @@ pub(super) fn section(
     ];
     let columns: Vec<_> =
         [("pod", POD)].into_iter().chain(connector).chain(value_columns).collect();
-    let rows = pods.iter().map(|it| row(page, it, names)).collect();
+    let rows = pods.iter().map(|it| pod_row(page, it, names)).collect();
     let table = if names.is_some() {
         page.list(TITLE, EMPTY, &columns, rows)
     } else {
@@ -110,7 +110,7 @@ pub(super) fn section(
     section.table(table)
 }
 
-fn row(
+fn pod_row(
     page: &PageContext,
     pod: &ConnectedPod,
     names: Option<&HashMap<ConnectorId, String>>,

@@ -117,7 +117,7 @@ fn model_fields(page: &PageContext, settings: &GroupSettings) -> Vec<Field> {
 }
 
 /// Returns a group's settings, for managers who only read them.
-pub(super) fn facts(page: &PageContext, settings: &GroupSettings) -> Section {
+pub(super) fn facts_section(page: &PageContext, settings: &GroupSettings) -> Section {
     let language = page.language;
     let quotas = Quota::ALL.into_iter().map(|quota| {
         let value = settings

@@ -76,11 +76,11 @@ pub(super) async fn base_view(page: &PageContext, id: Uuid) -> Result<View, ApiE
     Ok(view
         .action(page.t(QUESTIONS), format!("{path}/questions"))
         .action(page.t(SETTINGS), format!("{path}/settings"))
-        .section(overview.live(is_ingesting))
-        .section(documents.live(is_ingesting)))
+        .section(Section::new("overview", page.t(OVERVIEW)).facts(base_facts(page, &stats)))
+        .section(Section::new("documents", page.t(DOCUMENTS)).table(table)))
 }
 
-fn facts(page: &PageContext, stats: &BaseStats) -> Vec<(&'static str, Cell)> {
+fn base_facts(page: &PageContext, stats: &BaseStats) -> Vec<(&'static str, Cell)> {
     let number = |it: i64| format::number(page.language, it);
     let bytes = |it: i64| format::bytes(page.language, u64::try_from(it).unwrap_or_default());
     let documents = stats.pending + stats.processing + stats.ready + stats.failed;
@@ -130,7 +130,7 @@ fn document_table(page: &PageContext, path: &str, list: &[Document]) -> Table {
     ];
     let status = page.query("status");
     let selected = list.iter().filter(|it| status.is_empty() || it.status.name() == status);
-    let rows = selected.map(|it| row(page, path, it)).collect();
+    let rows = selected.map(|it| document_row(page, path, it)).collect();
     Table {
         search: (!list.is_empty()).then(|| search_form(page, path, &status)),
         ..page.list(DOCUMENTS, EMPTY, &columns, rows)
@@ -161,7 +161,7 @@ fn search_form(page: &PageContext, path: &str, status: &str) -> Search {
     }
 }
 
-fn row(page: &PageContext, path: &str, document: &Document) -> Row {
+fn document_row(page: &PageContext, path: &str, document: &Document) -> Row {
     let path = format!("{path}/documents/{}", document.id);
     let size = u64::try_from(document.size_bytes).unwrap_or_default();
     let row = Row::new(vec![

@@ -87,7 +87,7 @@ async fn deliveries(page: PageContext, PathId(id): PathId) -> PageResult {
         columns: [CREATED, common::STATUS, ATTEMPTS, CONTENT]
             .map(|it| page.t(it).to_owned())
             .into(),
-        rows: entries.iter().map(|it| row(&page, it)).collect(),
+        rows: entries.iter().map(|it| delivery_row(&page, it)).collect(),
         empty: page.t(EMPTY).to_owned(),
         ..Table::default()
     };
@@ -127,7 +127,7 @@ pub(super) fn section(page: &PageContext, operator: &Operator) -> Section {
     section.part(SectionPart::Links(vec![link])).form(remove)
 }
 
-fn row(page: &PageContext, delivery: &WebhookDelivery) -> Row {
+fn delivery_row(page: &PageContext, delivery: &WebhookDelivery) -> Row {
     let time = |at| format::time(page.language, at);
     let status = match (delivery.delivered_at, delivery.next_at) {
         (Some(at), _) => Cell::badge(page.t(DELIVERED), Tone::Good).detail(time(at)),

@@ -8,7 +8,7 @@ use pia_kernel::{Page, PageRequest, Timestamp, UserId};
 use pia_policy::{GroupEntry, GroupMember};
 use pia_web::ApiError;
 
-use super::{EMAIL, ROLE, TITLE, effective, role_name, role_options, status};
+use super::{EMAIL, ROLE, TITLE, effective, role_name, role_options, status_cell};
 use crate::account::device_names::device_name;
 use crate::account::origins::origin;
 use crate::admin::assignments::schedules;
@@ -224,7 +224,7 @@ fn profile(page: &PageContext, detail: &UserDetail) -> Section {
         (page.t(DISPLAY_NAME), Cell::text(member.display_name.clone().unwrap_or_default())),
         (page.t(ROLE), Cell::text(role_name(page, &member.role))),
         (page.t(GROUP), Cell::link(group, format!("admin/groups/{}", member.group))),
-        (page.t(common::STATUS), status(page, member)),
+        (page.t(common::STATUS), status_cell(page, member)),
         (page.t(common::CREATED), Cell::text(format::time(language, member.created_at))),
         (page.t(VERIFIED), verified),
         (page.t(FACTOR), factor),
