@@ -104,8 +104,8 @@ impl Api {
         T: Send + 'static,
         E: Into<HttpError> + Send + 'static,
     {
-        let use_case = use_case(Arc::clone(self));
-        let translated = async { use_case.await.map_err(|err| ApiError::from(err.into())) };
+        let work = use_case(Arc::clone(self));
+        let translated = async { work.await.map_err(|err| ApiError::from(err.into())) };
         Ok(self.runner.run(translated).await?)
     }
 

@@ -95,14 +95,14 @@ async fn submit(
 }
 
 async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
-    let entry = entries(&page)
+    let entry = load_entries(&page)
         .await?
         .into_iter()
         .find(|it| it.id == ApiKeyId(id))
         .ok_or_else(ApiError::not_found)?;
     let revoke = Form::new(format!("{PATH}/{id}/revoke"), page.t(REVOKE)).danger();
-    let facts = labels(&page).into_iter().zip(values(&page, &entry));
-    let mut view = View::new(&entry.name)
+    let facts = key_labels(&page).into_iter().zip(values(&page, &entry));
+    let view = View::new(&entry.name)
         .below(page.t(TITLE), PATH)
         .section(Section::new("api-key", "").facts(facts));
     let budget = ApiKeyBudget { key: entry.id, weekly: entry.weekly_credits };
@@ -121,7 +121,7 @@ async fn revoke(page: PageContext, PathId(id): PathId, _: FormFields) -> PageRes
     page.done(PATH, "revoked")
 }
 
-async fn entries(page: &PageContext) -> Result<Vec<ApiKeyEntry>, ApiError> {
+async fn load_entries(page: &PageContext) -> Result<Vec<ApiKeyEntry>, ApiError> {
     let user = page.user();
     page.run(|api| async move { api.identity.api_keys.list(user).await }).await
 }
@@ -175,11 +175,11 @@ async fn list_view(
         Row::new(cells)
     };
 
-    let columns = [page.t(common::NAME)].into_iter().chain(labels(page));
+    let columns = [page.t(common::NAME)].into_iter().chain(key_labels(page));
     let table = Table {
         caption: page.t(TITLE).to_owned(),
         columns: columns.map(str::to_owned).collect(),
-        rows: entries(page).await?.iter().map(row).collect(),
+        rows: load_entries(page).await?.iter().map(row).collect(),
         empty: page.t(EMPTY).to_owned(),
         ..Table::default()
     };
@@ -198,7 +198,7 @@ async fn list_view(
         .section(Section::new("new", page.t(NEW)).form(proofs.with_field(page, form))))
 }
 
-fn labels(page: &PageContext) -> [&'static str; 4] {
+fn key_labels(page: &PageContext) -> [&'static str; 4] {
     [common::CREATED, LAST_USED, EXPIRES, BUDGET].map(|it| page.t(it))
 }
 

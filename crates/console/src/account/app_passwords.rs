@@ -75,7 +75,7 @@ async fn create(page: PageContext, form: FormFields) -> PageResult {
 }
 
 async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
-    let entry = entries(&page)
+    let entry = load_entries(&page)
         .await?
         .into_iter()
         .find(|it| it.id == AppPasswordId(id))
@@ -99,7 +99,7 @@ async fn revoke(page: PageContext, PathId(id): PathId, _: FormFields) -> PageRes
     page.done(PATH, "revoked")
 }
 
-async fn entries(page: &PageContext) -> Result<Vec<AppPasswordEntry>, ApiError> {
+async fn load_entries(page: &PageContext) -> Result<Vec<AppPasswordEntry>, ApiError> {
     let user = page.user();
     page.run(|api| async move { api.identity.app_passwords.list(user).await }).await
 }
@@ -117,7 +117,7 @@ async fn list_view(
     let table = Table {
         caption: page.t(TITLE).to_owned(),
         columns: [common::NAME, common::CREATED, LAST_USED].map(|it| page.t(it).to_owned()).into(),
-        rows: entries(page).await?.iter().map(row).collect(),
+        rows: load_entries(page).await?.iter().map(row).collect(),
         empty: page.t(EMPTY).to_owned(),
         ..Table::default()
     };

@@ -46,7 +46,7 @@ impl OwnerProofs {
     /// Adds a field for any proof to a form.
     pub(super) fn with_field(self, page: &PageContext, form: Form) -> Form {
         match (self.has_password, self.has_factor) {
-            (true, true) => form.field(password(page, PASSWORD).hint(page.t(OR_CODE))),
+            (true, true) => form.field(password_field(page, PASSWORD).hint(page.t(OR_CODE))),
             _ => self.with_password(page, form),
         }
     }
@@ -55,7 +55,7 @@ impl OwnerProofs {
     /// has no password.
     pub(super) fn with_password(self, page: &PageContext, form: Form) -> Form {
         match (self.has_password, self.has_factor) {
-            (true, _) => form.field(password(page, PASSWORD)),
+            (true, _) => form.field(password_field(page, PASSWORD)),
             (false, true) => form.field(
                 Field::input(PROOF, page.t(texts::CODE), "text", "one-time-code", "")
                     .hint(page.t(texts::CODE_HINT)),
@@ -94,6 +94,6 @@ pub(super) fn current_password(page: &PageContext) -> Field {
     Field::password("currentPassword", page.t(CURRENT_PASSWORD), "current-password")
 }
 
-fn password(page: &PageContext, label: Text) -> Field {
+fn password_field(page: &PageContext, label: Text) -> Field {
     Field::password(PROOF, page.t(label), "current-password")
 }

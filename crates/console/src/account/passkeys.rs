@@ -85,7 +85,7 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn list(page: PageContext, pages: Data<AccountPages>) -> PageResult {
-    let entries = entries(&page).await?;
+    let entries = load_entries(&page).await?;
     let table = Table {
         caption: page.t(TITLE).to_owned(),
         columns: passkey_columns(&page),
@@ -177,13 +177,13 @@ async fn apply(page: &PageContext, id: PasskeyId, change: PasskeyChange) -> Resu
     Ok(())
 }
 
-async fn entries(page: &PageContext) -> Result<Vec<PasskeyEntry>, ApiError> {
+async fn load_entries(page: &PageContext) -> Result<Vec<PasskeyEntry>, ApiError> {
     let user = page.user();
     page.run(|api| async move { api.identity.passkeys.list(user).await }).await
 }
 
 async fn find(page: &PageContext, id: PasskeyId) -> Result<PasskeyEntry, ApiError> {
-    let entry = entries(page).await?.into_iter().find(|it| it.id == id);
+    let entry = load_entries(page).await?.into_iter().find(|it| it.id == id);
     entry.ok_or_else(ApiError::not_found)
 }
 

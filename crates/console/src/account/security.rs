@@ -86,7 +86,7 @@ async fn show(page: PageContext) -> PageResult {
     let credentials = load(&page).await?;
     let view = View::new(page.t(TITLE))
         .intro(page.t(INTRO))
-        .section(password(&page, &credentials.account))
+        .section(password_section(&page, &credentials.account))
         .section(factor(&page, &credentials))
         .section(passkeys(&page, credentials.passkeys))
         .section(
@@ -110,7 +110,7 @@ async fn load(page: &PageContext) -> Result<Credentials, ApiError> {
     .await
 }
 
-fn password(page: &PageContext, account: &Account) -> Section {
+fn password_section(page: &PageContext, account: &Account) -> Section {
     let section = Section::new("password", page.t(sign_in::PASSWORD));
     if account.provider == LOCAL {
         let link = (CHANGE_PASSWORD, "account/security/password");

@@ -45,7 +45,7 @@ pub(super) fn with_version(form: Form, updated_at: Timestamp) -> Form {
 }
 
 /// Returns the version that a form changes; `None` accepts any.
-pub(super) fn expected(form: &FormFields) -> Option<Timestamp> {
+pub(super) fn expected_version(form: &FormFields) -> Option<Timestamp> {
     form.text(VERSION).parse().ok().map(Timestamp::from_micros)
 }
 

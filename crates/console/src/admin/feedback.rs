@@ -6,7 +6,7 @@ use pia_kernel::{FeedbackId, UserId, truncate};
 use pia_policy::{FeedbackChange, FeedbackEntry, FeedbackFilter, FeedbackStatus, Rating};
 use pia_web::{ApiError, Licensing, PathId, Route};
 
-use super::bindings::{expected, find_emails, time_cell, user_cell, with_version};
+use super::bindings::{expected_version, find_emails, time_cell, user_cell, with_version};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::routes::pages::{form, page};
@@ -177,7 +177,7 @@ async fn triage(page: PageContext, PathId(id): PathId, form: FormFields) -> Page
         status: FeedbackStatus::from_name(form.text("status")),
         note: Some(form.text("note").to_owned()),
     };
-    let expected = expected(&form);
+    let expected = expected_version(&form);
     match page.run(|api| async move { api.feedback.triage(by, id, change, expected).await }).await {
         Ok(_) => page.done(&format!("admin/feedback/{id}"), "saved"),
         Err(err) => page.refuse(report_view(&page, id, Some(&form)).await?, err),
@@ -215,7 +215,7 @@ async fn report_view(
     let note =
         typed.map_or_else(|| entry.note.clone().unwrap_or_default(), |it| it.text("note").into());
     let statuses = FeedbackStatus::ALL.map(|it| (it.name(), page.t(status_text(it))));
-    let version = typed.and_then(expected).unwrap_or(entry.updated_at);
+    let version = typed.and_then(expected_version).unwrap_or(entry.updated_at);
     let form = Form::new(format!("admin/feedback/{id}/triage"), page.t(common::SAVE))
         .field(Field::select("status", page.t(common::STATUS), statuses, status))
         .field(Field::lines("note", page.t(NOTE), note).hint(page.t(NOTE_HINT)).optional());

@@ -94,7 +94,7 @@ pub(super) async fn count_open(page: &PageContext, groups: usize) -> Result<usiz
 }
 
 async fn show(page: PageContext) -> PageResult {
-    let view = view(&page).await?;
+    let view = steps_view(&page).await?;
     Ok(page.render(view))
 }
 
@@ -142,7 +142,7 @@ async fn test_model(page: PageContext, fields: FormFields) -> PageResult {
     let by = page.user();
     let key = fields.text("key").to_owned();
     let result = page.run(|api| async move { api.models.test(by, &key).await }).await;
-    let mut view = view(&page).await?;
+    let mut view = steps_view(&page).await?;
     match result {
         Ok(result) => view.sections.insert(0, test_call::result_section(&page, &result)),
         Err(err) => return page.refuse(view, err),
@@ -165,11 +165,11 @@ async fn finish(
 ) -> PageResult {
     match result {
         Ok(()) => page.done(PATH, done),
-        Err(err) => page.refuse_typed(view(page).await?, fields, err),
+        Err(err) => page.refuse_typed(steps_view(page).await?, fields, err),
     }
 }
 
-async fn view(page: &PageContext) -> Result<View, ApiError> {
+async fn steps_view(page: &PageContext) -> Result<View, ApiError> {
     let group_count = page.run(|api| async move { api.groups.list().await }).await?.len();
     let steps = steps(page, &ServerState::load(page, group_count).await?)?;
 

@@ -57,7 +57,7 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn show(page: PageContext) -> PageResult {
-    let view = view(&page).await?;
+    let view = licence_view(&page).await?;
     Ok(page.render(view))
 }
 
@@ -66,11 +66,11 @@ async fn replace(page: PageContext, ProvedForm(fields): ProvedForm) -> PageResul
     let text = fields.text("license").to_owned();
     match page.run(|api| async move { api.licences.replace(by, text.as_bytes()).await }).await {
         Ok(_) => page.done(PATH, "licence-replaced"),
-        Err(err) => page.refuse_typed(view(&page).await?, &fields, err),
+        Err(err) => page.refuse_typed(licence_view(&page).await?, &fields, err),
     }
 }
 
-async fn view(page: &PageContext) -> Result<View, ApiError> {
+async fn licence_view(page: &PageContext) -> Result<View, ApiError> {
     let gates = page.gates()?;
     let state = gates.licence.get();
     let now = gates.clock.now();

@@ -44,7 +44,7 @@ async fn show(page: PageContext) -> PageResult {
     let (attention, usage, numbers) = try_join3(
         Box::pin(attention::section(&page, &entries)),
         Box::pin(usage::summary::section(&page)),
-        numbers(&page, &entries),
+        numbers_section(&page, &entries),
     )
     .await?;
     let view = view.section(attention).section(usage).section(numbers);
@@ -57,7 +57,7 @@ async fn show(page: PageContext) -> PageResult {
     Ok(page.render(view.section(members)))
 }
 
-async fn numbers(page: &PageContext, groups: &[GroupEntry]) -> Result<Section, ApiError> {
+async fn numbers_section(page: &PageContext, groups: &[GroupEntry]) -> Result<Section, ApiError> {
     let (queue, pods) = try_join(
         page.run(|api| async move { api.assignments.administration.queue().await }),
         page.run(|api| async move { api.connectors.connected().await }),

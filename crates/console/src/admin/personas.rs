@@ -10,7 +10,7 @@ use pia_web::{PathId, Route};
 
 use self::form::typed_draft;
 use self::view::{TypedPersona, list_view, new_view, persona_view};
-use super::bindings::expected;
+use super::bindings::expected_version;
 use super::policies::licensed_form;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
@@ -65,7 +65,7 @@ async fn save(page: PageContext, PathId(id): PathId, form: FormFields) -> PageRe
     let by = page.user();
     let draft = typed_draft(&form);
     let id = PersonaId(id);
-    let expected = expected(&form);
+    let expected = expected_version(&form);
     let typed =
         TypedPersona { contents: Some((draft.clone(), expected)), ..TypedPersona::default() };
     match page.run(|api| async move { api.personas.replace(by, id, draft, expected).await }).await {

@@ -8,7 +8,7 @@ use pia_policy::{PluginDraft, PluginError};
 use pia_web::{ApiError, PathId, Route};
 
 use self::view::{TypedPlugin, list_view, new_view, plugin_view, stored_draft};
-use super::bindings::{chosen, expected};
+use super::bindings::{chosen, expected_version};
 use super::policies::licensed_form;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
@@ -67,7 +67,7 @@ async fn save(page: PageContext, PathId(id): PathId, form: FormFields) -> PageRe
     let by = page.user();
     let draft = typed_draft(&form);
     let id = PluginId(id);
-    let expected = expected(&form);
+    let expected = expected_version(&form);
     let typed = TypedPlugin { contents: Some((draft.clone(), expected)), ..TypedPlugin::default() };
     let result =
         page.run(|api| async move { api.plugins.replace(by, id, draft, expected).await }).await;

@@ -9,7 +9,7 @@ use pia_policy::{ClientPolicyDraft, ClientPolicyError, Feature};
 use pia_web::{ApiError, PathId, Route};
 
 use self::view::{Contents, list_view, new_view, policy_view};
-use super::bindings::{chosen, expected};
+use super::bindings::{chosen, expected_version};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
@@ -70,7 +70,7 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 async fn save(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
     let contents = Contents::typed(&form);
     let id = ClientPolicyId(id);
-    match submit_change(&page, id, &contents, expected(&form)).await {
+    match submit_change(&page, id, &contents, expected_version(&form)).await {
         Ok(()) => page.done(&format!("admin/policies/{id}"), "saved"),
         Err(err) => {
             let view = policy_view(&page, id, Some(contents)).await?;
@@ -141,7 +141,7 @@ impl Contents {
             name: form.text("name").to_owned(),
             description: form.text("description").to_owned(),
             document: form.text("document").to_owned(),
-            version: expected(form),
+            version: expected_version(form),
         }
     }
 

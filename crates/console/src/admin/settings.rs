@@ -100,7 +100,7 @@ async fn list(page: PageContext) -> PageResult {
     let mut settings = load_settings(&page).await?;
     settings.retain(|it| it.setting.key.to_lowercase().contains(&searched_text));
     let mut search_section =
-        Section::new("search", "").part(SectionPart::Search(Box::new(search(&page))));
+        Section::new("search", "").part(SectionPart::Search(Box::new(settings_search(&page))));
     if settings.is_empty() {
         search_section = search_section.paragraph(page.t(EMPTY));
     }
@@ -137,7 +137,7 @@ fn area_section(
     (!table.rows.is_empty()).then(|| section.table(table))
 }
 
-fn search(page: &PageContext) -> Search {
+fn settings_search(page: &PageContext) -> Search {
     let value = page.query("search");
     let area = page.query("area");
     let areas = std::iter::once(("", page.t(ALL_AREAS)))

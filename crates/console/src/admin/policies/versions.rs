@@ -8,7 +8,9 @@ use pia_policy::{
 };
 use pia_web::{ApiError, PathId, PathVersion, Route};
 
-use super::super::bindings::{SIZE, expected, find_emails, time_cell, user_cell, with_version};
+use super::super::bindings::{
+    SIZE, expected_version, find_emails, time_cell, user_cell, with_version,
+};
 use super::licensed_form;
 use super::view::{DOCUMENT, TITLE, VERSIONS};
 use crate::page_context::{PageContext, PageResult};
@@ -113,7 +115,7 @@ async fn restore(
 ) -> PageResult {
     let by = page.user();
     let id = ClientPolicyId(id);
-    let expected = expected(&form);
+    let expected = expected_version(&form);
     let result = page
         .run(|api| async move { api.client_policies.restore(by, id, number, expected).await })
         .await;

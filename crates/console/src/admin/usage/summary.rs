@@ -88,19 +88,19 @@ pub(in crate::admin) async fn section(page: &PageContext) -> Result<Section, Api
         .await?;
     let today = PeriodFigures { totals: UsageTotals::of(days.last()), people: people_today };
     let last_month = PeriodFigures { totals: UsageTotals::of(&days), people };
-    let table = table(page, &today, &last_month);
-    let more = Link { label: page.t(MORE).to_owned(), path: path(month) };
+    let table = figures_table(page, &today, &last_month);
+    let more = Link { label: page.t(MORE).to_owned(), path: usage_path(month) };
     let section = Section::new("usage", page.t(TITLE)).table(table).links(vec![more]);
     if last_month.totals.calls == 0 {
         return Ok(section);
     }
 
-    let charts = charts(page, &days).map(SectionPart::Chart);
+    let charts = usage_charts(page, &days).map(SectionPart::Chart);
     Ok(charts.into_iter().fold(section, Section::part))
 }
 
 /// Returns a chart of each figure.
-fn charts(page: &PageContext, days: &[UsageSum]) -> [Chart; 5] {
+fn usage_charts(page: &PageContext, days: &[UsageSum]) -> [Chart; 5] {
     let number = |it: i64| (format::number(page.language, it), it);
     let credits =
         |it: &UsageSum| (format::number(page.language, it.spent.rounded_up()), it.spent.0);
@@ -115,11 +115,11 @@ fn charts(page: &PageContext, days: &[UsageSum]) -> [Chart; 5] {
     ]
 }
 
-fn path(range: UsageRange) -> String {
+fn usage_path(range: UsageRange) -> String {
     format!("admin/usage?by=user&from={}&to={}", range.first_day(), range.last_day())
 }
 
-fn table(page: &PageContext, today: &PeriodFigures, month: &PeriodFigures) -> Table {
+fn figures_table(page: &PageContext, today: &PeriodFigures, month: &PeriodFigures) -> Table {
     let row = |name: Text, figure: fn(&PageContext, &PeriodFigures) -> String| {
         let cell = |it: &PeriodFigures| Cell::number(figure(page, it));
         Row::new(vec![Cell::text(page.t(name)), cell(today), cell(month)])

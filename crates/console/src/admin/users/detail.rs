@@ -132,7 +132,7 @@ pub(super) async fn user_view(page: &PageContext, user: UserId) -> Result<View, 
     let path = format!("admin/users/{user}");
     let mut view = View::new(&detail.member.email)
         .below(page.t(TITLE), "admin/users")
-        .section(profile(page, &detail));
+        .section(profile_section(page, &detail));
 
     if detail.member.is_active {
         let effective = EffectiveSettings::load(&page.api, user).await.map_err(ApiError::from)?;
@@ -199,7 +199,7 @@ async fn load(page: &PageContext, user: UserId) -> Result<UserDetail, ApiError> 
     .await
 }
 
-fn profile(page: &PageContext, detail: &UserDetail) -> Section {
+fn profile_section(page: &PageContext, detail: &UserDetail) -> Section {
     let member = &detail.member;
     let language = page.language;
     let group = detail
