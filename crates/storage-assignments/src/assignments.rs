@@ -164,9 +164,7 @@ impl AssignmentStore for SqlAssignments {
         let patch = AssignmentPatch::ended(AssignmentStatus::Cancelled, end.at);
         let cancel = Transition::end(id, AssignmentStatus::Cancelled, patch, event);
 
-        Ok(in_user_tx!(self.db, user, async |conn| -> Result<bool, DbError> {
-            conn.transition(&cancel).await
-        })?)
+        in_user_tx!(self.db, user, async |conn| { conn.transition(&cancel).await })
     }
 
     async fn collect(
@@ -245,12 +243,12 @@ impl AssignmentStore for SqlAssignments {
         let patch = AssignmentPatch::failed(DbUid(id.0), &failure, end.at, &seal)?;
         let event = EventRow::new(DbUid(id.0), end.event, end.at, Some(&seal))?;
         let terminate = Transition::end(id, AssignmentStatus::Failed, patch, event);
-        Ok(in_tx!(self.all_rows, async |conn| -> Result<bool, DbError> {
+        in_tx!(self.all_rows, async |conn| {
             if !conn.transition(&terminate).await? {
                 return Ok(false);
             }
             conn.write_effects(&self.all_rows, &effects).await?;
             Ok(true)
-        })?)
+        })
     }
 }

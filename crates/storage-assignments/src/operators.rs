@@ -273,7 +273,7 @@ impl OperatorStore for SqlOperators {
         let granted_groups = operator_groups::table
             .filter(operator_groups::operator_id.eq(id))
             .select(operator_groups::group_id);
-        Ok(in_tx!(self.db, async |conn| -> Result<OperatorChangeOutcome, DbError> {
+        in_tx!(self.db, async |conn| {
             let row: Option<OperatorRow> = lock!(id).get_result(conn).await.optional()?;
             if row.is_none() {
                 return Ok(OperatorChangeOutcome::NotFound);
@@ -287,7 +287,7 @@ impl OperatorStore for SqlOperators {
             conn.write_effects(&self.db, &with_ids(&effects, "groups", &before, &ids)).await?;
 
             Ok(OperatorChangeOutcome::Done)
-        })?)
+        })
     }
 
     async fn delete(
@@ -296,7 +296,7 @@ impl OperatorStore for SqlOperators {
         effects: SideEffects,
     ) -> Result<OperatorChangeOutcome, Unavailable> {
         let id = DbUid(id.0);
-        Ok(in_tx!(self.db, async |conn| -> Result<OperatorChangeOutcome, DbError> {
+        in_tx!(self.db, async |conn| {
             let before: Option<OperatorRow> = lock!(id).get_result(conn).await.optional()?;
             let Some(before) = before else { return Ok(OperatorChangeOutcome::NotFound) };
             if !before.is_custom {
@@ -306,6 +306,6 @@ impl OperatorStore for SqlOperators {
             let effects = effects.with_changes(Some(&before.audit_fields()), None);
             conn.write_effects(&self.db, &effects).await?;
             Ok(OperatorChangeOutcome::Done)
-        })?)
+        })
     }
 }

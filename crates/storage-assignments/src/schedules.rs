@@ -89,7 +89,7 @@ impl ScheduleStore for SqlAssignments {
             .filter(assignment_schedules::user_id.eq(DbUid(user.0)))
             .count();
 
-        Ok(in_user_tx!(self.db, user, async |conn| -> Result<ScheduleCreationOutcome, DbError> {
+        in_user_tx!(self.db, user, async |conn| {
             if !conn.lock_account(DbUid(user.0)).await? {
                 return Ok(ScheduleCreationOutcome::Gone);
             }
@@ -98,7 +98,7 @@ impl ScheduleStore for SqlAssignments {
             }
             diesel::insert_into(assignment_schedules::table).values(&row).execute(conn).await?;
             Ok(ScheduleCreationOutcome::Done)
-        })?)
+        })
     }
 
     async fn update(
@@ -122,9 +122,9 @@ impl ScheduleStore for SqlAssignments {
     }
 
     async fn delete(&self, user: UserId, id: ScheduleId) -> Result<bool, Unavailable> {
-        Ok(in_user_tx!(self.db, user, async |conn| -> Result<bool, DbError> {
+        in_user_tx!(self.db, user, async |conn| {
             Ok(diesel::delete(own!(user, id)).execute(conn).await? == 1)
-        })?)
+        })
     }
 
     async fn due(&self, now: Timestamp, limit: u32) -> Result<Vec<DueSchedule>, Unavailable> {
@@ -164,7 +164,7 @@ impl ScheduleStore for SqlAssignments {
             Err(reason) => Err(reason),
         };
 
-        Ok(in_tx!(self.all_rows, async |conn| -> Result<ScheduleStartOutcome, DbError> {
+        in_tx!(self.all_rows, async |conn| {
             // Accounts are locked before their rows everywhere.
             match &assignment {
                 Ok(Some((row, _))) if conn.lock_account(row.user_id).await? => {}
@@ -198,7 +198,7 @@ impl ScheduleStore for SqlAssignments {
             );
             diesel::update(assignment_schedules::table.find(id)).set(last).execute(conn).await?;
             Ok(outcome.map_or(ScheduleStartOutcome::Skipped, ScheduleStartOutcome::Done))
-        })?)
+        })
     }
 }
 

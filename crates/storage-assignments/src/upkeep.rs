@@ -5,7 +5,7 @@ use diesel_async::RunQueryDsl;
 use pia_assignments::{AssignmentStatus, EventKind, NewEvent, RunFailure};
 use pia_kernel::{AssignmentId, Timestamp, Unavailable, UserId};
 use pia_storage::schema::assignments;
-use pia_storage::{DbError, DbInstant, DbUid, in_tx, on_conn};
+use pia_storage::{DbInstant, DbUid, in_tx, on_conn};
 
 use crate::assignments::SqlAssignments;
 use crate::event_rows::EventRow;
@@ -91,9 +91,7 @@ impl SqlAssignments {
 
         let at = DbInstant(now);
 
-        Ok(in_tx!(self.all_rows, async |conn| -> Result<usize, DbError> {
-            conn.redact(&events, at).await
-        })?)
+        in_tx!(self.all_rows, async |conn| { conn.redact(&events, at).await })
     }
 
     pub(crate) async fn delete_ended(

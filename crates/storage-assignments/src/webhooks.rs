@@ -92,7 +92,7 @@ impl WebhookStore for SqlWebhooks {
         let id = DbUid(operator.0);
         let secret = webhook.as_ref().map(|it| self.seal(id, it)).transpose()?;
         let url = webhook.map(|it| it.url);
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| {
             let columns = (operators::webhook_url.eq(&url), operators::webhook_secret.eq(&secret));
             let update = diesel::update(operators::table.find(id)).set(columns);
             if update.execute(conn).await? == 0 {
@@ -107,7 +107,7 @@ impl WebhookStore for SqlWebhooks {
             conn.write_effects(&self.db, &effects).await?;
 
             Ok(true)
-        })?)
+        })
     }
 
     async fn deliveries(

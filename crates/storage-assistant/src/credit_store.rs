@@ -290,7 +290,7 @@ impl CreditStore for SqlCreditStore {
         let key = WindowKey { kind: WindowKind::TopUp, owner: group.0 };
         let row = WindowRow::new(key, None, Some(DbUid(group.0)));
         let keys = [key.to_string()];
-        Ok(in_tx!(self.context.db, async |conn| -> Result<Option<Micros>, DbError> {
+        in_tx!(self.context.db, async |conn| {
             if conn.existing_ids(&[], &[DbUid(group.0)]).await?.is_empty() {
                 return Ok(None);
             }
@@ -310,7 +310,7 @@ impl CreditStore for SqlCreditStore {
             conn.write_effects(&self.context.db, &effects).await?;
 
             Ok(Some(Micros(total)))
-        })?)
+        })
     }
 
     async fn find_mismatches(&self) -> Result<Vec<CreditMismatch>, Unavailable> {

@@ -213,7 +213,7 @@ impl AccountStore for SqlAccounts {
         name: Option<String>,
         effects: SideEffects,
     ) -> Result<bool, Unavailable> {
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| {
             let renamed = diesel::update(accounts::table.find(DbUid(user.0)))
                 .set(accounts::display_name.eq(&name))
                 .execute(conn)
@@ -223,7 +223,7 @@ impl AccountStore for SqlAccounts {
             }
             conn.write_effects(&self.db, &effects).await?;
             Ok(true)
-        })?)
+        })
     }
 
     async fn declare(
@@ -233,7 +233,7 @@ impl AccountStore for SqlAccounts {
         company: &str,
         effects: SideEffects,
     ) -> Result<bool, Unavailable> {
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| {
             let declared =
                 (accounts::customer_type.eq(customer.number()), accounts::company_name.eq(company));
             let updated = diesel::update(accounts::table.find(DbUid(user.0)))
@@ -245,7 +245,7 @@ impl AccountStore for SqlAccounts {
             }
             conn.write_effects(&self.db, &effects).await?;
             Ok(true)
-        })?)
+        })
     }
 }
 

@@ -9,7 +9,7 @@ use pia_identity::{
 };
 use pia_kernel::{ApiKeyId, SideEffects, Timestamp, Unavailable, UserId};
 use pia_storage::schema::api_keys;
-use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+use pia_storage::{Database, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
 use crate::factor_writes::FactorWrites;
 
@@ -37,7 +37,7 @@ impl ApiKeyStore for SqlApiKeys {
     ) -> Result<CredentialStoreOutcome, Unavailable> {
         let max = i64::try_from(max).unwrap_or(i64::MAX);
         let row = Row::from(&new);
-        Ok(in_tx!(self.db, async |conn| -> Result<CredentialStoreOutcome, DbError> {
+        in_tx!(self.db, async |conn| {
             // Under the account's lock, so that concurrent calls count each
             // other's keys.
             if !conn.lock_session(new.by, new.entry.created_at).await? {
@@ -64,7 +64,7 @@ impl ApiKeyStore for SqlApiKeys {
             conn.write_effects(&self.db, &effects).await?;
 
             Ok(CredentialStoreOutcome::Done)
-        })?)
+        })
     }
 
     async fn list(&self, user: UserId) -> Result<Vec<ApiKeyEntry>, Unavailable> {
@@ -114,7 +114,7 @@ impl ApiKeyStore for SqlApiKeys {
         let ApiKeyRef { user, key } = removal.key;
         let own_key =
             api_keys::table.find(DbUid(key.0)).filter(api_keys::user_id.eq(DbUid(user.0)));
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| {
             let name = own_key.select(api_keys::name).first::<String>(conn).await.optional()?;
             let Some(name) = name else { return Ok(false) };
             // Of concurrent deletions, one is audited.
@@ -123,7 +123,7 @@ impl ApiKeyStore for SqlApiKeys {
             }
             conn.write_effects(&self.db, &effects(removal, &name)).await?;
             Ok(true)
-        })?)
+        })
     }
 }
 

@@ -9,7 +9,7 @@ use pia_identity::{
 };
 use pia_kernel::{AppPasswordId, SideEffects, Unavailable, UserId};
 use pia_storage::schema::{app_passwords, sessions};
-use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+use pia_storage::{Database, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
 use crate::factor_writes::FactorWrites;
 
@@ -37,7 +37,7 @@ impl AppPasswordStore for SqlAppPasswords {
     ) -> Result<CredentialStoreOutcome, Unavailable> {
         let max = i64::try_from(max).unwrap_or(i64::MAX);
         let row = NewRow::from(&new);
-        Ok(in_tx!(self.db, async |conn| -> Result<CredentialStoreOutcome, DbError> {
+        in_tx!(self.db, async |conn| {
             // Under the account's lock, so that concurrent calls count each
             // other's passwords.
             if !conn.lock_session(new.by, new.at).await? {
@@ -64,7 +64,7 @@ impl AppPasswordStore for SqlAppPasswords {
             conn.write_effects(&self.db, &effects).await?;
 
             Ok(CredentialStoreOutcome::Done)
-        })?)
+        })
     }
 
     async fn list(&self, user: UserId) -> Result<Vec<AppPasswordEntry>, Unavailable> {
@@ -99,7 +99,7 @@ impl AppPasswordStore for SqlAppPasswords {
     ) -> Result<bool, Unavailable> {
         let AppPasswordRemoval { user, id, at } = removal;
         let owned = app_passwords::user_id.eq(DbUid(user.0));
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| {
             // The account's lock first, as at the start of sessions: a session
             // that starts concurrently is either deleted here or refused.
             conn.lock_account(user).await?;
@@ -121,7 +121,7 @@ impl AppPasswordStore for SqlAppPasswords {
             conn.write_effects(&self.db, &effects(user, at, &name)).await?;
 
             Ok(true)
-        })?)
+        })
     }
 }
 

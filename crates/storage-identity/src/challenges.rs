@@ -11,7 +11,7 @@ use pia_identity::{
 use pia_kernel::{Timestamp, Unavailable, UserId};
 use pia_storage::schema::factor_challenges::{self as challenges, expires_at, tries, user_id};
 use pia_storage::schema::{accounts, recovery_codes};
-use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+use pia_storage::{Database, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
 use crate::factor_writes::FactorWrites;
 
@@ -38,13 +38,13 @@ impl ChallengeStore for SqlChallenges {
             tries.eq(0),
         );
 
-        Ok(in_tx!(self.db, async |conn| -> Result<SessionStartOutcome, DbError> {
+        in_tx!(self.db, async |conn| {
             if !conn.lock_unchanged(challenge.user, challenge.epoch).await? {
                 return Ok(SessionStartOutcome::Stale);
             }
             diesel::insert_into(challenges::table).values(&row).execute(conn).await?;
             Ok(SessionStartOutcome::Done)
-        })?)
+        })
     }
 
     async fn owner(
@@ -78,7 +78,7 @@ impl ChallengeStore for SqlChallenges {
 
     async fn redeem(&self, redemption: Redemption) -> Result<RedemptionOutcome, Unavailable> {
         let Redemption { hash, user, verified, at, effects } = &redemption;
-        Ok(in_tx!(self.db, async |conn| -> Result<RedemptionOutcome, DbError> {
+        in_tx!(self.db, async |conn| {
             // Challenges are redeemed and deleted only under the account's
             // lock, so this one does not change meanwhile.
             if !conn.lock_account(*user).await? {
@@ -110,7 +110,7 @@ impl ChallengeStore for SqlChallenges {
             conn.write_effects(&self.db, &effects(*user, *at, left)).await?;
 
             Ok(RedemptionOutcome::Done)
-        })?)
+        })
     }
 
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {

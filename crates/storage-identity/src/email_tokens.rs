@@ -73,7 +73,7 @@ impl EmailTokenStore for SqlEmailTokens {
     ) -> Result<(), Unavailable> {
         let token = token.as_ref();
 
-        Ok(in_tx!(self.db, async |conn| -> Result<(), DbError> {
+        in_tx!(self.db, async |conn| {
             if !conn.lock_account(user).await? {
                 return Ok(());
             }
@@ -93,7 +93,7 @@ impl EmailTokenStore for SqlEmailTokens {
                 diesel::insert_into(tokens::table).values(row).execute(conn).await?;
             }
             conn.write_effects(&self.db, &effects).await
-        })?)
+        })
     }
 
     async fn pretend(&self, at: Timestamp) -> Result<(), Unavailable> {
@@ -102,13 +102,13 @@ impl EmailTokenStore for SqlEmailTokens {
         let missing = UserId::generate();
         let decoys = (0..ROWS_PER_EMAIL).map(|_| QueuedEmail::new(DECOY).to_address(at, DECOY));
         let effects = decoys.fold(SideEffects::default(), SideEffects::and_mail);
-        Ok(in_tx!(self.db, async |conn| -> Result<(), DbError> {
+        in_tx!(self.db, async |conn| {
             conn.lock_account(missing).await?;
             conn.write_effects(&self.db, &effects).await?;
             let decoys = mails::table.filter(mails::user_id.is_null().and(mails::letter.eq(DECOY)));
             diesel::delete(decoys).execute(conn).await?;
             Ok(())
-        })?)
+        })
     }
 
     async fn owner(
@@ -137,7 +137,7 @@ impl EmailTokenStore for SqlEmailTokens {
     ) -> Result<bool, Unavailable> {
         let owner = DbUid(user.0);
         let same_kind = user_id.eq(owner).and(purpose.eq(EmailTokenPurpose::Verification.name()));
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| {
             if !conn.lock_account(user).await? {
                 return Ok(false);
             }
@@ -153,7 +153,7 @@ impl EmailTokenStore for SqlEmailTokens {
             conn.write_effects(&self.db, &effects).await?;
 
             Ok(true)
-        })?)
+        })
     }
 
     async fn change_address(

@@ -68,7 +68,7 @@ impl FactorStore for SqlFactors {
             last_step.eq(NO_STEP),
         );
 
-        Ok(in_tx!(self.db, async |conn| -> Result<EnrolmentOutcome, DbError> {
+        in_tx!(self.db, async |conn| {
             if !conn.lock_account(user).await? {
                 return Ok(EnrolmentOutcome::Gone);
             }
@@ -80,7 +80,7 @@ impl FactorStore for SqlFactors {
             let unless_enabled = methods::FilterDsl::filter(upsert, enabled_at.is_null());
             let enrolled = unless_enabled.execute(conn).await? == 1;
             Ok(if enrolled { EnrolmentOutcome::Pending } else { EnrolmentOutcome::AlreadyOn })
-        })?)
+        })
     }
 
     async fn enable(
@@ -92,7 +92,7 @@ impl FactorStore for SqlFactors {
     ) -> Result<bool, Unavailable> {
         use totp_factors::{enabled_at, last_step, secret};
 
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| {
             if !conn.lock_session(change.session_ref(), change.at).await? {
                 return Ok(false);
             }
@@ -106,7 +106,7 @@ impl FactorStore for SqlFactors {
             conn.replace_recovery_codes(change.user, codes).await?;
             conn.end_other_sessions(&self.db, &change).await?;
             Ok(true)
-        })?)
+        })
     }
 
     async fn disable(
@@ -114,7 +114,7 @@ impl FactorStore for SqlFactors {
         change: FactorChange,
         verified: VerifiedProof,
     ) -> Result<bool, Unavailable> {
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| {
             if !conn.lock_session(change.session_ref(), change.at).await?
                 || !conn.consume_proof(change.user, verified).await?
             {
@@ -129,7 +129,7 @@ impl FactorStore for SqlFactors {
             conn.end_other_sessions(&self.db, &change).await?;
 
             Ok(true)
-        })?)
+        })
     }
 
     async fn replace_codes(
@@ -138,7 +138,7 @@ impl FactorStore for SqlFactors {
         verified: VerifiedProof,
         codes: &[RecoveryHash],
     ) -> Result<bool, Unavailable> {
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| {
             if !conn.lock_session(change.session_ref(), change.at).await?
                 || !conn.consume_proof(change.user, verified).await?
             {
@@ -147,7 +147,7 @@ impl FactorStore for SqlFactors {
             conn.replace_recovery_codes(change.user, codes).await?;
             conn.end_other_sessions(&self.db, &change).await?;
             Ok(true)
-        })?)
+        })
     }
 
     async fn spend(

@@ -6,7 +6,7 @@ use diesel_async::RunQueryDsl;
 use pia_identity::{FirstAdminOutcome, FirstAdminStore, NewAccount, SeatLimits};
 use pia_kernel::{SideEffects, Unavailable, UserId};
 use pia_storage::schema::accounts;
-use pia_storage::{Database, DbError, WriteEffects, in_tx, on_conn};
+use pia_storage::{Database, WriteEffects, in_tx, on_conn};
 
 use crate::accounts::AccountRow;
 use crate::admins::{Admins, active_admins};
@@ -39,7 +39,7 @@ impl FirstAdminStore for SqlFirstAdmin {
     ) -> Result<FirstAdminOutcome, Unavailable> {
         let user = UserId(new.account.user.0);
         let row = AccountRow::from(new);
-        Ok(in_tx!(self.db, async |conn| -> Result<FirstAdminOutcome, DbError> {
+        in_tx!(self.db, async |conn| {
             if conn.another_admin(user).await? {
                 return Ok(FirstAdminOutcome::AlreadySetUp);
             }
@@ -63,6 +63,6 @@ impl FirstAdminStore for SqlFirstAdmin {
             conn.write_effects(&self.db, &effects).await?;
 
             Ok(FirstAdminOutcome::Stored)
-        })?)
+        })
     }
 }

@@ -30,7 +30,7 @@ impl SqlInvitations {
 impl InvitationStore for SqlInvitations {
     async fn add(&self, new: NewInvitation, effects: SideEffects) -> Result<bool, Unavailable> {
         let row = NewRow::from(new);
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| {
             if let Some(group) = row.group_id {
                 let known_group = diesel::select(exists(user_groups::table.find(group)));
                 if !known_group.get_result::<bool>(conn).await? {
@@ -40,7 +40,7 @@ impl InvitationStore for SqlInvitations {
             diesel::insert_into(invitations::table).values(&row).execute(conn).await?;
             conn.write_effects(&self.db, &effects).await?;
             Ok(true)
-        })?)
+        })
     }
 
     async fn page(
@@ -67,13 +67,13 @@ impl InvitationStore for SqlInvitations {
 
     async fn revoke(&self, id: InvitationId, effects: SideEffects) -> Result<bool, Unavailable> {
         let invitation = invitations::table.find(DbUid(id.0));
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| {
             if diesel::delete(invitation).execute(conn).await? == 0 {
                 return Ok(false);
             }
             conn.write_effects(&self.db, &effects).await?;
             Ok(true)
-        })?)
+        })
     }
 
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {

@@ -54,7 +54,7 @@ impl PasskeyChallenges for SqlPasskeyChallenges {
         challenge: NewPasskeyChallenge,
         effects: SideEffects,
     ) -> Result<bool, Unavailable> {
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| {
             if !conn.lock_account(user).await? {
                 return Ok(false);
             }
@@ -83,7 +83,7 @@ impl PasskeyChallenges for SqlPasskeyChallenges {
             conn.write_effects(&self.db, &effects).await?;
 
             Ok(true)
-        })?)
+        })
     }
 
     async fn open_sign_in(&self, challenge: NewPasskeyChallenge) -> Result<(), Unavailable> {

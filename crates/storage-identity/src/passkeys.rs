@@ -10,7 +10,7 @@ use pia_identity::{
 };
 use pia_kernel::{PasskeyId, SideEffects, Unavailable, UserId};
 use pia_storage::schema::{accounts, passkeys};
-use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+use pia_storage::{Database, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
 use crate::factor_writes::FactorWrites;
 
@@ -51,7 +51,7 @@ impl PasskeyStore for SqlPasskeys {
         };
 
         let max = i64::try_from(max).unwrap_or(i64::MAX);
-        Ok(in_tx!(self.db, async |conn| -> Result<PasskeyCreationOutcome, DbError> {
+        in_tx!(self.db, async |conn| {
             if !conn.lock_session(change.session_ref(), change.at).await? {
                 return Ok(PasskeyCreationOutcome::SessionOver);
             }
@@ -73,7 +73,7 @@ impl PasskeyStore for SqlPasskeys {
             conn.end_other_sessions(&self.db, &change).await?;
 
             Ok(PasskeyCreationOutcome::Stored)
-        })?)
+        })
     }
 
     async fn of_user(&self, user: UserId) -> Result<Vec<PasskeyEntry>, Unavailable> {
@@ -105,7 +105,7 @@ impl PasskeyStore for SqlPasskeys {
 
     async fn remove(&self, change: FactorChange, id: PasskeyId) -> Result<bool, Unavailable> {
         let user = DbUid(change.user.0);
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| {
             if !conn.lock_session(change.session_ref(), change.at).await? {
                 return Ok(false);
             }
@@ -115,7 +115,7 @@ impl PasskeyStore for SqlPasskeys {
             }
             conn.end_other_sessions(&self.db, &change).await?;
             Ok(true)
-        })?)
+        })
     }
 
     async fn change(
@@ -129,7 +129,7 @@ impl PasskeyStore for SqlPasskeys {
 
         let own_passkeys =
             passkeys::table.find(DbUid(id.0)).filter(passkeys::user_id.eq(DbUid(user.0)));
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| {
             if !conn.lock_account(user).await? {
                 return Ok(false);
             }
@@ -144,7 +144,7 @@ impl PasskeyStore for SqlPasskeys {
                 }
             }
             Ok(diesel::select(exists(own_passkeys)).get_result(conn).await?)
-        })?)
+        })
     }
 
     async fn record_use(&self, passkey_use: PasskeyUse) -> Result<PasskeyUseOutcome, Unavailable> {
@@ -159,7 +159,7 @@ impl PasskeyStore for SqlPasskeys {
         // A counter that is not supported stays at zero.
         let has_advanced = counter.lt(new_counter).or(counter.eq(0).and(counter.eq(new_counter)));
 
-        Ok(in_tx!(self.db, async |conn| -> Result<PasskeyUseOutcome, DbError> {
+        in_tx!(self.db, async |conn| {
             if !conn.lock_account(passkey_use.user).await? {
                 return Ok(PasskeyUseOutcome::Gone);
             }
@@ -180,7 +180,7 @@ impl PasskeyStore for SqlPasskeys {
             }
             conn.write_effects(&self.db, &passkey_use.if_rolled_back).await?;
             Ok(PasskeyUseOutcome::RolledBack)
-        })?)
+        })
     }
 }
 

@@ -10,7 +10,7 @@ use pia_identity::{
 };
 use pia_kernel::Unavailable;
 use pia_storage::schema::{accounts, mailed_tokens, sessions};
-use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx};
+use pia_storage::{Database, DbInstant, DbUid, WriteEffects, in_tx};
 
 use crate::factor_writes::FactorWrites;
 use crate::password_writes::PasswordWrites;
@@ -36,7 +36,7 @@ impl PasswordStore for SqlPasswords {
     async fn reset(&self, reset: PasswordReset) -> Result<bool, Unavailable> {
         let PasswordReset { user, token, password_hash, at, effects, if_ended } = &reset;
         let owner = DbUid(user.0);
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| {
             if !conn.lock_account(*user).await? {
                 return Ok(false);
             }
@@ -84,13 +84,13 @@ impl PasswordStore for SqlPasswords {
             conn.revoke_app_access(*user).await?;
 
             Ok(true)
-        })?)
+        })
     }
 
     async fn change(&self, change: PasswordChange) -> Result<Option<AppAccess>, Unavailable> {
         let PasswordChange { by, old, new, at, effects, if_ended, .. } = &change;
         let revoked = change.revoke_app_access.then_some(change.if_revoked);
-        Ok(in_tx!(self.db, async |conn| -> Result<Option<AppAccess>, DbError> {
+        in_tx!(self.db, async |conn| {
             if !conn.lock_account(by.user).await? {
                 return Ok(None);
             }
@@ -120,6 +120,6 @@ impl PasswordStore for SqlPasswords {
             conn.end_others(&self.db, *by, *at, *if_ended).await?;
 
             Ok(Some(left))
-        })?)
+        })
     }
 }

@@ -10,7 +10,7 @@ use pia_identity::{
 };
 use pia_kernel::{Unavailable, UserId};
 use pia_storage::schema::{accounts, provider_identities as identities};
-use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+use pia_storage::{Database, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
 use crate::accounts::AccountRow;
 use crate::addresses::with_address;
@@ -63,7 +63,7 @@ impl ProviderAccounts for SqlProviderAccounts {
             .and(accounts::password_hash.is_null())
             .and(accounts::deactivated_at.is_null());
 
-        Ok(in_tx!(self.db, async |conn| -> Result<Option<Account>, DbError> {
+        in_tx!(self.db, async |conn| {
             let provisioned = with_address(&email).filter(unused).select(accounts::id);
             let Some(id) = provisioned.first::<DbUid>(conn).await.optional()? else {
                 return Ok(None);
@@ -89,7 +89,7 @@ impl ProviderAccounts for SqlProviderAccounts {
             conn.write_effects(&self.db, &effects(UserId(id.0), at)).await?;
 
             Ok(Some(Credentials::try_from(row)?.account))
-        })?)
+        })
     }
 
     async fn has_address(&self, email: &str) -> Result<bool, Unavailable> {

@@ -79,7 +79,7 @@ impl RoleStore for SqlRoles {
         effects: SideEffects,
     ) -> Result<RoleChangeOutcome, Unavailable> {
         let account = accounts::table.find(DbUid(user.0));
-        Ok(in_tx!(self.db, async |conn| -> Result<RoleChangeOutcome, DbError> {
+        in_tx!(self.db, async |conn| {
             conn.take_turn().await?;
             let row: Option<MemberRow> =
                 account.select(MemberRow::as_select()).first(conn).await.optional()?;
@@ -109,7 +109,7 @@ impl RoleStore for SqlRoles {
             conn.write_effects(&self.db, &effects).await?;
 
             Ok(RoleChangeOutcome::Done)
-        })?)
+        })
     }
 
     async fn deactivate(
@@ -119,9 +119,7 @@ impl RoleStore for SqlRoles {
         effects: SideEffects,
     ) -> Result<DeactivationOutcome, Unavailable> {
         let db = &self.db;
-        Ok(in_tx!(db, async |conn| -> Result<DeactivationOutcome, DbError> {
-            conn.deactivate_account(db, user, at, &effects).await
-        })?)
+        in_tx!(db, async |conn| { conn.deactivate_account(db, user, at, &effects).await })
     }
 
     async fn reactivate(
@@ -131,23 +129,21 @@ impl RoleStore for SqlRoles {
         effects: SideEffects,
     ) -> Result<ReactivationOutcome, Unavailable> {
         let db = &self.db;
-        Ok(in_tx!(db, async |conn| -> Result<ReactivationOutcome, DbError> {
-            conn.reactivate_account(db, user, limits, &effects).await
-        })?)
+        in_tx!(db, async |conn| { conn.reactivate_account(db, user, limits, &effects).await })
     }
 
     async fn end_sessions(&self, user: UserId, effects: SideEffects) -> Result<bool, Unavailable> {
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| {
             if !conn.outdate_sign_ins(user).await? {
                 return Ok(false);
             }
             conn.write_effects(&self.db, &effects).await?;
             Ok(true)
-        })?)
+        })
     }
 
     async fn reset_factor(&self, user: UserId, effects: SideEffects) -> Result<bool, Unavailable> {
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| {
             // The account first, as every change of a factor locks it.
             let account = diesel::update(accounts::table.find(DbUid(user.0)));
             account.set(accounts::provider.eq(accounts::provider)).execute(conn).await?;
@@ -162,7 +158,7 @@ impl RoleStore for SqlRoles {
             conn.write_effects(&self.db, &effects).await?;
 
             Ok(true)
-        })?)
+        })
     }
 }
 

@@ -6,7 +6,7 @@ use diesel_async::RunQueryDsl;
 use pia_identity::{NewScimToken, ScimScope, ScimTokenEntry, ScimTokenStore, TokenHash};
 use pia_kernel::{ScimTokenId, SideEffects, Timestamp, Unavailable};
 use pia_storage::schema::{locks, scim_tokens as tokens};
-use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+use pia_storage::{Database, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
 /// Row of `locks` that is held while a token is added.
 const LOCK: &str = "scim-tokens";
@@ -34,7 +34,7 @@ impl ScimTokenStore for SqlScimTokens {
     ) -> Result<bool, Unavailable> {
         let max = i64::try_from(max).unwrap_or(i64::MAX);
         let row = Row::from(&new);
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| {
             // Locked, so that of many at once each counts the others.
             diesel::update(locks::table.find(LOCK))
                 .set(locks::turn.eq(locks::turn + 1))
@@ -46,7 +46,7 @@ impl ScimTokenStore for SqlScimTokens {
             diesel::insert_into(tokens::table).values(&row).execute(conn).await?;
             conn.write_effects(&self.db, &effects).await?;
             Ok(true)
-        })?)
+        })
     }
 
     async fn list(&self) -> Result<Vec<ScimTokenEntry>, Unavailable> {
@@ -78,13 +78,13 @@ impl ScimTokenStore for SqlScimTokens {
     }
 
     async fn remove(&self, token: ScimTokenId, effects: SideEffects) -> Result<bool, Unavailable> {
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| {
             if diesel::delete(tokens::table.find(DbUid(token.0))).execute(conn).await? == 0 {
                 return Ok(false);
             }
             conn.write_effects(&self.db, &effects).await?;
             Ok(true)
-        })?)
+        })
     }
 }
 

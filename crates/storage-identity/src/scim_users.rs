@@ -226,7 +226,7 @@ impl ScimUserStore for SqlScimUsers {
     ) -> Result<bool, Unavailable> {
         let id = DbUid(user.0);
         let row = AttributesRow::withdrawn(id, at);
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| {
             conn.lock_account(id).await?;
             if conn.scim_user(id).await?.is_none() {
                 return Ok(false);
@@ -234,7 +234,7 @@ impl ScimUserStore for SqlScimUsers {
             conn.put_attributes(&row).await?;
             conn.write_effects(&self.db, &effects).await?;
             Ok(true)
-        })?)
+        })
     }
 }
 

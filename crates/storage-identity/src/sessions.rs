@@ -93,7 +93,7 @@ impl SessionStore for SqlSessions {
         token: PresentedToken,
         if_reused: EndEffects,
     ) -> Result<RotationOutcome, Unavailable> {
-        Ok(in_tx!(self.db, async |conn| -> Result<RotationOutcome, DbError> {
+        in_tx!(self.db, async |conn| {
             let Some((user, session)) = conn.extend_session(&token).await? else {
                 return Ok(RotationOutcome::Refused);
             };
@@ -106,7 +106,7 @@ impl SessionStore for SqlSessions {
             conn.write_effects(&self.db, &if_reused(user, token.at)).await?;
 
             Ok(RotationOutcome::Reused)
-        })?)
+        })
     }
 
     async fn session_of(&self, token: TokenHash) -> Result<Option<SessionId>, Unavailable> {
@@ -123,7 +123,7 @@ impl SessionStore for SqlSessions {
         effects: EndEffects,
     ) -> Result<Option<(UserId, SessionId)>, Unavailable> {
         let hash = token.0.to_vec();
-        Ok(in_tx!(self.db, async |conn| -> Result<Option<(UserId, SessionId)>, DbError> {
+        in_tx!(self.db, async |conn| {
             let owner_session = tokens::table.find(&hash).select(tokens::session_id);
             let ended = diesel::delete(sessions::table.filter(sessions::id.eq_any(owner_session)))
                 .returning((sessions::user_id, sessions::id))
@@ -137,7 +137,7 @@ impl SessionStore for SqlSessions {
             conn.write_effects(&self.db, &effects(user, at)).await?;
 
             Ok(Some((user, SessionId(session.0))))
-        })?)
+        })
     }
 
     async fn page(
@@ -175,7 +175,7 @@ impl SessionStore for SqlSessions {
         let user = DbUid(by.user.0);
         let own_id = DbUid(by.session.0);
         let own_unexpired = sessions::user_id.eq(user).and(sessions::expires_at.gt(DbInstant(now)));
-        Ok(in_tx!(self.db, async |conn| -> Result<Option<u64>, DbError> {
+        in_tx!(self.db, async |conn| {
             // Updating the row to its own value locks the account, as session starts
             // do. Sessions started earlier are therefore visible, and of two sessions
             // that revoke each other only the first succeeds.
@@ -206,7 +206,7 @@ impl SessionStore for SqlSessions {
             }
 
             Ok(Some(ended as u64))
-        })?)
+        })
     }
 
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {

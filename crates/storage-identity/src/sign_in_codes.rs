@@ -10,7 +10,7 @@ use pia_identity::{
 };
 use pia_kernel::{SessionId, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{accounts, sessions, sign_in_codes};
-use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+use pia_storage::{Database, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
 use crate::factor_writes::FactorWrites;
 
@@ -41,13 +41,13 @@ impl SignInCodes for SqlSignInCodes {
             sign_in_codes::expires_at.eq(DbInstant(new.expires_at)),
         );
 
-        Ok(in_tx!(self.db, async |conn| -> Result<SessionStartOutcome, DbError> {
+        in_tx!(self.db, async |conn| {
             if !conn.lock_account(new.user).await? {
                 return Ok(SessionStartOutcome::Stale);
             }
             diesel::insert_into(sign_in_codes::table).values(&row).execute(conn).await?;
             Ok(SessionStartOutcome::Done)
-        })?)
+        })
     }
 
     async fn redeem(
@@ -59,7 +59,7 @@ impl SignInCodes for SqlSignInCodes {
     ) -> Result<CodeRedemptionOutcome, Unavailable> {
         let hash = hash.0.to_vec();
         let now = DbInstant(at);
-        Ok(in_tx!(self.db, async |conn| -> Result<CodeRedemptionOutcome, DbError> {
+        in_tx!(self.db, async |conn| {
             // The code's row is locked by the first statement, so that what
             // follows is serialised for the code, settling included.
             let row = diesel::update(sign_in_codes::table.find(&hash))
@@ -92,7 +92,7 @@ impl SignInCodes for SqlSignInCodes {
             conn.write_effects(&self.db, &if_replayed(user, at)).await?;
 
             Ok(CodeRedemptionOutcome::Replayed(user))
-        })?)
+        })
     }
 
     async fn settle(&self, hash: TokenHash, session: SessionId) -> Result<bool, Unavailable> {

@@ -48,7 +48,7 @@ impl SignInLog for SqlSignIns {
         effects: EndEffects,
     ) -> Result<(), Unavailable> {
         let row = SignInRow::from(attempt);
-        Ok(in_tx!(self.db, async |conn| -> Result<(), DbError> {
+        in_tx!(self.db, async |conn| {
             // Inserted whether the account exists or not, and deleted
             // if it does not: both paths end with a commit of similar
             // size, where a mere query would return sooner.
@@ -60,7 +60,7 @@ impl SignInLog for SqlSignIns {
             // An account deleted meanwhile is not recorded again.
             let user = if taken_back { UserId::generate() } else { UserId(row.user_id.0) };
             conn.write_effects(&self.db, &effects(user, row.at.0)).await
-        })?)
+        })
     }
 
     async fn page(&self, user: UserId, page: PageRequest) -> Result<Vec<SignInEntry>, Unavailable> {

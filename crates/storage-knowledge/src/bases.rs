@@ -167,7 +167,7 @@ impl BaseStore for SqlKnowledgeBases {
             knowledge_bases::served_at.eq(at),
         );
 
-        Ok(in_tx!(self.db, async |conn| -> Result<BaseChangeOutcome, DbError> {
+        in_tx!(self.db, async |conn| {
             conn.lock_catalogue().await?;
             let group = user_groups::table.find(owner).select(user_groups::id);
             if group.first::<DbUid>(conn).await.optional()?.is_none() {
@@ -182,7 +182,7 @@ impl BaseStore for SqlKnowledgeBases {
             }
             conn.write_effects(&self.db, &effects).await?;
             Ok(BaseChangeOutcome::Done)
-        })?)
+        })
     }
 
     async fn rename(
@@ -226,14 +226,14 @@ impl BaseStore for SqlKnowledgeBases {
         let row = knowledge_bases::table.find(DbUid(base.id.0));
         let [before, after] = [&entry.base.prompt, &prompt].map(|it| json!({ "prompt": it }));
         let effects = effects.with_changes(Some(&before), Some(&after));
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| {
             let new = knowledge_bases::prompt.eq(&prompt);
             if diesel::update(row).set(new).execute(conn).await? == 0 {
                 return Ok(false);
             }
             conn.write_effects(&self.db, &effects).await?;
             Ok(true)
-        })?)
+        })
     }
 
     async fn delete(
@@ -242,7 +242,7 @@ impl BaseStore for SqlKnowledgeBases {
         effects: SideEffects,
     ) -> Result<bool, Unavailable> {
         let id = DbUid(base.0);
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| {
             conn.lock_catalogue().await?;
             let row = knowledge_bases::table.find(id);
             let before = row.select(BaseRow::as_select()).first(conn).await.optional()?;
@@ -251,7 +251,7 @@ impl BaseStore for SqlKnowledgeBases {
             let effects = effects.with_changes(Some(&before), None);
             conn.write_effects(&self.db, &effects).await?;
             Ok(true)
-        })?)
+        })
     }
 
     async fn share(

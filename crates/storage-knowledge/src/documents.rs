@@ -12,7 +12,7 @@ use pia_storage::schema::{
     group_personas, knowledge_base_groups, knowledge_bases, knowledge_documents, knowledge_files,
     managed_personas, persona_knowledge_bases,
 };
-use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+use pia_storage::{Database, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
 use crate::document_row::{DocumentRow, parse_type};
 use crate::new_content::{ContentWrite, StoreContent, StoredDocument};
@@ -131,7 +131,7 @@ impl DocumentStore for SqlDocuments {
         let db = &self.db;
         let id = DbUid(base.id.0);
         let content = &content;
-        Ok(in_tx!(self.db, async |conn| -> Result<DocumentStoreOutcome, DbError> {
+        in_tx!(self.db, async |conn| {
             let owner = base_of!(base).select(knowledge_bases::group_id);
             let Some(owner) = owner.first::<DbUid>(conn).await.optional()? else {
                 return Ok(DocumentStoreOutcome::Unknown);
@@ -151,7 +151,7 @@ impl DocumentStore for SqlDocuments {
             }
 
             conn.insert_document(write).await
-        })?)
+        })
     }
 
     async fn replace(
@@ -165,7 +165,7 @@ impl DocumentStore for SqlDocuments {
         let db = &self.db;
         let id = DbUid(base.id.0);
         let content = &content;
-        Ok(in_tx!(self.db, async |conn| -> Result<DocumentStoreOutcome, DbError> {
+        in_tx!(self.db, async |conn| {
             let owner = base_of!(base).select(knowledge_bases::group_id);
             let Some(owner) = owner.first::<DbUid>(conn).await.optional()? else {
                 return Ok(DocumentStoreOutcome::Unknown);
@@ -178,7 +178,7 @@ impl DocumentStore for SqlDocuments {
                 Some(stored) => conn.replace_document(write, stored).await,
                 None => Ok(DocumentStoreOutcome::Unknown),
             }
-        })?)
+        })
     }
 
     async fn delete(
@@ -188,7 +188,7 @@ impl DocumentStore for SqlDocuments {
     ) -> Result<bool, Unavailable> {
         let id = DbUid(document.document.0);
         let base = DbUid(document.base.id.0);
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| {
             // A worker that ingests the document loses its claim.
             let fence = knowledge_documents::fence.eq(knowledge_documents::fence + 1);
             if diesel::update(row_of!(document)).set(fence).execute(conn).await? == 0 {
@@ -204,7 +204,7 @@ impl DocumentStore for SqlDocuments {
             conn.write_effects(&self.db, &effects).await?;
 
             Ok(true)
-        })?)
+        })
     }
 
     async fn reindex(
@@ -214,7 +214,7 @@ impl DocumentStore for SqlDocuments {
         at: Timestamp,
         effects: SideEffects,
     ) -> Result<Option<u64>, Unavailable> {
-        Ok(in_tx!(self.db, async |conn| -> Result<Option<u64>, DbError> {
+        in_tx!(self.db, async |conn| {
             let row = base_of!(base).select(knowledge_bases::id);
             if row.first::<DbUid>(conn).await.optional()?.is_none() {
                 return Ok(None);
@@ -222,7 +222,7 @@ impl DocumentStore for SqlDocuments {
             let count = conn.start_reindex(DbUid(base.id.0), model, DbInstant(at)).await?;
             conn.write_effects(&self.db, &effects).await?;
             Ok(Some(count))
-        })?)
+        })
     }
 
     async fn retry(
@@ -232,7 +232,7 @@ impl DocumentStore for SqlDocuments {
         effects: SideEffects,
     ) -> Result<bool, Unavailable> {
         let id = DbUid(document.document.0);
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| {
             let failed = row_of!(document)
                 .filter(knowledge_documents::status.eq(DocumentStatus::Failed.name()));
             let fence = knowledge_documents::fence.eq(knowledge_documents::fence);
@@ -242,6 +242,6 @@ impl DocumentStore for SqlDocuments {
             conn.resume_document(id, DbInstant(at)).await?;
             conn.write_effects(&self.db, &effects).await?;
             Ok(true)
-        })?)
+        })
     }
 }

@@ -137,7 +137,7 @@ impl IngestQueue for SqlIngestQueue {
             .inner_join(knowledge_bases::table)
             .select(knowledge_bases::model);
 
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| {
             if !lock_claim!(conn, claim) {
                 return Ok(false);
             }
@@ -167,7 +167,7 @@ impl IngestQueue for SqlIngestQueue {
             );
             diesel::update(of_claim!(claim)).set(split).execute(conn).await?;
             Ok(true)
-        })?)
+        })
     }
 
     async fn pending(
@@ -211,7 +211,7 @@ impl IngestQueue for SqlIngestQueue {
         // Other quotas are not checked here.
         let defaults =
             GroupQuotas { bases: 0, documents: 0, bytes: 0, monthly_tokens: default_quota };
-        Ok(in_tx!(self.db, async |conn| -> Result<ReservationOutcome, DbError> {
+        in_tx!(self.db, async |conn| {
             let Some(owner) = owner.first::<DbUid>(conn).await.optional()? else {
                 return Ok(ReservationOutcome::Lost);
             };
@@ -231,7 +231,7 @@ impl IngestQueue for SqlIngestQueue {
             let updated = diesel::update(of_claim!(claim)).set(reserved).execute(conn).await?;
 
             Ok(if updated == 1 { ReservationOutcome::Done } else { ReservationOutcome::Lost })
-        })?)
+        })
     }
 
     async fn beginning(&self, claim: IngestClaim) -> Result<String, Unavailable> {
@@ -252,7 +252,7 @@ impl IngestQueue for SqlIngestQueue {
         let tokens: i64 = contexts.iter().map(|it| it.tokens).sum();
         let progress =
             (knowledge_documents::failures.eq(0), knowledge_documents::reserved_tokens.eq(0));
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| {
             if diesel::update(of_claim!(claim)).set(progress).execute(conn).await? == 0 {
                 return Ok(false);
             }
@@ -265,7 +265,7 @@ impl IngestQueue for SqlIngestQueue {
 
             conn.charge_document(DbUid(claim.document.0), month(now), tokens).await?;
             Ok(true)
-        })?)
+        })
     }
 
     async fn put_vectors(
@@ -285,7 +285,7 @@ impl IngestQueue for SqlIngestQueue {
         let rows: Vec<VectorRow> =
             vectors.iter().map(|it| (DbUid(it.chunk.0), to_bytes(&it.dense), it.tokens)).collect();
 
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| {
             if diesel::update(of_claim!(claim)).set(progress).execute(conn).await? == 0 {
                 return Ok(false);
             }
@@ -294,7 +294,7 @@ impl IngestQueue for SqlIngestQueue {
             }
             conn.charge_document(DbUid(claim.document.0), month(now), tokens).await?;
             Ok(true)
-        })?)
+        })
     }
 
     async fn load_embedded(
@@ -332,7 +332,7 @@ impl IngestQueue for SqlIngestQueue {
             knowledge_documents::is_held,
         ));
 
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| {
             if !lock_claim!(conn, claim) {
                 return Ok(false);
             }
@@ -365,7 +365,7 @@ impl IngestQueue for SqlIngestQueue {
             }
             conn.finish_reindex(base).await?;
             Ok(true)
-        })?)
+        })
     }
 
     async fn postpone(
@@ -410,7 +410,7 @@ impl IngestQueue for SqlIngestQueue {
             .find(DbUid(claim.document.0))
             .select(knowledge_documents::base_id);
 
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| {
             if diesel::update(of_claim!(claim)).set(failed).execute(conn).await? == 0 {
                 return Ok(false);
             }
@@ -420,6 +420,6 @@ impl IngestQueue for SqlIngestQueue {
                 conn.finish_reindex(base_id).await?;
             }
             Ok(true)
-        })?)
+        })
     }
 }

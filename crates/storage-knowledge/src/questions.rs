@@ -10,7 +10,7 @@ use pia_storage::schema::knowledge_questions::{
     self, first_seen_at, group_id, id, last_seen_at, question, seen_count,
 };
 use pia_storage::schema::user_groups;
-use pia_storage::{Database, DbError, DbInstant, DbUid, in_tx, on_conn};
+use pia_storage::{Database, DbInstant, DbUid, in_tx, on_conn};
 
 use crate::quotas::LoadGroupUsage;
 
@@ -52,7 +52,7 @@ impl QuestionLog for SqlQuestionLog {
         let group = DbUid(group.0);
         let at = DbInstant(at);
         let new = DbUid(QuestionId::generate().0);
-        Ok(in_tx!(self.db, async |conn| -> Result<(), DbError> {
+        in_tx!(self.db, async |conn| {
             // One after the other, so that none of them misses what another adds.
             conn.lock_group(group).await?;
 
@@ -83,7 +83,7 @@ impl QuestionLog for SqlQuestionLog {
             diesel::delete(surplus).execute(conn).await?;
 
             Ok(())
-        })?)
+        })
     }
 
     async fn page(

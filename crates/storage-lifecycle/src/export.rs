@@ -95,13 +95,13 @@ impl PersonalData for SqlPersonalData {
 
     async fn begin_export(&self, user: UserId, effects: SideEffects) -> Result<bool, Unavailable> {
         let account = accounts::table.find(DbUid(user.0));
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| {
             if !diesel::select(exists(account)).get_result::<bool>(conn).await? {
                 return Ok(false);
             }
             conn.write_effects(&self.db, &effects).await?;
             Ok(true)
-        })?)
+        })
     }
 
     async fn page(

@@ -6,7 +6,7 @@ use diesel_async::RunQueryDsl;
 use pia_kernel::{CertificateId, SideEffects, Unavailable};
 use pia_policy::{CertificateStore, TrustedCertificate};
 use pia_storage::schema::trusted_certificates;
-use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+use pia_storage::{Database, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 use serde_json::{Value, json};
 
 /// Trusted certificates in SQL.
@@ -50,7 +50,7 @@ impl CertificateStore for SqlCertificates {
     ) -> Result<bool, Unavailable> {
         let effects = effects.with_changes(None, Some(&audit_fields(&certificate)));
         let row = CertificateRow::from(certificate);
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| {
             let inserted_rows = diesel::insert_into(trusted_certificates::table)
                 .values(&row)
                 .on_conflict_do_nothing()
@@ -61,12 +61,12 @@ impl CertificateStore for SqlCertificates {
             }
             conn.write_effects(&self.db, &effects).await?;
             Ok(true)
-        })?)
+        })
     }
 
     async fn remove(&self, id: CertificateId, effects: SideEffects) -> Result<bool, Unavailable> {
         let row = trusted_certificates::table.find(DbUid(id.0));
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| {
             let certificate = row
                 .select(CertificateRow::as_select())
                 .first(conn)
@@ -81,7 +81,7 @@ impl CertificateStore for SqlCertificates {
             let effects = effects.with_changes(before.as_ref(), None);
             conn.write_effects(&self.db, &effects).await?;
             Ok(true)
-        })?)
+        })
     }
 }
 

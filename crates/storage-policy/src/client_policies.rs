@@ -209,7 +209,7 @@ impl ClientPolicyStore for SqlClientPolicies {
             .order(user_groups::name_folded)
             .select(user_groups::name);
 
-        Ok(in_tx!(self.db, async |conn| -> Result<PolicyDeletionOutcome, DbError> {
+        in_tx!(self.db, async |conn| {
             conn.lock_catalogue().await?;
             let groups: Vec<String> = group_names.load(conn).await?;
             if !groups.is_empty() {
@@ -230,7 +230,7 @@ impl ClientPolicyStore for SqlClientPolicies {
             conn.write_effects(&self.db, &effects).await?;
 
             Ok(PolicyDeletionOutcome::Done)
-        })?)
+        })
     }
 
     async fn versions(
@@ -269,7 +269,7 @@ impl ClientPolicyStore for SqlClientPolicies {
     ) -> Result<PolicyAssignmentOutcome, Unavailable> {
         let id = policy.map(|it| DbUid(it.0));
         let group = user_groups::table.find(DbUid(group.0));
-        Ok(in_tx!(self.db, async |conn| -> Result<PolicyAssignmentOutcome, DbError> {
+        in_tx!(self.db, async |conn| {
             conn.lock_catalogue().await?;
 
             if let Some(id) = id {
@@ -296,7 +296,7 @@ impl ClientPolicyStore for SqlClientPolicies {
             conn.write_effects(&self.db, &effects).await?;
 
             Ok(PolicyAssignmentOutcome::Done)
-        })?)
+        })
     }
 }
 

@@ -33,10 +33,10 @@ impl SqlFeedback {
 impl FeedbackStore for SqlFeedback {
     async fn add(&self, entry: FeedbackEntry, effects: SideEffects) -> Result<(), Unavailable> {
         let row = FeedbackRow::try_from(entry)?;
-        Ok(in_tx!(self.db, async |conn| -> Result<(), DbError> {
+        in_tx!(self.db, async |conn| {
             diesel::insert_into(ai_feedback::table).values(&row).execute(conn).await?;
             conn.write_effects(&self.db, &effects).await
-        })?)
+        })
     }
 
     async fn page(
@@ -94,7 +94,7 @@ impl FeedbackStore for SqlFeedback {
     ) -> Result<FeedbackChangeOutcome, Unavailable> {
         let TriageUpdate { status, note, at, expected } = update;
         let row = ai_feedback::table.find(DbUid(id.0));
-        Ok(in_tx!(self.db, async |conn| -> Result<FeedbackChangeOutcome, DbError> {
+        in_tx!(self.db, async |conn| {
             // Locked, so that concurrent changes follow one another.
             let current = diesel::update(row)
                 .set(ai_feedback::updated_at.eq(ai_feedback::updated_at))
@@ -130,7 +130,7 @@ impl FeedbackStore for SqlFeedback {
             conn.write_effects(&self.db, &effects).await?;
 
             Ok(FeedbackChangeOutcome::Done(Box::new(updated_row.try_into()?)))
-        })?)
+        })
     }
 
     async fn sweep(&self, answers: Timestamp, reports: Timestamp) -> Result<u64, Unavailable> {

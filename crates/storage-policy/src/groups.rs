@@ -211,7 +211,7 @@ impl GroupStore for SqlGroups {
     ) -> Result<GroupCreationOutcome, Unavailable> {
         let effects = effects.with_changes(None, Some(&json!({ "name": group.name.as_str() })));
         let row = GroupRow::from(group);
-        Ok(in_tx!(self.db, async |conn| -> Result<GroupCreationOutcome, DbError> {
+        in_tx!(self.db, async |conn| {
             let inserted_rows = diesel::insert_into(user_groups::table)
                 .values(&row)
                 .on_conflict_do_nothing()
@@ -222,7 +222,7 @@ impl GroupStore for SqlGroups {
             }
             conn.write_effects(&self.db, &effects).await?;
             Ok(GroupCreationOutcome::Stored)
-        })?)
+        })
     }
 
     async fn rename(
@@ -270,7 +270,7 @@ impl GroupStore for SqlGroups {
         effects: SideEffects,
     ) -> Result<SettingsChangeOutcome, Unavailable> {
         let settings = group_settings::table.find(DbUid(group.0));
-        Ok(in_tx!(self.db, async |conn| -> Result<SettingsChangeOutcome, DbError> {
+        in_tx!(self.db, async |conn| {
             if !lock!(conn, DbUid(group.0)) {
                 return Ok(SettingsChangeOutcome::Unknown);
             }
@@ -296,7 +296,7 @@ impl GroupStore for SqlGroups {
             }
 
             Ok(SettingsChangeOutcome::Done(after))
-        })?)
+        })
     }
 
     async fn member_ids(&self, group: GroupId) -> Result<Vec<(UserId, String)>, Unavailable> {
@@ -357,7 +357,7 @@ impl GroupStore for SqlGroups {
     ) -> Result<MemberMoveOutcome, Unavailable> {
         let account = accounts::table.find(DbUid(user.0));
         let to = DbUid(group.0);
-        Ok(in_tx!(self.db, async |conn| -> Result<MemberMoveOutcome, DbError> {
+        in_tx!(self.db, async |conn| {
             // Before the account, so that the group exists until the commit.
             if !lock!(conn, to) {
                 return Ok(MemberMoveOutcome::UnknownGroup);
@@ -384,7 +384,7 @@ impl GroupStore for SqlGroups {
             conn.write_effects(&self.db, &effects).await?;
 
             Ok(MemberMoveOutcome::Done)
-        })?)
+        })
     }
 }
 

@@ -17,8 +17,8 @@ use pia_storage::schema::{
     plugins, user_groups,
 };
 use pia_storage::{
-    CatalogueVersion, CheckBaseQuota, Database, DbError, DbInstant, DbUid, ExceededBases,
-    WriteEffects, in_tx, on_conn, with_ids,
+    CatalogueVersion, CheckBaseQuota, Database, DbInstant, DbUid, ExceededBases, WriteEffects,
+    in_tx, on_conn, with_ids,
 };
 
 use crate::persona_row::{ContentRow, PersonaRow};
@@ -161,12 +161,12 @@ impl PersonaStore for SqlManagedPersonas {
     ) -> Result<(), Unavailable> {
         let effects = effects.with_changes(None, Some(&persona));
         let row = PersonaRow::try_from(persona)?;
-        Ok(in_tx!(self.db, async |conn| -> Result<(), DbError> {
+        in_tx!(self.db, async |conn| {
             conn.lock_catalogue().await?;
             diesel::insert_into(managed_personas::table).values(&row).execute(conn).await?;
             conn.bump_catalogue().await?;
             conn.write_effects(&self.db, &effects).await
-        })?)
+        })
     }
 
     async fn replace(
@@ -177,7 +177,7 @@ impl PersonaStore for SqlManagedPersonas {
     ) -> Result<PersonaChangeOutcome, Unavailable> {
         let PersonaUpdate { content, is_active, at, expected } = update;
         let content = ContentRow::try_from(content)?;
-        Ok(in_tx!(self.db, async |conn| -> Result<PersonaChangeOutcome, DbError> {
+        in_tx!(self.db, async |conn| {
             conn.lock_catalogue().await?;
             let row =
                 live!(persona).select(PersonaRow::as_select()).first(conn).await.optional()?;
@@ -199,7 +199,7 @@ impl PersonaStore for SqlManagedPersonas {
             conn.write_effects(&self.db, &effects).await?;
 
             Ok(PersonaChangeOutcome::Done)
-        })?)
+        })
     }
 
     async fn delete(
@@ -209,7 +209,7 @@ impl PersonaStore for SqlManagedPersonas {
         effects: SideEffects,
     ) -> Result<bool, Unavailable> {
         let deletion = managed_personas::deleted_at.eq(DbInstant(at));
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| {
             conn.lock_catalogue().await?;
             let row =
                 live!(persona).select(PersonaRow::as_select()).first(conn).await.optional()?;
@@ -221,7 +221,7 @@ impl PersonaStore for SqlManagedPersonas {
             conn.write_effects(&self.db, &effects).await?;
 
             Ok(true)
-        })?)
+        })
     }
 
     async fn assign(
@@ -238,7 +238,7 @@ impl PersonaStore for SqlManagedPersonas {
             .filter(persona_knowledge_bases::persona_id.eq(DbUid(persona.0)))
             .select(persona_knowledge_bases::base_id);
 
-        Ok(in_tx!(self.db, async |conn| -> Result<PersonaAssignmentOutcome, DbError> {
+        in_tx!(self.db, async |conn| {
             conn.lock_catalogue().await?;
             let row = live!(persona).select(managed_personas::id);
             if row.first::<DbUid>(conn).await.optional()?.is_none() {
@@ -285,7 +285,7 @@ impl PersonaStore for SqlManagedPersonas {
             conn.write_effects(&self.db, &effects).await?;
 
             Ok(PersonaAssignmentOutcome::Done)
-        })?)
+        })
     }
 
     async fn bind(
@@ -297,7 +297,7 @@ impl PersonaStore for SqlManagedPersonas {
         let ids: Vec<DbUid> = plugins.iter().map(|it| DbUid(it.0)).collect();
         let bindings =
             persona_plugins::table.filter(persona_plugins::persona_id.eq(DbUid(persona.0)));
-        Ok(in_tx!(self.db, async |conn| -> Result<PersonaBindingOutcome, DbError> {
+        in_tx!(self.db, async |conn| {
             conn.lock_catalogue().await?;
             let row = live!(persona).select(managed_personas::id);
             if row.first::<DbUid>(conn).await.optional()?.is_none() {
@@ -330,7 +330,7 @@ impl PersonaStore for SqlManagedPersonas {
             conn.write_effects(&self.db, &effects).await?;
 
             Ok(PersonaBindingOutcome::Done)
-        })?)
+        })
     }
 }
 

@@ -16,7 +16,7 @@ use pia_storage::schema::{
     group_plugins, plugin_icons, plugin_packages, plugins, trusted_certificates, user_groups,
 };
 use pia_storage::{
-    CatalogueVersion, Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn, with_ids,
+    CatalogueVersion, Database, DbInstant, DbUid, WriteEffects, in_tx, on_conn, with_ids,
 };
 
 use crate::plugin_row::{PluginContentRow, PluginRow};
@@ -154,12 +154,12 @@ impl PluginStore for SqlPlugins {
     ) -> Result<(), Unavailable> {
         let effects = effects.with_changes(None, Some(&plugin));
         let row = PluginRow::from(plugin);
-        Ok(in_tx!(self.db, async |conn| -> Result<(), DbError> {
+        in_tx!(self.db, async |conn| {
             conn.lock_catalogue().await?;
             diesel::insert_into(plugins::table).values(&row).execute(conn).await?;
             conn.bump_catalogue().await?;
             conn.write_effects(&self.db, &effects).await
-        })?)
+        })
     }
 
     async fn replace(
@@ -171,7 +171,7 @@ impl PluginStore for SqlPlugins {
     ) -> Result<PluginChangeOutcome, Unavailable> {
         let PluginUpdate { content, is_active, expected } = update;
         let content = PluginContentRow::from(content);
-        Ok(in_tx!(self.db, async |conn| -> Result<PluginChangeOutcome, DbError> {
+        in_tx!(self.db, async |conn| {
             let before = lock_plugin!(conn, plugin);
             if expected.is_some_and(|it| it != before.updated_at) {
                 return Ok(PluginChangeOutcome::Stale);
@@ -180,7 +180,7 @@ impl PluginStore for SqlPlugins {
             let new_values = (&content, plugins::updated_at.eq(later(at, &before)), state);
             diesel::update(live!(plugin)).set(new_values).execute(conn).await?;
             publish!(&self.db, conn, before, effects)
-        })?)
+        })
     }
 
     async fn delete(
@@ -190,7 +190,7 @@ impl PluginStore for SqlPlugins {
         effects: SideEffects,
     ) -> Result<PluginChangeOutcome, Unavailable> {
         let id = DbUid(plugin.0);
-        Ok(in_tx!(self.db, async |conn| -> Result<PluginChangeOutcome, DbError> {
+        in_tx!(self.db, async |conn| {
             let before = lock_own!(conn, plugin);
             let pieces = plugin_packages::table.filter(plugin_packages::plugin_id.eq(id));
             diesel::delete(pieces).execute(conn).await?;
@@ -198,7 +198,7 @@ impl PluginStore for SqlPlugins {
             let deletion = plugins::deleted_at.eq(later(at, &before));
             diesel::update(live!(plugin)).set(deletion).execute(conn).await?;
             publish!(&self.db, conn, before, effects)
-        })?)
+        })
     }
 
     async fn assign(
@@ -209,7 +209,7 @@ impl PluginStore for SqlPlugins {
     ) -> Result<PluginChangeOutcome, Unavailable> {
         let ids: Vec<DbUid> = groups.iter().map(|it| DbUid(it.0)).collect();
         let assignments = group_plugins::table.filter(group_plugins::plugin_id.eq(DbUid(plugin.0)));
-        Ok(in_tx!(self.db, async |conn| -> Result<PluginChangeOutcome, DbError> {
+        in_tx!(self.db, async |conn| {
             lock_own!(conn, plugin);
             let known: Vec<DbUid> = user_groups::table
                 .filter(user_groups::id.eq_any(&ids))
@@ -234,7 +234,7 @@ impl PluginStore for SqlPlugins {
             conn.write_effects(&self.db, &effects).await?;
 
             Ok(PluginChangeOutcome::Done)
-        })?)
+        })
     }
 
     async fn store_package(
@@ -246,7 +246,7 @@ impl PluginStore for SqlPlugins {
     ) -> Result<PluginChangeOutcome, Unavailable> {
         let SignedPackage { hash, size, signer } = package;
         let id = DbUid(plugin.0);
-        Ok(in_tx!(self.db, async |conn| -> Result<PluginChangeOutcome, DbError> {
+        in_tx!(self.db, async |conn| {
             let before = lock_own!(conn, plugin);
             let trusted_count = trusted_certificates::table
                 .filter(trusted_certificates::thumbprint.eq(&signer))
@@ -279,7 +279,7 @@ impl PluginStore for SqlPlugins {
             diesel::update(live!(plugin)).set(new_values).execute(conn).await?;
 
             publish!(&self.db, conn, before, effects)
-        })?)
+        })
     }
 
     async fn store_icon(
@@ -291,7 +291,7 @@ impl PluginStore for SqlPlugins {
     ) -> Result<PluginChangeOutcome, Unavailable> {
         let id = DbUid(plugin.0);
         let url = icon.is_some().then(|| format!("/api/plugins/{plugin}/icon"));
-        Ok(in_tx!(self.db, async |conn| -> Result<PluginChangeOutcome, DbError> {
+        in_tx!(self.db, async |conn| {
             let before = lock_own!(conn, plugin);
             diesel::delete(plugin_icons::table.find(id)).execute(conn).await?;
 
@@ -305,7 +305,7 @@ impl PluginStore for SqlPlugins {
             diesel::update(live!(plugin)).set(new_values).execute(conn).await?;
 
             publish!(&self.db, conn, before, effects)
-        })?)
+        })
     }
 
     async fn icon(&self, plugin: PluginId) -> Result<Option<Vec<u8>>, Unavailable> {

@@ -117,7 +117,7 @@ impl OverrideStore for SqlSettingOverrides {
     async fn set(&self, changes: Vec<OverrideChange>, version: i64) -> Result<bool, Unavailable> {
         let rows = changes.into_iter().map(|it| Ok((self.format_row(it.setting)?, it.effects)));
         let rows: Vec<_> = rows.collect::<Result<_, DbError>>()?;
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| {
             take_turn!(conn, version);
 
             for (row, effects) in &rows {
@@ -134,7 +134,7 @@ impl OverrideStore for SqlSettingOverrides {
             }
 
             Ok(true)
-        })?)
+        })
     }
 
     async fn remove(
@@ -143,14 +143,14 @@ impl OverrideStore for SqlSettingOverrides {
         version: i64,
         effects: SideEffects,
     ) -> Result<bool, Unavailable> {
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| {
             take_turn!(conn, version);
             let before = value_of!(conn, key);
             diesel::delete(setting_overrides::table.find(key)).execute(conn).await?;
             let effects = effects.with_changes(before.as_ref(), None);
             conn.write_effects(&self.db, &effects).await?;
             Ok(true)
-        })?)
+        })
     }
 }
 

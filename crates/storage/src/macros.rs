@@ -28,8 +28,14 @@ macro_rules! on_conn {
 /// which reads first and then upgrades would fail with `SQLITE_BUSY`. On
 /// PostgreSQL the body runs again, up to three times in all, if it was rolled
 /// back for a deadlock or a conflict, so it must not consume captured values.
+///
+/// The body's `?` converts errors to [`DbError`](crate::DbError). Without a return
+/// type, the macro converts that error to the one of the calling function.
 #[macro_export]
 macro_rules! in_tx {
+    ($db:expr, async |$name:ident| $body:block) => {
+        $crate::in_tx!($db, async |$name| -> Result<_, $crate::DbError> $body).map_err(Into::into)
+    };
     ($db:expr, async |$name:ident| -> $ret:ty $body:block) => {
         match $db.writer().await? {
             $crate::Conn::Sqlite(mut object) => {

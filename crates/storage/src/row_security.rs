@@ -184,6 +184,10 @@ impl Database {
 /// a user alone, as [`in_tx!`](crate::in_tx) does otherwise.
 #[macro_export]
 macro_rules! in_user_tx {
+    ($db:expr, $user:expr, async |$name:ident| $body:block) => {
+        $crate::in_user_tx!($db, $user, async |$name| -> Result<_, $crate::DbError> $body)
+            .map_err(Into::into)
+    };
     ($db:expr, $user:expr, async |$name:ident| -> $ret:ty $body:block) => {{
         let restriction = $db.restriction($user.0);
         $crate::in_tx!($db, async |$name| -> $ret {
