@@ -11,7 +11,7 @@ use pia_assignments::AssignmentCreationOutcome;
 use pia_storage::schema::{accounts, assignment_events, assignments};
 use pia_storage::{
     AsyncPostgres, Conn, CteBatch, Database, DbError, DbUid, NotifyProcesses, Pipelined,
-    RetryBackoff, connection_trait,
+    RetryBackoff, connection_trait, lock_row,
 };
 use uuid::Uuid;
 
@@ -37,9 +37,7 @@ connection_trait! {
         /// Locks an account until the commit, so that it is not deleted meanwhile
         /// and limits on its rows hold. Returns false if it does not exist.
         async fn lock_account(&mut self, user: DbUid) -> Result<bool, DbError> {
-            let lock = diesel::update(accounts::table.find(user))
-                .set(accounts::provider.eq(accounts::provider));
-            Ok(lock.execute(self).await? == 1)
+            Ok(lock_row!(self, accounts::table.find(user), accounts::provider))
         }
 
         /// Stores an assignment with its first event, unless its user has

@@ -11,7 +11,8 @@ use pia_assignments::{Operator, OperatorChangeOutcome, OperatorStore, OperatorUp
 use pia_kernel::{GroupId, OperatorId, SideEffects, Unavailable, UserId};
 use pia_storage::schema::{accounts, operator_groups, operators, user_groups};
 use pia_storage::{
-    Database, DbError, DbInstant, DbUid, WriteEffects, connection_trait, in_tx, on_conn, with_ids,
+    Database, DbError, DbInstant, DbUid, WriteEffects, connection_trait, in_tx, lock_row, on_conn,
+    with_ids,
 };
 use serde_json::{Value, json};
 
@@ -34,13 +35,12 @@ struct OperatorRow {
     webhook_url: Option<String>,
 }
 
-/// Query that locks an operator's row until the commit, and returns it.
-macro_rules! lock {
-    ($id:expr) => {
-        diesel::update(operators::table.find($id))
-            .set(operators::name.eq(operators::name))
-            .returning(OperatorRow::as_returning())
-    };
+/// Locks an operator until the commit. Evaluates to its row.
+macro_rules! lock_operator {
+    ($conn:expr, $id:expr) => {{
+        let operator = operators::table.find($id);
+        lock_row!($conn, operator, operators::name, OperatorRow::as_returning())
+    }};
 }
 
 /// Loads operators of a query, with a row for each of their groups.
@@ -231,7 +231,7 @@ impl OperatorStore for SqlOperators {
         let skill = update.skill.as_ref().map(format_skill).transpose()?;
         let folded_name = update.skill.as_ref().map(|it| it.name.to_lowercase());
         let updated = in_tx!(self.db, async |conn| -> Result<OperatorChangeOutcome, DbError> {
-            let before: Option<OperatorRow> = lock!(id).get_result(conn).await.optional()?;
+            let before: Option<OperatorRow> = lock_operator!(conn, id);
             let Some(before) = before else { return Ok(OperatorChangeOutcome::NotFound) };
             if !before.is_custom && skill.is_some() {
                 return Ok(OperatorChangeOutcome::BuiltIn);
@@ -274,7 +274,7 @@ impl OperatorStore for SqlOperators {
             .filter(operator_groups::operator_id.eq(id))
             .select(operator_groups::group_id);
         in_tx!(self.db, async |conn| {
-            let row: Option<OperatorRow> = lock!(id).get_result(conn).await.optional()?;
+            let row: Option<OperatorRow> = lock_operator!(conn, id);
             if row.is_none() {
                 return Ok(OperatorChangeOutcome::NotFound);
             }
@@ -297,7 +297,7 @@ impl OperatorStore for SqlOperators {
     ) -> Result<OperatorChangeOutcome, Unavailable> {
         let id = DbUid(id.0);
         in_tx!(self.db, async |conn| {
-            let before: Option<OperatorRow> = lock!(id).get_result(conn).await.optional()?;
+            let before: Option<OperatorRow> = lock_operator!(conn, id);
             let Some(before) = before else { return Ok(OperatorChangeOutcome::NotFound) };
             if !before.is_custom {
                 return Ok(OperatorChangeOutcome::BuiltIn);

@@ -8,7 +8,7 @@ use pia_identity::{
 };
 use pia_kernel::{Timestamp, UserId};
 use pia_storage::schema::{accounts, recovery_codes, sessions, totp_factors};
-use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, connection_trait};
+use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, connection_trait, lock_row};
 
 connection_trait! {
     /// Connection that changes second factors. Call each method inside a transaction.
@@ -17,9 +17,8 @@ connection_trait! {
         /// whether it exists and is active.
         async fn lock_account(&mut self, user: UserId) -> QueryResult<bool> {
             let is_active = accounts::deactivated_at.is_null();
-            let account = accounts::table.find(DbUid(user.0)).filter(is_active);
-            let lock = diesel::update(account).set(accounts::provider.eq(accounts::provider));
-            Ok(lock.execute(self).await? == 1)
+            let active_account = accounts::table.find(DbUid(user.0)).filter(is_active);
+            Ok(lock_row!(self, active_account, accounts::provider))
         }
 
         /// Locks the account, and returns whether its credentials are still of this
@@ -29,12 +28,11 @@ connection_trait! {
             user: UserId,
             epoch: CredentialsEpoch,
         ) -> QueryResult<bool> {
-            let unchanged = accounts::table
+            let unchanged_account = accounts::table
                 .find(DbUid(user.0))
                 .filter(accounts::credentials_epoch.eq(epoch.0))
                 .filter(accounts::deactivated_at.is_null());
-            let lock = diesel::update(unchanged).set(accounts::provider.eq(accounts::provider));
-            Ok(lock.execute(self).await? == 1)
+            Ok(lock_row!(self, unchanged_account, accounts::provider))
         }
 
         /// Locks the caller's account until the commit. Returns whether it exists
@@ -56,22 +54,22 @@ connection_trait! {
             use totp_factors::{enabled_at, last_step};
 
             let user = DbUid(user.0);
-            let enabled = totp_factors::table.find(user).filter(enabled_at.is_not_null());
-            let changed_rows = match verified {
+            let enabled_factor = totp_factors::table.find(user).filter(enabled_at.is_not_null());
+            match verified {
                 VerifiedProof::Password | VerifiedProof::SignIn => {
-                    diesel::update(enabled).set(last_step.eq(last_step)).execute(self).await?
+                    Ok(lock_row!(self, enabled_factor, last_step))
                 }
                 VerifiedProof::Code(step) => {
-                    let fresh = enabled.filter(last_step.lt(step.0));
-                    diesel::update(fresh).set(last_step.eq(step.0)).execute(self).await?
+                    // Each code is valid once: its step becomes the last one used.
+                    let unused_step = enabled_factor.filter(last_step.lt(step.0));
+                    let step_update = diesel::update(unused_step).set(last_step.eq(step.0));
+                    Ok(step_update.execute(self).await? == 1)
                 }
                 VerifiedProof::RecoveryCode(hash) => {
                     let code = recovery_codes::table.find((user, hash.0.to_vec()));
-                    diesel::delete(code).execute(self).await?
+                    Ok(diesel::delete(code).execute(self).await? == 1)
                 }
-            };
-
-            Ok(changed_rows == 1)
+            }
         }
 
         /// Replaces all recovery codes of a user with `codes`.

@@ -6,7 +6,7 @@ use diesel_async::RunQueryDsl;
 use pia_identity::{AccountCreationOutcome, NewAccount, NewEmailToken, Role};
 use pia_kernel::{SideEffects, UserId};
 use pia_storage::schema::{accounts, invitations, mailed_tokens, provider_identities};
-use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx};
+use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, lock_row};
 
 use crate::accounts::AccountRow;
 use crate::addresses::older_form;
@@ -34,14 +34,13 @@ pub(crate) async fn register(
             let for_anyone = invitations::email_folded.is_null();
             let for_email = invitations::email_folded.eq(&row.email_folded);
             // Locked until the commit, so that it still exists when it is deleted.
-            let locked =
-                diesel::update(invitations::table.filter(valid.and(for_anyone.or(for_email))))
-                    .set(invitations::role.eq(invitations::role))
-                    .returning((invitations::id, invitations::role, invitations::group_id))
-                    .get_result::<(DbUid, String, Option<DbUid>)>(conn)
-                    .await
-                    .optional()?;
-            let Some((id, role, group)) = locked else {
+            let invitation_row: Option<(DbUid, String, Option<DbUid>)> = lock_row!(
+                conn,
+                invitations::table.filter(valid.and(for_anyone.or(for_email))),
+                invitations::role,
+                (invitations::id, invitations::role, invitations::group_id),
+            );
+            let Some((id, role, group)) = invitation_row else {
                 return Ok(AccountCreationOutcome::NotInvited);
             };
             if role == Role::Admin.name() && !conn.room_for_admin(*max_admins).await? {

@@ -16,7 +16,7 @@ use pia_storage::schema::{
     sign_in_codes, totp_factors,
 };
 use pia_storage::{
-    Database, DbError, DbInstant, DbUid, WriteEffects, connection_trait, in_tx, on_conn,
+    Database, DbError, DbInstant, DbUid, WriteEffects, connection_trait, in_tx, lock_row, on_conn,
 };
 
 use crate::accounts::role;
@@ -145,8 +145,7 @@ impl RoleStore for SqlRoles {
     async fn reset_factor(&self, user: UserId, effects: SideEffects) -> Result<bool, Unavailable> {
         in_tx!(self.db, async |conn| {
             // The account first, as every change of a factor locks it.
-            let account = diesel::update(accounts::table.find(DbUid(user.0)));
-            account.set(accounts::provider.eq(accounts::provider)).execute(conn).await?;
+            lock_row!(conn, accounts::table.find(DbUid(user.0)), accounts::provider);
             let on = totp_factors::enabled_at.is_not_null();
             let factor = totp_factors::table.find(DbUid(user.0)).filter(on);
             if diesel::delete(factor).execute(conn).await? == 0 {

@@ -17,7 +17,7 @@ use pia_identity::{
 use pia_kernel::{SideEffects, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{accounts, mailed_tokens, scim_users, user_groups};
 use pia_storage::{
-    Database, DbError, DbInstant, DbUid, WriteEffects, connection_trait, in_tx, on_conn,
+    Database, DbError, DbInstant, DbUid, WriteEffects, connection_trait, in_tx, lock_row, on_conn,
 };
 use serde_json::json;
 
@@ -255,8 +255,7 @@ connection_trait! {
 
         /// Locks an account, so that concurrent changes of a user follow one another.
         async fn lock_account(&mut self, id: DbUid) -> Result<(), DbError> {
-            let lock = diesel::update(accounts::table.find(id));
-            lock.set(accounts::group_id.eq(accounts::group_id)).execute(self).await?;
+            lock_row!(self, accounts::table.find(id), accounts::group_id);
             Ok(())
         }
 

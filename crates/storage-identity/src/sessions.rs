@@ -12,7 +12,7 @@ use pia_identity::{
 };
 use pia_kernel::{Cursor, PageRequest, SessionId, SideEffects, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{accounts, refresh_tokens as tokens, sessions};
-use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, lock_row, on_conn};
 
 use crate::session_rows::ListRow;
 use crate::session_start::SessionStart;
@@ -176,13 +176,10 @@ impl SessionStore for SqlSessions {
         let own_id = DbUid(by.session.0);
         let own_unexpired = sessions::user_id.eq(user).and(sessions::expires_at.gt(DbInstant(now)));
         in_tx!(self.db, async |conn| {
-            // Updating the row to its own value locks the account, as session starts
-            // do. Sessions started earlier are therefore visible, and of two sessions
-            // that revoke each other only the first succeeds.
-            diesel::update(accounts::table.find(user))
-                .set(accounts::provider.eq(accounts::provider))
-                .execute(conn)
-                .await?;
+            // Session starts lock the account too. Sessions started earlier are
+            // therefore visible, and of two sessions that revoke each other only the
+            // first succeeds.
+            lock_row!(conn, accounts::table.find(user), accounts::provider);
 
             let own_session = sessions::table.find(own_id).filter(own_unexpired);
             if !diesel::select(exists(own_session)).get_result::<bool>(conn).await? {

@@ -10,7 +10,7 @@ use pia_identity::{
 };
 use pia_kernel::{SessionId, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{accounts, sessions, sign_in_codes};
-use pia_storage::{Database, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+use pia_storage::{Database, DbInstant, DbUid, WriteEffects, in_tx, lock_row, on_conn};
 
 use crate::factor_writes::FactorWrites;
 
@@ -62,13 +62,13 @@ impl SignInCodes for SqlSignInCodes {
         in_tx!(self.db, async |conn| {
             // The code's row is locked by the first statement, so that what
             // follows is serialised for the code, settling included.
-            let row = diesel::update(sign_in_codes::table.find(&hash))
-                .set(sign_in_codes::expires_at.eq(sign_in_codes::expires_at))
-                .returning(CodeRow::as_returning())
-                .get_result::<CodeRow>(conn)
-                .await
-                .optional()?;
-            let Some(code) = row else { return Ok(CodeRedemptionOutcome::Refused) };
+            let code_row: Option<CodeRow> = lock_row!(
+                conn,
+                sign_in_codes::table.find(&hash),
+                sign_in_codes::expires_at,
+                CodeRow::as_returning(),
+            );
+            let Some(code) = code_row else { return Ok(CodeRedemptionOutcome::Refused) };
             let user = UserId(code.user_id.0);
 
             let answers = challenge.is_some_and(|it| it.0[..] == code.challenge[..]);

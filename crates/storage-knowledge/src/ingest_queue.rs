@@ -23,7 +23,7 @@ use pia_knowledge::{
     IngestJob, IngestQueue, NewChunks, PendingChunk, ReservationOutcome,
 };
 use pia_storage::schema::{knowledge_bases, knowledge_chunks, knowledge_documents};
-use pia_storage::{Database, DbError, DbInstant, DbUid, InsertAll, in_tx, on_conn};
+use pia_storage::{Database, DbError, DbInstant, DbUid, InsertAll, in_tx, lock_row, on_conn};
 
 use crate::chunk_rows::{
     ChunkRow, CopiedVectors, CopyChunks, INDEXED, IndexedRow, to_indexed_chunk, without_nul,
@@ -54,11 +54,7 @@ type PendingRow = (DbUid, i32, String, String, Option<String>);
 /// claim is still held.
 macro_rules! lock_claim {
     ($conn:expr, $claim:expr) => {
-        diesel::update(of_claim!($claim))
-            .set(knowledge_documents::fence.eq(knowledge_documents::fence))
-            .execute($conn)
-            .await?
-            == 1
+        lock_row!($conn, of_claim!($claim), knowledge_documents::fence)
     };
 }
 

@@ -9,7 +9,7 @@ use pia_knowledge::{GroupQuotas, KnowledgeQuota};
 use pia_storage::schema::{
     group_settings, knowledge_bases, knowledge_documents, knowledge_usage, user_groups,
 };
-use pia_storage::{DbError, DbUid, connection_trait};
+use pia_storage::{DbError, DbUid, connection_trait, lock_row};
 
 /// Usage and limits of a group, whose row is locked.
 #[derive(Debug, Clone, Copy)]
@@ -67,10 +67,7 @@ connection_trait! {
         /// Locks a group's row until the commit, so that changes of its documents
         /// are serialised.
         async fn lock_group(&mut self, group: DbUid) -> Result<(), DbError> {
-            diesel::update(user_groups::table.find(group))
-                .set(user_groups::name.eq(user_groups::name))
-                .execute(self)
-                .await?;
+            lock_row!(self, user_groups::table.find(group), user_groups::name);
             Ok(())
         }
 

@@ -13,7 +13,7 @@ use pia_kernel::{
     UnverifiedAccounts, UserId,
 };
 use pia_storage::schema::{accounts, locks, sessions, sign_ins};
-use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, lock_row, on_conn};
 
 use crate::forgetting::EraseRows;
 

@@ -7,7 +7,7 @@ use pia_storage::schema::{
     accounts, ai_usage, attempts, audit_identities, chats, credit_reservations, credit_windows,
     guesses, invitations, ledgers, sync_items, usage_by_user, usage_users,
 };
-use pia_storage::{AsyncPostgres, AsyncSqlite, DbError, DbUid, connection_trait};
+use pia_storage::{AsyncPostgres, AsyncSqlite, DbError, DbUid, connection_trait, lock_row};
 
 use crate::pseudonym::pseudonym;
 
@@ -27,10 +27,7 @@ connection_trait! {
         /// Waits for concurrent writers of the account's data, and blocks others
         /// until the commit.
         async fn hold_writers(&mut self, user: UserId) -> QueryResult<()> {
-            diesel::update(ledgers::table.find(DbUid(user.0)))
-                .set(ledgers::version.eq(ledgers::version))
-                .execute(self)
-                .await?;
+            lock_row!(self, ledgers::table.find(DbUid(user.0)), ledgers::version);
             Ok(())
         }
 

@@ -11,7 +11,7 @@ use pia_policy::{
     TriageUpdate,
 };
 use pia_storage::schema::ai_feedback;
-use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, lock_row, on_conn};
 use serde_json::json;
 
 use crate::feedback_row::FeedbackRow;
@@ -96,13 +96,13 @@ impl FeedbackStore for SqlFeedback {
         let row = ai_feedback::table.find(DbUid(id.0));
         in_tx!(self.db, async |conn| {
             // Locked, so that concurrent changes follow one another.
-            let current = diesel::update(row)
-                .set(ai_feedback::updated_at.eq(ai_feedback::updated_at))
-                .returning((ai_feedback::updated_at, ai_feedback::status))
-                .get_result::<(DbInstant, String)>(conn)
-                .await
-                .optional()?;
-            let Some((last_change, old_status)) = current else {
+            let current_values: Option<(DbInstant, String)> = lock_row!(
+                conn,
+                row,
+                ai_feedback::updated_at,
+                (ai_feedback::updated_at, ai_feedback::status),
+            );
+            let Some((last_change, old_status)) = current_values else {
                 return Ok(FeedbackChangeOutcome::Unknown);
             };
             if expected.is_some_and(|it| it != last_change.0) {

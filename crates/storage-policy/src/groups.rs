@@ -19,7 +19,7 @@ use pia_storage::schema::{
     accounts, group_personas, group_plugins, group_settings, invitations, knowledge_bases,
     managed_personas, plugins, user_groups,
 };
-use pia_storage::{Database, DbError, DbUid, WriteEffects, in_tx, on_conn};
+use pia_storage::{Database, DbError, DbUid, WriteEffects, in_tx, lock_row, on_conn};
 use serde_json::json;
 
 use crate::group_row::GroupRow;
@@ -33,16 +33,11 @@ pub struct SqlGroups {
     db: Database,
 }
 
-/// Locks a group's row until the commit, on either backend. Evaluates to whether
-/// the group exists.
-macro_rules! lock {
-    ($conn:expr, $group:expr) => {{
-        let locked_rows = diesel::update(user_groups::table.find($group))
-            .set(user_groups::name.eq(user_groups::name))
-            .execute($conn)
-            .await?;
-        locked_rows == 1
-    }};
+/// Locks a group until the commit. Evaluates to whether it exists.
+macro_rules! lock_group {
+    ($conn:expr, $group:expr) => {
+        lock_row!($conn, user_groups::table.find($group), user_groups::name)
+    };
 }
 
 impl SqlGroups {
@@ -69,7 +64,7 @@ impl SqlGroups {
     ) -> Result<GroupRenameOutcome, DbError> {
         let row = user_groups::table.find(DbUid(group.0));
         in_tx!(self.db, async |conn| -> Result<GroupRenameOutcome, DbError> {
-            if !lock!(conn, DbUid(group.0)) {
+            if !lock_group!(conn, DbUid(group.0)) {
                 return Ok(GroupRenameOutcome::Unknown);
             }
 
@@ -115,7 +110,7 @@ impl SqlGroups {
 
         let bases = knowledge_bases::table.filter(knowledge_bases::group_id.eq(id)).count();
         in_tx!(self.db, async |conn| -> Result<GroupDeletionOutcome, DbError> {
-            if !lock!(conn, id) {
+            if !lock_group!(conn, id) {
                 return Ok(GroupDeletionOutcome::Unknown);
             }
 
@@ -271,7 +266,7 @@ impl GroupStore for SqlGroups {
     ) -> Result<SettingsChangeOutcome, Unavailable> {
         let settings = group_settings::table.find(DbUid(group.0));
         in_tx!(self.db, async |conn| {
-            if !lock!(conn, DbUid(group.0)) {
+            if !lock_group!(conn, DbUid(group.0)) {
                 return Ok(SettingsChangeOutcome::Unknown);
             }
 
@@ -321,7 +316,7 @@ impl GroupStore for SqlGroups {
     ) -> Result<ExternalIdOutcome, Unavailable> {
         let row = user_groups::table.find(DbUid(group.0));
         let result = in_tx!(self.db, async |conn| -> Result<ExternalIdOutcome, DbError> {
-            if !lock!(conn, DbUid(group.0)) {
+            if !lock_group!(conn, DbUid(group.0)) {
                 return Ok(ExternalIdOutcome::Unknown);
             }
 
@@ -359,18 +354,14 @@ impl GroupStore for SqlGroups {
         let to = DbUid(group.0);
         in_tx!(self.db, async |conn| {
             // Before the account, so that the group exists until the commit.
-            if !lock!(conn, to) {
+            if !lock_group!(conn, to) {
                 return Ok(MemberMoveOutcome::UnknownGroup);
             }
 
             // Locked, so that concurrent moves are serialised.
-            let before = diesel::update(account)
-                .set(accounts::group_id.eq(accounts::group_id))
-                .returning(accounts::group_id)
-                .get_result::<DbUid>(conn)
-                .await
-                .optional()?;
-            let Some(before) = before else {
+            let old_group: Option<DbUid> =
+                lock_row!(conn, account, accounts::group_id, accounts::group_id);
+            let Some(before) = old_group else {
                 return Ok(MemberMoveOutcome::UnknownAccount);
             };
             if before == to {

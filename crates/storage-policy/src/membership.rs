@@ -7,7 +7,7 @@ use diesel_async::RunQueryDsl;
 use pia_kernel::{GroupId, SideEffects, Timestamp, UserId};
 use pia_policy::{MemberEffects, MembersChangeOutcome, MembershipChange};
 use pia_storage::schema::{accounts, user_groups};
-use pia_storage::{Database, DbError, DbUid, WriteEffects, in_tx};
+use pia_storage::{Database, DbError, DbUid, WriteEffects, in_tx, lock_row};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -44,10 +44,7 @@ pub(crate) async fn change(
             .load(conn)
             .await?;
         for (involved_id, _) in &involved {
-            diesel::update(user_groups::table.find(*involved_id))
-                .set(user_groups::name.eq(user_groups::name))
-                .execute(conn)
-                .await?;
+            lock_row!(conn, user_groups::table.find(*involved_id), user_groups::name);
         }
         if !involved.iter().any(|(involved_id, _)| *involved_id == id) {
             return Ok(MembersChangeOutcome::UnknownGroup);

@@ -4,7 +4,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 
 use crate::schema::catalogue;
-use crate::{DbError, connection_trait};
+use crate::{DbError, connection_trait, lock_row};
 
 connection_trait! {
     /// Version of the catalogue that members pull.
@@ -12,10 +12,7 @@ connection_trait! {
         /// Locks the catalogue's row until the commit, so that writes to the
         /// catalogue are serialised.
         async fn lock_catalogue(&mut self) -> Result<(), DbError> {
-            diesel::update(catalogue::table)
-                .set(catalogue::version.eq(catalogue::version))
-                .execute(self)
-                .await?;
+            lock_row!(self, catalogue::table, catalogue::version);
             Ok(())
         }
 

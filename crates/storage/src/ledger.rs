@@ -7,6 +7,7 @@ use diesel_async::RunQueryDsl;
 use pia_kernel::{StorageUse, Timestamp, UserId, random_bytes};
 
 use crate::error::DbError;
+use crate::lock_row;
 use crate::schema::{accounts, group_settings, ledgers};
 use crate::sql_types::{DbInstant, DbUid};
 
@@ -90,23 +91,19 @@ crate::connection_trait! {
         /// follows is serialised for the account. Changes must be counted by the
         /// caller.
         async fn lock_ledger(&mut self, user: UserId) -> Result<Option<Ledger>, DbError> {
-            // An update to the current value takes the lock.
-            let locked = diesel::update(ledgers::table.find(DbUid(user.0)))
-                .set(ledgers::umk_version.eq(ledgers::umk_version))
-                .returning(row!(user))
-                .get_result::<Row>(self)
-                .await
-                .optional()?;
-            if let Some(row) = locked {
+            let ledger = ledgers::table.find(DbUid(user.0));
+            let existing_row: Option<Row> =
+                lock_row!(self, ledger, ledgers::umk_version, row!(user));
+            if let Some(row) = existing_row {
                 return Ok(Some(row.into()));
             }
+
             // Locked, so that a deletion of the account comes before the
             // ledger or after it.
-            let account = diesel::update(accounts::table.find(DbUid(user.0)))
-                .set(accounts::provider.eq(accounts::provider));
-            if account.execute(self).await? == 0 {
+            if !lock_row!(self, accounts::table.find(DbUid(user.0)), accounts::provider) {
                 return Ok(None);
             }
+
             // Of two that create it at once, the second finds the first's.
             let row = diesel::insert_into(ledgers::table)
                 .values((

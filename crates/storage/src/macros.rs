@@ -62,6 +62,27 @@ macro_rules! in_tx {
     };
 }
 
+/// Locks a row until the end of the transaction, on both databases, by an update
+/// that changes nothing. Returns whether the row exists.
+///
+/// The arguments are the connection, the query of the row, and any of its columns.
+/// A fourth argument selects values of the row: `Some` of them is returned instead,
+/// or `None` if the row does not exist.
+#[macro_export]
+macro_rules! lock_row {
+    ($conn:expr, $row:expr, $column:expr $(,)?) => {{
+        let update = diesel::update($row).set(diesel::ExpressionMethods::eq($column, $column));
+        matches!($crate::diesel_async::RunQueryDsl::execute(update, $conn).await?, 1..)
+    }};
+    ($conn:expr, $row:expr, $column:expr, $selection:expr $(,)?) => {{
+        let update = diesel::update($row)
+            .set(diesel::ExpressionMethods::eq($column, $column))
+            .returning($selection);
+        let result = $crate::diesel_async::RunQueryDsl::get_result(update, $conn).await;
+        diesel::OptionalExtension::optional(result)?
+    }};
+}
+
 /// Marks queries of PostgreSQL as prepared by their text, which their type alone
 /// does not determine.
 #[macro_export]
