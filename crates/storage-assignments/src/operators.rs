@@ -155,7 +155,7 @@ fn operators_of(rows: Vec<(OperatorRow, Option<DbUid>)>) -> Result<Vec<Operator>
 impl OperatorStore for SqlOperators {
     async fn put_built_in(&self, operators: Vec<Operator>) -> Result<(), Unavailable> {
         let rows = operators.iter().map(OperatorRow::new).collect::<Result<Vec<_>, _>>()?;
-        in_tx!(self.db, async |conn| -> Result<(), DbError> {
+        in_tx!(self.db, async |conn| {
             for row in &rows {
                 let stored = operators::table.find(row.id).filter(operators::skill.ne(&row.skill));
                 let skill =
@@ -172,8 +172,7 @@ impl OperatorStore for SqlOperators {
             }
 
             Ok(())
-        })?;
-        Ok(())
+        })
     }
 
     async fn list(&self) -> Result<Vec<Operator>, Unavailable> {

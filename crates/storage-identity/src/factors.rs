@@ -11,7 +11,7 @@ use pia_identity::{
 };
 use pia_kernel::{SideEffects, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{factor_challenges, recovery_codes, totp_factors};
-use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+use pia_storage::{Database, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
 use crate::factor_writes::FactorWrites;
 
@@ -157,7 +157,7 @@ impl FactorStore for SqlFactors {
         at: Timestamp,
         effects: SideEffects,
     ) -> Result<bool, Unavailable> {
-        let spent = in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| {
             if !conn.lock_session(session_ref, at).await?
                 || !conn.consume_proof(session_ref.user, verified).await?
             {
@@ -165,8 +165,7 @@ impl FactorStore for SqlFactors {
             }
             conn.write_effects(&self.db, &effects).await?;
             Ok(true)
-        });
-        Ok(spent?)
+        })
     }
 
     async fn reseal(&self, user: UserId, old: &[u8], new: &[u8]) -> Result<(), Unavailable> {

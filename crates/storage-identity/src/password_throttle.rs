@@ -11,7 +11,7 @@ use diesel_async::RunQueryDsl;
 use pia_identity::{GuessRules, PasswordThrottleStore, RateLimitOutcome};
 use pia_kernel::{SideEffects, Timestamp, Unavailable};
 use pia_storage::schema::guesses::{self, counted_at_micros, failures, wait_micros};
-use pia_storage::{Database, DbError, WriteEffects, in_tx, on_conn};
+use pia_storage::{Database, WriteEffects, in_tx, on_conn};
 
 /// Counters of password guesses in SQL.
 #[derive(Debug, Clone)]
@@ -121,11 +121,10 @@ impl PasswordThrottleStore for SqlPasswordThrottleStore {
 
     async fn clear_all(&self, keys: &[String], effects: SideEffects) -> Result<(), Unavailable> {
         let entries = methods::FilterDsl::filter(guesses::table, guesses::who.eq_any(keys));
-        in_tx!(self.db, async |conn| -> Result<(), DbError> {
+        in_tx!(self.db, async |conn| {
             diesel::delete(entries.clone()).execute(conn).await?;
             conn.write_effects(&self.db, &effects).await
-        })?;
-        Ok(())
+        })
     }
 
     async fn sweep(&self, time: Timestamp) -> Result<u64, Unavailable> {

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use pia_kernel::{EffectWriter, SideEffects, Unavailable};
-use pia_storage::{Database, DbError, WriteEffects, in_tx};
+use pia_storage::{Database, WriteEffects, in_tx};
 
 /// Writer of side effects in SQL.
 #[derive(Debug, Clone)]
@@ -20,9 +20,6 @@ impl SqlEffectWriter {
 #[async_trait]
 impl EffectWriter for SqlEffectWriter {
     async fn write(&self, effects: &SideEffects) -> Result<(), Unavailable> {
-        in_tx!(&self.db, async |conn| -> Result<(), DbError> {
-            conn.write_effects(&self.db, effects).await
-        })?;
-        Ok(())
+        in_tx!(self.db, async |conn| { conn.write_effects(&self.db, effects).await })
     }
 }
