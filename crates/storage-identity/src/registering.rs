@@ -6,7 +6,9 @@ use diesel_async::RunQueryDsl;
 use pia_identity::{AccountCreationOutcome, NewAccount, NewEmailToken, Role};
 use pia_kernel::{SideEffects, UserId};
 use pia_storage::schema::{accounts, invitations, mailed_tokens, provider_identities};
-use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, lock_row};
+use pia_storage::{
+    Database, DbError, DbInstant, DbUid, WriteEffects, connection_trait, in_tx, lock_row,
+};
 
 use crate::accounts::AccountRow;
 use crate::addresses::older_form;
@@ -28,25 +30,13 @@ pub(crate) async fn register(
     in_tx!(db, async |conn| -> Result<AccountCreationOutcome, DbError> {
         conn.take_turn().await?;
 
-        let mut redeemed = None;
+        let mut redeemed_invitation = None;
         if let Some((hash, max_admins)) = &invitation {
-            let valid = invitations::hash.eq(hash).and(invitations::expires_at.gt(row.created_at));
-            let for_anyone = invitations::email_folded.is_null();
-            let for_email = invitations::email_folded.eq(&row.email_folded);
-            // Locked until the commit, so that it still exists when it is deleted.
-            let invitation_row: Option<(DbUid, String, Option<DbUid>)> = lock_row!(
-                conn,
-                invitations::table.filter(valid.and(for_anyone.or(for_email))),
-                invitations::role,
-                (invitations::id, invitations::role, invitations::group_id),
-            );
-            let Some((id, role, group)) = invitation_row else {
-                return Ok(AccountCreationOutcome::NotInvited);
-            };
-            if role == Role::Admin.name() && !conn.room_for_admin(*max_admins).await? {
+            let invitation_row = conn.lock_invitation(hash, &row, *max_admins).await?;
+            if invitation_row.is_none() {
                 return Ok(AccountCreationOutcome::NotInvited);
             }
-            redeemed = Some((id, role, group));
+            redeemed_invitation = invitation_row;
         }
 
         if !conn.room_for_account(seats).await? {
@@ -68,10 +58,10 @@ pub(crate) async fn register(
             return Ok(AccountCreationOutcome::EmailTaken);
         }
 
-        if let Some((id, role, group)) = redeemed {
-            let group = group.unwrap_or(row.group_id);
-            let granted = (accounts::role.eq(role), accounts::group_id.eq(group));
-            diesel::update(accounts::table.find(row.id)).set(granted).execute(conn).await?;
+        if let Some(InvitationRow { id, role, group_id }) = redeemed_invitation {
+            let group_id = group_id.unwrap_or(row.group_id);
+            let role_and_group = (accounts::role.eq(role), accounts::group_id.eq(group_id));
+            diesel::update(accounts::table.find(row.id)).set(role_and_group).execute(conn).await?;
             diesel::delete(invitations::table.find(id)).execute(conn).await?;
         }
         if let Some(token) = &token {
@@ -84,6 +74,47 @@ pub(crate) async fn register(
 
         Ok(AccountCreationOutcome::Stored)
     })
+}
+
+connection_trait! {
+    /// Connection that can redeem invitations. Call the method inside a transaction
+    /// that has taken the turn.
+    trait RedeemInvitation {
+        /// Locks an invitation until the commit, so that it still exists when it is
+        /// deleted. Returns `None` if it is not valid for the account, or is an
+        /// administrator's and `max_admins` are active.
+        async fn lock_invitation(
+            &mut self,
+            hash: &[u8],
+            account: &AccountRow,
+            max_admins: Option<u32>,
+        ) -> Result<Option<InvitationRow>, DbError> {
+            let for_anyone = invitations::email_folded.is_null();
+            let for_email = invitations::email_folded.eq(&account.email_folded);
+            let valid_invitation = invitations::table
+                .filter(invitations::hash.eq(hash))
+                .filter(invitations::expires_at.gt(account.created_at))
+                .filter(for_anyone.or(for_email));
+            let row: Option<InvitationRow> =
+                lock_row!(self, valid_invitation, invitations::role, InvitationRow::as_returning());
+
+            match row {
+                Some(row) if row.role == Role::Admin.name() => {
+                    Ok(self.room_for_admin(max_admins).await?.then_some(row))
+                }
+                row => Ok(row),
+            }
+        }
+    }
+}
+
+/// Row of an invitation that a registration redeems.
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = invitations)]
+struct InvitationRow {
+    id: DbUid,
+    role: String,
+    group_id: Option<DbUid>,
 }
 
 /// Row of a stored token.

@@ -56,8 +56,10 @@ impl SqlScimUsers {
                 .optional()?;
             let (id, outcome) = match existing_user {
                 Some((_, None)) => {
+                    // Another account, managed or not, has the address.
                     return Ok(ScimUserCreationOutcome::Taken(TakenAttribute::Email));
                 }
+                // A client withdrew the user before, and creates it again.
                 Some((id, Some(_))) => {
                     conn.lock_account(id).await?;
                     (id, ScimUserCreationOutcome::Restored(UserId(id.0)))
@@ -75,25 +77,7 @@ impl SqlScimUsers {
                 if *is_active && !conn.room_for_account(seats).await? {
                     return Ok(ScimUserCreationOutcome::SeatsTaken);
                 }
-
-                let default_group =
-                    user_groups::table.filter(user_groups::is_default).select(user_groups::id);
-                let group_id = default_group.first::<DbUid>(conn).await?;
-                let account = (
-                    accounts::id.eq(id),
-                    accounts::email.eq(&attributes.email),
-                    accounts::email_folded.eq(fold_email(&attributes.email)),
-                    accounts::display_name.eq(&attributes.display_name),
-                    accounts::provider.eq(SCIM_PROVIDER),
-                    accounts::customer_type.eq(0),
-                    accounts::created_at.eq(DbInstant(*created_at)),
-                    accounts::role.eq(Role::User.name()),
-                    accounts::group_id.eq(group_id),
-                    accounts::email_verified_at.eq(DbInstant(*created_at)),
-                    accounts::credentials_epoch.eq(0),
-                    accounts::deactivated_at.eq((!is_active).then_some(DbInstant(*created_at))),
-                );
-                diesel::insert_into(accounts::table).values(account).execute(conn).await?;
+                conn.insert_account(new).await?;
             } else {
                 let name = accounts::display_name.eq(&attributes.display_name);
                 diesel::update(accounts::table.find(id)).set(name).execute(conn).await?;
@@ -251,6 +235,35 @@ connection_trait! {
                 .select(user_columns!());
             let row: Option<UserRow> = user.first(self).await.optional()?;
             Ok(row.map(row::to_user))
+        }
+
+        /// Creates the account of a new user, in the default group. Its email address is
+        /// as verified as the client that provides it.
+        async fn insert_account(&mut self, new: &NewScimUser) -> Result<(), DbError> {
+            let NewScimUser { user, attributes, is_active, created_at } = new;
+            let created_at = DbInstant(*created_at);
+            let group_id = user_groups::table
+                .filter(user_groups::is_default)
+                .select(user_groups::id)
+                .first::<DbUid>(self)
+                .await?;
+
+            let account = (
+                accounts::id.eq(DbUid(user.0)),
+                accounts::email.eq(&attributes.email),
+                accounts::email_folded.eq(fold_email(&attributes.email)),
+                accounts::display_name.eq(&attributes.display_name),
+                accounts::provider.eq(SCIM_PROVIDER),
+                accounts::customer_type.eq(0),
+                accounts::created_at.eq(created_at),
+                accounts::role.eq(Role::User.name()),
+                accounts::group_id.eq(group_id),
+                accounts::email_verified_at.eq(created_at),
+                accounts::credentials_epoch.eq(0),
+                accounts::deactivated_at.eq((!is_active).then_some(created_at)),
+            );
+            diesel::insert_into(accounts::table).values(account).execute(self).await?;
+            Ok(())
         }
 
         /// Locks an account, so that concurrent changes of a user follow one another.
