@@ -201,8 +201,9 @@ impl AccountStore for SqlAccounts {
 
         // Compared and set in one statement, so that a password changed
         // meanwhile is not undone.
-        let unchanged = accounts::table.find(DbUid(user.0)).filter(accounts::password_hash.eq(old));
-        let update = diesel::update(unchanged).set(accounts::password_hash.eq(new));
+        let unchanged_account =
+            accounts::table.find(DbUid(user.0)).filter(accounts::password_hash.eq(old));
+        let update = diesel::update(unchanged_account).set(accounts::password_hash.eq(new));
         on_conn!(self.db.writer(), |conn| update.execute(conn).await?)?;
         Ok(())
     }
@@ -214,11 +215,11 @@ impl AccountStore for SqlAccounts {
         effects: SideEffects,
     ) -> Result<bool, Unavailable> {
         in_tx!(self.db, async |conn| {
-            let renamed = diesel::update(accounts::table.find(DbUid(user.0)))
+            let renamed_rows = diesel::update(accounts::table.find(DbUid(user.0)))
                 .set(accounts::display_name.eq(&name))
                 .execute(conn)
                 .await?;
-            if renamed == 0 {
+            if renamed_rows == 0 {
                 return Ok(false);
             }
             conn.write_effects(&self.db, &effects).await?;
@@ -234,13 +235,13 @@ impl AccountStore for SqlAccounts {
         effects: SideEffects,
     ) -> Result<bool, Unavailable> {
         in_tx!(self.db, async |conn| {
-            let declared =
+            let customer_columns =
                 (accounts::customer_type.eq(customer.number()), accounts::company_name.eq(company));
-            let updated = diesel::update(accounts::table.find(DbUid(user.0)))
-                .set(declared)
+            let updated_rows = diesel::update(accounts::table.find(DbUid(user.0)))
+                .set(customer_columns)
                 .execute(conn)
                 .await?;
-            if updated == 0 {
+            if updated_rows == 0 {
                 return Ok(false);
             }
             conn.write_effects(&self.db, &effects).await?;

@@ -72,14 +72,14 @@ impl SqlAddresses {
     pub async fn fold(&self) -> Result<AddressesFolded, Unavailable> {
         let mut result = AddressesFolded::default();
         let rows = self.accounts().await?;
-        let used: HashSet<&str> = rows.iter().map(|it| it.email_folded.as_str()).collect();
+        let used_forms: HashSet<&str> = rows.iter().map(|it| it.email_folded.as_str()).collect();
 
         for row in &rows {
             let email = readable_email(&row.email);
             let [folded, older] = stored_forms(&email);
-            let is_of_another = |form: &str| form != row.email_folded && used.contains(form);
-            let shared = is_of_another(&folded) || is_of_another(&older);
-            let outcome = match (shared, row.is_found_by_its_email()) {
+            let is_of_another = |form: &str| form != row.email_folded && used_forms.contains(form);
+            let is_shared = is_of_another(&folded) || is_of_another(&older);
+            let outcome = match (is_shared, row.is_found_by_its_email()) {
                 (false, _) => self.set(row, &email, &folded).await?,
                 (true, true) => Outcome::Unchanged,
                 // Otherwise a lookup of its address would find the other account.
@@ -87,7 +87,7 @@ impl SqlAddresses {
             };
             result.folded += u64::from(matches!(outcome, Outcome::Changed));
 
-            if matches!(outcome, Outcome::Taken) || (shared && folded != row.email_folded) {
+            if matches!(outcome, Outcome::Taken) || (is_shared && folded != row.email_folded) {
                 result.shared.push(UserId(row.id.0));
             }
         }
@@ -143,7 +143,7 @@ impl SqlAddresses {
         let rows: Vec<(DbUid, String)> =
             on_conn!(self.db.reader(), |conn| candidates.load(conn).await?)?;
 
-        let mut changed = 0;
+        let mut changed_rows = 0;
         for (id, before) in rows {
             let folded = fold_email(&before);
             if folded == before {
@@ -151,10 +151,10 @@ impl SqlAddresses {
             }
             let update = diesel::update(invitations::table.find(id))
                 .set(invitations::email_folded.eq(folded));
-            changed += on_conn!(self.db.writer(), |conn| update.execute(conn).await?)? as u64;
+            changed_rows += on_conn!(self.db.writer(), |conn| update.execute(conn).await?)? as u64;
         }
 
-        Ok(changed)
+        Ok(changed_rows)
     }
 }
 

@@ -20,11 +20,11 @@ connection_trait! {
         /// are administrators; it is held until the commit. A limit over many rows
         /// holds only if counting is serialised.
         async fn take_turn(&mut self) -> Result<(), DbError> {
-            let updated = diesel::update(locks::table.find(ACCOUNTS))
+            let updated_rows = diesel::update(locks::table.find(ACCOUNTS))
                 .set(locks::turn.eq(locks::turn + 1))
                 .execute(self)
                 .await?;
-            match updated {
+            match updated_rows {
                 1 => Ok(()),
                 _ => Err(DbError::Unreadable("locks")),
             }

@@ -44,8 +44,8 @@ impl AppPasswordStore for SqlAppPasswords {
                 return Ok(CredentialStoreOutcome::Gone);
             }
 
-            let owned = app_passwords::table.filter(app_passwords::user_id.eq(row.user_id));
-            if owned.count().get_result::<i64>(conn).await? >= max {
+            let own_passwords = app_passwords::table.filter(app_passwords::user_id.eq(row.user_id));
+            if own_passwords.count().get_result::<i64>(conn).await? >= max {
                 return Ok(CredentialStoreOutcome::Full);
             }
 
@@ -68,11 +68,11 @@ impl AppPasswordStore for SqlAppPasswords {
     }
 
     async fn list(&self, user: UserId) -> Result<Vec<AppPasswordEntry>, Unavailable> {
-        let owned = app_passwords::table
+        let own_passwords = app_passwords::table
             .filter(app_passwords::user_id.eq(DbUid(user.0)))
             .order((app_passwords::created_at, app_passwords::id));
         let rows: Vec<ListRow> = on_conn!(self.db.reader(), |conn| {
-            owned.select(ListRow::as_select()).load(conn).await?
+            own_passwords.select(ListRow::as_select()).load(conn).await?
         })?;
         Ok(rows.into_iter().map(Into::into).collect())
     }
@@ -98,22 +98,22 @@ impl AppPasswordStore for SqlAppPasswords {
         if_ended: EndEffects,
     ) -> Result<bool, Unavailable> {
         let AppPasswordRemoval { user, id, at } = removal;
-        let owned = app_passwords::user_id.eq(DbUid(user.0));
+        let is_own = app_passwords::user_id.eq(DbUid(user.0));
         in_tx!(self.db, async |conn| {
             // The account's lock first, as at the start of sessions: a session
             // that starts concurrently is either deleted here or refused.
             conn.lock_account(user).await?;
             let name = app_passwords::table
                 .find(DbUid(id.0))
-                .filter(owned)
+                .filter(is_own)
                 .select(app_passwords::name)
                 .first::<String>(conn)
                 .await
                 .optional()?;
             let Some(name) = name else { return Ok(false) };
 
-            let started = sessions::table.filter(sessions::app_password_id.eq(DbUid(id.0)));
-            for _ in 0..diesel::delete(started).execute(conn).await? {
+            let own_sessions = sessions::table.filter(sessions::app_password_id.eq(DbUid(id.0)));
+            for _ in 0..diesel::delete(own_sessions).execute(conn).await? {
                 conn.write_effects(&self.db, &if_ended(user, at)).await?;
             }
 

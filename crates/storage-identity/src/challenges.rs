@@ -53,11 +53,11 @@ impl ChallengeStore for SqlChallenges {
         max: u32,
         now: Timestamp,
     ) -> Result<Option<UserId>, Unavailable> {
-        let open = expires_at.gt(DbInstant(now)).and(tries.lt(number(max)));
+        let is_open = expires_at.gt(DbInstant(now)).and(tries.lt(number(max)));
         let active_accounts = accounts::table.filter(accounts::deactivated_at.is_null());
         let challenge = challenges::table
             .find(hash.0.to_vec())
-            .filter(open.and(user_id.eq_any(active_accounts.select(accounts::id))))
+            .filter(is_open.and(user_id.eq_any(active_accounts.select(accounts::id))))
             .select(user_id);
         let owner: Option<DbUid> =
             on_conn!(self.db.reader(), |conn| challenge.first(conn).await.optional()?)?;
@@ -70,10 +70,10 @@ impl ChallengeStore for SqlChallenges {
         max: u32,
         now: Timestamp,
     ) -> Result<bool, Unavailable> {
-        let open = expires_at.gt(DbInstant(now)).and(tries.lt(number(max)));
-        let open_challenge = challenges::table.find(hash.0.to_vec()).filter(open);
-        let count = diesel::update(open_challenge).set(tries.eq(tries + 1));
-        Ok(on_conn!(self.db.writer(), |conn| count.execute(conn).await? == 1)?)
+        let is_open = expires_at.gt(DbInstant(now)).and(tries.lt(number(max)));
+        let open_challenge = challenges::table.find(hash.0.to_vec()).filter(is_open);
+        let count_update = diesel::update(open_challenge).set(tries.eq(tries + 1));
+        Ok(on_conn!(self.db.writer(), |conn| count_update.execute(conn).await? == 1)?)
     }
 
     async fn redeem(&self, redemption: Redemption) -> Result<RedemptionOutcome, Unavailable> {
@@ -85,8 +85,8 @@ impl ChallengeStore for SqlChallenges {
                 return Ok(RedemptionOutcome::Gone);
             }
 
-            let open = user_id.eq(DbUid(user.0)).and(expires_at.gt(DbInstant(*at)));
-            let open_challenge = challenges::table.find(hash.0.to_vec()).filter(open);
+            let is_open = user_id.eq(DbUid(user.0)).and(expires_at.gt(DbInstant(*at)));
+            let open_challenge = challenges::table.find(hash.0.to_vec()).filter(is_open);
             if !diesel::select(exists(open_challenge)).get_result::<bool>(conn).await? {
                 return Ok(RedemptionOutcome::Gone);
             }
@@ -96,26 +96,26 @@ impl ChallengeStore for SqlChallenges {
 
             diesel::delete(challenges::table.find(hash.0.to_vec())).execute(conn).await?;
 
-            let left = match verified {
+            let codes_left = match verified {
                 VerifiedProof::RecoveryCode(_) => {
-                    let codes_left = recovery_codes::table
+                    let code_count = recovery_codes::table
                         .filter(recovery_codes::user_id.eq(DbUid(user.0)))
                         .count()
                         .get_result::<i64>(conn)
                         .await?;
-                    u64::try_from(codes_left).ok()
+                    u64::try_from(code_count).ok()
                 }
                 VerifiedProof::Password | VerifiedProof::SignIn | VerifiedProof::Code(_) => None,
             };
-            conn.write_effects(&self.db, &effects(*user, *at, left)).await?;
+            conn.write_effects(&self.db, &effects(*user, *at, codes_left)).await?;
 
             Ok(RedemptionOutcome::Done)
         })
     }
 
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {
-        let expired = challenges::table.filter(expires_at.le(DbInstant(now)));
-        Ok(on_conn!(self.db.writer(), |conn| diesel::delete(expired).execute(conn).await?)? as u64)
+        let deletion = diesel::delete(challenges::table.filter(expires_at.le(DbInstant(now))));
+        Ok(on_conn!(self.db.writer(), |conn| deletion.execute(conn).await?)? as u64)
     }
 }
 

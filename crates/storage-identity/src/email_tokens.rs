@@ -57,8 +57,8 @@ impl SqlEmailTokens {
             .limit(SWEPT_AT_ONCE);
         on_conn!(self.db.writer(), |conn| {
             let hashes: Vec<Vec<u8>> = batch.load(conn).await?;
-            let expired = tokens::table.filter(tokens::hash.eq_any(hashes));
-            diesel::delete(expired).execute(conn).await?
+            let expired_tokens = tokens::table.filter(tokens::hash.eq_any(hashes));
+            diesel::delete(expired_tokens).execute(conn).await?
         })
     }
 }
@@ -78,16 +78,16 @@ impl EmailTokenStore for SqlEmailTokens {
                 return Ok(());
             }
             if let Some(token) = token {
-                let same_kind = user_id.eq(DbUid(user.0)).and(purpose.eq(token.purpose.name()));
+                let is_same_kind = user_id.eq(DbUid(user.0)).and(purpose.eq(token.purpose.name()));
                 let surplus_hashes: Vec<Vec<u8>> = tokens::table
-                    .filter(same_kind)
+                    .filter(is_same_kind)
                     .order((expires_at.desc(), tokens::hash))
                     .offset(MAX_OLDER_TOKENS)
                     .select(tokens::hash)
                     .load(conn)
                     .await?;
-                let surplus = tokens::table.filter(tokens::hash.eq_any(surplus_hashes));
-                diesel::delete(surplus).execute(conn).await?;
+                let surplus_tokens = tokens::table.filter(tokens::hash.eq_any(surplus_hashes));
+                diesel::delete(surplus_tokens).execute(conn).await?;
 
                 let row = TokenRow::from_token(user, token);
                 diesel::insert_into(tokens::table).values(row).execute(conn).await?;
@@ -99,11 +99,11 @@ impl EmailTokenStore for SqlEmailTokens {
     async fn pretend(&self, at: Timestamp) -> Result<(), Unavailable> {
         // Inserts the same number of rows and deletes them: both paths end with
         // a commit of similar size, where a mere query would return sooner.
-        let missing = UserId::generate();
+        let missing_user = UserId::generate();
         let decoys = (0..ROWS_PER_EMAIL).map(|_| QueuedEmail::new(DECOY).to_address(at, DECOY));
         let effects = decoys.fold(SideEffects::default(), SideEffects::and_mail);
         in_tx!(self.db, async |conn| {
-            conn.lock_account(missing).await?;
+            conn.lock_account(missing_user).await?;
             conn.write_effects(&self.db, &effects).await?;
             let decoys = mails::table.filter(mails::user_id.is_null().and(mails::letter.eq(DECOY)));
             diesel::delete(decoys).execute(conn).await?;
@@ -117,11 +117,11 @@ impl EmailTokenStore for SqlEmailTokens {
         wanted: EmailTokenPurpose,
         now: Timestamp,
     ) -> Result<Option<UserId>, Unavailable> {
-        let valid = purpose.eq(wanted.name()).and(expires_at.gt(DbInstant(now)));
+        let is_valid = purpose.eq(wanted.name()).and(expires_at.gt(DbInstant(now)));
         let active_accounts = accounts::table.filter(accounts::deactivated_at.is_null());
         let valid_token = tokens::table
             .find(token.0.to_vec())
-            .filter(valid.and(user_id.eq_any(active_accounts.select(accounts::id))))
+            .filter(is_valid.and(user_id.eq_any(active_accounts.select(accounts::id))))
             .select(user_id);
         let owner: Option<DbUid> =
             on_conn!(self.db.reader(), |conn| valid_token.first(conn).await.optional()?)?;
@@ -136,19 +136,20 @@ impl EmailTokenStore for SqlEmailTokens {
         effects: SideEffects,
     ) -> Result<bool, Unavailable> {
         let owner = DbUid(user.0);
-        let same_kind = user_id.eq(owner).and(purpose.eq(EmailTokenPurpose::Verification.name()));
+        let is_same_kind =
+            user_id.eq(owner).and(purpose.eq(EmailTokenPurpose::Verification.name()));
         in_tx!(self.db, async |conn| {
             if !conn.lock_account(user).await? {
                 return Ok(false);
             }
 
-            let valid = same_kind.and(expires_at.gt(DbInstant(at)));
-            let valid_token = tokens::table.find(token.0.to_vec()).filter(valid);
+            let is_valid = is_same_kind.and(expires_at.gt(DbInstant(at)));
+            let valid_token = tokens::table.find(token.0.to_vec()).filter(is_valid);
             if diesel::delete(valid_token).execute(conn).await? == 0 {
                 return Ok(false);
             }
 
-            diesel::delete(tokens::table.filter(same_kind)).execute(conn).await?;
+            diesel::delete(tokens::table.filter(is_same_kind)).execute(conn).await?;
             conn.verify_address(user, at).await?;
             conn.write_effects(&self.db, &effects).await?;
 

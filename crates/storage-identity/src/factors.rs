@@ -78,8 +78,8 @@ impl FactorStore for SqlFactors {
                 .do_update()
                 .set((secret.eq(excluded(secret)), begun_at.eq(excluded(begun_at))));
             let unless_enabled = methods::FilterDsl::filter(upsert, enabled_at.is_null());
-            let enrolled = unless_enabled.execute(conn).await? == 1;
-            Ok(if enrolled { EnrolmentOutcome::Pending } else { EnrolmentOutcome::AlreadyOn })
+            let is_enrolled = unless_enabled.execute(conn).await? == 1;
+            Ok(if is_enrolled { EnrolmentOutcome::Pending } else { EnrolmentOutcome::AlreadyOn })
         })
     }
 
@@ -96,11 +96,11 @@ impl FactorStore for SqlFactors {
             if !conn.lock_session(change.session_ref(), change.at).await? {
                 return Ok(false);
             }
-            let pending = totp_factors::table
+            let pending_factor = totp_factors::table
                 .find(DbUid(change.user.0))
                 .filter(secret.eq(sealed).and(enabled_at.is_null()));
-            let on = (enabled_at.eq(DbInstant(change.at)), last_step.eq(step.0));
-            if diesel::update(pending).set(on).execute(conn).await? == 0 {
+            let enabled_columns = (enabled_at.eq(DbInstant(change.at)), last_step.eq(step.0));
+            if diesel::update(pending_factor).set(enabled_columns).execute(conn).await? == 0 {
                 return Ok(false);
             }
             conn.replace_recovery_codes(change.user, codes).await?;
@@ -124,8 +124,9 @@ impl FactorStore for SqlFactors {
             let user = DbUid(change.user.0);
             diesel::delete(totp_factors::table.find(user)).execute(conn).await?;
             conn.replace_recovery_codes(change.user, &[]).await?;
-            let waiting = factor_challenges::table.filter(factor_challenges::user_id.eq(user));
-            diesel::delete(waiting).execute(conn).await?;
+            let open_challenges =
+                factor_challenges::table.filter(factor_challenges::user_id.eq(user));
+            diesel::delete(open_challenges).execute(conn).await?;
             conn.end_other_sessions(&self.db, &change).await?;
 
             Ok(true)
@@ -170,16 +171,16 @@ impl FactorStore for SqlFactors {
 
     async fn reseal(&self, user: UserId, old: &[u8], new: &[u8]) -> Result<(), Unavailable> {
         use totp_factors::secret;
-        let unchanged = totp_factors::table.find(DbUid(user.0)).filter(secret.eq(old));
-        let update = diesel::update(unchanged).set(secret.eq(new));
+        let unchanged_factor = totp_factors::table.find(DbUid(user.0)).filter(secret.eq(old));
+        let update = diesel::update(unchanged_factor).set(secret.eq(new));
         on_conn!(self.db.writer(), |conn| update.execute(conn).await?)?;
         Ok(())
     }
 
     async fn sweep(&self, since: Timestamp) -> Result<u64, Unavailable> {
-        let abandoned =
+        let is_abandoned =
             totp_factors::enabled_at.is_null().and(totp_factors::begun_at.lt(DbInstant(since)));
-        let factors = totp_factors::table.filter(abandoned);
+        let factors = totp_factors::table.filter(is_abandoned);
         Ok(on_conn!(self.db.writer(), |conn| diesel::delete(factors).execute(conn).await?)? as u64)
     }
 }

@@ -44,19 +44,19 @@ impl FirstAdminStore for SqlFirstAdmin {
                 return Ok(FirstAdminOutcome::AlreadySetUp);
             }
 
-            let room = conn.room_for_account(limits.accounts).await?
+            let has_room = conn.room_for_account(limits.accounts).await?
                 && conn.room_for_admin(limits.admins).await?;
-            if !room {
+            if !has_room {
                 return Ok(FirstAdminOutcome::SeatsTaken);
             }
 
-            let inserted = diesel::insert_into(accounts::table)
+            let inserted_rows = diesel::insert_into(accounts::table)
                 .values(&row)
                 .on_conflict(accounts::email_folded)
                 .do_nothing()
                 .execute(conn)
                 .await?;
-            if inserted == 0 {
+            if inserted_rows == 0 {
                 return Ok(FirstAdminOutcome::EmailTaken);
             }
 

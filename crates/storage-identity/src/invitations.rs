@@ -77,8 +77,9 @@ impl InvitationStore for SqlInvitations {
     }
 
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {
-        let expired = invitations::table.filter(invitations::expires_at.le(DbInstant(now)));
-        Ok(on_conn!(self.db.writer(), |conn| diesel::delete(expired).execute(conn).await?)? as u64)
+        let deletion =
+            diesel::delete(invitations::table.filter(invitations::expires_at.le(DbInstant(now))));
+        Ok(on_conn!(self.db.writer(), |conn| deletion.execute(conn).await?)? as u64)
     }
 }
 

@@ -32,12 +32,13 @@ impl SqlPasskeyChallenges {
         hash: TokenHash,
         now: Timestamp,
     ) -> Result<Option<Secret<String>>, DbError> {
-        let open = challenges::table
+        let open_challenge = challenges::table
             .find(hash.0.to_vec())
             .filter(challenges::expires_at.gt(DbInstant(now)));
-        let taken = diesel::delete(open).returning((challenges::user_id, challenges::state));
+        let deletion =
+            diesel::delete(open_challenge).returning((challenges::user_id, challenges::state));
         let row: Option<(Option<DbUid>, String)> =
-            on_conn!(self.db.writer(), |conn| taken.get_result(conn).await.optional()?)?;
+            on_conn!(self.db.writer(), |conn| deletion.get_result(conn).await.optional()?)?;
         let Some((owner, state)) = row else { return Ok(None) };
 
         let is_own = owner.map(|it| UserId(it.0)) == user;
@@ -111,8 +112,9 @@ impl PasskeyChallenges for SqlPasskeyChallenges {
     }
 
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {
-        let expired = challenges::table.filter(challenges::expires_at.le(DbInstant(now)));
-        Ok(on_conn!(self.db.writer(), |conn| diesel::delete(expired).execute(conn).await?)? as u64)
+        let deletion =
+            diesel::delete(challenges::table.filter(challenges::expires_at.le(DbInstant(now))));
+        Ok(on_conn!(self.db.writer(), |conn| deletion.execute(conn).await?)? as u64)
     }
 }
 

@@ -61,12 +61,12 @@ impl PasskeyStore for SqlPasskeys {
                 return Ok(PasskeyCreationOutcome::Full);
             }
 
-            let inserted = diesel::insert_into(passkeys::table)
+            let inserted_rows = diesel::insert_into(passkeys::table)
                 .values(&row)
                 .on_conflict_do_nothing()
                 .execute(conn)
                 .await?;
-            if inserted == 0 {
+            if inserted_rows == 0 {
                 return Ok(PasskeyCreationOutcome::Known);
             }
 

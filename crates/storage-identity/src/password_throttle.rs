@@ -44,8 +44,8 @@ impl PasswordThrottleStore for SqlPasswordThrottleStore {
         // Counted by one guarded statement, so that no two concurrent guesses
         // see the same count. Without a wait the time is not compared: the clocks
         // of two instances may differ.
-        let forgotten = counted_at_micros.le(since);
-        let open = wait_micros.eq(0).or((counted_at_micros + wait_micros).le(now));
+        let is_forgotten = counted_at_micros.le(since);
+        let is_open = wait_micros.eq(0).or((counted_at_micros + wait_micros).le(now));
 
         let first_guess = (
             guesses::who.eq(key.to_owned()),
@@ -59,8 +59,9 @@ impl PasswordThrottleStore for SqlPasswordThrottleStore {
             .on_conflict(guesses::who)
             .do_update()
             .set((
-                failures.eq(case_when(forgotten, 1.into_sql::<Integer>()).otherwise(failures + 1)),
-                wait_micros.eq(case_when(forgotten, number(wait_after_first_guess))
+                failures
+                    .eq(case_when(is_forgotten, 1.into_sql::<Integer>()).otherwise(failures + 1)),
+                wait_micros.eq(case_when(is_forgotten, number(wait_after_first_guess))
                     .when(failures.lt(free_guesses - 1), number(0))
                     .when(wait_micros.eq(0), number(first_wait))
                     .when(wait_micros.gt(max_wait / 2), number(max_wait))
@@ -68,7 +69,7 @@ impl PasswordThrottleStore for SqlPasswordThrottleStore {
                 counted_at_micros.eq(now),
             ));
 
-        if self.db.count(methods::FilterDsl::filter(count, open)).await? > 0 {
+        if self.db.count(methods::FilterDsl::filter(count, is_open)).await? > 0 {
             return Ok(RateLimitOutcome::Allowed);
         }
 
@@ -89,23 +90,23 @@ impl PasswordThrottleStore for SqlPasswordThrottleStore {
     }
 
     async fn waits_until(&self, keys: &[String]) -> Result<Option<Timestamp>, Unavailable> {
-        let waiting = guesses::who.eq_any(keys).and(wait_micros.gt(0));
-        let ends = methods::FilterDsl::filter(guesses::table, waiting)
+        let is_waiting = guesses::who.eq_any(keys).and(wait_micros.gt(0));
+        let ends_query = methods::FilterDsl::filter(guesses::table, is_waiting)
             .select(counted_at_micros + wait_micros);
-        let ends: Vec<i64> = on_conn!(self.db.reader(), |conn| ends.load(conn).await?)?;
+        let ends: Vec<i64> = on_conn!(self.db.reader(), |conn| ends_query.load(conn).await?)?;
         Ok(ends.into_iter().max().map(Timestamp::from_micros))
     }
 
     async fn give_back(&self, key: &str, rules: GuessRules) -> Result<(), Unavailable> {
-        let counted =
+        let counted_guesses =
             methods::FilterDsl::filter(guesses::table.find(key.to_owned()), failures.gt(0));
         // The wait before was over when this guess was allowed. The first
         // wait came from none; each other one from half of it.
-        let before = case_when(wait_micros.le(micros(rules.first_wait)), number(0))
+        let previous_wait = case_when(wait_micros.le(micros(rules.first_wait)), number(0))
             .otherwise(wait_micros / 2);
-        let update = diesel::update(counted).set((
+        let update = diesel::update(counted_guesses).set((
             failures.eq(failures - 1),
-            wait_micros.eq(before),
+            wait_micros.eq(previous_wait),
             counted_at_micros.eq(counted_at_micros - wait_micros),
         ));
         self.db.count(update).await?;
@@ -128,8 +129,9 @@ impl PasswordThrottleStore for SqlPasswordThrottleStore {
     }
 
     async fn sweep(&self, time: Timestamp) -> Result<u64, Unavailable> {
-        let old = methods::FilterDsl::filter(guesses::table, counted_at_micros.lt(time.micros()));
-        Ok(self.db.count(diesel::delete(old)).await? as u64)
+        let old_entries =
+            methods::FilterDsl::filter(guesses::table, counted_at_micros.lt(time.micros()));
+        Ok(self.db.count(diesel::delete(old_entries)).await? as u64)
     }
 }
 

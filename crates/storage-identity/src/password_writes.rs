@@ -36,8 +36,9 @@ connection_trait! {
                 mailed_tokens::table.filter(mailed_tokens::user_id.eq(user).and(has_purpose));
             diesel::delete(tokens).execute(self).await?;
 
-            let waiting = factor_challenges::table.filter(factor_challenges::user_id.eq(user));
-            diesel::delete(waiting).execute(self).await?;
+            let open_challenges =
+                factor_challenges::table.filter(factor_challenges::user_id.eq(user));
+            diesel::delete(open_challenges).execute(self).await?;
 
             let challenges =
                 passkey_challenges::table.filter(passkey_challenges::user_id.eq(user));

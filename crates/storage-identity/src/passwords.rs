@@ -41,21 +41,22 @@ impl PasswordStore for SqlPasswords {
                 return Ok(false);
             }
 
-            let valid = mailed_tokens::user_id
+            let is_valid = mailed_tokens::user_id
                 .eq(owner)
                 .and(mailed_tokens::purpose.eq(EmailTokenPurpose::PasswordReset.name()))
                 .and(mailed_tokens::expires_at.gt(DbInstant(*at)));
-            let valid_token = mailed_tokens::table.find(token.0.to_vec()).filter(valid);
+            let valid_token = mailed_tokens::table.find(token.0.to_vec()).filter(is_valid);
             if diesel::delete(valid_token).execute(conn).await? == 0 {
                 return Ok(false);
             }
 
             // The first password of an account that a SCIM client created makes
             // it a local one.
-            let provisioned =
+            let provisioned_account =
                 accounts::table.find(owner).filter(accounts::provider.eq(SCIM_PROVIDER));
-            let local = accounts::provider.eq(LOCAL);
-            let is_first = diesel::update(provisioned).set(local).execute(conn).await? == 1;
+            let local_provider = accounts::provider.eq(LOCAL);
+            let is_first =
+                diesel::update(provisioned_account).set(local_provider).execute(conn).await? == 1;
 
             let may_have_password =
                 accounts::password_hash.is_not_null().or(is_first.into_sql::<Bool>());
@@ -77,8 +78,8 @@ impl PasswordStore for SqlPasswords {
             conn.forget_unfinished(*user).await?;
             conn.write_effects(&self.db, effects).await?;
 
-            let all = sessions::table.filter(sessions::user_id.eq(owner));
-            for _ in 0..diesel::delete(all).execute(conn).await? {
+            let own_sessions = sessions::table.filter(sessions::user_id.eq(owner));
+            for _ in 0..diesel::delete(own_sessions).execute(conn).await? {
                 conn.write_effects(&self.db, &if_ended(*user, *at)).await?;
             }
             conn.revoke_app_access(*user).await?;
@@ -95,8 +96,8 @@ impl PasswordStore for SqlPasswords {
                 return Ok(None);
             }
 
-            let unchanged = accounts::password_hash.eq(old.expose());
-            let account = accounts::table.find(DbUid(by.user.0)).filter(unchanged);
+            let is_unchanged = accounts::password_hash.eq(old.expose());
+            let account = accounts::table.find(DbUid(by.user.0)).filter(is_unchanged);
             let new_hash = accounts::password_hash.eq(new.expose());
             if diesel::update(account).set(new_hash).execute(conn).await? == 0 {
                 return Ok(None);
@@ -115,11 +116,11 @@ impl PasswordStore for SqlPasswords {
                 }
             }
 
-            let left = conn.app_access(by.user).await?;
-            conn.write_effects(&self.db, &effects(by.user, *at, left)).await?;
+            let app_access_left = conn.app_access(by.user).await?;
+            conn.write_effects(&self.db, &effects(by.user, *at, app_access_left)).await?;
             conn.end_others(&self.db, *by, *at, *if_ended).await?;
 
-            Ok(Some(left))
+            Ok(Some(app_access_left))
         })
     }
 }

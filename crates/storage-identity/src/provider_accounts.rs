@@ -58,25 +58,25 @@ impl ProviderAccounts for SqlProviderAccounts {
         sign_in: ProvisionedSignIn,
     ) -> Result<Option<Account>, Unavailable> {
         let ProvisionedSignIn { provider, identity, email, at, effects } = sign_in;
-        let unused = accounts::provider
+        let is_unused = accounts::provider
             .eq(SCIM_PROVIDER)
             .and(accounts::password_hash.is_null())
             .and(accounts::deactivated_at.is_null());
 
         in_tx!(self.db, async |conn| {
-            let provisioned = with_address(&email).filter(unused).select(accounts::id);
-            let Some(id) = provisioned.first::<DbUid>(conn).await.optional()? else {
+            let account_id_query = with_address(&email).filter(is_unused).select(accounts::id);
+            let Some(id) = account_id_query.first::<DbUid>(conn).await.optional()? else {
                 return Ok(None);
             };
 
             // Guarded, so that of many at once one links an identity.
-            let linked = diesel::update(accounts::table.find(id).filter(unused))
+            let linked_row = diesel::update(accounts::table.find(id).filter(is_unused))
                 .set(accounts::provider.eq(provider.name()))
                 .returning(AccountRow::as_returning())
                 .get_result::<AccountRow>(conn)
                 .await
                 .optional()?;
-            let Some(row) = linked else { return Ok(None) };
+            let Some(row) = linked_row else { return Ok(None) };
 
             let identity_row = (
                 identities::provider.eq(provider.name()),

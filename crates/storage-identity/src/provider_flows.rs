@@ -29,13 +29,13 @@ impl SqlProviderFlows {
 #[async_trait]
 impl ProviderFlows for SqlProviderFlows {
     async fn put(&self, new: NewProviderFlow) -> Result<(), Unavailable> {
-        let plain =
+        let flow_json =
             serde_json::to_vec(&new.flow).map_err(|err| Unavailable::new("sealing", err))?;
-        let sealed = self.db.seal()?.seal(seal_context(&new.hash), &Secret::new(plain))?;
+        let sealed_flow = self.db.seal()?.seal(seal_context(&new.hash), &Secret::new(flow_json))?;
         let row = (
             flows::hash.eq(new.hash.0.to_vec()),
             flows::browser.eq(new.browser.0.to_vec()),
-            flows::sealed.eq(sealed),
+            flows::sealed.eq(sealed_flow),
             expires_at.eq(DbInstant(new.expires_at)),
         );
         let insert = diesel::insert_into(flows::table).values(row);
@@ -52,14 +52,14 @@ impl ProviderFlows for SqlProviderFlows {
     ) -> Result<Option<ProviderFlow>, Unavailable> {
         let is_open = flows::browser.eq(browser.0.to_vec()).and(expires_at.gt(DbInstant(now)));
         let open_flow = flows::table.find(hash.0.to_vec()).filter(is_open);
-        let taken = diesel::delete(open_flow).returning(flows::sealed);
-        let sealed: Option<Vec<u8>> =
-            on_conn!(self.db.writer(), |conn| taken.get_result(conn).await.optional()?)?;
-        let Some(sealed) = sealed else { return Ok(None) };
+        let flow_deletion = diesel::delete(open_flow).returning(flows::sealed);
+        let sealed_flow: Option<Vec<u8>> =
+            on_conn!(self.db.writer(), |conn| flow_deletion.get_result(conn).await.optional()?)?;
+        let Some(sealed_flow) = sealed_flow else { return Ok(None) };
 
-        match self.db.seal()?.open(seal_context(&hash), &sealed) {
-            Ok(plain) => {
-                let flow = serde_json::from_slice(plain.expose());
+        match self.db.seal()?.open(seal_context(&hash), &sealed_flow) {
+            Ok(flow_json) => {
+                let flow = serde_json::from_slice(flow_json.expose());
                 Ok(Some(flow.map_err(|_may_quote| DbError::Unreadable("provider_flows.sealed"))?))
             }
             Err(err) => {
@@ -70,8 +70,8 @@ impl ProviderFlows for SqlProviderFlows {
     }
 
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {
-        let expired = flows::table.filter(expires_at.le(DbInstant(now)));
-        Ok(on_conn!(self.db.writer(), |conn| diesel::delete(expired).execute(conn).await?)? as u64)
+        let deletion = diesel::delete(flows::table.filter(expires_at.le(DbInstant(now))));
+        Ok(on_conn!(self.db.writer(), |conn| deletion.execute(conn).await?)? as u64)
     }
 }
 

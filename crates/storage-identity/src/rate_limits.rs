@@ -39,7 +39,7 @@ impl RateLimitStore for SqlRateLimitStore {
         let interval = micros(quota.interval());
         let latest = now.saturating_add(micros(quota.window)).saturating_sub(interval);
         let first = now.saturating_add(interval);
-        let next = case_when(attempts::tat_micros.lt(now), excluded(attempts::tat_micros))
+        let next_tat = case_when(attempts::tat_micros.lt(now), excluded(attempts::tat_micros))
             .otherwise(attempts::tat_micros + interval);
 
         // Counted by one guarded statement, so that no two concurrent attempts
@@ -48,7 +48,7 @@ impl RateLimitStore for SqlRateLimitStore {
             .values((attempts::who.eq(key.to_owned()), attempts::tat_micros.eq(first)))
             .on_conflict(attempts::who)
             .do_update()
-            .set(attempts::tat_micros.eq(next))
+            .set(attempts::tat_micros.eq(next_tat))
             .filter(attempts::tat_micros.le(latest));
 
         if self.db.count(count).await? > 0 {

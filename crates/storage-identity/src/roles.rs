@@ -146,8 +146,8 @@ impl RoleStore for SqlRoles {
         in_tx!(self.db, async |conn| {
             // The account first, as every change of a factor locks it.
             lock_row!(conn, accounts::table.find(DbUid(user.0)), accounts::provider);
-            let on = totp_factors::enabled_at.is_not_null();
-            let factor = totp_factors::table.find(DbUid(user.0)).filter(on);
+            let is_on = totp_factors::enabled_at.is_not_null();
+            let factor = totp_factors::table.find(DbUid(user.0)).filter(is_on);
             if diesel::delete(factor).execute(conn).await? == 0 {
                 return Ok(false);
             }
@@ -209,11 +209,12 @@ connection_trait! {
         /// further step.
         async fn end_sign_ins(&mut self, user: UserId) -> Result<(), DbError> {
             let id = DbUid(user.0);
-            let active = sessions::table.filter(sessions::user_id.eq(id));
-            diesel::delete(active).execute(self).await?;
+            let own_sessions = sessions::table.filter(sessions::user_id.eq(id));
+            diesel::delete(own_sessions).execute(self).await?;
 
-            let waiting = factor_challenges::table.filter(factor_challenges::user_id.eq(id));
-            diesel::delete(waiting).execute(self).await?;
+            let open_challenges =
+                factor_challenges::table.filter(factor_challenges::user_id.eq(id));
+            diesel::delete(open_challenges).execute(self).await?;
 
             let passkey_requests =
                 passkey_challenges::table.filter(passkey_challenges::user_id.eq(id));
@@ -263,8 +264,8 @@ connection_trait! {
                 return Ok(ReactivationOutcome::AdminsTaken);
             }
 
-            let active = accounts::deactivated_at.eq(None::<DbInstant>);
-            if diesel::update(account).set(active).execute(self).await? == 0 {
+            let reactivation = accounts::deactivated_at.eq(None::<DbInstant>);
+            if diesel::update(account).set(reactivation).execute(self).await? == 0 {
                 return Ok(ReactivationOutcome::Unknown);
             }
 

@@ -50,9 +50,9 @@ impl ScimTokenStore for SqlScimTokens {
     }
 
     async fn list(&self) -> Result<Vec<ScimTokenEntry>, Unavailable> {
-        let all = tokens::table.order((tokens::created_at, tokens::id));
+        let query = tokens::table.order((tokens::created_at, tokens::id));
         let rows: Vec<Row> =
-            on_conn!(self.db.reader(), |conn| all.select(Row::as_select()).load(conn).await?)?;
+            on_conn!(self.db.reader(), |conn| query.select(Row::as_select()).load(conn).await?)?;
         Ok(rows.into_iter().map(Into::into).collect())
     }
 

@@ -125,13 +125,14 @@ impl SessionStore for SqlSessions {
         let hash = token.0.to_vec();
         in_tx!(self.db, async |conn| {
             let owner_session = tokens::table.find(&hash).select(tokens::session_id);
-            let ended = diesel::delete(sessions::table.filter(sessions::id.eq_any(owner_session)))
-                .returning((sessions::user_id, sessions::id))
-                .get_result::<(DbUid, DbUid)>(conn)
-                .await
-                .optional()?;
+            let ended_session =
+                diesel::delete(sessions::table.filter(sessions::id.eq_any(owner_session)))
+                    .returning((sessions::user_id, sessions::id))
+                    .get_result::<(DbUid, DbUid)>(conn)
+                    .await
+                    .optional()?;
 
-            let Some((user, session)) = ended else { return Ok(None) };
+            let Some((user, session)) = ended_session else { return Ok(None) };
             let user = UserId(user.0);
 
             conn.write_effects(&self.db, &effects(user, at)).await?;
@@ -186,7 +187,7 @@ impl SessionStore for SqlSessions {
                 return Ok(None);
             }
 
-            let ended = match revoked {
+            let ended_count = match revoked {
                 Revoked::One(session) => {
                     let chosen_session =
                         sessions::table.find(DbUid(session.0)).filter(own_unexpired);
@@ -198,11 +199,11 @@ impl SessionStore for SqlSessions {
                     diesel::delete(other_sessions).execute(conn).await?
                 }
             };
-            for _ in 0..ended {
+            for _ in 0..ended_count {
                 conn.write_effects(&self.db, &effects(by.user, now)).await?;
             }
 
-            Ok(Some(ended as u64))
+            Ok(Some(ended_count as u64))
         })
     }
 

@@ -73,9 +73,11 @@ impl SignInCodes for SqlSignInCodes {
 
             let answers = challenge.is_some_and(|it| it.0[..] == code.challenge[..]);
             let is_redeemable = code.burned_at.is_none() && answers && code.expires_at.0 > at;
-            let active =
+            let active_account =
                 accounts::table.find(code.user_id).filter(accounts::deactivated_at.is_null());
-            if is_redeemable && diesel::select(exists(active)).get_result::<bool>(conn).await? {
+            if is_redeemable
+                && diesel::select(exists(active_account)).get_result::<bool>(conn).await?
+            {
                 let burn = diesel::update(sign_in_codes::table.find(&hash))
                     .set(sign_in_codes::burned_at.eq(now));
                 burn.execute(conn).await?;
@@ -96,16 +98,19 @@ impl SignInCodes for SqlSignInCodes {
     }
 
     async fn settle(&self, hash: TokenHash, session: SessionId) -> Result<bool, Unavailable> {
-        let burned = sign_in_codes::table
+        let burned_code = sign_in_codes::table
             .find(hash.0.to_vec())
             .filter(sign_in_codes::burned_at.is_not_null());
-        let record = diesel::update(burned).set(sign_in_codes::session_id.eq(DbUid(session.0)));
-        Ok(on_conn!(self.db.writer(), |conn| record.execute(conn).await? == 1)?)
+        let session_update =
+            diesel::update(burned_code).set(sign_in_codes::session_id.eq(DbUid(session.0)));
+        Ok(on_conn!(self.db.writer(), |conn| session_update.execute(conn).await? == 1)?)
     }
 
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {
-        let expired = sign_in_codes::table.filter(sign_in_codes::expires_at.le(DbInstant(now)));
-        Ok(on_conn!(self.db.writer(), |conn| diesel::delete(expired).execute(conn).await?)? as u64)
+        let deletion = diesel::delete(
+            sign_in_codes::table.filter(sign_in_codes::expires_at.le(DbInstant(now))),
+        );
+        Ok(on_conn!(self.db.writer(), |conn| deletion.execute(conn).await?)? as u64)
     }
 }
 

@@ -34,8 +34,8 @@ impl SqlSignIns {
             .limit(SWEPT_AT_ONCE);
         on_conn!(self.db.writer(), |conn| {
             let ids: Vec<DbUid> = batch.load(conn).await?;
-            let old = sign_ins::table.filter(sign_ins::id.eq_any(ids));
-            diesel::delete(old).execute(conn).await?
+            let old_sign_ins = sign_ins::table.filter(sign_ins::id.eq_any(ids));
+            diesel::delete(old_sign_ins).execute(conn).await?
         })
     }
 }

@@ -27,11 +27,11 @@ macro_rules! select_users {
                     query.filter(accounts::deactivated_at.is_not_null())
                 }
                 ScimUserCondition::ChangedAfter(at) => {
-                    let created = scim_users::updated_at
+                    let is_created_after = scim_users::updated_at
                         .nullable()
                         .is_null()
                         .and(accounts::created_at.gt(DbInstant(*at)));
-                    query.filter(scim_users::updated_at.gt(DbInstant(*at)).or(created))
+                    query.filter(scim_users::updated_at.gt(DbInstant(*at)).or(is_created_after))
                 }
                 // Equal names are found by an index.
                 ScimUserCondition::Text(ScimUserText::UserName, TextMatch::Equals, name) => {

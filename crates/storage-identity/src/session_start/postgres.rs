@@ -108,8 +108,8 @@ impl SessionStart {
         writes.add(diesel::insert_into(sign_ins::table).values(&sign_in));
         effects.join(&mut writes);
         if !state.surplus.is_empty() {
-            let surplus = sessions::id.eq_any(&state.surplus);
-            writes.add(diesel::delete(sessions::table.filter(surplus)));
+            let is_surplus = sessions::id.eq_any(&state.surplus);
+            writes.add(diesel::delete(sessions::table.filter(is_surplus)));
         }
         let (written, committed) = join!(writes.write(conn.shared()?), conn.commit());
         written?;
@@ -120,9 +120,9 @@ impl SessionStart {
 /// Locks the account until the commit. Returns whether it exists and is active, and
 /// its credentials are unchanged.
 async fn lock_unchanged(mut conn: &AsyncPostgres, new: &NewSession) -> QueryResult<bool> {
-    let unchanged = accounts::credentials_epoch.eq(new.epoch.0);
+    let is_unchanged = accounts::credentials_epoch.eq(new.epoch.0);
     let is_active = accounts::deactivated_at.is_null();
-    let account = accounts::table.find(DbUid(new.user.0)).filter(unchanged.and(is_active));
+    let account = accounts::table.find(DbUid(new.user.0)).filter(is_unchanged.and(is_active));
     let lock = account.select(accounts::id).for_no_key_update();
     Ok(lock.execute(&mut conn).await? == 1)
 }

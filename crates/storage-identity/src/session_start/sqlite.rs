@@ -70,9 +70,9 @@ async fn surplus(conn: &mut AsyncSqlite, new: &NewSession, max: i64) -> QueryRes
     let first = new.app_password.map_or_else(SessionId::generate, |_| new.session);
     let of_user = sessions::user_id.eq(DbUid(new.user.0));
     let of_kind = of_user.and(sessions::console.eq(new.browser.is_some()));
-    let live = of_kind.and(sessions::expires_at.gt(DbInstant(new.at)));
+    let is_live = of_kind.and(sessions::expires_at.gt(DbInstant(new.at)));
     sessions::table
-        .filter(live)
+        .filter(is_live)
         .order((
             sessions::id.eq(DbUid(first.0)).desc(),
             sessions::app_password_id.is_null().desc(),
