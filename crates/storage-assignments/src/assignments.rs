@@ -92,11 +92,11 @@ impl AssignmentStore for SqlAssignments {
     }
 
     async fn discard(&self, id: AssignmentId) -> Result<(), Unavailable> {
-        let waiting = assignments::table
+        let queued_assignment = assignments::table
             .find(DbUid(id.0))
             .filter(assignments::status.eq(AssignmentStatus::Queued.name()));
-        let discard = diesel::delete(waiting);
-        on_conn!(self.all_rows.writer(), |conn| discard.execute(conn).await?)?;
+        let deletion = diesel::delete(queued_assignment);
+        on_conn!(self.all_rows.writer(), |conn| deletion.execute(conn).await?)?;
         Ok(())
     }
 
@@ -194,15 +194,15 @@ impl AssignmentStore for SqlAssignments {
         let after = page.after.unwrap_or_else(Cursor::top);
         let at = DbInstant(after.at);
         let id = DbUid(after.id);
-        let behind = assignments::created_at
+        let is_after_cursor = assignments::created_at
             .le(at)
             .and(assignments::created_at.lt(at).or(assignments::id.lt(id)));
-        let in_status = assignments::status
+        let has_status = assignments::status
             .eq(status.map_or("", AssignmentStatus::name))
             .or(status.is_none().into_sql::<Bool>());
-        let selected = assignments::table
-            .filter(behind)
-            .filter(in_status)
+        let query = assignments::table
+            .filter(is_after_cursor)
+            .filter(has_status)
             .order((assignments::created_at.desc(), assignments::id.desc()))
             .limit(page.and_one_more().limit.into());
 

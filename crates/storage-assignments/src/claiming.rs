@@ -88,8 +88,8 @@ impl LockNextDue for AsyncSqlite {
 
 impl LockNextDue for AsyncPostgres {
     async fn lock_next_due(&mut self, now: DbInstant) -> Result<Option<DbUid>, DbError> {
-        let due = next_due!(now).for_update().skip_locked();
-        if let Some(id) = due.first(self).await.optional()? {
+        let due_query = next_due!(now).for_update().skip_locked();
+        if let Some(id) = due_query.first(self).await.optional()? {
             return Ok(Some(id));
         }
         Ok(next_ahead!(now).for_update().skip_locked().first(self).await.optional()?)

@@ -46,10 +46,10 @@ macro_rules! lock_operator {
 /// Loads operators of a query, with a row for each of their groups.
 macro_rules! load_with_groups {
     ($db:expr, $operators:expr) => {{
-        let all = $operators.left_join(operator_groups::table).order(operator_groups::group_id);
+        let query = $operators.left_join(operator_groups::table).order(operator_groups::group_id);
         let group = operator_groups::group_id.nullable();
         on_conn!($db.reader(), |conn| {
-            all.select((OperatorRow::as_select(), group)).load(conn).await?
+            query.select((OperatorRow::as_select(), group)).load(conn).await?
         })
     }};
 }
@@ -157,10 +157,11 @@ impl OperatorStore for SqlOperators {
         let rows = operators.iter().map(OperatorRow::new).collect::<Result<Vec<_>, _>>()?;
         in_tx!(self.db, async |conn| {
             for row in &rows {
-                let stored = operators::table.find(row.id).filter(operators::skill.ne(&row.skill));
+                let changed_operator =
+                    operators::table.find(row.id).filter(operators::skill.ne(&row.skill));
                 let skill =
                     (operators::skill.eq(&row.skill), operators::updated_at.eq(row.updated_at));
-                if diesel::update(stored).set(skill).execute(conn).await? == 0 {
+                if diesel::update(changed_operator).set(skill).execute(conn).await? == 0 {
                     // An unchanged operator stays, and so does another one of the
                     // same name.
                     diesel::insert_into(operators::table)
@@ -189,11 +190,11 @@ impl OperatorStore for SqlOperators {
         let granted_ids = granted_groups
             .filter(granted_groups.field(operator_groups::group_id).eq_any(group))
             .select(granted_groups.field(operator_groups::operator_id));
-        let granted = operators::table
+        let granted_operators = operators::table
             .filter(operators::is_active.eq(true))
             .filter(operators::id.eq_any(granted_ids));
 
-        Ok(operators_of(load_with_groups!(self.db, granted)?)?)
+        Ok(operators_of(load_with_groups!(self.db, granted_operators)?)?)
     }
 
     async fn create(
@@ -204,7 +205,7 @@ impl OperatorStore for SqlOperators {
         let row = OperatorRow::new(&operator)?;
         let groups: Vec<DbUid> = operator.groups.iter().map(|it| DbUid(it.0)).collect();
         let effects = effects.with_changes(None, Some(&row.audit_fields()));
-        let created = in_tx!(self.db, async |conn| -> Result<OperatorChangeOutcome, DbError> {
+        let result = in_tx!(self.db, async |conn| -> Result<OperatorChangeOutcome, DbError> {
             diesel::insert_into(operators::table).values(&row).execute(conn).await?;
             if !conn.put_groups(row.id, &groups).await? {
                 diesel::delete(operators::table.find(row.id)).execute(conn).await?;
@@ -214,9 +215,9 @@ impl OperatorStore for SqlOperators {
             Ok(OperatorChangeOutcome::Done)
         });
 
-        match created {
+        match result {
             Err(err) if is_name_taken(&err) => Ok(OperatorChangeOutcome::NameTaken),
-            created => Ok(created?),
+            result => Ok(result?),
         }
     }
 
@@ -229,7 +230,7 @@ impl OperatorStore for SqlOperators {
         let id = DbUid(id.0);
         let skill = update.skill.as_ref().map(format_skill).transpose()?;
         let folded_name = update.skill.as_ref().map(|it| it.name.to_lowercase());
-        let updated = in_tx!(self.db, async |conn| -> Result<OperatorChangeOutcome, DbError> {
+        let result = in_tx!(self.db, async |conn| -> Result<OperatorChangeOutcome, DbError> {
             let before: Option<OperatorRow> = lock_operator!(conn, id);
             let Some(before) = before else { return Ok(OperatorChangeOutcome::NotFound) };
             if !before.is_custom && skill.is_some() {
@@ -255,9 +256,9 @@ impl OperatorStore for SqlOperators {
             Ok(OperatorChangeOutcome::Done)
         });
 
-        match updated {
+        match result {
             Err(err) if is_name_taken(&err) => Ok(OperatorChangeOutcome::NameTaken),
-            updated => Ok(updated?),
+            result => Ok(result?),
         }
     }
 

@@ -160,8 +160,11 @@ fn last_start(
 ) -> Option<LastStart> {
     let due_at = due_at?.0;
     let skip = skip.and_then(SkipReason::from_code);
-    let started = assignment.map(|it| AssignmentId(it.0));
-    Some(LastStart { due_at, outcome: started.ok_or(skip.unwrap_or(SkipReason::Unreadable)) })
+    let started_assignment = assignment.map(|it| AssignmentId(it.0));
+    Some(LastStart {
+        due_at,
+        outcome: started_assignment.ok_or(skip.unwrap_or(SkipReason::Unreadable)),
+    })
 }
 
 /// Opens the input of a schedule; `None` if it cannot be opened.

@@ -109,7 +109,7 @@ impl ScheduleStore for SqlAssignments {
         let Some(seal) = self.sealer.seal_for(user).await? else { return Ok(None) };
         let id = schedule.id;
         let row = NewScheduleRow::new(user, &schedule, &seal)?;
-        let stored: Option<ScheduleRow> =
+        let updated_row: Option<ScheduleRow> =
             in_user_tx!(self.db, user, async |conn| -> Result<Option<ScheduleRow>, DbError> {
                 Ok(diesel::update(own!(user, id))
                     .set(&row)
@@ -118,7 +118,7 @@ impl ScheduleStore for SqlAssignments {
                     .await
                     .optional()?)
             })?;
-        Ok(stored.map(|it| it.open(&seal)).transpose()?)
+        Ok(updated_row.map(|it| it.open(&seal)).transpose()?)
     }
 
     async fn delete(&self, user: UserId, id: ScheduleId) -> Result<bool, Unavailable> {
@@ -137,17 +137,17 @@ impl ScheduleStore for SqlAssignments {
             query.select(ScheduleRow::as_select()).load(conn).await?
         })?;
 
-        let mut due = Vec::new();
+        let mut due_schedules = Vec::new();
         for row in rows {
             let id = row.id;
             let seal = self.sealer.seal_for(row.user()).await?;
             match row.open_due(seal.as_ref()) {
-                Ok(schedule) => due.push(schedule),
+                Ok(schedule) => due_schedules.push(schedule),
                 Err(err) => self.switch_off(id, &err).await?,
             }
         }
 
-        Ok(due)
+        Ok(due_schedules)
     }
 
     async fn start(
@@ -157,7 +157,7 @@ impl ScheduleStore for SqlAssignments {
     ) -> Result<ScheduleStartOutcome, Unavailable> {
         let id = DbUid(start.schedule.0);
         let due_at = Some(DbInstant(start.due_at));
-        let next = assignment_schedules::next_at.eq(start.next_at.map(DbInstant));
+        let next_start = assignment_schedules::next_at.eq(start.next_at.map(DbInstant));
 
         let assignment = match start.assignment {
             Ok(assignment) => Ok(self.rows_of(assignment).await?),
@@ -172,10 +172,10 @@ impl ScheduleStore for SqlAssignments {
                 Err(_) => {}
             }
 
-            let due = assignment_schedules::table
+            let due_schedule = assignment_schedules::table
                 .find(id)
                 .filter(assignment_schedules::next_at.eq(due_at));
-            if diesel::update(due).set(next).execute(conn).await? == 0 {
+            if diesel::update(due_schedule).set(next_start).execute(conn).await? == 0 {
                 return Ok(ScheduleStartOutcome::Lost);
             }
 
@@ -191,12 +191,15 @@ impl ScheduleStore for SqlAssignments {
                 Err(reason) => Err(*reason),
             };
 
-            let last = (
+            let last_start = (
                 assignment_schedules::last_due_at.eq(due_at),
                 assignment_schedules::last_assignment_id.eq(outcome.ok().map(|it| DbUid(it.0))),
                 assignment_schedules::last_skip.eq(outcome.err().map(SkipReason::code)),
             );
-            diesel::update(assignment_schedules::table.find(id)).set(last).execute(conn).await?;
+            diesel::update(assignment_schedules::table.find(id))
+                .set(last_start)
+                .execute(conn)
+                .await?;
             Ok(outcome.map_or(ScheduleStartOutcome::Skipped, ScheduleStartOutcome::Done))
         })
     }
@@ -206,13 +209,13 @@ impl SqlAssignments {
     /// Switches a schedule off that cannot be read: it must not delay others.
     async fn switch_off(&self, id: DbUid, err: &DbError) -> Result<(), DbError> {
         tracing::error!(error = %err, schedule = %id.0, "a schedule was switched off");
-        let off = (
+        let off_columns = (
             assignment_schedules::last_due_at.eq(assignment_schedules::next_at),
             assignment_schedules::last_assignment_id.eq(None::<DbUid>),
             assignment_schedules::last_skip.eq(Some(SkipReason::Unreadable.code())),
             assignment_schedules::next_at.eq(None::<DbInstant>),
         );
-        let switch_off = diesel::update(assignment_schedules::table.find(id)).set(off);
+        let switch_off = diesel::update(assignment_schedules::table.find(id)).set(off_columns);
         on_conn!(self.all_rows.writer(), |conn| switch_off.execute(conn).await?)?;
         Ok(())
     }

@@ -93,11 +93,11 @@ impl HeldRow {
 impl SqlAssignments {
     /// Ends a claim: any worker may claim the run from `due_at`.
     pub(crate) async fn release(&self, claim: RunClaim, due_at: Timestamp) -> Result<(), DbError> {
-        let released = (
+        let release_columns = (
             assignments::worker_id.eq(None::<DbUid>),
             assignments::due_at.eq(Some(DbInstant(due_at))),
         );
-        let release = diesel::update(of_claim!(claim)).set(released);
+        let release = diesel::update(of_claim!(claim)).set(release_columns);
         on_conn!(self.all_rows.writer(), |conn| release.execute(conn).await?)?;
         Ok(())
     }

@@ -46,16 +46,16 @@ impl SqlAssignments {
 
         let rows: Vec<(DbUid, DbUid)> =
             on_conn!(self.all_rows.reader(), |conn| query.load(conn).await?)?;
-        let mut expired = Vec::new();
+        let mut expired_ids = Vec::new();
         for (id, user) in rows {
             let id = AssignmentId(id.0);
             let forced = ForcedFailure { id, user: UserId(user.0), failure, at: now };
             if self.fail(forced, AssignmentStatus::Running).await? {
-                expired.push(id);
+                expired_ids.push(id);
             }
         }
 
-        Ok(expired)
+        Ok(expired_ids)
     }
 
     /// Makes an assignment `Failed`, if its status is `from`.
@@ -80,9 +80,10 @@ impl SqlAssignments {
         event: &NewEvent,
         limit: u32,
     ) -> Result<usize, Unavailable> {
-        let ended =
+        let ended_query =
             ended_before!(before, limit).filter(assignments::plaintext_dropped_at.is_null());
-        let ids: Vec<DbUid> = on_conn!(self.all_rows.reader(), |conn| ended.load(conn).await?)?;
+        let ids: Vec<DbUid> =
+            on_conn!(self.all_rows.reader(), |conn| ended_query.load(conn).await?)?;
         let row = |id| Ok((id, EventRow::new(id, event.clone(), now, None)?));
         let events = ids.into_iter().map(row).collect::<Result<Vec<_>, Unavailable>>()?;
         if events.is_empty() {
@@ -99,8 +100,9 @@ impl SqlAssignments {
         before: Timestamp,
         limit: u32,
     ) -> Result<usize, Unavailable> {
-        let ended = ended_before!(before, limit);
-        let ids: Vec<DbUid> = on_conn!(self.all_rows.reader(), |conn| ended.load(conn).await?)?;
+        let ended_query = ended_before!(before, limit);
+        let ids: Vec<DbUid> =
+            on_conn!(self.all_rows.reader(), |conn| ended_query.load(conn).await?)?;
         if ids.is_empty() {
             return Ok(0);
         }

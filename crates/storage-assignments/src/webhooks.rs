@@ -54,13 +54,14 @@ impl SqlWebhooks {
         until: DbInstant,
     ) -> Result<Option<ClaimedRow>, DbError> {
         in_tx!(self.db, async |conn| -> Result<Option<ClaimedRow>, DbError> {
-            let due = webhook_deliveries::table.find(id);
-            let claim = diesel::update(due.filter(webhook_deliveries::next_at.le(now))).set((
-                webhook_deliveries::next_at.eq(until),
-                webhook_deliveries::attempts.eq(webhook_deliveries::attempts + 1),
-            ));
+            let delivery = webhook_deliveries::table.find(id);
+            let claim_update = diesel::update(delivery.filter(webhook_deliveries::next_at.le(now)))
+                .set((
+                    webhook_deliveries::next_at.eq(until),
+                    webhook_deliveries::attempts.eq(webhook_deliveries::attempts + 1),
+                ));
 
-            if claim.execute(conn).await? == 0 {
+            if claim_update.execute(conn).await? == 0 {
                 return Ok(None);
             }
 
@@ -70,9 +71,9 @@ impl SqlWebhooks {
                 operators::webhook_url,
                 operators::webhook_secret,
             );
-            let claimed = due.inner_join(operators::table).select(columns);
+            let claimed_query = delivery.inner_join(operators::table).select(columns);
 
-            Ok(claimed.first(conn).await.optional()?)
+            Ok(claimed_query.first(conn).await.optional()?)
         })
     }
 }
@@ -169,8 +170,8 @@ impl WebhookStore for SqlWebhooks {
     }
 
     async fn sweep(&self, before: Timestamp) -> Result<(), Unavailable> {
-        let old = webhook_deliveries::created_at.lt(DbInstant(before));
-        let delete = diesel::delete(webhook_deliveries::table.filter(old));
+        let is_old = webhook_deliveries::created_at.lt(DbInstant(before));
+        let delete = diesel::delete(webhook_deliveries::table.filter(is_old));
         on_conn!(self.db.writer(), |conn| delete.execute(conn).await?)?;
         Ok(())
     }

@@ -77,10 +77,10 @@ impl SqlClientPolicies {
         let PolicyUpdate { draft, by, at, expected } = update;
         in_tx!(self.db, async |conn| -> Result<PolicyStoreOutcome, DbError> {
             conn.lock_catalogue().await?;
-            let live = client_policies::table
+            let live_policy = client_policies::table
                 .find(DbUid(policy.0))
                 .filter(client_policies::deleted_at.is_null());
-            let before = live.select(PolicyRow::as_select()).first(conn).await.optional()?;
+            let before = live_policy.select(PolicyRow::as_select()).first(conn).await.optional()?;
             let Some(before) = before.map(ClientPolicy::from) else {
                 return Ok(PolicyStoreOutcome::Unknown);
             };
@@ -91,7 +91,7 @@ impl SqlClientPolicies {
             let effects = effects.with_changes(Some(&before.draft), Some(&draft));
             let updated_at = at.max(before.updated_at + Duration::from_micros(1));
             let row = DraftRow::new(draft.clone(), updated_at);
-            diesel::update(live).set(&row).execute(conn).await?;
+            diesel::update(live_policy).set(&row).execute(conn).await?;
             insert_version!(conn, row.version(policy, by));
             conn.bump_catalogue().await?;
             conn.write_effects(&self.db, &effects).await?;
@@ -145,11 +145,11 @@ impl ClientPolicyStore for SqlClientPolicies {
     }
 
     async fn find(&self, policy: ClientPolicyId) -> Result<Option<ClientPolicy>, Unavailable> {
-        let live = client_policies::table
+        let live_policy = client_policies::table
             .find(DbUid(policy.0))
             .filter(client_policies::deleted_at.is_null());
         let row: Option<PolicyRow> = on_conn!(self.db.reader(), |conn| {
-            live.select(PolicyRow::as_select()).first(conn).await.optional()?
+            live_policy.select(PolicyRow::as_select()).first(conn).await.optional()?
         })?;
         Ok(row.map(Into::into))
     }
@@ -200,7 +200,7 @@ impl ClientPolicyStore for SqlClientPolicies {
         at: Timestamp,
         effects: SideEffects,
     ) -> Result<PolicyDeletionOutcome, Unavailable> {
-        let live = client_policies::table
+        let live_policy = client_policies::table
             .find(DbUid(policy.0))
             .filter(client_policies::deleted_at.is_null());
 
@@ -216,12 +216,12 @@ impl ClientPolicyStore for SqlClientPolicies {
                 return Ok(PolicyDeletionOutcome::InUse(groups));
             }
 
-            let before = live.select(PolicyRow::as_select()).first(conn).await.optional()?;
+            let before = live_policy.select(PolicyRow::as_select()).first(conn).await.optional()?;
             let Some(before) = before.map(ClientPolicy::from) else {
                 return Ok(PolicyDeletionOutcome::Unknown);
             };
 
-            diesel::update(live)
+            diesel::update(live_policy)
                 .set(client_policies::deleted_at.eq(DbInstant(at)))
                 .execute(conn)
                 .await?;
@@ -273,11 +273,11 @@ impl ClientPolicyStore for SqlClientPolicies {
             conn.lock_catalogue().await?;
 
             if let Some(id) = id {
-                let live = client_policies::table
+                let live_policy = client_policies::table
                     .find(id)
                     .filter(client_policies::deleted_at.is_null())
                     .select(client_policies::id);
-                if live.first::<DbUid>(conn).await.optional()?.is_none() {
+                if live_policy.first::<DbUid>(conn).await.optional()?.is_none() {
                     return Ok(PolicyAssignmentOutcome::UnknownPolicy);
                 }
             }

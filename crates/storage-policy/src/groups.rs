@@ -68,15 +68,15 @@ impl SqlGroups {
                 return Ok(GroupRenameOutcome::Unknown);
             }
 
-            let current: GroupRow = row.select(GroupRow::as_select()).first(conn).await?;
-            if current.name == name.as_str() {
+            let current_row: GroupRow = row.select(GroupRow::as_select()).first(conn).await?;
+            if current_row.name == name.as_str() {
                 return Ok(GroupRenameOutcome::Done);
             }
 
             let new_name =
                 (user_groups::name.eq(name.as_str()), user_groups::name_folded.eq(name.folded()));
             diesel::update(row).set(new_name).execute(conn).await?;
-            let before = json!({ "name": current.name });
+            let before = json!({ "name": current_row.name });
             let after = json!({ "name": name.as_str() });
             let effects = effects.with_changes(Some(&before), Some(&after));
             conn.write_effects(&self.db, &effects).await?;

@@ -74,7 +74,7 @@ pub(crate) async fn change(
             return Ok(MembersChangeOutcome::UnknownAccount(UserId(*unknown)));
         }
 
-        let mut moved = Vec::new();
+        let mut moved_users = Vec::new();
         for (users, to) in [(&moves.joining, id), (&moves.leaving, default)] {
             let users = users_to_move(users, &old_groups, id, to);
             for batch in users.chunks(BATCH) {
@@ -85,9 +85,9 @@ pub(crate) async fn change(
                 let side_effects = effects_of_moves(batch, &old_groups, to, at, effects);
                 conn.write_effects(db, &side_effects).await?;
             }
-            moved.extend(users.into_iter().map(|it| UserId(it.0)));
+            moved_users.extend(users.into_iter().map(|it| UserId(it.0)));
         }
-        Ok(MembersChangeOutcome::Done(moved))
+        Ok(MembersChangeOutcome::Done(moved_users))
     })
 }
 

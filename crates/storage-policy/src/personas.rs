@@ -145,11 +145,11 @@ impl PersonaStore for SqlManagedPersonas {
         persona: PersonaId,
     ) -> Result<Option<PublishedPersona>, Unavailable> {
         let assigned = group_personas::table.find((DbUid(group.0), DbUid(persona.0)));
-        let active = live!(persona)
+        let active_persona = live!(persona)
             .filter(managed_personas::is_active.eq(true))
             .filter(diesel::dsl::exists(assigned));
         let row: Option<PersonaRow> = on_conn!(self.db.reader(), |conn| {
-            active.select(PersonaRow::as_select()).first(conn).await.optional()?
+            active_persona.select(PersonaRow::as_select()).first(conn).await.optional()?
         })?;
         Ok(row.map(Into::into))
     }
@@ -245,16 +245,17 @@ impl PersonaStore for SqlManagedPersonas {
                 return Ok(PersonaAssignmentOutcome::Unknown);
             }
 
-            let known: Vec<(DbUid, String, Option<i64>)> = quotas!(&ids).load(conn).await?;
-            let unknown = ids.iter().find(|id| known.iter().all(|it| it.0 != **id));
-            if let Some(unknown) = unknown {
-                return Ok(PersonaAssignmentOutcome::UnknownGroup(GroupId(unknown.0)));
+            let known_groups: Vec<(DbUid, String, Option<i64>)> = quotas!(&ids).load(conn).await?;
+            let unknown_group = ids.iter().find(|id| known_groups.iter().all(|it| it.0 != **id));
+            if let Some(unknown_group) = unknown_group {
+                return Ok(PersonaAssignmentOutcome::UnknownGroup(GroupId(unknown_group.0)));
             }
 
             let before: Vec<DbUid> =
                 assignments.select(group_personas::group_id).load(conn).await?;
             let counts: Vec<(DbUid, i64)> = other_personas!(&ids, persona).load(conn).await?;
-            for (id, group, quota) in known.into_iter().filter(|it| !before.contains(&it.0)) {
+            for (id, group, quota) in known_groups.into_iter().filter(|it| !before.contains(&it.0))
+            {
                 let limit = quota.unwrap_or(defaults.personas);
                 let count = counts.iter().find(|it| it.0 == id).map_or(0, |it| it.1);
                 if count >= limit {
@@ -263,10 +264,11 @@ impl PersonaStore for SqlManagedPersonas {
             }
 
             let base_ids: Vec<DbUid> = bases.load(conn).await?;
-            let added: Vec<_> =
+            let added_bindings: Vec<_> =
                 ids.iter().flat_map(|group| base_ids.iter().map(|base| (*group, *base))).collect();
-            let exceeded = conn.exceeded_bases(&added, None, defaults.knowledge_bases).await?;
-            if let Some(ExceededBases { group, limit, .. }) = exceeded {
+            let exceeded_bases =
+                conn.exceeded_bases(&added_bindings, None, defaults.knowledge_bases).await?;
+            if let Some(ExceededBases { group, limit, .. }) = exceeded_bases {
                 return Ok(PersonaAssignmentOutcome::BaseQuotaExceeded { group, limit });
             }
 
@@ -304,13 +306,13 @@ impl PersonaStore for SqlManagedPersonas {
                 return Ok(PersonaBindingOutcome::Unknown);
             }
 
-            let known: Vec<DbUid> = plugins::table
+            let known_plugins: Vec<DbUid> = plugins::table
                 .filter(plugins::id.eq_any(&ids))
                 .filter(plugins::deleted_at.is_null())
                 .select(plugins::id)
                 .load(conn)
                 .await?;
-            if let Some(unknown) = ids.iter().find(|it| !known.contains(it)) {
+            if let Some(unknown) = ids.iter().find(|it| !known_plugins.contains(it)) {
                 return Ok(PersonaBindingOutcome::UnknownPlugin(PluginId(unknown.0)));
             }
 

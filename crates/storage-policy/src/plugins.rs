@@ -88,7 +88,7 @@ fn later(at: Timestamp, before: &PublishedPlugin) -> DbInstant {
 #[async_trait]
 impl PluginStore for SqlPlugins {
     async fn all(&self) -> Result<Vec<PluginEntry>, Unavailable> {
-        let all = plugins::table.filter(plugins::deleted_at.is_null()).order((
+        let all_plugins = plugins::table.filter(plugins::deleted_at.is_null()).order((
             plugins::is_preloaded.desc(),
             plugins::name,
             plugins::id,
@@ -100,7 +100,7 @@ impl PluginStore for SqlPlugins {
 
         let (rows, counts): (Vec<PluginRow>, Vec<(DbUid, i64)>) =
             on_conn!(self.db.reader(), |conn| {
-                let rows = all.select(PluginRow::as_select()).load(conn).await?;
+                let rows = all_plugins.select(PluginRow::as_select()).load(conn).await?;
                 (rows, group_counts.load(conn).await?)
             })?;
 
@@ -127,10 +127,10 @@ impl PluginStore for SqlPlugins {
         group: GroupId,
         plugin: PluginId,
     ) -> Result<Option<PublishedPlugin>, Unavailable> {
-        let granted = exists(group_plugins::table.find((DbUid(group.0), DbUid(plugin.0))));
-        let available = live!(plugin).filter(plugins::is_preloaded.eq(true).or(granted));
+        let is_granted = exists(group_plugins::table.find((DbUid(group.0), DbUid(plugin.0))));
+        let available_plugin = live!(plugin).filter(plugins::is_preloaded.eq(true).or(is_granted));
         let row: Option<PluginRow> = on_conn!(self.db.reader(), |conn| {
-            available.select(PluginRow::as_select()).first(conn).await.optional()?
+            available_plugin.select(PluginRow::as_select()).first(conn).await.optional()?
         })?;
         Ok(row.map(Into::into))
     }
@@ -211,12 +211,12 @@ impl PluginStore for SqlPlugins {
         let assignments = group_plugins::table.filter(group_plugins::plugin_id.eq(DbUid(plugin.0)));
         in_tx!(self.db, async |conn| {
             lock_own!(conn, plugin);
-            let known: Vec<DbUid> = user_groups::table
+            let known_groups: Vec<DbUid> = user_groups::table
                 .filter(user_groups::id.eq_any(&ids))
                 .select(user_groups::id)
                 .load(conn)
                 .await?;
-            if let Some(unknown) = ids.iter().find(|it| !known.contains(it)) {
+            if let Some(unknown) = ids.iter().find(|it| !known_groups.contains(it)) {
                 return Ok(PluginChangeOutcome::UnknownGroup(GroupId(unknown.0)));
             }
 

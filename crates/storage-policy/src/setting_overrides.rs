@@ -64,8 +64,8 @@ impl SqlSettingOverrides {
         let (value, sealed) = match value {
             OverrideValue::Plain(text) => (text, None),
             OverrideValue::Secret(text) => {
-                let plain = Secret::new(text.reveal().into_bytes());
-                (String::new(), Some(self.db.seal()?.seal(seal_context(&key), &plain)?))
+                let plaintext = Secret::new(text.reveal().into_bytes());
+                (String::new(), Some(self.db.seal()?.seal(seal_context(&key), &plaintext)?))
             }
             OverrideValue::Unreadable => {
                 return Err(DbError::Unreadable("setting_overrides.sealed"));
@@ -86,8 +86,8 @@ impl SqlSettingOverrides {
         let value = match sealed {
             None => OverrideValue::Plain(value),
             Some(sealed) => {
-                let opened = self.db.seal()?.open(seal_context(&key), &sealed).ok();
-                let text = opened.and_then(|it| String::from_utf8(it.reveal()).ok());
+                let plaintext = self.db.seal()?.open(seal_context(&key), &sealed).ok();
+                let text = plaintext.and_then(|it| String::from_utf8(it.reveal()).ok());
                 text.map_or(OverrideValue::Unreadable, |it| OverrideValue::Secret(Secret::new(it)))
             }
         };
@@ -105,10 +105,10 @@ fn seal_context(key: &str) -> SealContext<'_> {
 impl OverrideStore for SqlSettingOverrides {
     async fn load(&self) -> Result<OverrideLayer, Unavailable> {
         let turn = locks::table.find(LOCK).select(locks::turn);
-        let all = setting_overrides::table.order(setting_overrides::key);
+        let all_overrides = setting_overrides::table.order(setting_overrides::key);
         let (version, rows): (i64, Vec<OverrideRow>) = on_conn!(self.db.reader(), |conn| {
             let version = turn.first(conn).await?;
-            (version, all.select(OverrideRow::as_select()).load(conn).await?)
+            (version, all_overrides.select(OverrideRow::as_select()).load(conn).await?)
         })?;
         let settings = rows.into_iter().map(|it| self.parse_row(it));
         Ok(OverrideLayer { version, settings: settings.collect::<Result<_, _>>()? })
