@@ -98,17 +98,17 @@ struct LockedWindows {
 
 impl LockedWindows {
     fn new(rows: Vec<WindowRow>, weeks: Weeks, now: Timestamp) -> Result<Self, DbError> {
-        let mut locked = Self {
+        let mut locked_windows = Self {
             rows: BTreeMap::new(),
             credit_windows: CreditWindows { windows: BTreeMap::new(), weeks, now },
         };
         for row in rows {
             let mut window = row.window()?;
             window.roll_over(weeks, now);
-            locked.rows.insert(window.key, row);
-            locked.credit_windows.windows.insert(window.key, window);
+            locked_windows.rows.insert(window.key, row);
+            locked_windows.credit_windows.windows.insert(window.key, window);
         }
-        Ok(locked)
+        Ok(locked_windows)
     }
 
     /// Returns the rows that have changed.
@@ -218,9 +218,11 @@ impl Batch {
 
     /// Returns the keys of the windows involved, in locking order.
     fn keys(&self) -> Vec<String> {
-        let requested = self.requests.iter().flat_map(|(_, request)| request.holder.windows());
-        let settled = self.settlements.iter().flat_map(|it| &it.lines).map(|it| it.window);
-        let keys: BTreeSet<String> = requested.chain(settled).map(|it| it.to_string()).collect();
+        let requested_windows =
+            self.requests.iter().flat_map(|(_, request)| request.holder.windows());
+        let settled_windows = self.settlements.iter().flat_map(|it| &it.lines).map(|it| it.window);
+        let keys: BTreeSet<String> =
+            requested_windows.chain(settled_windows).map(|it| it.to_string()).collect();
         keys.into_iter().collect()
     }
 
@@ -252,10 +254,10 @@ impl Batch {
     /// Returns the usage of calls to be settled whose reservation is gone: it was
     /// reaped, or this batch was booked before and the answer got lost.
     fn usage_without_reservation(&self, ended: &[ReservationRow]) -> Vec<DbUid> {
-        let existing: HashSet<Uuid> = ended.iter().map(|it| it.id.0).collect();
+        let reservation_ids: HashSet<Uuid> = ended.iter().map(|it| it.id.0).collect();
         self.settlements
             .iter()
-            .filter(|it| !existing.contains(&it.reservation))
+            .filter(|it| !reservation_ids.contains(&it.reservation))
             .filter_map(|it| it.usage.as_ref())
             .map(|it| DbUid(it.id))
             .collect()
@@ -277,7 +279,7 @@ impl Batch {
             let usage = settlement.usage.as_ref();
             let is_booked = usage.is_some_and(|it| written.contains(&DbUid(it.id)));
 
-            let released: Vec<ReservationLine> = rows
+            let released_lines: Vec<ReservationLine> = rows
                 .remove(&settlement.reservation)
                 .unwrap_or_default()
                 .iter()
@@ -285,8 +287,8 @@ impl Batch {
                 .collect();
 
             if !is_booked {
-                late += u64::from(released.is_empty() && usage.is_some());
-                credit_windows.settle(&settlement.lines, settlement.spent, &released);
+                late += u64::from(released_lines.is_empty() && usage.is_some());
+                credit_windows.settle(&settlement.lines, settlement.spent, &released_lines);
             }
         }
 
@@ -346,10 +348,12 @@ impl Batch {
         let users: Vec<DbUid> = rows.values().filter_map(|it| it.user_id).collect();
         let groups: Vec<DbUid> = rows.values().filter_map(|it| it.group_id).collect();
         on_conn!(db.writer(), |conn| {
-            let existing = conn.existing_ids(&users, &groups).await?;
+            let existing_ids = conn.existing_ids(&users, &groups).await?;
             let rows_of_existing: Vec<WindowRow> = rows
                 .into_values()
-                .filter(|row| row.user_id.or(row.group_id).is_some_and(|it| existing.contains(&it)))
+                .filter(|row| {
+                    row.user_id.or(row.group_id).is_some_and(|it| existing_ids.contains(&it))
+                })
                 .collect();
             conn.insert_all(rows_of_existing).await?;
         })

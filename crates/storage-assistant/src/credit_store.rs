@@ -101,11 +101,11 @@ impl SqlCreditStore {
         // Only the wait is cancelled, never a running statement.
         drop(tokio::time::timeout(limit, self.context.queue.wait_until_empty()).await);
         self.context.stop.cancel();
-        let lost = self.waiting_count();
-        if lost > 0 {
-            tracing::error!(records = lost, "usage records lost at shutdown");
+        let lost_records = self.waiting_count();
+        if lost_records > 0 {
+            tracing::error!(records = lost_records, "usage records lost at shutdown");
         }
-        lost
+        lost_records
     }
 
     /// Releases the reservations of dead instances, as happens every few
@@ -245,8 +245,9 @@ impl CreditStore for SqlCreditStore {
             }
 
             if pool_of(&holder, &credit_windows).is_some() {
-                let unused = conn.unused_credits(last_week(&holder, &credit_windows)).await?;
-                fill_pool(&mut credit_windows, &holder, unused);
+                let unused_credits =
+                    conn.unused_credits(last_week(&holder, &credit_windows)).await?;
+                fill_pool(&mut credit_windows, &holder, unused_credits);
             }
 
             credit_windows
@@ -296,8 +297,8 @@ impl CreditStore for SqlCreditStore {
             }
 
             conn.insert_all(vec![row.clone()]).await?;
-            let locked = conn.lock_windows(&keys).await?;
-            let before = locked.as_slice().first().map_or(0, |it| it.total);
+            let locked_rows = conn.lock_windows(&keys).await?;
+            let before = locked_rows.as_slice().first().map_or(0, |it| it.total);
             let total = before.saturating_add(credits.0);
             diesel::update(credit_windows::table.find(key.to_string()))
                 .set(credit_windows::total.eq(total))

@@ -118,23 +118,24 @@ pub(crate) async fn reap(db: &Database) -> Result<u64, DbError> {
     // reservations without one are a dead instance's.
     let owner =
         credit_instances::table.filter(credit_instances::id.eq(credit_reservations::instance_id));
-    let orphaned = credit_reservations::table.filter(not(exists(owner)));
-    let windows = orphaned.select(credit_reservations::window_key).distinct();
+    let orphaned_reservations = credit_reservations::table.filter(not(exists(owner)));
+    let window_keys = orphaned_reservations.select(credit_reservations::window_key).distinct();
     in_tx!(db, async |conn| -> Result<u64, DbError> {
         diesel::sql_query(delete_dead).execute(conn).await?;
-        let keys: Vec<String> = windows.load(conn).await?;
+        let keys: Vec<String> = window_keys.load(conn).await?;
         if keys.is_empty() {
             return Ok(0);
         }
         let mut rows = conn.lock_windows(&keys).await?;
-        let reservations = orphaned.filter(credit_reservations::window_key.eq_any(&keys));
-        let released: Vec<(String, i64)> = diesel::delete(reservations)
+        let reservations =
+            orphaned_reservations.filter(credit_reservations::window_key.eq_any(&keys));
+        let released_amounts: Vec<(String, i64)> = diesel::delete(reservations)
             .returning((credit_reservations::window_key, credit_reservations::amount))
             .get_results(conn)
             .await?;
-        let count = released.len() as u64;
+        let count = released_amounts.len() as u64;
         let mut sums: BTreeMap<String, i64> = BTreeMap::new();
-        for (key, amount) in released {
+        for (key, amount) in released_amounts {
             *sums.entry(key).or_default() += amount;
         }
         for row in &mut rows {

@@ -197,9 +197,9 @@ impl BaseStore for SqlKnowledgeBases {
             let previous_name =
                 row.select(knowledge_bases::name).first::<String>(conn).await.optional()?;
             let Some(previous_name) = previous_name else { return Ok(BaseChangeOutcome::Unknown) };
-            let new =
+            let new_names =
                 (knowledge_bases::name.eq(name), knowledge_bases::name_folded.eq(fold_name(name)));
-            diesel::update(row).set(new).execute(conn).await?;
+            diesel::update(row).set(new_names).execute(conn).await?;
             let before = json!({ "name": previous_name });
             let after = json!({ "name": name });
             let effects = effects.with_changes(Some(&before), Some(&after));
@@ -227,8 +227,8 @@ impl BaseStore for SqlKnowledgeBases {
         let [before, after] = [&entry.base.prompt, &prompt].map(|it| json!({ "prompt": it }));
         let effects = effects.with_changes(Some(&before), Some(&after));
         in_tx!(self.db, async |conn| {
-            let new = knowledge_bases::prompt.eq(&prompt);
-            if diesel::update(row).set(new).execute(conn).await? == 0 {
+            let new_prompt = knowledge_bases::prompt.eq(&prompt);
+            if diesel::update(row).set(new_prompt).execute(conn).await? == 0 {
                 return Ok(false);
             }
             conn.write_effects(&self.db, &effects).await?;

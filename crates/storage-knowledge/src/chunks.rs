@@ -223,19 +223,19 @@ impl ChunkStore for SqlChunks {
     }
 
     async fn list_removed(&self, limit: usize) -> Result<Vec<ChunkId>, Unavailable> {
-        let removed = knowledge_removed_chunks::table
+        let removed_chunks = knowledge_removed_chunks::table
             .order(knowledge_removed_chunks::id)
             .limit(limit_of(limit));
         let rows: Vec<DbUid> = on_conn!(self.db.reader(), |conn| {
-            removed.select(knowledge_removed_chunks::id).load(conn).await?
+            removed_chunks.select(knowledge_removed_chunks::id).load(conn).await?
         })?;
         Ok(rows.into_iter().map(|it| ChunkId(it.0)).collect())
     }
 
     async fn forget_removed(&self, chunks: &[ChunkId]) -> Result<(), Unavailable> {
-        let removed = knowledge_removed_chunks::table
+        let removed_chunks = knowledge_removed_chunks::table
             .filter(knowledge_removed_chunks::id.eq_any(uids(chunks)));
-        on_conn!(self.db.writer(), |conn| diesel::delete(removed).execute(conn).await?)?;
+        on_conn!(self.db.writer(), |conn| diesel::delete(removed_chunks).execute(conn).await?)?;
         Ok(())
     }
 
@@ -272,10 +272,11 @@ impl ChunkStore for SqlChunks {
     }
 
     async fn existing(&self, chunks: &[ChunkId]) -> Result<Vec<ChunkId>, Unavailable> {
-        let known = knowledge_chunks::table
+        let existing_chunks = knowledge_chunks::table
             .filter(knowledge_chunks::id.eq_any(uids(chunks)))
             .select(knowledge_chunks::id);
-        let rows: Vec<DbUid> = on_conn!(self.db.reader(), |conn| known.load(conn).await?)?;
+        let rows: Vec<DbUid> =
+            on_conn!(self.db.reader(), |conn| existing_chunks.load(conn).await?)?;
         Ok(rows.into_iter().map(|it| ChunkId(it.0)).collect())
     }
 }

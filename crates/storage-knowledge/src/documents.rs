@@ -12,7 +12,7 @@ use pia_storage::schema::{
     group_personas, knowledge_base_groups, knowledge_bases, knowledge_documents, knowledge_files,
     managed_personas, persona_knowledge_bases,
 };
-use pia_storage::{Database, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+use pia_storage::{Database, DbInstant, DbUid, WriteEffects, in_tx, lock_row, on_conn};
 
 use crate::document_row::{DocumentRow, parse_type};
 use crate::new_content::{ContentWrite, StoreContent, StoredDocument};
@@ -141,11 +141,11 @@ impl DocumentStore for SqlDocuments {
             let write = ContentWrite { db, base: id, owner, defaults, content, change };
 
             if let Some(source) = &content.source_uri {
-                let existing = knowledge_documents::table
+                let existing_query = knowledge_documents::table
                     .filter(knowledge_documents::base_id.eq(id))
                     .filter(knowledge_documents::source_uri.eq(source))
                     .select(StoredDocument::as_select());
-                if let Some(document) = existing.first(conn).await.optional()? {
+                if let Some(document) = existing_query.first(conn).await.optional()? {
                     return conn.replace_document(write, document).await;
                 }
             }
@@ -233,10 +233,9 @@ impl DocumentStore for SqlDocuments {
     ) -> Result<bool, Unavailable> {
         let id = DbUid(document.document.0);
         in_tx!(self.db, async |conn| {
-            let failed = row_of!(document)
+            let failed_document = row_of!(document)
                 .filter(knowledge_documents::status.eq(DocumentStatus::Failed.name()));
-            let fence = knowledge_documents::fence.eq(knowledge_documents::fence);
-            if diesel::update(failed).set(fence).execute(conn).await? == 0 {
+            if !lock_row!(conn, failed_document, knowledge_documents::fence) {
                 return Ok(false);
             }
             conn.resume_document(id, DbInstant(at)).await?;

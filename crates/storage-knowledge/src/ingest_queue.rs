@@ -85,12 +85,12 @@ impl IngestQueue for SqlIngestQueue {
         let until = DbInstant(now + lease);
 
         loop {
-            let due = self.due(at).await?;
-            if due.is_empty() {
+            let due_documents = self.due(at).await?;
+            if due_documents.is_empty() {
                 return Ok(None);
             }
 
-            for document in due {
+            for document in due_documents {
                 if !self.try_claim(document, at, until).await? {
                     continue;
                 }
@@ -104,14 +104,14 @@ impl IngestQueue for SqlIngestQueue {
     }
 
     async fn release_all(&self, now: Timestamp) -> Result<(), Unavailable> {
-        let claimed = knowledge_documents::table
+        let claimed_documents = knowledge_documents::table
             .filter(knowledge_documents::status.eq(DocumentStatus::Processing.name()))
             .filter(knowledge_documents::due_at.is_not_null());
-        let released = (
+        let release_columns = (
             knowledge_documents::due_at.eq(Some(DbInstant(now))),
             knowledge_documents::fence.eq(knowledge_documents::fence + 1),
         );
-        let release = diesel::update(claimed).set(released);
+        let release = diesel::update(claimed_documents).set(release_columns);
         on_conn!(self.db.writer(), |conn| release.execute(conn).await?)?;
         Ok(())
     }
@@ -119,8 +119,8 @@ impl IngestQueue for SqlIngestQueue {
     async fn extend(&self, claim: IngestClaim, until: Timestamp) -> Result<bool, Unavailable> {
         let until = knowledge_documents::due_at.eq(Some(DbInstant(until)));
         let extend = diesel::update(of_claim!(claim)).set(until);
-        let updated = on_conn!(self.db.writer(), |conn| extend.execute(conn).await?)?;
-        Ok(updated == 1)
+        let updated_rows = on_conn!(self.db.writer(), |conn| extend.execute(conn).await?)?;
+        Ok(updated_rows == 1)
     }
 
     async fn put_chunks(&self, claim: IngestClaim, new: NewChunks) -> Result<bool, Unavailable> {
@@ -151,17 +151,17 @@ impl IngestQueue for SqlIngestQueue {
             };
             conn.copy_chunks(document, vectors).await?;
 
-            let embedded: i64 = new_chunks!(claim)
+            let embedded_count: i64 = new_chunks!(claim)
                 .filter(knowledge_chunks::vector.is_not_null())
                 .count()
                 .get_result(conn)
                 .await?;
-            let split = (
+            let content_columns = (
                 knowledge_documents::new_model.eq(Some(&new.model)),
                 knowledge_documents::new_chunks.eq(count),
-                knowledge_documents::new_embedded.eq(embedded),
+                knowledge_documents::new_embedded.eq(embedded_count),
             );
-            diesel::update(of_claim!(claim)).set(split).execute(conn).await?;
+            diesel::update(of_claim!(claim)).set(content_columns).execute(conn).await?;
             Ok(true)
         })
     }
@@ -171,7 +171,7 @@ impl IngestQueue for SqlIngestQueue {
         claim: IngestClaim,
         limit: usize,
     ) -> Result<Vec<PendingChunk>, Unavailable> {
-        let pending = new_chunks!(claim)
+        let pending_query = new_chunks!(claim)
             .filter(knowledge_chunks::vector.is_null())
             .order(knowledge_chunks::ordinal)
             .select((
@@ -182,7 +182,8 @@ impl IngestQueue for SqlIngestQueue {
                 knowledge_chunks::context,
             ))
             .limit(i64::try_from(limit).unwrap_or(i64::MAX));
-        let rows: Vec<PendingRow> = on_conn!(self.db.reader(), |conn| pending.load(conn).await?)?;
+        let rows: Vec<PendingRow> =
+            on_conn!(self.db.reader(), |conn| pending_query.load(conn).await?)?;
 
         let chunk = |(id, ordinal, path, text, context): PendingRow| PendingChunk {
             id: ChunkId(id.0),
@@ -213,8 +214,8 @@ impl IngestQueue for SqlIngestQueue {
             };
 
             conn.lock_group(owner).await?;
-            let released = knowledge_documents::reserved_tokens.eq(0);
-            if diesel::update(of_claim!(claim)).set(released).execute(conn).await? == 0 {
+            let no_reservation = knowledge_documents::reserved_tokens.eq(0);
+            if diesel::update(of_claim!(claim)).set(no_reservation).execute(conn).await? == 0 {
                 return Ok(ReservationOutcome::Lost);
             }
 
@@ -223,10 +224,11 @@ impl IngestQueue for SqlIngestQueue {
                 return Ok(ReservationOutcome::QuotaExceeded);
             }
 
-            let reserved = knowledge_documents::reserved_tokens.eq(tokens);
-            let updated = diesel::update(of_claim!(claim)).set(reserved).execute(conn).await?;
+            let reservation = knowledge_documents::reserved_tokens.eq(tokens);
+            let updated_rows =
+                diesel::update(of_claim!(claim)).set(reservation).execute(conn).await?;
 
-            Ok(if updated == 1 { ReservationOutcome::Done } else { ReservationOutcome::Lost })
+            Ok(if updated_rows == 1 { ReservationOutcome::Done } else { ReservationOutcome::Lost })
         })
     }
 
@@ -271,11 +273,12 @@ impl IngestQueue for SqlIngestQueue {
         now: Timestamp,
     ) -> Result<bool, Unavailable> {
         let tokens: i64 = vectors.iter().map(|it| it.tokens).sum();
-        let embedded = i64::try_from(vectors.len()).unwrap_or(i64::MAX);
+        let embedded_count = i64::try_from(vectors.len()).unwrap_or(i64::MAX);
         let progress = (
             knowledge_documents::failures.eq(0),
             knowledge_documents::reserved_tokens.eq(0),
-            knowledge_documents::new_embedded.eq(knowledge_documents::new_embedded + embedded),
+            knowledge_documents::new_embedded
+                .eq(knowledge_documents::new_embedded + embedded_count),
         );
 
         let rows: Vec<VectorRow> =
@@ -337,21 +340,21 @@ impl IngestQueue for SqlIngestQueue {
             if models.target().is_some_and(|it| Some(it) != model.as_ref()) {
                 // Another document was the first of its base: this one starts over
                 // with its model.
-                let lost = (
+                let restart_columns = (
                     knowledge_documents::status.eq(DocumentStatus::Pending.name()),
                     knowledge_documents::fence.eq(knowledge_documents::fence + 1),
                     knowledge_documents::due_at.eq(knowledge_documents::updated_at.nullable()),
                 );
-                diesel::update(of_claim!(claim)).set(lost).execute(conn).await?;
+                diesel::update(of_claim!(claim)).set(restart_columns).execute(conn).await?;
                 return Ok(false);
             }
             if models.holds(is_held) {
-                let held = (
+                let held_columns = (
                     knowledge_documents::is_held.eq(true),
                     knowledge_documents::failures.eq(0),
                     knowledge_documents::due_at.eq(None::<DbInstant>),
                 );
-                diesel::update(of_claim!(claim)).set(held).execute(conn).await?;
+                diesel::update(of_claim!(claim)).set(held_columns).execute(conn).await?;
             } else {
                 conn.publish_documents(&[document]).await?;
                 let without_model =
@@ -370,16 +373,16 @@ impl IngestQueue for SqlIngestQueue {
         reason: &str,
         retry_at: Timestamp,
     ) -> Result<bool, Unavailable> {
-        let postponed = (
+        let postponed_columns = (
             knowledge_documents::status.eq(DocumentStatus::Pending.name()),
             knowledge_documents::error.eq(Some(reason)),
             knowledge_documents::reserved_tokens.eq(0),
             knowledge_documents::fence.eq(knowledge_documents::fence + 1),
             knowledge_documents::due_at.eq(Some(DbInstant(retry_at))),
         );
-        let postpone = diesel::update(of_claim!(claim)).set(postponed);
-        let updated = on_conn!(self.db.writer(), |conn| postpone.execute(conn).await?)?;
-        Ok(updated == 1)
+        let postpone = diesel::update(of_claim!(claim)).set(postponed_columns);
+        let updated_rows = on_conn!(self.db.writer(), |conn| postpone.execute(conn).await?)?;
+        Ok(updated_rows == 1)
     }
 
     async fn fail(
@@ -393,7 +396,7 @@ impl IngestQueue for SqlIngestQueue {
             None => DocumentStatus::Failed,
         };
 
-        let failed = (
+        let failure_columns = (
             knowledge_documents::status.eq(status.name()),
             knowledge_documents::error.eq(Some(reason)),
             knowledge_documents::failures.eq(knowledge_documents::failures + 1),
@@ -407,7 +410,7 @@ impl IngestQueue for SqlIngestQueue {
             .select(knowledge_documents::base_id);
 
         in_tx!(self.db, async |conn| {
-            if diesel::update(of_claim!(claim)).set(failed).execute(conn).await? == 0 {
+            if diesel::update(of_claim!(claim)).set(failure_columns).execute(conn).await? == 0 {
                 return Ok(false);
             }
             if retry_at.is_none() {

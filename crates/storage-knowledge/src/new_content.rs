@@ -156,14 +156,14 @@ connection_trait! {
             let at = DbInstant(change.at);
             let row = knowledge_documents::table.find(stored.id);
 
-            let new = (
+            let new_columns = (
                 knowledge_documents::title.eq(title),
                 knowledge_documents::content_type.eq(content_type.name()),
                 knowledge_documents::content_hash.eq(&content.hash[..]),
                 knowledge_documents::size_bytes.eq(size(content)),
                 knowledge_documents::updated_at.eq(at),
             );
-            diesel::update(row).set(new).execute(self).await?;
+            diesel::update(row).set(new_columns).execute(self).await?;
             self.queue_documents(&[stored.id], at).await?;
             self.write_file(stored.id, &content.content).await?;
             self.write_effects(write.db, &change.replacement_effects(document)).await?;
@@ -174,7 +174,7 @@ connection_trait! {
         /// Queues a failed document for ingestion from where it failed: what was
         /// embedded is not embedded again.
         async fn resume_document(&mut self, document: DbUid, at: DbInstant) -> Result<(), DbError> {
-            let queued = (
+            let queued_columns = (
                 knowledge_documents::status.eq(DocumentStatus::Pending.name()),
                 knowledge_documents::error.eq(None::<String>),
                 knowledge_documents::reserved_tokens.eq(0),
@@ -184,7 +184,7 @@ connection_trait! {
             );
 
             let row = knowledge_documents::table.find(document);
-            diesel::update(row).set(queued).execute(self).await?;
+            diesel::update(row).set(queued_columns).execute(self).await?;
             Ok(())
         }
 
@@ -195,7 +195,7 @@ connection_trait! {
             at: DbInstant,
         ) -> Result<(), DbError> {
             for documents in documents.chunks(AT_ONCE) {
-                let queued = (
+                let queued_columns = (
                     knowledge_documents::status.eq(DocumentStatus::Pending.name()),
                     knowledge_documents::error.eq(None::<String>),
                     knowledge_documents::new_model.eq(None::<String>),
@@ -210,7 +210,7 @@ connection_trait! {
 
                 let rows =
                     knowledge_documents::table.filter(knowledge_documents::id.eq_any(documents));
-                diesel::update(rows).set(queued).execute(self).await?;
+                diesel::update(rows).set(queued_columns).execute(self).await?;
                 self.remove_chunks(documents, false).await?;
             }
 
@@ -245,12 +245,12 @@ connection_trait! {
         }
 
         async fn write_file(&mut self, document: DbUid, content: &[u8]) -> Result<(), DbError> {
-            let new = (
+            let new_file = (
                 knowledge_files::document_id.eq(document),
                 knowledge_files::content.eq(content),
             );
             diesel::insert_into(knowledge_files::table)
-                .values(new)
+                .values(new_file)
                 .on_conflict(knowledge_files::document_id)
                 .do_update()
                 .set(knowledge_files::content.eq(content))

@@ -7,7 +7,7 @@ use diesel::sql_types::{BigInt, Bool};
 use diesel_async::RunQueryDsl;
 use pia_knowledge::DocumentStatus;
 use pia_storage::schema::{knowledge_bases, knowledge_chunks, knowledge_documents};
-use pia_storage::{DbError, DbInstant, DbUid, connection_trait};
+use pia_storage::{DbError, DbInstant, DbUid, connection_trait, lock_row};
 
 use crate::removal::RemoveChunks;
 
@@ -53,8 +53,7 @@ connection_trait! {
         /// gone. Documents that a worker may have are locked before their base.
         async fn lock_base(&mut self, base: DbUid) -> Result<Option<BaseModels>, DbError> {
             let row = knowledge_bases::table.find(base);
-            let lock = knowledge_bases::served_at.eq(knowledge_bases::served_at);
-            diesel::update(row).set(lock).execute(self).await?;
+            lock_row!(self, row, knowledge_bases::served_at);
             Ok(row.select(BaseModels::as_select()).first(self).await.optional()?)
         }
 
@@ -64,10 +63,10 @@ connection_trait! {
                 self.remove_chunks(documents, true).await?;
                 let chunks = knowledge_chunks::table
                     .filter(knowledge_chunks::document_id.eq_any(documents));
-                let published = knowledge_chunks::is_published.eq(true);
-                diesel::update(chunks).set(published).execute(self).await?;
+                let is_published = knowledge_chunks::is_published.eq(true);
+                diesel::update(chunks).set(is_published).execute(self).await?;
 
-                let ready = (
+                let ready_columns = (
                     knowledge_documents::status.eq(DocumentStatus::Ready.name()),
                     knowledge_documents::error.eq(None::<String>),
                     knowledge_documents::chunk_count.eq(knowledge_documents::new_chunks),
@@ -80,7 +79,7 @@ connection_trait! {
 
                 let rows =
                     knowledge_documents::table.filter(knowledge_documents::id.eq_any(documents));
-                diesel::update(rows).set(ready).execute(self).await?;
+                diesel::update(rows).set(ready_columns).execute(self).await?;
             }
 
             Ok(())
@@ -90,11 +89,11 @@ connection_trait! {
         async fn withdraw_documents(&mut self, documents: &[DbUid]) -> Result<(), DbError> {
             for documents in documents.chunks(AT_ONCE) {
                 self.remove_chunks(documents, true).await?;
-                let withdrawn =
+                let empty_content =
                     (knowledge_documents::chunk_count.eq(0), knowledge_documents::tokens.eq(0));
                 let rows =
                     knowledge_documents::table.filter(knowledge_documents::id.eq_any(documents));
-                diesel::update(rows).set(withdrawn).execute(self).await?;
+                diesel::update(rows).set(empty_content).execute(self).await?;
             }
             Ok(())
         }
@@ -102,12 +101,13 @@ connection_trait! {
         /// Lets the next document choose the model of a base in which searches find
         /// nothing. The base is locked.
         async fn forget_model(&mut self, base: DbUid) -> Result<(), DbError> {
-            let searched = knowledge_documents::table
+            let searched_documents = knowledge_documents::table
                 .filter(knowledge_documents::base_id.eq(base))
                 .filter(knowledge_documents::chunk_count.gt(0));
-            let empty = knowledge_bases::table.find(base).filter(not(exists(searched)));
-            let none = knowledge_bases::model.eq(None::<String>);
-            diesel::update(empty).set(none).execute(self).await?;
+            let empty_base =
+                knowledge_bases::table.find(base).filter(not(exists(searched_documents)));
+            let no_model = knowledge_bases::model.eq(None::<String>);
+            diesel::update(empty_base).set(no_model).execute(self).await?;
             Ok(())
         }
 
@@ -120,7 +120,7 @@ connection_trait! {
 
             let is_changing = models.is_changing();
             let documents = knowledge_documents::table.filter(knowledge_documents::base_id.eq(base));
-            let waiting: i64 = documents
+            let waiting_count: i64 = documents
                 .filter(knowledge_documents::due_at.is_not_null())
                 .filter(knowledge_documents::chunk_count.gt(0))
                 .filter(knowledge_documents::is_held.eq(true).or(is_changing.into_sql::<Bool>()))
@@ -128,35 +128,38 @@ connection_trait! {
                 .get_result(self)
                 .await?;
 
-            if waiting > 0 {
+            if waiting_count > 0 {
                 return Ok(());
             }
 
-            let held: Vec<DbUid> = documents
+            let held_ids: Vec<DbUid> = documents
                 .filter(knowledge_documents::is_held.eq(true))
                 .filter(knowledge_documents::status.eq(DocumentStatus::Processing.name()))
                 .select(knowledge_documents::id)
                 .load(self)
                 .await?;
-            self.publish_documents(&held).await?;
+            self.publish_documents(&held_ids).await?;
 
             // All others have failed.
-            let failed = documents
+            let failed_documents = documents
                 .filter(knowledge_documents::status.eq(DocumentStatus::Failed.name()));
-            let released = knowledge_documents::is_held.eq(false);
-            diesel::update(failed).set(released).execute(self).await?;
+            let not_held = knowledge_documents::is_held.eq(false);
+            diesel::update(failed_documents).set(not_held).execute(self).await?;
 
             if is_changing {
                 let failed_ids: Vec<DbUid> =
-                    failed.select(knowledge_documents::id).load(self).await?;
+                    failed_documents.select(knowledge_documents::id).load(self).await?;
                 self.withdraw_documents(&failed_ids).await?;
             }
 
-            let finished = (
+            let finished_columns = (
                 knowledge_bases::model.eq(Some(model)),
                 knowledge_bases::reindex_model.eq(None::<String>),
             );
-            diesel::update(knowledge_bases::table.find(base)).set(finished).execute(self).await?;
+            diesel::update(knowledge_bases::table.find(base))
+                .set(finished_columns)
+                .execute(self)
+                .await?;
 
             Ok(())
         }

@@ -51,14 +51,14 @@ impl QuestionLog for SqlQuestionLog {
     ) -> Result<(), Unavailable> {
         let group = DbUid(group.0);
         let at = DbInstant(at);
-        let new = DbUid(QuestionId::generate().0);
+        let new_id = DbUid(QuestionId::generate().0);
         in_tx!(self.db, async |conn| {
             // One after the other, so that none of them misses what another adds.
             conn.lock_group(group).await?;
 
             diesel::insert_into(knowledge_questions::table)
                 .values((
-                    id.eq(new),
+                    id.eq(new_id),
                     group_id.eq(group),
                     question.eq(text),
                     seen_count.eq(1_i64),
@@ -79,8 +79,8 @@ impl QuestionLog for SqlQuestionLog {
                 .select(id)
                 .load(conn)
                 .await?;
-            let surplus = knowledge_questions::table.filter(id.eq_any(surplus_ids));
-            diesel::delete(surplus).execute(conn).await?;
+            let surplus_questions = knowledge_questions::table.filter(id.eq_any(surplus_ids));
+            diesel::delete(surplus_questions).execute(conn).await?;
 
             Ok(())
         })
@@ -94,8 +94,8 @@ impl QuestionLog for SqlQuestionLog {
         let group = DbUid(group.0);
         let after = page.after.unwrap_or_else(Cursor::top);
         let at = DbInstant(after.at);
-        let last = DbUid(after.id);
-        let is_after_cursor = last_seen_at.le(at).and(last_seen_at.lt(at).or(id.lt(last)));
+        let last_id = DbUid(after.id);
+        let is_after_cursor = last_seen_at.le(at).and(last_seen_at.lt(at).or(id.lt(last_id)));
         let rows = knowledge_questions::table
             .filter(group_id.eq(group))
             .filter(is_after_cursor)
@@ -119,15 +119,15 @@ impl QuestionLog for SqlQuestionLog {
         let row = knowledge_questions::table
             .filter(id.eq(DbUid(question_id.0)))
             .filter(group_id.eq(DbUid(group.0)));
-        let deleted: usize =
+        let deleted_rows: usize =
             on_conn!(self.db.writer(), |conn| diesel::delete(row).execute(conn).await?)?;
-        Ok(deleted > 0)
+        Ok(deleted_rows > 0)
     }
 
     async fn sweep(&self, before: Timestamp) -> Result<u64, Unavailable> {
-        let old = knowledge_questions::table.filter(last_seen_at.lt(DbInstant(before)));
-        let deleted: usize =
-            on_conn!(self.db.writer(), |conn| diesel::delete(old).execute(conn).await?)?;
-        Ok(deleted as u64)
+        let old_questions = knowledge_questions::table.filter(last_seen_at.lt(DbInstant(before)));
+        let deleted_rows: usize =
+            on_conn!(self.db.writer(), |conn| diesel::delete(old_questions).execute(conn).await?)?;
+        Ok(deleted_rows as u64)
     }
 }

@@ -88,12 +88,12 @@ connection_trait! {
                 .first(self)
                 .await
                 .optional()?;
-            let own = row.unwrap_or_default();
+            let own_limits = row.unwrap_or_default();
             Ok(GroupQuotas {
-                bases: own.bases.unwrap_or(defaults.bases),
-                documents: own.documents.unwrap_or(defaults.documents),
-                bytes: own.bytes.unwrap_or(defaults.bytes),
-                monthly_tokens: own.monthly_tokens.unwrap_or(defaults.monthly_tokens),
+                bases: own_limits.bases.unwrap_or(defaults.bases),
+                documents: own_limits.documents.unwrap_or(defaults.documents),
+                bytes: own_limits.bytes.unwrap_or(defaults.bytes),
+                monthly_tokens: own_limits.monthly_tokens.unwrap_or(defaults.monthly_tokens),
             })
         }
 

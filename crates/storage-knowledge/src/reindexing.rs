@@ -31,19 +31,19 @@ connection_trait! {
 
             let Some(models) = self.lock_base(base).await? else { return Ok(0) };
             if models.reindex_model.as_deref() == Some(model) {
-                let failed: Vec<DbUid> = documents
+                let failed_ids: Vec<DbUid> = documents
                     .filter(knowledge_documents::status.eq(DocumentStatus::Failed.name()))
                     .select(knowledge_documents::id)
                     .load(self)
                     .await?;
-                for document in &failed {
+                for document in &failed_ids {
                     self.resume_document(*document, at).await?;
                 }
-                return Ok(failed.len() as u64);
+                return Ok(failed_ids.len() as u64);
             }
 
             let is_changing = models.target().is_some_and(|it| it != model);
-            let queued: Vec<DbUid> = documents
+            let queued_ids: Vec<DbUid> = documents
                 .filter(
                     knowledge_documents::due_at
                         .is_null()
@@ -52,24 +52,24 @@ connection_trait! {
                 .select(knowledge_documents::id)
                 .load(self)
                 .await?;
-            self.queue_documents(&queued, at).await?;
+            self.queue_documents(&queued_ids, at).await?;
 
             if models.model.is_some() {
-                for queued in queued.chunks(AT_ONCE) {
+                for batch in queued_ids.chunks(AT_ONCE) {
                     let searched = knowledge_documents::table
-                        .filter(knowledge_documents::id.eq_any(queued))
+                        .filter(knowledge_documents::id.eq_any(batch))
                         .filter(knowledge_documents::chunk_count.gt(0));
-                    let held = knowledge_documents::is_held.eq(true);
-                    diesel::update(searched).set(held).execute(self).await?;
+                    let is_held = knowledge_documents::is_held.eq(true);
+                    diesel::update(searched).set(is_held).execute(self).await?;
                 }
 
-                let started = knowledge_bases::reindex_model.eq(Some(model));
+                let new_model = knowledge_bases::reindex_model.eq(Some(model));
                 let row = knowledge_bases::table.find(base);
-                diesel::update(row).set(started).execute(self).await?;
+                diesel::update(row).set(new_model).execute(self).await?;
                 self.finish_reindex(base).await?;
             }
 
-            Ok(queued.len() as u64)
+            Ok(queued_ids.len() as u64)
         }
     }
 }

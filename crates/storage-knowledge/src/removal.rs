@@ -37,15 +37,15 @@ connection_trait! {
         /// Queues the points of chunks that no longer exist for removal. Other
         /// chunks are ignored.
         async fn discard_points(&mut self, chunks: &[DbUid]) -> Result<(), DbError> {
-            let known: Vec<DbUid> = knowledge_chunks::table
+            let existing_chunks: Vec<DbUid> = knowledge_chunks::table
                 .filter(knowledge_chunks::id.eq_any(chunks))
                 .select(knowledge_chunks::id)
                 .load(self)
                 .await?;
-            let existing: HashSet<DbUid> = known.into_iter().collect();
-            let gone: Vec<DbUid> =
-                chunks.iter().copied().filter(|it| !existing.contains(it)).collect();
-            for chunk in gone {
+            let existing_ids: HashSet<DbUid> = existing_chunks.into_iter().collect();
+            let removed_chunks: Vec<DbUid> =
+                chunks.iter().copied().filter(|it| !existing_ids.contains(it)).collect();
+            for chunk in removed_chunks {
                 diesel::insert_into(knowledge_removed_chunks::table)
                     .values(knowledge_removed_chunks::id.eq(chunk))
                     .on_conflict_do_nothing()

@@ -181,8 +181,8 @@ async fn read_page(
     let after = after.unwrap_or_else(Cursor::top);
     let at = DbInstant(after.at);
     let id = DbUid(after.id);
-    let created = assignments::created_at;
-    let is_after_cursor = created.le(at).and(created.lt(at).or(assignments::id.lt(id)));
+    let created_at = assignments::created_at;
+    let is_after_cursor = created_at.le(at).and(created_at.lt(at).or(assignments::id.lt(id)));
     let page = assignments::table
         .filter(assignments::user_id.eq(DbUid(user.0)).and(is_after_cursor))
         .order((assignments::created_at.desc(), assignments::id.desc()))
@@ -240,8 +240,8 @@ impl AssignmentRow {
 
 impl EventRow {
     fn export(mut self, seal: &PersonSeal) -> Value {
-        let sealed = self.sealed_message.take();
-        if let Value::String(message) = open(seal, "assignment-event", self.id, sealed) {
+        let sealed_message = self.sealed_message.take();
+        if let Value::String(message) = open(seal, "assignment-event", self.id, sealed_message) {
             self.message = Some(message);
         }
         to_json(self)

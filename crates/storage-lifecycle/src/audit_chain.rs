@@ -43,20 +43,20 @@ impl SqlAuditChain {
     ///
     /// Safe on several instances at once: each entry gets one position.
     pub async fn extend(&self) -> Result<usize, Unavailable> {
-        let unchained = audit_entries::table
+        let unchained_query = audit_entries::table
             .filter(audit_entries::position.is_null())
             .select(audit_entries::id)
             .limit(1);
-        let waiting: Result<Option<DbUid>, DbError> =
-            on_conn!(self.db.reader(), |conn| unchained.first(conn).await.optional()?);
-        if waiting?.is_none() {
+        let unchained_entry: Result<Option<DbUid>, DbError> =
+            on_conn!(self.db.reader(), |conn| unchained_query.first(conn).await.optional()?);
+        if unchained_entry?.is_none() {
             return Ok(0);
         }
         Ok(self.chain(&self.signer()?).await?)
     }
 
     async fn chain(&self, signer: &ServerSigner) -> Result<usize, DbError> {
-        let waiting = audit_entries::table
+        let unchained_entries = audit_entries::table
             .filter(audit_entries::position.is_null())
             .order(audit_entries::id)
             .limit(BATCH);
@@ -77,7 +77,8 @@ impl SqlAuditChain {
                 None => (0, ORIGIN.to_vec(), Timestamp::UNIX_EPOCH),
             };
 
-            let rows: Vec<ChainRow> = waiting.select(ChainRow::as_select()).load(conn).await?;
+            let rows: Vec<ChainRow> =
+                unchained_entries.select(ChainRow::as_select()).load(conn).await?;
             for row in &rows {
                 position += 1;
                 link = row.link(&link, position);
@@ -148,39 +149,40 @@ impl SqlAuditChain {
     /// beginning on. The last checkpoint of the deleted entries stays: the
     /// chain continues from it. Returns the number of deleted entries.
     pub(crate) async fn cut(&self, time: Timestamp) -> Result<u64, DbError> {
-        let old = audit_checkpoints::table
+        let position_query = audit_checkpoints::table
             .filter(audit_checkpoints::at.lt(DbInstant(time)))
             .order(audit_checkpoints::at.desc())
             .select(audit_checkpoints::position);
 
         let end: Option<i64> =
-            on_conn!(self.db.reader(), |conn| old.first(conn).await.optional()?)?;
+            on_conn!(self.db.reader(), |conn| position_query.first(conn).await.optional()?)?;
         let Some(end) = end else { return Ok(0) };
 
-        let before = audit_checkpoints::table.filter(audit_checkpoints::position.lt(end));
-        on_conn!(self.db.writer(), |conn| diesel::delete(before).execute(conn).await?)?;
-        let mut deleted = 0;
+        let deletion =
+            diesel::delete(audit_checkpoints::table.filter(audit_checkpoints::position.lt(end)));
+        on_conn!(self.db.writer(), |conn| deletion.execute(conn).await?)?;
+        let mut total = 0;
         loop {
             let ids = self.entries_until(end).await?;
             if ids.is_empty() {
-                return Ok(deleted);
+                return Ok(total);
             }
             let entries = audit_entries::table.filter(audit_entries::id.eq_any(ids));
             let deleted_rows: usize =
                 on_conn!(self.db.writer(), |conn| diesel::delete(entries).execute(conn).await?)?;
-            deleted += deleted_rows as u64;
+            total += deleted_rows as u64;
         }
     }
 
     /// Loads the ids of the first entries up to a position, as many as one
     /// statement deletes.
     async fn entries_until(&self, end: i64) -> Result<Vec<DbUid>, DbError> {
-        let first = audit_entries::table
+        let ids_query = audit_entries::table
             .filter(audit_entries::position.le(end))
             .order(audit_entries::position)
             .select(audit_entries::id)
             .limit(BATCH);
-        on_conn!(self.db.writer(), |conn| first.load(conn).await?)
+        on_conn!(self.db.writer(), |conn| ids_query.load(conn).await?)
     }
 
     fn signer(&self) -> Result<ServerSigner, Unavailable> {

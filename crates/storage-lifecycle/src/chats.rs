@@ -70,8 +70,8 @@ async fn chats_of(
 
     rows.truncate(fitting.max(1));
     let has_more = loaded > rows.len() || loaded == PAGE;
-    let last = if has_more { rows.last() } else { None };
-    let next = last.map(|it| Cursor { at: it.updated_at.0, id: it.id.0 });
+    let last_row = if has_more { rows.last() } else { None };
+    let next = last_row.map(|it| Cursor { at: it.updated_at.0, id: it.id.0 });
     if rows.is_empty() {
         return Ok(ExportPage { rows: Vec::new(), next: None });
     }

@@ -72,8 +72,9 @@ async fn schedules_of(
         on_user_rows!(db, user, |conn| query.select(ScheduleRow::as_select()).load(conn).await?)?;
     let seal = sealer.seal_for(user).await?;
     let export = |mut row: ScheduleRow| -> Value {
-        let sealed = Some(std::mem::take(&mut row.input));
-        let input = seal.as_ref().map(|it| open(it, "assignment-schedule-input", row.id, sealed));
+        let sealed_input = Some(std::mem::take(&mut row.input));
+        let input =
+            seal.as_ref().map(|it| open(it, "assignment-schedule-input", row.id, sealed_input));
         let mut exported = to_json(row);
         if let Some(fields) = exported.as_object_mut() {
             fields.insert("input".to_owned(), input.into());

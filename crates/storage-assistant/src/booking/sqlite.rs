@@ -46,8 +46,8 @@ impl Batch {
         }
 
         for holder in self.holders_of_unfilled_pools(&locked.credit_windows) {
-            let unused = load_unused(conn, last_week(&holder, &locked.credit_windows))?;
-            fill_pool(&mut locked.credit_windows, &holder, unused);
+            let unused_credits = load_unused(conn, last_week(&holder, &locked.credit_windows))?;
+            fill_pool(&mut locked.credit_windows, &holder, unused_credits);
         }
 
         let ended = load_reservations(conn, &self.ended_reservations())?;

@@ -43,17 +43,17 @@ pub(super) async fn share(
             return Ok(BaseChangeOutcome::Unknown);
         }
 
-        let known: Vec<DbUid> = user_groups::table
+        let known_groups: Vec<DbUid> = user_groups::table
             .filter(user_groups::id.eq_any(&ids))
             .select(user_groups::id)
             .load(conn)
             .await?;
-        if let Some(unknown) = ids.iter().find(|it| !known.contains(it)) {
+        if let Some(unknown) = ids.iter().find(|it| !known_groups.contains(it)) {
             return Ok(BaseChangeOutcome::UnknownGroup(GroupId(unknown.0)));
         }
 
-        let added: Vec<_> = ids.iter().map(|group| (*group, id)).collect();
-        if let Some(quota) = conn.exceeded_bases(&added, None, defaults.bases).await? {
+        let added_bindings: Vec<_> = ids.iter().map(|group| (*group, id)).collect();
+        if let Some(quota) = conn.exceeded_bases(&added_bindings, None, defaults.bases).await? {
             return Ok(quota_outcome(quota));
         }
 
@@ -62,9 +62,12 @@ pub(super) async fn share(
         diesel::delete(bindings).execute(conn).await?;
 
         for group in &ids {
-            let new =
+            let new_binding =
                 (knowledge_base_groups::base_id.eq(id), knowledge_base_groups::group_id.eq(group));
-            diesel::insert_into(knowledge_base_groups::table).values(new).execute(conn).await?;
+            diesel::insert_into(knowledge_base_groups::table)
+                .values(new_binding)
+                .execute(conn)
+                .await?;
         }
 
         conn.write_effects(db, &with_ids(effects, "groups", &before, &ids)).await?;
@@ -107,12 +110,12 @@ pub(super) async fn bind(
             return Ok(BaseChangeOutcome::Unknown);
         }
 
-        let known: Vec<DbUid> = knowledge_bases::table
+        let known_bases: Vec<DbUid> = knowledge_bases::table
             .filter(knowledge_bases::id.eq_any(&ids))
             .select(knowledge_bases::id)
             .load(conn)
             .await?;
-        if let Some(unknown) = ids.iter().find(|it| !known.contains(it)) {
+        if let Some(unknown) = ids.iter().find(|it| !known_bases.contains(it)) {
             return Ok(BaseChangeOutcome::UnknownBase(KnowledgeBaseId(unknown.0)));
         }
 
@@ -121,9 +124,9 @@ pub(super) async fn bind(
             .select(group_personas::group_id)
             .load(conn)
             .await?;
-        let added: Vec<_> =
+        let added_bindings: Vec<_> =
             groups.iter().flat_map(|group| ids.iter().map(|base| (*group, *base))).collect();
-        if let Some(quota) = conn.exceeded_bases(&added, Some(id), defaults.bases).await? {
+        if let Some(quota) = conn.exceeded_bases(&added_bindings, Some(id), defaults.bases).await? {
             return Ok(quota_outcome(quota));
         }
 
@@ -131,11 +134,14 @@ pub(super) async fn bind(
             bindings.select(persona_knowledge_bases::base_id).load(conn).await?;
         diesel::delete(bindings).execute(conn).await?;
         for base in &ids {
-            let new = (
+            let new_binding = (
                 persona_knowledge_bases::persona_id.eq(id),
                 persona_knowledge_bases::base_id.eq(base),
             );
-            diesel::insert_into(persona_knowledge_bases::table).values(new).execute(conn).await?;
+            diesel::insert_into(persona_knowledge_bases::table)
+                .values(new_binding)
+                .execute(conn)
+                .await?;
         }
         conn.write_effects(db, &with_ids(effects, "knowledgeBases", &before, &ids)).await?;
 

@@ -31,7 +31,7 @@ type ClaimedRow = (String, String, i32, Option<String>, DbUid, BaseModels, Vec<u
 impl SqlIngestQueue {
     /// Loads documents that are due, in the order in which they are served.
     pub(super) async fn due(&self, now: DbInstant) -> Result<Vec<DueDocument>, DbError> {
-        let due = knowledge_documents::table
+        let due_query = knowledge_documents::table
             .inner_join(knowledge_bases::table)
             .filter(knowledge_documents::due_at.le(now))
             .order((
@@ -46,7 +46,7 @@ impl SqlIngestQueue {
             ))
             .limit(AT_ONCE);
 
-        on_conn!(self.db.reader(), |conn| due.load(conn).await?)
+        on_conn!(self.db.reader(), |conn| due_query.load(conn).await?)
     }
 
     /// Claims a document by a statement that succeeds only while nobody else has
@@ -57,7 +57,7 @@ impl SqlIngestQueue {
         now: DbInstant,
         until: DbInstant,
     ) -> Result<bool, DbError> {
-        let free = knowledge_documents::table
+        let free_document = knowledge_documents::table
             .find(document.id)
             .filter(knowledge_documents::fence.eq(document.fence))
             .filter(knowledge_documents::due_at.le(now));
@@ -75,7 +75,7 @@ impl SqlIngestQueue {
         );
 
         in_tx!(self.db, async |conn| -> Result<bool, DbError> {
-            if diesel::update(free).set(claim).execute(conn).await? == 0 {
+            if diesel::update(free_document).set(claim).execute(conn).await? == 0 {
                 return Ok(false);
             }
             let base = knowledge_bases::table.find(document.base);
