@@ -7,7 +7,7 @@ use diesel_async::RunQueryDsl;
 use pia_kernel::{GroupId, SideEffects, Timestamp, UserId};
 use pia_policy::{MemberEffects, MembersChangeOutcome, MembershipChange};
 use pia_storage::schema::{accounts, user_groups};
-use pia_storage::{Database, DbError, DbUid, WriteEffects, in_tx, lock_row};
+use pia_storage::{Database, DbError, DbUid, WriteEffects, connection_trait, in_tx, lock_row};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -34,25 +34,10 @@ pub(crate) async fn change(
 ) -> Result<MembersChangeOutcome, DbError> {
     let id = DbUid(group.0);
     in_tx!(db, async |conn| -> Result<MembersChangeOutcome, DbError> {
-        // Both groups are locked before any account, so that neither is deleted
-        // until the commit; in the order of their ids.
-        let is_involved = user_groups::id.eq(id).or(user_groups::is_default);
-        let involved: Vec<(DbUid, bool)> = user_groups::table
-            .filter(is_involved)
-            .order(user_groups::id)
-            .select((user_groups::id, user_groups::is_default))
-            .load(conn)
-            .await?;
-        for (involved_id, _) in &involved {
-            lock_row!(conn, user_groups::table.find(*involved_id), user_groups::name);
-        }
-        if !involved.iter().any(|(involved_id, _)| *involved_id == id) {
+        let Some(default) = conn.lock_groups(id).await? else {
             return Ok(MembersChangeOutcome::UnknownGroup);
-        }
-        let default = involved
-            .iter()
-            .find(|(_, is_default)| *is_default)
-            .map_or(id, |(default_id, _)| *default_id);
+        };
+
         let members: Vec<DbUid> = accounts::table
             .filter(accounts::group_id.eq(id))
             .select(accounts::id)
@@ -60,16 +45,7 @@ pub(crate) async fn change(
             .await?;
         let moves = Moves::of(changes, &members, default == id);
 
-        let mut old_groups: BTreeMap<Uuid, DbUid> = BTreeMap::new();
-        for batch in moves.user_ids().chunks(BATCH) {
-            let rows: Vec<(DbUid, DbUid)> =
-                diesel::update(accounts::table.filter(accounts::id.eq_any(batch)))
-                    .set(accounts::group_id.eq(accounts::group_id))
-                    .returning((accounts::id, accounts::group_id))
-                    .get_results(conn)
-                    .await?;
-            old_groups.extend(rows.into_iter().map(|(user, group)| (user.0, group)));
-        }
+        let old_groups = conn.lock_accounts(&moves.user_ids()).await?;
         if let Some(unknown) = moves.joining.iter().find(|it| !old_groups.contains_key(it)) {
             return Ok(MembersChangeOutcome::UnknownAccount(UserId(*unknown)));
         }
@@ -89,6 +65,54 @@ pub(crate) async fn change(
         }
         Ok(MembersChangeOutcome::Done(moved_users))
     })
+}
+
+connection_trait! {
+    /// Locks of a change of members. Call each method inside its transaction.
+    trait LockMembers {
+        /// Locks a group and the default group until the commit, so that neither is
+        /// deleted. Call it before any account is locked. Returns the default group, or
+        /// `None` if there is no such group.
+        async fn lock_groups(&mut self, group: DbUid) -> Result<Option<DbUid>, DbError> {
+            let is_involved = user_groups::id.eq(group).or(user_groups::is_default);
+            // In the order of their ids, so that two changes do not wait for each other.
+            let groups: Vec<(DbUid, bool)> = user_groups::table
+                .filter(is_involved)
+                .order(user_groups::id)
+                .select((user_groups::id, user_groups::is_default))
+                .load(self)
+                .await?;
+            for (id, _) in &groups {
+                lock_row!(self, user_groups::table.find(*id), user_groups::name);
+            }
+
+            if !groups.iter().any(|(id, _)| *id == group) {
+                return Ok(None);
+            }
+
+            let default_group = groups.iter().find(|(_, is_default)| *is_default);
+            Ok(Some(default_group.map_or(group, |(id, _)| *id)))
+        }
+
+        /// Locks accounts until the commit. Returns the group of each that exists.
+        async fn lock_accounts(
+            &mut self,
+            users: &[DbUid],
+        ) -> Result<BTreeMap<Uuid, DbUid>, DbError> {
+            let mut groups = BTreeMap::new();
+            for batch in users.chunks(BATCH) {
+                let batch_accounts = accounts::table.filter(accounts::id.eq_any(batch));
+                // As `lock_row!` does, for many rows at once.
+                let rows: Vec<(DbUid, DbUid)> = diesel::update(batch_accounts)
+                    .set(accounts::group_id.eq(accounts::group_id))
+                    .returning((accounts::id, accounts::group_id))
+                    .get_results(self)
+                    .await?;
+                groups.extend(rows.into_iter().map(|(user, group)| (user.0, group)));
+            }
+            Ok(groups)
+        }
+    }
 }
 
 /// Returns those of the users who join `group`, or leave it for another one, with a

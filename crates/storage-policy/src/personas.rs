@@ -17,14 +17,22 @@ use pia_storage::schema::{
     plugins, user_groups,
 };
 use pia_storage::{
-    CatalogueVersion, CheckBaseQuota, Database, DbInstant, DbUid, ExceededBases, WriteEffects,
-    in_tx, on_conn, with_ids,
+    CatalogueVersion, CheckBaseQuota, Database, DbError, DbInstant, DbUid, ExceededBases,
+    WriteEffects, connection_trait, in_tx, on_conn, with_ids,
 };
 
 use crate::persona_row::{ContentRow, PersonaRow};
 
 /// Numbers of rows by persona.
 type Counts = Vec<(DbUid, i64)>;
+
+/// Group with its own maximum number of managed personas, if any.
+#[derive(Queryable)]
+struct GroupQuota {
+    id: DbUid,
+    name: String,
+    own_limit: Option<i64>,
+}
 
 /// Managed personas in SQL.
 #[derive(Debug, Clone)]
@@ -41,7 +49,7 @@ macro_rules! live {
     };
 }
 
-/// Query of the quotas of groups: id, name, own quota.
+/// Query of the [`GroupQuota`]s of groups.
 macro_rules! quotas {
     ($groups:expr) => {
         user_groups::table
@@ -68,6 +76,32 @@ macro_rules! other_personas {
             .group_by(group_personas::group_id)
             .select((group_personas::group_id, count_star()))
     };
+}
+
+connection_trait! {
+    /// Quota of the managed personas of a group.
+    trait CheckPersonaQuota {
+        /// Returns the refusal for the first group that has all the personas that it
+        /// may without this one.
+        async fn exceeded_personas(
+            &mut self,
+            persona: PersonaId,
+            groups: &[GroupQuota],
+            default_limit: i64,
+        ) -> Result<Option<PersonaAssignmentOutcome>, DbError> {
+            let ids: Vec<DbUid> = groups.iter().map(|it| it.id).collect();
+            let counts: Vec<(DbUid, i64)> = other_personas!(&ids, persona).load(self).await?;
+            for group in groups {
+                let limit = group.own_limit.unwrap_or(default_limit);
+                let count = counts.iter().find(|it| it.0 == group.id).map_or(0, |it| it.1);
+                if count >= limit {
+                    let group = group.name.clone();
+                    return Ok(Some(PersonaAssignmentOutcome::QuotaExceeded { group, limit }));
+                }
+            }
+            Ok(None)
+        }
+    }
 }
 
 impl SqlManagedPersonas {
@@ -245,22 +279,19 @@ impl PersonaStore for SqlManagedPersonas {
                 return Ok(PersonaAssignmentOutcome::Unknown);
             }
 
-            let known_groups: Vec<(DbUid, String, Option<i64>)> = quotas!(&ids).load(conn).await?;
-            let unknown_group = ids.iter().find(|id| known_groups.iter().all(|it| it.0 != **id));
+            let known_groups: Vec<GroupQuota> = quotas!(&ids).load(conn).await?;
+            let unknown_group = ids.iter().find(|id| known_groups.iter().all(|it| it.id != **id));
             if let Some(unknown_group) = unknown_group {
                 return Ok(PersonaAssignmentOutcome::UnknownGroup(GroupId(unknown_group.0)));
             }
 
             let before: Vec<DbUid> =
                 assignments.select(group_personas::group_id).load(conn).await?;
-            let counts: Vec<(DbUid, i64)> = other_personas!(&ids, persona).load(conn).await?;
-            for (id, group, quota) in known_groups.into_iter().filter(|it| !before.contains(&it.0))
-            {
-                let limit = quota.unwrap_or(defaults.personas);
-                let count = counts.iter().find(|it| it.0 == id).map_or(0, |it| it.1);
-                if count >= limit {
-                    return Ok(PersonaAssignmentOutcome::QuotaExceeded { group, limit });
-                }
+            let new_groups: Vec<GroupQuota> =
+                known_groups.into_iter().filter(|it| !before.contains(&it.id)).collect();
+            let refusal = conn.exceeded_personas(persona, &new_groups, defaults.personas).await?;
+            if let Some(refusal) = refusal {
+                return Ok(refusal);
             }
 
             let base_ids: Vec<DbUid> = bases.load(conn).await?;
