@@ -117,17 +117,19 @@ impl SqlScimUsers {
                 Err(violation) => return Ok(ScimUserChangeOutcome::Invalid(violation)),
             };
             let row = AttributesRow::new(id, &attributes, at);
-            let new_email = fold_email(&attributes.email) != fold_email(&before.attributes.email);
-            let reactivates = matches!(activation, Some(ActivationChange::Reactivate(..)));
-            let is_privileged = role != Role::User.name();
-            if is_privileged && (new_email || reactivates && !before.is_active) {
+            let changes_email =
+                fold_email(&attributes.email) != fold_email(&before.attributes.email);
+            let reactivates =
+                !before.is_active && matches!(activation, Some(ActivationChange::Reactivate(..)));
+            // A client must not take over an account with more rights than its own.
+            if role != Role::User.name() && (changes_email || reactivates) {
                 return Ok(ScimUserChangeOutcome::Privileged);
             }
 
             let old_name = Some(row::fold_user_name(&before.attributes.user_name));
             let new_name =
                 row.user_name_folded.as_ref().filter(|it| Some(*it) != old_name.as_ref());
-            let new_address = new_email.then_some(attributes.email.as_str());
+            let new_address = changes_email.then_some(attributes.email.as_str());
             if let Some(taken) = conn.taken(id, new_name, new_address, &row.external_id).await? {
                 return Ok(ScimUserChangeOutcome::Taken(taken));
             }

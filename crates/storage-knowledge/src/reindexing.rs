@@ -4,7 +4,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_knowledge::DocumentStatus;
 use pia_storage::schema::{knowledge_bases, knowledge_documents};
-use pia_storage::{DbError, DbInstant, DbUid, connection_trait};
+use pia_storage::{DbError, DbInstant, DbUid, connection_trait, lock_row};
 
 use crate::new_content::StoreContent;
 use crate::publication::{AT_ONCE, PublishContent};
@@ -26,8 +26,7 @@ connection_trait! {
             let documents =
                 knowledge_documents::table.filter(knowledge_documents::base_id.eq(base));
             // Documents are locked before their base, as by workers.
-            let lock = knowledge_documents::fence.eq(knowledge_documents::fence);
-            diesel::update(documents).set(lock).execute(self).await?;
+            lock_row!(self, documents, knowledge_documents::fence);
 
             let Some(models) = self.lock_base(base).await? else { return Ok(0) };
             if models.reindex_model.as_deref() == Some(model) {

@@ -35,16 +35,39 @@ connection_trait! {
         /// deleted with it; others are named here.
         async fn forget(&mut self, user: UserId, email_folded: &str) -> Result<(), DbError> {
             let pattern = format!("%{user}%");
+            let id = DbUid(user.0);
+
+            // Before the rows that others use too: this may take long.
+            let own_chats = chats::table.filter(chats::user_id.eq(id));
+            diesel::delete(own_chats).execute(self).await?;
+
+            let own_items = sync_items::table.filter(sync_items::user_id.eq(id));
+            diesel::delete(own_items).execute(self).await?;
+
+            self.forget_usage(user).await?;
+
+            let identities = audit_identities::table.filter(audit_identities::user_id.eq(id));
+            diesel::delete(identities).execute(self).await?;
+
+            let own_invitations =
+                invitations::table.filter(invitations::email_folded.eq(email_folded));
+            diesel::delete(own_invitations).execute(self).await?;
+
+            let own_attempts = attempts::table.filter(attempts::who.like(&pattern));
+            diesel::delete(own_attempts).execute(self).await?;
+
+            let own_guesses = guesses::table.filter(guesses::who.like(&pattern));
+            diesel::delete(own_guesses).execute(self).await?;
+            diesel::delete(accounts::table.find(id)).execute(self).await?;
+
+            Ok(())
+        }
+
+        /// Deletes an account's budgets, and attributes its usage to a new pseudonym.
+        async fn forget_usage(&mut self, user: UserId) -> Result<(), DbError> {
             let reservation_prefix = format!("{user}:%");
             let pseudonym_id = pseudonym()?;
             let user = DbUid(user.0);
-
-            // Before the rows that others use too: this may take long.
-            let own_chats = chats::table.filter(chats::user_id.eq(user));
-            diesel::delete(own_chats).execute(self).await?;
-
-            let own_items = sync_items::table.filter(sync_items::user_id.eq(user));
-            diesel::delete(own_items).execute(self).await?;
 
             // Before usage, as bookings of calls lock them first.
             let own_windows = credit_windows::table.filter(credit_windows::user_id.eq(user));
@@ -72,20 +95,6 @@ connection_trait! {
                 .set(usage_users::user_id.eq(pseudonym_id))
                 .execute(self)
                 .await?;
-
-            let identities = audit_identities::table.filter(audit_identities::user_id.eq(user));
-            diesel::delete(identities).execute(self).await?;
-
-            let own_invitations =
-                invitations::table.filter(invitations::email_folded.eq(email_folded));
-            diesel::delete(own_invitations).execute(self).await?;
-
-            let own_attempts = attempts::table.filter(attempts::who.like(&pattern));
-            diesel::delete(own_attempts).execute(self).await?;
-
-            let own_guesses = guesses::table.filter(guesses::who.like(&pattern));
-            diesel::delete(own_guesses).execute(self).await?;
-            diesel::delete(accounts::table.find(user)).execute(self).await?;
 
             Ok(())
         }

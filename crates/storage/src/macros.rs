@@ -66,6 +66,7 @@ macro_rules! in_tx {
 /// that changes nothing. Returns whether the row exists.
 ///
 /// The arguments are the connection, the query of the row, and any of its columns.
+/// If the query has several rows, they are locked in no particular order.
 /// A fourth argument selects values of the row: `Some` of them is returned instead,
 /// or `None` if the row does not exist.
 #[macro_export]
