@@ -123,8 +123,13 @@ connection_trait! {
                 assignments::fence.eq(assignments::fence + 1),
                 assignments::worker_id.eq(Some(worker)),
             );
-            let claim = diesel::update(row).set(columns).returning(ClaimedRow::as_returning());
-            let Some(mut claimed) = claim.get_result::<ClaimedRow>(self).await.optional()? else {
+            let claimed_row = diesel::update(row)
+                .set(columns)
+                .returning(ClaimedRow::as_returning())
+                .get_result::<ClaimedRow>(self)
+                .await
+                .optional()?;
+            let Some(mut claimed) = claimed_row else {
                 return Ok(None);
             };
 

@@ -52,8 +52,8 @@ connection_trait! {
                 return Ok(AssignmentCreationOutcome::Gone);
             }
 
-            let unfinished: i64 = unfinished_of!(row.user_id).get_result(self).await?;
-            if unfinished >= i64::from(max_unfinished) {
+            let unfinished_count: i64 = unfinished_of!(row.user_id).get_result(self).await?;
+            if unfinished_count >= i64::from(max_unfinished) {
                 return Ok(AssignmentCreationOutcome::TooMany);
             }
 

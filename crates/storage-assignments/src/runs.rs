@@ -53,7 +53,7 @@ impl RunStore for SqlAssignments {
             assignment_workers::alive_until.eq(until),
         );
 
-        let put = diesel::insert_into(assignment_workers::table)
+        let lease_upsert = diesel::insert_into(assignment_workers::table)
             .values(row)
             .on_conflict(assignment_workers::id)
             .do_update()
@@ -63,7 +63,7 @@ impl RunStore for SqlAssignments {
             assignment_workers::alive_until.le(now).or(assignment_workers::alive_until.gt(ahead));
         let delete_dead = diesel::delete(assignment_workers::table.filter(is_dead));
         on_conn!(self.all_rows.writer(), |conn| {
-            put.execute(conn).await?;
+            lease_upsert.execute(conn).await?;
             delete_dead.execute(conn).await?;
         })?;
 

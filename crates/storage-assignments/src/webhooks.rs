@@ -39,8 +39,9 @@ impl SqlWebhooks {
     /// others waiting.
     fn open(&self, row: ClaimedRow) -> Result<ClaimedDelivery, DbError> {
         let (delivery, operator, url, sealed) = row;
-        let opened = self.db.seal()?.open(seal_context(&operator), &sealed.unwrap_or_default());
-        let secret = opened.ok().and_then(|it| String::from_utf8(it.reveal()).ok());
+        let secret_result =
+            self.db.seal()?.open(seal_context(&operator), &sealed.unwrap_or_default());
+        let secret = secret_result.ok().and_then(|it| String::from_utf8(it.reveal()).ok());
         let webhook =
             url.zip(secret).map(|(url, secret)| Webhook { url, secret: Secret::new(secret) });
         Ok(ClaimedDelivery { operator: OperatorId(operator.0), delivery: delivery.into(), webhook })
@@ -164,8 +165,8 @@ impl WebhookStore for SqlWebhooks {
         let of_claim = webhook_deliveries::table
             .find(row.id)
             .filter(webhook_deliveries::attempts.eq(row.attempts));
-        let finish = diesel::update(of_claim).set(&row);
-        on_conn!(self.db.writer(), |conn| finish.execute(conn).await?)?;
+        let delivery_update = diesel::update(of_claim).set(&row);
+        on_conn!(self.db.writer(), |conn| delivery_update.execute(conn).await?)?;
         Ok(())
     }
 

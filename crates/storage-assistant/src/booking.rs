@@ -239,16 +239,16 @@ impl Batch {
     /// Returns a holder for each pool that was not filled yet this week.
     fn holders_of_unfilled_pools(&self, credit_windows: &CreditWindows) -> Vec<CreditHolder> {
         let mut keys = HashSet::new();
-        let mut unfilled = Vec::new();
+        let mut holders = Vec::new();
         for (_, request) in &self.requests {
             let holder = request.holder;
             if let Some(key) = pool_of(&holder, credit_windows)
                 && keys.insert(key)
             {
-                unfilled.push(holder);
+                holders.push(holder);
             }
         }
-        unfilled
+        holders
     }
 
     /// Returns the usage of calls to be settled whose reservation is gone: it was

@@ -111,9 +111,9 @@ impl SqlCreditStore {
     /// Releases the reservations of dead instances, as happens every few
     /// seconds. Returns the number of reservations, one a window.
     pub async fn reap(&self) -> Result<u64, Unavailable> {
-        let reaped = lease::reap(&self.context.db).await?;
-        add(&self.context.tally.reaped, reaped);
-        Ok(reaped)
+        let released_count = lease::reap(&self.context.db).await?;
+        add(&self.context.tally.reaped, released_count);
+        Ok(released_count)
     }
 
     /// Renews the lease of this instance and counts the live ones, itself

@@ -110,7 +110,7 @@ connection_trait! {
             users: &[DbUid],
             groups: &[DbUid],
         ) -> Result<Vec<DbUid>, DbError> {
-            let mut existing: Vec<DbUid> = accounts::table
+            let mut existing_ids: Vec<DbUid> = accounts::table
                 .filter(accounts::id.eq_any(users))
                 .select(accounts::id)
                 .load(self)
@@ -120,8 +120,8 @@ connection_trait! {
                 .select(user_groups::id)
                 .load(self)
                 .await?;
-            existing.extend(existing_groups);
-            Ok(existing)
+            existing_ids.extend(existing_groups);
+            Ok(existing_ids)
         }
 
         /// Returns the unused part of the last week's allowances of a group's

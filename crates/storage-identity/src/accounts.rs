@@ -101,7 +101,7 @@ impl AccountStore for SqlAccounts {
         session: SessionId,
         now: Timestamp,
     ) -> Result<Option<CallerState>, Unavailable> {
-        let in_force = sessions::user_id
+        let is_in_force = sessions::user_id
             .eq(DbUid(user.0))
             .and(sessions::expires_at.gt(DbInstant(now)))
             .and(accounts::deactivated_at.is_null());
@@ -109,7 +109,7 @@ impl AccountStore for SqlAccounts {
         let session_row = sessions::table
             .find(DbUid(session.0))
             .inner_join(accounts::table)
-            .filter(in_force)
+            .filter(is_in_force)
             .select((
                 accounts::customer_type,
                 accounts::role,
@@ -152,7 +152,7 @@ impl AccountStore for SqlAccounts {
         let ApiKeyRef { user, key } = key_ref;
 
         let ends_later = api_keys::expires_at.is_null().or(api_keys::expires_at.gt(DbInstant(now)));
-        let in_force = api_keys::user_id
+        let is_in_force = api_keys::user_id
             .eq(DbUid(user.0))
             .and(ends_later.assume_not_null())
             .and(accounts::deactivated_at.is_null());
@@ -167,7 +167,7 @@ impl AccountStore for SqlAccounts {
         let key_row = api_keys::table
             .find(DbUid(key.0))
             .inner_join(accounts::table)
-            .filter(in_force)
+            .filter(is_in_force)
             .select(columns);
 
         let row: Option<(i32, String, DbUid, bool, i64, String)> =

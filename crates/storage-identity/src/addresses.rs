@@ -145,12 +145,12 @@ impl SqlAddresses {
 
         let mut changed_rows = 0;
         for (id, before) in rows {
-            let folded = fold_email(&before);
-            if folded == before {
+            let folded_email = fold_email(&before);
+            if folded_email == before {
                 continue;
             }
             let update = diesel::update(invitations::table.find(id))
-                .set(invitations::email_folded.eq(folded));
+                .set(invitations::email_folded.eq(folded_email));
             changed_rows += on_conn!(self.db.writer(), |conn| update.execute(conn).await?)? as u64;
         }
 

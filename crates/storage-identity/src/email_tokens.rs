@@ -163,7 +163,7 @@ impl EmailTokenStore for SqlEmailTokens {
     ) -> Result<AddressChangeOutcome, Unavailable> {
         let AddressChange { user, token, email, at, effects } = change;
         let id = DbUid(user.0);
-        let folded = fold_email(&email);
+        let folded_email = fold_email(&email);
         let outcome = in_tx!(self.db, async |conn| -> Result<AddressChangeOutcome, DbError> {
             conn.take_turn().await?;
             if !conn.lock_account(user).await? {
@@ -188,7 +188,7 @@ impl EmailTokenStore for SqlEmailTokens {
             diesel::delete(own_tokens).execute(conn).await?;
             let new_address = (
                 accounts::email.eq(&email),
-                accounts::email_folded.eq(&folded),
+                accounts::email_folded.eq(&folded_email),
                 accounts::email_verified_at.eq(DbInstant(at)),
             );
             diesel::update(accounts::table.find(id)).set(new_address).execute(conn).await?;
@@ -209,11 +209,11 @@ impl EmailTokenStore for SqlEmailTokens {
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {
         let mut total = 0;
         loop {
-            let deleted = self.delete_expired_batch(now).await?;
-            if deleted == 0 {
+            let deleted_rows = self.delete_expired_batch(now).await?;
+            if deleted_rows == 0 {
                 return Ok(total);
             }
-            total += deleted as u64;
+            total += deleted_rows as u64;
         }
     }
 }

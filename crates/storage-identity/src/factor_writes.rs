@@ -43,9 +43,10 @@ connection_trait! {
                 return Ok(false);
             }
             let of_user = sessions::user_id.eq(DbUid(session_ref.user.0));
-            let own_unexpired = of_user.and(sessions::expires_at.gt(DbInstant(at)));
-            let session = sessions::table.find(DbUid(session_ref.session.0)).filter(own_unexpired);
-            diesel::select(exists(session)).get_result(self).await
+            let is_own_unexpired = of_user.and(sessions::expires_at.gt(DbInstant(at)));
+            let live_session =
+                sessions::table.find(DbUid(session_ref.session.0)).filter(is_own_unexpired);
+            diesel::select(exists(live_session)).get_result(self).await
         }
 
         /// Consumes a proof, if the account's factor is on. Returns whether it was

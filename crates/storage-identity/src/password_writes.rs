@@ -19,8 +19,8 @@ connection_trait! {
         async fn verify_address(&mut self, user: UserId, at: Timestamp) -> QueryResult<bool> {
             let unverified = accounts::email_verified_at.is_null();
             let account = accounts::table.find(DbUid(user.0)).filter(unverified);
-            let verified = accounts::email_verified_at.eq(DbInstant(at));
-            Ok(diesel::update(account).set(verified).execute(self).await? == 1)
+            let verification_time = accounts::email_verified_at.eq(DbInstant(at));
+            Ok(diesel::update(account).set(verification_time).execute(self).await? == 1)
         }
 
         /// Deletes everything pending that was authorised with the previous

@@ -90,7 +90,7 @@ impl PasswordStore for SqlPasswords {
 
     async fn change(&self, change: PasswordChange) -> Result<Option<AppAccess>, Unavailable> {
         let PasswordChange { by, old, new, at, effects, if_ended, .. } = &change;
-        let revoked = change.revoke_app_access.then_some(change.if_revoked);
+        let revocation_effects = change.revoke_app_access.then_some(change.if_revoked);
         in_tx!(self.db, async |conn| {
             if !conn.lock_account(by.user).await? {
                 return Ok(None);
@@ -105,7 +105,7 @@ impl PasswordStore for SqlPasswords {
 
             conn.forget_unfinished(by.user).await?;
 
-            if let Some(AppAccessRevoked { app_password, api_key }) = revoked {
+            if let Some(AppAccessRevoked { app_password, api_key }) = revocation_effects {
                 let (password_count, keys) = conn.revoke_app_access(by.user).await?;
                 for _ in 0..password_count {
                     conn.write_effects(&self.db, &app_password(by.user, *at)).await?;

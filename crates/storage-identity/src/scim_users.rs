@@ -121,7 +121,7 @@ impl SqlScimUsers {
                 fold_email(&attributes.email) != fold_email(&before.attributes.email);
             let reactivates =
                 !before.is_active && matches!(activation, Some(ActivationChange::Reactivate(..)));
-            // A client must not take over an account with more rights than its own.
+            // A SCIM client must not take over the account of an administrator.
             if role != Role::User.name() && (changes_email || reactivates) {
                 return Ok(ScimUserChangeOutcome::Privileged);
             }
@@ -360,14 +360,14 @@ connection_trait! {
                 diesel::update(account).set(email).execute(self).await?;
             }
 
-            let folded = fold_email(&after.email);
-            if folded != fold_email(&before.email) {
-                let email = accounts::email_folded.eq(folded);
+            let folded_email = fold_email(&after.email);
+            if folded_email != fold_email(&before.email) {
+                let email = accounts::email_folded.eq(folded_email);
                 diesel::update(account).set(email).execute(self).await?;
                 // An address that was not verified does not become so by a change.
                 let verified_account = account.filter(accounts::email_verified_at.is_not_null());
-                let verified = accounts::email_verified_at.eq(row.updated_at);
-                diesel::update(verified_account).set(verified).execute(self).await?;
+                let verification_time = accounts::email_verified_at.eq(row.updated_at);
+                diesel::update(verified_account).set(verification_time).execute(self).await?;
                 let links = mailed_tokens::table.filter(mailed_tokens::user_id.eq(row.user_id));
                 diesel::delete(links).execute(self).await?;
             }

@@ -78,11 +78,11 @@ impl SessionStore for SqlSessions {
             .filter(sessions::user_id.eq(DbUid(session.user.0)))
             .filter(is_idle_console.and(is_unexpired));
 
-        let extended = (
+        let extended_columns = (
             sessions::used_at.eq(DbInstant(used_at)),
             sessions::expires_at.eq(DbInstant(expires_at)),
         );
-        let update = diesel::update(own_sessions).set(extended);
+        let update = diesel::update(own_sessions).set(extended_columns);
         on_conn!(self.db.writer(), |conn| update.execute(conn).await?)?;
 
         Ok(())
@@ -152,10 +152,10 @@ impl SessionStore for SqlSessions {
         let id = DbUid(after.id);
         let began = sessions::began_at;
         let is_after_cursor = began.le(at).and(began.lt(at).or(sessions::id.lt(id)));
-        let own_unexpired =
+        let is_own_unexpired =
             sessions::user_id.eq(DbUid(user.0)).and(sessions::expires_at.gt(DbInstant(now)));
         let entries = sessions::table
-            .filter(own_unexpired.and(is_after_cursor))
+            .filter(is_own_unexpired.and(is_after_cursor))
             .order((began.desc(), sessions::id.desc()))
             .limit(page.limit.into());
 
@@ -175,14 +175,15 @@ impl SessionStore for SqlSessions {
     ) -> Result<Option<u64>, Unavailable> {
         let user = DbUid(by.user.0);
         let own_id = DbUid(by.session.0);
-        let own_unexpired = sessions::user_id.eq(user).and(sessions::expires_at.gt(DbInstant(now)));
+        let is_own_unexpired =
+            sessions::user_id.eq(user).and(sessions::expires_at.gt(DbInstant(now)));
         in_tx!(self.db, async |conn| {
             // Session starts lock the account too. Sessions started earlier are
             // therefore visible, and of two sessions that revoke each other only the
             // first succeeds.
             lock_row!(conn, accounts::table.find(user), accounts::provider);
 
-            let own_session = sessions::table.find(own_id).filter(own_unexpired);
+            let own_session = sessions::table.find(own_id).filter(is_own_unexpired);
             if !diesel::select(exists(own_session)).get_result::<bool>(conn).await? {
                 return Ok(None);
             }
@@ -190,12 +191,12 @@ impl SessionStore for SqlSessions {
             let ended_count = match revoked {
                 Revoked::One(session) => {
                     let chosen_session =
-                        sessions::table.find(DbUid(session.0)).filter(own_unexpired);
+                        sessions::table.find(DbUid(session.0)).filter(is_own_unexpired);
                     diesel::delete(chosen_session).execute(conn).await?
                 }
                 Revoked::Others => {
                     let other_sessions =
-                        sessions::table.filter(sessions::id.ne(own_id).and(own_unexpired));
+                        sessions::table.filter(sessions::id.ne(own_id).and(is_own_unexpired));
                     diesel::delete(other_sessions).execute(conn).await?
                 }
             };
@@ -210,11 +211,11 @@ impl SessionStore for SqlSessions {
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {
         let mut total = 0;
         loop {
-            let deleted = self.delete_expired_batch(now).await?;
-            if deleted == 0 {
+            let deleted_rows = self.delete_expired_batch(now).await?;
+            if deleted_rows == 0 {
                 return Ok(total);
             }
-            total += deleted as u64;
+            total += deleted_rows as u64;
         }
     }
 }

@@ -78,9 +78,9 @@ impl SignInCodes for SqlSignInCodes {
             if is_redeemable
                 && diesel::select(exists(active_account)).get_result::<bool>(conn).await?
             {
-                let burn = diesel::update(sign_in_codes::table.find(&hash))
+                let burn_update = diesel::update(sign_in_codes::table.find(&hash))
                     .set(sign_in_codes::burned_at.eq(now));
-                burn.execute(conn).await?;
+                burn_update.execute(conn).await?;
                 return Ok(CodeRedemptionOutcome::Redeemed(user));
             }
 

@@ -83,11 +83,11 @@ impl SignInLog for SqlSignIns {
     async fn sweep(&self, time: Timestamp) -> Result<u64, Unavailable> {
         let mut total = 0;
         loop {
-            let deleted = self.delete_old_batch(time).await?;
-            if deleted == 0 {
+            let deleted_rows = self.delete_old_batch(time).await?;
+            if deleted_rows == 0 {
                 return Ok(total);
             }
-            total += deleted as u64;
+            total += deleted_rows as u64;
         }
     }
 }

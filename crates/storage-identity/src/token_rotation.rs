@@ -28,7 +28,7 @@ connection_trait! {
                 .select(refresh_tokens::session_id);
             let active_accounts = accounts::table.filter(accounts::deactivated_at.is_null());
             let is_unexpired = sessions::expires_at.gt(DbInstant(token.at));
-            let extended = diesel::update(sessions::table)
+            let extended_session = diesel::update(sessions::table)
                 .filter(sessions::id.eq_any(owner_session).and(is_unexpired))
                 .filter(sessions::user_id.eq_any(active_accounts.select(accounts::id)))
                 .set(ContinuedRow::from(token))
@@ -37,7 +37,7 @@ connection_trait! {
                 .await
                 .optional()?;
 
-            Ok(extended.map(|(user, session)| (UserId(user.0), SessionId(session.0))))
+            Ok(extended_session.map(|(user, session)| (UserId(user.0), SessionId(session.0))))
         }
 
         /// Spends a token, stores its successor, and deletes tokens that were spent
@@ -48,21 +48,21 @@ connection_trait! {
             session: SessionId,
         ) -> Result<bool, DbError> {
             let session = DbUid(session.0);
-            let unspent = refresh_tokens::table
+            let unspent_token = refresh_tokens::table
                 .find(token.hash.0.to_vec())
                 .filter(refresh_tokens::spent_at.is_null());
-            let spend = diesel::update(unspent)
+            let spend_update = diesel::update(unspent_token)
                 .set(refresh_tokens::spent_at.eq(DbInstant(token.at)));
-            if spend.execute(self).await? == 0 {
+            if spend_update.execute(self).await? == 0 {
                 return Ok(false);
             }
 
             let row = TokenRow::unspent(token.successor, session);
             diesel::insert_into(refresh_tokens::table).values(row).execute(self).await?;
-            let outdated = refresh_tokens::table
+            let outdated_tokens = refresh_tokens::table
                 .filter(refresh_tokens::spent_at.lt(DbInstant(token.at - token.lifetime)))
                 .filter(refresh_tokens::session_id.eq(session));
-            diesel::delete(outdated).execute(self).await?;
+            diesel::delete(outdated_tokens).execute(self).await?;
 
             Ok(true)
         }

@@ -173,8 +173,8 @@ impl DocumentStore for SqlDocuments {
 
             conn.lock_group(owner).await?;
             let write = ContentWrite { db, base: id, owner, defaults, content, change };
-            let stored = row_of!(document).select(StoredDocument::as_select());
-            match stored.first(conn).await.optional()? {
+            let stored_query = row_of!(document).select(StoredDocument::as_select());
+            match stored_query.first(conn).await.optional()? {
                 Some(stored) => conn.replace_document(write, stored).await,
                 None => Ok(DocumentStoreOutcome::Unknown),
             }

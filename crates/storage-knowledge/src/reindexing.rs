@@ -55,11 +55,11 @@ connection_trait! {
 
             if models.model.is_some() {
                 for batch in queued_ids.chunks(AT_ONCE) {
-                    let searched = knowledge_documents::table
+                    let searched_documents = knowledge_documents::table
                         .filter(knowledge_documents::id.eq_any(batch))
                         .filter(knowledge_documents::chunk_count.gt(0));
                     let is_held = knowledge_documents::is_held.eq(true);
-                    diesel::update(searched).set(is_held).execute(self).await?;
+                    diesel::update(searched_documents).set(is_held).execute(self).await?;
                 }
 
                 let new_model = knowledge_bases::reindex_model.eq(Some(model));

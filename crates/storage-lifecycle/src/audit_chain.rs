@@ -116,12 +116,12 @@ impl SqlAuditChain {
         retained_since: Timestamp,
     ) -> Result<ChainReport, Unavailable> {
         let signer = self.signer()?;
-        let parsed = exported.and_then(AuditCheckpoint::row);
+        let exported_row = exported.and_then(AuditCheckpoint::row);
         let first = self.entries(0, 1).await?.into_iter().next().and_then(|it| it.position);
         let oldest = self.checkpoints(0, i64::MAX, 1).await?.into_iter().next();
         let anchor = if first == Some(1) { None } else { oldest };
-        let mut verification = Verification::new(&signer, parsed.as_ref(), anchor.as_ref());
-        if let (Some(unreadable), None) = (exported, &parsed) {
+        let mut verification = Verification::new(&signer, exported_row.as_ref(), anchor.as_ref());
+        if let (Some(unreadable), None) = (exported, &exported_row) {
             verification.report(ChainFault::Forged { position: unreadable.position });
         }
 

@@ -56,7 +56,7 @@ async fn chats_of(
     after: Option<Cursor>,
 ) -> Result<ExportPage, Unavailable> {
     let mut rows = load_rows(db, user, after.unwrap_or_else(Cursor::top)).await?;
-    let loaded = rows.len();
+    let loaded_count = rows.len();
     let mut bytes = 0;
     let mut fitting = 0_usize;
 
@@ -69,7 +69,7 @@ async fn chats_of(
     }
 
     rows.truncate(fitting.max(1));
-    let has_more = loaded > rows.len() || loaded == PAGE;
+    let has_more = loaded_count > rows.len() || loaded_count == PAGE;
     let last_row = if has_more { rows.last() } else { None };
     let next = last_row.map(|it| Cursor { at: it.updated_at.0, id: it.id.0 });
     if rows.is_empty() {

@@ -89,7 +89,7 @@ async fn items_of(
     }
     let Some(seal) = sealer.seal_for(user).await? else { return Ok(ExportPage::default()) };
 
-    let loaded = rows.len();
+    let loaded_count = rows.len();
     let mut page = ExportPage::default();
     let mut bytes = 0;
     for (number, row) in rows.into_iter().enumerate() {
@@ -97,9 +97,9 @@ async fn items_of(
         let text = export_item(&row, &seal).to_string();
         bytes += text.len();
         page.rows.push(text);
-        let is_last = number + 1 == loaded;
+        let is_last = number + 1 == loaded_count;
         if bytes >= MAX_CHUNK_BYTES || is_last {
-            page.next = (!is_last || loaded == PAGE).then_some(cursor);
+            page.next = (!is_last || loaded_count == PAGE).then_some(cursor);
             break;
         }
     }

@@ -249,12 +249,13 @@ impl ClientPolicyStore for SqlClientPolicies {
     }
 
     async fn of_group(&self, group: GroupId) -> Result<Option<AssignedPolicy>, Unavailable> {
-        let assigned = client_policies::id
+        let is_assigned = client_policies::id
             .nullable()
             .eq(user_groups::client_policy_id)
             .and(client_policies::deleted_at.is_null());
-        let policy =
-            user_groups::table.find(DbUid(group.0)).left_join(client_policies::table.on(assigned));
+        let policy = user_groups::table
+            .find(DbUid(group.0))
+            .left_join(client_policies::table.on(is_assigned));
         let row: Option<Option<PolicyRow>> = on_conn!(self.db.reader(), |conn| {
             policy.select(Option::<PolicyRow>::as_select()).first(conn).await.optional()?
         })?;

@@ -178,10 +178,10 @@ impl PersonaStore for SqlManagedPersonas {
         group: GroupId,
         persona: PersonaId,
     ) -> Result<Option<PublishedPersona>, Unavailable> {
-        let assigned = group_personas::table.find((DbUid(group.0), DbUid(persona.0)));
+        let assignment = group_personas::table.find((DbUid(group.0), DbUid(persona.0)));
         let active_persona = live!(persona)
             .filter(managed_personas::is_active.eq(true))
-            .filter(diesel::dsl::exists(assigned));
+            .filter(diesel::dsl::exists(assignment));
         let row: Option<PersonaRow> = on_conn!(self.db.reader(), |conn| {
             active_persona.select(PersonaRow::as_select()).first(conn).await.optional()?
         })?;

@@ -330,8 +330,8 @@ impl PluginStore for SqlPlugins {
         let piece: Option<(i64, Vec<u8>)> =
             on_conn!(self.db.reader(), |conn| pieces.first(conn).await.optional()?)?;
         let bytes_from_offset = piece.map(|(first_byte, mut bytes)| {
-            let skipped = usize::try_from(offset - first_byte).unwrap_or(usize::MAX);
-            bytes.split_off(skipped.min(bytes.len()))
+            let skipped_bytes = usize::try_from(offset - first_byte).unwrap_or(usize::MAX);
+            bytes.split_off(skipped_bytes.min(bytes.len()))
         });
 
         Ok(bytes_from_offset.filter(|it| !it.is_empty()))

@@ -95,8 +95,8 @@ impl Batch {
             fill_pool(&mut locked.credit_windows, &holder, unused);
         }
 
-        let unreserved = self.usage_without_reservation(&ended);
-        let written = find_recorded(conn.shared()?, &unreserved).await?;
+        let unreserved_usage = self.usage_without_reservation(&ended);
+        let written = find_recorded(conn.shared()?, &unreserved_usage).await?;
         Ok(match self.decide(locked, &missing, ended, &written) {
             Some((booked, entries)) => Prepared::Decided(booked, entries),
             None => Prepared::Undecided(AttemptOutcome::Short),

@@ -62,7 +62,7 @@ impl SqlIngestQueue {
             .filter(knowledge_documents::fence.eq(document.fence))
             .filter(knowledge_documents::due_at.le(now));
 
-        let claim = (
+        let claim_columns = (
             knowledge_documents::failures.eq(case_when(
                 knowledge_documents::status.eq(DocumentStatus::Processing.name()),
                 knowledge_documents::failures + 1,
@@ -75,12 +75,12 @@ impl SqlIngestQueue {
         );
 
         in_tx!(self.db, async |conn| -> Result<bool, DbError> {
-            if diesel::update(free_document).set(claim).execute(conn).await? == 0 {
+            if diesel::update(free_document).set(claim_columns).execute(conn).await? == 0 {
                 return Ok(false);
             }
             let base = knowledge_bases::table.find(document.base);
-            let served = knowledge_bases::served_at.eq(now);
-            diesel::update(base).set(served).execute(conn).await?;
+            let serving_time = knowledge_bases::served_at.eq(now);
+            diesel::update(base).set(serving_time).execute(conn).await?;
             Ok(true)
         })
     }
