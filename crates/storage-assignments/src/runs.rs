@@ -20,7 +20,7 @@ use crate::claiming::{ClaimRuns, ClaimedRow, LockNextDue, MAX_CLOCK_LEAD};
 use crate::upkeep::ForcedFailure;
 
 /// Query of the unfinished assignments.
-macro_rules! unfinished {
+macro_rules! unfinished_assignments {
     () => {
         assignments::table.filter(assignments::due_at.is_not_null())
     };
@@ -28,9 +28,9 @@ macro_rules! unfinished {
 
 /// Query of the assignments that wait. Until they run, they are due since they
 /// were handed over.
-macro_rules! queued {
+macro_rules! queued_assignments {
     () => {
-        unfinished!().filter(assignments::status.eq(AssignmentStatus::Queued.name()))
+        unfinished_assignments!().filter(assignments::status.eq(AssignmentStatus::Queued.name()))
     };
 }
 
@@ -139,7 +139,7 @@ impl RunStore for SqlAssignments {
         before: Timestamp,
         limit: u32,
     ) -> Result<Vec<(AssignmentId, u32)>, Unavailable> {
-        let query = queued!()
+        let query = queued_assignments!()
             .filter(assignments::due_at.lt(DbInstant(before)))
             .order((assignments::due_at, assignments::id))
             .limit(i64::from(limit))
@@ -154,7 +154,7 @@ impl RunStore for SqlAssignments {
     }
 
     async fn count_restart(&self, id: AssignmentId) -> Result<(), Unavailable> {
-        let row = queued!().filter(assignments::id.eq(DbUid(id.0)));
+        let row = queued_assignments!().filter(assignments::id.eq(DbUid(id.0)));
         let count = diesel::update(row).set(assignments::restarts.eq(assignments::restarts + 1));
         on_conn!(self.all_rows.writer(), |conn| count.execute(conn).await?)?;
         Ok(())
@@ -189,9 +189,10 @@ impl RunStore for SqlAssignments {
     }
 
     async fn queue(&self) -> Result<QueueState, Unavailable> {
-        let count_unfinished = unfinished!().count();
-        let count_queued = queued!().count();
-        let find_oldest = queued!().order(assignments::due_at).select(assignments::created_at);
+        let count_unfinished = unfinished_assignments!().count();
+        let count_queued = queued_assignments!().count();
+        let find_oldest =
+            queued_assignments!().order(assignments::due_at).select(assignments::created_at);
         let (unfinished, queued, oldest): (i64, i64, Option<DbInstant>) =
             on_conn!(self.all_rows.reader(), |conn| {
                 let unfinished = count_unfinished.get_result(conn).await?;
@@ -207,7 +208,7 @@ impl RunStore for SqlAssignments {
             .filter(assignment_workers::alive_until.gt(DbInstant(now)))
             .order((assignment_workers::started_at, assignment_workers::id));
 
-        let runs_query = unfinished!()
+        let runs_query = unfinished_assignments!()
             .filter(assignments::worker_id.is_not_null())
             .group_by(assignments::worker_id)
             .select((assignments::worker_id.assume_not_null(), count_star()));

@@ -19,7 +19,7 @@ use crate::handing_over::InsertAssignment;
 use crate::schedule_rows::{NewScheduleRow, ScheduleEntryRow, ScheduleRow};
 
 /// Query of a schedule of a user.
-macro_rules! own {
+macro_rules! own_schedule {
     ($user:expr, $id:expr) => {
         assignment_schedules::table
             .find(DbUid($id.0))
@@ -111,7 +111,7 @@ impl ScheduleStore for SqlAssignments {
         let row = NewScheduleRow::new(user, &schedule, &seal)?;
         let updated_row: Option<ScheduleRow> =
             in_user_tx!(self.db, user, async |conn| -> Result<Option<ScheduleRow>, DbError> {
-                Ok(diesel::update(own!(user, id))
+                Ok(diesel::update(own_schedule!(user, id))
                     .set(&row)
                     .returning(ScheduleRow::as_returning())
                     .get_result(conn)
@@ -123,7 +123,7 @@ impl ScheduleStore for SqlAssignments {
 
     async fn delete(&self, user: UserId, id: ScheduleId) -> Result<bool, Unavailable> {
         in_user_tx!(self.db, user, async |conn| {
-            Ok(diesel::delete(own!(user, id)).execute(conn).await? == 1)
+            Ok(diesel::delete(own_schedule!(user, id)).execute(conn).await? == 1)
         })
     }
 

@@ -63,7 +63,7 @@ pub(crate) struct LastWeek {
 }
 
 /// Builds the query of unused credits, for connections of every kind.
-macro_rules! unused {
+macro_rules! unused_credits {
     ($week:expr) => {{
         let LastWeek { group, allowance, start, end } = $week;
         // A window's week may have begun in another time zone.
@@ -87,7 +87,7 @@ macro_rules! unused {
 /// Returns the credits that a group's members left unused, within a batch on
 /// SQLite.
 pub(crate) fn load_unused(conn: &mut SqliteConnection, week: LastWeek) -> QueryResult<i64> {
-    let row: Unused = diesel::RunQueryDsl::get_result(unused!(week), conn)?;
+    let row: Unused = diesel::RunQueryDsl::get_result(unused_credits!(week), conn)?;
     Ok(row.unused)
 }
 
@@ -127,7 +127,7 @@ connection_trait! {
         /// Returns the unused part of the last week's allowances of a group's
         /// members.
         async fn unused_credits(&mut self, week: LastWeek) -> Result<i64, DbError> {
-            let row: Unused = unused!(week).get_result(self).await?;
+            let row: Unused = unused_credits!(week).get_result(self).await?;
             Ok(row.unused)
         }
 

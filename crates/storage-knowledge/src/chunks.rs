@@ -41,7 +41,7 @@ struct PassageRow {
 type Neighbours = HashMap<(DbUid, i32), (String, String)>;
 
 /// Query of published chunks with their documents.
-macro_rules! published {
+macro_rules! published_chunks {
     () => {
         knowledge_chunks::table
             .inner_join(knowledge_documents::table)
@@ -155,17 +155,18 @@ impl ChunkStore for SqlChunks {
     }
 
     async fn passages(&self, chunks: &[ChunkId]) -> Result<Vec<StoredPassage>, Unavailable> {
-        let passages = published!().filter(knowledge_chunks::id.eq_any(uids(chunks))).select((
-            knowledge_chunks::id,
-            knowledge_documents::base_id,
-            knowledge_documents::id,
-            knowledge_documents::title,
-            knowledge_documents::source_uri,
-            knowledge_chunks::ordinal,
-            knowledge_chunks::path,
-            knowledge_chunks::text,
-            knowledge_chunks::vector,
-        ));
+        let passages =
+            published_chunks!().filter(knowledge_chunks::id.eq_any(uids(chunks))).select((
+                knowledge_chunks::id,
+                knowledge_documents::base_id,
+                knowledge_documents::id,
+                knowledge_documents::title,
+                knowledge_documents::source_uri,
+                knowledge_chunks::ordinal,
+                knowledge_chunks::path,
+                knowledge_chunks::text,
+                knowledge_chunks::vector,
+            ));
         let rows: Vec<PassageRow> = on_conn!(self.db.reader(), |conn| passages.load(conn).await?)?;
         let neighbours = self.neighbours(&rows).await?;
         Ok(rows.into_iter().map(|it| passage(it, &neighbours)).collect())
@@ -247,7 +248,7 @@ impl ChunkStore for SqlChunks {
     ) -> Result<Vec<ChunkId>, Unavailable> {
         let after = DbUid(after.map(|it| it.0).unwrap_or_default());
         let chunks = || {
-            published!()
+            published_chunks!()
                 .filter(knowledge_chunks::id.gt(after))
                 .order(knowledge_chunks::id)
                 .select(knowledge_chunks::id)
@@ -266,7 +267,8 @@ impl ChunkStore for SqlChunks {
     }
 
     async fn load_indexed(&self, chunks: &[ChunkId]) -> Result<Vec<IndexedChunk>, Unavailable> {
-        let chunks = published!().filter(knowledge_chunks::id.eq_any(uids(chunks))).select(INDEXED);
+        let chunks =
+            published_chunks!().filter(knowledge_chunks::id.eq_any(uids(chunks))).select(INDEXED);
         let rows: Vec<IndexedRow> = on_conn!(self.db.reader(), |conn| chunks.load(conn).await?)?;
         Ok(rows.into_iter().map(to_indexed_chunk).collect())
     }

@@ -41,7 +41,7 @@ pub struct SqlManagedPersonas {
 }
 
 /// Query of a persona that is not deleted.
-macro_rules! live {
+macro_rules! live_persona {
     ($persona:expr) => {
         managed_personas::table
             .find(DbUid($persona.0))
@@ -144,7 +144,7 @@ impl PersonaStore for SqlManagedPersonas {
 
     async fn find(&self, persona: PersonaId) -> Result<Option<PublishedPersona>, Unavailable> {
         let row: Option<PersonaRow> = on_conn!(self.db.reader(), |conn| {
-            live!(persona).select(PersonaRow::as_select()).first(conn).await.optional()?
+            live_persona!(persona).select(PersonaRow::as_select()).first(conn).await.optional()?
         })?;
         Ok(row.map(Into::into))
     }
@@ -179,7 +179,7 @@ impl PersonaStore for SqlManagedPersonas {
         persona: PersonaId,
     ) -> Result<Option<PublishedPersona>, Unavailable> {
         let assignment = group_personas::table.find((DbUid(group.0), DbUid(persona.0)));
-        let active_persona = live!(persona)
+        let active_persona = live_persona!(persona)
             .filter(managed_personas::is_active.eq(true))
             .filter(diesel::dsl::exists(assignment));
         let row: Option<PersonaRow> = on_conn!(self.db.reader(), |conn| {
@@ -213,8 +213,11 @@ impl PersonaStore for SqlManagedPersonas {
         let content = ContentRow::try_from(content)?;
         in_tx!(self.db, async |conn| {
             conn.lock_catalogue().await?;
-            let row =
-                live!(persona).select(PersonaRow::as_select()).first(conn).await.optional()?;
+            let row = live_persona!(persona)
+                .select(PersonaRow::as_select())
+                .first(conn)
+                .await
+                .optional()?;
             let Some(before) = row.map(PublishedPersona::from) else {
                 return Ok(PersonaChangeOutcome::Unknown);
             };
@@ -225,9 +228,9 @@ impl PersonaStore for SqlManagedPersonas {
             let updated_at = DbInstant(at.max(before.updated_at + Duration::from_micros(1)));
             let state = is_active.map(|it| managed_personas::is_active.eq(it));
             let new_values = (&content, managed_personas::updated_at.eq(updated_at), state);
-            diesel::update(live!(persona)).set(new_values).execute(conn).await?;
+            diesel::update(live_persona!(persona)).set(new_values).execute(conn).await?;
             let after: PersonaRow =
-                live!(persona).select(PersonaRow::as_select()).first(conn).await?;
+                live_persona!(persona).select(PersonaRow::as_select()).first(conn).await?;
             let effects = effects.with_changes(Some(&before), Some(&after.into()));
             conn.bump_catalogue().await?;
             conn.write_effects(&self.db, &effects).await?;
@@ -245,11 +248,14 @@ impl PersonaStore for SqlManagedPersonas {
         let deletion = managed_personas::deleted_at.eq(DbInstant(at));
         in_tx!(self.db, async |conn| {
             conn.lock_catalogue().await?;
-            let row =
-                live!(persona).select(PersonaRow::as_select()).first(conn).await.optional()?;
+            let row = live_persona!(persona)
+                .select(PersonaRow::as_select())
+                .first(conn)
+                .await
+                .optional()?;
             let Some(before) = row.map(PublishedPersona::from) else { return Ok(false) };
 
-            diesel::update(live!(persona)).set(deletion).execute(conn).await?;
+            diesel::update(live_persona!(persona)).set(deletion).execute(conn).await?;
             let effects = effects.with_changes(Some(&before), None);
             conn.bump_catalogue().await?;
             conn.write_effects(&self.db, &effects).await?;
@@ -274,7 +280,7 @@ impl PersonaStore for SqlManagedPersonas {
 
         in_tx!(self.db, async |conn| {
             conn.lock_catalogue().await?;
-            let row = live!(persona).select(managed_personas::id);
+            let row = live_persona!(persona).select(managed_personas::id);
             if row.first::<DbUid>(conn).await.optional()?.is_none() {
                 return Ok(PersonaAssignmentOutcome::Unknown);
             }
@@ -332,7 +338,7 @@ impl PersonaStore for SqlManagedPersonas {
             persona_plugins::table.filter(persona_plugins::persona_id.eq(DbUid(persona.0)));
         in_tx!(self.db, async |conn| {
             conn.lock_catalogue().await?;
-            let row = live!(persona).select(managed_personas::id);
+            let row = live_persona!(persona).select(managed_personas::id);
             if row.first::<DbUid>(conn).await.optional()?.is_none() {
                 return Ok(PersonaBindingOutcome::Unknown);
             }

@@ -31,7 +31,7 @@ pub struct SqlPlugins {
 }
 
 /// Query of a plugin that is not deleted.
-macro_rules! live {
+macro_rules! live_plugin {
     ($plugin:expr) => {
         plugins::table.find(DbUid($plugin.0)).filter(plugins::deleted_at.is_null())
     };
@@ -42,7 +42,8 @@ macro_rules! live {
 macro_rules! lock_plugin {
     ($conn:expr, $plugin:expr) => {{
         $conn.lock_catalogue().await?;
-        let row = live!($plugin).select(PluginRow::as_select()).first($conn).await.optional()?;
+        let row =
+            live_plugin!($plugin).select(PluginRow::as_select()).first($conn).await.optional()?;
         let Some(plugin) = row.map(PublishedPlugin::from) else {
             return Ok(PluginChangeOutcome::Unknown);
         };
@@ -51,7 +52,7 @@ macro_rules! lock_plugin {
 }
 
 /// Locks as [`lock_plugin`] does, and returns also if the plugin is built in.
-macro_rules! lock_own {
+macro_rules! lock_custom_plugin {
     ($conn:expr, $plugin:expr) => {{
         let plugin = lock_plugin!($conn, $plugin);
         if plugin.is_built_in {
@@ -64,7 +65,11 @@ macro_rules! lock_own {
 /// Publishes a change with its side effects. Evaluates to the outcome.
 macro_rules! publish {
     ($db:expr, $conn:expr, $before:expr, $effects:expr) => {{
-        let row = live!($before.id).select(PluginRow::as_select()).first($conn).await.optional()?;
+        let row = live_plugin!($before.id)
+            .select(PluginRow::as_select())
+            .first($conn)
+            .await
+            .optional()?;
         let after = row.map(PublishedPlugin::from);
         let effects = $effects.with_changes(Some(&$before), after.as_ref());
         $conn.bump_catalogue().await?;
@@ -117,7 +122,7 @@ impl PluginStore for SqlPlugins {
 
     async fn find(&self, plugin: PluginId) -> Result<Option<PublishedPlugin>, Unavailable> {
         let row: Option<PluginRow> = on_conn!(self.db.reader(), |conn| {
-            live!(plugin).select(PluginRow::as_select()).first(conn).await.optional()?
+            live_plugin!(plugin).select(PluginRow::as_select()).first(conn).await.optional()?
         })?;
         Ok(row.map(Into::into))
     }
@@ -128,7 +133,8 @@ impl PluginStore for SqlPlugins {
         plugin: PluginId,
     ) -> Result<Option<PublishedPlugin>, Unavailable> {
         let is_granted = exists(group_plugins::table.find((DbUid(group.0), DbUid(plugin.0))));
-        let available_plugin = live!(plugin).filter(plugins::is_preloaded.eq(true).or(is_granted));
+        let available_plugin =
+            live_plugin!(plugin).filter(plugins::is_preloaded.eq(true).or(is_granted));
         let row: Option<PluginRow> = on_conn!(self.db.reader(), |conn| {
             available_plugin.select(PluginRow::as_select()).first(conn).await.optional()?
         })?;
@@ -178,7 +184,7 @@ impl PluginStore for SqlPlugins {
             }
             let state = is_active.map(|it| plugins::is_active.eq(it));
             let new_values = (&content, plugins::updated_at.eq(later(at, &before)), state);
-            diesel::update(live!(plugin)).set(new_values).execute(conn).await?;
+            diesel::update(live_plugin!(plugin)).set(new_values).execute(conn).await?;
             publish!(&self.db, conn, before, effects)
         })
     }
@@ -191,12 +197,12 @@ impl PluginStore for SqlPlugins {
     ) -> Result<PluginChangeOutcome, Unavailable> {
         let id = DbUid(plugin.0);
         in_tx!(self.db, async |conn| {
-            let before = lock_own!(conn, plugin);
+            let before = lock_custom_plugin!(conn, plugin);
             let pieces = plugin_packages::table.filter(plugin_packages::plugin_id.eq(id));
             diesel::delete(pieces).execute(conn).await?;
             diesel::delete(plugin_icons::table.find(id)).execute(conn).await?;
             let deletion = plugins::deleted_at.eq(later(at, &before));
-            diesel::update(live!(plugin)).set(deletion).execute(conn).await?;
+            diesel::update(live_plugin!(plugin)).set(deletion).execute(conn).await?;
             publish!(&self.db, conn, before, effects)
         })
     }
@@ -210,7 +216,7 @@ impl PluginStore for SqlPlugins {
         let ids: Vec<DbUid> = groups.iter().map(|it| DbUid(it.0)).collect();
         let assignments = group_plugins::table.filter(group_plugins::plugin_id.eq(DbUid(plugin.0)));
         in_tx!(self.db, async |conn| {
-            lock_own!(conn, plugin);
+            lock_custom_plugin!(conn, plugin);
             let known_groups: Vec<DbUid> = user_groups::table
                 .filter(user_groups::id.eq_any(&ids))
                 .select(user_groups::id)
@@ -247,7 +253,7 @@ impl PluginStore for SqlPlugins {
         let SignedPackage { hash, size, signer } = package;
         let id = DbUid(plugin.0);
         in_tx!(self.db, async |conn| {
-            let before = lock_own!(conn, plugin);
+            let before = lock_custom_plugin!(conn, plugin);
             let trusted_count = trusted_certificates::table
                 .filter(trusted_certificates::thumbprint.eq(&signer))
                 .count()
@@ -276,7 +282,7 @@ impl PluginStore for SqlPlugins {
                 plugins::cab_size.eq(size.cast_signed()),
                 plugins::updated_at.eq(later(at, &before)),
             );
-            diesel::update(live!(plugin)).set(new_values).execute(conn).await?;
+            diesel::update(live_plugin!(plugin)).set(new_values).execute(conn).await?;
 
             publish!(&self.db, conn, before, effects)
         })
@@ -292,7 +298,7 @@ impl PluginStore for SqlPlugins {
         let id = DbUid(plugin.0);
         let url = icon.is_some().then(|| format!("/api/plugins/{plugin}/icon"));
         in_tx!(self.db, async |conn| {
-            let before = lock_own!(conn, plugin);
+            let before = lock_custom_plugin!(conn, plugin);
             diesel::delete(plugin_icons::table.find(id)).execute(conn).await?;
 
             if let Some(png) = &icon {
@@ -302,7 +308,7 @@ impl PluginStore for SqlPlugins {
 
             let new_values =
                 (plugins::icon_url.eq(url.as_deref()), plugins::updated_at.eq(later(at, &before)));
-            diesel::update(live!(plugin)).set(new_values).execute(conn).await?;
+            diesel::update(live_plugin!(plugin)).set(new_values).execute(conn).await?;
 
             publish!(&self.db, conn, before, effects)
         })

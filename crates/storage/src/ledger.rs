@@ -62,7 +62,7 @@ pub fn fresh_epoch() -> Result<Vec<u8>, DbError> {
 type Row = (i64, DbInstant, Option<DbInstant>, i32, Option<DbInstant>, i64, Option<i64>);
 
 /// The columns of a [`Row`].
-macro_rules! row {
+macro_rules! row_columns {
     ($user:expr) => {
         (
             ledgers::version,
@@ -93,7 +93,7 @@ crate::connection_trait! {
         async fn lock_ledger(&mut self, user: UserId) -> Result<Option<Ledger>, DbError> {
             let ledger = ledgers::table.find(DbUid(user.0));
             let existing_row: Option<Row> =
-                lock_row!(self, ledger, ledgers::umk_version, row!(user));
+                lock_row!(self, ledger, ledgers::umk_version, row_columns!(user));
             if let Some(row) = existing_row {
                 return Ok(Some(row.into()));
             }
@@ -117,7 +117,7 @@ crate::connection_trait! {
                 .on_conflict(ledgers::user_id)
                 .do_update()
                 .set(ledgers::umk_version.eq(ledgers::umk_version))
-                .returning(row!(user))
+                .returning(row_columns!(user))
                 .get_result::<Row>(self)
                 .await?;
             Ok(Some(row.into()))
