@@ -19,7 +19,9 @@ use pia_storage::schema::{
     accounts, group_personas, group_plugins, group_settings, invitations, knowledge_bases,
     managed_personas, plugins, user_groups,
 };
-use pia_storage::{Database, DbError, DbUid, WriteEffects, in_tx, lock_row, on_conn};
+use pia_storage::{
+    Database, DbError, DbUid, WriteEffects, connection_trait, in_tx, lock_row, on_conn,
+};
 use serde_json::json;
 
 use crate::group_row::GroupRow;
@@ -91,24 +93,6 @@ impl SqlGroups {
         effects: &SideEffects,
     ) -> Result<GroupDeletionOutcome, DbError> {
         let id = DbUid(group.0);
-        let members = accounts::table.filter(accounts::group_id.eq(id)).count();
-        let invitations = invitations::table.filter(invitations::group_id.eq(id)).count();
-
-        let personas = group_personas::table
-            .inner_join(
-                managed_personas::table.on(managed_personas::id.eq(group_personas::persona_id)),
-            )
-            .filter(group_personas::group_id.eq(id))
-            .filter(managed_personas::deleted_at.is_null())
-            .count();
-
-        let plugins = group_plugins::table
-            .inner_join(plugins::table.on(plugins::id.eq(group_plugins::plugin_id)))
-            .filter(group_plugins::group_id.eq(id))
-            .filter(plugins::deleted_at.is_null())
-            .count();
-
-        let bases = knowledge_bases::table.filter(knowledge_bases::group_id.eq(id)).count();
         in_tx!(self.db, async |conn| -> Result<GroupDeletionOutcome, DbError> {
             if !lock_group!(conn, id) {
                 return Ok(GroupDeletionOutcome::Unknown);
@@ -123,13 +107,7 @@ impl SqlGroups {
                 return Ok(GroupDeletionOutcome::IsDefault);
             }
 
-            let group_use = GroupUse {
-                members: members.get_result::<i64>(conn).await?.unsigned_abs(),
-                invitations: invitations.get_result::<i64>(conn).await?.unsigned_abs(),
-                personas: personas.get_result::<i64>(conn).await?.unsigned_abs(),
-                plugins: plugins.get_result::<i64>(conn).await?.unsigned_abs(),
-                knowledge_bases: bases.get_result::<i64>(conn).await?.unsigned_abs(),
-            };
+            let group_use = conn.group_use(id).await?;
             if !group_use.is_none() {
                 return Ok(GroupDeletionOutcome::InUse(group_use));
             }
@@ -140,6 +118,41 @@ impl SqlGroups {
 
             Ok(GroupDeletionOutcome::Done)
         })
+    }
+}
+
+connection_trait! {
+    /// Connection that can count what refers to groups.
+    trait CountGroupUse {
+        /// Counts the rows that prevent the deletion of a group.
+        async fn group_use(&mut self, id: DbUid) -> Result<GroupUse, DbError> {
+            let members = accounts::table.filter(accounts::group_id.eq(id)).count();
+            let invitations = invitations::table.filter(invitations::group_id.eq(id)).count();
+
+            let personas = group_personas::table
+                .inner_join(
+                    managed_personas::table.on(managed_personas::id.eq(group_personas::persona_id)),
+                )
+                .filter(group_personas::group_id.eq(id))
+                .filter(managed_personas::deleted_at.is_null())
+                .count();
+
+            let plugins = group_plugins::table
+                .inner_join(plugins::table.on(plugins::id.eq(group_plugins::plugin_id)))
+                .filter(group_plugins::group_id.eq(id))
+                .filter(plugins::deleted_at.is_null())
+                .count();
+
+            let bases = knowledge_bases::table.filter(knowledge_bases::group_id.eq(id)).count();
+
+            Ok(GroupUse {
+                members: members.get_result::<i64>(self).await?.unsigned_abs(),
+                invitations: invitations.get_result::<i64>(self).await?.unsigned_abs(),
+                personas: personas.get_result::<i64>(self).await?.unsigned_abs(),
+                plugins: plugins.get_result::<i64>(self).await?.unsigned_abs(),
+                knowledge_bases: bases.get_result::<i64>(self).await?.unsigned_abs(),
+            })
+        }
     }
 }
 
