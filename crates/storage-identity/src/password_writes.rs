@@ -1,8 +1,9 @@
 //! Statements shared by changes of passwords and addresses.
 
 use diesel::prelude::*;
+use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
-use pia_identity::{AppAccess, EmailTokenPurpose};
+use pia_identity::{AppAccess, EmailTokenPurpose, LOCAL, SCIM_PROVIDER};
 use pia_kernel::{ApiKeyId, Timestamp, UserId};
 use pia_storage::schema::{
     accounts, api_keys, app_passwords, factor_challenges, mailed_tokens, passkey_challenges,
@@ -17,10 +18,28 @@ connection_trait! {
         /// Marks the address as verified, unless it was before. Returns whether this
         /// call verified it.
         async fn verify_address(&mut self, user: UserId, at: Timestamp) -> QueryResult<bool> {
-            let unverified = accounts::email_verified_at.is_null();
-            let account = accounts::table.find(DbUid(user.0)).filter(unverified);
+            let is_unverified = accounts::email_verified_at.is_null();
+            let account = accounts::table.find(DbUid(user.0)).filter(is_unverified);
             let verification_time = accounts::email_verified_at.eq(DbInstant(at));
             Ok(diesel::update(account).set(verification_time).execute(self).await? == 1)
+        }
+
+        /// Replaces the password of an account, also without the previous one. Returns
+        /// false if the account has none, unless a SCIM client created it: its first
+        /// password makes it a local one.
+        async fn replace_password(&mut self, user: UserId, hash: &str) -> QueryResult<bool> {
+            let account = accounts::table.find(DbUid(user.0));
+            let provisioned_account = account.filter(accounts::provider.eq(SCIM_PROVIDER));
+            let local_provider = accounts::provider.eq(LOCAL);
+            let is_first =
+                diesel::update(provisioned_account).set(local_provider).execute(self).await? == 1;
+
+            let may_have_password =
+                accounts::password_hash.is_not_null().or(is_first.into_sql::<Bool>());
+            let epoch = accounts::credentials_epoch;
+            let new_password = (accounts::password_hash.eq(hash), epoch.eq(epoch + 1));
+            let update = diesel::update(account.filter(may_have_password)).set(new_password);
+            Ok(update.execute(self).await? == 1)
         }
 
         /// Deletes everything pending that was authorised with the previous

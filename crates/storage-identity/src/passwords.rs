@@ -2,11 +2,10 @@
 
 use async_trait::async_trait;
 use diesel::prelude::*;
-use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    ApiKeyRef, AppAccess, AppAccessRevoked, EmailTokenPurpose, LOCAL, PasswordChange,
-    PasswordReset, PasswordStore, SCIM_PROVIDER,
+    ApiKeyRef, AppAccess, AppAccessRevoked, EmailTokenPurpose, PasswordChange, PasswordReset,
+    PasswordStore,
 };
 use pia_kernel::Unavailable;
 use pia_storage::schema::{accounts, mailed_tokens, sessions};
@@ -50,21 +49,7 @@ impl PasswordStore for SqlPasswords {
                 return Ok(false);
             }
 
-            // The first password of an account that a SCIM client created makes
-            // it a local one.
-            let provisioned_account =
-                accounts::table.find(owner).filter(accounts::provider.eq(SCIM_PROVIDER));
-            let local_provider = accounts::provider.eq(LOCAL);
-            let is_first =
-                diesel::update(provisioned_account).set(local_provider).execute(conn).await? == 1;
-
-            let may_have_password =
-                accounts::password_hash.is_not_null().or(is_first.into_sql::<Bool>());
-            let account = accounts::table.find(owner).filter(may_have_password);
-            let epoch = accounts::credentials_epoch;
-            let new_password =
-                (accounts::password_hash.eq(password_hash.expose()), epoch.eq(epoch + 1));
-            if diesel::update(account).set(new_password).execute(conn).await? == 0 {
+            if !conn.replace_password(*user, password_hash.expose()).await? {
                 return Ok(false);
             }
 
