@@ -55,7 +55,7 @@ proptest! {
                 Step::End { which, input, output, reasoning } if !open.is_empty() => {
                     let (grant, fee) = open.swap_remove(which.index(open.len()));
                     let tokens = Usage { input, output, reasoning, ..Usage::default() };
-                    let spent = Charge::new(&rates, &tokens, fee).spent(&grant.lines);
+                    let spent = Charge::new(&rates, &tokens, fee).amount_to_spend(&grant.lines);
                     prop_assert!(spent <= rates.price(&tokens).plus(fee));
                     hidden = hidden.plus(rates.price_of_hidden(&tokens));
                     credit_windows.settle(&grant.lines, spent, &grant.lines);

@@ -1,4 +1,15 @@
 //! Reservation for a call, and its settlement.
+//!
+//! A reservation books its amount once in every rate window, and once more split over the balances
+//! (allowance, pool, top-up). For example, a call of at most 9 credits by a member whose allowance
+//! has 5 left:
+//!
+//! | window | reserved | spent, if the call costs 7 |
+//! |---|---|---|
+//! | hourly | 9 | 7 |
+//! | daily | 9 | 7 |
+//! | allowance | 5 | 5 |
+//! | pool | 4 | 2 |
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,9 +23,9 @@ use crate::credits::usage::{Usage, UsageRecord};
 /// Amount reserved in one window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReservationLine {
-    /// Window that the line is reserved in.
+    /// Window whose limit or balance it reduces.
     pub window: WindowKey,
-    /// Reserved amount.
+    /// Reserved amount: all of it in a rate window, a share in a balance.
     pub amount: Micros,
 }
 
@@ -23,11 +34,11 @@ pub struct ReservationLine {
 pub struct Settlement {
     /// Id of the reservation that ends.
     pub reservation: Uuid,
-    /// Lines, in the order in which they are drawn from.
+    /// Lines of the reservation, balances in the order in which they are drawn from.
     pub lines: Vec<ReservationLine>,
-    /// Spent amount.
+    /// Amount charged to the windows; may exceed the reservation by the cost of hidden tokens.
     pub spent: Micros,
-    /// Usage record of the call, if there is one.
+    /// Usage record of the call; `None` if it was never made.
     pub usage: Option<UsageRecord>,
 }
 
@@ -45,11 +56,13 @@ impl Settlement {
     }
 }
 
-/// Returns the reserved amount: that of any plain window, which equals the sum
-/// of the balances.
+/// Returns the reserved amount.
+///
+/// A reservation books it once in every rate window, and once more split over the balances. So any
+/// line of a rate window has the full amount; without one, the lines of the balances add up to it.
 fn reserved_amount(lines: &[ReservationLine]) -> Micros {
     match lines.iter().find(|it| !it.window.kind.is_balance()) {
-        Some(plain) => plain.amount,
+        Some(rate_line) => rate_line.amount,
         None => lines.iter().map(|it| it.amount).fold(Micros(0), Micros::plus),
     }
 }
@@ -57,24 +70,25 @@ fn reserved_amount(lines: &[ReservationLine]) -> Micros {
 /// Cost of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Charge {
-    /// Cost of the hidden tokens.
-    hidden: Micros,
-    /// Cost of everything else.
-    expected: Micros,
+    /// Cost of the hidden tokens, which no cap limits.
+    hidden_cost: Micros,
+    /// Cost of the other tokens, and the fees of tools.
+    visible_cost: Micros,
 }
 
 impl Charge {
     /// Returns the charge for these tokens and this tool fee.
     pub(crate) fn new(rates: &Rates, tokens: &Usage, fee: Micros) -> Self {
-        let hidden = rates.price_of_hidden(tokens);
-        Self { hidden, expected: rates.price(tokens).minus(hidden).plus(fee) }
+        let hidden_cost = rates.price_of_hidden(tokens);
+        let visible_cost = rates.price(tokens).minus(hidden_cost).plus(fee);
+        Self { hidden_cost, visible_cost }
     }
 
     /// Returns the amount to spend. However many tokens the upstream counts for
     /// the prompt or writes beyond its cap, it is at most the reservation, so
     /// that no budget is exceeded; only hidden tokens are added.
-    pub(super) fn spent(self, lines: &[ReservationLine]) -> Micros {
-        self.expected.min(reserved_amount(lines)).plus(self.hidden)
+    pub(super) fn amount_to_spend(self, lines: &[ReservationLine]) -> Micros {
+        self.visible_cost.min(reserved_amount(lines)).plus(self.hidden_cost)
     }
 }
 
@@ -116,7 +130,7 @@ impl ReservationGuard {
 
     /// Settles the reservation with the usage of a call.
     pub(crate) fn settle_call(mut self, usage: UsageRecord, charge: Charge) {
-        self.end(charge.spent(&self.lines), Some(usage));
+        self.end(charge.amount_to_spend(&self.lines), Some(usage));
     }
 
     fn end(&mut self, spent: Micros, usage: Option<UsageRecord>) {

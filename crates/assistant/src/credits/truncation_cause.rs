@@ -33,7 +33,7 @@ impl TruncationCause {
             window.roll_over(weeks, now);
         }
 
-        credit_windows.settle(&self.lines, charge.spent(&self.lines), &self.lines);
+        credit_windows.settle(&self.lines, charge.amount_to_spend(&self.lines), &self.lines);
         let min_cost = self.request.cost(self.output + 1);
         let full_cost = self.request.cost(self.request.output);
 
