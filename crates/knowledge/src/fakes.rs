@@ -227,7 +227,12 @@ impl InMemory {
         std::mem::take(&mut self.state().is_down)
     }
 
-    fn step<T>(&self, step: Step, change: impl FnOnce(&mut State) -> T) -> Result<T, Unavailable> {
+    /// Runs a step on the state, and injects the fault that is planned for this call of it.
+    fn run_step<T>(
+        &self,
+        step: Step,
+        change: impl FnOnce(&mut State) -> T,
+    ) -> Result<T, Unavailable> {
         let mut state = self.state();
         let calls = state.calls.entry(step).or_default();
         *calls += 1;

@@ -15,7 +15,7 @@ impl ChunkStore for InMemory {
         group: GroupId,
         _persona: Option<PersonaId>,
     ) -> Result<Vec<SearchedBase>, Unavailable> {
-        self.step(Step::Other, |state| {
+        self.run_step(Step::Other, |state| {
             state
                 .rows
                 .bases
@@ -30,7 +30,7 @@ impl ChunkStore for InMemory {
         &self,
         bases: &[KnowledgeBaseId],
     ) -> Result<Vec<(KnowledgeBaseId, String)>, Unavailable> {
-        self.step(Step::Other, |state| {
+        self.run_step(Step::Other, |state| {
             state
                 .rows
                 .models
@@ -42,7 +42,7 @@ impl ChunkStore for InMemory {
     }
 
     async fn passages(&self, chunks: &[ChunkId]) -> Result<Vec<StoredPassage>, Unavailable> {
-        self.step(Step::Other, |state| {
+        self.run_step(Step::Other, |state| {
             state
                 .rows
                 .chunks
@@ -54,7 +54,7 @@ impl ChunkStore for InMemory {
     }
 
     async fn texts(&self, document: DocumentId) -> Result<Vec<String>, Unavailable> {
-        self.step(Step::Other, |state| {
+        self.run_step(Step::Other, |state| {
             let mut chunks: Vec<&ChunkRow> = state
                 .rows
                 .chunks
@@ -71,7 +71,7 @@ impl ChunkStore for InMemory {
         documents: &[DocumentId],
         _at: Timestamp,
     ) -> Result<(), Unavailable> {
-        self.step(Step::Other, |state| state.rows.retrieved.extend(documents))
+        self.run_step(Step::Other, |state| state.rows.retrieved.extend(documents))
     }
 
     async fn count_miss(
@@ -79,15 +79,15 @@ impl ChunkStore for InMemory {
         bases: &[KnowledgeBaseId],
         _at: Timestamp,
     ) -> Result<(), Unavailable> {
-        self.step(Step::Other, |state| state.rows.missed.extend(bases))
+        self.run_step(Step::Other, |state| state.rows.missed.extend(bases))
     }
 
     async fn list_removed(&self, limit: usize) -> Result<Vec<ChunkId>, Unavailable> {
-        self.step(Step::Other, |state| state.rows.removed.iter().copied().take(limit).collect())
+        self.run_step(Step::Other, |state| state.rows.removed.iter().copied().take(limit).collect())
     }
 
     async fn forget_removed(&self, chunks: &[ChunkId]) -> Result<(), Unavailable> {
-        self.step(Step::Other, |state| state.rows.removed.retain(|it| !chunks.contains(it)))
+        self.run_step(Step::Other, |state| state.rows.removed.retain(|it| !chunks.contains(it)))
     }
 
     async fn list_published(
@@ -96,7 +96,7 @@ impl ChunkStore for InMemory {
         after: Option<ChunkId>,
         limit: usize,
     ) -> Result<Vec<ChunkId>, Unavailable> {
-        self.step(Step::Other, |state| {
+        self.run_step(Step::Other, |state| {
             let rows = &state.rows;
             let is_of_base =
                 |it: &&ChunkRow| base.is_none_or(|base| rows.documents[&it.document].base == base);
@@ -114,7 +114,7 @@ impl ChunkStore for InMemory {
     }
 
     async fn load_indexed(&self, chunks: &[ChunkId]) -> Result<Vec<IndexedChunk>, Unavailable> {
-        self.step(Step::Other, |state| {
+        self.run_step(Step::Other, |state| {
             state
                 .rows
                 .chunks
@@ -126,7 +126,7 @@ impl ChunkStore for InMemory {
     }
 
     async fn existing(&self, chunks: &[ChunkId]) -> Result<Vec<ChunkId>, Unavailable> {
-        self.step(Step::Other, |state| {
+        self.run_step(Step::Other, |state| {
             let ids = state.rows.chunks.iter().map(|it| it.new.id);
             ids.filter(|it| chunks.contains(it)).collect()
         })

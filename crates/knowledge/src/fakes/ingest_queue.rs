@@ -22,7 +22,7 @@ impl IngestQueue for InMemory {
         now: Timestamp,
         lease: Duration,
     ) -> Result<Option<IngestJob>, Unavailable> {
-        self.step(Step::Claim, |state| {
+        self.run_step(Step::Claim, |state| {
             let (id, row) = state
                 .rows
                 .documents
@@ -49,7 +49,7 @@ impl IngestQueue for InMemory {
     }
 
     async fn release_all(&self, now: Timestamp) -> Result<(), Unavailable> {
-        self.step(Step::Other, |state| {
+        self.run_step(Step::Other, |state| {
             for row in state.rows.documents.values_mut().filter(|it| it.due_at.is_some()) {
                 row.due_at = Some(now);
                 row.fence += 1;
@@ -58,13 +58,13 @@ impl IngestQueue for InMemory {
     }
 
     async fn extend(&self, claim: IngestClaim, until: Timestamp) -> Result<bool, Unavailable> {
-        self.step(Step::Extend, |state| {
+        self.run_step(Step::Extend, |state| {
             state.held(claim).map(|it| it.due_at = Some(until)).is_some()
         })
     }
 
     async fn put_chunks(&self, claim: IngestClaim, new: NewChunks) -> Result<bool, Unavailable> {
-        self.step(Step::PutChunks, |state| {
+        self.run_step(Step::PutChunks, |state| {
             let Some(row) = state.held(claim) else { return false };
             row.split_for = Some(new.model.clone());
             state.remove_chunks(claim.document, false);
@@ -83,7 +83,7 @@ impl IngestQueue for InMemory {
         claim: IngestClaim,
         limit: usize,
     ) -> Result<Vec<PendingChunk>, Unavailable> {
-        self.step(Step::Pending, |state| {
+        self.run_step(Step::Pending, |state| {
             state
                 .new_chunks(claim)
                 .into_iter()
@@ -107,7 +107,7 @@ impl IngestQueue for InMemory {
         default_quota: i64,
         _now: Timestamp,
     ) -> Result<ReservationOutcome, Unavailable> {
-        self.step(Step::Reserve, |state| {
+        self.run_step(Step::Reserve, |state| {
             let charged = state.rows.charged;
             let Some(row) = state.held(claim) else { return ReservationOutcome::Lost };
             row.reserved = 0;
@@ -120,7 +120,7 @@ impl IngestQueue for InMemory {
     }
 
     async fn beginning(&self, claim: IngestClaim) -> Result<String, Unavailable> {
-        self.step(Step::Other, |state| {
+        self.run_step(Step::Other, |state| {
             state.new_chunks(claim).first().map(|it| it.new.text.clone()).unwrap_or_default()
         })
     }
@@ -131,7 +131,7 @@ impl IngestQueue for InMemory {
         contexts: Vec<ChunkContext>,
         _now: Timestamp,
     ) -> Result<bool, Unavailable> {
-        self.step(Step::PutContexts, |state| {
+        self.run_step(Step::PutContexts, |state| {
             let Some(row) = state.held(claim) else { return false };
             row.failures = 0;
             row.reserved = 0;
@@ -151,7 +151,7 @@ impl IngestQueue for InMemory {
         vectors: Vec<ChunkVector>,
         _now: Timestamp,
     ) -> Result<bool, Unavailable> {
-        self.step(Step::PutVectors, |state| {
+        self.run_step(Step::PutVectors, |state| {
             let Some(row) = state.held(claim) else { return false };
             row.failures = 0;
             row.reserved = 0;
@@ -172,7 +172,7 @@ impl IngestQueue for InMemory {
         from: i32,
         limit: usize,
     ) -> Result<Vec<IndexedChunk>, Unavailable> {
-        self.step(Step::Embedded, |state| {
+        self.run_step(Step::Embedded, |state| {
             let chunks: Vec<ChunkRow> = state
                 .new_chunks(claim)
                 .into_iter()
@@ -185,7 +185,7 @@ impl IngestQueue for InMemory {
     }
 
     async fn discard(&self, chunks: &[ChunkId]) -> Result<(), Unavailable> {
-        self.step(Step::Other, |state| {
+        self.run_step(Step::Other, |state| {
             let is_unknown = |id: &&ChunkId| !state.rows.chunks.iter().any(|it| it.new.id == **id);
             let unknown: Vec<ChunkId> = chunks.iter().filter(is_unknown).copied().collect();
             state.rows.removed.extend(unknown);
@@ -193,7 +193,7 @@ impl IngestQueue for InMemory {
     }
 
     async fn publish(&self, claim: IngestClaim) -> Result<bool, Unavailable> {
-        self.step(Step::Publish, |state| {
+        self.run_step(Step::Publish, |state| {
             let Some(row) = state.held(claim).map(|it| it.clone()) else { return false };
             let models = state.rows.models.entry(row.base).or_default();
             if models.target().is_some_and(|it| Some(it) != row.split_for.as_ref()) {
@@ -223,7 +223,7 @@ impl IngestQueue for InMemory {
         reason: &str,
         retry_at: Timestamp,
     ) -> Result<bool, Unavailable> {
-        self.step(Step::Fail, |state| {
+        self.run_step(Step::Fail, |state| {
             let Some(row) = state.held(claim) else { return false };
             row.status = DocumentStatus::Pending;
             row.error = Some(reason.to_owned());
@@ -240,7 +240,7 @@ impl IngestQueue for InMemory {
         reason: &str,
         retry_at: Option<Timestamp>,
     ) -> Result<bool, Unavailable> {
-        self.step(Step::Fail, |state| {
+        self.run_step(Step::Fail, |state| {
             let Some(row) = state.held(claim) else { return false };
             row.status = retry_at.map_or(DocumentStatus::Failed, |_| DocumentStatus::Pending);
             row.error = Some(reason.to_owned());
