@@ -100,8 +100,8 @@ pub use providers::flow::ProviderFlow;
 pub use providers::provider::Provider;
 pub use providers::redirect_target::{DestinationError, RedirectTarget, ReturnState};
 pub use providers::sign_in::{
-    CallbackError, CallbackOutcome, ProviderCallback, ProviderPorts, ProviderRedirect,
-    ProviderSignIn, ProviderSignInError, ProviderSignInRequest, StartSessionError,
+    CallbackOutcome, FailedProviderSignIn, ProviderCallback, ProviderPorts, ProviderRedirect,
+    ProviderSignIn, ProviderSignInError, ProviderSignInRequest, StartProviderSignInError,
 };
 pub use scim::tokens::{
     CreateScimTokenError, CreatedScimToken, RevokeScimTokenError, ScimClient, ScimTokenOptions,

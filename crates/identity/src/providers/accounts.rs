@@ -26,7 +26,7 @@ const MAX_NAME_CHARS: usize = 200;
 /// it is linked to the first identity whose provider reports its address.
 #[derive(Clone)]
 pub(crate) struct ProviderAccountFinder {
-    pub(crate) known: Arc<dyn ProviderAccounts>,
+    pub(crate) provider_accounts: Arc<dyn ProviderAccounts>,
     pub(crate) accounts: Arc<dyn AccountStore>,
     pub(crate) seats: Arc<dyn Seats>,
     pub(crate) licence: Arc<dyn LicenceInForce>,
@@ -54,10 +54,10 @@ impl ProviderAccountFinder {
             effects: |user, at| SideEffects::audit(at, user, "account.linked"),
         };
 
-        if let Some(account) = self.known.link_provisioned(sign_in).await? {
+        if let Some(account) = self.provider_accounts.link_provisioned(sign_in).await? {
             return Ok(account);
         }
-        if self.known.has_address(&email).await? {
+        if self.provider_accounts.has_address(&email).await? {
             return self.find_again(provider, &claims.identity).await;
         }
         if !self.licence.in_force() {
@@ -78,7 +78,7 @@ impl ProviderAccountFinder {
         provider: Provider,
         identity: &ProviderIdentity,
     ) -> Result<Option<Account>, ProviderSignInError> {
-        match self.known.find(provider, identity).await? {
+        match self.provider_accounts.find(provider, identity).await? {
             Some(KnownAccount::Active(account)) => Ok(Some(account)),
             Some(KnownAccount::Deactivated) => Err(ProviderSignInError::Deactivated),
             None => Ok(None),

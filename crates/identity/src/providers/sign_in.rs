@@ -25,7 +25,7 @@ use crate::sign_in::SignedIn;
 use crate::sign_in::codes::{OneTimeCodes, RedeemError};
 use crate::sign_in::device::SignInDevice;
 
-pub use errors::{CallbackError, ProviderSignInError, StartSessionError};
+pub use errors::{FailedProviderSignIn, ProviderSignInError, StartProviderSignInError};
 pub use journey::{CallbackOutcome, ProviderCallback, ProviderRedirect, ProviderSignInRequest};
 
 /// Maximum duration of a sign-in at the provider.
@@ -45,7 +45,7 @@ pub struct ProviderPorts {
     /// Store of one-time codes.
     pub codes: Arc<dyn SignInCodes>,
     /// Store of external identities and their accounts.
-    pub known: Arc<dyn ProviderAccounts>,
+    pub provider_accounts: Arc<dyn ProviderAccounts>,
     /// Store of accounts.
     pub accounts: Arc<dyn AccountStore>,
     /// Licensed number of accounts.
@@ -80,7 +80,7 @@ impl ProviderSignIn {
     ) -> Self {
         let clock = ports.clock;
         let accounts = ProviderAccountFinder {
-            known: ports.known,
+            provider_accounts: ports.provider_accounts,
             accounts: Arc::clone(&ports.accounts),
             seats: ports.seats,
             licence: ports.licence,
@@ -110,7 +110,7 @@ impl ProviderSignIn {
         &self,
         request: ProviderSignInRequest,
         browser: Option<Secret<String>>,
-    ) -> Result<ProviderRedirect, StartSessionError> {
+    ) -> Result<ProviderRedirect, StartProviderSignInError> {
         let ProviderSignInRequest { provider, target, challenge, challenge_method, state } =
             request;
         let destination = RedirectTarget::parse(
@@ -120,7 +120,7 @@ impl ProviderSignIn {
         )?;
 
         if state.as_ref().is_some_and(|it| utf16_len(it) > MAX_STATE_CHARS) {
-            return Err(StartSessionError::StateTooLong { limit: MAX_STATE_CHARS });
+            return Err(StartProviderSignInError::StateTooLong { limit: MAX_STATE_CHARS });
         }
 
         let return_state = self.return_state(&destination, state.clone());
@@ -129,7 +129,7 @@ impl ProviderSignIn {
             None => Err(ProviderSignInError::UnknownProvider),
         };
 
-        outcome.map_err(|reason| CallbackError { return_state, reason }.into())
+        outcome.map_err(|reason| FailedProviderSignIn { return_state, reason }.into())
     }
 
     async fn start_flow(
@@ -169,16 +169,16 @@ impl ProviderSignIn {
         callback: ProviderCallback,
         browser: Option<Secret<String>>,
         device: SignInDevice,
-    ) -> Result<CallbackOutcome, CallbackError> {
+    ) -> Result<CallbackOutcome, FailedProviderSignIn> {
         // Without such a flow of this browser, no program waits for the outcome.
         let flow = self
             .take_flow(&callback, browser)
             .await
-            .map_err(|reason| CallbackError { return_state: None, reason })?;
+            .map_err(|reason| FailedProviderSignIn { return_state: None, reason })?;
         let return_state = self.return_state(&flow.destination, flow.state.clone());
         self.complete(flow, callback, device)
             .await
-            .map_err(|reason| CallbackError { return_state, reason })
+            .map_err(|reason| FailedProviderSignIn { return_state, reason })
     }
 
     async fn take_flow(

@@ -28,7 +28,7 @@ pub(super) fn compose(
         providers: Arc::new(providers),
         flows: Arc::new(SqlProviderFlows::new(db.clone())),
         codes: Arc::new(SqlSignInCodes::new(db.clone())),
-        known: Arc::new(SqlProviderAccounts::new(db.clone())),
+        provider_accounts: Arc::new(SqlProviderAccounts::new(db.clone())),
         accounts: Arc::clone(&parts.proofs.ports.accounts),
         seats: Arc::clone(&parts.seats),
         licence: Arc::new(LicenceSeats::new(base.licence.state(), base.clock())),

@@ -1,20 +1,20 @@
 //! HTTP errors of sign-ins with identity providers.
 
 use actix_web::http::StatusCode;
-use pia_identity::{DestinationError, ProviderSignInError, RedeemError, StartSessionError};
+use pia_identity::{DestinationError, ProviderSignInError, RedeemError, StartProviderSignInError};
 
 use crate::{ApiError, FieldError};
 
-impl From<StartSessionError> for ApiError {
-    fn from(err: StartSessionError) -> Self {
+impl From<StartProviderSignInError> for ApiError {
+    fn from(err: StartProviderSignInError) -> Self {
         match err {
-            StartSessionError::Destination(err) => err.into(),
-            StartSessionError::StateTooLong { limit } => Self::invalid(vec![FieldError {
+            StartProviderSignInError::Destination(err) => err.into(),
+            StartProviderSignInError::StateTooLong { limit } => Self::invalid(vec![FieldError {
                 field: "state".to_owned(),
                 code: "too_long",
                 message: format!("`state` may have at most {limit} characters."),
             }]),
-            StartSessionError::Failed(err) => err.reason.into(),
+            StartProviderSignInError::Failed(err) => err.reason.into(),
         }
     }
 }

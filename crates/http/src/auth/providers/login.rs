@@ -2,7 +2,7 @@
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
-use pia_identity::{ProviderSignInRequest, StartSessionError};
+use pia_identity::{ProviderSignInRequest, StartProviderSignInError};
 use pia_kernel::Unavailable;
 use pia_web::ApiError;
 use utoipa::ToSchema;
@@ -31,7 +31,7 @@ pub(crate) async fn login(api: Data<Api>, request: HttpRequest) -> Result<HttpRe
         .await?;
     match result {
         Ok(started) => Ok(api.browsers.redirect_to_provider(&started.url, &started.browser)),
-        Err(StartSessionError::Failed(err)) => {
+        Err(StartProviderSignInError::Failed(err)) => {
             api.browsers.report_failure(&request, err.return_state, err.reason.into())
         }
         Err(err) => api.browsers.report_failure(&request, None, err.into()),

@@ -35,16 +35,16 @@ fn knowing_later(later: Option<KnownAccount>) -> MockProviderAccounts {
 }
 
 fn knowing_later_at(later: Option<KnownAccount>, taken: bool) -> MockProviderAccounts {
-    let mut known = MockProviderAccounts::new();
-    known.expect_find().once().returning(|_, _| Ok(None));
-    known.expect_find().returning(move |_, _| Ok(later.clone()));
-    known.expect_has_address().returning(move |_| Ok(taken));
-    known.expect_link_provisioned().returning(|_| Ok(None));
-    known
+    let mut provider_accounts = MockProviderAccounts::new();
+    provider_accounts.expect_find().once().returning(|_, _| Ok(None));
+    provider_accounts.expect_find().returning(move |_, _| Ok(later.clone()));
+    provider_accounts.expect_has_address().returning(move |_| Ok(taken));
+    provider_accounts.expect_link_provisioned().returning(|_| Ok(None));
+    provider_accounts
 }
 
 fn finder(
-    known: MockProviderAccounts,
+    provider_accounts: MockProviderAccounts,
     accounts: MockAccountStore,
     policy: RegistrationPolicy,
     in_force: bool,
@@ -54,7 +54,7 @@ fn finder(
     seats.expect_limit().return_const(Some(25));
     licence.expect_in_force().return_const(in_force);
     ProviderAccountFinder {
-        known: Arc::new(known),
+        provider_accounts: Arc::new(provider_accounts),
         accounts: Arc::new(accounts),
         seats: Arc::new(seats),
         licence: Arc::new(licence),
@@ -96,13 +96,14 @@ async fn an_account_is_stored_with_its_identity_its_limit_and_its_audit_entry() 
 #[tokio::test]
 async fn a_user_who_was_registered_meanwhile_is_signed_in() {
     let existing = account();
-    let known = |taken| knowing_later_at(Some(KnownAccount::Active(existing.clone())), taken);
+    let knowing_existing =
+        |taken| knowing_later_at(Some(KnownAccount::Active(existing.clone())), taken);
     // Before the address was looked up, or after.
-    for (known, accounts) in [
-        (known(true), MockAccountStore::new()),
-        (known(false), registering(AccountCreationOutcome::EmailTaken)),
+    for (provider_accounts, accounts) in [
+        (knowing_existing(true), MockAccountStore::new()),
+        (knowing_existing(false), registering(AccountCreationOutcome::EmailTaken)),
     ] {
-        let finder = finder(known, accounts, RegistrationPolicy::Open, true);
+        let finder = finder(provider_accounts, accounts, RegistrationPolicy::Open, true);
 
         assert_eq!(finder.find_or_register(Provider::Google, claims()).await.unwrap(), existing);
     }
@@ -110,14 +111,14 @@ async fn a_user_who_was_registered_meanwhile_is_signed_in() {
 
 #[tokio::test]
 async fn each_refusal_of_the_store_has_its_error() {
-    let refused = async |outcome| {
+    let refusal = async |outcome| {
         let accounts = registering(outcome);
         let finder = finder(knowing_later(None), accounts, RegistrationPolicy::Open, true);
         finder.find_or_register(Provider::Google, claims()).await.unwrap_err()
     };
 
-    let taken = refused(AccountCreationOutcome::EmailTaken).await;
-    let full = refused(AccountCreationOutcome::SeatsTaken).await;
+    let taken = refusal(AccountCreationOutcome::EmailTaken).await;
+    let full = refusal(AccountCreationOutcome::SeatsTaken).await;
 
     assert!(matches!(taken, ProviderSignInError::EmailExists));
     assert!(matches!(full, ProviderSignInError::SeatsTaken { limit: 25 }));
@@ -125,13 +126,13 @@ async fn each_refusal_of_the_store_has_its_error() {
 
 #[tokio::test]
 async fn no_account_is_created_without_licence_or_permission() {
-    let refused = async |policy, in_force| {
+    let refusal = async |policy, in_force| {
         let finder = finder(knowing_later(None), MockAccountStore::new(), policy, in_force);
         finder.find_or_register(Provider::Google, claims()).await.unwrap_err()
     };
 
-    let ended = refused(RegistrationPolicy::Open, false).await;
-    let closed = refused(RegistrationPolicy::Closed, true).await;
+    let ended = refusal(RegistrationPolicy::Open, false).await;
+    let closed = refusal(RegistrationPolicy::Closed, true).await;
 
     assert!(matches!(ended, ProviderSignInError::LicenceEnded));
     assert!(matches!(closed, ProviderSignInError::RegistrationClosed));
@@ -139,9 +140,9 @@ async fn no_account_is_created_without_licence_or_permission() {
 
 #[tokio::test]
 async fn an_outage_is_reported_as_unavailable() {
-    let mut known = MockProviderAccounts::new();
-    known.expect_find().returning(|_, _| Err(Unavailable::new("storage", "down")));
-    let finder = finder(known, MockAccountStore::new(), RegistrationPolicy::Open, true);
+    let mut provider_accounts = MockProviderAccounts::new();
+    provider_accounts.expect_find().returning(|_, _| Err(Unavailable::new("storage", "down")));
+    let finder = finder(provider_accounts, MockAccountStore::new(), RegistrationPolicy::Open, true);
 
     let outcome = finder.find_or_register(Provider::Google, claims()).await;
 

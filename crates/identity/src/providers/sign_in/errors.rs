@@ -1,4 +1,4 @@
-//! Errors of sign-in with a provider.
+//! Errors of sign-in with a provider; `web` maps them to HTTP responses.
 
 use pia_kernel::Unavailable;
 
@@ -6,84 +6,56 @@ use crate::ports::ProviderError;
 use crate::providers::redirect_target::{DestinationError, ReturnState};
 use crate::sessions::StartError;
 
-/// Errors of starting a sign-in with a provider.
-#[derive(Debug, thiserror::Error)]
-pub enum StartSessionError {
-    /// Redirect target is not allowed.
-    #[error(transparent)]
-    Destination(#[from] DestinationError),
-    /// State is longer than can be stored.
-    #[error("the state is too long")]
-    StateTooLong {
-        /// Maximum number of characters.
-        limit: usize,
-    },
-    /// Sign-in failed before the browser was redirected.
-    #[error(transparent)]
-    Failed(#[from] CallbackError),
-}
-
-/// A failed sign-in with a provider.
-#[derive(Debug, thiserror::Error)]
-#[error("{reason}")]
-pub struct CallbackError {
-    /// Program that waits for the outcome, if any.
-    pub return_state: Option<ReturnState>,
-    /// Cause of the failure.
-    #[source]
-    pub reason: ProviderSignInError,
-}
-
 /// Causes of a failed sign-in with a provider.
 #[derive(Debug, thiserror::Error)]
 pub enum ProviderSignInError {
-    /// Browser has no such sign-in in progress, or its account was deleted or its credentials
-    /// changed meanwhile.
+    /// User starts again: the cookie and the `state` fit no pending sign-in, it has expired, or
+    /// the account was deleted or its credentials changed since.
     #[error("the browser has no such sign-in in progress")]
     InvalidState,
-    /// Provider does not exist.
+    /// Name in the request belongs to no provider that this server supports.
     #[error("there is no such provider")]
     UnknownProvider,
-    /// Provider is not configured, or no longer.
+    /// Operator sets the provider up; its settings may have been removed during the sign-in.
     #[error("the provider isn't configured")]
     NotConfigured,
-    /// User cancelled, or the provider refused them.
+    /// User cancelled, or the provider refused them: its error is `access_denied`.
     #[error("the sign-in was denied at the provider")]
     AccessDenied,
-    /// Provider does not respond.
+    /// User tries again later; maps to 502.
     #[error("the provider doesn't respond")]
     ProviderUnreachable,
-    /// Provider responded with an error, or with something that cannot be trusted.
+    /// Provider responded with an error, or with something that cannot be trusted; maps to 502.
     #[error("the provider's response is invalid")]
     ProviderFailed,
-    /// Provider returns no address.
+    /// User shares an address with this server at the provider, or gets one there.
     #[error("the provider reports no email address")]
     EmailMissing,
-    /// Provider does not report the address as verified.
+    /// User verifies the address at the provider; until then, it proves no ownership.
     #[error("the provider hasn't verified the email address")]
     EmailNotVerified,
-    /// Address has an account with another identity.
+    /// User signs in the way they did before: an account is never linked by its address alone.
     #[error("another account has this email address")]
     EmailExists,
-    /// Rules do not allow the registration.
+    /// Operator's rules do not let this person register.
     #[error("registration is closed")]
     RegistrationClosed,
-    /// Registration is suspended.
+    /// Operator has suspended registration for everyone.
     #[error("no accounts can be created at the moment")]
     Suspended,
-    /// Licence has no seat left.
+    /// Operator needs a licence with more seats.
     #[error("all {limit} licensed accounts are in use")]
     SeatsTaken {
         /// Licensed number of accounts.
         limit: u32,
     },
-    /// Licence has ended, so no accounts are created.
+    /// Operator renews the licence; until then, only existing accounts sign in.
     #[error("the licence has ended")]
     LicenceEnded,
-    /// Account is deactivated.
+    /// Administrator reactivates the account.
     #[error("the account is deactivated")]
     Deactivated,
-    /// A dependency is unavailable.
+    /// A dependency of this server is unavailable, not the provider.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
@@ -91,6 +63,8 @@ pub enum ProviderSignInError {
 impl From<StartError> for ProviderSignInError {
     fn from(err: StartError) -> Self {
         match err {
+            // The account changed between the provider's answer and the start of the session.
+            // Its user starts again, as with a sign-in that has expired.
             StartError::Stale => Self::InvalidState,
             StartError::Unavailable(err) => Self::Unavailable(err),
         }
@@ -105,4 +79,33 @@ impl From<ProviderError> for ProviderSignInError {
             ProviderError::Refused(_) | ProviderError::BadToken => Self::ProviderFailed,
         }
     }
+}
+
+/// A sign-in that failed before or after the redirect to the provider, and the program to which
+/// the failure is reported.
+#[derive(Debug, thiserror::Error)]
+#[error("{reason}")]
+pub struct FailedProviderSignIn {
+    /// Program that waits for the outcome; `None` reports it in the browser.
+    pub return_state: Option<ReturnState>,
+    /// Cause of the failure.
+    #[source]
+    pub reason: ProviderSignInError,
+}
+
+/// Errors of the request that starts a sign-in with a provider.
+#[derive(Debug, thiserror::Error)]
+pub enum StartProviderSignInError {
+    /// Redirect target must not be used, so the failure is reported in the browser.
+    #[error(transparent)]
+    Destination(#[from] DestinationError),
+    /// Client's `state` is longer than can be stored.
+    #[error("the state is too long")]
+    StateTooLong {
+        /// Maximum length in UTF-16 code units.
+        limit: usize,
+    },
+    /// Sign-in failed before the browser was redirected.
+    #[error(transparent)]
+    Failed(#[from] FailedProviderSignIn),
 }

@@ -53,7 +53,7 @@ impl Fixture {
             providers: Arc::new(self.providers),
             flows: Arc::new(self.flows),
             codes: Arc::new(self.codes),
-            known: Arc::new(MockProviderAccounts::new()),
+            provider_accounts: Arc::new(MockProviderAccounts::new()),
             accounts,
             seats: Arc::new(MockSeats::new()),
             licence: Arc::new(MockLicenceInForce::new()),
@@ -128,7 +128,8 @@ async fn an_unreachable_provider_is_reported_with_the_state_and_nothing_is_store
     let mut fixture = Fixture::default();
     fixture.providers.expect_authorization_url().returning(|_, _| Err(ProviderError::Unreachable));
 
-    let Err(StartSessionError::Failed(failed)) = fixture.build().begin(request(), None).await
+    let Err(StartProviderSignInError::Failed(failed)) =
+        fixture.build().begin(request(), None).await
     else {
         panic!("it began")
     };
@@ -147,7 +148,8 @@ async fn an_unconfigured_provider_is_reported_to_the_waiting_program() {
         let refuse = fixture.providers.expect_authorization_url();
         refuse.returning(|_, _| Err(ProviderError::NotConfigured));
 
-        let Err(StartSessionError::Failed(failed)) = fixture.build().begin(request, None).await
+        let Err(StartProviderSignInError::Failed(failed)) =
+            fixture.build().begin(request, None).await
         else {
             panic!("it began")
         };
@@ -169,7 +171,10 @@ async fn an_invalid_target_is_refused_before_the_provider_is_checked() {
 
     let outcome = Fixture::default().build().begin(request, None).await;
 
-    assert!(matches!(outcome, Err(StartSessionError::Destination(DestinationError::Target))));
+    assert!(matches!(
+        outcome,
+        Err(StartProviderSignInError::Destination(DestinationError::Target))
+    ));
 }
 
 #[tokio::test]
