@@ -63,7 +63,7 @@ pub enum CreateApiKeyError {
     /// Owner has the maximum number of keys.
     #[error("the account has the maximum of {limit} API keys")]
     Full {
-        /// Maximum number of keys.
+        /// Maximum number of keys of one account.
         limit: usize,
     },
     /// Account was deleted during the request.
@@ -77,7 +77,7 @@ pub enum CreateApiKeyError {
 /// Errors of removing a key.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoveApiKeyError {
-    /// Key does not exist.
+    /// User has no key of this id, or it was revoked before.
     #[error("there is no such API key")]
     Unknown,
     /// The store is unavailable.
@@ -85,7 +85,7 @@ pub enum RemoveApiKeyError {
     Unavailable(#[from] Unavailable),
 }
 
-/// API keys of users.
+/// A user's own API keys; `ApiKeyAdmin` revokes those of others.
 #[derive(Clone)]
 pub struct ApiKeys {
     store: Arc<dyn ApiKeyStore>,

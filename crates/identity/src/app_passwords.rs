@@ -66,7 +66,7 @@ pub enum RemoveAppPasswordError {
     Unavailable(#[from] Unavailable),
 }
 
-/// App passwords of users.
+/// A user's own app passwords.
 #[derive(Clone)]
 pub struct AppPasswords {
     store: Arc<dyn AppPasswordStore>,

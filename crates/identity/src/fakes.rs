@@ -43,7 +43,7 @@ pub(crate) struct State {
     pub(crate) codes: Vec<RecoveryHash>,
     pub(crate) challenges: HashMap<TokenHash, (NewChallenge, u32)>,
     pub(crate) audit: Vec<AuditEntry>,
-    /// Emails that were queued.
+    /// Emails that were queued, oldest first.
     pub(crate) emails: Vec<QueuedEmail>,
     /// True if the account has no password.
     pub(crate) without_password: bool,
@@ -63,9 +63,9 @@ pub(crate) struct State {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Meanwhile {
-    /// Account was deleted.
+    /// Account was deleted before the store wrote.
     Deleted,
-    /// Credentials were changed.
+    /// Epoch of the credentials was incremented before the store wrote.
     Changed,
 }
 

@@ -52,7 +52,7 @@ pub enum PasskeyOptionsError {
     /// Account has the maximum number of passkeys.
     #[error("the account has the maximum of {limit} passkeys")]
     Full {
-        /// Maximum number of passkeys.
+        /// Maximum number of passkeys of one account.
         limit: usize,
     },
     /// Account was deleted during the request.
@@ -78,7 +78,7 @@ pub enum PasskeyAddError {
     /// Authenticator's response is malformed.
     #[error("`{field}` is malformed")]
     Malformed {
-        /// Path of the field.
+        /// Path of the field: `credential.response.attestationObject`.
         field: String,
     },
     /// Authenticator's response failed verification.
@@ -90,7 +90,7 @@ pub enum PasskeyAddError {
     /// Account has the maximum number of passkeys.
     #[error("the account has the maximum of {limit} passkeys")]
     Full {
-        /// Maximum number of passkeys.
+        /// Maximum number of passkeys of one account.
         limit: usize,
     },
     /// Session or account is gone.
@@ -129,9 +129,9 @@ pub enum PasskeyChangeError {
 /// Ports of the passkey use cases.
 #[derive(Clone)]
 pub struct PasskeyPorts {
-    /// Store of passkeys.
+    /// Store of passkeys, and of the sessions that a change ends.
     pub store: Arc<dyn PasskeyStore>,
-    /// Store of pending challenges.
+    /// Store of challenges until they are answered or expire.
     pub challenges: Arc<dyn PasskeyChallenges>,
     /// WebAuthn ceremonies; `None` if the server's address does not allow passkeys.
     pub ceremony: Option<Arc<dyn PasskeyCeremony>>,
@@ -226,7 +226,7 @@ impl Passkeys {
         self.ports.store.of_user(user).await
     }
 
-    /// Removes a passkey.
+    /// Removes a passkey and ends the other sessions.
     pub async fn remove(
         &self,
         session_ref: SessionRef,

@@ -62,7 +62,7 @@ pub struct SessionTokens {
     pub refresh: Secret<String>,
     /// Lifetime of the access token.
     pub expires_in: Duration,
-    /// Id of the session.
+    /// Session that both tokens belong to.
     pub session: SessionId,
 }
 
@@ -98,7 +98,7 @@ pub enum RevokeError {
     /// User has no such session.
     #[error("the user has no such session")]
     Unknown,
-    /// Caller's session is over.
+    /// Session that makes the request is over.
     #[error("the requesting session has ended")]
     Gone,
     /// The store is unavailable.
@@ -109,13 +109,13 @@ pub enum RevokeError {
 /// Ports of sessions, and the issuers of their tokens.
 #[derive(Clone)]
 pub struct SessionPorts {
-    /// Store of sessions.
+    /// Store of sessions and refresh tokens.
     pub store: Arc<dyn SessionStore>,
     /// Cache that is notified of sessions that end.
     pub caller_cache: CallerCache,
-    /// Issuer of access tokens.
+    /// Issuer of the access tokens, which no store has.
     pub access_tokens: AccessTokens,
-    /// Keys of refresh tokens.
+    /// Keys that hash refresh tokens and derive their successors.
     pub refresh_keys: RefreshKeys,
 }
 

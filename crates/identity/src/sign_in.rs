@@ -40,9 +40,9 @@ pub enum Program {
 /// A user who has signed in.
 #[derive(Debug, Clone)]
 pub struct SignedIn {
-    /// Account of the user.
+    /// Account that the session belongs to.
     pub account: Account,
-    /// Tokens for the device.
+    /// Tokens of the new session.
     pub grant: SessionTokens,
 }
 
@@ -64,7 +64,7 @@ pub enum SignInError {
     /// Password is correct, and the account has a second factor.
     #[error("a second factor is required")]
     FactorNeeded {
-        /// Challenge for [`SignIn::with_factor`].
+        /// Token that [`SignIn::with_factor`] expects with the code.
         challenge: Secret<String>,
     },
     /// A dependency is unavailable.
@@ -95,13 +95,13 @@ pub enum FactorSignInError {
 /// Ports of sign-in.
 #[derive(Clone)]
 pub struct SignInPorts {
-    /// Store of accounts.
+    /// Store of accounts and password hashes.
     pub accounts: Arc<dyn AccountStore>,
-    /// Store of app passwords.
+    /// Store of app passwords, for programs without second factor.
     pub app_passwords: Arc<dyn AppPasswordStore>,
-    /// Counter of wrong passwords.
+    /// Counter of wrong passwords, by address.
     pub throttle: Arc<dyn PasswordThrottleStore>,
-    /// Password hasher.
+    /// Hasher that verifies passwords.
     pub hasher: Arc<dyn PasswordHasher>,
     /// Log of failed attempts.
     pub log: Arc<dyn SignInLog>,

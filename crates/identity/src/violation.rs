@@ -9,7 +9,7 @@ pub struct Violation {
     pub field: &'static str,
     /// Machine-readable kind: `required`, `invalid`, `too_long` …
     pub code: &'static str,
-    /// A sentence for users.
+    /// Sentence in English for the user, naming the field.
     pub message: String,
 }
 

@@ -31,7 +31,7 @@ pub(crate) enum ChallengeError {
     /// Answer is wrong.
     #[error("the response is wrong")]
     Wrong {
-        /// Owner of the factor.
+        /// Account of the challenge; its failed attempt is logged.
         user: UserId,
         /// True if the owner is to be warned: after five wrong answers, once a day.
         warn: bool,

@@ -48,13 +48,13 @@ impl Default for FactorSettings {
 /// Ports of the second-factor use cases.
 #[derive(Clone)]
 pub struct FactorPorts {
-    /// Store of accounts.
+    /// Store of accounts, whose password hashes prove their owners.
     pub accounts: Arc<dyn AccountStore>,
-    /// Store of second factors.
+    /// Store of second factors and recovery codes.
     pub factors: Arc<dyn FactorStore>,
-    /// Counter of wrong codes.
+    /// Counter of wrong codes, by account.
     pub attempts: Arc<dyn RateLimitStore>,
-    /// Password hasher.
+    /// Hasher that verifies passwords.
     pub hasher: Arc<dyn PasswordHasher>,
     /// Encryption of the authenticators' secrets.
     pub secrets: Arc<dyn SecretBox>,
@@ -67,16 +67,16 @@ pub struct FactorPorts {
 pub enum FactorAnswer {
     /// Six digits of the authenticator.
     Code(Secret<String>),
-    /// Recovery code.
+    /// One of the codes for a lost authenticator; it can be used once.
     RecoveryCode(Secret<String>),
 }
 
 /// Proof that the caller is the account's owner.
 #[derive(Debug, Clone)]
 pub enum ReauthProof {
-    /// Password.
+    /// Current password, as typed.
     Password(Secret<String>),
-    /// Second factor.
+    /// Code of the authenticator, or a recovery code.
     Factor(FactorAnswer),
 }
 
@@ -110,9 +110,9 @@ pub(crate) fn used_up(verified: VerifiedProof, user: UserId, at: Timestamp) -> S
 /// Verifies proofs and counts wrong ones.
 #[derive(Clone)]
 pub struct FactorProofs {
-    /// Ports for verification.
+    /// Ports that proofs are verified with.
     pub ports: FactorPorts,
-    /// Lifetimes and limits.
+    /// Lifetimes and limits; a change applies to the next proof.
     pub settings: LiveSetting<FactorSettings>,
     /// Clock of codes and lifetimes.
     pub clock: Arc<dyn Clock>,

@@ -15,7 +15,7 @@ pub(crate) const FRESH: Duration = Duration::from_mins(10);
 /// Errors of proving ownership of an account.
 #[derive(Debug, thiserror::Error)]
 pub enum OwnerError {
-    /// Proof is missing.
+    /// Request needs a proof and has none: the client asks for it and repeats the request.
     #[error("a proof is required")]
     Missing,
     /// Account has no proof, and its sign-in is too old.

@@ -58,7 +58,7 @@ pub enum ConfirmError {
 /// Errors that prevent a second factor from being changed.
 #[derive(Debug, thiserror::Error)]
 pub enum FactorChangeError {
-    /// Second factor is off.
+    /// Account has no second factor that is on.
     #[error("no second factor is enabled")]
     NotOn,
     /// Proof is wrong, or was used before.
@@ -168,7 +168,7 @@ impl SecondFactors {
         if enabled { Ok(codes) } else { Err(ConfirmError::NotPending) }
     }
 
-    /// Disables the second factor.
+    /// Disables the second factor, deletes the recovery codes and ends the other sessions.
     pub async fn disable(
         &self,
         session_ref: SessionRef,

@@ -32,9 +32,9 @@ pub enum PasskeySignInError {
 /// Ports of sign-in with a passkey.
 #[derive(Clone)]
 pub struct PasskeySignInPorts {
-    /// Store of accounts.
+    /// Store of accounts, which a signed response opens.
     pub accounts: Arc<dyn AccountStore>,
-    /// Log of failed attempts.
+    /// Log of failed attempts; those that succeed are written with their session.
     pub log: Arc<dyn SignInLog>,
     /// Store and verification of passkeys.
     pub passkeys: PasskeyPorts,

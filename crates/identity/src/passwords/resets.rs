@@ -51,11 +51,11 @@ pub enum ResetError {
 /// Ports of replacing a password.
 #[derive(Clone)]
 pub struct PasswordPorts {
-    /// Store of passwords.
+    /// Store of passwords; a reset also ends the account's sessions.
     pub store: Arc<dyn PasswordStore>,
-    /// Password hasher.
+    /// Hasher of the new password.
     pub hasher: Arc<dyn PasswordHasher>,
-    /// Rules for new passwords.
+    /// Rules with the minimum length of passwords.
     pub rules: LiveSetting<RegistrationRules>,
 }
 

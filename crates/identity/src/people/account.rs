@@ -64,19 +64,19 @@ pub struct Account {
     pub user: UserId,
     /// Email address, as spelled by the user.
     pub email: String,
-    /// Display name.
+    /// Name that others see; `None` if the user has set none.
     pub display_name: Option<String>,
     /// Identity provider of the account: `local` for a password.
     pub provider: String,
     /// Customer type: consumer or trader.
     pub customer: CustomerType,
-    /// Company of a trader.
+    /// Company that a trader declared; `None` for consumers.
     pub company_name: Option<String>,
-    /// Time of creation.
+    /// Time at which it was registered or provisioned.
     pub created_at: Timestamp,
     /// Permissions beyond the account's own data.
     pub role: Role,
-    /// Group of the account.
+    /// Group whose models, budgets and policy apply.
     pub group: GroupId,
     /// Time of verification of the address; `None` if unverified.
     pub email_verified_at: Option<Timestamp>,
@@ -129,7 +129,7 @@ impl SessionScope {
 /// Key of a script's call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyUse {
-    /// Id of the key.
+    /// Key that authenticated the request.
     pub key: ApiKeyId,
     /// Budget in whole credits per calendar week; 0 is no limit.
     pub weekly_credits: i64,
@@ -140,14 +140,14 @@ pub struct KeyUse {
 pub struct ApiKeyRef {
     /// Owner of the key.
     pub user: UserId,
-    /// Id of the key.
+    /// Key, which may have been revoked since.
     pub key: ApiKeyId,
 }
 
 /// State of a caller that is checked on every request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallerState {
-    /// Account of the caller.
+    /// Account that the request acts for.
     pub user: UserId,
     /// Credential of the request.
     pub credential: Credential,
@@ -155,7 +155,7 @@ pub struct CallerState {
     pub customer: CustomerType,
     /// Permissions beyond the caller's own data.
     pub role: Role,
-    /// Group of the caller.
+    /// Group of the account, as of the last load.
     pub group: GroupId,
     /// Purposes that the session may be used for.
     pub scope: SessionScope,

@@ -30,13 +30,13 @@ pub enum AccountSecurityError {
 /// Stores of [`AccountSecurity`].
 #[derive(Clone)]
 pub struct AccountSecurityPorts {
-    /// Accounts.
+    /// Store of accounts, to find the one of an address.
     pub accounts: Arc<dyn AccountStore>,
     /// Store of what administrators change.
     pub store: Arc<dyn RoleStore>,
-    /// Counters of wrong passwords.
+    /// Counters of wrong passwords, which an administrator may clear.
     pub throttle: Arc<dyn PasswordThrottleStore>,
-    /// Log of sign-ins.
+    /// Log of sign-ins, in which the account's last failures are found.
     pub log: Arc<dyn SignInLog>,
 }
 

@@ -23,7 +23,7 @@ pub enum AccountError {
 /// Declaration that a user is a trader.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraderDeclaration {
-    /// Name of the company.
+    /// Company that the user trades for; required of traders.
     pub company_name: Option<String>,
     /// True if the user confirms acting for it.
     pub acting_as_business: bool,
@@ -52,7 +52,7 @@ impl From<AccountError> for AccountChangeError {
     }
 }
 
-/// Accounts of users.
+/// A user's own account: profile and declaration.
 #[derive(Clone)]
 pub struct Accounts {
     store: Arc<dyn AccountStore>,

@@ -22,7 +22,7 @@ const CONFIRMATION: &str = "DELETE";
 /// Request to delete an account.
 #[derive(Debug, Clone, Default)]
 pub struct DeletionRequest {
-    /// Confirmation text.
+    /// Word that the user typed to confirm; it must be `DELETE`.
     pub confirm: Option<String>,
     /// Password, if the account has one.
     pub password: Option<Secret<String>>,

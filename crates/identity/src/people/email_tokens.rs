@@ -36,11 +36,11 @@ pub enum EmailTokenError {
 /// Ports of the use cases that send emails with links.
 #[derive(Clone)]
 pub struct EmailTokenPorts {
-    /// Store of accounts.
+    /// Store of accounts, to find the one of an address.
     pub accounts: Arc<dyn AccountStore>,
-    /// Store of tokens.
+    /// Store of the tokens in the links.
     pub tokens: Arc<dyn EmailTokenStore>,
-    /// Counter of emails.
+    /// Counter of emails, by kind and address.
     pub attempts: Arc<dyn RateLimitStore>,
     /// True if the server sends emails.
     pub mail: LiveSetting<bool>,

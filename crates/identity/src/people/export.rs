@@ -15,14 +15,14 @@ pub struct AccountExport {
     clock: Arc<dyn Clock>,
 }
 
-/// A started export.
+/// An export whose sections are sent one after another.
 #[derive(Clone)]
 pub struct StartedExport {
-    /// Account id.
+    /// Account that is exported.
     pub user: UserId,
-    /// Start time.
+    /// Time of the request, which the export's manifest states.
     pub at: Timestamp,
-    /// Sections of the export.
+    /// Sections of the export, in the order in which they are sent.
     pub inventory: Inventory,
     data: Arc<dyn PersonalData>,
 }

@@ -15,11 +15,11 @@ use crate::violation::Violation;
 /// Form of the server's first administrator.
 #[derive(Debug, Clone)]
 pub struct NewAdmin {
-    /// Email address.
+    /// Email address, as typed.
     pub email: String,
     /// Chosen password, as typed.
     pub password: Secret<String>,
-    /// Display name.
+    /// Name that others see; optional.
     pub display_name: Option<String>,
 }
 
@@ -31,7 +31,7 @@ pub enum FirstAdminError {
         "the server has an administrator; create others in the console or with `pia-server admin`"
     )]
     AlreadySetUp,
-    /// Setup token is wrong.
+    /// Setup token is not this server's.
     #[error("the setup token is wrong; it is in the file at Setup:TokenPath")]
     WrongToken,
     /// Form has these violations, all reported at once.
@@ -43,7 +43,7 @@ pub enum FirstAdminError {
          `pia-server admin grant` on the server, otherwise choose another address"
     )]
     EmailTaken,
-    /// Registration is suspended.
+    /// Operator has suspended registration for everyone.
     #[error("no accounts can be created while FreeTier:Suspended is set")]
     Suspended,
     /// Licence has no seat left.
@@ -57,11 +57,11 @@ pub enum FirstAdminError {
 /// Ports of creating the first administrator.
 #[derive(Clone)]
 pub struct FirstAdminPorts {
-    /// Store of the account.
+    /// Store that creates the account only if there is no active administrator.
     pub store: Arc<dyn FirstAdminStore>,
-    /// Password hasher.
+    /// Hasher of the chosen password.
     pub hasher: Arc<dyn PasswordHasher>,
-    /// Licensed numbers of accounts.
+    /// Numbers of accounts that the licence allows.
     pub seats: Arc<dyn Seats>,
     /// Check of the setup token.
     pub token: Arc<dyn SetupToken>,

@@ -22,22 +22,22 @@ const MAX_TOKEN_BYTES: usize = 128;
 pub struct Invitation {
     /// Address that it is restricted to; `None` for any.
     pub email: Option<String>,
-    /// Role of the account.
+    /// Role of the account that accepts it.
     pub role: Role,
     /// Group of that account; the default group if `None`.
     pub group: Option<GroupId>,
-    /// Lifetime of the invitation.
+    /// Time from now until the invitation expires.
     pub lifetime: Duration,
 }
 
-/// A created invitation.
+/// A created invitation, with the token that only its recipient learns.
 #[derive(Debug, Clone)]
 pub struct Invited {
-    /// Id of the invitation.
+    /// Id by which administrators revoke it.
     pub id: InvitationId,
     /// Link to register with it, returned only here.
     pub link: Secret<String>,
-    /// Expiry time.
+    /// Time from which the token is refused.
     pub expires_at: Timestamp,
 }
 
@@ -47,7 +47,7 @@ pub enum InviteError {
     /// Address is invalid.
     #[error("the invitation is invalid")]
     Invalid(Violation),
-    /// Group does not exist.
+    /// Group was deleted, or never existed.
     #[error("there is no such group")]
     NoSuchGroup,
     /// The store is unavailable.

@@ -76,11 +76,11 @@ impl RegistrationRules {
 /// Registration form.
 #[derive(Debug, Clone)]
 pub struct RegistrationForm {
-    /// Email address.
+    /// Email address, as typed.
     pub email: String,
     /// Chosen password, as typed.
     pub password: Secret<String>,
-    /// Display name.
+    /// Name that others see; optional.
     pub display_name: Option<String>,
     /// Customer type: consumer or trader.
     pub customer: CustomerType,
@@ -109,7 +109,7 @@ pub enum RegisterError {
     /// Rules do not allow this registration.
     #[error("registration is closed")]
     Closed,
-    /// Registration is suspended.
+    /// Operator has suspended registration for everyone.
     #[error("registration is suspended")]
     Suspended,
     /// Address belongs to another account.
@@ -118,7 +118,7 @@ pub enum RegisterError {
     /// Licence has no seat left.
     #[error("licence limit of active accounts reached: {limit}")]
     SeatsTaken {
-        /// Licensed number of accounts.
+        /// Licensed number of active accounts.
         limit: u32,
     },
     /// A dependency is unavailable.
@@ -129,11 +129,11 @@ pub enum RegisterError {
 /// Ports of registration.
 #[derive(Clone)]
 pub struct RegistrationPorts {
-    /// Store of the account.
+    /// Store of the account and its verification token.
     pub accounts: Arc<dyn AccountStore>,
-    /// Password hasher.
+    /// Hasher of the chosen password.
     pub hasher: Arc<dyn PasswordHasher>,
-    /// Licensed numbers of accounts.
+    /// Numbers of accounts that the licence allows.
     pub seats: Arc<dyn Seats>,
     /// Verification of new email addresses.
     pub verification: Verification,

@@ -3,7 +3,7 @@
 /// Permissions of an account beyond its own data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub enum Role {
-    /// Role without privileges.
+    /// Uses the server, without access to others' accounts.
     #[default]
     User,
     /// Manages the knowledge bases of the group.

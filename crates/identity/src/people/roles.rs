@@ -23,13 +23,13 @@ pub enum RoleError {
     /// Licence allows no further administrator.
     #[error("licence limit of administrators reached: {limit}")]
     AdminsTaken {
-        /// Licensed number of administrators.
+        /// Licensed number of active administrators.
         limit: u32,
     },
     /// Licence has no seat left.
     #[error("licence limit of active accounts reached: {limit}")]
     SeatsTaken {
-        /// Licensed number of accounts.
+        /// Licensed number of active accounts.
         limit: u32,
     },
     /// The store is unavailable.

@@ -33,7 +33,7 @@ impl NewAccount {
 /// Identity of a user at a provider. The pair is permanent; neither part is an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderIdentity {
-    /// Id of the provider.
+    /// URL that identifies the provider.
     pub issuer: String,
     /// User's id at the provider.
     pub subject: String,
@@ -42,9 +42,9 @@ pub struct ProviderIdentity {
 /// Purpose of a token in an email.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EmailTokenPurpose {
-    /// Verifying an address.
+    /// Verifies that the address belongs to the account's user.
     Verification,
-    /// Resetting a password.
+    /// Replaces a forgotten password.
     PasswordReset,
     /// Changing the address of an account.
     AddressChange,
@@ -64,18 +64,18 @@ impl EmailTokenPurpose {
 /// A single-use token that is sent in an email.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewEmailToken {
-    /// Hash of the token.
+    /// Hash under which it is found; the token itself is only in the email.
     pub hash: TokenHash,
-    /// Purpose of the token.
+    /// Use that it is valid for; for any other, it counts as unknown.
     pub purpose: EmailTokenPurpose,
-    /// Expiry time.
+    /// Time from which it is invalid.
     pub expires_at: Timestamp,
 }
 
 /// Outcome of creating an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccountCreationOutcome {
-    /// Account was created.
+    /// Account was created, with its effects.
     Stored,
     /// Address has an account already.
     EmailTaken,
@@ -89,13 +89,13 @@ pub enum AccountCreationOutcome {
 /// Account and password hash for sign-in.
 #[derive(Debug, Clone)]
 pub struct Credentials {
-    /// The account.
+    /// Account as of the moment of the look-up.
     pub account: Account,
     /// Password hash; `None` if it has no password.
     pub password_hash: Option<Secret<String>>,
 }
 
-/// Store of accounts.
+/// Port of accounts; implemented in `storage-identity`.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait AccountStore: Send + Sync {
@@ -124,7 +124,7 @@ pub trait AccountStore: Send + Sync {
         since: Timestamp,
     ) -> Result<Option<Candidate>, Unavailable>;
 
-    /// Returns the current account.
+    /// Returns the account, active or deactivated; `None` once it is deleted.
     async fn find(&self, user: UserId) -> Result<Option<Account>, Unavailable>;
 
     /// Returns the group of an account; `None` if the account is gone or

@@ -11,7 +11,7 @@ use crate::sessions::access_tokens::SessionRef;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ApiKeyHash(pub [u8; 32]);
 
-/// Scope of a key.
+/// Part of the API that a key opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyScope {
     /// Calling models.
@@ -19,7 +19,7 @@ pub enum KeyScope {
 }
 
 impl KeyScope {
-    /// All scopes.
+    /// All scopes, in the order in which they are listed.
     pub const ALL: [Self; 1] = [Self::Ai];
 
     /// Returns the name in the database and on the wire.
@@ -40,24 +40,24 @@ impl KeyScope {
 pub struct NewApiKey {
     /// Entry of the key in its owner's list.
     pub entry: ApiKeyEntry,
-    /// Session that creates it.
+    /// Session that creates it; it must be live when the key is stored.
     pub by: SessionRef,
-    /// Hash of the key.
+    /// Hash under which it is found; the key itself is shown once.
     pub hash: ApiKeyHash,
 }
 
 /// An API key in its owner's list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiKeyEntry {
-    /// Id of the key.
+    /// Id by which its owner revokes it.
     pub id: ApiKeyId,
     /// Name chosen by the owner.
     pub name: String,
-    /// Scopes of the key.
+    /// Parts of the API that it opens; at least one.
     pub scopes: Vec<KeyScope>,
     /// Budget in whole credits per calendar week; 0 is no limit.
     pub weekly_credits: i64,
-    /// Time of creation.
+    /// Time at which its owner created it.
     pub created_at: Timestamp,
     /// Expiry time; `None` if it does not expire.
     pub expires_at: Option<Timestamp>,
@@ -68,18 +68,18 @@ pub struct ApiKeyEntry {
 /// Removal of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ApiKeyRemoval {
-    /// Key that is removed.
+    /// Key and its owner; another user's key is not removed.
     pub key: ApiKeyRef,
     /// Account that removes it; `None` for the command line.
     pub by: Option<UserId>,
-    /// Time of the removal.
+    /// Time of the removal, for its effects.
     pub at: Timestamp,
 }
 
 /// Side effects of the removal of a key with this name.
 pub type KeyEndEffects = fn(ApiKeyRemoval, &str) -> SideEffects;
 
-/// Store of API keys.
+/// Port of API keys; implemented in `storage-identity`.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait ApiKeyStore: Send + Sync {

@@ -15,13 +15,13 @@ pub struct AppPasswordHash(pub [u8; 32]);
 pub struct NewAppPassword {
     /// Id of the app password.
     pub id: AppPasswordId,
-    /// Session that creates it.
+    /// Session that creates it; it must be live when the app password is stored.
     pub by: SessionRef,
     /// Name chosen by the owner.
     pub name: String,
     /// Hash of the app password.
     pub hash: AppPasswordHash,
-    /// Time of creation.
+    /// Time at which its owner created it.
     pub at: Timestamp,
 }
 
@@ -32,7 +32,7 @@ pub struct AppPasswordEntry {
     pub id: AppPasswordId,
     /// Name chosen by the owner.
     pub name: String,
-    /// Time of creation.
+    /// Time at which its owner created it.
     pub created_at: Timestamp,
     /// Time of the last sign-in with it.
     pub used_at: Option<Timestamp>,
@@ -58,7 +58,7 @@ pub struct AppPasswordRemoval {
     pub user: UserId,
     /// Id of the app password.
     pub id: AppPasswordId,
-    /// Time of the removal.
+    /// Time of the removal, for its effects.
     pub at: Timestamp,
 }
 

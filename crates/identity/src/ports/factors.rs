@@ -37,19 +37,19 @@ pub trait SecretBox: Send + Sync {
 pub enum FactorState {
     /// Secret was issued, and no code of it was presented yet.
     Pending {
-        /// Time of issue.
+        /// Time of issue, from which the enrolment's lifetime counts.
         at: Timestamp,
     },
     /// Sign-in requires a code.
     On,
 }
 
-/// A user's authenticator.
+/// A user's authenticator app, of which an account has at most one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Factor {
     /// Secret that codes are generated from, sealed by [`SecretBox`].
     pub sealed: Vec<u8>,
-    /// State of the authenticator.
+    /// Progress of its setup; only `On` protects the account.
     pub state: FactorState,
 }
 
@@ -64,9 +64,9 @@ pub struct RecoveryHash(pub [u8; 32]);
 /// Proof of a user, verified as far as that needs no store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VerifiedProof {
-    /// Correct password.
+    /// Correct password; stores do not consume it.
     Password,
-    /// Fresh sign-in.
+    /// Sign-in so recent that no further proof is needed.
     SignIn,
     /// Correct code of this step; valid if no code of this or a later step was used before.
     Code(Step),
@@ -77,11 +77,11 @@ pub enum VerifiedProof {
 /// A change of an account's second factor, made from one of its sessions.
 #[derive(Debug, Clone)]
 pub struct FactorChange {
-    /// Owner of the factor.
+    /// Owner of the factor, who makes the change.
     pub user: UserId,
     /// Session that stays open; all others of the user end.
     pub session: SessionId,
-    /// Time of the change.
+    /// Time of the change, for its effects.
     pub at: Timestamp,
     /// Side effects of the change.
     pub effects: SideEffects,
@@ -101,7 +101,7 @@ impl FactorChange {
 pub enum EnrolmentOutcome {
     /// Enrolment waits for its first code.
     Pending,
-    /// Another factor is on.
+    /// Another factor is on and must be disabled first.
     AlreadyOn,
     /// Account is gone or deactivated.
     Gone,
@@ -176,13 +176,13 @@ pub trait FactorStore: Send + Sync {
 /// A sign-in that waits for its second factor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewChallenge {
-    /// Hash of its token.
+    /// Hash under which it is found; only the client has the token.
     pub hash: TokenHash,
     /// Account whose password was verified.
     pub user: UserId,
     /// Version of the credentials that were verified.
     pub epoch: CredentialsEpoch,
-    /// Expiry time.
+    /// Time from which answers are refused.
     pub expires_at: Timestamp,
 }
 
@@ -196,9 +196,9 @@ pub struct Redemption {
     pub hash: TokenHash,
     /// Account that is signing in.
     pub user: UserId,
-    /// Verified proof.
+    /// Proof that it is answered with; consumed unless it is a password.
     pub verified: VerifiedProof,
-    /// Time of the answer.
+    /// Time of the answer; an expired challenge is refused.
     pub at: Timestamp,
     /// Side effects of the redemption.
     pub effects: RedeemEffects,

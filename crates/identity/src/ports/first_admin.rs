@@ -8,7 +8,7 @@ use super::{NewAccount, SeatLimits};
 /// Outcome of creating the first administrator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FirstAdminOutcome {
-    /// Account is stored.
+    /// Account was created, with its effects.
     Stored,
     /// Server has an active administrator.
     AlreadySetUp,

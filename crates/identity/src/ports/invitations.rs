@@ -9,7 +9,7 @@ use crate::people::role::Role;
 /// An invitation that is presented at registration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PresentedInvitation {
-    /// Hash of its token.
+    /// Hash of the token in the invitation's link.
     pub hash: TokenHash,
     /// Maximum number of active administrators, if it creates one.
     pub max_admins: Option<u32>,
@@ -18,9 +18,9 @@ pub struct PresentedInvitation {
 /// An invitation that is about to be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewInvitation {
-    /// Id of the invitation.
+    /// Id by which administrators revoke it.
     pub id: InvitationId,
-    /// Hash of its token.
+    /// Hash under which it is found; the token itself is only in the link.
     pub hash: TokenHash,
     /// Address that it is restricted to; `None` for any.
     pub email: Option<String>,
@@ -30,28 +30,28 @@ pub struct NewInvitation {
     pub group: Option<GroupId>,
     /// Inviting account; `None` for the command line.
     pub by: Option<UserId>,
-    /// Time of creation.
+    /// Time at which it was created.
     pub at: Timestamp,
-    /// Expiry time.
+    /// Time from which it is refused.
     pub expires_at: Timestamp,
 }
 
 /// An invitation in the administrators' list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvitationEntry {
-    /// Id of the invitation.
+    /// Id by which administrators revoke it.
     pub id: InvitationId,
     /// Address that it is restricted to, in the form used for comparison.
     pub email: Option<String>,
     /// Role of the account that accepts it.
     pub role: Role,
-    /// Group of that account.
+    /// Group of that account; the default group if `None`.
     pub group: Option<GroupId>,
-    /// Inviting account.
+    /// Inviting account; `None` for the command line.
     pub by: Option<UserId>,
-    /// Time of creation.
+    /// Time at which it was created.
     pub at: Timestamp,
-    /// Expiry time.
+    /// Time from which it is refused.
     pub expires_at: Timestamp,
 }
 

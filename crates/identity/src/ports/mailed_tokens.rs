@@ -8,7 +8,7 @@ use super::{EmailTokenPurpose, NewEmailToken, TokenHash};
 /// Change of a user's address by the token that was sent to the new one.
 #[derive(Debug, Clone)]
 pub struct AddressChange {
-    /// The user.
+    /// User who requested the change.
     pub user: UserId,
     /// Hash of the token with the address.
     pub token: TokenHash,
@@ -16,14 +16,14 @@ pub struct AddressChange {
     pub email: String,
     /// Time of the change, at which the new address is verified.
     pub at: Timestamp,
-    /// Effects of a change.
+    /// Side effects, written only if the address changes.
     pub effects: SideEffects,
 }
 
 /// Outcome of changing an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AddressChangeOutcome {
-    /// Address was changed.
+    /// Address was changed, and counts as verified.
     Changed,
     /// Token is unknown, of another user, used or expired.
     InvalidToken,

@@ -44,7 +44,7 @@ pub enum CeremonyError {
         /// Path of the field: `credential.response.attestationObject`.
         field: String,
     },
-    /// Response fails verification.
+    /// Response fails verification, for this reason.
     #[error("the response was rejected: {0}")]
     Refused(String),
     /// Stored state cannot be parsed.
@@ -67,7 +67,8 @@ pub trait PasskeyCeremony: Send + Sync {
         existing: Vec<Vec<u8>>,
     ) -> Result<Ceremony, Unavailable>;
 
-    /// Returns the new passkey.
+    /// Verifies the response to a challenge of [`begin_registration`](Self::begin_registration),
+    /// and returns the new passkey.
     fn finish_registration(
         &self,
         state: &Secret<String>,
@@ -96,7 +97,7 @@ pub enum PasskeyAuthorization {
     Evidence(VerifiedProof),
     /// Recent session of a user without another proof.
     NewSession {
-        /// Session of the caller.
+        /// Session of the caller, which must be live.
         session: SessionId,
         /// Earliest permitted start of the session.
         since: Timestamp,
@@ -106,11 +107,11 @@ pub enum PasskeyAuthorization {
 /// A challenge that waits for its response.
 #[derive(Debug, Clone)]
 pub struct NewPasskeyChallenge {
-    /// Hash of its token.
+    /// Hash under which it is found; only the browser has the token.
     pub hash: TokenHash,
     /// State that the response is verified against.
     pub state: Secret<String>,
-    /// Expiry time.
+    /// Time from which responses are refused.
     pub expires_at: Timestamp,
 }
 
@@ -155,18 +156,18 @@ pub trait PasskeyChallenges: Send + Sync {
 /// A passkey that is about to be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewPasskey {
-    /// Id of the passkey.
+    /// Id by which its owner renames or removes it.
     pub id: PasskeyId,
     /// Name chosen by the owner.
     pub name: String,
-    /// Credential that identifies it.
+    /// Credential that it is found and verified by.
     pub credential: PasskeyCredential,
 }
 
 /// Outcome of storing a passkey.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PasskeyCreationOutcome {
-    /// Passkey was stored.
+    /// Passkey was stored, and the other sessions ended.
     Stored,
     /// Passkey was stored before, for this account or another.
     Known,
@@ -179,7 +180,7 @@ pub enum PasskeyCreationOutcome {
 /// A passkey in its owner's list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PasskeyEntry {
-    /// Id of the passkey.
+    /// Id by which its owner renames or removes it.
     pub id: PasskeyId,
     /// Name chosen by the owner.
     pub name: String,
@@ -196,9 +197,9 @@ pub struct PasskeyEntry {
 /// A passkey for the verification of a sign-in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredPasskey {
-    /// Id of the passkey.
+    /// Id under which its use is recorded.
     pub id: PasskeyId,
-    /// Owner of the passkey.
+    /// Owner, whose account it opens.
     pub user: UserId,
     /// Name chosen by the owner.
     pub name: String,
@@ -209,13 +210,13 @@ pub struct StoredPasskey {
 /// A use of a passkey with a valid signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PasskeyUse {
-    /// Id of the passkey.
+    /// Passkey whose key signed the response.
     pub id: PasskeyId,
-    /// Owner of the passkey.
+    /// Owner, whom the effects are about.
     pub user: UserId,
     /// Signature counter as reported by the authenticator.
     pub counter: u32,
-    /// Time of the sign-in.
+    /// Time of the sign-in, stored as the last use.
     pub at: Timestamp,
     /// Side effects of the sign-in.
     pub effects: SideEffects,
@@ -226,12 +227,12 @@ pub struct PasskeyUse {
 /// Outcome of a passkey's use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PasskeyUseOutcome {
-    /// Use was recorded.
+    /// Counter and time of last use were stored.
     Recorded,
     /// Counter did not increase, though the authenticator counts: a copy of the passkey exists,
     /// which is blocked from now on.
     RolledBack,
-    /// Passkey was blocked before.
+    /// Passkey was blocked by an earlier use.
     Blocked,
     /// Passkey does not exist any more.
     Gone,
@@ -240,7 +241,7 @@ pub enum PasskeyUseOutcome {
 /// Changes to a passkey.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PasskeyChange {
-    /// New name.
+    /// New name; `None` leaves it unchanged.
     pub name: Option<String>,
     /// True to unblock the passkey, whatever its next counter is.
     pub unblock: bool,

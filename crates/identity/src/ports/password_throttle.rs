@@ -15,7 +15,7 @@ pub struct GuessRules {
     /// Delay before the next guess after the free ones; it doubles with each
     /// further guess.
     pub first_wait: Duration,
-    /// Maximum delay.
+    /// Delay at which the doubling ends.
     pub max_wait: Duration,
     /// Time after the last wrong guess until all are forgotten.
     pub memory: Duration,

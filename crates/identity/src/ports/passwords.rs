@@ -10,13 +10,13 @@ use crate::sessions::access_tokens::SessionRef;
 /// A new password in place of a forgotten one.
 #[derive(Debug, Clone)]
 pub struct PasswordReset {
-    /// Account id.
+    /// Account of the token.
     pub user: UserId,
     /// Hash of the reset token.
     pub token: TokenHash,
     /// Hash of the new password.
     pub password_hash: Secret<String>,
-    /// Time of the change.
+    /// Time of the change, for its effects.
     pub at: Timestamp,
     /// Side effects of the change.
     pub effects: SideEffects,
@@ -35,7 +35,7 @@ pub struct PasswordChange {
     pub new: Secret<String>,
     /// True if app passwords and API keys are revoked as well.
     pub revoke_app_access: bool,
-    /// Time of the change.
+    /// Time of the change, for its effects.
     pub at: Timestamp,
     /// Side effects of the change, given the remaining app access.
     pub effects: fn(UserId, Timestamp, AppAccess) -> SideEffects,
@@ -48,9 +48,9 @@ pub struct PasswordChange {
 /// Numbers of credentials that open an account besides its password.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AppAccess {
-    /// Number of app passwords.
+    /// Number of app passwords that are still valid.
     pub app_passwords: u64,
-    /// Number of API keys.
+    /// Number of API keys that are still valid.
     pub api_keys: u64,
 }
 

@@ -23,7 +23,7 @@ pub struct ProviderRequest {
 /// Authorisation code from a provider, with the values that it is checked against.
 #[derive(Debug, Clone)]
 pub struct ProviderCode {
-    /// Authorisation code.
+    /// Authorisation code, which the provider accepts once.
     pub code: Secret<String>,
     /// Issuer named by the response.
     pub issuer: Option<String>,
@@ -37,22 +37,22 @@ pub struct ProviderCode {
 /// recent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderClaims {
-    /// Identity at the provider.
+    /// Identity that the account is found by.
     pub identity: ProviderIdentity,
-    /// Email address.
+    /// Email address; `None` if the provider reports none.
     pub email: Option<String>,
     /// True if the provider verified the address; `None` if it makes no statement.
     pub email_verified: Option<bool>,
     /// True if the operator trusts the provider's addresses even if unverified.
     pub trusts_email: bool,
-    /// Display name.
+    /// Display name as the provider spells it, of any length.
     pub name: Option<String>,
 }
 
 /// Errors of identifying a user at a provider.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderError {
-    /// Provider is not configured.
+    /// Operator has not set up the provider, or no longer.
     #[error("the provider isn't configured")]
     NotConfigured,
     /// Provider did not respond, or not in time, or not according to the protocol.
@@ -95,7 +95,7 @@ pub struct NewProviderFlow {
     pub browser: TokenHash,
     /// State with which it resumes.
     pub flow: ProviderFlow,
-    /// Expiry time.
+    /// Time from which its callback is refused.
     pub expires_at: Timestamp,
 }
 
@@ -103,7 +103,7 @@ pub struct NewProviderFlow {
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait ProviderFlows: Send + Sync {
-    /// Stores a flow.
+    /// Stores a flow until its callback or its expiry.
     async fn put(&self, new: NewProviderFlow) -> Result<(), Unavailable>;
 
     /// Removes and returns a flow, if this browser started it and it has not expired.
@@ -132,13 +132,13 @@ pub enum KnownAccount {
 /// First sign-in at a provider to an account that a SCIM client created.
 #[derive(Debug, Clone)]
 pub struct ProvisionedSignIn {
-    /// Provider.
+    /// Provider that identified the user.
     pub provider: Provider,
     /// Identity at the provider, which the account is linked to.
     pub identity: ProviderIdentity,
     /// Email address that the provider vouches for.
     pub email: String,
-    /// Time of the sign-in.
+    /// Time of the sign-in, for its effects.
     pub at: Timestamp,
     /// Side effects of linking this account.
     pub effects: fn(UserId, Timestamp) -> SideEffects,
@@ -173,13 +173,13 @@ pub trait ProviderAccounts: Send + Sync {
 /// A one-time code that is about to be issued.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewSignInCode {
-    /// Hash of the code.
+    /// Hash under which it is found; the code itself is only in the redirect.
     pub hash: TokenHash,
     /// Account that it signs in to.
     pub user: UserId,
     /// PKCE challenge that the redeemer must answer.
     pub challenge: CodeChallenge,
-    /// Expiry time.
+    /// Time from which it is refused.
     pub expires_at: Timestamp,
 }
 
@@ -198,7 +198,7 @@ pub enum CodeRedemptionOutcome {
 /// Side effects of the end of a session that was started with the code.
 pub type ReplayEffects = fn(UserId, Timestamp) -> SideEffects;
 
-/// Store of one-time codes.
+/// Port of one-time codes; implemented in `storage-identity`.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait SignInCodes: Send + Sync {

@@ -8,14 +8,14 @@ use super::TokenHash;
 /// Resources that a SCIM token opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScimScope {
-    /// Users.
+    /// Users: the resources under `/scim/v2/Users`.
     Users,
     /// Groups and their members.
     Groups,
 }
 
 impl ScimScope {
-    /// Every scope.
+    /// Every scope, in the order in which they are listed.
     pub const ALL: [Self; 2] = [Self::Users, Self::Groups];
 
     /// Returns the name on the wire and in the database.
@@ -35,15 +35,15 @@ impl ScimScope {
 /// SCIM token as administrators see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScimTokenEntry {
-    /// Id of the token.
+    /// Id by which administrators revoke it.
     pub id: ScimTokenId,
     /// Name chosen by the administrator.
     pub name: String,
     /// Resources that it opens.
     pub scopes: Vec<ScimScope>,
-    /// Creation time.
+    /// Time at which it was created.
     pub created_at: Timestamp,
-    /// Expiry time.
+    /// Time from which it is refused.
     pub expires_at: Timestamp,
     /// Time of the last request with it, to the minute; none before the first.
     pub used_at: Option<Timestamp>,
@@ -52,15 +52,15 @@ pub struct ScimTokenEntry {
 /// SCIM token to be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewScimToken {
-    /// Entry of the token.
+    /// Entry of the token in the administrators' list.
     pub entry: ScimTokenEntry,
-    /// Hash of the token.
+    /// Hash under which it is found; the token itself is shown once.
     pub hash: TokenHash,
     /// Administrator who creates it.
     pub created_by: UserId,
 }
 
-/// Store of SCIM tokens.
+/// Port of SCIM tokens; implemented in `storage-identity`.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait ScimTokenStore: Send + Sync {

@@ -61,7 +61,7 @@ pub struct ScimUserQuery {
     pub conditions: Vec<ScimUserCondition>,
     /// Number of users that are skipped.
     pub offset: u32,
-    /// Maximum number of users.
+    /// Maximum number of users of this page.
     pub limit: u32,
 }
 
@@ -77,20 +77,20 @@ pub struct ScimUserPage {
 /// User to be created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewScimUser {
-    /// Id of the account.
+    /// Id of the account that is created.
     pub user: UserId,
-    /// Attributes.
+    /// Attributes that the client has set.
     pub attributes: ScimUserAttributes,
     /// False for an account that is deactivated until a client activates it.
     pub is_active: bool,
-    /// Creation time.
+    /// Time at which the account is created.
     pub created_at: Timestamp,
 }
 
 /// Changes of a user, to be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScimUserEdit {
-    /// User.
+    /// User who is changed.
     pub user: UserId,
     /// [Version](ScimUser::version) that the user must be, if any.
     pub expected: Option<String>,
@@ -98,7 +98,7 @@ pub struct ScimUserEdit {
     pub changes: Vec<ScimUserChange>,
     /// Deactivation or reactivation of the account in the same transaction.
     pub activation: Option<ActivationChange>,
-    /// Time of the change.
+    /// Time of the change, for its effects.
     pub at: Timestamp,
     /// Side effects of a change of any attribute.
     pub effects: SideEffects,
@@ -129,7 +129,7 @@ pub enum TakenAttribute {
 /// Outcome of creating a user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScimUserCreationOutcome {
-    /// Account was created.
+    /// Account was created, with its effects.
     Stored,
     /// A user whom a SCIM client had deleted is managed again, still
     /// deactivated.
@@ -184,7 +184,7 @@ pub trait ScimUserStore: Send + Sync {
         effects: SideEffects,
     ) -> Result<ScimUserCreationOutcome, Unavailable>;
 
-    /// Loads a user.
+    /// Returns a user whom SCIM clients see; `None` for all others.
     async fn find(&self, user: UserId) -> Result<Option<ScimUser>, Unavailable>;
 
     /// Loads part of a list of users.

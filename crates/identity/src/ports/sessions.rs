@@ -21,7 +21,7 @@ pub struct TokenHash(pub [u8; 32]);
 /// A new session with its first refresh token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewSession {
-    /// Id of the session.
+    /// Id, which access tokens of the session carry.
     pub session: SessionId,
     /// Owner of the session.
     pub user: UserId,
@@ -29,7 +29,7 @@ pub struct NewSession {
     pub epoch: CredentialsEpoch,
     /// Hash of the first refresh token.
     pub hash: TokenHash,
-    /// Start time.
+    /// Time of the sign-in.
     pub at: Timestamp,
     /// Expiry time unless it is refreshed before.
     pub expires_at: Timestamp,
@@ -46,9 +46,9 @@ pub struct NewSession {
 /// A live session in its user's list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionEntry {
-    /// Id of the session.
+    /// Id by which its user ends it.
     pub session: SessionId,
-    /// Start time.
+    /// Time of the sign-in.
     pub began_at: Timestamp,
     /// Time of the last refresh, or else the start time.
     pub used_at: Timestamp,
@@ -74,11 +74,11 @@ pub enum Revoked {
 /// A refresh token that a device presents to have it replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PresentedToken {
-    /// Hash of the token.
+    /// Hash under which it is found.
     pub hash: TokenHash,
     /// Hash of the only token that can succeed it.
     pub successor: TokenHash,
-    /// Time of the request.
+    /// Time of the request, from which `lifetime` counts.
     pub at: Timestamp,
     /// Duration for which a lost response may be requested again.
     pub grace: Duration,
@@ -93,9 +93,9 @@ pub struct PresentedToken {
 pub enum RotationOutcome {
     /// Successor is stored, now or earlier within the grace period.
     Rotated {
-        /// Owner of the session.
+        /// Owner, for whom an access token is issued.
         user: UserId,
-        /// Id of the session.
+        /// Session, which stays the same from token to token.
         session: SessionId,
     },
     /// Token was used before; its session has ended.
@@ -107,7 +107,7 @@ pub enum RotationOutcome {
 /// Outcome of storing a session or a step towards one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionStartOutcome {
-    /// Session was stored.
+    /// Session or step was stored, with its effects.
     Done,
     /// Account is gone or deactivated, its credentials were changed, or the app password was
     /// removed.

@@ -9,7 +9,7 @@ use crate::sign_in::device::SignInDevice;
 /// Method of signing in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignInMethod {
-    /// Email address and password.
+    /// Email address and password, without a second factor.
     Password,
     /// Email address, password and second factor.
     PasswordWithFactor,
@@ -37,13 +37,13 @@ impl SignInMethod {
 /// Outcome of a sign-in attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignInOutcome {
-    /// Session was started.
+    /// Session was started; such attempts are logged with it.
     SignedIn,
     /// Password was wrong, or the account has none.
     WrongPassword,
     /// Password was right, and the second factor wrong.
     WrongFactor,
-    /// Passkey's response failed verification.
+    /// Response of a known passkey was refused.
     WrongPasskey,
 }
 
@@ -64,9 +64,9 @@ impl SignInOutcome {
 pub struct FailedSignIn {
     /// Account of the attempt; `None` if there is none.
     pub user: Option<UserId>,
-    /// Time of the attempt.
+    /// Time at which the attempt failed.
     pub at: Timestamp,
-    /// Reason of the failure.
+    /// Reason of the failure; never `SignedIn`.
     pub outcome: SignInOutcome,
     /// Method of the attempt.
     pub method: SignInMethod,
@@ -79,7 +79,7 @@ pub struct FailedSignIn {
 /// Method and outcome are strings, so that an older version can return those of a newer one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignInEntry {
-    /// Id of the attempt.
+    /// Id by which pages of the list continue.
     pub id: SignInId,
     /// Time of the attempt.
     pub at: Timestamp,

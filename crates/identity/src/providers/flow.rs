@@ -10,9 +10,9 @@ use crate::providers::redirect_target::RedirectTarget;
 /// to be sealed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ProviderFlow {
-    /// Provider of the sign-in.
+    /// Provider that the browser was redirected to.
     pub provider: Provider,
-    /// Final redirect target.
+    /// Page or program that the user returns to.
     pub destination: RedirectTarget,
     /// State of the program that started it, returned to it at the end.
     pub state: Option<String>,

@@ -17,7 +17,7 @@ pub enum Provider {
 }
 
 impl Provider {
-    /// All providers.
+    /// All providers that the settings may configure.
     pub const ALL: [Self; 4] = [Self::Google, Self::Microsoft, Self::EntraId, Self::Oidc];
 
     /// Returns the name in the settings, on the wire and in the database.

@@ -38,17 +38,17 @@ const MAX_CODE_BYTES: usize = 4096;
 /// Ports of sign-in with providers.
 #[derive(Clone)]
 pub struct ProviderPorts {
-    /// Client of the providers.
+    /// Client that redirects to providers and redeems their codes.
     pub providers: Arc<dyn IdentityProviders>,
     /// Store of sign-ins in progress.
     pub flows: Arc<dyn ProviderFlows>,
-    /// Store of one-time codes.
+    /// Store of one-time codes for programs and pages.
     pub codes: Arc<dyn SignInCodes>,
     /// Store of external identities and their accounts.
     pub provider_accounts: Arc<dyn ProviderAccounts>,
-    /// Store of accounts.
+    /// Store of accounts, which a first sign-in creates.
     pub accounts: Arc<dyn AccountStore>,
-    /// Licensed number of accounts.
+    /// Numbers of accounts that the licence allows.
     pub seats: Arc<dyn Seats>,
     /// Check that the licence allows new accounts.
     pub licence: Arc<dyn LicenceInForce>,

@@ -35,7 +35,7 @@ pub struct ScimTokenOptions {
 /// SCIM token that was just created.
 #[derive(Debug, Clone)]
 pub struct CreatedScimToken {
-    /// Entry of the token.
+    /// Entry of the token in the administrators' list.
     pub entry: ScimTokenEntry,
     /// The token itself; only its hash is stored.
     pub token: Secret<String>,
@@ -44,9 +44,9 @@ pub struct CreatedScimToken {
 /// Caller with a valid SCIM token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScimClient {
-    /// Id of the token.
+    /// Id of its token, for audit entries.
     pub token: ScimTokenId,
-    /// Name of the token.
+    /// Name that an administrator gave its token.
     pub name: String,
     /// Resources that the token opens.
     pub scopes: Vec<ScimScope>,
@@ -61,7 +61,7 @@ pub enum CreateScimTokenError {
     /// Maximum number of tokens is reached.
     #[error("the maximum of {limit} SCIM tokens is reached")]
     Full {
-        /// Maximum number of tokens.
+        /// Maximum number of tokens of a server.
         limit: usize,
     },
     /// The store did not answer.
@@ -72,7 +72,7 @@ pub enum CreateScimTokenError {
 /// Errors that prevent a token from being revoked.
 #[derive(Debug, thiserror::Error)]
 pub enum RevokeScimTokenError {
-    /// No such token.
+    /// Token does not exist, or was revoked before.
     #[error("there is no such SCIM token")]
     Unknown,
     /// The store did not answer.

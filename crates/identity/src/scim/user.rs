@@ -17,7 +17,7 @@ pub struct ScimUserAttributes {
     pub external_id: Option<String>,
     /// Email address of the account.
     pub email: String,
-    /// Display name.
+    /// Name that others see; not composed of the other names.
     pub display_name: Option<String>,
     /// First name.
     pub given_name: Option<String>,
@@ -28,7 +28,7 @@ pub struct ScimUserAttributes {
 /// User as SCIM clients see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScimUser {
-    /// Id of the account.
+    /// Account's id, which is the `id` of the SCIM resource.
     pub user: UserId,
     /// Attributes that SCIM clients change.
     pub attributes: ScimUserAttributes,
@@ -36,7 +36,7 @@ pub struct ScimUser {
     pub is_active: bool,
     /// Group that the user is in.
     pub group: GroupId,
-    /// Name of that group.
+    /// Display name of that group.
     pub group_name: String,
     /// Creation time of the account.
     pub created_at: Timestamp,

@@ -34,7 +34,7 @@ pub enum ScimUserError {
     /// Another user has the attribute.
     #[error("another user has this {0}")]
     Taken(TakenAttribute),
-    /// No such user.
+    /// Account does not exist, or no SCIM client sees it.
     #[error("there is no such user")]
     Unknown,
     /// User is not the expected version.
@@ -53,7 +53,7 @@ pub enum ScimUserError {
     /// Licence has no seat left.
     #[error("the licence allows {limit} active accounts, and all are in use")]
     SeatsTaken {
-        /// Licensed number of accounts.
+        /// Licensed number of active accounts.
         limit: u32,
     },
     /// Account is active or inactive as before.
@@ -77,15 +77,15 @@ impl std::fmt::Display for TakenAttribute {
 /// Dependencies of [`ScimUsers`].
 #[derive(Clone)]
 pub struct ScimUserPorts {
-    /// Store of users.
+    /// Store of the users whom SCIM clients see.
     pub store: Arc<dyn ScimUserStore>,
-    /// Licensed numbers of accounts.
+    /// Numbers of accounts that the licence allows.
     pub seats: Arc<dyn Seats>,
     /// Rules for new accounts.
     pub rules: LiveSetting<RegistrationRules>,
-    /// Deactivation and reactivation.
+    /// Use case that deactivates and reactivates accounts.
     pub roles: Roles,
-    /// Clock.
+    /// Clock of the changes.
     pub clock: Arc<dyn Clock>,
 }
 
@@ -97,7 +97,7 @@ pub struct ScimUserPorts {
 pub struct ScimUsers(ScimUserPorts);
 
 impl ScimUsers {
-    /// Creates the use case.
+    /// Creates the use case over its ports.
     pub fn new(ports: ScimUserPorts) -> Self {
         Self(ports)
     }
@@ -136,7 +136,7 @@ impl ScimUsers {
         self.find(user).await
     }
 
-    /// Returns a user.
+    /// Returns a user whom SCIM clients see.
     pub async fn find(&self, user: UserId) -> Result<ScimUser, ScimUserError> {
         self.0.store.find(user).await?.ok_or(ScimUserError::Unknown)
     }

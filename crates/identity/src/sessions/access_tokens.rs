@@ -31,18 +31,18 @@ pub struct TokenNames {
 /// Contents of an access token: the caller and their session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SessionRef {
-    /// Account id.
+    /// Account that the session belongs to.
     pub user: UserId,
-    /// Id of the session.
+    /// Session, which may be over by now.
     pub session: SessionId,
 }
 
 /// A newly signed token.
 #[derive(Debug, Clone)]
 pub struct IssuedTokens {
-    /// Signed token.
+    /// Signed JWT, for the `Authorization` header.
     pub token: Secret<String>,
-    /// Lifetime of the token.
+    /// Time from now until it expires.
     pub expires_in: Duration,
 }
 
@@ -63,7 +63,7 @@ struct Inner {
 }
 
 struct VerificationKey {
-    /// Id of the key.
+    /// Key id, which a token's header names.
     kid: String,
     key: DecodingKey,
 }

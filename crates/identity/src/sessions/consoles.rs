@@ -56,7 +56,7 @@ pub(crate) struct BrowserStart {
 /// New session of a browser.
 #[derive(Debug, Clone)]
 pub struct BrowserSession {
-    /// Started session.
+    /// Session, for the signed cookie.
     pub session: SessionRef,
     /// Value of the browser's cookie.
     pub cookie: Secret<String>,
@@ -119,7 +119,7 @@ impl ConsoleSessions {
         self.sessions.console_caller(session, self.settings().idle).await
     }
 
-    /// Ends a session.
+    /// Ends a session; one that is over stays so.
     pub async fn end(&self, session: SessionRef) -> Result<(), RevokeError> {
         self.sessions.end_console(session).await
     }

@@ -18,7 +18,7 @@ use crate::sessions::{RevokeError, Sessions, StartError};
 use crate::sign_in::SignedIn;
 use crate::sign_in::device::SignInDevice;
 
-/// Lifetime of a code.
+/// Lifetime of a code; programs redeem theirs at once.
 const LIFETIME: Duration = Duration::from_mins(2);
 
 /// Errors of redeeming a code. They do not reveal which half was wrong.

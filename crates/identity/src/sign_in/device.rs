@@ -18,7 +18,7 @@ const MAX_USER_AGENT_CHARS: usize = 256;
 pub struct SignInDevice {
     /// Id chosen by the app.
     pub device_id: Option<String>,
-    /// Version of the app.
+    /// Version that the app reports.
     pub app_version: Option<String>,
     /// Operating system and its version.
     pub os_version: Option<String>,

@@ -46,7 +46,7 @@ pub enum ProviderSignInError {
     /// Operator needs a licence with more seats.
     #[error("all {limit} licensed accounts are in use")]
     SeatsTaken {
-        /// Licensed number of accounts.
+        /// Licensed number of active accounts.
         limit: u32,
     },
     /// Operator renews the licence; until then, only existing accounts sign in.

@@ -9,7 +9,7 @@ use crate::sign_in::SignedIn;
 pub struct ProviderSignInRequest {
     /// Provider named in the path.
     pub provider: Option<String>,
-    /// Requested redirect target.
+    /// Redirect target, unvalidated; `None` returns to this browser.
     pub target: Option<String>,
     /// Challenge that only the client can answer.
     pub challenge: Option<String>,
@@ -19,10 +19,10 @@ pub struct ProviderSignInRequest {
     pub state: Option<String>,
 }
 
-/// A started sign-in.
+/// A started sign-in: its next step is at the provider.
 #[derive(Debug, Clone)]
 pub struct ProviderRedirect {
-    /// URL for the browser.
+    /// URL of the provider that the browser is redirected to.
     pub url: String,
     /// Secret that the browser stores, and presents when it returns.
     pub browser: Secret<String>,
@@ -31,7 +31,7 @@ pub struct ProviderRedirect {
 /// Parameters with which a provider redirects a browser back.
 #[derive(Debug, Clone, Default)]
 pub struct ProviderCallback {
-    /// State of the sign-in.
+    /// State that the redirect had; it finds the flow.
     pub state: Option<Secret<String>>,
     /// Code to redeem at the provider.
     pub code: Option<Secret<String>>,
@@ -46,7 +46,7 @@ pub struct ProviderCallback {
 pub enum CallbackOutcome {
     /// Browser is redirected to the target with a one-time code.
     Onward {
-        /// URL of the target.
+        /// URL of the target, with the code in its query.
         url: String,
         /// Verifier that redeems the code; `None` if a program has it.
         verifier: Option<Secret<String>>,
