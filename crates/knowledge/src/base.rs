@@ -15,7 +15,7 @@ const MAX_PROMPT_CHARS: usize = 8_000;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KnowledgeBase {
-    /// Id.
+    /// Id, by which members and personas are granted the base.
     #[serde(skip)]
     pub id: KnowledgeBaseId,
     /// Group that owns the base, and whose quotas its documents count against.
@@ -24,7 +24,7 @@ pub struct KnowledgeBase {
     pub name: String,
     /// Text that tells the model when to search the base.
     pub prompt: Option<String>,
-    /// Creation time.
+    /// Time at which an administrator created it.
     #[serde(skip)]
     pub created_at: Timestamp,
 }
@@ -32,7 +32,7 @@ pub struct KnowledgeBase {
 /// Knowledge base in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnowledgeBaseEntry {
-    /// Base.
+    /// Base itself, without its documents.
     pub base: KnowledgeBase,
     /// Number of its documents.
     pub document_count: i64,
@@ -58,7 +58,7 @@ pub enum BaseAccess {
 pub struct BaseRef {
     /// Bases that the caller may manage.
     pub access: BaseAccess,
-    /// Base.
+    /// Base, which need not exist or be among them.
     pub id: KnowledgeBaseId,
 }
 
@@ -98,9 +98,9 @@ pub struct BaseStats {
 /// Name and owner of a new base, unchecked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BaseDraft {
-    /// Name.
+    /// Name as typed; control characters become spaces.
     pub name: Option<String>,
-    /// Owner.
+    /// Group that owns the base; required.
     pub owner: Option<GroupId>,
 }
 

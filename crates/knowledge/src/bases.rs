@@ -34,7 +34,7 @@ impl KnowledgeBases {
         Ok(self.store.list(BaseAccess::Server).await?)
     }
 
-    /// Returns a base.
+    /// Returns a base of any group.
     pub async fn find(&self, base: KnowledgeBaseId) -> Result<KnowledgeBaseEntry, KnowledgeError> {
         self.store
             .find(BaseRef { access: BaseAccess::Server, id: base })
@@ -58,7 +58,7 @@ impl KnowledgeBases {
         Ok(base)
     }
 
-    /// Renames a base.
+    /// Renames a base; its documents are not embedded again.
     pub async fn rename(
         &self,
         by: Option<UserId>,

@@ -35,7 +35,7 @@ impl Default for ChunkingSettings {
 pub struct TextChunk {
     /// Headings that all of it is below, the outermost first, joined by ` › `.
     pub path: String,
-    /// Text.
+    /// Text of the chunk, with what it repeats of the one before it.
     pub text: String,
 }
 
@@ -54,15 +54,15 @@ pub fn split(text: &ExtractedText, settings: ChunkingSettings) -> Vec<TextChunk>
             .unwrap_or_else(|_larger| ChunkConfig::new(max_chars))
     };
 
-    let markdown = MarkdownSplitter::new(config());
-    let plain = TextSplitter::new(config());
+    let markdown_splitter = MarkdownSplitter::new(config());
+    let plain_splitter = TextSplitter::new(config());
     let mut chunks = Vec::new();
     for Range { start, end } in pieces(&text.text, &outline, max_chars) {
         let piece = text.text.get(start..end).unwrap_or_default();
         if text.is_markdown {
-            add_chunks(&mut chunks, markdown.chunk_indices(piece), start, &outline);
+            add_chunks(&mut chunks, markdown_splitter.chunk_indices(piece), start, &outline);
         } else {
-            add_chunks(&mut chunks, plain.chunk_indices(piece), start, &outline);
+            add_chunks(&mut chunks, plain_splitter.chunk_indices(piece), start, &outline);
         }
     }
 
@@ -84,20 +84,20 @@ fn add_chunks<'a>(
     for (offset, chunk) in piece_chunks {
         let start = piece_start + offset;
         let end = start + chunk.len();
-        let new = chunk.get(added_until.saturating_sub(start)..).unwrap_or(chunk).trim_start();
-        let new_start = end - new.len();
+        let new_text = chunk.get(added_until.saturating_sub(start)..).unwrap_or(chunk).trim_start();
+        let new_start = end - new_text.len();
         added_until = end;
 
-        let section = outline.section(new_start, new);
-        let is_one_section = new.is_empty() || outline.section(start, chunk) == section;
-        let (start, text) = if is_one_section { (start, chunk) } else { (new_start, new) };
-        let (text, next) = outline
+        let section = outline.section(new_start, new_text);
+        let is_one_section = new_text.is_empty() || outline.section(start, chunk) == section;
+        let (start, text) = if is_one_section { (start, chunk) } else { (new_start, new_text) };
+        let (text, next_text) = outline
             .end_of(section, start, end)
             .and_then(|section_end| text.split_at_checked(section_end - start))
             .unwrap_or((text, ""));
-        let next_start = end - next.len();
+        let next_start = end - next_text.len();
         push_chunk(chunks, outline.path(section, next_start), text);
-        push_chunk(chunks, outline.path(outline.section(next_start, next), end), next);
+        push_chunk(chunks, outline.path(outline.section(next_start, next_text), end), next_text);
     }
 }
 

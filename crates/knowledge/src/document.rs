@@ -10,16 +10,16 @@ use crate::draft::ContentType;
 pub enum DocumentStatus {
     /// Waits to be ingested.
     Pending,
-    /// Is being ingested.
+    /// A worker has claimed it.
     Processing,
-    /// Searches find it.
+    /// Searches find its current content.
     Ready,
     /// Could not be ingested; its error says why.
     Failed,
 }
 
 impl DocumentStatus {
-    /// All states.
+    /// All states, in the order in which a document passes them.
     pub const ALL: [Self; 4] = [Self::Pending, Self::Processing, Self::Ready, Self::Failed];
 
     /// Returns the name in the database and on the wire.
@@ -41,15 +41,15 @@ impl DocumentStatus {
 /// Document of a base, without its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
-    /// Id.
+    /// Id, also part of its page's URL.
     pub id: DocumentId,
-    /// Title.
+    /// Title, in one line; searches find its words.
     pub title: String,
     /// Identity of its source.
     pub source_uri: Option<String>,
     /// Type of its file.
     pub content_type: ContentType,
-    /// State.
+    /// State of the content that was stored last.
     pub status: DocumentStatus,
     /// Bytes of its file.
     pub size_bytes: i64,
@@ -65,7 +65,7 @@ pub struct Document {
     pub retrieval_count: i64,
     /// Time of the last retrieval.
     pub last_retrieved_at: Option<Timestamp>,
-    /// Creation time.
+    /// Time at which it was stored first.
     pub created_at: Timestamp,
     /// Time of the last change of its content.
     pub updated_at: Timestamp,
@@ -76,27 +76,27 @@ pub struct Document {
 pub struct IngestionProgress {
     /// Chunks that have their vectors.
     pub embedded: i64,
-    /// All chunks.
+    /// Number of chunks of the new content.
     pub total: i64,
 }
 
 /// File of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentContent {
-    /// Type.
+    /// Type that the document was stored with.
     pub content_type: ContentType,
-    /// Bytes.
+    /// File as it was stored.
     pub bytes: Vec<u8>,
 }
 
 /// Document that was cited to a member.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CitedDocument {
-    /// Title.
+    /// Title, as it was cited.
     pub title: String,
     /// Identity of its source.
     pub source_uri: Option<String>,
-    /// File.
+    /// File as it was stored.
     pub file: DocumentContent,
 }
 
@@ -112,16 +112,16 @@ pub fn document_url(public_url: &str, id: DocumentId, source_uri: Option<&str>) 
 /// Reference to a document that a caller may manage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DocumentRef {
-    /// Base.
+    /// Base that the document must be in.
     pub base: BaseRef,
-    /// Document.
+    /// Document, which need not exist.
     pub document: DocumentId,
 }
 
 /// Accepted content of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Submission {
-    /// Document.
+    /// Document that has the content: a new one, or the one of the same source.
     pub document: DocumentId,
     /// State of the document.
     pub status: DocumentStatus,
@@ -136,13 +136,13 @@ mod tests {
     #[test]
     fn the_url_is_the_source_only_if_that_is_a_page() {
         let id = DocumentId::generate();
-        let own = format!("https://pia.example/kb/{id}");
+        let own_page = format!("https://pia.example/kb/{id}");
         for (source, expected) in [
             (Some("https://wiki.example/policy"), "https://wiki.example/policy"),
             (Some("http://wiki/policy"), "http://wiki/policy"),
-            (Some("file:///policy"), &own),
-            (Some("javascript:alert(1)"), &own),
-            (None, &own),
+            (Some("file:///policy"), &own_page),
+            (Some("javascript:alert(1)"), &own_page),
+            (None, &own_page),
         ] {
             assert_eq!(document_url("https://pia.example/", id, source), expected);
         }

@@ -50,7 +50,7 @@ impl Documents {
         Ok(self.bases.list(access).await?)
     }
 
-    /// Returns a base.
+    /// Returns a base that the caller may manage.
     pub async fn base(&self, base: BaseRef) -> Result<KnowledgeBaseEntry, KnowledgeError> {
         self.bases.find(base).await?.ok_or(KnowledgeError::NotFound)
     }
@@ -81,7 +81,7 @@ impl Documents {
         self.store.list(base).await?.ok_or(KnowledgeError::NotFound)
     }
 
-    /// Returns a document.
+    /// Returns a document of a base that the caller may manage.
     pub async fn find(&self, document: DocumentRef) -> Result<Document, KnowledgeError> {
         self.store.find(document).await?.ok_or(KnowledgeError::NotFound)
     }
@@ -133,17 +133,18 @@ impl Documents {
         document: DocumentRef,
         draft: ContentDraft,
     ) -> Result<Submission, KnowledgeError> {
-        let existing = self.find(document).await?;
+        let existing_document = self.find(document).await?;
         let title = check_title(draft.title)?;
         let content_type = check_type(draft.content_type.as_deref())?;
-        let bytes = check_content(draft.content, content_type.or(Some(existing.content_type)))?;
+        let bytes =
+            check_content(draft.content, content_type.or(Some(existing_document.content_type)))?;
 
         let content = NewContent { title, content_type, ..new_content(document.document, bytes) };
         let outcome = self.store.replace(document, content, self.defaults, self.change(by)).await?;
         to_submission(outcome)
     }
 
-    /// Deletes a document.
+    /// Deletes a document; searches do not find it once this returns.
     pub async fn delete(
         &self,
         by: Option<UserId>,

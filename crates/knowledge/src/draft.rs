@@ -18,7 +18,7 @@ macro_rules! content_types {
         }
 
         impl ContentType {
-            /// All types.
+            /// All types, in the order of their declaration.
             pub const ALL: &[Self] = &[$(Self::$variant,)+];
 
             /// Returns the media type.
@@ -32,15 +32,15 @@ macro_rules! content_types {
 }
 
 content_types! {
-    /// Plain text.
+    /// Plain text in UTF-8.
     Text = "text/plain",
-    /// Markdown.
+    /// Markdown, whose headings become paths of chunks.
     Markdown = "text/markdown",
-    /// Web page.
+    /// Web page, which is converted to Markdown.
     Html = "text/html",
     /// Table of values between commas.
     Csv = "text/csv",
-    /// Email.
+    /// Email, which is converted to Markdown.
     Email = "message/rfc822",
     /// PDF.
     Pdf = "application/pdf",
@@ -68,7 +68,7 @@ impl ContentType {
 /// Reason for which a document is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DraftError {
-    /// Title is missing.
+    /// Title is missing or blank.
     #[error("The document needs a title.")]
     TitleRequired,
     /// Title is longer than 500 characters.
@@ -77,7 +77,7 @@ pub enum DraftError {
     /// Source is longer than 2,000 bytes.
     #[error("The source may have at most 2,000 bytes.")]
     SourceTooLong,
-    /// Type is unknown.
+    /// Media type is none of [`ContentType::ALL`].
     #[error("Documents of this type are not supported.")]
     UnsupportedType,
     /// Content is missing or blank.
@@ -94,13 +94,13 @@ pub enum DraftError {
 /// Document to be stored, unchecked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DocumentDraft {
-    /// Title.
+    /// Title; required.
     pub title: Option<String>,
     /// Identity of the source.
     pub source_uri: Option<String>,
     /// Media type; plain text if omitted.
     pub content_type: Option<String>,
-    /// File.
+    /// File; required, and not blank.
     pub content: Option<Vec<u8>>,
 }
 
@@ -111,14 +111,15 @@ pub struct ContentDraft {
     pub title: Option<String>,
     /// Media type; the stored one if omitted.
     pub content_type: Option<String>,
-    /// File.
+    /// File; required, and not blank.
     pub content: Option<Vec<u8>>,
 }
 
 /// Returns a text in one line, without control characters.
 pub(crate) fn to_single_line(text: &str) -> String {
-    let plain: String = text.chars().map(|it| if it.is_control() { ' ' } else { it }).collect();
-    plain.split_whitespace().collect::<Vec<_>>().join(" ")
+    let spaced_text: String =
+        text.chars().map(|it| if it.is_control() { ' ' } else { it }).collect();
+    spaced_text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Checks a title; a blank one counts as omitted.

@@ -15,7 +15,7 @@ pub enum KnowledgeError {
     /// Document is invalid.
     #[error(transparent)]
     Draft(#[from] DraftError),
-    /// Name is missing.
+    /// Name is missing or blank.
     #[error("The knowledge base needs a name.")]
     NameRequired,
     /// Name is too long.
@@ -24,10 +24,10 @@ pub enum KnowledgeError {
     /// Another base has the name.
     #[error("Another knowledge base has this name.")]
     NameTaken,
-    /// Owner is missing.
+    /// Request names no group that owns the base.
     #[error("The knowledge base needs a group that owns it.")]
     OwnerRequired,
-    /// Prompt is missing.
+    /// Prompt is missing; an empty one would clear it.
     #[error("The prompt is required; an empty one clears it.")]
     PromptRequired,
     /// Prompt is too long.
@@ -56,7 +56,7 @@ pub enum KnowledgeError {
     BaseQuotaExceeded {
         /// Name of the group.
         group: String,
-        /// Maximum number.
+        /// Maximum number of bases that the group searches.
         limit: i64,
         /// Number that there would be.
         current: i64,

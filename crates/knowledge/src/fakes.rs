@@ -39,7 +39,7 @@ pub(crate) enum Step {
     Existing,
     Publish,
     Fail,
-    /// Any other.
+    /// Call in which no test injects a fault.
     Other,
 }
 
@@ -171,7 +171,7 @@ impl InMemory {
         id
     }
 
-    /// Queues a document.
+    /// Stores a document that is due at once.
     pub(crate) fn add(&self, base: KnowledgeBaseId, title: &str, content: &str) -> DocumentId {
         let id = DocumentId::generate();
         let row = Row {

@@ -39,7 +39,7 @@ const MAX_REQUESTED_DELAY: Duration = Duration::from_hours(24);
 /// Settings of ingestion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IngestionSettings {
-    /// Sizes of chunks.
+    /// Sizes of chunks; a change applies to documents that are cut later.
     pub chunking: ChunkingSettings,
     /// Number of attempts after which a document has failed.
     pub max_attempts: u32,
@@ -63,9 +63,9 @@ pub struct Ingestion {
     pub context_writer: Option<Arc<dyn ContextWriter>>,
     /// Store of the vectors.
     pub vectors: Arc<dyn VectorStore>,
-    /// Settings.
+    /// Settings; a change applies to the next document.
     pub settings: LiveSetting<IngestionSettings>,
-    /// Clock.
+    /// Clock of claims and delays.
     pub clock: Arc<dyn Clock>,
 }
 
@@ -123,6 +123,7 @@ impl Ingestion {
         let Some(job) = self.queue.claim(self.clock.now(), self.settings.get().lease).await? else {
             return Ok(false);
         };
+        // A claim that expired counts as a failure: the document may have crashed its workers.
         if job.failures >= self.settings.get().max_attempts {
             let reason = "The server stopped too often while it ingested the document.";
             self.queue.fail(job.claim, reason, None).await?;
@@ -130,6 +131,7 @@ impl Ingestion {
         }
 
         match self.ingest(&job).await {
+            // The worker that has a lost claim now records the outcome.
             Ok(()) | Err(IngestError::Lost) => {}
             Err(IngestError::Permanent(reason)) => {
                 self.queue.fail(job.claim, &reason, None).await?;
@@ -164,12 +166,12 @@ impl Ingestion {
         }
 
         while self.embed_batch(job, &model, &mut lease).await? {}
-        let mut written = Vec::new();
-        let outcome = self.finish(&mut lease, &mut written).await;
+        let mut point_ids = Vec::new();
+        let outcome = self.finish(&mut lease, &mut point_ids).await;
         if outcome.is_err() {
             // The document may have been deleted, and its points too, before the
             // last of them were stored.
-            self.queue.discard(&written).await?;
+            self.queue.discard(&point_ids).await?;
         }
 
         outcome
@@ -179,16 +181,16 @@ impl Ingestion {
     async fn finish(
         &self,
         lease: &mut Lease,
-        written: &mut Vec<ChunkId>,
+        point_ids: &mut Vec<ChunkId>,
     ) -> Result<(), IngestError> {
-        self.index(lease, written).await?;
+        self.index(lease, point_ids).await?;
         ensure_held(self.queue.publish(lease.claim).await?)
     }
 
     /// Extracts the text of a document and cuts it.
     async fn cut(&self, job: &IngestJob, lease: &mut Lease) -> Result<Vec<NewChunk>, IngestError> {
-        let extracted = self.extractor.extract(job.content_type, job.content.clone()).await;
-        let text = extracted.map_err(|err| match err {
+        let outcome = self.extractor.extract(job.content_type, job.content.clone()).await;
+        let text = outcome.map_err(|err| match err {
             ExtractError::Unavailable => IngestError::Transient(err.to_string()),
             _ => IngestError::Permanent(err.to_string()),
         })?;
@@ -216,15 +218,16 @@ impl Ingestion {
     ) -> Result<bool, IngestError> {
         let claim = job.claim;
         self.extend(lease).await?;
-        let pending = self.queue.pending(claim, self.embedder.batch_size()).await?;
-        if pending.is_empty() {
+        let pending_chunks = self.queue.pending(claim, self.embedder.batch_size()).await?;
+        if pending_chunks.is_empty() {
             return Ok(false);
         }
-        if self.write_contexts(job, &pending).await? {
+        // Contexts are part of what is embedded, so they are written first.
+        if self.write_contexts(job, &pending_chunks).await? {
             return Ok(true);
         }
 
-        let texts: Vec<String> = pending
+        let texts: Vec<String> = pending_chunks
             .iter()
             .map(|it| {
                 let context = it.context.as_deref().unwrap_or_default();
@@ -232,12 +235,13 @@ impl Ingestion {
             })
             .collect();
         let lengths: Vec<usize> = texts.iter().map(String::len).collect();
+        // The provider bills the call even if its vectors are not stored.
         self.reserve(claim, estimate(&lengths)).await?;
         let embedding = self.embedder.embed(model, texts).await?;
         let tokens = share(embedding.tokens, &lengths);
-        let vectors = pending
+        let vectors = pending_chunks
             .iter()
-            .zip(embedding.into_vectors(pending.len())?)
+            .zip(embedding.into_vectors(pending_chunks.len())?)
             .zip(tokens)
             .map(|((chunk, dense), tokens)| ChunkVector { chunk: chunk.id, dense, tokens })
             .collect();
@@ -273,11 +277,11 @@ impl Ingestion {
     }
 
     /// Stores the points of all chunks and checks that the store has them.
-    /// `written` receives the chunks whose points may have been stored.
+    /// `point_ids` receives the chunks whose points may have been stored.
     async fn index(
         &self,
         lease: &mut Lease,
-        written: &mut Vec<ChunkId>,
+        point_ids: &mut Vec<ChunkId>,
     ) -> Result<(), IngestError> {
         let mut from = 0;
         loop {
@@ -289,7 +293,7 @@ impl Ingestion {
 
             from += i32::try_from(chunks.len()).unwrap_or(i32::MAX);
             let ids: Vec<ChunkId> = chunks.iter().map(|it| it.id).collect();
-            written.extend(&ids);
+            point_ids.extend(&ids);
             self.vectors.put(chunks.into_iter().map(point).collect()).await?;
             if self.vectors.existing(&ids).await?.len() != ids.len() {
                 let reason = "The vector store did not store all chunks.";
@@ -319,8 +323,8 @@ fn delay(failures: u32) -> Duration {
 fn cut_text(title: &str, text: &ExtractedText, settings: ChunkingSettings) -> Vec<NewChunk> {
     let to_new_chunk = |(ordinal, chunk): (i32, TextChunk)| {
         let mut hash = [0; 32];
-        let embedded = embedded_text(title, &[&chunk.path], &chunk.text);
-        hash.copy_from_slice(digest(&SHA256, embedded.as_bytes()).as_ref());
+        let text_to_embed = embedded_text(title, &[&chunk.path], &chunk.text);
+        hash.copy_from_slice(digest(&SHA256, text_to_embed.as_bytes()).as_ref());
         NewChunk { id: ChunkId::generate(), ordinal, path: chunk.path, text: chunk.text, hash }
     };
     (0..).zip(split(text, settings)).map(to_new_chunk).collect()

@@ -21,7 +21,7 @@ const RETENTION: Duration = Duration::from_hours(30 * 24);
 /// Question for which searches found nothing, without those who asked it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnansweredQuestion {
-    /// Id.
+    /// Id by which its managers delete it.
     pub id: QuestionId,
     /// Text, folded and masked.
     pub text: String,
@@ -60,8 +60,8 @@ impl UnansweredQuestions {
             return;
         }
         let Some(text) = fold_question(question) else { return };
-        let recorded = self.log.record(group, &text, self.clock.now(), MAX_QUESTIONS).await;
-        if let Err(err) = recorded {
+        let outcome = self.log.record(group, &text, self.clock.now(), MAX_QUESTIONS).await;
+        if let Err(err) = outcome {
             tracing::warn!(error = %err, "failed to record an unanswered question");
         }
     }

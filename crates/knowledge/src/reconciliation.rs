@@ -24,7 +24,7 @@ pub struct Repaired {
 /// Numbers of the chunks of a base.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct VerifiedChunks {
-    /// Published chunks.
+    /// Number of published chunks that were compared.
     pub published: usize,
     /// Published chunks without a point.
     pub missing: usize,
@@ -67,8 +67,8 @@ impl Reconciliation {
         let mut counts = VerifiedChunks::default();
         loop {
             let chunks = self.chunks.list_published(Some(base), after, CHUNKS_PER_STEP).await?;
-            let Some(last) = chunks.last() else { return Ok(counts) };
-            after = Some(*last);
+            let Some(last_chunk) = chunks.last() else { return Ok(counts) };
+            after = Some(*last_chunk);
             counts.published += chunks.len();
             counts.missing += self.missing(&chunks).await?.len();
         }
@@ -79,11 +79,16 @@ impl Reconciliation {
         let mut count = 0;
         loop {
             let chunks = self.chunks.list_published(None, after, CHUNKS_PER_STEP).await?;
-            let Some(last) = chunks.last() else { return Ok(count) };
-            after = Some(*last);
-            for missing in self.missing(&chunks).await?.chunks(POINTS_PER_WRITE) {
-                let points: Vec<_> =
-                    self.chunks.load_indexed(missing).await?.into_iter().map(point).collect();
+            let Some(last_chunk) = chunks.last() else { return Ok(count) };
+            after = Some(*last_chunk);
+            for missing_chunks in self.missing(&chunks).await?.chunks(POINTS_PER_WRITE) {
+                let points: Vec<_> = self
+                    .chunks
+                    .load_indexed(missing_chunks)
+                    .await?
+                    .into_iter()
+                    .map(point)
+                    .collect();
                 count += points.len();
                 self.vectors.put(points).await?;
             }
@@ -101,13 +106,15 @@ impl Reconciliation {
         let mut count = 0;
         loop {
             let points = self.vectors.list(after, CHUNKS_PER_STEP).await?;
-            let Some(last) = points.last() else { return Ok(count) };
-            after = Some(*last);
-            let chunks = HashSet::<ChunkId>::from_iter(self.chunks.existing(&points).await?);
-            let unknown: Vec<_> = points.into_iter().filter(|it| !chunks.contains(it)).collect();
-            if !unknown.is_empty() {
-                count += unknown.len();
-                self.vectors.delete(&unknown).await?;
+            let Some(last_point) = points.last() else { return Ok(count) };
+            after = Some(*last_point);
+            let existing_chunks =
+                HashSet::<ChunkId>::from_iter(self.chunks.existing(&points).await?);
+            let unknown_points: Vec<_> =
+                points.into_iter().filter(|it| !existing_chunks.contains(it)).collect();
+            if !unknown_points.is_empty() {
+                count += unknown_points.len();
+                self.vectors.delete(&unknown_points).await?;
             }
         }
     }

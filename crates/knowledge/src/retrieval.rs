@@ -55,16 +55,17 @@ pub struct RetrievalSettings {
 pub struct Question {
     /// Bases to search: those that [`Retrieval::bases`] returned for the member.
     pub bases: Vec<KnowledgeBaseId>,
-    /// Text.
+    /// Text as the member or the model wrote it; only its beginning is searched
+    /// for.
     pub text: String,
 }
 
 /// Base that is searched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchedBase {
-    /// Id.
+    /// Id by which a question selects it.
     pub id: KnowledgeBaseId,
-    /// Name.
+    /// Name, which a model sees.
     pub name: String,
     /// Text that tells the model when to search it.
     pub prompt: Option<String>,
@@ -73,9 +74,9 @@ pub struct SearchedBase {
 /// Passage that may answer a question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Passage {
-    /// Base.
+    /// Base that the passage was found in.
     pub base: KnowledgeBaseId,
-    /// Document.
+    /// Document that is cited.
     pub document: DocumentId,
     /// Title of the document.
     pub title: String,
@@ -121,9 +122,9 @@ pub struct Retrieval {
     pub reranker: Option<Arc<dyn Reranker>>,
     /// Store of the vectors.
     pub vectors: Arc<dyn VectorStore>,
-    /// Settings.
+    /// Settings; a change applies to the next search.
     pub settings: LiveSetting<RetrievalSettings>,
-    /// Clock.
+    /// Clock of the counted retrievals.
     pub clock: Arc<dyn Clock>,
 }
 
@@ -145,9 +146,9 @@ impl Retrieval {
     /// database returns.
     pub async fn search(&self, question: Question) -> Result<Vec<Passage>, RetrievalError> {
         let bases = question.bases;
-        let trimmed = question.text.trim();
-        let end = trimmed.floor_char_boundary(MAX_QUESTION_BYTES);
-        let text = trimmed.get(..end).unwrap_or_default();
+        let question_text = question.text.trim();
+        let end = question_text.floor_char_boundary(MAX_QUESTION_BYTES);
+        let text = question_text.get(..end).unwrap_or_default();
         let settings = *self.settings.get();
         if bases.is_empty() || text.is_empty() || settings.max_passages == 0 {
             return Ok(Vec::new());
@@ -155,9 +156,10 @@ impl Retrieval {
 
         let limit = settings.max_passages.saturating_mul(CANDIDATES_PER_PASSAGE);
         let mut candidates = self.find(text, &bases, limit).await?;
-        let floor = settings.min_similarity.unwrap_or_else(|| self.embedder.min_similarity());
+        let min_similarity =
+            settings.min_similarity.unwrap_or_else(|| self.embedder.min_similarity());
         candidates.retain(|it| {
-            it.similarity >= floor || term_coverage(text, &it.passage) >= MIN_TERM_COVERAGE
+            it.similarity >= min_similarity || term_coverage(text, &it.passage) >= MIN_TERM_COVERAGE
         });
         if let Some(reranker) = &self.reranker {
             let limits = RankingLimits { candidates: limit, min_score: settings.min_rank_score };
@@ -185,8 +187,8 @@ impl Retrieval {
         &self,
         query: &VectorQuery,
     ) -> Result<(Vec<StoredPassage>, bool), Unavailable> {
-        let found = self.vectors.search(query.clone()).await?;
-        let ids: Vec<ChunkId> = found.iter().map(|it| it.chunk).collect();
+        let found_chunks = self.vectors.search(query.clone()).await?;
+        let ids: Vec<ChunkId> = found_chunks.iter().map(|it| it.chunk).collect();
         let passages = self.chunks.passages(&ids).await?;
         let mut passages: HashMap<ChunkId, StoredPassage> = passages
             .into_iter()
@@ -208,8 +210,8 @@ impl Retrieval {
         if documents.is_empty() {
             return;
         }
-        let counted = self.chunks.count_retrievals(&documents, self.clock.now()).await;
-        if let Err(err) = counted {
+        let outcome = self.chunks.count_retrievals(&documents, self.clock.now()).await;
+        if let Err(err) = outcome {
             tracing::warn!(error = %err, "failed to count the retrieval of documents");
         }
     }

@@ -31,7 +31,7 @@ const PART_WEIGHT: f32 = 0.3;
 pub struct TermWeight {
     /// Hash of the term.
     pub term: u32,
-    /// Weight.
+    /// Weight in its text; see `document_terms` and `query_terms`.
     pub weight: f32,
 }
 

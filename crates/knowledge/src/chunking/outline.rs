@@ -6,7 +6,7 @@ use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 /// Maximum length of the headings above a chunk, in bytes.
 const MAX_PATH_BYTES: usize = 500;
-/// Separator of headings.
+/// Separator between the headings of a path.
 const SEPARATOR: &str = " › ";
 
 /// Heading of a text.

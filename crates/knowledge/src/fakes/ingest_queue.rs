@@ -108,10 +108,10 @@ impl IngestQueue for InMemory {
         _now: Timestamp,
     ) -> Result<ReservationOutcome, Unavailable> {
         self.run_step(Step::Reserve, |state| {
-            let charged = state.rows.charged;
+            let charged_tokens = state.rows.charged;
             let Some(row) = state.held(claim) else { return ReservationOutcome::Lost };
             row.reserved = 0;
-            if charged + tokens > default_quota {
+            if charged_tokens + tokens > default_quota {
                 return ReservationOutcome::QuotaExceeded;
             }
             row.reserved = tokens;
@@ -187,8 +187,8 @@ impl IngestQueue for InMemory {
     async fn discard(&self, chunks: &[ChunkId]) -> Result<(), Unavailable> {
         self.run_step(Step::Other, |state| {
             let is_unknown = |id: &&ChunkId| !state.rows.chunks.iter().any(|it| it.new.id == **id);
-            let unknown: Vec<ChunkId> = chunks.iter().filter(is_unknown).copied().collect();
-            state.rows.removed.extend(unknown);
+            let unknown_chunks: Vec<ChunkId> = chunks.iter().filter(is_unknown).copied().collect();
+            state.rows.removed.extend(unknown_chunks);
         })
     }
 
@@ -196,6 +196,7 @@ impl IngestQueue for InMemory {
         self.run_step(Step::Publish, |state| {
             let Some(row) = state.held(claim).map(|it| it.clone()) else { return false };
             let models = state.rows.models.entry(row.base).or_default();
+            // Another document determined the model of the base meanwhile: this one starts over.
             if models.target().is_some_and(|it| Some(it) != row.split_for.as_ref()) {
                 let row = state.rows.documents.get_mut(&claim.document).unwrap();
                 row.status = DocumentStatus::Pending;
@@ -203,6 +204,8 @@ impl IngestQueue for InMemory {
                 row.due_at = Some(Timestamp::UNIX_EPOCH);
                 return false;
             }
+
+            // The content is held until searches can change to the new model in all documents.
             let is_reindexed = models.model.is_some() && models.reindex_model.is_some();
             if is_reindexed && (row.is_held || models.is_changing()) {
                 let row = state.rows.documents.get_mut(&claim.document).unwrap();

@@ -16,11 +16,11 @@ impl InMemory {
         let mut state = self.state();
         let models = state.rows.models.get_mut(&base).unwrap();
         models.reindex_model = Some(model.to_owned());
-        let published: Vec<DocumentId> = state.rows.published_documents();
+        let published_documents: Vec<DocumentId> = state.rows.published_documents();
         for (id, row) in state.rows.documents.iter_mut().filter(|it| it.1.base == base) {
             row.status = DocumentStatus::Pending;
             row.due_at = Some(Timestamp::UNIX_EPOCH);
-            row.is_held = published.contains(id);
+            row.is_held = published_documents.contains(id);
             row.fence += 1;
             row.split_for = None;
         }
@@ -57,12 +57,12 @@ impl State {
             return;
         }
 
-        let published = self.rows.published_documents();
+        let published_documents = self.rows.published_documents();
         let mut documents = self.rows.documents.clone();
         documents.retain(|_, row| row.base == base);
         let is_waiting = documents.iter().any(|(id, row)| {
             let is_waited_for = row.is_held || models.is_changing();
-            row.due_at.is_some() && published.contains(id) && is_waited_for
+            row.due_at.is_some() && published_documents.contains(id) && is_waited_for
         });
         if is_waiting {
             return;
@@ -72,6 +72,7 @@ impl State {
             if row.is_held && row.status == DocumentStatus::Processing {
                 self.publish_document(id);
             } else if row.status == DocumentStatus::Failed {
+                // Its vectors cannot be compared with those of the new model.
                 if models.is_changing() {
                     self.remove_chunks(id, true);
                 }

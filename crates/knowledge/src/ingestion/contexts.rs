@@ -23,29 +23,33 @@ impl Ingestion {
     pub(super) async fn write_contexts(
         &self,
         job: &IngestJob,
-        pending: &[PendingChunk],
+        pending_chunks: &[PendingChunk],
     ) -> Result<bool, IngestError> {
         let Some(writer) = &self.context_writer else { return Ok(false) };
 
-        let missing: Vec<usize> = pending
+        let missing_indexes: Vec<usize> = pending_chunks
             .iter()
             .enumerate()
             .filter(|(_, chunk)| chunk.context.is_none())
             .map(|(index, _)| index)
             .take(AT_ONCE)
             .collect();
-        if missing.is_empty() {
+        if missing_indexes.is_empty() {
             return Ok(false);
         }
 
         let beginning = self.queue.beginning(job.claim).await?;
-        let requests: Vec<ContextRequest> =
-            missing.iter().map(|at| request(job, &beginning, pending, *at)).collect();
+        let requests: Vec<ContextRequest> = missing_indexes
+            .iter()
+            .map(|at| request(job, &beginning, pending_chunks, *at))
+            .collect();
         let lengths: Vec<usize> = requests.iter().map(ContextRequest::len).collect();
         let output = OUTPUT_TOKENS * i64::try_from(requests.len()).unwrap_or(i64::MAX);
         self.reserve(job.claim, estimate(&lengths).saturating_add(output)).await?;
         let outcomes = join_all(requests.into_iter().map(|it| writer.write(it))).await;
-        let ids = missing.iter().filter_map(|at| pending.get(*at)).map(|it| it.id);
+        let ids = missing_indexes.iter().filter_map(|at| pending_chunks.get(*at)).map(|it| it.id);
+
+        // Those that were written are stored before the first failure is returned.
         let mut contexts = Vec::new();
         let mut failure = None;
         for (id, outcome) in ids.zip(outcomes) {
@@ -69,22 +73,22 @@ fn chunk_context(
     chunk: ChunkId,
     outcome: Result<WrittenContext, EmbedError>,
 ) -> Result<ChunkContext, EmbedError> {
-    let written = match outcome {
-        Ok(written) => written,
+    let written_context = match outcome {
+        Ok(written_context) => written_context,
         Err(err @ EmbedError::Rejected(_)) => {
             tracing::warn!(%chunk, error = %err, "a chunk has no context");
             return Ok(ChunkContext { chunk, text: String::new(), tokens: 0 });
         }
         Err(err) => return Err(err),
     };
-    let mut text = written.text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut text = written_context.text.split_whitespace().collect::<Vec<_>>().join(" ");
     if text.is_empty() {
         tracing::warn!(%chunk, "a chunk has no context: the model wrote none");
     }
 
     text.truncate(text.floor_char_boundary(MAX_CONTEXT_BYTES));
 
-    Ok(ChunkContext { chunk, text, tokens: written.tokens.max(0) })
+    Ok(ChunkContext { chunk, text, tokens: written_context.tokens.max(0) })
 }
 
 /// Returns the request for the context of a pending chunk.

@@ -91,7 +91,7 @@ impl World {
         (self, writer)
     }
 
-    /// Extracts nothing.
+    /// Replaces the extractor by one that is never available.
     fn without_extractor(mut self) -> Self {
         self.ingestion.extractor = Arc::new(MarkdownFiles(Some(ExtractError::Unavailable)));
         self

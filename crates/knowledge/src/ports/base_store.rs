@@ -22,7 +22,7 @@ pub struct GroupQuotas {
 /// Outcome of a change of a base, its groups or its personas.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BaseChangeOutcome {
-    /// Change was stored.
+    /// Change was stored with its effects.
     Done,
     /// No such base or persona.
     Unknown,
@@ -36,7 +36,7 @@ pub enum BaseChangeOutcome {
     QuotaExceeded {
         /// Name of the group.
         group: String,
-        /// Maximum number.
+        /// Maximum number of bases that the group searches.
         limit: i64,
         /// Number that there would be.
         current: i64,
@@ -53,7 +53,7 @@ pub trait BaseStore: Send + Sync {
     /// Loads the bases of this access, by name.
     async fn list(&self, access: BaseAccess) -> Result<Vec<KnowledgeBaseEntry>, Unavailable>;
 
-    /// Loads a base.
+    /// Loads a base; `None` if it does not exist or the access excludes it.
     async fn find(&self, base: BaseRef) -> Result<Option<KnowledgeBaseEntry>, Unavailable>;
 
     /// Counts the documents of a base. Tokens are those embedded since `month`.
@@ -72,7 +72,7 @@ pub trait BaseStore: Send + Sync {
         effects: SideEffects,
     ) -> Result<BaseChangeOutcome, Unavailable>;
 
-    /// Renames a base.
+    /// Renames a base, unless another has the name.
     async fn rename(
         &self,
         base: KnowledgeBaseId,

@@ -28,19 +28,19 @@ impl fmt::Display for ChunkId {
 /// Chunk with its vector, as it is indexed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IndexedChunk {
-    /// Id.
+    /// Id, also that of its point.
     pub id: ChunkId,
-    /// Base.
+    /// Base of its document, which scopes searches.
     pub base: KnowledgeBaseId,
     /// Title of the document.
     pub title: String,
     /// Headings above the chunk.
     pub path: String,
-    /// Text.
+    /// Text, without headings and context.
     pub text: String,
     /// Context; empty without one.
     pub context: String,
-    /// Dense vector.
+    /// Vector of [`VECTOR_SIZE`](crate::VECTOR_SIZE) numbers, of length 1.
     pub dense: Vec<f32>,
 }
 
@@ -49,9 +49,9 @@ pub struct IndexedChunk {
 pub struct StoredPassage {
     /// Id of the chunk.
     pub chunk: ChunkId,
-    /// Base.
+    /// Base of its document, to be compared with those of the question.
     pub base: KnowledgeBaseId,
-    /// Document.
+    /// Document that is cited.
     pub document: DocumentId,
     /// Title of the document.
     pub title: String,
@@ -61,13 +61,13 @@ pub struct StoredPassage {
     pub ordinal: i32,
     /// Headings above the chunk.
     pub path: String,
-    /// Text.
+    /// Text, without headings and context.
     pub text: String,
     /// Text of the chunk before it, if it has the same headings.
     pub before: Option<String>,
     /// Text of the chunk after it, if it has the same headings.
     pub after: Option<String>,
-    /// Dense vector.
+    /// Vector, to be compared with that of the question.
     pub dense: Vec<f32>,
 }
 

@@ -13,7 +13,7 @@ pub struct ContextRequest {
     pub beginning: String,
     /// Text before the chunk.
     pub before: String,
-    /// Chunk.
+    /// Text of the chunk.
     pub chunk: String,
     /// Text after the chunk.
     pub after: String,

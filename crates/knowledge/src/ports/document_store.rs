@@ -20,7 +20,7 @@ pub struct NewContent {
     pub source_uri: Option<String>,
     /// Type; `None` keeps the stored one.
     pub content_type: Option<ContentType>,
-    /// File.
+    /// File of at most [`MAX_CONTENT_BYTES`](crate::MAX_CONTENT_BYTES).
     pub content: Vec<u8>,
     /// SHA-256 of the file.
     pub hash: [u8; 32],
@@ -29,7 +29,7 @@ pub struct NewContent {
 /// Outcome of storing a document's content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DocumentStoreOutcome {
-    /// Document is new.
+    /// Document was created and queued.
     Created(DocumentId),
     /// Content was replaced, or is to be ingested again after a failure.
     Replaced(DocumentId),
@@ -46,7 +46,7 @@ pub enum DocumentStoreOutcome {
 /// Change of a document's content, for the audit log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContentChange {
-    /// Time.
+    /// Time of the change.
     pub at: Timestamp,
     /// User; `None` stands for the ingest key and the command line.
     pub by: Option<UserId>,
@@ -73,7 +73,7 @@ impl ContentChange {
 pub struct KnowledgeQuota {
     /// Name on the wire.
     pub resource: &'static str,
-    /// Limit.
+    /// Maximum of the owner, over all its bases.
     pub limit: i64,
     /// Value that there would be.
     pub current: i64,
@@ -89,7 +89,8 @@ pub trait DocumentStore: Send + Sync {
     /// Loads the documents of a base, by title; `None` if there is no such base.
     async fn list(&self, base: BaseRef) -> Result<Option<Vec<Document>>, Unavailable>;
 
-    /// Loads a document.
+    /// Loads a document; `None` if it is not in that base, or the access
+    /// excludes it.
     async fn find(&self, document: DocumentRef) -> Result<Option<Document>, Unavailable>;
 
     /// Loads the file of a document.

@@ -11,7 +11,7 @@ use crate::draft::ContentType;
 /// Claim of a document by a worker. One that was lost changes nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IngestClaim {
-    /// Document.
+    /// Document that the worker ingests.
     pub document: DocumentId,
     /// Number of the claim: each claim of a document, and each change of its
     /// content, has the next one.
@@ -27,11 +27,11 @@ pub struct IngestJob {
     pub base: KnowledgeBaseId,
     /// Group that owns the base, and is charged.
     pub owner: GroupId,
-    /// Title.
+    /// Title, which is embedded with each chunk.
     pub title: String,
     /// Type of the file.
     pub content_type: ContentType,
-    /// File.
+    /// File as it was stored.
     pub content: Vec<u8>,
     /// Number of attempts that failed, or whose worker disappeared, since the
     /// last batch was embedded, or got its contexts.
@@ -52,7 +52,7 @@ pub struct NewChunk {
     pub ordinal: i32,
     /// Headings above the chunk, the outermost first, joined by ` › `.
     pub path: String,
-    /// Text.
+    /// Text, without headings.
     pub text: String,
     /// SHA-256 of what is embedded, without the context.
     pub hash: [u8; 32],
@@ -65,20 +65,20 @@ pub struct NewChunks {
     pub model: String,
     /// True if none is embedded without a context.
     pub needs_contexts: bool,
-    /// Chunks.
+    /// Chunks in the order of the document.
     pub chunks: Vec<NewChunk>,
 }
 
 /// Chunk that waits for its vector.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingChunk {
-    /// Id.
+    /// Id, also that of its point.
     pub id: ChunkId,
     /// Position in the document, from 0.
     pub ordinal: i32,
     /// Headings above the chunk.
     pub path: String,
-    /// Text.
+    /// Text, without headings and context.
     pub text: String,
     /// Context, if it was written.
     pub context: Option<String>,
@@ -87,7 +87,7 @@ pub struct PendingChunk {
 /// Context of a chunk, to be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChunkContext {
-    /// Chunk.
+    /// Chunk that the context is about.
     pub chunk: ChunkId,
     /// Context; empty if the model wrote none.
     pub text: String,
@@ -98,9 +98,9 @@ pub struct ChunkContext {
 /// Vector of a chunk, to be stored.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChunkVector {
-    /// Chunk.
+    /// Chunk that was embedded.
     pub chunk: ChunkId,
-    /// Dense vector.
+    /// Vector of [`VECTOR_SIZE`](crate::VECTOR_SIZE) numbers, of length 1.
     pub dense: Vec<f32>,
     /// Tokens that were embedded.
     pub tokens: i64,
@@ -109,11 +109,12 @@ pub struct ChunkVector {
 /// Outcome of reserving tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReservationOutcome {
-    /// Tokens are reserved.
+    /// Tokens are reserved until contexts or vectors are stored, or the claim
+    /// ends.
     Done,
     /// Group would exceed its tokens of the month.
     QuotaExceeded,
-    /// Claim was lost.
+    /// Claim was lost, so nothing is reserved.
     Lost,
 }
 
@@ -136,7 +137,7 @@ pub trait IngestQueue: Send + Sync {
     /// Releases all claims. Call it only where no other worker can run.
     async fn release_all(&self, now: Timestamp) -> Result<(), Unavailable>;
 
-    /// Extends a claim.
+    /// Extends a claim, so that no other worker takes the document until then.
     async fn extend(&self, claim: IngestClaim, until: Timestamp) -> Result<bool, Unavailable>;
 
     /// Stores the chunks of a document's new content beside the published ones,

@@ -7,7 +7,7 @@ use crate::draft::ContentType;
 /// Text of a document, as plain text or Markdown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExtractedText {
-    /// Text.
+    /// Text in UTF-8, with all that searches should find.
     pub text: String,
     /// True if the text is Markdown.
     pub is_markdown: bool,
@@ -19,7 +19,7 @@ pub enum ExtractError {
     /// Content is not what its type says.
     #[error("The file is damaged, or not of the type that it is declared to be.")]
     Damaged,
-    /// File is encrypted.
+    /// File cannot be opened without a password.
     #[error("The file is protected by a password.")]
     Encrypted,
     /// File consists of pictures.
@@ -35,7 +35,7 @@ pub enum ExtractError {
     Unavailable,
 }
 
-/// Extractor of text.
+/// Port of text extraction; implemented in `extraction`.
 #[async_trait]
 pub trait TextExtractor: Send + Sync {
     /// Extracts the text of a file. Bounded in time, memory and output.

@@ -24,14 +24,14 @@ pub(super) fn similarity(a: &[f32], b: &[f32]) -> f32 {
 pub(super) fn term_coverage(question: &str, passage: &StoredPassage) -> f32 {
     let words: Vec<&str> = question.unicode_words().filter(|it| is_significant(it)).collect();
     let terms = query_terms(&words.join(" "));
-    let total: f32 = terms.iter().map(|it| it.weight).sum();
-    if total <= 0.0 {
+    let total_weight: f32 = terms.iter().map(|it| it.weight).sum();
+    if total_weight <= 0.0 {
         return 0.0;
     }
     let text = format!("{} {} {}", passage.title, passage.path, passage.text);
-    let present = document_terms(&text);
-    let is_present = |term| present.iter().any(|it| it.term == term);
-    terms.iter().filter(|it| is_present(it.term)).map(|it| it.weight).sum::<f32>() / total
+    let passage_terms = document_terms(&text);
+    let is_present = |term| passage_terms.iter().any(|it| it.term == term);
+    terms.iter().filter(|it| is_present(it.term)).map(|it| it.weight).sum::<f32>() / total_weight
 }
 
 /// Returns whether a word may say what a question is about: longer ones, numbers,
@@ -77,8 +77,8 @@ pub(super) fn join_overlapping<'a>(
             break;
         }
 
-        let longest = chunk.len().min(joined.len()).min(MAX_OVERLAP_BYTES);
-        let overlap = (MIN_OVERLAP_BYTES..=longest)
+        let max_overlap = chunk.len().min(joined.len()).min(MAX_OVERLAP_BYTES);
+        let overlap = (MIN_OVERLAP_BYTES..=max_overlap)
             .rev()
             .find(|it| chunk.get(..*it).is_some_and(|start| joined.ends_with(start)));
 
@@ -100,7 +100,7 @@ mod tests {
     use crate::ports::chunk_store::ChunkId;
 
     fn coverage(question: &str, text: &str) -> f32 {
-        let stored = StoredPassage {
+        let passage = StoredPassage {
             chunk: ChunkId::generate(),
             base: KnowledgeBaseId::generate(),
             document: DocumentId::generate(),
@@ -113,7 +113,7 @@ mod tests {
             after: None,
             dense: Vec::new(),
         };
-        term_coverage(question, &stored)
+        term_coverage(question, &passage)
     }
 
     #[test]
