@@ -10,9 +10,9 @@ use crate::rules::ApiKeyBudget;
 /// Caller of a model, and the purpose of the call.
 #[derive(Debug, Clone, Copy)]
 pub struct AiCaller {
-    /// Account of the caller.
+    /// Account that calls, and whose allowance pays.
     pub user: UserId,
-    /// Group of the caller.
+    /// Group of that account, whose rules apply.
     pub group: GroupId,
     /// API key of the call, if one is used.
     pub key: Option<ApiKeyBudget>,
@@ -20,6 +20,6 @@ pub struct AiCaller {
     pub mode: Option<Mode>,
     /// Requested persona, granted or not.
     pub persona: Option<Uuid>,
-    /// Surface of the call.
+    /// API that the call came through, which decides the form of errors.
     pub surface: Surface,
 }

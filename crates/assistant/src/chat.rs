@@ -32,7 +32,7 @@ pub struct Chat {
 pub enum ChatAnswer {
     /// The upstream's JSON without nulls.
     Complete(Bytes),
-    /// An event stream.
+    /// Event stream, which begins before the model has finished.
     Stream(Box<ChatStream>),
 }
 
@@ -172,13 +172,13 @@ fn complete(answer: FullAnswer) -> Result<Bytes, AssistantError> {
 
     metered_call.end = CallEnd::Completed;
     let body = normalize_answer(without_mark(body));
-    let mut with_total = None;
+    let mut body_with_total = None;
     if previous_usage != Usage::default() {
-        let total = previous_usage.plus(&metered_call.usage());
-        with_total = stream::completion::with_usage(&body, &total);
+        let total_usage = previous_usage.plus(&metered_call.usage());
+        body_with_total = stream::completion::with_usage(&body, &total_usage);
     }
 
-    Ok(NullStripper::default().strip(with_total.unwrap_or(body)))
+    Ok(NullStripper::default().strip(body_with_total.unwrap_or(body)))
 }
 
 #[cfg(test)]

@@ -110,6 +110,7 @@ impl Embeddings {
             self.gateway.admit(call_request).await?;
         let max_wait = self.gateway.settings.get().max_wait;
         let demand = CallDemand { group: caller.group, tokens };
+        // Budgets are checked before the queue: who has none left does not wait in it.
         match self.gateway.acquire_permit(&target, demand, max_wait).await {
             Ok(permit) => metered_call.permit = Some(permit),
             Err(err) => {
@@ -128,7 +129,7 @@ impl Embeddings {
     }
 }
 
-/// Calls an embedding model.
+/// Calls an embedding model with each of its keys until one is accepted.
 async fn call(gateway: &Gateway, target: &Arc<Target>, body: &Bytes) -> Result<Bytes, CallFailure> {
     let send = |key| {
         let target = Arc::clone(target);
@@ -178,20 +179,20 @@ fn parse(body: &[u8]) -> Result<CheckedRequest, AssistantError> {
         violations.push(Violation::new("input", "invalid", message));
     }
 
-    let mut open = format!("{{\"input\":{}", request.input.map_or("null", RawValue::get));
+    let mut open_body = format!("{{\"input\":{}", request.input.map_or("null", RawValue::get));
     if let Some(format) = request.encoding_format.filter(|it| it.get() != "null") {
         if !["\"float\"", "\"base64\""].contains(&format.get()) {
             let message = "The formats are `float` and `base64`.";
             violations.push(Violation::new("encoding_format", "invalid", message));
         }
         // Writing to a string cannot fail.
-        let _infallible = write!(open, ",\"encoding_format\":{}", format.get());
+        let _infallible = write!(open_body, ",\"encoding_format\":{}", format.get());
     }
 
     if let Some(dimensions_json) = request.dimensions.filter(|it| it.get() != "null") {
         match parse_member::<u16>(Some(dimensions_json)).filter(|it| *it > 0) {
             Some(dimensions) => {
-                let _infallible = write!(open, ",\"dimensions\":{dimensions}");
+                let _infallible = write!(open_body, ",\"dimensions\":{dimensions}");
             }
             None => violations.push(Violation::new(
                 "dimensions",
@@ -203,7 +204,7 @@ fn parse(body: &[u8]) -> Result<CheckedRequest, AssistantError> {
 
     match (model, text) {
         (Some(model), Some(text)) if violations.is_empty() => {
-            Ok(CheckedRequest { model, text, body: Bytes::from(open) })
+            Ok(CheckedRequest { model, text, body: Bytes::from(open_body) })
         }
         _ => Err(AssistantError::Invalid(violations)),
     }

@@ -14,7 +14,7 @@ pub struct Violation {
     pub field: String,
     /// Machine-readable code: `required`, `invalid_type`, `out_of_range`, …
     pub code: &'static str,
-    /// Sentence for users.
+    /// Sentence in English for users.
     pub message: String,
 }
 
@@ -38,9 +38,9 @@ pub struct OpenAiError {
     pub status: u16,
     /// Kind of error (`type`): `invalid_request_error`.
     pub kind: &'static str,
-    /// Machine-readable code: `context_length_exceeded`.
+    /// Machine-readable code, by which clients tell errors apart.
     pub code: &'static str,
-    /// Description for users.
+    /// Sentence in English for users.
     pub message: Cow<'static, str>,
 }
 
@@ -51,7 +51,7 @@ pub enum AssistantError {
     /// content.
     #[error("the body is not valid JSON: {0}")]
     Malformed(String),
-    /// Request has invalid members.
+    /// Request has invalid members, all of which are listed.
     #[error("the request is invalid")]
     Invalid(Vec<Violation>),
     /// Text to optimise is too long.
@@ -75,7 +75,7 @@ pub enum AssistantError {
     /// Budget of the caller, or of their group, is exhausted.
     #[error("a budget is exhausted")]
     OverBudget(BudgetRefusal),
-    /// Upstream is at capacity.
+    /// Upstream is at capacity (429): the caller tries again later.
     #[error("the upstream is busy")]
     UpstreamBusy {
         /// Time to wait, as reported by the upstream, or a default.
@@ -84,7 +84,7 @@ pub enum AssistantError {
     /// Upstream's limits, which the operator sets, are reached.
     #[error("too many requests to the upstream")]
     UpstreamLimitReached {
-        /// Time to wait.
+        /// Time until an upstream may be called again.
         retry_after: Duration,
     },
     /// Upstream refused the request for another reason.
@@ -93,13 +93,13 @@ pub enum AssistantError {
     /// Upstream failed, refused our key, or sent an invalid response.
     #[error("the upstream failed")]
     UpstreamFailed,
-    /// Upstream timed out.
+    /// Upstream did not respond in time; it may still bill the call.
     #[error("the upstream didn't respond in time")]
     UpstreamTimeout,
-    /// Database is unavailable.
+    /// Database is unavailable: the caller tries again later.
     #[error("a port is unavailable")]
     Unavailable,
-    /// Server is stopping.
+    /// Server is stopping: the caller tries again.
     #[error("the server is stopping")]
     Stopping,
 }
@@ -122,8 +122,8 @@ impl AssistantError {
                 return Cow::Owned(format!("The request body is not valid JSON: {reason}."));
             }
             Self::Invalid(violations) => {
-                let first = violations.first().map(|it| it.message.as_str());
-                return Cow::Owned(first.unwrap_or("The request is not valid.").to_owned());
+                let first_message = violations.first().map(|it| it.message.as_str());
+                return Cow::Owned(first_message.unwrap_or("The request is not valid.").to_owned());
             }
             Self::TextTooLong { limit } => {
                 return Cow::Owned(format!("The text is longer than {limit} characters."));

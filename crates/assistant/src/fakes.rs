@@ -218,7 +218,7 @@ impl TestEnv {
         self.0.admission_requests.lock().unwrap().clone()
     }
 
-    /// Returns the recorded settlements.
+    /// Returns the settlements so far, in their order.
     pub(crate) fn settlements(&self) -> Vec<Settlement> {
         self.0.settlements.lock().unwrap().clone()
     }

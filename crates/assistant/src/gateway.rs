@@ -40,31 +40,31 @@ pub struct Status {
 /// holds the connections of that worker.
 #[derive(Clone)]
 pub struct Gateway {
-    /// Client of upstream models.
+    /// Client of upstream models, with this worker's connections.
     pub upstream: Arc<dyn ChatUpstream>,
-    /// Log of usage.
+    /// Log that records the usage of every call.
     pub usage: Arc<dyn UsageLog>,
-    /// Timer of streams.
+    /// Timer of timeouts and durations.
     pub timer: Arc<dyn Timer>,
-    /// Clock.
+    /// Clock of usage records and budgets.
     pub clock: Arc<dyn Clock>,
-    /// Catalogue of models.
+    /// Catalogue of models; a change applies to the next call.
     pub catalogue: LiveSetting<ModelCatalogue>,
-    /// Operator's settings.
+    /// Operator's settings of calls; a change applies to the next one.
     pub settings: LiveSetting<Settings>,
     /// Rules of groups for their members' calls.
     pub rules: Arc<dyn Rules>,
-    /// Store of credits.
+    /// Store that admits limited calls and settles them.
     pub credit_store: Arc<dyn CreditStore>,
-    /// Operator's settings of credits.
+    /// Operator's settings of credits; a change applies to the next call.
     pub credits: LiveSetting<CreditSettings>,
     /// Counter of tokens that no upstream reports.
     pub tokens: Arc<dyn TokenCounter>,
-    /// Grants of personas.
+    /// Assignments of personas, whose instructions a call may name.
     pub personas: Arc<dyn Personas>,
-    /// Knowledge bases.
+    /// Knowledge bases that chats are answered from.
     pub knowledge: Arc<dyn Knowledge>,
-    /// Tools of connectors.
+    /// Tools that connectors offer to models.
     pub connectors: Arc<dyn ConnectorTools>,
     /// Model that rewrites the questions that they are searched for; `None`
     /// searches for the questions of users.
@@ -73,11 +73,11 @@ pub struct Gateway {
     pub guardrail: Arc<dyn Guardrail>,
     /// Web search for models without one.
     pub search: Arc<dyn WebSearch>,
-    /// Health of upstream keys.
+    /// Health of upstream keys, shared by all workers.
     pub keys: Arc<KeyHealth>,
     /// Limiter of calls to upstreams.
     pub upstream_limiter: Arc<UpstreamLimiter>,
-    /// Counters of attempts.
+    /// Counters of attempts, shared by all workers.
     pub attempts: Arc<Attempts>,
 }
 

@@ -12,7 +12,7 @@ pub trait Guardrail: Send + Sync {
     fn protects(&self, caller: &AiCaller) -> bool;
 }
 
-/// Guardrail that protects nothing.
+/// Guardrail of a server that protects no responses.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoGuardrail;
 

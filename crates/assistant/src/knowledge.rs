@@ -15,13 +15,13 @@ pub enum KnowledgeMode {
     UpFront,
     /// During the call, when the model calls a tool with its own question.
     Tool,
-    /// Both.
+    /// Before the call, and again when the model calls the tool.
     #[default]
     Both,
 }
 
 impl KnowledgeMode {
-    /// All modes.
+    /// All modes, by which settings are parsed.
     pub const ALL: [Self; 3] = [Self::UpFront, Self::Tool, Self::Both];
 
     /// Returns the name in settings.
@@ -37,7 +37,7 @@ impl KnowledgeMode {
 /// Scope of a search: the caller's group, and the persona that the caller named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnowledgeScope {
-    /// Group of the caller.
+    /// Group of the caller, whose bases are searched.
     pub group: GroupId,
     /// Persona; ignored unless it is assigned to the group.
     pub persona: Option<Uuid>,
@@ -46,26 +46,26 @@ pub struct KnowledgeScope {
 /// Knowledge base that a caller may search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnowledgeSummary {
-    /// Id.
+    /// Id by which it is searched.
     pub id: KnowledgeBaseId,
-    /// Name.
+    /// Name, which the model sees.
     pub name: String,
     /// Text that tells the model when to search it.
     pub prompt: Option<String>,
 }
 
-/// Passage of a document.
+/// Passage of a document, as the model reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnowledgePassage {
-    /// Document.
+    /// Document, whose retrieval is recorded.
     pub document: DocumentId,
-    /// Title of the document.
+    /// Title of the document, which the model cites.
     pub title: String,
-    /// URL of the document.
+    /// URL by which the caller opens the document.
     pub url: String,
-    /// Headings above the passage.
+    /// Headings above the passage, joined by ` › `.
     pub path: String,
-    /// Text.
+    /// Text, with what surrounds it in the document.
     pub text: String,
 }
 
@@ -78,7 +78,7 @@ pub enum TurnSearches {
     Missed(Vec<String>),
 }
 
-/// Knowledge bases of callers.
+/// Port of knowledge bases; implemented in `server` over `knowledge`.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait Knowledge: Send + Sync {
@@ -99,7 +99,7 @@ pub trait Knowledge: Send + Sync {
     fn record(&self, scope: KnowledgeScope, bases: &[KnowledgeSummary], searches: TurnSearches);
 }
 
-/// Knowledge that is off.
+/// Knowledge bases of a server without any.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoKnowledge;
 

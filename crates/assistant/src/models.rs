@@ -20,11 +20,11 @@ const TEST_TIMEOUT: Duration = Duration::from_secs(40);
 /// Model of the catalogue, by its purpose.
 #[derive(Debug, Clone)]
 pub enum CatalogueModel {
-    /// Model for chats.
+    /// Model for conversations and optimising.
     Chat(Arc<Target>),
-    /// Embedding model.
+    /// Model that computes vectors, which no conversation may name.
     Embedder(Arc<Target>),
-    /// Provider of web searches.
+    /// Service that searches the web, for models without a search.
     Search(Arc<SearchProvider>),
 }
 
@@ -33,7 +33,7 @@ pub enum CatalogueModel {
 pub struct ModelEntry {
     /// Key: `Ai`, `Ai:Modes:Research`, or `Ai:Providers:` with the entry's id.
     pub key: String,
-    /// Model.
+    /// Model, with its settings.
     pub model: CatalogueModel,
     /// Modes that it serves for groups without a model of their own.
     pub modes: Vec<Mode>,
@@ -48,10 +48,10 @@ pub struct ModelEntry {
     pub keys_in_cooldown: usize,
 }
 
-/// Result of a test.
+/// Result of a test call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelTest {
-    /// Duration of the call.
+    /// Time from the call to the end of its answer.
     pub took: Duration,
     /// Answer, or the reason that there is none.
     pub result: Result<ModelAnswer, ModelTestFailure>,
@@ -122,11 +122,11 @@ impl Models {
         let effects = SideEffects::of_object(at, Some(by), object, "Model.Tested");
         self.effects.write(&effects).await?;
         let timer = &self.gateway.timer;
-        let started = timer.elapsed();
+        let start_time = timer.elapsed();
         let call = Box::pin(self.gateway.test_call(&entry.model));
         let outcome = self.gateway.within(TEST_TIMEOUT, call).await;
         let result = outcome.unwrap_or(Err(ModelTestFailure::TimedOut));
-        Ok(ModelTest { took: timer.elapsed().saturating_sub(started), result })
+        Ok(ModelTest { took: timer.elapsed().saturating_sub(start_time), result })
     }
 
     fn entry(&self, catalogue: &ModelCatalogue, key: String, model: CatalogueModel) -> ModelEntry {
@@ -139,7 +139,9 @@ impl Models {
         };
 
         let serves = |mode: &Mode| match (&model, catalogue.serving(Some(*mode))) {
-            (CatalogueModel::Chat(own), Some(serving)) => Arc::ptr_eq(own, &serving),
+            (CatalogueModel::Chat(chat_model), Some(serving_model)) => {
+                Arc::ptr_eq(chat_model, &serving_model)
+            }
             _ => false,
         };
 
@@ -214,7 +216,7 @@ impl CatalogueModel {
         }
     }
 
-    /// Returns its interchangeable keys.
+    /// Returns its interchangeable keys; none if it requires none.
     pub fn keys(&self) -> &[Secret<String>] {
         match self {
             Self::Chat(it) | Self::Embedder(it) => &it.keys,

@@ -32,7 +32,7 @@ const MAX_NAME_CHARS: usize = 255;
 /// Request to optimise a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OptimizeRequest {
-    /// Text to optimise.
+    /// Text to optimise, as the user typed or dictated it.
     pub text: String,
     /// Id or name of a built-in template, or the id of the user's own; the
     /// default one if absent.
@@ -54,7 +54,7 @@ pub struct OptimizeRequest {
 /// Optimised text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OptimizedText {
-    /// Improved text.
+    /// Improved text, without a fence around it.
     pub text: String,
     /// Usage, as reported by the upstream or estimated.
     pub usage: Usage,
@@ -83,10 +83,10 @@ impl Optimize {
         let prompt = self.prompt(&request)?;
         let call = self.gateway.answer_full(caller, Mode::Optimize, prompt, ToolMode::WithoutTools);
         let FullAnswer { body, mut metered_call, .. } = call.await?;
-        let parsed = completion::parse(&body);
-        let cut_off = parsed.as_ref().is_some_and(Completion::is_cut_off);
-        let text = match parsed {
-            Some(parsed) if !cut_off => strip_fence(&parsed.text).to_owned(),
+        let completion = completion::parse(&body);
+        let cut_off = completion.as_ref().is_some_and(Completion::is_cut_off);
+        let text = match completion {
+            Some(completion) if !cut_off => strip_fence(&completion.text).to_owned(),
             _ => String::new(),
         };
 

@@ -7,11 +7,11 @@ use uuid::Uuid;
 /// Managed persona that is assigned to a caller's group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GrantedPersona {
-    /// Instructions for the model.
+    /// Instructions for the model, which come first.
     pub system_prompt: String,
     /// Limits that are part of the prompt.
     pub guardrails: Option<String>,
-    /// Format of the responses.
+    /// Format of the responses, which ends the instructions.
     pub output_format: Option<String>,
     /// Type by which the group's rules choose the model.
     pub model_type: Option<String>,

@@ -20,7 +20,7 @@ use crate::routing::target::{ReasoningEffort, Target};
 pub enum CapName {
     /// Old name, which compatible servers accept.
     MaxTokens,
-    /// New name.
+    /// New name, which OpenAI's reasoning models require.
     MaxCompletionTokens,
 }
 
@@ -46,7 +46,7 @@ pub struct OutputCap {
 /// Call of an upstream model.
 #[derive(Debug, Clone)]
 pub struct ChatCall {
-    /// Model to call.
+    /// Model to call, with its endpoint and parameters.
     pub target: Arc<Target>,
     /// Key of the call; empty if the upstream requires none.
     pub key: Secret<String>,
@@ -61,7 +61,7 @@ pub struct ChatCall {
 /// Call of a model that does not chat: one that embeds or ranks texts.
 #[derive(Debug, Clone)]
 pub struct ModelCall {
-    /// Model to call.
+    /// Model to call, with its endpoint.
     pub target: Arc<Target>,
     /// Key of the call; empty if the upstream requires none.
     pub key: Secret<String>,
@@ -76,9 +76,9 @@ pub struct ModelCall {
 pub enum Frame {
     /// Complete `data: …\n\n` frames to forward unchanged.
     Forward {
-        /// The frames.
+        /// One or more frames, each complete.
         bytes: Bytes,
-        /// Number of events.
+        /// Number of events in them, to estimate tokens.
         events: u32,
     },
     /// JSON of one event to parse: it has usage, an error, a finish reason or a
@@ -99,7 +99,7 @@ pub enum UpstreamError {
     /// Upstream responded with an error status.
     #[error("the upstream answered {status}")]
     Refused {
-        /// HTTP status.
+        /// HTTP status of the response.
         status: u16,
         /// Value of `Retry-After`, if it was a number of seconds.
         retry_after: Option<Duration>,
@@ -159,7 +159,7 @@ pub trait ChatUpstream: Send + Sync {
     async fn rerank(&self, call: ModelCall) -> Result<Bytes, UpstreamError>;
 }
 
-/// Log of usage.
+/// Port of usage records; implemented in `storage-assistant`.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 pub trait UsageLog: Send + Sync {
     /// Records the usage of a call. Never waits; the adapter writes it soon
@@ -167,7 +167,7 @@ pub trait UsageLog: Send + Sync {
     fn record(&self, usage: UsageRecord);
 }
 
-/// Counter of tokens.
+/// Port of token counts.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 pub trait TokenCounter: Send + Sync {
     /// Returns the number of tokens of a text, which may be an estimate for its
@@ -175,7 +175,7 @@ pub trait TokenCounter: Send + Sync {
     fn count(&self, text: &str) -> i64;
 }
 
-/// Future of a timer.
+/// Future that a timer returns.
 pub type TimerFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Timer of streams.

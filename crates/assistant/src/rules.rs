@@ -27,7 +27,7 @@ pub struct GroupRules {
     pub persona_types: BTreeMap<String, String>,
     /// Entries that a request may name as its `model`.
     pub models: Vec<String>,
-    /// Limits on spending.
+    /// Limits on spending, of members and of the group.
     pub credits: CreditLimits,
     /// Set if it is the group of users without a paid plan.
     pub free: bool,

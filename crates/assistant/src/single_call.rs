@@ -69,6 +69,7 @@ impl Gateway {
             CallFailure { error: AssistantError::NotConfigured, cost: Billable::Nothing };
         for key in self.keys.order(&target.keys, self.timer.elapsed()) {
             let err = match self.unless_stopped(send(key.clone())).await {
+                // The upstream may have the call already, and bill it.
                 None => {
                     return Err(CallFailure {
                         error: AssistantError::Stopping,

@@ -50,7 +50,7 @@ pub struct UpstreamTool {
 pub(crate) struct HostedTool {
     /// Index among the tools.
     pub(crate) at: usize,
-    /// Type.
+    /// Value of `type`, by which upstreams know it.
     pub(crate) kind: String,
 }
 
@@ -89,24 +89,24 @@ impl RequestTools {
             violations.push(Violation::new("tools", "too_many", message));
         }
 
-        let mut checked = Self { count, ..Self::default() };
+        let mut request_tools = Self { count, ..Self::default() };
         for (at, tool) in first.into_iter().enumerate() {
-            if let Err(violation) = checked.add(at, tool) {
+            if let Err(violation) = request_tools.add(at, tool) {
                 violations.push(violation);
             }
             if violations.len() >= MAX_VIOLATIONS {
-                return checked;
+                return request_tools;
             }
         }
 
         if count > 0
             && let Some(choice) = choice
-            && let Err(violation) = checked.check_choice(choice)
+            && let Err(violation) = request_tools.check_choice(choice)
         {
             violations.push(violation);
         }
 
-        checked
+        request_tools
     }
 
     /// Returns whether there are tools; an empty array counts as none.
@@ -114,6 +114,7 @@ impl RequestTools {
         if self.count == 0 { Tools::None } else { Tools::Sent }
     }
 
+    /// Adds a tool. One that callers run themselves is only checked.
     fn add(&mut self, at: usize, tool: &RawValue) -> Result<(), Violation> {
         let field = format!("tools[{at}]");
         let members = parse_members(tool.get(), &field, "A tool")?;
@@ -155,8 +156,9 @@ impl RequestTools {
 
         let allowed_field = format!("{field}.{ALLOWED_TOOLS}");
         let allowed_json = choice.get(ALLOWED_TOOLS).unwrap_or("{}");
-        let allowed = parse_members(allowed_json, &allowed_field, "The choice of some tools")?;
-        for tools in [&choice, &allowed].into_iter().filter_map(|it| it.get("tools")) {
+        let allowed_tools =
+            parse_members(allowed_json, &allowed_field, "The choice of some tools")?;
+        for tools in [&choice, &allowed_tools].into_iter().filter_map(|it| it.get("tools")) {
             let field = format!("{allowed_field}.tools");
             let Ok(ArrayElements { first, .. }) = serde_json::from_str(tools) else {
                 return Err(Violation::new(field, "invalid_type", "The tools must be an array."));
@@ -213,8 +215,8 @@ fn parse_kind(members: &Members<'_>, field: &str) -> Result<String, Violation> {
 /// Checks that a caller's tool has no member that enables another.
 fn check_members(members: &Members<'_>, kind: &str, field: &str) -> Result<(), Violation> {
     let is_known = |key: &str| key == "type" || key == kind || DESCRIPTION.contains(&key);
-    let unknown = members.iter().find(|(key, value)| *value != "null" && !is_known(key));
-    let Some((key, _)) = unknown else { return Ok(()) };
+    let unknown_member = members.iter().find(|(key, value)| *value != "null" && !is_known(key));
+    let Some((key, _)) = unknown_member else { return Ok(()) };
 
     let is_plain_byte = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'_' | b'-');
     let is_plain = key.len() <= MAX_KEY_BYTES && key.bytes().all(is_plain_byte);

@@ -59,7 +59,7 @@ impl ToolMode {
     }
 }
 
-/// Running turn.
+/// Turn that is running, up to its last call of a model.
 pub(crate) struct Turn {
     gateway: Gateway,
     caller: AiCaller,
@@ -117,7 +117,7 @@ impl Turn {
         Arc::clone(&self.response_started)
     }
 
-    /// Starts a stream.
+    /// Calls the models until one starts to stream.
     pub(crate) async fn open(&mut self) -> Result<(StartedStream, MeteredCall), AssistantError> {
         let tools = self.prompt.tools;
         self.call_upstreams(|upstream, call| {
@@ -227,6 +227,7 @@ impl Turn {
         let (body, mut metered_call) = vision_turn.complete().await.ok()?;
         let description =
             stream::completion::parse(&body).map(|it| it.text).filter(|it| !it.trim().is_empty());
+        // The upstream may bill a response without a text.
         if description.is_none() {
             metered_call.fail(Billable::Something);
             return None;
@@ -262,6 +263,7 @@ impl Turn {
         for (target_index, target) in route.iter().enumerate() {
             metered_call.target = Arc::clone(target);
             metered_call.fee = target.fee(&self.prompt.hosted);
+            // Released before the next one is awaited, so that no call has two.
             metered_call.permit = None;
 
             metered_call.permit = match self.acquire_permit(target, tokens).await {
@@ -278,8 +280,8 @@ impl Turn {
                 let is_last = is_last_target && key_index + 1 == keys.len();
                 let body = self.body(is_last);
                 let call = self.call(target, key.clone(), body, max_output);
-                let pending = send(Arc::clone(&gateway.upstream), call);
-                let Some(answer) = gateway.unless_stopped(pending).await else {
+                let pending_call = send(Arc::clone(&gateway.upstream), call);
+                let Some(answer) = gateway.unless_stopped(pending_call).await else {
                     metered_call.fail(Billable::Something);
                     return Err(AssistantError::Stopping);
                 };
@@ -313,7 +315,7 @@ impl Turn {
 
     /// Returns the admission request of the next call.
     fn admission_request(&self) -> Result<CallRequest<'_>, AssistantError> {
-        let first = self.route.first().ok_or(AssistantError::NotConfigured)?;
+        let first_target = self.route.first().ok_or(AssistantError::NotConfigured)?;
         let hosted = &self.prompt.hosted;
         let mut text = self.prompt.text.clone();
         self.added.messages.iter().for_each(|it| text.words.add(it));
@@ -322,8 +324,8 @@ impl Turn {
             caller: self.caller,
             mode: self.caller.mode.unwrap_or(self.default_mode),
             rules: &self.rules,
-            target: Arc::clone(first),
-            rates: self.route.iter().map(|it| it.rates).fold(first.rates, Rates::highest),
+            target: Arc::clone(first_target),
+            rates: self.route.iter().map(|it| it.rates).fold(first_target.rates, Rates::highest),
             fee: self.route.iter().map(|it| it.fee(hosted)).fold(Micros(0), Micros::max),
             prompt: text,
             max_output: self.prompt.max_output,

@@ -17,10 +17,10 @@ use crate::request::sample::PromptText;
 use crate::routing::target::{Mode, Target};
 use crate::rules::GroupRules;
 
-/// Call to be admitted.
+/// Call that waits for its admission.
 pub(crate) struct CallRequest<'a> {
     pub(crate) caller: AiCaller,
-    /// Mode that is recorded.
+    /// Mode that the usage record names.
     pub(crate) mode: Mode,
     /// Rules of the caller's group.
     pub(crate) rules: &'a GroupRules,
@@ -30,7 +30,7 @@ pub(crate) struct CallRequest<'a> {
     pub(crate) rates: Rates,
     /// Highest fee of its tools, besides its tokens.
     pub(crate) fee: Micros,
-    /// Text of its prompt.
+    /// Text of its prompt, of which only a sample is stored.
     pub(crate) prompt: PromptText,
     /// Maximum length of the response that the caller requested.
     pub(crate) max_output: Option<OutputCap>,
@@ -66,13 +66,14 @@ impl Gateway {
             self.reserve_checked(&request).await?;
         let CallRequest { caller, mode, target, fee, prompt, .. } = request;
         let estimate = prompt_tokens.unwrap_or_else(|| prompt.estimate());
-        let metered = prompt_tokens.map_or(PromptTokens::PromptText(prompt), PromptTokens::Counted);
+        let tokens_to_meter =
+            prompt_tokens.map_or(PromptTokens::PromptText(prompt), PromptTokens::Counted);
         let metered_call = MeteredCall {
             caller,
             mode,
             target,
             fee,
-            meter: Meter::for_prompt(metered),
+            meter: Meter::for_prompt(tokens_to_meter),
             end: CallEnd::Open,
             reservation,
             truncation_cause,
@@ -93,16 +94,18 @@ impl Gateway {
         &self,
         request: &CallRequest<'_>,
     ) -> Result<ReservationOutcome, AssistantError> {
-        let refused = match self.reserve(request, request.rules).await {
-            Err(refusal @ AssistantError::OverBudget(_)) => refusal,
+        let refusal = match self.reserve(request, request.rules).await {
+            Err(err @ AssistantError::OverBudget(_)) => err,
             outcome => return outcome,
         };
         let rules = self.rules.fresh(request.caller.group).await?;
         let is_unchanged =
             rules.credits == request.rules.credits && rules.free == request.rules.free;
-        if is_unchanged { Err(refused) } else { self.reserve(request, &rules).await }
+        if is_unchanged { Err(refusal) } else { self.reserve(request, &rules).await }
     }
 
+    /// Reserves the call's cost under these rules. Without limits, nothing is reserved or counted:
+    /// the operator's maximum alone limits the response.
     async fn reserve(
         &self,
         request: &CallRequest<'_>,

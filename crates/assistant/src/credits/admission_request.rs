@@ -16,13 +16,13 @@ const MIN_OUTPUT_TOKENS: i64 = 256;
 /// Owner of windows, and their limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CreditHolder {
-    /// Calling member.
+    /// Member whose allowance and rate windows count.
     pub member: UserId,
-    /// Group of the member.
+    /// Group of the member, whose pool and top-ups may pay.
     pub group: GroupId,
     /// API key of the call, if one is used.
     pub key: Option<ApiKeyBudget>,
-    /// Limits of the group.
+    /// Limits of the group, as of the call.
     pub limits: CreditLimits,
 }
 

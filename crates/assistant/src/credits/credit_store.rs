@@ -15,9 +15,9 @@ use crate::credits::rates::Micros;
 /// Outcome of a request for admission.
 #[derive(Debug)]
 pub enum AdmissionOutcome {
-    /// Call admitted.
+    /// Call is admitted, and its cost reserved.
     Granted {
-        /// Reservation of the call.
+        /// Reservation, which settles when it is dropped.
         reservation: ReservationGuard,
         /// Maximum length of its response in tokens.
         output: i64,

@@ -10,13 +10,13 @@ const MICROS_PER_PERCENT: i64 = 10_000;
 /// Budget of a group with its use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GroupBudget {
-    /// Group that shares it.
+    /// Group whose members share it.
     pub group: GroupId,
     /// Period in which it is counted.
     pub period: BudgetPeriod,
     /// Limit, in credits; above zero.
     pub limit: i64,
-    /// Used part of it.
+    /// Spent part of it, without reserved credits.
     pub used: Micros,
 }
 

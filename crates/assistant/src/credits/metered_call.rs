@@ -50,7 +50,7 @@ pub(crate) struct MeteredCall {
 pub(crate) enum CallEnd {
     /// Running; if it is dropped in this state, its caller has left.
     Open,
-    /// The response is complete.
+    /// Ended with its full response.
     Completed,
     /// Ended by the upstream, or by this server's stop.
     Failed,
@@ -88,6 +88,7 @@ impl MeteredCall {
         self.meter.tokens(&*self.tokens)
     }
 
+    /// Returns the usage record of the call, as of now.
     fn record(&self, outcome: CallOutcome, tokens: Usage) -> UsageRecord {
         let rates = self.target.rates;
         UsageRecord {

@@ -6,9 +6,9 @@ use crate::credits::usage::Usage;
 /// rate 1000 of the settings, one credit for a thousand tokens, is 1,000,000.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rates {
-    /// Price of prompt tokens.
+    /// Price of prompt tokens that no cache had.
     pub input: u64,
-    /// Price of completion tokens.
+    /// Price of completion tokens, reasoning included.
     pub output: u64,
     /// Price of prompt tokens read from a cache; at most `input`.
     pub cached_input: u64,
@@ -28,7 +28,7 @@ impl Default for Rates {
 pub struct Micros(pub i64);
 
 impl Micros {
-    /// Converts whole credits.
+    /// Returns whole credits in millionths, saturating.
     pub fn credits(credits: i64) -> Self {
         Self(credits.saturating_mul(1_000_000))
     }
@@ -79,10 +79,10 @@ impl Rates {
     /// Returns the price of these tokens, rounded up to a millionth of a
     /// credit.
     pub fn price(&self, usage: &Usage) -> Micros {
-        let cached = usage.cached_input.min(usage.input);
+        let cached_tokens = usage.cached_input.min(usage.input);
         let lines = [
-            (usage.input - cached, self.input),
-            (cached, self.cached_input),
+            (usage.input - cached_tokens, self.input),
+            (cached_tokens, self.cached_input),
             (usage.output, self.output),
             (usage.connector, self.connector),
         ];

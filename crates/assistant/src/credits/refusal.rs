@@ -26,7 +26,7 @@ impl Period {
 /// Size of a budget and its used part, in whole credits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gauge {
-    /// Size of the budget.
+    /// Size of the budget, rounded down.
     pub limit: i64,
     /// Used part of it, rounded up.
     pub used: i64,
@@ -42,7 +42,7 @@ impl Gauge {
 /// Refusal of a call, with the time at which to retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BudgetRefusal {
-    /// Exhausted budget.
+    /// Period of the budget that is exhausted for the longest time.
     pub period: Period,
     /// Gauge of the budget; `None` if the free tier is suspended. Reserved
     /// amounts count as used.
@@ -54,7 +54,7 @@ pub struct BudgetRefusal {
     pub top_up: Option<Gauge>,
     /// Time at which enough is available again.
     pub resets_at: Timestamp,
-    /// Time until then.
+    /// Time from the refusal until then.
     pub retry_after: Duration,
 }
 

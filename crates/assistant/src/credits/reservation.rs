@@ -92,7 +92,7 @@ impl Charge {
     }
 }
 
-/// Sink of settlements.
+/// Port of settlements; implemented in `storage-assistant`.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 pub trait SettlementSink: Send + Sync {
     /// Ends a reservation and records its usage. Never waits; the adapter

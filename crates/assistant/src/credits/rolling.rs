@@ -14,7 +14,7 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// An hour in minutes.
+    /// An hour, counted in buckets of a minute.
     pub(crate) const HOUR: Self = Self::new(Duration::from_hours(1), Duration::from_mins(1));
     /// A day in quarters of an hour.
     pub(crate) const DAY: Self = Self::new(Duration::from_hours(24), Duration::from_mins(15));
@@ -45,18 +45,18 @@ impl Span {
 pub struct Buckets(pub Vec<(i64, i64)>);
 
 impl Buckets {
-    /// Removes expired buckets.
+    /// Removes buckets that have left the window.
     pub(crate) fn age(&mut self, span: Span, now: Timestamp) {
         self.0.retain(|(index, _)| span.bucket_expires_at(*index) > now);
     }
 
     pub(crate) fn add(&mut self, span: Span, now: Timestamp, amount: Micros) {
-        let newest = self.0.last().map_or(i64::MIN, |(index, _)| *index);
+        let newest_index = self.0.last().map_or(i64::MIN, |(index, _)| *index);
         // Clocks of instances differ slightly; late amounts count in the newest
         // bucket.
-        let index = span.index(now).max(newest);
+        let index = span.index(now).max(newest_index);
         match self.0.last_mut() {
-            Some((last, sum)) if *last == index => *sum = sum.saturating_add(amount.0),
+            Some((last_index, sum)) if *last_index == index => *sum = sum.saturating_add(amount.0),
             _ => self.0.push((index, amount.0)),
         }
     }

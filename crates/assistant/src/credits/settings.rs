@@ -16,7 +16,7 @@ pub struct CreditSettings {
     pub max_output: Option<i64>,
     /// Rules for users without a paid plan.
     pub free_tier: FreeTier,
-    /// Start of calendar weeks.
+    /// Start of calendar weeks, in the operator's time zone.
     pub weeks: Weeks,
 }
 

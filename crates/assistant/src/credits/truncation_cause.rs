@@ -16,7 +16,7 @@ pub struct TruncationCause {
     pub(super) request: AdmissionRequest,
     /// Maximum length of the response in tokens.
     pub(super) output: i64,
-    /// Lines of the reservation.
+    /// Lines of the reservation, which the call's cost replaces.
     pub(super) lines: Vec<ReservationLine>,
 }
 

@@ -15,7 +15,7 @@ pub struct Usage {
     pub input: i64,
     /// Part of `input` that was read from a cache.
     pub cached_input: i64,
-    /// Completion tokens, reasoning included.
+    /// Completion tokens, those for reasoning included.
     pub output: i64,
     /// Tokens that the provider's own tools inserted.
     pub connector: i64,
@@ -36,10 +36,10 @@ impl Usage {
     }
 }
 
-/// End of a call.
+/// State in which a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallOutcome {
-    /// Response was complete.
+    /// Response was sent to its end.
     Completed,
     /// Caller left before the end.
     Abandoned,
@@ -58,28 +58,28 @@ impl CallOutcome {
     }
 }
 
-/// Usage of one call.
+/// Usage of one call, as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsageRecord {
     /// Own id, by which duplicate writes are detected.
     pub id: Uuid,
     /// Time at which the call ended.
     pub at: Timestamp,
-    /// Account of the caller.
+    /// Account of the caller at the time.
     pub user: UserId,
     /// Group of the caller at the time.
     pub group: GroupId,
     /// API key of the call, if one was used.
     pub key: Option<ApiKeyId>,
-    /// Mode of the call.
+    /// Mode that the caller requested, or that of the use case.
     pub mode: Mode,
     /// Provider type that answered: `OpenAI`.
     pub provider: &'static str,
     /// Id of the catalogue entry that answered, if it was one.
     pub entry: Option<String>,
-    /// Model that was called.
+    /// Id of the model at its provider.
     pub model: String,
-    /// Token counts.
+    /// Tokens as reported, or as estimated.
     pub tokens: Usage,
     /// Rates per million tokens of each kind at that time.
     pub rates: Rates,
@@ -87,7 +87,7 @@ pub struct UsageRecord {
     pub spent: Micros,
     /// Set if the tokens are an estimate, as the upstream reported none.
     pub estimated: bool,
-    /// End of the call.
+    /// State in which the call ended.
     pub outcome: CallOutcome,
     /// Time from the admission of the call to its end.
     pub duration: Duration,

@@ -22,15 +22,15 @@ pub(crate) fn usage(json: &str) -> Option<Usage> {
     let input = reported_input.unwrap_or(0);
     let output = reported_output.unwrap_or(0);
     let input_details = ["prompt_tokens_details", "input_tokens_details"];
-    let cached = detail(&usage, input_details, "cached_tokens");
+    let cached_tokens = detail(&usage, input_details, "cached_tokens");
     let output_details = ["completion_tokens_details", "output_tokens_details"];
-    let reasoning = detail(&usage, output_details, "reasoning_tokens");
+    let reasoning_tokens = detail(&usage, output_details, "reasoning_tokens");
     Some(Usage {
         input,
-        cached_input: cached.min(input),
+        cached_input: cached_tokens.min(input),
         output,
         connector: usage.get("connector_tokens").and_then(tokens).unwrap_or(0),
-        reasoning: reasoning.min(output),
+        reasoning: reasoning_tokens.min(output),
     })
 }
 
@@ -51,8 +51,8 @@ fn detail(usage: &Value, objects: [&str; 2], key: &str) -> i64 {
 pub(crate) fn is_common(json: &str) -> bool {
     let Ok(Value::Object(usage)) = serde_json::from_str(json) else { return false };
 
-    let mut required = ["prompt_tokens", "completion_tokens"].into_iter();
-    required.all(|key| usage.get(key).is_some_and(is_count))
+    let mut required_keys = ["prompt_tokens", "completion_tokens"].into_iter();
+    required_keys.all(|key| usage.get(key).is_some_and(is_count))
         && usage.iter().all(|(key, value)| is_sound(key, value))
 }
 

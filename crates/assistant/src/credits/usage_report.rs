@@ -52,12 +52,12 @@ impl UsageRange {
         Ok(Self { from, to })
     }
 
-    /// Returns the first day.
+    /// Returns the first day, which is included.
     pub fn first_day(&self) -> NaiveDate {
         self.from
     }
 
-    /// Returns the last day.
+    /// Returns the last day, which is included.
     pub fn last_day(&self) -> NaiveDate {
         self.to
     }
@@ -66,18 +66,18 @@ impl UsageRange {
 /// Subjects by which usage is summed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UsageGrouping {
-    /// Days.
+    /// Days in UTC.
     Day,
     /// Groups of the callers at the time of their calls.
     Group,
     /// Models, of each type of provider.
     Model,
-    /// Callers.
+    /// Callers, deleted ones under their pseudonyms.
     User,
 }
 
 impl UsageGrouping {
-    /// Every grouping.
+    /// Every grouping, by which names are parsed.
     pub const ALL: [Self; 4] = [Self::Day, Self::Group, Self::Model, Self::User];
 
     /// Returns the name on the wire.
@@ -99,7 +99,7 @@ impl UsageGrouping {
 /// Subject of a sum.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UsageSubject {
-    /// Day in UTC.
+    /// Day in UTC, on which calls ended.
     Day(NaiveDate),
     /// Group of the callers at the time of their calls.
     Group {
@@ -108,14 +108,14 @@ pub enum UsageSubject {
         /// Name, unless it was deleted.
         name: Option<String>,
     },
-    /// Model.
+    /// Model, over all catalogue entries that name it.
     Model {
         /// Type of its provider: `OpenAI`.
         provider: String,
-        /// Name.
+        /// Id of the model at its provider.
         name: String,
     },
-    /// Caller.
+    /// Caller, or the pseudonym of a deleted account.
     User {
         /// Id; a pseudonym if the account was deleted.
         id: UserId,
@@ -133,7 +133,7 @@ pub struct UsageDetails {
     pub input_tokens: i64,
     /// Part of the prompt tokens that was read from a cache.
     pub cached_input_tokens: i64,
-    /// Completion tokens.
+    /// Completion tokens, those for reasoning included.
     pub output_tokens: i64,
     /// Number of calls with a duration; those of earlier versions have none.
     pub timed_calls: i64,
@@ -151,9 +151,9 @@ impl UsageDetails {
 /// Sum of the calls of a subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsageSum {
-    /// Subject.
+    /// Subject whose calls are summed.
     pub subject: UsageSubject,
-    /// Number of calls.
+    /// Number of calls, failed ones included.
     pub calls: i64,
     /// Cost of the calls at their rates.
     pub spent: Micros,

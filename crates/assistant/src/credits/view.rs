@@ -20,7 +20,7 @@ use crate::rules::{ApiKeyBudget, Rules};
 /// Used part of this week's budget, and the start of the next week.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WeekGauge {
-    /// Gauge of the budget.
+    /// Size and used part, without reserved credits.
     pub gauge: Gauge,
     /// Time at which the next week begins.
     pub resets_at: Timestamp,
@@ -29,11 +29,11 @@ pub struct WeekGauge {
 /// Stock of credits, in whole credits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CreditStock {
-    /// Initial amount.
+    /// Amount at the beginning of the week, or of all purchases.
     pub total: i64,
-    /// Used amount.
+    /// Spent amount, without reserved credits.
     pub used: i64,
-    /// Remaining amount.
+    /// Difference of both.
     pub remaining: i64,
 }
 
@@ -69,7 +69,7 @@ pub enum TopUpError {
     /// Number of credits is out of its range.
     #[error("the credits are a whole number, 1 to {MAX_TOP_UP}")]
     Amount,
-    /// Group does not exist.
+    /// Group was deleted, or never existed.
     #[error("no such group")]
     UnknownGroup,
     /// The store is unavailable.
@@ -112,8 +112,8 @@ impl Credits {
         let at = self.clock.now();
         let object = format!("group:{group}");
         let effects = SideEffects::of_object(at, Some(by), object, "Group.ToppedUp");
-        let total = self.credit_store.top_up(group, Micros::credits(credits), effects).await?;
-        total.map(|_| ()).ok_or(TopUpError::UnknownGroup)
+        let new_total = self.credit_store.top_up(group, Micros::credits(credits), effects).await?;
+        new_total.map(|_| ()).ok_or(TopUpError::UnknownGroup)
     }
 
     /// Returns the budgets of groups that are used up to 80 % or more, the

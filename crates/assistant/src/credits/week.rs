@@ -23,7 +23,7 @@ impl Weeks {
     /// zones.
     pub const HALF: Duration = Duration::from_hours(84);
 
-    /// Weeks in UTC.
+    /// Weeks that begin on Monday at midnight in UTC.
     pub const UTC: Self = Self(Tz::UTC);
 
     /// Returns the weeks of the IANA time zone with this case-insensitive id: `Europe/Berlin`.

@@ -23,7 +23,7 @@ pub enum WindowKind {
 }
 
 impl WindowKind {
-    /// Every kind.
+    /// Every kind, in the order in which refusals check them.
     pub const ALL: [Self; 8] = [
         Self::Limit(BudgetPeriod::Hourly),
         Self::Limit(BudgetPeriod::Daily),
@@ -95,7 +95,7 @@ impl WindowKind {
 /// Identity of a window: its kind and its owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WindowKey {
-    /// Kind of the window.
+    /// Kind, which decides how the window rolls over.
     pub kind: WindowKind,
     /// Id of the user, group or key.
     pub owner: Uuid,
@@ -111,16 +111,16 @@ impl fmt::Display for WindowKey {
 /// Size of a pool that is not computed yet. Nothing can be drawn from it.
 const UNFILLED_TOTAL: Micros = Micros(-1);
 
-/// Counter of one budget.
+/// Counter of one budget: spent and reserved credits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Window {
-    /// Identity of the window.
+    /// Kind and owner, unique among all windows.
     pub key: WindowKey,
     /// Start of the counted week, for weekly windows.
     pub week: Option<Timestamp>,
     /// Size of a pool this week, or of all top-ups.
     pub total: Micros,
-    /// Spent amount.
+    /// Amount spent within the window, without open calls.
     pub used: Micros,
     /// Amount reserved by open calls.
     pub reserved: Micros,
@@ -131,7 +131,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// Creates an empty window.
+    /// Creates a window in which nothing is spent.
     pub fn new(key: WindowKey) -> Self {
         Self {
             key,
@@ -176,7 +176,7 @@ impl Window {
         self.total = Micros(total.0.max(0));
     }
 
-    /// Adds a spent amount.
+    /// Adds an amount that a call has spent.
     pub fn spend(&mut self, amount: Micros, now: Timestamp) {
         if let Some(span) = self.key.kind.span() {
             self.buckets.add(span, now, amount);

@@ -23,14 +23,14 @@ pub struct CreditWindows {
     pub windows: BTreeMap<WindowKey, Window>,
     /// Calendar of the weekly windows.
     pub weeks: Weeks,
-    /// Time of the snapshot.
+    /// Time as of which they were rolled over.
     pub now: Timestamp,
 }
 
 /// Amount that a call may spend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallGrant {
-    /// Reserved amount by window.
+    /// Lines of the reservation, which its settlement ends.
     pub lines: Vec<ReservationLine>,
     /// Maximum length of its response in tokens.
     pub output: i64,
@@ -49,12 +49,12 @@ impl CreditWindows {
     pub fn admit(&mut self, request: &AdmissionRequest) -> Result<CallGrant, BudgetRefusal> {
         let holder = &request.holder;
         let min_cost = request.min_cost();
-        let remaining = self.remaining(holder);
-        if remaining < min_cost {
+        let remaining_amount = self.remaining(holder);
+        if remaining_amount < min_cost {
             return Err(self.refusal(holder, min_cost, min_cost));
         }
 
-        let output = request.affordable(remaining);
+        let output = request.affordable(remaining_amount);
         let lines = self.reservation_lines(holder, request.cost(output));
         for line in &lines {
             if let Some(window) = self.windows.get_mut(&line.window) {
@@ -110,13 +110,13 @@ impl CreditWindows {
     /// Returns the amount that the holder may still spend: the minimum of all
     /// rate windows and of the sum of the balances.
     fn remaining(&self, holder: &CreditHolder) -> Micros {
-        let tightest = WindowKind::ALL
+        let min_remaining = WindowKind::ALL
             .into_iter()
             .filter(|it| !it.is_balance())
             .filter_map(|it| self.remaining_in(holder, it))
             .min();
         let balance = holder.limit(WindowKind::ALLOWANCE).map(|_| self.remaining_balance(holder));
-        tightest.into_iter().chain(balance).min().unwrap_or(Micros(i64::MAX))
+        min_remaining.into_iter().chain(balance).min().unwrap_or(Micros(i64::MAX))
     }
 
     fn remaining_in(&self, holder: &CreditHolder, kind: WindowKind) -> Option<Micros> {
@@ -177,11 +177,11 @@ impl CreditWindows {
         min_cost: Micros,
         full_cost: Micros,
     ) -> BudgetRefusal {
-        let longest = self
+        let longest_block = self
             .blocking_rate_windows(holder, min_cost, full_cost)
             .chain(self.blocking_balance(holder, min_cost, full_cost))
             .reduce(|a, b| if b.available_at > a.available_at { b } else { a });
-        let Some(BlockingWindow { kind, available_at }) = longest else {
+        let Some(BlockingWindow { kind, available_at }) = longest_block else {
             // Unreachable: this is called only if a window blocks.
             return BudgetRefusal::suspended(self.weeks.end(self.now), self.now);
         };
@@ -213,6 +213,7 @@ impl CreditWindows {
         self.now + OPEN_CALL_RETRY
     }
 
+    /// Returns the rate windows that lack `min_cost`, each with the time at which `full_cost` fits.
     fn blocking_rate_windows<'a>(
         &'a self,
         holder: &'a CreditHolder,
@@ -232,6 +233,7 @@ impl CreditWindows {
         })
     }
 
+    /// Returns the allowance as the window that blocks, if the balances together lack `min_cost`.
     fn blocking_balance(
         &self,
         holder: &CreditHolder,

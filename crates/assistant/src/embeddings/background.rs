@@ -14,7 +14,7 @@ use crate::request::sample::PromptText;
 use crate::routing::target::Target;
 use crate::single_call::BackgroundPurpose;
 
-/// Vectors of some texts.
+/// Vectors of some texts, in their order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TextVectors {
     /// One vector for each text.

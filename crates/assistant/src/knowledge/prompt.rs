@@ -10,7 +10,7 @@ use crate::optimize::sanitise::clean;
 use crate::request::prompt_body::UpstreamPrompt;
 use crate::tools::server::markdown_link;
 
-/// Extra tokens per message.
+/// Tokens that a model's template adds to each message.
 const TOKENS_PER_MESSAGE: i64 = 4;
 /// Maximum length of a passage, in characters.
 const MAX_PASSAGE_CHARS: usize = 6_000;
@@ -36,8 +36,8 @@ pub(crate) fn format_passages(passages: &[KnowledgePassage]) -> String {
     for (at, KnowledgePassage { title, url, path, text, document: _ }) in
         passages.iter().enumerate()
     {
-        let limited: String = clean(text).chars().take(MAX_PASSAGE_CHARS).collect();
-        let text = limited.replace("\r\n", "\n").replace(LINE_ENDS, "\n");
+        let excerpt: String = clean(text).chars().take(MAX_PASSAGE_CHARS).collect();
+        let text = excerpt.replace("\r\n", "\n").replace(LINE_ENDS, "\n");
         let path = clean(path).split_whitespace().collect::<Vec<_>>().join(" ");
         let link = markdown_link(title, url);
         let quoted_lines: Vec<String> = [link.as_str(), path.as_str()]

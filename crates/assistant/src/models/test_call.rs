@@ -22,14 +22,14 @@ use crate::routing::upstream_limiter::CallDemand;
 use crate::single_call::BackgroundPurpose;
 use crate::stream::completion;
 
-/// Question of a test.
+/// Question that a chat model is tested with.
 const QUESTION: &str = "Reply with one short greeting.";
 /// Maximum length of the answer, with room for some reasoning.
 const MAX_ANSWER_TOKENS: i64 = 256;
 /// Time limit of the wait for the limits of an upstream.
 const MAX_WAIT: Duration = Duration::from_secs(10);
 
-/// Answer to a test.
+/// Evidence that an entry works.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelAnswer {
     /// Text; empty if the model wrote none.
@@ -51,7 +51,7 @@ pub enum ModelTestFailure {
     LimitReached,
     /// No response came in time.
     TimedOut,
-    /// Server is stopping.
+    /// Server is stopping, so the call was abandoned.
     Stopping,
 }
 
@@ -136,6 +136,7 @@ impl Gateway {
         outcome.map_err(|_explained| failure.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Searches once with each key until one is accepted, as calls for users do.
     async fn test_search(
         &self,
         provider: &Arc<SearchProvider>,

@@ -40,14 +40,14 @@ impl PromptDrafting {
         let prompt = drafting_prompt(description)?;
         let call = self.gateway.answer_full(caller, Mode::Optimize, prompt, ToolMode::WithoutTools);
         let FullAnswer { body, mut metered_call, .. } = call.await?;
-        let parsed = completion::parse(&body);
-        let cut_off = parsed.as_ref().is_some_and(Completion::is_cut_off);
-        let drafted = match parsed {
-            Some(parsed) if !cut_off => strip_fence(&parsed.text).to_owned(),
+        let completion = completion::parse(&body);
+        let cut_off = completion.as_ref().is_some_and(Completion::is_cut_off);
+        let instructions = match completion {
+            Some(completion) if !cut_off => strip_fence(&completion.text).to_owned(),
             _ => String::new(),
         };
 
-        if drafted.is_empty() {
+        if instructions.is_empty() {
             tracing::warn!(
                 upstream.model = metered_call.target.model,
                 "upstream model returned no draft, or a truncated one"
@@ -57,10 +57,11 @@ impl PromptDrafting {
 
         metered_call.end = CallEnd::Completed;
 
-        Ok(drafted)
+        Ok(instructions)
     }
 }
 
+/// Returns the prompt for a description, which is fenced so that it gives no orders.
 fn drafting_prompt(description: &str) -> Result<UpstreamPrompt, AssistantError> {
     let description = clean(description);
     let invalid = |code, message: String| {

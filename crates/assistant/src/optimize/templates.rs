@@ -7,19 +7,19 @@ use uuid::Uuid;
 pub struct Template {
     /// Id, the same on every server.
     pub id: Uuid,
-    /// Name.
+    /// Name, by which requests may select it in any case.
     pub name: &'static str,
-    /// Description for users.
+    /// Description for users, in English.
     pub description: &'static str,
     pub(crate) prompt: &'static str,
 }
 
-/// Returns all built-in templates.
+/// Returns all built-in templates, in the order of the selection.
 pub fn templates() -> &'static [Template] {
     &BUILT_IN
 }
 
-/// Default template.
+/// Template of requests that select none.
 pub(crate) const DEFAULT: Template = Template {
     id: id(5),
     name: "Clarity & Grammar",

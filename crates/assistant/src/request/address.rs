@@ -6,16 +6,16 @@ const SPECIAL: [&str; 6] = ["http", "https", "ws", "wss", "ftp", "file"];
 /// Returns whether a text begins as an address. Two slashes alone are not one, as audio in Base64
 /// may begin with them.
 pub(crate) fn is_address(text: &str) -> bool {
-    let trimmed = text.trim_start_matches(|it: char| it.is_whitespace() || it.is_control());
-    if let Some(after_slash) = trimmed.strip_prefix(['/', '\\']) {
+    let address = text.trim_start_matches(|it: char| it.is_whitespace() || it.is_control());
+    if let Some(after_slash) = address.strip_prefix(['/', '\\']) {
         let Some(after_slashes) = after_slash.strip_prefix(['/', '\\']) else { return false };
         let host = after_slashes.split(['/', '\\']).next().unwrap_or_default();
         let is_host = host.contains(['.', ':']) || host.eq_ignore_ascii_case("localhost");
-        return is_host || trimmed.get(..2).is_some_and(|it| it.contains('\\'));
+        return is_host || address.get(..2).is_some_and(|it| it.contains('\\'));
     }
 
     // Some readers remove line breaks and tabs anywhere.
-    let beginning: String = trimmed.chars().filter(|it| !it.is_control()).take(64).collect();
+    let beginning: String = address.chars().filter(|it| !it.is_control()).take(64).collect();
     let Some((scheme, rest)) = beginning.split_once(':') else { return false };
 
     let is_scheme = scheme.starts_with(|it: char| it.is_ascii_alphabetic())

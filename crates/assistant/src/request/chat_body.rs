@@ -9,7 +9,7 @@ use pia_json::{JsonWriter, Rope};
 /// twice.
 #[derive(Debug, Clone, Default)]
 pub struct ChatBody {
-    /// Array of messages.
+    /// JSON array of messages.
     pub messages: Rope,
     /// Array of tools, if there are any.
     pub tools: Option<Rope>,

@@ -67,7 +67,7 @@ pub(crate) fn parse(body: &Bytes) -> Result<RequestedChoice, AssistantError> {
     let request: RequestMembers<'_> =
         serde_json::from_slice(body).map_err(|err| malformed_error(&err))?;
     let mut violations = Vec::new();
-    let mut checked = request::messages::check(request.get("messages"), &mut violations);
+    let mut checked_messages = request::messages::check(request.get("messages"), &mut violations);
     let request_tools =
         RequestTools::check(request.get("tools"), request.get("tool_choice"), &mut violations);
     let tools = request_tools.sent();
@@ -81,8 +81,9 @@ pub(crate) fn parse(body: &Bytes) -> Result<RequestedChoice, AssistantError> {
         _ => UsageChunks::Omitted,
     };
 
+    // Tools are part of the prompt that the upstream counts.
     if let Some(tools) = request.get("tools") {
-        checked.text.words.add(tools.get().as_bytes());
+        checked_messages.text.words.add(tools.get().as_bytes());
     }
 
     let prompt = UpstreamPrompt {
@@ -93,11 +94,11 @@ pub(crate) fn parse(body: &Bytes) -> Result<RequestedChoice, AssistantError> {
             _ => None,
         },
         parameters: forwarded_parameters(body, &request, tools),
-        text: checked.text,
+        text: checked_messages.text,
         tools,
         may_call: request.get("tool_choice").is_none_or(|it| it.get() == "\"auto\""),
-        pictures: checked.pictures,
-        address: checked.address.or(request_tools.address),
+        pictures: checked_messages.pictures,
+        address: checked_messages.address.or(request_tools.address),
         hosted: request_tools.hosted,
         max_output: request::parameters::cap(&|key| request.get(key)),
         effort: request.get("reasoning_effort").and_then(request::parameters::effort),

@@ -34,9 +34,9 @@ fn address_in_member(key: &str, value: &RawValue, depth: u8) -> Option<String> {
         return None;
     }
     let inner = address_in_value(value, AddressRule::for_key(key), depth)?;
-    let is_plain = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'_' | b'-');
-    let plain = key.len() <= MAX_KEY_BYTES && key.bytes().all(is_plain);
-    Some(format!("{}{inner}", if plain { key } else { "?" }))
+    let is_plain_byte = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'_' | b'-');
+    let is_plain_key = key.len() <= MAX_KEY_BYTES && key.bytes().all(is_plain_byte);
+    Some(format!("{}{inner}", if is_plain_key { key } else { "?" }))
 }
 
 /// Rule by which the texts under a key are addresses.

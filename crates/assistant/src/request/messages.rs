@@ -23,13 +23,13 @@ const TOKENS_PER_IMAGE: i64 = 1000;
 const MEDIA_BYTES_PER_TOKEN: usize = 32;
 /// Maximum length of a text that is unescaped to be counted.
 const MAX_UNESCAPED_BYTES: usize = 1024 * 1024;
-/// Extra tokens per message.
+/// Tokens that a model's template adds to each message.
 const TOKENS_PER_MESSAGE: i64 = 4;
 
 /// Results of checking messages.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CheckedMessages {
-    /// Text for counting tokens.
+    /// Text from which its tokens are counted.
     pub(crate) text: PromptText,
     /// Set if there are pictures.
     pub(crate) pictures: bool,
@@ -60,6 +60,7 @@ pub(crate) fn check(
         violations.push(Violation::new("messages", "empty", "There must be at least one message."));
     }
 
+    // Elements beyond the maximum were not stored, so the others alone say little.
     if count > ArrayElements::MAX_LEN {
         let message = format!("There must not be more than {} messages.", ArrayElements::MAX_LEN);
         violations.push(Violation::new("messages", "too_many", message));
@@ -127,6 +128,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Message<'a> {
                         }
                     };
 
+                    // Readers differ in which of two equal keys they use.
                     let is_duplicate =
                         present.get_mut(at).is_some_and(|it| std::mem::replace(it, true));
                     if is_duplicate {
@@ -144,6 +146,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Message<'a> {
     }
 }
 
+/// Checks a message, adds its text to the outcome, and records the first address in it.
 fn check_message(
     at: usize,
     json: &RawValue,
@@ -160,6 +163,7 @@ fn check_message(
     let text = &mut outcome.text;
     text.extra_tokens = text.extra_tokens.saturating_add(TOKENS_PER_MESSAGE);
 
+    // The arguments of earlier calls are part of the prompt, too.
     if let Some(calls) = message.tool_calls {
         text.words.add(calls.get().as_bytes());
     }

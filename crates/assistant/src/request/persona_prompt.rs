@@ -9,9 +9,9 @@ use crate::request::array_elements::ArrayElements;
 use crate::request::prompt_body::UpstreamPrompt;
 use crate::routing::refusal::Tools;
 
-/// Parameters that require tools.
+/// Parameters that upstreams refuse without tools.
 const TOOL_PARAMETERS: [&str; 2] = ["tool_choice", "parallel_tool_calls"];
-/// Extra tokens per message.
+/// Tokens that a model's template adds to each message.
 const TOKENS_PER_MESSAGE: i64 = 4;
 
 /// Message that may repeat a persona's instructions.

@@ -22,7 +22,7 @@ pub(crate) struct UpstreamPrompt {
     pub(crate) tool_list: Option<Bytes>,
     /// Other members with their JSON, in the order in which they are sent.
     pub(crate) parameters: Vec<(&'static str, Bytes)>,
-    /// Text for counting tokens.
+    /// Text from which its tokens are counted.
     pub(crate) text: PromptText,
     pub(crate) tools: Tools,
     /// Tools that the upstream runs itself.
@@ -35,7 +35,7 @@ pub(crate) struct UpstreamPrompt {
     pub(crate) address: Option<String>,
     /// Requested maximum length of the response.
     pub(crate) max_output: Option<OutputCap>,
-    /// Requested reasoning effort.
+    /// Reasoning effort that the caller requested.
     pub(crate) effort: Option<ReasoningEffort>,
     /// Hints for the choice of the model.
     pub(crate) model_hint: ModelHint,
@@ -44,7 +44,7 @@ pub(crate) struct UpstreamPrompt {
 /// Hints of a request for the choice of the model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ModelHint {
-    /// Requested model.
+    /// Model that the caller requested, granted or not.
     pub(crate) model: Option<String>,
     /// Type of the persona (`metadata.pia_persona_type`), in lower case.
     pub(crate) persona_type: Option<String>,

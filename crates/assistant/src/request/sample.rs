@@ -27,7 +27,7 @@ impl PromptText {
         text
     }
 
-    /// Returns the token count.
+    /// Returns the number of tokens, extrapolated from the sample.
     pub(crate) fn tokens(&self, counter: &dyn TokenCounter) -> i64 {
         self.words.tokens(counter).saturating_add(self.extra_tokens)
     }
@@ -46,7 +46,7 @@ pub(crate) struct TokenSample {
 }
 
 impl TokenSample {
-    /// Appends a text.
+    /// Appends a text; only its beginning may be stored.
     pub(crate) fn add(&mut self, text: &[u8]) {
         self.length = self.length.saturating_add(text.len());
         let room = EXACTLY_COUNTED_BYTES.saturating_sub(self.beginning.len());
@@ -63,15 +63,16 @@ impl TokenSample {
         if self.length == 0 {
             return 0;
         }
-        let counted = counter.count(&String::from_utf8_lossy(&self.beginning));
+        let counted_tokens = counter.count(&String::from_utf8_lossy(&self.beginning));
         if self.length == self.beginning.len() {
-            return counted;
+            return counted_tokens;
         }
 
         let to_i128 = |it: usize| i128::try_from(it).unwrap_or(i128::MAX);
         let length = to_i128(self.length);
         let counted_length = to_i128(self.beginning.len().max(1));
-        let extrapolated = (i128::from(counted) * length + counted_length - 1) / counted_length;
+        let extrapolated =
+            (i128::from(counted_tokens) * length + counted_length - 1) / counted_length;
         i64::try_from(extrapolated).unwrap_or(i64::MAX).max(self.by_length())
     }
 

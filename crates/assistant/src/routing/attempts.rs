@@ -9,19 +9,19 @@ use crate::routing::target::Target;
 /// Outcome of an attempt, as of the start of its response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AttemptOutcome {
-    /// Upstream started to respond.
+    /// Upstream has started to respond.
     Answered,
-    /// Upstream rejected the key.
+    /// Upstream rejected the key (401 or 403): the next key is tried.
     KeyRefused,
-    /// Upstream is at capacity.
+    /// Upstream is at capacity (429): the next key is tried.
     Busy,
-    /// Upstream rejected the request.
+    /// Upstream rejected the request (another 4xx).
     Refused,
-    /// Upstream failed.
+    /// Upstream responded with a 5xx status, or not according to the protocol.
     Failed,
     /// Upstream could not be reached.
     Unreachable,
-    /// Upstream timed out.
+    /// Upstream sent nothing within the time limit.
     Silent,
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn may_be_repeated(err: &UpstreamError) -> bool {
 /// Attempts of one catalogue entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EntryAttempts {
-    /// Numbers by outcome.
+    /// Number of attempts by outcome.
     pub counts: BTreeMap<AttemptOutcome, u64>,
     /// Outcome of the last one.
     pub last: Option<AttemptOutcome>,

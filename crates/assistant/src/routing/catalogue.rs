@@ -19,7 +19,7 @@ pub enum SearchDepth {
 }
 
 impl SearchDepth {
-    /// Every depth.
+    /// Every depth, the fastest first.
     pub const ALL: [Self; 3] = [Self::Fast, Self::Standard, Self::Deep];
 
     /// Returns the name in settings and upstream.
@@ -41,7 +41,7 @@ pub struct SearchProvider {
     pub endpoint: String,
     /// Interchangeable keys; empty if none is required.
     pub keys: Vec<Secret<String>>,
-    /// Thoroughness of its searches.
+    /// Thoroughness of its searches, which costs time.
     pub depth: SearchDepth,
     /// Limits on its calls. It takes no tokens.
     pub protection: Protection,
@@ -57,19 +57,19 @@ impl fmt::Debug for SearchProvider {
     }
 }
 
-/// Models in use.
+/// Models in use, by purpose.
 #[derive(Debug, Clone, Default)]
 pub struct ModelCatalogue {
     /// Model for optimising, for unknown modes, and for modes without their
     /// own.
     pub default: Option<Arc<Target>>,
-    /// Model for `Assistant`.
+    /// Model for `Assistant`; `None` uses the default.
     pub assistant: Option<Arc<Target>>,
-    /// Model for `Research`.
+    /// Model for `Research`; `None` uses the default.
     pub research: Option<Arc<Target>>,
     /// Models that groups may choose, and that tools and fallbacks refer to.
     pub entries: Vec<Arc<Target>>,
-    /// Providers of web searches.
+    /// Services that search the web for models.
     pub searches: Vec<Arc<SearchProvider>>,
     /// Embedding models, which are not available for chats.
     pub embedders: Vec<Arc<Target>>,

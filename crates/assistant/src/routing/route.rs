@@ -27,17 +27,18 @@ pub(crate) fn route(
     mode: Option<Mode>,
     hint: &ModelHint,
 ) -> Option<Route> {
-    let chosen = hint.model.as_deref().filter(|it| may_choose(rules, it));
+    let chosen_model = hint.model.as_deref().filter(|it| may_choose(rules, it));
     let for_mode = mode.and_then(|it| rules.modes.get(&it));
     let persona_type =
         if mode == Some(Mode::Assistant) { hint.persona_type.as_ref() } else { None };
     let for_persona = persona_type.and_then(|it| rules.persona_types.get(it));
-    let first = [chosen, for_mode.map(String::as_str), for_persona.map(String::as_str)]
-        .into_iter()
-        .flatten()
-        .find_map(|id| catalogue.entry(id).cloned())
-        .or_else(|| catalogue.serving(mode))?;
-    Some(with_fallbacks(catalogue, &first))
+    let first_target =
+        [chosen_model, for_mode.map(String::as_str), for_persona.map(String::as_str)]
+            .into_iter()
+            .flatten()
+            .find_map(|id| catalogue.entry(id).cloned())
+            .or_else(|| catalogue.serving(mode))?;
+    Some(with_fallbacks(catalogue, &first_target))
 }
 
 /// Returns a model, followed by its fallbacks.

@@ -9,19 +9,19 @@ use pia_kernel::Secret;
 use crate::credits::rates::{Micros, Rates};
 use crate::tools::{HostedTool, UpstreamTool};
 
-/// Purpose of a call.
+/// Purpose of a call, by which a model may be chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Mode {
-    /// Improvement of a text.
+    /// Improvement of a text, with a template.
     Optimize,
-    /// Conversation.
+    /// Conversation with a user.
     Assistant,
-    /// Research on a topic.
+    /// Conversation that researches a topic.
     Research,
 }
 
 impl Mode {
-    /// Every mode.
+    /// Every mode, by which names are parsed.
     pub const ALL: [Self; 3] = [Self::Optimize, Self::Assistant, Self::Research];
 
     /// Returns the name in settings and on the wire.
@@ -42,21 +42,21 @@ impl Mode {
 /// Type of an upstream's API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ProviderType {
-    /// OpenAI's chat completions.
+    /// OpenAI itself.
     OpenAi,
     /// OpenAI's models, deployed by Azure.
     AzureOpenAi,
-    /// Ollama.
+    /// Ollama, through its OpenAI-compatible API.
     Ollama,
-    /// `OpenRouter`.
+    /// `OpenRouter`, which forwards calls to models of others.
     OpenRouter,
     /// Any other service with OpenAI's chat completions API.
     OpenAiCompatible,
-    /// Mistral.
+    /// Mistral, which also has agents.
     Mistral,
-    /// vLLM.
+    /// vLLM, through its OpenAI-compatible server.
     VLlm,
-    /// Anthropic's messages.
+    /// Anthropic, through its messages API.
     Anthropic,
 }
 
@@ -140,7 +140,7 @@ pub struct Protection {
     pub requests_per_minute: Option<u32>,
     /// Maximum of prompt and completion tokens within a minute.
     pub tokens_per_minute: Option<u32>,
-    /// Maximum of open calls.
+    /// Maximum of calls that are open at once.
     pub concurrent: Option<u32>,
 }
 
@@ -155,7 +155,7 @@ pub enum Addresses {
     Refused,
 }
 
-/// Upstream model.
+/// Upstream model with its endpoint, keys and settings.
 #[derive(Clone)]
 pub struct Target {
     /// Id of its catalogue entry; `None` for models of `Ai` and `Ai:Modes`
@@ -171,13 +171,13 @@ pub struct Target {
     pub keys: Vec<Secret<String>>,
     /// Id of the model.
     pub model: String,
-    /// Azure's deployment name.
+    /// Name of Azure's deployment; `None` for other providers.
     pub deployment: Option<String>,
     /// API version of Azure: `2024-10-21`.
     pub api_version: Option<String>,
     /// Mistral's agent that replaces the model.
     pub agent: Option<String>,
-    /// Default reasoning effort.
+    /// Reasoning effort of calls that request none.
     pub reasoning_effort: Option<ReasoningEffort>,
     /// Set if a compatible upstream supports `reasoning_effort`.
     pub takes_reasoning_effort: bool,
@@ -206,7 +206,7 @@ pub struct Target {
 /// Model whose calls have a timeout of their own.
 #[derive(Debug, Clone)]
 pub struct TimedTarget {
-    /// Model to call.
+    /// Model to call, within the timeout.
     pub target: Arc<Target>,
     /// Timeout of a call.
     pub timeout: Duration,

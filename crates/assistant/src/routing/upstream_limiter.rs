@@ -145,11 +145,11 @@ impl UpstreamLimiter {
 
         let limits = self.instance_share(protection);
         let request = QueuedRequest { group, tokens, limits };
-        let mut waiting = QueuedCall { limiter: self, name, position: None };
+        let mut queued_call = QueuedCall { limiter: self, name, position: None };
         let mut deadline = timer.pause(max_wait);
         let mut limit_timer = None;
         poll_fn(|cx| {
-            let shortfall = match waiting.poll(request, timer.elapsed(), cx) {
+            let shortfall = match queued_call.poll(request, timer.elapsed(), cx) {
                 Ok(()) => {
                     let limiter = Some((Arc::clone(self), name.to_owned()));
                     return Poll::Ready(Ok(Permit {
@@ -231,6 +231,7 @@ impl QueuedCall<'_> {
             return Err(LimitShortfall::QueueFull);
         }
 
+        // A call that arrives takes no turn from those that wait.
         let is_next = match self.position {
             Some(position) => state.turns.is_next(position),
             None => state.turns.len() == 0,

@@ -115,20 +115,20 @@ impl ChatStream {
         at_latest: Duration,
     ) -> Result<Self, AssistantError> {
         let mut deadline = self.timer.pause(at_latest);
-        let first = poll_fn(|cx| match self.poll_chunk(cx) {
-            Poll::Ready(first) => Poll::Ready(first),
+        let first_chunk = poll_fn(|cx| match self.poll_chunk(cx) {
+            Poll::Ready(first_chunk) => Poll::Ready(first_chunk),
             Poll::Pending => deadline.as_mut().poll(cx).map(|()| None),
         })
         .await
         .transpose()?;
         self.response_started.store(true, Ordering::Relaxed);
 
-        self.first = match first {
-            Some(first) if self.protected => {
-                Some(Bytes::from([guardrail::CHUNK.as_ref(), &first].concat()))
+        self.first = match first_chunk {
+            Some(first_chunk) if self.protected => {
+                Some(Bytes::from([guardrail::CHUNK.as_ref(), &first_chunk].concat()))
             }
             None if self.protected => Some(guardrail::CHUNK),
-            first => first,
+            first_chunk => first_chunk,
         };
 
         Ok(self)
@@ -136,6 +136,7 @@ impl ChatStream {
 
     /// Returns the next chunk, or `None` after the end.
     fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, AssistantError>>> {
+        // Frames are read to their end, so that the connection can be reused.
         if let Phase::Ending(frames) = &mut self.phase {
             while ready!(frames.as_mut().poll_next(cx)).is_some() {}
             self.phase = Phase::Over;
@@ -222,6 +223,7 @@ impl ChatStream {
         self.stream_state.has_deltas |=
             normalized == NormalizeAction::Unchanged && normalize::has_delta(normalized_json);
 
+        // Calls of server tools are run here, so the caller must not see them.
         let caller_part = opened
             .turn
             .as_ref()
@@ -271,6 +273,7 @@ impl ChatStream {
         };
         opened.metered_call.meter.count_chunks(&chunk, 1);
 
+        // The text before a call is part of the conversation that the model continues.
         if opened.turn.is_some() {
             self.calls.record_frames(&chunk);
         }

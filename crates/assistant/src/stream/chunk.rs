@@ -16,7 +16,7 @@ pub(crate) enum EventAction {
     Dropped,
     /// The upstream reports an error.
     Error(String),
-    /// Chunk is invalid.
+    /// Event is not a chunk, which ends the response.
     Invalid,
 }
 
@@ -119,6 +119,7 @@ pub(crate) fn parse(json: &[u8]) -> ParsedEvent {
         });
     }
 
+    // A chunk with usage alone has no choices, or an empty list.
     let choices = chunk.get("choices").unwrap_or("[]");
     let calls = choices.contains(r#""tool_calls""#);
     let Ok(mut choices) = serde_json::from_str::<Vec<Members<'_>>>(choices) else {
@@ -166,8 +167,8 @@ fn bare_error(event: &Members<'_>) -> Option<String> {
 /// Returns the error of a choice: some upstreams report it there, after a part
 /// of the response.
 fn choice_error(choice: &Members<'_>) -> Option<String> {
-    let failed = choice.get("finish_reason") == Some(r#""error""#);
-    choice.get("error").map(str::to_owned).or(failed.then(|| "{}".to_owned()))
+    let has_failed = choice.get("finish_reason") == Some(r#""error""#);
+    choice.get("error").map(str::to_owned).or(has_failed.then(|| "{}".to_owned()))
 }
 
 enum FinalDelta {

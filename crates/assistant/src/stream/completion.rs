@@ -64,8 +64,8 @@ struct ContentPart<'a> {
 
 /// Parses the usage of a response, even of one that is otherwise invalid.
 pub(crate) fn usage(body: &[u8]) -> Option<Usage> {
-    let parsed: UsageJson<'_> = serde_json::from_slice(body).ok()?;
-    credits::usage_json::usage(parsed.usage?.get())
+    let top_level: UsageJson<'_> = serde_json::from_slice(body).ok()?;
+    credits::usage_json::usage(top_level.usage?.get())
 }
 
 /// Checks that this is a response with a message, without parsing its content.
@@ -114,6 +114,7 @@ pub(crate) fn calls(body: &[u8]) -> Option<(Vec<Call>, String)> {
         tool_calls: Option<Vec<Value>>,
     }
 
+    // Some upstreams send ids as numbers, and arguments as objects.
     let text = |value: Option<&Value>| match value {
         Some(Value::String(text)) => text.clone(),
         None | Some(Value::Null) => String::new(),
@@ -206,9 +207,9 @@ impl<'de: 'a, 'a> Deserialize<'de> for First<'a> {
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-                let first = seq.next_element()?;
+                let first_choice = seq.next_element()?;
                 while seq.next_element::<serde::de::IgnoredAny>()?.is_some() {}
-                Ok(First(first))
+                Ok(First(first_choice))
             }
         }
 

@@ -13,33 +13,33 @@ use crate::ports::{Timer, TimerFuture};
 pub(crate) struct Heartbeat {
     timer: Arc<dyn Timer>,
     interval: Duration,
-    /// Time of the last output.
-    last: Duration,
-    pending: Option<TimerFuture>,
+    /// Time of the last output, by the timer.
+    last_output: Duration,
+    pause: Option<TimerFuture>,
 }
 
 impl Heartbeat {
     pub(crate) fn new(timer: Arc<dyn Timer>, interval: Duration) -> Self {
-        let last = timer.elapsed();
-        Self { timer, interval, last, pending: None }
+        let last_output = timer.elapsed();
+        Self { timer, interval, last_output, pause: None }
     }
 
     /// Restarts the interval after output.
     pub(crate) fn reset(&mut self) {
-        self.last = self.timer.elapsed();
+        self.last_output = self.timer.elapsed();
     }
 
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
-            let silence = self.timer.elapsed().saturating_sub(self.last);
-            let remaining = self.interval.saturating_sub(silence);
-            let pending = self.pending.get_or_insert_with(|| self.timer.pause(remaining));
-            if pending.as_mut().poll(cx).is_pending() {
+            let silence = self.timer.elapsed().saturating_sub(self.last_output);
+            let delay = self.interval.saturating_sub(silence);
+            let pause = self.pause.get_or_insert_with(|| self.timer.pause(delay));
+            if pause.as_mut().poll(cx).is_pending() {
                 return Poll::Pending;
             }
 
-            self.pending = None;
-            if self.timer.elapsed().saturating_sub(self.last) >= self.interval {
+            self.pause = None;
+            if self.timer.elapsed().saturating_sub(self.last_output) >= self.interval {
                 return Poll::Ready(());
             }
         }

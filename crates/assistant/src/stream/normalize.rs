@@ -32,16 +32,16 @@ pub(crate) fn normalize_event(json: &[u8], after_deltas: bool) -> NormalizeActio
         return NormalizeAction::Unchanged;
     };
 
-    let mut changed = event.remove("guardrail").is_some();
-    changed |= remove_invalid_usage(&mut event);
+    let mut is_changed = event.remove("guardrail").is_some();
+    is_changed |= remove_invalid_usage(&mut event);
     let choices = event.get_mut("choices").and_then(Value::as_array_mut);
     let mut has_choice = false;
     for choice in choices.into_iter().flatten().filter_map(Value::as_object_mut) {
-        changed |= normalize_choice(choice, after_deltas);
+        is_changed |= normalize_choice(choice, after_deltas);
         has_choice = true;
     }
 
-    if !changed {
+    if !is_changed {
         return NormalizeAction::Unchanged;
     }
 
@@ -122,28 +122,28 @@ fn remove_invalid_usage(event: &mut Object) -> bool {
 }
 
 fn normalize_choice(choice: &mut Object, after_deltas: bool) -> bool {
-    let mut changed = normalize_delta(choice, after_deltas);
+    let mut is_changed = normalize_delta(choice, after_deltas);
     if choice.get("finish_reason").is_some_and(|it| !it.is_null() && !it.is_string()) {
         choice.remove("finish_reason");
-        changed = true;
+        is_changed = true;
     }
     let delta = choice.get_mut("delta").and_then(Value::as_object_mut);
-    changed | delta.is_some_and(normalize_tool_calls)
+    is_changed | delta.is_some_and(normalize_tool_calls)
 }
 
 /// Replaces a missing delta by the message.
 fn normalize_delta(choice: &mut Object, after_deltas: bool) -> bool {
-    let present = choice.get("delta").filter(|it| !it.is_null());
-    if present.is_some_and(Value::is_object) {
+    let present_delta = choice.get("delta").filter(|it| !it.is_null());
+    if present_delta.is_some_and(Value::is_object) {
         return false;
     }
 
-    let changed = present.is_some();
+    let is_changed = present_delta.is_some();
     let Some(Value::Object(message)) = choice.remove("message") else {
-        if changed {
+        if is_changed {
             choice.insert("delta".to_owned(), Value::Object(Object::new()));
         }
-        return changed;
+        return is_changed;
     };
 
     let delta = if after_deltas { Object::new() } else { message };
@@ -152,10 +152,11 @@ fn normalize_delta(choice: &mut Object, after_deltas: bool) -> bool {
     true
 }
 
+/// Repairs the tool calls of a delta or message. Returns whether any was changed.
 fn normalize_tool_calls(delta: &mut Object) -> bool {
     let Some(calls) = delta.get_mut("tool_calls").filter(|it| !it.is_null()) else { return false };
 
-    let mut changed = !calls.is_array();
+    let mut is_changed = !calls.is_array();
 
     if let Value::Object(call) = calls {
         *calls = Value::Array(vec![Value::Object(std::mem::take(call))]);
@@ -163,34 +164,35 @@ fn normalize_tool_calls(delta: &mut Object) -> bool {
 
     let Value::Array(list) = calls else {
         delta.remove("tool_calls");
-        return changed;
+        return is_changed;
     };
 
     list.retain_mut(|call| {
         let call = call.as_object_mut();
         let is_call = call.is_some();
-        changed |= call.is_none_or(normalize_tool_call);
+        is_changed |= call.is_none_or(normalize_tool_call);
         is_call
     });
 
-    if changed && list.is_empty() {
+    if is_changed && list.is_empty() {
         delta.remove("tool_calls");
     }
 
-    changed
+    is_changed
 }
 
 fn normalize_tool_call(call: &mut Object) -> bool {
-    let mut changed =
+    let mut is_changed =
         normalize_member(call, "id", Value::is_string, |it| it.is_number().then(|| text(&it)));
-    changed |= normalize_member(call, "index", Value::is_u64, |it| integer(&it));
-    changed |= normalize_member(call, "type", Value::is_string, |_| None);
-    changed |= normalize_member(call, "function", Value::is_object, |_| None);
+    is_changed |= normalize_member(call, "index", Value::is_u64, |it| integer(&it));
+    is_changed |= normalize_member(call, "type", Value::is_string, |_| None);
+    is_changed |= normalize_member(call, "function", Value::is_object, |_| None);
     if let Some(function) = call.get_mut("function").and_then(Value::as_object_mut) {
-        changed |= normalize_member(function, "name", Value::is_string, |_| None);
-        changed |= normalize_member(function, "arguments", Value::is_string, |it| Some(text(&it)));
+        is_changed |= normalize_member(function, "name", Value::is_string, |_| None);
+        is_changed |=
+            normalize_member(function, "arguments", Value::is_string, |it| Some(text(&it)));
     }
-    changed
+    is_changed
 }
 
 /// Repairs a member that is invalid and not null, or removes it.
@@ -200,11 +202,11 @@ fn normalize_member(
     is_valid: fn(&Value) -> bool,
     repair: fn(Value) -> Option<Value>,
 ) -> bool {
-    let changed = object.get(key).is_some_and(|it| !it.is_null() && !is_valid(it));
-    if changed && let Some(repaired) = object.remove(key).and_then(repair) {
+    let is_changed = object.get(key).is_some_and(|it| !it.is_null() && !is_valid(it));
+    if is_changed && let Some(repaired) = object.remove(key).and_then(repair) {
         object.insert(key.to_owned(), repaired);
     }
-    changed
+    is_changed
 }
 
 /// Serializes JSON into a string value.

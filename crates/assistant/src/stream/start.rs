@@ -46,7 +46,7 @@ pub(crate) async fn start_stream(
 ) -> Result<StartedStream, UpstreamError> {
     let mut unreadable = false;
     loop {
-        let first = match poll_fn(|cx| frames.as_mut().poll_next(cx)).await.transpose()? {
+        let first_frame = match poll_fn(|cx| frames.as_mut().poll_next(cx)).await.transpose()? {
             Some(Frame::Alive) => continue,
             Some(Frame::Unreadable) => {
                 unreadable = true;
@@ -57,10 +57,10 @@ pub(crate) async fn start_stream(
                 continue;
             }
             Some(Frame::Done) | None => return Err(UpstreamError::Malformed),
-            Some(first) => first,
+            Some(first_frame) => first_frame,
         };
 
-        if let Frame::Inspect(json) = &first {
+        if let Frame::Inspect(json) = &first_frame {
             match chunk::parse(json) {
                 ParsedEvent { action: EventAction::Error(error), .. } => {
                     return Err(refusal(&error, tools));
@@ -71,7 +71,7 @@ pub(crate) async fn start_stream(
             }
         }
 
-        return Ok(StartedStream { first: Some(first), frames, unreadable });
+        return Ok(StartedStream { first: Some(first_frame), frames, unreadable });
     }
 }
 
@@ -95,9 +95,9 @@ pub(crate) fn reject_error_body(body: Bytes, tools: Tools) -> Result<Bytes, Upst
 
 /// Converts an error with a success status to a refusal with its own status.
 fn refusal(error: &str, tools: Tools) -> UpstreamError {
-    let parsed = serde_json::from_str(error).unwrap_or(Value::Null);
-    let status = if is_caller_error(error.as_bytes(), tools) { 400 } else { status(&parsed) };
-    let body = json!({ "error": parsed }).to_string();
+    let error_json = serde_json::from_str(error).unwrap_or(Value::Null);
+    let status = if is_caller_error(error.as_bytes(), tools) { 400 } else { status(&error_json) };
+    let body = json!({ "error": error_json }).to_string();
     UpstreamError::Refused { status, retry_after: None, body: Bytes::from(body) }
 }
 

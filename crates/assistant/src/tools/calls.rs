@@ -34,11 +34,11 @@ pub struct ToolUse {
 /// Part of an event that is for the caller.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum CallerPart {
-    /// Entire event, unchanged.
+    /// Event as it was: it has no call of a server tool.
     All,
-    /// Changed event.
+    /// Event without its calls of server tools.
     Part(Bytes),
-    /// Empty rest.
+    /// Nothing: the event only had calls of server tools.
     Nothing,
 }
 
@@ -93,6 +93,7 @@ impl ToolCallCollector {
         if !was_changed && !is_continued {
             return CallerPart::All;
         }
+        // What is left of the event: its end or its text, its usage alone, or nothing.
         if ends && !is_continued || has_content(choice) {
             return caller_part(&Value::Object(event));
         }

@@ -9,7 +9,7 @@ use crate::tools::calls::ToolFailure;
 /// Tool of a connector.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectorTool {
-    /// Name.
+    /// Name, which the model calls it by.
     pub name: String,
     /// Description, which the model reads.
     pub description: String,
@@ -17,7 +17,7 @@ pub struct ConnectorTool {
     pub parameters: Value,
 }
 
-/// Tools of connectors.
+/// Port of connectors' tools; implemented in `server` over `pods`.
 #[async_trait]
 pub trait ConnectorTools: Send + Sync {
     /// Lists the tools that are granted to a group now; none if they cannot be read.

@@ -32,7 +32,7 @@ pub(crate) struct ServerTools {
     pub(crate) vision: Option<VisionModel>,
     /// Description of the knowledge bases.
     pub(crate) knowledge: Option<String>,
-    /// Tools of connectors.
+    /// Tools of connectors that are granted to the group.
     pub(crate) connectors: Vec<ConnectorTool>,
 }
 
@@ -187,9 +187,9 @@ impl ServerTools {
             return ServerToolTask::Invalid("The arguments are not what the tool takes.");
         };
 
-        let cut = |text: String| text.trim().chars().take(MAX_QUERY_CHARS).collect::<String>();
+        let shorten = |text: String| text.trim().chars().take(MAX_QUERY_CHARS).collect::<String>();
         if call.name == SEARCH || call.name == KNOWLEDGE {
-            let query = arguments.query.map(cut).filter(|it| !it.is_empty());
+            let query = arguments.query.map(shorten).filter(|it| !it.is_empty());
             return match query {
                 Some(query) if call.name == SEARCH => ServerToolTask::Search(query),
                 Some(query) => ServerToolTask::SearchKnowledge(query),
@@ -199,7 +199,7 @@ impl ServerTools {
 
         let number = arguments.picture.and_then(|it| it.checked_sub(1));
         let picture = self.vision.as_ref().zip(number).and_then(|(it, at)| it.pictures.get(at));
-        match picture.cloned().zip(arguments.question.map(cut)) {
+        match picture.cloned().zip(arguments.question.map(shorten)) {
             Some((picture, question)) => ServerToolTask::Look { picture, question },
             None => ServerToolTask::Invalid("There is no such picture, or no question."),
         }
@@ -259,8 +259,8 @@ fn vision_route(
     }
 
     let fetches = |it: &Arc<Target>| prompt.address.is_none() || it.fetches();
-    let first = catalogue.entry(id).filter(|it| fetches(it))?;
-    let mut route = with_fallbacks(catalogue, first);
+    let vision_model = catalogue.entry(id).filter(|it| fetches(it))?;
+    let mut route = with_fallbacks(catalogue, vision_model);
     route.retain(|it| it.vision && fetches(it));
 
     Some(route)

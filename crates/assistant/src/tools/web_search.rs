@@ -32,7 +32,7 @@ pub trait WebSearch: Send + Sync {
     ) -> Result<Vec<SearchResult>, UpstreamError>;
 }
 
-/// Search without results.
+/// Search of a server without a search provider.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoSearch;
 

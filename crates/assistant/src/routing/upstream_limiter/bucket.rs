@@ -21,15 +21,15 @@ impl Bucket {
         let level = match self.level {
             None => size,
             Some((level, at)) => {
-                let filled = now.saturating_sub(at).as_secs_f64() * size / MINUTE;
-                (level + filled).min(size)
+                let refill = now.saturating_sub(at).as_secs_f64() * size / MINUTE;
+                (level + refill).min(size)
             }
         };
         self.level = Some((level, now));
-        let missing = number(amount).min(size) - level;
+        let missing_amount = number(amount).min(size) - level;
         let epsilon = size * 1e-9;
 
-        (missing > epsilon).then(|| Duration::from_secs_f64(missing * MINUTE / size))
+        (missing_amount > epsilon).then(|| Duration::from_secs_f64(missing_amount * MINUTE / size))
     }
 
     /// Takes an amount; a negative one is returned to the bucket.

@@ -39,8 +39,8 @@ impl FairQueue {
     }
 
     pub(super) fn is_next(&self, position: QueuePosition) -> bool {
-        let first = self.groups.front().and_then(|(_, waiting)| waiting.front());
-        first.is_some_and(|(it, _)| *it == position)
+        let first_call = self.groups.front().and_then(|(_, calls)| calls.front());
+        first_call.is_some_and(|(it, _)| *it == position)
     }
 
     /// Registers the waker for the turn of a call.
@@ -68,8 +68,8 @@ impl FairQueue {
     }
 
     pub(super) fn wake_next(&self) {
-        let first = self.groups.front().and_then(|(_, waiting)| waiting.front());
-        if let Some((_, Some(waker))) = first {
+        let first_call = self.groups.front().and_then(|(_, calls)| calls.front());
+        if let Some((_, Some(waker))) = first_call {
             waker.wake_by_ref();
         }
     }

@@ -24,6 +24,7 @@ impl ChatStream {
             return Ok(None);
         };
 
+        // Unreadable events may have had the text that is missing.
         let is_lost = opened.unreadable
             && opened.metered_call.meter.has_no_text()
             && !self.stream_state.has_called_tools;
@@ -53,11 +54,11 @@ impl ChatStream {
             }
             _ => {
                 metered_call.end = CallEnd::Completed;
-                let last = self.last_chunk(&metered_call);
+                let last_chunk = self.last_chunk(&metered_call);
                 if has_more_frames {
                     self.phase = Phase::Ending(frames);
                 }
-                Ok(Some(last))
+                Ok(Some(last_chunk))
             }
         }
     }
@@ -79,10 +80,10 @@ impl ChatStream {
             events.push(usage);
         }
 
-        let mut last = BytesMut::from(self.nulls.strip(to_frames(&events)));
-        last.put_slice(DONE.as_bytes());
+        let mut frames = BytesMut::from(self.nulls.strip(to_frames(&events)));
+        frames.put_slice(DONE.as_bytes());
 
-        last.freeze()
+        frames.freeze()
     }
 
     /// Ends the response. Its upstream call ends at once, not when the caller
