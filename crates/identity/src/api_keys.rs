@@ -122,6 +122,7 @@ impl ApiKeys {
         match self.proofs.owner(session_ref, protected, proof, store).await? {
             CredentialStoreOutcome::Full => Err(CreateApiKeyError::Full { limit: MAX_API_KEYS }),
             CredentialStoreOutcome::Gone => Err(CreateApiKeyError::Gone),
+            // `store` returns a stale proof as a wrong one.
             CredentialStoreOutcome::Done | CredentialStoreOutcome::Stale => {
                 Ok(CreatedApiKey { entry, key })
             }
@@ -137,9 +138,9 @@ impl ApiKeys {
     ) -> Result<CredentialStoreOutcome, ProofError> {
         // A generated key is always well-formed.
         let hash = codes::hash(key.expose()).ok_or(ProofError::Wrong)?;
-        let new = NewApiKey { entry: entry.clone(), by, hash };
+        let new_key = NewApiKey { entry: entry.clone(), by, hash };
         let effects = creation_effects(by.user, entry, verified);
-        match self.store.add(new, MAX_API_KEYS, verified, effects).await? {
+        match self.store.add(new_key, MAX_API_KEYS, verified, effects).await? {
             CredentialStoreOutcome::Stale => Err(ProofError::Wrong),
             outcome => Ok(outcome),
         }
@@ -224,8 +225,9 @@ fn parse_name(input: Option<&str>) -> Result<String, Violation> {
 
 fn parse_scopes(input: Option<Vec<String>>) -> Result<Vec<KeyScope>, Violation> {
     let Some(input) = input else { return Ok(vec![KeyScope::Ai]) };
-    let known: Option<Vec<KeyScope>> = input.iter().map(|it| KeyScope::from_name(it)).collect();
-    match known {
+    let named_scopes: Option<Vec<KeyScope>> =
+        input.iter().map(|it| KeyScope::from_name(it)).collect();
+    match named_scopes {
         Some(named) if !named.is_empty() => {
             Ok(KeyScope::ALL.into_iter().filter(|it| named.contains(it)).collect())
         }
@@ -237,8 +239,8 @@ fn creation_effects(user: UserId, entry: &ApiKeyEntry, verified: VerifiedProof) 
     let at = entry.created_at;
     let object = format!("api-key:{}", entry.id);
     let email = QueuedEmail::new("api-key-added").with("name", &entry.name).to_user(at, user);
-    let created = SideEffects::of_object(at, Some(user), object, "ApiKey.Created").and_mail(email);
-    used_up(verified, user, at).and(created)
+    let creation = SideEffects::of_object(at, Some(user), object, "ApiKey.Created").and_mail(email);
+    used_up(verified, user, at).and(creation)
 }
 
 /// Returns the side effects of a removed key: the audit entry, about the owner

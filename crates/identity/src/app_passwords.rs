@@ -111,6 +111,7 @@ impl AppPasswords {
                 Err(CreateAppPasswordError::Full { limit: MAX_APP_PASSWORDS })
             }
             CredentialStoreOutcome::Gone => Err(CreateAppPasswordError::Gone),
+            // `store` returns a stale proof as a wrong one.
             CredentialStoreOutcome::Done | CredentialStoreOutcome::Stale => {
                 Ok(CreatedAppPassword { entry, password })
             }
@@ -128,9 +129,9 @@ impl AppPasswords {
         let hash = codes::hash(password).ok_or(ProofError::Wrong)?;
         let name = entry.name.clone();
         let at = entry.created_at;
-        let new = NewAppPassword { id: entry.id, by, name, hash, at };
+        let new_password = NewAppPassword { id: entry.id, by, name, hash, at };
         let effects = addition_effects(by.user, at, &entry.name, verified);
-        match self.store.add(new, MAX_APP_PASSWORDS, verified, effects).await? {
+        match self.store.add(new_password, MAX_APP_PASSWORDS, verified, effects).await? {
             CredentialStoreOutcome::Stale => Err(ProofError::Wrong),
             outcome => Ok(outcome),
         }
@@ -178,8 +179,8 @@ fn addition_effects(
     verified: VerifiedProof,
 ) -> SideEffects {
     let email = QueuedEmail::new("app-password-added").with("name", name).to_user(at, user);
-    let added = SideEffects::audit(at, user, "app_password.added").and_mail(email);
-    used_up(verified, user, at).and(added)
+    let addition = SideEffects::audit(at, user, "app_password.added").and_mail(email);
+    used_up(verified, user, at).and(addition)
 }
 
 fn removal_effects(user: UserId, at: Timestamp, name: &str) -> SideEffects {

@@ -127,6 +127,7 @@ impl Factors {
         self.state.lock().unwrap().emails.iter().map(|it| it.name).collect()
     }
 
+    /// Returns a store that has every account. The one found last is also found by any address.
     fn accounts(self: &Arc<Self>) -> Arc<dyn AccountStore> {
         let mut accounts = MockAccountStore::new();
         let found_user = Arc::new(Mutex::new(UserId::generate()));
@@ -147,6 +148,7 @@ impl Factors {
 }
 
 impl State {
+    /// Consumes a proof as the store does. Returns whether it was valid.
     pub(crate) fn spend(&mut self, verified: VerifiedProof) -> bool {
         if !self.factor.as_ref().is_some_and(|it| it.state == FactorState::On) {
             return false;
@@ -154,14 +156,14 @@ impl State {
         match verified {
             VerifiedProof::Password | VerifiedProof::SignIn => true,
             VerifiedProof::Code(step) => {
-                let fresh = self.last_step.is_none_or(|last| last < step);
+                let is_fresh = self.last_step.is_none_or(|last| last < step);
                 self.last_step = self.last_step.max(Some(step));
-                fresh
+                is_fresh
             }
             VerifiedProof::RecoveryCode(hash) => {
-                let before = self.codes.len();
+                let count_before = self.codes.len();
                 self.codes.retain(|it| *it != hash);
-                self.codes.len() < before
+                self.codes.len() < count_before
             }
         }
     }

@@ -164,12 +164,12 @@ impl Passkeys {
         let ceremony = self.ports.ceremony.as_ref().ok_or(PasskeyOptionsError::Off)?;
         let accounts = &self.proofs.ports.accounts;
         let account = accounts.find(session_ref.user).await?.ok_or(PasskeyOptionsError::Gone)?;
-        let existing = self.ports.store.of_user(session_ref.user).await?;
-        if existing.len() >= MAX_PASSKEYS {
+        let existing_passkeys = self.ports.store.of_user(session_ref.user).await?;
+        if existing_passkeys.len() >= MAX_PASSKEYS {
             return Err(PasskeyOptionsError::Full { limit: MAX_PASSKEYS });
         }
 
-        let credentials = existing.into_iter().map(|it| it.credential).collect();
+        let credentials = existing_passkeys.into_iter().map(|it| it.credential).collect();
         let registration = ceremony.begin_registration(&account, credentials)?;
         let (options, challenge) = start_ceremony(registration, self.proofs.clock.now())?;
 
@@ -200,6 +200,7 @@ impl Passkeys {
             .ok_or(PasskeyAddError::Over)?;
         let credential = ceremony.finish_registration(&state, response)?;
 
+        // `begin` has verified the owner, so no proof is required again.
         let entry = PasskeyEntry {
             id: PasskeyId::generate(),
             name: name.clone(),
@@ -210,8 +211,8 @@ impl Passkeys {
         };
         let email = QueuedEmail::new("passkey-added").with("name", name.as_str());
         let change = factor_change(session_ref, at, "passkey.added", email);
-        let new = NewPasskey { id: entry.id, name, credential };
-        let outcome = self.ports.store.add(change, new, MAX_PASSKEYS).await?;
+        let new_passkey = NewPasskey { id: entry.id, name, credential };
+        let outcome = self.ports.store.add(change, new_passkey, MAX_PASSKEYS).await?;
         self.caller_cache.forget_user(session_ref.user);
         match outcome {
             PasskeyCreationOutcome::Stored => Ok(entry),
@@ -236,9 +237,9 @@ impl Passkeys {
         let passkey = all.into_iter().find(|it| it.id == id).ok_or(PasskeyRemoveError::Unknown)?;
         let email = QueuedEmail::new("passkey-removed").with("name", passkey.name);
         let change = factor_change(session_ref, self.proofs.clock.now(), "passkey.removed", email);
-        let removed = self.ports.store.remove(change, id).await?;
+        let is_removed = self.ports.store.remove(change, id).await?;
         self.caller_cache.forget_user(session_ref.user);
-        if removed { Ok(()) } else { Err(PasskeyRemoveError::Unknown) }
+        if is_removed { Ok(()) } else { Err(PasskeyRemoveError::Unknown) }
     }
 
     /// Renames a passkey, or unblocks one that was blocked as possibly cloned. The caller must have
@@ -265,6 +266,7 @@ impl Passkeys {
         self.ports.challenges.sweep(self.proofs.clock.now()).await
     }
 
+    /// Opens the challenge if the proof is right, and consumes the proof with it.
     async fn open_for(
         &self,
         account: &Account,
@@ -274,21 +276,22 @@ impl Passkeys {
         let user = account.user;
         let check = async {
             let factor = self.proofs.enabled_factor(user).await?;
-            let verified = self.proofs.verify(account, factor.as_ref(), proof).await?;
-            let effects = used_up(verified, user, self.proofs.clock.now());
-            let authorization = PasskeyAuthorization::Evidence(verified);
-            let opened = self
+            let verified_proof = self.proofs.verify(account, factor.as_ref(), proof).await?;
+            let effects = used_up(verified_proof, user, self.proofs.clock.now());
+            let authorization = PasskeyAuthorization::Evidence(verified_proof);
+            let is_opened = self
                 .ports
                 .challenges
                 .open_registration(user, authorization, challenge, effects)
                 .await?;
 
-            if opened { Ok(()) } else { Err(ProofError::Wrong) }
+            if is_opened { Ok(()) } else { Err(ProofError::Wrong) }
         };
 
         self.proofs.counted(user, check).await
     }
 
+    /// Opens the challenge in a new session of a user who has neither password nor factor.
     async fn open_in(
         &self,
         session_ref: SessionRef,
@@ -306,13 +309,13 @@ impl Passkeys {
             since: self.proofs.clock.now() - MAX_SESSION_AGE,
         };
 
-        let opened = self
+        let is_opened = self
             .ports
             .challenges
             .open_registration(user, authorization, challenge, SideEffects::default())
             .await?;
 
-        if opened { Ok(()) } else { Err(PasskeyOptionsError::SessionTooOld) }
+        if is_opened { Ok(()) } else { Err(PasskeyOptionsError::SessionTooOld) }
     }
 }
 

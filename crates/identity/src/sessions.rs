@@ -168,9 +168,9 @@ impl Sessions {
     ) -> Result<SessionTokens, StartError> {
         let refresh = refresh_tokens::fresh()?;
         let hash = self.ports.refresh_keys.hash(&refresh);
-        let new = self.new_session(account, method, device, hash);
-        let user = new.user;
-        let session = new.session;
+        let new_session = self.new_session(account, method, device, hash);
+        let user = new_session.user;
+        let session = new_session.session;
         self.begin(NewSession { app_password, ..new }).await?;
         Ok(self.grant(user, session, refresh)?)
     }
@@ -184,12 +184,15 @@ impl Sessions {
     ) -> Result<SessionRef, StartError> {
         let BrowserStart { area, method, device, idle } = start;
         let hash = self.ports.refresh_keys.hash(&refresh_tokens::fresh()?);
-        let new = self.new_session(account, method, device, hash);
-        let session = SessionRef { user: new.user, session: new.session };
-        self.begin(NewSession { browser: Some(area), expires_at: new.at + idle, ..new }).await?;
+        let new_session = self.new_session(account, method, device, hash);
+        let session = SessionRef { user: new_session.user, session: new_session.session };
+        self.begin(NewSession { browser: Some(area), expires_at: new_session.at + idle, ..new })
+            .await?;
         Ok(session)
     }
 
+    /// Returns a device's session; callers change what a browser's or an app password's has
+    /// otherwise.
     fn new_session(
         &self,
         &Account { user, epoch, .. }: &Account,
@@ -212,13 +215,13 @@ impl Sessions {
         }
     }
 
-    async fn begin(&self, new: NewSession) -> Result<(), StartError> {
-        let user = new.user;
-        let started = SideEffects::audit(new.at, user, "session.started");
+    async fn begin(&self, new_session: NewSession) -> Result<(), StartError> {
+        let user = new_session.user;
+        let effects = SideEffects::audit(new_session.at, user, "session.started");
         let conditional_effects =
             SessionStartEffects { if_ended: eviction_effects, if_new_device: new_device };
         let max = self.settings.get().max_sessions;
-        match self.ports.store.begin(new, max, started, conditional_effects).await? {
+        match self.ports.store.begin(new_session, max, effects, conditional_effects).await? {
             SessionStartOutcome::Done => {}
             SessionStartOutcome::Stale => return Err(StartError::Stale),
         }
@@ -256,8 +259,8 @@ impl Sessions {
         let device = device.tidy();
 
         for candidate in self.ports.refresh_keys.hashes_of(token) {
-            let presented = self.presented(&candidate, device.clone()).await?;
-            match self.ports.store.rotate(presented, reuse_detected).await? {
+            let presented_token = self.presented(&candidate, device.clone()).await?;
+            match self.ports.store.rotate(presented_token, reuse_detected).await? {
                 RotationOutcome::Rotated { user, session } => {
                     return Ok(self.grant(user, session, candidate.successor)?);
                 }

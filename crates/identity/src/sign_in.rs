@@ -153,8 +153,8 @@ impl SignIn {
         program: Program,
         device: SignInDevice,
     ) -> Result<SignedIn, SignInError> {
-        let proved = self.prove_password(email, password, program, &device).await?;
-        self.start_session(proved, device).await
+        let proved_password = self.prove_password(email, password, program, &device).await?;
+        self.start_session(proved_password, device).await
     }
 
     /// Verifies a password, counted and recorded as an attempt to sign in.
@@ -177,9 +177,10 @@ impl SignIn {
         let was_there_before = candidate.as_ref().is_some_and(|it| it.was_there_before);
         let known_network = if was_there_before { from } else { None };
 
+        // Counted before it is verified: concurrent guesses must not exceed the limit.
         let guess = self.throttle.count(email, known_network).await?;
-        let proved = self.prove(candidate, password, program).await;
-        match &proved {
+        let outcome = self.prove(candidate, password, program).await;
+        match &outcome {
             Ok(_) => self.throttle.right(&guess).await,
             Err(SignInError::WrongCredentials) => {
                 let failure = FailedSignIn {
@@ -191,10 +192,11 @@ impl SignIn {
                 };
                 self.note(failure, failure_effects).await;
             }
+            // The password was not verified.
             Err(_) => self.throttle.give_back(&guess).await,
         }
 
-        proved
+        outcome
     }
 
     /// Completes a sign-in that requires a second factor.
@@ -218,8 +220,8 @@ impl SignIn {
         answer: &FactorAnswer,
         device: &SignInDevice,
     ) -> Result<Account, FactorSignInError> {
-        let proved = self.challenges.meet(challenge, answer).await;
-        if let Err(ChallengeError::Wrong { user, warn }) = proved {
+        let outcome = self.challenges.meet(challenge, answer).await;
+        if let Err(ChallengeError::Wrong { user, warn }) = outcome {
             let failure = FailedSignIn {
                 user: Some(user),
                 at: self.clock.now(),
@@ -229,16 +231,16 @@ impl SignIn {
             };
             self.note(failure, if warn { failed_too_often } else { failure_effects }).await;
         }
-        Ok(proved?)
+        Ok(outcome?)
     }
 
     /// Starts a session, if no further proof is required.
     async fn start_session(
         &self,
-        proved: ProvedPassword,
+        proved_password: ProvedPassword,
         device: SignInDevice,
     ) -> Result<SignedIn, SignInError> {
-        let ProvedPassword { account, has_factor, app_password } = proved;
+        let ProvedPassword { account, has_factor, app_password } = proved_password;
         self.check_verified(&account).await?;
         let grant = match app_password {
             Some(id) => self.sessions.start_by_app_password(&account, id, device).await?,
@@ -263,6 +265,8 @@ impl SignIn {
         Ok(SignInError::FactorNeeded { challenge: self.challenges.challenge(account).await? })
     }
 
+    /// Verifies a password of the candidate: an app password, or else that of the account. Takes as
+    /// long without a candidate.
     async fn prove(
         &self,
         candidate: Option<Candidate>,
@@ -326,11 +330,11 @@ impl SignIn {
     /// Hashes the password at the current cost. A failure does not affect the sign-in: the old hash
     /// stays valid, and the next sign-in retries.
     async fn rehash(&self, account: &Account, password: Secret<String>, old: &Secret<String>) {
-        let rehashed = async {
-            let new = self.ports.hasher.hash(password).await?;
-            self.ports.accounts.rehash(account.user, old, &new).await
+        let attempt = async {
+            let new_hash = self.ports.hasher.hash(password).await?;
+            self.ports.accounts.rehash(account.user, old, &new_hash).await
         };
-        if let Err(err) = rehashed.await {
+        if let Err(err) = attempt.await {
             tracing::warn!(
                 user.id = %account.user,
                 error = &err as &dyn std::error::Error,

@@ -175,9 +175,10 @@ impl FactorChallenges {
     ) -> Result<bool, ProofError> {
         let Some(factor) = self.proofs.enabled_factor(user).await? else { return Ok(false) };
 
-        let verified = self.proofs.answer(user, &factor, answer).await?;
+        let proof = self.proofs.answer(user, &factor, answer).await?;
         let at = self.proofs.clock.now();
-        let redemption = Redemption { hash, user, verified, at, effects: redemption_effects };
+        let redemption =
+            Redemption { hash, user, verified: proof, at, effects: redemption_effects };
         match self.store.redeem(redemption).await? {
             RedemptionOutcome::Done => Ok(true),
             RedemptionOutcome::Stale => Err(ProofError::Wrong),

@@ -64,8 +64,8 @@ impl Reauthenticator {
         let account = self.proofs.ports.accounts.find(user).await?.ok_or(OwnerError::Wrong)?;
         let factor = self.proofs.enabled_factor(user).await?;
         let check = async {
-            let verified = self.proofs.verify(&account, factor.as_ref(), proof).await?;
-            self.spend(session_ref, verified).await
+            let verified_proof = self.proofs.verify(&account, factor.as_ref(), proof).await?;
+            self.spend(session_ref, verified_proof).await
         };
         Ok(self.proofs.counted(user, check).await?)
     }
@@ -81,8 +81,8 @@ impl Reauthenticator {
         }
         let at = self.proofs.clock.now();
         let effects = used_up(verified, session_ref.user, at);
-        let spent = self.proofs.ports.factors.spend(session_ref, verified, at, effects).await?;
-        if spent { Ok(()) } else { Err(ProofError::Wrong) }
+        let is_spent = self.proofs.ports.factors.spend(session_ref, verified, at, effects).await?;
+        if is_spent { Ok(()) } else { Err(ProofError::Wrong) }
     }
 }
 

@@ -123,8 +123,8 @@ impl SecondFactors {
 
         let protected = ProtectedAccount { account: &account, factor: None };
         let proof = password.map(ReauthProof::Password);
-        let verified = self.proofs.owner(session_ref, protected, proof, |_| ready(Ok(())));
-        if let Err(err) = verified.await {
+        let check = self.proofs.owner(session_ref, protected, proof, |_| ready(Ok(())));
+        if let Err(err) = check.await {
             // An account that was deleted meanwhile cannot present a proof.
             let still_exists = ports.accounts.find(user).await?.is_some();
             return Err(if still_exists { err.into() } else { EnrolError::Gone });
@@ -132,8 +132,9 @@ impl SecondFactors {
 
         let secret = totp::fresh()?;
         let enrolment = totp::enrolment(&secret, &settings.get().issuer, &account.email)?;
-        let sealed = ports.secrets.seal(user, PURPOSE, &secret).await?.ok_or(EnrolError::Gone)?;
-        match ports.factors.begin(user, &sealed, clock.now()).await? {
+        let sealed_secret =
+            ports.secrets.seal(user, PURPOSE, &secret).await?.ok_or(EnrolError::Gone)?;
+        match ports.factors.begin(user, &sealed_secret, clock.now()).await? {
             EnrolmentOutcome::Pending => Ok(enrolment),
             EnrolmentOutcome::AlreadyOn => Err(EnrolError::AlreadyOn),
             EnrolmentOutcome::Gone => Err(EnrolError::Gone),
@@ -147,25 +148,25 @@ impl SecondFactors {
         code: Secret<String>,
     ) -> Result<RecoveryCodes, ConfirmError> {
         let FactorProofs { ports, settings, clock } = &self.proofs;
-        let earliest = clock.now() - settings.get().enrolment_lifetime;
+        let min_start = clock.now() - settings.get().enrolment_lifetime;
         let factor = ports.factors.factor(session_ref.user).await?;
-        let pending = factor.filter(|it| match it.state {
-            FactorState::Pending { at } => at > earliest,
+        let pending_factor = factor.filter(|it| match it.state {
+            FactorState::Pending { at } => at > min_start,
             FactorState::On => false,
         });
 
-        let factor = pending.ok_or(ConfirmError::NotPending)?;
+        let factor = pending_factor.ok_or(ConfirmError::NotPending)?;
         let answer = FactorAnswer::Code(code);
         let check = self.proofs.answer(session_ref.user, &factor, &answer);
-        let verified = self.proofs.counted(session_ref.user, check).await?;
-        let VerifiedProof::Code(step) = verified else { return Err(ConfirmError::WrongCode) };
+        let proof = self.proofs.counted(session_ref.user, check).await?;
+        let VerifiedProof::Code(step) = proof else { return Err(ConfirmError::WrongCode) };
 
         let (codes, hashes) = fresh_codes(session_ref.user)?;
-        let change = self.change(session_ref, verified, "factor.enabled", "factor-enabled");
-        let enabled = ports.factors.enable(change, &factor.sealed, step, &hashes).await?;
+        let change = self.change(session_ref, proof, "factor.enabled", "factor-enabled");
+        let is_enabled = ports.factors.enable(change, &factor.sealed, step, &hashes).await?;
         self.caller_cache.forget_user(session_ref.user);
 
-        if enabled { Ok(codes) } else { Err(ConfirmError::NotPending) }
+        if is_enabled { Ok(codes) } else { Err(ConfirmError::NotPending) }
     }
 
     /// Disables the second factor, deletes the recovery codes and ends the other sessions.
@@ -180,9 +181,9 @@ impl SecondFactors {
             let change = self.change(session_ref, verified, "factor.disabled", "factor-disabled");
             require_spent(self.proofs.ports.factors.disable(change, verified).await?)
         };
-        let disabled = self.proofs.counted(session_ref.user, check).await;
+        let outcome = self.proofs.counted(session_ref.user, check).await;
         self.caller_cache.forget_user(session_ref.user);
-        Ok(disabled?)
+        Ok(outcome?)
     }
 
     /// Replaces the recovery codes; the previous ones become invalid.
@@ -200,9 +201,9 @@ impl SecondFactors {
             let change = self.change(session_ref, verified, action, email);
             require_spent(self.proofs.ports.factors.replace_codes(change, verified, &hashes).await?)
         };
-        let replaced = self.proofs.counted(session_ref.user, check).await;
+        let outcome = self.proofs.counted(session_ref.user, check).await;
         self.caller_cache.forget_user(session_ref.user);
-        replaced?;
+        outcome?;
 
         Ok(codes)
     }
@@ -231,8 +232,8 @@ impl SecondFactors {
         let SessionRef { user, session } = session_ref;
         let at = self.proofs.clock.now();
         let email = QueuedEmail::new(email).to_user(at, user);
-        let changed = SideEffects::audit(at, user, action).and_mail(email);
-        let effects = used_up(verified, user, at).and(changed);
+        let change_effects = SideEffects::audit(at, user, action).and_mail(email);
+        let effects = used_up(verified, user, at).and(change_effects);
         FactorChange { user, session, at, effects, if_ended: end_effects }
     }
 }

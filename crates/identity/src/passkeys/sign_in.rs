@@ -106,23 +106,24 @@ impl PasskeySignIn {
         let account =
             self.ports.accounts.find(passkey.user).await?.ok_or(PasskeySignInError::Refused)?;
 
-        let verified = if passkey.user == claimant.user {
+        let verification = if passkey.user == claimant.user {
             ceremony.finish_sign_in(&state, response, &passkey.key).map_err(Into::into)
         } else {
             Err(PasskeySignInError::Refused)
         };
-        let recorded = match verified {
+        let outcome = match verification {
             Ok(counter) => self.record_use(&passkey, counter).await,
             Err(err) => Err(err),
         };
         // Earlier refusals name no passkey, so no history of sign-ins can list them.
-        if matches!(recorded, Err(PasskeySignInError::Refused)) {
+        if matches!(outcome, Err(PasskeySignInError::Refused)) {
             self.record_failure(passkey.user, &device.clone().tidy()).await;
         }
 
-        recorded.map(|()| account)
+        outcome.map(|()| account)
     }
 
+    /// Stores the use of a passkey. One that may be cloned is refused, and its owner warned.
     async fn record_use(
         &self,
         passkey: &StoredPasskey,

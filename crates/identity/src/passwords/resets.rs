@@ -138,14 +138,15 @@ impl PasswordResets {
         let at = clock.now();
         let effects = SideEffects::audit(at, user, "password.reset")
             .and_mail(QueuedEmail::new("password-changed").to_user(at, user));
-        let reset =
+        let password_reset =
             PasswordReset { user, token, password_hash, at, effects, if_ended: end_effects };
-        let is_reset = self.passwords.store.reset(reset).await?;
+        let is_reset = self.passwords.store.reset(password_reset).await?;
         self.caller_cache.forget_user(user);
         if !is_reset {
             return Err(ResetError::InvalidToken);
         }
 
+        // Whoever forgot the password has guessed at it before.
         self.throttle.forgive(&account.email, device).await;
 
         Ok(())

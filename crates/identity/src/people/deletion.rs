@@ -93,6 +93,7 @@ impl AccountDeletion {
         check_confirmation(&request)?;
         let proofs = &self.reauthenticator.proofs;
         let account = proofs.ports.accounts.find(caller.user).await?.ok_or(DeleteError::Gone)?;
+        // Users of an identity provider have no password here.
         if account.provider == LOCAL {
             self.prove(&account, request.password).await?;
         } else {
@@ -100,6 +101,7 @@ impl AccountDeletion {
             self.reauthenticator.require(caller, factor).await.map_err(DeleteError::Owner)?;
         }
 
+        // The email goes to an address: those to users are deleted with their accounts.
         let at = proofs.clock.now();
         let effects = SideEffects::from(AuditEntry::new(at, "account.deleted"))
             .and_mail(QueuedEmail::new("account-deleted").to_address(at, account.email));
@@ -117,6 +119,7 @@ impl AccountDeletion {
         }
     }
 
+    /// Verifies the password, counted as a guess.
     async fn prove(
         &self,
         account: &Account,

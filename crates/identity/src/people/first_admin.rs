@@ -118,12 +118,12 @@ impl FirstAdmin {
             return Err(FirstAdminError::Suspended);
         }
 
-        let new = self.account(admin).await?;
-        let account = new.account.clone();
+        let new_account = self.account(admin).await?;
+        let account = new_account.account.clone();
         let effects = SideEffects::audit(account.created_at, account.user, "account.registered")
             .and(SideEffects::audit(account.created_at, account.user, "role.admin_granted"));
         let limits = SeatLimits::from_seats(&*self.ports.seats);
-        match self.ports.store.create_first_admin(new, limits, effects).await? {
+        match self.ports.store.create_first_admin(new_account, limits, effects).await? {
             FirstAdminOutcome::Stored => {}
             FirstAdminOutcome::AlreadySetUp => return Err(FirstAdminError::AlreadySetUp),
             FirstAdminOutcome::EmailTaken => return Err(FirstAdminError::EmailTaken),
@@ -135,6 +135,7 @@ impl FirstAdmin {
         Ok(account)
     }
 
+    /// Returns the account of a valid form. Rules for who may register do not apply.
     async fn account(&self, admin: NewAdmin) -> Result<NewAccount, FirstAdminError> {
         let NewAdmin { email, password, display_name } = admin;
         let customer = CustomerType::NotDeclared;
@@ -149,14 +150,14 @@ impl FirstAdmin {
 
         let min_password_chars = self.rules.get().min_password_chars;
         let rules = RegistrationRules { min_password_chars, ..RegistrationRules::default() };
-        let validated = check(&form, &rules).map_err(FirstAdminError::Invalid)?;
+        let valid_form = check(&form, &rules).map_err(FirstAdminError::Invalid)?;
         let password_hash = self.ports.hasher.hash(form.password).await?;
         let now = self.clock.now();
         let account = Account {
-            display_name: validated.display_name,
+            display_name: valid_form.display_name,
             role: Role::Admin,
             email_verified_at: Some(now),
-            ..Account::local(UserId::generate(), validated.email, now)
+            ..Account::local(UserId::generate(), valid_form.email, now)
         };
 
         Ok(NewAccount::local(account, password_hash))

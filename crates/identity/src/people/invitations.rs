@@ -89,7 +89,8 @@ impl Invitations {
         let id = InvitationId::generate();
         let at = self.clock.now();
         let link = format!("{}/auth/register.html?invitation={}", self.public_url, token.expose());
-        let mut effects = done(at, by, id, "invitation.created");
+        // The email is queued with the invitation, so none leads to an unknown one.
+        let mut effects = audit_effects(at, by, id, "invitation.created");
         if let Some(email) = &email {
             let mail = QueuedEmail::new("invitation").with("link", link.clone());
             effects = effects.and_mail(mail.to_address(at, email.clone()));
@@ -98,8 +99,8 @@ impl Invitations {
         let expires_at = at + invitation.lifetime;
         let Invitation { role, group, .. } = invitation;
         let hash = token_hash::of_ours(&token);
-        let new = NewInvitation { id, hash, email, role, group, by, at, expires_at };
-        if !self.store.add(new, effects).await? {
+        let new_invitation = NewInvitation { id, hash, email, role, group, by, at, expires_at };
+        if !self.store.add(new_invitation, effects).await? {
             return Err(InviteError::NoSuchGroup);
         }
 
@@ -113,7 +114,7 @@ impl Invitations {
 
     /// Revokes an invitation. Returns whether it existed.
     pub async fn revoke(&self, by: Option<UserId>, id: InvitationId) -> Result<bool, Unavailable> {
-        let effects = done(self.clock.now(), by, id, "invitation.revoked");
+        let effects = audit_effects(self.clock.now(), by, id, "invitation.revoked");
         self.store.revoke(id, effects).await
     }
 
@@ -128,7 +129,12 @@ pub(crate) fn hash(token: &Secret<String>) -> Option<TokenHash> {
     (1..=MAX_TOKEN_BYTES).contains(&token.expose().len()).then(|| token_hash::of_ours(token))
 }
 
-fn done(at: Timestamp, by: Option<UserId>, id: InvitationId, action: &'static str) -> SideEffects {
+fn audit_effects(
+    at: Timestamp,
+    by: Option<UserId>,
+    id: InvitationId,
+    action: &'static str,
+) -> SideEffects {
     SideEffects::of_object(at, by, format!("invitation:{id}"), action)
 }
 

@@ -174,14 +174,14 @@ impl Registration {
         form: RegistrationForm,
     ) -> Result<RegistrationOutcome, RegisterError> {
         let rules = self.rules.get();
-        let validated = check(&form, &rules).map_err(RegisterError::Invalid)?;
-        let invitation = self.admitted_invitation(&form, &rules, &validated.email)?;
+        let valid_form = check(&form, &rules).map_err(RegisterError::Invalid)?;
+        let invitation = self.admitted_invitation(&form, &rules, &valid_form.email)?;
         let password_hash = self.ports.hasher.hash(form.password).await?;
         let account = Account {
-            display_name: validated.display_name,
+            display_name: valid_form.display_name,
             customer: form.customer,
-            company_name: validated.company_name,
-            ..Account::local(UserId::generate(), validated.email, self.clock.now())
+            company_name: valid_form.company_name,
+            ..Account::local(UserId::generate(), valid_form.email, self.clock.now())
         };
         self.store(NewAccount { invitation, ..NewAccount::local(account, password_hash) }).await
     }
@@ -211,25 +211,30 @@ impl Registration {
         Ok(Some(PresentedInvitation { hash, max_admins: self.ports.seats.admins() }))
     }
 
-    async fn store(&self, mut new: NewAccount) -> Result<RegistrationOutcome, RegisterError> {
-        let account = new.account.clone();
+    /// Stores the account, its effects and the token that verifies its address.
+    async fn store(
+        &self,
+        mut new_account: NewAccount,
+    ) -> Result<RegistrationOutcome, RegisterError> {
+        let account = new_account.account.clone();
         let user = account.user;
         let verification = &self.ports.verification;
         let at = account.created_at;
         let mut effects = SideEffects::audit(at, user, "account.registered");
-        if new.invitation.is_some() {
+        if new_account.invitation.is_some() {
             effects = effects.and(SideEffects::audit(at, user, "invitation.used"));
         }
 
         let token_and_email = verification.begin(&account)?;
         let needs_verification = token_and_email.is_some();
         if let Some((token, email)) = token_and_email {
-            new.verification = Some(token);
+            new_account.verification = Some(token);
             effects = effects.and_mail(email);
         }
 
         let limit = self.ports.seats.limit();
-        match self.ports.accounts.register(new, limit, effects).await? {
+        match self.ports.accounts.register(new_account, limit, effects).await? {
+            // Both look the same to the caller: only the owner of the address learns which it was.
             AccountCreationOutcome::Stored | AccountCreationOutcome::EmailTaken
                 if needs_verification =>
             {

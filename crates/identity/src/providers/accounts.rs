@@ -57,6 +57,7 @@ impl ProviderAccountFinder {
         if let Some(account) = self.provider_accounts.link_provisioned(sign_in).await? {
             return Ok(account);
         }
+        // A taken address is reported as such even if no account could be created.
         if self.provider_accounts.has_address(&email).await? {
             return self.find_again(provider, &claims.identity).await;
         }
@@ -100,7 +101,7 @@ impl ProviderAccountFinder {
         };
 
         let identity = claims.identity;
-        let new = NewAccount {
+        let new_account = NewAccount {
             account: account.clone(),
             password_hash: None,
             identity: Some(identity.clone()),
@@ -110,7 +111,7 @@ impl ProviderAccountFinder {
 
         let effects = SideEffects::audit(now, account.user, "account.registered");
         let limit = self.seats.limit();
-        match self.accounts.register(new, limit, effects).await? {
+        match self.accounts.register(new_account, limit, effects).await? {
             AccountCreationOutcome::Stored => Ok(account),
             AccountCreationOutcome::NotInvited => Err(ProviderSignInError::RegistrationClosed),
             AccountCreationOutcome::SeatsTaken => {

@@ -146,19 +146,20 @@ impl ProviderSignIn {
         };
         let url = self.providers.authorization_url(provider, &request).await?;
 
+        // A cookie that this server cannot have set is replaced.
         let browser = match browser.filter(|it| sessions::token_hash::of_presented(it).is_some()) {
-            Some(presented) => presented,
+            Some(secret) => secret,
             None => sessions::refresh_tokens::fresh()?,
         };
 
         let ProviderRequest { state: provider_state, nonce, verifier } = request;
-        let new = NewProviderFlow {
+        let new_flow = NewProviderFlow {
             hash: sessions::token_hash::of_ours(&provider_state),
             browser: sessions::token_hash::of_ours(&browser),
             flow: ProviderFlow { provider, destination, state, nonce, verifier },
             expires_at: self.clock.now() + LIFETIME,
         };
-        self.flows.put(new).await?;
+        self.flows.put(new_flow).await?;
 
         Ok(ProviderRedirect { url, browser })
     }
@@ -181,6 +182,8 @@ impl ProviderSignIn {
             .map_err(|reason| FailedProviderSignIn { return_state, reason })
     }
 
+    /// Removes the flow that this browser started. A secret that is missing or malformed belongs to
+    /// none.
     async fn take_flow(
         &self,
         callback: &ProviderCallback,
@@ -218,6 +221,7 @@ impl ProviderSignIn {
             return Ok(CallbackOutcome::Here(SignedIn { account, grant }));
         };
 
+        // A program has the verifier of its challenge; for a page, the browser keeps one.
         let (challenge, verifier) = match destination {
             RedirectTarget::Program { challenge, .. } => (challenge, None),
             RedirectTarget::Page { .. } | RedirectTarget::Browser => {

@@ -118,8 +118,8 @@ impl ScimUsers {
         let limit = seats.limit();
         let effects = SideEffects::about(created_at, user, "ScimUser.Created");
         let is_active = update.is_active.unwrap_or(true);
-        let new = NewScimUser { user, attributes, is_active, created_at };
-        match store.create(new, limit, effects).await? {
+        let new_user = NewScimUser { user, attributes, is_active, created_at };
+        match store.create(new_user, limit, effects).await? {
             ScimUserCreationOutcome::Stored => {}
             ScimUserCreationOutcome::Restored(user) => {
                 let update = ScimUserUpdate { changes: Vec::new(), is_active: Some(is_active) };
