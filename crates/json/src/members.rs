@@ -25,7 +25,7 @@ impl Members<'_> {
         self.0.iter().map(|(key, value)| (key.as_ref(), value.as_ref()))
     }
 
-    /// Removes a key.
+    /// Removes each member with this key.
     pub fn remove(&mut self, key: &str) {
         self.0.retain(|(it, _)| it != key);
     }

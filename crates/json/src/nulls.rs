@@ -112,8 +112,8 @@ impl<'a> RemainingBytes<'a> {
 
 /// Removes the comma before a last member that was removed.
 fn remove_trailing_comma(output: &mut Vec<u8>) {
-    let trimmed = output.trim_ascii_end();
-    if let Some(before) = trimmed.strip_suffix(b",") {
+    let json = output.trim_ascii_end();
+    if let Some(before) = json.strip_suffix(b",") {
         let len = before.len();
         output.truncate(len);
     }

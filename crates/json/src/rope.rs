@@ -49,7 +49,7 @@ impl Rope {
         Self(slices)
     }
 
-    /// Returns the pieces.
+    /// Returns the pieces in their order, without copying them.
     pub fn pieces(&self) -> impl Iterator<Item = Bytes> {
         self.0.iter().cloned()
     }
@@ -217,6 +217,8 @@ impl Scan {
         delimiter + 1
     }
 
+    /// Handles a byte outside of strings, which may delimit values. Only parts of the outermost
+    /// array or object are recorded.
     fn delimiter(&mut self, byte: u8, at: usize) {
         match byte {
             b'"' => self.in_string = true,

@@ -16,7 +16,7 @@ pub struct JsonWriter {
 }
 
 impl JsonWriter {
-    /// Adds text unescaped.
+    /// Adds text that is JSON already, unescaped.
     pub fn text(&mut self, text: &str) -> &mut Self {
         self.open.push_str(text);
         self

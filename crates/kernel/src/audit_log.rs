@@ -44,7 +44,7 @@ pub enum AuditSide {
 /// User as recorded in the audit log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AuditPerson {
-    /// Account.
+    /// Account; `None` if it is unknown.
     pub user: Option<UserId>,
     /// Address of the request.
     pub address: Option<IpAddr>,

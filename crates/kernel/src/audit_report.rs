@@ -25,7 +25,7 @@ pub struct ChainReport {
 /// Deviation of the audit log from what was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChainFault {
-    /// Entries are missing.
+    /// Entries between others are missing.
     Missing {
         /// Position of the first.
         first: i64,

@@ -16,7 +16,7 @@ pub enum BudgetPeriod {
 }
 
 impl BudgetPeriod {
-    /// Every period.
+    /// Every period, those of members first.
     pub const ALL: [Self; 5] =
         [Self::Hourly, Self::Daily, Self::Weekly, Self::GroupDaily, Self::GroupWeekly];
 
@@ -48,15 +48,15 @@ impl BudgetPeriod {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CreditLimits {
-    /// Limit of [`BudgetPeriod::Hourly`].
+    /// Maximum of a member within any hour.
     pub hourly: i64,
-    /// Limit of [`BudgetPeriod::Daily`].
+    /// Maximum of a member within any 24 hours.
     pub daily: i64,
-    /// Limit of [`BudgetPeriod::Weekly`].
+    /// Weekly allowance of each member.
     pub weekly: i64,
-    /// Limit of [`BudgetPeriod::GroupDaily`].
+    /// Maximum of all members together within any 24 hours.
     pub group_daily: i64,
-    /// Limit of [`BudgetPeriod::GroupWeekly`].
+    /// Maximum of all members together within a calendar week.
     pub group_weekly: i64,
     /// True if the unused part of the members' allowances of last week is
     /// available to all members this week.

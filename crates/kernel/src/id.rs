@@ -28,7 +28,7 @@ macro_rules! id {
 }
 
 id!(
-    /// User account.
+    /// User account, also in what clients encrypt.
     UserId
 );
 id!(
@@ -88,7 +88,7 @@ id!(
     MailId
 );
 id!(
-    /// Knowledge base.
+    /// Knowledge base of an organisation's documents.
     KnowledgeBaseId
 );
 id!(

@@ -6,10 +6,10 @@
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Language {
-    /// English, the default.
+    /// English, also for users whose language is unknown or not supported.
     #[default]
     En,
-    /// German.
+    /// German, of any country.
     De,
 }
 

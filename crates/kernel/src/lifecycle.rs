@@ -79,7 +79,7 @@ pub enum ErasureOutcome {
     LastAdmin,
     /// Session has ended, or the account was deactivated.
     SessionOver,
-    /// No such account.
+    /// Account was erased before, or never existed.
     Gone,
 }
 

@@ -36,9 +36,9 @@ tasks! {
     FactorChallenges = "factor-challenges",
     /// Second factors whose setup was not completed.
     UnfinishedFactors = "unfinished-factors",
-    /// Links of emails.
+    /// Tokens in the links of emails that have expired.
     EmailTokens = "email-tokens",
-    /// Challenges of passkeys.
+    /// Challenges of passkeys that have expired.
     PasskeyChallenges = "passkey-challenges",
     /// Unfinished sign-ins at identity providers.
     ProviderSignIns = "provider-sign-ins",

@@ -28,7 +28,7 @@ pub struct PageRequest {
 /// Page of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page<T> {
-    /// Entries.
+    /// Entries of the page, at most the requested number.
     pub items: Vec<T>,
     /// Cursor that the next page begins after; `None` on the last page.
     pub next: Option<Cursor>,
@@ -52,9 +52,9 @@ impl PageRequest {
     /// Returns the page of entries that were requested with
     /// [`and_one_more`](Self::and_one_more).
     pub fn into_page<T>(self, mut items: Vec<T>, cursor: impl Fn(&T) -> Cursor) -> Page<T> {
-        let more = items.len() > usize::from(self.limit);
+        let has_more = items.len() > usize::from(self.limit);
         items.truncate(self.limit.into());
-        let next = if more { items.last().map(cursor) } else { None };
+        let next = if has_more { items.last().map(cursor) } else { None };
         Page { items, next }
     }
 }

@@ -106,7 +106,7 @@ impl<K: Eq + Hash, V: Clone> RecentCache<K, V> {
         }
     }
 
-    /// Invalidates every entry.
+    /// Invalidates every entry, and every read that is under way.
     pub fn invalidate_all(&self) {
         for shard in &self.shards {
             let mut shard = lock(shard);

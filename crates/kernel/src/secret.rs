@@ -10,7 +10,7 @@ use subtle::ConstantTimeEq;
 pub struct Secret<T>(T);
 
 impl<T> Secret<T> {
-    /// Wraps `value`.
+    /// Wraps a value, so that no log shows it.
     pub fn new(value: T) -> Self {
         Self(value)
     }

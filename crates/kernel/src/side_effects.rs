@@ -53,7 +53,7 @@ impl SideEffects {
         effects
     }
 
-    /// Adds an email.
+    /// Adds an email, which is queued with the change.
     #[must_use]
     pub fn and_mail(mut self, mail: Mail) -> Self {
         self.mail.push(mail);

@@ -64,8 +64,8 @@ impl DiscoveryCache {
         settings: &ProviderSettings,
     ) -> Result<Arc<DiscoveredProvider>, ProviderError> {
         let now = self.clock.now();
-        let cached = self.lock_cache().get(&settings.authority).cloned();
-        if let Some(provider) = cached.filter(|it| is_fresh(it.at, FRESH, now)) {
+        let cached_provider = self.lock_cache().get(&settings.authority).cloned();
+        if let Some(provider) = cached_provider.filter(|it| is_fresh(it.at, FRESH, now)) {
             return Ok(provider);
         }
 

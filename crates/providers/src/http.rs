@@ -27,7 +27,7 @@ pub(crate) enum HttpError {
     /// URL is neither https nor local.
     #[error("the URL is neither https nor local")]
     Insecure,
-    /// Request failed.
+    /// Request failed, or the response was cut off; the URL is omitted.
     #[error("the request failed: {0}")]
     Failed(#[source] reqwest::Error),
     /// Response did not arrive in time.
@@ -112,6 +112,7 @@ impl<'c> AsyncHttpClient<'c> for Http {
     }
 }
 
+/// Reads a response, whose body is limited while it arrives: a length in its header may be wrong.
 async fn read_response(mut response: Response) -> Result<HttpResponse, HttpError> {
     let mut body = Vec::new();
     let status = response.status();

@@ -39,7 +39,7 @@ pub struct ProviderSettings {
 /// Settings of all configured providers.
 #[derive(Debug, Clone)]
 pub struct ProvidersSettings {
-    /// Settings by provider.
+    /// Settings of the providers that the operator has set up.
     pub providers: BTreeMap<Provider, ProviderSettings>,
     /// Timeout of a request to a provider.
     pub timeout: Duration,

@@ -39,7 +39,7 @@ pub(crate) enum TokenError {
     /// Authorized party does not match.
     #[error("it was issued to another client")]
     Party,
-    /// Subject is malformed.
+    /// Subject is empty, too long, or has control characters.
     #[error("its subject is empty, too long or has control characters")]
     Subject,
 }
@@ -96,19 +96,19 @@ pub(crate) fn verified<'a>(
 
 /// Returns whether a token that is valid from this second on is valid now.
 fn has_started(second: f64, now: Timestamp) -> bool {
-    let latest = Duration::from_micros((now + SKEW).micros().unsigned_abs());
-    second <= latest.as_secs_f64()
+    let max_start = Duration::from_micros((now + SKEW).micros().unsigned_abs());
+    second <= max_start.as_secs_f64()
 }
 
 fn is_from(claims: &Claims, settings: &ProviderSettings, discovered: &DiscoveredProvider) -> bool {
-    let published = &discovered.metadata.issuer;
+    let published_issuer = &discovered.metadata.issuer;
     let tenant = claims.additional_claims().tid.as_deref().filter(|it| is_tenant(it));
     match (settings.issuer, tenant) {
         (IssuerRule::AnyTenant, Some(tenant)) => {
-            **claims.issuer() == published.replace(TENANT, tenant)
+            **claims.issuer() == published_issuer.replace(TENANT, tenant)
         }
         (IssuerRule::AnyTenant, None) => false,
-        (IssuerRule::Exact, _) => **claims.issuer() == *published,
+        (IssuerRule::Exact, _) => **claims.issuer() == *published_issuer,
     }
 }
 

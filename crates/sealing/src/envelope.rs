@@ -6,7 +6,7 @@ use ring::aead::{Aad, LessSafeKey, MAX_TAG_LEN, NONCE_LEN, Nonce};
 
 use crate::master_keys::{KEY_ID_LEN, KeyId};
 
-/// Current format version.
+/// Format version of new values, and the only one that is read.
 const VERSION: u8 = 1;
 pub(crate) const HEADER_LEN: usize = 1 + KEY_ID_LEN;
 
@@ -40,7 +40,7 @@ pub enum UnsealError {
     Unavailable(#[from] Unavailable),
 }
 
-/// Parsed sealed value.
+/// Sealed value, split into its parts but not verified.
 pub(crate) struct Sealed<'a> {
     pub(crate) id: KeyId,
     header: &'a [u8; HEADER_LEN],
@@ -69,17 +69,17 @@ pub(crate) fn seal_with(
     let header = header(id)?;
     // Built in one buffer, because values may be long.
     let length = HEADER_LEN + NONCE_LEN + plain.len() + MAX_TAG_LEN;
-    let mut sealed = Vec::with_capacity(length);
-    sealed.extend_from_slice(&header);
-    sealed.extend_from_slice(&nonce);
-    sealed.extend_from_slice(plain);
-    let (_, encrypted) = sealed.split_at_mut_checked(HEADER_LEN + NONCE_LEN)?;
+    let mut sealed_value = Vec::with_capacity(length);
+    sealed_value.extend_from_slice(&header);
+    sealed_value.extend_from_slice(&nonce);
+    sealed_value.extend_from_slice(plain);
+    let (_, payload) = sealed_value.split_at_mut_checked(HEADER_LEN + NONCE_LEN)?;
     let aad = Aad::from(aad(&header, parts));
     let nonce = Nonce::assume_unique_for_key(nonce);
-    let tag = key.seal_in_place_separate_tag(nonce, aad, encrypted).ok()?;
-    sealed.extend_from_slice(tag.as_ref());
+    let tag = key.seal_in_place_separate_tag(nonce, aad, payload).ok()?;
+    sealed_value.extend_from_slice(tag.as_ref());
 
-    Some(sealed)
+    Some(sealed_value)
 }
 
 /// Splits a sealed value into its parts.
@@ -110,8 +110,9 @@ impl Sealed<'_> {
     ) -> Result<Secret<Vec<u8>>, UnsealError> {
         let aad = Aad::from(aad(self.header, parts));
         let mut buffer = self.encrypted.to_vec();
-        let plain = key.open_in_place(Nonce::assume_unique_for_key(*self.nonce), aad, &mut buffer);
-        let length = plain.map_err(|_wrong| UnsealError::Forged)?.len();
+        let plaintext =
+            key.open_in_place(Nonce::assume_unique_for_key(*self.nonce), aad, &mut buffer);
+        let length = plaintext.map_err(|_wrong| UnsealError::Forged)?.len();
         buffer.truncate(length);
         Ok(Secret::new(buffer))
     }
@@ -127,8 +128,8 @@ pub(crate) fn open_in_place(
     let (header, nonce, _) = split(&sealed).ok_or(UnsealError::Malformed)?;
     let aad = Aad::from(aad(header, parts));
     let nonce = Nonce::assume_unique_for_key(*nonce);
-    let plain = key.open_within(nonce, aad, &mut sealed, HEADER_LEN + NONCE_LEN..);
-    let length = plain.map_err(|_wrong| UnsealError::Forged)?.len();
+    let plaintext = key.open_within(nonce, aad, &mut sealed, HEADER_LEN + NONCE_LEN..);
+    let length = plaintext.map_err(|_wrong| UnsealError::Forged)?.len();
     sealed.truncate(length);
     Ok(Secret::new(sealed))
 }

@@ -16,7 +16,7 @@ pub enum MasterKeyError {
          Encryption:AcceptNewMasterKey the old data is given up"
     )]
     Other(KeyId),
-    /// Database is unavailable.
+    /// Database is unavailable, so the key cannot be compared.
     #[error("SVC-ENC-002: the master key could not be checked: {0}")]
     Unavailable(#[from] Unavailable),
 }
@@ -83,10 +83,10 @@ mod tests {
     #[async_trait]
     impl KeyRegister for Register {
         async fn install(&self, ours: &KeyId) -> Result<InstalledKey, Unavailable> {
-            let mut stored = self.0.lock().unwrap();
-            let stored = stored.get_or_insert_with(|| ours.as_str().to_owned()).clone();
-            let stored = KeyId::from_stored(stored);
-            Ok(if stored == *ours { InstalledKey::Ours } else { InstalledKey::Other(stored) })
+            let mut register = self.0.lock().unwrap();
+            let text = register.get_or_insert_with(|| ours.as_str().to_owned()).clone();
+            let stored_id = KeyId::from_stored(text);
+            Ok(if stored_id == *ours { InstalledKey::Ours } else { InstalledKey::Other(stored_id) })
         }
 
         async fn replace(&self, _: &KeyId, ours: &KeyId) -> Result<bool, Unavailable> {

@@ -42,8 +42,8 @@ impl Sealer {
             return Ok(None);
         };
         let nonce = random_bytes()?;
-        let sealed = seal(&self.keys.current, (user, &salt), place, nonce, plain.expose());
-        sealed.map(Some).ok_or_else(|| Unavailable::new("sealing", "the value is too long"))
+        let sealed_value = seal(&self.keys.current, (user, &salt), place, nonce, plain.expose());
+        sealed_value.map(Some).ok_or_else(|| Unavailable::new("sealing", "the value is too long"))
     }
 
     /// Opens a value that was sealed for this user and place.

@@ -37,11 +37,11 @@ impl ServerSeal {
         plain: &Secret<Vec<u8>>,
     ) -> Result<Vec<u8>, Unavailable> {
         let key = server_key(&self.keys.current);
-        let sealed = key.and_then(|it| {
+        let sealed_value = key.and_then(|it| {
             let id = KeyId::from_key(&self.keys.current);
             envelope::seal(&it, &id, &aad_parts(place), plain.expose())
         });
-        sealed.ok_or_else(|| Unavailable::new("sealing", "the value could not be sealed"))
+        sealed_value.ok_or_else(|| Unavailable::new("sealing", "the value could not be sealed"))
     }
 
     /// Opens a value that was sealed for this place.

@@ -69,11 +69,11 @@ pub fn with_tool(mut request: Value) -> Value {
 /// Event stream as the desktop client parses it.
 #[derive(Debug, Default)]
 pub struct Heard {
-    /// Concatenated text.
+    /// Text of all chunks, concatenated.
     pub text: String,
-    /// Tool calls.
+    /// Tool calls, each assembled from its chunks.
     pub calls: Vec<StreamedCall>,
-    /// Finish reason.
+    /// Finish reason; `None` if the stream ended without one.
     pub finish: Option<String>,
     /// Prompt and completion tokens, as last reported.
     pub usage: Option<(u64, u64)>,

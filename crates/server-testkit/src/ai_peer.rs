@@ -26,12 +26,12 @@ pub struct Call {
 /// Call whose request was not read yet.
 pub struct Unread(TcpStream);
 
-/// Recorded request.
+/// Request that the peer has received.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// Request line and headers.
     pub head: String,
-    /// Body.
+    /// Body, read to its end.
     pub body: Vec<u8>,
 }
 
@@ -59,7 +59,7 @@ impl Request {
 pub struct Peer {
     /// Listener whose connections the test accepts.
     pub listener: TcpListener,
-    /// Base URL.
+    /// URL of the peer, to be configured as an endpoint.
     pub endpoint: String,
 }
 
@@ -86,7 +86,7 @@ impl Peer {
 }
 
 impl Unread {
-    /// Reads the request.
+    /// Reads the request with its body.
     pub async fn read(self) -> Call {
         let mut socket = self.0;
         read(&mut socket).await.expect("a request");
@@ -122,7 +122,7 @@ impl Call {
 
 /// Upstream that sends one response to every call, and records the requests.
 pub struct Fixed {
-    /// Base URL.
+    /// URL of the peer, to be configured as an endpoint.
     pub endpoint: String,
     calls: Arc<Mutex<Vec<Request>>>,
     _serving: JoinSet<()>,

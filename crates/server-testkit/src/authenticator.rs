@@ -22,11 +22,11 @@ const ATTESTED: u8 = 0x40;
 #[derive(Debug)]
 pub struct Authenticator {
     key: EcdsaKeyPair,
-    /// Credential id.
+    /// Credential id, chosen at random.
     pub id: Vec<u8>,
     /// Signature counter; 0 if it does not count.
     pub counter: u32,
-    /// User handle.
+    /// User handle, by which the server finds the account.
     pub user: Vec<u8>,
 }
 
@@ -38,11 +38,11 @@ pub struct Draft {
     pub rp_id: String,
     /// Flags of the authenticator data.
     pub flags: u8,
-    /// Signature counter.
+    /// Signature counter that the response reports.
     pub counter: u32,
     /// Id of the credential.
     pub id: Vec<u8>,
-    /// User handle.
+    /// User handle that the response reports.
     pub user: Vec<u8>,
 }
 

@@ -23,15 +23,15 @@ const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
 /// Tab, in the code points of `WebDriver` for keys without a character.
 pub const TAB: char = '\u{e004}';
-/// Arrow down.
+/// Arrow down, as `WebDriver` encodes the key.
 pub const DOWN: char = '\u{e015}';
-/// Enter.
+/// Enter, as `WebDriver` encodes the key.
 pub const ENTER: char = '\u{e007}';
 
 /// Headless Chromium with its own temporary profile; ended on drop.
 pub struct Browser {
     driver: Client,
-    /// `/session/{id}`
+    /// Path of the session: `/session/{id}`.
     session: String,
     // Dropped in this order: the process before the folder that it writes to.
     _process: Child,
@@ -131,7 +131,7 @@ impl Browser {
         self.command("GET", &path, &Value::Null).await
     }
 
-    /// Clicks an element.
+    /// Clicks an element, once it is in view.
     pub async fn click(&self, element: &Element) {
         let path = format!("element/{}/click", element.0);
         self.command("POST", &path, &json!({})).await;
@@ -153,7 +153,7 @@ impl Browser {
         self.command("POST", "execute/sync", &json!({ "script": script, "args": args })).await
     }
 
-    /// Resizes the window.
+    /// Resizes the window, in pixels.
     pub async fn resize(&self, width: u32, height: u32) {
         self.command("POST", "window/rect", &json!({ "width": width, "height": height })).await;
     }

@@ -36,7 +36,7 @@ pub async fn put_text(client: &Client, id: &str, document: &str) -> TestResponse
     client.send("PUT", &format!("{CHATS}/{id}"), &[JSON], document.as_bytes()).await
 }
 
-/// Stores a chat.
+/// Stores a chat under its own id.
 pub async fn put(client: &Client, chat: &Value) -> TestResponse {
     put_text(client, chat["id"].as_str().expect("an id"), &chat.to_string()).await
 }
@@ -49,7 +49,7 @@ pub async fn create_chat(client: &Client) -> String {
     id
 }
 
-/// Deletes a chat.
+/// Deletes a chat, which leaves a tombstone.
 pub async fn delete(client: &Client, id: &str) -> TestResponse {
     client.send("DELETE", &format!("{CHATS}/{id}"), &[], b"").await
 }

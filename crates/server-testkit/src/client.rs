@@ -18,22 +18,22 @@ pub struct Client {
     pub addr: SocketAddr,
     /// Access token, or API key.
     pub access: Option<String>,
-    /// Refresh token.
+    /// Refresh token of the session, once it is signed in.
     pub refresh: Option<String>,
     /// Id of the account.
     pub user: Option<String>,
 }
 
-/// HTTP response.
+/// Response, read to its end.
 #[derive(Debug)]
 pub struct TestResponse {
-    /// Status code.
+    /// Status code of HTTP.
     pub status: u16,
     /// Headers, with their names in lower case.
     pub headers: Vec<(String, String)>,
     /// Body as JSON; null if it is none.
     pub body: Value,
-    /// Raw body.
+    /// Body, without its transfer encoding.
     pub bytes: Vec<u8>,
 }
 
@@ -102,7 +102,7 @@ impl Client {
         Self { addr, ..self }
     }
 
-    /// Sends a `GET`.
+    /// Sends a `GET` with the access token, if there is one.
     pub async fn get(&self, path: &str) -> TestResponse {
         self.send("GET", path, &[], b"").await
     }

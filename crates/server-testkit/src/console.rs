@@ -53,7 +53,7 @@ impl Console {
         Self { client: app.anonymous(), cookie, csrf_token }
     }
 
-    /// Sends a `GET`.
+    /// Sends a `GET` with the cookie.
     pub async fn get(&self, path: &str) -> TestResponse {
         self.send("GET", path, &[], &Value::Null).await
     }

@@ -102,7 +102,7 @@ impl TestConfig {
         self
     }
 
-    /// Sets the upstream.
+    /// Sets the upstream of all AI models.
     pub fn with_upstream(self, endpoint: &str) -> Self {
         self.with("Ai__Endpoint", endpoint)
             .with("Ai__ApiKey", "sk-the-upstreams-key")
@@ -124,7 +124,7 @@ impl TestConfig {
         self.with_relay_at(9)
     }
 
-    /// Replaces the clock.
+    /// Replaces the clock of the server.
     pub fn at(self, clock: Arc<dyn Clock>) -> Self {
         Self { clock, ..self }
     }
@@ -236,7 +236,7 @@ impl TestApp {
         administer(&config, admin_command.expect("an admin command"), clock).await
     }
 
-    /// Returns its database.
+    /// Returns the database that the server runs on.
     pub fn database(&self) -> &TestDatabase {
         &self.database
     }

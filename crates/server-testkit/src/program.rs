@@ -86,7 +86,7 @@ impl Invocation {
         self
     }
 
-    /// Adds an argument.
+    /// Adds an argument to the command line.
     pub fn argument(mut self, argument: &str) -> Self {
         self.arguments.push(argument.to_owned());
         self

@@ -35,7 +35,7 @@ impl TestConfig {
 pub struct WaitingMail {
     /// Name of the template.
     pub template: String,
-    /// Number of attempts.
+    /// Number of attempts so far.
     pub tries: i32,
     /// True if its text is sealed.
     pub is_sealed: bool,

@@ -25,7 +25,7 @@ impl ManualClock {
         Self(AtomicI64::new(now.micros()))
     }
 
-    /// Advances the clock.
+    /// Advances the clock for all who share it.
     pub fn advance(&self, by: Duration) {
         self.set(self.now() + by);
     }

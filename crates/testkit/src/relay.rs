@@ -44,7 +44,7 @@ pub struct RelayBehaviour {
 /// TLS of a relay.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum RelayTls {
-    /// No TLS.
+    /// No TLS: `STARTTLS` is not offered.
     #[default]
     Never,
     /// TLS after `STARTTLS`, which is required.
@@ -62,11 +62,11 @@ pub struct DeliveredMail {
     pub to: Vec<String>,
     /// Decoded headers, with their names in lower case.
     pub headers: Vec<(String, String)>,
-    /// Plain-text part.
+    /// Decoded plain-text part.
     pub text: String,
-    /// HTML part.
+    /// Decoded HTML part.
     pub html: String,
-    /// Raw message.
+    /// Message with its headers, as it was received.
     pub raw: String,
     /// True if the connection was encrypted.
     pub encrypted: bool,
@@ -88,7 +88,7 @@ impl DeliveredMail {
         }
     }
 
-    /// Returns the subject.
+    /// Returns the decoded subject.
     pub fn subject(&self) -> &str {
         self.header("subject").unwrap_or_default()
     }
@@ -111,7 +111,7 @@ impl DeliveredMail {
 
 /// Relay that runs until it is dropped.
 pub struct FakeRelay {
-    /// Port on `127.0.0.1`.
+    /// Port on `127.0.0.1`, chosen by the system.
     pub port: u16,
     /// Certificate that it presents, issued for `localhost`.
     pub certificate: PathBuf,

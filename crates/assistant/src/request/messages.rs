@@ -60,7 +60,7 @@ pub(crate) fn check(
         violations.push(Violation::new("messages", "empty", "There must be at least one message."));
     }
 
-    // Elements beyond the maximum were not stored, so the others alone say little.
+    // Only the first elements were stored, so the others cannot be checked.
     if count > ArrayElements::MAX_LEN {
         let message = format!("There must not be more than {} messages.", ArrayElements::MAX_LEN);
         violations.push(Violation::new("messages", "too_many", message));
