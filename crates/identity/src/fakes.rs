@@ -353,9 +353,9 @@ impl SecretBox for Factors {
         purpose: &'static str,
         sealed: &[u8],
     ) -> Result<Option<Secret<Vec<u8>>>, Unavailable> {
-        let lost = self.state.lock().unwrap().key_lost;
+        let is_lost = self.state.lock().unwrap().key_lost;
         let label = [user.0.as_bytes(), purpose.as_bytes()].concat();
-        let secret = if lost { None } else { sealed.strip_prefix(&label[..]) };
+        let secret = if is_lost { None } else { sealed.strip_prefix(&label[..]) };
         Ok(secret.map(|it| Secret::new(it.to_vec())))
     }
 

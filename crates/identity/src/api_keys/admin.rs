@@ -96,8 +96,8 @@ mod tests {
         let mut store = MockApiKeyStore::new();
         store.expect_owner().returning(|_| Ok(None));
 
-        let revoked = over(store).0.revoke(None, ApiKeyId::generate()).await;
+        let outcome = over(store).0.revoke(None, ApiKeyId::generate()).await;
 
-        assert!(matches!(revoked, Err(RemoveApiKeyError::Unknown)));
+        assert!(matches!(outcome, Err(RemoveApiKeyError::Unknown)));
     }
 }

@@ -52,11 +52,11 @@ mod tests {
     #[test]
     fn the_hash_is_domain_separated() {
         let random = "a".repeat(43);
-        let plain = digest::digest(&digest::SHA256, random.as_bytes());
+        let plain_digest = digest::digest(&digest::SHA256, random.as_bytes());
 
-        let stored = hash(&format!("pia_{random}")).unwrap();
+        let stored_hash = hash(&format!("pia_{random}")).unwrap();
 
-        assert_ne!(stored.0, plain.as_ref());
+        assert_ne!(stored_hash.0, plain_digest.as_ref());
     }
 
     #[test]

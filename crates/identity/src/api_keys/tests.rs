@@ -45,8 +45,8 @@ fn world_of(capacity: usize) -> World {
         let is_removed =
             |it: &NewApiKey| it.by.user == removal.key.user && it.entry.id == removal.key.key;
         let Some(index) = rows.iter().position(is_removed) else { return Ok(false) };
-        let removed = rows.remove(index).entry;
-        store_factors.state.lock().unwrap().write(effects(removal, &removed.name));
+        let removed_entry = rows.remove(index).entry;
+        store_factors.state.lock().unwrap().write(effects(removal, &removed_entry.name));
         Ok(true)
     });
     let clock = Arc::new(FixedClock(NOW));
@@ -95,8 +95,9 @@ async fn a_key_is_created_and_its_owner_is_emailed() {
     assert_eq!(entry.created_at, NOW);
     assert_eq!(entry.expires_at, Some(NOW + Duration::from_secs(1)));
     assert_eq!(entry.scopes, [KeyScope::Ai]);
-    let stored: Vec<ApiKeyHash> = world.stored.lock().unwrap().iter().map(|it| it.hash).collect();
-    assert_eq!(stored, [codes::hash(created.key.expose()).unwrap()]);
+    let stored_hashes: Vec<ApiKeyHash> =
+        world.stored.lock().unwrap().iter().map(|it| it.hash).collect();
+    assert_eq!(stored_hashes, [codes::hash(created.key.expose()).unwrap()]);
     assert_eq!(world.factors.audited(), ["ApiKey.Created"]);
     let email = QueuedEmail::new("api-key-added").with("name", "Nightly");
     assert_eq!(world.factors.state.lock().unwrap().emails, [email]);
@@ -107,17 +108,17 @@ async fn without_a_valid_proof_no_key_is_created() {
     let world = world();
 
     let silent = world.keys.create(world.session_ref, named("a"), None).await;
-    let wrong = world.keys.create(world.session_ref, named("a"), Some(proof("a guess"))).await;
+    let refusal = world.keys.create(world.session_ref, named("a"), Some(proof("a guess"))).await;
 
     assert!(matches!(silent, Err(CreateApiKeyError::Owner(OwnerError::Missing))));
-    assert!(matches!(wrong, Err(CreateApiKeyError::Owner(OwnerError::Wrong))));
+    assert!(matches!(refusal, Err(CreateApiKeyError::Owner(OwnerError::Wrong))));
     assert_eq!(world.factors.wrong(), 1);
     assert!(world.stored.lock().unwrap().is_empty());
 }
 
 #[tokio::test]
 async fn all_violations_are_reported_at_once() {
-    let refused = world()
+    let refusal = world()
         .create(ApiKeyOptions {
             name: None,
             scopes: Some(vec!["everything".to_owned()]),
@@ -126,7 +127,7 @@ async fn all_violations_are_reported_at_once() {
         })
         .await;
 
-    let Err(CreateApiKeyError::Invalid(violations)) = refused else { panic!("{refused:?}") };
+    let Err(CreateApiKeyError::Invalid(violations)) = refusal else { panic!("{refusal:?}") };
     assert_eq!(
         violations.iter().map(|it| (it.field, it.code)).collect::<Vec<_>>(),
         [
@@ -170,9 +171,9 @@ async fn the_error_at_the_maximum_has_the_limit() {
     let world = world_of(1);
     world.create(named("a")).await.unwrap();
 
-    let refused = world.create(named("b")).await;
+    let refusal = world.create(named("b")).await;
 
-    assert!(matches!(refused, Err(CreateApiKeyError::Full { limit: 20 })));
+    assert!(matches!(refusal, Err(CreateApiKeyError::Full { limit: 20 })));
 }
 
 #[tokio::test]

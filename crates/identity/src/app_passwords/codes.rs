@@ -77,25 +77,25 @@ mod tests {
 
     #[test]
     fn typed_variants_have_one_hash() {
-        let known = hashed("pia-k3v90-0qxz7-1bcde-fghjk-mnpqr");
+        let known_hash = hashed("pia-k3v90-0qxz7-1bcde-fghjk-mnpqr");
 
-        assert!(known.is_some());
+        assert!(known_hash.is_some());
         for typed in [
             "PIA-K3V90-0QXZ7-1BCDE-FGHJK-MNPQR",
             " pia k3v9o oqxz7 lbcde fghjk mnpqr\n",
             "piak3v900qxz7ibcdefghjkmnpqr",
         ] {
-            assert_eq!(hashed(typed), known, "{typed}");
+            assert_eq!(hashed(typed), known_hash, "{typed}");
         }
     }
 
     #[test]
     fn the_hash_is_domain_separated() {
-        let plain = digest::digest(&digest::SHA256, b"k3v900qxz71bcdefghjkmnpqr");
+        let plain_digest = digest::digest(&digest::SHA256, b"k3v900qxz71bcdefghjkmnpqr");
 
-        let stored = hashed("pia-k3v90-0qxz7-1bcde-fghjk-mnpqr").unwrap();
+        let stored_hash = hashed("pia-k3v90-0qxz7-1bcde-fghjk-mnpqr").unwrap();
 
-        assert_ne!(stored.0, plain.as_ref());
+        assert_ne!(stored_hash.0, plain_digest.as_ref());
     }
 
     #[test]

@@ -164,8 +164,8 @@ async fn without_a_valid_proof_none_is_created() {
     let invented = world.create(by_recovery_code("K3V90-0QXZ7-1BCDE-FGHJK-MNPQS")).await;
 
     assert!(matches!(silent, Err(CreateAppPasswordError::Owner(OwnerError::Missing))));
-    for refused in [wrong, invented] {
-        assert!(matches!(refused, Err(CreateAppPasswordError::Owner(OwnerError::Wrong))));
+    for refusal in [wrong, invented] {
+        assert!(matches!(refusal, Err(CreateAppPasswordError::Owner(OwnerError::Wrong))));
     }
     assert_eq!(world.factors.wrong(), 2);
     assert!(world.memory.stored.lock().unwrap().is_empty());
@@ -197,9 +197,9 @@ async fn the_owner_is_emailed_about_a_recovery_code_as_proof() {
 
 #[tokio::test]
 async fn a_factor_that_is_off_is_no_proof() {
-    let refused = world().create(by_recovery_code(CODE)).await;
+    let refusal = world().create(by_recovery_code(CODE)).await;
 
-    assert!(matches!(refused, Err(CreateAppPasswordError::Owner(OwnerError::Wrong))));
+    assert!(matches!(refusal, Err(CreateAppPasswordError::Owner(OwnerError::Wrong))));
 }
 
 #[tokio::test]
@@ -209,11 +209,11 @@ async fn guesses_at_the_proof_are_limited() {
         world.create(by_password("a guess")).await.unwrap_err();
     }
 
-    let refused = world.create(by_password(PASSWORD)).await;
+    let refusal = world.create(by_password(PASSWORD)).await;
 
     let wait = Duration::from_secs(90);
     let too_many = CreateAppPasswordError::Owner(OwnerError::TooMany { wait });
-    assert_eq!(refused.unwrap_err().to_string(), too_many.to_string());
+    assert_eq!(refusal.unwrap_err().to_string(), too_many.to_string());
 }
 
 #[tokio::test]
@@ -223,27 +223,27 @@ async fn an_account_has_at_most_twenty() {
         world.create(by_password(PASSWORD)).await.unwrap();
     }
 
-    let refused = world.create(by_password(PASSWORD)).await;
+    let refusal = world.create(by_password(PASSWORD)).await;
 
-    assert!(matches!(refused, Err(CreateAppPasswordError::Full { limit: 20 })));
+    assert!(matches!(refusal, Err(CreateAppPasswordError::Full { limit: 20 })));
 }
 
 #[tokio::test]
 async fn a_name_is_one_short_line() {
-    let long = "ß".repeat(65);
+    let long_name = "ß".repeat(65);
     for (name, code) in [
         (None, "required"),
         (Some("  "), "required"),
         (Some("a\nb"), "invalid"),
         (Some("a\0"), "invalid"),
-        (Some(&*long), "too_long"),
+        (Some(&*long_name), "too_long"),
     ] {
         let world = world();
 
-        let refused =
+        let refusal =
             world.passwords.create(world.session_ref, name, Some(by_password(PASSWORD))).await;
 
-        let Err(CreateAppPasswordError::Invalid(violations)) = refused else { panic!("{name:?}") };
+        let Err(CreateAppPasswordError::Invalid(violations)) = refusal else { panic!("{name:?}") };
         assert_eq!(
             violations.iter().map(|it| (it.field, it.code)).collect::<Vec<_>>(),
             [("name", code)]

@@ -95,16 +95,16 @@ mod tests {
     #[test]
     fn typed_variants_of_a_code_have_one_hash() {
         let user = UserId::generate();
-        let known = hashed(user, "K3V90-0QXZ7-1BCDE-FGHJK-MNPQR");
+        let known_hash = hashed(user, "K3V90-0QXZ7-1BCDE-FGHJK-MNPQR");
 
-        assert!(known.is_some());
+        assert!(known_hash.is_some());
         for typed in [
             "k3v90-0qxz7-1bcde-fghjk-mnpqr",
             " K3V900QXZ71BCDEFGHJKMNPQR\n",
             "K3V9O oQXZ7 lBCDE FGHJK-MNPQR",
             "K3V90-0QXZ7-IBCDE-FGHJK-MNPQR",
         ] {
-            assert_eq!(hashed(user, typed), known, "{typed}");
+            assert_eq!(hashed(user, typed), known_hash, "{typed}");
         }
     }
 

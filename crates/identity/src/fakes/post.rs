@@ -293,9 +293,9 @@ impl PasswordStore for Post {
         let Some(person) = person else { return Ok(None) };
         person.password_hash = Some(new);
         let before = AppAccess { app_passwords: 2, api_keys: 1 };
-        let left = if change.revoke_app_access { AppAccess::default() } else { before };
-        Self::write(&mut state, effects(by.user, at, left).and(if_ended(by.user, at)));
-        Ok(Some(left))
+        let remaining_access = if change.revoke_app_access { AppAccess::default() } else { before };
+        Self::write(&mut state, effects(by.user, at, remaining_access).and(if_ended(by.user, at)));
+        Ok(Some(remaining_access))
     }
 }
 
@@ -309,11 +309,11 @@ impl RateLimitStore for Post {
     ) -> Result<RateLimitOutcome, Unavailable> {
         let mut state = self.state.lock().unwrap();
         state.steps.push("count");
-        let counted = state.counted.entry(key.to_owned()).or_default();
-        if *counted >= quota.burst {
+        let count = state.counted.entry(key.to_owned()).or_default();
+        if *count >= quota.burst {
             return Ok(RateLimitOutcome::Wait(quota.interval()));
         }
-        *counted += 1;
+        *count += 1;
         Ok(RateLimitOutcome::Allowed)
     }
 

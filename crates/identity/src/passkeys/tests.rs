@@ -129,10 +129,10 @@ async fn the_password_authorises_adding_a_passkey() {
         },
     );
 
-    let started = world.build().begin(session_ref, Some(password(PASSWORD))).await.unwrap();
+    let options = world.build().begin(session_ref, Some(password(PASSWORD))).await.unwrap();
 
-    assert_eq!(started.token.expose().len(), 43);
-    assert_eq!(started.options, "{}");
+    assert_eq!(options.token.expose().len(), 43);
+    assert_eq!(options.options, "{}");
 }
 
 #[tokio::test]
@@ -155,9 +155,9 @@ async fn a_recovery_code_authorises_adding_a_passkey_and_its_owner_is_emailed() 
     );
     let code = FactorAnswer::RecoveryCode(secret("K3V90-0QXZ7-1BCDE-FGHJK-MNPQR"));
 
-    let started = world.build().begin(session_ref, Some(ReauthProof::Factor(code))).await;
+    let outcome = world.build().begin(session_ref, Some(ReauthProof::Factor(code))).await;
 
-    assert!(started.is_ok());
+    assert!(outcome.is_ok());
 }
 
 #[tokio::test]
@@ -229,10 +229,10 @@ async fn without_a_ceremony_passkeys_are_off() {
     let off = || World { ceremony: None, ..world() }.build();
     let session_ref = world().session_ref;
 
-    let started = off().begin(session_ref, Some(password(PASSWORD))).await;
+    let outcome = off().begin(session_ref, Some(password(PASSWORD))).await;
     let added = off().add(session_ref, &secret("token"), "Key", "right").await;
 
-    assert!(matches!(started, Err(PasskeyOptionsError::Off)));
+    assert!(matches!(outcome, Err(PasskeyOptionsError::Off)));
     assert!(matches!(added, Err(PasskeyAddError::Off)));
 }
 
@@ -318,9 +318,9 @@ async fn a_malformed_token_is_not_looked_up() {
 async fn a_passkey_is_removed_with_its_email() {
     let mut world = world();
     let session_ref = world.session_ref;
-    let own = entry(3);
-    let id = own.id;
-    let listed = own.clone();
+    let own_passkey = entry(3);
+    let id = own_passkey.id;
+    let listed = own_passkey.clone();
     world.store.expect_of_user().returning(move |_| Ok(vec![entry(1), listed.clone()]));
     world.store.expect_remove().once().returning(move |change, removed| {
         let email = QueuedEmail::new("passkey-removed").with("name", "Key 3");

@@ -85,11 +85,11 @@ impl PasswordChanges {
             if_ended: end_effects,
             if_revoked: REVOKED,
         };
-        let left = self.passwords.store.change(change).await?;
+        let remaining_access = self.passwords.store.change(change).await?;
         self.caller_cache.forget_user(by.user);
 
         // The password was right a moment ago, so another change came first.
-        left.ok_or(ChangePasswordError::WrongPassword)
+        remaining_access.ok_or(ChangePasswordError::WrongPassword)
     }
 
     /// Returns the account of a caller and its password hash.

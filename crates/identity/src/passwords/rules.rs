@@ -218,9 +218,9 @@ mod tests {
         assert_eq!(find(""), Some(Weakness::Missing));
         assert_eq!(find("k3Jx9_q"), Some(Weakness::TooShort { min_chars: 8 }));
         assert_eq!(find("äöüßéèêë"), None);
-        let long: String = ('!'..='~').chain('Ā'..='ń').take(129).collect();
-        assert_eq!(find(&long), Some(Weakness::TooLong));
-        assert_eq!(find(long.strip_suffix(|_| true).unwrap()), None);
+        let long_password: String = ('!'..='~').chain('Ā'..='ń').take(129).collect();
+        assert_eq!(find(&long_password), Some(Weakness::TooLong));
+        assert_eq!(find(long_password.strip_suffix(|_| true).unwrap()), None);
         // Clients count characters beyond the first plane as two.
         assert_eq!(find("🦊🌵🚂"), Some(Weakness::TooShort { min_chars: 8 }));
         // Long enough, but few distinct characters.

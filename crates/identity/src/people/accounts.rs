@@ -215,9 +215,11 @@ mod tests {
         let user = UserId::generate();
 
         accounts.rename(user, Some(" Ada ")).await.unwrap();
-        let long = accounts.rename(user, Some(&"x".repeat(201))).await;
+        let outcome = accounts.rename(user, Some(&"x".repeat(201))).await;
 
-        assert!(matches!(long, Err(AccountChangeError::Invalid(it)) if it[0].code == "too_long"));
+        assert!(
+            matches!(outcome, Err(AccountChangeError::Invalid(it)) if it[0].code == "too_long")
+        );
     }
 
     #[tokio::test]

@@ -249,13 +249,13 @@ mod tests {
 
     #[test]
     fn addresses_with_invisible_characters_are_refused() {
-        let hidden = "\u{ad}\u{34f}\u{61c}\u{115f}\u{1160}\u{17b4}\u{17b5}\u{180b}\u{180f}\
+        let hidden_chars = "\u{ad}\u{34f}\u{61c}\u{115f}\u{1160}\u{17b4}\u{17b5}\u{180b}\u{180f}\
                       \u{200b}\u{200f}\u{202a}\u{202e}\u{2060}\u{206f}\u{3164}\u{e000}\u{f8ff}\
                       \u{fe00}\u{fe0f}\u{feff}\u{ffa0}\u{fff0}\u{fffb}\u{1bca0}\u{1d173}\
                       \u{e0000}\u{e0fff}";
-        assert_eq!(hidden.chars().count(), 28);
+        assert_eq!(hidden_chars.chars().count(), 28);
 
-        for char in hidden.chars() {
+        for char in hidden_chars.chars() {
             for email in [format!("a{char}b@example.org"), format!("ada@ex{char}ample.org")] {
                 assert_eq!(parse(&email).map_err(|it| it.code), Err("invalid"), "{email:?}");
             }
@@ -264,9 +264,11 @@ mod tests {
 
     #[test]
     fn impossible_addresses_are_not_looked_up() {
-        let long = format!("ada@{}.org", "x".repeat(254));
+        let long_address = format!("ada@{}.org", "x".repeat(254));
 
-        for email in ["", "ada", "ada@example", "ada\0@example.org", "a b@example.org", &*long] {
+        for email in
+            ["", "ada", "ada@example", "ada\0@example.org", "a b@example.org", &*long_address]
+        {
             assert_eq!(for_lookup(email), None, "{email:?}");
         }
     }

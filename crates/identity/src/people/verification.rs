@@ -74,8 +74,8 @@ impl Verification {
         let token = email_tokens::hash_presented(token).ok_or(VerifyError::Invalid)?;
         let EmailTokenPorts { tokens, clock, .. } = &self.links.0;
         let at = clock.now();
-        let verified = SideEffects::audit(at, user, "account.verified");
-        if !tokens.verify(user, token, at, verified).await? {
+        let effects = SideEffects::audit(at, user, "account.verified");
+        if !tokens.verify(user, token, at, effects).await? {
             return Err(VerifyError::Invalid);
         }
         self.caller_cache.forget_user(user);

@@ -265,8 +265,8 @@ mod tests {
 
     #[test]
     fn other_targets_are_refused() {
-        let long = "a".repeat(MAX_URL_BYTES);
-        let too_long = [format!("http://localhost:1/{long}"), format!("/admin/{long}")];
+        let long_path = "a".repeat(MAX_URL_BYTES);
+        let too_long = [format!("http://localhost:1/{long_path}"), format!("/admin/{long_path}")];
         for bad in NOT_TARGETS.iter().copied().chain(too_long.iter().map(String::as_str)) {
             assert_eq!(target(bad), Err(DestinationError::Target), "{bad:.80}");
             // A challenge does not make a target valid.
@@ -293,8 +293,8 @@ mod tests {
             ("", None),
             ("too-short", Some("S256")),
         ] {
-            let refused = of(challenge, method);
-            assert_eq!(refused, Err(DestinationError::ChallengeInvalid), "{challenge} {method:?}");
+            let outcome = of(challenge, method);
+            assert_eq!(outcome, Err(DestinationError::ChallengeInvalid), "{challenge} {method:?}");
         }
     }
 

@@ -184,11 +184,11 @@ mod tests {
 
     #[test]
     fn a_user_name_that_is_an_address_is_the_email_unless_another_is_granted() {
-        let plain = ScimUserAttributes::new(&[user_name("ada@example.org")]).unwrap();
+        let attributes = ScimUserAttributes::new(&[user_name("ada@example.org")]).unwrap();
         let changes = [user_name("ada"), email("ada@example.org")];
         let both = ScimUserAttributes::new(&changes).unwrap();
 
-        assert_eq!(plain.email, "ada@example.org");
+        assert_eq!(attributes.email, "ada@example.org");
         assert_eq!(both.user_name, "ada");
         assert_eq!(both.email, "ada@example.org");
     }

@@ -388,11 +388,11 @@ mod tests {
     #[test]
     fn malformed_tokens_are_refused() {
         let (_, token) = issued();
-        let mut changed = token.expose().clone();
-        changed.pop();
+        let mut changed_token = token.expose().clone();
+        changed_token.pop();
         let endless = format!("{}{}", token.expose(), "A".repeat(100_000));
 
-        for text in ["", ".", "..", "...", "a.b.c", "\u{fffd}.\u{0}.", &changed, &endless] {
+        for text in ["", ".", "..", "...", "a.b.c", "\u{fffd}.\u{0}.", &changed_token, &endless] {
             assert_eq!(tokens_at(start()).verify(text), None, "{text:.40}");
         }
     }

@@ -191,15 +191,15 @@ mod tests {
     #[tokio::test]
     async fn only_the_ended_session_is_invalidated() {
         let (caller_cache, _) = caller_cache(valid_callers());
-        let ended = session_ref();
+        let ended_session = session_ref();
         let other = session_ref();
-        for session_ref in [ended, other] {
+        for session_ref in [ended_session, other] {
             caller_cache.fresh(session_ref).await.unwrap();
         }
 
-        caller_cache.forget(ended);
+        caller_cache.forget(ended_session);
 
-        assert!(caller_cache.cached(ended).is_none());
+        assert!(caller_cache.cached(ended_session).is_none());
         assert!(caller_cache.cached(other).is_some());
     }
 

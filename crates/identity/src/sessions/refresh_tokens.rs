@@ -129,8 +129,8 @@ mod tests {
     #[test]
     fn a_token_has_one_successor_and_another_under_another_key() {
         let successor = |key: &str| {
-            let presented = keys(key, None).hashes_of(&secret("a token")).next().unwrap();
-            presented.successor.expose().clone()
+            let candidate = keys(key, None).hashes_of(&secret("a token")).next().unwrap();
+            candidate.successor.expose().clone()
         };
 
         assert_eq!(successor("one key"), successor("one key"));
@@ -141,9 +141,9 @@ mod tests {
     fn a_token_of_the_previous_key_has_its_successor_hashed_under_the_current() {
         let token = secret("a token");
         let old = keys("old", None).hash(&token);
-        let changed = keys("new", Some("old"));
+        let changed_keys = keys("new", Some("old"));
 
-        let candidates: Vec<PresentedRefreshToken> = changed.hashes_of(&token).collect();
+        let candidates: Vec<PresentedRefreshToken> = changed_keys.hashes_of(&token).collect();
 
         assert_eq!(candidates.len(), 2);
         assert_eq!(candidates[1].hash, old);

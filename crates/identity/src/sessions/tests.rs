@@ -107,8 +107,9 @@ async fn only_a_keyed_hash_of_the_token_reaches_the_store() {
 
     let grant = sessions.start(&account(UserId::generate()), PASSWORD, device()).await.unwrap();
 
-    let plain = ring::digest::digest(&ring::digest::SHA256, grant.refresh.expose().as_bytes());
-    assert_ne!(sessions.ports.refresh_keys.hash(&grant.refresh).0, plain.as_ref());
+    let plain_digest =
+        ring::digest::digest(&ring::digest::SHA256, grant.refresh.expose().as_bytes());
+    assert_ne!(sessions.ports.refresh_keys.hash(&grant.refresh).0, plain_digest.as_ref());
 }
 
 #[tokio::test]
@@ -117,9 +118,9 @@ async fn stale_credentials_start_no_session() {
     store.expect_begin().returning(|_, _, _, _| Ok(SessionStartOutcome::Stale));
     let sessions = fixture(store, None).sessions;
 
-    let started = sessions.start(&account(UserId::generate()), PASSWORD, device()).await;
+    let outcome = sessions.start(&account(UserId::generate()), PASSWORD, device()).await;
 
-    assert!(matches!(started, Err(StartError::Stale)), "{started:?}");
+    assert!(matches!(outcome, Err(StartError::Stale)), "{outcome:?}");
 }
 
 #[tokio::test]
@@ -179,11 +180,11 @@ async fn a_malformed_token_never_reaches_the_store() {
     let sessions = fixture(MockSessionStore::new(), Some("the key before")).sessions;
 
     let refreshed = sessions.refresh(&secret(&"x".repeat(10_000)), device()).await;
-    let ended = sessions.end(&secret("")).await;
+    let outcome = sessions.end(&secret("")).await;
     let session = sessions.session_of(&secret("")).await;
 
     assert!(matches!(refreshed, Err(RefreshError::Invalid)));
-    assert!(ended.is_ok());
+    assert!(outcome.is_ok());
     assert!(session.unwrap().is_none());
 }
 
@@ -212,13 +213,13 @@ async fn a_response_lost_during_a_key_change_can_be_repeated() {
     let old = keys("the key before");
     let first = old.hashes_of(&token).next().unwrap();
     let hash = first.hash;
-    let stored = first.successor_hash;
+    let stored_hash = first.successor_hash;
     let mut store = MockSessionStore::new();
     store
         .expect_session_of()
-        .returning(move |requested| Ok((requested == stored).then(SessionId::generate)));
+        .returning(move |requested| Ok((requested == stored_hash).then(SessionId::generate)));
     store.expect_rotate().returning(move |presented, _| {
-        let again = presented.hash == hash && presented.successor == stored;
+        let again = presented.hash == hash && presented.successor == stored_hash;
         Ok(if again { rotated() } else { RotationOutcome::Refused })
     });
 
@@ -282,9 +283,9 @@ async fn revoke_others_when(ended: Option<u64>) -> (Result<u64, RevokeError>, Op
         .expect_revoke()
         .withf(move |by, which, at, effects| {
             let user = caller.user;
-            let revoked = "session.revoked";
+            let action = "session.revoked";
             (*by, *which) == (caller, Revoked::Others)
-                && effects(user, *at) == SideEffects::audit(*at, user, revoked)
+                && effects(user, *at) == SideEffects::audit(*at, user, action)
         })
         .once()
         .returning(move |_, _, _, _| Ok(ended));
@@ -337,11 +338,11 @@ async fn sessions_are_listed_in_pages() {
     let first = entry(2);
     let second = entry(1);
     let mut store = MockSessionStore::new();
-    let stored = vec![first.clone(), second];
+    let stored_sessions = vec![first.clone(), second];
     store
         .expect_page()
         .withf(|_, now, page| (*now, page.limit) == (Timestamp::UNIX_EPOCH, 2))
-        .returning(move |_, _, _| Ok(stored.clone()));
+        .returning(move |_, _, _| Ok(stored_sessions.clone()));
 
     let page = PageRequest { after: None, limit: 1 };
     let listed = fixture(store, None).sessions.page(UserId::generate(), page).await.unwrap();

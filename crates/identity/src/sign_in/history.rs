@@ -70,11 +70,11 @@ mod tests {
     async fn a_page_reads_one_more_entry_to_find_the_next() {
         let entries = [entry(3), entry(2), entry(1)];
         let mut log = MockSignInLog::new();
-        let stored = entries.to_vec();
+        let stored_entries = entries.to_vec();
         log.expect_page()
             .withf(|_, page| page.limit == 3)
             .once()
-            .returning(move |_, _| Ok(stored.clone()));
+            .returning(move |_, _| Ok(stored_entries.clone()));
 
         let page = PageRequest { after: None, limit: 2 };
         let listed = history(log).page(UserId::generate(), page).await.unwrap();

@@ -381,14 +381,14 @@ async fn a_sign_in_succeeds_if_its_hash_cannot_be_replaced() {
 
 #[tokio::test]
 async fn impossible_credentials_are_refused_without_hashing() {
-    let long = "x".repeat(2_000);
+    let long_text = "x".repeat(2_000);
     for (email, password) in [
         ("", "a perfectly fine passphrase"),
         ("no address", "a perfectly fine passphrase"),
         ("ada\0@example.org", "a perfectly fine passphrase"),
-        (&*format!("{long}@example.org"), "a perfectly fine passphrase"),
+        (&*format!("{long_text}@example.org"), "a perfectly fine passphrase"),
         (ADDRESS, ""),
-        (ADDRESS, &*long),
+        (ADDRESS, &*long_text),
     ] {
         let world = World::with(Found::With("kept"), || Ok(Verdict::Right));
 

@@ -29,10 +29,10 @@ async fn world() -> World {
     let clock = Arc::new(ManualClock::new(start));
     let challenges = store.challenges(Arc::<ManualClock>::clone(&clock));
     let user = UserId::generate();
-    let sealed = store.seal(user, PURPOSE, &Secret::new(KEY.to_vec())).await.unwrap().unwrap();
+    let sealed_key = store.seal(user, PURPOSE, &Secret::new(KEY.to_vec())).await.unwrap().unwrap();
     {
         let mut state = store.state.lock().unwrap();
-        state.factor = Some(Factor { sealed, state: FactorState::On });
+        state.factor = Some(Factor { sealed: sealed_key, state: FactorState::On });
         state.codes.extend(factors::recovery_codes::hash(user, &secret(RECOVERY)));
     }
     World { store, challenges, clock, user }
@@ -76,9 +76,9 @@ async fn no_challenge_is_opened_if_the_credentials_changed_meanwhile() {
     let world = world().await;
     world.store.state.lock().unwrap().meanwhile = Some(Meanwhile::Changed);
 
-    let refused = world.challenges.challenge(&account(world.user)).await;
+    let refusal = world.challenges.challenge(&account(world.user)).await;
 
-    assert!(matches!(refused, Err(StartError::Stale)), "{refused:?}");
+    assert!(matches!(refusal, Err(StartError::Stale)), "{refusal:?}");
 }
 
 #[tokio::test]
@@ -134,8 +134,8 @@ async fn a_recovery_code_meets_a_challenge_once_and_that_is_audited() {
     assert!(met.is_ok());
     assert!(is_wrong(&again));
     assert_eq!(world.store.audited(), ["recovery_code.used"]);
-    let left = world.store.state.lock().unwrap().codes.len().to_string();
-    let email = QueuedEmail::new("recovery-code-used").with("left", left);
+    let codes_left = world.store.state.lock().unwrap().codes.len().to_string();
+    let email = QueuedEmail::new("recovery-code-used").with("left", codes_left);
     assert_eq!(world.store.state.lock().unwrap().emails, [email]);
 }
 
@@ -193,8 +193,8 @@ async fn wrong_codes_delay_the_next_without_using_up_its_attempts() {
     let token = world.token().await;
 
     for _ in 0..7 {
-        let refused = world.meet(&token, world.code(0)).await;
-        let err = refused.unwrap_err();
+        let refusal = world.meet(&token, world.code(0)).await;
+        let err = refusal.unwrap_err();
         assert!(matches!(err, ChallengeError::TooMany { .. }), "{err}");
     }
 
@@ -228,10 +228,10 @@ async fn a_correct_code_reseals_its_secret_after_a_key_change() {
     for changed in [false, true] {
         let world = world().await;
         let token = world.token().await;
-        let wrong = FactorAnswer::Code(secret("nonsense"));
+        let wrong_answer = FactorAnswer::Code(secret("nonsense"));
         world.store.state.lock().unwrap().key_changed = changed;
 
-        world.meet(&token, wrong).await.unwrap_err();
+        world.meet(&token, wrong_answer).await.unwrap_err();
         let after_wrong = world.store.state.lock().unwrap().resealed.len();
         world.meet(&token, world.code(0)).await.unwrap();
 
@@ -248,7 +248,7 @@ async fn only_a_hash_of_the_token_is_stored() {
     let token = world.token().await;
 
     let state = world.store.state.lock().unwrap();
-    let stored: Vec<_> = state.challenges.keys().collect();
-    assert_eq!(stored, [&token_hash::of_ours(&token)]);
-    assert_ne!(stored[0].0[..], token.expose().as_bytes()[..32]);
+    let stored_hashes: Vec<_> = state.challenges.keys().collect();
+    assert_eq!(stored_hashes, [&token_hash::of_ours(&token)]);
+    assert_ne!(stored_hashes[0].0[..], token.expose().as_bytes()[..32]);
 }

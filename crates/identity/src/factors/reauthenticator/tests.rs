@@ -39,11 +39,11 @@ async fn a_sign_in_of_the_last_ten_minutes_is_proof_enough() {
     let in_time = world.reauthenticator.check(world.caller, None).await.unwrap();
     world.clock.advance(Duration::from_millis(1));
     let late = world.reauthenticator.check(world.caller, None).await.unwrap();
-    let refused = world.reauthenticator.require(world.caller, None).await;
+    let refusal = world.reauthenticator.require(world.caller, None).await;
 
     assert_eq!([at_once, in_time], [ReauthenticationOutcome::Fresh; 2]);
     assert_eq!(late, ReauthenticationOutcome::Stale);
-    assert!(matches!(refused, Err(OwnerError::SignInAgain)));
+    assert!(matches!(refusal, Err(OwnerError::SignInAgain)));
 }
 
 #[tokio::test]
@@ -69,8 +69,8 @@ async fn a_recent_sign_in_of_a_browser_is_proof_and_an_old_one_is_not() {
     }
     world.clock.advance(Duration::from_mins(11));
     for caller in callers {
-        let refused = world.reauthenticator.require(caller, None).await;
-        assert!(matches!(refused, Err(OwnerError::SignInAgain)));
+        let refusal = world.reauthenticator.require(caller, None).await;
+        assert!(matches!(refusal, Err(OwnerError::SignInAgain)));
     }
 }
 
@@ -79,10 +79,10 @@ async fn a_password_is_proof_and_a_wrong_one_is_counted() {
     let world = world(Arc::default());
 
     let right = world.reauthenticator.require(world.caller, Some(by_password(PASSWORD))).await;
-    let wrong = world.reauthenticator.require(world.caller, Some(by_password("guessed"))).await;
+    let refusal = world.reauthenticator.require(world.caller, Some(by_password("guessed"))).await;
 
     right.unwrap();
-    assert!(matches!(wrong, Err(OwnerError::Wrong)));
+    assert!(matches!(refusal, Err(OwnerError::Wrong)));
     assert_eq!(world.store.wrong(), 1);
 }
 

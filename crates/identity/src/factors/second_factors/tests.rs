@@ -113,11 +113,11 @@ async fn a_wrong_code_enables_nothing_and_is_counted() {
     let world = world();
     let enrolment = world.begin().await.unwrap();
     let code = world.code(&enrolment);
-    let wrong = if code.expose() == "123456" { "654321" } else { "123456" };
+    let wrong_code = if code.expose() == "123456" { "654321" } else { "123456" };
 
-    for text in [wrong, "", "nonsense"] {
-        let refused = world.factors.confirm(world.session_ref, secret(text)).await;
-        assert!(matches!(refused, Err(ConfirmError::WrongCode)), "{text}");
+    for text in [wrong_code, "", "nonsense"] {
+        let refusal = world.factors.confirm(world.session_ref, secret(text)).await;
+        assert!(matches!(refusal, Err(ConfirmError::WrongCode)), "{text}");
     }
 
     assert_eq!(world.store.wrong(), 3);
@@ -132,10 +132,10 @@ async fn wrong_codes_are_limited_and_the_wait_is_reported() {
         world.factors.confirm(world.session_ref, secret("nonsense")).await.unwrap_err();
     }
 
-    let refused = world.factors.confirm(world.session_ref, world.code(&enrolment)).await;
+    let refusal = world.factors.confirm(world.session_ref, world.code(&enrolment)).await;
 
     let wait = Duration::from_secs(90);
-    assert!(matches!(refused, Err(ConfirmError::TooMany { wait: actual }) if actual == wait));
+    assert!(matches!(refusal, Err(ConfirmError::TooMany { wait: actual }) if actual == wait));
 }
 
 #[tokio::test]
@@ -154,14 +154,14 @@ async fn a_secret_waits_a_quarter_of_an_hour_for_its_code() {
 #[tokio::test]
 async fn a_second_enrolment_replaces_the_first() {
     let world = world();
-    let first = world.begin().await.unwrap();
+    let first_enrolment = world.begin().await.unwrap();
     let second = world.begin().await.unwrap();
 
-    let refused = world.factors.confirm(world.session_ref, world.code(&first)).await;
-    let taken = world.factors.confirm(world.session_ref, world.code(&second)).await;
+    let refusal = world.factors.confirm(world.session_ref, world.code(&first_enrolment)).await;
+    let confirmation = world.factors.confirm(world.session_ref, world.code(&second)).await;
 
-    assert!(matches!(refused, Err(ConfirmError::WrongCode)));
-    assert!(taken.is_ok());
+    assert!(matches!(refusal, Err(ConfirmError::WrongCode)));
+    assert!(confirmation.is_ok());
 }
 
 #[tokio::test]
@@ -169,10 +169,10 @@ async fn while_a_factor_is_on_no_other_can_be_enrolled() {
     let world = world();
     let (enrolment, _) = world.on().await;
 
-    let started = world.begin().await;
+    let outcome = world.begin().await;
     let confirmed = world.factors.confirm(world.session_ref, world.code(&enrolment)).await;
 
-    assert!(matches!(started, Err(EnrolError::AlreadyOn)));
+    assert!(matches!(outcome, Err(EnrolError::AlreadyOn)));
     assert!(matches!(confirmed, Err(ConfirmError::NotPending)));
 }
 
@@ -181,9 +181,9 @@ async fn enrolment_fails_if_the_account_is_deleted_meanwhile() {
     let world = world();
     world.store.state.lock().unwrap().meanwhile = Some(Meanwhile::Deleted);
 
-    let started = world.begin().await;
+    let outcome = world.begin().await;
 
-    assert!(matches!(started, Err(EnrolError::Gone)), "{started:?}");
+    assert!(matches!(outcome, Err(EnrolError::Gone)), "{outcome:?}");
 }
 
 #[tokio::test]
@@ -216,21 +216,21 @@ async fn any_fresh_proof_disables_the_factor() {
 async fn a_wrong_proof_changes_nothing_and_is_counted() {
     let world = world();
     let (_, codes) = world.on().await;
-    let long = "x".repeat(10_000);
-    let wrong = [
+    let long_code = "x".repeat(10_000);
+    let wrong_proofs = [
         ReauthProof::Password(secret("a wrong password")),
         ReauthProof::Password(secret("")),
-        ReauthProof::Password(secret(&long)),
+        ReauthProof::Password(secret(&long_code)),
         by_code(secret("12345")),
-        by_code(secret(&long)),
+        by_code(secret(&long_code)),
         by_recovery_code(&secret("K3V90-0QXZ7-1BCDE-FGHJK-MNPQR")),
-        by_recovery_code(&secret(&long)),
+        by_recovery_code(&secret(&long_code)),
     ];
 
-    let count = u32::try_from(wrong.len()).unwrap();
-    for proof in wrong {
-        let refused = world.factors.disable(world.session_ref, proof).await;
-        assert!(matches!(refused, Err(FactorChangeError::WrongProof)), "{refused:?}");
+    let count = u32::try_from(wrong_proofs.len()).unwrap();
+    for proof in wrong_proofs {
+        let refusal = world.factors.disable(world.session_ref, proof).await;
+        assert!(matches!(refusal, Err(FactorChangeError::WrongProof)), "{refusal:?}");
     }
 
     assert_eq!(world.store.wrong(), count);
@@ -287,7 +287,7 @@ async fn enrolment_requires_the_accounts_password() {
 
     let silent = world.factors.begin(world.session_ref, None).await;
     let guessed = world.factors.begin(world.session_ref, Some(secret("a guess"))).await;
-    let counted = world.store.wrong();
+    let wrong_answers = world.store.wrong();
     for _ in 1..10 {
         world.factors.begin(world.session_ref, Some(secret("a guess"))).await.unwrap_err();
     }
@@ -295,7 +295,7 @@ async fn enrolment_requires_the_accounts_password() {
 
     assert!(matches!(silent, Err(EnrolError::Owner(OwnerError::Missing))));
     assert!(matches!(guessed, Err(EnrolError::Owner(OwnerError::Wrong))));
-    assert_eq!(counted, 1);
+    assert_eq!(wrong_answers, 1);
     assert!(matches!(late, Err(EnrolError::Owner(OwnerError::TooMany { .. }))));
     assert!(world.store.state.lock().unwrap().factor.is_none());
 }

@@ -181,10 +181,10 @@ async fn an_unknown_passkey_is_recorded_for_no_account() {
 async fn a_refused_response_is_recorded_for_the_passkeys_owner() {
     let note = "note wrong_passkey passkey";
     let another = |_| Ok(ClaimedPasskey { credential: vec![1], user: UserId::generate() });
-    let refused = || Err(CeremonyError::Refused("origin".to_owned()));
+    let refusal = || Err(CeremonyError::Refused("origin".to_owned()));
     for (world, expected) in [
         (World { claimant: another, ..World::fine() }, vec!["take", note]),
-        (World { verdict: refused, ..World::fine() }, vec!["take", "judge", note]),
+        (World { verdict: refusal, ..World::fine() }, vec!["take", "judge", note]),
         (
             World { use_outcome: PasskeyUseOutcome::RolledBack, ..World::fine() },
             vec!["take", "judge", "use", note],

@@ -62,9 +62,9 @@ async fn the_owner_changes_the_password_with_the_current_one() {
     let adas_session = session_ref(ada);
     world.changes.caller_cache.fresh(adas_session).await.unwrap();
 
-    let left = world.change(ada, OLD, NEW).await.unwrap();
+    let remaining_access = world.change(ada, OLD, NEW).await.unwrap();
 
-    assert_eq!(left, AppAccess { app_passwords: 2, api_keys: 1 });
+    assert_eq!(remaining_access, AppAccess { app_passwords: 2, api_keys: 1 });
     assert_eq!(world.stored_hash(ada), format!("kept {NEW}"));
     assert_eq!(world.changes.caller_cache.cached(adas_session), None);
     assert_eq!(world.post.emails(), [("password-changed", ada)]);
@@ -78,9 +78,9 @@ async fn a_wrong_password_is_counted_and_changes_nothing() {
     let ada = world.ada();
 
     for wrong in ["a wrong password", "", &"x".repeat(999)] {
-        let refused = world.change(ada, wrong, NEW).await;
+        let refusal = world.change(ada, wrong, NEW).await;
 
-        assert!(matches!(refused, Err(ChangePasswordError::WrongPassword)), "{refused:?}");
+        assert!(matches!(refusal, Err(ChangePasswordError::WrongPassword)), "{refusal:?}");
     }
 
     assert_eq!(world.factors.wrong(), 3);
@@ -95,9 +95,9 @@ async fn after_ten_wrong_passwords_the_right_one_must_wait_too() {
         drop(world.change(ada, "a wrong password", NEW).await);
     }
 
-    let refused = world.change(ada, OLD, NEW).await;
+    let refusal = world.change(ada, OLD, NEW).await;
 
-    assert!(matches!(refused, Err(ChangePasswordError::TooMany { .. })), "{refused:?}");
+    assert!(matches!(refusal, Err(ChangePasswordError::TooMany { .. })), "{refusal:?}");
 }
 
 #[tokio::test]

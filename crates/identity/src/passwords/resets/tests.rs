@@ -106,8 +106,8 @@ async fn a_token_is_valid_for_its_address_for_an_hour() {
     post.clock.advance(Duration::from_hours(1));
     let late = reset(ADA, &token).await;
 
-    for refused in [foreign, unknown, nonsense, long, empty, late] {
-        assert!(matches!(refused, Err(ResetError::InvalidToken)), "{refused:?}");
+    for refusal in [foreign, unknown, nonsense, long, empty, late] {
+        assert!(matches!(refusal, Err(ResetError::InvalidToken)), "{refusal:?}");
     }
     assert_eq!(stored_hash(&post, ada), "kept old");
 }
@@ -117,9 +117,9 @@ async fn a_token_of_another_purpose_resets_nothing() {
     let (post, resets, _) = request_reset().await;
     post.verification(true).resend(ADA).await.unwrap();
 
-    let refused = resets.reset(ADA, &post.token(), secret(NEW), &device()).await;
+    let refusal = resets.reset(ADA, &post.token(), secret(NEW), &device()).await;
 
-    assert!(matches!(refused, Err(ResetError::InvalidToken)));
+    assert!(matches!(refusal, Err(ResetError::InvalidToken)));
 }
 
 #[tokio::test]
@@ -150,9 +150,9 @@ async fn a_weak_password_is_reported_and_leaves_the_token_valid() {
 async fn without_the_token_nothing_is_revealed_about_the_name() {
     let (_, resets, _) = request_reset().await;
 
-    let refused = resets.reset(ADA, &secret("nonsense"), secret("Ada Augusta"), &device()).await;
+    let refusal = resets.reset(ADA, &secret("nonsense"), secret("Ada Augusta"), &device()).await;
 
-    assert!(matches!(refused, Err(ResetError::InvalidToken)));
+    assert!(matches!(refusal, Err(ResetError::InvalidToken)));
 }
 
 #[tokio::test]

@@ -95,8 +95,8 @@ async fn a_link_is_for_its_address_and_account_and_for_a_day() {
     world.post.clock.advance(Duration::from_hours(24));
     let late = world.confirm(world.ada, NEW).await;
 
-    for refused in [other_address, other_account, late] {
-        assert!(matches!(refused, Err(AddressChangeError::InvalidToken)), "{refused:?}");
+    for refusal in [other_address, other_account, late] {
+        assert!(matches!(refusal, Err(AddressChangeError::InvalidToken)), "{refusal:?}");
     }
 }
 
@@ -117,7 +117,7 @@ async fn an_address_of_another_account_is_not_revealed() {
 #[tokio::test]
 async fn a_request_requires_a_password_and_a_valid_address() {
     let unproved = world().request_with(NEW, None).await;
-    let wrong = world().request_with(NEW, Some("wrong horse battery")).await;
+    let refusal = world().request_with(NEW, Some("wrong horse battery")).await;
     let domains = world();
     let rules = RegistrationRules {
         allowed_domains: vec!["example.org".to_owned()],
@@ -131,7 +131,7 @@ async fn a_request_requires_a_password_and_a_valid_address() {
     without_mail.post.mail.set(false);
 
     assert!(matches!(unproved, Err(AddressChangeError::Owner(OwnerError::Missing))));
-    assert!(matches!(wrong, Err(AddressChangeError::Owner(OwnerError::Wrong))));
+    assert!(matches!(refusal, Err(AddressChangeError::Owner(OwnerError::Wrong))));
     let invalid = [(same, "unchanged"), (malformed, "invalid"), (foreign, "address_not_allowed")];
     for (refused, code) in invalid {
         assert!(matches!(refused, Err(AddressChangeError::Invalid(it)) if it[0].code == code));

@@ -117,11 +117,11 @@ async fn a_deletion_requires_a_confirmation_and_the_password() {
     }
     let silent = ada.deletion.delete(ada.caller_state(), DeletionRequest::default()).await;
     let without = ada.delete("DELETE", None).await;
-    let wrong = ada.delete("DELETE", Some("a guess")).await;
+    let refusal = ada.delete("DELETE", Some("a guess")).await;
 
     assert!(matches!(silent, Err(DeleteError::Invalid(it)) if it[0].code == "required"));
     assert!(matches!(without, Err(DeleteError::WrongPassword)));
-    assert!(matches!(wrong, Err(DeleteError::WrongPassword)));
+    assert!(matches!(refusal, Err(DeleteError::WrongPassword)));
     assert!(ada.requests().is_empty());
 }
 
@@ -133,15 +133,15 @@ async fn wrong_passwords_are_counted_and_right_ones_are_not() {
         let outcome = ada.delete("DELETE", Some(PASSWORD)).await;
         assert!(matches!(outcome, Err(DeleteError::LastAdmin)));
     }
-    let mut refused = 0;
+    let mut refusals = 0;
     for _ in 0..12 {
         match ada.delete("DELETE", Some("a guess")).await {
-            Err(DeleteError::TooMany { .. }) => refused += 1,
+            Err(DeleteError::TooMany { .. }) => refusals += 1,
             outcome => assert!(matches!(outcome, Err(DeleteError::WrongPassword))),
         }
     }
 
-    assert_eq!(refused, 2);
+    assert_eq!(refusals, 2);
 }
 
 #[tokio::test]

@@ -117,13 +117,13 @@ async fn a_token_that_ends_during_its_check_is_reported_as_already_set_up() {
 
 #[tokio::test]
 async fn all_violations_are_reported_at_once() {
-    let wrong = NewAdmin {
+    let wrong_admin = NewAdmin {
         email: "nobody".to_owned(),
         password: secret("short"),
         display_name: Some("x".repeat(201)),
     };
 
-    let outcome = Ports::idle().build().create_first_admin(&secret("right"), wrong).await;
+    let outcome = Ports::idle().build().create_first_admin(&secret("right"), wrong_admin).await;
 
     let Err(FirstAdminError::Invalid(violations)) = outcome else { panic!("{outcome:?}") };
     let fields: Vec<_> = violations.iter().map(|it| it.field).collect();
@@ -137,10 +137,10 @@ async fn each_refusal_of_the_store_has_its_error_and_leaves_the_token() {
     };
 
     let late = create(FirstAdminOutcome::AlreadySetUp).await;
-    let taken = create(FirstAdminOutcome::EmailTaken).await;
-    let full = create(FirstAdminOutcome::SeatsTaken).await;
+    let taken_outcome = create(FirstAdminOutcome::EmailTaken).await;
+    let seats_outcome = create(FirstAdminOutcome::SeatsTaken).await;
 
     assert!(matches!(late, Err(FirstAdminError::AlreadySetUp)), "{late:?}");
-    assert!(matches!(taken, Err(FirstAdminError::EmailTaken)), "{taken:?}");
-    assert!(matches!(full, Err(FirstAdminError::SeatsTaken)), "{full:?}");
+    assert!(matches!(taken_outcome, Err(FirstAdminError::EmailTaken)), "{taken_outcome:?}");
+    assert!(matches!(seats_outcome, Err(FirstAdminError::SeatsTaken)), "{seats_outcome:?}");
 }

@@ -223,13 +223,13 @@ async fn the_store_checks_an_invitation_and_the_licensed_administrators() {
 
 #[tokio::test]
 async fn malformed_invitations_and_closed_registration_are_refused_without_hashing() {
-    let long = "x".repeat(129);
+    let long_text = "x".repeat(129);
     let rules = |policy| RegistrationRules { policy, ..RegistrationRules::default() };
     for (policy, token) in [
         (RegistrationPolicy::Closed, "token"),
         (RegistrationPolicy::Invitation, ""),
-        (RegistrationPolicy::Invitation, &*long),
-        (RegistrationPolicy::Open, &*long),
+        (RegistrationPolicy::Invitation, &*long_text),
+        (RegistrationPolicy::Open, &*long_text),
     ] {
         let outcome = registration(idle(), rules(policy)).register(invited(token)).await;
 
@@ -261,34 +261,34 @@ async fn a_taken_address_and_taken_seats_have_different_errors() {
         registration.register(form()).await
     };
 
-    let taken = register(AccountCreationOutcome::EmailTaken).await;
-    let full = register(AccountCreationOutcome::SeatsTaken).await;
+    let taken_outcome = register(AccountCreationOutcome::EmailTaken).await;
+    let seats_outcome = register(AccountCreationOutcome::SeatsTaken).await;
 
-    assert!(matches!(taken, Err(RegisterError::EmailTaken)));
-    assert!(matches!(full, Err(RegisterError::SeatsTaken { limit: 25 })));
+    assert!(matches!(taken_outcome, Err(RegisterError::EmailTaken)));
+    assert!(matches!(seats_outcome, Err(RegisterError::SeatsTaken { limit: 25 })));
 }
 
 #[tokio::test]
 async fn with_verification_only_the_owner_learns_that_an_address_is_taken() {
     let fresh = Post::open();
-    let taken = Post::open();
-    let owner = taken.person("ADA@example.org", Some("kept"));
-    taken.prove(owner);
+    let taken_post = Post::open();
+    let owner = taken_post.person("ADA@example.org", Some("kept"));
+    taken_post.prove(owner);
     let register = async |post: &Arc<Post>, outcome| {
         let rules = RegistrationRules::default();
         registration_with(storing(outcome), rules, post.verification(true)).register(form()).await
     };
 
     let made = register(&fresh, AccountCreationOutcome::Stored).await;
-    let refused = register(&taken, AccountCreationOutcome::EmailTaken).await;
+    let taken_outcome = register(&taken_post, AccountCreationOutcome::EmailTaken).await;
 
     assert!(
         matches!(made, Ok(RegistrationOutcome::EmailQueued))
-            && matches!(refused, Ok(RegistrationOutcome::EmailQueued))
+            && matches!(taken_outcome, Ok(RegistrationOutcome::EmailQueued))
     );
     assert!(fresh.emails().is_empty());
-    assert_eq!(taken.emails(), [("address-taken", owner)]);
-    assert_eq!(fresh.steps(), taken.steps());
+    assert_eq!(taken_post.emails(), [("address-taken", owner)]);
+    assert_eq!(fresh.steps(), taken_post.steps());
 }
 
 #[tokio::test]

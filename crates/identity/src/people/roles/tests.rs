@@ -90,13 +90,13 @@ async fn every_refusal_has_its_error_and_limit() {
     store.expect_member().returning(|_| Ok(None));
     let roles = roles(store);
 
-    let granted = roles.grant(None, user, Role::Admin).await.unwrap_err();
+    let grant_error = roles.grant(None, user, Role::Admin).await.unwrap_err();
     let deactivated = roles.deactivate(None, user).await.unwrap_err();
     let reactivated = roles.reactivate(None, user).await.unwrap_err();
-    let unknown = roles.member("ada@example.org").await.unwrap_err();
+    let member_error = roles.member("ada@example.org").await.unwrap_err();
 
-    assert!(matches!(granted, RoleError::AdminsTaken { limit: 2 }), "{granted}");
+    assert!(matches!(grant_error, RoleError::AdminsTaken { limit: 2 }), "{grant_error}");
     assert!(matches!(deactivated, RoleError::LastAdmin), "{deactivated}");
     assert!(matches!(reactivated, RoleError::SeatsTaken { limit: 25 }), "{reactivated}");
-    assert!(matches!(unknown, RoleError::Unknown), "{unknown}");
+    assert!(matches!(member_error, RoleError::Unknown), "{member_error}");
 }

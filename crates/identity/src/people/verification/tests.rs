@@ -64,8 +64,8 @@ async fn a_token_is_valid_for_its_user_for_a_day() {
     post.clock.set(pia_kernel::Timestamp::from_micros(86_399_999_999));
     let in_time = redeem(ada, &token).await;
 
-    for refused in [foreign, nonsense, long, empty, late] {
-        assert!(matches!(refused, Err(VerifyError::Invalid)), "{refused:?}");
+    for refusal in [foreign, nonsense, long, empty, late] {
+        assert!(matches!(refusal, Err(VerifyError::Invalid)), "{refusal:?}");
     }
     assert!(in_time.is_ok());
 }
@@ -73,7 +73,7 @@ async fn a_token_is_valid_for_its_user_for_a_day() {
 #[tokio::test]
 async fn every_request_takes_the_same_steps_to_the_same_response() {
     let (post, verification, ada) = reminded().await;
-    let verified = post.person("verified@example.org", Some("kept"));
+    let verified_user = post.person("verified@example.org", Some("kept"));
     verification.redeem(ada, &post.token()).await.unwrap();
     post.steps();
 
@@ -82,7 +82,7 @@ async fn every_request_takes_the_same_steps_to_the_same_response() {
 
         assert_eq!(post.steps(), ["count", "look", "write"], "{email}");
     }
-    assert_eq!(post.emails(), [("verify-address", ada), ("verify-address", verified)]);
+    assert_eq!(post.emails(), [("verify-address", ada), ("verify-address", verified_user)]);
 }
 
 #[tokio::test]

@@ -95,9 +95,9 @@ async fn an_account_is_stored_with_its_identity_its_limit_and_its_audit_entry() 
 
 #[tokio::test]
 async fn a_user_who_was_registered_meanwhile_is_signed_in() {
-    let existing = account();
+    let existing_account = account();
     let knowing_existing =
-        |taken| knowing_later_at(Some(KnownAccount::Active(existing.clone())), taken);
+        |taken| knowing_later_at(Some(KnownAccount::Active(existing_account.clone())), taken);
     // Before the address was looked up, or after.
     for (provider_accounts, accounts) in [
         (knowing_existing(true), MockAccountStore::new()),
@@ -105,7 +105,10 @@ async fn a_user_who_was_registered_meanwhile_is_signed_in() {
     ] {
         let finder = finder(provider_accounts, accounts, RegistrationPolicy::Open, true);
 
-        assert_eq!(finder.find_or_register(Provider::Google, claims()).await.unwrap(), existing);
+        assert_eq!(
+            finder.find_or_register(Provider::Google, claims()).await.unwrap(),
+            existing_account
+        );
     }
 }
 
@@ -117,11 +120,11 @@ async fn each_refusal_of_the_store_has_its_error() {
         finder.find_or_register(Provider::Google, claims()).await.unwrap_err()
     };
 
-    let taken = refusal(AccountCreationOutcome::EmailTaken).await;
-    let full = refusal(AccountCreationOutcome::SeatsTaken).await;
+    let taken_error = refusal(AccountCreationOutcome::EmailTaken).await;
+    let seats_error = refusal(AccountCreationOutcome::SeatsTaken).await;
 
-    assert!(matches!(taken, ProviderSignInError::EmailExists));
-    assert!(matches!(full, ProviderSignInError::SeatsTaken { limit: 25 }));
+    assert!(matches!(taken_error, ProviderSignInError::EmailExists));
+    assert!(matches!(seats_error, ProviderSignInError::SeatsTaken { limit: 25 }));
 }
 
 #[tokio::test]
@@ -131,11 +134,11 @@ async fn no_account_is_created_without_licence_or_permission() {
         finder.find_or_register(Provider::Google, claims()).await.unwrap_err()
     };
 
-    let ended = refusal(RegistrationPolicy::Open, false).await;
-    let closed = refusal(RegistrationPolicy::Closed, true).await;
+    let licence_error = refusal(RegistrationPolicy::Open, false).await;
+    let policy_error = refusal(RegistrationPolicy::Closed, true).await;
 
-    assert!(matches!(ended, ProviderSignInError::LicenceEnded));
-    assert!(matches!(closed, ProviderSignInError::RegistrationClosed));
+    assert!(matches!(licence_error, ProviderSignInError::LicenceEnded));
+    assert!(matches!(policy_error, ProviderSignInError::RegistrationClosed));
 }
 
 #[tokio::test]

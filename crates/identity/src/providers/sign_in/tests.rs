@@ -116,11 +116,11 @@ async fn a_flow_is_stored_under_hashes_of_the_state_and_the_cookie() {
         Ok(())
     });
 
-    let started = fixture.build().begin(request(), None).await.unwrap();
+    let redirect = fixture.build().begin(request(), None).await.unwrap();
 
-    assert_ne!(started.url, *started.browser.expose());
-    assert_eq!(started.url.len(), 43);
-    assert_eq!(started.browser.expose().len(), 43);
+    assert_ne!(redirect.url, *redirect.browser.expose());
+    assert_eq!(redirect.url.len(), 43);
+    assert_eq!(redirect.browser.expose().len(), 43);
 }
 
 #[tokio::test]
@@ -191,9 +191,9 @@ async fn without_a_valid_state_and_cookie_no_flow_is_looked_up() {
         let outcome =
             Fixture::default().build().finish(callback, browser, SignInDevice::default()).await;
 
-        let failed = outcome.unwrap_err();
-        assert!(matches!(failed.reason, ProviderSignInError::InvalidState));
-        assert!(failed.return_state.is_none());
+        let failure = outcome.unwrap_err();
+        assert!(matches!(failure.reason, ProviderSignInError::InvalidState));
+        assert!(failure.return_state.is_none());
     }
 }
 

@@ -87,13 +87,13 @@ async fn the_use_of_a_token_is_stored_once_a_minute() {
 
 #[tokio::test]
 async fn every_invalid_option_is_reported() {
-    let wrong = ScimTokenOptions {
+    let wrong_options = ScimTokenOptions {
         name: Some(" ".to_owned()),
         scopes: Some(vec!["admin".to_owned()]),
         expires_at: Some(NOW),
     };
 
-    let err = tokens(MockScimTokenStore::new()).create(UserId::generate(), wrong).await;
+    let err = tokens(MockScimTokenStore::new()).create(UserId::generate(), wrong_options).await;
 
     let Err(CreateScimTokenError::Invalid(violations)) = err else { panic!("{err:?}") };
     let fields: Vec<_> = violations.iter().map(|it| it.field).collect();
@@ -109,8 +109,8 @@ async fn a_token_too_many_and_an_unknown_one_are_refused() {
     let by = UserId::generate();
 
     let created = tokens.create(by, options("Okta")).await;
-    let revoked = tokens.revoke(by, ScimTokenId::generate()).await;
+    let outcome = tokens.revoke(by, ScimTokenId::generate()).await;
 
     assert!(matches!(created, Err(CreateScimTokenError::Full { limit: 20 })));
-    assert!(matches!(revoked, Err(RevokeScimTokenError::Unknown)));
+    assert!(matches!(outcome, Err(RevokeScimTokenError::Unknown)));
 }

@@ -66,9 +66,9 @@ async fn a_user_is_deactivated_as_administrators_do_and_with_the_other_changes()
     change.once().returning(move |_| Ok(ScimUserChangeOutcome::Done(Box::new(ada(user, false)))));
 
     let users = users(store, MockRoleStore::new());
-    let changed = users.change(user, None, update(Some(false))).await.unwrap();
+    let changed_user = users.change(user, None, update(Some(false))).await.unwrap();
 
-    assert!(!changed.is_active);
+    assert!(!changed_user.is_active);
 }
 
 #[tokio::test]
@@ -86,9 +86,9 @@ async fn a_user_is_reactivated_within_the_licence() {
         .returning(|_| Ok(ScimUserChangeOutcome::SeatsTaken));
 
     let users = users(store, MockRoleStore::new());
-    let full = users.change(UserId::generate(), None, update(Some(true))).await;
+    let outcome = users.change(UserId::generate(), None, update(Some(true))).await;
 
-    assert!(matches!(full, Err(ScimUserError::SeatsTaken { limit: 10 })), "{full:?}");
+    assert!(matches!(outcome, Err(ScimUserError::SeatsTaken { limit: 10 })), "{outcome:?}");
 }
 
 #[tokio::test]
@@ -128,10 +128,10 @@ async fn suspended_registration_and_seats_bind_provisioning_too() {
         .returning(|_, _, _| Ok(ScimUserCreationOutcome::SeatsTaken));
     let users = users(store, MockRoleStore::new());
 
-    let full = users.create(update(None)).await;
+    let outcome = users.create(update(None)).await;
     users.0.rules.set(RegistrationRules { suspended: true, ..RegistrationRules::default() });
     let suspended = users.create(update(None)).await;
 
-    assert!(matches!(full, Err(ScimUserError::SeatsTaken { limit: 10 })), "{full:?}");
+    assert!(matches!(outcome, Err(ScimUserError::SeatsTaken { limit: 10 })), "{outcome:?}");
     assert!(matches!(suspended, Err(ScimUserError::Suspended)), "{suspended:?}");
 }

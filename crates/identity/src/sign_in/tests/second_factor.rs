@@ -35,9 +35,9 @@ async fn a_wrong_second_factor_is_recorded_for_its_account() {
     };
     let answer = FactorAnswer::Code(Secret::new("nonsense".to_owned()));
 
-    let refused = sign_in.with_factor(&challenge, &answer, device()).await;
+    let refusal = sign_in.with_factor(&challenge, &answer, device()).await;
 
-    assert!(matches!(refused, Err(FactorSignInError::WrongCode)));
+    assert!(matches!(refusal, Err(FactorSignInError::WrongCode)));
     let last = steps.lock().unwrap().last().cloned();
     assert_eq!(last.as_deref(), Some("note somebody's wrong_factor"));
 }
