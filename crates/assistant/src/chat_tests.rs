@@ -97,11 +97,11 @@ async fn a_refusal_costs_nothing() {
 async fn a_caller_who_leaves_while_waiting_is_recorded() {
     let env = TestEnv::new(Script::Silence);
     env.advance(Duration::from_mins(1));
-    let mut waiting = Box::pin(full(&env, caller()));
-    not_ready(&mut waiting).await;
+    let mut waiting_call = Box::pin(full(&env, caller()));
+    not_ready(&mut waiting_call).await;
 
     env.advance(Duration::from_millis(1500));
-    drop(waiting);
+    drop(waiting_call);
 
     let [record] = env.usage_records().try_into().unwrap();
     assert_eq!(record.outcome, CallOutcome::Abandoned);
@@ -116,12 +116,12 @@ async fn a_caller_who_leaves_while_waiting_is_recorded() {
 #[tokio::test]
 async fn a_stop_ends_a_waiting_call() {
     let env = TestEnv::new(Script::Silence);
-    let mut waiting = Box::pin(full(&env, caller()));
-    not_ready(&mut waiting).await;
+    let mut waiting_call = Box::pin(full(&env, caller()));
+    not_ready(&mut waiting_call).await;
 
     env.stop_now();
 
-    assert_eq!(waiting.now_or_never().unwrap(), Err(AssistantError::Stopping));
+    assert_eq!(waiting_call.now_or_never().unwrap(), Err(AssistantError::Stopping));
 }
 
 #[tokio::test]

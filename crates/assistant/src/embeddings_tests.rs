@@ -42,8 +42,8 @@ async fn known_members_are_sent_and_the_response_is_unchanged() {
     let answer = embed(&env, REQUEST).await.unwrap();
 
     assert_eq!(answer, ANSWER);
-    let sent = r#"{"input":["a text","another"],"encoding_format":"base64","dimensions":256"#;
-    assert_eq!(env.sent(), sent);
+    let sent_body = r#"{"input":["a text","another"],"encoding_format":"base64","dimensions":256"#;
+    assert_eq!(env.sent(), sent_body);
     assert_eq!(env.call().max_output, None);
     let [record] = env.usage_records().try_into().unwrap();
     assert_eq!(record.model, "text-embedding");
@@ -72,11 +72,11 @@ async fn tokens_are_reserved_and_settled_as_reported() {
 #[tokio::test]
 async fn a_caller_without_credits_is_refused_before_the_call() {
     let env = TestEnv::new(Script::Full(ANSWER)).with_rules(rules(1));
-    let long = format!(r#"{{"model":"small","input":"{}"}}"#, "word ".repeat(100_000));
+    let long_request = format!(r#"{{"model":"small","input":"{}"}}"#, "word ".repeat(100_000));
 
-    let refused = embed(&env, &long).await;
+    let refusal = embed(&env, &long_request).await;
 
-    assert!(matches!(refused, Err(AssistantError::OverBudget(_))), "{refused:?}");
+    assert!(matches!(refusal, Err(AssistantError::OverBudget(_))), "{refusal:?}");
     assert!(env.calls().is_empty());
     assert!(env.usage_records().is_empty());
 }
@@ -93,12 +93,12 @@ async fn token_inputs_are_counted_exactly() {
 #[tokio::test]
 async fn only_an_embedding_model_of_the_group_is_called() {
     let env = TestEnv::new(Script::Full(ANSWER)).with_rules(GroupRules::default());
-    let refused = embed(&env, REQUEST).await;
+    let refusal = embed(&env, REQUEST).await;
     let env = TestEnv::new(Script::Full(ANSWER)).with_rules(rules(0));
-    let unknown = embed(&env, r#"{"model":"m","input":"x"}"#).await;
+    let unknown_refusal = embed(&env, r#"{"model":"m","input":"x"}"#).await;
 
-    assert!(matches!(refused, Err(AssistantError::UnknownModel)), "{refused:?}");
-    assert!(matches!(unknown, Err(AssistantError::UnknownModel)), "{unknown:?}");
+    assert!(matches!(refusal, Err(AssistantError::UnknownModel)), "{refusal:?}");
+    assert!(matches!(unknown_refusal, Err(AssistantError::UnknownModel)), "{unknown_refusal:?}");
     let gateway = gateway(&env);
     let listed = async |surface| gateway.models(AiCaller { surface, ..caller() }).await.unwrap();
     assert_eq!(listed(Surface::OpenAi).await, ["small"]);
@@ -107,8 +107,8 @@ async fn only_an_embedding_model_of_the_group_is_called() {
 
 #[tokio::test]
 async fn a_refused_key_is_followed_by_the_next_without_cost() {
-    let refused = UpstreamError::Refused { status: 429, retry_after: None, body: Bytes::new() };
-    let scripts = vec![Script::Fails(refused), Script::Full(ANSWER)];
+    let refusal = UpstreamError::Refused { status: 429, retry_after: None, body: Bytes::new() };
+    let scripts = vec![Script::Fails(refusal), Script::Full(ANSWER)];
     let env = TestEnv::with_scripts(scripts).with_rules(rules(0));
 
     embed(&env, REQUEST).await.unwrap();
@@ -127,9 +127,9 @@ async fn a_response_without_vectors_is_a_failure() {
     ] {
         let env = TestEnv::new(Script::Full(answer)).with_rules(rules(0));
 
-        let failed = embed(&env, REQUEST).await;
+        let outcome = embed(&env, REQUEST).await;
 
-        assert!(matches!(failed, Err(AssistantError::UpstreamFailed)), "{answer}: {failed:?}");
+        assert!(matches!(outcome, Err(AssistantError::UpstreamFailed)), "{answer}: {outcome:?}");
         assert_eq!(env.usage_records().len(), records, "{answer}");
     }
 }

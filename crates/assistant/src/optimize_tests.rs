@@ -32,8 +32,8 @@ async fn optimise(
 async fn sent_messages(request: OptimizeRequest) -> (String, String) {
     let (outcome, env) = optimise(ANSWER, request).await;
     outcome.unwrap();
-    let sent: Value = serde_json::from_str(&(env.sent() + "}")).unwrap();
-    let content = |at: usize| sent["messages"][at]["content"].as_str().unwrap().to_owned();
+    let sent_body: Value = serde_json::from_str(&(env.sent() + "}")).unwrap();
+    let content = |at: usize| sent_body["messages"][at]["content"].as_str().unwrap().to_owned();
     (content(0), content(1))
 }
 
@@ -156,13 +156,13 @@ async fn a_text_at_the_limit_is_accepted_and_a_longer_one_is_not() {
 async fn missing_and_too_long_members_are_reported() {
     assert_eq!(violations(request("")).await, [("text".to_owned(), "required")]);
     assert_eq!(violations(request(" \n\0")).await, [("text".to_owned(), "required")]);
-    let long = OptimizeRequest {
+    let long_request = OptimizeRequest {
         custom_prompt: Some("x".repeat(20_001)),
         custom_template_name: Some("x".repeat(256)),
         ..request("x")
     };
     assert_eq!(
-        violations(long).await,
+        violations(long_request).await,
         [("customPrompt".to_owned(), "too_long"), ("customTemplateName".to_owned(), "too_long")]
     );
 }
@@ -185,7 +185,7 @@ async fn an_empty_or_truncated_response_is_a_failure() {
 
 #[tokio::test]
 async fn a_response_that_the_budget_cut_off_is_refused_as_over_budget() {
-    let cut = r#"{"choices":[{"message":{"content":"half a"},"finish_reason":"length"}],
+    let cut_answer = r#"{"choices":[{"message":{"content":"half a"},"finish_reason":"length"}],
         "usage":{"prompt_tokens":300,"completion_tokens":900}}"#;
     let run = async |answer: &'static str, hourly| {
         let credits = CreditLimits { hourly, ..CreditLimits::default() };
@@ -195,8 +195,8 @@ async fn a_response_that_the_budget_cut_off_is_refused_as_over_budget() {
         (outcome, env)
     };
 
-    let (short, env) = run(cut, 2).await;
-    let (roomy, _) = run(cut, 500).await;
+    let (short, env) = run(cut_answer, 2).await;
+    let (roomy, _) = run(cut_answer, 500).await;
     let (empty, _) = run(r#"{"choices":[{"message":{"content":" "}}]}"#, 2).await;
 
     let Err(AssistantError::OverBudget(refusal)) = short else { panic!("{short:?}") };

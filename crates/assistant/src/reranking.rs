@@ -121,9 +121,9 @@ mod tests {
 
     #[tokio::test]
     async fn question_and_texts_are_sent_with_one_key_after_the_other() {
-        let refused = UpstreamError::Refused { status: 429, retry_after: None, body: Bytes::new() };
+        let refusal = UpstreamError::Refused { status: 429, retry_after: None, body: Bytes::new() };
         let answer = r#"{"results":[{"index":0,"relevance_score":1}]}"#;
-        let env = TestEnv::with_scripts(vec![Script::Fails(refused), Script::Full(answer)]);
+        let env = TestEnv::with_scripts(vec![Script::Fails(refusal), Script::Full(answer)]);
         let target = Target::clone(&target("reranker")).with_key("second");
         let reranking = BackgroundReranking::new(env.gateway(), Arc::new(target));
 
@@ -131,7 +131,7 @@ mod tests {
 
         assert!(matches!(scores.as_deref(), Ok([_one])), "{scores:?}");
         assert_eq!(env.calls().len(), 2);
-        let sent = r#"{"query":"Why?","documents":["a {text}"],"top_n":1"#;
-        assert_eq!(env.call().body.concat(), sent.as_bytes());
+        let sent_body = r#"{"query":"Why?","documents":["a {text}"],"top_n":1"#;
+        assert_eq!(env.call().body.concat(), sent_body.as_bytes());
     }
 }

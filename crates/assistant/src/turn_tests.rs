@@ -132,13 +132,13 @@ async fn only_a_model_that_may_fetch_gets_addresses() {
     let address = picture_request("http://169.254.169.254/latest");
 
     let env = TestEnv::new(Script::Full(ANSWER));
-    let refused = full(&env, with_fallback(), &address).await.unwrap_err();
+    let refusal = full(&env, with_fallback(), &address).await.unwrap_err();
     full(&env, with_fallback(), &picture_request("data:image/png;base64,AA")).await.unwrap();
     let fetched = TestEnv::with_scripts(vec![Script::Fails(DOWN), Script::Full(ANSWER)]);
     let no_other = catalogue(vec![first, entry("second")]);
     let down = full(&fetched, no_other, &address).await.unwrap_err();
 
-    let AssistantError::Invalid(violations) = refused else { panic!("{refused:?}") };
+    let AssistantError::Invalid(violations) = refusal else { panic!("{refusal:?}") };
     assert_eq!(violations[0].field, "messages[0].content[0].image_url.url");
     assert_eq!(violations[0].code, "address_not_allowed");
     assert_eq!(env.calls().len(), 1);
@@ -167,8 +167,9 @@ async fn a_stream_falls_back_before_its_first_event_and_never_after() {
             && stream.contains(r#""model":"second""#)
     );
 
-    let cut = vec![Ok(pass("data: {\"choices\":[{\"delta\":{}}]}\n\n")), Err(UpstreamError::Cut)];
-    let env = TestEnv::with_scripts(vec![Script::Frames(cut), Script::Full(ANSWER)]);
+    let cut_frames =
+        vec![Ok(pass("data: {\"choices\":[{\"delta\":{}}]}\n\n")), Err(UpstreamError::Cut)];
+    let env = TestEnv::with_scripts(vec![Script::Frames(cut_frames), Script::Full(ANSWER)]);
     let stream = stream_text(&env, with_fallback(), &stream_body()).await;
     assert!(stream.contains("Bad Gateway"), "{stream}");
     assert_eq!(env.calls().len(), 1);

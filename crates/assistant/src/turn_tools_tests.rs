@@ -29,11 +29,11 @@ async fn an_upstream_tool_is_run_only_if_it_is_priced() {
     let env = TestEnv::with_scripts(vec![Script::Fails(DOWN), Script::Full(ANSWER)]);
 
     let unpriced = json!([{ "type": "web_search" }, { "type": "mcp" }]);
-    let refused = full(&env, with(), &body_with_tools(&unpriced)).await.unwrap_err();
+    let refusal = full(&env, with(), &body_with_tools(&unpriced)).await.unwrap_err();
     let down = full(&env, with(), &body_with_tools(&tools)).await.unwrap_err();
     full(&env, with(), &body_with_tools(&tools)).await.unwrap();
 
-    let AssistantError::Invalid(violations) = refused else { panic!("{refused:?}") };
+    let AssistantError::Invalid(violations) = refusal else { panic!("{refusal:?}") };
     let [violation] = violations.as_slice() else { panic!("{violations:?}") };
     assert_eq!(violation.field, "tools[1].type");
     assert_eq!(violation.code, "tool_not_allowed");

@@ -44,7 +44,7 @@ proptest! {
         window(&mut credit_windows, WindowKind::Pool).fill(Micros::credits(5));
         window(&mut credit_windows, WindowKind::TopUp).total = Micros::credits(20);
         let mut open = Vec::<(CallGrant, Micros)>::new();
-        let mut hidden = Micros(0);
+        let mut hidden_cost = Micros(0);
         for step in steps {
             match step {
                 Step::Admit { fee, prompt, output } => {
@@ -57,7 +57,7 @@ proptest! {
                     let tokens = Usage { input, output, reasoning, ..Usage::default() };
                     let spent = Charge::new(&rates, &tokens, fee).amount_to_spend(&grant.lines);
                     prop_assert!(spent <= rates.price(&tokens).plus(fee));
-                    hidden = hidden.plus(rates.price_of_hidden(&tokens));
+                    hidden_cost = hidden_cost.plus(rates.price_of_hidden(&tokens));
                     credit_windows.settle(&grant.lines, spent, &grant.lines);
                 }
                 Step::End { .. } => {}
@@ -70,7 +70,7 @@ proptest! {
             }
             for window in credit_windows.windows.values() {
                 let limit = holder.limit(window.key.kind).unwrap_or(window.total);
-                let committed = window.committed_amount().minus(hidden);
+                let committed = window.committed_amount().minus(hidden_cost);
                 prop_assert!(committed <= limit, "{window:?} of {limit:?}");
             }
         }

@@ -145,10 +145,10 @@ mod tests {
 
     #[test]
     fn the_last_message_of_the_user_is_the_question() {
-        let long = r#"[{"role":"system","content":"x"},
+        let long_messages = r#"[{"role":"system","content":"x"},
             {"role":"user","content":"Who pays for the railway tickets of guests?"}]"#;
         assert_eq!(
-            with_previous(long).as_deref(),
+            with_previous(long_messages).as_deref(),
             Some("Who pays for the railway tickets of guests?")
         );
         let parts = r#"[{"role":"user","content":[{"type":"text","text":"Which one is it?"},
@@ -185,8 +185,8 @@ mod tests {
 
         let first = r#"[{"role":"assistant","content":"Hi!"},{"role":"user","content":"Why?"}]"#;
         assert_eq!(UserQuestion::parse(first.as_bytes()).unwrap().with_conversation(), None);
-        let long = UserQuestion { text: "x".repeat(MAX_QUESTION_CHARS + 1), ..question };
-        assert_eq!(long.with_conversation(), None);
+        let long_question = UserQuestion { text: "x".repeat(MAX_QUESTION_CHARS + 1), ..question };
+        assert_eq!(long_question.with_conversation(), None);
     }
 
     #[test]

@@ -110,8 +110,8 @@ async fn a_test_is_audited_and_charged_to_nobody() {
     assert_eq!(entry.object.as_deref(), Some("model:Ai:Providers:a/b"));
     let attempts = models.find("Ai:Providers:a/b").unwrap().attempts;
     assert_eq!(attempts.last, Some(AttemptOutcome::Answered));
-    let unknown = models.test(admin, "Ai:Providers:b").await;
-    assert!(matches!(unknown, Err(ModelTestError::Unknown)));
+    let outcome = models.test(admin, "Ai:Providers:b").await;
+    assert!(matches!(outcome, Err(ModelTestError::Unknown)));
     assert_eq!(effects.0.lock().unwrap().len(), 1);
 }
 

@@ -79,10 +79,10 @@ fn instructions(task: &OptimizeTask) -> String {
     match task {
         OptimizeTask::BuiltIn(prompt) => prompt.trim().to_owned(),
         OptimizeTask::Custom { name, instructions } => {
-            let called =
+            let name_clause =
                 if name.is_empty() { String::new() } else { format!(", called \"{name}\"") };
             format!(
-                "The user has written their own instructions{called}. Follow them as far as they describe how the text \
+                "The user has written their own instructions{name_clause}. Follow them as far as they describe how the text \
                  is to be reworked:\n<{STYLE}>\n{instructions}\n</{STYLE}>"
             )
         }

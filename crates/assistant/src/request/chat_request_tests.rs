@@ -80,8 +80,10 @@ fn a_blank_persona_type_is_general() {
     assert_eq!(persona_type(r#"{"pia_persona_type":" Code "}"#).as_deref(), Some("code"));
     assert_eq!(persona_type(r#"{"pia_persona_type":""}"#).as_deref(), Some("general"));
     assert_eq!(persona_type(r#"{"pia_persona_type":" \t"}"#).as_deref(), Some("general"));
-    let long = format!(r#"{{"pia_persona_type":"{}"}}"#, "x".repeat(51));
-    for none in ["{}", r#"{"pia_persona_type":null}"#, r#"{"pia_persona_type":7}"#, "7", &long] {
+    let long_metadata = format!(r#"{{"pia_persona_type":"{}"}}"#, "x".repeat(51));
+    for none in
+        ["{}", r#"{"pia_persona_type":null}"#, r#"{"pia_persona_type":7}"#, "7", &long_metadata]
+    {
         assert_eq!(persona_type(none), None, "{none}");
     }
 }

@@ -166,8 +166,9 @@ mod tests {
         ] {
             assert_eq!(path_in(json), None, "{json}");
         }
-        let long = format!(r#"{{"data":"{}","url":"data:,{}"}}"#, r"\u002B".repeat(9000), "x");
-        assert_eq!(path_in(&long), None);
+        let long_value =
+            format!(r#"{{"data":"{}","url":"data:,{}"}}"#, r"\u002B".repeat(9000), "x");
+        assert_eq!(path_in(&long_value), None);
     }
 
     #[test]
@@ -202,7 +203,7 @@ mod tests {
         ] {
             assert_eq!(path_in(json).as_deref(), Some(path), "{json}");
         }
-        let long = format!(r#"{{"x":"\u0068ttp://example.com/{}"}}"#, "x".repeat(9000));
-        assert_eq!(path_in(&long).as_deref(), Some(".x"));
+        let long_value = format!(r#"{{"x":"\u0068ttp://example.com/{}"}}"#, "x".repeat(9000));
+        assert_eq!(path_in(&long_value).as_deref(), Some(".x"));
     }
 }

@@ -107,8 +107,8 @@ mod tests {
 
     #[test]
     fn instructions_that_the_client_sent_are_not_repeated() {
-        let own = r#"{"role":"system","content":"You: Be \u0022exact\u0022. Thanks"}"#;
-        let mut prompt = prompt(&format!("[{own},{USER}]"));
+        let own_message = r#"{"role":"system","content":"You: Be \u0022exact\u0022. Thanks"}"#;
+        let mut prompt = prompt(&format!("[{own_message},{USER}]"));
         let before = sent(&prompt);
 
         prompt.apply_persona(&persona());

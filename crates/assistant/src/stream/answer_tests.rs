@@ -50,12 +50,12 @@ async fn a_stream_without_a_finish_reason_gets_one() {
     let call = r#"{"id":"c1","choices":[{"delta":{"tool_calls":[]}}]}"#;
 
     let talked = read_stream(&frames([pass(ANSWER), Frame::Done]), PLAIN).await;
-    let called = read_stream(&frames([look(call), Frame::Done]), PLAIN).await;
+    let stream_text = read_stream(&frames([look(call), Frame::Done]), PLAIN).await;
 
     let stop = r#""model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
     assert!(talked.ends_with(&format!("{stop}\n\ndata: [DONE]\n\n")), "{talked}");
     let tools = r#"{"id":"c1","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#;
-    assert_eq!(called, format!("data: {call}\n\ndata: {tools}\n\ndata: [DONE]\n\n"));
+    assert_eq!(stream_text, format!("data: {call}\n\ndata: {tools}\n\ndata: [DONE]\n\n"));
 }
 
 #[tokio::test]
@@ -248,10 +248,10 @@ async fn an_invalid_event_ends_the_stream() {
 
 #[tokio::test]
 async fn a_failure_before_the_first_event_has_its_own_status_and_no_cost() {
-    let refused = UpstreamError::Refused { status: 500, retry_after: None, body: Bytes::new() };
+    let refusal = UpstreamError::Refused { status: 500, retry_after: None, body: Bytes::new() };
     let error = look(r#"{"error":{"message":"maximum context length"}}"#);
     for (script, expected) in [
-        (Script::Fails(refused), AssistantError::UpstreamFailed),
+        (Script::Fails(refusal), AssistantError::UpstreamFailed),
         (Script::Frames(vec![Ok(Frame::Alive), Ok(error)]), AssistantError::ContextTooLong),
     ] {
         let env = TestEnv::new(script);

@@ -315,8 +315,8 @@ mod tests {
 
         let ParsedEvent { action, usage, .. } = parse(json.as_bytes());
 
-        let left = r#"{"id":"c","choices":[{"delta":{"content":"x"}}]}"#;
-        assert_eq!(action, EventAction::Rewritten(vec![left.to_owned()]));
+        let delta_chunk = r#"{"id":"c","choices":[{"delta":{"content":"x"}}]}"#;
+        assert_eq!(action, EventAction::Rewritten(vec![delta_chunk.to_owned()]));
         assert_eq!(
             usage.unwrap(),
             UsageChunk {

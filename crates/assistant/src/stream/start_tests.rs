@@ -47,13 +47,13 @@ async fn a_stream_that_starts_with_an_error_is_refused_without_a_fallback() {
     let mut with_tools = stream_body();
     with_tools["tools"] = json!([{ "type": "function" }]);
 
-    let failed = error_of(r#"{"error":{"type":"server_error"}}"#, &stream_body()).await;
+    let error = error_of(r#"{"error":{"type":"server_error"}}"#, &stream_body()).await;
     let busy = error_of(r#"{"error":{"code":429}}"#, &stream_body()).await;
     let long_error = r#"{"error":{"code":"context_length_exceeded"}}"#;
-    let long = error_of(long_error, &stream_body()).await;
+    let long_text_error = error_of(long_error, &stream_body()).await;
     let tools = error_of(r#"{"error":{"message":"no tools","code":500}}"#, &with_tools).await;
-    assert_eq!(failed, AssistantError::UpstreamFailed);
-    assert_eq!(long, AssistantError::ContextTooLong);
+    assert_eq!(error, AssistantError::UpstreamFailed);
+    assert_eq!(long_text_error, AssistantError::ContextTooLong);
     assert_eq!(busy, AssistantError::UpstreamBusy { retry_after: Duration::from_secs(10) });
     assert_eq!(tools, AssistantError::ToolsRefused);
 }

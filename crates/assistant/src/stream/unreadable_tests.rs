@@ -25,16 +25,16 @@ async fn a_stream_without_readable_content_ends_with_an_error() {
     let about = "data: {\"choices\":[],\"status\":\"working\"}\n\n";
     let usage = r#"{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":0}}"#;
 
-    let lost = frames([pass(role), Frame::Unreadable, look(STOP), Frame::Done]);
+    let lossy_env = frames([pass(role), Frame::Unreadable, look(STOP), Frame::Done]);
     let lost_first = frames([Frame::Unreadable, look(STOP), Frame::Done]);
     let no_answer = frames([pass(about), Frame::Done]);
-    let billed = frames([pass(about), look(usage), Frame::Done]);
+    let billed_env = frames([pass(about), look(usage), Frame::Done]);
 
-    assert_eq!(read_stream(&lost, PLAIN).await, format!("{role}data: {STOP}\n\n{FAILED}"));
+    assert_eq!(read_stream(&lossy_env, PLAIN).await, format!("{role}data: {STOP}\n\n{FAILED}"));
     assert_eq!(read_stream(&lost_first, PLAIN).await, format!("data: {STOP}\n\n{FAILED}"));
     assert_eq!(read_stream(&no_answer, PLAIN).await, format!("{about}{FAILED}"));
-    assert_eq!(read_stream(&billed, PLAIN).await, format!("{about}{FAILED}"));
-    assert_eq!(billed.usage_records()[0].tokens.input, 9);
+    assert_eq!(read_stream(&billed_env, PLAIN).await, format!("{about}{FAILED}"));
+    assert_eq!(billed_env.usage_records()[0].tokens.input, 9);
 }
 
 #[tokio::test]

@@ -99,11 +99,11 @@ fn a_forced_call_or_a_tool_of_the_same_name_excludes_server_tools() {
     assert!(!forced.pictures);
 
     let list = Bytes::from(format!(r#"[{{"function":{{"name":"{SEARCH}"}}}}]"#));
-    let mut own = UpstreamPrompt {
+    let mut own_prompt = UpstreamPrompt {
         tool_list: Some(list),
         ..UpstreamPrompt::from_messages("[]", PromptText::default())
     };
-    assert!(!ServerTools::for_prompt(&without_vision(), &catalogue(), &mut own).any());
+    assert!(!ServerTools::for_prompt(&without_vision(), &catalogue(), &mut own_prompt).any());
 }
 
 #[test]

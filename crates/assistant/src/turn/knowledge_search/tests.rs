@@ -215,12 +215,12 @@ async fn a_question_that_follows_another_is_rewritten() {
 #[tokio::test]
 async fn a_question_that_could_not_be_rewritten_is_read_with_the_one_before() {
     let expected = "Who pays for tickets?\nAnd for guests?";
-    let refused = UpstreamError::Refused { status: 500, retry_after: None, body: Bytes::new() };
+    let refusal = UpstreamError::Refused { status: 500, retry_after: None, body: Bytes::new() };
     let long: &str = Box::leak(
         format!(r#"{{"choices":[{{"message":{{"content":"{}"}}}}]}}"#, "x".repeat(1001)).into(),
     );
     for (script, waits) in [
-        (Script::Fails(refused), false),
+        (Script::Fails(refusal), false),
         (Script::Full(r#"{"choices":[]}"#), false),
         (Script::Full(r#"{"choices":[{"message":{"content":null}}]}"#), false),
         (Script::Full(long), false),
