@@ -94,11 +94,11 @@ mod tests {
         let sales = json!({ "name": "Sales", "description": null, "ids": [1] });
         let sellers = json!({ "name": "Sellers", "description": "All", "ids": [1] });
 
-        let changed = between(Some(&sales), Some(&sellers));
+        let changes = between(Some(&sales), Some(&sellers));
         let expected = json!({
             "name": { "before": "Sales", "after": "Sellers" }, "description": { "after": "All" },
         });
-        assert_eq!(changed, Some(expected));
+        assert_eq!(changes, Some(expected));
         let name = json!("Sales");
         let ids = json!([1]);
         let created = json!({ "name": { "after": name }, "ids": { "after": ids } });
@@ -114,11 +114,11 @@ mod tests {
         let text = "x".repeat(MAX_TEXT_BYTES);
         let longer = format!("{text}x");
 
-        let changed = between(Some(&json!({ "a": text })), Some(&json!({ "a": longer }))).unwrap();
+        let changes = between(Some(&json!({ "a": text })), Some(&json!({ "a": longer }))).unwrap();
 
-        assert_eq!(changed["a"]["before"], json!(text));
-        assert_eq!(changed["a"]["after"]["bytes"], json!(501));
-        let digest = changed["a"]["after"]["sha256"].as_str().unwrap();
+        assert_eq!(changes["a"]["before"], json!(text));
+        assert_eq!(changes["a"]["after"]["bytes"], json!(501));
+        let digest = changes["a"]["after"]["sha256"].as_str().unwrap();
         assert_eq!(digest.len(), 64);
         assert!(digest == sha256(&longer));
     }

@@ -223,11 +223,11 @@ mod tests {
             put(&cache, key);
         }
 
-        let full = len();
+        let full_len = len();
         clock.0.store(6, Ordering::SeqCst);
         put(&cache, 999);
 
-        assert_eq!(full, 100);
+        assert_eq!(full_len, 100);
         assert_eq!(len(), 1);
         assert_eq!(cache.get(999, &999), Some(1000));
     }

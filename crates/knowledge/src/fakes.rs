@@ -282,8 +282,8 @@ impl State {
     fn remove_chunks(&mut self, document: DocumentId, is_published: bool) {
         let is_removed =
             |it: &mut ChunkRow| it.document == document && it.is_published == is_published;
-        let removed: Vec<ChunkRow> = self.rows.chunks.extract_if(.., is_removed).collect();
-        self.rows.removed.extend(removed.iter().map(|it| it.new.id));
+        let removed_chunks: Vec<ChunkRow> = self.rows.chunks.extract_if(.., is_removed).collect();
+        self.rows.removed.extend(removed_chunks.iter().map(|it| it.new.id));
     }
 }
 

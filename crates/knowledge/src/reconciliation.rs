@@ -263,14 +263,14 @@ mod tests {
     #[tokio::test]
     async fn removed_chunks_stay_queued_until_their_points_are_deleted() {
         let Ingested { store, reconciliation, .. } = ingest_sections().await;
-        let removed = points(&store).into_keys().collect::<Vec<_>>();
-        store.state().rows.removed.clone_from(&removed);
+        let removed_points = points(&store).into_keys().collect::<Vec<_>>();
+        store.state().rows.removed.clone_from(&removed_points);
 
         // The call after that which reads the queue deletes points.
         store.set_fault(Step::Other, 1, Fault::Refuses);
         assert!(reconciliation.delete_removed().await.is_err());
 
-        assert_eq!(store.state().rows.removed, removed);
-        assert_eq!(reconciliation.delete_removed().await.unwrap(), removed.len());
+        assert_eq!(store.state().rows.removed, removed_points);
+        assert_eq!(reconciliation.delete_removed().await.unwrap(), removed_points.len());
     }
 }

@@ -165,8 +165,8 @@ mod tests {
 
     #[test]
     fn a_long_text_gives_each_term_less_weight() {
-        let long = format!("invoice {}", "filler ".repeat(400));
-        assert!(overlap("invoice", &long) < overlap("invoice", "invoice"));
+        let long_text = format!("invoice {}", "filler ".repeat(400));
+        assert!(overlap("invoice", &long_text) < overlap("invoice", "invoice"));
         assert!(document_terms("").is_empty() && document_terms("… – !").is_empty());
     }
 

@@ -121,9 +121,9 @@ mod tests {
         let register = Register(Mutex::default());
         check(&register, keys(1, None)).await.unwrap();
 
-        let refused = check(&register, keys(2, None)).await.unwrap_err().to_string();
+        let refusal = check(&register, keys(2, None)).await.unwrap_err().to_string();
 
-        assert!(refused.starts_with("SVC-ENC-001"), "{refused}");
+        assert!(refusal.starts_with("SVC-ENC-001"), "{refusal}");
         assert_eq!(check(&register, keys(1, None)).await.unwrap(), KeyGuardOutcome::Known);
     }
 
@@ -132,9 +132,9 @@ mod tests {
         let register = Register(Mutex::default());
         check(&register, keys(1, None)).await.unwrap();
 
-        let succeeded = check(&register, keys(2, Some(1))).await.unwrap();
+        let outcome = check(&register, keys(2, Some(1))).await.unwrap();
 
-        assert_eq!(succeeded, KeyGuardOutcome::Succeeded);
+        assert_eq!(outcome, KeyGuardOutcome::Succeeded);
         assert_eq!(check(&register, keys(2, None)).await.unwrap(), KeyGuardOutcome::Known);
     }
 
@@ -143,10 +143,10 @@ mod tests {
         let register = Register(Mutex::default());
         check(&register, keys(1, None)).await.unwrap();
 
-        let abandoned =
+        let outcome =
             KeyGuardOutcome::check(&keys(2, None), AcceptNew::Yes, &register).await.unwrap();
 
-        assert_eq!(abandoned, KeyGuardOutcome::Abandoned);
+        assert_eq!(outcome, KeyGuardOutcome::Abandoned);
         assert_eq!(check(&register, keys(2, None)).await.unwrap(), KeyGuardOutcome::Known);
     }
 }

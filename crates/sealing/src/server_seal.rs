@@ -114,9 +114,9 @@ mod tests {
         let sealed = sealed(&seal);
 
         for at in 0..sealed.len() {
-            let mut changed = sealed.clone();
-            changed[at] ^= 1;
-            assert!(seal.open(HERE, &changed).is_err(), "byte {at}");
+            let mut changed_value = sealed.clone();
+            changed_value[at] ^= 1;
+            assert!(seal.open(HERE, &changed_value).is_err(), "byte {at}");
             assert!(seal.open(HERE, &sealed[..at]).is_err(), "cut at {at}");
         }
     }
@@ -126,9 +126,9 @@ mod tests {
         let old = sealed(&ServerSeal::new(keys(1, None)));
 
         let configured = ServerSeal::new(keys(2, Some(1))).open(HERE, &old);
-        let unknown = ServerSeal::new(keys(2, None)).open(HERE, &old);
+        let outcome = ServerSeal::new(keys(2, None)).open(HERE, &old);
 
         assert_eq!(configured.unwrap().expose(), b"an email");
-        assert!(matches!(unknown, Err(UnsealError::OtherKey(_))));
+        assert!(matches!(outcome, Err(UnsealError::OtherKey(_))));
     }
 }

@@ -104,8 +104,9 @@ mod tests {
             assert!(!ServerSignature { public_key, ..signed.clone() }.matches(b"a message"));
             assert!(!other.owns(&signed.public_key));
         }
-        let cut = ServerSignature { signature: signed.signature[..63].to_vec(), ..signed };
-        assert!(!cut.matches(b"a message"));
+        let cut_signature =
+            ServerSignature { signature: signed.signature[..63].to_vec(), ..signed };
+        assert!(!cut_signature.matches(b"a message"));
     }
 
     #[test]

@@ -103,15 +103,15 @@ impl Call {
     /// Sends a text repeatedly until `max` bytes are sent or the client has read
     /// nothing for half a second. Returns the number of bytes sent.
     pub async fn flood(&mut self, text: &[u8], max: usize) -> usize {
-        let mut sent = 0;
-        while sent < max {
-            let write = self.socket.write(&text[sent % text.len()..]);
+        let mut sent_bytes = 0;
+        while sent_bytes < max {
+            let write = self.socket.write(&text[sent_bytes % text.len()..]);
             match tokio::time::timeout(Duration::from_millis(500), write).await {
-                Ok(written) => sent += written.expect("a reader"),
+                Ok(written) => sent_bytes += written.expect("a reader"),
                 Err(_elapsed) => break,
             }
         }
-        sent
+        sent_bytes
     }
 
     /// Waits until the client has closed the connection.
@@ -134,12 +134,12 @@ impl Fixed {
         let response = response.into();
         let Peer { listener, endpoint } = Peer::start().await;
         let calls = Arc::new(Mutex::new(Vec::new()));
-        let recorded = Arc::clone(&calls);
+        let recorded_calls = Arc::clone(&calls);
         let mut serving = JoinSet::new();
         serving.spawn(async move {
             let mut connections = JoinSet::new();
             while let Ok((socket, _)) = listener.accept().await {
-                connections.spawn(respond(socket, response.clone(), Arc::clone(&recorded)));
+                connections.spawn(respond(socket, response.clone(), Arc::clone(&recorded_calls)));
             }
         });
 

@@ -289,12 +289,12 @@ impl Drop for Browser {
             "DELETE {} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n",
             self.session
         );
-        let ended = TcpStream::connect(self.driver.addr).and_then(|mut socket| {
+        let outcome = TcpStream::connect(self.driver.addr).and_then(|mut socket| {
             socket.set_read_timeout(Some(TIMEOUT))?;
             socket.write_all(request.as_bytes())?;
             socket.read(&mut [0; 64])
         });
-        drop(ended);
+        drop(outcome);
     }
 }
 

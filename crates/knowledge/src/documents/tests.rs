@@ -145,8 +145,8 @@ async fn each_outcome_of_the_store_has_a_result() {
     assert!(submit(DocumentStoreOutcome::Replaced(id)).await.unwrap().changed);
     let duplicate = submit(DocumentStoreOutcome::Duplicate(id)).await;
     assert!(matches!(duplicate, Err(KnowledgeError::Duplicate(it)) if it == id));
-    let unknown = submit(DocumentStoreOutcome::Unknown).await;
-    assert!(matches!(unknown, Err(KnowledgeError::NotFound)));
+    let outcome = submit(DocumentStoreOutcome::Unknown).await;
+    assert!(matches!(outcome, Err(KnowledgeError::NotFound)));
     let exceeded = submit(DocumentStoreOutcome::QuotaExceeded(quota)).await;
     assert!(matches!(exceeded, Err(KnowledgeError::QuotaExceeded(it)) if it == quota));
 }
@@ -169,10 +169,10 @@ async fn new_content_keeps_the_stored_type_which_it_must_have() {
     let draft =
         |content: &[u8]| ContentDraft { content: Some(content.to_vec()), ..Default::default() };
 
-    let replaced = use_case.replace(None, document, draft(b"# New")).await.unwrap();
+    let submission = use_case.replace(None, document, draft(b"# New")).await.unwrap();
     let binary = use_case.replace(None, document, draft(&[0xff])).await;
 
-    assert_eq!(replaced.document, document.document);
+    assert_eq!(submission.document, document.document);
     assert!(matches!(binary, Err(KnowledgeError::Draft(DraftError::NotText))));
 }
 
@@ -181,8 +181,8 @@ async fn only_a_document_that_failed_is_queued_again() {
     let document = document_ref();
     for (exists, is_queued) in [(true, true), (true, false), (false, false)] {
         let mut store = MockDocumentStore::new();
-        let existing = exists.then(|| stored_document(document, ContentType::Text));
-        store.expect_find().return_once(move |_| Ok(existing));
+        let existing_document = exists.then(|| stored_document(document, ContentType::Text));
+        store.expect_find().return_once(move |_| Ok(existing_document));
         let at = Timestamp::UNIX_EPOCH;
         store
             .expect_retry()
@@ -227,8 +227,8 @@ async fn an_empty_prompt_clears_the_stored_one() {
         use_case.set_prompt(None, base_ref(), Some(prompt.to_owned())).await.unwrap();
     }
     let use_case = documents(MockDocumentStore::new());
-    let missing = use_case.set_prompt(None, base_ref(), None).await;
-    assert!(matches!(missing, Err(KnowledgeError::PromptRequired)));
-    let long = use_case.set_prompt(None, base_ref(), Some("x".repeat(8_001))).await;
-    assert!(matches!(long, Err(KnowledgeError::PromptTooLong)));
+    let missing_outcome = use_case.set_prompt(None, base_ref(), None).await;
+    assert!(matches!(missing_outcome, Err(KnowledgeError::PromptRequired)));
+    let long_outcome = use_case.set_prompt(None, base_ref(), Some("x".repeat(8_001))).await;
+    assert!(matches!(long_outcome, Err(KnowledgeError::PromptTooLong)));
 }

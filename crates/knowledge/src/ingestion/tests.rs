@@ -198,8 +198,8 @@ async fn only_the_chunks_that_changed_are_embedded_again() {
 async fn a_long_document_is_indexed_in_several_writes() {
     let world = World::new();
     let section = |it| format!("# Section {it}\n\nIt has the number {it}.\n\n");
-    let long: String = (0..600).map(section).collect();
-    world.store.replace(world.document, &long);
+    let long_text: String = (0..600).map(section).collect();
+    world.store.replace(world.document, &long_text);
 
     world.ingest().await;
 

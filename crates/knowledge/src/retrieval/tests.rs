@@ -239,10 +239,10 @@ async fn passages_are_limited_and_each_document_is_counted_once() {
     assert_eq!(passages.len(), 3);
     let documents: Vec<DocumentId> = passages.iter().map(|it| it.document).collect();
     world.retrieval.count(&documents.repeat(2)).await;
-    let counted = world.store.state().rows.retrieved.clone();
+    let counted_documents = world.store.state().rows.retrieved.clone();
     let unique: HashSet<DocumentId> = passages.iter().map(|it| it.document).collect();
-    assert_eq!(counted.len(), unique.len());
-    assert_eq!(HashSet::<DocumentId>::from_iter(counted), unique);
+    assert_eq!(counted_documents.len(), unique.len());
+    assert_eq!(HashSet::<DocumentId>::from_iter(counted_documents), unique);
 }
 
 #[tokio::test]
@@ -280,10 +280,10 @@ async fn a_long_question_is_shortened_between_two_characters() {
     world.add(world.base, "Canteen", "Lunch is at noon.").await;
     let lengths = Arc::<Mutex<Vec<usize>>>::default();
     let mut embedder = MockEmbedder::new();
-    let seen = Arc::clone(&lengths);
+    let seen_lengths = Arc::clone(&lengths);
     embedder.expect_model().return_const(HashedEmbedder::MODEL.to_owned());
     embedder.expect_embed().returning(move |_, texts| {
-        seen.lock().unwrap().extend(texts.iter().map(String::len));
+        seen_lengths.lock().unwrap().extend(texts.iter().map(String::len));
         Ok(Embedding { vectors: vec![vec![1.0; VECTOR_SIZE]], tokens: 1 })
     });
     embedder.expect_min_similarity().return_const(0.5_f32);

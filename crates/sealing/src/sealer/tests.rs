@@ -90,17 +90,17 @@ async fn any_flipped_bit_is_detected() {
     let sealed = sealer.seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
 
     for bit in 0..sealed.len() * 8 {
-        let mut changed = sealed.clone();
-        changed[bit / 8] ^= 1 << (bit % 8);
+        let mut changed_value = sealed.clone();
+        changed_value[bit / 8] ^= 1 << (bit % 8);
 
-        let refused = sealer.open(ada(), PLACE, &changed).await.unwrap_err();
+        let refusal = sealer.open(ada(), PLACE, &changed_value).await.unwrap_err();
 
-        let found = match bit / 8 {
-            0 => matches!(refused, UnsealError::Malformed),
-            1..HEADER_LEN => matches!(refused, UnsealError::OtherKey(_)),
-            _ => matches!(refused, UnsealError::Forged),
+        let is_expected = match bit / 8 {
+            0 => matches!(refusal, UnsealError::Malformed),
+            1..HEADER_LEN => matches!(refusal, UnsealError::OtherKey(_)),
+            _ => matches!(refusal, UnsealError::Forged),
         };
-        assert!(found, "bit {bit}: {refused}");
+        assert!(is_expected, "bit {bit}: {refusal}");
     }
 }
 
@@ -110,9 +110,9 @@ async fn a_truncated_value_is_refused_at_any_length() {
     let sealed = sealer.seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
 
     for length in 0..sealed.len() {
-        let refused = sealer.open(ada(), PLACE, &sealed[..length]).await;
+        let refusal = sealer.open(ada(), PLACE, &sealed[..length]).await;
 
-        assert!(matches!(refused, Err(UnsealError::Malformed | UnsealError::Forged)), "{length}");
+        assert!(matches!(refusal, Err(UnsealError::Malformed | UnsealError::Forged)), "{length}");
     }
 }
 
@@ -130,9 +130,9 @@ async fn a_value_opens_for_no_other_user_and_no_other_place() {
         (ada(), SealContext { purpose: "totp-secretr", row: b"ow" }),
     ];
     for (user, place) in elsewhere {
-        let refused = sealer.open(user, place, &sealed).await;
+        let refusal = sealer.open(user, place, &sealed).await;
 
-        assert!(matches!(refused, Err(UnsealError::Forged)), "{place:?}");
+        assert!(matches!(refusal, Err(UnsealError::Forged)), "{place:?}");
     }
 }
 
@@ -148,8 +148,8 @@ async fn values_of_the_previous_key_open_and_new_values_use_the_current_key() {
     assert!(both.is_outdated(&old) && !both.is_outdated(&new));
     let only_new = sealer(&salts, 2, None);
     assert_eq!(only_new.open(ada(), PLACE, &new).await.unwrap().expose(), PLAIN);
-    let lost = only_new.open(ada(), PLACE, &old).await;
-    assert!(matches!(lost, Err(UnsealError::OtherKey(id)) if id == keys(1, None).current_id()));
+    let outcome = only_new.open(ada(), PLACE, &old).await;
+    assert!(matches!(outcome, Err(UnsealError::OtherKey(id)) if id == keys(1, None).current_id()));
 }
 
 #[tokio::test]
@@ -161,10 +161,10 @@ async fn without_the_salt_the_values_of_a_user_are_lost_permanently() {
 
     let gone = sealer.open(ada(), PLACE, &sealed).await;
     sealer.seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
-    let replaced = sealer.open(ada(), PLACE, &sealed).await;
+    let outcome = sealer.open(ada(), PLACE, &sealed).await;
 
     assert!(matches!(gone, Err(UnsealError::Shredded)));
-    assert!(matches!(replaced, Err(UnsealError::Forged)));
+    assert!(matches!(outcome, Err(UnsealError::Forged)));
 }
 
 #[test]

@@ -96,9 +96,9 @@ async fn points_of_a_document_that_was_deleted_meanwhile_are_removed() {
     world.ingest().await;
 
     let store = &world.store;
-    let stored: Vec<ChunkId> = store.state().points.keys().copied().collect();
-    assert_eq!(stored.len(), 5);
-    assert_eq!(store.state().rows.removed, stored);
+    let stored_points: Vec<ChunkId> = store.state().points.keys().copied().collect();
+    assert_eq!(stored_points.len(), 5);
+    assert_eq!(store.state().rows.removed, stored_points);
 }
 
 #[tokio::test]
@@ -107,16 +107,16 @@ async fn workers_share_a_queue() {
     let base = world.row().base;
     let documents: Vec<DocumentId> =
         (0..6).map(|it| world.store.add(base, &format!("Document {it}"), TRAVEL)).collect();
-    let done = Mutex::new(0);
+    let ingested_count = Mutex::new(0);
 
     let work = || async {
         while world.ingest().await {
-            *done.lock().unwrap() += 1;
+            *ingested_count.lock().unwrap() += 1;
         }
     };
     tokio::join!(work(), work(), work());
 
-    assert_eq!(*done.lock().unwrap(), 7);
+    assert_eq!(*ingested_count.lock().unwrap(), 7);
     assert!(documents.iter().all(|it| world.store.document(*it).status == DocumentStatus::Ready));
     world.assert_published();
 }

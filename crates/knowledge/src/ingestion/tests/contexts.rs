@@ -52,10 +52,10 @@ async fn contexts_are_written_once_and_embedded_with_their_chunks() {
 async fn a_context_that_fails_loses_none_of_the_others() {
     let is_busy = std::sync::atomic::AtomicBool::new(true);
     let calls = Arc::new(std::sync::Mutex::new(Vec::new()));
-    let seen = Arc::clone(&calls);
+    let seen_calls = Arc::clone(&calls);
     let world = writing(move |request| {
         let is_air = request.chunk.contains("Air");
-        seen.lock().unwrap().push(request.chunk);
+        seen_calls.lock().unwrap().push(request.chunk);
         if is_air && is_busy.swap(false, std::sync::atomic::Ordering::SeqCst) {
             let reason = "it is busy".to_owned();
             return Err(EmbedError::Unavailable { reason, retry_after: None });
@@ -67,9 +67,9 @@ async fn a_context_that_fails_loses_none_of_the_others() {
 
     assert_eq!(world.row().status, DocumentStatus::Pending);
     assert_eq!(world.delay(), OUTAGE_DELAY);
-    let stored = contexts(&world);
-    assert_eq!(stored.iter().filter(|it| it.is_some()).count(), 3, "{stored:?}");
-    assert_eq!(stored[1], None);
+    let stored_contexts = contexts(&world);
+    assert_eq!(stored_contexts.iter().filter(|it| it.is_some()).count(), 3, "{stored_contexts:?}");
+    assert_eq!(stored_contexts[1], None);
     assert_eq!(world.store.state().rows.charged, 30);
     world.clock.advance(world.delay());
     world.ingest().await;
@@ -81,23 +81,23 @@ async fn a_context_that_fails_loses_none_of_the_others() {
 
 #[tokio::test]
 async fn only_chunks_that_follow_each_other_are_around_a_chunk() {
-    let seen = Arc::new(std::sync::Mutex::new(Vec::new()));
-    let requests = Arc::clone(&seen);
+    let seen_requests = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let requests = Arc::clone(&seen_requests);
     let world = writing(move |request| {
         requests.lock().unwrap().push((request.before.clone(), request.after.clone()));
         written("About.")
     });
     world.ingest().await;
-    let first = std::mem::take(&mut *seen.lock().unwrap());
+    let first = std::mem::take(&mut *seen_requests.lock().unwrap());
     assert!(first[0].0.is_empty() && first[0].1.contains("Air"), "{first:?}");
     assert!(first[1].0.contains("Rail") && first[1].1.contains("Hotels"), "{first:?}");
 
-    let changed = TRAVEL.replace("Second", "First").replace("ninety", "a hundred");
-    world.store.replace(world.document, &changed);
+    let changed_text = TRAVEL.replace("Second", "First").replace("ninety", "a hundred");
+    world.store.replace(world.document, &changed_text);
     world.ingest().await;
 
     let none = (String::new(), String::new());
-    assert_eq!(*seen.lock().unwrap(), [none.clone(), none]);
+    assert_eq!(*seen_requests.lock().unwrap(), [none.clone(), none]);
 }
 
 #[tokio::test]
