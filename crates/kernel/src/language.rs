@@ -1,4 +1,4 @@
-//! Languages of pages and emails.
+//! Choice of the language in which pages and emails are written.
 
 /// Language of pages and emails.
 #[derive(
@@ -9,7 +9,7 @@ pub enum Language {
     /// English, also for users whose language is unknown or not supported.
     #[default]
     En,
-    /// German, of any country.
+    /// German, as spoken in any country.
     De,
 }
 

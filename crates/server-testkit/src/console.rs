@@ -1,4 +1,4 @@
-//! A browser that is signed in to the console.
+//! Requests of a signed-in console, without a real browser.
 
 use serde_json::{Value, json};
 

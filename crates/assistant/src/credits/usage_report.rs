@@ -1,4 +1,4 @@
-//! Report of the usage of models.
+//! Sums of usage for administrators, by day, group, model or caller.
 
 use std::sync::Arc;
 

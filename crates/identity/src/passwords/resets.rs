@@ -1,4 +1,4 @@
-//! Reset of forgotten passwords.
+//! Use case of forgotten passwords: a link by email, and the new password.
 
 use std::sync::Arc;
 use std::time::Duration;

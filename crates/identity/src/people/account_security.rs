@@ -1,4 +1,4 @@
-//! Administration of what secures other users' accounts.
+//! Use case of administrators: sessions, second factors and guesses of other users.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Store of accounts.
+//! Port of accounts; implemented in `storage-identity`.
 
 use async_trait::async_trait;
 use pia_kernel::{GroupId, Secret, SessionId, SideEffects, Timestamp, Unavailable, UserId};
@@ -95,7 +95,7 @@ pub struct Credentials {
     pub password_hash: Option<Secret<String>>,
 }
 
-/// Port of accounts; implemented in `storage-identity`.
+/// Store of accounts, whose addresses are unique without regard to case.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait AccountStore: Send + Sync {

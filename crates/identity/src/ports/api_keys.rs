@@ -1,4 +1,4 @@
-//! Store of API keys.
+//! Port of API keys; implemented in `storage-identity`.
 
 use async_trait::async_trait;
 use pia_kernel::{ApiKeyId, SideEffects, Timestamp, Unavailable, UserId};
@@ -79,7 +79,7 @@ pub struct ApiKeyRemoval {
 /// Side effects of the removal of a key with this name.
 pub type KeyEndEffects = fn(ApiKeyRemoval, &str) -> SideEffects;
 
-/// Port of API keys; implemented in `storage-identity`.
+/// Store of API keys, which are found by their hashes.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait ApiKeyStore: Send + Sync {

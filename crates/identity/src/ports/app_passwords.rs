@@ -1,4 +1,4 @@
-//! Store of app passwords.
+//! Port of app passwords; implemented in `storage-identity`.
 
 use async_trait::async_trait;
 use pia_kernel::{AppPasswordId, SideEffects, Timestamp, Unavailable, UserId};

@@ -1,4 +1,4 @@
-//! Ports of second factors.
+//! Ports of second factors; implemented in `storage-identity`, and for encryption in `server`.
 
 use async_trait::async_trait;
 use pia_kernel::{Secret, SessionId, SideEffects, Timestamp, Unavailable, UserId};

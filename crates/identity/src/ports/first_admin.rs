@@ -1,4 +1,4 @@
-//! Ports of creating the first administrator.
+//! Ports of creating the first administrator; implemented in `storage-identity` and `server`.
 
 use async_trait::async_trait;
 use pia_kernel::{Secret, SideEffects, Unavailable};

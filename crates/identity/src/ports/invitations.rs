@@ -1,4 +1,4 @@
-//! Ports of invitations.
+//! Port of invitations; implemented in `storage-identity`.
 
 use async_trait::async_trait;
 use pia_kernel::{GroupId, InvitationId, PageRequest, SideEffects, Timestamp, Unavailable, UserId};

@@ -1,4 +1,4 @@
-//! Ports of emails with links.
+//! Port of the tokens in emailed links; implemented in `storage-identity`.
 
 use async_trait::async_trait;
 use pia_kernel::{SideEffects, Timestamp, Unavailable, UserId};

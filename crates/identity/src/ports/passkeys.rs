@@ -1,4 +1,4 @@
-//! Ports of passkeys.
+//! Ports of passkeys; implemented in `storage-identity`, and for WebAuthn in `passkeys`.
 
 use async_trait::async_trait;
 use pia_kernel::{PasskeyId, Secret, SessionId, SideEffects, Timestamp, Unavailable, UserId};

@@ -1,4 +1,4 @@
-//! Ports of the password throttle.
+//! Port of the password throttle; implemented in `storage-identity`.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Ports of passwords.
+//! Ports of passwords; implemented in `storage-identity`, and for hashing in `passwords`.
 
 use async_trait::async_trait;
 use pia_kernel::{Secret, SideEffects, Timestamp, Unavailable, UserId};

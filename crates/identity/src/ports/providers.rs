@@ -1,4 +1,5 @@
-//! Ports to identity providers, and the stores of sign-ins with them.
+//! Ports to identity providers, implemented in `providers`, and the stores of sign-ins with them,
+//! implemented in `storage-identity`.
 
 use async_trait::async_trait;
 use pia_kernel::{Secret, SessionId, SideEffects, Timestamp, Unavailable, UserId};
@@ -198,7 +199,7 @@ pub enum CodeRedemptionOutcome {
 /// Side effects of the end of a session that was started with the code.
 pub type ReplayEffects = fn(UserId, Timestamp) -> SideEffects;
 
-/// Port of one-time codes; implemented in `storage-identity`.
+/// Store of one-time codes, each of which starts one session.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait SignInCodes: Send + Sync {

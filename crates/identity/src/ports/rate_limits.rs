@@ -1,4 +1,4 @@
-//! Rate limits of attempts.
+//! Port of rate limits; implemented in `storage-identity`.
 
 use std::time::Duration;
 

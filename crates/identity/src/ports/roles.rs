@@ -1,4 +1,4 @@
-//! Ports of administering other users' accounts.
+//! Port of administering other users' accounts; implemented in `storage-identity`.
 
 use async_trait::async_trait;
 use pia_kernel::{SideEffects, Timestamp, Unavailable, UserId};

@@ -1,4 +1,4 @@
-//! Store of SCIM tokens.
+//! Port of SCIM tokens; implemented in `storage-identity`.
 
 use async_trait::async_trait;
 use pia_kernel::{ScimTokenId, SideEffects, Timestamp, Unavailable, UserId};
@@ -60,7 +60,7 @@ pub struct NewScimToken {
     pub created_by: UserId,
 }
 
-/// Port of SCIM tokens; implemented in `storage-identity`.
+/// Store of SCIM tokens, which are found by their hashes.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait ScimTokenStore: Send + Sync {

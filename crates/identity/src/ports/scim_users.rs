@@ -1,4 +1,4 @@
-//! Store of users that SCIM clients manage.
+//! Port of the users whom SCIM clients manage; implemented in `storage-identity`.
 
 use async_trait::async_trait;
 use pia_kernel::{SideEffects, Timestamp, Unavailable, UserId};

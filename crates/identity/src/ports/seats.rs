@@ -1,4 +1,4 @@
-//! Seats that the licence allows.
+//! Port of the seats that the licence allows; implemented in `server`.
 
 /// Numbers of accounts that the licence allows.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]

@@ -1,4 +1,4 @@
-//! Start times of sessions.
+//! Port of the start times of sessions; implemented in `storage-identity`.
 
 use async_trait::async_trait;
 use pia_kernel::{Timestamp, Unavailable};

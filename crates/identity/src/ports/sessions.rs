@@ -1,4 +1,4 @@
-//! Store of sessions and their refresh tokens.
+//! Port of sessions and their refresh tokens; implemented in `storage-identity`.
 
 use std::time::Duration;
 

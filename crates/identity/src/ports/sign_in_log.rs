@@ -1,4 +1,4 @@
-//! Log of attempts to sign in.
+//! Port of the history of sign-ins; implemented in `storage-identity`.
 
 use async_trait::async_trait;
 use pia_kernel::{PageRequest, SessionId, SignInId, Timestamp, Unavailable, UserId};

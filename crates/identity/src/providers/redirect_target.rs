@@ -1,4 +1,4 @@
-//! Final redirect target of a sign-in at a provider.
+//! Validation of the target that a sign-in at a provider returns to.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! User as SCIM clients see and change it.
+//! Attributes of a SCIM user, and the changes that clients make.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Store of knowledge bases.
+//! Port of knowledge bases; implemented in `storage-knowledge`.
 
 use async_trait::async_trait;
 use pia_kernel::{GroupId, KnowledgeBaseId, PersonaId, SideEffects, Timestamp, Unavailable};

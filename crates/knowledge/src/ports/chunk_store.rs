@@ -1,4 +1,4 @@
-//! Store of the chunks that searches find.
+//! Port of the chunks that searches find; implemented in `storage-knowledge`.
 
 use std::fmt;
 

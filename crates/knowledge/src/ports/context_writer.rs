@@ -1,4 +1,4 @@
-//! Contexts of chunks, which a model writes.
+//! Port of the model that writes contexts of chunks; implemented in `server` over `assistant`.
 
 use async_trait::async_trait;
 

@@ -1,4 +1,4 @@
-//! Store of documents.
+//! Port of documents; implemented in `storage-knowledge`.
 
 use async_trait::async_trait;
 use pia_kernel::{DocumentId, GroupId, SideEffects, Timestamp, Unavailable, UserId};

@@ -1,4 +1,4 @@
-//! Embedding of texts.
+//! Port of the model that embeds texts; implemented in `server` over `assistant`.
 
 use std::time::Duration;
 

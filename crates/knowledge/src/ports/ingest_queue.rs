@@ -1,4 +1,4 @@
-//! Queue of the documents that wait to be ingested.
+//! Port of the queue that feeds ingestion; implemented in `storage-knowledge`.
 
 use std::time::Duration;
 

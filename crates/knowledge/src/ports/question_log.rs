@@ -1,4 +1,4 @@
-//! Log of the questions that no document answers.
+//! Port of unanswered questions; implemented in `storage-knowledge`.
 
 use async_trait::async_trait;
 use pia_kernel::{GroupId, Page, PageRequest, QuestionId, Timestamp, Unavailable};

@@ -1,4 +1,4 @@
-//! Ranking of texts.
+//! Port of the model that ranks texts; implemented in `server` over `assistant`.
 
 use async_trait::async_trait;
 

@@ -1,4 +1,4 @@
-//! Extraction of text from files.
+//! Port of text extraction; implemented in `extraction`.
 
 use async_trait::async_trait;
 
@@ -35,7 +35,7 @@ pub enum ExtractError {
     Unavailable,
 }
 
-/// Port of text extraction; implemented in `extraction`.
+/// Extractor of text, for files that may be damaged or malicious.
 #[async_trait]
 pub trait TextExtractor: Send + Sync {
     /// Extracts the text of a file. Bounded in time, memory and output.

@@ -1,4 +1,4 @@
-//! Store of vectors.
+//! Port of the vectors that searches compare; implemented in `vectors`.
 
 use async_trait::async_trait;
 use pia_kernel::{KnowledgeBaseId, Unavailable};
