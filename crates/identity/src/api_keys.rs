@@ -54,7 +54,7 @@ pub struct CreatedApiKey {
 /// Errors of creating a key.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateApiKeyError {
-    /// Request is invalid.
+    /// Request is invalid; all violations are listed.
     #[error("the key's properties are invalid")]
     Invalid(Vec<Violation>),
     /// Proof of ownership is missing or wrong.

@@ -35,7 +35,7 @@ pub struct CreatedAppPassword {
 /// Errors of creating an app password.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateAppPasswordError {
-    /// Name is invalid.
+    /// Name is missing, too long or not one line.
     #[error("the name is invalid")]
     Invalid(Vec<Violation>),
     /// Proof of ownership is missing or wrong.

@@ -69,7 +69,7 @@ pub enum PasskeyAddError {
     /// Server's address does not allow passkeys.
     #[error("the server's public URL doesn't allow passkeys")]
     Off,
-    /// Name is invalid.
+    /// Name is missing, too long or not one line.
     #[error("the name is invalid")]
     Name(Violation),
     /// Ceremony belongs to another user, has expired or was completed.
@@ -115,7 +115,7 @@ pub enum PasskeyRemoveError {
 /// Errors of changing a passkey.
 #[derive(Debug, thiserror::Error)]
 pub enum PasskeyChangeError {
-    /// Name is invalid.
+    /// Name is missing, too long or not one line.
     #[error("the name is invalid")]
     Name(Violation),
     /// User has no such passkey.

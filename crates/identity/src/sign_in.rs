@@ -33,7 +33,7 @@ use crate::sign_in::history::RETENTION;
 pub enum Program {
     /// A browser, which can present a second factor: app passwords are not accepted from it.
     Browser,
-    /// Any other program.
+    /// Any other program, for which app passwords exist.
     App,
 }
 
@@ -287,6 +287,7 @@ impl SignIn {
             return Ok(ProvedPassword { account: account.clone(), has_factor, app_password });
         }
 
+        // Without a hash this takes as long, so that the time does not reveal accounts.
         let verdict = self.ports.hasher.verify(password.clone(), stored_hash.clone()).await?;
         match (verdict, account, stored_hash) {
             (Verdict::Right, Some(account), Some(_)) => {

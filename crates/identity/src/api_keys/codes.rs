@@ -12,7 +12,7 @@ const PREFIX: &str = "pia_";
 /// Length of the random part in characters: 256 bits in URL-safe base64.
 const CHARS: usize = 43;
 
-/// Generates a key.
+/// Generates a key of 256 random bits.
 pub(crate) fn fresh() -> Result<Secret<String>, Unavailable> {
     let random = sessions::refresh_tokens::fresh()?;
     Ok(Secret::new(format!("{PREFIX}{}", random.expose())))

@@ -28,7 +28,7 @@ pub(crate) enum ChallengeError {
     /// Challenge is unknown, expired, completed or exhausted.
     #[error("there is no such challenge")]
     Gone,
-    /// Answer is wrong.
+    /// Code is wrong, or was used before; the attempt was counted.
     #[error("the response is wrong")]
     Wrong {
         /// Account of the challenge; its failed attempt is logged.

@@ -41,7 +41,7 @@ pub enum ConfirmError {
     /// Enrolment was not started, or has expired.
     #[error("no setup of an authenticator app is in progress")]
     NotPending,
-    /// Code is wrong.
+    /// Code is wrong, or was used before; the attempt was counted.
     #[error("the code is wrong")]
     WrongCode,
     /// Too many wrong codes.

@@ -32,7 +32,7 @@ pub struct Enrolment {
     pub picture: Secret<String>,
 }
 
-/// Generates a secret.
+/// Generates a secret, which the authenticator shares.
 pub(crate) fn fresh() -> Result<Secret<Vec<u8>>, Unavailable> {
     Ok(Secret::new(random_bytes::<SECRET_BYTES>()?.to_vec()))
 }

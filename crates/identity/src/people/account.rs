@@ -57,7 +57,7 @@ impl CustomerType {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CredentialsEpoch(pub i64);
 
-/// A user's account.
+/// Account of a user, without its credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
     /// Account id. Never changes: it is part of what clients encrypt.

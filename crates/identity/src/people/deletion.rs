@@ -37,7 +37,7 @@ pub enum DeleteError {
     /// Request is not confirmed.
     #[error("the confirmation of the deletion is invalid")]
     Invalid(Vec<Violation>),
-    /// Password is wrong.
+    /// Password is missing or wrong.
     #[error("the password is wrong")]
     WrongPassword,
     /// Too many wrong proofs.
@@ -52,7 +52,7 @@ pub enum DeleteError {
     /// Account is the last administrator's.
     #[error("the last administrator can't be deleted")]
     LastAdmin,
-    /// Session ended meanwhile.
+    /// Session ended meanwhile, or the caller has none.
     #[error("the session has ended")]
     SessionOver,
     /// Account does not exist.

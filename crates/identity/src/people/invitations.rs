@@ -44,7 +44,7 @@ pub struct Invited {
 /// Errors of creating an invitation.
 #[derive(Debug, thiserror::Error)]
 pub enum InviteError {
-    /// Address is invalid.
+    /// Address is not one that an account may have.
     #[error("the invitation is invalid")]
     Invalid(Violation),
     /// Group was deleted, or never existed.

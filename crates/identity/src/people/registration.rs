@@ -16,12 +16,12 @@ use crate::violation::{Violation, parse_name};
 /// Policy on who may register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RegistrationPolicy {
-    /// Registration is open.
+    /// Everyone may register whom the other rules admit.
     #[default]
     Open,
     /// Registration requires an invitation.
     Invitation,
-    /// Registration is closed.
+    /// Nobody may register, not even with an invitation.
     Closed,
 }
 
@@ -61,9 +61,9 @@ impl RegistrationRules {
     /// Returns whether the domain of an address is permitted.
     pub(crate) fn allows_domain(&self, email: &str) -> bool {
         let domain = people::email::domain(email);
-        let allowed =
+        let matches_domain =
             |it: &String| people::email::fold_domain(it.trim().trim_start_matches('@')) == domain;
-        self.allowed_domains.is_empty() || self.allowed_domains.iter().any(allowed)
+        self.allowed_domains.is_empty() || self.allowed_domains.iter().any(matches_domain)
     }
 
     /// Returns whether a user with an invitation may try to register. The inviter knows the user,
@@ -262,6 +262,7 @@ pub(crate) fn check(
         String::new()
     });
 
+    // The password must not be the name or the address, even if these are invalid.
     let display_name = form.display_name.as_deref();
     let about = [email.as_str(), display_name.unwrap_or_default()];
     let min_chars = rules.min_password_chars;

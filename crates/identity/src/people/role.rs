@@ -10,7 +10,7 @@ pub enum Role {
     KbManager,
     /// Manages the members of the group.
     OrgManager,
-    /// Administers the server.
+    /// Administers the server, its users and groups.
     Admin,
 }
 

@@ -14,7 +14,7 @@ pub struct ApiKeyHash(pub [u8; 32]);
 /// Part of the API that a key opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyScope {
-    /// Calling models.
+    /// Calls of models through the AI proxy.
     Ai,
 }
 

@@ -84,7 +84,7 @@ pub trait PasswordStore: Send + Sync {
 /// Result of comparing a password with the stored hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Password matches.
+    /// Password matches, and its hash has the current parameters.
     Right,
     /// Password matches, and its hash should be renewed with the current parameters.
     RightButOutdated,

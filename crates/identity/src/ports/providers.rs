@@ -124,7 +124,7 @@ pub trait ProviderFlows: Send + Sync {
 /// Account of a provider's user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KnownAccount {
-    /// Account is active.
+    /// Account may sign in.
     Active(Account),
     /// Account is deactivated or gone.
     Deactivated,

@@ -26,7 +26,7 @@ impl SeatLimits {
 /// An account from the administrators' view.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
-    /// Account id.
+    /// Account that is administered.
     pub user: UserId,
     /// Email address, as spelled by the user.
     pub email: String,

@@ -145,7 +145,7 @@ pub enum ScimUserCreationOutcome {
 pub enum ScimUserChangeOutcome {
     /// User has these attributes, now or from before.
     Done(Box<ScimUser>),
-    /// No such user.
+    /// Account does not exist, or no SCIM client sees it.
     Unknown,
     /// User is not the expected version.
     Stale,

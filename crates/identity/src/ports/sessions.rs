@@ -65,7 +65,7 @@ pub struct SessionEntry {
 /// Sessions of a user that are to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Revoked {
-    /// This one.
+    /// This session, which may be the one that makes the request.
     One(SessionId),
     /// All but the session that makes the request.
     Others,

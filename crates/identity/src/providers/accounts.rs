@@ -117,6 +117,7 @@ impl ProviderAccountFinder {
             AccountCreationOutcome::SeatsTaken => {
                 Err(ProviderSignInError::SeatsTaken { limit: limit.unwrap_or_default() })
             }
+            // Since it was looked up before.
             AccountCreationOutcome::EmailTaken => self.find_again(provider, &identity).await,
         }
     }

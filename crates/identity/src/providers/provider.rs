@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Provider {
-    /// Google accounts.
+    /// Google, for accounts of any domain.
     Google,
     /// Microsoft accounts, of companies and private users.
     Microsoft,

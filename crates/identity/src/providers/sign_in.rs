@@ -242,6 +242,7 @@ impl ProviderSignIn {
         callback: ProviderCallback,
     ) -> Result<ProviderClaims, ProviderSignInError> {
         if let Some(error) = callback.error {
+            // Anybody can send a callback, so the log has little of it.
             tracing::info!(
                 provider = flow.provider.name(),
                 provider.error = %error.escape_debug().take(100).collect::<String>(),

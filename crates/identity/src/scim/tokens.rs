@@ -55,7 +55,7 @@ pub struct ScimClient {
 /// Errors that prevent a token from being created.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateScimTokenError {
-    /// Request is invalid.
+    /// Request is invalid; all violations are listed.
     #[error("the request is invalid")]
     Invalid(Vec<Violation>),
     /// Maximum number of tokens is reached.

@@ -28,7 +28,7 @@ pub struct ScimUserUpdate {
 /// Errors that prevent a user from being read or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ScimUserError {
-    /// Attribute is invalid.
+    /// Attribute has an invalid value.
     #[error("{}", .0.message)]
     Invalid(Violation),
     /// Another user has the attribute.
@@ -121,6 +121,7 @@ impl ScimUsers {
         let new_user = NewScimUser { user, attributes, is_active, created_at };
         match store.create(new_user, limit, effects).await? {
             ScimUserCreationOutcome::Stored => {}
+            // An account that a client deleted and creates again keeps its data.
             ScimUserCreationOutcome::Restored(user) => {
                 let update = ScimUserUpdate { changes: Vec::new(), is_active: Some(is_active) };
                 return self.change(user, None, update).await;
@@ -163,6 +164,7 @@ impl ScimUsers {
         let edit = ScimUserEdit { user, expected, changes, activation, at, effects };
 
         let outcome = self.0.store.change(edit).await?;
+        // Whatever the outcome, the next request loads the caller's state.
         roles.forget(user);
         let limits = SeatLimits::from_seats(&*self.0.seats);
 
