@@ -132,6 +132,7 @@ impl TestEnv {
         }))
     }
 
+    /// Returns a gateway whose ports this environment plays and records.
     pub(crate) fn gateway(&self) -> Gateway {
         Gateway {
             upstream: Arc::new(self.clone()),

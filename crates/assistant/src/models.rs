@@ -129,6 +129,7 @@ impl Models {
         Ok(ModelTest { took: timer.elapsed().saturating_sub(start_time), result })
     }
 
+    /// Returns an entry with its attempts and load in this instance.
     fn entry(&self, catalogue: &ModelCatalogue, key: String, model: CatalogueModel) -> ModelEntry {
         let Gateway { upstream_limiter, attempts, keys, timer, .. } = &self.gateway;
         let load = match &model {

@@ -116,6 +116,7 @@ impl Optimize {
         self.gateway.stream(caller, Mode::Optimize, prompt, options).await
     }
 
+    /// Returns the prompt of a valid request. A text that is too long is not even cleaned.
     fn prompt(&self, request: &OptimizeRequest) -> Result<UpstreamPrompt, AssistantError> {
         let limit = self.gateway.settings.get().max_optimize_text;
         if utf16_len(&request.text) > limit {

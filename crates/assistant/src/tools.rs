@@ -94,6 +94,7 @@ impl RequestTools {
             if let Err(violation) = request_tools.add(at, tool) {
                 violations.push(violation);
             }
+            // The choice is not checked: it would have consequential violations.
             if violations.len() >= MAX_VIOLATIONS {
                 return request_tools;
             }
@@ -154,6 +155,7 @@ impl RequestTools {
             return self.check_kind(&chosen_kind, field);
         }
 
+        // Clients put the allowed tools in the choice itself or in a member of it.
         let allowed_field = format!("{field}.{ALLOWED_TOOLS}");
         let allowed_json = choice.get(ALLOWED_TOOLS).unwrap_or("{}");
         let allowed_tools =

@@ -238,6 +238,7 @@ impl InMemory {
         *calls += 1;
         let calls = *calls;
         let fault = state.fault.filter(|it| it.step == step && it.after + 1 == calls);
+        // A crash leaves the store down until the test restarts it; what was written stays.
         match fault.map(|it| it.fault) {
             _ if state.is_down => return Err(unavailable()),
             Some(Fault::Refuses) => return Err(unavailable()),

@@ -74,6 +74,7 @@ impl Reconciliation {
         }
     }
 
+    /// Stores the points that published chunks lack. Returns their number.
     async fn restore(&self) -> Result<usize, Unavailable> {
         let mut after = None;
         let mut count = 0;
@@ -101,6 +102,7 @@ impl Reconciliation {
         Ok(chunks.iter().filter(|it| !existing.contains(it)).copied().collect())
     }
 
+    /// Deletes the points whose chunks the database does not have. Returns their number.
     async fn delete_unknown(&self) -> Result<usize, Unavailable> {
         let mut after = None;
         let mut count = 0;

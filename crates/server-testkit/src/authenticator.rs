@@ -72,6 +72,7 @@ impl Authenticator {
         let rp_id = options["rp"]["id"].as_str().expect("an RP id");
         let mut draft = self.draft("webauthn.create", options, rp_id);
         draft.flags |= ATTESTED;
+        // Signed after the test has changed it, so the response is consistent.
         forge(&mut draft);
 
         let length = u16::try_from(draft.id.len()).expect("a short id");

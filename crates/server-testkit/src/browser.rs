@@ -317,6 +317,7 @@ async fn start_driver() -> (Child, SocketAddr) {
         .spawn()
         .expect("the driver that TEST_CHROMEDRIVER names");
     let mut lines = BufReader::new(process.stdout.take().expect("its output")).lines();
+    // The driver chooses its port and names it in its output.
     let port = async {
         while let Some(line) = lines.next_line().await.expect("a readable output") {
             if let Some((_, port)) = line.split_once("successfully on port ") {

@@ -65,6 +65,7 @@ impl Gateway {
         let ReservationOutcome { reservation, prompt: prompt_tokens, max_output, truncation_cause } =
             self.reserve_checked(&request).await?;
         let CallRequest { caller, mode, target, fee, prompt, .. } = request;
+        // Counted tokens are used if there are any: unlimited calls have only an estimate.
         let estimate = prompt_tokens.unwrap_or_else(|| prompt.estimate());
         let tokens_to_meter =
             prompt_tokens.map_or(PromptTokens::PromptText(prompt), PromptTokens::Counted);
@@ -133,6 +134,7 @@ impl Gateway {
             });
         }
 
+        // Counting takes milliseconds, so only limited calls pay for it.
         let output = settings.output(max_output_tokens);
         let prompt = request.prompt.tokens(&*self.tokens);
         let admission_request =

@@ -158,6 +158,7 @@ impl Gateway {
             let outcome = AttemptOutcome::from_error(&err);
             self.attempts.count_of(&provider.id, outcome);
             failure = (&err).into();
+            // Another key would fail in the same way.
             if !outcome.is_key_failure() {
                 break;
             }

@@ -45,6 +45,7 @@ pub(crate) fn check<'a>(
         }
     }
 
+    // Reservations and streams assume one response.
     if let Some(value) = get("n")
         && count(value) != Some(1)
     {
@@ -135,6 +136,7 @@ fn options(json: &str) -> Option<Options> {
     if json.starts_with('{') { serde_json::from_str(json).ok() } else { None }
 }
 
+/// Adds a violation unless the value is a number in this range.
 fn check_range(
     key: &str,
     value: &RawValue,

@@ -48,6 +48,7 @@ pub(crate) fn explain_failure(
         _ => None,
     };
 
+    // The body may contain the caller's content, so only its code is logged.
     tracing::warn!(
         upstream.provider = target.provider.name(),
         upstream.model = target.model,

@@ -189,6 +189,7 @@ impl ChatStream {
                     self.stream_state.has_deltas || normalize::has_delta(&bytes);
                 opened.answers = opened.answers || normalize::has_delta(&bytes);
                 opened.metered_call.meter.count_chunks(&bytes, events);
+                // The model may still call a tool, and then needs its text so far.
                 if opened.turn.is_some() {
                     self.calls.record_frames(&bytes);
                 }

@@ -61,6 +61,7 @@ pub(crate) fn has_delta(events: &[u8]) -> bool {
 
 /// Repairs a full response in the same way.
 pub(crate) fn normalize_answer(answer: Bytes) -> Bytes {
+    // A search for the keys costs less than parsing.
     let may_need_repair = [br#""tool_calls""#.as_slice(), br#""usage""#.as_slice()]
         .iter()
         .any(|key| memmem::find(&answer, key).is_some());

@@ -197,6 +197,7 @@ impl ServerTools {
             };
         }
 
+        // The model counts pictures from 1.
         let number = arguments.picture.and_then(|it| it.checked_sub(1));
         let picture = self.vision.as_ref().zip(number).and_then(|(it, at)| it.pictures.get(at));
         match picture.cloned().zip(arguments.question.map(shorten)) {

@@ -29,6 +29,7 @@ impl IngestQueue for InMemory {
                 .iter_mut()
                 .filter(|(_, it)| it.due_at.is_some_and(|at| at <= now))
                 .min_by_key(|(_, it)| it.due_at)?;
+            // The fence makes the claim before this one a lost one.
             row.status = DocumentStatus::Processing;
             row.fence += 1;
             row.due_at = Some(now + lease);
