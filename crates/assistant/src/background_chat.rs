@@ -49,7 +49,7 @@ impl BackgroundChat {
         let estimate = text.estimate().saturating_add(max_tokens);
         let gateway = &self.gateway;
         let target = &self.target;
-        // Kept until the answer is complete: the limits count open calls.
+        // Lives until the answer is complete: the limits count open calls.
         let _permit = gateway.acquire_background_permit(target, self.purpose, estimate).await?;
 
         let messages = json!([

@@ -38,7 +38,7 @@ pub(crate) enum CallerPart {
     All,
     /// Event without its calls of server tools.
     Part(Bytes),
-    /// Nothing: the event only had calls of server tools.
+    /// Empty rest: the event only had calls of server tools.
     Nothing,
 }
 

@@ -31,7 +31,7 @@ impl Gateway {
     ) -> Option<Vec<SearchResult>> {
         let max_wait = self.settings.get().max_wait;
         let demand = CallDemand { group, tokens: 0 };
-        // Kept until the search has ended: the limits count open calls.
+        // Lives until the search has ended: the limits count open calls.
         let Ok(_permit) =
             self.upstream_limiter.acquire(provider, demand, max_wait, &self.timer).await
         else {

@@ -21,7 +21,7 @@ pub enum RegistrationPolicy {
     Open,
     /// Registration requires an invitation.
     Invitation,
-    /// Nobody may register, not even with an invitation.
+    /// Registration is closed, for invited users too.
     Closed,
 }
 

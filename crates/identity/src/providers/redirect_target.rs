@@ -12,7 +12,7 @@ const MAX_URL_BYTES: usize = 2048;
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 /// Pages of this server that a sign-in may lead to.
 const PAGES: [&str; 2] = ["/admin", "/account"];
-/// Only supported `code_challenge_method`: SHA-256.
+/// Supported `code_challenge_method`: SHA-256, and no other.
 const METHOD: &str = "S256";
 
 /// Final redirect target of a sign-in at a provider.
