@@ -118,7 +118,7 @@ impl ApiKeys {
 
         let key = codes::fresh()?;
         let protected = ProtectedAccount { account: &account, factor: factor.as_ref() };
-        let store = |verified| self.store(session_ref, &entry, &key, verified);
+        let store = |verified_proof| self.store(session_ref, &entry, &key, verified_proof);
         match self.proofs.owner(session_ref, protected, proof, store).await? {
             CredentialStoreOutcome::Full => Err(CreateApiKeyError::Full { limit: MAX_API_KEYS }),
             CredentialStoreOutcome::Gone => Err(CreateApiKeyError::Gone),
@@ -134,13 +134,13 @@ impl ApiKeys {
         by: SessionRef,
         entry: &ApiKeyEntry,
         key: &Secret<String>,
-        verified: VerifiedProof,
+        verified_proof: VerifiedProof,
     ) -> Result<CredentialStoreOutcome, ProofError> {
         // A generated key is always well-formed.
         let hash = codes::hash(key.expose()).ok_or(ProofError::Wrong)?;
         let new_key = NewApiKey { entry: entry.clone(), by, hash };
-        let effects = creation_effects(by.user, entry, verified);
-        match self.store.add(new_key, MAX_API_KEYS, verified, effects).await? {
+        let effects = creation_effects(by.user, entry, verified_proof);
+        match self.store.add(new_key, MAX_API_KEYS, verified_proof, effects).await? {
             CredentialStoreOutcome::Stale => Err(ProofError::Wrong),
             outcome => Ok(outcome),
         }
@@ -235,12 +235,16 @@ fn parse_scopes(input: Option<Vec<String>>) -> Result<Vec<KeyScope>, Violation> 
     }
 }
 
-fn creation_effects(user: UserId, entry: &ApiKeyEntry, verified: VerifiedProof) -> SideEffects {
+fn creation_effects(
+    user: UserId,
+    entry: &ApiKeyEntry,
+    verified_proof: VerifiedProof,
+) -> SideEffects {
     let at = entry.created_at;
     let object = format!("api-key:{}", entry.id);
     let email = QueuedEmail::new("api-key-added").with("name", &entry.name).to_user(at, user);
     let creation = SideEffects::of_object(at, Some(user), object, "ApiKey.Created").and_mail(email);
-    used_up(verified, user, at).and(creation)
+    used_up(verified_proof, user, at).and(creation)
 }
 
 /// Returns the side effects of a removed key: the audit entry, about the owner

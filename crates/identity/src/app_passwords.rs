@@ -105,7 +105,7 @@ impl AppPasswords {
             used_at: None,
         };
         let protected = ProtectedAccount { account: &account, factor: factor.as_ref() };
-        let store = |verified| self.store(session_ref, &entry, &password, verified);
+        let store = |verified_proof| self.store(session_ref, &entry, &password, verified_proof);
         match self.proofs.owner(session_ref, protected, proof, store).await? {
             CredentialStoreOutcome::Full => {
                 Err(CreateAppPasswordError::Full { limit: MAX_APP_PASSWORDS })
@@ -123,15 +123,15 @@ impl AppPasswords {
         by: SessionRef,
         entry: &AppPasswordEntry,
         password: &Secret<String>,
-        verified: VerifiedProof,
+        verified_proof: VerifiedProof,
     ) -> Result<CredentialStoreOutcome, ProofError> {
         // A generated password is always well-formed.
         let hash = codes::hash(password).ok_or(ProofError::Wrong)?;
         let name = entry.name.clone();
         let at = entry.created_at;
         let new_password = NewAppPassword { id: entry.id, by, name, hash, at };
-        let effects = addition_effects(by.user, at, &entry.name, verified);
-        match self.store.add(new_password, MAX_APP_PASSWORDS, verified, effects).await? {
+        let effects = addition_effects(by.user, at, &entry.name, verified_proof);
+        match self.store.add(new_password, MAX_APP_PASSWORDS, verified_proof, effects).await? {
             CredentialStoreOutcome::Stale => Err(ProofError::Wrong),
             outcome => Ok(outcome),
         }
@@ -176,11 +176,11 @@ fn addition_effects(
     user: UserId,
     at: Timestamp,
     name: &str,
-    verified: VerifiedProof,
+    verified_proof: VerifiedProof,
 ) -> SideEffects {
     let email = QueuedEmail::new("app-password-added").with("name", name).to_user(at, user);
     let addition = SideEffects::audit(at, user, "app_password.added").and_mail(email);
-    used_up(verified, user, at).and(addition)
+    used_up(verified_proof, user, at).and(addition)
 }
 
 fn removal_effects(user: UserId, at: Timestamp, name: &str) -> SideEffects {

@@ -149,11 +149,11 @@ impl Factors {
 
 impl State {
     /// Consumes a proof as the store does. Returns whether it was valid.
-    pub(crate) fn spend(&mut self, verified: VerifiedProof) -> bool {
+    pub(crate) fn spend(&mut self, verified_proof: VerifiedProof) -> bool {
         if !self.factor.as_ref().is_some_and(|it| it.state == FactorState::On) {
             return false;
         }
-        match verified {
+        match verified_proof {
             VerifiedProof::Password | VerifiedProof::SignIn => true,
             VerifiedProof::Code(step) => {
                 let is_fresh = self.last_step.is_none_or(|last| last < step);
@@ -230,10 +230,10 @@ impl FactorStore for Factors {
     async fn disable(
         &self,
         change: FactorChange,
-        verified: VerifiedProof,
+        verified_proof: VerifiedProof,
     ) -> Result<bool, Unavailable> {
         let mut state = self.state.lock().unwrap();
-        let is_valid = state.spend(verified);
+        let is_valid = state.spend(verified_proof);
         if is_valid {
             state.factor = None;
             state.codes.clear();
@@ -246,11 +246,11 @@ impl FactorStore for Factors {
     async fn replace_codes(
         &self,
         change: FactorChange,
-        verified: VerifiedProof,
+        verified_proof: VerifiedProof,
         codes: &[RecoveryHash],
     ) -> Result<bool, Unavailable> {
         let mut state = self.state.lock().unwrap();
-        let is_valid = state.spend(verified);
+        let is_valid = state.spend(verified_proof);
         if is_valid {
             state.codes = codes.to_vec();
             state.changed(change);
@@ -261,12 +261,12 @@ impl FactorStore for Factors {
     async fn spend(
         &self,
         _: SessionRef,
-        verified: VerifiedProof,
+        verified_proof: VerifiedProof,
         _: Timestamp,
         effects: SideEffects,
     ) -> Result<bool, Unavailable> {
         let mut state = self.state.lock().unwrap();
-        let is_valid = state.spend(verified);
+        let is_valid = state.spend(verified_proof);
         if is_valid {
             state.write(effects);
         }
@@ -315,16 +315,16 @@ impl ChallengeStore for Factors {
     }
 
     async fn redeem(&self, redemption: Redemption) -> Result<RedemptionOutcome, Unavailable> {
-        let Redemption { hash, user, verified, at, effects } = redemption;
+        let Redemption { hash, user, verified: verified_proof, at, effects } = redemption;
         let mut state = self.state.lock().unwrap();
         if !state.challenges.contains_key(&hash) {
             return Ok(RedemptionOutcome::Gone);
         }
-        if !state.spend(verified) {
+        if !state.spend(verified_proof) {
             return Ok(RedemptionOutcome::Stale);
         }
         state.challenges.remove(&hash);
-        let used_recovery_code = matches!(verified, VerifiedProof::RecoveryCode(_));
+        let used_recovery_code = matches!(verified_proof, VerifiedProof::RecoveryCode(_));
         let codes_left = used_recovery_code.then_some(state.codes.len() as u64);
         state.write(effects(user, at, codes_left));
         Ok(RedemptionOutcome::Done)

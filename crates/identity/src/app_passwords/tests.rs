@@ -31,7 +31,7 @@ impl AppPasswordStore for Memory {
         &self,
         new: NewAppPassword,
         max: usize,
-        verified: VerifiedProof,
+        verified_proof: VerifiedProof,
         effects: SideEffects,
     ) -> Result<CredentialStoreOutcome, Unavailable> {
         let mut stored = self.stored.lock().unwrap();
@@ -39,8 +39,8 @@ impl AppPasswordStore for Memory {
             return Ok(CredentialStoreOutcome::Full);
         }
         let mut state = self.factors.state.lock().unwrap();
-        let spent = matches!(verified, VerifiedProof::Password | VerifiedProof::SignIn);
-        if !spent && !state.spend(verified) {
+        let spent = matches!(verified_proof, VerifiedProof::Password | VerifiedProof::SignIn);
+        if !spent && !state.spend(verified_proof) {
             return Ok(CredentialStoreOutcome::Stale);
         }
         stored.push(new);

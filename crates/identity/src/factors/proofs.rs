@@ -98,8 +98,8 @@ pub(crate) enum ProofError {
 }
 
 /// Returns the side effects of consuming this proof.
-pub(crate) fn used_up(verified: VerifiedProof, user: UserId, at: Timestamp) -> SideEffects {
-    match verified {
+pub(crate) fn used_up(verified_proof: VerifiedProof, user: UserId, at: Timestamp) -> SideEffects {
+    match verified_proof {
         VerifiedProof::RecoveryCode(_) => factors::recovery_codes::use_effects(user, at, None),
         VerifiedProof::Password | VerifiedProof::SignIn | VerifiedProof::Code(_) => {
             SideEffects::default()
@@ -141,8 +141,8 @@ impl FactorProofs {
 
         let outcome = check.await;
         if !matches!(outcome, Err(ProofError::Wrong)) {
-            let reset = self.ports.attempts.give_back(&key, quota, self.clock.now()).await;
-            if let Err(err) = reset {
+            let refund = self.ports.attempts.give_back(&key, quota, self.clock.now()).await;
+            if let Err(err) = refund {
                 tracing::warn!(
                     error = &err as &dyn std::error::Error,
                     "failed to reset the attempt counter after success"
@@ -203,19 +203,19 @@ impl FactorProofs {
 
     /// Seals the secret under the current key. A failure does not affect the code: the old key
     /// still opens the secret, and the next code retries.
-    async fn reseal(&self, user: UserId, old: &[u8], secret: &Secret<Vec<u8>>) {
-        if !self.ports.secrets.is_outdated(old) {
+    async fn reseal(&self, user: UserId, old_value: &[u8], secret: &Secret<Vec<u8>>) {
+        if !self.ports.secrets.is_outdated(old_value) {
             return;
         }
 
-        let resealed = async {
+        let attempt = async {
             match self.ports.secrets.seal(user, PURPOSE, secret).await? {
-                Some(new) => self.ports.factors.reseal(user, old, &new).await,
+                Some(new_value) => self.ports.factors.reseal(user, old_value, &new_value).await,
                 None => Ok(()),
             }
         };
 
-        if let Err(err) = resealed.await {
+        if let Err(err) = attempt.await {
             tracing::warn!(
                 user.id = %user,
                 error = &err as &dyn std::error::Error,

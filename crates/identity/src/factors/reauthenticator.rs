@@ -74,14 +74,15 @@ impl Reauthenticator {
     async fn spend(
         &self,
         session_ref: SessionRef,
-        verified: VerifiedProof,
+        verified_proof: VerifiedProof,
     ) -> Result<(), ProofError> {
-        if matches!(verified, VerifiedProof::Password | VerifiedProof::SignIn) {
+        if matches!(verified_proof, VerifiedProof::Password | VerifiedProof::SignIn) {
             return Ok(());
         }
         let at = self.proofs.clock.now();
-        let effects = used_up(verified, session_ref.user, at);
-        let is_spent = self.proofs.ports.factors.spend(session_ref, verified, at, effects).await?;
+        let effects = used_up(verified_proof, session_ref.user, at);
+        let is_spent =
+            self.proofs.ports.factors.spend(session_ref, verified_proof, at, effects).await?;
         if is_spent { Ok(()) } else { Err(ProofError::Wrong) }
     }
 }

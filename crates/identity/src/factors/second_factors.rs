@@ -177,9 +177,10 @@ impl SecondFactors {
     ) -> Result<(), FactorChangeError> {
         let (account, factor) = self.load(session_ref.user).await?;
         let check = async {
-            let verified = self.proofs.proof(&account, &factor, proof).await?;
-            let change = self.change(session_ref, verified, "factor.disabled", "factor-disabled");
-            require_spent(self.proofs.ports.factors.disable(change, verified).await?)
+            let verified_proof = self.proofs.proof(&account, &factor, proof).await?;
+            let change =
+                self.change(session_ref, verified_proof, "factor.disabled", "factor-disabled");
+            require_spent(self.proofs.ports.factors.disable(change, verified_proof).await?)
         };
         let outcome = self.proofs.counted(session_ref.user, check).await;
         self.caller_cache.forget_user(session_ref.user);
@@ -195,11 +196,13 @@ impl SecondFactors {
         let (account, factor) = self.load(session_ref.user).await?;
         let (codes, hashes) = fresh_codes(session_ref.user)?;
         let check = async {
-            let verified = self.proofs.proof(&account, &factor, proof).await?;
+            let verified_proof = self.proofs.proof(&account, &factor, proof).await?;
             let action = "recovery_codes.regenerated";
             let email = "recovery-codes-regenerated";
-            let change = self.change(session_ref, verified, action, email);
-            require_spent(self.proofs.ports.factors.replace_codes(change, verified, &hashes).await?)
+            let change = self.change(session_ref, verified_proof, action, email);
+            require_spent(
+                self.proofs.ports.factors.replace_codes(change, verified_proof, &hashes).await?,
+            )
         };
         let outcome = self.proofs.counted(session_ref.user, check).await;
         self.caller_cache.forget_user(session_ref.user);
@@ -225,7 +228,7 @@ impl SecondFactors {
     fn change(
         &self,
         session_ref: SessionRef,
-        verified: VerifiedProof,
+        verified_proof: VerifiedProof,
         action: &'static str,
         email: &'static str,
     ) -> FactorChange {
@@ -233,7 +236,7 @@ impl SecondFactors {
         let at = self.proofs.clock.now();
         let email = QueuedEmail::new(email).to_user(at, user);
         let change_effects = SideEffects::audit(at, user, action).and_mail(email);
-        let effects = used_up(verified, user, at).and(change_effects);
+        let effects = used_up(verified_proof, user, at).and(change_effects);
         FactorChange { user, session, at, effects, if_ended: end_effects }
     }
 }

@@ -91,7 +91,7 @@ pub trait ApiKeyStore: Send + Sync {
         &self,
         new: NewApiKey,
         max: usize,
-        verified: VerifiedProof,
+        verified_proof: VerifiedProof,
         effects: SideEffects,
     ) -> Result<CredentialStoreOutcome, Unavailable>;
 

@@ -80,7 +80,7 @@ pub trait AppPasswordStore: Send + Sync {
         &self,
         new: NewAppPassword,
         max: usize,
-        verified: VerifiedProof,
+        verified_proof: VerifiedProof,
         effects: SideEffects,
     ) -> Result<CredentialStoreOutcome, Unavailable>;
 

@@ -144,7 +144,7 @@ pub trait FactorStore: Send + Sync {
     async fn disable(
         &self,
         change: FactorChange,
-        verified: VerifiedProof,
+        verified_proof: VerifiedProof,
     ) -> Result<bool, Unavailable>;
 
     /// Replaces the recovery codes. Returns whether the proof was valid; except for a password, it
@@ -152,7 +152,7 @@ pub trait FactorStore: Send + Sync {
     async fn replace_codes(
         &self,
         change: FactorChange,
-        verified: VerifiedProof,
+        verified_proof: VerifiedProof,
         codes: &[RecoveryHash],
     ) -> Result<bool, Unavailable>;
 
@@ -161,7 +161,7 @@ pub trait FactorStore: Send + Sync {
     async fn spend(
         &self,
         session_ref: SessionRef,
-        verified: VerifiedProof,
+        verified_proof: VerifiedProof,
         at: Timestamp,
         effects: SideEffects,
     ) -> Result<bool, Unavailable>;
