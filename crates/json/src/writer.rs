@@ -16,7 +16,7 @@ pub struct JsonWriter {
 }
 
 impl JsonWriter {
-    /// Adds text that is JSON already, unescaped.
+    /// Adds a part of JSON, such as `{"id":`, without escaping it.
     pub fn text(&mut self, text: &str) -> &mut Self {
         self.open.push_str(text);
         self

@@ -36,9 +36,9 @@ tasks! {
     FactorChallenges = "factor-challenges",
     /// Second factors whose setup was not completed.
     UnfinishedFactors = "unfinished-factors",
-    /// Tokens in the links of emails that have expired.
+    /// Expired tokens in the links of emails.
     EmailTokens = "email-tokens",
-    /// Challenges of passkeys that have expired.
+    /// Expired challenges for passkeys.
     PasskeyChallenges = "passkey-challenges",
     /// Unfinished sign-ins at identity providers.
     ProviderSignIns = "provider-sign-ins",

@@ -14,7 +14,7 @@ pub struct Template {
     pub(crate) prompt: &'static str,
 }
 
-/// Returns all built-in templates, in the order of the selection.
+/// Returns all built-in templates, by id.
 pub fn templates() -> &'static [Template] {
     &BUILT_IN
 }

@@ -20,7 +20,7 @@ const RANGES: [(&str, RangeInclusive<f64>); 4] = [
 const MAX_NAME_BYTES: usize = 256;
 /// Maximum length of a persona type in UTF-16 code units.
 const MAX_PERSONA_TYPE_CHARS: usize = 50;
-/// Persona type of requests that name none.
+/// Persona type of requests in which it is blank.
 const GENERAL: &str = "general";
 const COUNT_KEYS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
 
