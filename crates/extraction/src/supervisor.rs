@@ -75,15 +75,17 @@ impl ChildExtractor {
         };
 
         let max_bytes = self.limits.text_bytes + framing::MAX_LINE_BYTES;
-        let conversation = async {
+        let ended = timeout(self.limits.wall_time, async {
             let ((), answer) =
                 tokio::join!(send(input, content_type, content), receive(output, max_bytes));
             match answer {
                 Some(answer) => child.wait().await.map(|status| (answer, status)).ok(),
                 None => None,
             }
-        };
-        let ended = timeout(self.limits.wall_time, conversation).await.ok().flatten();
+        })
+        .await
+        .ok()
+        .flatten();
         if let Some((answer, status)) = ended {
             return Outcome::Ended(answer, status);
         }

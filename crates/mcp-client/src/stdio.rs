@@ -91,11 +91,12 @@ impl Transport<RoleClient> for ChildTransport {
 
     async fn close(&mut self) -> io::Result<()> {
         // A child that does not read would block the end of its input.
-        let stopping = async {
+        timeout(STOPPING_TIMEOUT, async {
             self.inner.close().await.ok();
             self.child.wait().await.ok();
-        };
-        timeout(STOPPING_TIMEOUT, stopping).await.ok();
+        })
+        .await
+        .ok();
         self.kill();
         Ok(())
     }

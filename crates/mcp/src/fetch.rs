@@ -58,18 +58,20 @@ pub(crate) async fn fetch(
     let retrieval = mcp.enabled_retrieval()?;
     let id = Uuid::try_parse(id.trim()).map(DocumentId).map_err(|_reason| no_such_document())?;
     let documents = mcp.documents.clone();
-    let reading = async move {
-        let document = documents.read(group, id).await.map_err(document_error)?;
-        let CitedDocument { title, source_uri, file } = document;
-        let DocumentContent { content_type, bytes } = file;
-        let text = if content_type.is_text() {
-            String::from_utf8(bytes).unwrap_or_default()
-        } else {
-            retrieval.text(id, MAX_TEXT_BYTES).await?
-        };
-        Ok::<_, ApiError>((title, source_uri, content_type, text))
-    };
-    let (title, source_uri, content_type, text) = mcp.runner.run(reading).await?;
+    let (title, source_uri, content_type, text) = mcp
+        .runner
+        .run(async move {
+            let document = documents.read(group, id).await.map_err(document_error)?;
+            let CitedDocument { title, source_uri, file } = document;
+            let DocumentContent { content_type, bytes } = file;
+            let text = if content_type.is_text() {
+                String::from_utf8(bytes).unwrap_or_default()
+            } else {
+                retrieval.text(id, MAX_TEXT_BYTES).await?
+            };
+            Ok::<_, ApiError>((title, source_uri, content_type, text))
+        })
+        .await?;
     let url = document_url(&mcp.public_url, id, source_uri.as_deref());
     let media_type = content_type.name();
     if text.is_empty() {

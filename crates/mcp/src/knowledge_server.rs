@@ -85,15 +85,15 @@ impl ServerHandler for KnowledgeServer {
         _context: service::RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = Value::Object(request.arguments.unwrap_or_default());
-        let called = async {
+        self.in_request(async {
             let result = match &*request.name {
                 SEARCH => self.search(arguments).await,
                 FETCH => self.fetch(arguments).await,
                 _ => return Err(ErrorData::invalid_params("There is no such tool.", None)),
             };
             Ok(result.unwrap_or_else(|err| to_error_result(&err)).into())
-        };
-        self.in_request(called).await
+        })
+        .await
     }
 }
 

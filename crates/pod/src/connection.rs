@@ -38,7 +38,7 @@ impl Connection {
         endpoint: &Endpoint,
         max_silence: Duration,
     ) -> Result<Self, ConnectionError> {
-        let opening = async {
+        timeout(OPENING_TIMEOUT, async {
             let request = endpoint.request()?;
             let connector = Some(endpoint.connector());
             let (socket, _response) =
@@ -48,10 +48,9 @@ impl Connection {
                 Self { socket, decoder, max_silence, last_received: Instant::now() };
             connection.shake_hands().await?;
             Ok(connection)
-        };
-        timeout(OPENING_TIMEOUT, opening)
-            .await
-            .unwrap_or(Err(ConnectionError::Silent(OPENING_TIMEOUT)))
+        })
+        .await
+        .unwrap_or(Err(ConnectionError::Silent(OPENING_TIMEOUT)))
     }
 
     async fn shake_hands(&mut self) -> Result<(), ConnectionError> {
@@ -117,8 +116,9 @@ impl Connection {
         self.send(&HubMessage::Close { error: None, allow_reconnect: false }).await?;
         self.socket.close(None).await?;
         // A socket with unread input would reset the connection.
-        let draining = async { while let Some(Ok(_)) = self.socket.next().await {} };
-        timeout(CLOSING_TIMEOUT, draining).await.ok();
+        timeout(CLOSING_TIMEOUT, async { while let Some(Ok(_)) = self.socket.next().await {} })
+            .await
+            .ok();
         Ok(())
     }
 }

@@ -178,11 +178,12 @@ impl Upstream {
     /// Sends a request and waits for the full body of a success.
     async fn exchange(&self, prepared: PreparedRequest) -> Result<Bytes, UpstreamError> {
         let limits = self.limits.get();
-        let answer = async {
+        timeout(limits.answer, async {
             let (response, _) = self.post(prepared, ResponseMode::Full, &limits).await?;
             read_full(response, limits.max_answer).await
-        };
-        timeout(limits.answer, answer).await.map_err(|_elapsed| UpstreamError::Silent)?
+        })
+        .await
+        .map_err(|_elapsed| UpstreamError::Silent)?
     }
 }
 
@@ -215,11 +216,12 @@ impl ChatUpstream for Upstream {
 
     async fn complete(&self, call: ChatCall) -> Result<Bytes, UpstreamError> {
         let limits = self.limits.get();
-        let answer = async {
+        timeout(limits.answer, async {
             let (response, form) = self.request(call, ResponseMode::Full, &limits).await?;
             form.full_response(read_full(response, limits.max_answer).await?)
-        };
-        timeout(limits.answer, answer).await.map_err(|_elapsed| UpstreamError::Silent)?
+        })
+        .await
+        .map_err(|_elapsed| UpstreamError::Silent)?
     }
 
     async fn embed(&self, call: ModelCall) -> Result<Bytes, UpstreamError> {

@@ -45,13 +45,14 @@ impl WebSearch for Upstream {
     ) -> Result<Vec<SearchResult>, UpstreamError> {
         let limits = self.limits();
         let limit = SEARCH_TIMEOUT.min(limits.answer);
-        let results = async {
+        timeout(limit, async {
             match self.request_linkup(provider, key, query).await {
                 Err(err) if is_empty_result(&err) => Ok(Vec::new()),
                 answer => parse_results(&answer?),
             }
-        };
-        timeout(limit, results).await.map_err(|_elapsed| UpstreamError::Silent)?
+        })
+        .await
+        .map_err(|_elapsed| UpstreamError::Silent)?
     }
 }
 

@@ -32,10 +32,12 @@ fn look(event: &str) -> Item {
 async fn read_frames(answer: &str, limits: UpstreamLimits) -> Vec<Item> {
     let peer = Peer::start().await;
     let upstream = new_upstream(limits);
-    let read = async {
-        upstream.open(chat_call(&peer.endpoint, &[OPEN])).await.unwrap().collect::<Vec<_>>().await
-    };
-    tokio::join!(read, peer.answer(answer)).0
+    tokio::join!(collect_frames(&upstream, &peer), peer.answer(answer)).0
+}
+
+/// Opens a stream and returns all its frames.
+async fn collect_frames(upstream: &Upstream, peer: &Peer) -> Vec<Item> {
+    upstream.open(chat_call(&peer.endpoint, &[OPEN])).await.unwrap().collect().await
 }
 
 fn chunked(parts: &[&str]) -> String {
@@ -113,9 +115,6 @@ async fn an_upstream_that_only_sends_comments_times_out() {
     let peer = Peer::start().await;
     let limits = UpstreamLimits { answer: Duration::from_millis(200), ..brief() };
     let upstream = new_upstream(limits);
-    let read = async {
-        upstream.open(chat_call(&peer.endpoint, &[OPEN])).await.unwrap().collect::<Vec<_>>().await
-    };
     let write = async {
         let mut socket = peer.request().await;
         socket.write_all(EVENTS.as_bytes()).await.unwrap();
@@ -126,7 +125,7 @@ async fn an_upstream_that_only_sends_comments_times_out() {
         }
     };
 
-    let (frames, ()) = tokio::join!(read, write);
+    let (frames, ()) = tokio::join!(collect_frames(&upstream, &peer), write);
 
     assert_eq!(frames.last(), Some(&Err(UpstreamError::Silent)));
     assert!(frames.len() > 3, "{frames:?}");
@@ -136,16 +135,13 @@ async fn an_upstream_that_only_sends_comments_times_out() {
 async fn silence_after_the_finish_reason_ends_the_stream() {
     let peer = Peer::start().await;
     let upstream = new_upstream(brief());
-    let read = async {
-        upstream.open(chat_call(&peer.endpoint, &[OPEN])).await.unwrap().collect::<Vec<_>>().await
-    };
     let write = async {
         let mut socket = peer.request().await;
         socket.write_all(format!("{EVENTS}{HELLO}{STOP}").as_bytes()).await.unwrap();
         while socket.read(&mut [0; 64]).await.is_ok_and(|count| count > 0) {}
     };
 
-    let (frames, ()) = tokio::join!(read, write);
+    let (frames, ()) = tokio::join!(collect_frames(&upstream, &peer), write);
 
     assert_eq!(frames, [pass(HELLO), look(STOP)]);
 }
@@ -154,16 +150,13 @@ async fn silence_after_the_finish_reason_ends_the_stream() {
 async fn a_silent_upstream_times_out() {
     let peer = Peer::start().await;
     let upstream = new_upstream(brief());
-    let read = async {
-        upstream.open(chat_call(&peer.endpoint, &[OPEN])).await.unwrap().collect::<Vec<_>>().await
-    };
     let write = async {
         let mut socket = peer.request().await;
         socket.write_all(format!("{EVENTS}{HELLO}").as_bytes()).await.unwrap();
         socket
     };
 
-    let (frames, _socket) = tokio::join!(read, write);
+    let (frames, _socket) = tokio::join!(collect_frames(&upstream, &peer), write);
 
     assert_eq!(frames, [pass(HELLO), Err(UpstreamError::Silent)]);
 }
@@ -237,36 +230,34 @@ async fn a_connection_whose_end_follows_done_is_reused() {
     };
     let write = async {
         let mut socket = peer.request().await;
-        for again in [true, false] {
+        for is_reused in [true, false] {
             let stream = chunked(&[STOP, "data: [DONE]\n\n"]);
             socket.write_all(stream.as_bytes()).await.unwrap();
             done.notified().await;
             socket.write_all(b"0\r\n\r\n").await.unwrap();
-            if again {
+            if is_reused {
                 read_request(&mut socket).await;
             }
         }
     };
 
-    let both = async { tokio::join!(read, write) };
+    let exchange = async { tokio::join!(read, write) };
 
-    assert!(timeout(Duration::from_secs(5), both).await.is_ok());
+    assert!(timeout(Duration::from_secs(5), exchange).await.is_ok());
 }
 
 #[tokio::test]
 async fn a_body_that_does_not_end_after_done_is_dropped() {
     let peer = Peer::start().await;
     let upstream = new_upstream(UpstreamLimits::default());
-    let read = async {
-        upstream.open(chat_call(&peer.endpoint, &[OPEN])).await.unwrap().collect::<Vec<_>>().await
-    };
     let write = async {
         let mut socket = peer.request().await;
         socket.write_all(format!("{EVENTS}data: [DONE]\n\n").as_bytes()).await.unwrap();
         socket
     };
 
-    let both = timeout(Duration::from_secs(5), async { tokio::join!(read, write) }).await;
+    let exchange = async { tokio::join!(collect_frames(&upstream, &peer), write) };
+    let (frames, _socket) = timeout(Duration::from_secs(5), exchange).await.unwrap();
 
-    assert_eq!(both.unwrap().0, [Ok(Frame::Done)]);
+    assert_eq!(frames, [Ok(Frame::Done)]);
 }

@@ -130,7 +130,7 @@ async fn a_response_that_does_not_come_is_not_waited_for() {
     let late = call(&client, limit).await;
 
     assert!(matches!(late, Err(McpError::TimedOut(it)) if it == limit), "{late:?}");
-    let notified = async {
+    tokio::time::timeout(LONG, async {
         loop {
             let requests = server.received_requests().await.expect("requests");
             let mut bodies = requests.iter().map(|it| String::from_utf8_lossy(&it.body));
@@ -139,8 +139,9 @@ async fn a_response_that_does_not_come_is_not_waited_for() {
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-    };
-    tokio::time::timeout(LONG, notified).await.expect("a notification");
+    })
+    .await
+    .expect("a notification");
 }
 
 #[tokio::test]

@@ -98,12 +98,13 @@ async fn commands_that_are_no_servers_fail() {
 async fn gone(pid: &str) {
     let status = format!("/proc/{pid}/stat");
     let is_running = || std::fs::read_to_string(&status).is_ok_and(|it| !it.contains(") Z "));
-    let waiting = async {
+    timeout(Duration::from_secs(20), async {
         while is_running() {
             sleep(Duration::from_millis(50)).await;
         }
-    };
-    timeout(Duration::from_secs(20), waiting).await.expect("an end within twenty seconds");
+    })
+    .await
+    .expect("an end within twenty seconds");
 }
 
 #[tokio::test]

@@ -120,15 +120,16 @@ impl Hub {
 
     /// Returns the next event that is no ping.
     pub(crate) async fn next(&mut self) -> Event {
-        let next = async {
+        timeout(Duration::from_secs(20), async {
             loop {
                 match self.next_or_ping().await {
                     Event::Ping => {}
                     event => return event,
                 }
             }
-        };
-        timeout(Duration::from_secs(20), next).await.expect("an event within twenty seconds")
+        })
+        .await
+        .expect("an event within twenty seconds")
     }
 
     pub(crate) async fn next_or_ping(&mut self) -> Event {
