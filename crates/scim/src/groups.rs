@@ -31,23 +31,24 @@ pub(crate) async fn list(
     let limit = query.limit() as usize;
     let groups = scim.groups.clone();
     let with_members = query.includes("members");
-    let page = async move {
-        let mut selected = Vec::new();
-        for entry in groups.list().await? {
-            if meets_all(&groups, &entry.group, &conditions).await? {
-                selected.push(entry.group);
+    let (total, page) = scim
+        .run(caller, async move {
+            let mut selected = Vec::new();
+            for entry in groups.list().await? {
+                if meets_all(&groups, &entry.group, &conditions).await? {
+                    selected.push(entry.group);
+                }
             }
-        }
 
-        let total = selected.len() as u64;
-        let mut page = Vec::new();
-        for group in selected.into_iter().skip(offset).take(limit) {
-            page.push(load(&groups, group, with_members).await?);
-        }
+            let total = selected.len() as u64;
+            let mut page = Vec::new();
+            for group in selected.into_iter().skip(offset).take(limit) {
+                page.push(load(&groups, group, with_members).await?);
+            }
 
-        Ok::<_, GroupError>((total, page))
-    };
-    let (total, page) = scim.run(caller, page).await?;
+            Ok::<_, GroupError>((total, page))
+        })
+        .await?;
     let resources: Vec<Value> = page
         .iter()
         .map(|(group, members)| query.select(scim.group_resource(group, members)))
@@ -64,11 +65,12 @@ pub(crate) async fn show(
 ) -> Result<HttpResponse, ApiError> {
     let groups = scim.groups.clone();
     let with_members = query.includes("members");
-    let load_group = async move {
-        let group = groups.find(GroupId(id)).await?.group;
-        load(&groups, group, with_members).await
-    };
-    let (group, members) = scim.run(caller, load_group).await?;
+    let (group, members) = scim
+        .run(caller, async move {
+            let group = groups.find(GroupId(id)).await?.group;
+            load(&groups, group, with_members).await
+        })
+        .await?;
     Ok(respond(StatusCode::OK, scim.group_resource(&group, &members), &query))
 }
 
@@ -81,18 +83,19 @@ pub(crate) async fn create(
     let groups = scim.groups.clone();
     let changes = replacement(&resource)?;
     let with_members = query.includes("members");
-    let create_group = async move {
-        let name = changes.name.clone().unwrap_or_default();
-        let group = groups.create(None, &name).await?;
-        if let Err(err) = apply(&groups, group.id, changes).await {
-            // The client does not learn of the group, so nothing of it may remain.
-            groups.delete(None, group.id).await?;
-            return Err(err);
-        }
-        let group = groups.find(group.id).await?.group;
-        load(&groups, group, with_members).await
-    };
-    let (group, members) = scim.run(caller, create_group).await?;
+    let (group, members) = scim
+        .run(caller, async move {
+            let name = changes.name.clone().unwrap_or_default();
+            let group = groups.create(None, &name).await?;
+            if let Err(err) = apply(&groups, group.id, changes).await {
+                // The client does not learn of the group, so nothing of it may remain.
+                groups.delete(None, group.id).await?;
+                return Err(err);
+            }
+            let group = groups.find(group.id).await?.group;
+            load(&groups, group, with_members).await
+        })
+        .await?;
 
     Ok(respond(StatusCode::CREATED, scim.group_resource(&group, &members), &query))
 }
@@ -125,7 +128,7 @@ pub(crate) async fn delete(
 ) -> Result<HttpResponse, ApiError> {
     let groups = scim.groups.clone();
     let group = GroupId(id);
-    let delete_group = async move {
+    scim.run(caller, async move {
         match groups.delete(None, group).await {
             Err(GroupError::InUse(by)) if by.is_by_members_alone() => {
                 groups.change_members(group, &[MembershipChange::Replace(Vec::new())]).await?;
@@ -133,8 +136,8 @@ pub(crate) async fn delete(
             }
             result => result,
         }
-    };
-    scim.run(caller, delete_group).await?;
+    })
+    .await?;
 
     Ok(HttpResponse::NoContent().finish())
 }
@@ -148,12 +151,13 @@ async fn change(
 ) -> Result<HttpResponse, ApiError> {
     let groups = scim.groups.clone();
     let with_members = query.includes("members");
-    let change_group = async move {
-        apply(&groups, id, changes).await?;
-        let group = groups.find(id).await?.group;
-        load(&groups, group, with_members).await
-    };
-    let (group, members) = scim.run(caller, change_group).await?;
+    let (group, members) = scim
+        .run(caller, async move {
+            apply(&groups, id, changes).await?;
+            let group = groups.find(id).await?.group;
+            load(&groups, group, with_members).await
+        })
+        .await?;
     Ok(respond(StatusCode::OK, scim.group_resource(&group, &members), query))
 }
 

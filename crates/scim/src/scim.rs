@@ -46,8 +46,7 @@ impl Scim {
     {
         let agent = format!("scim-token:{} ({})", client.token, client.name);
         let context = RequestContext { agent: Some(agent.into()), ..RequestContext::current() };
-        let task = async { use_case.await.map_err(|err| err.into().0) };
-        self.runner.run(context.scope(task)).await
+        self.runner.run(context.scope(async { use_case.await.map_err(|err| err.into().0) })).await
     }
 
     /// Returns the address of a resource.

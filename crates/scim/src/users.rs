@@ -93,7 +93,7 @@ async fn change(
     update: ScimUserUpdate,
 ) -> Result<HttpResponse, ApiError> {
     let users = scim.users.clone();
-    let change_user = async move { users.change(user, expected_version, update).await };
-    let changed_user = scim.run(caller, change_user).await?;
+    let changed_user =
+        scim.run(caller, async move { users.change(user, expected_version, update).await }).await?;
     Ok(respond(StatusCode::OK, scim.user_resource(&changed_user), &ScimQuery::default()))
 }

@@ -71,10 +71,11 @@ impl Knowledge for RetrievedKnowledge {
         let retrieval = self.retrieval.clone();
         let bases = bases.iter().map(|it| it.id).collect();
         let request = Question { bases, text: question.to_owned() };
-        let search = async move {
-            retrieval.search(request).await.map_err(|err| Unavailable::new("knowledge", err))
-        };
-        let passages = self.run(search).await?;
+        let passages = self
+            .run(async move {
+                retrieval.search(request).await.map_err(|err| Unavailable::new("knowledge", err))
+            })
+            .await?;
         Ok(passages.into_iter().map(|it| self.to_knowledge_passage(it)).collect())
     }
 
