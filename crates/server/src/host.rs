@@ -58,12 +58,12 @@ impl HostStatus for Host {
 }
 
 /// Collects volumes as they are found, until the limit. One thread at a time
-/// finds them, however long one hangs. It is not the runtime's, since a shutdown
-/// would wait for it.
+/// finds them, however long one hangs. The thread is not the runtime's, since a
+/// shutdown would wait for such a thread.
 async fn collect_within(
     limit: Duration,
     measuring: &Arc<Mutex<()>>,
-    found: impl Iterator<Item = Volume> + Send + 'static,
+    measured_volumes: impl Iterator<Item = Volume> + Send + 'static,
 ) -> Vec<Volume> {
     let mut volumes = Vec::new();
     let collect = async {
@@ -71,7 +71,7 @@ async fn collect_within(
         let (sender, mut receiver) = mpsc::unbounded_channel();
         let find = move || {
             let _guard = guard;
-            for volume in found {
+            for volume in measured_volumes {
                 // The caller may have stopped waiting.
                 drop(sender.send(volume));
             }

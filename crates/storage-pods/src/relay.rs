@@ -97,21 +97,23 @@ impl PodRelay {
 
     /// Relays calls and replies. Runs until dropped.
     pub async fn run(&self) {
-        let relay = async {
-            let mut serving = Serving::default();
-            let mut is_logged = false;
-            loop {
-                let relayed = self.relay(&mut serving).await;
-                if let Err(err) = &relayed
-                    && !is_logged
-                {
-                    tracing::warn!(error = %err, "calls of pods could not be relayed");
-                }
-                is_logged = relayed.is_err();
-                self.wait(&mut serving).await;
+        tokio::join!(self.calls.listen(&self.wake), self.relay_repeatedly());
+    }
+
+    /// Relays at every wake-up; the first of consecutive failures is logged.
+    async fn relay_repeatedly(&self) {
+        let mut serving = Serving::default();
+        let mut is_logged = false;
+        loop {
+            let outcome = self.relay(&mut serving).await;
+            if let Err(err) = &outcome
+                && !is_logged
+            {
+                tracing::warn!(error = %err, "calls of pods could not be relayed");
             }
-        };
-        tokio::join!(self.calls.listen(&self.wake), relay);
+            is_logged = outcome.is_err();
+            self.wait(&mut serving).await;
+        }
     }
 
     /// Waits until there may be calls or replies.
