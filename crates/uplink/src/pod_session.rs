@@ -314,8 +314,8 @@ impl PodSession {
             let id = pod.id;
             let registry = Arc::clone(&uplink.registry);
             let now = uplink.clock.now();
-            let registering = async move { registry.put(pod, now).await };
-            let outcome = match uplink.runner.run(registering).await {
+            let registration = uplink.runner.run(async move { registry.put(pod, now).await }).await;
+            let outcome = match registration {
                 Ok(PodRegistrationOutcome::Done { token_expires_at }) => {
                     HelloOutcome::Done(token_expires_at)
                 }

@@ -68,15 +68,16 @@ impl Pod {
 
     /// Waits for a line that begins like this, and returns the rest of it.
     async fn line_after(&mut self, beginning: &str) -> String {
-        let found = async {
+        timeout(TIMEOUT, async {
             loop {
                 let line = self.lines.next_line().await.expect("a pipe").expect("a line");
                 if let Some(rest) = line.strip_prefix(beginning) {
                     return rest.trim().to_owned();
                 }
             }
-        };
-        timeout(TIMEOUT, found).await.unwrap_or_else(|_| panic!("no `{beginning}` in time"))
+        })
+        .await
+        .unwrap_or_else(|_| panic!("no `{beginning}` in time"))
     }
 }
 
@@ -122,11 +123,11 @@ pub(crate) async fn chat(
     arguments: &str,
 ) -> (Vec<String>, String) {
     let body = json!({ "messages": [{ "role": "user", "content": "Will it rain?" }] });
-    let model = async {
+    let (answer, (offered, last)) = join(client.post("/api/ai/chat", &body), async {
         let offered = model_answers(upstream, calls(tool, arguments)).await;
         (offered, model_answers(upstream, text_answer("It rains.")).await)
-    };
-    let (answer, (offered, last)) = join(client.post("/api/ai/chat", &body), model).await;
+    })
+    .await;
     assert_eq!(answer.status, 200, "{}", answer.text());
     assert!(answer.text().contains("It rains."), "{}", answer.text());
     let names = offered["tools"]
@@ -375,14 +376,14 @@ async fn a_chat_calls_a_pod_of_another_instance() {
     pod.line_after("waits").await;
 
     let model = &upstream;
-    let lost = async move {
+    let body = json!({ "messages": [{ "role": "user", "content": "Will it rain?" }] });
+    let (answer, last) = join(client.post("/api/ai/chat", &body), async move {
         model_answers(model, calls("patient", "{}")).await;
         pod.line_after("waits").await;
         drop(pod);
         model_answers(model, text_answer("It is gone.")).await
-    };
-    let body = json!({ "messages": [{ "role": "user", "content": "Will it rain?" }] });
-    let (answer, last) = join(client.post("/api/ai/chat", &body), lost).await;
+    })
+    .await;
     assert_eq!(answer.status, 200, "{}", answer.text());
     let result = last["messages"].as_array().expect("messages").last().expect("a result");
     assert_eq!(result["content"], "The tool did not answer.");

@@ -276,13 +276,12 @@ async fn a_stalled_reader_slows_the_upstream_and_loses_nothing() {
     let mut call = upstream.call().await;
     call.write(EVENTS).await;
     let taken = call.flood(large.as_bytes(), 64 << 20).await;
-    let rest = async {
+    let (answer, ()) = tokio::join!(live.read_to_end(), async {
         // The rest of the partial event, and the end.
         call.write(&large.as_bytes()[taken % large.len()..]).await;
         call.write(format!("{END}{DONE}")).await;
         call.closed().await;
-    };
-    let (answer, ()) = tokio::join!(live.read_to_end(), rest);
+    });
 
     let heard = Heard::of(&answer);
     assert!(taken < 32 << 20, "{taken} bytes were taken in");

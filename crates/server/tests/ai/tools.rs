@@ -100,18 +100,16 @@ async fn a_search_falls_back_to_another_key_within_its_limits_and_is_counted() {
     let request = chat_request("what is new?").to_string();
     let send = || ada.send("POST", CHAT, &HEADERS, request.as_bytes());
 
-    let upstream = async {
+    let (first, ()) = tokio::join!(send(), async {
         model.call().await.write(calling()).await;
         linkup.call().await.write(response("401 Unauthorized", JSON, "{}")).await;
         linkup.call().await.write(response("200 OK", JSON, &found())).await;
         model.call().await.write(response("200 OK", JSON, WHOLE)).await;
-    };
-    let (first, ()) = tokio::join!(send(), upstream);
-    let upstream = async {
+    });
+    let (second, ()) = tokio::join!(send(), async {
         model.call().await.write(calling()).await;
         model.call().await.write(response("200 OK", JSON, WHOLE)).await;
-    };
-    let (second, ()) = tokio::join!(send(), upstream);
+    });
 
     assert_eq!(first.status, 200);
     assert_eq!(second.status, 200, "{}", second.text());

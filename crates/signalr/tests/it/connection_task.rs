@@ -59,12 +59,13 @@ impl ConnectionTask {
                 () = sleep_until(due.into()) => self.connection.handle_timeout(Instant::now()),
             }
         }
-        let last_frames = async {
+        timeout(Duration::from_secs(5), async {
             while self.has_frame() {
                 self.write().await;
             }
-        };
-        timeout(Duration::from_secs(5), last_frames).await.ok();
+        })
+        .await
+        .ok();
     }
 
     /// Returns whether there is a frame to write, and a transport for it.

@@ -72,10 +72,9 @@ async fn worker_of_another_process() {
     let db = pia_storage::start(startup).await.unwrap();
     let script = Arc::new(Script::new(1, |_| Ok(response())));
     let worker = temporal_worker(engine_at(&server(), queue), &db, Arc::clone(&script));
-    let report = async {
+    let never = CancellationToken::new();
+    tokio::join!(worker.work(&never), async {
         until(async || (script.called() == 2).then_some(())).await;
         writeln!(io::stdout(), "{HANGS}").unwrap();
-    };
-    let never = CancellationToken::new();
-    tokio::join!(worker.work(&never), report);
+    });
 }

@@ -226,13 +226,14 @@ pub(crate) fn kinds(details: &AssignmentDetails) -> Vec<&str> {
 
 /// Polls until there is a result.
 pub(crate) async fn until<T>(mut poll: impl AsyncFnMut() -> Option<T>) -> T {
-    let polling = async {
+    tokio::time::timeout(TIMEOUT, async {
         loop {
             if let Some(result) = poll().await {
                 return result;
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-    };
-    tokio::time::timeout(TIMEOUT, polling).await.expect("a result in time")
+    })
+    .await
+    .expect("a result in time")
 }

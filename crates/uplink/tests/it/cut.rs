@@ -16,13 +16,13 @@ async fn a_call_of_a_pod_whose_connection_is_reset_is_lost() {
     let server = Server::start();
     echo_pod::start(server.address, 2, "echo").await;
     let mut pod = RawPod::connect(server.address, 1, "raw", 600).await;
-    let resetting = async {
+
+    let (reply, ()) = join(server.call("raw", ""), async {
         pod.called().await;
         pod.socket.get_ref().set_zero_linger().unwrap();
         drop(pod);
-    };
-
-    let (reply, ()) = join(server.call("raw", ""), resetting).await;
+    })
+    .await;
 
     assert_eq!(reply, Err(ToolCallError::Lost));
     server.registry.until(|pods| pods.len() == 1).await;
@@ -36,13 +36,13 @@ async fn a_call_that_nothing_is_forwarded_of_ends_at_its_time_limit() {
     let relay = Relay::start(server.address).await;
     let mut pod = RawPod::connect(relay.address, 1, "raw", 1).await;
     let started = Instant::now();
-    let freezing = async {
+
+    let (reply, ()) = join(server.call("raw", ""), async {
         let (id, _) = pod.called().await;
         relay.freeze();
         pod.send(&completion(&id, &json!({ "content": "too late" }))).await;
-    };
-
-    let (reply, ()) = join(server.call("raw", ""), freezing).await;
+    })
+    .await;
 
     assert_eq!(reply, Err(ToolCallError::TimedOut));
     assert!(started.elapsed() >= Duration::from_secs(1));

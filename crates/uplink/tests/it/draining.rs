@@ -33,15 +33,15 @@ async fn the_tools_of_a_pod_that_drains_while_it_registers_are_not_offered() {
 async fn a_call_in_progress_is_answered_while_a_pod_drains() {
     let server = Server::start();
     let mut pod = RawPod::connect(server.address, 1, "raw", 10).await;
-    let answering = async {
+    let (reply, ()) = futures_util::future::join(server.call("raw", ""), async {
         let (id, _) = pod.called().await;
         pod.invoke("drain", "Drain", Vec::new()).await;
         pod.completion_of("drain").await;
         assert_eq!(server.call("raw", "").await.unwrap_err(), ToolCallError::NotGranted);
         let result = serde_json::json!({ "content": "late" });
         pod.send(&crate::raw_pod::completion(&id, &result)).await;
-    };
-    let (reply, ()) = futures_util::future::join(server.call("raw", ""), answering).await;
+    })
+    .await;
     assert_eq!(reply.unwrap().into_text(), "late");
 }
 

@@ -19,12 +19,12 @@ async fn misbehaved(misbehave: impl AsyncFnOnce(&mut RawPod)) -> Option<Value> {
     let server = Server::start();
     echo_pod::start(server.address, 2, "echo").await;
     let mut pod = RawPod::connect(server.address, 1, "raw", 10).await;
-    let misbehaving = async {
+    let (reply, closed) = join(server.call("raw", ""), async {
         pod.called().await;
         misbehave(&mut pod).await;
         pod.closed().await
-    };
-    let (reply, closed) = join(server.call("raw", ""), misbehaving).await;
+    })
+    .await;
     assert_eq!(reply, Err(ToolCallError::Lost));
     server.registry.until(|pods| pods.len() == 1).await;
     server.assert_echo("echo").await;
@@ -169,12 +169,13 @@ impl RawPod {
     async fn ends_with_a_frame(&mut self) -> bool {
         use futures_util::StreamExt;
         let mut has_reason = false;
-        let end = async {
+        tokio::time::timeout(crate::server::TIMEOUT, async {
             while let Some(Ok(message)) = self.socket.next().await {
                 has_reason |= matches!(message, Message::Binary(_));
             }
-        };
-        tokio::time::timeout(crate::server::TIMEOUT, end).await.expect("an end");
+        })
+        .await
+        .expect("an end");
         has_reason
     }
 }

@@ -106,11 +106,11 @@ async fn works_in_pieces(protocol: &str) {
         let mut pod = Bytes::upgraded(&server).await;
         pod.send(&beginning, cut, &mut probe).await;
         pod.until(b"connectorId").await;
-        let answering = async {
+        let (reply, ()) = join(server.call("raw", ""), async {
             pod.until(b"timeoutSeconds").await;
             pod.send(&result, cut, &mut probe).await;
-        };
-        let (reply, ()) = join(server.call("raw", ""), answering).await;
+        })
+        .await;
         assert_eq!(reply.expect("a reply").into_text(), "fine", "cut at {cut}");
         drop(pod);
         server.registry.until(Vec::is_empty).await;

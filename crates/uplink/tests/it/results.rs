@@ -20,11 +20,12 @@ async fn answered(
     pod: &mut RawPod,
     answers: impl AsyncFnOnce(&mut RawPod, String),
 ) -> Result<PodReply, ToolCallError> {
-    let answering = async {
+    join(server.call("raw", ""), async {
         let (id, _) = pod.called().await;
         answers(pod, id).await;
-    };
-    join(server.call("raw", ""), answering).await.0
+    })
+    .await
+    .0
 }
 
 #[actix_web::test]

@@ -251,15 +251,15 @@ async fn concurrent_writes_succeed_until_the_session_ends(database: TestDatabase
             }
         }
     };
-    let deleted = async {
+    let deletion = async {
         while ada.get("/auth/account").await.body["storage"]["current"] == 0 {}
         delete_account(&ada, PASSWORD).await
     };
 
-    let (deleted, written) = tokio::join!(deleted, join_all((0..8).map(|_| write())));
+    let (response, writers) = tokio::join!(deletion, join_all((0..8).map(|_| write())));
 
-    assert_eq!(deleted.status, 200, "{}", deleted.text());
-    for statuses in written {
+    assert_eq!(response.status, 200, "{}", response.text());
+    for statuses in writers {
         assert_eq!(statuses.last(), Some(&401), "{statuses:?}");
     }
 }

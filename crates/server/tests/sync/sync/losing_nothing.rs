@@ -45,18 +45,18 @@ async fn acknowledged_pushes_survive_a_crash_and_others_are_atomic(database: Tes
             let headers = [("content-type", "application/json")];
             let mut socket = ada.begin("POST", "/api/sync/push", &headers, body.as_bytes()).await;
             let mut raw = vec![0; 12];
-            let answered = socket.read_exact(&mut raw).await.is_ok() && raw == *b"HTTP/1.1 200";
-            if answered && answers.fetch_add(1, Ordering::SeqCst) + 1 == ANSWERED {
+            let is_accepted = socket.read_exact(&mut raw).await.is_ok() && raw == *b"HTTP/1.1 200";
+            if is_accepted && answers.fetch_add(1, Ordering::SeqCst) + 1 == ANSWERED {
                 enough.notify_one();
             }
-            answered.then_some(push)
+            is_accepted.then_some(push)
         }
     });
-    let killed = async {
+    let kill = async {
         enough.notified().await;
         program.signal("KILL");
     };
-    let (answered, ()) = futures_util::future::join(join_all(pushes), killed).await;
+    let (answered, ()) = futures_util::future::join(join_all(pushes), kill).await;
     let answered: Vec<u128> = answered.into_iter().flatten().collect();
 
     let again = call.beside().start().await;
