@@ -5,10 +5,11 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::answer::Response;
-use crate::call::{Call, Expectation, Post};
+use crate::call::{Call, Expectation};
+use crate::chat_endpoint::{Calls, ChatEndpoint, OPENAI_PATH, SERVER_PATH};
 use crate::connection::Connection;
 use crate::failure::Outcome;
 use crate::figures::ContenderIndex;
@@ -17,69 +18,13 @@ use crate::installation::{Accounts, DATABASE_FILE, Database, Installation};
 use crate::limits;
 use crate::litellm::{self, LiteLlm};
 use crate::options::Options;
-use crate::postgres::Session;
+use crate::postgres::{OwnDatabase, Session};
 use crate::process::{self, Process};
+use crate::programs::Programs;
 use crate::usage_rows::UsageRows;
 
 /// Index of the bare proxy, after the upstream itself.
 pub(crate) const PROXY: ContenderIndex = 1;
-/// Number of chunks of a stream that carry text.
-pub(crate) const CHUNKS: u32 = 100;
-
-const MESSAGE: &str = "Say something that takes a hundred chunks.";
-/// Directives in the message for the demo upstream.
-const SLOW: &str = "demo:slow=500 demo:chunks=16";
-const SLOW_CHUNKS: usize = 16;
-const LONG: &str = "demo:chunks=100000";
-const LONG_CHUNKS: usize = 100_000;
-const OPENAI_PATH: &str = "/v1/chat/completions";
-const SERVER_PATH: &str = "/api/ai/chat/completions";
-
-/// Paths of the programs that are started.
-#[derive(Clone)]
-pub(crate) struct Programs {
-    demo: PathBuf,
-    proxy: PathBuf,
-    server: PathBuf,
-    litellm: Option<PathBuf>,
-}
-
-/// Returns the path of the server's program: the configured one, or else the
-/// one in the folder of this program.
-pub(crate) fn server_program(options: &Options) -> Outcome<PathBuf> {
-    program(options.server.as_deref(), "pia-server")
-}
-
-fn program(configured: Option<&Path>, name: &str) -> Outcome<PathBuf> {
-    let this = std::env::current_exe()?;
-    let path = configured.map_or_else(|| this.with_file_name(name), Path::to_owned);
-    // The server runs in another folder.
-    std::path::absolute(&path)
-        .ok()
-        .filter(|it| it.is_file())
-        .ok_or_else(|| format!("{} is missing: build {name} first", path.display()).into())
-}
-
-impl Programs {
-    /// Returns the configured programs, and by default those in this program's
-    /// folder.
-    pub(crate) fn from_options(options: &Options) -> Outcome<Self> {
-        let litellm =
-            options.litellm.as_deref().map(|it| program(Some(it), "LiteLLM")).transpose()?;
-        Ok(Self {
-            litellm,
-            demo: program(options.demo.as_deref(), "pia-demo-upstream")?,
-            proxy: program(None, "pia-bench-bare-proxy")?,
-            server: server_program(options)?,
-        })
-    }
-
-    /// Returns the programs without peers, for benchmarks that do not measure
-    /// them.
-    pub(crate) fn without_peers(&self) -> Self {
-        Self { litellm: None, ..self.clone() }
-    }
-}
 
 /// Role of a contender, which determines its loads and its targets.
 #[derive(Debug, Clone, Copy)]
@@ -112,18 +57,6 @@ impl Contender {
     }
 }
 
-/// Requests that every contender is measured with.
-pub(crate) struct Calls {
-    /// Full response.
-    pub(crate) full: Call,
-    /// Streamed response.
-    pub(crate) stream: Call,
-    /// Stream with a chunk every half second.
-    pub(crate) slow: Call,
-    /// Stream of about 20 MB.
-    pub(crate) long: Call,
-}
-
 /// Data of a contender that is a server.
 pub(crate) struct ServerData {
     installation: Installation,
@@ -131,6 +64,23 @@ pub(crate) struct ServerData {
     pub(crate) accounts: Accounts,
     /// Usage records in its database, one for each call.
     pub(crate) usage: UsageRows,
+}
+
+/// PostgreSQL databases of the server without limits and of the one with limits.
+pub(crate) struct PostgresDatabases {
+    pub(crate) without_limits: OwnDatabase,
+    pub(crate) with_limits: OwnDatabase,
+}
+
+impl PostgresDatabases {
+    /// Creates the databases; `None` if PostgreSQL is not configured.
+    pub(crate) fn create(options: &Options) -> Outcome<Option<Self>> {
+        let Some(url) = options.postgres_url.as_deref() else { return Ok(None) };
+        Ok(Some(Self {
+            without_limits: OwnDatabase::create(url)?,
+            with_limits: OwnDatabase::second(url)?,
+        }))
+    }
 }
 
 /// All contenders, running.
@@ -142,16 +92,12 @@ pub(crate) struct Contenders {
     accounts: usize,
 }
 
-/// PostgreSQL databases of the server without limits and of the one with
-/// limits.
-pub(crate) type Urls<'a> = (&'a str, &'a str);
-
 impl Contenders {
     /// Starts the contenders, each with its folder below `dir`. A server
     /// without limits gets this number of accounts.
     pub(crate) fn start(
         programs: &Programs,
-        postgres: Option<Urls<'_>>,
+        postgres: Option<&PostgresDatabases>,
         dir: &Path,
         accounts: usize,
     ) -> Outcome<Self> {
@@ -162,24 +108,21 @@ impl Contenders {
         let mut contenders = Self { list: Vec::new(), content, server, accounts };
         contenders.add("upstream, direct", ContenderRole::Reference, demo, upstream);
         let address = free_address()?;
-        let mut command = Command::new(&programs.proxy);
-        command.arg(address.to_string()).arg(demo.to_string());
-        let mut proxy = Process::start("bare proxy", &mut command, dir)?;
-        proxy.wait_for(|| TcpStream::connect(address).is_ok())?;
+        let proxy = start_proxy(&programs.proxy, address, demo, dir)?;
         contenders.add("bare proxy", ContenderRole::Reference, address, proxy);
         let sqlite = ContenderRole::Limited { commit: floors::SQLITE_COMMIT, more: 0.1 };
         let on_postgres = ContenderRole::Limited { commit: floors::POSTGRES_COMMIT, more: 0.5 };
         contenders.add_server("server, SQLite", ContenderRole::Server, &Database::Sqlite, dir)?;
 
-        if let Some((url, _)) = postgres {
-            let database = Database::Postgres(url.to_owned());
+        if let Some(databases) = postgres {
+            let database = Database::Postgres(databases.without_limits.url.clone());
             contenders.add_server("server, PostgreSQL", ContenderRole::Server, &database, dir)?;
         }
 
         contenders.add_server("server, SQLite, limits", sqlite, &Database::Sqlite, dir)?;
 
-        if let Some((_, url)) = postgres {
-            let database = Database::Postgres(url.to_owned());
+        if let Some(databases) = postgres {
+            let database = Database::Postgres(databases.with_limits.url.clone());
             contenders.add_server("server, PostgreSQL, limits", on_postgres, &database, dir)?;
         }
 
@@ -196,7 +139,7 @@ impl Contenders {
             let Some(data) = &contender.data else { continue };
             let token = data.accounts.token()?;
             let to = contender.address;
-            let endpoint = Endpoint { to, path: SERVER_PATH, token: Some(&token), model: None };
+            let endpoint = ChatEndpoint { to, path: SERVER_PATH, token: Some(&token), model: None };
             contender.calls = endpoint.calls(&self.content);
         }
         Ok(())
@@ -277,7 +220,7 @@ impl Contenders {
         let LiteLlm { process, key } = LiteLlm::start(program, to, upstream, dir)?;
         self.add("LiteLLM", ContenderRole::Peer, to, process);
         let model = Some(litellm::MODEL);
-        let endpoint = Endpoint { to, path: OPENAI_PATH, token: Some(&key), model };
+        let endpoint = ChatEndpoint { to, path: OPENAI_PATH, token: Some(&key), model };
         if let Some(contender) = self.list.last_mut() {
             contender.calls = endpoint.calls(&self.content);
         }
@@ -291,7 +234,7 @@ impl Contenders {
         address: SocketAddr,
         process: Process,
     ) {
-        let calls = Endpoint::without_token(address).calls(&self.content);
+        let calls = ChatEndpoint::without_token(address).calls(&self.content);
         self.list.push(Contender { name, role, address, process, calls, data: None });
     }
 }
@@ -346,47 +289,6 @@ pub(crate) fn health(server: SocketAddr) -> Call {
     Call::get(server, "/health", Expectation::Holds(b"\"healthy\"".to_vec()))
 }
 
-/// Endpoint of a contender, with the credentials and the model it requires.
-struct Endpoint<'a> {
-    to: SocketAddr,
-    path: &'a str,
-    token: Option<&'a str>,
-    model: Option<&'a str>,
-}
-
-impl Endpoint<'_> {
-    /// Creates an endpoint that requires no credentials, like that of the
-    /// upstream.
-    fn without_token(to: SocketAddr) -> Self {
-        Self { to, path: OPENAI_PATH, token: None, model: None }
-    }
-
-    fn calls(&self, content: &[u8]) -> Calls {
-        Calls {
-            full: self.call(MESSAGE, false, Expectation::Holds(content.to_vec())),
-            stream: self.call(MESSAGE, true, Expectation::Stream(CHUNKS as usize)),
-            slow: self.call(SLOW, true, Expectation::Stream(SLOW_CHUNKS)),
-            long: self.call(LONG, true, Expectation::Stream(LONG_CHUNKS)),
-        }
-    }
-
-    fn call(&self, message: &str, stream: bool, expectation: Expectation) -> Call {
-        let Self { to, path, token, model } = *self;
-        let mut body = json!({ "messages": [{ "role": "user", "content": message }] });
-        if let Some(body) = body.as_object_mut() {
-            if stream {
-                body.insert("stream".to_owned(), json!(true));
-                body.insert("stream_options".to_owned(), json!({ "include_usage": true }));
-            }
-            if let Some(model) = model {
-                body.insert("model".to_owned(), json!(model));
-            }
-        }
-
-        Call::post(&Post { to, path, token, body: &body }, expectation)
-    }
-}
-
 fn start_demo(program: &Path, address: SocketAddr, dir: &Path) -> Outcome<Process> {
     let mut command = Command::new(program);
     // Prepared in advance: a full response of 359 bytes, and chunks of 244.
@@ -396,10 +298,23 @@ fn start_demo(program: &Path, address: SocketAddr, dir: &Path) -> Outcome<Proces
     Ok(demo)
 }
 
+fn start_proxy(
+    program: &Path,
+    address: SocketAddr,
+    upstream: SocketAddr,
+    dir: &Path,
+) -> Outcome<Process> {
+    let mut command = Command::new(program);
+    command.arg(address.to_string()).arg(upstream.to_string());
+    let mut proxy = Process::start("bare proxy", &mut command, dir)?;
+    proxy.wait_for(|| TcpStream::connect(address).is_ok())?;
+    Ok(proxy)
+}
+
 /// Returns the text of the demo upstream's full response, escaped as in its
 /// JSON.
 fn demo_content(demo: SocketAddr) -> Outcome<Vec<u8>> {
-    let call = Endpoint::without_token(demo).calls(b"\"choices\"").full;
+    let call = ChatEndpoint::without_token(demo).calls(b"\"choices\"").full;
     let response = call_once(demo, &call).map_err(|err| format!("demo upstream: {err}"))?;
     let body: Value = serde_json::from_slice(&response.body)?;
     let text = body.pointer("/choices/0/message/content").filter(|it| it.is_string());

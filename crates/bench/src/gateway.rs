@@ -5,14 +5,14 @@ use std::io::Write;
 use std::time::Duration;
 
 use crate::closed_loop::closed_loop;
-use crate::contenders::{Contenders, PROXY, Programs};
+use crate::contenders::{Contenders, PROXY, PostgresDatabases};
 use crate::failure::Outcome;
 use crate::figures::Figures;
 use crate::floors::Floors;
 use crate::installation::ACCOUNTS;
 use crate::options::Options;
 use crate::plan::Plan;
-use crate::postgres::OwnDatabase;
+use crate::programs::Programs;
 use crate::report::Report;
 use crate::round::Round;
 use crate::{machine, memory, page};
@@ -31,25 +31,25 @@ pub fn gateway(options: &Options) -> Outcome<()> {
     memory(&plan, &programs, options, &mut figures)?;
     // Declared before the contenders, so that they end before the databases are
     // dropped.
-    let postgres = databases(options)?;
-    let urls = postgres.as_ref().map(|(one, other)| (one.url.as_str(), other.url.as_str()));
+    let postgres = PostgresDatabases::create(options)?;
     let mut machine = machine::describe(dir.path());
     let mut remarks = Vec::new();
     match &postgres {
-        Some((database, _)) => {
-            let described = database.describe()?;
-            if described.contains("fsync off") {
+        Some(databases) => {
+            let description = databases.without_limits.describe()?;
+            if description.contains("fsync off") {
                 remarks.push("PostgreSQL ran with fsync off: its commits are too fast.".to_owned());
             }
-            machine.push(("PostgreSQL", described));
+            machine.push(("PostgreSQL", description));
         }
         None => {
             remarks.push("The server on PostgreSQL was left out: no --postgres-url.".to_owned());
         }
     }
 
-    let mut floors = Floors::prepare(dir.path(), urls.map(|it| it.0))?;
-    let mut contenders = Contenders::start(&programs, urls, dir.path(), ACCOUNTS)?;
+    let postgres_url = postgres.as_ref().map(|it| it.without_limits.url.as_str());
+    let mut floors = Floors::prepare(dir.path(), postgres_url)?;
+    let mut contenders = Contenders::start(&programs, postgres.as_ref(), dir.path(), ACCOUNTS)?;
     let rejected = rounds(&plan, &mut contenders, &mut floors, &mut figures)?;
     contenders.check_budgets()?;
 
@@ -72,13 +72,6 @@ pub fn gateway(options: &Options) -> Outcome<()> {
     options.out.as_deref().map_or(Ok(()), |file| page::write(file, "gateway", &report))
 }
 
-/// Creates a database for the servers without limits, and one for those with
-/// limits.
-fn databases(options: &Options) -> Outcome<Option<(OwnDatabase, OwnDatabase)>> {
-    let Some(url) = options.postgres_url.as_deref() else { return Ok(None) };
-    Ok(Some((OwnDatabase::create(url)?, OwnDatabase::second(url)?)))
-}
-
 /// Measures the memory that streams take, in processes without any other load.
 fn memory(
     plan: &Plan,
@@ -87,9 +80,9 @@ fn memory(
     figures: &mut Figures,
 ) -> Outcome<()> {
     let dir = tempfile::tempdir()?;
-    let postgres = databases(options)?;
-    let urls = postgres.as_ref().map(|(one, other)| (one.url.as_str(), other.url.as_str()));
-    let mut contenders = Contenders::start(&programs.without_peers(), urls, dir.path(), 1)?;
+    let postgres = PostgresDatabases::create(options)?;
+    let mut contenders =
+        Contenders::start(&programs.without_peers(), postgres.as_ref(), dir.path(), 1)?;
     contenders.renew_tokens()?;
 
     for (index, it) in contenders.from(PROXY).filter(|(index, _)| *index >= PROXY) {

@@ -4,8 +4,9 @@ use std::thread;
 use std::time::Duration;
 
 use crate::burst::microseconds_a_chunk;
+use crate::chat_endpoint::CHUNKS;
 use crate::closed_loop::{Throughput, closed_loop};
-use crate::contenders::{CHUNKS, Contender, ContenderRole, Contenders, health};
+use crate::contenders::{Contender, ContenderRole, Contenders, health};
 use crate::failure::Outcome;
 use crate::figures::Figures;
 use crate::metric::Metric;

@@ -6,11 +6,12 @@ use std::path::PathBuf;
 
 use tempfile::TempDir;
 
-use crate::contenders::{Server, ServerSetup, server_program};
+use crate::contenders::{Server, ServerSetup};
 use crate::failure::Outcome;
 use crate::installation::{ACCOUNTS, Database};
 use crate::options::Options;
 use crate::postgres::OwnDatabase;
+use crate::programs::server_program;
 use crate::{machine, page};
 
 /// Servers on each database, for benchmarks without a model.
