@@ -15,30 +15,18 @@ use pia_pods::{
 };
 use pia_sealing::SealContext;
 use pia_storage::schema::{
-    accounts, connected_pods, connector_groups, connector_tokens, connectors, operator_groups,
-    operators, user_groups,
+    accounts, connected_pods, connector_groups, connector_tokens, connectors, operators,
 };
-use pia_storage::{
-    Database, DbError, DbInstant, DbUid, WriteEffects, connection_trait, in_tx, on_conn, with_ids,
-};
+use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn, with_ids};
 use serde_json::json;
 
+use crate::connector_rows::{ChangeConnectors, ConnectorRow};
 use crate::token_row::TokenRow;
 
 /// Connectors in SQL.
 #[derive(Debug, Clone)]
 pub struct SqlConnectors {
     db: Database,
-}
-
-#[derive(Debug, Queryable, Selectable)]
-#[diesel(table_name = connectors)]
-struct ConnectorRow {
-    id: DbUid,
-    name: String,
-    operator_id: Option<DbUid>,
-    created_at: DbInstant,
-    mcp_url: Option<String>,
 }
 
 /// Query that locks a connector's row until the commit, and returns it.
@@ -48,89 +36,6 @@ macro_rules! lock {
             .set(connectors::name.eq(connectors::name))
             .returning(ConnectorRow::as_returning())
     };
-}
-
-connection_trait! {
-    /// Connection that can change connectors.
-    trait ChangeConnectors {
-        /// Returns whether all groups exist.
-        async fn groups_exist(&mut self, groups: &[DbUid]) -> Result<bool, DbError> {
-            let known: Vec<DbUid> = user_groups::table
-                .filter(user_groups::id.eq_any(groups))
-                .select(user_groups::id)
-                .load(self)
-                .await?;
-            Ok(groups.iter().all(|it| known.contains(it)))
-        }
-
-        /// Replaces the groups of a connector and of its operator.
-        async fn put_groups(
-            &mut self,
-            id: DbUid,
-            operator: Option<DbUid>,
-            groups: &[DbUid],
-        ) -> Result<(), DbError> {
-            let own = connector_groups::table.filter(connector_groups::connector_id.eq(id));
-            diesel::delete(own).execute(self).await?;
-            let of_operator = operator_groups::operator_id.nullable().eq(operator);
-            diesel::delete(operator_groups::table.filter(of_operator)).execute(self).await?;
-
-            for group in groups {
-                let row =
-                    (connector_groups::connector_id.eq(id), connector_groups::group_id.eq(group));
-                diesel::insert_into(connector_groups::table).values(row).execute(self).await?;
-
-                if let Some(operator) = operator {
-                    let row = (
-                        operator_groups::operator_id.eq(operator),
-                        operator_groups::group_id.eq(group),
-                    );
-                    diesel::insert_into(operator_groups::table).values(row).execute(self).await?;
-                }
-            }
-
-            Ok(())
-        }
-
-        /// Stores the operator of a skill that the pods of a connector run. Returns
-        /// false if the name of the skill is in use.
-        async fn add_operator(
-            &mut self,
-            id: DbUid,
-            skill: &Skill,
-            at: DbInstant,
-        ) -> Result<bool, DbError> {
-            let text = serde_json::to_string(skill)
-                .map_err(|_err| DbError::Unreadable("a skill"))?;
-            let row = (
-                operators::id.eq(id),
-                operators::name.eq(&skill.name),
-                operators::skill.eq(text),
-                operators::skill_name_folded.eq(skill.name.to_lowercase()),
-                operators::is_custom.eq(false),
-                operators::is_active.eq(true),
-                operators::updated_at.eq(at),
-            );
-            let inserted = diesel::insert_into(operators::table)
-                .values(row)
-                .on_conflict_do_nothing()
-                .execute(self)
-                .await?;
-            Ok(inserted > 0)
-        }
-
-        /// Stores a token.
-        async fn put_token(&mut self, id: DbUid, token: &NewConnectorToken) -> Result<(), DbError> {
-            let row = (
-                connector_tokens::hash.eq(token.hash.0.to_vec()),
-                connector_tokens::connector_id.eq(id),
-                connector_tokens::created_at.eq(DbInstant(token.created_at)),
-                connector_tokens::expires_at.eq(DbInstant(token.expires_at)),
-            );
-            diesel::insert_into(connector_tokens::table).values(row).execute(self).await?;
-            Ok(())
-        }
-    }
 }
 
 impl SqlConnectors {

@@ -2,6 +2,7 @@
 //! calls between instances.
 
 mod call_records;
+mod connector_rows;
 mod connectors;
 mod registry;
 mod relay;
