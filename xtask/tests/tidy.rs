@@ -2,6 +2,9 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test")]
 
+#[path = "tidy/links.rs"]
+mod links;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -303,17 +306,6 @@ fn a_crate_root_contains_only_modules() {
 }
 
 #[test]
-fn links_of_documents_have_targets() {
-    let dead = documents().into_iter().flat_map(|file| {
-        let text = read_text(&file);
-        let folder = file.parent().expect("a folder").to_owned();
-        let dead = links(&text).into_iter().filter(|link| !has_target(&file, &folder, link));
-        dead.map(|link| format!("{}: {link}", display_path(&file))).collect::<Vec<_>>()
-    });
-    refuse(dead, "links without a target");
-}
-
-#[test]
 fn operators_have_a_changelog() {
     assert!(root().join("CHANGELOG.md").is_file(), "CHANGELOG.md is missing");
 }
@@ -326,21 +318,9 @@ fn other_items_are_found_in_a_root() {
     assert_eq!(first_other_item("mod a;\n\npub fn b() {}\n").as_deref(), Some("pub fn b() {}"));
 }
 
-#[test]
-fn links_are_found_outside_of_code() {
-    let text = "See [one](a.md) and [two](b.md#c).\n\n```\n[no](link.md)\n```\n`[no](code.md)`";
-
-    assert_eq!(links(text), ["a.md", "b.md#c"]);
-}
-
-#[test]
-fn anchors_are_those_of_forges() {
-    assert_eq!(anchor("## What `dev` does, and why?"), "what-dev-does-and-why");
-}
-
-fn refuse(found: impl Iterator<Item = String>, what: &str) {
-    let found: Vec<String> = found.collect();
-    assert!(found.is_empty(), "{what}:\n{}", found.join("\n"));
+fn refuse(violations: impl Iterator<Item = String>, description: &str) {
+    let violations: Vec<String> = violations.collect();
+    assert!(violations.is_empty(), "{description}:\n{}", violations.join("\n"));
 }
 
 fn load_metadata() -> Metadata {
@@ -361,12 +341,6 @@ fn read_text(path: &Path) -> String {
 
 fn rust_files() -> Vec<PathBuf> {
     ["crates", "xtask"].iter().flat_map(|it| files_below(&root().join(it), "rs")).collect()
-}
-
-fn documents() -> Vec<PathBuf> {
-    let mut documents = files_below(&root().join("docs"), "md");
-    documents.extend(["README.md", "CHANGELOG.md"].map(|it| root().join(it)));
-    documents
 }
 
 fn files_below(folder: &Path, extension: &str) -> Vec<PathBuf> {
@@ -396,41 +370,4 @@ fn first_other_item(text: &str) -> Option<String> {
     statements
         .find(|it| !allowed.iter().any(|start| it.starts_with(start)) || !it.ends_with(';'))
         .map(str::to_owned)
-}
-
-/// Returns the targets of a document's links, except in code.
-fn links(text: &str) -> Vec<String> {
-    let mut links = Vec::new();
-    let mut fenced = false;
-    for line in text.lines() {
-        if line.trim_start().starts_with("```") {
-            fenced = !fenced;
-        }
-        if !fenced {
-            let prose: String = line.split('`').step_by(2).collect();
-            let targets = prose.split("](").skip(1).filter_map(|it| it.split_once(')'));
-            links.extend(targets.map(|(target, _)| target.to_owned()));
-        }
-    }
-    links
-}
-
-fn has_target(file: &Path, folder: &Path, link: &str) -> bool {
-    if ["http://", "https://", "mailto:"].iter().any(|it| link.starts_with(it)) {
-        return true;
-    }
-    let (path, heading) = link.split_once('#').unwrap_or((link, ""));
-    let target = if path.is_empty() { file.to_owned() } else { folder.join(path) };
-    let anchors = || {
-        let text = read_text(&target);
-        text.lines().any(|it| it.starts_with('#') && anchor(it) == heading)
-    };
-    target.exists() && (heading.is_empty() || anchors())
-}
-
-/// Returns the anchor of a heading.
-fn anchor(heading: &str) -> String {
-    let words = heading.trim_start_matches('#').trim().to_lowercase();
-    let anchor_chars = words.chars().filter(|it| it.is_alphanumeric() || " -_".contains(*it));
-    anchor_chars.map(|it| if it == ' ' { '-' } else { it }).collect()
 }
