@@ -53,8 +53,8 @@ pub struct Upstream {
 impl Upstream {
     /// Creates a client with its own connections.
     ///
-    /// It follows no redirects, which would send a key to an address that is
-    /// not configured, and ignores proxies from the environment. It uses
+    /// The client follows no redirects, which would send a key to an address that
+    /// is not configured, and ignores proxies from the environment. It uses
     /// HTTP/1.1: a dropped call closes its own connection, and a stalled one
     /// blocks no other.
     pub fn new(limits: LiveSetting<UpstreamLimits>, tls: &Tls) -> Result<Self, UpstreamSetupError> {
@@ -169,10 +169,10 @@ impl Upstream {
             .map_err(unreachable)?;
 
         if !response.status().is_success() {
-            return Err(prepared.form.refusal(read_refusal(response, limits.max_refusal).await));
+            return Err(prepared.format.refusal(read_refusal(response, limits.max_refusal).await));
         }
 
-        Ok((response, prepared.form))
+        Ok((response, prepared.format))
     }
 
     /// Sends a request and waits for the full body of a success.
@@ -191,23 +191,23 @@ impl Upstream {
 impl ChatUpstream for Upstream {
     async fn open(&self, call: ChatCall) -> Result<Frames, UpstreamError> {
         let limits = self.limits.get();
-        let (response, form) =
+        let (response, format) =
             timeout(limits.first_byte, self.request(call, ResponseMode::Streamed, &limits))
                 .await
                 .map_err(|_elapsed| UpstreamError::Silent)??;
 
         match media_type(response.headers()).as_deref() {
             None | Some(EVENTS) => {
-                let splitter = Splitter::new(Arc::new(form.stream_filter()), limits.max_event);
+                let splitter = Splitter::new(Arc::new(format.stream_filter()), limits.max_event);
                 let timeouts = Timeouts { silence: limits.silence, events: limits.answer };
-                let reading = FrameStream::new(response.into(), splitter, timeouts);
-                Ok(Box::pin(reading.translated(form.translation())))
+                let frames = FrameStream::new(response.into(), splitter, timeouts);
+                Ok(Box::pin(frames.translated(format.translation())))
             }
             Some(JSON) => {
                 let answer = timeout(limits.answer, read_full(response, limits.max_answer))
                     .await
                     .map_err(|_elapsed| UpstreamError::Silent)??;
-                let frames = single::frames(&form.full_response(answer)?)?;
+                let frames = single::frames(&format.full_response(answer)?)?;
                 Ok(Box::pin(futures_util::stream::iter(frames.map(Ok))))
             }
             Some(_) => Err(read_refusal(response, 0).await),
@@ -217,8 +217,8 @@ impl ChatUpstream for Upstream {
     async fn complete(&self, call: ChatCall) -> Result<Bytes, UpstreamError> {
         let limits = self.limits.get();
         timeout(limits.answer, async {
-            let (response, form) = self.request(call, ResponseMode::Full, &limits).await?;
-            form.full_response(read_full(response, limits.max_answer).await?)
+            let (response, format) = self.request(call, ResponseMode::Full, &limits).await?;
+            format.full_response(read_full(response, limits.max_answer).await?)
         })
         .await
         .map_err(|_elapsed| UpstreamError::Silent)?

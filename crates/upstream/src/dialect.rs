@@ -28,7 +28,7 @@ pub(crate) struct PreparedRequest {
     pub(crate) url: String,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<Bytes>,
-    pub(crate) form: ResponseFormat,
+    pub(crate) format: ResponseFormat,
 }
 
 /// Form in which an upstream is asked to respond.
@@ -129,7 +129,7 @@ fn prepare_model_call(call: ModelCall, path: &str) -> Result<PreparedRequest, Up
         url,
         headers: bearer(&call.key)?,
         body: ending::BodySuffix::model(&call.target.model).close_members(call.body),
-        form: ResponseFormat::Common,
+        format: ResponseFormat::Common,
     })
 }
 

@@ -32,9 +32,9 @@ impl Body for Pieces {
         mut self: Pin<&mut Self>,
         _cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let next = self.remaining.pop_front();
-        self.length -= next.as_ref().map_or(0, |it| it.len() as u64);
-        Poll::Ready(next.map(|piece| Ok(Frame::data(piece))))
+        let piece = self.remaining.pop_front();
+        self.length -= piece.as_ref().map_or(0, |it| it.len() as u64);
+        Poll::Ready(piece.map(|it| Ok(Frame::data(it))))
     }
 
     fn is_end_stream(&self) -> bool {

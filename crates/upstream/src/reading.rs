@@ -43,8 +43,8 @@ pub(crate) struct FrameStream {
 pub(crate) struct Timeouts {
     /// Maximum time without a byte.
     pub(crate) silence: Duration,
-    /// Maximum time without an event: comments extend the other timeout up to
-    /// this one.
+    /// Maximum time without an event: comments restart the other timeout only
+    /// within this one.
     pub(crate) events: Duration,
 }
 
@@ -128,8 +128,8 @@ impl FrameStream {
 
     /// Returns whether only usage and `[DONE]` may still follow.
     fn is_finished(&self) -> bool {
-        let translated = self.translation.as_ref().and_then(|it| it.is_finished());
-        translated.unwrap_or_else(|| self.splitter.is_finished())
+        let translation_finished = self.translation.as_ref().and_then(|it| it.is_finished());
+        translation_finished.unwrap_or_else(|| self.splitter.is_finished())
     }
 
     /// Handles a read timeout: the regular end after a finish reason, an error
@@ -150,8 +150,8 @@ impl FrameStream {
             return;
         }
 
-        let translated = self.translation.as_ref().and_then(|it| it.is_finished());
-        self.state = match (translated, outcome) {
+        let translation_finished = self.translation.as_ref().and_then(|it| it.is_finished());
+        self.state = match (translation_finished, outcome) {
             (Some(true), _) | (None, Ok(())) => State::Over,
             (Some(false), _) => State::Failing(UpstreamError::Cut),
             (None, Err(err)) => State::Failing(err),

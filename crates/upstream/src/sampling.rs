@@ -171,8 +171,8 @@ mod tests {
         assert_eq!(first.complete(request_call()).await.unwrap(), ANSWER);
         assert_eq!(first.complete(request_call()).await.unwrap(), ANSWER);
 
-        let both = vec!["temperature", "top_p"];
-        assert_eq!(sent(&server).await, [both, vec!["top_p"], vec![], vec![]]);
+        let both_parameters = vec!["temperature", "top_p"];
+        assert_eq!(sent(&server).await, [both_parameters, vec!["top_p"], vec![], vec![]]);
         let second =
             new_upstream(UpstreamLimits::default()).with_sampling(Arc::clone(&first.sampling));
         assert_eq!(second.complete(request_call()).await.unwrap(), ANSWER);

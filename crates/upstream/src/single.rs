@@ -15,13 +15,13 @@ pub(crate) fn frames(answer: &[u8]) -> Result<[Frame; 2], UpstreamError> {
     let failed = members.get("error").is_some_and(|it| !it.is_null());
     let mut has_message = false;
     if let Some(Value::Array(choices)) = members.get_mut("choices") {
-        choices.iter_mut().filter_map(Value::as_object_mut).for_each(|choice| {
+        for choice in choices.iter_mut().filter_map(Value::as_object_mut) {
             if let Some(mut message) = choice.remove("message").filter(Value::is_object) {
                 number_tool_calls(&mut message);
                 choice.insert("delta".to_owned(), message);
                 has_message = true;
             }
-        });
+        }
     }
 
     // An error is passed on; the reader of the chunk explains it.

@@ -41,7 +41,7 @@ impl Splitter {
     }
 
     /// Takes the next piece of the body and emits the frames that it completes.
-    /// What follows `[DONE]` is ignored.
+    /// Anything after `[DONE]` is ignored.
     pub(crate) fn push(
         &mut self,
         piece: &Bytes,

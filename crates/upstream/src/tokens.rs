@@ -26,15 +26,15 @@ struct Table {
 }
 
 impl O200k {
-    /// Loads the table unless it is loaded, and waits for it.
+    /// Loads the table, or waits until another thread has loaded it.
     pub fn ready(&self) {
         self.0.encoding.get_or_init(load_encoding);
     }
 
     fn start(&self) {
-        let mut first = false;
-        self.0.started.get_or_init(|| first = true);
-        if first {
+        let mut is_first = false;
+        self.0.started.get_or_init(|| is_first = true);
+        if is_first {
             let table = self.clone();
             let reader = std::thread::Builder::new().name("tokens".to_owned());
             // Without the thread, counts remain estimates.
@@ -56,13 +56,13 @@ impl TokenCounter for O200k {
 /// Splits a text into slices of at most [`MAX_SLICE_BYTES`], before spaces if possible, since
 /// tokens begin with them. Encoding takes quadratic time in the length of a text without spaces.
 fn slices(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = text;
+    let mut remaining = text;
     std::iter::from_fn(move || {
-        let limit = rest.floor_char_boundary(MAX_SLICE_BYTES);
-        let (beginning, remainder) = rest.split_at(limit);
+        let limit = remaining.floor_char_boundary(MAX_SLICE_BYTES);
+        let (beginning, remainder) = remaining.split_at(limit);
         let last_space = beginning.rfind(' ').filter(|it| *it > 0 && !remainder.is_empty());
-        let (slice, after) = rest.split_at(last_space.unwrap_or(limit));
-        rest = after;
+        let (slice, after) = remaining.split_at(last_space.unwrap_or(limit));
+        remaining = after;
         (!slice.is_empty()).then_some(slice)
     })
 }
@@ -113,11 +113,11 @@ mod tests {
     fn slices_cover_the_text_and_cut_no_word() {
         let text = "a word of ü ".repeat(300);
 
-        let all: Vec<&str> = slices(&text).collect();
+        let text_slices: Vec<&str> = slices(&text).collect();
 
-        assert_eq!(all.concat(), text);
-        assert!(all.iter().all(|it| it.len() <= 512));
-        assert!(all[1..].iter().all(|it| it.starts_with(' ')));
+        assert_eq!(text_slices.concat(), text);
+        assert!(text_slices.iter().all(|it| it.len() <= 512));
+        assert!(text_slices[1..].iter().all(|it| it.starts_with(' ')));
         assert_eq!(slices(&"ü".repeat(600)).count(), 3);
         assert_eq!(slices("").count(), 0);
     }

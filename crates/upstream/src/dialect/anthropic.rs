@@ -29,6 +29,6 @@ pub(super) fn prepare(
         url: address::join_versioned_path(&call.target, "/messages"),
         headers,
         body: request::body(call, mode)?,
-        form: ResponseFormat::Anthropic,
+        format: ResponseFormat::Anthropic,
     })
 }

@@ -22,7 +22,7 @@ pub(super) fn prepare(
         url: url(&call.target, &["chat", "completions"])?,
         headers: address::with_key(&call.key, API_KEY, "")?,
         body: ending.close(&call.body),
-        form: ResponseFormat::Common,
+        format: ResponseFormat::Common,
     })
 }
 
@@ -32,7 +32,7 @@ pub(super) fn embeddings(call: ModelCall) -> Result<PreparedRequest, UpstreamErr
         url: url(&call.target, &["embeddings"])?,
         headers: address::with_key(&call.key, API_KEY, "")?,
         body: BodySuffix::default().close_members(call.body),
-        form: ResponseFormat::Common,
+        format: ResponseFormat::Common,
     })
 }
 

@@ -19,6 +19,6 @@ pub(super) fn prepare(
         url: address::join_path(&call.target, "/chat/completions"),
         headers: address::bearer(&call.key)?,
         body: ending.close(&call.body),
-        form: ResponseFormat::Common,
+        format: ResponseFormat::Common,
     })
 }

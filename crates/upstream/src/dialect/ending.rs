@@ -26,8 +26,8 @@ impl BodySuffix {
         self
     }
 
-    /// Sets the maximum length of the response, under the caller's name for it,
-    /// or else under this one.
+    /// Sets the maximum length of the response, under the name that the caller
+    /// used, or else under this one.
     pub(super) fn cap(self, cap: Option<OutputCap>, default_name: CapName) -> Self {
         match cap {
             Some(OutputCap { tokens, name }) => {

@@ -24,5 +24,5 @@ pub(super) fn prepare(
     let url = address::join_versioned_path(&call.target, path);
     let headers = address::bearer(&call.key)?;
     let (body, search) = request::body(call, mode)?;
-    Ok(PreparedRequest { url, headers, body, form: ResponseFormat::Mistral(search) })
+    Ok(PreparedRequest { url, headers, body, format: ResponseFormat::Mistral(search) })
 }

@@ -30,7 +30,7 @@ pub(super) fn prepare(
         url: address::join_path(&call.target, "/chat/completions"),
         headers: address::bearer(&call.key)?,
         body: ending.response_mode(mode).close(&call.body),
-        form: ResponseFormat::OpenRouter(search),
+        format: ResponseFormat::OpenRouter(search),
     })
 }
 

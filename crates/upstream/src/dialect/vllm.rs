@@ -22,6 +22,6 @@ pub(super) fn prepare(
         url: address::join_versioned_path(&call.target, "/chat/completions"),
         headers: address::bearer(&call.key)?,
         body: ending.response_mode(mode).close(&call.body),
-        form: ResponseFormat::Common,
+        format: ResponseFormat::Common,
     })
 }

@@ -20,7 +20,7 @@ fn openai_gets_the_callers_parameters_unchanged() {
 
     assert_eq!(prepared.url, "https://models.example/v1/chat/completions");
     assert_eq!(prepared.headers["authorization"], "Bearer sk-secret");
-    assert_eq!(prepared.form, ResponseFormat::Common);
+    assert_eq!(prepared.format, ResponseFormat::Common);
     let expected = json!({
         "messages": [], "temperature": 0.5, "seed": 7, "model": "m", "max_completion_tokens": 9,
         "reasoning_effort": "none", "stream": true, "stream_options": { "include_usage": true },
@@ -189,7 +189,7 @@ fn openai_searches_if_configured() {
 
     let prepared = prepare(&chat_call(searching.clone(), &hello()), ResponseMode::Full).unwrap();
 
-    assert_eq!(prepared.form, ResponseFormat::Cited);
+    assert_eq!(prepared.format, ResponseFormat::Cited);
     assert_eq!(
         sent_body(&chat_call(searching, &hello()), ResponseMode::Full)["web_search_options"],
         json!({})
