@@ -28,7 +28,7 @@ pub(crate) struct Calls {
     reporter: UnboundedSender<CallProgress>,
     reports: UnboundedReceiver<CallProgress>,
     running: HashMap<String, CancellationToken>,
-    all: DropGuard,
+    cancel_all: DropGuard,
 }
 
 /// Event of a call.
@@ -54,7 +54,7 @@ pub(crate) struct FinishedCall {
 }
 
 impl Calls {
-    /// Creates the calls of a pod that serves so many at once.
+    /// Creates the calls of a pod that serves this many at once.
     pub(crate) fn new(max_concurrent: usize) -> Self {
         let (reporter, reports) = unbounded_channel();
         Self {
@@ -63,13 +63,13 @@ impl Calls {
             reporter,
             reports,
             running: HashMap::new(),
-            all: CancellationToken::new().drop_guard(),
+            cancel_all: CancellationToken::new().drop_guard(),
         }
     }
 
     /// Starts a call, or lets it wait until others have ended.
     pub(crate) fn start(&mut self, invocation_id: String, work: Work) {
-        let cancelled = self.all.token().child_token();
+        let cancelled = self.cancel_all.token().child_token();
         let permits = Arc::clone(&self.permits);
         let call_id = work.call_id.clone();
         let limit = work.limit;
@@ -78,7 +78,7 @@ impl Calls {
         let context = CallContext::new(cancelled.clone(), sender);
         let call = async move {
             let start = work.into_start()?;
-            // One that is cancelled while it waits does not start.
+            // A call that is cancelled while it waits does not start.
             let permit = context.cancelled.run_until_cancelled(permits.acquire()).await;
             let _permit = permit.ok_or("the call was cancelled")?;
             start(context).await

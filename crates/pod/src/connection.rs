@@ -77,8 +77,8 @@ impl Connection {
     /// Sends a message.
     pub(crate) async fn send(&mut self, message: &HubMessage) -> Result<(), ConnectionError> {
         let WireFrame::Text(text) = HubProtocol::Json.encode(message) else { return Ok(()) };
-        let sent = timeout(self.max_silence, self.socket.send(text.into())).await;
-        Ok(sent.map_err(|_elapsed| ConnectionError::Silent(self.max_silence))??)
+        let outcome = timeout(self.max_silence, self.socket.send(text.into())).await;
+        Ok(outcome.map_err(|_elapsed| ConnectionError::Silent(self.max_silence))??)
     }
 
     /// Receives the next message. A call that is dropped loses nothing.
@@ -105,7 +105,7 @@ impl Connection {
             match message.ok_or(Error::ConnectionClosed)?? {
                 Message::Text(text) => return Ok(text.as_str().to_owned()),
                 Message::Close(_) => return Err(Error::ConnectionClosed.into()),
-                // The socket answers pings of its own by itself.
+                // The socket itself answers the pings of WebSockets.
                 _ => {}
             }
         }

@@ -40,7 +40,7 @@ impl<'a> PodDescription<'a> {
     }
 }
 
-/// Response to it.
+/// Response to the first message.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct HelloResponse {

@@ -146,20 +146,24 @@ impl<'a> Session<'a> {
             }
             HubMessage::Close { error, allow_reconnect } => {
                 let reason = error.unwrap_or_else(|| "no reason was named".to_owned());
-                if allow_reconnect {
-                    return Err(ConnectionError::Closed(reason));
-                }
-
-                let error = PodError::closed(reason);
-                // The end of this connection's token is not that of the next.
-                Err(if error.is_of_token() && self.has_new_token {
-                    ConnectionError::Closed(error.to_string())
-                } else {
-                    error.into()
-                })
+                Err(self.closing_error(reason, allow_reconnect))
             }
             _ => Ok(()),
         }
+    }
+
+    /// Returns the error of a connection that the server has closed.
+    fn closing_error(&self, reason: String, allow_reconnect: bool) -> ConnectionError {
+        if allow_reconnect {
+            return ConnectionError::Closed(reason);
+        }
+
+        let error = PodError::closed(reason);
+        // The end of this connection's token is not that of the next.
+        if error.is_of_token() && self.has_new_token {
+            return ConnectionError::Closed(error.to_string());
+        }
+        error.into()
     }
 
     /// Processes the response to the hello.

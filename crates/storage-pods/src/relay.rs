@@ -31,7 +31,7 @@ const REPLY: Duration = Duration::from_secs(2);
 const REPLY_ATTEMPTS: u32 = 5;
 /// Interval of looking for calls and replies, should a notification be lost, and for
 /// pods that are gone, and of storing the progress of a call.
-const EVERY: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 type Outcome = Result<PodReply, ToolCallError>;
 
@@ -118,7 +118,7 @@ impl PodRelay {
 
     /// Waits until there may be calls or replies.
     async fn wait(&self, serving: &mut Serving) {
-        let due = sleep(EVERY);
+        let due = sleep(POLL_INTERVAL);
         tokio::pin!(due);
 
         loop {
@@ -163,7 +163,7 @@ impl PodRelay {
             }
         }
 
-        if serving.checked_at.is_none_or(|it| it + EVERY <= now || now < it) {
+        if serving.checked_at.is_none_or(|it| it + POLL_INTERVAL <= now || now < it) {
             self.check(now).await?;
             serving.begun.retain(|_, expires_at| *expires_at >= now);
             serving.checked_at = Some(now);
@@ -214,7 +214,7 @@ impl PodRelay {
                     break;
                 }
                 attempts += 1;
-                sleep(EVERY).await;
+                sleep(POLL_INTERVAL).await;
             }
 
             id
@@ -323,7 +323,7 @@ async fn report(
         if let Err(err) = calls.report(id, &text).await {
             tracing::warn!(error = %err, "the progress of a pod could not be relayed");
         }
-        sleep(EVERY).await;
+        sleep(POLL_INTERVAL).await;
     }
     pending().await
 }

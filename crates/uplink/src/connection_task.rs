@@ -13,7 +13,7 @@ use crate::pod_session::{Leaving, PodSenders, PodSession};
 use crate::transport::Transport;
 
 /// Time for the last frames of a connection that ends.
-const LAST_FRAMES: Duration = Duration::from_secs(5);
+const LAST_FRAMES_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Connection with its session and its present WebSocket.
 pub(crate) struct ConnectionTask {
@@ -68,21 +68,21 @@ impl ConnectionTask {
             }
         }
 
-        // Nobody is linked to it any more when its last frames are sent.
+        // No caller is linked to the connection any more when its last frames are sent.
         inputs.close();
-        // The WebSocket waits for those of its frames that are left, before it takes
-        // the last ones.
+        // Dropping the frames that were not handled releases their slots, without which
+        // the WebSocket would not take the last ones.
         while inputs.try_recv().is_ok() {}
         let Self { connection, session, transport, next_frame } = self;
         session.end();
         drop(links);
 
         if let Some(transport) = transport {
-            drop(timeout(LAST_FRAMES, finish(connection, transport, next_frame)).await);
+            drop(timeout(LAST_FRAMES_TIMEOUT, finish(connection, transport, next_frame)).await);
         }
     }
 
-    /// Returns whether there is a frame to write, and a WebSocket for it.
+    /// Returns whether a frame and a WebSocket to write it to are present.
     fn has_frame(&mut self) -> bool {
         if self.next_frame.is_none() {
             self.next_frame = self.connection.poll_transmit(Instant::now());
@@ -122,7 +122,7 @@ impl ConnectionTask {
                 }
             }
             Input::Lost(number) if Some(number) == present => self.detach(),
-            // Of a WebSocket that was replaced.
+            // Input of a WebSocket that was replaced.
             Input::Frame(..) | Input::Lost(_) => {}
             Input::Registered(invocation, outcome) => {
                 self.session.registered(&mut self.connection, invocation, outcome);

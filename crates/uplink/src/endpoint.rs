@@ -19,7 +19,7 @@ use crate::transport::{MAX_FRAME_BYTES, Transport};
 use crate::uplink::{Connections, Uplink};
 
 /// Time in which a pod may resume a connection whose WebSocket was lost.
-const RESUME: Duration = Duration::from_secs(20);
+const RESUME_TIMEOUT: Duration = Duration::from_secs(20);
 /// Maximum length of a connection token that a pod presents.
 const MAX_TOKEN_BYTES: usize = 128;
 
@@ -67,13 +67,15 @@ pub(crate) async fn connect(
     let (response, socket, messages) =
         actix_ws::handle(&request, limited_payload).map_err(|_no_upgrade| ApiError::not_found())?;
 
-    let settings =
-        ConnectionSettings { resume_timeout: Some(RESUME), ..ConnectionSettings::default() };
-    let attached = connections.attach(token, identity, || {
+    let settings = ConnectionSettings {
+        resume_timeout: Some(RESUME_TIMEOUT),
+        ..ConnectionSettings::default()
+    };
+    let attachment = connections.attach(token, identity, || {
         let session = |senders| PodSession::new(Uplink::clone(&uplink), identity, senders);
         ConnectionTask::spawn(settings, session)
     });
-    let (number, inputs) = attached.ok_or_else(ApiError::not_found)?;
+    let (number, inputs) = attachment.ok_or_else(ApiError::not_found)?;
     Transport::spawn(number, socket, messages, inputs);
 
     Ok(response)

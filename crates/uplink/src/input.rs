@@ -40,7 +40,7 @@ pub(crate) enum LinkInput {
 /// Outcome of registering a pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HelloOutcome {
-    /// Pod is stored, and its token is valid until then.
+    /// Pod is stored; its token ends at this time, if at all.
     Done(Option<Timestamp>),
     /// Token of the pod was revoked or has expired.
     Expelled,

@@ -1,4 +1,4 @@
-//! Session of a pod: what it says, and the calls of its tools.
+//! Session of a pod: its messages, and the calls of its tools.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,14 +24,14 @@ use crate::messages::{
 };
 use crate::uplink::Uplink;
 
-/// Time for which a pod is known to be connected, unless that is said again.
+/// Time for which a registered pod counts as connected, unless it is extended.
 pub const ALIVE: Duration = Duration::from_secs(8);
 
 /// Size of messages that wait for the pod, beyond which it gets no further calls.
 const MAX_BUFFERED_BYTES: usize = 2 * 1024 * 1024;
 
 /// Time for a pod that drains itself to close the connection.
-const OWN_END: Duration = Duration::from_mins(1);
+const SELF_DRAIN_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Session of a pod.
 pub(crate) struct PodSession {
@@ -186,8 +186,8 @@ impl PodSession {
         }
     }
 
-    /// Registers the pod again, which the database has forgotten. It is disconnected if
-    /// its token is no longer valid.
+    /// Registers a pod again that the database has forgotten. The pod is disconnected
+    /// if its token is no longer valid.
     pub(crate) fn register_again(&mut self) {
         if !self.is_registering
             && let Some(description) = self.description.clone()
@@ -214,12 +214,14 @@ impl PodSession {
         connection.complete(invocation, result).ok();
     }
 
-    /// Ends a pod that an administrator drains. One that drains itself has time to
-    /// close the connection itself.
+    /// Ends a pod that an administrator drains. A pod that drains itself first has time
+    /// to close its connection.
     pub(crate) fn end_draining(&mut self, now: Instant) {
         match self.draining_since {
             None => self.leave(Leaving::Drained),
-            Some(since) if now.duration_since(since) > OWN_END => self.leave(Leaving::Finished),
+            Some(since) if now.duration_since(since) > SELF_DRAIN_TIMEOUT => {
+                self.leave(Leaving::Finished)
+            }
             Some(_) => {}
         }
     }
@@ -261,7 +263,12 @@ impl PodSession {
         };
 
         let result = match call.target.as_str() {
-            HELLO => match call.arguments.pop().ok_or_else(missing).and_then(parse_description) {
+            HELLO => match call
+                .arguments
+                .pop()
+                .ok_or_else(missing_description)
+                .and_then(parse_description)
+            {
                 Ok(_) if self.is_registering => {
                     Err("The server has not answered another Hello yet.".to_owned())
                 }
@@ -320,7 +327,7 @@ impl PodSession {
                     HelloOutcome::Done(token_expires_at)
                 }
                 Ok(PodRegistrationOutcome::TokenGone) => HelloOutcome::Expelled,
-                Err(err) => failed(&err),
+                Err(err) => registration_failed(&err),
             };
 
             uplink.connectors.granted.invalidate();
@@ -340,11 +347,11 @@ impl PodSession {
         let inputs = self.senders.inputs.clone();
         let connectors = self.uplink.connectors.clone();
         self.uplink.runner.spawn(async move {
-            let rotated = connectors.rotate_token(pod, identity).await;
-            if let Err(err) = &rotated {
+            let outcome = connectors.rotate_token(pod, identity).await;
+            if let Err(err) = &outcome {
                 tracing::warn!(error = %err, "the token of a pod could not be replaced");
             }
-            inputs.send(Input::Rotated(invocation, rotated.ok().map(Box::new))).ok();
+            inputs.send(Input::Rotated(invocation, outcome.ok().map(Box::new))).ok();
         });
     }
 
@@ -394,11 +401,11 @@ fn parse_description(argument: Value) -> Result<PodDescription, String> {
     PodDescription::parse(argument).map_err(|err| err.to_string())
 }
 
-fn missing() -> String {
+fn missing_description() -> String {
     "Hello has one argument, the description of the pod.".to_owned()
 }
 
-fn failed(err: &ApiError) -> HelloOutcome {
+fn registration_failed(err: &ApiError) -> HelloOutcome {
     tracing::warn!(error = %err, "a pod could not be registered");
     HelloOutcome::Failed
 }

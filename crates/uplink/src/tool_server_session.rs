@@ -22,7 +22,7 @@ use crate::tool_servers::ToolServerHost;
 /// Maximum number of calls of a server at once.
 const MAX_CALLS: u32 = 16;
 /// Minimum time between two readings of the list of tools.
-const LIST_EVERY: Duration = Duration::from_secs(5);
+const LIST_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Reason why a session ended.
 #[derive(Debug, thiserror::Error)]
@@ -86,8 +86,8 @@ impl<'a> ToolServerSession<'a> {
         Self { host, server, pod, link, inputs, calls, handles, lists, end: None }
     }
 
-    /// Serves calls of the server's tools until the connection ends, or stopped, and
-    /// the calls in progress have ended.
+    /// Serves calls of the server's tools until the connection ends or `stop` is
+    /// cancelled, and the calls in progress have ended.
     pub(crate) async fn run(mut self, stop: &CancellationToken) -> SessionEnd {
         self.list_tools(Duration::ZERO);
 
@@ -126,7 +126,7 @@ impl<'a> ToolServerSession<'a> {
                 Ok(tools) => self.offer(tools).await,
                 Err(err) => self.leave(err.into()),
             },
-            () = server.tools_changed(), if can_list => self.list_tools(LIST_EVERY),
+            () = server.tools_changed(), if can_list => self.list_tools(LIST_INTERVAL),
             () = server.closed(), if is_open => self.leave(SessionEnd::Closed),
             () = stop.cancelled(), if is_open => self.leave(SessionEnd::Closed),
         }

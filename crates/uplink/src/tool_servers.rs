@@ -14,12 +14,12 @@ use crate::links::LocalLinks;
 use crate::tool_server_session::ToolServerSession;
 
 /// Interval of looking for connectors that were created or deleted.
-const EVERY: Duration = Duration::from_secs(3);
+const UPDATE_INTERVAL: Duration = Duration::from_secs(3);
 /// Time until a lost connection is opened again, at first; then twice as long each
 /// time.
 const FIRST_DELAY: Duration = Duration::from_secs(1);
 /// Time for calls in progress when the server stops.
-const LAST_STEPS: Duration = Duration::from_secs(10);
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum time until a lost connection is opened again.
 const MAX_DELAY: Duration = Duration::from_mins(1);
 
@@ -62,13 +62,13 @@ impl ToolServerHost {
             }
 
             while tasks.try_join_next().is_some() {}
-            if stop.run_until_cancelled(sleep(EVERY)).await.is_none() {
+            if stop.run_until_cancelled(sleep(UPDATE_INTERVAL)).await.is_none() {
                 break;
             }
         }
 
         // The server is not delayed by one that does not respond.
-        drop(timeout(LAST_STEPS, tasks.join_all()).await);
+        drop(timeout(STOP_TIMEOUT, tasks.join_all()).await);
     }
 
     /// Ends the connections of connectors that were deleted, and starts those of new
@@ -81,8 +81,8 @@ impl ToolServerHost {
         stop: &CancellationToken,
     ) {
         let ids: Vec<ConnectorId> = endpoints.iter().map(|(id, _)| *id).collect();
-        for (_, deleted) in connected.extract_if(|id, _| !ids.contains(id)) {
-            deleted.cancel();
+        for (_, connection_stop) in connected.extract_if(|id, _| !ids.contains(id)) {
+            connection_stop.cancel();
         }
 
         for (id, endpoint) in endpoints {
@@ -107,9 +107,9 @@ impl ToolServerHost {
         let mut last_error = String::new();
         loop {
             let connecting = stop.run_until_cancelled(self.servers.connect(&endpoint));
-            let Some(connected) = connecting.await else { return };
+            let Some(connection) = connecting.await else { return };
 
-            let error = match connected {
+            let error = match connection {
                 Ok(server) => {
                     let started_at = self.clock.now();
                     let session = ToolServerSession::new(self, connector, server.into());

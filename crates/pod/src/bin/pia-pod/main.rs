@@ -53,7 +53,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
 
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    let stopped = async move {
+    let stop_signal = async move {
         tokio::select! {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
@@ -68,20 +68,20 @@ async fn run() -> Result<(), Box<dyn Error>> {
 
     let Some((program, arguments)) = options.command else {
         let pod = pod.with_tool(CurrentTime(SystemClock)).with_tool(CountWords);
-        return Ok(serve(&pod, stopped).await?);
+        return Ok(serve(&pod, stop_signal).await?);
     };
 
     let server = McpServer::start(&program, &arguments).await?;
     pod.replace_tools(server.tools().await?);
     let mut has_ended = false;
-    let ended = async {
+    let server_end = async {
         server.follow(&pod).await;
         has_ended = true;
     };
-    let served = serve(&pod, select(pin!(stopped), pin!(ended)).map(drop)).await;
+    let outcome = serve(&pod, select(pin!(stop_signal), pin!(server_end)).map(drop)).await;
     drop(pod);
     server.stop().await;
-    served?;
+    outcome?;
 
     if has_ended { Err("the MCP server has ended".into()) } else { Ok(()) }
 }

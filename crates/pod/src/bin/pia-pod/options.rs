@@ -32,8 +32,8 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Parses the arguments, and reads the environment. Returns nothing if help
-    /// is wanted.
+    /// Parses the arguments, and reads the environment. Returns `None` if help is
+    /// requested.
     pub(crate) fn parse(
         mut arguments: impl Iterator<Item = String>,
     ) -> Result<Option<Self>, Box<dyn Error>> {

@@ -19,14 +19,14 @@ impl TokenStore for TokenFile {
     async fn store(&self, token: &Secret<String>) -> Result<(), Box<dyn Error + Send + Sync>> {
         let path = self.0.clone();
         let token = token.clone();
-        let replaced = spawn_blocking(move || replace(&path, &token)).await?;
-        Ok(replaced.map_err(|err| format!("{}: {err}", self.0.display()))?)
+        let outcome = spawn_blocking(move || replace(&path, &token)).await?;
+        Ok(outcome.map_err(|err| format!("{}: {err}", self.0.display()))?)
     }
 }
 
 /// Replaces a file at once: after a crash it has one token or the other.
 fn replace(path: &Path, token: &Secret<String>) -> io::Result<()> {
-    // A link stays one.
+    // A symbolic link is kept: its target is replaced.
     let path = fs::canonicalize(path)?;
     let folder = path.parent().unwrap_or(Path::new("/"));
     let mut file = NamedTempFile::new_in(folder)?;
