@@ -15,7 +15,7 @@ pub struct PodId(pub Uuid);
 pub struct ConnectedPod {
     /// Id of the connection.
     pub id: PodId,
-    /// Connector whose token it presented.
+    /// Connector whose token the pod presented.
     pub connector: ConnectorId,
     /// Hash of that token, without which the pod is disconnected; `None` for an MCP
     /// server that this server connects to.
@@ -24,9 +24,9 @@ pub struct ConnectedPod {
     pub host: String,
     /// Description.
     pub description: PodDescription,
-    /// Time at which it connected.
+    /// Time at which the pod connected.
     pub connected_at: Timestamp,
-    /// Time until which it is known to be connected.
+    /// Time until which the pod counts as connected.
     pub alive_until: Timestamp,
     /// Number of calls.
     pub calls: i64,
@@ -34,6 +34,6 @@ pub struct ConnectedPod {
     pub failures: i64,
     /// Duration of all calls in milliseconds.
     pub milliseconds: i64,
-    /// True if it takes no further calls.
+    /// True if the pod takes no further calls.
     pub is_draining: bool,
 }

@@ -218,9 +218,8 @@ impl Connectors {
         self.granted.invalidate();
         check_outcome(outcome)
     }
-
-    /// Returns the pod with a presented token, unless that is unknown or expired.
-    /// Nothing is cached.
+    /// Returns the pod that presents a token; `None` if the token is unknown or has
+    /// expired. Each call reads the store.
     pub async fn authenticate(&self, presented: &str) -> Result<Option<PodIdentity>, Unavailable> {
         let Some(token) = ConnectorToken::parse(presented).map(|it| it.hash()) else {
             return Ok(None);

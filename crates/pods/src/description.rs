@@ -1,4 +1,4 @@
-//! Description: what a pod says of itself when it connects.
+//! Description that a pod sends of itself when it connects.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -43,7 +43,7 @@ pub struct PodDescription {
     #[serde(default)]
     pub skills: Vec<OfferedSkill>,
     /// Number of calls that it handles at once.
-    #[serde(default = "one")]
+    #[serde(default = "default_max_calls")]
     pub max_concurrent_calls: u32,
 }
 
@@ -108,15 +108,15 @@ pub struct PodTool {
     #[serde(default)]
     pub idempotent: bool,
     /// Time limit of a call.
-    #[serde(default = "half_a_minute")]
+    #[serde(default = "default_timeout_seconds")]
     pub timeout_seconds: u32,
 }
 
-fn one() -> u32 {
+fn default_max_calls() -> u32 {
     1
 }
 
-fn half_a_minute() -> u32 {
+fn default_timeout_seconds() -> u32 {
     30
 }
 
@@ -136,47 +136,66 @@ impl PodDescription {
             return Err(DescriptionError::TooMany);
         }
 
-        let is_short = |it: &str| !it.is_empty() && it.len() <= MAX_NAME_CHARS;
-        if !is_short(&parsed.name) || parsed.version.len() > MAX_NAME_CHARS {
-            return Err(refused(&parsed.name));
+        parsed.check_names()?;
+        for skill in &parsed.skills {
+            skill.check()?;
         }
-
-        let is_plain = |it: char| it.is_ascii_alphanumeric() || matches!(it, '-' | '_');
-
-        for PodTool { name, .. } in &parsed.tools {
-            let is_free = !name.starts_with(RESERVED);
-            if !is_short(name) || !name.chars().all(is_plain) || !is_free {
-                return Err(refused(name));
-            }
-        }
-
-        for OfferedSkill { name, timeout_seconds } in &parsed.skills {
-            let has_length = (1..=MAX_SKILL_CHARS).contains(&name.len());
-            if !has_length || !name.chars().all(|it| is_plain(it) || it == '.') {
-                return Err(refused(name));
-            }
-            if timeout_seconds.is_some_and(|it| !(1..=MAX_SKILL_SECONDS).contains(&it)) {
-                let reason = format!("timeoutSeconds of {name} is not 1 to {MAX_SKILL_SECONDS}");
-                return Err(DescriptionError::Malformed(reason));
-            }
-        }
-
-        let mut names: Vec<_> = parsed.tools.iter().map(|it| it.name.as_str()).collect();
-        names.sort_unstable();
-        if let Some([duplicate, _]) = names.array_windows().find(|[a, b]| a == b) {
-            return Err(DescriptionError::Name((*duplicate).to_owned()));
-        }
-
+        parsed.check_duplicates()?;
         for tool in &parsed.tools {
             tool.check()?;
         }
 
         Ok(parsed)
     }
+
+    /// Checks the names of the pod and of its tools.
+    fn check_names(&self) -> Result<(), DescriptionError> {
+        let is_short = |it: &str| !it.is_empty() && it.len() <= MAX_NAME_CHARS;
+        if !is_short(&self.name) || self.version.len() > MAX_NAME_CHARS {
+            return Err(invalid_name(&self.name));
+        }
+
+        for PodTool { name, .. } in &self.tools {
+            let is_free = !name.starts_with(RESERVED);
+            if !is_short(name) || !name.chars().all(is_plain) || !is_free {
+                return Err(invalid_name(name));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that no two tools have the same name.
+    fn check_duplicates(&self) -> Result<(), DescriptionError> {
+        let mut names: Vec<_> = self.tools.iter().map(|it| it.name.as_str()).collect();
+        names.sort_unstable();
+        match names.array_windows().find(|[a, b]| a == b) {
+            Some([duplicate, _]) => Err(DescriptionError::Name((*duplicate).to_owned())),
+            None => Ok(()),
+        }
+    }
+}
+
+impl OfferedSkill {
+    fn check(&self) -> Result<(), DescriptionError> {
+        let Self { name, timeout_seconds } = self;
+        let has_length = (1..=MAX_SKILL_CHARS).contains(&name.len());
+        if !has_length || !name.chars().all(|it| is_plain(it) || it == '.') {
+            return Err(invalid_name(name));
+        }
+        if timeout_seconds.is_some_and(|it| !(1..=MAX_SKILL_SECONDS).contains(&it)) {
+            let reason = format!("timeoutSeconds of {name} is not 1 to {MAX_SKILL_SECONDS}");
+            return Err(DescriptionError::Malformed(reason));
+        }
+        Ok(())
+    }
+}
+
+fn is_plain(character: char) -> bool {
+    character.is_ascii_alphanumeric() || matches!(character, '-' | '_')
 }
 
 /// Returns the error for a name, which is cut.
-fn refused(name: &str) -> DescriptionError {
+fn invalid_name(name: &str) -> DescriptionError {
     DescriptionError::Name(name.chars().take(MAX_NAME_CHARS).collect())
 }
 

@@ -7,15 +7,13 @@ use pia_kernel::{Clock, GroupId, RecentCache, Unavailable};
 
 use crate::connected_pod::ConnectedPod;
 use crate::ports::pod_registry::PodRegistry;
-
-/// Maximum age of what calls are decided on: a grant that another instance takes away
-/// ends that much later.
+/// Maximum age of the cached pods: a grant that another instance withdraws ends up to
+/// this much later.
 const MAX_AGE: Duration = Duration::from_secs(1);
 /// Maximum number of groups whose pods are cached.
 const MAX_GROUPS: usize = 256;
-
-/// Connected pods that groups may use, as they were a second ago at most. Clones share
-/// what is cached.
+/// Connected pods that groups may use, read from the registry a second ago at most.
+/// Clones share the cache.
 #[derive(Clone)]
 pub struct GrantedPods {
     pub(crate) registry: Arc<dyn PodRegistry>,
@@ -30,7 +28,7 @@ impl GrantedPods {
         Self { registry, clock, groups: Arc::new(groups) }
     }
 
-    /// Forgets what is cached, after a change of connectors or pods.
+    /// Empties the cache, after a change of connectors or pods.
     pub fn invalidate(&self) {
         self.groups.invalidate_all();
     }
@@ -41,10 +39,10 @@ impl GrantedPods {
         if let Some(pods) = self.groups.get(group, &group) {
             return Ok(pods);
         }
-        let read = self.groups.begin_read(group);
+        let read_start = self.groups.begin_read(group);
         let pods: Arc<[_]> =
             self.registry.list_connected(Some(group), self.clock.now()).await?.into();
-        self.groups.insert(group, group, Arc::clone(&pods), read);
+        self.groups.insert(group, group, Arc::clone(&pods), read_start);
         Ok(pods)
     }
 }
@@ -81,23 +79,23 @@ mod tests {
         };
         let group = GroupId::generate();
         let id = ConnectorId::generate();
-        let read = async || drop(granted.of(group).await.unwrap());
+        let read_grants = async || drop(granted.of(group).await.unwrap());
 
         // Each is read once: at first, after a second, after three changes, and another
         // group's.
-        read().await;
+        read_grants().await;
         clock.advance(MAX_AGE);
-        read().await;
+        read_grants().await;
         clock.advance(Duration::from_millis(1));
-        read().await;
-        read().await;
+        read_grants().await;
+        read_grants().await;
         connectors.grant(None, id, Vec::new()).await.unwrap();
-        read().await;
+        read_grants().await;
         connectors.delete(None, id).await.unwrap();
-        read().await;
+        read_grants().await;
         connectors.drain(None, PodId(id.0)).await.unwrap();
-        read().await;
-        read().await;
+        read_grants().await;
+        read_grants().await;
         drop(granted.of(GroupId::generate()).await.unwrap());
     }
 }

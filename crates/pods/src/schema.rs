@@ -1,4 +1,4 @@
-//! JSON Schemas that tools give of their arguments and results.
+//! JSON Schemas of the arguments and results of tools.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,7 +21,7 @@ const MAX_PATTERN_BYTES: usize = 500;
 const MAX_COMPILED_BYTES: usize = 256 * 1024;
 /// Maximum nesting of a schema whose references are replaced.
 const MAX_DEPTH: usize = 128;
-/// Maximum size of all schemas that are kept compiled, in values.
+/// Maximum size of all schemas that stay compiled, in values.
 const MAX_COMPILED: usize = 500_000;
 /// Size of a compiled regular expression, in values.
 const PATTERN_SIZE: usize = 2_500;
@@ -61,8 +61,10 @@ impl Schemas {
         if checks.is_none_or(|it| it > MAX_CHECKS) {
             return Ok(());
         }
-        let invalid = || "The schema is invalid.".to_owned();
-        compiled.validator.as_ref().ok_or_else(invalid)?.validate(value).map_err(|violation| {
+        let Some(validator) = &compiled.validator else {
+            return Err("The schema is invalid.".to_owned());
+        };
+        validator.validate(value).map_err(|violation| {
             let reason = format!("{}: {}", violation.instance_path(), violation.masked());
             reason.trim_start_matches(": ").chars().take(MAX_REASON_CHARS).collect()
         })
@@ -148,7 +150,7 @@ impl Bounds {
                 .and_then(|pointer| root.pointer(pointer))
                 .is_some_and(|it| self.add(root, it, depth + 1)),
             ("$dynamicRef" | "$recursiveRef", Value::String(_)) => false,
-            // It would change what references are relative to.
+            // An inner id would change the base of references.
             ("$id" | "id", Value::String(_)) => depth == 0,
             ("pattern", Value::String(pattern)) => self.add_pattern(pattern),
             ("patternProperties", Value::Object(patterns)) => {

@@ -137,7 +137,7 @@ impl ToolPlane {
         let pods =
             self.granted.of(caller.group).await.map_err(|_err| ToolCallError::Unavailable)?;
         let offers = self.offers(&pods, |it| it.name == name && !it.dangerous);
-        let reply = self.call_one(caller.user, offers, arguments, gone).await?;
+        let reply = self.call_first(caller.user, offers, arguments, gone).await?;
         let is_error = reply.is_error;
         Ok(PodReply { content: shortened(reply.into_text()).into(), is_error })
     }
@@ -160,7 +160,7 @@ impl ToolPlane {
             .map_err(|_err| ToolCallError::Unavailable)?;
         pods.retain(|it| it.connector == connector);
         let offers = self.offers(&pods, |it| it.name == name);
-        self.call_one(by, offers, arguments, pending()).await
+        self.call_first(by, offers, arguments, pending()).await
     }
 
     /// Runs a skill on the first pod that advertises it and is not busy, if its
@@ -176,27 +176,28 @@ impl ToolPlane {
         let pods =
             self.granted.of(caller.group).await.map_err(|_err| ToolCallError::Unavailable)?;
         let is_own = |it: &&ConnectedPod| it.connector == connector && self.is_callable(it);
-        let own: Vec<_> = pods.iter().filter(is_own).collect();
-        if own.is_empty() {
+        let connector_pods: Vec<_> = pods.iter().filter(is_own).collect();
+        if connector_pods.is_empty() {
             return Err(SkillCallError::NotConnected);
         }
 
         let offer = |pod: &'_ ConnectedPod| {
             pod.description.skills.iter().find(|it| it.name == name).map(|it| it.timeout_seconds)
         };
-        let mut able: Vec<_> = own.into_iter().filter_map(|it| Some((it, offer(it)?))).collect();
-        able.sort_by_key(|(pod, _)| !self.link.holds(pod.id));
+        let mut candidates: Vec<_> =
+            connector_pods.into_iter().filter_map(|it| Some((it, offer(it)?))).collect();
+        candidates.sort_by_key(|(pod, _)| !self.link.holds(pod.id));
         let mut result = Err(SkillCallError::NotAdvertised);
-        for (pod, limit_seconds) in able {
+        for (pod, limit_seconds) in candidates {
             let limit = limit_seconds.map_or(timeout, |it| Duration::from_secs(it.into()));
             let timeout = limit.min(timeout);
             let target = CallTarget::Skill { name: name.clone(), material: material.clone() };
             let call = PodCall { target, timeout };
             let started_at = self.clock.now();
             let reply = self.link.call(pod.id, call, progress.clone()).await;
-            let ended =
+            let ended_call =
                 EndedCall { user: caller.user, pod, target: &name, started_at, result: &reply };
-            self.record(ended).await;
+            self.record(ended_call).await;
             let is_busy = reply == Err(ToolCallError::Busy);
             result = reply.map_err(SkillCallError::from);
             if !is_busy {
@@ -208,7 +209,7 @@ impl ToolPlane {
     }
 
     /// Calls the first pod that takes the call.
-    async fn call_one(
+    async fn call_first(
         &self,
         user: UserId,
         offers: Vec<Offer<'_>>,
@@ -264,8 +265,8 @@ impl ToolPlane {
             result = Err(ToolCallError::Failed);
         }
 
-        let ended = EndedCall { user, pod, target: &tool.name, started_at, result: &result };
-        self.record(ended).await;
+        let ended_call = EndedCall { user, pod, target: &tool.name, started_at, result: &result };
+        self.record(ended_call).await;
 
         result
     }

@@ -25,10 +25,10 @@ pub(crate) struct CallRecords {
     db: Database,
     /// Tasks that write, which the end of the server waits for.
     tasks: TaskTracker,
-    main: Handle,
+    runtime: Handle,
     waiting: Arc<Mutex<Vec<WaitingRecord>>>,
     writing: Arc<AsyncMutex<()>>,
-    room: Arc<Semaphore>,
+    slots: Arc<Semaphore>,
 }
 
 #[derive(Debug)]
@@ -37,7 +37,7 @@ struct WaitingRecord {
     effects: SideEffects,
     /// Context of the request that called.
     context: RequestContext,
-    _room: OwnedSemaphorePermit,
+    _slot: OwnedSemaphorePermit,
 }
 
 /// Sums of the calls of a pod.
@@ -53,18 +53,18 @@ impl CallRecords {
     pub(crate) fn new(db: Database, tasks: TaskTracker) -> Self {
         let waiting = Arc::default();
         let writing = Arc::default();
-        let room = Semaphore::new(MAX_WAITING);
-        Self { db, tasks, main: Handle::current(), waiting, writing, room: Arc::new(room) }
+        let slots = Semaphore::new(MAX_WAITING);
+        Self { db, tasks, runtime: Handle::current(), waiting, writing, slots: Arc::new(slots) }
     }
 
     /// Adds a record, which is written soon.
     pub(crate) async fn add(&self, call: CallRecord, effects: SideEffects) {
         // The semaphore is never closed.
-        let Ok(room) = Arc::clone(&self.room).acquire_owned().await else { return };
+        let Ok(slot) = Arc::clone(&self.slots).acquire_owned().await else { return };
         let context = RequestContext::current();
-        self.lock_waiting().push(WaitingRecord { call, effects, context, _room: room });
+        self.lock_waiting().push(WaitingRecord { call, effects, context, _slot: slot });
         let records = self.clone();
-        self.tasks.spawn_on(async move { records.write_waiting().await }, &self.main);
+        self.tasks.spawn_on(async move { records.write_waiting().await }, &self.runtime);
     }
 
     async fn write_waiting(&self) {

@@ -29,6 +29,13 @@ pub struct SqlConnectors {
     db: Database,
 }
 
+#[derive(Debug, Queryable)]
+struct McpServerRow {
+    id: DbUid,
+    url: String,
+    sealed_token: Option<Vec<u8>>,
+}
+
 /// Query that locks a connector's row until the commit, and returns it.
 macro_rules! lock {
     ($id:expr) => {
@@ -154,18 +161,18 @@ impl ConnectorStore for SqlConnectors {
             .order(connectors::id)
             .select((connectors::id, connectors::mcp_url.assume_not_null(), connectors::mcp_token));
 
-        let servers: Vec<(DbUid, String, Option<Vec<u8>>)> =
+        let rows: Vec<McpServerRow> =
             on_conn!(self.db.reader(), |conn| server_query.load(conn).await?)?;
         let seal = self.db.seal()?;
-        let endpoint = |(id, url, token): (DbUid, String, Option<Vec<u8>>)| {
-            let token = token
+        let endpoint = |McpServerRow { id, url, sealed_token }| {
+            let token = sealed_token
                 .and_then(|it| seal.open(place(&id), &it).ok())
                 .and_then(|it| String::from_utf8(it.reveal()).ok())
                 .map(Secret::new);
             (ConnectorId(id.0), McpEndpoint { url, token })
         };
 
-        Ok(servers.into_iter().map(endpoint).collect())
+        Ok(rows.into_iter().map(endpoint).collect())
     }
 
     async fn grant(

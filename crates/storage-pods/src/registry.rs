@@ -183,8 +183,9 @@ impl PodRegistry for SqlPodRegistry {
     }
 
     async fn sweep(&self, before: Timestamp) -> Result<(), Unavailable> {
-        let gone = connected_pods::table.filter(connected_pods::alive_until.lt(DbInstant(before)));
-        on_conn!(self.db.writer(), |conn| diesel::delete(gone).execute(conn).await?)?;
+        let expired_pods =
+            connected_pods::table.filter(connected_pods::alive_until.lt(DbInstant(before)));
+        on_conn!(self.db.writer(), |conn| diesel::delete(expired_pods).execute(conn).await?)?;
         Ok(())
     }
 
@@ -196,10 +197,10 @@ impl PodRegistry for SqlPodRegistry {
         let granted = connector_groups::table
             .filter(connector_groups::group_id.nullable().eq(granted_to.map(|it| DbUid(it.0))))
             .select(connector_groups::connector_id);
-        let all = granted_to.is_none().into_sql::<Bool>();
+        let is_unrestricted = granted_to.is_none().into_sql::<Bool>();
         let connected = connected_pods::table
             .filter(connected_pods::alive_until.ge(DbInstant(now)))
-            .filter(connected_pods::connector_id.eq_any(granted).or(all))
+            .filter(connected_pods::connector_id.eq_any(granted).or(is_unrestricted))
             .order((connected_pods::connected_at, connected_pods::id));
 
         let rows: Vec<PodRow> = on_conn!(self.db.reader(), |conn| {

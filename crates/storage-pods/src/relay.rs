@@ -24,9 +24,9 @@ use uuid::Uuid;
 use crate::relayed_calls::{ClaimedCall, RelayedAnswer, RelayedCalls};
 
 /// Time that a call may take beside its own limit.
-const GRACE: Duration = Duration::from_secs(5);
+const CALL_GRACE: Duration = Duration::from_secs(5);
 /// Time for the reply of a pod that is gone.
-const REPLY: Duration = Duration::from_secs(2);
+const REPLY_TIMEOUT: Duration = Duration::from_secs(2);
 /// Number of attempts to store a reply, as its call may have had an effect.
 const REPLY_ATTEMPTS: u32 = 5;
 /// Interval of looking for calls and replies, should a notification be lost, and for
@@ -59,7 +59,7 @@ struct Serving {
     /// Calls that were begun, until they expire: a claim may be lost if PostgreSQL
     /// crashes, and no call is repeated. Nobody else claims the calls of these pods.
     begun: HashMap<Uuid, Timestamp>,
-    /// Time of the last look for what is not notified.
+    /// Time of the last check for changes that are not notified.
     checked_at: Option<Timestamp>,
 }
 
@@ -74,9 +74,9 @@ struct Waiting {
 }
 
 /// Call that waits, which is forgotten if its caller goes away.
-struct Forget<'a>(&'a PodRelay, Uuid);
+struct ForgetOnDrop<'a>(&'a PodRelay, Uuid);
 
-impl Drop for Forget<'_> {
+impl Drop for ForgetOnDrop<'_> {
     fn drop(&mut self) {
         if self.0.lock_waiting().remove(&self.1).is_some() {
             self.0.lock_abandoned().push(self.1);
@@ -231,7 +231,7 @@ impl PodRelay {
                 return None;
             }
             let since = *it.missing_since.get_or_insert(now);
-            (since + REPLY < now).then_some(*id)
+            (since + REPLY_TIMEOUT < now).then_some(*id)
         });
         lost.collect()
     }
@@ -262,13 +262,13 @@ impl PodRelay {
 
     async fn call_elsewhere(&self, pod: PodId, call: PodCall, progress: ProgressSink) -> Outcome {
         let id = Uuid::now_v7();
-        let limit = call.timeout + GRACE;
+        let limit = call.timeout + CALL_GRACE;
         let (reply, answer) = oneshot::channel();
         self.lock_waiting().insert(
             id,
             Waiting { pod, progress, reported: String::new(), reply, missing_since: None },
         );
-        let _forget = Forget(self, id);
+        let _forget = ForgetOnDrop(self, id);
         let expires_at = self.clock.now() + limit;
         let is_stored = self
             .calls

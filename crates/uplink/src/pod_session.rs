@@ -220,7 +220,7 @@ impl PodSession {
         match self.draining_since {
             None => self.leave(Leaving::Drained),
             Some(since) if now.duration_since(since) > SELF_DRAIN_TIMEOUT => {
-                self.leave(Leaving::Finished)
+                self.leave(Leaving::Finished);
             }
             Some(_) => {}
         }
@@ -263,12 +263,7 @@ impl PodSession {
         };
 
         let result = match call.target.as_str() {
-            HELLO => match call
-                .arguments
-                .pop()
-                .ok_or_else(missing_description)
-                .and_then(parse_description)
-            {
+            HELLO => match parse_description(call.arguments.pop()) {
                 Ok(_) if self.is_registering => {
                     Err("The server has not answered another Hello yet.".to_owned())
                 }
@@ -397,12 +392,9 @@ fn remove(uplink: &Uplink, pod: PodId) {
 }
 
 /// Parses the argument of `Hello`.
-fn parse_description(argument: Value) -> Result<PodDescription, String> {
+fn parse_description(argument: Option<Value>) -> Result<PodDescription, String> {
+    let argument = argument.ok_or("Hello has one argument, the description of the pod.")?;
     PodDescription::parse(argument).map_err(|err| err.to_string())
-}
-
-fn missing_description() -> String {
-    "Hello has one argument, the description of the pod.".to_owned()
 }
 
 fn registration_failed(err: &ApiError) -> HelloOutcome {

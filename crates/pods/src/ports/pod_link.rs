@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::connected_pod::PodId;
 use crate::error::ToolCallError;
 
-/// Recipient of the progress of a call. By default it ignores that.
+/// Recipient of the progress of a call; the default one discards it.
 #[derive(Clone)]
 pub struct ProgressSink(Arc<dyn Fn(String) + Send + Sync>);
 

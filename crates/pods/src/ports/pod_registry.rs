@@ -57,9 +57,8 @@ pub trait PodRegistry: Send + Sync {
         pod: ConnectedPod,
         now: Timestamp,
     ) -> Result<PodRegistrationOutcome, Unavailable>;
-
-    /// Says that pods are connected until a time. Returns those whose standing is to
-    /// change.
+    /// Extends the time until which pods count as connected. Returns the pods whose
+    /// standing is to change.
     async fn keep_alive(
         &self,
         pods: Vec<PodId>,
@@ -73,9 +72,7 @@ pub trait PodRegistry: Send + Sync {
 
     /// Removes a pod.
     async fn remove(&self, pod: PodId) -> Result<(), Unavailable>;
-
-    /// Removes the pods whose instance has not said since a time that they are
-    /// connected.
+    /// Removes the pods that counted as connected only until a time before this one.
     async fn sweep(&self, before: Timestamp) -> Result<(), Unavailable>;
 
     /// Lists the pods that are connected now, the longest connected first; of
@@ -85,9 +82,8 @@ pub trait PodRegistry: Send + Sync {
         granted_to: Option<GroupId>,
         now: Timestamp,
     ) -> Result<Vec<ConnectedPod>, Unavailable>;
-
-    /// Counts a call, with its entry of the audit log. That is written soon, before the
-    /// server ends, and logged if it fails: it takes no result from a model, which the
-    /// tool has already had an effect for.
+    /// Counts a call and writes its entry of the audit log, in the background but before
+    /// the server ends. A failure is logged: since the tool has had its effect, the model
+    /// gets the result nevertheless.
     async fn record(&self, call: CallRecord, effects: SideEffects);
 }
