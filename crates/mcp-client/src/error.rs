@@ -111,7 +111,7 @@ fn quote(text: &str, secret: Option<&Secret<String>>) -> String {
     truncate(&clean, MAX_MESSAGE_BYTES).to_owned()
 }
 
-/// Returns the longest prefix of a text with at most so many bytes.
+/// Returns the longest prefix of a text with at most this many bytes.
 pub(crate) fn truncate(text: &str, max_bytes: usize) -> &str {
     text.get(..text.floor_char_boundary(max_bytes)).unwrap_or_default()
 }

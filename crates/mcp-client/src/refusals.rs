@@ -1,4 +1,4 @@
-//! Refusal of what a server wants from its client.
+//! Refusal of a server's requests to its client.
 
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ClientResult, ErrorCode, Implementation, ServerNotification,

@@ -86,10 +86,10 @@ mod tests {
 
     #[test]
     fn structured_content_comes_first() {
-        let both = converted(json!({
+        let result = converted(json!({
             "content": [{ "type": "text", "text": "{\"a\":1}" }], "structuredContent": { "a": 1 },
         }));
-        assert_eq!(both.unwrap(), McpResult { content: json!({ "a": 1 }), is_error: false });
+        assert_eq!(result.unwrap(), McpResult { content: json!({ "a": 1 }), is_error: false });
     }
 
     #[test]

@@ -96,12 +96,12 @@ impl ToolList {
             }
 
             let name = truncate(&tool.name, MAX_NAME_BYTES).to_owned();
-            let added = McpTool::new(tool).and_then(|tool| {
+            let outcome = McpTool::new(tool).and_then(|tool| {
                 let is_new = self.names.insert(tool.name.clone());
                 if is_new { Ok(tool) } else { Err("another tool has its name") }
             });
 
-            match added {
+            match outcome {
                 Ok(tool) => self.tools.push(tool),
                 Err(reason) => {
                     tracing::warn!(tool = ?name, reason, "a tool of an MCP server is left out");

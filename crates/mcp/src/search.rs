@@ -47,24 +47,23 @@ pub(crate) async fn search(
     SearchArguments { query: text }: SearchArguments,
 ) -> Result<SearchResult, ApiError> {
     let retrieval = mcp.enabled_retrieval()?;
-    let counting = retrieval.clone();
-
-    let searching = async move {
-        let searched = retrieval.bases(group, None).await?;
-        let bases: Vec<KnowledgeBaseId> = searched.into_iter().map(|it| it.id).collect();
+    let counter = retrieval.clone();
+    let passage_search = mcp.runner.run(async move {
+        let searched_bases = retrieval.bases(group, None).await?;
+        let bases: Vec<KnowledgeBaseId> = searched_bases.into_iter().map(|it| it.id).collect();
         let question = Question { bases: bases.clone(), text };
         Ok::<_, ApiError>((bases, retrieval.search(question).await.map_err(search_error)?))
-    };
-    let outcome = tokio::time::timeout(MAX_SEARCH_TIME, mcp.runner.run(searching)).await;
+    });
+    let outcome = tokio::time::timeout(MAX_SEARCH_TIME, passage_search).await;
     let (bases, passages) =
         outcome.map_err(|err| ApiError::from(Unavailable::new("knowledge", err)))??;
 
     let documents: Vec<DocumentId> = passages.iter().map(|it| it.document).collect();
     mcp.runner.spawn(async move {
         if documents.is_empty() {
-            counting.count_miss(&bases).await;
+            counter.count_miss(&bases).await;
         } else {
-            counting.count(&documents).await;
+            counter.count(&documents).await;
         }
     });
     let results = passages.into_iter().map(|it| found_passage(mcp, it)).collect();

@@ -125,8 +125,7 @@ impl HubConnection {
             Phase::Closed(_) => None,
         }
     }
-
-    /// Does what is due: pings, acknowledgements, and the end of a connection
+    /// Sends the pings and acknowledgements that are due, and ends a connection
     /// that is silent.
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.poll_timeout().is_none_or(|due| now < due) {
@@ -165,11 +164,11 @@ impl HubConnection {
     /// answer is [`HubEvent::Returned`].
     pub fn invoke(&mut self, target: &str, arguments: Vec<Value>) -> Result<String, SendError> {
         let id = self.invocations.open_pending().ok_or(SendError::TooManyPending)?;
-        let pushed = self.push_invocation(Some(id.clone()), target, arguments);
-        if pushed.is_err() {
+        let outcome = self.push_invocation(Some(id.clone()), target, arguments);
+        if outcome.is_err() {
             self.forget(&id);
         }
-        pushed.map(|()| id)
+        outcome.map(|()| id)
     }
 
     /// Stops waiting for the answer to an invocation of the client.
@@ -306,7 +305,7 @@ impl HubConnection {
         self.phase = Phase::Closed(reason);
     }
 
-    /// Closes the connection without a word.
+    /// Closes the connection without notifying the client.
     fn abandon(&mut self, reason: CloseReason) {
         self.outbox.clear();
         self.phase = Phase::Closed(reason);

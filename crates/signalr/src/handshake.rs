@@ -19,7 +19,7 @@ pub(crate) struct HandshakeRequest {
 
 impl HandshakeRequest {
     /// Parses the request at the beginning of the input, and returns it with
-    /// its length; messages may follow it. Returns nothing if its end has not
+    /// its length; messages may follow it. Returns `None` if its end has not
     /// arrived.
     pub(crate) fn parse(input: &[u8]) -> Result<Option<(Self, usize)>, ProtocolError> {
         #[derive(Deserialize)]

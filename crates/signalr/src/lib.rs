@@ -29,9 +29,9 @@
 //!     }
 //! }
 //!
-//! let sent: Vec<WireFrame> = std::iter::from_fn(|| connection.poll_transmit(now)).collect();
+//! let responses: Vec<WireFrame> = std::iter::from_fn(|| connection.poll_transmit(now)).collect();
 //! let completion = "{\"type\":3,\"invocationId\":\"1\",\"result\":42}\u{1e}";
-//! assert_eq!(sent, ["{}\u{1e}", completion].map(|it| WireFrame::Text(it.to_owned())));
+//! assert_eq!(responses, ["{}\u{1e}", completion].map(|it| WireFrame::Text(it.to_owned())));
 //! # Ok::<(), pia_signalr::SendError>(())
 //! ```
 //!

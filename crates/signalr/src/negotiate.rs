@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct NegotiateQuery {
     /// Version that the client asks for.
     pub negotiate_version: u32,
-    /// Wish for a connection that survives the loss of its transport.
+    /// Request for a connection that survives the loss of its transport.
     pub use_stateful_reconnect: bool,
 }
 

@@ -29,7 +29,7 @@ impl HubProtocol {
         }
     }
 
-    /// Decodes a message without its framing. Returns nothing for a type that
+    /// Decodes a message without its framing. Returns `None` for a type that
     /// is unknown, as later versions may have more.
     fn decode(self, body: &[u8], max_depth: usize) -> Result<Option<HubMessage>, ProtocolError> {
         match self {
@@ -111,7 +111,7 @@ impl MessageDecoder {
         self.messages_in_frame = 0;
     }
 
-    /// Decodes the next message. Returns nothing if its end has not arrived.
+    /// Decodes the next message. Returns `None` if its end has not arrived.
     pub fn next_message(&mut self) -> Result<Option<HubMessage>, ProtocolError> {
         loop {
             let input = self.buffer.get(self.consumed..).unwrap_or_default();

@@ -86,7 +86,7 @@ pub enum CloseReason {
     /// Client sent nothing for too long.
     #[error("the client is silent")]
     ClientTimeout,
-    /// Client is slower than the messages for it.
+    /// Client reads messages more slowly than they are sent.
     #[error("the client does not read its messages")]
     BufferFull,
     /// Transport was lost, and cannot or did not come back.

@@ -111,7 +111,7 @@ impl Invocations {
         Some(invocation.form)
     }
 
-    /// Opens an invocation by the server, and returns its id. Returns nothing
+    /// Opens an invocation by the server, and returns its id. Returns `None`
     /// if too many are pending.
     pub(super) fn open_pending(&mut self) -> Option<String> {
         if self.pending.len() >= self.max_open {

@@ -14,7 +14,7 @@ pub(super) struct Outbox {
     /// Handshake, pings and acknowledgements, which go first.
     control: VecDeque<WireFrame>,
     tracked: VecDeque<WireFrame>,
-    /// Number of tracked frames that the current transport has been sent.
+    /// Number of tracked frames that were sent on the current transport.
     sent: usize,
     /// Sequence id of the first tracked frame.
     first_id: u64,
@@ -106,7 +106,7 @@ impl Outbox {
         }
     }
 
-    /// Starts anew on another transport, with the frames that were not
+    /// Starts again on another transport, with the frames that were not
     /// acknowledged. The sequence is the id of the first of them, from which
     /// clients count.
     pub(super) fn restart(&mut self, protocol: HubProtocol) {

@@ -23,7 +23,7 @@ pub(super) fn split(
     Ok(end.and_then(|end| Some((input.get(..end)?, end + 1))))
 }
 
-/// Decodes a message. Returns nothing for an unknown type.
+/// Decodes a message. Returns `None` for an unknown type.
 pub(super) fn decode(body: &[u8], max_depth: usize) -> Result<Option<HubMessage>, ProtocolError> {
     let Ok(message) = serde_json::from_slice::<Message>(body) else {
         // Fields of unknown types may have the names of known ones.
@@ -139,7 +139,7 @@ impl Message {
     }
 }
 
-/// Message as it is serialized.
+/// Message in its serialized form.
 struct Encoded<'a>(&'a HubMessage);
 
 impl Serialize for Encoded<'_> {

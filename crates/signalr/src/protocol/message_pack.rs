@@ -58,7 +58,7 @@ fn write_prefix(out: &mut Vec<u8>, number: usize) {
     }
 }
 
-/// Decodes a message. Returns nothing for an unknown type. Elements behind the
+/// Decodes a message. Returns `None` for an unknown type. Elements behind the
 /// known ones are ignored, as later versions may have more.
 pub(super) fn decode(body: &[u8], max_depth: usize) -> Result<Option<HubMessage>, ProtocolError> {
     let mut input = body;
@@ -142,9 +142,9 @@ impl Fields<'_> {
     }
 
     fn optional_string(&mut self) -> Result<Option<String>, ProtocolError> {
-        let mut behind = self.input;
-        if rmp::decode::read_nil(&mut behind).is_ok() {
-            self.input = behind;
+        let mut after_nil = self.input;
+        if rmp::decode::read_nil(&mut after_nil).is_ok() {
+            self.input = after_nil;
             return Ok(None);
         }
         self.string().map(Some)
@@ -234,7 +234,7 @@ fn write_message(out: &mut ByteBuf, message: &HubMessage) -> Written {
     }
 }
 
-/// Writes type and headers of a message of so many elements.
+/// Writes type and headers of a message of this many elements.
 fn write_start(out: &mut ByteBuf, count: u32, kind: u64) -> Written {
     encode::write_array_len(out, count)?;
     encode::write_uint(out, kind)?;

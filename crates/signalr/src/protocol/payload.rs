@@ -136,30 +136,36 @@ fn read_timestamp(input: &mut &[u8]) -> Result<String, ProtocolError> {
         return Err(ProtocolError::Extension);
     }
 
-    let (seconds, nanoseconds) = if let Ok(seconds) = data.try_into().map(u32::from_be_bytes) {
-        (i64::from(seconds), 0)
-    } else if let Ok(both) = data.try_into().map(i64::from_be_bytes) {
-        // 30 bits of nanoseconds, then 34 bits of seconds.
-        let nanoseconds = both.cast_unsigned() >> 34;
-        (both & 0x3_ffff_ffff, u32::try_from(nanoseconds).unwrap_or(u32::MAX))
-    } else if let Some((nanoseconds, seconds)) = data.split_first_chunk()
-        && let Ok(seconds) = seconds.try_into().map(i64::from_be_bytes)
-    {
-        (seconds, u32::from_be_bytes(*nanoseconds))
-    } else {
-        return Err(ProtocolError::Extension);
-    };
-
+    let (seconds, nanoseconds) = split_timestamp(data).ok_or(ProtocolError::Extension)?;
     let time = DateTime::from_timestamp(seconds, nanoseconds).ok_or(ProtocolError::Extension)?;
 
     Ok(time.to_rfc3339_opts(SecondsFormat::AutoSi, true))
 }
 
+/// Splits a timestamp of 4, 8 or 12 bytes into seconds and nanoseconds.
+fn split_timestamp(data: &[u8]) -> Option<(i64, u32)> {
+    match data.len() {
+        4 => Some((u32::from_be_bytes(data.try_into().ok()?).into(), 0)),
+        8 => {
+            // 30 bits of nanoseconds, then 34 bits of seconds.
+            let packed = u64::from_be_bytes(data.try_into().ok()?);
+            let nanoseconds = u32::try_from(packed >> 34).unwrap_or(u32::MAX);
+            Some(((packed & 0x3_ffff_ffff).cast_signed(), nanoseconds))
+        }
+        12 => {
+            let (nanoseconds, seconds) = data.split_first_chunk()?;
+            let seconds = i64::from_be_bytes(seconds.try_into().ok()?);
+            Some((seconds, u32::from_be_bytes(*nanoseconds)))
+        }
+        _ => None,
+    }
+}
+
 /// Splits off bytes of a length that the input states itself.
 fn take<'a>(input: &mut &'a [u8], length: u32) -> Result<&'a [u8], ProtocolError> {
     let length = usize::try_from(length).unwrap_or(usize::MAX);
-    let (data, rest) = input.split_at_checked(length).ok_or(ProtocolError::Encoding)?;
-    *input = rest;
+    let (data, remaining) = input.split_at_checked(length).ok_or(ProtocolError::Encoding)?;
+    *input = remaining;
     Ok(data)
 }
 
