@@ -42,7 +42,7 @@ pub struct Ai {
 
 impl Ai {
     pub(super) fn from_section(from: &mut Section<'_>) -> Self {
-        let catalogue = catalogue(from);
+        let catalogue = read_catalogue(from);
 
         let settings = Settings {
             max_optimize_text: from.reload("MaxOptimizeTextLength").within(10_000, 1..=1_000_000),
@@ -86,7 +86,7 @@ fn size(from: &mut Section<'_>, name: &str, mib: usize) -> usize {
     from.reload(name).within(ByteSize::mib(mib), ByteSize::kib(1)..=ByteSize::mib(256)).0
 }
 
-fn catalogue(from: &mut Section<'_>) -> ModelCatalogue {
+fn read_catalogue(from: &mut Section<'_>) -> ModelCatalogue {
     let providers = Providers::from_section(&mut from.section("Providers"));
     let default_model = Model::of_chat(from, Effect::Reload);
     providers.check(&default_model, from);

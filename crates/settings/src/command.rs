@@ -175,18 +175,25 @@ impl CommandLine {
         match admin {
             None if argument == "admin" => {
                 *admin = Some(AdminArguments::default());
-                return Ok(());
+                Ok(())
             }
             Some(words) if !argument.starts_with('-') => {
                 if argument.contains(char::REPLACEMENT_CHARACTER) {
                     return Err(Reason::source("expected UTF-8"));
                 }
                 words.word(argument);
-                return Ok(());
+                Ok(())
             }
-            _ => {}
+            _ => self.parse_option(argument, remaining, admin),
         }
+    }
 
+    fn parse_option(
+        &mut self,
+        argument: &str,
+        remaining: &mut RemainingArguments<'_>,
+        admin: &mut Option<AdminArguments>,
+    ) -> Result<(), Reason> {
         let invalid =
             || Reason::source("expected `--Section:Key=value` or a switch; `--help` shows which");
         let option = argument.strip_prefix("--").ok_or_else(invalid)?;

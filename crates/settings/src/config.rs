@@ -9,7 +9,7 @@ use pia_policy::FeedbackSettings;
 use pia_storage::DatabaseKind;
 
 use crate::error::Reason;
-use crate::knowledge::{embedding_model, vector_target};
+use crate::knowledge::{read_embedding_model, vector_target};
 use crate::section::{Outcome, Section};
 use crate::snapshot::Snapshot;
 use crate::{
@@ -256,7 +256,7 @@ impl AdminConfig {
         let catalogue = ListedEntries::from_section(&all.section("Ai").section("Providers"));
         let audit = Audit::from_section(&mut all.section("Audit"));
         let vectors = vector_target(all);
-        let embedding_model = embedding_model(all);
+        let embedding_model = read_embedding_model(all);
 
         let database = database?;
         let encryption = encryption?;

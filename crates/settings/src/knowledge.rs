@@ -139,7 +139,7 @@ pub(super) fn vector_target(all: &mut Section<'_>) -> Option<VectorTarget> {
 }
 
 /// Reads the name of the model that embeds documents, for administration.
-pub(super) fn embedding_model(all: &mut Section<'_>) -> String {
+pub(super) fn read_embedding_model(all: &mut Section<'_>) -> String {
     let is_development = all.environment().is_development();
     match provider_and_model(&mut all.section("Embeddings"), is_development) {
         (Some(provider), _) if is_local(&provider) => HashedEmbedder::MODEL.to_owned(),

@@ -29,7 +29,7 @@ pub enum ProvisionCommand {
     },
 }
 
-/// Arguments of the command, as they are read.
+/// Arguments of the command that were parsed so far.
 #[derive(Debug, Default)]
 pub(super) struct ProvisionArguments {
     verb: String,

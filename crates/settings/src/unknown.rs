@@ -112,19 +112,19 @@ impl Search<'_> {
     }
 }
 
-/// Returns the number of characters to insert, remove or replace.
+/// Returns the edit distance: the number of characters to insert, remove or replace.
 fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.chars().count()).collect();
-    for (before, x) in a.chars().enumerate() {
-        let mut diagonal = before;
-        let mut left = before + 1;
-        let mut next = vec![left];
-        for (y, above) in b.chars().zip(row.iter().skip(1)) {
-            left = (diagonal + usize::from(x != y)).min(above + 1).min(left + 1);
+    for (index, a_char) in a.chars().enumerate() {
+        let mut diagonal = index;
+        let mut left = index + 1;
+        let mut next_row = vec![left];
+        for (b_char, above) in b.chars().zip(row.iter().skip(1)) {
+            left = (diagonal + usize::from(a_char != b_char)).min(above + 1).min(left + 1);
             diagonal = *above;
-            next.push(left);
+            next_row.push(left);
         }
-        row = next;
+        row = next_row;
     }
 
     row.last().copied().unwrap_or_default()

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, SystemTime};
 use std::{io, thread};
 
-/// Thread that watches files, until this is dropped.
+/// Handle of a thread that watches files until the handle is dropped.
 #[derive(Debug)]
 pub struct Watch {
     _until_dropped: Sender<()>,
@@ -22,9 +22,8 @@ struct Stamp {
 
 /// Calls `on_change` when any of the files is changed, created or removed, and
 /// once at the start: something may have changed since they were read.
-///
-/// It polls every `interval`, since the system's notifications do not cover
-/// network shares, nor the links by which Kubernetes replaces a whole folder.
+////// The thread polls every `interval`, since the system's notifications do not
+/// cover network shares, nor the links by which Kubernetes replaces a whole folder.
 /// Links are followed.
 pub fn watch(
     files: Vec<PathBuf>,
@@ -54,9 +53,11 @@ fn wait(dropped: &Receiver<()>, interval: Duration) -> bool {
 impl Stamp {
     fn from_path(path: &Path) -> Option<Self> {
         let metadata = std::fs::metadata(path).ok()?;
-        let length = metadata.len();
-        let inode = inode(&metadata);
-        Some(Self { changed: metadata.modified().ok(), length, inode })
+        Some(Self {
+            changed: metadata.modified().ok(),
+            length: metadata.len(),
+            inode: inode(&metadata),
+        })
     }
 }
 

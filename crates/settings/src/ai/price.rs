@@ -63,9 +63,9 @@ impl Prices {
             connector: self.connector.or(default.connector),
         }
     }
-
     /// Returns all four rates; `None` if a cached token would cost more than a
-    /// fresh one. By default a cached token costs no more than that.
+    /// fresh one. The default of a cached token is limited to the price of a fresh
+    /// one.
     pub(super) fn rates(self, from: &mut Section<'_>) -> Option<Rates> {
         let default = Rates::default();
         let input = self.input.map_or(default.input, |it| it.0);
@@ -173,8 +173,8 @@ mod tests {
             ("9999999.9999", 10_000_000_000, "10000000"),
         ] {
             let price = Price::parse(text).unwrap();
-
-            assert_eq!((price.0, price.format().as_str()), (thousandths, formatted), "{text}");
+            assert_eq!(price.0, thousandths, "{text}");
+            assert_eq!(price.format(), formatted, "{text}");
         }
     }
 

@@ -13,7 +13,7 @@ pub(super) fn unsupported(from: &mut Section<'_>, effect: Effect) -> Vec<&'stati
     parameters.into_iter().map(|it| it.0).collect()
 }
 
-/// One of [`SAMPLING`].
+/// Parameter among [`SAMPLING`].
 struct Parameter(&'static str);
 
 impl Setting for Parameter {

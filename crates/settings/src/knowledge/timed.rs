@@ -7,11 +7,10 @@ use pia_assistant::{ModelCatalogue, ProviderType, Target, TimedTarget};
 
 use crate::error::Reason;
 use crate::section::Section;
-
-/// Maximum timeout of a ranking, in seconds: without one, the search must still
-/// end in time.
+/// Maximum timeout of a ranking, in seconds: if the ranking fails, the search must
+/// still end in time.
 const MAX_RANKING_SECONDS: u32 = 4;
-/// Maximum timeout of rewriting a question, in seconds: a chat waits for it.
+/// Maximum timeout of rewriting a question, in seconds: a chat waits for the result.
 const MAX_REWRITING_SECONDS: u32 = 30;
 
 /// Returns the model that ranks passages.
