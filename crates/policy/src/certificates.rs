@@ -93,16 +93,16 @@ impl TrustedCertificates {
     ) -> Result<TrustedCertificate, TrustedCertificateError> {
         let mut check = FormCheck::default();
         let name = check.line("name", name, MAX_NAME_CHARS);
-        let parsed = file.map(|it| self.reader.certificate(&it));
-        if parsed.is_none() {
+        let reading = file.map(|it| self.reader.certificate(&it));
+        if reading.is_none() {
             check.refuse("certificate", "required", "certificate is required.".to_owned());
         }
 
-        if let Some(Err(unusable)) = &parsed {
+        if let Some(Err(unusable)) = &reading {
             check.refuse("certificate", "invalid", unusable.to_string());
         }
 
-        let parsed = match parsed {
+        let parsed = match reading {
             Some(Ok(parsed)) if check.violations.is_empty() => parsed,
             _ => return Err(TrustedCertificateError::Invalid(check.violations)),
         };
@@ -115,9 +115,9 @@ impl TrustedCertificates {
             updated_at: self.clock.now(),
         };
         let effects = self.effects(by, certificate.id, "TrustedCertificate.Added");
-        let added = self.store.add(certificate.clone(), effects).await?;
+        let is_new = self.store.add(certificate.clone(), effects).await?;
 
-        if added { Ok(certificate) } else { Err(TrustedCertificateError::Known) }
+        if is_new { Ok(certificate) } else { Err(TrustedCertificateError::Known) }
     }
 
     /// Stops trusting the holder of a certificate. Their plugins stay, but
@@ -128,8 +128,8 @@ impl TrustedCertificates {
         id: CertificateId,
     ) -> Result<(), TrustedCertificateError> {
         let effects = self.effects(by, id, "TrustedCertificate.Removed");
-        let removed = self.store.remove(id, effects).await?;
-        if removed { Ok(()) } else { Err(TrustedCertificateError::Unknown) }
+        let was_trusted = self.store.remove(id, effects).await?;
+        if was_trusted { Ok(()) } else { Err(TrustedCertificateError::Unknown) }
     }
 
     fn effects(&self, by: UserId, id: CertificateId, action: &'static str) -> SideEffects {

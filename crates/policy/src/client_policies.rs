@@ -37,7 +37,7 @@ pub struct ClientPolicyDraft {
     pub document: PolicyDocument,
 }
 
-/// A client policy.
+/// Client policy that administrators publish.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientPolicy {
     /// Id of the policy.
@@ -48,7 +48,7 @@ pub struct ClientPolicy {
     pub updated_at: Timestamp,
 }
 
-/// A client policy in a list.
+/// Client policy in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientPolicyEntry {
     /// Id of the policy.

@@ -25,7 +25,7 @@ use crate::violation::Violation;
 /// Maximum number of groups or plugins in one request.
 const MAX_BINDINGS: usize = 10_000;
 
-/// A managed persona. Its contents and state are serialized for the audit log.
+/// Persona that administrators publish. Its contents and state are serialized for the audit log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PublishedPersona {
@@ -45,7 +45,7 @@ pub struct PublishedPersona {
     pub updated_at: Timestamp,
 }
 
-/// A managed persona in a list.
+/// Managed persona in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PersonaEntry {
     /// The persona.
@@ -178,8 +178,8 @@ impl ManagedPersonas {
     /// Deletes a persona. Members' clients remove it with their next pull.
     pub async fn delete(&self, by: UserId, persona: PersonaId) -> Result<(), PersonaError> {
         let effects = self.effects(by, persona, "ManagedPersona.Deleted");
-        let deleted = self.store.delete(persona, self.clock.now(), effects).await?;
-        if deleted { Ok(()) } else { Err(PersonaError::Unknown) }
+        let existed = self.store.delete(persona, self.clock.now(), effects).await?;
+        if existed { Ok(()) } else { Err(PersonaError::Unknown) }
     }
 
     /// Assigns a persona to exactly these groups.

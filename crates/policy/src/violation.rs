@@ -5,7 +5,7 @@ use pia_kernel::utf16_len;
 /// Invalid part of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// Field of the request, as it is named on the wire.
+    /// Field of the request, by its name on the wire.
     pub field: &'static str,
     /// Kind of violation: `required`, `too_long`, `invalid`.
     pub code: &'static str,

@@ -49,9 +49,8 @@ const DENIED: [&str; 31] = [
     "windowleft",
     "windowtop",
 ];
-
-/// Document of a client policy, as it is stored and delivered: the text that
-/// was sent, trimmed and otherwise unchanged.
+/// Document of a client policy: the text that an administrator sent, trimmed and
+/// otherwise unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PolicyDocument(String);
 
@@ -78,7 +77,7 @@ pub enum PolicyDocumentError {
     DeniedSetting {
         /// Section.
         section: &'static str,
-        /// Setting, as it is spelled in the list of denied settings.
+        /// Setting, in the spelling of the list of denied settings.
         setting: &'static str,
     },
     /// Section, or a setting of a section, occurs twice.
@@ -96,7 +95,9 @@ impl PolicyDocument {
         if text.len() > MAX_BYTES {
             return Err(PolicyDocumentError::TooLarge);
         }
-        if depth(trimmed) > MAX_DEPTH || serde_json::from_str::<IgnoredAny>(trimmed).is_err() {
+        if nesting_depth(trimmed) > MAX_DEPTH
+            || serde_json::from_str::<IgnoredAny>(trimmed).is_err()
+        {
             return Err(PolicyDocumentError::Malformed);
         }
         if !trimmed.starts_with('{') {
@@ -146,9 +147,9 @@ fn check_section(section: &'static str, value: &str) -> Result<(), PolicyDocumen
         return Err(PolicyDocumentError::SectionNotAnObject(section));
     }
 
-    let members = members(value)?;
+    let section_members = members(value)?;
     let mut settings = BTreeSet::new();
-    for (setting, _) in members.iter() {
+    for (setting, _) in section_members.iter() {
         let folded = setting.to_ascii_lowercase();
         if let Some(setting) = DENIED.into_iter().find(|it| *it == folded) {
             return Err(PolicyDocumentError::DeniedSetting { section, setting });
@@ -162,7 +163,7 @@ fn check_section(section: &'static str, value: &str) -> Result<(), PolicyDocumen
 }
 
 /// Returns the nesting depth of objects and arrays, ignoring brackets in strings.
-fn depth(json: &str) -> usize {
+fn nesting_depth(json: &str) -> usize {
     let mut depth = 0_usize;
     let mut deepest = 0;
     for byte in structural_bytes(json.as_bytes()) {

@@ -16,7 +16,7 @@ use qdrant_edge::{EdgeShard, OperationError, UpdateOperation};
 use super::{config, lock::lock, wal};
 use crate::setup_error::VectorSetupError;
 
-/// Number of written points after which a shard is loaded anew: about 100 MiB of
+/// Number of written points after which a shard is reloaded: about 100 MiB of
 /// its log.
 const MAX_WRITTEN: usize = 20_000;
 
@@ -142,7 +142,7 @@ impl Shard {
         Ok(number)
     }
 
-    /// Loads the shard anew, without its log, and removes what remains of points
+    /// Reloads the shard without its log, and removes what remains of points
     /// that were deleted. Searches wait for the loading: two seconds for 100,000
     /// points.
     fn renew(&self) -> Result<(), OperationError> {

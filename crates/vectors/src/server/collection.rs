@@ -41,7 +41,7 @@ pub(super) async fn set_up(client: &Qdrant) -> Result<(), VectorSetupError> {
 }
 
 /// Creates the collection and its alias. What another instance has created
-/// meanwhile is left as it is.
+/// meanwhile stays unchanged.
 async fn create(client: &Qdrant) -> Result<CollectionInfo, CallError> {
     if let Err(err) = call(client.create_collection(collection())).await
         && info(client, COLLECTION).await?.is_none()

@@ -81,7 +81,7 @@ async fn a_store_goes_on_after_a_change_that_failed() {
     store.put(stored.clone()).await.unwrap();
     let left = stored[1_000..].to_vec();
     store.delete(&chunks(&stored[..1_000])).await.unwrap();
-    // The next change loads the shard anew, without what was deleted.
+    // The next change reloads the shard without the deleted points.
     store.put(vec![point(base, vec![1.0], &[])]).await.unwrap_err();
     let mut new = points(base, 2);
     store.put(new.clone()).await.unwrap();
