@@ -39,7 +39,7 @@ impl<'a> Archive<'a> {
         Ok(Self { zip, remaining: MAX_INFLATED_BYTES })
     }
 
-    /// Reads an entry of text; none if it is missing.
+    /// Reads an entry of text; `None` if it is missing.
     pub(crate) fn read(&mut self, name: &str) -> Result<Option<String>, ExtractError> {
         let Some(index) = self.zip.index_for_name(name) else { return Ok(None) };
         let mut bytes = Vec::new();

@@ -15,7 +15,7 @@ pub(crate) fn to_markdown(text: &str) -> Result<String, ExtractError> {
         return Err(ExtractError::Damaged);
     }
 
-    let (delimiter, text) = delimiter(text);
+    let (delimiter, text) = split_delimiter(text);
     let mut reader = ReaderBuilder::new()
         .delimiter(delimiter)
         .has_headers(false)
@@ -39,18 +39,18 @@ pub(crate) fn to_markdown(text: &str) -> Result<String, ExtractError> {
 }
 
 /// Returns the delimiter, and the table without the line `sep=;` that names it.
-fn delimiter(text: &str) -> (u8, &str) {
+fn split_delimiter(text: &str) -> (u8, &str) {
     let first = text.lines().next().unwrap_or_default();
     let named = first.strip_prefix("sep=").and_then(|it| it.bytes().next());
     if let Some(delimiter) = named.filter(u8::is_ascii) {
-        return (delimiter, text.split_once('\n').map_or("", |(_, rest)| rest));
+        return (delimiter, text.split_once('\n').map_or("", |(_, table)| table));
     }
     let sample = text.get(..text.floor_char_boundary(SAMPLE_BYTES)).unwrap_or(text);
-    (frequent(sample), text)
+    (most_frequent_delimiter(sample), text)
 }
 
 /// Returns the delimiter that occurs most often outside quotes.
-fn frequent(sample: &str) -> u8 {
+fn most_frequent_delimiter(sample: &str) -> u8 {
     let mut counts = [(b',', 0_usize), (b';', 0), (b'\t', 0)];
     let mut is_quoted = false;
     for byte in sample.bytes() {

@@ -16,10 +16,10 @@ use crate::xml::{Piece, Xml};
 pub(crate) fn to_markdown(bytes: &[u8]) -> Result<String, ExtractError> {
     let mut archive = Archive::open(bytes)?;
     let root = Relationships::read(&mut archive, "")?;
-    let part = root.of_kind("/officeDocument").unwrap_or("word/document.xml").to_owned();
-    let text = archive.read(&part)?.ok_or(ExtractError::Damaged)?;
+    let document_path = root.of_kind("/officeDocument").unwrap_or("word/document.xml").to_owned();
+    let text = archive.read(&document_path)?.ok_or(ExtractError::Damaged)?;
     check_root(&text)?;
-    let parts = Relationships::read(&mut archive, &part)?;
+    let parts = Relationships::read(&mut archive, &document_path)?;
     let styles_text = match parts.of_kind("/styles") {
         Some(part) => archive.read(part)?,
         None => None,

@@ -5,9 +5,8 @@ use pia_knowledge::ExtractError;
 
 use crate::html;
 use crate::markdown::{Markdown, one_line};
-
-/// Converts an email into Markdown: its main headers and its text, without what
-/// is attached.
+/// Converts an email into Markdown: its main headers and its text, without
+/// attachments.
 pub(crate) fn to_markdown(bytes: &[u8]) -> Result<String, ExtractError> {
     let message = MessageParser::default().parse(bytes).ok_or(ExtractError::Damaged)?;
     if message.from().is_none() && message.subject().is_none() && message.date().is_none() {
@@ -41,14 +40,14 @@ fn is_encrypted(message: &Message<'_>) -> bool {
 
 /// Returns the lines of the main headers.
 fn headers(message: &Message<'_>) -> String {
-    let headers = [
+    let fields = [
         ("Subject", message.subject().map(one_line)),
         ("From", message.from().map(addresses)),
         ("To", message.to().map(addresses)),
         ("Cc", message.cc().map(addresses)),
         ("Date", message.date().map(mail_parser::DateTime::to_rfc3339)),
     ];
-    headers
+    fields
         .into_iter()
         .filter_map(|(name, value)| Some(format!("{name}: {}", value.filter(|it| !it.is_empty())?)))
         .collect::<Vec<_>>()
@@ -57,12 +56,12 @@ fn headers(message: &Message<'_>) -> String {
 
 /// Returns addresses with their names.
 fn addresses(addresses: &Address<'_>) -> String {
-    let all = addresses.iter().filter_map(|it| match (it.name(), it.address()) {
+    let formatted_addresses = addresses.iter().filter_map(|it| match (it.name(), it.address()) {
         (Some(name), Some(address)) => Some(format!("{} <{address}>", one_line(name))),
         (Some(it), None) | (None, Some(it)) => Some(one_line(it)),
         (None, None) => None,
     });
-    all.collect::<Vec<_>>().join(", ")
+    formatted_addresses.collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the text of parts.

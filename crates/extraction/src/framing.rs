@@ -1,4 +1,5 @@
-//! Messages between the parent and the child: a line that describes, and content.
+//! Messages between the parent and the child: a line with a description, and the
+//! content.
 
 use std::io::{self, BufRead, Write};
 
@@ -62,7 +63,7 @@ pub(crate) fn request_line(content_type: ContentType) -> String {
     format!("{}\n", content_type.name())
 }
 
-/// Reads a request; none if its type is unknown.
+/// Reads a request; `None` if its type is unknown.
 pub(crate) fn read_request(input: &mut impl BufRead) -> io::Result<Option<(ContentType, Vec<u8>)>> {
     let mut line = String::new();
     let mut content = Vec::new();
@@ -87,7 +88,7 @@ pub(crate) fn write_answer(
     output.flush()
 }
 
-/// Reads an answer; none if it is malformed.
+/// Reads an answer; `None` if it is malformed.
 pub(crate) fn read_answer(mut answer: Vec<u8>) -> Option<Result<ExtractedText, ExtractError>> {
     let end = answer.iter().take(MAX_LINE_BYTES).position(|it| *it == b'\n')?;
     let text = answer.split_off(end);

@@ -12,9 +12,8 @@ use html5gum::{Token, Tokenizer};
 use pia_knowledge::ExtractError;
 
 use self::converter::Converter;
-
-/// Converts the main text of a page into Markdown: what is in `main` if there is
-/// one, without what is hidden and without menus. Links are their text.
+/// Converts the main text of a page into Markdown: the content of `main` if the page
+/// has one, without hidden elements and menus. Links are reduced to their text.
 pub(crate) fn to_markdown(text: &str) -> Result<String, ExtractError> {
     let mut emitter = DefaultEmitter::default();
     emitter.naively_switch_states(true);

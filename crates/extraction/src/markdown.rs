@@ -49,15 +49,15 @@ impl Markdown {
     pub(crate) fn item(&mut self, level: usize, text: &str) -> Result<(), ExtractError> {
         let indent = "  ".repeat(level.min(5));
         let item = format!("{indent}- {}", one_line(text));
-        let last = self.text.rsplit('\n').next().unwrap_or_default();
-        if !last.trim_start().starts_with("- ") {
+        let last_line = self.text.rsplit('\n').next().unwrap_or_default();
+        if !last_line.trim_start().starts_with("- ") {
             return self.block(&item);
         }
         self.append("\n")?;
         self.append(&item)
     }
 
-    /// Appends a text as it is.
+    /// Appends a text unchanged.
     pub(crate) fn append(&mut self, text: &str) -> Result<(), ExtractError> {
         if self.text.len() + text.len() > MAX_TEXT_BYTES {
             return Err(ExtractError::TooComplex);
@@ -66,7 +66,7 @@ impl Markdown {
         Ok(())
     }
 
-    /// Returns what was written.
+    /// Returns the Markdown.
     pub(crate) fn finish(self) -> String {
         self.text
     }
@@ -85,7 +85,7 @@ pub(crate) fn one_line(text: &str) -> String {
 }
 
 /// Returns a line of plain text, escaped if it would begin a heading or code in
-/// Markdown; none if it is a rule, which would make the line above it a heading.
+/// Markdown; `None` if it is a rule, which would make the line above it a heading.
 pub(crate) fn escape_line(line: &str) -> Option<Cow<'_, str>> {
     let trimmed = line.trim_end();
     let is_rule = !trimmed.is_empty() && trimmed.trim_start_matches(['-', '=', ' ']).is_empty();

@@ -19,9 +19,7 @@ use self::recorder::Recorder;
 const MIN_LETTERS_PER_PAGE: usize = 16;
 /// Visible part of a page without a size: all of it.
 const ANYTHING: Rect = Rect::new(-1e6, -1e6, 1e6, 1e6);
-
-/// Converts a document into Markdown. What is larger than most of the text is a
-/// heading.
+/// Converts a document into Markdown. Text that is larger than most is a heading.
 pub(crate) fn to_markdown(bytes: &[u8]) -> Result<String, ExtractError> {
     let pdf = Pdf::new(bytes.to_vec()).map_err(reason)?;
     let pages = pdf.pages();

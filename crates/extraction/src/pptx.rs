@@ -15,12 +15,13 @@ use crate::xml::{Piece, Xml};
 pub(crate) fn to_markdown(bytes: &[u8]) -> Result<String, ExtractError> {
     let mut archive = Archive::open(bytes)?;
     let root = Relationships::read(&mut archive, "")?;
-    let part = root.of_kind("/officeDocument").unwrap_or("ppt/presentation.xml").to_owned();
-    let text = archive.read(&part)?.ok_or(ExtractError::Damaged)?;
-    let slides = slides(&text)?;
-    let parts = Relationships::read(&mut archive, &part)?;
+    let presentation_path =
+        root.of_kind("/officeDocument").unwrap_or("ppt/presentation.xml").to_owned();
+    let text = archive.read(&presentation_path)?.ok_or(ExtractError::Damaged)?;
+    let slide_ids = read_slide_ids(&text)?;
+    let parts = Relationships::read(&mut archive, &presentation_path)?;
     let mut out = Markdown::default();
-    for (index, id) in slides.iter().enumerate() {
+    for (index, id) in slide_ids.iter().enumerate() {
         let Some(part) = parts.part(id) else { continue };
 
         let slide_text = archive.read(part)?.ok_or(ExtractError::Damaged)?;
@@ -33,9 +34,9 @@ pub(crate) fn to_markdown(bytes: &[u8]) -> Result<String, ExtractError> {
         }
 
         slide.write(index + 1, &mut out)?;
-        let Some(notes) = related.of_kind("/notesSlide") else { continue };
+        let Some(notes_path) = related.of_kind("/notesSlide") else { continue };
 
-        if let Some(notes) = archive.read(notes)? {
+        if let Some(notes) = archive.read(notes_path)? {
             out.paragraph(&Slide::read(&notes)?.notes())?;
         }
     }
@@ -44,16 +45,16 @@ pub(crate) fn to_markdown(bytes: &[u8]) -> Result<String, ExtractError> {
 }
 
 /// Returns the relationships of the slides, in their order.
-fn slides(text: &str) -> Result<Vec<String>, ExtractError> {
+fn read_slide_ids(text: &str) -> Result<Vec<String>, ExtractError> {
     let mut xml = Xml::new(text);
-    let mut slides = Vec::new();
+    let mut slide_ids = Vec::new();
     let mut is_presentation = false;
     while let Some(piece) = xml.next()? {
         let Piece::Start(tag) = piece else { continue };
         is_presentation |= tag.name() == "presentation";
         if tag.name() == "sldId" {
-            slides.extend(tag.relationship());
+            slide_ids.extend(tag.relationship());
         }
     }
-    if is_presentation { Ok(slides) } else { Err(ExtractError::Damaged) }
+    if is_presentation { Ok(slide_ids) } else { Err(ExtractError::Damaged) }
 }

@@ -67,15 +67,15 @@ impl ChildExtractor {
         Ok((child, input, output))
     }
 
-    /// Has a file parsed by a child.
-    async fn ask(&self, content_type: ContentType, content: &[u8]) -> Outcome {
+    /// Lets a child parse a file.
+    async fn parse_in_child(&self, content_type: ContentType, content: &[u8]) -> Outcome {
         let (mut child, input, output) = match self.start() {
             Ok(started) => started,
             Err(reason) => return Outcome::NotStarted(reason),
         };
 
         let max_bytes = self.limits.text_bytes + framing::MAX_LINE_BYTES;
-        let ended = timeout(self.limits.wall_time, async {
+        let output = timeout(self.limits.wall_time, async {
             let ((), answer) =
                 tokio::join!(send(input, content_type, content), receive(output, max_bytes));
             match answer {
@@ -86,11 +86,11 @@ impl ChildExtractor {
         .await
         .ok()
         .flatten();
-        if let Some((answer, status)) = ended {
+        if let Some((answer, status)) = output {
             return Outcome::Ended(answer, status);
         }
 
-        // An error means that the child has ended by itself.
+        // An error means that the child has already ended.
         drop(child.kill().await);
 
         Outcome::Killed
@@ -103,7 +103,7 @@ enum Outcome {
     NotStarted(std::io::Error),
     /// Child exceeded its limits and was killed.
     Killed,
-    /// Child ended by itself or through a signal, after this output.
+    /// Child exited or was ended by a signal, after this output.
     Ended(Vec<u8>, ExitStatus),
 }
 
@@ -121,7 +121,7 @@ impl TextExtractor for ChildExtractor {
         let place = self.places.acquire().await;
         let _place = place.map_err(|_closed| ExtractError::Unavailable)?;
 
-        match self.ask(content_type, &content).await {
+        match self.parse_in_child(content_type, &content).await {
             Outcome::NotStarted(reason) => {
                 tracing::error!(%reason, "extraction of text could not be started");
                 Err(ExtractError::Unavailable)
@@ -147,7 +147,7 @@ async fn send(mut input: ChildStdin, content_type: ContentType, content: &[u8]) 
     }
 }
 
-/// Receives an answer; none if it is too long.
+/// Receives an answer; `None` if it is too long.
 async fn receive(output: ChildStdout, max_bytes: usize) -> Option<Vec<u8>> {
     let mut answer = Vec::new();
     output.take(max_bytes as u64 + 1).read_to_end(&mut answer).await.ok()?;

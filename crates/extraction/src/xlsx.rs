@@ -66,7 +66,7 @@ fn write_sheet(
     table.finish(out)
 }
 
-/// Returns the text of a cell; none if it is empty or an error.
+/// Returns the text of a cell; `None` if it is empty or an error.
 fn text_of(value: &DataRef<'_>) -> Option<String> {
     match value {
         DataRef::Empty | DataRef::Error(_) => None,

@@ -61,7 +61,7 @@ impl<'a> Body<'a> {
         Ok(())
     }
 
-    /// Returns what was written.
+    /// Returns the Markdown.
     pub(super) fn finish(self) -> String {
         self.out.finish()
     }

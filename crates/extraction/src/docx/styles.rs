@@ -52,7 +52,7 @@ impl Styles {
         Ok(Self(styles))
     }
 
-    /// Returns the level of a heading in a style; none if it is no heading.
+    /// Returns the level of a heading in a style; `None` if it is no heading.
     pub(super) fn level(&self, id: &str) -> Option<usize> {
         self.chain(id).find_map(Style::heading)
     }
@@ -76,7 +76,7 @@ impl Styles {
 }
 
 impl Style {
-    /// Returns the level of the heading; none if it is no heading.
+    /// Returns the level of the heading; `None` if it is no heading.
     fn heading(&self) -> Option<usize> {
         let named = self.name.strip_prefix("heading ").and_then(|it| it.trim().parse().ok());
         named.or((self.name == "title").then_some(1)).or(self.level)

@@ -80,7 +80,7 @@ impl Converter {
         }
     }
 
-    /// Returns what was written, below the title unless it has a main heading.
+    /// Returns the Markdown, below the title unless the page has a main heading.
     pub(super) fn finish(mut self) -> Result<String, ExtractError> {
         while self.close()? {}
         let text = self.writer.finish();
@@ -104,7 +104,7 @@ impl Converter {
         }
     }
 
-    /// Begins what an element that is shown contains.
+    /// Begins the content of a visible element.
     fn open(&mut self, name: &str) {
         if self.part == Part::Rest {
             return;
@@ -121,7 +121,7 @@ impl Converter {
         match name {
             "title" => self.is_title = self.title.is_empty(),
             "main" if self.part == Part::All => {
-                // What is above the main text is no part of it.
+                // Text above the main text is dropped.
                 self.writer = Writer::default();
                 self.frames.clear();
                 self.part = Part::Main;

@@ -5,9 +5,8 @@ use pia_knowledge::ExtractError;
 use super::writer::Writer;
 use crate::markdown::Markdown;
 use crate::table::{self, Row};
-
-/// Maximum length of a cell, in bytes. Longer texts are arranged by a table rather
-/// than being in one.
+/// Maximum length of a cell, in bytes. A longer text is laid out by the table, not
+/// part of it.
 const MAX_CELL_BYTES: usize = 500;
 
 /// Table that is being read.
@@ -15,7 +14,7 @@ const MAX_CELL_BYTES: usize = 500;
 pub(super) struct Frame {
     rows: Vec<Vec<String>>,
     is_layout: bool,
-    /// Writer of what is around the cell.
+    /// Writer of the text around the cell.
     around: Option<Writer>,
 }
 

@@ -1,7 +1,6 @@
 //! Elements that are open.
-
-/// Maximum number of elements whose nesting is known. What is nested more deeply
-/// counts as text of the innermost of them, as in browsers.
+/// Maximum number of elements whose nesting is known. Deeper elements count as text
+/// of the innermost known one, as in browsers.
 const MAX_DEPTH: usize = 512;
 
 /// Element that is open.
@@ -9,7 +8,7 @@ const MAX_DEPTH: usize = 512;
 pub(super) struct Element {
     /// Name.
     pub(super) name: String,
-    /// True if it is not shown.
+    /// True if the element is not shown.
     pub(super) is_hidden: bool,
 }
 
@@ -42,13 +41,12 @@ impl OpenElements {
         Some(element)
     }
 
-    /// Returns whether something is not shown here.
+    /// Returns whether text is not shown here.
     pub(super) fn is_hidden(&self) -> bool {
         self.hidden > 0
     }
-
-    /// Returns how many elements an end tag closes. It does not close a cell of a
-    /// table unless it is of a table.
+    /// Returns the number of elements that an end tag closes. Only an end tag of a
+    /// table closes a cell.
     pub(super) fn closed_by(&mut self, name: &str) -> usize {
         if self.unknown > 0 {
             self.unknown -= 1;
@@ -57,9 +55,8 @@ impl OpenElements {
         let boundary: &[&str] = if is_of_table(name) { &["table"] } else { CELLS };
         self.distance(&[name], boundary)
     }
-
-    /// Returns how many elements a start tag closes because their end tags were
-    /// omitted.
+    /// Returns the number of elements that a start tag closes because their end tags
+    /// were omitted.
     pub(super) fn closed_before(&self, name: &str, is_block: bool) -> usize {
         match name {
             "li" => self.distance(&["li"], &["ul", "ol", "table", "td", "th"]),

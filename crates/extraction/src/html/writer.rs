@@ -86,7 +86,7 @@ impl Writer {
         self.text.starts_with('#') || self.text.contains("\n#")
     }
 
-    /// Returns what was written.
+    /// Returns the Markdown.
     pub(super) fn finish(mut self) -> String {
         self.flush();
         self.text

@@ -66,14 +66,13 @@ fn write(block: &[Line], body: f64, out: &mut Markdown) -> Result<(), ExtractErr
     let ratio = block.first().map_or(1.0, |it| it.size / body);
     let heading = HEADINGS.iter().find(|(min_ratio, _)| ratio >= *min_ratio);
     match heading.map(|(_, level)| *level) {
-        Some(level) if is_name(&text) => out.heading(level, &text),
+        Some(level) if is_heading_text(&text) => out.heading(level, &text),
         _ => out.block(&text),
     }
 }
-
-/// Returns whether a text can be a heading. A line of a table of contents is
-/// none: dots lead to its page.
-fn is_name(text: &str) -> bool {
+/// Returns whether a text can be a heading. A line of a table of contents, in which
+/// dots lead to the page, cannot.
+fn is_heading_text(text: &str) -> bool {
     let is_led = [". . .", "...."].iter().any(|it| text.contains(it));
     text.len() <= MAX_HEADING_BYTES && text.chars().any(char::is_alphabetic) && !is_led
 }

@@ -5,11 +5,10 @@ use std::collections::HashMap;
 use hayro_interpret::kurbo::Point;
 
 use super::glyph::Placed;
-
-/// Distance within which a glyph that is drawn again is bold or a shadow rather
-/// than new, in sizes of the font.
+/// Distance within which a repeated glyph is bold print or a shadow, not a new
+/// glyph, in sizes of the font.
 const MAX_SHADOW: f64 = 0.1;
-/// Distance within which it is, in widths of the glyph.
+/// Maximum of that distance, in widths of the glyph.
 const MAX_SHADOW_OF_WIDTH: f64 = 0.3;
 /// Steps to a cell of a grid and to its neighbours.
 const STEPS: [f64; 3] = [-1.0, 0.0, 1.0];

@@ -23,7 +23,7 @@ pub(super) struct Placed {
 }
 
 impl Placed {
-    /// Places a glyph; none if it has no size.
+    /// Places a glyph; `None` if it has no size.
     pub(super) fn new(
         glyph: &PositionedGlyph<'_>,
         transform: Affine,
@@ -59,7 +59,7 @@ fn advance(glyph: &Glyph<'_>) -> f64 {
         .unwrap_or(DEFAULT_ADVANCE)
 }
 
-/// Returns the characters of a glyph; none if they are not known.
+/// Returns the characters of a glyph; `None` if they are not known.
 pub(super) fn characters(glyph: &Glyph<'_>) -> Option<String> {
     let characters = match glyph.as_unicode()? {
         BfString::Char(it) => it.to_string(),
