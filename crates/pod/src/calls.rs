@@ -18,7 +18,7 @@ use crate::work::{Outcome, Work};
 /// Time for a cancelled call to end by itself.
 const CANCEL_GRACE: Duration = Duration::from_secs(2);
 /// Minimum time between two reports of a call's progress.
-const REPORT_EVERY: Duration = Duration::from_secs(1);
+const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Calls of one connection. They are cancelled when it ends.
 #[derive(Debug)]
@@ -149,7 +149,7 @@ async fn report(
         let message = progress.borrow_and_update().clone();
         // The connection may have ended.
         reporter.send(CallProgress { call_id: call_id.to_owned(), message }).ok();
-        sleep(REPORT_EVERY).await;
+        sleep(REPORT_INTERVAL).await;
     }
     pending().await
 }

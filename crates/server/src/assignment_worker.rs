@@ -13,14 +13,14 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::bridges::FeatureLicence;
-use crate::worker_lease::{RENEW_EVERY, WorkerLease};
+use crate::worker_lease::{RENEW_INTERVAL, WorkerLease};
 
 /// Interval of checking time limits, and of releasing a run again.
-const EVERY: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Interval of looking for schedules that are due.
-const SCHEDULES_EVERY: Duration = Duration::from_secs(5);
+const SCHEDULES_INTERVAL: Duration = Duration::from_secs(5);
 /// Interval of reconciling and cleaning up.
-const UPKEEP_EVERY: Duration = Duration::from_mins(1);
+const UPKEEP_INTERVAL: Duration = Duration::from_mins(1);
 
 /// Worker that advances runs over the embedded engine. Every instance has one;
 /// each run is held by one worker.
@@ -49,7 +49,7 @@ impl AssignmentWorker {
 
     async fn work(self, stop: CancellationToken) {
         // The queue is polled as often.
-        let mut tick = interval(RENEW_EVERY);
+        let mut tick = interval(RENEW_INTERVAL);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut running = JoinSet::new();
         loop {
@@ -104,7 +104,7 @@ async fn advance(runs: Runs, mut run: Run, stop: CancellationToken) {
         tracing::warn!(error = %err, assignment = %claim.id, "a run could not be released");
         tokio::select! {
             () = stop.cancelled() => return,
-            () = tokio::time::sleep(EVERY) => {}
+            () = tokio::time::sleep(POLL_INTERVAL) => {}
         }
     }
 }
@@ -114,14 +114,14 @@ pub(crate) fn start_upkeep(upkeep: Upkeep, tasks: &TaskTracker, stop: &Cancellat
     let expiring = upkeep.clone();
     let stopped = stop.clone();
     tasks.spawn(async move {
-        repeat(EVERY, stopped, || async {
+        repeat(POLL_INTERVAL, stopped, || async {
             log(expiring.expire().await, "the time limit of assignments could not be checked");
         })
         .await;
     });
     let stopped = stop.clone();
     tasks.spawn(async move {
-        repeat(UPKEEP_EVERY, stopped, || async {
+        repeat(UPKEEP_INTERVAL, stopped, || async {
             log(upkeep.reconcile().await, "waiting assignments could not be looked after");
             log(upkeep.clean_up().await, "old assignments could not be cleaned up");
         })
@@ -138,7 +138,7 @@ pub(crate) fn start_schedules(
 ) {
     let stopped = stop.clone();
     tasks.spawn(async move {
-        repeat(SCHEDULES_EVERY, stopped, || async {
+        repeat(SCHEDULES_INTERVAL, stopped, || async {
             if licence.is_valid() {
                 log(schedules.start_due().await, "due schedules could not be started");
             }

@@ -7,13 +7,13 @@ use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 /// Interval at which new entries are chained; each run costs one checkpoint.
-const EVERY: Duration = Duration::from_secs(10);
+const RUN_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Chains new audit entries until `stop`.
 ///
 /// Every instance runs it; one at a time chains, and the others find nothing.
 pub(crate) async fn run(chain: SqlAuditChain, stop: CancellationToken) {
-    let mut tick = interval(EVERY);
+    let mut tick = interval(RUN_INTERVAL);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
 
     while stop.run_until_cancelled(tick.tick()).await.is_some() {

@@ -7,7 +7,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 /// Interval of checkpoints, so short that little is to be written at each.
-const EVERY: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Checkpoints periodically until stopped. Does nothing on PostgreSQL.
 pub(crate) async fn run(db: Database, stop: CancellationToken) {
@@ -15,7 +15,7 @@ pub(crate) async fn run(db: Database, stop: CancellationToken) {
         return;
     }
 
-    let mut tick = interval(EVERY);
+    let mut tick = interval(POLL_INTERVAL);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
 
     loop {

@@ -8,7 +8,7 @@ use pia_policy::GroupStore;
 use tokio_util::sync::CancellationToken;
 
 /// Interval of checking that the group exists.
-const EVERY: Duration = Duration::from_secs(10);
+const CHECK_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Check that warns if `FreeTier:GroupId` names no group: then the free tier
 /// has no members, and its limits apply to no caller.
@@ -32,7 +32,7 @@ impl FreeGroup {
     /// and settings change.
     pub(crate) async fn watch(self, stop: CancellationToken) {
         let mut last = GroupLookup::Fine;
-        let mut tick = tokio::time::interval(EVERY);
+        let mut tick = tokio::time::interval(CHECK_INTERVAL);
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,

@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use pia_kernel::{Clock, MaintenanceKind, MaintenanceLog, Unavailable};
 use tokio_util::sync::CancellationToken;
 
-const EVERY: Duration = Duration::from_mins(10);
+const RUN_INTERVAL: Duration = Duration::from_mins(10);
 
 type Work = Box<dyn Fn() -> BoxFuture<'static, Result<u64, Unavailable>> + Send + Sync>;
 
@@ -38,7 +38,7 @@ pub(crate) struct Housekeeping {
 
 impl Housekeeping {
     pub(crate) async fn run(self, stop: CancellationToken) {
-        let mut tick = tokio::time::interval(EVERY);
+        let mut tick = tokio::time::interval(RUN_INTERVAL);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
 
         loop {

@@ -12,9 +12,9 @@ use tokio_util::task::TaskTracker;
 use crate::bridges::FeatureLicence;
 
 /// Interval of polling the queue, one read of an index.
-const EVERY: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Interval of comparing the vector store with the database.
-const SWEEP_EVERY: Duration = Duration::from_hours(6);
+const SWEEP_INTERVAL: Duration = Duration::from_hours(6);
 /// Delay after a comparison that failed.
 const SWEEP_AGAIN: Duration = Duration::from_mins(1);
 
@@ -42,7 +42,7 @@ impl KnowledgeWorker {
 
 /// Ingests documents that are due, one after the other.
 async fn ingest(ingestion: Ingestion, licence: FeatureLicence, stop: CancellationToken) {
-    let mut tick = interval(EVERY);
+    let mut tick = interval(POLL_INTERVAL);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
 
     loop {
@@ -85,7 +85,7 @@ async fn ingest_next(ingestion: &Ingestion, stop: &CancellationToken) -> Result<
 /// Removes points of deleted chunks at once, and compares everything now and
 /// then.
 async fn reconcile(reconciliation: Reconciliation, stop: CancellationToken) {
-    let mut tick = interval(EVERY);
+    let mut tick = interval(POLL_INTERVAL);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut next_sweep = Instant::now();
     loop {
@@ -100,7 +100,7 @@ async fn reconcile(reconciliation: Reconciliation, stop: CancellationToken) {
         }
 
         if next_sweep <= Instant::now() {
-            let delay = if sweep(&reconciliation).await { SWEEP_EVERY } else { SWEEP_AGAIN };
+            let delay = if sweep(&reconciliation).await { SWEEP_INTERVAL } else { SWEEP_AGAIN };
             next_sweep = Instant::now() + delay;
         }
     }

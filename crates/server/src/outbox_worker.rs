@@ -11,7 +11,7 @@ use tokio_util::task::TaskTracker;
 
 /// Interval of polling the outbox, one read of an index. A notification would
 /// come from within the transaction that queues a mail, before it is visible.
-const EVERY: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Number of mails that are delivered at once.
 const CONCURRENCY: usize = 4;
 
@@ -29,7 +29,7 @@ pub(crate) struct OutboxWorker {
 
 impl OutboxWorker {
     pub(crate) async fn run(self, stop: CancellationToken) {
-        let mut tick = interval(EVERY);
+        let mut tick = interval(POLL_INTERVAL);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
 
         loop {

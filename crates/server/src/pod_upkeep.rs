@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::assignment_worker::{log, repeat};
 
 /// Interval of recording that pods are connected, and of looking for revoked tokens.
-const EVERY: Duration = Duration::from_secs(2);
+const RUN_INTERVAL: Duration = Duration::from_secs(2);
 /// Time after which the row of a pod is removed whose instance has ended.
 const FORGOTTEN: Duration = Duration::from_mins(10);
 
@@ -23,7 +23,7 @@ pub(crate) async fn run(
     clock: Arc<dyn Clock>,
     stop: CancellationToken,
 ) {
-    let keeping = repeat(EVERY, stop.clone(), || async {
+    let keeping = repeat(RUN_INTERVAL, stop.clone(), || async {
         log(keep_alive(&*registry, &links, &*clock).await, "pods could not be kept alive");
     });
     let sweeping = repeat(FORGOTTEN, stop, || async {

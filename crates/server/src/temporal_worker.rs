@@ -5,7 +5,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::assignment_worker::repeat;
-use crate::worker_lease::{RENEW_EVERY, WorkerLease};
+use crate::worker_lease::{RENEW_INTERVAL, WorkerLease};
 
 /// Starts the worker, which ends when stopped, once its steps have ended.
 pub(crate) fn start(
@@ -21,7 +21,7 @@ pub(crate) fn start(
             worker.work(&stop).await;
             ended.cancel();
         };
-        tokio::join!(work, repeat(RENEW_EVERY, ended.clone(), || lease.renew()));
+        tokio::join!(work, repeat(RENEW_INTERVAL, ended.clone(), || lease.renew()));
         lease.retire().await;
     });
 }

@@ -14,9 +14,9 @@ use tokio_util::task::TaskTracker;
 use crate::assignment_worker::{log, repeat};
 
 /// Interval of looking for deliveries that are due, one read of an index.
-const EVERY: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Interval of deleting old deliveries.
-const CLEAN_UP_EVERY: Duration = Duration::from_hours(1);
+const CLEAN_UP_INTERVAL: Duration = Duration::from_hours(1);
 /// Maximum number of deliveries that an instance attempts at once, each of another
 /// operator.
 const CONCURRENCY: usize = 16;
@@ -46,7 +46,7 @@ pub(crate) fn start_webhooks(webhooks: &Webhooks, tasks: &TaskTracker, stop: &Ca
     let webhooks = webhooks.clone();
     let stop = stop.clone();
     tasks.spawn(async move {
-        repeat(CLEAN_UP_EVERY, stop, || async {
+        repeat(CLEAN_UP_INTERVAL, stop, || async {
             log(webhooks.clean_up().await, "old deliveries could not be deleted");
         })
         .await;
@@ -56,7 +56,7 @@ pub(crate) fn start_webhooks(webhooks: &Webhooks, tasks: &TaskTracker, stop: &Ca
 /// Attempts deliveries until stopped, and then ends those in progress.
 async fn deliver(webhooks: &Webhooks, stop: &CancellationToken) {
     let mut attempts = Attempts { webhooks, busy: Vec::new(), running: FuturesUnordered::new() };
-    let mut tick = interval(EVERY);
+    let mut tick = interval(POLL_INTERVAL);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
 
     loop {

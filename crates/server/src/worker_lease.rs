@@ -9,7 +9,7 @@ use pia_kernel::{Clock, Unavailable};
 use uuid::Uuid;
 
 /// Interval at which a worker reports that it is alive.
-pub(crate) const RENEW_EVERY: Duration = Duration::from_secs(1);
+pub(crate) const RENEW_INTERVAL: Duration = Duration::from_secs(1);
 /// Time after which a worker that has not reported is considered gone.
 const LEASE: Duration = Duration::from_secs(3);
 

@@ -19,7 +19,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
 /// Minimum time between two events of the progress of a step.
-const PROGRESS_EVERY: Duration = Duration::from_secs(10);
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Models of the AI proxy, called in the user's name and on the user's budget.
 pub(crate) struct ProxySteps {
@@ -142,7 +142,7 @@ async fn with_progress<T>(
         // Outside of `select!`: what the database has begun must not be dropped.
         let report = reports.borrow_and_update().clone();
         progress.append(&report).await;
-        due_at = Instant::now() + PROGRESS_EVERY.max(started_at.elapsed() / 10);
+        due_at = Instant::now() + PROGRESS_INTERVAL.max(started_at.elapsed() / 10);
     }
 }
 
