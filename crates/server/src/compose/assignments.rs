@@ -80,7 +80,7 @@ impl AssignmentParts {
             clock: base.clock(),
         };
 
-        let webhooks = webhooks(base, settings.clone())?;
+        let webhooks = compose_webhooks(base, settings.clone())?;
         let assignments =
             Assignments { store: assignments, operators, engine, settings, clock: base.clock() };
         let api = AssignmentsApi { assignments, schedules, administration, webhooks, is_enabled };
@@ -103,7 +103,7 @@ impl AssignmentParts {
     }
 }
 
-fn webhooks(
+fn compose_webhooks(
     base: &Infrastructure<'_>,
     settings: LiveSetting<AssignmentSettings>,
 ) -> Result<Webhooks, ComposeError> {

@@ -86,7 +86,7 @@ pub(super) fn compose(
     let app_passwords = Arc::clone(&parts.app_passwords);
     let data = SqlPersonalData::new(base.db.clone(), base.sealer.clone());
     let accounts = Arc::clone(&proofs.ports.accounts);
-    let sign_in = sign_in(base, parts, &verification);
+    let sign_in = compose_sign_in(base, parts, &verification);
     let provider_sign_in = providers::compose(base, parts)?;
 
     Ok(Identity {
@@ -175,7 +175,7 @@ fn consoles(base: &Infrastructure<'_>, sessions: &Sessions) -> ConsoleSessions {
     ConsoleSessions::new(sessions.clone(), tokens, base.config.follow(|it| it.admin))
 }
 
-fn sign_in(
+fn compose_sign_in(
     base: &Infrastructure<'_>,
     parts: &IdentityParts,
     verification: &Verification,

@@ -298,8 +298,8 @@ async fn two_hundred_calls_at_once_on_two_servers_spend_a_budget_for_fifty(datab
     let scene = start(database, "credits.group-weekly=50500").await;
     let Scene { ada, app, demo, clock } = &scene;
     let beside = TestConfig::beside(app).at(Arc::clone(clock) as Arc<dyn Clock>);
-    let other = priced(beside.with_upstream(&demo.endpoint())).start().await;
-    let elsewhere = Client { access: ada.access.clone(), ..other.anonymous() };
+    let other_server = priced(beside.with_upstream(&demo.endpoint())).start().await;
+    let elsewhere = Client { access: ada.access.clone(), ..other_server.anonymous() };
 
     // Nobody is answered before all have asked.
     let body = capped("demo:silent", 1000);
@@ -311,7 +311,7 @@ async fn two_hundred_calls_at_once_on_two_servers_spend_a_budget_for_fifty(datab
     }
     assert!(demo.until(|it| it.open == 50).await);
     let settled = until(async || {
-        let metrics = [app.anonymous(), other.anonymous()];
+        let metrics = [app.anonymous(), other_server.anonymous()];
         let mut refused = 0;
         for it in metrics {
             let text = it.get("/metrics").await.text();
@@ -357,8 +357,8 @@ async fn a_text_that_the_budget_had_cut_off_is_refused_as_the_budget_is(database
     });
     let upstream = Fixed::with_json(&cut.to_string()).await;
     let beside = TestConfig::beside(app).at(Arc::clone(clock) as Arc<dyn Clock>);
-    let other = priced(beside.with_upstream(&upstream.endpoint)).start().await;
-    let elsewhere = Client { addr: other.addr, ..ada.clone() };
+    let other_server = priced(beside.with_upstream(&upstream.endpoint)).start().await;
+    let elsewhere = Client { addr: other_server.addr, ..ada.clone() };
 
     let optimised = elsewhere.post(OPTIMIZE, &json!({ "text": "x" })).await;
     let reported = reported_once(ada, |it| it["daily"]["used"] == 1500).await;

@@ -46,9 +46,9 @@ fn documents(base: &str) -> String {
 /// Stores a text and waits until it was ingested. Returns its id.
 async fn ingested(app: &TestApp, base: &str, title: &str, content: &str) -> String {
     let draft = json!({ "title": title, "contentType": "text/markdown", "content": content });
-    let stored = service(app, "POST", &documents(base), &draft).await;
-    assert_eq!(stored.status, 202, "{}", stored.text());
-    let id = stored.body["documentId"].as_str().expect("an id").to_owned();
+    let response = service(app, "POST", &documents(base), &draft).await;
+    assert_eq!(response.status, 202, "{}", response.text());
+    let id = response.body["documentId"].as_str().expect("an id").to_owned();
     settled(app, base, &id).await;
     id
 }

@@ -138,9 +138,9 @@ async fn two_servers_share_the_limits_of_an_upstream(database: TestDatabase) {
             .with("Ai__Protection__MaxConcurrent", 4)
     };
     let app = protected(TestConfig::on(database)).start().await;
-    let other = protected(TestConfig::beside(&app)).start().await;
+    let other_server = protected(TestConfig::beside(&app)).start().await;
     let ada = app.signed_in().await;
-    let elsewhere = Client { addr: other.addr, ..ada.clone() };
+    let elsewhere = Client { addr: other_server.addr, ..ada.clone() };
     for client in [&ada, &elsewhere] {
         // Instances discover each other within a few seconds.
         until(async || {
@@ -223,10 +223,12 @@ async fn an_upstream_receives_no_more_requests_than_its_limit() {
     answered(&ada, "Assistant", &chat_request("x")).await;
 
     let headers = [("content-type", "application/json"), ("x-pia-mode", "Assistant")];
-    let third = ada.send("POST", CHAT, &headers, chat_request("x").to_string().as_bytes()).await;
+    let third_response =
+        ada.send("POST", CHAT, &headers, chat_request("x").to_string().as_bytes()).await;
 
-    assert_eq!(third.refusal(), (503, "ai_crowded"));
-    let seconds: u64 = third.header("retry-after").expect("a time").parse().expect("seconds");
+    assert_eq!(third_response.refusal(), (503, "ai_crowded"));
+    let seconds: u64 =
+        third_response.header("retry-after").expect("a time").parse().expect("seconds");
     assert!((1..=30).contains(&seconds), "{seconds}");
     assert_eq!(upstream.calls().len(), 2);
 }
@@ -245,9 +247,9 @@ async fn a_prompt_is_drafted_from_a_description() {
     assert_eq!(drafted.header("x-ai-generated"), Some("true"));
     for body in [json!({}), json!({ "styleDescription": null }), json!({ "styleDescription": " " })]
     {
-        let refused = ada.post(path, &body).await;
-        assert_eq!(refused.status, 400);
-        assert_eq!(refused.body["errors"][0]["field"], "styleDescription");
+        let refusal = ada.post(path, &body).await;
+        assert_eq!(refusal.status, 400);
+        assert_eq!(refusal.body["errors"][0]["field"], "styleDescription");
     }
     assert_eq!(upstream.calls().len(), 1);
 }

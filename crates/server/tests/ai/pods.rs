@@ -355,9 +355,9 @@ async fn a_chat_calls_a_pod_of_another_instance() {
     let upstream = Peer::start().await;
     let database = TestDatabase::postgres().await;
     let (app, console, client) = granted(accepting(database, &upstream.endpoint)).await;
-    let other = TestConfig::beside(&app).start().await;
+    let other_server = TestConfig::beside(&app).start().await;
     let (id, token) = connector(&console, None).await;
-    let mut pod = Pod::start(&other, &token, "json");
+    let mut pod = Pod::start(&other_server, &token, "json");
     assert_eq!(pod.line_after("ready").await, id);
     // An instance looks for pods of the others every second.
     let offered = until(async || {

@@ -131,9 +131,9 @@ async fn an_app_password_is_rejected_in_browsers(database: TestDatabase) {
     };
 
     for header in [("origin", "https://example.org"), ("sec-fetch-site", "same-origin")] {
-        let refused = sign_in_with("/auth/login/local", &password, header).await;
-        assert_eq!(refused.status, 401, "{header:?}");
-        assert_eq!(refused.bytes, wrong.bytes, "{header:?}");
+        let refusal = sign_in_with("/auth/login/local", &password, header).await;
+        assert_eq!(refusal.status, 401, "{header:?}");
+        assert_eq!(refusal.bytes, wrong.bytes, "{header:?}");
         let own = sign_in_with("/auth/login/local", PASSWORD, header).await;
         assert_eq!(own.status, 200, "{header:?}");
     }

@@ -134,12 +134,12 @@ async fn revoking_other_sessions_spares_the_current_one(database: TestDatabase) 
     }
 
     let ended = revoke_others(&ada).await;
-    let again = ada.send("POST", "/auth/sessions/revoke-others", &[], b"").await;
+    let second_response = ada.send("POST", "/auth/sessions/revoke-others", &[], b"").await;
 
     assert_eq!(ended.status, 200);
     assert_eq!(ended.body, json!({ "revoked": 3 }));
-    assert_eq!(again.status, 200);
-    assert_eq!(again.body, json!({ "revoked": 0 }));
+    assert_eq!(second_response.status, 200);
+    assert_eq!(second_response.body, json!({ "revoked": 0 }));
     for other_session in &others {
         assert_eq!(other_session.get("/auth/me").await.refusal(), (401, "unauthorized"));
         assert_eq!(refresh(&app.anonymous(), refresh_token(other_session)).await.status, 401);

@@ -314,8 +314,8 @@ async fn a_clock_may_be_a_step_early_or_late() {
     for (seconds, status) in [(-60, 401), (-30, 401), (0, 200), (30, 200), (60, 401)] {
         // The code of 30 seconds ago enabled the factor, so it is used up.
         let ada = Ada::on(TestDatabase::sqlite()).await;
-        let answered = submit_code(&ada.app, &ada.challenge().await, &ada.code_in(seconds)).await;
-        assert_eq!(answered.status, status, "{seconds}");
+        let response = submit_code(&ada.app, &ada.challenge().await, &ada.code_in(seconds)).await;
+        assert_eq!(response.status, status, "{seconds}");
     }
     let ada = Ada::on(TestDatabase::sqlite()).await;
     ada.clock.advance(Duration::from_secs(30));
@@ -375,14 +375,14 @@ async fn second_factors_work_after_the_licence_has_expired() {
     ada.clock.set(start + Duration::from_mins(3));
 
     let refused = ada.app.anonymous().post("/auth/register", &json!({})).await;
-    let answered = submit_code(&ada.app, &ada.challenge().await, &ada.code()).await;
-    let client = ada.app.anonymous().with_tokens(&answered.body);
+    let response = submit_code(&ada.app, &ada.challenge().await, &ada.code()).await;
+    let client = ada.app.anonymous().with_tokens(&response.body);
     let proof = json!({ "recoveryCode": ada.codes[0] });
     let disabled = client.post("/auth/mfa/disable", &proof).await;
     let setup = client.post("/auth/mfa/totp/begin", &owner_proof()).await;
 
     assert_eq!(refused.refusal(), (403, "license_expired"));
-    assert_eq!(answered.status, 200);
+    assert_eq!(response.status, 200);
     assert_eq!(disabled.status, 200);
     assert_eq!(setup.status, 200);
 }

@@ -28,13 +28,13 @@ async fn a_session_of_one_instance_is_valid_on_the_other() {
     let elsewhere = second.anonymous().with_tokens(&json!({ "accessToken": ada.access }));
     let me = elsewhere.get("/auth/me").await;
     let next = refresh(&second.anonymous(), refresh_token(&ada)).await;
-    let again = refresh(&first.anonymous(), refresh_token(&ada)).await;
+    let second_response = refresh(&first.anonymous(), refresh_token(&ada)).await;
 
     assert_eq!(me.status, 200);
     assert_eq!(me.body["id"].as_str(), ada.user.as_deref());
     assert_eq!(next.status, 200);
-    assert_eq!(again.status, 200);
-    assert_eq!(next.body["refreshToken"], again.body["refreshToken"]);
+    assert_eq!(second_response.status, 200);
+    assert_eq!(next.body["refreshToken"], second_response.body["refreshToken"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

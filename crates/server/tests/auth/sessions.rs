@@ -88,12 +88,12 @@ async fn a_replay_after_the_grace_period_ends_the_session(database: TestDatabase
         app.anonymous().with_tokens(&refresh(&app.anonymous(), refresh_token(&ada)).await.body);
 
     clock.advance(Duration::from_secs(29));
-    let again = refresh(&app.anonymous(), refresh_token(&ada)).await;
+    let second_response = refresh(&app.anonymous(), refresh_token(&ada)).await;
     clock.advance(Duration::from_secs(2));
     let late = refresh(&app.anonymous(), refresh_token(&ada)).await;
 
-    assert_eq!(again.status, 200);
-    assert_eq!(again.body["refreshToken"].as_str(), second.refresh.as_deref());
+    assert_eq!(second_response.status, 200);
+    assert_eq!(second_response.body["refreshToken"].as_str(), second.refresh.as_deref());
     assert_eq!(late.refusal(), (401, "invalid_refresh_token"));
     assert_eq!(second.get("/auth/me").await.refusal(), (401, "unauthorized"));
     assert_eq!(refresh(&app.anonymous(), refresh_token(&second)).await.status, 401);
@@ -106,12 +106,12 @@ async fn signing_out_ends_one_session_and_no_other(database: TestDatabase) {
     assert_eq!(ada.get("/auth/me").await.status, 200);
 
     let out = log_out(&app.anonymous(), refresh_token(&ada)).await;
-    let again = log_out(&app.anonymous(), refresh_token(&ada)).await;
+    let second_response = log_out(&app.anonymous(), refresh_token(&ada)).await;
 
     assert_eq!(out.status, 200);
     assert_eq!(out.body, json!({ "success": true }));
-    assert_eq!(again.status, 200);
-    assert_eq!(again.body, json!({ "success": true }));
+    assert_eq!(second_response.status, 200);
+    assert_eq!(second_response.body, json!({ "success": true }));
     assert_eq!(ada.get("/auth/me").await.refusal(), (401, "unauthorized"));
     let dead = refresh(&app.anonymous(), refresh_token(&ada)).await;
     assert_eq!(dead.refusal(), (401, "invalid_refresh_token"));
@@ -142,12 +142,12 @@ async fn an_idle_session_expires(database: TestDatabase) {
         app.anonymous().with_tokens(&refresh(&app.anonymous(), refresh_token(&ada)).await.body);
 
     clock.advance(Duration::from_hours(29 * 24));
-    let third = refresh(&app.anonymous(), refresh_token(&second)).await;
+    let third_response = refresh(&app.anonymous(), refresh_token(&second)).await;
     clock.advance(Duration::from_hours(30 * 24) + Duration::from_secs(1));
-    let token = third.body["refreshToken"].as_str().unwrap_or_default();
+    let token = third_response.body["refreshToken"].as_str().unwrap_or_default();
     let late = refresh(&app.anonymous(), token).await;
 
-    assert_eq!(third.status, 200);
+    assert_eq!(third_response.status, 200);
     assert_eq!(late.refusal(), (401, "invalid_refresh_token"));
 }
 

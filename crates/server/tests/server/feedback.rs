@@ -112,9 +112,9 @@ async fn a_malformed_report_is_refused(database: TestDatabase) {
     ] {
         let mut wrong = report("down");
         wrong[key] = value;
-        let refused = client.post(FEEDBACK, &wrong).await;
-        assert_eq!(refused.status, 400, "{key}: {}", refused.text());
-        assert!(refused.body["errors"].is_array(), "{key}: {}", refused.text());
+        let refusal = client.post(FEEDBACK, &wrong).await;
+        assert_eq!(refusal.status, 400, "{key}: {}", refusal.text());
+        assert!(refusal.body["errors"].is_array(), "{key}: {}", refusal.text());
     }
     for body in [json!([]), json!("x"), json!({})] {
         assert_eq!(client.post(FEEDBACK, &body).await.status, 400, "{body}");

@@ -136,7 +136,7 @@ async fn a_licence_is_installed_with_a_form_too() {
     let app = unlicensed().await;
     let page = app.anonymous().get("/admin/setup").await;
 
-    let refused = submit(&app, "wrong", &licence(&terms())).await;
+    let refusal = submit(&app, "wrong", &licence(&terms())).await;
     let wrapped: String = licence(&terms()).chars().flat_map(|it| [it, '\n']).collect();
     let taken = submit(&app, &token(&app), &wrapped).await;
 
@@ -146,7 +146,7 @@ async fn a_licence_is_installed_with_a_form_too() {
     assert!(
         page.header("content-security-policy").is_some_and(|it| it.contains("default-src 'none'"))
     );
-    assert_eq!(refused.status, 403, "{}", refused.text());
+    assert_eq!(refusal.status, 403, "{}", refusal.text());
     assert_eq!(taken.status, 303, "{}", taken.text());
     assert_eq!(taken.header("location"), Some("setup"));
     assert_eq!(app.anonymous().get("/api/capabilities").await.status, 200);
@@ -319,9 +319,9 @@ async fn a_feature_without_licence_is_refused_by_its_name() {
 async fn without_a_public_url_the_setup_url_is_a_path() {
     let app = TestConfig::on(TestDatabase::sqlite()).licensed(None).start().await;
 
-    let refused = app.anonymous().get("/auth/me").await;
+    let refusal = app.anonymous().get("/auth/me").await;
 
-    assert_eq!(refused.body["setupUrl"], "/admin/setup");
+    assert_eq!(refusal.body["setupUrl"], "/admin/setup");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -66,7 +66,7 @@ async fn a_test_email_is_sent_if_a_relay_is_configured(database: TestDatabase) {
     let (app, _, console) = administrator(TestConfig::on(database).with_relay(&relay)).await;
     let path = format!("{OUTBOX}/test");
 
-    let sent = console.write("POST", &path, Value::Null).await;
+    let response = console.write("POST", &path, Value::Null).await;
     let recipients = until(async || {
         let mail = relay.next_mail().await;
         (mail.subject() == "Test email from this server").then_some(mail.to)
@@ -75,7 +75,7 @@ async fn a_test_email_is_sent_if_a_relay_is_configured(database: TestDatabase) {
     let (_other, _, unconfigured) = administrator(TestConfig::on(TestDatabase::sqlite())).await;
     let refused = unconfigured.write("POST", &path, Value::Null).await;
 
-    assert_eq!(sent.status, 200, "{}", sent.text());
+    assert_eq!(response.status, 200, "{}", response.text());
     assert_eq!(recipients, ["ada@example.org"]);
     assert_eq!(refused.refusal(), (409, "mail_not_configured"));
     assert_eq!(app.count("audit_entries WHERE action = 'Mail.TestSent'").await, 1);
@@ -96,7 +96,7 @@ async fn models_are_listed_without_secrets_and_tested(database: TestDatabase) {
     };
 
     let before = list().await;
-    let answered = test("Ai").await;
+    let response = test("Ai").await;
     let unreachable = test("Ai:Providers:vendor%2Fsmall%202").await;
     let after = list().await;
 
@@ -107,8 +107,8 @@ async fn models_are_listed_without_secrets_and_tested(database: TestDatabase) {
         let text = answer.text();
         assert!(!text.contains("sk-the-upstreams-key") && !text.contains("127.0.0.1"), "{text}");
     }
-    assert_eq!(answered.body["outcome"], "answered");
-    let text = answered.body["text"].as_str().expect("a text");
+    assert_eq!(response.body["outcome"], "answered");
+    let text = response.body["text"].as_str().expect("a text");
     assert!(text.contains("Demo answer to"), "{text}");
     assert_eq!(demo.call_counts().calls, 1);
     assert_eq!(unreachable.body["outcome"], "unreachable");

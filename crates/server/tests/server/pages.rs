@@ -54,20 +54,24 @@ async fn an_account_from_the_page_can_sign_in(database: TestDatabase) {
     let ada = [("email", "ada@example.org"), ("password", PASSWORD), ("displayName", "Ada")];
 
     let created = submit(&app, REGISTER, &ada).await;
-    let again = submit(&app, REGISTER, &ada).await;
+    let second_response = submit(&app, REGISTER, &ada).await;
     let weak = submit(&app, REGISTER, &[("email", "b@example.org"), ("password", "ada")]).await;
 
     assert_eq!(created.status, 303);
-    assert_eq!(again.status, 409);
+    assert_eq!(second_response.status, 409);
     assert_eq!(weak.status, 400);
     let location = format!("/auth/{}", created.header("location").expect("a place"));
     let created = open(&app, &location).await;
-    for page in [&created, &again, &weak] {
+    for page in [&created, &second_response, &weak] {
         assert!(is_page(page), "{}", page.text());
         assert!(!page.text().contains(PASSWORD), "{}", page.text());
     }
     assert!(created.text().contains("Your account is ready"), "{}", created.text());
-    assert!(again.text().contains("There is an account with this address"), "{}", again.text());
+    assert!(
+        second_response.text().contains("There is an account with this address"),
+        "{}",
+        second_response.text()
+    );
     let envelope = serde_json::json!({ "email": "ada@example.org", "password": PASSWORD });
     let signed_in = app.anonymous().post("/auth/login/local", &envelope).await;
     assert_eq!(signed_in.body["user"]["displayName"], "Ada", "{}", signed_in.text());
@@ -84,13 +88,13 @@ async fn the_page_follows_the_current_rules_of_registration() {
     } });
     app.reload(&rules);
     let after = open(&app, REGISTER).await.text();
-    let refused =
+    let refusal =
         submit(&app, REGISTER, &[("email", "a@example.org"), ("password", PASSWORD)]).await;
 
     assert!(before.contains("At least 8 characters") && !before.contains("customerType"));
     assert!(after.contains("At least 12 characters") && after.contains("customerType"));
-    assert_eq!(refused.status, 400);
-    assert!(refused.text().contains("Select whether you use Pia"), "{}", refused.text());
+    assert_eq!(refusal.status, 400);
+    assert!(refusal.text().contains("Select whether you use Pia"), "{}", refusal.text());
     app.reload(&serde_json::json!({ "LocalAuth": { "Registration": "closed" } }));
     assert!(open(&app, REGISTER).await.text().contains("Registration is closed"));
 }
@@ -126,8 +130,8 @@ async fn refusals_of_the_gates_are_pages_for_browsers_and_json_for_programs() {
     assert_eq!(wrong_method.header("allow"), Some("GET, HEAD, POST"));
     assert_eq!(elsewhere.refusal(), (401, "unauthorized"));
     let roomy = TestConfig::on(TestDatabase::sqlite()).start().await;
-    let refused = roomy.anonymous().send("POST", REGISTER, &[FORM, HTML], long.as_bytes()).await;
-    assert!(refused.status == 413 && is_page(&refused), "{}", refused.text());
+    let refusal = roomy.anonymous().send("POST", REGISTER, &[FORM, HTML], long.as_bytes()).await;
+    assert!(refusal.status == 413 && is_page(&refusal), "{}", refusal.text());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -58,8 +58,8 @@ async fn trust(console: &Console) -> Value {
 async fn published(console: &Console) -> String {
     let id = created(console).await;
     trust(console).await;
-    let stored = upload(console, &format!("{PLUGINS}/{id}/package"), PACKAGE).await;
-    assert_eq!(stored.status, 200, "{}", stored.text());
+    let response = upload(console, &format!("{PLUGINS}/{id}/package"), PACKAGE).await;
+    assert_eq!(response.status, 200, "{}", response.text());
     let groups = json!({ "groupIds": [DEFAULT_GROUP] });
     let assigned = console.write("PUT", &format!("{PLUGINS}/{id}/groups"), groups).await;
     assert_eq!(assigned.status, 200, "{}", assigned.text());

@@ -211,16 +211,16 @@ async fn confirmed_registrations_survive_a_crash() {
     };
     tokio::join!(lanes, crash);
     let status = program.end().await;
-    let again = call.start().await;
+    let second_server = call.start().await;
 
     assert_eq!(status.code(), None, "it was killed");
     let emails = registered_emails.into_inner().expect("no poisoning");
     assert!(emails.len() >= 24);
-    let ready = again.anonymous().get("/ready").await;
+    let ready = second_server.anonymous().get("/ready").await;
     assert_eq!(ready.status, 200, "{}", ready.text());
     for email in emails {
         let person = json!({ "email": email, "password": PASSWORD });
-        let envelope = again.anonymous().post("/auth/login/local", &person).await;
+        let envelope = second_server.anonymous().post("/auth/login/local", &person).await;
         assert_eq!(envelope.status, 200, "{email}: {}", envelope.text());
     }
 }

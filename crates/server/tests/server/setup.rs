@@ -61,7 +61,7 @@ async fn a_fresh_server_is_set_up_with_one_token_in_two_steps(database: TestData
         ("email", "Root@example.org"),
         ("password", PASSWORD),
     ];
-    let made = submit(&app, &fields).await;
+    let response = submit(&app, &fields).await;
     let last = app.anonymous().get("/admin/setup").await;
     let late = appoint(&app, &token, &root("eve@example.org")).await;
 
@@ -69,8 +69,8 @@ async fn a_fresh_server_is_set_up_with_one_token_in_two_steps(database: TestData
     assert_eq!(first.status, 303, "{}", first.text());
     assert_eq!(first.header("location"), Some("setup"));
     assert!(second.text().contains("<label for=\"password\">"), "{}", second.text());
-    assert_eq!(made.status, 303, "{}", made.text());
-    assert_eq!(made.header("location"), Some("setup"));
+    assert_eq!(response.status, 303, "{}", response.text());
+    assert_eq!(response.header("location"), Some("setup"));
     assert!(last.text().contains("is set up") && !last.text().contains("<form"));
     assert_eq!(late.refusal(), (409, "already_set_up"));
     assert_eq!(app.setup_token(), None);

@@ -134,13 +134,13 @@ async fn another_instance_continues_what_a_stopped_one_left(database: TestDataba
     let _second = silent.call().await;
 
     let upstream = Fixed::with_json(ANSWER).await;
-    let other = with_engine(TestConfig::beside(&app), &app.database().url)
+    let other_server = with_engine(TestConfig::beside(&app), &app.database().url)
         .with_upstream(&upstream.endpoint)
         .start()
         .await;
     app.stop.cancel();
 
-    let client = client.at(other.addr);
+    let client = client.at(other_server.addr);
     let assignment = tokio::time::timeout(Duration::from_secs(20), ended(&client, &path))
         .await
         .expect("continued in time");

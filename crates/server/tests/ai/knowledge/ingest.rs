@@ -30,9 +30,9 @@ async fn a_document_is_replaced_by_its_source(database: TestDatabase) {
     let id = created.body["documentId"].as_str().expect("an id").to_owned();
     assert_eq!(settled(&app, &travel, &id).await["status"], "Ready");
 
-    let unchanged = service(&app, "POST", &path, &draft("Second class.")).await;
-    assert_eq!(unchanged.status, 200);
-    assert_eq!(unchanged.body["documentId"], json!(id));
+    let response = service(&app, "POST", &path, &draft("Second class.")).await;
+    assert_eq!(response.status, 200);
+    assert_eq!(response.body["documentId"], json!(id));
     let replaced = service(&app, "POST", &path, &draft("First class.")).await;
     assert_eq!(replaced.status, 202);
     assert_eq!(replaced.body["documentId"], json!(id));
@@ -64,8 +64,8 @@ async fn two_instances_ingest_each_document_once(database: TestDatabase) {
         let draft =
             json!({ "title": format!("Rule {at}"), "content": format!("Rule number {at}.") });
         let app = if at % 2 == 0 { &first } else { &second };
-        let stored = service(app, "POST", &documents(&travel), &draft).await;
-        ids.push(stored.body["documentId"].as_str().expect("an id").to_owned());
+        let response = service(app, "POST", &documents(&travel), &draft).await;
+        ids.push(response.body["documentId"].as_str().expect("an id").to_owned());
     }
     for id in &ids {
         assert_eq!(settled(&second, &travel, id).await["status"], "Ready");
@@ -141,9 +141,9 @@ async fn files_are_extracted_by_a_child_process() {
         let headers = [JSON, ("x-service-key", KEY)];
         let path = documents(&travel);
         let body = draft.to_string();
-        let stored = program.anonymous().send("POST", &path, &headers, body.as_bytes()).await;
-        assert_eq!(stored.status, 202, "{}", stored.text());
-        let id = stored.body["documentId"].as_str().expect("an id");
+        let response = program.anonymous().send("POST", &path, &headers, body.as_bytes()).await;
+        assert_eq!(response.status, 202, "{}", response.text());
+        let id = response.body["documentId"].as_str().expect("an id");
         let document = document_of(&program, &format!("{path}/{id}")).await;
         assert_eq!(document["status"], status, "{document}");
         assert_eq!(document["error"].is_string(), status == "Failed", "{document}");
@@ -161,9 +161,9 @@ async fn documents_survive_a_crash_during_ingestion() {
         let content = format!("Rule {at} of the house. ").repeat(3_000);
         let body = json!({ "title": format!("Rule {at}"), "content": content }).to_string();
         let headers = [JSON, ("x-service-key", KEY)];
-        let stored = program.anonymous().send("POST", &path, &headers, body.as_bytes()).await;
-        assert_eq!(stored.status, 202, "{}", stored.text());
-        ids.push(stored.body["documentId"].as_str().expect("an id").to_owned());
+        let response = program.anonymous().send("POST", &path, &headers, body.as_bytes()).await;
+        assert_eq!(response.status, 202, "{}", response.text());
+        ids.push(response.body["documentId"].as_str().expect("an id").to_owned());
         if at % 2 == 1 {
             program.signal("KILL");
             assert!(!program.end().await.success());

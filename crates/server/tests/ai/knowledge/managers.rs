@@ -34,10 +34,10 @@ async fn a_manager_lists_stores_replaces_and_deletes_documents(database: TestDat
     let path = format!("{BASES}/{travel}/documents");
     let draft = json!({ "title": "Rules", "sourceUri": null, "contentType": "text/markdown",
         "content": "# Rail\n\nSecond class, für Gäste." });
-    let stored = send(&ada, "POST", &path, &draft).await;
-    assert_eq!(stored.status, 202);
-    assert_eq!(stored.body["status"], "Pending");
-    let id = stored.body["documentId"].as_str().expect("an id").to_owned();
+    let response = send(&ada, "POST", &path, &draft).await;
+    assert_eq!(response.status, 202);
+    assert_eq!(response.body["status"], "Pending");
+    let id = response.body["documentId"].as_str().expect("an id").to_owned();
     settled(&app, &travel, &id).await;
     let listed = ada.get(&path).await.body;
     let document = &listed[0];
@@ -53,9 +53,9 @@ async fn a_manager_lists_stores_replaces_and_deletes_documents(database: TestDat
     assert_eq!(answer.header("content-type"), Some("text/markdown; charset=utf-8"));
     assert!(answer.text().ends_with("für Gäste."));
     let same = json!({ "content": draft["content"], "contentType": null, "title": null });
-    let unchanged = send(&ada, "PUT", &content, &same).await;
-    assert_eq!(unchanged.status, 200);
-    assert_eq!(unchanged.body["status"], "Ready");
+    let response = send(&ada, "PUT", &content, &same).await;
+    assert_eq!(response.status, 200);
+    assert_eq!(response.body["status"], "Ready");
     let new = json!({ "content": "First class.", "contentType": null, "title": "New" });
     assert_eq!(send(&ada, "PUT", &content, &new).await.status, 202);
     let ready = settled(&app, &travel, &id).await;

@@ -335,8 +335,13 @@ async fn check_mcp(world: &World, caller: &Caller, client: &Client) {
         assert_eq!(answer.status, 200, "{}", answer.text());
         answer
     };
-    let found = call("search", json!({ "query": QUESTION })).await;
-    assert_eq!(canaries(&found.text()), named(|it| caller.searches(it, None)), "{}", caller.email);
+    let response = call("search", json!({ "query": QUESTION })).await;
+    assert_eq!(
+        canaries(&response.text()),
+        named(|it| caller.searches(it, None)),
+        "{}",
+        caller.email
+    );
     for base in &BASES {
         let fetched = call("fetch", json!({ "id": world.bases[base.name].1 })).await;
         let expected: &[&str] = if caller.reads(base) { &[base.name] } else { &[] };

@@ -166,7 +166,7 @@ async fn a_secret_outlives_a_change_of_the_master_key() {
         .start()
         .await;
 
-    let answered = submit_code(&both, &challenge(&both).await, &ada.code()).await;
+    let response = submit_code(&both, &challenge(&both).await, &ada.code()).await;
     // A right code seals the secret under the new key, so the old one may go.
     ada.clock.advance(Duration::from_secs(30));
     let new = TestConfig::beside(&both)
@@ -176,7 +176,7 @@ async fn a_secret_outlives_a_change_of_the_master_key() {
         .await;
     let later = submit_code(&new, &challenge(&new).await, &ada.code()).await;
 
-    assert_eq!(answered.status, 200, "{}", answered.text());
+    assert_eq!(response.status, 200, "{}", response.text());
     assert_eq!(later.status, 200, "{}", later.text());
 }
 

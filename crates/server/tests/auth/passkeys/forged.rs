@@ -79,17 +79,17 @@ async fn forged_assertions_are_refused(database: TestDatabase) {
     for (what, forge) in DRAFTS.into_iter().chain([as_created]) {
         let options = sign_in_options(&app).await;
         let forged = key.get_as(&options["publicKey"], forge);
-        let refused = complete_sign_in(&app, &options, &forged).await;
-        assert_eq!(refused.status, 401, "{what}");
-        assert_eq!(refused.bytes, unknown.bytes, "{what}");
+        let refusal = complete_sign_in(&app, &options, &forged).await;
+        assert_eq!(refusal.status, 401, "{what}");
+        assert_eq!(refusal.bytes, unknown.bytes, "{what}");
     }
     for (what, tamper) in TAMPERED {
         let options = sign_in_options(&app).await;
         let mut forged = key.get(&options["publicKey"]);
         tamper(&mut forged);
-        let refused = complete_sign_in(&app, &options, &forged).await;
-        assert_eq!(refused.status, 401, "{what}");
-        assert_eq!(refused.bytes, unknown.bytes, "{what}");
+        let refusal = complete_sign_in(&app, &options, &forged).await;
+        assert_eq!(refusal.status, 401, "{what}");
+        assert_eq!(refusal.bytes, unknown.bytes, "{what}");
     }
 
     assert_eq!(sessions(&ada).await.len(), 1);

@@ -226,7 +226,8 @@ async fn a_sign_in_page_leads_to_the_requested_page(database: TestDatabase) {
         let redirect = browser.get(&provider_link(&page)).await;
         let arrived = browser.get(&fake.admit(&location(&redirect))).await;
         let signed_in = browser.get(&path_of(&location(&arrived))).await;
-        let again = browser.get(&format!("{}&lang=de", path_of(&location(&arrived)))).await;
+        let second_response =
+            browser.get(&format!("{}&lang=de", path_of(&location(&arrived)))).await;
 
         let to = location(&arrived);
         assert_eq!(to.path(), "/account/login", "{next}");
@@ -236,8 +237,8 @@ async fn a_sign_in_page_leads_to_the_requested_page(database: TestDatabase) {
         let link = format!("href=\"{}\"", target.replace('&', "&#38;"));
         assert!(signed_in.text().contains(&link), "{link}: {}", signed_in.text());
         // A code is valid once.
-        assert_eq!(again.status, 400, "{next}");
-        let text = again.text();
+        assert_eq!(second_response.status, 400, "{next}");
+        let text = second_response.text();
         assert!(text.contains("Diese Anmeldung ist ungültig oder abgelaufen"), "{text}");
         let hidden = format!("name=\"next\" value=\"{}\"", next.replace('&', "&#38;"));
         assert!(text.contains(&hidden), "{hidden}: {text}");

@@ -123,11 +123,11 @@ async fn without_a_target_the_browser_receives_the_tokens(database: TestDatabase
     let (_node, app) = with_node(database).await;
     let start = login(&[("provider", "oidc")]);
 
-    let answered = sign_in_with(&app, &start, "login=ada").await;
+    let response = sign_in_with(&app, &start, "login=ada").await;
     let denied = sign_in_with(&app, &start, "deny").await;
 
-    assert_eq!(answered.status, 200, "{}", answered.text());
-    assert_eq!(answered.body["user"]["email"], "Ada@example.org");
+    assert_eq!(response.status, 200, "{}", response.text());
+    assert_eq!(response.body["user"]["email"], "Ada@example.org");
     let page: Url = location(&denied);
     assert_eq!(page.path(), "/auth/error");
     assert_eq!(parameter(&page, "reason").as_deref(), Some("access_denied"));

@@ -41,7 +41,7 @@ async fn an_address_is_confirmed_by_the_button_and_not_by_opening_the_link(datab
     let registered = submit(&app, "/auth/register.html?lang=de", &ada).await;
     let page = page_of_link(&app).await;
     let opened = open(&app, &page).await;
-    let again = open(&app, &page).await;
+    let second_response = open(&app, &page).await;
     let before = sign_in(&app, PASSWORD).await;
     let query = page.split_once('?').expect("a query").1;
     let fields: Vec<_> = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
@@ -55,7 +55,7 @@ async fn an_address_is_confirmed_by_the_button_and_not_by_opening_the_link(datab
     assert_eq!(registered.status, 303);
     assert_eq!(registered.header("location"), Some(location));
     assert_eq!(opened.status, 200);
-    assert_eq!(again.status, 200);
+    assert_eq!(second_response.status, 200);
     assert_eq!(before.status, 403);
     assert!(is_page(&opened) && opened.text().contains(">Confirm address</button>"));
     assert_eq!(pressed.status, 303);

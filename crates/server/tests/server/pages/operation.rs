@@ -120,14 +120,14 @@ async fn a_test_email_reaches_the_administrator(database: TestDatabase) {
     let app = start_with_admin(TestConfig::on(database).with_relay(&relay)).await;
     let ada = Visitor::sign_in(&app, "admin", ADA).await;
 
-    let sent = ada.submit("/admin/mail/test").await;
+    let response = ada.submit("/admin/mail/test").await;
     let subject = until(async || {
         let mail = relay.next_mail().await;
         (mail.subject() == "Test email from this server").then_some(mail.to)
     })
     .await;
 
-    assert_eq!(sent.status, 303);
+    assert_eq!(response.status, 303);
     assert_eq!(subject, [ADA.to_owned()]);
 }
 

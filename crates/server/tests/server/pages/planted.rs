@@ -118,8 +118,8 @@ async fn plant_knowledge(console: &Console, ada: &Client, text: &str) {
     let id = base["id"].as_str().expect("an id");
     let document = json!({ "title": text, "contentType": "text/markdown", "content": text });
     let path = format!("/api/kb-manager/knowledge-bases/{id}/documents");
-    let stored = ada.post(&path, &document).await;
-    assert_eq!(stored.status, 202, "{}", stored.text());
+    let response = ada.post(&path, &document).await;
+    assert_eq!(response.status, 202, "{}", response.text());
 }
 
 /// Hands an assignment to an operator, and stores a webhook of another one, which
@@ -137,8 +137,8 @@ async fn plant_assignment(console: &Console, ada: &Client, text: &str) {
     let granted = console.write("PUT", &format!("{}/groups", path(brief)), groups).await;
     assert_eq!(granted.status, 200, "{}", granted.text());
     let webhook = json!({ "url": format!("https://hooks.example/?{text}") });
-    let stored = console.write("PUT", &format!("{}/webhook", path(other)), webhook).await;
-    assert_eq!(stored.status, 200, "{}", stored.text());
+    let response = console.write("PUT", &format!("{}/webhook", path(other)), webhook).await;
+    assert_eq!(response.status, 200, "{}", response.text());
     let input = json!({ "schemaVersion": 1, "prompt": text, "items": [] }).to_string();
     let assignment = json!({ "skillName": "brief", "inputJson": input });
     let accepted = ada.post("/api/assignments", &assignment).await;

@@ -29,7 +29,7 @@ async fn an_address_is_changed_by_a_link_to_the_new_one(database: TestDatabase) 
     let token = link.rsplit_once("token=").expect("a token").1;
     let confirm = form(&[csrf, ("email", NEW), ("token", token)]);
     let confirmed = ada.post("/account/email/confirm", &[], &confirm).await;
-    let again = ada.post("/account/email/confirm", &[], &confirm).await;
+    let second_response = ada.post("/account/email/confirm", &[], &confirm).await;
     let renamed =
         ada.post("/account/name", &[], &form(&[csrf, ("displayName", "Ada <b>King</b>")])).await;
 
@@ -38,7 +38,7 @@ async fn an_address_is_changed_by_a_link_to_the_new_one(database: TestDatabase) 
     assert_eq!(signed_out.status, 303);
     assert!(page.text().contains(NEW) && page.text().contains(token), "{}", page.text());
     assert_eq!(confirmed.header("location"), Some("../../account?done=address-changed"));
-    assert_eq!(again.status, 400, "{}", again.text());
+    assert_eq!(second_response.status, 400, "{}", second_response.text());
     assert_eq!(renamed.status, 303);
     let profile = ada.get("/account").await;
     assert!(profile.text().contains("Ada &#60;b&#62;King&#60;/b&#62;"), "{}", profile.text());

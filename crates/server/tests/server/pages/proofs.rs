@@ -166,10 +166,10 @@ async fn a_form_is_sent_again_with_the_proof_that_it_needs(database: TestDatabas
     let ada = Visitor::sign_in(&app, "admin", ADA).await;
     clock.advance(STALE);
 
-    let refused = send(&ada, PATH, &[("value", "closed")]).await;
+    let refusal = send(&ada, PATH, &[("value", "closed")]).await;
     let wrong = send(&ada, PATH, &[("value", "closed"), ("proof", "not my password")]).await;
     let unchanged = app.count("setting_overrides").await;
-    let again = PageParts::parse(&refused.text())
+    let again = PageParts::parse(&refusal.text())
         .forms
         .into_iter()
         .find(|page_form| page_form.fields.iter().any(|it| it.0 == "proof"))
@@ -182,7 +182,7 @@ async fn a_form_is_sent_again_with_the_proof_that_it_needs(database: TestDatabas
         .collect();
     let changed = ada.post(PATH, &[], &form(&fields)).await;
 
-    assert!(is_confirmation(&refused), "{}: {}", refused.status, refused.text());
+    assert!(is_confirmation(&refusal), "{}: {}", refusal.status, refusal.text());
     assert!(is_confirmation(&wrong), "{}: {}", wrong.status, wrong.text());
     assert!(wrong.text().contains("The password or code is wrong"), "{}", wrong.text());
     assert!(!wrong.text().contains("not my password"), "{}", wrong.text());

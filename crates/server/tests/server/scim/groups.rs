@@ -75,8 +75,8 @@ async fn bad_input_changes_nothing(database: TestDatabase) {
             patch(&json!([{ "op": "add", "path": "members[value eq \"5\"].x" }])),
         ),
     ] {
-        let refused = server.send(method, path, body.clone()).await;
-        assert_eq!(refused.status, 400, "{method} {body}: {}", refused.text());
+        let refusal = server.send(method, path, body.clone()).await;
+        assert_eq!(refusal.status, 400, "{method} {body}: {}", refusal.text());
     }
     let listed = server.send("GET", GROUPS, Value::Null).await.body;
     assert_eq!(listed["totalResults"], json!(2));

@@ -48,8 +48,8 @@ async fn a_user_is_imported_created_updated_and_deactivated(database: TestDataba
         server.patch(&created.body, json!([{ "op": "replace", "value": { "active": false } }]));
     assert_eq!(deactivated.await["active"], json!(false));
     let by_state = filtered(USERS, r#"active eq false and userName eq "TEST.user@okta.local""#);
-    let found = server.send("GET", &by_state, Value::Null).await;
-    assert_eq!(found.body["totalResults"], json!(1));
+    let response = server.send("GET", &by_state, Value::Null).await;
+    assert_eq!(response.body["totalResults"], json!(1));
     let reactivated =
         server.patch(&created.body, json!([{ "op": "replace", "value": { "active": true } }]));
     assert_eq!(reactivated.await["active"], json!(true));

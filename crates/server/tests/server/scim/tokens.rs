@@ -83,10 +83,10 @@ async fn without_the_feature_there_is_no_scim(database: TestDatabase) {
     let community = Terms::new("A test", Edition::Community, terms().issued_at);
     let app = TestConfig::on(database).licensed(Some(community)).start().await;
 
-    let refused = app.anonymous().get("/scim/v2/ServiceProviderConfig").await;
+    let refusal = app.anonymous().get("/scim/v2/ServiceProviderConfig").await;
 
-    assert_eq!(refused.status, 403, "{}", refused.text());
-    assert_eq!(refused.body["schemas"][0], "urn:ietf:params:scim:api:messages:2.0:Error");
+    assert_eq!(refusal.status, 403, "{}", refusal.text());
+    assert_eq!(refusal.body["schemas"][0], "urn:ietf:params:scim:api:messages:2.0:Error");
 }
 
 async fn the_server_describes_what_it_supports(database: TestDatabase) {

@@ -59,14 +59,14 @@ async fn a_write_may_name_the_version_that_it_expects(database: TestDatabase) {
     let rename =
         |name: &str| patch(&json!([{ "op": "replace", "path": "displayName", "value": name }]));
 
-    let unchanged = server.send_with("GET", &path, &[("if-none-match", &tag)], Value::Null).await;
-    assert_eq!(unchanged.status, 304);
+    let response = server.send_with("GET", &path, &[("if-none-match", &tag)], Value::Null).await;
+    assert_eq!(response.status, 304);
     let first = server.send_with("PATCH", &path, &[("if-match", &tag)], rename("Ada")).await;
     assert_eq!(first.status, 200, "{}", first.text());
     assert_ne!(first.header("etag"), Some(tag.as_str()));
     for stale in [tag.as_str(), "nonsense", "\"other\""] {
-        let refused = server.send_with("PATCH", &path, &[("if-match", stale)], rename("Eve")).await;
-        assert_eq!(refused.status, 412, "{}", refused.text());
+        let refusal = server.send_with("PATCH", &path, &[("if-match", stale)], rename("Eve")).await;
+        assert_eq!(refusal.status, 412, "{}", refusal.text());
     }
     let any = server.send_with("PATCH", &path, &[("if-match", "*")], rename("Eve")).await;
     assert_eq!(any.status, 200);
@@ -160,9 +160,9 @@ async fn pages_cover_the_list_once(database: TestDatabase) {
         assert_eq!(page.body["Resources"].as_array().map(Vec::len), Some(length), "{query}");
     }
     for (query, code) in [("count=", 400), ("startIndex=one", 400), ("filter=%FF", 400)] {
-        let refused = server.send("GET", &format!("{USERS}?{query}"), Value::Null).await;
-        assert_eq!(refused.status, code, "{query}: {}", refused.text());
-        assert_eq!(refused.body["schemas"][0], "urn:ietf:params:scim:api:messages:2.0:Error");
+        let refusal = server.send("GET", &format!("{USERS}?{query}"), Value::Null).await;
+        assert_eq!(refusal.status, code, "{query}: {}", refusal.text());
+        assert_eq!(refusal.body["schemas"][0], "urn:ietf:params:scim:api:messages:2.0:Error");
     }
     let one =
         server.send("GET", &format!("{USERS}?attributes=userName&count=1"), Value::Null).await;

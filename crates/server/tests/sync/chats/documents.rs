@@ -32,13 +32,13 @@ async fn a_chat_is_returned_as_it_was_written(database: TestDatabase) {
 
     let created = put_text(&ada, &id, &document).await;
     let fetched = get(&ada, &id).await;
-    let again = put_text(&ada, &id, &document).await;
+    let second_response = put_text(&ada, &id, &document).await;
 
     assert_eq!(created.status, 201, "{}", created.text());
     assert_eq!(fetched.status, 200);
-    assert_eq!(again.status, 200);
+    assert_eq!(second_response.status, 200);
     assert_eq!(created.bytes, fetched.bytes);
-    assert_eq!(fetched.bytes, again.bytes);
+    assert_eq!(fetched.bytes, second_response.bytes);
     assert_eq!(fetched.header("content-type"), Some("application/json"));
     for part in [
         r#""future":{"number":1.0,"big":123456789012345678901234567890,"null":null}"#,
@@ -165,12 +165,16 @@ async fn the_number_of_chats_is_limited_by_the_settings(database: TestDatabase) 
     let first = create_chat(&ada).await;
     let _second = create_chat(&ada).await;
 
-    let third = put(&ada, &chat(&new_id(), EARLY)).await;
+    let third_response = put(&ada, &chat(&new_id(), EARLY)).await;
     let change = put(&ada, &chat(&first, "2026-09-01T00:00:00Z")).await;
 
-    assert_eq!(third.refusal(), (409, "quota_exceeded"));
+    assert_eq!(third_response.refusal(), (409, "quota_exceeded"));
     assert_eq!(
-        [&third.body["resource"], &third.body["limit"], &third.body["current"]],
+        [
+            &third_response.body["resource"],
+            &third_response.body["limit"],
+            &third_response.body["current"]
+        ],
         [&json!("chats"), &json!(2), &json!(2)]
     );
     assert_eq!(change.status, 200);

@@ -27,7 +27,7 @@ async fn conversations_are_an_alias_of_chats(database: TestDatabase) {
 
     let list = ada.get(&format!("{CONVERSATIONS}?includeDeleted=true")).await;
     let tag = list.header("etag").expect("a tag");
-    let same = ada
+    let response = ada
         .send(
             "GET",
             &format!("{CONVERSATIONS}?includeDeleted=true"),
@@ -51,7 +51,7 @@ async fn conversations_are_an_alias_of_chats(database: TestDatabase) {
             "hasMore": false,
         })
     );
-    assert_eq!(same.status, 304);
+    assert_eq!(response.status, 304);
 }
 
 async fn conversations_of_a_batch_are_stored_independently(database: TestDatabase) {

@@ -35,15 +35,15 @@ async fn a_long_chat_takes_a_small_multiple_of_its_length() {
     let document = long(&id, 1, 10 * MIB);
     let before = peak(&program);
 
-    let made = put_text(&ada, &id, &document).await;
+    let response = put_text(&ada, &id, &document).await;
     let stored = peak(&program) - before;
     let fetched = get(&ada, &id).await;
     let lost = put_text(&ada, &id, &long(&id, 0, 10 * MIB)).await;
     let list = ada.get(CHATS).await;
     let grown = peak(&program) - before;
 
-    assert_eq!([made.status, fetched.status, lost.status, list.status], [201, 200, 409, 200]);
-    assert!(fetched.bytes == made.bytes && lost.bytes == made.bytes);
+    assert_eq!([response.status, fetched.status, lost.status, list.status], [201, 200, 409, 200]);
+    assert!(fetched.bytes == response.bytes && lost.bytes == response.bytes);
     assert!(stored < 80 * MIB, "{} MiB for one of 10", stored / MIB);
     assert!(grown < 200 * MIB, "{} MiB for all", grown / MIB);
 }

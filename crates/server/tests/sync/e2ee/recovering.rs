@@ -82,7 +82,7 @@ async fn the_first_proof_key_is_permanent_and_locks_the_copy(database: TestDatab
     let later = put_proof_key(&ada, &json!({ "proofKey": text(1, 32), "version": 2 })).await;
     let none = put_proof_key(&ada, &json!({ "proofKey": null })).await;
     let put = put_proof_key(&ada, &proof_key()).await;
-    let again = put_proof_key(&ada, &proof_key()).await;
+    let second_response = put_proof_key(&ada, &proof_key()).await;
     let conflict = put_proof_key(&ada, &other_key).await;
     let locked = ada.post(COPY, &recovery_copy()).await;
 
@@ -92,7 +92,7 @@ async fn the_first_proof_key_is_permanent_and_locks_the_copy(database: TestDatab
     }
     assert_eq!(replaced.status, 200);
     assert_eq!(put.status, 204);
-    assert_eq!(again.status, 204);
+    assert_eq!(second_response.status, 204);
     assert_eq!(conflict.refusal(), (409, "proof_key_conflict"));
     assert_eq!(locked.refusal(), (409, "recovery_key_locked"));
 }

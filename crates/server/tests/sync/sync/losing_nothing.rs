@@ -59,9 +59,9 @@ async fn acknowledged_pushes_survive_a_crash_and_others_are_atomic(database: Tes
     let (answered, ()) = futures_util::future::join(join_all(pushes), kill).await;
     let answered: Vec<u128> = answered.into_iter().flatten().collect();
 
-    let again = call.beside().start().await;
-    let envelope = again.anonymous().post("/auth/login/local", &person).await;
-    let ada = again.anonymous().with_tokens(&envelope.body);
+    let second_server = call.beside().start().await;
+    let envelope = second_server.anonymous().post("/auth/login/local", &person).await;
+    let ada = second_server.anonymous().with_tokens(&envelope.body);
     let mut since = NOTHING.to_owned();
     let mut stored = Vec::new();
     loop {

@@ -74,11 +74,11 @@ async fn storage_is_limited_by_the_quota(database: TestDatabase) {
     for number in 1..=2 {
         assert_eq!(chats::put(&ada, &long(number)).await.status, 201);
     }
-    let third = chats::put(&ada, &long(3)).await;
+    let third_response = chats::put(&ada, &long(3)).await;
     let big = [1, 2].map(|it| json!({ "id": id(it), "label": "x".repeat(5 << 18) }));
     let pushed = ada.post("/api/sync/push", &json!({ "memories": big })).await;
 
-    for refused in [&third, &pushed] {
+    for refused in [&third_response, &pushed] {
         assert_eq!(refused.refusal(), (409, "quota_exceeded"));
         let resource = &refused.body["resource"];
         let limit = &refused.body["limit"];
@@ -86,7 +86,7 @@ async fn storage_is_limited_by_the_quota(database: TestDatabase) {
         assert_eq!(limit, &json!(LIMIT));
     }
     let current = stored().await["current"].clone();
-    assert_eq!(third.body["current"], current);
+    assert_eq!(third_response.body["current"], current);
     assert!(current.as_u64().is_some_and(|it| it > 30 << 20 && it < LIMIT), "{current}");
     let quota = ada.get("/api/sync/quota").await.body;
     let last = quota["quotas"].as_array().expect("quotas").last().cloned();

@@ -71,20 +71,20 @@ async fn chats_are_shared_between_two_devices(database: TestDatabase) {
     assert_eq!(laptop.put(&chat).await, Stored::Replaced, "sync 6.4: 200");
     assert!(desk.list_chats().await, "sync 6.2: another's write");
     assert_same(&desk, &laptop, &chat);
-    let found = desk.get_json(&format!("/api/v1/chats/{chat}")).await;
-    assert_eq!(found.status, 200, "sync 6.3");
-    assert_eq!(found.body["lastAccessedAt"], desk.chats[&chat]["lastAccessedAt"], "sync 6.3");
+    let response = desk.get_json(&format!("/api/v1/chats/{chat}")).await;
+    assert_eq!(response.status, 200, "sync 6.3");
+    assert_eq!(response.body["lastAccessedAt"], desk.chats[&chat]["lastAccessedAt"], "sync 6.3");
     let unknown = desk.get_json(&format!("/api/v1/chats/{}", Uuid::now_v7())).await;
     assert_eq!(unknown.status, 404, "sync 6.3: an unknown one");
 
     // The creation time is immutable (sync 6.4).
-    let created = found.body["createdAt"].clone();
+    let created = response.body["createdAt"].clone();
     world.advance(HOUR);
     desk.chats.get_mut(&chat).expect("a chat")["createdAt"] = json!("2020-01-01T00:00:00Z");
     desk.write(&chat, "good night");
     assert_eq!(desk.put(&chat).await, Stored::Replaced, "sync 6.4, createdAt: silently kept");
-    let found = desk.get_json(&format!("/api/v1/chats/{chat}")).await;
-    assert_eq!(found.body["createdAt"], created, "sync 6.4: createdAt is immutable");
+    let response = desk.get_json(&format!("/api/v1/chats/{chat}")).await;
+    assert_eq!(response.body["createdAt"], created, "sync 6.4: createdAt is immutable");
 }
 
 async fn concurrent_messages_are_merged(database: TestDatabase) {

@@ -64,8 +64,8 @@ async fn a_device_without_the_key_cannot_join(database: TestDatabase) {
     let refused = laptop.activate(&wrong, &session, &proof(&wrong, &session)).await;
     assert_eq!(refused.refusal(), (400, "invalid_proof"), "e2ee 6 and 10");
     for malformed in [String::new(), "*".to_owned(), salt() + "AAAA"] {
-        let refused = laptop.activate(&wrong, &session, &malformed).await;
-        assert_eq!(refused.status, 400, "e2ee 7: {malformed}");
+        let refusal = laptop.activate(&wrong, &session, &malformed).await;
+        assert_eq!(refusal.status, 400, "e2ee 7: {malformed}");
     }
     let umk = desk.umk.clone().expect("a key");
     let foreign = "c2Vzc2lvbi1pZC1mb3ItdGVzdA==";
@@ -79,8 +79,12 @@ async fn a_device_without_the_key_cannot_join(database: TestDatabase) {
     let taken = laptop.activate(&umk, &session, &proof(&umk, &session)).await;
     assert!((200..300).contains(&taken.status), "e2ee 6, activate: {}", taken.text());
     desk.revoke(&laptop.id).await;
-    let again = laptop.activate(&umk, &session, &proof(&umk, &session)).await;
-    assert!((400..500).contains(&again.status), "e2ee 6, a spent session: {}", again.text());
+    let second_response = laptop.activate(&umk, &session, &proof(&umk, &session)).await;
+    assert!(
+        (400..500).contains(&second_response.status),
+        "e2ee 6, a spent session: {}",
+        second_response.text()
+    );
     assert_eq!(laptop.own_status().await, Some(REVOKED), "e2ee 9: a revoked one is answered 2");
 }
 
