@@ -204,8 +204,8 @@ async fn a_user_sees_granted_skills_and_own_assignments_only(database: TestDatab
         console.write("PUT", &path, json!({ "groupIds": [] })).await;
     }
     assert_eq!(other.get("/api/assignments/skills").await.body, json!([]));
-    let refused = enqueue(&other, "brief", &envelope("Hi")).await;
-    assert_eq!(refused.refusal(), (400, "skill_not_granted"));
+    let response = enqueue(&other, "brief", &envelope("Hi")).await;
+    assert_eq!(response.refusal(), (400, "skill_not_granted"));
 }
 
 async fn refused_input_has_the_code_that_clients_expect(database: TestDatabase) {

@@ -139,8 +139,8 @@ async fn an_mcp_server_outside_of_what_is_permitted_is_refused(database: TestDat
     let upstream = Peer::start().await;
     let (_app, console, _) = granted(accepting(database, &upstream.endpoint)).await;
     for url in ["http://mcp.example/", "https://127.0.0.1/mcp", "https://localhost/", "mcp", ""] {
-        let refused = create(&console, url).await;
-        assert_eq!(refused.refusal(), (400, "validation_failed"), "{url}");
+        let response = create(&console, url).await;
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{url}");
     }
     // It connects when it can; a server that is away is only logged.
     assert_eq!(create(&console, "https://mcp.invalid/mcp").await.status, 201);
@@ -153,10 +153,10 @@ async fn connectors_are_refused_with_a_reason() {
     let (_app, console, _) = granted(accepting(TestDatabase::sqlite(), &upstream.endpoint)).await;
     crate::pods::connector(&console, Some("plan")).await;
     let refused = async |body: Value| console.write("POST", CONNECTORS, body).await;
-    let taken = refused(json!({ "name": "weather" })).await;
-    assert_eq!(taken.refusal(), (409, "name_taken"));
-    let taken = refused(json!({ "name": "Other", "operatorSkill": "PLAN" })).await;
-    assert_eq!(taken.refusal(), (409, "skill_name_taken"));
+    let response = refused(json!({ "name": "weather" })).await;
+    assert_eq!(response.refusal(), (409, "name_taken"));
+    let response = refused(json!({ "name": "Other", "operatorSkill": "PLAN" })).await;
+    assert_eq!(response.refusal(), (409, "skill_name_taken"));
     for body in [
         json!({ "name": " " }),
         json!({ "name": "Other", "operatorSkill": "two words" }),

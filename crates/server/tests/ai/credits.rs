@@ -392,12 +392,12 @@ async fn nobody_is_admitted_unseen_while_the_database_is_away(database: TestData
     let Scene { ada, app, demo, .. } = &scene;
     app.execute("ALTER TABLE credit_windows RENAME TO away").await;
 
-    let refused = ada.post(CHAT, &chat_request("good day")).await;
+    let response = ada.post(CHAT, &chat_request("good day")).await;
     app.execute("ALTER TABLE away RENAME TO credit_windows").await;
     let served = ada.post(CHAT, &chat_request("good day")).await;
 
-    assert_eq!(refused.refusal(), (503, "unavailable"));
-    assert_eq!(refused.header("retry-after"), Some("1"));
+    assert_eq!(response.refusal(), (503, "unavailable"));
+    assert_eq!(response.header("retry-after"), Some("1"));
     assert_eq!(served.status, 200);
     assert_eq!(demo.call_counts().calls, 1);
 }

@@ -107,10 +107,10 @@ async fn only_unsupported_tools_are_reported_as_the_callers_error() {
     let ada = app.signed_in().await;
 
     for request in [chat_request("demo:no-tools"), streaming_request("demo:no-tools")] {
-        let refused = ada.post(CHAT, &with_tool(request.clone())).await;
+        let response = ada.post(CHAT, &with_tool(request.clone())).await;
         let without = ada.post(CHAT, &request).await;
 
-        assert_eq!(refused.refusal(), (400, "tools_not_supported"));
+        assert_eq!(response.refusal(), (400, "tools_not_supported"));
         assert_eq!(without.status, 200);
     }
     for status in [400, 404, 500] {

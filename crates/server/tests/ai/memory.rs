@@ -34,7 +34,7 @@ async fn a_request_with_images_may_have_32_mib_and_no_more() {
     let announced = (33 * MIB).to_string();
 
     let taken = ada.send("POST", CHAT, &[JSON], &body).await;
-    let refused = ada.send("POST", CHAT, &[JSON, ("content-length", &announced)], b"{").await;
+    let response = ada.send("POST", CHAT, &[JSON, ("content-length", &announced)], b"{").await;
 
     let forwarded = upstream.call().body;
     let prefix = br#"{"messages":"#;
@@ -45,8 +45,8 @@ async fn a_request_with_images_may_have_32_mib_and_no_more() {
         forwarded.starts_with(prefix)
             && forwarded[prefix.len()..].starts_with(&messages[..32 * MIB - 64])
     );
-    assert_eq!(refused.refusal(), (413, "body_too_large"));
-    assert_eq!(refused.body["limit"], 32 * MIB);
+    assert_eq!(response.refusal(), (413, "body_too_large"));
+    assert_eq!(response.body["limit"], 32 * MIB);
 }
 
 #[tokio::test(flavor = "multi_thread")]

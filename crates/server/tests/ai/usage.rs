@@ -277,8 +277,8 @@ async fn usage_is_reported_to_administrators(database: TestDatabase) {
         assert!(overview.contains(chart), "{chart}: {overview}");
     }
     for wrong in ["from=x", "to=2026-02-30", "from=2020-01-01", "by=planet"] {
-        let refused = console.get(&format!("/api/admin/usage?{wrong}")).await;
-        assert_eq!(refused.refusal(), (400, "validation_failed"), "{wrong}");
+        let response = console.get(&format!("/api/admin/usage?{wrong}")).await;
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{wrong}");
     }
 }
 

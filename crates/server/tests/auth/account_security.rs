@@ -75,14 +75,14 @@ async fn a_lost_factor_is_reset_with_a_proof(database: TestDatabase) {
     let before = sign_in(&ada.app.anonymous(), EMAIL, PASSWORD).await;
     let done = reset(json!({ "password": PASSWORD })).await;
     let after = sign_in(&ada.app.anonymous(), EMAIL, PASSWORD).await;
-    let again = reset(json!({ "password": PASSWORD })).await;
+    let second_response = reset(json!({ "password": PASSWORD })).await;
 
     assert_eq!(unproven.refusal(), (403, "fresh_sign_in_required"));
     assert_eq!(wrong.refusal(), (403, "invalid_proof"));
     assert_eq!(before.refusal(), (401, "mfa_required"));
     assert_eq!(done.status, 200, "{}", done.text());
     assert_eq!(after.status, 200, "{}", after.text());
-    assert_eq!(again.refusal(), (409, "mfa_not_enabled"));
+    assert_eq!(second_response.refusal(), (409, "mfa_not_enabled"));
     assert_eq!(ada.app.count("audit_entries WHERE action = 'factor.reset'").await, 1);
     let emails = names_to(&ada.app, EMAIL).await;
     assert_eq!(emails.iter().filter(|it| *it == "factor-disabled").count(), 1, "{emails:?}");

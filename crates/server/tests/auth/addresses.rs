@@ -34,8 +34,8 @@ async fn a_program_signs_in_to_an_account_that_a_browser_registered(database: Te
         assert_eq!(signed_in_address(&app, email).await, TYPED);
     }
     let credentials = json!({ "email": TYPED, "password": PASSWORD });
-    let again = app.anonymous().post("/auth/register", &credentials).await;
-    assert_eq!(again.refusal(), (409, "email_exists"));
+    let second_response = app.anonymous().post("/auth/register", &credentials).await;
+    assert_eq!(second_response.refusal(), (409, "email_exists"));
     let granted = app.admin(&format!("grant {TYPED} --role org-manager")).await;
     assert!(granted.is_ok(), "{granted:?}");
 }

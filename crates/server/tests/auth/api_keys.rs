@@ -128,11 +128,11 @@ async fn a_revoked_key_is_rejected_at_once(database: TestDatabase) {
     assert_eq!(other_script.get(TEMPLATES).await.status, 200);
 
     let removed = remove(&ada, &id.to_uppercase()).await;
-    let again = remove(&ada, &id).await;
+    let second_response = remove(&ada, &id).await;
 
     assert_eq!(removed.status, 200);
     assert_eq!(removed.body, json!({ "success": true }));
-    assert_eq!(again.refusal(), (404, "not_found"));
+    assert_eq!(second_response.refusal(), (404, "not_found"));
     assert_eq!(revoked.get(TEMPLATES).await.refusal(), (401, "unauthorized"));
     assert_eq!(other_script.get(TEMPLATES).await.status, 200);
     assert_eq!(ada.get(TEMPLATES).await.status, 200);
@@ -200,9 +200,9 @@ async fn a_key_is_rejected_in_browsers(database: TestDatabase) {
     assert_eq!(script.get(TEMPLATES).await.status, 200);
 
     for header in [("origin", "https://example.org"), ("sec-fetch-site", "same-origin")] {
-        let refused = script.send("GET", TEMPLATES, &[header], b"").await;
+        let response = script.send("GET", TEMPLATES, &[header], b"").await;
         let own = ada.send("GET", TEMPLATES, &[header], b"").await;
-        assert_eq!(refused.refusal(), (401, "unauthorized"), "{header:?}");
+        assert_eq!(response.refusal(), (401, "unauthorized"), "{header:?}");
         assert_eq!(own.status, 200, "{header:?}");
     }
     // Scripts in Node.js send this header.

@@ -106,16 +106,16 @@ async fn revoking_an_app_password_ends_its_sessions(database: TestDatabase) {
     assert_eq!(desktop.get("/auth/me").await.status, 200);
 
     let removed = remove(&ada, &id.to_uppercase()).await;
-    let again = remove(&ada, &id).await;
+    let second_response = remove(&ada, &id).await;
 
     assert_eq!(removed.status, 200);
     assert_eq!(removed.body, json!({ "success": true }));
-    assert_eq!(again.refusal(), (404, "not_found"));
+    assert_eq!(second_response.refusal(), (404, "not_found"));
     assert_eq!(desktop.get("/auth/me").await.refusal(), (401, "unauthorized"));
     let dead = refresh(&app.anonymous(), refresh_token(&desktop)).await;
     assert_eq!(dead.refusal(), (401, "invalid_refresh_token"));
-    let refused = sign_in(&app.anonymous(), "ada@example.org", &password).await;
-    assert_eq!(refused.refusal(), (401, "invalid_credentials"));
+    let response = sign_in(&app.anonymous(), "ada@example.org", &password).await;
+    assert_eq!(response.refusal(), (401, "invalid_credentials"));
     assert_eq!(ada.get("/auth/me").await.status, 200);
 }
 

@@ -100,8 +100,8 @@ async fn a_write_requires_the_csrf_token_and_the_same_origin(database: TestDatab
         &[token, ("sec-fetch-site", "cross-site")],
         &[token, ("sec-fetch-site", "same-site")],
     ] {
-        let refused = log_out(&console, headers).await;
-        assert_eq!(refused.refusal(), (403, "csrf_rejected"), "{headers:?}");
+        let response = log_out(&console, headers).await;
+        assert_eq!(response.refusal(), (403, "csrf_rejected"), "{headers:?}");
     }
 
     let other_console = open(&ada).await;
@@ -117,8 +117,8 @@ async fn the_console_requires_an_administrative_role_and_a_second_factor(databas
     assert_eq!(log_in(&app.anonymous()).await.refusal(), (403, "forbidden"));
     for role in ["kb-manager", "org-manager", "admin"] {
         app.admin(&format!("grant {EMAIL} --role {role}")).await.expect("a role");
-        let refused = log_in(&app.anonymous()).await;
-        assert_eq!(refused.refusal(), (403, "second_factor_required"), "{role}");
+        let response = log_in(&app.anonymous()).await;
+        assert_eq!(response.refusal(), (403, "second_factor_required"), "{role}");
     }
     let credentials = json!({ "email": EMAIL, "password": "not the password at all" });
     let wrong = app.anonymous().post("/admin/login", &credentials).await;

@@ -191,7 +191,7 @@ async fn the_client_signs_in_at_a_provider_refreshes_and_deletes_the_account(
     assert_eq!(deleted.status, 200);
     assert_eq!(deleted.body, json!({ "deleted": true }));
     // Sent again if the response was lost.
-    let again = post(&ada, "/auth/account/delete", &[], confirmation).await;
-    assert_eq!(again.refusal(), (404, "user_not_found"));
+    let second_response = post(&ada, "/auth/account/delete", &[], confirmation).await;
+    assert_eq!(second_response.refusal(), (404, "user_not_found"));
     sign_out(app, &ada).await;
 }

@@ -106,11 +106,11 @@ async fn a_revoked_session_is_over_at_once(database: TestDatabase) {
     let id = current_session(&other_session).await;
 
     let ended = revoke(&ada, &id.to_uppercase()).await;
-    let again = revoke(&ada, &id).await;
+    let second_response = revoke(&ada, &id).await;
 
     assert_eq!(ended.status, 200);
     assert_eq!(ended.body, json!({ "success": true }));
-    assert_eq!(again.refusal(), (404, "not_found"));
+    assert_eq!(second_response.refusal(), (404, "not_found"));
     assert_eq!(other_session.get("/auth/me").await.refusal(), (401, "unauthorized"));
     let dead = refresh(&app.anonymous(), refresh_token(&other_session)).await;
     assert_eq!(dead.refusal(), (401, "invalid_refresh_token"));

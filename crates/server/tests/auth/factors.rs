@@ -132,7 +132,7 @@ async fn an_authenticator_app_is_set_up_and_required_from_then_on(database: Test
     let now = || u64::try_from(clock.now().micros() / 1_000_000).expect("a time");
     let first_code = totp.generate(now()).to_string();
     let verified = client.post("/auth/mfa/totp/verify", &json!({ "code": first_code })).await;
-    let again = client.post("/auth/mfa/totp/begin", &owner_proof()).await;
+    let second_response = client.post("/auth/mfa/totp/begin", &owner_proof()).await;
     let challenged = sign_in(&app.anonymous(), EMAIL, PASSWORD).await;
     let token = challenged.body["mfaToken"].as_str().expect("a token").to_owned();
     let replayed = submit_code(&app, &token, &first_code).await;
@@ -148,7 +148,7 @@ async fn an_authenticator_app_is_set_up_and_required_from_then_on(database: Test
     assert_eq!(not_yet.status, 200, "a factor is not required before it is verified");
     assert_eq!(keys(&verified.body), ["recoveryCodes", "success"]);
     assert_eq!(texts(&verified.body["recoveryCodes"]).len(), 10);
-    assert_eq!(again.refusal(), (409, "mfa_already_enabled"));
+    assert_eq!(second_response.refusal(), (409, "mfa_already_enabled"));
     assert_eq!(challenged.refusal(), (401, "mfa_required"));
     assert_eq!(keys(&challenged.body), ["error", "message", "methods", "mfaToken"]);
     assert_eq!(challenged.body["methods"], json!(["totp", "recovery_code"]));
@@ -165,7 +165,8 @@ async fn recovery_codes_sign_in_once_each(database: TestDatabase) {
     let lower = ada.codes[3].to_lowercase().replace('-', " ");
 
     let first = submit_recovery_code(&ada.app, &ada.challenge().await, &lower).await;
-    let again = submit_recovery_code(&ada.app, &ada.challenge().await, &ada.codes[3]).await;
+    let second_response =
+        submit_recovery_code(&ada.app, &ada.challenge().await, &ada.codes[3]).await;
     let other = submit_recovery_code(&ada.app, &ada.challenge().await, &ada.codes[4]).await;
     let client = ada.app.anonymous().with_tokens(&other.body);
     let proof = json!({ "recoveryCode": ada.codes[5] });
@@ -178,7 +179,7 @@ async fn recovery_codes_sign_in_once_each(database: TestDatabase) {
     assert_eq!(other.status, 200);
     assert_eq!(new.status, 200);
     assert_eq!(newer.status, 200);
-    assert_eq!(again.refusal(), (401, "invalid_mfa_code"));
+    assert_eq!(second_response.refusal(), (401, "invalid_mfa_code"));
     assert_eq!(old.refusal(), (401, "invalid_mfa_code"));
     assert!(fresh.len() == 10 && fresh.iter().all(|it| !ada.codes.contains(it)));
 }
@@ -319,8 +320,8 @@ async fn a_clock_may_be_a_step_early_or_late() {
     }
     let ada = Ada::on(TestDatabase::sqlite()).await;
     ada.clock.advance(Duration::from_secs(30));
-    let late = submit_code(&ada.app, &ada.challenge().await, &ada.code_in(-30)).await;
-    assert_eq!(late.status, 200, "{}", late.text());
+    let late_response = submit_code(&ada.app, &ada.challenge().await, &ada.code_in(-30)).await;
+    assert_eq!(late_response.status, 200, "{}", late_response.text());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -45,12 +45,12 @@ async fn invitation_only_registration_accepts_an_invitation_once(database: TestD
     let uninvited = register(&app, "ada@example.org", &Value::Null).await;
     let second = register(&app, "eve@example.org", &token).await;
     let registered = register(&app, " Ada@Example.org ", &token).await;
-    let again = register(&app, "bob@example.org", &token).await;
+    let second_response = register(&app, "bob@example.org", &token).await;
 
     assert_eq!(uninvited.refusal(), (403, "registration_closed"));
     assert_eq!(second.refusal(), (403, "registration_closed"));
     assert_eq!(registered.status, 200, "{}", registered.text());
-    assert_eq!(again.refusal(), (403, "registration_closed"));
+    assert_eq!(second_response.refusal(), (403, "registration_closed"));
     let envelope = sign_in(&app.anonymous(), "ada@example.org", PASSWORD).await;
     assert_eq!(envelope.status, 200, "{}", envelope.text());
 }

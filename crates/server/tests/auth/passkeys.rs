@@ -199,13 +199,13 @@ async fn an_account_has_at_most_twenty_passkeys(database: TestDatabase) {
     }
 
     let proof = json!({ "password": PASSWORD });
-    let refused = ada.post("/auth/webauthn/register/begin", &proof).await;
+    let response = ada.post("/auth/webauthn/register/begin", &proof).await;
     let credential = Authenticator::new().create(&waiting["publicKey"]);
     let added = add_passkey(&ada, &waiting, "One more", &credential).await;
 
-    assert_eq!(refused.refusal(), (409, "passkey_limit_reached"));
+    assert_eq!(response.refusal(), (409, "passkey_limit_reached"));
     assert_eq!(added.refusal(), (409, "passkey_limit_reached"));
-    assert_eq!(refused.body["limit"], 20);
+    assert_eq!(response.body["limit"], 20);
     assert_eq!(added.body["limit"], 20);
     assert_eq!(list(&ada).await.len(), 20);
 }

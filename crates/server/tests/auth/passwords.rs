@@ -77,18 +77,18 @@ async fn a_forgotten_password_is_reset_by_email(database: TestDatabase) {
     let requested = forgot(&app, " Ada@Example.org").await;
     let link = link_to(&app, ADA).await;
     let response = reset(&app, "ADA@example.org ", token(&link), NEW).await;
-    let again = reset(&app, ADA, token(&link), "yet another passphrase").await;
+    let second_response = reset(&app, ADA, token(&link), "yet another passphrase").await;
 
     assert_eq!(requested.status, 200);
     assert_eq!(keys(&requested.body), ["message", "success"]);
     assert!(target(&app, &link).starts_with("/auth/reset-password.html?email=ada%40example%2Eorg"));
     assert_eq!(response.status, 200);
     assert_eq!(response.body, json!({ "success": true }));
-    assert_eq!(again.refusal(), (400, "invalid_reset_token"));
+    assert_eq!(second_response.refusal(), (400, "invalid_reset_token"));
     for session in [&ada, &other_session] {
         assert_eq!(session.get("/auth/me").await.refusal(), (401, "unauthorized"));
-        let refused = refresh(&app.anonymous(), refresh_token(session)).await;
-        assert_eq!(refused.refusal(), (401, "invalid_refresh_token"));
+        let response = refresh(&app.anonymous(), refresh_token(session)).await;
+        assert_eq!(response.refusal(), (401, "invalid_refresh_token"));
     }
     let old = sign_in(&app.anonymous(), ADA, PASSWORD).await;
     assert_eq!(old.refusal(), (401, "invalid_credentials"));
@@ -136,10 +136,10 @@ async fn a_token_is_valid_on_every_instance(database: TestDatabase) {
     let other_server = TestConfig::beside(&app).with_mail().start().await;
 
     let response = reset(&other_server, ADA, &token, NEW).await;
-    let again = reset(&app, ADA, &token, "yet another passphrase").await;
+    let second_response = reset(&app, ADA, &token, "yet another passphrase").await;
 
     assert_eq!(response.status, 200, "{}", response.text());
-    assert_eq!(again.refusal(), (400, "invalid_reset_token"));
+    assert_eq!(second_response.refusal(), (400, "invalid_reset_token"));
     assert_eq!(sign_in(&app.anonymous(), ADA, NEW).await.status, 200);
 }
 
@@ -219,12 +219,12 @@ async fn a_token_expires_after_an_hour() {
     let first = request_token(&app).await;
 
     clock.advance(Duration::from_hours(1));
-    let late = reset(&app, ADA, &first, NEW).await;
+    let late_response = reset(&app, ADA, &first, NEW).await;
     let second = request_token(&app).await;
     clock.advance(Duration::from_secs(3599));
     let in_time = reset(&app, ADA, &second, NEW).await;
 
-    assert_eq!(late.refusal(), (400, "invalid_reset_token"));
+    assert_eq!(late_response.refusal(), (400, "invalid_reset_token"));
     assert_eq!(in_time.status, 200, "{}", in_time.text());
 }
 
@@ -257,9 +257,9 @@ async fn at_most_three_emails_an_hour_are_sent_and_each_is_valid() {
     assert_eq!(names_to(&app, ADA).await, ["password-reset"; 3]);
     let last = link_to(&app, ADA).await;
     assert_eq!(reset(&app, ADA, &first, NEW).await.status, 200);
-    let refused = reset(&app, ADA, token(&last), NEW).await;
+    let response = reset(&app, ADA, token(&last), NEW).await;
     assert_eq!(
-        refused.refusal(),
+        response.refusal(),
         (400, "invalid_reset_token"),
         "using one token invalidates the others"
     );

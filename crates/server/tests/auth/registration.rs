@@ -213,10 +213,11 @@ async fn closing_registration_takes_effect_at_once() {
     app.sign_up("ada@example.org").await;
 
     app.reload(&json!({ "LocalAuth": { "Registration": "closed" } }));
-    let late = app.anonymous().post("/auth/register", &registration("bob@example.org")).await;
+    let late_response =
+        app.anonymous().post("/auth/register", &registration("bob@example.org")).await;
     let ada = sign_in(&app.anonymous(), "ada@example.org", PASSWORD).await;
 
-    assert_eq!(late.refusal(), (403, "registration_closed"));
+    assert_eq!(late_response.refusal(), (403, "registration_closed"));
     assert_eq!(ada.status, 200);
 }
 

@@ -90,11 +90,11 @@ async fn a_replay_after_the_grace_period_ends_the_session(database: TestDatabase
     clock.advance(Duration::from_secs(29));
     let second_response = refresh(&app.anonymous(), refresh_token(&ada)).await;
     clock.advance(Duration::from_secs(2));
-    let late = refresh(&app.anonymous(), refresh_token(&ada)).await;
+    let late_response = refresh(&app.anonymous(), refresh_token(&ada)).await;
 
     assert_eq!(second_response.status, 200);
     assert_eq!(second_response.body["refreshToken"].as_str(), second.refresh.as_deref());
-    assert_eq!(late.refusal(), (401, "invalid_refresh_token"));
+    assert_eq!(late_response.refusal(), (401, "invalid_refresh_token"));
     assert_eq!(second.get("/auth/me").await.refusal(), (401, "unauthorized"));
     assert_eq!(refresh(&app.anonymous(), refresh_token(&second)).await.status, 401);
 }
@@ -145,10 +145,10 @@ async fn an_idle_session_expires(database: TestDatabase) {
     let third_response = refresh(&app.anonymous(), refresh_token(&second)).await;
     clock.advance(Duration::from_hours(30 * 24) + Duration::from_secs(1));
     let token = third_response.body["refreshToken"].as_str().unwrap_or_default();
-    let late = refresh(&app.anonymous(), token).await;
+    let late_response = refresh(&app.anonymous(), token).await;
 
     assert_eq!(third_response.status, 200);
-    assert_eq!(late.refusal(), (401, "invalid_refresh_token"));
+    assert_eq!(late_response.refusal(), (401, "invalid_refresh_token"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

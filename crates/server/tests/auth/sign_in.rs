@@ -67,8 +67,8 @@ async fn the_eleventh_session_ends_the_first(database: TestDatabase) {
     let eleventh = another_session(&app.anonymous(), "ada@example.org").await;
 
     assert_eq!(first.get("/auth/me").await.refusal(), (401, "unauthorized"));
-    let refused = super::refresh(&app.anonymous(), refresh_token(&first)).await;
-    assert_eq!(refused.refusal(), (401, "invalid_refresh_token"));
+    let response = super::refresh(&app.anonymous(), refresh_token(&first)).await;
+    assert_eq!(response.refusal(), (401, "invalid_refresh_token"));
     assert_eq!(second.get("/auth/me").await.status, 200);
     assert_eq!(eleventh.get("/auth/me").await.status, 200);
 }

@@ -82,7 +82,7 @@ async fn a_new_account_signs_in_once_the_link_was_opened(database: TestDatabase)
     let wrong = sign_in(&app.anonymous(), ADA, "a wrong password").await;
     let link = link_to(&app, "Ada@Example.org").await;
     let verified = redeem(&app.anonymous(), target(&app, &link)).await;
-    let again = redeem(&app.anonymous(), target(&app, &link)).await;
+    let second_response = redeem(&app.anonymous(), target(&app, &link)).await;
     let envelope = sign_in(&app.anonymous(), ADA, PASSWORD).await;
 
     assert_eq!(registered.status, 200, "{}", registered.text());
@@ -93,7 +93,7 @@ async fn a_new_account_signs_in_once_the_link_was_opened(database: TestDatabase)
     assert_eq!(names_to(&app, "Ada@Example.org").await, ["verify-address", "verify-address"]);
     assert_eq!(verified.status, 200);
     assert_eq!(verified.body, json!({ "success": true }));
-    assert_eq!(again.refusal(), (400, "invalid_verification_token"));
+    assert_eq!(second_response.refusal(), (400, "invalid_verification_token"));
     let me = app.anonymous().with_tokens(&envelope.body).get("/auth/me").await;
     assert_eq!(me.body["emailVerified"], true);
 }
@@ -138,13 +138,13 @@ async fn an_older_account_verifies_and_continues_with_its_token(database: TestDa
     assert_eq!(ada.get("/api/ai/templates").await.status, 200);
     app.reload(&json!({ "LocalAuth": { "RequireEmailVerification": true } }));
 
-    let refused = ada.get("/api/ai/templates").await;
+    let response = ada.get("/api/ai/templates").await;
     let me = ada.get("/auth/me").await;
     resend(&app, &json!({ "email": ADA })).await;
     let link = link_to(&app, ADA).await;
     let verified = redeem(&app.anonymous(), target(&app, &link)).await;
 
-    assert_eq!(refused.refusal(), (403, "email_not_verified"));
+    assert_eq!(response.refusal(), (403, "email_not_verified"));
     assert_eq!(me.status, 200);
     assert_eq!(me.body["emailVerified"], false);
     assert_eq!(verified.status, 200, "{}", verified.text());
@@ -335,10 +335,10 @@ async fn a_link_expires_after_a_day() {
     clock.advance(Duration::from_secs(24 * 3600 - 1));
     let in_time = redeem(&app.anonymous(), target(&app, &first)).await;
     clock.advance(Duration::from_secs(1));
-    let late = redeem(&app.anonymous(), target(&app, &second)).await;
+    let late_response = redeem(&app.anonymous(), target(&app, &second)).await;
 
     assert_eq!(in_time.status, 200);
-    assert_eq!(late.refusal(), (400, "invalid_verification_token"));
+    assert_eq!(late_response.refusal(), (400, "invalid_verification_token"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -176,8 +176,8 @@ async fn the_binary_changes_accounts_beside_a_running_server() {
     assert_eq!(reported, "User ada@example.org deactivated and signed out of all sessions\n");
     assert!(output.status.success() && output.stderr.is_empty());
     until(async || (ada.get("/auth/me").await.status == 401).then_some(())).await;
-    let again = program.anonymous().post("/auth/login/local", &person).await;
-    assert_eq!(again.refusal(), (401, "invalid_credentials"));
+    let second_response = program.anonymous().post("/auth/login/local", &person).await;
+    assert_eq!(second_response.refusal(), (401, "invalid_credentials"));
 }
 
 #[test]

@@ -105,13 +105,13 @@ async fn refusals_name_their_reason(database: TestDatabase) {
         ("Audit:RetentionDays", json!({ "value": "0" }), "validation_failed"),
         ("OpenApi:Enabled", json!({ "value": "x".repeat(20_000) }), "validation_failed"),
     ] {
-        let refused = console.write("PUT", &format!("{SETTINGS}/{key}"), body).await;
-        assert_eq!(refused.refusal(), (400, code), "{}", refused.text());
+        let response = console.write("PUT", &format!("{SETTINGS}/{key}"), body).await;
+        assert_eq!(response.refusal(), (400, code), "{}", response.text());
     }
     for unknown in ["Server:Address", "Nothing:There", "x", "Audit"] {
         let path = format!("{SETTINGS}/{unknown}");
-        let refused = console.write("PUT", &path, json!({ "value": "1" })).await;
-        assert_eq!(refused.refusal(), (404, "not_found"), "{unknown}");
+        let response = console.write("PUT", &path, json!({ "value": "1" })).await;
+        assert_eq!(response.refusal(), (404, "not_found"), "{unknown}");
         assert_eq!(console.write("DELETE", &path, Value::Null).await.status, 404);
     }
     assert_eq!(client.get(SETTINGS).await.status, 401);

@@ -118,15 +118,15 @@ async fn refusals_name_their_reason(database: TestDatabase) {
         (json!({ "name": "a", "document": r#"{"Defaults":{}}"# }), "document"),
         (json!({ "name": "a", "document": r#"{"enforce":{"SyncEnabled":true}}"# }), "document"),
     ] {
-        let refused = console.write("POST", POLICIES, body).await;
-        assert_eq!(refused.refusal(), (400, "validation_failed"), "{}", refused.text());
-        assert_eq!(refused.body["errors"][0]["field"], field);
+        let response = console.write("POST", POLICIES, body).await;
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{}", response.text());
+        assert_eq!(response.body["errors"][0]["field"], field);
     }
     let taken = console.write("POST", POLICIES, json!({ "name": "OFFICE" })).await;
     assert_eq!(taken.refusal(), (409, "name_taken"));
     for unknown in [json!(Uuid::now_v7()), json!("5"), json!("")] {
-        let refused = console.write("PUT", DEFAULT_GROUP, json!({ "policyId": unknown })).await;
-        assert_eq!(refused.refusal(), (400, "client_policy_not_found"), "{unknown}");
+        let response = console.write("PUT", DEFAULT_GROUP, json!({ "policyId": unknown })).await;
+        assert_eq!(response.refusal(), (400, "client_policy_not_found"), "{unknown}");
     }
     let nowhere = format!("/api/admin/groups/{}/client-policy", Uuid::now_v7());
     assert_eq!(console.get(&nowhere).await.refusal(), (404, "not_found"));
@@ -212,8 +212,8 @@ async fn versions_are_read_compared_and_restored(database: TestDatabase) {
     assert_eq!(console.get(&versions).await.body[0]["number"], 3);
 
     created(&console, "Home").await;
-    let taken = console.write("POST", &format!("{versions}/2/restore"), Value::Null).await;
-    assert_eq!(taken.refusal(), (409, "name_taken"));
+    let response = console.write("POST", &format!("{versions}/2/restore"), Value::Null).await;
+    assert_eq!(response.refusal(), (409, "name_taken"));
     for number in ["9", "0", "-1", "x", "99999999999"] {
         let show = format!("{versions}/{number}");
         let compare = format!("{versions}/1/comparison");
@@ -236,7 +236,7 @@ async fn without_the_feature_policies_are_read_and_not_written() {
 
     assert_eq!(console.get(POLICIES).await.status, 200);
     assert_eq!(console.get(DEFAULT_GROUP).await.status, 200);
-    let refused = console.write("POST", POLICIES, json!({ "name": "x" })).await;
-    assert_eq!(refused.refusal(), (403, "feature_not_licensed"));
-    assert_eq!(refused.body["feature"], "GroupManagement");
+    let response = console.write("POST", POLICIES, json!({ "name": "x" })).await;
+    assert_eq!(response.refusal(), (403, "feature_not_licensed"));
+    assert_eq!(response.body["feature"], "GroupManagement");
 }

@@ -162,12 +162,12 @@ async fn refusals_name_their_reason(database: TestDatabase) {
         ("PATCH", &settings, json!({ "credits": { "weekly": -1 } }), ""),
         ("PUT", &format!("/api/admin/users/{}/group", Uuid::now_v7()), json!({}), "groupId"),
     ] {
-        let refused = console.write(method, path, body).await;
-        assert_eq!(refused.refusal(), (400, "validation_failed"), "{}", refused.text());
-        assert_eq!(refused.body["errors"][0]["field"], field, "{}", refused.text());
+        let response = console.write(method, path, body).await;
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{}", response.text());
+        assert_eq!(response.body["errors"][0]["field"], field, "{}", response.text());
     }
-    let taken = console.write("POST", GROUPS, json!({ "name": "SALES" })).await;
-    assert_eq!(taken.refusal(), (409, "name_taken"));
+    let response = console.write("POST", GROUPS, json!({ "name": "SALES" })).await;
+    assert_eq!(response.refusal(), (409, "name_taken"));
     let default = format!("{GROUPS}/{DEFAULT_GROUP}");
     let deleted = console.write("DELETE", &default, Value::Null).await;
     assert_eq!(deleted.refusal(), (409, "default_group"));

@@ -92,8 +92,8 @@ async fn an_invalid_token_is_ignored_where_none_is_required() {
             .send("POST", "/auth/login/local", &[header, json], credentials.as_bytes())
             .await;
         assert_eq!(signed_in.status, 200, "{value}");
-        let refused = app.anonymous().send("GET", "/auth/me", &[header], b"").await;
-        assert_eq!(refused.refusal(), (401, "unauthorized"), "{value}");
+        let response = app.anonymous().send("GET", "/auth/me", &[header], b"").await;
+        assert_eq!(response.refusal(), (401, "unauthorized"), "{value}");
     }
 }
 

@@ -114,8 +114,12 @@ async fn the_setup_token_authorises_the_installation_of_a_licence() {
     assert_eq!(app.signed_in().await.get("/auth/me").await.status, 200);
     assert_eq!(mode(&file), 0o600);
     assert_eq!(std::fs::read_to_string(&file).expect("a file").trim(), text);
-    let again = upload(&app, &token(&app), &text).await;
-    assert_eq!(again.refusal(), (409, "already_licensed"), "what is left is the administrator");
+    let second_response = upload(&app, &token(&app), &text).await;
+    assert_eq!(
+        second_response.refusal(),
+        (409, "already_licensed"),
+        "what is left is the administrator"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -138,7 +142,7 @@ async fn a_licence_is_installed_with_a_form_too() {
 
     let refusal = submit(&app, "wrong", &licence(&terms())).await;
     let wrapped: String = licence(&terms()).chars().flat_map(|it| [it, '\n']).collect();
-    let taken = submit(&app, &token(&app), &wrapped).await;
+    let response = submit(&app, &token(&app), &wrapped).await;
 
     let kind = page.header("content-type").unwrap_or_default();
     assert!(kind.starts_with("text/html") && page.text().contains("<form"), "{}", page.text());
@@ -147,8 +151,8 @@ async fn a_licence_is_installed_with_a_form_too() {
         page.header("content-security-policy").is_some_and(|it| it.contains("default-src 'none'"))
     );
     assert_eq!(refusal.status, 403, "{}", refusal.text());
-    assert_eq!(taken.status, 303, "{}", taken.text());
-    assert_eq!(taken.header("location"), Some("setup"));
+    assert_eq!(response.status, 303, "{}", response.text());
+    assert_eq!(response.header("location"), Some("setup"));
     assert_eq!(app.anonymous().get("/api/capabilities").await.status, 200);
 }
 
@@ -187,8 +191,8 @@ async fn each_error_of_a_licence_has_a_distinct_code() {
     }
     assert!(!app.dir.join("license.lic").exists());
     assert_eq!(upload(&app, &token(&app), &valid).await.status, 200);
-    let again = upload(&app, "whatever", &valid).await;
-    assert_eq!(again.refusal(), (409, "already_licensed"));
+    let second_response = upload(&app, "whatever", &valid).await;
+    assert_eq!(second_response.refusal(), (409, "already_licensed"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -140,9 +140,9 @@ async fn refusals_name_their_reason(database: TestDatabase) {
         ("PUT", &format!("{path}/groups"), json!({}), "groupIds"),
         ("PUT", &format!("{path}/plugins"), json!({ "pluginIds": [unknown] }), "pluginIds"),
     ] {
-        let refused = console.write(method, path, body).await;
-        assert_eq!(refused.refusal(), (400, "validation_failed"), "{}", refused.text());
-        assert_eq!(refused.body["errors"][0]["field"], field, "{}", refused.text());
+        let response = console.write(method, path, body).await;
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{}", response.text());
+        assert_eq!(response.body["errors"][0]["field"], field, "{}", response.text());
     }
 }
 

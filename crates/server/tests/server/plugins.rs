@@ -138,8 +138,8 @@ async fn only_packages_of_trusted_signers_are_stored(database: TestDatabase) {
     let mut changed = PACKAGE.to_vec();
     changed[80] ^= 1;
     for file in [UNSIGNED, b"", b"MSCF", &changed] {
-        let refused = upload(&console, &path, file).await;
-        assert_eq!(refused.refusal(), (400, "validation_failed"), "{}", refused.text());
+        let response = upload(&console, &path, file).await;
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{}", response.text());
     }
     let other = upload(&console, &path, OTHER_PACKAGE).await;
     assert_eq!(other.refusal(), (400, "untrusted_signer"));
@@ -181,12 +181,12 @@ async fn refusals_name_their_reason(database: TestDatabase) {
     ] {
         let mut plugin = json!({ "kind": "rest_api", "name": "Desk" });
         plugin[key] = value;
-        let refused = console.write("POST", PLUGINS, plugin).await;
-        assert_eq!(refused.refusal(), (400, "validation_failed"), "{key}: {}", refused.text());
+        let response = console.write("POST", PLUGINS, plugin).await;
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{key}: {}", response.text());
     }
     let memory = format!("{PLUGINS}/{MEMORY}");
-    let refused = console.write("DELETE", &memory, Value::Null).await;
-    assert_eq!(refused.refusal(), (409, "builtin_plugin"));
+    let response = console.write("DELETE", &memory, Value::Null).await;
+    assert_eq!(response.refusal(), (409, "builtin_plugin"));
     let id = created(&console).await;
     let path = format!("{PLUGINS}/{id}");
     let headers = [("x-csrf-token", console.csrf_token.as_str()), ("if-match", "\"1\"")];
@@ -207,8 +207,8 @@ async fn certificates_are_added_listed_and_removed(database: TestDatabase) {
     assert_eq!(client.get(trusted).await.body, json!([certificate]));
 
     let again = json!({ "name": "Again", "certificate": certificate["publicKeyData"] });
-    let again = console.write("POST", CERTIFICATES, again).await;
-    assert_eq!(again.refusal(), (409, "certificate_known"));
+    let second_response = console.write("POST", CERTIFICATES, again).await;
+    assert_eq!(second_response.refusal(), (409, "certificate_known"));
     for wrong in [json!({}), json!({ "certificate": "x" }), json!({ "certificate": "" })] {
         assert_eq!(console.write("POST", CERTIFICATES, wrong).await.status, 400);
     }

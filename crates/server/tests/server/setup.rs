@@ -63,7 +63,7 @@ async fn a_fresh_server_is_set_up_with_one_token_in_two_steps(database: TestData
     ];
     let response = submit(&app, &fields).await;
     let last = app.anonymous().get("/admin/setup").await;
-    let late = appoint(&app, &token, &root("eve@example.org")).await;
+    let late_response = appoint(&app, &token, &root("eve@example.org")).await;
 
     assert_eq!(early.refusal(), (403, "no_license"));
     assert_eq!(first.status, 303, "{}", first.text());
@@ -72,7 +72,7 @@ async fn a_fresh_server_is_set_up_with_one_token_in_two_steps(database: TestData
     assert_eq!(response.status, 303, "{}", response.text());
     assert_eq!(response.header("location"), Some("setup"));
     assert!(last.text().contains("is set up") && !last.text().contains("<form"));
-    assert_eq!(late.refusal(), (409, "already_set_up"));
+    assert_eq!(late_response.refusal(), (409, "already_set_up"));
     assert_eq!(app.setup_token(), None);
     assert_eq!(sign_in(&app, "root@example.org").await.status, 200);
     assert_eq!(app.admin("list").await.expect("a list"), "Root@example.org\n");
@@ -108,10 +108,10 @@ async fn who_was_made_administrator_elsewhere_ends_the_step(database: TestDataba
     let token = setup_token(&app);
 
     let reported = app.admin("grant ADA@example.org").await.expect("a grant");
-    let late = appoint(&app, &token, &root("root@example.org")).await;
+    let late_response = appoint(&app, &token, &root("root@example.org")).await;
 
     assert!(reported.starts_with("Role admin assigned to ada@example.org\n"), "{reported}");
-    assert_eq!(late.refusal(), (409, "already_set_up"));
+    assert_eq!(late_response.refusal(), (409, "already_set_up"));
     gone(&app).await;
 }
 

@@ -73,8 +73,8 @@ async fn a_user_has_as_many_unfinished_assignments_as_are_permitted(database: Te
     let first = accepted(&client, "brief").await;
     accepted(&client, "brief").await;
 
-    let refused = enqueue(&client, "brief", &envelope("One more")).await;
-    assert_eq!(refused.refusal(), (429, "too_many_assignments"));
+    let response = enqueue(&client, "brief", &envelope("One more")).await;
+    assert_eq!(response.refusal(), (429, "too_many_assignments"));
 
     client.post(&format!("{first}/cancel"), &Value::Null).await;
     accepted(&client, "brief").await;
@@ -119,8 +119,8 @@ async fn switched_off_nothing_is_accepted_and_old_ones_are_read(database: TestDa
     let off = TestConfig::beside(&app).start().await;
 
     let client = client.at(off.addr);
-    let refused = enqueue(&client, "research", &envelope("Hi")).await;
-    assert_eq!(refused.refusal(), (503, "assignments_disabled"));
+    let response = enqueue(&client, "research", &envelope("Hi")).await;
+    assert_eq!(response.refusal(), (503, "assignments_disabled"));
     assert_eq!(client.get("/api/assignments/skills").await.body, json!([]));
     assert_eq!(client.get(&path).await.body["status"], "Completed");
 }

@@ -14,9 +14,9 @@ async fn nothing_is_accepted_while_the_workflow_server_is_down() {
         .with("Workflow__Address", "127.0.0.1:9");
     let (app, console, client) = granted(setting).await;
 
-    let refused = enqueue(&client, "brief", &envelope("Hi")).await;
+    let response = enqueue(&client, "brief", &envelope("Hi")).await;
 
-    assert_eq!(refused.refusal(), (503, "assignment_not_started"));
+    assert_eq!(response.refusal(), (503, "assignment_not_started"));
     assert_eq!(app.count("assignments").await, 0);
     let queue = console.get("/api/admin/assignments/queue").await.body;
     assert!(keys(&queue).contains(&"workers"), "{queue}");

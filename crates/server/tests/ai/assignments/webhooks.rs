@@ -127,8 +127,8 @@ async fn webhooks_stay_outside_of_the_network() {
     let (_app, console, _) = granted(accepting(TestDatabase::sqlite(), &upstream.endpoint)).await;
     let hook = format!("{}/webhook", operator(&console, "Research").await);
     for url in ["http://127.0.0.1:9/", "https://169.254.169.254/", "https://localhost/", "x"] {
-        let refused = console.write("PUT", &hook, json!({ "url": url })).await;
-        assert_eq!(refused.refusal(), (400, "validation_failed"), "{url}");
+        let response = console.write("PUT", &hook, json!({ "url": url })).await;
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{url}");
     }
     let put = console.write("PUT", &hook, json!({ "url": "https://hooks.example/x" })).await;
     assert_eq!(put.status, 200, "{}", put.text());

@@ -105,8 +105,8 @@ async fn a_manager_is_refused_for_the_reasons_of_the_contract(database: TestData
     assert_eq!(duplicate.refusal(), (409, "duplicate_content"));
     assert_eq!(duplicate.body["documentId"], json!(id));
     let prompt = json!({ "prompt": "x".repeat(8001) });
-    let refused = send(&ada, "PUT", &format!("{BASES}/{travel}/prompt"), &prompt).await;
-    assert_eq!(refused.refusal(), (400, "prompt_too_long"));
+    let response = send(&ada, "PUT", &format!("{BASES}/{travel}/prompt"), &prompt).await;
+    assert_eq!(response.refusal(), (400, "prompt_too_long"));
 
     app.admin("group set default quota.KnowledgeDocuments=1").await.expect("a quota");
     let full = send(&ada, "POST", &path, &draft(json!("t"), text.clone(), json!("New"))).await;
@@ -151,8 +151,9 @@ async fn others_are_no_managers(database: TestDatabase) {
     }
     let removed = send(&bob, "DELETE", &format!("{root}/documents/{id}"), &json!(null)).await;
     assert_eq!(removed.refusal(), (404, "not_found"));
-    let left = service(&app, "GET", &format!("{}/{id}", documents(&travel)), &json!(null)).await;
-    assert_eq!(left.status, 200);
+    let response =
+        service(&app, "GET", &format!("{}/{id}", documents(&travel)), &json!(null)).await;
+    assert_eq!(response.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]

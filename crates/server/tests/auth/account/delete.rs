@@ -42,8 +42,8 @@ async fn a_deleted_account_is_gone_at_once(database: TestDatabase) {
         assert_eq!(client.get("/auth/me").await.refusal(), (401, "unauthorized"));
         assert_eq!(refresh(&app.anonymous(), refresh_token(client)).await.status, 401);
     }
-    let again = sign_in(&app.anonymous(), "ada@example.org", PASSWORD).await;
-    assert_eq!(again.refusal(), (401, "invalid_credentials"));
+    let second_response = sign_in(&app.anonymous(), "ada@example.org", PASSWORD).await;
+    assert_eq!(second_response.refusal(), (401, "invalid_credentials"));
     assert_eq!(bob.get("/auth/me").await.status, 200);
     // The address is free for a new account.
     let new = app.sign_up("ada@example.org").await;

@@ -89,8 +89,8 @@ async fn malformed_codes_are_refused_as_wrong_codes() {
         let recovery_code = submit_recovery_code(&ada.app, &token, text).await;
         let proofs = ["code", "recoveryCode", "password"].map(|it| json!({ it: text }));
         for proof in proofs {
-            let refused = ada.client.post("/auth/mfa/disable", &proof).await;
-            assert_eq!(refused.refusal(), (403, "invalid_proof"), "{text:.20}");
+            let response = ada.client.post("/auth/mfa/disable", &proof).await;
+            assert_eq!(response.refusal(), (403, "invalid_proof"), "{text:.20}");
         }
 
         assert_eq!(code.refusal(), (401, "invalid_mfa_code"), "{text:.20}");
@@ -106,7 +106,7 @@ async fn unknown_tokens_are_refused_alike() {
     for token in
         ["", "nonsense", "ÄÖÜ", "\u{0}", &"A".repeat(43), &long, refresh_token(&ada.client)]
     {
-        let refused = submit_code(&ada.app, token, &ada.code()).await;
-        assert_eq!(refused.refusal(), (401, "invalid_mfa_token"), "{token:.50}");
+        let response = submit_code(&ada.app, token, &ada.code()).await;
+        assert_eq!(response.refusal(), (401, "invalid_mfa_token"), "{token:.50}");
     }
 }

@@ -9,8 +9,8 @@ async fn exhaust(ada: &Ada) {
     let token = ada.challenge().await;
     let wrong = ada.wrong_code();
     for _ in 0..5 {
-        let refused = submit_code(&ada.app, &token, &wrong).await;
-        assert_eq!(refused.refusal(), (401, "invalid_mfa_code"));
+        let response = submit_code(&ada.app, &token, &wrong).await;
+        assert_eq!(response.refusal(), (401, "invalid_mfa_code"));
     }
 }
 
@@ -21,8 +21,8 @@ async fn a_sign_in_allows_five_attempts() {
     let wrong = ada.wrong_code();
 
     for _ in 0..5 {
-        let refused = submit_code(&ada.app, &token, &wrong).await;
-        assert_eq!(refused.refusal(), (401, "invalid_mfa_code"));
+        let response = submit_code(&ada.app, &token, &wrong).await;
+        assert_eq!(response.refusal(), (401, "invalid_mfa_code"));
     }
 
     let exhausted = submit_code(&ada.app, &token, &ada.code()).await;
@@ -46,8 +46,8 @@ async fn the_owner_is_warned_of_five_wrong_codes_once_a_day() {
     let mut counts = Vec::new();
     for day in 0..2 {
         for _ in 0..6 {
-            let refused = submit_code(&ada.app, &ada.challenge().await, &ada.wrong_code()).await;
-            assert_eq!(refused.refusal(), (401, "invalid_mfa_code"), "{day}");
+            let response = submit_code(&ada.app, &ada.challenge().await, &ada.wrong_code()).await;
+            assert_eq!(response.refusal(), (401, "invalid_mfa_code"), "{day}");
             counts.push(warnings().await);
             ada.clock.advance(Duration::from_secs(2));
         }
@@ -65,13 +65,13 @@ async fn wrong_codes_are_counted_for_the_account_on_all_instances() {
     exhaust(&ada).await;
 
     let token = challenge(&other_server).await;
-    let refused = submit_code(&other_server, &token, &ada.code()).await;
+    let response = submit_code(&other_server, &token, &ada.code()).await;
     let by_recovery_code = submit_recovery_code(&other_server, &token, &ada.codes[0]).await;
     ada.clock.advance(Duration::from_secs(1));
     let later = submit_code(&other_server, &token, &ada.code()).await;
 
-    assert_eq!(refused.refusal(), (429, "rate_limited"));
-    assert_eq!(refused.header("retry-after"), Some("1"));
+    assert_eq!(response.refusal(), (429, "rate_limited"));
+    assert_eq!(response.header("retry-after"), Some("1"));
     assert_eq!(by_recovery_code.refusal(), (429, "rate_limited"));
     assert_eq!(later.status, 200, "{}", later.text());
 }
@@ -87,13 +87,13 @@ async fn guesses_within_a_session_count_towards_the_limit() {
             _ => json!({ "recoveryCode": "K3V90-0QXZ7-1BCDE-FGHJK-MNPQR" }),
         };
         let path = ["/auth/mfa/disable", "/auth/mfa/recovery-codes/regenerate"][number % 2];
-        let refused = ada.client.post(path, &proof).await;
-        assert_eq!(refused.refusal(), (403, "invalid_proof"), "{number}");
+        let response = ada.client.post(path, &proof).await;
+        assert_eq!(response.refusal(), (403, "invalid_proof"), "{number}");
     }
 
     let right = json!({ "password": PASSWORD });
-    let refused = ada.client.post("/auth/mfa/disable", &right).await;
-    assert_eq!(refused.refusal(), (429, "rate_limited"));
+    let response = ada.client.post("/auth/mfa/disable", &right).await;
+    assert_eq!(response.refusal(), (429, "rate_limited"));
     assert_eq!(ada.client.get("/auth/me").await.status, 200, "the session goes on");
 }
 
@@ -126,10 +126,10 @@ async fn a_pending_sign_in_expires_after_five_minutes() {
     ada.clock.advance(Duration::from_secs(299));
     let in_time = submit_code(&ada.app, &first, &ada.code()).await;
     ada.clock.advance(Duration::from_secs(1));
-    let late = submit_code(&ada.app, &second, &ada.code_in(30)).await;
+    let late_response = submit_code(&ada.app, &second, &ada.code_in(30)).await;
 
     assert_eq!(in_time.status, 200);
-    assert_eq!(late.refusal(), (401, "invalid_mfa_token"));
+    assert_eq!(late_response.refusal(), (401, "invalid_mfa_token"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -143,9 +143,9 @@ async fn setting_up_an_app_expires_after_fifteen_minutes() {
     clock.advance(Duration::from_mins(15));
     let envelope = refresh(&client, refresh_token(&client)).await.body;
     let client = client.with_tokens(&envelope);
-    let late = client.post("/auth/mfa/totp/verify", &json!({ "code": "123456" })).await;
+    let late_response = client.post("/auth/mfa/totp/verify", &json!({ "code": "123456" })).await;
 
-    assert_eq!(late.refusal(), (409, "mfa_not_begun"));
+    assert_eq!(late_response.refusal(), (409, "mfa_not_begun"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -165,8 +165,8 @@ async fn codes_count_towards_the_rate_limit_of_sign_ins() {
 async fn unknown_tokens_do_not_use_up_the_limit_of_the_account() {
     let ada = Ada::on(TestDatabase::sqlite()).await;
     for number in 0..30 {
-        let refused = submit_code(&ada.app, &format!("nonsense {number}"), "123456").await;
-        assert_eq!(refused.refusal(), (401, "invalid_mfa_token"));
+        let response = submit_code(&ada.app, &format!("nonsense {number}"), "123456").await;
+        assert_eq!(response.refusal(), (401, "invalid_mfa_token"));
     }
 
     let owner = submit_code(&ada.app, &ada.challenge().await, &ada.code()).await;

@@ -93,9 +93,9 @@ async fn a_deactivated_account_cannot_sign_in(database: TestDatabase) {
         diesel::update(accounts::table.find(id(&ada))).set(accounts::deactivated_at.eq(now));
     let db = open(&app);
     let result: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
-    let refused = sign_in(&app, &mut key).await;
+    let response = sign_in(&app, &mut key).await;
 
     assert_eq!(result.expect("a row"), 1);
-    assert_eq!(refused.refusal(), (401, "invalid_passkey"));
-    assert_eq!(refused.bytes, unknown.bytes);
+    assert_eq!(response.refusal(), (401, "invalid_passkey"));
+    assert_eq!(response.bytes, unknown.bytes);
 }

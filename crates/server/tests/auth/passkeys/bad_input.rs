@@ -19,10 +19,14 @@ async fn a_value_of_another_type_is_reported_by_field() {
     ] {
         for field in fields {
             for value in [json!(123_456), json!(["x"]), json!({}), json!(true)] {
-                let refused = ada.post(path, &json!({ *field: value })).await;
+                let response = ada.post(path, &json!({ *field: value })).await;
 
-                assert_eq!(refused.refusal(), (400, "validation_failed"), "{path} {field} {value}");
-                assert_eq!(refused.body["errors"][0]["field"], *field, "{path} {value}");
+                assert_eq!(
+                    response.refusal(),
+                    (400, "validation_failed"),
+                    "{path} {field} {value}"
+                );
+                assert_eq!(response.body["errors"][0]["field"], *field, "{path} {value}");
             }
         }
     }
@@ -51,10 +55,10 @@ async fn missing_fields_are_reported() {
         (LOGIN, json!({ "challengeToken": token }), "credential"),
         (LOGIN, json!({ "challengeToken": token, "credential": null }), "credential"),
     ] {
-        let refused = ada.post(path, &body).await;
+        let response = ada.post(path, &body).await;
 
-        assert_eq!(refused.refusal(), (400, "validation_failed"), "{path} {body}");
-        let error = &refused.body["errors"][0];
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{path} {body}");
+        let error = &response.body["errors"][0];
         assert_eq!(text(&error["field"]), field, "{body}");
         assert_eq!(text(&error["code"]), "required", "{body}");
     }
@@ -75,10 +79,10 @@ async fn a_name_is_one_line_of_up_to_64_characters() {
         ("a\u{0}", "invalid"),
         ("\u{1b}[31m", "invalid"),
     ] {
-        let refused = add_passkey(&ada, &options, name, &credential).await;
+        let response = add_passkey(&ada, &options, name, &credential).await;
 
-        assert_eq!(refused.refusal(), (400, "validation_failed"), "{name:?}");
-        let error = &refused.body["errors"][0];
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{name:?}");
+        let error = &response.body["errors"][0];
         assert_eq!(text(&error["field"]), "name", "{name:?}");
         assert_eq!(text(&error["code"]), code, "{name:?}");
     }
@@ -124,10 +128,10 @@ async fn a_malformed_attestation_is_reported_by_field() {
     }
     for value in [json!(7), json!("x"), json!([]), json!({}), json!(true)] {
         let options = passkey_options(&ada).await;
-        let refused = add_passkey(&ada, &options, "Key", &value).await;
+        let response = add_passkey(&ada, &options, "Key", &value).await;
 
-        assert_eq!(refused.refusal(), (400, "invalid_passkey_response"), "{value}");
-        assert_eq!(refused.body["errors"][0]["field"], "credential", "{value}");
+        assert_eq!(response.refusal(), (400, "invalid_passkey_response"), "{value}");
+        assert_eq!(response.body["errors"][0]["field"], "credential", "{value}");
     }
     assert!(list(&ada).await.is_empty());
 }
@@ -148,12 +152,12 @@ async fn a_malformed_assertion_is_refused_without_details() {
         .map(|it| (it.to_string(), it));
     for (what, credential) in malformed.chain(others) {
         let options = sign_in_options(&app).await;
-        let refused = complete_sign_in(&app, &options, &credential).await;
-        assert_eq!(refused.refusal(), (401, "invalid_passkey"), "{what}");
+        let response = complete_sign_in(&app, &options, &credential).await;
+        assert_eq!(response.refusal(), (401, "invalid_passkey"), "{what}");
     }
     for token in ["", "x", "\u{0}", &"x".repeat(60_000)] {
-        let refused = complete_sign_in(&app, &json!({ "challengeToken": token }), &valid).await;
-        assert_eq!(refused.refusal(), (401, "invalid_passkey"));
+        let response = complete_sign_in(&app, &json!({ "challengeToken": token }), &valid).await;
+        assert_eq!(response.refusal(), (401, "invalid_passkey"));
     }
 }
 
@@ -174,8 +178,8 @@ async fn passkeys_count_towards_the_rate_limit_of_sign_ins() {
 
     let options = sign_in_options(&app).await;
     let answered = complete_sign_in(&app, &options, &json!({})).await;
-    let refused = app.anonymous().post("/auth/webauthn/login/begin", &json!({})).await;
+    let response = app.anonymous().post("/auth/webauthn/login/begin", &json!({})).await;
 
     assert_eq!(answered.refusal(), (401, "invalid_passkey"));
-    assert_eq!(refused.refusal(), (429, "rate_limited"));
+    assert_eq!(response.refusal(), (429, "rate_limited"));
 }

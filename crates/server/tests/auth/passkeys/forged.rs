@@ -106,8 +106,8 @@ async fn forged_attestations_add_no_passkey(database: TestDatabase) {
     for (what, forge) in DRAFTS.into_iter().chain([as_got, longer, nameless, bare]) {
         let options = passkey_options(&ada).await;
         let forged = Authenticator::new().create_as(&options["publicKey"], forge);
-        let refused = add_passkey(&ada, &options, "Key", &forged).await;
-        assert_eq!(refused.refusal(), (400, "invalid_passkey_response"), "{what}");
+        let response = add_passkey(&ada, &options, "Key", &forged).await;
+        assert_eq!(response.refusal(), (400, "invalid_passkey_response"), "{what}");
     }
 
     assert_eq!(list(&ada).await.len(), 1);
@@ -129,15 +129,15 @@ async fn a_truncated_attestation_adds_no_passkey() {
         let mut forged = Authenticator::new().create(&options["publicKey"]);
         let cut = &unbase64(&forged["response"]["attestationObject"])[..length];
         forged["response"]["attestationObject"] = json!(base64(cut));
-        let refused = add_passkey(&ada, &options, "Key", &forged).await;
-        assert_eq!(refused.refusal(), (400, "invalid_passkey_response"), "{length}");
+        let response = add_passkey(&ada, &options, "Key", &forged).await;
+        assert_eq!(response.refusal(), (400, "invalid_passkey_response"), "{length}");
     }
     for garbage in [&b"\xff"[..], &[0x9f; 10_000], &[0x81; 10_000], &[0xbb; 9], &[0x5b; 9]] {
         let options = passkey_options(&ada).await;
         let mut forged = Authenticator::new().create(&options["publicKey"]);
         forged["response"]["attestationObject"] = json!(base64(garbage));
-        let refused = add_passkey(&ada, &options, "Key", &forged).await;
-        assert_eq!(refused.refusal(), (400, "invalid_passkey_response"), "{garbage:?}");
+        let response = add_passkey(&ada, &options, "Key", &forged).await;
+        assert_eq!(response.refusal(), (400, "invalid_passkey_response"), "{garbage:?}");
     }
     assert_eq!(list(&ada).await.len(), 1);
 }

@@ -35,12 +35,12 @@ async fn a_wrong_password_starts_no_registration_and_is_counted() {
     let (_app, _clock, ada) = ada().await;
 
     for _ in 0..10 {
-        let refused = ada.post(BEGIN, &json!({ "password": "a wrong password" })).await;
-        assert_eq!(refused.refusal(), (403, "invalid_proof"));
+        let response = ada.post(BEGIN, &json!({ "password": "a wrong password" })).await;
+        assert_eq!(response.refusal(), (403, "invalid_proof"));
     }
 
-    let refused = ada.post(BEGIN, &json!({ "password": PASSWORD })).await;
-    assert_eq!(refused.refusal(), (429, "rate_limited"));
+    let response = ada.post(BEGIN, &json!({ "password": PASSWORD })).await;
+    assert_eq!(response.refusal(), (429, "rate_limited"));
     assert_eq!(ada.get("/auth/me").await.status, 200, "the session goes on");
 }
 

@@ -34,8 +34,8 @@ async fn a_change_ends_the_other_sessions_and_notifies_the_owner(database: TestD
     assert_eq!(response.body, nothing_else);
     assert_eq!(ada.get("/auth/me").await.status, 200, "the session goes on");
     assert_eq!(other_session.get("/auth/me").await.refusal(), (401, "unauthorized"));
-    let refused = refresh(&app.anonymous(), refresh_token(&other_session)).await;
-    assert_eq!(refused.refusal(), (401, "invalid_refresh_token"));
+    let response = refresh(&app.anonymous(), refresh_token(&other_session)).await;
+    assert_eq!(response.refusal(), (401, "invalid_refresh_token"));
     let old = sign_in(&app.anonymous(), ADA, PASSWORD).await;
     assert_eq!(old.refusal(), (401, "invalid_credentials"));
     assert_eq!(sign_in(&app.anonymous(), ADA, NEW).await.status, 200);
@@ -57,8 +57,8 @@ async fn a_change_reports_other_credentials_and_revokes_them_on_request(database
     let body = json!({ "currentPassword": NEW, "newPassword": PASSWORD, "revokeAppAccess": true });
     let revoked = ada.post(PATH, &body).await;
     assert_eq!(revoked.body, json!({ "success": true, "appPasswords": 0, "apiKeys": 0 }));
-    let refused = sign_in(&app.anonymous(), ADA, app_password).await;
-    assert_eq!(refused.refusal(), (401, "invalid_credentials"));
+    let response = sign_in(&app.anonymous(), ADA, app_password).await;
+    assert_eq!(response.refusal(), (401, "invalid_credentials"));
     assert_eq!(script.get("/api/ai/templates").await.status, 401);
     let emails = emails_to(&app, ADA).await;
     let keys: Vec<_> = emails
@@ -76,8 +76,8 @@ async fn a_change_invalidates_earlier_reset_tokens() {
 
     assert_eq!(ada.post(PATH, &change(PASSWORD, NEW)).await.status, 200);
 
-    let refused = reset(&app, ADA, &token, "yet another passphrase").await;
-    assert_eq!(refused.refusal(), (400, "invalid_reset_token"));
+    let response = reset(&app, ADA, &token, "yet another passphrase").await;
+    assert_eq!(response.refusal(), (400, "invalid_reset_token"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -85,8 +85,8 @@ async fn a_wrong_password_changes_nothing_and_is_counted() {
     let (app, ada) = signed_up(TestDatabase::sqlite()).await;
 
     for wrong in ["a wrong password", "", &"x".repeat(100_000)].into_iter().cycle().take(10) {
-        let refused = ada.post(PATH, &change(wrong, NEW)).await;
-        assert_eq!(refused.refusal(), (403, "invalid_proof"), "{wrong:.20}");
+        let response = ada.post(PATH, &change(wrong, NEW)).await;
+        assert_eq!(response.refusal(), (403, "invalid_proof"), "{wrong:.20}");
     }
     let limited = ada.post(PATH, &change(PASSWORD, NEW)).await;
 
@@ -156,7 +156,7 @@ async fn a_provider_account_has_no_password_to_change() {
     let (app, ada) = signed_up(TestDatabase::sqlite()).await;
     remove_passwords(&app).await;
 
-    let refused = ada.post(PATH, &change(PASSWORD, NEW)).await;
+    let response = ada.post(PATH, &change(PASSWORD, NEW)).await;
 
-    assert_eq!(refused.refusal(), (409, "no_password"));
+    assert_eq!(response.refusal(), (409, "no_password"));
 }

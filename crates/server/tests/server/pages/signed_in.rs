@@ -142,7 +142,7 @@ async fn an_account_opens_its_own_pages_and_not_the_console(database: TestDataba
 
     let bob = Visitor::sign_in(&app, "account", "bob@example.org").await;
     let ada = Visitor::sign_in(&app, "account", ADA).await;
-    let refused =
+    let response =
         sign_in(&app, "admin", &[("email", "bob@example.org"), ("password", PASSWORD)]).await;
     let console = Visitor::sign_in(&app, "admin", ADA).await;
 
@@ -150,8 +150,8 @@ async fn an_account_opens_its_own_pages_and_not_the_console(database: TestDataba
     assert!(bob.get("/account").await.text().contains("bob@example.org"));
     let sessions = bob.get("/account/sessions").await.text();
     assert!(sessions.contains("The server’s computer (127.0.0.1)"), "{sessions}");
-    assert_eq!(refused.status, 403);
-    assert_eq!(refused.header("set-cookie"), None);
+    assert_eq!(response.status, 403);
+    assert_eq!(response.header("set-cookie"), None);
     // Signing in to the account never opens the console, even for an administrator.
     for visitor in [&bob, &ada] {
         let page = visitor.get("/admin").await;

@@ -43,8 +43,8 @@ async fn a_group_in_use_and_the_default_one_are_not_deleted(database: TestDataba
     assert_eq!(server.send("DELETE", &path_of(&group), Value::Null).await.status, 409);
     let default = filtered(GROUPS, r#"displayName eq "DEFAULT""#);
     let default = server.send("GET", &default, Value::Null).await.body["Resources"][0].clone();
-    let refused = server.send("DELETE", &path_of(&default), Value::Null).await;
-    assert_eq!(refused.refusal(), (400, "mutability"));
+    let response = server.send("DELETE", &path_of(&default), Value::Null).await;
+    assert_eq!(response.refusal(), (400, "mutability"));
     let taken = json!({ "displayName": "SALES" });
     assert_eq!(server.send("POST", GROUPS, taken).await.refusal(), (409, "uniqueness"));
 }

@@ -32,8 +32,8 @@ async fn a_user_is_imported_created_updated_and_deactivated(database: TestDataba
     assert_eq!(created.status, 201, "{}", created.text());
     assert_eq!(created.body["displayName"], "Test User");
     assert!(!created.text().contains("1mz050nq"));
-    let again = server.send("POST", USERS, user.clone()).await;
-    assert_eq!(again.refusal(), (409, "uniqueness"), "{}", again.text());
+    let second_response = server.send("POST", USERS, user.clone()).await;
+    assert_eq!(second_response.refusal(), (409, "uniqueness"), "{}", second_response.text());
 
     let path = path_of(&created.body);
     let mut changed = user;

@@ -68,9 +68,9 @@ async fn invalid_tokens_are_not_created(database: TestDatabase) {
         (json!({ "name": "IdP", "expiresAt": "2020-01-01T00:00:00Z" }), "expiresAt"),
         (json!({ "name": "IdP", "expiresAt": in_three_years }), "expiresAt"),
     ] {
-        let refused = server.console.write("POST", TOKENS, request).await;
-        assert_eq!(refused.refusal(), (400, "validation_failed"), "{}", refused.text());
-        assert_eq!(refused.body["errors"][0]["field"], field);
+        let response = server.console.write("POST", TOKENS, request).await;
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{}", response.text());
+        assert_eq!(response.body["errors"][0]["field"], field);
     }
     for _ in 0..19 {
         server.console.write("POST", TOKENS, json!({ "name": "IdP" })).await;

@@ -122,9 +122,9 @@ async fn bad_input_is_refused_with_a_scim_error(database: TestDatabase) {
         (("GET", &filtered(USERS, "userName"), Value::Null), "invalidFilter"),
         (("GET", &filtered(USERS, "not (active eq true)"), Value::Null), "invalidFilter"),
     ] {
-        let refused = server.send(method, path, body.clone()).await;
-        assert_eq!(refused.refusal(), (400, code), "{method} {body}: {}", refused.text());
-        assert_eq!(refused.body["schemas"][0], "urn:ietf:params:scim:api:messages:2.0:Error");
+        let response = server.send(method, path, body.clone()).await;
+        assert_eq!(response.refusal(), (400, code), "{method} {body}: {}", response.text());
+        assert_eq!(response.body["schemas"][0], "urn:ietf:params:scim:api:messages:2.0:Error");
     }
     for path in [format!("{USERS}/5"), format!("{USERS}/%00"), "/scim/v2/Nothing".to_owned()] {
         let missing = server.send("GET", &path, Value::Null).await;

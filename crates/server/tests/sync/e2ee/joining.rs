@@ -43,12 +43,12 @@ async fn a_device_is_approved_by_the_signature_of_another(database: TestDatabase
         let waiting = devices(&ada).await.pop().expect("a device");
 
         let approved = ada.post(APPROVE, &first.approval(&joining, &session, version)).await;
-        let again = ada.post(APPROVE, &first.approval(&joining, &session, version)).await;
+        let second_response = ada.post(APPROVE, &first.approval(&joining, &session, version)).await;
 
         assert_eq!(waiting["status"], 0);
         assert_eq!(waiting["onboardingSessionId"], json!(session));
         assert_eq!(approved.status, 200, "{}", approved.text());
-        assert_eq!(again.refusal(), (409, "device_not_pending"));
+        assert_eq!(second_response.refusal(), (409, "device_not_pending"));
         assert_eq!(device_status(&ada, &joining.id).await, 1);
         let key = ada.get(&joining.path("wrapped-umk")).await.body;
         let version = version.unwrap_or(1);
@@ -123,14 +123,14 @@ async fn a_rejected_device_may_register_again(database: TestDatabase) {
     // Without a body, like the client.
     let rejected = ada.send("POST", &joining.path("revoke"), &[], b"").await;
     let revoked = device_status(&ada, &joining.id).await;
-    let late = ada.post(APPROVE, &first.approval(&joining, &spent, Some(2))).await;
+    let late_response = ada.post(APPROVE, &first.approval(&joining, &spent, Some(2))).await;
     let session = joining.start_onboarding(&ada).await;
     let by_spent = ada.post(APPROVE, &first.approval(&joining, &spent, Some(2))).await;
     let approved = ada.post(APPROVE, &first.approval(&joining, &session, Some(2))).await;
 
     assert_eq!(rejected.status, 200);
     assert_eq!(revoked, 2);
-    assert_eq!(late.refusal(), (409, "device_not_pending"));
+    assert_eq!(late_response.refusal(), (409, "device_not_pending"));
     assert_eq!(by_spent.refusal(), (400, "invalid_onboarding_session"));
     assert_eq!(approved.status, 200, "{}", approved.text());
     assert_eq!(devices(&ada).await.len(), 2);
@@ -207,8 +207,8 @@ async fn any_other_signature_is_refused(database: TestDatabase) {
         ("signatureVersion", json!(null)),
         ("approverSignature", json!(text(0, 64))),
     ] {
-        let refused = ada.post(APPROVE, &changed(field, value)).await;
-        assert_eq!(refused.refusal(), (400, "invalid_signature"), "{field}");
+        let response = ada.post(APPROVE, &changed(field, value)).await;
+        assert_eq!(response.refusal(), (400, "invalid_signature"), "{field}");
     }
     let by_bobs = ada.post(APPROVE, &bobs.approval(&joining, &session, Some(2))).await;
     let by_bob = bob.post(APPROVE, &bobs.approval(&joining, &session, Some(2))).await;

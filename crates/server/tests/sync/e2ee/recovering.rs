@@ -32,8 +32,8 @@ async fn a_proof_of_the_decrypted_copy_admits_a_device_once(database: TestDataba
     let session = joining.start_onboarding(&ada).await;
 
     for wrong in [proof("another session"), text(0, 32), "x".to_owned(), proof(&session) + "="] {
-        let refused = ada.post(ACTIVATE, &joining.activation(&session, &wrong)).await;
-        assert_eq!(refused.refusal(), (400, "invalid_proof"), "{wrong}");
+        let response = ada.post(ACTIVATE, &joining.activation(&session, &wrong)).await;
+        assert_eq!(response.refusal(), (400, "invalid_proof"), "{wrong}");
     }
     let foreign = ada.post(ACTIVATE, &joining.activation("c2Vzc2lvbg==", "x")).await;
     let activation = joining.activation(&session, &proof(&session));

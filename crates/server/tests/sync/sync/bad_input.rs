@@ -41,10 +41,10 @@ async fn a_malformed_push_is_refused_by_field_and_stores_nothing(database: TestD
         (with("deviceId", json!(5)), "deviceId"),
         (with("memories", json!(many)), ""),
     ] {
-        let refused = ada.post("/api/sync/push", &body).await;
+        let response = ada.post("/api/sync/push", &body).await;
 
-        assert_eq!(refused.refusal(), (400, "validation_failed"), "{field}");
-        assert_eq!(refused.body["errors"][0]["field"], field, "{}", refused.text());
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{field}");
+        assert_eq!(response.body["errors"][0]["field"], field, "{}", response.text());
     }
     for body in ["[]", "null", "7", "\"x\""] {
         let json = [("content-type", "application/json")];
@@ -53,8 +53,8 @@ async fn a_malformed_push_is_refused_by_field_and_stores_nothing(database: TestD
     }
     let deep = format!("{{\"todos\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
     let json = [("content-type", "application/json")];
-    let refused = ada.send("POST", "/api/sync/push", &json, deep.as_bytes()).await;
-    assert_eq!(refused.refusal(), (400, "malformed_json"));
+    let response = ada.send("POST", "/api/sync/push", &json, deep.as_bytes()).await;
+    assert_eq!(response.refusal(), (400, "malformed_json"));
     assert_eq!(changed_ids(&pull(&ada, NOTHING).await), (vec![], vec![]));
 }
 
@@ -70,8 +70,8 @@ async fn a_pull_requires_a_cursor_and_a_valid_limit() {
         assert_eq!(pull_with(&ada, NOTHING, &format!("&limit={limit}")).await.status, 200);
     }
     for limit in ["0", "-1", "1.5", "x"] {
-        let refused = pull_with(&ada, NOTHING, &format!("&limit={limit}")).await;
-        assert_eq!(refused.refusal(), (400, "validation_failed"), "{limit}");
+        let response = pull_with(&ada, NOTHING, &format!("&limit={limit}")).await;
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{limit}");
     }
     for since in ["yesterday", "5", "2026-13-01T00:00:00Z", "%00", "'--"] {
         assert_eq!(pull_with(&ada, since, "").await.refusal().0, 400, "{since}");

@@ -113,10 +113,10 @@ async fn a_push_beyond_a_quota_stores_nothing(database: TestDatabase) {
 
     let mut body = todos(&[todo(2, 1, "x"), todo(3, 1, "x")]);
     body["memories"] = json!([{ "id": id(9), "label": "x" }]);
-    let refused = ada.post("/api/sync/push", &body).await;
+    let response = ada.post("/api/sync/push", &body).await;
 
-    assert_eq!(refused.refusal(), (409, "quota_exceeded"));
-    let details = ["resource", "limit", "current"].map(|it| refused.body[it].clone());
+    assert_eq!(response.refusal(), (409, "quota_exceeded"));
+    let details = ["resource", "limit", "current"].map(|it| response.body[it].clone());
     assert_eq!(details, [json!("todos"), json!(2), json!(1)]);
     assert_eq!(changed_ids(&pull(&ada, NOTHING).await).0, [id(1)]);
     push(&ada, &todos(&[todo(2, 1, "x")])).await;

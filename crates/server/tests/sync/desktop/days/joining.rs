@@ -61,23 +61,23 @@ async fn a_device_without_the_key_cannot_join(database: TestDatabase) {
     let session = registered.session;
     let wrong = Umk::generate();
 
-    let refused = laptop.activate(&wrong, &session, &proof(&wrong, &session)).await;
-    assert_eq!(refused.refusal(), (400, "invalid_proof"), "e2ee 6 and 10");
+    let response = laptop.activate(&wrong, &session, &proof(&wrong, &session)).await;
+    assert_eq!(response.refusal(), (400, "invalid_proof"), "e2ee 6 and 10");
     for malformed in [String::new(), "*".to_owned(), salt() + "AAAA"] {
         let refusal = laptop.activate(&wrong, &session, &malformed).await;
         assert_eq!(refusal.status, 400, "e2ee 7: {malformed}");
     }
     let umk = desk.umk.clone().expect("a key");
     let foreign = "c2Vzc2lvbi1pZC1mb3ItdGVzdA==";
-    let refused = laptop.activate(&umk, foreign, &proof(&umk, foreign)).await;
-    assert_eq!(refused.refusal(), (400, "invalid_onboarding_session"), "row 20");
-    assert!(refused.text().contains("onboarding session"), "row 20: {}", refused.text());
+    let response = laptop.activate(&umk, foreign, &proof(&umk, foreign)).await;
+    assert_eq!(response.refusal(), (400, "invalid_onboarding_session"), "row 20");
+    assert!(response.text().contains("onboarding session"), "row 20: {}", response.text());
     assert_eq!(laptop.own_status().await, Some(PENDING), "e2ee 6: nothing was activated");
 
     // A session can be used once.
     let session = laptop.register().await.session;
-    let taken = laptop.activate(&umk, &session, &proof(&umk, &session)).await;
-    assert!((200..300).contains(&taken.status), "e2ee 6, activate: {}", taken.text());
+    let response = laptop.activate(&umk, &session, &proof(&umk, &session)).await;
+    assert!((200..300).contains(&response.status), "e2ee 6, activate: {}", response.text());
     desk.revoke(&laptop.id).await;
     let second_response = laptop.activate(&umk, &session, &proof(&umk, &session)).await;
     assert!(
