@@ -77,9 +77,9 @@ async fn a_stream_always_requests_usage_and_a_cap_keeps_its_name() {
     drop(new_upstream(UpstreamLimits::default()).open(call).await);
 
     let [request] = server.received_requests().await.unwrap().try_into().unwrap();
-    let sent = String::from_utf8(request.body).unwrap();
+    let request_body = String::from_utf8(request.body).unwrap();
     assert_eq!(
-        sent,
+        request_body,
         concat!(
             r#"{"messages":[],"model":"m","max_tokens":7,"reasoning_effort":"xhigh","#,
             r#""stream":true,"stream_options":{"include_usage":true}}"#

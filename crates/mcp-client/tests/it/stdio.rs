@@ -43,9 +43,9 @@ async fn a_child_serves_calls() {
 async fn a_child_that_exits_during_a_call_ends_it() {
     let client = McpClient::spawn(shell("read -r request; exit 3")).await.expect("a client");
 
-    let called = call(&client).await;
+    let outcome = call(&client).await;
 
-    assert!(matches!(called, Err(McpError::Closed)), "{called:?}");
+    assert!(matches!(outcome, Err(McpError::Closed)), "{outcome:?}");
     timeout(Duration::from_secs(20), client.closed()).await.expect("an end");
 }
 
@@ -56,9 +56,9 @@ async fn a_line_without_an_end_does_not_fill_the_memory() {
     let limit = Duration::from_secs(1);
     let token = CancellationToken::new();
 
-    let called = client.call("a", Map::new(), limit, token).await;
+    let outcome = client.call("a", Map::new(), limit, token).await;
 
-    assert!(matches!(called, Err(McpError::TimedOut(_))), "{called:?}");
+    assert!(matches!(outcome, Err(McpError::TimedOut(_))), "{outcome:?}");
     assert!(resident_kib() < 200_000, "{} KiB", resident_kib());
 }
 
@@ -77,9 +77,9 @@ async fn a_child_that_does_not_read_blocks_nothing() {
     let mut arguments = Map::new();
     arguments.insert("text".to_owned(), "x".repeat(1_000_000).into());
 
-    let called = client.call("a", arguments, limit, token).await;
+    let outcome = client.call("a", arguments, limit, token).await;
 
-    assert!(matches!(called, Err(McpError::TimedOut(_))), "{called:?}");
+    assert!(matches!(outcome, Err(McpError::TimedOut(_))), "{outcome:?}");
     timeout(Duration::from_secs(4), client.close()).await.expect("an end");
 }
 

@@ -79,11 +79,11 @@ impl HubConnectionTask {
 
     async fn transmit(&mut self) {
         while let Some(frame) = self.connection.poll_transmit(Instant::now()) {
-            let sent = match frame {
+            let outcome = match frame {
                 WireFrame::Text(text) => self.session.text(text).await,
                 WireFrame::Binary(bytes) => self.session.binary(bytes).await,
             };
-            sent.ok();
+            outcome.ok();
         }
     }
 

@@ -32,8 +32,8 @@ impl HttpClient {
                 self.buffer.drain(..start + length);
                 return (status, String::from_utf8(body).unwrap());
             }
-            let read = self.stream.read_buf(&mut self.buffer).await.unwrap();
-            assert!(read > 0, "the connection has ended");
+            let count = self.stream.read_buf(&mut self.buffer).await.unwrap();
+            assert!(count > 0, "the connection has ended");
         }
     }
 

@@ -83,8 +83,8 @@ impl Bytes {
     /// Reads until these bytes have arrived.
     async fn until(&mut self, part: &[u8]) {
         while !self.received.windows(part.len()).any(|it| it == part) {
-            let read = self.stream.read_buf(&mut self.received).await.unwrap();
-            assert!(read > 0, "the connection has ended: {:?}", self.received);
+            let count = self.stream.read_buf(&mut self.received).await.unwrap();
+            assert!(count > 0, "the connection has ended: {:?}", self.received);
         }
     }
 

@@ -76,8 +76,8 @@ impl Server {
 
     /// Calls a tool of a pod, which takes no longer than the limit of the tool.
     pub(crate) async fn call(&self, tool: &str, text: &str) -> Result<PodReply, ToolCallError> {
-        let called = timeout(TIMEOUT, call(&self.plane, tool, text)).await;
-        called.expect("the end of a call")
+        let outcome = timeout(TIMEOUT, call(&self.plane, tool, text)).await;
+        outcome.expect("the end of a call")
     }
 
     /// Checks that a tool which echoes is not impaired.

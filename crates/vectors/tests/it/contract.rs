@@ -56,23 +56,23 @@ contract!(
 
 async fn a_point_is_found_once_it_is_stored(store: &dyn VectorStore) {
     let base = KnowledgeBaseId::generate();
-    let stored = point(base, axis(3), &[(1, 1.0)]);
-    store.put(vec![stored.clone()]).await.unwrap();
-    assert_eq!(search(store, query(&[base], axis(3), &[(1, 1.0)])).await, [stored.chunk]);
-    assert_eq!(search(store, query(&[base], axis(3), &[(2, 1.0)])).await, [stored.chunk]);
+    let stored_point = point(base, axis(3), &[(1, 1.0)]);
+    store.put(vec![stored_point.clone()]).await.unwrap();
+    assert_eq!(search(store, query(&[base], axis(3), &[(1, 1.0)])).await, [stored_point.chunk]);
+    assert_eq!(search(store, query(&[base], axis(3), &[(2, 1.0)])).await, [stored_point.chunk]);
     store.put(Vec::new()).await.unwrap();
 }
 
 async fn points_of_other_bases_are_not_found(store: &dyn VectorStore) {
     let bases = [(); 3].map(|()| KnowledgeBaseId::generate());
-    let stored = bases.map(|it| point(it, axis(0), &[(1, 1.0)]));
-    store.put(stored.to_vec()).await.unwrap();
+    let stored_points = bases.map(|it| point(it, axis(0), &[(1, 1.0)]));
+    store.put(stored_points.to_vec()).await.unwrap();
     for terms in [[].as_slice(), &[(1, 1.0)]] {
         let results = search(store, query(&bases[..1], axis(0), terms)).await;
-        assert_eq!(results, [stored[0].chunk]);
+        assert_eq!(results, [stored_points[0].chunk]);
         let mut results = search(store, query(&bases[1..], axis(0), terms)).await;
         results.sort_unstable();
-        assert_eq!(results, [stored[1].chunk, stored[2].chunk]);
+        assert_eq!(results, [stored_points[1].chunk, stored_points[2].chunk]);
     }
 }
 
@@ -80,10 +80,10 @@ async fn one_base_of_a_thousand_is_found(store: &dyn VectorStore) {
     let mut bases: Vec<_> = iter::repeat_with(KnowledgeBaseId::generate).take(1_000).collect();
     let inside = bases[500];
     let outside = KnowledgeBaseId::generate();
-    let stored = [inside, outside].map(|it| point(it, axis(0), &[(1, 1.0)]));
-    store.put(stored.to_vec()).await.unwrap();
+    let stored_points = [inside, outside].map(|it| point(it, axis(0), &[(1, 1.0)]));
+    store.put(stored_points.to_vec()).await.unwrap();
     let results = search(store, query(&bases, axis(0), &[(1, 1.0)])).await;
-    assert_eq!(results, [stored[0].chunk]);
+    assert_eq!(results, [stored_points[0].chunk]);
     bases.remove(500);
     assert_eq!(search(store, query(&bases, axis(0), &[(1, 1.0)])).await, []);
 }
@@ -117,21 +117,21 @@ async fn ranks_by_dense_vectors_and_by_terms_are_fused(store: &dyn VectorStore) 
 
 async fn without_terms_the_closest_vectors_are_found(store: &dyn VectorStore) {
     let base = KnowledgeBaseId::generate();
-    let stored = [0.2, 0.9, 0.5].map(|it| point(base, between(0, 1, it), &[]));
-    store.put(stored.to_vec()).await.unwrap();
+    let stored_points = [0.2, 0.9, 0.5].map(|it| point(base, between(0, 1, it), &[]));
+    store.put(stored_points.to_vec()).await.unwrap();
     let results = search(store, query(&[base], axis(0), &[])).await;
-    assert_eq!(results, [stored[1].chunk, stored[2].chunk, stored[0].chunk]);
+    assert_eq!(results, [stored_points[1].chunk, stored_points[2].chunk, stored_points[0].chunk]);
 }
 
 async fn without_a_vector_the_best_terms_are_found(store: &dyn VectorStore) {
     let base = KnowledgeBaseId::generate();
-    let stored = [0.5, 2.0].map(|it| point(base, axis(0), &[(1, it)]));
-    store.put(stored.to_vec()).await.unwrap();
+    let stored_points = [0.5, 2.0].map(|it| point(base, axis(0), &[(1, it)]));
+    store.put(stored_points.to_vec()).await.unwrap();
     store.put(vec![point(base, axis(0), &[(2, 1.0)])]).await.unwrap();
 
     let results = search(store, query(&[base], Vec::new(), &[(1, 1.0)])).await;
 
-    assert_eq!(results, [stored[1].chunk, stored[0].chunk]);
+    assert_eq!(results, [stored_points[1].chunk, stored_points[0].chunk]);
     assert!(search(store, query(&[base], Vec::new(), &[])).await.is_empty());
 }
 
@@ -149,42 +149,42 @@ async fn rare_terms_count_more_than_frequent_ones(store: &dyn VectorStore) {
 
 async fn deleted_points_are_not_found(store: &dyn VectorStore) {
     let base = KnowledgeBaseId::generate();
-    let stored = points(base, 3);
-    store.put(stored.clone()).await.unwrap();
-    store.delete(&[stored[0].chunk, ChunkId::generate()]).await.unwrap();
-    store.delete(&[stored[0].chunk]).await.unwrap();
+    let stored_points = points(base, 3);
+    store.put(stored_points.clone()).await.unwrap();
+    store.delete(&[stored_points[0].chunk, ChunkId::generate()]).await.unwrap();
+    store.delete(&[stored_points[0].chunk]).await.unwrap();
     store.delete(&[]).await.unwrap();
     let mut results = search(store, query(&[base], axis(0), &[(7, 1.0)])).await;
     results.sort_unstable();
-    assert_eq!(results, chunks(&stored[1..]));
+    assert_eq!(results, chunks(&stored_points[1..]));
 }
 
 async fn a_point_that_is_stored_again_exists_once(store: &dyn VectorStore) {
     let bases = [(); 2].map(|()| KnowledgeBaseId::generate());
-    let mut stored = point(bases[0], axis(0), &[(1, 1.0)]);
-    store.put(vec![stored.clone()]).await.unwrap();
-    store.put(vec![stored.clone()]).await.unwrap();
-    assert_eq!(search(store, query(&bases, axis(0), &[(1, 1.0)])).await, [stored.chunk]);
-    stored.base = bases[1];
-    stored.dense = axis(1);
-    stored.terms = Vec::new();
-    store.put(vec![stored.clone()]).await.unwrap();
+    let mut stored_point = point(bases[0], axis(0), &[(1, 1.0)]);
+    store.put(vec![stored_point.clone()]).await.unwrap();
+    store.put(vec![stored_point.clone()]).await.unwrap();
+    assert_eq!(search(store, query(&bases, axis(0), &[(1, 1.0)])).await, [stored_point.chunk]);
+    stored_point.base = bases[1];
+    stored_point.dense = axis(1);
+    stored_point.terms = Vec::new();
+    store.put(vec![stored_point.clone()]).await.unwrap();
     assert_eq!(search(store, query(&bases[..1], axis(0), &[(1, 1.0)])).await, []);
     let results = store.search(query(&bases, axis(1), &[(1, 1.0)])).await.unwrap();
     assert_eq!(results.len(), 1);
-    assert_eq!(results[0].chunk, stored.chunk);
+    assert_eq!(results[0].chunk, stored_point.chunk);
     assert!((results[0].score - 0.5).abs() < 1e-5, "its former terms are gone");
-    assert_eq!(store.existing(&[stored.chunk]).await.unwrap(), [stored.chunk]);
+    assert_eq!(store.existing(&[stored_point.chunk]).await.unwrap(), [stored_point.chunk]);
 }
 
 async fn existing_points_are_distinguished_from_others(store: &dyn VectorStore) {
-    let stored = points(KnowledgeBaseId::generate(), 3);
-    store.put(stored.clone()).await.unwrap();
-    let mut requested = chunks(&stored);
+    let stored_points = points(KnowledgeBaseId::generate(), 3);
+    store.put(stored_points.clone()).await.unwrap();
+    let mut requested = chunks(&stored_points);
     requested.insert(1, ChunkId::generate());
     let mut existing = store.existing(&requested).await.unwrap();
     existing.sort_unstable();
-    assert_eq!(existing, chunks(&stored));
+    assert_eq!(existing, chunks(&stored_points));
     assert_eq!(store.existing(&[]).await.unwrap(), []);
 }
 
@@ -210,14 +210,14 @@ async fn points_are_stored_and_found_at_once(store: &dyn VectorStore) {
     let bases = [(); 8].map(|()| KnowledgeBaseId::generate());
     join_all(bases.map(|base| async move {
         for _ in 0..4 {
-            let stored = points(base, 2);
-            let put = store.put(stored.clone());
+            let stored_points = points(base, 2);
+            let put = store.put(stored_points.clone());
             let (put, results) = join(put, store.search(query(&bases, axis(0), &[(7, 1.0)]))).await;
             put.unwrap();
             results.unwrap();
             let one = search(store, query(&[base], axis(1), &[(7, 1.0)])).await;
-            assert!(one.contains(&stored[1].chunk));
-            store.delete(&[stored[0].chunk]).await.unwrap();
+            assert!(one.contains(&stored_points[1].chunk));
+            store.delete(&[stored_points[0].chunk]).await.unwrap();
         }
         assert_eq!(search(store, query(&[base], axis(1), &[(7, 1.0)])).await.len(), 4);
     }))

@@ -35,20 +35,20 @@ async fn a_store_is_opened_again_with_its_points() {
     let parent = tempdir().unwrap();
     let folder = parent.path().join("new/vectors");
     let base = KnowledgeBaseId::generate();
-    let stored = points(base, 5);
+    let stored_points = points(base, 5);
     let store = EmbeddedVectors::open(&folder).unwrap();
-    store.put(stored.clone()).await.unwrap();
-    store.delete(&[stored[4].chunk]).await.unwrap();
+    store.put(stored_points.clone()).await.unwrap();
+    store.delete(&[stored_points[4].chunk]).await.unwrap();
     drop(store);
     let store = EmbeddedVectors::open(&folder).unwrap();
-    assert_eq!(store.list(None, 10).await.unwrap(), chunks(&stored[..4]));
+    assert_eq!(store.list(None, 10).await.unwrap(), chunks(&stored_points[..4]));
     // Changes take effect after those of before.
-    store.delete(&[stored[0].chunk]).await.unwrap();
-    store.put(stored[4..].to_vec()).await.unwrap();
-    assert_eq!(store.list(None, 10).await.unwrap(), chunks(&stored[1..]));
+    store.delete(&[stored_points[0].chunk]).await.unwrap();
+    store.put(stored_points[4..].to_vec()).await.unwrap();
+    assert_eq!(store.list(None, 10).await.unwrap(), chunks(&stored_points[1..]));
     let results = search(&store, query(&[base], axis(4), &[(7, 1.0)])).await;
     assert_eq!(results.len(), 4);
-    assert_eq!(results[0], stored[4].chunk);
+    assert_eq!(results[0], stored_points[4].chunk);
 }
 
 #[tokio::test]
@@ -56,20 +56,20 @@ async fn a_store_that_ended_abruptly_has_what_was_stored() {
     let folder = tempdir().unwrap();
     let crashed = tempdir().unwrap();
     let base = KnowledgeBaseId::generate();
-    let stored = points(base, 6);
+    let stored_points = points(base, 6);
     let store = EmbeddedVectors::open(folder.path()).unwrap();
-    store.put(stored[..4].to_vec()).await.unwrap();
-    store.put(stored[4..].to_vec()).await.unwrap();
-    store.delete(&[stored[0].chunk]).await.unwrap();
+    store.put(stored_points[..4].to_vec()).await.unwrap();
+    store.put(stored_points[4..].to_vec()).await.unwrap();
+    store.delete(&[stored_points[0].chunk]).await.unwrap();
     // A copy is what a process leaves that is killed here.
     copy(folder.path(), crashed.path());
     let store = EmbeddedVectors::open(crashed.path()).unwrap();
-    assert_eq!(store.list(None, 10).await.unwrap(), chunks(&stored[1..]));
+    assert_eq!(store.list(None, 10).await.unwrap(), chunks(&stored_points[1..]));
     let results = search(&store, query(&[base], axis(5), &[(7, 1.0)])).await;
     assert_eq!(results.len(), 5);
-    assert_eq!(results[0], stored[5].chunk);
-    store.put(stored[..1].to_vec()).await.unwrap();
-    assert_eq!(store.list(None, 10).await.unwrap(), chunks(&stored));
+    assert_eq!(results[0], stored_points[5].chunk);
+    store.put(stored_points[..1].to_vec()).await.unwrap();
+    assert_eq!(store.list(None, 10).await.unwrap(), chunks(&stored_points));
 }
 
 #[tokio::test]
@@ -103,8 +103,8 @@ async fn concurrent_changes_that_were_confirmed_are_on_the_disk() {
     let crashed = tempdir().unwrap();
     let store = EmbeddedVectors::open(folder.path()).unwrap();
     let base = KnowledgeBaseId::generate();
-    let stored = points(base, 80);
-    let good: Vec<_> = stored.chunks(2).map(<[_]>::to_vec).collect();
+    let stored_points = points(base, 80);
+    let good: Vec<_> = stored_points.chunks(2).map(<[_]>::to_vec).collect();
     let first = join_all(good[..20].iter().map(|it| store.put(it.clone()))).await;
     assert!(first.iter().all(Result::is_ok));
     // All changes that wait for a flush together with one that fails may fail too.
@@ -124,8 +124,8 @@ async fn concurrent_changes_that_were_confirmed_are_on_the_disk() {
     let crashed = EmbeddedVectors::open(crashed.path()).unwrap();
     let results = crashed.existing(&chunks(&confirmed)).await.unwrap();
     assert_eq!(results.len(), confirmed.len());
-    store.put(stored.clone()).await.unwrap();
-    assert_eq!(store.list(None, 100).await.unwrap().len(), stored.len());
+    store.put(stored_points.clone()).await.unwrap();
+    assert_eq!(store.list(None, 100).await.unwrap().len(), stored_points.len());
 }
 
 #[test]

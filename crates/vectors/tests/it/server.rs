@@ -35,9 +35,9 @@ async fn instances_that_start_at_once_share_a_collection() {
     let server = FakeServer::start().await;
     let (first, second) = join(server.connect(), server.connect()).await;
     let base = KnowledgeBaseId::generate();
-    let stored = points(base, 2);
-    first.put(stored.clone()).await.unwrap();
-    assert_eq!(second.list(None, 10).await.unwrap(), chunks(&stored));
+    let stored_points = points(base, 2);
+    first.put(stored_points.clone()).await.unwrap();
+    assert_eq!(second.list(None, 10).await.unwrap(), chunks(&stored_points));
     server.catalogue(|it| {
         assert!(it.aliases["pia_chunks"] == "pia_chunks_v1" && it.collections.len() == 1);
     });
@@ -86,9 +86,9 @@ async fn the_key_is_sent_and_not_repeated() {
     let server = FakeServer::with_key(Some(KEY)).await;
     let store = server.try_connect(Some(KEY)).await.unwrap();
     let base = KnowledgeBaseId::generate();
-    let stored = points(base, 1);
-    store.put(stored.clone()).await.unwrap();
-    assert_eq!(search(&store, query(&[base], axis(0), &[])).await, chunks(&stored));
+    let stored_points = points(base, 1);
+    store.put(stored_points.clone()).await.unwrap();
+    assert_eq!(search(&store, query(&[base], axis(0), &[])).await, chunks(&stored_points));
     let err = failure(server.try_connect(Some("wr0ng")).await);
     assert!(!format!("{err} {err:?}").contains("wr0ng"), "{err}");
     assert!(err.to_string().contains("Unauthenticated"), "{err}");

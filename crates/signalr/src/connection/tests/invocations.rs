@@ -129,8 +129,8 @@ fn only_pending_invocations_are_returned_and_only_once() {
     assert_eq!(fixture.receive(&answer(&id)), []);
 
     assert_eq!(fixture.connection.close_reason(), None);
-    let sent = fixture.sent();
-    assert_eq!(sent[0], r#"{"type":1,"invocationId":"s1","target":"ask","arguments":[1]}"#);
+    let frames = fixture.sent();
+    assert_eq!(frames[0], r#"{"type":1,"invocationId":"s1","target":"ask","arguments":[1]}"#);
 }
 
 #[test]

@@ -58,7 +58,8 @@ fn a_conversation_is_translated() {
         "frequency_penalty": 1,
     });
 
-    let sent = sent_body(&chat_call(claude("claude-sonnet-4-5"), &body), ResponseMode::Streamed);
+    let request_body =
+        sent_body(&chat_call(claude("claude-sonnet-4-5"), &body), ResponseMode::Streamed);
 
     let base64 = json!({ "type": "base64", "media_type": "image/jpeg", "data": "QUJD+/A=" });
     let url = json!({ "type": "url", "url": "https://images.example/a.png" });
@@ -88,7 +89,7 @@ fn a_conversation_is_translated() {
         "stop_sequences": ["END"],
         "stream": true,
     });
-    assert_eq!(sent, expected);
+    assert_eq!(request_body, expected);
 }
 
 #[test]
@@ -168,10 +169,13 @@ fn called_tools_are_declared_even_if_none_may_be_called() {
         { "role": "tool", "tool_call_id": "1", "content": "x" },
     ] });
 
-    let sent = sent_body(&chat_call(claude("claude-opus-5"), &body), ResponseMode::Full);
+    let request_body = sent_body(&chat_call(claude("claude-opus-5"), &body), ResponseMode::Full);
 
-    assert_eq!(sent["tools"], json!([{ "name": "f", "input_schema": { "type": "object" } }]));
-    assert_eq!(sent["tool_choice"], json!({ "type": "none" }));
+    assert_eq!(
+        request_body["tools"],
+        json!([{ "name": "f", "input_schema": { "type": "object" } }])
+    );
+    assert_eq!(request_body["tool_choice"], json!({ "type": "none" }));
 }
 
 #[test]
@@ -211,10 +215,10 @@ fn a_cap_limits_response_and_thinking() {
         ..chat_call(claude("claude-sonnet-4-5"), &hello())
     };
 
-    let sent = sent_body(&call, ResponseMode::Full);
+    let request_body = sent_body(&call, ResponseMode::Full);
 
-    assert_eq!(sent["max_tokens"], 5000);
-    assert_eq!(sent["thinking"]["budget_tokens"], 2500);
+    assert_eq!(request_body["max_tokens"], 5000);
+    assert_eq!(request_body["thinking"]["budget_tokens"], 2500);
 }
 
 #[test]
@@ -223,10 +227,10 @@ fn a_response_schema_is_translated() {
     body["response_format"] = json!({ "type": "json_schema", "json_schema": {
         "name": "x", "schema": { "type": "object" } } });
 
-    let sent = sent_body(&chat_call(claude("claude-opus-5"), &body), ResponseMode::Full);
+    let request_body = sent_body(&chat_call(claude("claude-opus-5"), &body), ResponseMode::Full);
 
     let format = json!({ "type": "json_schema", "schema": { "type": "object" } });
-    assert_eq!(sent["output_config"], json!({ "format": format }));
+    assert_eq!(request_body["output_config"], json!({ "format": format }));
 }
 
 #[tokio::test]
@@ -251,9 +255,9 @@ async fn a_stream_is_translated_into_the_common_format() {
 #[tokio::test]
 async fn search_results_are_linked_behind_the_text() {
     let searching = Target { web_search: true, ..claude("claude-opus-4-8") };
-    let sent = sent_body(&chat_call(searching, &hello()), ResponseMode::Full);
+    let request_body = sent_body(&chat_call(searching, &hello()), ResponseMode::Full);
     assert_eq!(
-        sent["tools"],
+        request_body["tools"],
         json!([{ "type": "web_search_20250305", "name": "web_search", "max_uses": 5 }])
     );
     let events = include_str!("fixtures/anthropic_search_stream.sse");

@@ -75,9 +75,10 @@ fn ids_of_other_models_become_valid_and_still_match() {
         { "role": "tool", "tool_call_id": "D681PevKs", "content": "2" },
     ] });
 
-    let sent = sent_body(&chat_call(target(ProviderType::Mistral), &body), ResponseMode::Full);
+    let request_body =
+        sent_body(&chat_call(target(ProviderType::Mistral), &body), ResponseMode::Full);
 
-    let messages = &sent["messages"];
+    let messages = &request_body["messages"];
     let id = messages[0]["tool_calls"][0]["id"].as_str().unwrap();
     assert_eq!(id.len(), 9);
     assert_eq!(messages[1]["tool_call_id"], id);
@@ -114,8 +115,8 @@ async fn content_chunks_become_text_and_reasoning() {
 
 #[tokio::test]
 async fn its_own_search_is_hidden_except_for_citations() {
-    let sent = sent_body(&chat_call(searching(), &hello()), ResponseMode::Full);
-    assert_eq!(sent["tools"], json!([{ "type": "web_search" }]));
+    let request_body = sent_body(&chat_call(searching(), &hello()), ResponseMode::Full);
+    assert_eq!(request_body["tools"], json!([{ "type": "web_search" }]));
     let events = include_str!("fixtures/mistral_search_stream.sse");
 
     let parsed = streamed_response(ProviderType::Mistral, true, events).await;
