@@ -57,7 +57,7 @@ impl Assignments {
         }
 
         if let Err(err) = self.engine.start(id).await {
-            // A workflow that was started after all ends by itself: it finds
+            // If the workflow was started nevertheless, it ends, since it finds
             // nothing to run.
             self.store.discard(id).await?;
             return Err(EnqueueError::NotStarted(err));
@@ -128,9 +128,8 @@ pub(crate) async fn granted_skill(
     envelope.check_types(&skill.declared_input_types)?;
     Ok(skill)
 }
-
-/// Stops a workflow that has nothing to do any more. If that fails, it ends by
-/// itself.
+/// Stops a workflow that has nothing to do any more. If the stop fails, the
+/// workflow ends when it finds nothing to run.
 pub(crate) async fn stop(engine: &dyn WorkflowEngine, id: AssignmentId, mode: StopMode) {
     if let Err(err) = engine.stop(id, mode).await {
         tracing::warn!(error = %err, assignment = %id, "a workflow could not be stopped");

@@ -68,8 +68,8 @@ impl Recurrence {
     /// Returns the first time after `at`; `None` if there is none.
     pub fn next_after(&self, at: Timestamp) -> Option<Timestamp> {
         let local_time = DateTime::<Utc>::from(at).with_timezone(&self.zone);
-        let next = self.cron.find_next_occurrence(&local_time, false).ok()?;
-        Some(next.to_utc().into())
+        let next_time = self.cron.find_next_occurrence(&local_time, false).ok()?;
+        Some(next_time.to_utc().into())
     }
 }
 

@@ -126,18 +126,7 @@ impl Runs {
         let lost_tools: Vec<String> =
             run.tools.iter().flatten().filter(|it| !tools.contains(it)).cloned().collect();
         let max_output = step.max_output.unwrap_or(remaining).min(remaining);
-        let request = StepRequest {
-            user: run.user,
-            mode: run.skill.mode,
-            instructions: step.instructions.clone(),
-            material: prompt::material(&run),
-            max_output: Some(max_output),
-            host: run.skill.host.map(|connector| StepHost {
-                connector,
-                skill: run.skill.name.clone(),
-                timeout: settings.wall_clock,
-            }),
-        };
+        let request = step_request(&run, &step, max_output, settings.wall_clock);
 
         let progress = StepProgress::new(Arc::clone(&self.store), Arc::clone(&self.clock), &run);
         let mut end = match self.steps.execute(request, progress).await {
@@ -231,6 +220,22 @@ impl Runs {
 
     fn change(&self, tokens: i64, events: Vec<NewEvent>, outcome: RunOutcome) -> RunChange {
         run_change(self.clock.now(), tokens, events, outcome)
+    }
+}
+
+/// Returns the request for a step of a run.
+fn step_request(run: &Run, step: &SkillStep, max_output: i64, timeout: Duration) -> StepRequest {
+    StepRequest {
+        user: run.user,
+        mode: run.skill.mode,
+        instructions: step.instructions.clone(),
+        material: prompt::material(run),
+        max_output: Some(max_output),
+        host: run.skill.host.map(|connector| StepHost {
+            connector,
+            skill: run.skill.name.clone(),
+            timeout,
+        }),
     }
 }
 

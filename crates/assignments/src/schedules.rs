@@ -21,7 +21,7 @@ use crate::settings::AssignmentSettings;
 /// Maximum number of schedules of a user.
 const MAX_SCHEDULES: u32 = 20;
 /// Time after which a start is late enough to have been missed.
-const GRACE: Duration = Duration::from_mins(5);
+const START_GRACE: Duration = Duration::from_mins(5);
 /// Maximum number of schedules that one call starts.
 const MAX_STARTS: u32 = 500;
 
@@ -175,7 +175,7 @@ impl Schedules {
         due: DueSchedule,
         now: Timestamp,
     ) -> Result<Result<NewAssignment, SkipReason>, Unavailable> {
-        if due.catch_up == CatchUp::Skip && due.due_at + GRACE < now {
+        if due.catch_up == CatchUp::Skip && due.due_at + START_GRACE < now {
             return Ok(Err(SkipReason::Missed));
         }
         let Some(input) = due.input else { return Ok(Err(SkipReason::Unreadable)) };

@@ -12,7 +12,7 @@ use crate::run::{FailureCode, RunFailure};
 use crate::settings::AssignmentSettings;
 
 /// Maximum number of assignments that one pass changes at once.
-const BATCH: u32 = 500;
+const BATCH_SIZE: u32 = 500;
 
 /// Upkeep of assignments. Any number of instances may run it at once.
 #[derive(Clone)]
@@ -48,7 +48,7 @@ impl Upkeep {
     pub async fn reconcile(&self) -> Result<(), Unavailable> {
         let now = self.clock.now();
         let settings = *self.settings.get();
-        let queued = self.store.queued_before(now - settings.queued_grace, BATCH).await?;
+        let queued = self.store.queued_before(now - settings.queued_grace, BATCH_SIZE).await?;
         for (id, restarts) in queued {
             if self.engine.is_live(id).await? {
                 continue;
@@ -85,8 +85,12 @@ impl Upkeep {
         let before = now - settings.plaintext_retention;
         let event =
             NewEvent::once(EventKind::Redacted, "The contents were deleted after their time.");
-        while self.store.redact(before, now, event.clone(), BATCH).await? == BATCH as usize {}
-        while self.store.delete(now - settings.retention, BATCH).await? == BATCH as usize {}
+        while self.store.redact(before, now, event.clone(), BATCH_SIZE).await?
+            == BATCH_SIZE as usize
+        {}
+        while self.store.delete(now - settings.retention, BATCH_SIZE).await? == BATCH_SIZE as usize
+        {
+        }
         Ok(())
     }
 }

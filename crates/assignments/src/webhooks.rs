@@ -20,9 +20,9 @@ use crate::webhook::{ClaimedDelivery, Webhook, WebhookDelivery};
 
 /// Time until an attempt is repeated if its process has died; longer than the
 /// sender takes.
-const CLAIM: Duration = Duration::from_mins(1);
+const CLAIM_DURATION: Duration = Duration::from_mins(1);
 /// Waits before the next attempts, as Standard Webhooks recommends.
-const RETRY_AFTER: [Duration; 9] = [
+const RETRY_DELAYS: [Duration; 9] = [
     Duration::from_secs(5),
     Duration::from_mins(5),
     Duration::from_mins(30),
@@ -104,7 +104,7 @@ impl Webhooks {
         except: &[OperatorId],
     ) -> Result<Option<ClaimedDelivery>, Unavailable> {
         let now = self.clock.now();
-        self.store.claim(now, now + CLAIM, except).await
+        self.store.claim(now, now + CLAIM_DURATION, except).await
     }
 
     /// Attempts a delivery.
@@ -128,7 +128,7 @@ impl Webhooks {
             Err(WebhookError::Later(failure)) => {
                 let previous_attempts = delivery.attempts.saturating_sub(1);
                 let delay =
-                    RETRY_AFTER.get(usize::try_from(previous_attempts).unwrap_or(usize::MAX));
+                    RETRY_DELAYS.get(usize::try_from(previous_attempts).unwrap_or(usize::MAX));
                 delivery.next_at = delay.map(|it| ended_at + *it);
                 tracing::warn!(delivery = %delivery.id, failure, "a webhook was not delivered");
                 delivery.failure = Some(failure);

@@ -87,7 +87,24 @@ fn types(scim: &Scim) -> [Value; 2] {
 }
 
 fn definitions(scim: &Scim) -> [Value; 2] {
-    let user = [
+    [
+        ("User", USER_SCHEMA, &user_attributes()[..]),
+        ("Group", GROUP_SCHEMA, &group_attributes()[..]),
+    ]
+    .map(|(name, id, attributes)| {
+        json!({
+            "schemas": ["urn:ietf:params:scim:schemas:core:2.0:Schema"],
+            "id": id,
+            "name": name,
+            "description": name,
+            "attributes": attributes.iter().map(Attribute::definition).collect::<Vec<_>>(),
+            "meta": { "resourceType": "Schema", "location": scim.location("Schemas", id) },
+        })
+    })
+}
+
+fn user_attributes() -> [Attribute; 7] {
+    [
         Attribute { required: true, unique: true, ..Attribute::text("userName") },
         Attribute { unique: true, exact: true, ..Attribute::text("externalId") },
         Attribute::text("displayName"),
@@ -108,9 +125,11 @@ fn definitions(scim: &Scim) -> [Value; 2] {
             parts: &["value", "$ref", "display", "type"],
             ..Attribute::complex("groups")
         },
-    ];
+    ]
+}
 
-    let group = [
+fn group_attributes() -> [Attribute; 3] {
+    [
         Attribute { required: true, unique: true, ..Attribute::text("displayName") },
         Attribute { unique: true, exact: true, ..Attribute::text("externalId") },
         Attribute {
@@ -118,20 +137,7 @@ fn definitions(scim: &Scim) -> [Value; 2] {
             parts: &["value", "$ref", "display", "type"],
             ..Attribute::complex("members")
         },
-    ];
-
-    [("User", USER_SCHEMA, &user[..]), ("Group", GROUP_SCHEMA, &group[..])].map(
-        |(name, id, attributes)| {
-            json!({
-                "schemas": ["urn:ietf:params:scim:schemas:core:2.0:Schema"],
-                "id": id,
-                "name": name,
-                "description": name,
-                "attributes": attributes.iter().map(Attribute::definition).collect::<Vec<_>>(),
-                "meta": { "resourceType": "Schema", "location": scim.location("Schemas", id) },
-            })
-        },
-    )
+    ]
 }
 
 /// Attribute of a schema.

@@ -106,25 +106,11 @@ pub(crate) fn user_conditions(filter: Option<&str>) -> Result<Vec<ScimUserCondit
 /// Converts a comparison into a condition; `None` if every user meets it.
 fn user_condition(comparison: &Comparison) -> Result<Option<ScimUserCondition>, ApiError> {
     let (name, op, value) = match comparison {
-        Comparison::Present(name) => {
-            return match (name.as_str(), user_text(name)) {
-                (_, Some(text)) => Ok(Some(ScimUserCondition::Present(text))),
-                ("id" | "active" | "meta.created" | "meta.lastmodified", None) => Ok(None),
-                _ => Err(unsupported()),
-            };
-        }
+        Comparison::Present(name) => return presence(name),
         Comparison::Compares(name, op, value) => (name.as_str(), op, value),
     };
-
     if let Some(attribute) = user_text(name) {
-        let matching = text_match(op).ok_or_else(unsupported)?;
-        let CompValue::Str(text) = value else { return Err(unsupported()) };
-        // PostgreSQL rejects NUL, so no stored text contains it.
-        return Ok(Some(if text.contains('\0') {
-            ScimUserCondition::Never
-        } else {
-            ScimUserCondition::Text(attribute, matching, text.clone())
-        }));
+        return text_condition(attribute, op, value).map(Some);
     }
 
     match (name, op) {
@@ -151,6 +137,29 @@ fn user_condition(comparison: &Comparison) -> Result<Option<ScimUserCondition>, 
         ("emails.primary", CompareOp::Eq) if *value == CompValue::True => Ok(None),
         _ => Err(unsupported()),
     }
+}
+
+/// Returns the condition that an attribute is present; `None` if every user has it.
+fn presence(name: &str) -> Result<Option<ScimUserCondition>, ApiError> {
+    match (name, user_text(name)) {
+        (_, Some(text)) => Ok(Some(ScimUserCondition::Present(text))),
+        ("id" | "active" | "meta.created" | "meta.lastmodified", None) => Ok(None),
+        _ => Err(unsupported()),
+    }
+}
+
+fn text_condition(
+    attribute: ScimUserText,
+    op: &CompareOp,
+    value: &CompValue,
+) -> Result<ScimUserCondition, ApiError> {
+    let matching = text_match(op).ok_or_else(unsupported)?;
+    let CompValue::Str(text) = value else { return Err(unsupported()) };
+    // PostgreSQL rejects NUL, so no stored text contains it.
+    if text.contains('\0') {
+        return Ok(ScimUserCondition::Never);
+    }
+    Ok(ScimUserCondition::Text(attribute, matching, text.clone()))
 }
 
 fn user_text(name: &str) -> Option<ScimUserText> {

@@ -17,7 +17,7 @@ use crate::list::ScimQuery;
 use crate::patch::comparison_text;
 use crate::scim::{Scim, respond, respond_whole};
 
-/// A group and its members.
+/// Group with its members.
 type GroupMembers = (Group, Vec<(UserId, String)>);
 
 pub(crate) async fn list(
@@ -218,30 +218,35 @@ async fn meets_all(
     conditions: &[GroupCondition],
 ) -> Result<bool, GroupError> {
     for condition in conditions {
-        let meets = match condition {
-            GroupCondition::Id(id) => *id == Some(group.id),
-            GroupCondition::ExternalId(id) => group.external_id.as_ref() == Some(id),
-            GroupCondition::Name(matching, text) => {
-                let name = group.name.folded();
-                match matching {
-                    TextMatch::Equals => name == *text,
-                    TextMatch::Contains => name.contains(text),
-                    TextMatch::StartsWith => name.starts_with(text),
-                    TextMatch::EndsWith => name.ends_with(text),
-                }
-            }
-            GroupCondition::Member(None) => false,
-            GroupCondition::Member(Some(user)) => match groups.member(*user).await {
-                Ok(member) => member.group == group.id,
-                Err(GroupError::UnknownAccount) => false,
-                Err(err) => return Err(err),
-            },
-        };
-
-        if !meets {
+        if !meets(groups, group, condition).await? {
             return Ok(false);
         }
     }
-
     Ok(true)
+}
+
+async fn meets(
+    groups: &Groups,
+    group: &Group,
+    condition: &GroupCondition,
+) -> Result<bool, GroupError> {
+    Ok(match condition {
+        GroupCondition::Id(id) => *id == Some(group.id),
+        GroupCondition::ExternalId(id) => group.external_id.as_ref() == Some(id),
+        GroupCondition::Name(matching, text) => {
+            let name = group.name.folded();
+            match matching {
+                TextMatch::Equals => name == *text,
+                TextMatch::Contains => name.contains(text),
+                TextMatch::StartsWith => name.starts_with(text),
+                TextMatch::EndsWith => name.ends_with(text),
+            }
+        }
+        GroupCondition::Member(None) => false,
+        GroupCondition::Member(Some(user)) => match groups.member(*user).await {
+            Ok(member) => member.group == group.id,
+            Err(GroupError::UnknownAccount) => false,
+            Err(err) => return Err(err),
+        },
+    })
 }

@@ -30,7 +30,7 @@ pub(crate) enum Target {
         attribute: String,
         /// Parts of the elements that have these values.
         conditions: Vec<(String, String)>,
-        /// Part of the elements that changes; none for the elements.
+        /// Part of the elements that changes; `None` for the elements themselves.
         part: Option<String>,
     },
     /// Attribute of another schema.

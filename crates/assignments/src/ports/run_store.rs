@@ -45,9 +45,8 @@ impl QueueState {
 }
 
 /// Store of assignments for workers and timers.
-///
-/// Every change with a claim checks it, and that the assignment is `Running`, in
-/// the transaction of the change, and returns false if that is no longer so.
+////// Every change with a claim verifies in its transaction that the claim is valid and
+/// the assignment is `Running`, and returns false otherwise.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait RunStore: Send + Sync {

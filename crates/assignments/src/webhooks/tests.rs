@@ -23,7 +23,7 @@ fn delivery(attempts: u32) -> WebhookDelivery {
         payload: "{}".to_owned(),
         created_at: NOW,
         attempts,
-        next_at: Some(NOW + CLAIM),
+        next_at: Some(NOW + CLAIM_DURATION),
         delivered_at: None,
         failure: Some("status 502".to_owned()),
     }
@@ -36,7 +36,7 @@ async fn attempt(attempts: u32, result: Result<(), WebhookError>) -> WebhookDeli
     let operator = OperatorId::generate();
     store.expect_claim().once().returning(move |now, until, except| {
         assert_eq!(now, NOW);
-        assert_eq!(until, NOW + CLAIM);
+        assert_eq!(until, NOW + CLAIM_DURATION);
         assert!(except.is_empty());
         let url = "https://hooks.example/".to_owned();
         let webhook = Some(Webhook { url, secret: Secret::new("whsec_AAAA".to_owned()) });
