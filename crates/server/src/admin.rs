@@ -95,8 +95,8 @@ pub enum AdminError {
     /// No such API key.
     #[error("no such API key; it may have been revoked")]
     NoApiKey,
-    /// Budgets do not agree with what is reserved in them, or the audit log
-    /// not with what was written.
+    /// Budgets contradict what is reserved in them, or the audit log
+    /// contradicts what was written.
     #[error("{}", .0.trim_end())]
     Unsound(String),
     /// File of a checkpoint is not readable.
@@ -204,16 +204,16 @@ impl AdminServices {
     }
 
     async fn grant(&self, email: &str, role: Role) -> Result<String, AdminError> {
-        let member = member(&self.accounts.roles, email).await?;
+        let member = find_member(&self.accounts.roles, email).await?;
         self.accounts.roles.grant(None, member.user, role).await?;
-        let mut reported = format!("Role {} assigned to {}\n", role.name(), member.email);
+        let mut output = format!("Role {} assigned to {}\n", role.name(), member.email);
         if member.deactivated_at.is_some() {
-            reported.push_str("note: the account is deactivated; see `admin reactivate`\n");
+            output.push_str("note: the account is deactivated; see `admin reactivate`\n");
         }
         if role != Role::User && member.email_verified_at.is_none() {
-            reported.push_str(UNVERIFIED);
+            output.push_str(UNVERIFIED);
         }
-        Ok(reported)
+        Ok(output)
     }
 
     async fn list(&self) -> Result<String, AdminError> {
@@ -221,22 +221,22 @@ impl AdminServices {
         if admins.is_empty() {
             return Ok("No administrators; create one with `admin grant EMAIL`\n".to_owned());
         }
-        let mut reported = String::new();
+        let mut output = String::new();
         for Member { email, deactivated_at, .. } in admins {
             let since = deactivated_at.map(|it| format!(" (deactivated {it})")).unwrap_or_default();
-            line(&mut reported, format_args!("{email}{since}"));
+            line(&mut output, format_args!("{email}{since}"));
         }
-        Ok(reported)
+        Ok(output)
     }
 
     async fn deactivate(&self, email: &str) -> Result<String, AdminError> {
-        let Member { user, email, .. } = member(&self.accounts.roles, email).await?;
+        let Member { user, email, .. } = find_member(&self.accounts.roles, email).await?;
         self.accounts.roles.deactivate(None, user).await?;
         Ok(format!("User {email} deactivated and signed out of all sessions\n"))
     }
 
     async fn reactivate(&self, email: &str) -> Result<String, AdminError> {
-        let Member { user, email, .. } = member(&self.accounts.roles, email).await?;
+        let Member { user, email, .. } = find_member(&self.accounts.roles, email).await?;
         self.accounts.roles.reactivate(None, user).await?;
         Ok(format!("User {email} reactivated\n"))
     }
@@ -260,7 +260,7 @@ impl AdminServices {
     }
 
     async fn invitations(&self) -> Result<String, AdminError> {
-        let mut reported = String::new();
+        let mut output = String::new();
         let mut after = None;
         loop {
             let request = PageRequest { limit: INVITATIONS_PER_PAGE, after };
@@ -269,7 +269,7 @@ impl AdminServices {
                 let whom = email.as_deref().unwrap_or("anyone with the link");
                 let role = role.name();
                 line(
-                    &mut reported,
+                    &mut output,
                     format_args!("{id} for {whom}, role {role}, expires {expires_at}"),
                 );
             }
@@ -280,7 +280,7 @@ impl AdminServices {
             }
         }
 
-        if reported.is_empty() { Ok("No invitations\n".to_owned()) } else { Ok(reported) }
+        if output.is_empty() { Ok("No invitations\n".to_owned()) } else { Ok(output) }
     }
 
     async fn revoke(&self, id: InvitationId) -> Result<String, AdminError> {
@@ -292,14 +292,14 @@ impl AdminServices {
 }
 
 /// Returns the account with this address.
-async fn member(roles: &Roles, email: &str) -> Result<Member, AdminError> {
+async fn find_member(roles: &Roles, email: &str) -> Result<Member, AdminError> {
     roles.member(email).await.map_err(|err| match err {
         RoleError::Unknown => AdminError::NoAccount(email.to_owned()),
         other => other.into(),
     })
 }
 
-fn line(reported: &mut String, text: std::fmt::Arguments<'_>) {
+fn line(output: &mut String, text: std::fmt::Arguments<'_>) {
     // A text takes all that is written to it.
-    let _infallible = writeln!(reported, "{text}");
+    let _infallible = writeln!(output, "{text}");
 }

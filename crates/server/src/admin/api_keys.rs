@@ -3,7 +3,7 @@
 use pia_identity::{Administration, ApiKeyEntry, RemoveApiKeyError};
 use pia_settings::ApiKeyCommand;
 
-use super::{AdminError, line, member};
+use super::{AdminError, find_member, line};
 
 /// Runs a command, and returns what to print.
 pub(super) async fn run(
@@ -21,8 +21,8 @@ pub(super) async fn run(
 }
 
 async fn list(accounts: &Administration, email: &str) -> Result<String, AdminError> {
-    let member = member(&accounts.roles, email).await?;
-    let mut reported = String::new();
+    let member = find_member(&accounts.roles, email).await?;
+    let mut output = String::new();
     for ApiKeyEntry { id, name, weekly_credits, created_at, expires_at, used_at, scopes: _ } in
         accounts.api_keys.list(member.user).await?
     {
@@ -33,12 +33,12 @@ async fn list(accounts: &Administration, email: &str) -> Result<String, AdminErr
             0 => String::new(),
             credits => format!(", {credits} credits per week"),
         };
-        line(&mut reported, format_args!("{id} {name}, created {created_at}{end}{used}{budget}"));
+        line(&mut output, format_args!("{id} {name}, created {created_at}{end}{used}{budget}"));
     }
 
-    if reported.is_empty() {
+    if output.is_empty() {
         Ok(format!("User {} has no API keys\n", member.email))
     } else {
-        Ok(reported)
+        Ok(output)
     }
 }

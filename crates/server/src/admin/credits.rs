@@ -44,13 +44,13 @@ impl CreditServices {
         if mismatches.is_empty() {
             return Ok("Reserved credits match the reservations of open calls\n".to_owned());
         }
-        let mut reported = String::from(
+        let mut output = String::from(
             "reserved credits and open reservations differ, in millionths of a credit:\n",
         );
         for CreditMismatch { window, reserved, open } in mismatches {
-            line(&mut reported, format_args!("{window}: reserved {}, open {}", reserved.0, open.0));
+            line(&mut output, format_args!("{window}: reserved {}, open {}", reserved.0, open.0));
         }
-        Err(AdminError::Unsound(reported))
+        Err(AdminError::Unsound(output))
     }
 
     async fn top_up(

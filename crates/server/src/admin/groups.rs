@@ -11,7 +11,7 @@ use pia_policy::{
 use pia_settings::{GroupCommand, ListedEntries};
 use pia_storage::Database;
 
-use super::{AdminError, line, member};
+use super::{AdminError, find_member, line};
 use crate::compose::GroupPolicy;
 
 /// Services that administer groups, without a server around them.
@@ -55,27 +55,24 @@ impl GroupServices {
     }
 
     async fn list(&self) -> Result<String, AdminError> {
-        let mut reported = String::new();
+        let mut output = String::new();
         for GroupEntry { group: Group { id, name, is_default, .. }, members } in
             self.groups.list().await?
         {
             let name = name.as_str();
             let default = if is_default { " (default)" } else { "" };
-            line(&mut reported, format_args!("{id} {name}{default}, members: {members}"));
+            line(&mut output, format_args!("{id} {name}{default}, members: {members}"));
         }
-        Ok(reported)
+        Ok(output)
     }
 
     async fn show(&self, group: &str) -> Result<String, AdminError> {
         let GroupEntry { group, members } = self.resolve(group).await?;
         let settings = self.groups.settings(group.id).await?;
-        let mut reported = String::new();
-        line(
-            &mut reported,
-            format_args!("{} {}, members: {members}", group.id, group.name.as_str()),
-        );
-        reported.push_str(&format_settings(&settings));
-        Ok(reported)
+        let mut output = String::new();
+        line(&mut output, format_args!("{} {}, members: {members}", group.id, group.name.as_str()));
+        output.push_str(&format_settings(&settings));
+        Ok(output)
     }
 
     async fn create(&self, name: &str) -> Result<String, AdminError> {
@@ -101,28 +98,28 @@ impl GroupServices {
 
     async fn set(&self, group: &str, changes: &[SettingChange]) -> Result<String, AdminError> {
         let Group { id, .. } = self.resolve(group).await?.group;
-        let mut reported = format_settings(&self.groups.change_settings(None, id, changes).await?);
-        self.warn(&mut reported, changes);
-        Ok(reported)
+        let mut output = format_settings(&self.groups.change_settings(None, id, changes).await?);
+        self.warn(&mut output, changes);
+        Ok(output)
     }
 
     /// Returns warnings about entries that this server's catalogue lacks. They
     /// stay set: another instance may have them, or this one after a restart.
-    fn warn(&self, reported: &mut String, changes: &[SettingChange]) {
+    fn warn(&self, output: &mut String, changes: &[SettingChange]) {
         let mut warned: Vec<&str> = Vec::new();
         for id in changes.iter().flat_map(entries) {
             if let Some(fault) = self.catalogue.fault(id)
                 && !warned.iter().any(|it| it.eq_ignore_ascii_case(id))
             {
                 warned.push(id);
-                line(reported, format_args!("warning: `{id}` {fault}; it is ignored"));
+                line(output, format_args!("warning: `{id}` {fault}; it is ignored"));
             }
         }
     }
 
     async fn add(&self, roles: &Roles, email: &str, group: &str) -> Result<String, AdminError> {
         let Group { id, name, .. } = self.resolve(group).await?.group;
-        let member = member(roles, email).await?;
+        let member = find_member(roles, email).await?;
         self.groups.move_member(None, member.user, id).await?;
         Ok(format!("User {} moved to group {}\n", member.email, name.as_str()))
     }
@@ -153,32 +150,32 @@ fn entries(change: &SettingChange) -> &[String] {
 
 /// Formats the settings as they can be set again; defaults are marked.
 fn format_settings(settings: &GroupSettings) -> String {
-    let mut reported = String::new();
+    let mut output = String::new();
     for quota in Quota::ALL {
         let name = quota.name();
         let limit = settings.quota(quota).map(|it| it.to_string()).unwrap_or_default();
         let default = if settings.quotas.contains_key(&quota) { "" } else { " (default)" };
-        line(&mut reported, format_args!("quota.{name}={limit}{default}"));
+        line(&mut output, format_args!("quota.{name}={limit}{default}"));
     }
 
-    for limit in BudgetPeriod::ALL {
-        let name = limit.name();
-        let max = settings.credits.of(limit);
-        let none = if max == 0 { " (no limit)" } else { "" };
-        line(&mut reported, format_args!("credits.{name}={max}{none}"));
+    for period in BudgetPeriod::ALL {
+        let name = period.name();
+        let max = settings.credits.of(period);
+        let no_limit = if max == 0 { " (no limit)" } else { "" };
+        line(&mut output, format_args!("credits.{name}={max}{no_limit}"));
     }
 
-    line(&mut reported, format_args!("credits.pool={}", settings.credits.pool));
+    line(&mut output, format_args!("credits.pool={}", settings.credits.pool));
 
     for (mode, entry) in &settings.modes {
-        line(&mut reported, format_args!("mode.{mode}={entry}"));
+        line(&mut output, format_args!("mode.{mode}={entry}"));
     }
 
-    for (of, entry) in &settings.persona_types {
-        line(&mut reported, format_args!("persona.{of}={entry}"));
+    for (persona_type, entry) in &settings.persona_types {
+        line(&mut output, format_args!("persona.{persona_type}={entry}"));
     }
 
-    line(&mut reported, format_args!("models={}", settings.models.join(",")));
+    line(&mut output, format_args!("models={}", settings.models.join(",")));
 
-    reported
+    output
 }

@@ -131,7 +131,7 @@ impl KbServices {
             return Ok(text.to_owned());
         }
 
-        let mut reported = String::new();
+        let mut output = String::new();
         for KnowledgeBaseEntry { base, document_count, shared_with, .. } in bases {
             let shared = match shared_with.len() {
                 0 => String::new(),
@@ -142,12 +142,12 @@ impl KbServices {
             let name = base.name;
             let owner = base.owner;
             line(
-                &mut reported,
+                &mut output,
                 format_args!("{id} {name}: {document_count} documents, of group {owner}{shared}"),
             );
         }
 
-        Ok(reported)
+        Ok(output)
     }
 
     async fn show(&self, base: &str) -> Result<String, AdminError> {
@@ -155,18 +155,15 @@ impl KbServices {
         let model = model.map(|it| format!(", embedded by {it}")).unwrap_or_default();
         let reindex =
             reindex_model.map(|it| format!(", being indexed again by {it}")).unwrap_or_default();
-        let mut reported = format!("{} {}{model}{reindex}\n", base.id, base.name);
+        let mut output = format!("{} {}{model}{reindex}\n", base.id, base.name);
         for document in self.documents.list(base_ref(base.id)).await? {
             let Document { id, title, status, chunk_count, error, .. } = document;
             let error = error.map(|it| format!(": {it}")).unwrap_or_default();
             let status = status.name();
-            line(
-                &mut reported,
-                format_args!("{id} {title}: {status}, {chunk_count} chunks{error}"),
-            );
+            line(&mut output, format_args!("{id} {title}: {status}, {chunk_count} chunks{error}"));
         }
 
-        Ok(reported)
+        Ok(output)
     }
 
     /// Stores the files of a folder. Each is one document by its path, so that a

@@ -65,7 +65,7 @@ impl PodServices {
     async fn list(&self) -> Result<String, AdminError> {
         let connectors = self.connectors.list().await?;
         let pods = self.connectors.connected().await?;
-        let mut reported = String::new();
+        let mut output = String::new();
         for connector in connectors {
             let expires_at = connector.token_expires_at();
             let Connector { id, name, groups, mcp_url, .. } = connector;
@@ -76,7 +76,7 @@ impl PodServices {
             };
 
             let groups = groups.len();
-            line(&mut reported, format_args!("{name} ({id}), {groups} groups, {until}"));
+            line(&mut output, format_args!("{name} ({id}), {groups} groups, {until}"));
 
             for pod in pods.iter().filter(|it| it.connector == id) {
                 let ConnectedPod { description, host, connected_at, calls, failures, .. } = pod;
@@ -85,7 +85,7 @@ impl PodServices {
                 let pod = pod.id.0;
                 let tools = description.tools.len();
                 line(
-                    &mut reported,
+                    &mut output,
                     format_args!(
                         "  pod {pod}: {name} {version}, {tools} tools, on {host} since \
                          {connected_at}, {calls} calls, {failures} failed"
@@ -94,11 +94,11 @@ impl PodServices {
             }
         }
 
-        if reported.is_empty() {
+        if output.is_empty() {
             return Ok("No connectors; create one with `--provision-pod create`\n".to_owned());
         }
 
-        Ok(reported)
+        Ok(output)
     }
 
     async fn run(&self, command: ProvisionCommand) -> Result<Provisioned, AdminError> {

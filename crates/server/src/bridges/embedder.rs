@@ -39,7 +39,7 @@ impl Embedder for ProviderEmbedder {
         let embeddings = self.embeddings.by_model(model);
         let call = embeddings.embed(&texts, dimensions(model));
         match tokio::time::timeout(self.timeout, call).await {
-            Ok(Ok(done)) => Ok(Embedding { vectors: done.vectors, tokens: done.tokens }),
+            Ok(Ok(reply)) => Ok(Embedding { vectors: reply.vectors, tokens: reply.tokens }),
             Ok(Err(err)) => Err(to_embed_error(&err)),
             Err(_elapsed) => Err(unavailable("it did not answer in time", None)),
         }

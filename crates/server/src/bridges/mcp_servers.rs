@@ -61,8 +61,8 @@ impl ToolServer for McpServer {
 
         // Dropped with this call, which notifies the server.
         let cancelled = CancellationToken::new();
-        let called = Box::pin(self.0.call(&name, arguments, call.timeout, cancelled)).await;
-        match called {
+        let outcome = Box::pin(self.0.call(&name, arguments, call.timeout, cancelled)).await;
+        match outcome {
             Ok(result) => Ok(PodReply { content: result.content, is_error: result.is_error }),
             // The model may try something else.
             Err(McpError::Refused(reason)) => {

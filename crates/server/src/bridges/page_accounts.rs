@@ -57,11 +57,11 @@ impl AccountService for PageAccounts {
         kind: RequestedEmail,
         email: String,
     ) -> Result<EmailRequestResult, Unavailable> {
-        let mailed = match kind {
+        let outcome = match kind {
             RequestedEmail::PasswordReset => self.identity.password_resets.request(&email).await,
             RequestedEmail::Verification => self.identity.verification.resend(&email).await,
         };
-        match mailed {
+        match outcome {
             Ok(()) => Ok(EmailRequestResult::Mailed),
             Err(EmailTokenError::NotConfigured) => Ok(EmailRequestResult::NoMail),
             Err(EmailTokenError::Unavailable(err)) => Err(err),

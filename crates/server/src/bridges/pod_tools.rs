@@ -54,10 +54,9 @@ impl ConnectorTools for PodTools {
         let arguments = arguments.to_owned();
 
         // Dropped with this call.
-        let (_here, gone) = oneshot::channel::<()>();
+        let (_caller_alive, caller_end) = oneshot::channel::<()>();
         let call = async move {
-            let gone = async move { drop(gone.await) };
-            plane.call(caller, &name, &arguments, gone).await
+            plane.call(caller, &name, &arguments, async move { drop(caller_end.await) }).await
         };
         let call = RequestContext::current().scope(call);
 

@@ -25,8 +25,8 @@ impl RunningSettings for RunningConfig {
     }
 
     fn check(&self, overrides: &[(String, String)]) -> Result<(), Vec<String>> {
-        let checked: Result<Config, _> = self.sources.load_config_below(overrides);
-        checked.map(drop).map_err(|errors| errors.iter().map(ToString::to_string).collect())
+        let config: Result<Config, _> = self.sources.load_config_below(overrides);
+        config.map(drop).map_err(|errors| errors.iter().map(ToString::to_string).collect())
     }
 
     fn apply(&self, version: i64, overrides: Vec<(String, String)>) {

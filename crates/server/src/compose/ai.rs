@@ -155,13 +155,13 @@ type CountFn = fn(Counts) -> u64;
 
 /// Registers the metrics of admissions.
 fn register_admission_metrics(metrics: &Metrics, credit_store: &SqlCreditStore) {
-    let read = |of: CountFn| {
+    let reader = |count: CountFn| {
         let credit_store = credit_store.clone();
-        Box::new(move || of(credit_store.counts()))
+        Box::new(move || count(credit_store.counts()))
     };
 
     let open = "AI calls for which credits are reserved";
-    metrics.gauge("ai_reservations_open", open, read(|it| it.open));
+    metrics.gauge("ai_reservations_open", open, reader(|it| it.open));
 
     let counters: [(&str, &str, CountFn); 9] = [
         ("ai_admissions", "AI calls admitted out of a budget", |it| it.admitted),
@@ -197,8 +197,8 @@ fn register_admission_metrics(metrics: &Metrics, credit_store: &SqlCreditStore) 
         ),
     ];
 
-    for (name, help, of) in counters {
-        metrics.counter(name, help, read(of));
+    for (name, help, count) in counters {
+        metrics.counter(name, help, reader(count));
     }
 }
 
