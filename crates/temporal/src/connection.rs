@@ -63,7 +63,7 @@ impl LazyConnection {
 
         let converter = DataConverter::new(
             PayloadConverter::default(),
-            // Their texts are sealed too.
+            // Seals the texts of failures too.
             DefaultFailureConverter::new(true),
             SealingCodec { seal },
         );

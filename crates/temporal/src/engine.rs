@@ -63,13 +63,13 @@ impl WorkflowEngine for TemporalEngine {
     async fn stop(&self, id: AssignmentId, mode: StopMode) -> Result<(), Unavailable> {
         with_timeout(async {
             let workflow = self.workflow(id).await?;
-            let stopped = match mode {
+            let response = match mode {
                 StopMode::Cancel => workflow.cancel(WorkflowCancelOptions::default()).await,
                 StopMode::Terminate => {
                     workflow.terminate(WorkflowTerminateOptions::default()).await
                 }
             };
-            ignore_not_found(stopped).map(drop)
+            ignore_not_found(response).map(drop)
         })
         .await
     }
@@ -77,9 +77,9 @@ impl WorkflowEngine for TemporalEngine {
     async fn is_live(&self, id: AssignmentId) -> Result<bool, Unavailable> {
         with_timeout(async {
             let workflow = self.workflow(id).await?;
-            let described =
+            let description =
                 ignore_not_found(workflow.describe(WorkflowDescribeOptions::default()).await)?;
-            Ok(described.is_some_and(|it| it.status() == WorkflowExecutionStatus::Running))
+            Ok(description.is_some_and(|it| it.status() == WorkflowExecutionStatus::Running))
         })
         .await
     }

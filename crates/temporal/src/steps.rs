@@ -15,7 +15,7 @@ use tokio::time::interval;
 use uuid::Uuid;
 
 /// Interval of heartbeats of a step.
-pub(crate) const HEARTBEAT: Duration = Duration::from_secs(1);
+pub(crate) const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Steps of runs by one worker.
 pub(crate) struct Steps {
@@ -33,8 +33,8 @@ struct StepInProgress<'a> {
 
 /// Reasons why a step is scheduled again.
 enum StepFailure {
-    /// Attempt before it is still in progress: the server did not get its
-    /// heartbeats.
+    /// Previous attempt is still in progress: the server did not get the
+    /// heartbeats of it.
     InProgress,
     /// Step could not be stored.
     Unavailable(Unavailable),
@@ -56,8 +56,8 @@ impl Steps {
     /// Claims a run and executes its next step. Any worker that had claimed it
     /// changes nothing more.
     ///
-    /// A step goes on when its workflow is cancelled or terminated, as its tokens
-    /// are spent: the run has ended then, and counts them as abandoned.
+    /// A step goes on when its workflow is cancelled or terminated, as its own
+    /// tokens are spent: the run has ended then, and counts the tokens as abandoned.
     #[activity(name = "advance")]
     pub(crate) async fn advance(
         self: Arc<Self>,
@@ -65,13 +65,13 @@ impl Steps {
         assignment: Uuid,
     ) -> Result<Progress, ActivityError> {
         let id = AssignmentId(assignment);
-        let advanced = tokio::select! {
-            advanced = self.step(id) => advanced,
+        let outcome = tokio::select! {
+            outcome = self.step(id) => outcome,
             never = send_heartbeats(&ctx) => match never? {},
         };
 
-        // Temporal stores the text: it must not say more.
-        advanced.map_err(|err| match err {
+        // Temporal stores the text, which must not say more.
+        outcome.map_err(|err| match err {
             StepFailure::InProgress => {
                 ApplicationFailure::new("the step is still in progress").into()
             }
@@ -123,7 +123,7 @@ impl From<Unavailable> for StepFailure {
 
 /// Sends heartbeats of a step until dropped.
 async fn send_heartbeats(ctx: &ActivityContext) -> Result<Infallible, ActivityError> {
-    let mut tick = interval(HEARTBEAT);
+    let mut tick = interval(HEARTBEAT_INTERVAL);
     loop {
         tick.tick().await;
         ctx.record_heartbeat(()).await?;

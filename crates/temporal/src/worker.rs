@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::TemporalEngine;
-use crate::steps::{HEARTBEAT, Steps};
+use crate::steps::{HEARTBEAT_INTERVAL, Steps};
 use crate::workflow::AssignmentWorkflow;
 
 /// Delay before the next attempt to connect.
@@ -30,7 +30,7 @@ const STICKY_TIMEOUT: Duration = Duration::from_secs(1);
 /// waits for ten seconds.
 const FINISH_TIMEOUT: Duration = Duration::from_secs(8);
 /// Name of the thread that decides on workflows.
-const THREAD: &str = "temporal-worker";
+const THREAD_NAME: &str = "temporal-worker";
 
 type WorkError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -73,7 +73,7 @@ impl TemporalWorker {
         // The SDK's worker must stay on one thread; steps run on all. A thread
         // of the runtime would keep the process from ending before its steps.
         let work = move || sender.send(runtime.block_on(poll(client, options, stop)));
-        thread::Builder::new().name(THREAD.to_owned()).spawn(work)?;
+        thread::Builder::new().name(THREAD_NAME.to_owned()).spawn(work)?;
         ended.await?
     }
 
@@ -93,7 +93,7 @@ impl TemporalWorker {
             .client_identity_override(self.id.0.to_string())
             .deployment_options(version)
             .tuner(tuner)
-            .max_heartbeat_throttle_interval(HEARTBEAT)
+            .max_heartbeat_throttle_interval(HEARTBEAT_INTERVAL)
             .sticky_queue_schedule_to_start_timeout(STICKY_TIMEOUT)
             .build();
 

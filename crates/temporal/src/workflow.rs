@@ -23,9 +23,9 @@ const STEP_TIMEOUT: Duration = Duration::from_hours(1);
 const HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(4);
 /// Delay before the first repetition of a step whose worker or database failed;
 /// each further one is twice as long.
-const FIRST_RETRY: Duration = Duration::from_secs(1);
+const FIRST_RETRY_DELAY: Duration = Duration::from_secs(1);
 /// Maximum delay before such a repetition.
-const MAX_RETRY: Duration = Duration::from_secs(30);
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(30);
 
 /// Workflow of an assignment: advances its run until it has ended.
 #[workflow]
@@ -41,8 +41,8 @@ impl AssignmentWorkflow {
         assignment: Uuid,
     ) -> WorkflowResult<()> {
         for _ in 0..MAX_ROUNDS {
-            let advanced = ctx.execute_activity(Steps::advance, assignment, step_options()).await;
-            match advanced {
+            let outcome = ctx.execute_activity(Steps::advance, assignment, step_options()).await;
+            match outcome {
                 Ok(Progress::Continue) => {}
                 Ok(Progress::Repeat(delay)) => {
                     if ctx.timer(delay).await == TimerResult::Cancelled {
@@ -64,7 +64,9 @@ impl AssignmentWorkflow {
 /// Returns the options of a step. Attempts that failed at the model are counted
 /// by the run itself.
 fn step_options() -> ActivityOptions {
-    let retry = RetryPolicy::builder().initial_interval(FIRST_RETRY).maximum_interval(MAX_RETRY);
+    let retry = RetryPolicy::builder()
+        .initial_interval(FIRST_RETRY_DELAY)
+        .maximum_interval(MAX_RETRY_DELAY);
     ActivityOptions::with_start_to_close_timeout(STEP_TIMEOUT)
         .heartbeat_timeout(HEARTBEAT_TIMEOUT)
         .retry_policy(retry.build())
