@@ -20,8 +20,8 @@ use shard::Shard;
 
 /// Vector store within this process.
 ///
-/// Searches compare a question with every vector of its bases, so they are exact,
-/// and take time in proportion to their number: 6 ms for 10,000 points, and some
+/// Searches compare a question with every vector of its bases, so searches are
+/// exact, and take time in proportion to the number of vectors: 6 ms for 10,000 points, and some
 /// 100 ms for 100,000.
 pub struct EmbeddedVectors {
     shard: Arc<Shard>,

@@ -26,9 +26,8 @@ pub struct ServerVectors {
 }
 
 impl ServerVectors {
-    /// Creates a store on the gRPC port of a server, with its API key if it has
-    /// one. The server need not run yet: the first call creates what is missing on
-    /// it.
+    /// Creates a store on the gRPC port of a server, with the API key of the server if
+    /// there is one. The server need not run yet: the first call creates what is missing.
     pub fn new(endpoint: &str, key: Option<&Secret<String>>) -> Result<Self, VectorSetupError> {
         // The compatibility check would print the version of the server.
         let client = Qdrant::from_url(endpoint)
