@@ -48,7 +48,7 @@ impl AssignmentWorker {
     }
 
     async fn work(self, stop: CancellationToken) {
-        // The queue is polled as often.
+        // The queue is polled at the same interval.
         let mut tick = interval(RENEW_INTERVAL);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut running = JoinSet::new();
@@ -59,8 +59,8 @@ impl AssignmentWorker {
                 () = self.wake.notified() => {}
                 Some(_) = running.join_next() => {}
             }
-            let filled = self.fill(&mut running, &stop).await;
-            log(filled, "no assignment could be claimed");
+            let outcome = self.fill(&mut running, &stop).await;
+            log(outcome, "no assignment could be claimed");
         }
 
         // Models are told to stop, so that steps end soon and are released.
@@ -99,7 +99,7 @@ async fn advance(runs: Runs, mut run: Run, stop: CancellationToken) {
         }
     }
 
-    // Without its release the run would wait for the end of this worker.
+    // Without a release the run would wait for the end of this worker.
     while let Err(err) = runs.release(claim).await {
         tracing::warn!(error = %err, assignment = %claim.id, "a run could not be released");
         tokio::select! {
@@ -149,18 +149,18 @@ pub(crate) fn start_schedules(
 
 /// Repeats work until stopped.
 pub(crate) async fn repeat<F: Future<Output = ()>>(
-    every: Duration,
+    period: Duration,
     stop: CancellationToken,
     work: impl Fn() -> F,
 ) {
-    let mut tick = interval(every);
+    let mut tick = interval(period);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             () = stop.cancelled() => return,
             _ = tick.tick() => {}
         }
-        // Outside of `select!`, so that it is not cancelled half-way.
+        // Outside of `select!`, so that the work is not cancelled half-way.
         work().await;
     }
 }

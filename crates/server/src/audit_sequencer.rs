@@ -17,7 +17,7 @@ pub(crate) async fn run(chain: SqlAuditChain, stop: CancellationToken) {
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
 
     while stop.run_until_cancelled(tick.tick()).await.is_some() {
-        // Outside of `select!`, so that it is not cancelled half-way.
+        // Outside of the cancellable wait, so that no step is cancelled half-way.
         loop {
             match chain.extend().await {
                 Ok(0) => break,

@@ -23,7 +23,7 @@ pub(crate) async fn run(db: Database, stop: CancellationToken) {
             () = stop.cancelled() => return,
             _ = tick.tick() => {}
         }
-        // Outside of `select!`, so that it is not cancelled half-way.
+        // Outside of `select!`, so that no checkpoint is cancelled half-way.
         if let Err(err) = db.checkpoint().await {
             tracing::warn!(error = &err as &dyn std::error::Error, "WAL checkpoint failed");
         }

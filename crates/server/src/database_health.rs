@@ -7,10 +7,10 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 /// Interval of the checks.
-const INTERVAL: Duration = Duration::from_secs(1);
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// Timeout of a check. A busy database exceeds it at times; only requests that
 /// have already waited for long are refused for it.
-const TIMEOUT: Duration = Duration::from_secs(1);
+const CHECK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Reports through `health` whether the database answers, until `stop`.
 ///
@@ -21,11 +21,12 @@ pub(crate) async fn watch(db: Database, health: watch::Sender<bool>, stop: Cance
         return stop.cancelled().await;
     }
 
-    let mut tick = tokio::time::interval(INTERVAL);
+    let mut tick = tokio::time::interval(CHECK_INTERVAL);
     while stop.run_until_cancelled(tick.tick()).await.is_some() {
-        let now = db.ping(TIMEOUT).await.is_ok();
-        let changed = health.send_if_modified(|before| std::mem::replace(before, now) != now);
-        match (changed, now) {
+        let is_available = db.ping(CHECK_TIMEOUT).await.is_ok();
+        let changed =
+            health.send_if_modified(|last| std::mem::replace(last, is_available) != is_available);
+        match (changed, is_available) {
             (true, true) => tracing::info!("database is available again"),
             (true, false) => tracing::error!("database is unavailable"),
             (false, _) => {}

@@ -42,9 +42,9 @@ impl FreeGroup {
         }
     }
 
-    /// Checks the group, and logs if it has gone missing since the last check.
+    /// Checks the group, and logs if the group has gone missing since the last check.
     async fn check(&self, last: GroupLookup) -> GroupLookup {
-        let now = match *self.configured.get() {
+        let lookup = match *self.configured.get() {
             None => GroupLookup::Fine,
             Some(group) => match self.groups.settings(group).await {
                 Ok(Some(_)) => GroupLookup::Fine,
@@ -54,8 +54,8 @@ impl FreeGroup {
             },
         };
 
-        if let GroupLookup::Missing(group) = now
-            && now != last
+        if let GroupLookup::Missing(group) = lookup
+            && lookup != last
         {
             tracing::warn!(
                 group.id = %group,
@@ -63,7 +63,7 @@ impl FreeGroup {
             );
         }
 
-        now
+        lookup
     }
 }
 
@@ -76,27 +76,29 @@ mod tests {
 
     #[tokio::test]
     async fn a_configured_group_that_does_not_exist_is_missing() {
-        let there = GroupId::generate();
-        let gone = GroupId::generate();
-        let away = GroupId::generate();
+        let existing = GroupId::generate();
+        let deleted = GroupId::generate();
+        let unreadable = GroupId::generate();
         let mut store = MockGroupStore::new();
         store.expect_settings().returning(move |it| match it {
-            it if it == there => Ok(Some(GroupSettings::default())),
-            it if it == away => Err(Unavailable::new("groups", "away")),
+            it if it == existing => Ok(Some(GroupSettings::default())),
+            it if it == unreadable => Err(Unavailable::new("groups", "away")),
             _ => Ok(None),
         });
         let configured = LiveSetting::new(None);
-        let free = FreeGroup { configured: configured.clone(), groups: Arc::new(store) };
+        let free_group = FreeGroup { configured: configured.clone(), groups: Arc::new(store) };
 
         let mut results = Vec::new();
         let mut last = GroupLookup::Fine;
-        for name in [None, Some(there), Some(gone), Some(away), Some(gone), Some(there)] {
-            configured.set(name);
-            last = free.check(last).await;
+        for group in
+            [None, Some(existing), Some(deleted), Some(unreadable), Some(deleted), Some(existing)]
+        {
+            configured.set(group);
+            last = free_group.check(last).await;
             results.push(last);
         }
 
-        let missing = GroupLookup::Missing(gone);
+        let missing = GroupLookup::Missing(deleted);
         assert_eq!(
             results,
             [GroupLookup::Fine, GroupLookup::Fine, missing, missing, missing, GroupLookup::Fine]

@@ -16,7 +16,7 @@ type Work = Box<dyn Fn() -> BoxFuture<'static, Result<u64, Unavailable>> + Send 
 pub(crate) struct MaintenanceTask(Work);
 
 impl MaintenanceTask {
-    /// Creates a task; `work` deletes what is expired and returns its number.
+    /// Creates a task; `work` deletes what is expired and returns how much that was.
     pub(crate) fn new<W>(work: impl Fn() -> W + Send + Sync + 'static) -> Self
     where
         W: Future<Output = Result<u64, Unavailable>> + Send + 'static,
@@ -27,7 +27,7 @@ impl MaintenanceTask {
 
 /// Runner of all maintenance tasks.
 ///
-/// Every instance runs them; concurrent runs are harmless.
+/// Every instance runs the tasks; concurrent runs are harmless.
 pub(crate) struct Housekeeping {
     pub(crate) tasks: Vec<(MaintenanceKind, MaintenanceTask)>,
     pub(crate) log: Arc<dyn MaintenanceLog>,
@@ -46,22 +46,22 @@ impl Housekeeping {
                 () = stop.cancelled() => return,
                 _ = tick.tick() => {}
             }
-            // Outside of `select!`, so that it is not cancelled half-way.
+            // Outside of `select!`, so that no task is cancelled half-way.
             for (kind, task) in &self.tasks {
-                self.once(*kind, task).await;
+                self.run_once(*kind, task).await;
             }
         }
     }
 
-    /// Runs a task and records it. It runs even if it cannot be recorded.
-    async fn once(&self, kind: MaintenanceKind, MaintenanceTask(work): &MaintenanceTask) {
+    /// Runs a task and records the run. Runs it even if that cannot be recorded.
+    async fn run_once(&self, kind: MaintenanceKind, MaintenanceTask(work): &MaintenanceTask) {
         let what = kind.name();
         let started = self.log.start(kind, &self.instance, self.clock.now()).await;
 
         let error = match work().await {
             Ok(0) => None,
-            Ok(gone) => {
-                tracing::info!(what, gone, "expired data deleted");
+            Ok(count) => {
+                tracing::info!(what, gone = count, "expired data deleted");
                 None
             }
             Err(err) => {

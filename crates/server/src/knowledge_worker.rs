@@ -16,7 +16,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Interval of comparing the vector store with the database.
 const SWEEP_INTERVAL: Duration = Duration::from_hours(6);
 /// Delay after a comparison that failed.
-const SWEEP_AGAIN: Duration = Duration::from_mins(1);
+const SWEEP_RETRY_DELAY: Duration = Duration::from_mins(1);
 
 /// Workers that ingest documents, and the task that keeps the vector store in
 /// agreement with the database. Every instance runs them; each document goes to
@@ -65,7 +65,7 @@ async fn ingest(ingestion: Ingestion, licence: FeatureLicence, stop: Cancellatio
 }
 
 /// Ingests one document on a thread that may block: cutting a text takes long.
-/// When stopped, it ends between two steps, as after a crash.
+/// When stopped, the ingestion ends between two steps, as after a crash.
 async fn ingest_next(ingestion: &Ingestion, stop: &CancellationToken) -> Result<bool, Unavailable> {
     let ingestion = ingestion.clone();
     let stop = stop.clone();
@@ -74,7 +74,7 @@ async fn ingest_next(ingestion: &Ingestion, stop: &CancellationToken) -> Result<
         runtime.block_on(async {
             tokio::select! {
                 () = stop.cancelled() => Ok(false),
-                done = ingestion.ingest_next() => done,
+                outcome = ingestion.ingest_next() => outcome,
             }
         })
     });
@@ -94,22 +94,24 @@ async fn reconcile(reconciliation: Reconciliation, stop: CancellationToken) {
             _ = tick.tick() => {}
         }
 
-        // Outside of `select!`, so that it is not cancelled half-way.
+        // Outside of `select!`, so that no removal is cancelled half-way.
         if let Err(err) = reconciliation.delete_removed().await {
             tracing::warn!(error = %err, "failed to remove points from the vector store");
         }
 
         if next_sweep <= Instant::now() {
-            let delay = if sweep(&reconciliation).await { SWEEP_INTERVAL } else { SWEEP_AGAIN };
+            let delay =
+                if sweep(&reconciliation).await { SWEEP_INTERVAL } else { SWEEP_RETRY_DELAY };
             next_sweep = Instant::now() + delay;
         }
     }
 }
 
-/// Returns whether everything was compared.
+/// Compares the vector store with the database. Returns whether everything was
+/// compared.
 async fn sweep(reconciliation: &Reconciliation) -> bool {
-    let swept = reconciliation.sweep().await;
-    match &swept {
+    let outcome = reconciliation.sweep().await;
+    match &outcome {
         Ok(repaired) if repaired.restored == 0 && repaired.deleted == 0 => {}
         Ok(repaired) => tracing::info!(
             restored = repaired.restored,
@@ -118,5 +120,5 @@ async fn sweep(reconciliation: &Reconciliation) -> bool {
         ),
         Err(err) => tracing::warn!(error = %err, "failed to compare the vector store"),
     }
-    swept.is_ok()
+    outcome.is_ok()
 }

@@ -31,8 +31,8 @@ pub struct LicenceFile {
 }
 
 /// Last content, by which a change is noticed. The content is compared and not
-/// the time and length of the file: it is small, and these miss a change
-/// within the clock's resolution.
+/// the time and length of the file: the content is small, and time and length
+/// miss a change within the clock's resolution.
 struct FileSnapshot {
     accepted: FileReadOutcome,
     pending: Option<FileReadOutcome>,
@@ -52,7 +52,7 @@ impl LicenceFile {
         let file = Self { path, key, clock, state, snapshot: Mutex::new(snapshot) };
         let outcome = FileReadOutcome::at(&file.path);
         let licence = file.load(&outcome);
-        file.accept(outcome, licence, &mut file.lock_state());
+        file.accept(outcome, licence, &mut file.lock_snapshot());
         file
     }
 
@@ -76,20 +76,20 @@ impl LicenceFile {
     /// the disk.
     pub fn check(&self) {
         let outcome = FileReadOutcome::at(&self.path);
-        let mut snapshot = self.lock_state();
+        let mut snapshot = self.lock_snapshot();
         self.update(outcome, &mut snapshot);
         self.log_end(&mut snapshot);
     }
 
-    /// Replaces the file by a licence, if that is valid and has not ended. It
-    /// is in force when this returns. Blocks on the disk.
+    /// Replaces the file by a licence, if the licence is valid and has not ended.
+    /// The licence is in force when this returns. Blocks on the disk.
     pub fn store(&self, text: &[u8]) -> Result<Licence, InstallError> {
         let reading = LicenceReading::open(text, &self.key)?;
         if let Some(end) = reading.licence.expires_at.filter(|it| *it <= self.clock.now()) {
             return Err(InstallError::Ended(end));
         }
 
-        let mut snapshot = self.lock_state();
+        let mut snapshot = self.lock_snapshot();
         let content = format!("{}\n", reading.text).into_bytes();
         replace(&self.path, &content).map_err(|err| Unavailable::new("the licence file", err))?;
         let licence = reading.licence.clone();
@@ -169,8 +169,8 @@ impl LicenceFile {
         }
     }
 
-    fn lock_state(&self) -> MutexGuard<'_, FileSnapshot> {
-        // After a panic elsewhere it still holds the last content.
+    fn lock_snapshot(&self) -> MutexGuard<'_, FileSnapshot> {
+        // After a panic elsewhere the snapshot still holds the last content.
         self.snapshot.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -17,7 +17,7 @@ const CONCURRENCY: usize = 4;
 
 /// Worker that polls the outbox and delivers its mails until stopped.
 ///
-/// Every instance runs one; each mail goes to one of them.
+/// Every instance runs one worker; each mail goes to one of them.
 #[derive(Clone)]
 pub(crate) struct OutboxWorker {
     pub(crate) sender: OutboxSender,
@@ -37,7 +37,7 @@ impl OutboxWorker {
                 () = stop.cancelled() => return,
                 _ = tick.tick() => {}
             }
-            // Outside of `select!`, so that it is not cancelled half-way.
+            // Outside of `select!`, so that no delivery is cancelled half-way.
             if *self.configured.get() {
                 self.run_guarded(&stop).await;
             }
@@ -48,7 +48,7 @@ impl OutboxWorker {
     async fn run_guarded(&self, stop: &CancellationToken) {
         let worker = self.clone();
         let stop = stop.clone();
-        match self.tasks.spawn(async move { worker.once(&stop).await }).await {
+        match self.tasks.spawn(async move { worker.run_once(&stop).await }).await {
             Ok(Ok(())) => {}
             Ok(Err(err)) => {
                 tracing::warn!(error = %err, "failed to read the outbox");
@@ -58,8 +58,8 @@ impl OutboxWorker {
     }
 
     /// Delivers all mails that are due, or as many as the relay takes. When
-    /// stopped, it finishes the deliveries in flight.
-    async fn once(&self, stop: &CancellationToken) -> Result<(), Unavailable> {
+    /// stopped, the worker finishes the deliveries in flight.
+    async fn run_once(&self, stop: &CancellationToken) -> Result<(), Unavailable> {
         if self.deliver_one(stop).await? {
             let deliveries = (0..CONCURRENCY).map(|_| async {
                 while self.deliver_one(stop).await? {}

@@ -12,8 +12,8 @@ use crate::assignment_worker::{log, repeat};
 
 /// Interval of recording that pods are connected, and of looking for revoked tokens.
 const RUN_INTERVAL: Duration = Duration::from_secs(2);
-/// Time after which the row of a pod is removed whose instance has ended.
-const FORGOTTEN: Duration = Duration::from_mins(10);
+/// Time after which the row of a pod whose instance has ended is removed.
+const ROW_LIFETIME: Duration = Duration::from_mins(10);
 
 /// Records that pods are connected, and disconnects those whose token is no longer
 /// valid, until stopped.
@@ -26,9 +26,9 @@ pub(crate) async fn run(
     let keeping = repeat(RUN_INTERVAL, stop.clone(), || async {
         log(keep_alive(&*registry, &links, &*clock).await, "pods could not be kept alive");
     });
-    let sweeping = repeat(FORGOTTEN, stop, || async {
-        let swept = registry.sweep(clock.now() - FORGOTTEN).await;
-        log(swept, "pods of instances that have ended could not be removed");
+    let sweeping = repeat(ROW_LIFETIME, stop, || async {
+        let outcome = registry.sweep(clock.now() - ROW_LIFETIME).await;
+        log(outcome, "pods of instances that have ended could not be removed");
     });
     tokio::join!(keeping, sweeping);
 }

@@ -140,7 +140,7 @@ async fn serve(sources: Sources) -> Result<(), Failure> {
     let handle = server.handle();
     let mut serving = std::pin::pin!(server);
     tokio::select! {
-        ended = &mut serving => return ended.map_err(system("the server")),
+        outcome = &mut serving => return outcome.map_err(system("the server")),
         () = stop_requested => {}
     }
 
@@ -154,7 +154,7 @@ async fn serve(sources: Sources) -> Result<(), Failure> {
     tokio::select! {
         // Still polled, as it refuses new connections. Not awaited alone, as it
         // would wait for idle connections too.
-        ended = &mut serving => ended.map_err(system("the server"))?,
+        outcome = &mut serving => outcome.map_err(system("the server"))?,
         () = shutdown::drained(Data::clone(&metrics), background.stop.clone(), shutdown) => {}
     }
     background.finish().await;

@@ -11,7 +11,7 @@ use pia_storage::{Database, ReadinessError};
 use tokio::sync::Mutex;
 
 /// Timeout of the database's response; a slower database is not ready.
-const TIMEOUT: Duration = Duration::from_secs(1);
+const DATABASE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Duration for which a result is cached: probes are not rate-limited, and must
 /// not use up the database's connections.
 const CACHE_DURATION: Duration = Duration::from_secs(1);
@@ -29,7 +29,7 @@ pub(crate) struct ReadinessChecks {
 struct DatabaseState {
     /// True if the database answers.
     is_available: bool,
-    /// True if its schema is the one of this version.
+    /// True if the schema is the one of this version.
     is_migrated: bool,
 }
 
@@ -51,7 +51,7 @@ impl ReadinessChecks {
             return state;
         }
 
-        let state = match self.db.ready(TIMEOUT).await {
+        let state = match self.db.ready(DATABASE_TIMEOUT).await {
             Ok(()) => DatabaseState { is_available: true, is_migrated: true },
             Err(ReadinessError::Pending(_)) => {
                 DatabaseState { is_available: true, is_migrated: false }

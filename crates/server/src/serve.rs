@@ -54,7 +54,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(75);
 const UNREAD_TIMEOUT_MS: u32 = 120_000;
 
 /// Listens on an address. Accepted connections end when their client reads nothing:
-/// otherwise their buffers would wait for it without a limit.
+/// otherwise the buffers would wait for the client without a limit.
 fn bind_listener(address: SocketAddr) -> std::io::Result<TcpListener> {
     let listener = TcpListener::bind(address)?;
     sockopt::set_tcp_user_timeout(&listener, UNREAD_TIMEOUT_MS)?;

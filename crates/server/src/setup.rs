@@ -29,7 +29,8 @@ pub struct Setup {
     licence: Arc<LicenceFile>,
     token: Arc<TokenFile>,
     admins: Arc<Administrators>,
-    /// Lock of installation: the second of two concurrent ones finds setup completed.
+    /// Lock of installation: the second of two concurrent installations finds the
+    /// setup completed.
     installing: Arc<Mutex<()>>,
 }
 
@@ -121,13 +122,12 @@ impl LicenceService for Setup {
     async fn replace(&self, text: &[u8]) -> Result<Licence, InstallError> {
         let setup = self.clone();
         let text = text.to_vec();
-        let replace = move || {
+        tokio::task::spawn_blocking(move || {
             let _guard = setup.installing.lock().unwrap_or_else(PoisonError::into_inner);
             setup.store_blocking(&text)
-        };
-        tokio::task::spawn_blocking(replace)
-            .await
-            .map_err(|err| Unavailable::new("the licence file", err))?
+        })
+        .await
+        .map_err(|err| Unavailable::new("the licence file", err))?
     }
 }
 

@@ -33,7 +33,7 @@ pub(crate) fn requested() -> std::io::Result<impl Future<Output = ()>> {
 /// Resolves when every running request has completed, or `limit` has passed;
 /// `stop` is cancelled shortly before that.
 ///
-/// Unlike actix-web, it does not wait for idle connections.
+/// Unlike actix-web, this does not wait for idle connections.
 pub(crate) async fn drained(metrics: Data<Metrics>, stop: CancellationToken, limit: Duration) {
     let grace = CANCEL_GRACE.min(limit / 2);
     if within(limit.saturating_sub(grace), idle(&metrics)).await {

@@ -37,8 +37,8 @@ struct EndedAttempt {
     outcome: Result<(), Unavailable>,
 }
 
-/// Starts the delivery of webhooks, which ends when stopped. Every instance has
-/// one; each delivery is attempted by one of them.
+/// Starts the delivery of webhooks, which ends when stopped. Every instance runs
+/// it; each delivery is attempted by one instance.
 pub(crate) fn start_webhooks(webhooks: &Webhooks, tasks: &TaskTracker, stop: &CancellationToken) {
     let worker_webhooks = webhooks.clone();
     let stopped = stop.clone();
@@ -62,14 +62,14 @@ async fn deliver(webhooks: &Webhooks, stop: &CancellationToken) {
     loop {
         tokio::select! {
             () = stop.cancelled() => break,
-            Some(ended) = attempts.running.next() => attempts.end(ended),
+            Some(attempt) = attempts.running.next() => attempts.end(attempt),
             _ = tick.tick() => {}
         }
         log(attempts.begin().await, "webhooks could not be delivered");
     }
 
-    while let Some(ended) = attempts.running.next().await {
-        attempts.end(ended);
+    while let Some(attempt) = attempts.running.next().await {
+        attempts.end(attempt);
     }
 }
 
@@ -89,8 +89,8 @@ impl Attempts<'_> {
         Ok(())
     }
 
-    fn end(&mut self, ended: EndedAttempt) {
-        self.busy.retain(|it| *it != ended.operator);
-        log(ended.outcome, "a delivery could not be stored");
+    fn end(&mut self, attempt: EndedAttempt) {
+        self.busy.retain(|it| *it != attempt.operator);
+        log(attempt.outcome, "a delivery could not be stored");
     }
 }

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_assignments::{RunStore, WorkerId};
-use pia_kernel::{Clock, Unavailable};
+use pia_kernel::Clock;
 use uuid::Uuid;
+
+use crate::assignment_worker::log;
 
 /// Interval at which a worker reports that it is alive.
 pub(crate) const RENEW_INTERVAL: Duration = Duration::from_secs(1);
@@ -29,19 +31,13 @@ impl WorkerLease {
 
     /// Reports that the worker is alive.
     pub(crate) async fn renew(&self) {
-        let renewed = self.store.keep_alive(self.id, &self.host, self.clock.now(), LEASE).await;
-        log(renewed, "a worker could not say that it is alive");
+        let outcome = self.store.keep_alive(self.id, &self.host, self.clock.now(), LEASE).await;
+        log(outcome, "a worker could not say that it is alive");
     }
 
     /// Removes the worker, whose runs others can claim then.
     pub(crate) async fn retire(&self) {
         log(self.store.retire(self.id).await, "a worker could not be removed");
-    }
-}
-
-fn log(outcome: Result<(), Unavailable>, message: &str) {
-    if let Err(err) = outcome {
-        tracing::warn!(error = %err, "{message}");
     }
 }
 

@@ -49,8 +49,8 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
         _ => Path::new("."),
     };
     let temporary = temporary_path(folder, path)?;
-    let renamed = write_new(&temporary, content).and_then(|()| fs::rename(&temporary, path));
-    if let Err(err) = renamed {
+    let outcome = write_new(&temporary, content).and_then(|()| fs::rename(&temporary, path));
+    if let Err(err) = outcome {
         // The error is returned, not a failure to remove the temporary file.
         fs::remove_file(&temporary).unwrap_or_default();
         return Err(err);

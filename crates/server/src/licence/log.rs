@@ -22,7 +22,7 @@ pub(super) fn loaded(reading: &LicenceReading) {
         tracing::warn!(
             code = "SVC-LIC-008",
             licence.id = %licence.id,
-            // Quoted, since they are arbitrary text.
+            // Quoted, since the features are arbitrary text.
             licence.unknown_features = ?reading.unknown_features,
             "licence features unknown to this version are ignored"
         );
@@ -46,8 +46,8 @@ pub(super) fn refused(path: &Path, fault: &LicenceError, key: &VerifyingKey) {
             code = "SVC-LIC-002", licence.path = %path, licence.fault = %fault,
             "licence file is truncated or not a licence; copy it again"
         ),
-        LicenceError::Foreign(theirs) => tracing::error!(
-            code = "SVC-LIC-003", licence.path = %path, licence.key_id = theirs,
+        LicenceError::Foreign(key_id) => tracing::error!(
+            code = "SVC-LIC-003", licence.path = %path, licence.key_id = key_id,
             server.key_id = key.id(),
             "licence was issued by a key that this build does not trust"
         ),

@@ -31,12 +31,12 @@ impl Seats for LicenceSeats {
 }
 
 impl LicenceSeats {
-    fn allowed(&self, of: impl Fn(&Licence) -> Option<u32>) -> Option<u32> {
+    fn allowed(&self, limit: impl Fn(&Licence) -> Option<u32>) -> Option<u32> {
         match self.state.get().at(self.clock.now()) {
-            // No route that creates accounts is open then. Should one be, it
-            // must not create any number of them.
+            // No route that creates accounts is open then. Should one be open,
+            // the route must not create any number of accounts.
             Licensed::Not => Some(0),
-            Licensed::Expired(licence) | Licensed::Valid(licence) => of(licence),
+            Licensed::Expired(licence) | Licensed::Valid(licence) => limit(licence),
         }
     }
 }

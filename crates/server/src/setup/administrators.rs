@@ -13,15 +13,15 @@ pub(crate) struct Administrators {
 }
 
 impl Administrators {
-    /// Checks for the first time.
+    /// Creates the check and runs it for the first time.
     pub(crate) async fn load(store: Arc<dyn FirstAdminStore>) -> Self {
         let admins = Self { store, found: AtomicBool::new(false) };
         admins.refresh().await;
         admins
     }
 
-    /// Checks, unless one was found. A database error changes nothing; it is
-    /// logged elsewhere.
+    /// Checks, unless an administrator was found. A database error changes
+    /// nothing, and is logged elsewhere.
     pub(super) async fn refresh(&self) {
         if !self.exist() && matches!(self.store.exists().await, Ok(true)) {
             self.record_admin();
@@ -33,7 +33,7 @@ impl Administrators {
         self.found.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether one was found.
+    /// Returns whether an administrator was found.
     pub(super) fn exist(&self) -> bool {
         self.found.load(Ordering::Relaxed)
     }

@@ -92,7 +92,7 @@ impl TokenFile {
     fn existing(&self) -> io::Result<Existing> {
         // Links are not followed.
         match fs::symlink_metadata(&self.path) {
-            Ok(found) if found.is_file() => {}
+            Ok(metadata) if metadata.is_file() => {}
             Ok(_) => return Ok(Existing::SomethingElse),
             Err(err) if err.kind() == ErrorKind::NotFound => return Ok(Existing::Nothing),
             Err(err) => return Err(err),
@@ -129,15 +129,15 @@ impl TokenFile {
         Ok(())
     }
 
-    fn log_once(&self, now: SetupTokenFile) {
+    fn log_once(&self, state: SetupTokenFile) {
         let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
-        if logged.as_ref() == Some(&now) {
+        if logged.as_ref() == Some(&state) {
             return;
         }
 
         let path = self.path.display();
 
-        match &now {
+        match &state {
             SetupTokenFile::Waiting(MissingStep::Administrator) => tracing::warn!(
                 code = "SVC-SET-004", setup.token_path = %path,
                 "the server has no administrator: make the first one at /admin/setup, with the \
@@ -159,7 +159,7 @@ impl TokenFile {
             ),
         }
 
-        *logged = Some(now);
+        *logged = Some(state);
     }
 
     fn log_removed(&self) {
