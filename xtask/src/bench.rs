@@ -14,7 +14,7 @@ const PACKAGES: [&str; 3] = ["pia-server", "pia-demo-upstream", "pia-bench"];
 pub(crate) fn run(args: &[String], interrupt: &Interrupt) -> Outcome {
     let mut build = cargo();
     let bench = args.first().map(String::as_str).unwrap_or_default();
-    // Measured within its process.
+    // The benchmark runs what it measures within its own process.
     let is_alone = ["knowledge", "assignments", "pods"].contains(&bench);
     let packages: &[&str] = if is_alone { &["pia-bench"] } else { &PACKAGES };
     build.args(["build", "--release"]).args(packages.iter().flat_map(|it| ["-p", it]));

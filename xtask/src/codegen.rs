@@ -13,7 +13,7 @@ const SNAPSHOTS: [(&str, &str); 2] =
 /// Writes the OpenAPI documents of the route table, or compares them with those
 /// checked in.
 pub(crate) fn run(args: &[String]) -> Outcome {
-    let check = match args {
+    let is_check = match args {
         [] => false,
         [only] if only == "--check" => true,
         _ => return Err("usage: cargo xtask codegen [--check]".into()),
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
         let mut print = cargo();
         print.args(["run", "--quiet", "-p", "pia-http", "--example", "openapi", "--", document]);
         let generated = output(print.current_dir(places::root()))?;
-        if check {
+        if is_check {
             compare(path, &generated)?;
         } else {
             fs::write(places::root().join(path), generated)?;

@@ -19,7 +19,7 @@ name an upstream of your own, Logging__Level=debug tells more.";
 
 struct Options {
     port: u16,
-    fresh: bool,
+    is_fresh: bool,
 }
 
 /// Builds and runs a licensed server for trials and development.
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &[String], interrupt: &Interrupt) -> Outcome {
 
     dev_server::build(interrupt)?;
     let path = places::root().join(".dev");
-    if options.fresh && path.exists() {
+    if options.is_fresh && path.exists() {
         fs::remove_dir_all(&path)?;
     }
 
@@ -43,12 +43,12 @@ pub(crate) fn run(args: &[String], interrupt: &Interrupt) -> Outcome {
 }
 
 fn parse(args: &[String]) -> Outcome<Option<Options>> {
-    let mut options = Options { port: 8080, fresh: false };
+    let mut options = Options { port: 8080, is_fresh: false };
     let mut remaining = args.iter().map(String::as_str);
     while let Some(arg) = remaining.next() {
         match arg {
             "--help" => return Ok(None),
-            "--fresh" => options.fresh = true,
+            "--fresh" => options.is_fresh = true,
             "--port" => {
                 let port = remaining.next().ok_or("--port needs a number")?;
                 options.port = port.parse().map_err(|err| format!("--port {port}: {err}"))?;

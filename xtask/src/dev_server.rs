@@ -15,7 +15,7 @@ use crate::outcome::Outcome;
 use crate::places;
 
 /// Settings of an upstream that the caller configures.
-const UPSTREAM: [&str; 3] = ["Ai__Endpoint", "Ai__ApiKey", "Ai__Model"];
+const UPSTREAM_SETTINGS: [&str; 3] = ["Ai__Endpoint", "Ai__ApiKey", "Ai__Model"];
 
 /// Maximum time until a server is ready; its first start creates the database.
 const START_TIMEOUT: Duration = Duration::from_mins(1);
@@ -73,11 +73,11 @@ impl DevServer {
         }
 
         let server = Job::start(&mut program)?;
-        let mut started = Self { server, upstream, url: format!("http://{address}") };
-        started.wait(interrupt)?;
+        let mut dev_server = Self { server, upstream, url: format!("http://{address}") };
+        dev_server.wait(interrupt)?;
         fill_handbook(folder)?;
 
-        Ok(started)
+        Ok(dev_server)
     }
 
     pub(crate) fn url(&self) -> &str {
@@ -103,19 +103,19 @@ impl DevServer {
 
     fn wait(&mut self, interrupt: &Interrupt) -> Outcome {
         let started = Instant::now();
-        let ready = format!("{}/ready", self.url);
+        let ready_url = format!("{}/ready", self.url);
 
         while started.elapsed() < START_TIMEOUT {
             interrupt.check()?;
             self.server.still_runs()?;
-            // Refused connections and 503 both mean that it is not ready yet.
-            if ureq::get(&ready).call().is_ok() {
+            // Refused connections and 503 both mean that the server is not ready yet.
+            if ureq::get(&ready_url).call().is_ok() {
                 return Ok(());
             }
             sleep(Duration::from_millis(50));
         }
 
-        Err(format!("{ready} did not answer 200 within {} s", START_TIMEOUT.as_secs()).into())
+        Err(format!("{ready_url} did not answer 200 within {} s", START_TIMEOUT.as_secs()).into())
     }
 }
 
@@ -163,7 +163,7 @@ impl Upstream {
 fn is_upstream_configured() -> bool {
     env::vars_os()
         .filter_map(|(name, _)| name.into_string().ok())
-        .any(|name| UPSTREAM.iter().any(|it| it.eq_ignore_ascii_case(&name)))
+        .any(|name| UPSTREAM_SETTINGS.iter().any(|it| it.eq_ignore_ascii_case(&name)))
 }
 
 /// Returns the port, or any free one for 0. Another server on the port would be

@@ -36,8 +36,8 @@ pub(crate) fn run(interrupt: &Interrupt) -> Outcome {
         .current_dir(places::root());
     Job::run(&mut build, interrupt)?;
     let name = format!("pia-server-{}-{}", env!("CARGO_PKG_VERSION"), host()?);
-    let packed = pack(&name)?;
-    println!("packed {}", packed.display());
+    let archive = pack(&name)?;
+    println!("packed {}", archive.display());
 
     Ok(())
 }
@@ -64,12 +64,12 @@ fn pack(name: &str) -> Outcome<PathBuf> {
         copy(&places::root().join(file), &staged.join(file))?;
     }
 
-    let packed = dist.join(format!("{name}.tar.gz"));
+    let archive = dist.join(format!("{name}.tar.gz"));
     let mut tar = Command::new("tar");
-    output(tar.arg("-C").arg(&dist).arg("-czf").arg(&packed).arg(OsString::from(name)))?;
+    output(tar.arg("-C").arg(&dist).arg("-czf").arg(&archive).arg(OsString::from(name)))?;
     fs::remove_dir_all(&staged)?;
 
-    Ok(packed)
+    Ok(archive)
 }
 
 fn copy(from: &Path, to: &Path) -> Outcome {

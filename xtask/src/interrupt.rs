@@ -8,7 +8,7 @@ use signal_hook::flag;
 
 use crate::outcome::Outcome;
 
-/// Flag that is set by Ctrl-C or a termination signal. It is only recorded, so
+/// Flag that is set by Ctrl-C or a termination signal. The signal is only recorded, so
 /// that owners of children and folders can clean up.
 pub(crate) struct Interrupt(Arc<AtomicBool>);
 

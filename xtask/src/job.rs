@@ -13,7 +13,7 @@ use crate::outcome::Outcome;
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Maximum time for a child to end after a signal.
-const GRACE: Duration = Duration::from_secs(15);
+const STOP_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Child in a process group of its own; when dropped, it is stopped with all
 /// its descendants.
@@ -35,7 +35,7 @@ impl Job {
         Ok(Self { child, name, stop_signal: "TERM" })
     }
 
-    /// Sets another signal that stops it.
+    /// Sets another signal by which the child is stopped.
     pub(crate) fn stopped_by(mut self, signal: &'static str) -> Self {
         self.stop_signal = signal;
         self
@@ -48,7 +48,7 @@ impl Job {
         if status.success() { Ok(()) } else { Err(job.failed(status)) }
     }
 
-    /// Waits for its end; an interrupt is an error.
+    /// Waits for the end of the child; an interrupt is an error.
     pub(crate) fn wait(&mut self, interrupt: &Interrupt) -> Outcome<ExitStatus> {
         loop {
             if let Some(status) = self.child.try_wait()? {
@@ -59,7 +59,7 @@ impl Job {
         }
     }
 
-    /// Returns an error if it has ended although it should run.
+    /// Returns an error if the child has ended although it should run.
     pub(crate) fn still_runs(&mut self) -> Outcome {
         match self.child.try_wait()? {
             Some(status) => Err(self.failed(status)),
@@ -93,7 +93,7 @@ impl Drop for Job {
 
         self.signal(self.stop_signal);
         let signalled_at = Instant::now();
-        while signalled_at.elapsed() < GRACE {
+        while signalled_at.elapsed() < STOP_TIMEOUT {
             if let Ok(Some(_ended)) = self.child.try_wait() {
                 return;
             }

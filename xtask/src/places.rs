@@ -30,8 +30,8 @@ pub(crate) fn target() -> Outcome<PathBuf> {
     Ok(debug()?.parent().ok_or("this program lies in no target folder")?.to_owned())
 }
 
-/// Returns a free port of 127.0.0.1. Another process may take it before it is
-/// used, which is acceptable on a development machine.
+/// Returns a free port of 127.0.0.1. Another process may take the port before the
+/// caller does, which is acceptable on a development machine.
 pub(crate) fn free_port() -> Outcome<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }

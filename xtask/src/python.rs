@@ -36,7 +36,7 @@ impl Venv {
         Ok(venv)
     }
 
-    /// Returns the path of one of its programs.
+    /// Returns the path of a program of the environment.
     pub(crate) fn program(&self, name: &str) -> PathBuf {
         self.0.join("bin").join(name)
     }

@@ -17,7 +17,7 @@ use crate::walk::expect;
 pub(crate) struct Streamed {
     pub(crate) chunks: u32,
     pub(crate) usage: Value,
-    pub(crate) done: bool,
+    pub(crate) is_done: bool,
 }
 
 impl Streamed {
@@ -28,7 +28,7 @@ impl Streamed {
             let line = line?;
             let Some(data) = line.strip_prefix("data: ") else { continue };
             if data == "[DONE]" {
-                streamed.done = true;
+                streamed.is_done = true;
                 continue;
             }
             streamed.take(&serde_json::from_str(data)?)?;

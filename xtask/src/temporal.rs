@@ -51,7 +51,7 @@ impl TemporalServer {
         Ok(temporal)
     }
 
-    /// Returns its host and port.
+    /// Returns the host and port of the server.
     pub(crate) fn address(&self) -> &str {
         &self.address
     }

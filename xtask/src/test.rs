@@ -26,6 +26,17 @@ const OPENAPI_CLIENT: &str = "openapi-python-client==0.29.1";
 /// Client of SignalR hubs.
 const PYSIGNALR: &str = "pysignalr==1.3.3";
 
+/// Packages of the npm registry: the variable that passes their folder to the
+/// tests, the name of that folder, and the folder with their lists.
+const NODE_MODULES: [(&str, &str, &str); 6] = [
+    ("TEST_OIDC", "oidc-provider", "crates/server/tests/auth/oidc"),
+    ("TEST_OPENAI", "openai", "crates/server/tests/ai/openai"),
+    ("TEST_OPENAPI", "openapi-typescript", "crates/server/tests/server/openapi"),
+    ("TEST_AXE", "axe", "crates/server/tests/server/pages/axe"),
+    ("TEST_SIGNALR", "signalr", "crates/signalr/tests/it/clients"),
+    ("TEST_POD_TS", "pod-ts", "examples/pod-ts"),
+];
+
 /// Features that releases have, for cargo.
 pub(crate) const FEATURES: &str = "--features=pia-server/temporal";
 
@@ -47,31 +58,23 @@ fn run_with(args: Vec<String>, pictures: Option<&Path>, interrupt: &Interrupt) -
     let python = Venv::with("test-peers", &peers)?;
     let sdks = Venv::with("openai-clients", &SDKS.lines().collect::<Vec<_>>())?;
     let chromedriver = chromium::driver()?;
-    let oidc = node::modules("oidc-provider", "crates/server/tests/auth/oidc")?;
-    let openai = node::modules("openai", "crates/server/tests/ai/openai")?;
-    let openapi = node::modules("openapi-typescript", "crates/server/tests/server/openapi")?;
-    let axe = node::modules("axe", "crates/server/tests/server/pages/axe")?;
-    let signalr = node::modules("signalr", "crates/signalr/tests/it/clients")?;
-    let pod = node::modules("pod-ts", "examples/pod-ts")?;
+    let mut tests = cargo();
+    for (variable, name, source) in NODE_MODULES {
+        tests.env(variable, node::modules(name, source)?);
+    }
+
     let cluster = Cluster::for_tests(interrupt)?;
     let selected = selection(args);
-    // Its first build takes minutes.
+    // The first build of Temporal takes minutes.
     let needs_temporal = selected.iter().any(|it| it == "--workspace" || it.contains("temporal"));
     let temporal = needs_temporal.then(|| TemporalServer::start(interrupt)).transpose()?;
-    let mut tests = cargo();
     tests
         .arg("test")
         .args(selected)
         .current_dir(places::root())
         .env("TEST_POSTGRES_URL", cluster.url())
         .env("TEST_CHROMEDRIVER", chromedriver)
-        .env("TEST_OIDC", oidc)
-        .env("TEST_OPENAI", openai)
         .env("TEST_SDKS", sdks.program("python"))
-        .env("TEST_OPENAPI", openapi)
-        .env("TEST_AXE", axe)
-        .env("TEST_SIGNALR", signalr)
-        .env("TEST_POD_TS", pod)
         .env("TEST_PYTHON", python.program("python"));
 
     if let Some(temporal) = &temporal {

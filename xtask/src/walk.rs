@@ -22,8 +22,8 @@ pub(crate) struct Walk<'a> {
     interrupt: &'a Interrupt,
     agent: Agent,
     url: String,
-    access: String,
-    refresh: String,
+    access_token: String,
+    refresh_token: String,
     steps: u32,
 }
 
@@ -33,8 +33,14 @@ impl<'a> Walk<'a> {
         let config = Agent::config_builder().http_status_as_error(false);
         let agent = config.timeout_global(Some(STEP_TIMEOUT)).build().into();
         let url = url.to_owned();
-        let mut walk =
-            Self { interrupt, agent, url, access: String::new(), refresh: String::new(), steps: 0 };
+        let mut walk = Self {
+            interrupt,
+            agent,
+            url,
+            access_token: String::new(),
+            refresh_token: String::new(),
+            steps: 0,
+        };
         let email = format!("demo-{}@example.com", random_hex::<6>()?);
         let account = json!({ "email": email, "password": random_hex::<12>()? });
         walk.every_step(&account, &email)
@@ -110,7 +116,7 @@ impl<'a> Walk<'a> {
         let streamed = Streamed::read(stream, self.interrupt)?;
         println!("\n   {} chunks, usage {}", streamed.chunks, streamed.usage);
         expect(streamed.chunks > 1, "it came in one piece", &Value::Null)?;
-        expect(streamed.done, "it did not end with [DONE]", &Value::Null)?;
+        expect(streamed.is_done, "it did not end with [DONE]", &Value::Null)?;
 
         expect(streamed.usage.is_object(), "it told no usage", &Value::Null)
     }
@@ -134,14 +140,14 @@ impl<'a> Walk<'a> {
             }
 
             let results = result["structuredContent"]["results"].as_array();
-            if let Some(found) = results.filter(|it| !it.is_empty()) {
-                for document in found {
+            if let Some(documents) = results.filter(|it| !it.is_empty()) {
+                for document in documents {
                     println!("   < {} {}", document["title"], document["url"]);
                 }
                 return Ok(());
             }
 
-            // A server that was just started is still ingesting them.
+            // A server that was just started is still ingesting the documents.
             expect(started.elapsed() < STEP_TIMEOUT, "nothing was found", &response)?;
             sleep(Duration::from_millis(500));
         }
@@ -149,17 +155,21 @@ impl<'a> Walk<'a> {
 
     fn renew(&mut self) -> Outcome {
         self.begin("Refresh", "POST /auth/refresh")?;
-        let old_token = self.refresh.clone();
+        let old_token = self.refresh_token.clone();
         let response = self.post("/auth/refresh", &json!({ "refreshToken": old_token }), 200)?;
         self.take_tokens(&response)?;
-        expect(self.refresh != old_token, "the refresh token is still the old one", &Value::Null)?;
+        expect(
+            self.refresh_token != old_token,
+            "the refresh token is still the old one",
+            &Value::Null,
+        )?;
         println!("   a new access token and a new refresh token");
         Ok(())
     }
 
     fn sign_out(&mut self) -> Outcome {
         self.begin("Sign out", "POST /auth/logout")?;
-        let token = json!({ "refreshToken": self.refresh });
+        let token = json!({ "refreshToken": self.refresh_token });
         let status = self.send("/auth/logout", &token)?.status();
         expect(status.is_success(), "it was refused", &json!(status.as_u16()))?;
         println!("   done");
@@ -171,10 +181,10 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn begin(&mut self, what: &str, call: &str) -> Outcome {
+    fn begin(&mut self, title: &str, call: &str) -> Outcome {
         self.interrupt.check()?;
         self.steps += 1;
-        println!("\n{}. {what}  ({call})", self.steps);
+        println!("\n{}. {title}  ({call})", self.steps);
         Ok(())
     }
 
@@ -182,8 +192,8 @@ impl<'a> Walk<'a> {
         let token = |name: &str| {
             response[name].as_str().map(str::to_owned).ok_or(format!("the answer has no {name}"))
         };
-        self.access = token("accessToken")?;
-        self.refresh = token("refreshToken")?;
+        self.access_token = token("accessToken")?;
+        self.refresh_token = token("refreshToken")?;
         Ok(())
     }
 
@@ -204,7 +214,7 @@ impl<'a> Walk<'a> {
     }
 
     fn bearer(&self) -> String {
-        format!("Bearer {}", self.access)
+        format!("Bearer {}", self.access_token)
     }
 }
 

@@ -26,7 +26,7 @@ pub(super) fn inspect(args: impl Iterator<Item = String>) -> Outcome<String> {
     describe_licence(&text, &key).map_err(|err| {
         let mut message = format!("{path}: {err}");
         if let LicenceError::Foreign(_) | LicenceError::Forged = err {
-            message += &unverified(&text).unwrap_or_default();
+            message += &describe_claims(&text).unwrap_or_default();
         }
         message.into()
     })
@@ -71,7 +71,7 @@ pub(super) fn describe_licence(
 }
 
 /// Describes the claims of an invalid licence, for finding out its origin.
-fn unverified(text: &[u8]) -> Option<String> {
+fn describe_claims(text: &[u8]) -> Option<String> {
     let licence: String = std::str::from_utf8(text).ok()?.split_whitespace().collect();
     let payload = URL_SAFE_NO_PAD.decode(licence.split('.').nth(2)?).ok()?;
     let claims: serde_json::Value = serde_json::from_slice(&payload).ok()?;

@@ -13,13 +13,13 @@ use super::flags::Flags;
 use super::inspect::describe_licence;
 use super::keys::signing_key;
 
-const DAY: u64 = 24 * 60 * 60;
-const KNOWN: [&str; 9] =
+const DAY_SECONDS: u64 = 24 * 60 * 60;
+const OPTIONS: [&str; 9] =
     ["key", "licensee", "edition", "feature", "max-users", "max-admins", "expires", "days", "out"];
 
 /// Signs a licence, and describes it as a server reads it.
 pub(super) fn issue(args: impl Iterator<Item = String>) -> Outcome<String> {
-    let flags = Flags::parse(args, &KNOWN)?;
+    let flags = Flags::parse(args, &OPTIONS)?;
     flags.none_bare()?;
     let terms = parse_terms(&flags, SystemClock.now())?;
     let key = signing_key(flags.one("key")?)?;
@@ -68,7 +68,7 @@ fn parse_expiry(flags: &Flags, now: Timestamp) -> Outcome<Option<Timestamp>> {
     let end = match (flags.one("expires")?, flags.number::<u64>("days")?) {
         (Some(_), Some(_)) => return Err("give --expires or --days, not both".into()),
         (Some(text), None) => parse_time(text)?,
-        (None, Some(days)) => now + Duration::from_secs(days.saturating_mul(DAY)),
+        (None, Some(days)) => now + Duration::from_secs(days.saturating_mul(DAY_SECONDS)),
         (None, None) => return Ok(None),
     };
     if end <= now {
@@ -77,7 +77,7 @@ fn parse_expiry(flags: &Flags, now: Timestamp) -> Outcome<Option<Timestamp>> {
     Ok(Some(end))
 }
 
-/// Parses a time; a date without a time stands for its end.
+/// Parses a time; a date without a time stands for the end of that day.
 fn parse_time(text: &str) -> Outcome<Timestamp> {
     let date_time = if text.len() == 10 { format!("{text}T23:59:59Z") } else { text.to_owned() };
     serde_json::from_value(date_time.into()).map_err(|_not_a_time| {

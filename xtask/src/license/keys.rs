@@ -8,7 +8,7 @@ use pia_policy::{SigningKey, VerifyingKey};
 use super::Outcome;
 use super::flags::Flags;
 
-const DEVELOPMENT: &str = include_str!("../../dev-license-key");
+const DEVELOPMENT_KEY: &str = include_str!("../../dev-license-key");
 
 /// Generates a key.
 pub(super) fn generate(args: impl Iterator<Item = String>) -> Outcome<String> {
@@ -33,7 +33,7 @@ pub(super) fn generate(args: impl Iterator<Item = String>) -> Outcome<String> {
 pub(super) fn signing_key(path: Option<&str>) -> Outcome<SigningKey> {
     let text = match path {
         Some(path) => fs::read_to_string(path).map_err(|err| format!("{path}: {err}"))?,
-        None => DEVELOPMENT.to_owned(),
+        None => DEVELOPMENT_KEY.to_owned(),
     };
     let source = path.unwrap_or("the development key");
     SigningKey::parse(&text).map_err(|err| format!("{source}: {err}").into())
@@ -49,7 +49,7 @@ pub(super) fn describe_key(key: &VerifyingKey) -> String {
     )
 }
 
-/// Writes a new file that only its owner can read; never replaces one.
+/// Writes a new file that only its owner can read; never replaces a file.
 fn write_secret(path: &str, content: &str) -> Outcome<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
