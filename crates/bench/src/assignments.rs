@@ -90,21 +90,8 @@ pub fn assignments(options: &Options) -> Outcome<()> {
             log_progress(&format!("{name}, round {number} of {}", plan.rounds));
             let round = Round { plan: &plan, plane: &plane, runtime: &runtime, place };
             round.run(*url, &mut figures)?;
-            let peer_runs = plan.runs.min(MAX_PEER_RUNS);
-            let dbos = options.dbos.as_deref().zip(options.postgres_url.as_deref());
-            if url.is_some()
-                && let Some((python, cluster)) = dbos
-            {
-                let rate = peers::dbos_runs_per_second(python, cluster, peer_runs, plane::WORKERS)?;
-                figures.record(place, Metric::DbosRuns, rate);
-            }
-
-            if place == last
-                && let Some(packages) = options.restate.as_deref()
-            {
-                let rate = peers::restate_runs_per_second(packages, peer_runs, plane::WORKERS)?;
-                figures.record(place, Metric::RestateRuns, rate);
-            }
+            let record = |metric, value| figures.record(place, metric, value);
+            measure_peers(options, plan, url.is_some(), place == last, record)?;
         }
 
         alive.abort();
@@ -113,6 +100,32 @@ pub fn assignments(options: &Options) -> Outcome<()> {
     let names: Vec<_> = urls.iter().map(|it| it.0).collect();
 
     publish(options, "assignments", &render(&plan, &names, &facts, &figures))
+}
+
+/// Measures the peers that are configured: DBOS beside the server on PostgreSQL, and
+/// Restate beside the last server.
+fn measure_peers(
+    options: &Options,
+    plan: Plan,
+    is_postgres: bool,
+    is_last: bool,
+    mut record: impl FnMut(Metric, f64),
+) -> Outcome<()> {
+    let runs = plan.runs.min(MAX_PEER_RUNS);
+    let dbos = options.dbos.as_deref().zip(options.postgres_url.as_deref());
+    if is_postgres && let Some((python, cluster)) = dbos {
+        let rate = peers::dbos_runs_per_second(python, cluster, runs, plane::WORKERS)?;
+        record(Metric::DbosRuns, rate);
+    }
+
+    if is_last && let Some(packages) = options.restate.as_deref() {
+        record(
+            Metric::RestateRuns,
+            peers::restate_runs_per_second(packages, runs, plane::WORKERS)?,
+        );
+    }
+
+    Ok(())
 }
 
 fn render(

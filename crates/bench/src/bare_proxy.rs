@@ -20,7 +20,7 @@ use crate::failure::Outcome;
 const WORKERS: usize = 2;
 /// Idle timeout, shorter than the five seconds after which many servers close a
 /// connection: a request sent at that moment is lost.
-const IDLE: Duration = Duration::from_secs(4);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// Headers of one connection, not of the request: RFC 9110 section 7.6.1.
 const HOP_BY_HOP: [&str; 6] =
@@ -45,7 +45,7 @@ pub fn serve(
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
         let http = Client::builder(TokioExecutor::new())
-            .pool_idle_timeout(IDLE)
+            .pool_idle_timeout(IDLE_TIMEOUT)
             .pool_timer(TokioTimer::new())
             .build(connector);
         let upstream = Upstream { http, authority: upstream.to_string() };

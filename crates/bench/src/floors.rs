@@ -15,8 +15,8 @@ use crate::stats::median;
 
 /// Number of measurements of each floor in a round.
 const ATTEMPTS: usize = 40;
-const PACED: usize = 500;
-const HASHES: usize = 3;
+const PACED_ATTEMPTS: usize = 500;
+const HASH_ATTEMPTS: usize = 3;
 
 /// Names of the commit times at 1000 commits a second, as calls wait for them:
 /// a database that was idle for most of a millisecond is slower than a busy
@@ -29,9 +29,9 @@ const PACE: Duration = Duration::from_millis(1);
 const SQLITE_WRITES: &str = "
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = FULL;";
-const TABLE: &str = "CREATE TABLE pia_bench_floor (id INTEGER NOT NULL, note TEXT NOT NULL)";
-const ROW: &str = "INSERT INTO pia_bench_floor (id, note) VALUES (1, 'one row')";
-const NOTHING: &str = "SELECT 1";
+const CREATE_TABLE: &str = "CREATE TABLE pia_bench_floor (id INTEGER NOT NULL, note TEXT NOT NULL)";
+const INSERT_ROW: &str = "INSERT INTO pia_bench_floor (id, note) VALUES (1, 'one row')";
+const SELECT_NOTHING: &str = "SELECT 1";
 
 /// Connections that the floors are measured on, and the results.
 pub(crate) struct Floors {
@@ -53,10 +53,10 @@ impl Floors {
         let file = dir.join("floor.db");
         let mut sqlite = SqliteConnection::establish(&file.to_string_lossy())?;
         sqlite.batch_execute(SQLITE_WRITES)?;
-        sqlite.batch_execute(TABLE)?;
+        sqlite.batch_execute(CREATE_TABLE)?;
         let postgres = postgres.map(Session::open).transpose()?;
         if let Some(session) = &postgres {
-            session.run(TABLE)?;
+            session.run(CREATE_TABLE)?;
         }
         Ok(Self { sqlite, postgres, list: Vec::new() })
     }
@@ -64,24 +64,25 @@ impl Floors {
     /// Measures every floor once.
     pub(crate) fn measure(&mut self) -> Outcome<()> {
         let sqlite = &mut self.sqlite;
-        let read = milliseconds(ATTEMPTS, None, || Ok(sqlite.batch_execute(NOTHING)?))?;
-        let commit = milliseconds(ATTEMPTS, None, || Ok(sqlite.batch_execute(ROW)?))?;
-        let paced = milliseconds(PACED, Some(PACE), || Ok(sqlite.batch_execute(ROW)?))?;
+        let read = milliseconds(ATTEMPTS, None, || Ok(sqlite.batch_execute(SELECT_NOTHING)?))?;
+        let commit = milliseconds(ATTEMPTS, None, || Ok(sqlite.batch_execute(INSERT_ROW)?))?;
+        let paced =
+            milliseconds(PACED_ATTEMPTS, Some(PACE), || Ok(sqlite.batch_execute(INSERT_ROW)?))?;
         self.record("SQLite, `SELECT 1`", read);
         self.record("SQLite, one-row commit", commit);
         self.record(SQLITE_COMMIT, paced);
 
         if let Some(session) = &self.postgres {
-            let read = milliseconds(ATTEMPTS, None, || session.run(NOTHING))?;
-            let commit = milliseconds(ATTEMPTS, None, || session.run(ROW))?;
-            let paced = milliseconds(PACED, Some(PACE), || session.run(ROW))?;
+            let read = milliseconds(ATTEMPTS, None, || session.run(SELECT_NOTHING))?;
+            let commit = milliseconds(ATTEMPTS, None, || session.run(INSERT_ROW))?;
+            let paced = milliseconds(PACED_ATTEMPTS, Some(PACE), || session.run(INSERT_ROW))?;
             self.record("PostgreSQL, `SELECT 1`", read);
             self.record("PostgreSQL, one-row commit", commit);
             self.record(POSTGRES_COMMIT, paced);
         }
 
         let argon2 = hasher()?;
-        let hash = milliseconds(HASHES, None, || hash(&argon2))?;
+        let hash = milliseconds(HASH_ATTEMPTS, None, || hash(&argon2))?;
         self.record("Argon2id hash, 19 MiB, t=2, p=1", hash);
 
         Ok(())

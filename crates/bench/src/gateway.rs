@@ -1,7 +1,6 @@
 //! Benchmark of the gateway: starts the programs, runs the rounds, prints the
 //! report.
 
-use std::io::Write;
 use std::time::Duration;
 
 use crate::closed_loop::closed_loop;
@@ -15,7 +14,8 @@ use crate::plan::Plan;
 use crate::programs::Programs;
 use crate::report::Report;
 use crate::round::Round;
-use crate::{machine, memory, page};
+use crate::servers::{log_progress, publish};
+use crate::{machine, memory};
 
 /// Duration of each load of a contender before the measurements.
 const WARM_UP: Duration = Duration::from_millis(500);
@@ -67,9 +67,7 @@ pub fn gateway(options: &Options) -> Outcome<()> {
     }
     .render();
 
-    std::io::stdout().lock().write_all(report.as_bytes())?;
-
-    options.out.as_deref().map_or(Ok(()), |file| page::write(file, "gateway", &report))
+    publish(options, "gateway", &report)
 }
 
 /// Measures the memory that streams take, in processes without any other load.
@@ -87,8 +85,8 @@ fn memory(
 
     for (index, it) in contenders.from(PROXY).filter(|(index, _)| *index >= PROXY) {
         log_progress(&format!("memory of {}", it.name));
-        let measured = memory::measure(it, plan.still_for);
-        for (metric, value) in measured.map_err(|err| format!("{}: {err}", it.name))? {
+        let memory = memory::measure(it, plan.still_for);
+        for (metric, value) in memory.map_err(|err| format!("{}: {err}", it.name))? {
             figures.record(index, metric, value);
         }
     }
@@ -123,9 +121,4 @@ fn warm_up(contenders: &mut Contenders) -> Outcome<()> {
             .map_err(|err| format!("{}: {err}", it.name))?;
     }
     contenders.settle()
-}
-
-/// Prints a message to stderr, which may be closed.
-fn log_progress(message: &str) {
-    drop(writeln!(std::io::stderr().lock(), "pia-bench: {message}"));
 }

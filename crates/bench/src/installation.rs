@@ -24,8 +24,8 @@ pub(crate) const PASSWORD: &str = "a lantern over nine quiet harbours";
 pub(crate) const ACCOUNTS: usize = 201;
 /// Rate limits, set high enough that no request is rejected; requests are still
 /// counted.
-const BUDGETS: [&str; 5] = ["Global", "Auth", "LocalAuth", "Ai", "Sync"];
-const BUDGET: &str = "1000000";
+const RATE_LIMITS: [&str; 5] = ["Global", "Auth", "LocalAuth", "Ai", "Sync"];
+const RATE_LIMIT: &str = "1000000";
 
 /// Database of a server, with its connection URL.
 #[derive(Debug, Clone)]
@@ -82,7 +82,7 @@ impl Installation {
             ],
         });
         let rate_limits =
-            BUDGETS.map(|budget| (format!("RateLimits__{budget}"), BUDGET.to_owned()));
+            RATE_LIMITS.map(|name| (format!("RateLimits__{name}"), RATE_LIMIT.to_owned()));
         let settings = settings
             .into_iter()
             .map(|(key, value)| (key.to_owned(), value))

@@ -19,7 +19,7 @@ const BUDGETS: [&str; 3] = [
     "credits.group-weekly=1000000000000",
 ];
 /// Maximum wait; a running server checks for changes every five seconds.
-const TIMEOUT: Duration = Duration::from_secs(30);
+const APPLY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Sets the budgets and waits until the server applies them.
 pub(crate) fn set(
@@ -41,7 +41,7 @@ pub(crate) fn set(
         let response = connection.exchange(&limited.request)?;
         match limited.check(&response) {
             Ok(()) => return Ok(()),
-            Err(err) if start.elapsed() > TIMEOUT => return Err(err),
+            Err(err) if start.elapsed() > APPLY_TIMEOUT => return Err(err),
             Err(_) => thread::sleep(Duration::from_millis(100)),
         }
     }

@@ -13,7 +13,7 @@ use crate::installation::secret;
 use crate::process::Process;
 
 /// Time limit of the start, which imports most of Python's packages.
-const START: Duration = Duration::from_mins(2);
+const START_TIMEOUT: Duration = Duration::from_mins(2);
 /// Model name in requests.
 pub(crate) const MODEL: &str = "bench";
 
@@ -25,7 +25,7 @@ pub(crate) struct LiteLlm {
 
 impl LiteLlm {
     /// Starts the program with the upstream as its only model and without a
-    /// database. It has one worker, so that time and memory are those of one
+    /// database. The program has one worker, so that time and memory are those of one
     /// process.
     pub(crate) fn start(
         program: &Path,
@@ -46,7 +46,7 @@ impl LiteLlm {
             .env("LITELLM_MASTER_KEY", &key)
             .env("LITELLM_MODE", "PRODUCTION")
             .env("LITELLM_LOG", "ERROR")
-            // Otherwise it fetches a table of prices at each start.
+            // Otherwise the proxy fetches a table of prices at each start.
             .env("LITELLM_LOCAL_MODEL_COST_MAP", "True")
             .current_dir(&home)
             .arg("--config")
@@ -55,7 +55,7 @@ impl LiteLlm {
             .args(["--num_workers", "1"]);
         let mut process = Process::start("LiteLLM", &mut command, dir)?;
         let alive = Call::get(listen, "/health/liveliness", Expectation::Holds(b"alive".to_vec()));
-        process.wait_at_most(START, || {
+        process.wait_at_most(START_TIMEOUT, || {
             let response = Connection::open(listen).map(|mut it| it.exchange(&alive.request));
             response.is_ok_and(|result| result.is_ok_and(|answer| alive.check(&answer).is_ok()))
         })?;

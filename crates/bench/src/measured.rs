@@ -93,7 +93,7 @@ impl<M: Measured> Figures<M> {
         self.aims_by("Server", servers)
     }
 
-    /// Returns that table for columns that are no servers.
+    /// Returns the table of the targets for columns that are no servers.
     pub(crate) fn aims_by(&self, heading: &str, servers: &[&str]) -> Table {
         let mut table = Table::new(["Aim", heading, "Median", "Lowest to highest round", "Result"]);
         for &metric in M::ALL {

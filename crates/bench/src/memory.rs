@@ -15,24 +15,24 @@ use crate::process::{self, Process};
 use crate::stats::count;
 
 /// Number of concurrently open streams.
-const OPEN: usize = 512;
+const OPEN_STREAMS: usize = 512;
 /// Number of stalled readers.
-const STILL: usize = 10;
+const STALLED_READERS: usize = 10;
 /// Number of streams opened beforehand, so that the server loads what it needs once, such as the
 /// tokenizer's table and the first buffers.
-const BEFORE: u32 = 64;
+const WARM_UP_STREAMS: u32 = 64;
 
 /// Measures a contender that has had no load yet: memory that a load left
 /// allocated would be reused for the streams and not be counted.
 pub(crate) fn measure(it: &Contender, still_for: Duration) -> Outcome<Vec<(Metric, f64)>> {
     let calls = &it.calls;
-    microseconds_a_chunk(it.address, &calls.stream, BEFORE, 1)?;
+    microseconds_a_chunk(it.address, &calls.stream, WARM_UP_STREAMS, 1)?;
     process::settle(&[&it.process])?;
     let before = it.process.resident()?;
-    let streams = open_streams(it.address, &calls.slow, OPEN)?;
+    let streams = open_streams(it.address, &calls.slow, OPEN_STREAMS)?;
     // By then, every stream has received a few chunks.
     thread::sleep(Duration::from_secs(3));
-    let each = (it.process.resident()? - before) * 1e3 / count(OPEN);
+    let each = (it.process.resident()? - before) * 1e3 / count(OPEN_STREAMS);
     streams.into_iter().try_for_each(|(stream, first)| read_rest(stream, &first, &calls.slow))?;
     process::settle(&[&it.process])?;
     let [at_first, grown] = stalled(it.address, &calls.long, &it.process, still_for)?;
@@ -42,7 +42,7 @@ pub(crate) fn measure(it: &Contender, still_for: Duration) -> Outcome<Vec<(Metri
 
 /// Returns the additional memory in MB after readers have stalled for a second,
 /// compared with before they connected, and the further increase after
-/// `still_for`. Afterwards each of them reads the rest.
+/// `still_for`. Afterwards each reader reads the rest.
 fn stalled(
     to: SocketAddr,
     call: &Call,
@@ -50,11 +50,11 @@ fn stalled(
     still_for: Duration,
 ) -> Outcome<[f64; 2]> {
     let before = process.resident()?;
-    let readers = open_streams(to, call, STILL)?;
+    let readers = open_streams(to, call, STALLED_READERS)?;
     thread::sleep(Duration::from_secs(1));
     let at_first = process.resident()?;
     thread::sleep(still_for);
-    let more = [at_first - before, process.resident()? - at_first];
+    let growth = [at_first - before, process.resident()? - at_first];
 
     thread::scope(|scope| {
         let rest: Vec<_> = readers
@@ -65,7 +65,7 @@ fn stalled(
             .try_for_each(|it| it.join().unwrap_or_else(|_| Err("a reader panicked".into())))
     })?;
 
-    Ok(more)
+    Ok(growth)
 }
 
 /// Opens this many streams at once and waits until each has sent something.

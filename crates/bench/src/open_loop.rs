@@ -55,8 +55,8 @@ impl OpenLoop<'_> {
                 Ok(None) => Err("the connection was closed instead of an answer".into()),
                 Err(err) => Err(err),
             };
-            let last = outcome.is_err();
-            if results.send((index, at, outcome)).is_err() || last {
+            let is_last = outcome.is_err();
+            if results.send((index, at, outcome)).is_err() || is_last {
                 return;
             }
         }
@@ -71,7 +71,7 @@ struct Pacer {
     latencies: Vec<f64>,
     /// Set if no connection was free and the schedule has not been caught up
     /// with.
-    behind: bool,
+    is_behind: bool,
 }
 
 /// Sending side of a connection.
@@ -86,7 +86,7 @@ impl Pacer {
         let lanes: Vec<Lane> =
             senders.into_iter().map(|sender| Lane { sender, dispatched }).collect();
         let idle = (0..lanes.len()).collect();
-        Self { lanes, idle, completions, latencies: Vec::new(), behind: false }
+        Self { lanes, idle, completions, latencies: Vec::new(), is_behind: false }
     }
 
     fn pace(
@@ -111,19 +111,19 @@ impl Pacer {
         let early = due.saturating_duration_since(Instant::now());
         if !early.is_zero() {
             thread::sleep(early);
-            self.behind = false;
+            self.is_behind = false;
         }
 
         // Waiting for a free connection counts as latency, as the contender
         // causes it.
-        let dispatched = if self.behind { due } else { Instant::now() };
+        let dispatched = if self.is_behind { due } else { Instant::now() };
 
         while let Ok(completion) = self.completions.try_recv() {
             self.record(completion)?;
         }
 
         while self.idle.is_empty() {
-            self.behind = true;
+            self.is_behind = true;
             self.wait()?;
         }
 
@@ -154,7 +154,7 @@ impl Pacer {
 impl Drop for Pacer {
     fn drop(&mut self) {
         for lane in &self.lanes {
-            // It may be closed already.
+            // The connection may be closed already.
             drop(lane.sender.shutdown(Shutdown::Both));
         }
     }

@@ -6,13 +6,13 @@ use std::path::Path;
 
 use crate::failure::Outcome;
 
-const NEW: &str = "# Benchmarks\n\n";
+const NEW_PAGE: &str = "# Benchmarks\n\n";
 
 /// Replaces the previous results in the file and keeps the text around them.
 pub(crate) fn write(file: &Path, bench: &str, results: &str) -> Outcome<()> {
     let before = match fs::read_to_string(file) {
         Ok(text) => text,
-        Err(err) if err.kind() == ErrorKind::NotFound => NEW.to_owned(),
+        Err(err) if err.kind() == ErrorKind::NotFound => NEW_PAGE.to_owned(),
         Err(err) => return Err(format!("{}: {err}", file.display()).into()),
     };
     if let Some(dir) = file.parent() {

@@ -65,9 +65,8 @@ impl Session {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let config = Config::from_str(url)?;
-        let (client, connection) = runtime
-            .block_on(config.connect(NoTls))
-            .map_err(|err| format!("PostgreSQL: {}", with_cause(&err)))?;
+        let (client, connection) =
+            runtime.block_on(config.connect(NoTls)).map_err(|err| describe_error(&err))?;
         // The connection ends with the client, and the next statement reports
         // its errors.
         drop(runtime.spawn(connection));
@@ -77,7 +76,7 @@ impl Session {
     /// Runs statements and ignores their rows.
     pub(crate) fn run(&self, sql: &str) -> Outcome<()> {
         let run = self.client.batch_execute(sql);
-        Ok(self.runtime.block_on(run).map_err(|err| format!("PostgreSQL: {}", with_cause(&err)))?)
+        Ok(self.runtime.block_on(run).map_err(|err| describe_error(&err))?)
     }
 
     /// Returns the single number of a query.
@@ -89,7 +88,7 @@ impl Session {
     /// Returns the first column of each row, which must be text.
     pub(crate) fn texts(&self, sql: &str) -> Outcome<Vec<String>> {
         let rows = self.runtime.block_on(self.client.query(sql, &[]));
-        let rows = rows.map_err(|err| format!("PostgreSQL: {}", with_cause(&err)))?;
+        let rows = rows.map_err(|err| describe_error(&err))?;
         Ok(rows.iter().map(|it| it.try_get(0)).collect::<Result<_, _>>()?)
     }
 
@@ -100,12 +99,12 @@ impl Session {
 
     /// Sends rows to a `COPY … FROM STDIN`.
     pub(crate) fn copy(&self, sql: &str, rows: Vec<u8>) -> Outcome<()> {
-        let copied = self.runtime.block_on(async {
+        let outcome = self.runtime.block_on(async {
             let mut sink = pin!(self.client.copy_in(sql).await?);
             sink.send(Cursor::new(rows)).await?;
             sink.finish().await
         });
-        copied.map(drop).map_err(|err| format!("PostgreSQL: {}", with_cause(&err)).into())
+        outcome.map(drop).map_err(|err| describe_error(&err).into())
     }
 
     fn setting(&self, name: &str) -> Outcome<String> {
@@ -114,10 +113,10 @@ impl Session {
     }
 }
 
-/// Formats the error with its cause; the error alone is only "db error".
-fn with_cause(err: &tokio_postgres::Error) -> String {
+/// Formats an error with its cause; the error alone is only "db error".
+fn describe_error(err: &tokio_postgres::Error) -> String {
     let cause = std::error::Error::source(err).map(|it| format!(": {it}")).unwrap_or_default();
-    format!("{err}{cause}")
+    format!("PostgreSQL: {err}{cause}")
 }
 
 /// Returns the URL of another database in the same cluster.

@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use crate::failure::Outcome;
 
 /// Maximum time until a contender responds, migrations included.
-const START: Duration = Duration::from_secs(30);
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 /// Unit of the CPU times in `/proc`: a hundredth of a second on every supported
 /// platform.
 const TICK: Duration = Duration::from_millis(10);
 /// Number of log lines that an error repeats.
-const TAIL: usize = 12;
+const LOG_TAIL_LINES: usize = 12;
 
 /// A running child process, killed when dropped.
 pub(crate) struct Process {
@@ -39,7 +39,7 @@ impl Process {
 
     /// Waits until `is_ready` is true.
     pub(crate) fn wait_for(&mut self, is_ready: impl Fn() -> bool) -> Outcome<()> {
-        self.wait_at_most(START, is_ready)
+        self.wait_at_most(START_TIMEOUT, is_ready)
     }
 
     /// Waits until `is_ready` is true, but no longer than `max_wait`.
@@ -61,7 +61,7 @@ impl Process {
         Ok(())
     }
 
-    /// Returns the CPU time of all its threads so far.
+    /// Returns the CPU time of all threads of the process so far.
     pub(crate) fn cpu(&self) -> Outcome<Duration> {
         let text = fs::read_to_string(format!("/proc/{}/stat", self.child.id()))
             .map_err(|err| self.failed(&format!("is gone ({err})")))?;
@@ -69,24 +69,29 @@ impl Process {
         Ok(TICK * ticks)
     }
 
-    /// Returns its resident memory in MB.
+    /// Returns the resident memory in MB.
     pub(crate) fn resident(&self) -> Outcome<f64> {
-        let text = fs::read_to_string(format!("/proc/{}/status", self.child.id()))
-            .map_err(|err| self.failed(&format!("is gone ({err})")))?;
-        memory(&text, "VmRSS:").ok_or_else(|| self.failed("has a memory size that cannot be read"))
+        self.memory("VmRSS:")
     }
 
-    /// Returns the peak of its resident memory in MB.
+    /// Returns the peak of the resident memory in MB.
     pub(crate) fn peak(&self) -> Outcome<f64> {
+        self.memory("VmHWM:")
+    }
+
+    fn memory(&self, name: &str) -> Outcome<f64> {
         let text = fs::read_to_string(format!("/proc/{}/status", self.child.id()))
             .map_err(|err| self.failed(&format!("is gone ({err})")))?;
-        memory(&text, "VmHWM:").ok_or_else(|| self.failed("has a memory size that cannot be read"))
+        memory(&text, name).ok_or_else(|| self.failed("has a memory size that cannot be read"))
     }
 
     fn failed(&self, reason: &str) -> Box<dyn std::error::Error + Send + Sync> {
         let log = fs::read_to_string(&self.log).unwrap_or_default();
         let lines: Vec<&str> = log.lines().collect();
-        let tail = lines.get(lines.len().saturating_sub(TAIL)..).unwrap_or_default().join("\n  ");
+        let tail = lines
+            .get(lines.len().saturating_sub(LOG_TAIL_LINES)..)
+            .unwrap_or_default()
+            .join("\n  ");
         format!("{} {reason}; the end of its log:\n  {tail}", self.name).into()
     }
 }

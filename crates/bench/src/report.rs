@@ -4,6 +4,7 @@ use crate::aims;
 use crate::contenders::{ContenderRole, PROXY};
 use crate::figures::{ContenderIndex, Figures};
 use crate::floors::Floor;
+use crate::measured;
 use crate::metric::Metric;
 use crate::plan::Plan;
 use crate::stats::{median, range};
@@ -51,7 +52,7 @@ impl Report<'_> {
             "### Floors in the same run".to_owned(),
             self.floors().render(),
             "### Machine".to_owned(),
-            self.machine().render(),
+            measured::machine(self.machine).render(),
             remarks.join("\n"),
         ]
         .map(|part| part.trim_end().to_owned())
@@ -103,14 +104,6 @@ impl Report<'_> {
             ]);
         }
 
-        table
-    }
-
-    fn machine(&self) -> Table {
-        let mut table = Table::new(["Machine", ""]);
-        for (name, value) in self.machine {
-            table.row(vec![(*name).to_owned(), value.clone()]);
-        }
         table
     }
 }

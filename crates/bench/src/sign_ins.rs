@@ -33,17 +33,17 @@ pub(crate) struct SignInLoad {
 /// until the last sign-in is answered.
 pub(crate) fn sign_ins(to: SocketAddr, others: &[Call], logins: &[Call]) -> Outcome<SignInLoad> {
     let connections = logins.iter().map(|_| Connection::open(to)).collect::<Result<Vec<_>, _>>()?;
-    let done = AtomicUsize::new(0);
+    let answered = AtomicUsize::new(0);
     let start = Instant::now();
     thread::scope(|scope| {
-        let done = &done;
+        let answered = &answered;
         let clients: Vec<_> = connections
             .into_iter()
             .zip(logins)
             .map(|(connection, call)| {
                 scope.spawn(move || {
                     let outcome = sign_in(connection, call);
-                    done.fetch_add(1, Ordering::Relaxed);
+                    answered.fetch_add(1, Ordering::Relaxed);
                     outcome.map(|signed_in| (signed_in, start.elapsed()))
                 })
             })
@@ -54,7 +54,7 @@ pub(crate) fn sign_ins(to: SocketAddr, others: &[Call], logins: &[Call]) -> Outc
             .map(|call| {
                 let load = OpenLoop { to, call, per_second: PER_SECOND, connections: CONNECTIONS };
                 let is_running = move |after| {
-                    done.load(Ordering::Relaxed) < logins.len() || after < MIN_DURATION
+                    answered.load(Ordering::Relaxed) < logins.len() || after < MIN_DURATION
                 };
                 scope.spawn(move || load.run(is_running))
             })

@@ -82,11 +82,11 @@ impl Round<'_> {
 
     /// Returns the p99 in milliseconds of a list, which must have `at_least` items.
     fn p99(&self, connection: &mut Connection, path: &str, at_least: usize) -> Outcome<f64> {
-        let mut took = Vec::new();
+        let mut times = Vec::new();
         for _ in 0..self.plan.requests {
-            let begun = Instant::now();
+            let start = Instant::now();
             let answer = self.browser.get(connection, path)?;
-            took.push(begun.elapsed().as_secs_f64() * 1_000.0);
+            times.push(start.elapsed().as_secs_f64() * 1_000.0);
             let page: Value = serde_json::from_slice(&answer.body)?;
             let items = page.get("items").and_then(Value::as_array).map_or(0, Vec::len);
             if items < at_least {
@@ -94,7 +94,7 @@ impl Round<'_> {
             }
         }
 
-        percentile(&took, 0.99).ok_or_else(|| "no requests".into())
+        percentile(&times, 0.99).ok_or_else(|| "no requests".into())
     }
 
     /// Returns the p99 in milliseconds of the page that takes longest, and logs which
@@ -104,14 +104,14 @@ impl Round<'_> {
         let mut slowest_page = "";
         let mut slowest_p99 = 0.0;
         for page in &pages {
-            let mut took = Vec::new();
+            let mut times = Vec::new();
             for _ in 0..self.plan.requests / 3 {
-                let begun = Instant::now();
+                let start = Instant::now();
                 self.browser.get(connection, page)?;
-                took.push(begun.elapsed().as_secs_f64() * 1_000.0);
+                times.push(start.elapsed().as_secs_f64() * 1_000.0);
             }
 
-            let p99 = percentile(&took, 0.99).ok_or("no requests")?;
+            let p99 = percentile(&times, 0.99).ok_or("no requests")?;
             if p99 > slowest_p99 {
                 slowest_page = page;
                 slowest_p99 = p99;

@@ -33,32 +33,13 @@ impl Round<'_> {
     pub(super) fn run(self, url: Option<&str>, figures: &mut Figures<Metric>) -> Outcome<()> {
         let mut record = |metric, value| figures.record(self.place, metric, value);
         let user = *self.plane.users.first().ok_or("no user")?;
-        let before = own_memory("VmRSS:")?;
-        let mut enqueued = Vec::new();
-        for user in self.plane.users.iter().cycle().take(self.plan.runs) {
-            enqueued.push(self.timed(self.plane.enqueue(*user))?);
-        }
-        record(Metric::Waiting, own_memory("VmRSS:")? - before);
-
-        let session = url.map(Session::open).transpose()?;
-        let written = session.as_ref().map(|it| it.number(CURRENT)).transpose()?;
-        let begun = Instant::now();
-        let runs = self.runtime.block_on(self.drain())?;
-        record(Metric::Runs, count(runs) / begun.elapsed().as_secs_f64());
-        if runs != self.plan.runs {
-            return Err(format!("{runs} runs ended, of {}", self.plan.runs).into());
-        }
-        if let Some((session, before)) = session.as_ref().zip(written) {
-            let commits = usize::try_from(session.number(CURRENT)? - before)?;
-            record(Metric::CommitsOfStep, count(commits) / count(runs * STEPS));
-        }
-
-        let begun = Instant::now();
+        let enqueue_times = self.queue(url, &mut record)?;
+        let start = Instant::now();
         let commits = self.runtime.block_on(self.commits())?;
-        record(Metric::Commits, count(commits) / begun.elapsed().as_secs_f64());
+        record(Metric::Commits, count(commits) / start.elapsed().as_secs_f64());
 
         let commit = self.percentile(0.5, || async { Ok(self.plane.commit(user).await?) })?;
-        let enqueue = percentile(&enqueued, 0.5).ok_or("no requests")?;
+        let enqueue = percentile(&enqueue_times, 0.5).ok_or("no requests")?;
         record(Metric::Commit, commit);
         record(Metric::Enqueue, enqueue);
         record(Metric::EnqueueOverCommit, enqueue - commit);
@@ -68,11 +49,11 @@ impl Round<'_> {
             let woken = Arc::new(Notify::new());
             let store = Arc::clone(&self.plane.store);
             let wake = Arc::clone(&woken);
-            let listening = self.runtime.spawn(async move { store.wake_when_queued(&wake).await });
-            // The first notification says that it listens.
+            let listener = self.runtime.spawn(async move { store.wake_when_queued(&wake).await });
+            // The first notification says that the listener listens.
             self.runtime.block_on(woken.notified());
             record(Metric::FirstEventElsewhere, self.first_event(user, &woken)?);
-            listening.abort();
+            listener.abort();
         }
 
         record(Metric::List, self.percentile(0.99, || self.full_list(Some(user)))?);
@@ -83,11 +64,37 @@ impl Round<'_> {
         Ok(())
     }
 
+    /// Hands over all runs, and advances them to their ends. Returns the times of
+    /// handing over in milliseconds.
+    fn queue(&self, url: Option<&str>, mut record: impl FnMut(Metric, f64)) -> Outcome<Vec<f64>> {
+        let memory_before = own_memory("VmRSS:")?;
+        let mut enqueue_times = Vec::new();
+        for user in self.plane.users.iter().cycle().take(self.plan.runs) {
+            enqueue_times.push(self.timed(self.plane.enqueue(*user))?);
+        }
+        record(Metric::Waiting, own_memory("VmRSS:")? - memory_before);
+
+        let session = url.map(Session::open).transpose()?;
+        let first_commit = session.as_ref().map(|it| it.number(CURRENT)).transpose()?;
+        let start = Instant::now();
+        let runs = self.runtime.block_on(self.drain())?;
+        record(Metric::Runs, count(runs) / start.elapsed().as_secs_f64());
+        if runs != self.plan.runs {
+            return Err(format!("{runs} runs ended, of {}", self.plan.runs).into());
+        }
+        if let Some((session, first)) = session.as_ref().zip(first_commit) {
+            let commits = usize::try_from(session.number(CURRENT)? - first)?;
+            record(Metric::CommitsOfStep, count(commits) / count(runs * STEPS));
+        }
+
+        Ok(enqueue_times)
+    }
+
     /// Returns the time of a request in milliseconds.
     fn timed<T>(&self, request: impl Future<Output = Outcome<T>>) -> Outcome<f64> {
-        let begun = Instant::now();
+        let start = Instant::now();
         self.runtime.block_on(request)?;
-        Ok(begun.elapsed().as_secs_f64() * 1e3)
+        Ok(start.elapsed().as_secs_f64() * 1e3)
     }
 
     /// Returns a percentile of the times of requests, one after the other.
@@ -137,8 +144,8 @@ impl Round<'_> {
             })
         });
 
-        let done = try_join_all(work).await?;
-        Ok(done.into_iter().sum::<Result<usize, _>>()?)
+        let commits = try_join_all(work).await?;
+        Ok(commits.into_iter().sum::<Result<usize, _>>()?)
     }
 
     /// Returns the p99 from handing over to the first event by a worker that waits
@@ -158,14 +165,14 @@ impl Round<'_> {
 
             // The worker waits by then.
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-            let begun = Instant::now();
+            let start = Instant::now();
             self.plane.enqueue(user).await?;
             let (mut run, at) = claimed.await??;
             while let Advance::Continue(next) = self.plane.runs.advance(run).await? {
                 run = *next;
             }
 
-            Ok((at - begun).as_secs_f64() * 1e3)
+            Ok((at - start).as_secs_f64() * 1e3)
         };
 
         let times = (0..self.plan.requests)

@@ -25,7 +25,7 @@ use crate::stats::{count, percentile};
 
 const ARGUMENTS: &str = r#"{"text":"Hello!"}"#;
 /// Time for the pod to connect.
-const TIMEOUT: Duration = Duration::from_secs(20);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(super) struct Round<'a> {
     pub(super) plan: Plan,
@@ -38,10 +38,10 @@ pub(super) struct Round<'a> {
 impl Round<'_> {
     /// Waits until the pod can be called.
     pub(super) fn until_ready(&self) -> Outcome<()> {
-        let begun = Instant::now();
+        let start = Instant::now();
         for instance in [Some(self.instance), self.other].into_iter().flatten() {
             while let Err(err) = self.runtime.block_on(call(&instance.plane)) {
-                if begun.elapsed() > TIMEOUT {
+                if start.elapsed() > CONNECT_TIMEOUT {
                     return Err(err);
                 }
                 std::thread::sleep(Duration::from_millis(50));
@@ -67,7 +67,7 @@ impl Round<'_> {
         })?;
 
         record(Metric::ReadCall, read);
-        let begun = Instant::now();
+        let start = Instant::now();
         let each = self.plan.requests / CALLS;
         self.runtime.block_on(try_join_all((0..CALLS).map(|_| async {
             for _ in 0..each {
@@ -75,7 +75,7 @@ impl Round<'_> {
             }
             Outcome::Ok(())
         })))?;
-        record(Metric::Calls, count(each * CALLS) / begun.elapsed().as_secs_f64());
+        record(Metric::Calls, count(each * CALLS) / start.elapsed().as_secs_f64());
 
         if let Some(other) = self.other {
             record(Metric::Across, self.p50(|| call(&other.plane))?);
@@ -94,33 +94,33 @@ impl Round<'_> {
     /// Returns the median of the times of requests in milliseconds, one after the
     /// other.
     fn p50(&self, request: impl AsyncFn() -> Outcome<()>) -> Outcome<f64> {
-        let took = (0..self.plan.requests).map(|_| {
-            let begun = Instant::now();
+        let times = (0..self.plan.requests).map(|_| {
+            let start = Instant::now();
             self.runtime.block_on(request())?;
-            Ok(begun.elapsed().as_secs_f64() * 1e3)
+            Ok(start.elapsed().as_secs_f64() * 1e3)
         });
-        median(&took.collect::<Outcome<Vec<_>>>()?)
+        median(&times.collect::<Outcome<Vec<_>>>()?)
     }
 
     fn raw_echo(&self) -> Outcome<f64> {
         let url = format!("ws://{}/echo", self.instance.address);
-        let took = self.runtime.block_on(async {
+        let times = self.runtime.block_on(async {
             let (mut socket, _) = connect_async(url).await?;
-            let mut took = Vec::new();
+            let mut times = Vec::new();
             for _ in 0..self.plan.requests {
-                let begun = Instant::now();
+                let start = Instant::now();
                 socket.send(Message::text(ARGUMENTS)).await?;
                 let echoed = socket.next().await.ok_or("the echo was closed")??;
-                took.push(begun.elapsed().as_secs_f64() * 1e3);
+                times.push(start.elapsed().as_secs_f64() * 1e3);
                 if echoed != Message::text(ARGUMENTS) {
                     return Err("the echo is another text".into());
                 }
             }
 
-            Outcome::Ok(took)
+            Outcome::Ok(times)
         });
 
-        median(&took?)
+        median(&times?)
     }
 
     fn direct(&self, pod: &ConnectedPod) -> Outcome<f64> {
@@ -133,21 +133,21 @@ impl Round<'_> {
         );
 
         let mut connection = Connection::open(address)?;
-        let took = (0..self.plan.requests).map(|_| {
-            let begun = Instant::now();
+        let times = (0..self.plan.requests).map(|_| {
+            let start = Instant::now();
             let Response { status, .. } = connection.exchange(request.as_bytes())?;
             match status {
-                200 => Ok(begun.elapsed().as_secs_f64() * 1e3),
+                200 => Ok(start.elapsed().as_secs_f64() * 1e3),
                 other => Err(format!("a direct call was answered with {other}").into()),
             }
         });
 
-        median(&took.collect::<Outcome<Vec<_>>>()?)
+        median(&times.collect::<Outcome<Vec<_>>>()?)
     }
 }
 
-fn median(took: &[f64]) -> Outcome<f64> {
-    percentile(took, 0.5).ok_or_else(|| "no requests".into())
+fn median(times: &[f64]) -> Outcome<f64> {
+    percentile(times, 0.5).ok_or_else(|| "no requests".into())
 }
 
 fn echo_call() -> PodCall {
