@@ -195,20 +195,20 @@ pub async fn compose(
     ai.set_connectors(Arc::new(pods.tools(&tasks)));
 
     let accounts = Arc::clone(&use_cases.identity_parts.proofs.ports.accounts);
-    let composing = AssignmentParts::compose(&base, ai.gateway(), accounts, pods.plane.clone());
-    let assignments = Box::pin(composing).await?.start(&tasks, &stop);
+    let parts = AssignmentParts::compose(&base, ai.gateway(), accounts, pods.plane.clone());
+    let assignments = Box::pin(parts).await?.start(&tasks, &stop);
     ai.register_metrics(&metrics, &credit_store);
     let settings = ai::credit_settings(config);
     let credits = Credits::new(rules, Arc::new(credit_store.clone()), settings, base.clock());
 
-    let operated = OperatedParts {
+    let operation = OperatedParts {
         base: &base,
         use_cases: &use_cases,
         gateway: ai.gateway(),
         questions: &knowledge.api.questions,
         metrics: &metrics,
-    };
-    let operation = operated.start(&tasks, &stop);
+    }
+    .start(&tasks, &stop);
     start_followers(&base, &use_cases, &tasks, &stop);
 
     Ok(App {

@@ -170,11 +170,11 @@ impl KbServices {
     /// repetition stores only what has changed.
     async fn import(&self, base: &str, folder: &Path) -> Result<String, AdminError> {
         let base = self.resolve(base).await?.base;
-        let (files, unknown) = list_files(folder)?;
+        let (files, unknown_count) = list_files(folder)?;
         let progress = ProgressLine::new(files.len());
         let mut stored = 0;
         let mut unchanged = 0;
-        let mut failed = String::new();
+        let mut failures = String::new();
         for (number, file) in files.iter().enumerate() {
             progress.show(number + 1, &file.name);
             match self.import_file(base.id, file).await {
@@ -183,20 +183,20 @@ impl KbServices {
                 Err(AdminError::Knowledge(err @ KnowledgeError::Unavailable(_))) => {
                     return Err(err.into());
                 }
-                Err(err) => line(&mut failed, format_args!("{}: {err}", file.name)),
+                Err(err) => line(&mut failures, format_args!("{}: {err}", file.name)),
             }
         }
 
-        let unknown = match unknown {
+        let unknown = match unknown_count {
             0 => String::new(),
             count => format!(", {count} of other types left out"),
         };
         let summary = format!("{stored} files stored, {unchanged} unchanged{unknown}\n");
-        if failed.is_empty() {
+        if failures.is_empty() {
             return Ok(summary);
         }
 
-        Err(AdminError::Unsound(format!("{summary}not stored:\n{failed}")))
+        Err(AdminError::Unsound(format!("{summary}not stored:\n{failures}")))
     }
 
     /// Stores a file. Returns false if its document has this content already.

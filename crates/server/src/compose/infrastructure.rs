@@ -105,11 +105,11 @@ pub(crate) async fn master_keys(
 
 /// Normalises addresses that earlier versions stored.
 pub(crate) async fn fold_addresses(db: &Database) -> Result<(), Unavailable> {
-    let done = SqlAddresses::new(db.clone()).fold().await?;
-    if done.folded > 0 {
-        tracing::info!(count = done.folded, "normalised the domains of stored email addresses");
+    let outcome = SqlAddresses::new(db.clone()).fold().await?;
+    if outcome.folded > 0 {
+        tracing::info!(count = outcome.folded, "normalised the domains of stored email addresses");
     }
-    for account in done.shared {
+    for account in outcome.shared {
         tracing::warn!(
             %account,
             "two accounts have the same email address after normalisation; both are kept"

@@ -234,10 +234,10 @@ async fn a_licence_that_is_not_accepted_leaves_the_token_for_another_try() {
     let setup = bench.setup();
 
     let refused = setup.install(&bench.token(), b"no licence").await;
-    let taken = setup.install(&bench.token(), bench.licence("Somebody").as_bytes()).await;
+    let accepted = setup.install(&bench.token(), bench.licence("Somebody").as_bytes()).await;
 
     assert!(matches!(refused, Err(InstallError::Refused(LicenceError::Truncated(_)))));
-    assert!(taken.is_ok());
+    assert!(accepted.is_ok());
 }
 
 #[tokio::test]

@@ -52,11 +52,11 @@ impl FileSource {
     }
 }
 
-/// Returns the files of a folder and those below it, by path, and the number of
-/// those of unknown types. Hidden ones and links are left out.
+/// Returns the files in a folder and its subfolders, by path, and the number of
+/// files of unknown types. Hidden files and links are left out.
 pub(super) fn list_files(folder: &Path) -> Result<(Vec<FileSource>, usize), AdminError> {
     let mut files = Vec::new();
-    let mut unknown = 0;
+    let mut unknown_count = 0;
     let mut folders = vec![folder.to_owned()];
     while let Some(current) = folders.pop() {
         let failed = |err| AdminError::File(current.clone(), err);
@@ -73,7 +73,7 @@ pub(super) fn list_files(folder: &Path) -> Result<(Vec<FileSource>, usize), Admi
                 let size = entry.metadata().map_err(failed)?.len();
                 match FileSource::at(folder, entry.path(), size) {
                     Some(file) => files.push(file),
-                    None => unknown += 1,
+                    None => unknown_count += 1,
                 }
             }
         }
@@ -81,7 +81,7 @@ pub(super) fn list_files(folder: &Path) -> Result<(Vec<FileSource>, usize), Admi
 
     files.sort_by(|a, b| a.name.cmp(&b.name));
 
-    Ok((files, unknown))
+    Ok((files, unknown_count))
 }
 
 /// Creates a folder, or accepts an empty one.

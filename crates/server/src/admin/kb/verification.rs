@@ -31,22 +31,22 @@ impl KbServices {
             faults = format!("documents that are not ready:\n{faults}");
         }
 
-        let checked = self.verify_points(&base).await?;
-        if let Ok(VerifiedChunks { published, missing: missing @ 1.. }) = checked {
+        let comparison = self.verify_points(&base).await?;
+        if let Ok(VerifiedChunks { published, missing: missing @ 1.. }) = comparison {
             let text = "chunks are missing in the vector store";
             line(&mut faults, format_args!("{missing} of {published} {text}; {REPAIR}"));
         }
 
-        let checked = match checked {
+        let remark = match comparison {
             Ok(it) => format!("{} chunks compared with the vector store\n", it.published),
             Err(reason) => format!("The vector store was not compared: {reason}\n"),
         };
 
         if faults.is_empty() {
-            return Ok(format!("All {count} documents of {} are ready\n{checked}", base.name));
+            return Ok(format!("All {count} documents of {} are ready\n{remark}", base.name));
         }
 
-        Err(AdminError::Unsound(format!("{faults}{checked}")))
+        Err(AdminError::Unsound(format!("{faults}{remark}")))
     }
 
     /// Compares the chunks of a base with the vector store, or returns why that
