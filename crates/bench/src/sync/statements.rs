@@ -28,7 +28,7 @@ pub(super) struct StatementLog {
 
 /// Numbers of statements.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Counted {
+pub(super) struct StatementCounts {
     /// Statements on sync's tables.
     pub(super) sync: usize,
     /// Statements on other tables; transaction control is not counted.
@@ -45,7 +45,7 @@ impl StatementLog {
 
     /// Counts the statements during `calls`, on all connections to the
     /// database.
-    pub(super) fn count(&self, calls: impl FnOnce() -> Outcome<()>) -> Outcome<Counted> {
+    pub(super) fn count(&self, calls: impl FnOnce() -> Outcome<()>) -> Outcome<StatementCounts> {
         let mut log = File::open(&self.file).map_err(|err| self.unreadable(&err))?;
 
         for (name, value) in SETTINGS {
@@ -54,7 +54,7 @@ impl StatementLog {
 
         self.reload("all")?;
         log.seek(SeekFrom::End(0))?;
-        let result = calls();
+        let outcome = calls();
         let mut bytes = Vec::new();
         let read = log.read_to_end(&mut bytes);
 
@@ -63,10 +63,10 @@ impl StatementLog {
         }
 
         self.reload("none")?;
-        result?;
+        outcome?;
         read.map_err(|err| self.unreadable(&err))?;
 
-        Ok(counted(&String::from_utf8_lossy(&bytes), &self.database))
+        Ok(count_statements(&String::from_utf8_lossy(&bytes), &self.database))
     }
 
     fn reload(&self, expected: &str) -> Outcome<()> {
@@ -89,23 +89,23 @@ impl StatementLog {
 
 /// Counts the statements in the log. Further lines of a statement start with a
 /// tab.
-fn counted(log: &str, database: &str) -> Counted {
+fn count_statements(log: &str, database: &str) -> StatementCounts {
     let prefix = format!("{database}|LOG:  ");
-    let mut counted = Counted::default();
+    let mut counts = StatementCounts::default();
     let mut statement = String::new();
     for line in log.lines().chain(std::iter::once("")) {
         if line.starts_with('\t') {
             statement += line;
             continue;
         }
-        counted.record(&statement);
+        counts.record(&statement);
         line.strip_prefix(&prefix).unwrap_or_default().clone_into(&mut statement);
     }
 
-    counted
+    counts
 }
 
-impl Counted {
+impl StatementCounts {
     /// Counts a line `execute NAME: …` or `statement: …` and ignores any other.
     fn record(&mut self, line: &str) {
         let Some((kind, sql)) = line.split_once(": ") else { return };
@@ -139,7 +139,7 @@ mod tests {
             b|LOG:  duration: 3 ms\n\
             b|LOG:  statement: COMMIT";
 
-        assert_eq!(counted(log, "b"), Counted { sync: 2, others: 1 });
-        assert_eq!(counted("", "b"), Counted::default());
+        assert_eq!(count_statements(log, "b"), StatementCounts { sync: 2, others: 1 });
+        assert_eq!(count_statements("", "b"), StatementCounts::default());
     }
 }
