@@ -49,7 +49,7 @@ impl ConnectionTask {
     ) {
         while let Some(due) = self.connection.poll_timeout() {
             self.session.leave_if_done(&mut self.connection);
-            let due = self.session.deadline().map_or(due, |it| it.min(due));
+            let due = self.session.calls.deadline().map_or(due, |it| it.min(due));
             let can_write = self.has_frame();
             // The clock goes on while a pod does not read.
             tokio::select! {
@@ -62,7 +62,7 @@ impl ConnectionTask {
                 Some(input) = links.recv() => self.handle_link(input),
                 () = sleep_until(due.into()) => {
                     let now = Instant::now();
-                    self.session.expire(&mut self.connection, now);
+                    self.session.calls.expire(&mut self.connection, now);
                     self.connection.handle_timeout(now);
                 }
             }
@@ -136,8 +136,8 @@ impl ConnectionTask {
 
     fn handle_link(&mut self, input: LinkInput) {
         match input {
-            LinkInput::Call(pending) => self.session.call(&mut self.connection, *pending),
-            LinkInput::Cancel(id) => self.session.cancel(&mut self.connection, id),
+            LinkInput::Call(pending) => self.session.calls.begin(&mut self.connection, *pending),
+            LinkInput::Cancel(id) => self.session.calls.cancel(&mut self.connection, id),
             LinkInput::Unregistered => self.session.register_again(),
             LinkInput::Draining => self.session.end_draining(Instant::now()),
         }

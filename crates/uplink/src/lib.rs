@@ -2,7 +2,7 @@
 //!
 //! A WebSocket belongs to a task, `transport`; its connection, which may outlive
 //! it, to another one, `connection_task`. That one passes what the pod says to
-//! its `pod_session`, which answers, and calls the pod's tools for others.
+//! its `pod_session`, which answers. `open_calls` calls the pod's tools for others.
 //!
 //! `tool_servers` connects to the MCP servers of connectors, each of which is linked
 //! and registered like a pod.
@@ -13,6 +13,7 @@ mod frame_limit;
 mod input;
 mod links;
 mod messages;
+mod open_calls;
 mod pod_session;
 mod routes;
 mod tool_server_session;

@@ -1,34 +1,25 @@
-//! Session of a pod: its messages, and the calls of its tools.
+//! Session of a pod: its messages, and its registration.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use pia_kernel::{SideEffects, Timestamp};
 use pia_pods::{
-    ConnectedPod, PodDescription, PodId, PodIdentity, PodRegistrationOutcome, PodReply,
-    ProgressSink, RotatedToken, ToolCallError,
+    ConnectedPod, PodDescription, PodId, PodIdentity, PodRegistrationOutcome, RotatedToken,
 };
-use pia_signalr::{
-    ClientInvocation, ExpectedReply, HubConnection, HubEvent, InvocationResult, Reconnect,
-};
+use pia_signalr::{ClientInvocation, ExpectedReply, HubConnection, HubEvent, Reconnect};
 use pia_web::ApiError;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedSender;
-use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use crate::input::{HelloOutcome, Input, LinkInput, PendingCall};
-use crate::messages::{
-    CANCEL, DRAIN, HELLO, PROGRESS, ProgressReport, ROTATE_TOKEN, invocation, read_reply,
-};
+use crate::input::{HelloOutcome, Input, LinkInput};
+use crate::messages::{DRAIN, HELLO, PROGRESS, ProgressReport, ROTATE_TOKEN};
+use crate::open_calls::OpenCalls;
 use crate::uplink::Uplink;
 
 /// Time for which a registered pod counts as connected, unless it is extended.
 pub const ALIVE: Duration = Duration::from_secs(8);
-
-/// Size of messages that wait for the pod, beyond which it gets no further calls.
-const MAX_BUFFERED_BYTES: usize = 2 * 1024 * 1024;
 
 /// Time for a pod that drains itself to close the connection.
 const SELF_DRAIN_TIMEOUT: Duration = Duration::from_mins(1);
@@ -42,8 +33,7 @@ pub(crate) struct PodSession {
     senders: PodSenders,
     /// Number of calls at once that the pod asked for.
     max_calls: u32,
-    /// Calls that wait for the pod, by the id of their invocation.
-    calls: HashMap<String, OpenCall>,
+    pub(crate) calls: OpenCalls,
     /// Description that was registered last, or is being registered.
     description: Option<PodDescription>,
     /// True while the token is being replaced.
@@ -74,13 +64,6 @@ pub(crate) enum Leaving {
     Finished,
 }
 
-struct OpenCall {
-    id: Uuid,
-    progress: ProgressSink,
-    reply: oneshot::Sender<Result<PodReply, ToolCallError>>,
-    deadline: Instant,
-}
-
 impl PodSession {
     pub(crate) fn new(uplink: Uplink, identity: PodIdentity, senders: PodSenders) -> Self {
         let id = PodId(Uuid::now_v7());
@@ -92,7 +75,7 @@ impl PodSession {
             connected_at,
             senders,
             max_calls: 1,
-            calls: HashMap::new(),
+            calls: OpenCalls::default(),
             description: None,
             is_registering: false,
             draining_since: None,
@@ -108,51 +91,11 @@ impl PodSession {
                 self.on_progress(connection, call);
             }
             HubEvent::Invoked(call) => self.on_invocation(connection, call),
-            HubEvent::Returned { invocation_id, result } => self.on_result(&invocation_id, result),
+            HubEvent::Returned { invocation_id, result } => self.calls.end(&invocation_id, result),
             HubEvent::Canceled { invocation_id } => {
                 connection.complete(&invocation_id, Ok(None)).ok();
             }
             HubEvent::Connected | HubEvent::StreamItem { .. } | HubEvent::StreamEnded { .. } => {}
-        }
-    }
-
-    /// Calls the pod.
-    pub(crate) fn call(&mut self, connection: &mut HubConnection, pending: PendingCall) {
-        let PendingCall { id, call, progress, reply } = pending;
-        if connection.buffered_bytes() > MAX_BUFFERED_BYTES {
-            // The pod does not read, or has not acknowledged what it read. The caller
-            // may be gone.
-            return drop(reply.send(Err(ToolCallError::Busy)));
-        }
-
-        let deadline = Instant::now() + call.timeout;
-        let (method, argument) = invocation(id, call);
-        match connection.invoke(method, vec![argument]) {
-            Ok(invocation) => {
-                self.calls.insert(invocation, OpenCall { id, progress, reply, deadline });
-            }
-            // The caller may be gone.
-            Err(_not_sent) => drop(reply.send(Err(ToolCallError::Busy))),
-        }
-    }
-
-    /// Cancels a call whose caller is gone, unless it has ended.
-    pub(crate) fn cancel(&mut self, connection: &mut HubConnection, id: Uuid) {
-        for (invocation, call) in self.calls.extract_if(|_, it| it.id == id) {
-            cancel(connection, &invocation, &call);
-        }
-    }
-
-    /// Returns the time at which [`expire`](Self::expire) is to be called.
-    pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.calls.values().map(|it| it.deadline).min()
-    }
-
-    /// Ends the calls whose time is over.
-    pub(crate) fn expire(&mut self, connection: &mut HubConnection, now: Instant) {
-        for (invocation, call) in self.calls.extract_if(|_, it| it.deadline <= now) {
-            cancel(connection, &invocation, &call);
-            drop(call.reply.send(Err(ToolCallError::TimedOut)));
         }
     }
 
@@ -251,9 +194,7 @@ impl PodSession {
     /// Ends the session: its calls are lost.
     pub(crate) fn end(self) {
         self.uplink.links.close(self.id);
-        for call in self.calls.into_values() {
-            drop(call.reply.send(Err(ToolCallError::Lost)));
-        }
+        self.calls.lose();
         remove(&self.uplink, self.id);
     }
 
@@ -283,24 +224,15 @@ impl PodSession {
         connection.complete(&id, result).ok();
     }
 
-    /// Passes on the progress of a call, unless that has ended.
+    /// Passes on the progress of a call.
     fn on_progress(&self, connection: &mut HubConnection, mut report: ClientInvocation) {
         let result = ProgressReport::read(report.arguments.pop()).map(|report| {
-            if let Some(call) = self.calls.values().find(|it| it.id == report.call_id) {
-                call.progress.report(report.into_text());
-            }
+            self.calls.report(report);
             None
         });
         // A report may expect no reply.
         if let ExpectedReply::Completion(id) | ExpectedReply::Stream(id) = report.reply {
             connection.complete(&id, result).ok();
-        }
-    }
-
-    fn on_result(&mut self, invocation: &str, result: InvocationResult) {
-        if let Some(call) = self.calls.remove(invocation) {
-            // The caller may be gone.
-            drop(call.reply.send(read_reply(result)));
         }
     }
 
@@ -400,11 +332,6 @@ fn parse_description(argument: Option<Value>) -> Result<PodDescription, String> 
 fn registration_failed(err: &ApiError) -> HelloOutcome {
     tracing::warn!(error = %err, "a pod could not be registered");
     HelloOutcome::Failed
-}
-
-fn cancel(connection: &mut HubConnection, invocation: &str, call: &OpenCall) {
-    connection.forget(invocation);
-    connection.send(CANCEL, vec![json!(call.id.to_string())]).ok();
 }
 
 fn expel(connection: &mut HubConnection) {
