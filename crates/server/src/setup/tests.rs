@@ -301,7 +301,7 @@ async fn an_administrator_who_was_created_elsewhere_revokes_the_token() {
     let setup = bench.setup_with(admins);
     assert!(bench.token_path().exists());
 
-    let noticed = async {
+    let token_is_gone = async {
         while bench.token_path().exists() {
             tokio::task::yield_now().await;
         }
@@ -309,7 +309,7 @@ async fn an_administrator_who_was_created_elsewhere_revokes_the_token() {
 
     tokio::select! {
         () = setup.clone().watch(CancellationToken::new()) => panic!("it ended"),
-        () = noticed => {}
+        () = token_is_gone => {}
     }
 }
 
@@ -356,7 +356,7 @@ async fn the_watcher_checks_at_once_and_continues() {
     let setup = bench.setup();
     bench.write_file(bench.licence("Somebody"));
 
-    let noticed = async {
+    let licence_is_found = async {
         while setup.setup_state() != SetupState::Done {
             tokio::task::yield_now().await;
         }
@@ -364,6 +364,6 @@ async fn the_watcher_checks_at_once_and_continues() {
 
     tokio::select! {
         () = setup.clone().watch(CancellationToken::new()) => panic!("it ended"),
-        () = noticed => {}
+        () = licence_is_found => {}
     }
 }
