@@ -23,6 +23,7 @@ pub(crate) use wire::{
 const DEFAULT_ITEMS: i64 = 50;
 const MAX_ITEMS: i64 = 200;
 
+/// Lists the skills that are granted to the caller.
 pub(crate) async fn skills(
     caller: Caller,
     api: Data<Api>,
@@ -36,6 +37,7 @@ pub(crate) async fn skills(
     Ok(Json(skills.into_iter().map(Into::into).collect()))
 }
 
+/// Hands over a long task, whose result is collected later.
 pub(crate) async fn enqueue(
     caller: Caller,
     api: Data<Api>,
@@ -55,6 +57,7 @@ pub(crate) async fn enqueue(
     Ok(HttpResponse::Accepted().insert_header(location).json(AssignmentAccepted { id }))
 }
 
+/// Lists the caller's assignments, newest first, without their contents.
 pub(crate) async fn list(
     caller: Caller,
     api: Data<Api>,
@@ -69,6 +72,7 @@ pub(crate) async fn list(
     Ok(Json(AssignmentList(list.into_iter().map(Into::into).collect())))
 }
 
+/// Returns an assignment with its contents and events.
 pub(crate) async fn show(
     caller: Caller,
     api: Data<Api>,
@@ -81,6 +85,7 @@ pub(crate) async fn show(
     Ok(Json(details.ok_or_else(ApiError::not_found)?.into()))
 }
 
+/// Cancels an unfinished assignment.
 pub(crate) async fn cancel(
     caller: Caller,
     api: Data<Api>,
@@ -93,6 +98,7 @@ pub(crate) async fn cancel(
     if result { Ok(HttpResponse::NoContent().finish()) } else { Err(ApiError::not_found().into()) }
 }
 
+/// Deletes the server's copy of an ended assignment's contents.
 pub(crate) async fn collect(
     caller: Caller,
     api: Data<Api>,

@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 const CHATS_SCHEMA_VERSION: i32 = 1;
 const CHATS: &str = "/api/v1/chats";
 
+/// Returns the capabilities of the server.
 pub(crate) async fn capabilities(gates: Data<Gates>) -> Json<CapabilitiesResponse> {
     let has_route = gates.table.iter().any(|it| it.path == CHATS);
     let is_licensed = gates.licence.get().includes(Feature::Sync, gates.clock.now());

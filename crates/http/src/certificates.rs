@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 
 use crate::{Api, HttpError};
 
+/// Lists the certificates of trusted plugin signers.
 pub(crate) async fn trusted(api: Data<Api>) -> Result<Json<Vec<CertificateResponse>>, HttpError> {
     let trusted = api.run(|api| async move { api.certificates.list().await }).await?;
     Ok(Json(trusted.into_iter().map(Into::into).collect()))

@@ -42,6 +42,7 @@ pub(crate) async fn put_chat(
     })
 }
 
+/// Returns a chat with its messages.
 pub(crate) async fn get_chat(
     caller: Caller,
     api: Data<Api>,

@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use crate::{Api, HttpError};
 
+/// Reports an answer of the assistant, or rates it.
 pub(crate) async fn submit(
     caller: Caller,
     api: Data<Api>,

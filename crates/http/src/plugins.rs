@@ -16,6 +16,7 @@ use pia_web::{Caller, PathId};
 
 use crate::{Api, HttpError};
 
+/// Downloads the package of a plugin, or a range of it.
 pub(crate) async fn package(
     caller: Caller,
     api: Data<Api>,
@@ -56,6 +57,7 @@ pub(crate) async fn package(
         .body(SizedStream::new(end - offset, stream::try_unfold(download, Download::next))))
 }
 
+/// Returns the icon of a plugin.
 pub(crate) async fn icon(
     caller: Caller,
     api: Data<Api>,

@@ -16,6 +16,7 @@ pub trait Readiness: Send + Sync {
     async fn check(&self) -> Ready;
 }
 
+/// Reports whether requests can be served, and why not.
 pub(crate) async fn ready(api: Data<Api>) -> HttpResponse {
     let result = api.readiness.check().await;
     let is_ready = result.database && result.migrations;

@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 
 use crate::{Api, HttpError};
 
+/// Lists the caller's schedules, oldest first.
 pub(crate) async fn list(
     caller: Caller,
     api: Data<Api>,
@@ -20,6 +21,7 @@ pub(crate) async fn list(
     Ok(Json(list.into_iter().map(Into::into).collect()))
 }
 
+/// Creates a schedule, which hands the same assignment over at recurring times.
 pub(crate) async fn create(
     caller: Caller,
     api: Data<Api>,
@@ -33,6 +35,7 @@ pub(crate) async fn create(
     Ok(HttpResponse::Created().json(ScheduleItem::from(created)))
 }
 
+/// Replaces a schedule.
 pub(crate) async fn update(
     caller: Caller,
     api: Data<Api>,
@@ -51,6 +54,7 @@ pub(crate) async fn update(
     Ok(Json(schedule.into()))
 }
 
+/// Deletes a schedule; assignments that it handed over go on.
 pub(crate) async fn delete(
     caller: Caller,
     api: Data<Api>,

@@ -8,6 +8,7 @@ use crate::Api;
 use crate::auth::Done;
 use crate::auth::mfa::FreshProofRequest;
 
+/// Ends all sessions of a user; app passwords and API keys stay valid.
 pub(crate) async fn end_sessions(
     caller: Caller,
     api: Data<Api>,
@@ -19,6 +20,7 @@ pub(crate) async fn end_sessions(
     Ok(Json(Done::success()))
 }
 
+/// Lifts the wait of a user after wrong passwords and codes.
 pub(crate) async fn lift_wait(
     caller: Caller,
     api: Data<Api>,
@@ -30,6 +32,7 @@ pub(crate) async fn lift_wait(
     Ok(Json(Done::success()))
 }
 
+/// Disables the second factor that a user has lost, and ends their sessions.
 pub(crate) async fn reset_factor(
     caller: Caller,
     api: Data<Api>,

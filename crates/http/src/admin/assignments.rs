@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 use crate::assignments::AssignmentsQuery;
 use crate::{Api, HttpError};
 
+/// Lists the assignments of all users, newest first.
 pub(crate) async fn list(
     api: Data<Api>,
     Query(query): Query<AssignmentsQuery>,
@@ -21,6 +22,7 @@ pub(crate) async fn list(
     Ok(Json(AdminAssignments(list.into_iter().map(Into::into).collect())))
 }
 
+/// Ends an unfinished assignment.
 pub(crate) async fn terminate(
     caller: Caller,
     api: Data<Api>,
@@ -39,6 +41,7 @@ pub(crate) async fn terminate(
     Ok(Json(TerminationResponse { changed }))
 }
 
+/// Returns the state of the queue, and the workers.
 pub(crate) async fn queue(api: Data<Api>) -> Result<Json<AssignmentQueue>, HttpError> {
     let (queue, workers) = api
         .run(|api| async move {

@@ -22,6 +22,7 @@ use crate::{Api, HttpError};
 /// Number of entries that an export loads at once.
 const EXPORT_PAGE: u16 = 500;
 
+/// Lists the entries of the audit log, newest first.
 pub(crate) async fn list(
     api: Data<Api>,
     Query(query): Query<AuditQuery>,
@@ -37,6 +38,7 @@ pub(crate) async fn list(
     }))
 }
 
+/// Streams the entries of the audit log, newest first, as lines of JSON.
 pub(crate) async fn export(
     api: Data<Api>,
     Query(query): Query<AuditQuery>,

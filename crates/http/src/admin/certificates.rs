@@ -13,6 +13,7 @@ use crate::auth::Done;
 use crate::certificates::CertificateResponse;
 use crate::{Api, HttpError};
 
+/// Adds a certificate to the trusted signers.
 pub(crate) async fn add(
     caller: Caller,
     api: Data<Api>,
@@ -28,6 +29,7 @@ pub(crate) async fn add(
     Ok(HttpResponse::Created().json(CertificateResponse::from(certificate)))
 }
 
+/// Removes a certificate from the trusted signers.
 pub(crate) async fn remove(
     caller: Caller,
     api: Data<Api>,

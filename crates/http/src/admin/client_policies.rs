@@ -17,11 +17,13 @@ use super::row_version::{ExpectedVersion, row_tag};
 use crate::auth::Done;
 use crate::{Api, HttpError};
 
+/// Lists the client policies, by name.
 pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<ClientPolicySummary>>, HttpError> {
     let entries = api.run(|api| async move { api.client_policies.list().await }).await?;
     Ok(Json(entries.into_iter().map(Into::into).collect()))
 }
 
+/// Returns a client policy.
 pub(crate) async fn show(api: Data<Api>, PathId(id): PathId) -> Result<HttpResponse, HttpError> {
     let policy =
         api.run(|api| async move { api.client_policies.find(ClientPolicyId(id)).await }).await?;
@@ -29,6 +31,7 @@ pub(crate) async fn show(api: Data<Api>, PathId(id): PathId) -> Result<HttpRespo
     Ok(HttpResponse::Ok().insert_header(tag).json(ClientPolicyResponse::from(policy)))
 }
 
+/// Lists the groups that a client policy is assigned to.
 pub(crate) async fn groups(
     api: Data<Api>,
     PathId(id): PathId,
@@ -40,6 +43,7 @@ pub(crate) async fn groups(
     Ok(Json(groups.into_iter().map(group).collect()))
 }
 
+/// Creates a client policy.
 pub(crate) async fn create(
     caller: Caller,
     api: Data<Api>,
@@ -51,6 +55,7 @@ pub(crate) async fn create(
     Ok(HttpResponse::Created().json(ClientPolicyCreated { id: id.to_string() }))
 }
 
+/// Replaces name, description and document of a client policy.
 pub(crate) async fn replace(
     caller: Caller,
     api: Data<Api>,
@@ -67,6 +72,7 @@ pub(crate) async fn replace(
     Ok(Json(Done::success()))
 }
 
+/// Deletes a client policy that isn't assigned to a group.
 pub(crate) async fn delete(
     caller: Caller,
     api: Data<Api>,
@@ -77,6 +83,7 @@ pub(crate) async fn delete(
     Ok(Json(Done::success()))
 }
 
+/// Returns the client policy of a group.
 pub(crate) async fn of_group(
     api: Data<Api>,
     PathId(group): PathId,
@@ -86,6 +93,7 @@ pub(crate) async fn of_group(
     Ok(Json(policy.into()))
 }
 
+/// Assigns a client policy to a group, or removes it.
 pub(crate) async fn assign(
     caller: Caller,
     api: Data<Api>,

@@ -14,11 +14,13 @@ use super::personas::{EntryGroupsRequest, required};
 use crate::auth::Done;
 use crate::{Api, HttpError};
 
+/// Lists the connectors with their tokens and groups.
 pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<ConnectorResponse>>, HttpError> {
     let list = api.run(|api| async move { api.connectors.list().await }).await?;
     Ok(Json(list.into_iter().map(Into::into).collect()))
 }
 
+/// Creates a connector with a token, and an operator if its pods run a skill.
 pub(crate) async fn create(
     caller: Caller,
     api: Data<Api>,
@@ -41,6 +43,7 @@ pub(crate) async fn create(
     Ok(HttpResponse::Created().json(ConnectorCreatedResponse::from(created)))
 }
 
+/// Creates a further token of a connector.
 pub(crate) async fn issue_token(
     caller: Caller,
     api: Data<Api>,
@@ -52,6 +55,7 @@ pub(crate) async fn issue_token(
     Ok(HttpResponse::Created().json(ConnectorCreatedResponse::from(issued)))
 }
 
+/// Revokes all tokens of a connector; its pods are disconnected.
 pub(crate) async fn revoke_tokens(
     caller: Caller,
     api: Data<Api>,
@@ -63,6 +67,7 @@ pub(crate) async fn revoke_tokens(
     Ok(Json(Done::success()))
 }
 
+/// Revokes a token of a connector; the pods that connected with it are disconnected.
 pub(crate) async fn revoke_token(
     caller: Caller,
     api: Data<Api>,
@@ -75,6 +80,7 @@ pub(crate) async fn revoke_token(
     Ok(Json(Done::success()))
 }
 
+/// Replaces the groups that a connector, and its operator, are granted to.
 pub(crate) async fn grant(
     caller: Caller,
     api: Data<Api>,
@@ -87,6 +93,7 @@ pub(crate) async fn grant(
     Ok(Json(Done::success()))
 }
 
+/// Deletes a connector with its tokens and its operator.
 pub(crate) async fn delete(
     caller: Caller,
     api: Data<Api>,

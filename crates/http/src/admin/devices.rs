@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use crate::{Api, HttpError};
 
+/// Lists the devices of end-to-end encrypted accounts, newest registration first.
 pub(crate) async fn list(
     api: Data<Api>,
     Query(query): Query<DeviceQuery>,

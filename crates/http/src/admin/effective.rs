@@ -15,6 +15,7 @@ use super::client_policies::GroupClientPolicy;
 use super::members::MemberItem;
 use crate::{Api, HttpError};
 
+/// Returns the policy, personas, plugins, models and limits of a user.
 pub(crate) async fn effective(
     api: Data<Api>,
     PathId(id): PathId,

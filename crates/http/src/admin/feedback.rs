@@ -80,6 +80,7 @@ pub(crate) struct FilterQuery {
     rating: Option<String>,
 }
 
+/// Lists the reports on answers, newest first.
 pub(crate) async fn list(
     api: Data<Api>,
     Query(query): Query<FilterQuery>,
@@ -96,11 +97,13 @@ pub(crate) async fn list(
     }))
 }
 
+/// Returns a report on an answer.
 pub(crate) async fn show(api: Data<Api>, PathId(id): PathId) -> Result<HttpResponse, HttpError> {
     let entry = api.run(|api| async move { api.feedback.find(FeedbackId(id)).await }).await?;
     Ok(answer(entry))
 }
 
+/// Changes state and note of a report; an omitted field stays unchanged.
 pub(crate) async fn triage(
     caller: Caller,
     api: Data<Api>,

@@ -10,6 +10,7 @@ use crate::ai::GroupCreditsResponse;
 use crate::auth::Done;
 use crate::{Api, HttpError};
 
+/// Returns the budgets that a group shares, and their use.
 pub(crate) async fn show(
     caller: Caller,
     api: Data<Api>,
@@ -25,6 +26,7 @@ pub(crate) async fn show(
     Ok(Json(credits.into()))
 }
 
+/// Adds credits that do not expire to a group.
 pub(crate) async fn top_up(
     caller: Caller,
     api: Data<Api>,

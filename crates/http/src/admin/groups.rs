@@ -14,11 +14,13 @@ use uuid::Uuid;
 use crate::auth::Done;
 use crate::{Api, HttpError};
 
+/// Lists the groups: the default one, then by name.
 pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<GroupResponse>>, HttpError> {
     let entries = api.run(|api| async move { api.groups.list().await }).await?;
     Ok(Json(entries.into_iter().map(Into::into).collect()))
 }
 
+/// Returns a group.
 pub(crate) async fn show(
     api: Data<Api>,
     PathId(id): PathId,
@@ -27,6 +29,7 @@ pub(crate) async fn show(
     Ok(Json(entry.into()))
 }
 
+/// Creates a group.
 pub(crate) async fn create(
     caller: Caller,
     api: Data<Api>,
@@ -38,6 +41,7 @@ pub(crate) async fn create(
     Ok(HttpResponse::Created().json(GroupCreated { id: group.id.to_string() }))
 }
 
+/// Renames a group.
 pub(crate) async fn rename(
     caller: Caller,
     api: Data<Api>,
@@ -50,6 +54,7 @@ pub(crate) async fn rename(
     Ok(Json(Done::success()))
 }
 
+/// Deletes a group that is not in use.
 pub(crate) async fn delete(
     caller: Caller,
     api: Data<Api>,
@@ -60,6 +65,7 @@ pub(crate) async fn delete(
     Ok(Json(Done::success()))
 }
 
+/// Returns the settings of a group.
 pub(crate) async fn show_settings(
     api: Data<Api>,
     PathId(id): PathId,
@@ -68,6 +74,8 @@ pub(crate) async fn show_settings(
     Ok(Json(settings.into()))
 }
 
+/// Changes settings of a group; an omitted one stays unchanged, null restores the
+/// default.
 pub(crate) async fn change_settings(
     caller: Caller,
     api: Data<Api>,
@@ -82,6 +90,7 @@ pub(crate) async fn change_settings(
     Ok(Json(settings.into()))
 }
 
+/// Moves a user to another group.
 pub(crate) async fn move_user(
     caller: Caller,
     api: Data<Api>,

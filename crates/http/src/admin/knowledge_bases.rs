@@ -14,11 +14,13 @@ use crate::auth::Done;
 use crate::knowledge::{KnowledgeDocument, KnowledgeStats};
 use crate::{Api, HttpError};
 
+/// Lists the knowledge bases, by name.
 pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<KnowledgeBaseResponse>>, HttpError> {
     let entries = api.run(|api| async move { api.knowledge.bases.list().await }).await?;
     Ok(Json(entries.into_iter().map(Into::into).collect()))
 }
 
+/// Returns a knowledge base.
 pub(crate) async fn show(
     api: Data<Api>,
     PathId(id): PathId,
@@ -28,6 +30,7 @@ pub(crate) async fn show(
     Ok(Json(entry.into()))
 }
 
+/// Returns the numbers of a knowledge base.
 pub(crate) async fn stats(
     api: Data<Api>,
     PathId(id): PathId,
@@ -37,6 +40,7 @@ pub(crate) async fn stats(
     Ok(Json(stats.into()))
 }
 
+/// Lists the documents of a knowledge base, by title.
 pub(crate) async fn documents(
     api: Data<Api>,
     PathId(id): PathId,
@@ -46,6 +50,7 @@ pub(crate) async fn documents(
     Ok(Json(list.into_iter().map(Into::into).collect()))
 }
 
+/// Creates a knowledge base that a group owns.
 pub(crate) async fn create(
     caller: Caller,
     api: Data<Api>,
@@ -61,6 +66,7 @@ pub(crate) async fn create(
     Ok(HttpResponse::Created().json(KnowledgeBaseCreated { id: base.id.to_string() }))
 }
 
+/// Renames a knowledge base.
 pub(crate) async fn rename(
     caller: Caller,
     api: Data<Api>,
@@ -75,6 +81,7 @@ pub(crate) async fn rename(
     Ok(Json(Done::success()))
 }
 
+/// Deletes a knowledge base with its documents.
 pub(crate) async fn delete(
     caller: Caller,
     api: Data<Api>,
@@ -85,6 +92,7 @@ pub(crate) async fn delete(
     Ok(Json(Done::success()))
 }
 
+/// Replaces the groups that a knowledge base is shared with, beside its owner.
 pub(crate) async fn share(
     caller: Caller,
     api: Data<Api>,
@@ -98,6 +106,7 @@ pub(crate) async fn share(
     Ok(Json(Done::success()))
 }
 
+/// Lists the knowledge bases of a managed persona.
 pub(crate) async fn of_persona(
     api: Data<Api>,
     PathId(id): PathId,
@@ -107,6 +116,7 @@ pub(crate) async fn of_persona(
     Ok(Json(bound.iter().map(|it| EntryId(it.to_string())).collect()))
 }
 
+/// Replaces the knowledge bases of a managed persona, which the persona's chats search.
 pub(crate) async fn bind(
     caller: Caller,
     api: Data<Api>,

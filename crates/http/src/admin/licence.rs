@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 
 use crate::{Api, HttpError};
 
+/// Replaces the licence, which is in force at once.
 pub(crate) async fn replace(
     caller: Caller,
     api: Data<Api>,

@@ -13,6 +13,7 @@ use crate::Api;
 use crate::auth::mfa::factor_answer;
 use crate::auth::missing_fields;
 
+/// Signs in to the console and sets its cookie.
 pub(crate) async fn login(
     api: Data<Api>,
     gates: Data<Gates>,

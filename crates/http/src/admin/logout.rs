@@ -9,6 +9,7 @@ use pia_web::{ApiError, Caller, Gates};
 use crate::Api;
 use crate::auth::Done;
 
+/// Signs out of the console.
 pub(crate) async fn logout(
     caller: Caller,
     api: Data<Api>,

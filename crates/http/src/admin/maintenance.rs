@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 
 use crate::{Api, HttpError};
 
+/// Lists the maintenance tasks, each with the last run of any instance.
 pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<MaintenanceTaskResponse>>, HttpError> {
     let runs = api.run(|api| async move { api.maintenance.last_runs().await }).await?;
     let mut runs: HashMap<_, _> = runs.into_iter().collect();

@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 
 use crate::{Api, HttpError};
 
+/// Lists the users of the server, newest account first.
 pub(crate) async fn users(
     api: Data<Api>,
     Query(query): Query<MemberQuery>,
@@ -18,6 +19,7 @@ pub(crate) async fn users(
     page_of(&api, None, query, page).await
 }
 
+/// Lists the members of a group, newest account first.
 pub(crate) async fn members(
     api: Data<Api>,
     PathId(group): PathId,

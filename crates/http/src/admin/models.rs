@@ -13,10 +13,12 @@ use utoipa::ToSchema;
 
 use crate::{Api, HttpError};
 
+/// Lists the models of the catalogue, with their calls by this instance.
 pub(crate) async fn list(api: Data<Api>) -> Json<Vec<CatalogueModelResponse>> {
     Json(api.models.list().into_iter().map(Into::into).collect())
 }
 
+/// Calls a model with a short question; no credits are charged.
 pub(crate) async fn test_call(
     caller: Caller,
     api: Data<Api>,

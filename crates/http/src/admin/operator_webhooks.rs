@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 use crate::auth::Done;
 use crate::{Api, HttpError};
 
+/// Sets the URL that is notified when an assignment of the operator has ended.
 pub(crate) async fn put(
     caller: Caller,
     api: Data<Api>,
@@ -27,6 +28,7 @@ pub(crate) async fn put(
     Ok(Json(WebhookResponse { secret }))
 }
 
+/// Removes the webhook of an operator, and deletes its deliveries.
 pub(crate) async fn delete(
     caller: Caller,
     api: Data<Api>,
@@ -37,6 +39,7 @@ pub(crate) async fn delete(
     Ok(Json(Done::success()))
 }
 
+/// Lists the latest 100 deliveries to a webhook.
 pub(crate) async fn deliveries(
     api: Data<Api>,
     PathId(id): PathId,

@@ -12,12 +12,14 @@ use super::personas::{EntryGroupsRequest, required};
 use crate::auth::Done;
 use crate::{Api, HttpError};
 
+/// Lists the operators with their skills and groups.
 pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<OperatorResponse>>, HttpError> {
     let operators =
         api.run(|api| async move { api.assignments.administration.operators().await }).await?;
     Ok(Json(operators.into_iter().map(Into::into).collect()))
 }
 
+/// Creates an operator, which is granted to no group.
 pub(crate) async fn create(
     caller: Caller,
     api: Data<Api>,
@@ -31,6 +33,7 @@ pub(crate) async fn create(
     Ok(HttpResponse::Created().json(operator))
 }
 
+/// Changes an operator.
 pub(crate) async fn update(
     caller: Caller,
     api: Data<Api>,
@@ -45,6 +48,7 @@ pub(crate) async fn update(
     Ok(Json(Done::success()))
 }
 
+/// Replaces the groups that an operator is granted to.
 pub(crate) async fn grant(
     caller: Caller,
     api: Data<Api>,
@@ -60,6 +64,7 @@ pub(crate) async fn grant(
     Ok(Json(Done::success()))
 }
 
+/// Deletes an operator; its assignments go on.
 pub(crate) async fn delete(
     caller: Caller,
     api: Data<Api>,

@@ -11,6 +11,7 @@ use crate::auth::Done;
 use crate::auth::mfa::FreshProofRequest;
 use crate::{Api, HttpError};
 
+/// Lists the emails that wait or failed, newest first, without their contents.
 pub(crate) async fn list(
     api: Data<Api>,
     Query(query): Query<OutboxQuery>,
@@ -25,12 +26,14 @@ pub(crate) async fn list(
     }))
 }
 
+/// Queues an email to the caller that tests the mail server.
 pub(crate) async fn send_test(caller: Caller, api: Data<Api>) -> Result<Json<Done>, HttpError> {
     let by = caller.0.user;
     api.run(|api| async move { api.mails.send_test(by).await }).await?;
     Ok(Json(Done::success()))
 }
 
+/// Sends an email now that waits for its next attempt.
 pub(crate) async fn retry(
     caller: Caller,
     api: Data<Api>,
@@ -41,6 +44,7 @@ pub(crate) async fn retry(
     Ok(Json(Done::success()))
 }
 
+/// Deletes an email that is not being sent.
 pub(crate) async fn discard(
     caller: Caller,
     api: Data<Api>,

@@ -14,17 +14,20 @@ use super::row_version::{ExpectedVersion, row_tag};
 use crate::auth::Done;
 use crate::{Api, HttpError};
 
+/// Lists the managed personas, by name.
 pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<PersonaSummary>>, HttpError> {
     let entries = api.run(|api| async move { api.personas.list().await }).await?;
     Ok(Json(entries.into_iter().map(Into::into).collect()))
 }
 
+/// Returns a managed persona.
 pub(crate) async fn show(api: Data<Api>, PathId(id): PathId) -> Result<HttpResponse, HttpError> {
     let persona = api.run(|api| async move { api.personas.find(PersonaId(id)).await }).await?;
     let tag = ETag(row_tag(persona.updated_at));
     Ok(HttpResponse::Ok().insert_header(tag).json(PersonaResponse::from(persona)))
 }
 
+/// Lists the groups of a managed persona.
 pub(crate) async fn groups(
     api: Data<Api>,
     PathId(id): PathId,
@@ -33,6 +36,7 @@ pub(crate) async fn groups(
     Ok(Json(groups.iter().map(|it| EntryId(it.to_string())).collect()))
 }
 
+/// Lists the plugins of a managed persona.
 pub(crate) async fn plugins(
     api: Data<Api>,
     PathId(id): PathId,
@@ -42,6 +46,7 @@ pub(crate) async fn plugins(
     Ok(Json(plugins.iter().map(|it| EntryId(it.to_string())).collect()))
 }
 
+/// Creates a managed persona.
 pub(crate) async fn create(
     caller: Caller,
     api: Data<Api>,
@@ -55,6 +60,7 @@ pub(crate) async fn create(
     Ok(HttpResponse::Created().insert_header(tag).json(created))
 }
 
+/// Replaces a managed persona; an omitted field is cleared, but for `isActive`.
 pub(crate) async fn replace(
     caller: Caller,
     api: Data<Api>,
@@ -69,6 +75,7 @@ pub(crate) async fn replace(
     Ok(Json(Done::success()))
 }
 
+/// Deletes a managed persona.
 pub(crate) async fn delete(
     caller: Caller,
     api: Data<Api>,
@@ -79,6 +86,7 @@ pub(crate) async fn delete(
     Ok(Json(Done::success()))
 }
 
+/// Replaces the groups of a managed persona.
 pub(crate) async fn assign(
     caller: Caller,
     api: Data<Api>,
@@ -91,6 +99,7 @@ pub(crate) async fn assign(
     Ok(Json(Done::success()))
 }
 
+/// Replaces the plugins of a managed persona.
 pub(crate) async fn bind(
     caller: Caller,
     api: Data<Api>,

@@ -14,17 +14,20 @@ use super::row_version::{ExpectedVersion, row_tag};
 use crate::auth::Done;
 use crate::{Api, HttpError};
 
+/// Lists the plugins: built-in ones, then by name.
 pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<PluginListItem>>, HttpError> {
     let entries = api.run(|api| async move { api.plugins.list().await }).await?;
     Ok(Json(entries.into_iter().map(Into::into).collect()))
 }
 
+/// Returns a plugin.
 pub(crate) async fn show(api: Data<Api>, PathId(id): PathId) -> Result<HttpResponse, HttpError> {
     let plugin = api.run(|api| async move { api.plugins.find(PluginId(id)).await }).await?;
     let tag = ETag(row_tag(plugin.updated_at));
     Ok(HttpResponse::Ok().insert_header(tag).json(PluginResponse::from(plugin)))
 }
 
+/// Lists the ids of a plugin's groups.
 pub(crate) async fn groups(
     api: Data<Api>,
     PathId(id): PathId,
@@ -33,6 +36,7 @@ pub(crate) async fn groups(
     Ok(Json(groups.iter().map(|it| EntryId(it.to_string())).collect()))
 }
 
+/// Creates a plugin.
 pub(crate) async fn create(
     caller: Caller,
     api: Data<Api>,
@@ -46,6 +50,7 @@ pub(crate) async fn create(
     Ok(HttpResponse::Created().insert_header(tag).json(created))
 }
 
+/// Replaces the contents of a plugin.
 pub(crate) async fn replace(
     caller: Caller,
     api: Data<Api>,
@@ -60,6 +65,7 @@ pub(crate) async fn replace(
     Ok(Json(Done::success()))
 }
 
+/// Deletes a plugin and its files.
 pub(crate) async fn delete(
     caller: Caller,
     api: Data<Api>,
@@ -70,6 +76,7 @@ pub(crate) async fn delete(
     Ok(Json(Done::success()))
 }
 
+/// Assigns a plugin to exactly these groups.
 pub(crate) async fn assign(
     caller: Caller,
     api: Data<Api>,
@@ -82,6 +89,7 @@ pub(crate) async fn assign(
     Ok(Json(Done::success()))
 }
 
+/// Stores a signed cabinet as the package of a plugin.
 pub(crate) async fn upload_package(
     caller: Caller,
     api: Data<Api>,
@@ -96,6 +104,7 @@ pub(crate) async fn upload_package(
     Ok(Json(PackageResponse { cab_hash: hash, cab_size: size }))
 }
 
+/// Stores an image as the icon of a plugin.
 pub(crate) async fn upload_icon(
     caller: Caller,
     api: Data<Api>,
@@ -108,6 +117,7 @@ pub(crate) async fn upload_icon(
     Ok(Json(Done::success()))
 }
 
+/// Removes the icon of a plugin.
 pub(crate) async fn remove_icon(
     caller: Caller,
     api: Data<Api>,

@@ -60,11 +60,13 @@ pub(crate) struct TestCallResponse {
     text: String,
 }
 
+/// Lists the pods that are connected to any instance.
 pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<ConnectedPodResponse>>, HttpError> {
     let pods = api.run(|api| async move { api.connectors.connected().await }).await?;
     Ok(Json(pods.into_iter().map(Into::into).collect()))
 }
 
+/// Ends a pod: it gets no further calls, and is disconnected after those in progress.
 pub(crate) async fn drain(
     caller: Caller,
     api: Data<Api>,
@@ -75,6 +77,8 @@ pub(crate) async fn drain(
     Ok(Json(Done::success()))
 }
 
+/// Calls a tool of a connector to try it, also one that is dangerous or granted to
+/// nobody.
 pub(crate) async fn test_call(
     caller: Caller,
     api: Data<Api>,

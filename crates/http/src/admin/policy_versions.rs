@@ -12,6 +12,7 @@ use super::row_version::ExpectedVersion;
 use crate::auth::Done;
 use crate::{Api, HttpError};
 
+/// Lists the versions of a policy, newest first.
 pub(crate) async fn list(
     api: Data<Api>,
     PathId(id): PathId,
@@ -22,6 +23,7 @@ pub(crate) async fn list(
     Ok(Json(versions.into_iter().map(Into::into).collect()))
 }
 
+/// Returns a version of a client policy.
 pub(crate) async fn show(
     api: Data<Api>,
     PathVersion { id, number }: PathVersion,
@@ -32,6 +34,7 @@ pub(crate) async fn show(
     Ok(Json(version.into()))
 }
 
+/// Compares a version of a client policy with another one.
 pub(crate) async fn compare(
     api: Data<Api>,
     PathVersion { id, number }: PathVersion,
@@ -45,6 +48,7 @@ pub(crate) async fn compare(
     Ok(Json(comparison.into()))
 }
 
+/// Replaces a client policy by one of its versions.
 pub(crate) async fn restore(
     caller: Caller,
     api: Data<Api>,

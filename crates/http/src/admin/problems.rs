@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 
 use crate::{Api, HttpError, Problem};
 
+/// Lists problems of the server and of the instance that answers.
 pub(crate) async fn list(
     api: Data<Api>,
     gates: Data<Gates>,

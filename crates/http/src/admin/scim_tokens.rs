@@ -11,11 +11,13 @@ use utoipa::ToSchema;
 use crate::Api;
 use crate::auth::Done;
 
+/// Lists the SCIM tokens, oldest first.
 pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<ScimTokenResponse>>, ApiError> {
     let entries = api.run(|api| async move { api.scim_tokens.list().await }).await?;
     Ok(Json(entries.into_iter().map(Into::into).collect()))
 }
 
+/// Creates a SCIM token, which is returned this once.
 pub(crate) async fn create(
     caller: Caller,
     api: Data<Api>,
@@ -30,6 +32,7 @@ pub(crate) async fn create(
     Ok(HttpResponse::Created().json(created))
 }
 
+/// Revokes a SCIM token at once.
 pub(crate) async fn revoke(
     caller: Caller,
     api: Data<Api>,

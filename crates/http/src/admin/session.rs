@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use crate::Api;
 
+/// Returns the account that is signed in to the console.
 pub(crate) async fn session(
     caller: Caller,
     api: Data<Api>,

@@ -8,6 +8,7 @@ use crate::auth::Done;
 use crate::knowledge::UnansweredQuestionPage;
 use crate::{Api, HttpError};
 
+/// Lists the unanswered questions of a group, the last asked first.
 pub(crate) async fn list(
     api: Data<Api>,
     PathId(group): PathId,
@@ -19,6 +20,7 @@ pub(crate) async fn list(
     Ok(Json(page.into()))
 }
 
+/// Deletes an unanswered question of a group, until it is asked again.
 pub(crate) async fn delete(
     api: Data<Api>,
     PathPart { id: group, part: question }: PathPart,

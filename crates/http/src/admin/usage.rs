@@ -16,6 +16,7 @@ const MAX_ITEMS: u32 = 1000;
 /// Maximum number of subjects in an export.
 const MAX_ROWS: u32 = 100_000;
 
+/// Returns calls, tokens and credits by day, group, model or user.
 pub(crate) async fn list(
     api: Data<Api>,
     Query(query): Query<UsageQuery>,
@@ -30,6 +31,7 @@ pub(crate) async fn list(
     }))
 }
 
+/// Returns calls, tokens and credits by day, group, model or user, as CSV.
 pub(crate) async fn export(
     api: Data<Api>,
     Query(query): Query<UsageQuery>,

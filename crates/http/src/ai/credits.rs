@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 use super::ai_caller::api_key_budget;
 use crate::{Api, HttpError};
 
+/// Returns the caller's budgets and usage, in whole credits.
 pub(crate) async fn credits(
     caller: Caller,
     api: Data<Api>,

@@ -10,6 +10,7 @@ use crate::ai::ai_caller::to_ai_caller;
 use crate::ai::provenance::AI_GENERATED;
 use crate::{AiApi, HttpError};
 
+/// Drafts the prompt of a template from a description.
 pub(crate) async fn generate_prompt(
     caller: Caller,
     request: HttpRequest,

@@ -13,6 +13,7 @@ use crate::ai::events::events;
 use crate::ai::provenance::AI_GENERATED;
 use crate::{AiApi, HttpError};
 
+/// Rewrites a text according to a template.
 pub(crate) async fn optimize(
     caller: Caller,
     request: HttpRequest,

@@ -11,6 +11,7 @@ use crate::Api;
 use crate::auth::Done;
 use crate::auth::mfa::fresh_proof;
 
+/// Lists the caller's API keys.
 pub(crate) async fn api_keys(
     caller: Caller,
     api: Data<Api>,
@@ -20,6 +21,7 @@ pub(crate) async fn api_keys(
     Ok(Json(ApiKeysResponse { items: entries.into_iter().map(Into::into).collect() }))
 }
 
+/// Creates an API key for the AI proxy.
 pub(crate) async fn create_api_key(
     caller: Caller,
     api: Data<Api>,
@@ -36,6 +38,7 @@ pub(crate) async fn create_api_key(
     Ok(Json(created_key.into()))
 }
 
+/// Revokes an API key.
 pub(crate) async fn revoke_api_key(
     caller: Caller,
     api: Data<Api>,

@@ -12,6 +12,7 @@ use crate::Api;
 use crate::auth::Done;
 use crate::auth::mfa::fresh_proof;
 
+/// Lists the caller's app passwords.
 pub(crate) async fn app_passwords(
     caller: Caller,
     api: Data<Api>,
@@ -21,6 +22,7 @@ pub(crate) async fn app_passwords(
     Ok(Json(AppPasswordsResponse { items: entries.into_iter().map(Into::into).collect() }))
 }
 
+/// Creates an app password for a program that can't ask for a second factor.
 pub(crate) async fn create_app_password(
     caller: Caller,
     api: Data<Api>,

@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 use crate::Api;
 use crate::auth::Done;
 
+/// Declares that the caller uses the service as a business.
 pub(crate) async fn declare(
     caller: Caller,
     api: Data<Api>,

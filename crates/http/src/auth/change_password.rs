@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 use crate::Api;
 use crate::auth::reset_password::missing_fields;
 
+/// Changes the password, and ends all other sessions.
 pub(crate) async fn change_password(
     caller: Caller,
     api: Data<Api>,

@@ -10,6 +10,7 @@ use crate::Api;
 use crate::auth::SignInResponse;
 use crate::auth::reset_password::missing_fields;
 
+/// Signs in with a password.
 pub(crate) async fn login(
     api: Data<Api>,
     gates: Data<Gates>,

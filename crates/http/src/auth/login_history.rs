@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 
 use crate::Api;
 
+/// Lists the sign-in attempts of the caller's account, newest first.
 pub(crate) async fn login_history(
     caller: Caller,
     api: Data<Api>,

@@ -10,6 +10,7 @@ use crate::Api;
 use crate::auth::SignInResponse;
 use crate::auth::mfa::factor_answer;
 
+/// Completes a sign-in with a second factor.
 pub(crate) async fn login_mfa(
     api: Data<Api>,
     gates: Data<Gates>,

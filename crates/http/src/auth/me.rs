@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 
 use crate::Api;
 
+/// Returns the caller's account.
 pub(crate) async fn me(
     caller: Caller,
     api: Data<Api>,

@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 
 use crate::Api;
 
+/// Creates an account with a password, without signing in.
 pub(crate) async fn register(
     api: Data<Api>,
     Body(request): Body<RegisterRequest>,

@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 use crate::Api;
 use crate::auth::Done;
 
+/// Resets the password with the token from an email, and ends all sessions.
 pub(crate) async fn reset_password(
     api: Data<Api>,
     FromDevice(device): FromDevice,

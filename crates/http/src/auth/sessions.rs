@@ -12,6 +12,7 @@ use utoipa::ToSchema;
 use crate::Api;
 use crate::auth::Done;
 
+/// Lists the caller's sessions.
 pub(crate) async fn sessions(
     caller: Caller,
     api: Data<Api>,
@@ -44,6 +45,7 @@ pub(crate) async fn revoke_session(
     Ok(Json(Done::success()))
 }
 
+/// Ends all other sessions of the caller.
 pub(crate) async fn revoke_others(
     caller: Caller,
     api: Data<Api>,

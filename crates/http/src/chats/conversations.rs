@@ -22,6 +22,7 @@ use crate::{Api, HttpError};
 /// transaction.
 const MAX_CONVERSATIONS: usize = 500;
 
+/// Lists the caller's chats with metadata, oldest change first.
 pub(crate) async fn conversations(
     caller: Caller,
     api: Data<Api>,
@@ -46,6 +47,7 @@ pub(crate) async fn conversations(
     .await
 }
 
+/// Stores and deletes several chats, each independently.
 pub(crate) async fn sync_conversations(
     caller: Caller,
     api: Data<Api>,

@@ -11,6 +11,7 @@ use super::query::ChatsQuery;
 use super::wire::ChatDocument;
 use crate::{Api, HttpError};
 
+/// Lists the caller's chats with their messages, oldest change first.
 pub(crate) async fn list_chats(
     caller: Caller,
     api: Data<Api>,

@@ -11,6 +11,7 @@ use crate::auth::Done;
 use crate::auth::mfa::FreshProofRequest;
 use crate::{Api, HttpError};
 
+/// Activates a device that opened the recovery copy.
 pub(crate) async fn activate(
     caller: Caller,
     api: Data<Api>,

@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 use crate::auth::Done;
 use crate::{Api, HttpError};
 
+/// Approves a pending device with the signature of an active one.
 pub(crate) async fn approve(
     caller: Caller,
     api: Data<Api>,

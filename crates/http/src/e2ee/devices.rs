@@ -15,6 +15,7 @@ const PENDING: i32 = 0;
 const ACTIVE: i32 = 1;
 const REVOKED: i32 = 2;
 
+/// Lists the caller's devices.
 pub(crate) async fn devices(
     caller: Caller,
     api: Data<Api>,
@@ -35,6 +36,7 @@ pub(crate) async fn devices(
     }))
 }
 
+/// Returns the status of a device.
 pub(crate) async fn device_status(
     caller: Caller,
     api: Data<Api>,
@@ -44,6 +46,7 @@ pub(crate) async fn device_status(
     Ok(Json(api.run(|api| async move { api.e2ee.devices.find(user, &id).await }).await?.into()))
 }
 
+/// Revokes an active or pending device.
 pub(crate) async fn revoke(
     caller: Caller,
     api: Data<Api>,

@@ -15,6 +15,7 @@ use crate::auth::Done;
 use crate::auth::mfa::FreshProofRequest;
 use crate::{Api, HttpError};
 
+/// Returns the recovery copy of the account's key.
 pub(crate) async fn recovery(
     caller: Caller,
     api: Data<Api>,
@@ -23,6 +24,7 @@ pub(crate) async fn recovery(
     Ok(Json(api.run(|api| async move { api.e2ee.recovery.find(user).await }).await?.into()))
 }
 
+/// Stores or replaces the recovery copy of the account's key.
 pub(crate) async fn store_recovery(
     caller: Caller,
     api: Data<Api>,
@@ -37,6 +39,7 @@ pub(crate) async fn store_recovery(
     Ok(Json(Done::success()))
 }
 
+/// Locks the recovery copy with a proof key for good; the same key may be stored again.
 pub(crate) async fn put_proof_key(
     caller: Caller,
     api: Data<Api>,

@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use crate::{Api, HttpError};
 
+/// Registers a device, which can be approved for ten minutes.
 pub(crate) async fn register(
     caller: Caller,
     api: Data<Api>,

@@ -15,6 +15,7 @@ use crate::auth::mfa::FreshProofRequest;
 use crate::e2ee::PathDevice;
 use crate::{Api, HttpError};
 
+/// Returns the account's key, wrapped for a device.
 pub(crate) async fn wrapped_umk(
     caller: Caller,
     api: Data<Api>,
@@ -26,6 +27,8 @@ pub(crate) async fn wrapped_umk(
     Ok(Json(to_response(&id, key)))
 }
 
+/// Stores the account's key, wrapped by a device for itself; the first one enables
+/// encryption.
 pub(crate) async fn store_wrapped_umk(
     caller: Caller,
     api: Data<Api>,

@@ -10,6 +10,7 @@ use super::path::{managed_base, managed_by};
 use super::{KnowledgeEnabled, KnowledgeStats};
 use crate::{Api, HttpError};
 
+/// Lists the knowledge bases of the caller's group, by name.
 pub(crate) async fn bases(
     _: KnowledgeEnabled,
     caller: Caller,
@@ -21,6 +22,7 @@ pub(crate) async fn bases(
     Ok(Json(entries.into_iter().map(Into::into).collect()))
 }
 
+/// Returns the numbers of a knowledge base.
 pub(crate) async fn stats(
     _: KnowledgeEnabled,
     caller: Caller,

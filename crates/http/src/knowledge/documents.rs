@@ -11,6 +11,7 @@ use super::path::{managed_base, managed_document};
 use super::{DocumentSubmission, KnowledgeDocument, KnowledgeEnabled};
 use crate::{Api, HttpError};
 
+/// Lists the documents of a knowledge base, by title.
 pub(crate) async fn documents(
     _: KnowledgeEnabled,
     caller: Caller,
@@ -22,6 +23,7 @@ pub(crate) async fn documents(
     Ok(Json(list.into_iter().map(Into::into).collect()))
 }
 
+/// Returns the file of a document, with its own media type.
 pub(crate) async fn content(
     _: KnowledgeEnabled,
     caller: Caller,
@@ -48,6 +50,7 @@ pub(crate) async fn cited(
     Ok(document_file(document.file))
 }
 
+/// Deletes a document; searches don't find it any more.
 pub(crate) async fn delete(
     _: KnowledgeEnabled,
     caller: Caller,
@@ -60,6 +63,7 @@ pub(crate) async fn delete(
     Ok(HttpResponse::NoContent().finish())
 }
 
+/// Ingests a failed document again.
 pub(crate) async fn retry(
     _: KnowledgeEnabled,
     caller: Caller,

@@ -15,6 +15,7 @@ use super::path::{any_base, any_document};
 use super::{DocumentSubmission, KnowledgeDocument, KnowledgeEnabled};
 use crate::{Api, HttpError};
 
+/// Lists the documents of a knowledge base of any group, by title.
 pub(crate) async fn ingested_documents(
     _: KnowledgeEnabled,
     api: Data<Api>,
@@ -25,6 +26,7 @@ pub(crate) async fn ingested_documents(
     Ok(Json(list.into_iter().map(Into::into).collect()))
 }
 
+/// Returns a document with the state of its ingestion.
 pub(crate) async fn ingested_document(
     _: KnowledgeEnabled,
     api: Data<Api>,
@@ -36,6 +38,7 @@ pub(crate) async fn ingested_document(
     Ok(Json(document.into()))
 }
 
+/// Stores a file as a document, or replaces that of the same source, and ingests it.
 pub(crate) async fn ingest(
     _: KnowledgeEnabled,
     api: Data<Api>,
@@ -49,6 +52,7 @@ pub(crate) async fn ingest(
     Ok(DocumentSubmission::response(submission))
 }
 
+/// Deletes a document with its chunks.
 pub(crate) async fn delete_ingested(
     _: KnowledgeEnabled,
     api: Data<Api>,

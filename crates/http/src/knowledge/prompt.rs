@@ -11,6 +11,7 @@ use super::KnowledgeEnabled;
 use super::path::managed_base;
 use crate::{Api, HttpError};
 
+/// Returns the prompt that tells the model when to search a knowledge base.
 pub(crate) async fn prompt(
     _: KnowledgeEnabled,
     caller: Caller,
@@ -22,6 +23,7 @@ pub(crate) async fn prompt(
     Ok(Json(KnowledgePrompt { prompt: entry.base.prompt }))
 }
 
+/// Replaces the prompt of a knowledge base; an empty one clears it.
 pub(crate) async fn set_prompt(
     _: KnowledgeEnabled,
     caller: Caller,

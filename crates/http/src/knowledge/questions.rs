@@ -12,6 +12,7 @@ use utoipa::ToSchema;
 use super::KnowledgeEnabled;
 use crate::{Api, HttpError};
 
+/// Lists the unanswered questions of the caller's group, the last asked first.
 pub(crate) async fn questions(
     _: KnowledgeEnabled,
     caller: Caller,
@@ -24,6 +25,7 @@ pub(crate) async fn questions(
     Ok(Json(page.into()))
 }
 
+/// Deletes an unanswered question, until it is asked again.
 pub(crate) async fn delete_question(
     _: KnowledgeEnabled,
     caller: Caller,

@@ -42,6 +42,7 @@ pub(crate) struct DocumentContentRequest {
     title: Option<String>,
 }
 
+/// Stores a text as a document, or replaces that of the same source, and ingests it.
 pub(crate) async fn submit(
     _: KnowledgeEnabled,
     caller: Caller,
@@ -60,6 +61,7 @@ pub(crate) async fn submit(
     Ok(DocumentSubmission::response(submission))
 }
 
+/// Replaces the text of a document and ingests it, unless it is unchanged.
 pub(crate) async fn replace(
     _: KnowledgeEnabled,
     caller: Caller,

@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 use crate::auth::mfa::FreshProofRequest;
 use crate::{Api, HttpError};
 
+/// Returns the state of the caller's synchronised data.
 pub(crate) async fn status(
     caller: Caller,
     api: Data<Api>,
@@ -19,6 +20,7 @@ pub(crate) async fn status(
     Ok(Json(api.run(|api| async move { api.sync.support.status(user).await }).await?.into()))
 }
 
+/// Returns the quotas of each channel and of storage, and their use.
 pub(crate) async fn quota(
     caller: Caller,
     api: Data<Api>,
@@ -37,6 +39,7 @@ pub(crate) async fn quota(
     Ok(Json(SyncQuotaResponse { quotas }))
 }
 
+/// Lists the pushes and resets of the caller's data, newest first.
 pub(crate) async fn events(
     caller: Caller,
     api: Data<Api>,
@@ -50,6 +53,7 @@ pub(crate) async fn events(
     }))
 }
 
+/// Lists all stored items of the caller without their contents.
 pub(crate) async fn debug_state(
     caller: Caller,
     api: Data<Api>,

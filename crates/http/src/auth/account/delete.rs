@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 use crate::Api;
 use crate::auth::mfa::factor_answer;
 
+/// Deletes the caller's account and all of its data.
 pub(crate) async fn delete(
     caller: Caller,
     api: Data<Api>,

@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use crate::Api;
 
+/// Returns the caller's account and its storage.
 pub(crate) async fn show(
     caller: Caller,
     api: Data<Api>,

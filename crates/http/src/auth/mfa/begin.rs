@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 
 use crate::Api;
 
+/// Begins the setup of an authenticator app.
 pub(crate) async fn begin(
     caller: Caller,
     api: Data<Api>,

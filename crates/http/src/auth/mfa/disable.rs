@@ -7,6 +7,7 @@ use crate::Api;
 use crate::auth::Done;
 use crate::auth::mfa::FreshProofRequest;
 
+/// Disables the second factor, and ends all other sessions.
 pub(crate) async fn disable(
     caller: Caller,
     api: Data<Api>,

@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 use crate::Api;
 use crate::auth::mfa::FreshProofRequest;
 
+/// Replaces the recovery codes by new ones.
 pub(crate) async fn regenerate(
     caller: Caller,
     api: Data<Api>,

@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use crate::Api;
 
+/// Returns the state of the caller's second factor.
 pub(crate) async fn show(
     caller: Caller,
     api: Data<Api>,

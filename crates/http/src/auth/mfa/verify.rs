@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 use crate::Api;
 use crate::auth::mfa::RecoveryCodesResponse;
 
+/// Enables the authenticator app, and ends all other sessions.
 pub(crate) async fn verify(
     caller: Caller,
     api: Data<Api>,

@@ -11,6 +11,7 @@ use crate::Api;
 use crate::auth::Done;
 use crate::auth::mfa::fresh_proof;
 
+/// Lists the caller's passkeys.
 pub(crate) async fn passkeys(
     caller: Caller,
     api: Data<Api>,
@@ -25,6 +26,7 @@ pub(crate) async fn passkeys(
     Ok(Json(PasskeysResponse { items }))
 }
 
+/// Renames or unblocks one of the caller's passkeys.
 pub(crate) async fn change_passkey(
     caller: Caller,
     api: Data<Api>,
@@ -58,6 +60,7 @@ pub(crate) async fn change_passkey(
     Ok(Json(passkey.into()))
 }
 
+/// Removes one of the caller's passkeys, and ends all other sessions.
 pub(crate) async fn remove_passkey(
     caller: Caller,
     api: Data<Api>,

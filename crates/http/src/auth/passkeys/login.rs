@@ -18,6 +18,7 @@ pub(crate) async fn begin_login(api: Data<Api>) -> Result<Json<PasskeyOptionsRes
     Ok(Json(PasskeyOptionsResponse::new(options)?))
 }
 
+/// Signs in with a passkey.
 pub(crate) async fn complete_login(
     api: Data<Api>,
     gates: Data<Gates>,

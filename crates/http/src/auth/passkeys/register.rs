@@ -12,6 +12,7 @@ use super::{PasskeyItem, PasskeyOptionsResponse};
 use crate::Api;
 use crate::auth::mfa::FreshProofRequest;
 
+/// Begins the registration of a passkey.
 pub(crate) async fn begin_registration(
     caller: Caller,
     api: Data<Api>,
@@ -24,6 +25,7 @@ pub(crate) async fn begin_registration(
     Ok(Json(PasskeyOptionsResponse::new(options)?))
 }
 
+/// Completes the registration of a passkey, and ends all other sessions.
 pub(crate) async fn complete_registration(
     caller: Caller,
     api: Data<Api>,

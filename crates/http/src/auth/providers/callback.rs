@@ -12,6 +12,7 @@ use super::parameters::Parameters;
 use crate::Api;
 use crate::auth::SignInResponse;
 
+/// Completes a sign-in at an identity provider.
 pub(crate) async fn callback(
     api: Data<Api>,
     gates: Data<Gates>,

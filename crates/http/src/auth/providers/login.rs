@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 use super::parameters::Parameters;
 use crate::Api;
 
+/// Redirects a browser to an identity provider.
 pub(crate) async fn login(api: Data<Api>, request: HttpRequest) -> Result<HttpResponse, ApiError> {
     if let Some(redirect) = api.browsers.send_home(&request) {
         return Ok(redirect);
