@@ -37,8 +37,9 @@ pub fn admin_document() -> Result<Value, serde_json::Error> {
 
 fn build_document(document: OpenApiDocument) -> Result<Value, serde_json::Error> {
     let table = RouteTable::new(crate::routes());
-    let examples = examples()?;
-    Ok(pia_web::openapi(&table, document, env!("CARGO_PKG_VERSION"), &examples, credit_docs()))
+    let route_examples = examples()?;
+    let version = env!("CARGO_PKG_VERSION");
+    Ok(pia_web::openapi(&table, document, version, &route_examples, credit_docs()))
 }
 
 fn credit_docs() -> CreditDocs {

@@ -5,13 +5,13 @@
 
 use serde_json::{Map, Value};
 
-fn document() -> Value {
+fn public_document() -> Value {
     pia_http::document().unwrap()
 }
 
 /// Returns the public description and that of the admin routes.
-fn documents() -> [Value; 2] {
-    [document(), pia_http::admin_document().unwrap()]
+fn both_documents() -> [Value; 2] {
+    [public_document(), pia_http::admin_document().unwrap()]
 }
 
 /// Returns every JSON body of a request or a successful response, under the
@@ -135,12 +135,12 @@ fn the_snapshot_matches_the_route_table() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
     let snapshot: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
 
-    assert!(snapshot == document(), "run `cargo xtask codegen` and look at the difference");
+    assert!(snapshot == public_document(), "run `cargo xtask codegen` and look at the difference");
 }
 
 #[test]
 fn every_referenced_schema_exists() {
-    for document in documents() {
+    for document in both_documents() {
         let text = document.to_string();
         let references = text.split("#/components/schemas/").skip(1);
         for name in references.filter_map(|it| it.split('"').next()) {
@@ -151,7 +151,7 @@ fn every_referenced_schema_exists() {
 
 #[test]
 fn the_document_describes_the_gates() {
-    let document = document();
+    let document = public_document();
 
     let chat = &document["paths"]["/api/ai/chat"]["post"];
     assert_eq!(chat["security"], serde_json::json!([{ "bearer": [] }, { "apiKey": [] }]));
@@ -167,7 +167,7 @@ fn the_document_describes_the_gates() {
 
 #[test]
 fn query_parameters_are_described() {
-    let document = document();
+    let document = public_document();
     let parameters_of = |path: &str| {
         let parameters = document["paths"][path]["get"]["parameters"].as_array().unwrap().clone();
         let describe_parameter = |it: &Value| {
@@ -201,7 +201,7 @@ fn each_operation(document: &Value, mut check: impl FnMut(&str, &Value)) {
 
 #[test]
 fn every_operation_has_a_unique_name_and_a_described_tag() {
-    let document = document();
+    let document = public_document();
     let tags: Vec<_> = document["tags"].as_array().unwrap().iter().collect();
     let mut ids = std::collections::BTreeSet::new();
 
@@ -219,7 +219,7 @@ fn every_operation_has_a_unique_name_and_a_described_tag() {
 
 #[test]
 fn every_operation_lists_the_common_errors() {
-    let document = document();
+    let document = public_document();
 
     each_operation(&document, |name, operation| {
         let body: &[_] = if operation["requestBody"].is_null() { &[] } else { &["408", "413"] };
@@ -251,7 +251,7 @@ const FREE: [&str; 5] = [
 
 #[test]
 fn required_keys_of_bodies_are_listed() {
-    let document = document();
+    let document = public_document();
     let mismatches = SchemaMismatches { document: &document, messages: Vec::new() };
     let mut free = Vec::new();
 
@@ -275,7 +275,7 @@ fn required_keys_of_bodies_are_listed() {
 
 #[test]
 fn an_object_lists_its_keys_or_allows_any() {
-    let document = document();
+    let document = public_document();
 
     for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
         for (key, field) in schema["properties"].as_object().into_iter().flatten() {
@@ -290,7 +290,7 @@ fn an_object_lists_its_keys_or_allows_any() {
 
 #[test]
 fn no_schema_has_the_name_of_a_rust_type() {
-    let document = document();
+    let document = public_document();
 
     for name in ["Vec", "Option", "String", "Value", "HashMap"] {
         assert!(document["components"]["schemas"][name].is_null(), "{name}");
@@ -299,7 +299,7 @@ fn no_schema_has_the_name_of_a_rust_type() {
 
 #[test]
 fn the_admin_routes_have_their_own_document() {
-    let [public, admin] = documents().map(|it| it["paths"].as_object().unwrap().clone());
+    let [public, admin] = both_documents().map(|it| it["paths"].as_object().unwrap().clone());
 
     assert!(public.keys().all(|it| !it.contains("/admin")));
     assert!(admin.keys().all(|it| it.contains("/admin")) && admin.contains_key("/admin/login"));
@@ -307,7 +307,7 @@ fn the_admin_routes_have_their_own_document() {
 
 #[test]
 fn every_body_has_an_example() {
-    let bodies: Vec<_> = documents().iter().flat_map(bodies).collect();
+    let bodies: Vec<_> = both_documents().iter().flat_map(bodies).collect();
 
     let without_example: Vec<_> = bodies
         .iter()
@@ -321,7 +321,7 @@ fn every_body_has_an_example() {
 
 #[test]
 fn examples_fit_their_schemas() {
-    for document in documents() {
+    for document in both_documents() {
         let mut mismatches = SchemaMismatches { document: &document, messages: Vec::new() };
 
         for (name, body) in bodies(&document) {
@@ -349,7 +349,7 @@ const OPENAI_MODEL_ROUTES: [&str; 6] = [
 
 #[test]
 fn only_calls_of_models_have_the_model_headers() {
-    let document = document();
+    let document = public_document();
     let by_header = |operation: &Value| {
         let parameters = operation["parameters"].as_array().into_iter().flatten();
         parameters.filter(|it| it["in"] == "header").count()
@@ -371,7 +371,7 @@ fn only_calls_of_models_have_the_model_headers() {
 
 #[test]
 fn a_used_up_budget_is_described_in_three_shapes() {
-    let document = document();
+    let document = public_document();
     let components = &document["components"];
     let shapes = &components["schemas"]["CreditRefusal"];
     let by_period = shapes["discriminator"]["mapping"].as_object().unwrap();
@@ -383,8 +383,8 @@ fn a_used_up_budget_is_described_in_three_shapes() {
         let body = &refusal["content"]["application/json"];
         assert_eq!(body["schema"]["anyOf"][1]["$ref"], "#/components/schemas/CreditRefusal");
         for example in body["examples"].as_object().unwrap().values() {
-            let example = example["$ref"].as_str().unwrap().trim_start_matches('#');
-            let value = &document.pointer(example).unwrap()["value"];
+            let pointer = example["$ref"].as_str().unwrap().trim_start_matches('#');
+            let value = &document.pointer(pointer).unwrap()["value"];
             let Some(period) = value["period"].as_str() else {
                 assert_eq!(value["error"], "rate_limited", "{path}");
                 continue;
@@ -399,12 +399,10 @@ fn a_used_up_budget_is_described_in_three_shapes() {
 
     shapes_of_examples.sort_unstable();
     shapes_of_examples.dedup();
-    let mut all: Vec<_> = shapes["oneOf"].as_array().unwrap().iter().collect();
-    all.sort_unstable_by_key(|it| it["$ref"].as_str());
-    assert_eq!(
-        shapes_of_examples,
-        all.iter().map(|it| it["$ref"].as_str().unwrap()).collect::<Vec<_>>()
-    );
+    let mut all_shapes: Vec<_> =
+        shapes["oneOf"].as_array().unwrap().iter().map(|it| it["$ref"].as_str().unwrap()).collect();
+    all_shapes.sort_unstable();
+    assert_eq!(shapes_of_examples, all_shapes);
     for (period, shape) in by_period {
         let schema = document.pointer(shape.as_str().unwrap().trim_start_matches('#')).unwrap();
         let periods = schema["properties"]["period"]["enum"].as_array().unwrap();
@@ -414,19 +412,19 @@ fn a_used_up_budget_is_described_in_three_shapes() {
 
 #[test]
 fn all_keys_of_a_chat_request_are_described() {
-    let document = document();
+    let document = public_document();
 
-    let described = document["components"]["schemas"]["ChatRequest"]["properties"].clone();
-    let mut described: Vec<_> = described.as_object().unwrap().keys().map(String::as_str).collect();
-    let mut read: Vec<_> = pia_assistant::chat_request_keys().collect();
+    let properties = document["components"]["schemas"]["ChatRequest"]["properties"].as_object();
+    let mut described: Vec<_> = properties.unwrap().keys().map(String::as_str).collect();
+    let mut known: Vec<_> = pia_assistant::chat_request_keys().collect();
     described.sort_unstable();
-    read.sort_unstable();
-    assert_eq!(described, read);
+    known.sort_unstable();
+    assert_eq!(described, known);
 }
 
 #[test]
 fn every_example_belongs_to_a_route() {
-    let documents = documents();
+    let documents = both_documents();
     let examples = pia_http::examples().unwrap();
 
     for name in examples.routes() {
@@ -439,7 +437,7 @@ fn every_example_belongs_to_a_route() {
 
 #[test]
 fn device_ids_have_no_fixed_format() {
-    let document = document();
+    let document = public_document();
 
     let status = &document["paths"]["/api/e2ee/devices/{deviceId}/status"]["get"];
     let id = &status["parameters"][0];
@@ -449,7 +447,7 @@ fn device_ids_have_no_fixed_format() {
 
 #[test]
 fn items_are_described_by_their_wire_keys() {
-    let document = document();
+    let document = public_document();
     let keys = |name: &str| document["components"]["schemas"][name]["properties"].clone();
 
     assert!(keys("SyncTemplate")["ExampleText"].is_object());

@@ -120,7 +120,7 @@ pub(crate) async fn triage(
     Ok(answer(entry))
 }
 
-fn answer(entry: FeedbackEntry) -> HttpResponse {
+fn to_response(entry: FeedbackEntry) -> HttpResponse {
     let tag = ETag(row_tag(entry.updated_at));
     HttpResponse::Ok().insert_header(tag).json(FeedbackResponse::from(entry))
 }

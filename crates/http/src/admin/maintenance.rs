@@ -14,7 +14,7 @@ pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<MaintenanceTaskRespo
     let runs = api.run(|api| async move { api.maintenance.last_runs().await }).await?;
     let mut runs: HashMap<_, _> = runs.into_iter().collect();
     let tasks = MaintenanceKind::ALL.iter();
-    Ok(Json(tasks.map(|it| MaintenanceTaskResponse::new(*it, runs.remove(it))).collect()))
+    Ok(Json(tasks.map(|it| MaintenanceTaskResponse::new(*it, last_runs.remove(it))).collect()))
 }
 
 /// Maintenance task with the last run of any instance.

@@ -29,15 +29,20 @@ impl FromRequest for ExpectedVersion {
 
         ready(match IfMatch::parse(request) {
             Ok(IfMatch::Any) => Ok(Self(None)),
-            Ok(IfMatch::Items(tags)) => match tags.as_slice() {
-                [tag] if !tag.weak => tag
-                    .tag()
-                    .parse()
-                    .map_or(Err(stale()), |micros| Ok(Self(Some(Timestamp::from_micros(micros))))),
-                _ => Err(stale()),
+            Ok(IfMatch::Items(tags)) => match parse_version(&tags) {
+                Some(version) => Ok(Self(Some(version))),
+                None => Err(stale()),
             },
             Err(_malformed) => Err(stale()),
         })
+    }
+}
+
+/// Returns the version of a row; `None` for several tags, or one that is not a row's.
+fn parse_version(tags: &[EntityTag]) -> Option<Timestamp> {
+    match tags {
+        [tag] if !tag.weak => tag.tag().parse().ok().map(Timestamp::from_micros),
+        _ => None,
     }
 }
 

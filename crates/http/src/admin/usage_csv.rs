@@ -58,10 +58,6 @@ fn push_line<T: AsRef<str>>(csv: &mut String, fields: impl IntoIterator<Item = T
 /// Formats a field. A text that a spreadsheet would take for a formula gets an
 /// apostrophe: names come from other people.
 fn format_field(text: &str) -> String {
-    let is_formula = |it: &str| {
-        it.starts_with(['\t', '\r', '\n']) || it.trim_start().starts_with(['=', '+', '-', '@'])
-    };
-
     // Spreadsheets of some languages separate cells at a semicolon.
     let cells: Vec<_> = text
         .split(';')
@@ -73,6 +69,10 @@ fn format_field(text: &str) -> String {
     }
 
     field
+}
+
+fn is_formula(cell: &str) -> bool {
+    cell.starts_with(['\t', '\r', '\n']) || cell.trim_start().starts_with(['=', '+', '-', '@'])
 }
 
 #[cfg(test)]

@@ -153,9 +153,13 @@ impl From<AssignmentDetails> for AssignmentResponse {
             plaintext_dropped_at,
             events,
         } = details;
-        let events = events.into_iter().map(Into::into).collect();
-        let assignment = assignment.into();
-        Self { assignment, artifact_json, artifact_text, plaintext_dropped_at, events }
+        Self {
+            assignment: assignment.into(),
+            artifact_json,
+            artifact_text,
+            plaintext_dropped_at,
+            events: events.into_iter().map(Into::into).collect(),
+        }
     }
 }
 

@@ -28,8 +28,8 @@ const REDIRECTED_MARKER: &str = "sent=home";
 /// never from a request.
 #[derive(Debug, Clone)]
 pub struct BrowserRedirects {
-    /// Base URL of this server.
-    home: String,
+    /// The URL itself.
+    public_url: String,
     /// Host of that URL, with its port unless that is the default.
     host: String,
     /// Path before every route, as browsers see it.
@@ -46,8 +46,8 @@ impl BrowserRedirects {
         let host = address.strip_suffix(base).unwrap_or(address);
         let secure = public_url.starts_with("https://");
         Self {
-            home: public_url.to_owned(),
-            host: without_usual_port(host, secure).to_owned(),
+            public_url: public_url.to_owned(),
+            host: without_default_port(host, secure).to_owned(),
             base: base.to_owned(),
             secure,
         }
@@ -55,15 +55,15 @@ impl BrowserRedirects {
 
     /// Redirects a browser that used another address to the public URL: the
     /// provider will send it there, where cookies of the other address are not
-    /// sent.
+    /// sent. Returns `None` if the browser uses the public URL.
     ///
-    /// It does so once: behind a proxy that passes on another host, the two
-    /// would never match.
-    pub(super) fn send_home(&self, request: &HttpRequest) -> Option<HttpResponse> {
+    /// A browser is redirected once: behind a proxy that passes on another host,
+    /// the two would never match.
+    pub(super) fn redirect_to_public_url(&self, request: &HttpRequest) -> Option<HttpResponse> {
         let header = request.headers().get(HOST).and_then(|it| it.to_str().ok());
         // HTTP/2 requests have no such header.
         let authority = header.or_else(|| request.uri().authority().map(Authority::as_str))?;
-        let host = without_usual_port(authority, self.secure);
+        let host = without_default_port(authority, self.secure);
         let query = request.query_string();
         if host.eq_ignore_ascii_case(&self.host)
             || query.split('&').any(|it| it == REDIRECTED_MARKER)
@@ -73,7 +73,7 @@ impl BrowserRedirects {
 
         let separator = if query.is_empty() { "" } else { "&" };
         Some(redirect(
-            &format!("{}{}?{query}{separator}{REDIRECTED_MARKER}", self.home, request.path()),
+            &format!("{}{}?{query}{separator}{REDIRECTED_MARKER}", self.public_url, request.path()),
             None,
         ))
     }
@@ -156,7 +156,7 @@ impl BrowserRedirects {
     }
 }
 
-fn without_usual_port(host: &str, secure: bool) -> &str {
+fn without_default_port(host: &str, secure: bool) -> &str {
     host.strip_suffix(if secure { ":443" } else { ":80" }).unwrap_or(host)
 }
 
@@ -186,13 +186,13 @@ mod tests {
 
     #[test]
     fn a_cookie_is_bound_to_the_host_and_to_tls_if_used() {
-        let under = BrowserRedirects::from_public_url("https://corp.example/pia")
+        let over_tls = BrowserRedirects::from_public_url("https://corp.example/pia")
             .redirect_to_provider("https://id.example", &secret());
         let plain = BrowserRedirects::from_public_url("http://127.0.0.1:8080/pia")
             .redirect_to_provider("https://id.example", &secret());
 
         assert_eq!(
-            cookie(&under),
+            cookie(&over_tls),
             "__Host-pia_sign_in=abc; Path=/; Max-Age=600; HttpOnly; SameSite=Lax; Secure"
         );
         assert_eq!(
@@ -208,7 +208,7 @@ mod tests {
                 .insert_header((HOST, host))
                 .to_http_request();
             let response = BrowserRedirects::from_public_url("https://corp.example/pia")
-                .send_home(&request)?;
+                .redirect_to_public_url(&request)?;
             Some(response.headers().get(LOCATION).unwrap().to_str().unwrap().to_owned())
         };
 

@@ -12,7 +12,7 @@ use crate::Api;
 
 /// Redirects a browser to an identity provider.
 pub(crate) async fn login(api: Data<Api>, request: HttpRequest) -> Result<HttpResponse, ApiError> {
-    if let Some(redirect) = api.browsers.send_home(&request) {
+    if let Some(redirect) = api.browsers.redirect_to_public_url(&request) {
         return Ok(redirect);
     }
 
