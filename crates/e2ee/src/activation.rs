@@ -1,11 +1,12 @@
 //! Activation of a device with the recovery code.
 
-use pia_kernel::{QueuedEmail, ReauthenticationOutcome, Timestamp, Unavailable, UserId};
+use pia_kernel::{QueuedEmail, ReauthenticationOutcome, Timestamp, Unavailable};
 
 use crate::account_keys::{AccountKeys, RecoveryProofKey};
 use crate::change::{Change, audit_effects, with_device_name};
 use crate::device::{DeviceId, DeviceState, WrappedKey};
 use crate::fields::{FieldValidator, SALT, WRAPPED};
+use crate::use_cases::KeyOwner;
 use crate::violation::Violation;
 
 /// Request of a device that opened the recovery copy, not validated yet.
@@ -86,9 +87,8 @@ impl Activation {
     pub(crate) fn decide(
         &self,
         account: &AccountKeys,
-        user: UserId,
+        owner: KeyOwner,
         at: Timestamp,
-        owner: ReauthenticationOutcome,
     ) -> Result<(Change, ()), ActivateError> {
         let device = account.device(&self.device).ok_or(ActivateError::Unknown)?;
         if !matches!(device.state, DeviceState::Pending(_)) {
@@ -106,7 +106,9 @@ impl Activation {
             }
             // Recovery was set up before proof keys existed: the device cannot prove
             // that it opened the copy, so its owner must reauthenticate.
-            Some(RecoveryProofKey::Missing) if owner != ReauthenticationOutcome::Fresh => {
+            Some(RecoveryProofKey::Missing)
+                if owner.reauthentication != ReauthenticationOutcome::Fresh =>
+            {
                 return Err(ActivateError::Unproven);
             }
             Some(RecoveryProofKey::Stored(_) | RecoveryProofKey::Missing) => {}
@@ -114,8 +116,9 @@ impl Activation {
 
         let key =
             WrappedKey::self_wrapped(&device.id, self.ciphertext.clone(), self.salt.clone(), at);
-        let email = with_device_name(QueuedEmail::new("device-approved"), device).to_user(at, user);
-        let effects = audit_effects(at, user, device, "device.activated").and_mail(email);
+        let email =
+            with_device_name(QueuedEmail::new("device-approved"), device).to_user(at, owner.user);
+        let effects = audit_effects(at, owner.user, device, "device.activated").and_mail(email);
 
         Ok((Change::device(device.activated(key, at)).with(effects), ()))
     }

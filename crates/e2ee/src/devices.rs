@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use pia_kernel::{Clock, ReauthenticationOutcome, Timestamp, Unavailable, UserId, random_bytes};
+use pia_kernel::{Clock, Timestamp, Unavailable, UserId, random_bytes};
 
 use crate::approval::{ApprovalForm, ApproveError};
 use crate::change::decide;
@@ -15,6 +15,7 @@ use crate::own_key::{KeyForm, StoreKeyError};
 use crate::ports::{KeyState, KeyStore};
 use crate::registration::{DeviceForm, RegisterDeviceError, RegisteredDevice};
 use crate::revocation::{self, RevokeDeviceError};
+use crate::use_cases::KeyOwner;
 
 /// Lifetime of an onboarding session; a device must register again afterwards.
 pub(crate) const ONBOARDING_TTL: Duration = Duration::from_mins(10);
@@ -86,14 +87,14 @@ impl Devices {
     /// account end-to-end encrypted.
     pub async fn store_key(
         &self,
-        (user, owner): (UserId, ReauthenticationOutcome),
+        owner: KeyOwner,
         id: &DeviceId,
         form: KeyForm,
     ) -> Result<(), StoreKeyError> {
         let key = form.validate(id)?;
         let at = self.clock.now();
-        let decision = |account: &_| key.decide(account, user, at, owner);
-        decide(&*self.store, user, at, decision).await?.ok_or(StoreKeyError::Gone)
+        let decision = |account: &_| key.decide(account, owner, at);
+        decide(&*self.store, owner.user, at, decision).await?.ok_or(StoreKeyError::Gone)
     }
 
     /// Returns a user's devices, in the order of their first registration.

@@ -18,6 +18,7 @@ use crate::ports::{DecideChange, KeyState, KeyStore};
 use crate::recovery::Recovery;
 use crate::recovery_copy::{RecoveryCopy, RecoveryForm};
 use crate::registration::{DeviceForm, RegisteredDevice};
+use crate::use_cases::KeyOwner;
 
 /// State of a fake store of one account's keys.
 #[derive(Debug, Default)]
@@ -111,18 +112,18 @@ impl Ada {
     }
 
     /// Returns Ada after reauthentication.
-    pub(crate) fn owner(&self) -> (UserId, ReauthenticationOutcome) {
-        (self.user, ReauthenticationOutcome::Fresh)
+    pub(crate) fn owner(&self) -> KeyOwner {
+        KeyOwner { user: self.user, reauthentication: ReauthenticationOutcome::Fresh }
     }
 
     /// Returns Ada with a session only.
-    pub(crate) fn session(&self) -> (UserId, ReauthenticationOutcome) {
-        (self.user, ReauthenticationOutcome::Stale)
+    pub(crate) fn session(&self) -> KeyOwner {
+        KeyOwner { user: self.user, reauthentication: ReauthenticationOutcome::Stale }
     }
 
     /// Returns a program that acts for Ada.
-    pub(crate) fn program(&self) -> (UserId, ReauthenticationOutcome) {
-        (self.user, ReauthenticationOutcome::Delegated)
+    pub(crate) fn program(&self) -> KeyOwner {
+        KeyOwner { user: self.user, reauthentication: ReauthenticationOutcome::Delegated }
     }
 
     pub(crate) async fn register(&self, machine: &Machine) -> RegisteredDevice {

@@ -42,5 +42,5 @@ pub use recovery::{FindCopyError, Recovery};
 pub use recovery_copy::{RecoveryCopy, RecoveryForm, StoreCopyError};
 pub use registration::{DeviceForm, RegisterDeviceError, RegisteredDevice};
 pub use revocation::RevokeDeviceError;
-pub use use_cases::E2ee;
+pub use use_cases::{E2ee, KeyOwner};
 pub use violation::Violation;

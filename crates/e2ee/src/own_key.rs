@@ -1,14 +1,13 @@
 //! Key that a device wraps for itself: the account's first key, or a copy of
 //! it.
 
-use pia_kernel::{
-    QueuedEmail, ReauthenticationOutcome, SideEffects, Timestamp, Unavailable, UserId,
-};
+use pia_kernel::{QueuedEmail, ReauthenticationOutcome, SideEffects, Timestamp, Unavailable};
 
 use crate::account_keys::AccountKeys;
 use crate::change::{Change, audit_effects, with_device_name};
 use crate::device::{Device, DeviceId, DeviceState, WrappedKey};
 use crate::fields::{FieldValidator, SALT, WRAPPED};
+use crate::use_cases::KeyOwner;
 use crate::violation::Violation;
 
 /// First version of an account's key.
@@ -84,29 +83,30 @@ impl OwnKey {
     pub(crate) fn decide(
         &self,
         account: &AccountKeys,
-        user: UserId,
+        owner: KeyOwner,
         at: Timestamp,
-        owner: ReauthenticationOutcome,
     ) -> Result<(Change, ()), StoreKeyError> {
         let device = account.device(&self.device).ok_or(StoreKeyError::Unknown)?;
         let key =
             WrappedKey::self_wrapped(&device.id, self.ciphertext.clone(), self.salt.clone(), at);
-        let email = with_device_name(QueuedEmail::new("device-approved"), device).to_user(at, user);
+        let email =
+            with_device_name(QueuedEmail::new("device-approved"), device).to_user(at, owner.user);
 
         match &device.state {
             DeviceState::Active(_) => {
-                let effects = audit_effects(at, user, device, "device.key_stored").and_mail(email);
+                let effects =
+                    audit_effects(at, owner.user, device, "device.key_stored").and_mail(email);
                 let updated_device =
                     Device { state: DeviceState::Active(key), ..device.with_last_seen(at) };
                 Ok((Change::device(updated_device).with(effects), ()))
             }
             DeviceState::Pending(_) if !account.encrypted && !account.any_active() => {
-                if account.was_reset && owner != ReauthenticationOutcome::Fresh {
+                if account.was_reset && owner.reauthentication != ReauthenticationOutcome::Fresh {
                     return Err(StoreKeyError::Unproven);
                 }
-                let effects = audit_effects(at, user, device, "device.activated")
+                let effects = audit_effects(at, owner.user, device, "device.activated")
                     .and_mail(email)
-                    .and(SideEffects::audit(at, user, "account.encrypted"));
+                    .and(SideEffects::audit(at, owner.user, "account.encrypted"));
                 let change = Change {
                     umk_version: Some(FIRST_UMK),
                     ..Change::device(device.activated(key, at))

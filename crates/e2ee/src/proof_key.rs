@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use pia_kernel::{ReauthenticationOutcome, Secret, Timestamp, Unavailable, UserId};
+use pia_kernel::{ReauthenticationOutcome, Secret, Timestamp, Unavailable};
 use ring::hmac;
 
 use crate::account_keys::{AccountKeys, RecoveryProofKey};
 use crate::change::Change;
 use crate::fields::{PROOF, bytes};
 use crate::recovery_copy::changed_effects;
+use crate::use_cases::KeyOwner;
 
 /// Time that a client may take for all the steps of encrypting an account.
 const SETUP_GRACE_PERIOD: Duration = Duration::from_mins(10);
@@ -92,9 +93,8 @@ impl ProofKey {
     pub(crate) fn decide(
         &self,
         account: &AccountKeys,
-        user: UserId,
+        owner: KeyOwner,
         at: Timestamp,
-        owner: ReauthenticationOutcome,
     ) -> Result<(Change, ()), PutProofKeyError> {
         match &account.recovery {
             None => Err(PutProofKeyError::NotSetUp),
@@ -110,7 +110,7 @@ impl ProofKey {
             }
             Some(RecoveryProofKey::Missing) => {
                 let change = Change { proof_key: Some(self.clone()), ..Change::default() };
-                Ok((change.with(changed_effects(user, at, "recovery_key.proof_stored")), ()))
+                Ok((change.with(changed_effects(owner.user, at, "recovery_key.proof_stored")), ()))
             }
         }
     }
@@ -118,8 +118,8 @@ impl ProofKey {
 
 /// Returns whether a caller may store the first proof key: the owner after
 /// reauthentication, or a client that has just encrypted the account.
-fn may_be_first(account: &AccountKeys, owner: ReauthenticationOutcome, now: Timestamp) -> bool {
-    match owner {
+fn may_be_first(account: &AccountKeys, owner: KeyOwner, now: Timestamp) -> bool {
+    match owner.reauthentication {
         ReauthenticationOutcome::Fresh => true,
         ReauthenticationOutcome::Stale => account.all_activated_since(now - SETUP_GRACE_PERIOD),
         ReauthenticationOutcome::Delegated => false,
@@ -163,10 +163,10 @@ mod tests {
     #[test]
     fn an_invalid_proof_is_refused() {
         let key = ProofKey::parse(KEY).unwrap();
-        let other = ProofKey::parse(&STANDARD.encode([7; 32])).unwrap();
+        let other_key = ProofKey::parse(&STANDARD.encode([7; 32])).unwrap();
         let short = STANDARD.encode(&STANDARD.decode(PROVES).unwrap()[..31]);
 
-        assert!(!other.proves(SESSION, PROVES));
+        assert!(!other_key.proves(SESSION, PROVES));
         assert!(!key.proves("c2Vzc2lvbi1pZC1mb3ItdGVzdB==", PROVES), "the text, not the bytes");
         for proof in ["", "x", KEY, &short, PROVES.trim_end_matches('='), &format!("{PROVES} ")] {
             assert!(!key.proves(SESSION, proof), "{proof}");

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use pia_kernel::{Clock, ReauthenticationOutcome, Unavailable, UserId};
+use pia_kernel::{Clock, Unavailable, UserId};
 
 use crate::activation::{ActivateError, ActivationForm};
 use crate::change::decide;
 use crate::ports::KeyStore;
 use crate::proof_key::{ProofKeyForm, PutProofKeyError};
 use crate::recovery_copy::{RecoveryCopy, RecoveryForm, StoreCopyError};
+use crate::use_cases::KeyOwner;
 
 /// Errors that prevent a recovery copy from being returned.
 #[derive(Debug, thiserror::Error)]
@@ -37,13 +38,13 @@ impl Recovery {
     /// Replaces the recovery copy, unless it is guarded by a proof key.
     pub async fn store_copy(
         &self,
-        (user, owner): (UserId, ReauthenticationOutcome),
+        owner: KeyOwner,
         form: RecoveryForm,
     ) -> Result<(), StoreCopyError> {
         let at = self.clock.now();
         let copy = form.validate(at)?;
-        let decision = |account: &_| copy.decide(account, user, at, owner);
-        decide(&*self.store, user, at, decision).await?.ok_or(StoreCopyError::Gone)
+        let decision = |account: &_| copy.decide(account, owner, at);
+        decide(&*self.store, owner.user, at, decision).await?.ok_or(StoreCopyError::Gone)
     }
 
     /// Returns the stored copy.
@@ -55,25 +56,25 @@ impl Recovery {
     /// succeeds.
     pub async fn put_proof_key(
         &self,
-        (user, owner): (UserId, ReauthenticationOutcome),
+        owner: KeyOwner,
         form: ProofKeyForm,
     ) -> Result<(), PutProofKeyError> {
         let key = form.validate()?;
         let at = self.clock.now();
-        let decision = |account: &_| key.decide(account, user, at, owner);
-        decide(&*self.store, user, at, decision).await?.ok_or(PutProofKeyError::Gone)
+        let decision = |account: &_| key.decide(account, owner, at);
+        decide(&*self.store, owner.user, at, decision).await?.ok_or(PutProofKeyError::Gone)
     }
 
     /// Activates a device that opened the copy.
     pub async fn activate(
         &self,
-        (user, owner): (UserId, ReauthenticationOutcome),
+        owner: KeyOwner,
         form: ActivationForm,
     ) -> Result<(), ActivateError> {
         let activation = form.validate()?;
         let at = self.clock.now();
-        let decision = |account: &_| activation.decide(account, user, at, owner);
-        decide(&*self.store, user, at, decision).await?.ok_or(ActivateError::Gone)
+        let decision = |account: &_| activation.decide(account, owner, at);
+        decide(&*self.store, owner.user, at, decision).await?.ok_or(ActivateError::Gone)
     }
 }
 

@@ -9,6 +9,7 @@ use pia_kernel::{
 use crate::account_keys::{AccountKeys, RecoveryProofKey};
 use crate::change::Change;
 use crate::fields::{FieldValidator, SALT, WRAPPED};
+use crate::use_cases::KeyOwner;
 use crate::violation::Violation;
 
 /// Range of Argon2's memory that a device can be required to use: up to 4 GiB.
@@ -106,9 +107,8 @@ impl RecoveryCopy {
     pub(crate) fn decide(
         &self,
         account: &AccountKeys,
-        user: UserId,
+        owner: KeyOwner,
         at: Timestamp,
-        owner: ReauthenticationOutcome,
     ) -> Result<(Change, ()), StoreCopyError> {
         if matches!(account.recovery, Some(RecoveryProofKey::Stored(_) | RecoveryProofKey::Lost)) {
             return Err(StoreCopyError::Locked);
@@ -123,7 +123,7 @@ impl RecoveryCopy {
             let violation = Violation::new("umkVersion", "out_of_range", message);
             return Err(StoreCopyError::Invalid(vec![violation]));
         }
-        if raised_version.is_some() && owner != ReauthenticationOutcome::Fresh {
+        if raised_version.is_some() && owner.reauthentication != ReauthenticationOutcome::Fresh {
             return Err(StoreCopyError::Unproven);
         }
 
@@ -133,7 +133,7 @@ impl RecoveryCopy {
             ..Change::default()
         };
 
-        Ok((change.with(changed_effects(user, at, "recovery_key.stored")), ()))
+        Ok((change.with(changed_effects(owner.user, at, "recovery_key.stored")), ()))
     }
 }
 

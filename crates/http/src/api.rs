@@ -4,12 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_assistant::{Credits, Models, UsageReport};
-use pia_e2ee::E2ee;
+use pia_e2ee::{E2ee, KeyOwner};
 use pia_identity::{Administration, CallerState, Identity, ReauthProof, ScimTokens};
-use pia_kernel::{
-    AuditLog, ChainReport, Clock, LiveSetting, MaintenanceLog, ReauthenticationOutcome, Secret,
-    SessionId, UserId,
-};
+use pia_kernel::{AuditLog, ChainReport, Clock, LiveSetting, MaintenanceLog, Secret, SessionId};
 use pia_outbox::MailQueue;
 use pia_pods::{Connectors, ToolPlane};
 use pia_policy::{
@@ -128,14 +125,15 @@ impl Api {
             .map_err(Into::into)
     }
 
-    /// Returns the caller's id, and whether they have reauthenticated recently.
+    /// Returns the caller, and whether they have reauthenticated recently.
     /// Consumes the code of a proof.
     pub(crate) async fn owner(
         &self,
         caller: CallerState,
         proof: Option<ReauthProof>,
-    ) -> Result<(UserId, ReauthenticationOutcome), ApiError> {
-        Ok((caller.user, self.identity.reauthenticator.check(caller, proof).await?))
+    ) -> Result<KeyOwner, ApiError> {
+        let reauthentication = self.identity.reauthenticator.check(caller, proof).await?;
+        Ok(KeyOwner { user: caller.user, reauthentication })
     }
 
     /// Returns the session of a refresh token.

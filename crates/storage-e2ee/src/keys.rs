@@ -123,11 +123,11 @@ impl KeyStore for SqlKeys {
     }
 
     async fn devices(&self, user: UserId) -> Result<Vec<Device>, Unavailable> {
-        let own_device = devices::table
+        let own_devices = devices::table
             .filter(devices::user_id.eq(DbUid(user.0)))
             .order((devices::created_at, devices::id));
         let rows: Vec<DeviceRow> = on_conn!(self.db.reader(), |conn| {
-            own_device.select(DeviceRow::as_select()).load(conn).await?
+            own_devices.select(DeviceRow::as_select()).load(conn).await?
         })?;
         Ok(rows.into_iter().map(TryInto::try_into).collect::<Result<_, DbError>>()?)
     }

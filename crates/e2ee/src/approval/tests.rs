@@ -7,16 +7,28 @@ use super::*;
 use crate::devices::ONBOARDING_TTL;
 use crate::fakes::{Ada, Machine, text};
 
-/// Returns a user, an active device, and a pending one with its onboarding session.
-async fn pending_device() -> (Ada, Machine, Machine, String) {
+/// User with an active device, and a pending one with its onboarding session.
+struct PendingDevice {
+    ada: Ada,
+    first: Machine,
+    second: Machine,
+    session: String,
+}
+
+async fn pending_device() -> PendingDevice {
     let (ada, first) = Ada::encrypted().await;
     let second = Machine::new("second");
     let session = ada.register(&second).await.onboarding;
     ada.actions();
-    (ada, first, second, session)
+    PendingDevice { ada, first, second, session }
 }
 
-fn form(by: &Machine, target: &Machine, session: &str, version: Option<i64>) -> ApprovalForm {
+fn approval_form(
+    by: &Machine,
+    target: &Machine,
+    session: &str,
+    version: Option<i64>,
+) -> ApprovalForm {
     let key = target.form().agreement_public_key.unwrap();
     let wrapped = text(5, 60);
     let salt = text(6, 32);
@@ -39,8 +51,8 @@ fn form(by: &Machine, target: &Machine, session: &str, version: Option<i64>) -> 
 #[tokio::test]
 async fn a_signed_approval_of_either_version_activates_a_device() {
     for (version, expected) in [(None, 1), (Some(1), 1), (Some(2), 2)] {
-        let (ada, first, second, session) = pending_device().await;
-        let form = form(&first, &second, &session, version);
+        let PendingDevice { ada, first, second, session } = pending_device().await;
+        let form = approval_form(&first, &second, &session, version);
 
         ada.devices.approve(ada.user, form.clone()).await.unwrap();
         let again = ada.devices.approve(ada.user, form.clone()).await;
@@ -59,9 +71,9 @@ async fn a_signed_approval_of_either_version_activates_a_device() {
 
 #[tokio::test]
 async fn a_signature_of_any_other_payload_is_refused() {
-    let (ada, first, second, session) = pending_device().await;
-    let valid = form(&first, &second, &session, Some(2));
-    let stranger = form(&Machine::new("first"), &second, &session, Some(2));
+    let PendingDevice { ada, first, second, session } = pending_device().await;
+    let valid = approval_form(&first, &second, &session, Some(2));
+    let stranger = approval_form(&Machine::new("first"), &second, &session, Some(2));
     let as_first = ApprovalForm { signature_version: Some(1), ..valid.clone() };
     let other_key = ApprovalForm { wrapped_umk: Some(text(7, 60)), ..valid.clone() };
     let other_salt = ApprovalForm { hkdf_salt: Some(text(7, 32)), ..valid.clone() };
@@ -76,10 +88,10 @@ async fn a_signature_of_any_other_payload_is_refused() {
 
 #[tokio::test]
 async fn only_an_active_device_approves_others() {
-    let (ada, first, second, session) = pending_device().await;
-    let own = form(&second, &second, &session, Some(2));
-    let from_unknown = form(&Machine::new("nobody"), &second, &session, Some(2));
-    let late = form(&first, &second, &session, Some(2));
+    let PendingDevice { ada, first, second, session } = pending_device().await;
+    let own = approval_form(&second, &second, &session, Some(2));
+    let from_unknown = approval_form(&Machine::new("nobody"), &second, &session, Some(2));
+    let late = approval_form(&first, &second, &session, Some(2));
 
     let by_itself = ada.devices.approve(ada.user, own).await;
     let by_unknown = ada.devices.approve(ada.user, from_unknown).await;
@@ -93,16 +105,17 @@ async fn only_an_active_device_approves_others() {
 
 #[tokio::test]
 async fn an_onboarding_session_is_bound_to_its_device_and_expires() {
-    let (ada, first, second, session) = pending_device().await;
+    let PendingDevice { ada, first, second, session } = pending_device().await;
     let third = Machine::new("third");
     let thirds = ada.register(&third).await.onboarding;
 
-    let swapped = ada.devices.approve(ada.user, form(&first, &second, &thirds, None)).await;
+    let swapped =
+        ada.devices.approve(ada.user, approval_form(&first, &second, &thirds, None)).await;
     let renewed = ada.register(&second).await.onboarding;
-    let spent = ada.devices.approve(ada.user, form(&first, &second, &session, None)).await;
+    let spent = ada.devices.approve(ada.user, approval_form(&first, &second, &session, None)).await;
     ada.clock.advance(ONBOARDING_TTL);
-    let late = ada.devices.approve(ada.user, form(&first, &second, &renewed, None)).await;
-    let form_of_unknown = form(&first, &Machine::new("unknown"), &session, None);
+    let late = ada.devices.approve(ada.user, approval_form(&first, &second, &renewed, None)).await;
+    let form_of_unknown = approval_form(&first, &Machine::new("unknown"), &session, None);
     let unknown = ada.devices.approve(ada.user, form_of_unknown).await;
 
     for refused in [swapped, spent, late] {
@@ -113,12 +126,12 @@ async fn an_onboarding_session_is_bound_to_its_device_and_expires() {
 
 #[tokio::test]
 async fn an_unknown_version_is_reported_for_its_field() {
-    let (ada, first, second, session) = pending_device().await;
+    let PendingDevice { ada, first, second, session } = pending_device().await;
 
     for version in [0, 3, -1] {
         let form = ApprovalForm {
             signature_version: Some(version),
-            ..form(&first, &second, &session, Some(2))
+            ..approval_form(&first, &second, &session, Some(2))
         };
         let outcome = ada.devices.approve(ada.user, form).await;
         let Err(ApproveError::Invalid(violations)) = outcome else { panic!("{outcome:?}") };

@@ -48,13 +48,13 @@ async fn a_key_is_replaced_only_by_its_own_device() {
     let new = KeyForm { ciphertext: Some(text(9, 60)), ..named("first") };
 
     ada.devices.store_key(ada.owner(), &first.id, new).await.unwrap();
-    let other = ada.devices.store_key(ada.owner(), &first.id, named("second")).await;
+    let foreign_id = ada.devices.store_key(ada.owner(), &first.id, named("second")).await;
     let later_form = KeyForm { wrap_version: Some(2), ..key_form() };
     let later = ada.devices.store_key(ada.owner(), &first.id, later_form).await;
 
     let key = ada.devices.key_of(ada.user, &first.id).await.unwrap();
     assert_eq!(key.ciphertext, text(9, 60));
-    assert!(matches!(other, Err(StoreKeyError::Invalid(it)) if it[0].field == "deviceId"));
+    assert!(matches!(foreign_id, Err(StoreKeyError::Invalid(it)) if it[0].field == "deviceId"));
     assert!(matches!(later, Err(StoreKeyError::Invalid(it)) if it[0].field == "wrapVersion"));
 }
 

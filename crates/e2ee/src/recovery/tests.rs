@@ -63,15 +63,15 @@ async fn the_first_proof_key_is_permanent() {
     ada.actions();
 
     ada.recovery.put_proof_key(ada.owner(), proof_key(&KEY)).await.unwrap();
-    let other = ada.recovery.put_proof_key(ada.owner(), proof_key(&[1; 32])).await;
-    let short = ada.recovery.put_proof_key(ada.owner(), proof_key(&[1; 31])).await;
+    let another_key = ada.recovery.put_proof_key(ada.owner(), proof_key(&[1; 32])).await;
+    let short_key = ada.recovery.put_proof_key(ada.owner(), proof_key(&[1; 31])).await;
     let later_form = ProofKeyForm { version: Some(2), ..proof_key(&KEY) };
     let later = ada.recovery.put_proof_key(ada.owner(), later_form).await;
     ada.devices.revoke(ada.user, &first.id).await.unwrap();
     let by_none = ada.recovery.put_proof_key(ada.owner(), proof_key(&KEY)).await;
 
-    assert!(matches!(other, Err(PutProofKeyError::Conflict)));
-    assert!(matches!(short, Err(PutProofKeyError::Invalid)));
+    assert!(matches!(another_key, Err(PutProofKeyError::Conflict)));
+    assert!(matches!(short_key, Err(PutProofKeyError::Invalid)));
     assert!(matches!(later, Err(PutProofKeyError::Invalid)));
     assert!(matches!(by_none, Err(PutProofKeyError::NoActiveDevice)));
     assert_eq!(ada.actions(), ["device.revoked", "device-revoked"], "a repetition is not recorded");
@@ -198,13 +198,13 @@ async fn without_a_proof_key_activation_requires_reauthentication() {
     ada.recovery.put_proof_key(ada.owner(), proof_key(&KEY)).await.unwrap();
     let again = ada.recovery.put_proof_key(ada.session(), proof_key(&KEY)).await;
     let wrong = ada.recovery.activate(ada.owner(), by("any")).await;
-    let right = ada.recovery.activate(ada.session(), by(&proof(&session))).await;
+    let proven = ada.recovery.activate(ada.session(), by(&proof(&session))).await;
 
     assert!(matches!(unguarded, Err(ActivateError::Unproven)));
     assert!(matches!(guarded, Err(PutProofKeyError::Unproven)));
     assert!(matches!(wrong, Err(ActivateError::WrongProof)), "the proof key is decisive");
     again.unwrap();
-    right.unwrap();
+    proven.unwrap();
 }
 
 #[tokio::test]

@@ -105,10 +105,10 @@ async fn an_encrypted_account_without_devices_cannot_be_set_up_again() {
     ada.devices.revoke(ada.user, &first.id).await.unwrap();
 
     let registered = ada.register(&first).await;
-    let stored = ada.devices.store_key(ada.owner(), &first.id, key_form()).await;
+    let own_key = ada.devices.store_key(ada.owner(), &first.id, key_form()).await;
 
     assert!(!registered.is_first);
-    assert!(matches!(stored, Err(crate::StoreKeyError::NotActive)));
+    assert!(matches!(own_key, Err(crate::StoreKeyError::NotActive)));
 }
 
 #[test]

@@ -22,8 +22,8 @@ async fn page(db: &Database, filter: &DeviceFilter, page: PageRequest) -> Vec<De
 }
 
 async fn names(db: &Database, filter: DeviceFilter, now: Timestamp) -> Vec<String> {
-    let found = SqlDeviceReader::new(db.clone()).page(&filter, now, ALL).await.unwrap();
-    found.into_iter().map(|it| it.name).collect()
+    let entries = SqlDeviceReader::new(db.clone()).page(&filter, now, ALL).await.unwrap();
+    entries.into_iter().map(|it| it.name).collect()
 }
 
 async fn devices_of_all_accounts_are_listed_by_page(db: Database) {
@@ -32,17 +32,17 @@ async fn devices_of_all_accounts_are_listed_by_page(db: Database) {
     bob.register(&Machine::new("bobs")).await;
     let filter = DeviceFilter::default();
 
-    let all = page(&db, &filter, ALL).await;
-    let first = page(&db, &filter, PageRequest { limit: 1, ..ALL }).await;
-    let cursor = Cursor { at: first[0].created_at, id: first[0].row.0 };
-    let rest = page(&db, &filter, PageRequest { after: Some(cursor), limit: 1 }).await;
+    let entries = page(&db, &filter, ALL).await;
+    let first_page = page(&db, &filter, PageRequest { limit: 1, ..ALL }).await;
+    let cursor = Cursor { at: first_page[0].created_at, id: first_page[0].row.0 };
+    let second_page = page(&db, &filter, PageRequest { after: Some(cursor), limit: 1 }).await;
 
-    let owners: Vec<_> = all.iter().map(|it| (it.user, it.status)).collect();
+    let owners: Vec<_> = entries.iter().map(|it| (it.user, it.status)).collect();
     let expected = [(bob.user, DeviceStatus::Waiting), (ada.user, DeviceStatus::Active)];
     assert_eq!(owners, expected);
-    assert_eq!([first, rest].concat(), all);
-    assert_eq!(all[1].email, format!("{}@example.org", ada.user));
-    assert_eq!(all[1].os_version.as_deref(), Some("Windows"));
+    assert_eq!([first_page, second_page].concat(), entries);
+    assert_eq!(entries[1].email, format!("{}@example.org", ada.user));
+    assert_eq!(entries[1].os_version.as_deref(), Some("Windows"));
 }
 
 async fn devices_are_found_by_name_address_account_and_state(db: Database) {

@@ -86,15 +86,15 @@ async fn devices_of_another_user_are_not_found(db: Database) {
     let (ada, first) = Person::encrypted(&db).await;
     let bob = Person::new(&db).await;
 
-    let found = bob.devices.find(bob.user, &first.id).await;
+    let foreign_device = bob.devices.find(bob.user, &first.id).await;
     let revoked = bob.devices.revoke(bob.user, &first.id).await;
-    let stored = bob.devices.store_key(bob.owner(), &first.id, key_form(1)).await;
-    let same = bob.devices.register(bob.user, Machine::new("first").form()).await.unwrap();
+    let foreign_key = bob.devices.store_key(bob.owner(), &first.id, key_form(1)).await;
+    let same_id = bob.devices.register(bob.user, Machine::new("first").form()).await.unwrap();
 
-    assert!(matches!(found, Err(FindError::Unknown)));
+    assert!(matches!(foreign_device, Err(FindError::Unknown)));
     assert!(matches!(revoked, Err(RevokeDeviceError::Unknown)));
-    assert!(matches!(stored, Err(StoreKeyError::Unknown)));
-    assert!(same.is_first, "ids are each person's own");
+    assert!(matches!(foreign_key, Err(StoreKeyError::Unknown)));
+    assert!(same_id.is_first, "ids are each person's own");
     assert_eq!(bob.devices.state(bob.user).await.unwrap(), KeyState::default());
     assert!(ada.devices.find(ada.user, &first.id).await.unwrap().is_active());
 }
@@ -211,8 +211,8 @@ async fn a_failed_change_writes_nothing(db: Database) {
     let before = ada.devices.list(ada.user).await.unwrap();
 
     // Two rows of one id: the second statement fails.
-    let mut decide = |held: &pia_e2ee::AccountKeys| {
-        let mut renamed = held.devices[0].clone();
+    let mut decide = |account: &pia_e2ee::AccountKeys| {
+        let mut renamed = account.devices[0].clone();
         renamed.name.push('!');
         let mut twin = renamed.clone();
         twin.row = pia_e2ee::DeviceRow(UserId::generate().0);

@@ -6,7 +6,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_e2ee::{ApprovalForm, DeviceForm, DeviceId, Devices, KeyForm, Recovery, RecoveryForm};
+use pia_e2ee::{
+    ApprovalForm, DeviceForm, DeviceId, Devices, KeyForm, KeyOwner, Recovery, RecoveryForm,
+};
 use pia_kernel::{ReauthenticationOutcome, Secret, Timestamp, UserId};
 use pia_sealing::{MasterKeys, Sealer};
 use pia_storage::schema::{accounts, audit_entries, audit_identities, ledgers};
@@ -94,8 +96,8 @@ impl Person {
     }
 
     /// Returns the user with a proof that the account is theirs.
-    pub(crate) fn owner(&self) -> (UserId, ReauthenticationOutcome) {
-        (self.user, ReauthenticationOutcome::Fresh)
+    pub(crate) fn owner(&self) -> KeyOwner {
+        KeyOwner { user: self.user, reauthentication: ReauthenticationOutcome::Fresh }
     }
 
     /// Registers a device and returns its onboarding session.
@@ -109,8 +111,8 @@ impl Person {
         let row = ledgers::table
             .find(DbUid(self.user.0))
             .select((ledgers::version, ledgers::encrypted_at.is_not_null()));
-        let found: Result<_, DbError> = on_conn!(self.db.reader(), |conn| row.first(conn).await?);
-        found.unwrap()
+        let counts: Result<_, DbError> = on_conn!(self.db.reader(), |conn| row.first(conn).await?);
+        counts.unwrap()
     }
 
     /// Returns the number of the user's audit entries with this action.

@@ -37,11 +37,11 @@ fn activation(machine: &Machine, session: &str, key: u8) -> ActivationForm {
     }
 }
 
-async fn sealed(person: &Person) -> Vec<u8> {
+async fn sealed_proof_key(person: &Person) -> Vec<u8> {
     let row = recovery_keys::table.find(DbUid(person.user.0)).select(recovery_keys::proof_key);
-    let found: Result<Option<Vec<u8>>, DbError> =
+    let proof_key: Result<Option<Vec<u8>>, DbError> =
         on_conn!(person.db.reader(), |conn| row.first(conn).await?);
-    found.unwrap().unwrap()
+    proof_key.unwrap().unwrap()
 }
 
 async fn a_copy_is_stored_as_sent_and_can_be_replaced(db: Database) {
@@ -94,16 +94,16 @@ async fn a_proof_key_is_sealed_and_verifies_proofs(db: Database) {
     let session = ada.register(&second).await;
 
     let wrong = ada.recovery.activate(ada.owner(), activation(&second, &session, 4)).await;
-    let right = join_all(
+    let activated = join_all(
         (0..8).map(|_| ada.recovery.activate(ada.owner(), activation(&second, &session, 3))),
     )
     .await;
 
     assert!(matches!(wrong, Err(ActivateError::WrongProof)));
-    assert_eq!(right.iter().filter(|it| it.is_ok()).count(), 1, "the session is good once");
-    let sealed = sealed(&ada).await;
-    let text = text(3, 32);
-    for plain in [&[3; 32][..], text.as_bytes()] {
+    assert_eq!(activated.iter().filter(|it| it.is_ok()).count(), 1, "the session is good once");
+    let sealed = sealed_proof_key(&ada).await;
+    let encoded = text(3, 32);
+    for plain in [&[3; 32][..], encoded.as_bytes()] {
         assert!(!sealed.windows(plain.len()).any(|it| it == plain));
     }
 }
