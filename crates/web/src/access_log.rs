@@ -63,7 +63,7 @@ pin_project! {
     pub struct Logged<B> {
         #[pin]
         body: B,
-        sent: u64,
+        sent_bytes: u64,
         entry: Option<Entry>,
     }
 
@@ -71,7 +71,7 @@ pin_project! {
         fn drop(this: Pin<&mut Self>) {
             let this = this.project();
             if let Some(entry) = this.entry.take() {
-                entry.write(*this.sent);
+                entry.write(*this.sent_bytes);
             }
         }
     }
@@ -81,8 +81,8 @@ impl<B: MessageBody> Logged<B> {
     pub(crate) fn new(body: B, entry: Entry) -> Self {
         // A body of a known size is sent by the connection without being
         // polled.
-        let sent = if let BodySize::Sized(bytes) = body.size() { bytes } else { 0 };
-        Self { body, sent, entry: Some(entry) }
+        let sent_bytes = if let BodySize::Sized(bytes) = body.size() { bytes } else { 0 };
+        Self { body, sent_bytes, entry: Some(entry) }
     }
 }
 
@@ -104,7 +104,7 @@ impl<B: MessageBody> MessageBody for Logged<B> {
         let _span = this.entry.as_ref().map(|it| it.span.enter());
         let polled = this.body.poll_next(cx);
         if let (Poll::Ready(Some(Ok(bytes))), false) = (&polled, sized) {
-            *this.sent += bytes.len() as u64;
+            *this.sent_bytes += bytes.len() as u64;
         }
         polled
     }

@@ -96,10 +96,10 @@ impl<T: DeserializeOwned + 'static> FromRequest for Body<T> {
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let expected = RawBody::expect_json(request);
-        let raw = RawBody::from_request(request, payload);
+        let reading = RawBody::from_request(request, payload);
         async move {
             expected?;
-            parse(&raw.await?).map(Self)
+            parse(&reading.await?).map(Self)
         }
         .boxed_local()
     }
@@ -111,9 +111,9 @@ impl<T: DeserializeOwned + Default + 'static> FromRequest for OptionalBody<T> {
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let expected = RawBody::expect_json(request);
-        let raw = RawBody::from_request(request, payload);
+        let reading = RawBody::from_request(request, payload);
         async move {
-            let raw = raw.await?;
+            let raw = reading.await?;
             if raw.is_empty() {
                 return Ok(Self(T::default()));
             }

@@ -85,8 +85,8 @@ impl BodySender {
 }
 
 fn body(receiver: Receiver<BodyChunk>) -> impl Stream<Item = Result<Bytes, BodyCut>> {
-    stream::unfold(Some(receiver), |receiver| async {
-        let mut receiver = receiver?;
+    stream::unfold(Some(receiver), |state| async {
+        let mut receiver = state?;
         match receiver.recv().await {
             Some(BodyChunk::More(chunk)) => Some((Ok(chunk), Some(receiver))),
             Some(BodyChunk::End) => None,
@@ -128,12 +128,12 @@ mod tests {
         let (stalled, _body) = BodySender::with_chunk_timeout(Duration::from_millis(1));
 
         let unread = disconnected.send(Bytes::new()).await;
-        let mut sent = 0;
+        let mut sent_chunks = 0;
         while stalled.send(Bytes::new()).await.is_ok() {
-            sent += 1;
+            sent_chunks += 1;
         }
 
         assert_eq!(unread, Err(BodyUnread));
-        assert_eq!(sent, MAX_QUEUED_CHUNKS);
+        assert_eq!(sent_chunks, MAX_QUEUED_CHUNKS);
     }
 }

@@ -124,12 +124,12 @@ impl Payer {
     }
 
     fn key(self, budget: Budget) -> String {
-        let budget = budget.name();
+        let name = budget.name();
         match self {
-            Self::User(user) => format!("{budget}:user:{user}"),
-            Self::Session(session) => format!("{budget}:session:{session}"),
-            Self::Service => format!("{budget}:service"),
-            Self::Address(address) => format!("{budget}:address:{address}"),
+            Self::User(user) => format!("{name}:user:{user}"),
+            Self::Session(session) => format!("{name}:session:{session}"),
+            Self::Service => format!("{name}:service"),
+            Self::Address(address) => format!("{name}:address:{address}"),
         }
     }
 }

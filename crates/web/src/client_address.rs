@@ -50,8 +50,10 @@ impl TrustedProxies {
             .collect();
 
         for hop in hops.into_iter().rev() {
-            let hop = std::str::from_utf8(hop).ok().and_then(parse);
-            let (true, Some(previous)) = (self.contains(ip), hop) else { break };
+            if !self.contains(ip) {
+                break;
+            }
+            let Some(previous) = std::str::from_utf8(hop).ok().and_then(parse) else { break };
             ip = previous;
         }
 
@@ -70,10 +72,10 @@ impl TrustedProxies {
 
 /// Parses an address, with or without a port, in the forms that proxies write.
 fn parse(hop: &str) -> Option<IpAddr> {
-    let hop = hop.trim().trim_matches('"');
-    let bare = hop.parse::<IpAddr>().ok();
-    let with_port = || hop.parse::<std::net::SocketAddr>().ok().map(|it| it.ip());
-    let bracketed = || hop.strip_prefix('[')?.strip_suffix(']')?.parse::<IpAddr>().ok();
+    let address = hop.trim().trim_matches('"');
+    let bare = address.parse::<IpAddr>().ok();
+    let with_port = || address.parse::<std::net::SocketAddr>().ok().map(|it| it.ip());
+    let bracketed = || address.strip_prefix('[')?.strip_suffix(']')?.parse::<IpAddr>().ok();
     bare.or_else(with_port).or_else(bracketed).map(|it| it.to_canonical())
 }
 

@@ -19,13 +19,13 @@ pub fn is_cross_site(headers: &HeaderMap, public_url: &str) -> bool {
 
     let is_public_url =
         public_url.strip_prefix(origin).is_some_and(|it| it.is_empty() || it.starts_with('/'));
+    if is_public_url {
+        return false;
+    }
 
-    let is_host = || {
-        let authority = origin.split_once("://").map(|(_, authority)| authority);
-        authority.is_some() && authority == header(headers, HOST)
-    };
-
-    !is_public_url && !is_host()
+    let authority = origin.split_once("://").map(|(_, authority)| authority);
+    let is_own_host = authority.is_some() && authority == header(headers, HOST);
+    !is_own_host
 }
 
 /// Returns the value of a header; an unreadable one counts as empty.

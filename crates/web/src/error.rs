@@ -101,12 +101,12 @@ impl ApiError {
     /// Creates a validation error that lists all invalid fields.
     pub fn invalid(errors: Vec<FieldError>) -> Self {
         let message = errors.first().map_or_else(String::new, |it| it.message.clone());
-        let errors: Vec<Value> = errors
+        let items: Vec<Value> = errors
             .into_iter()
             .map(|it| json!({ "field": it.field, "code": it.code, "message": it.message }))
             .collect();
         Self::refused(StatusCode::BAD_REQUEST, "validation_failed", message)
-            .with("errors", Value::Array(errors))
+            .with("errors", Value::Array(items))
     }
 
     /// Creates an error that the client cannot act on.

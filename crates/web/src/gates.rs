@@ -353,11 +353,11 @@ fn manages_another_group(request: &ServiceRequest, route: &Route, state: CallerS
 }
 
 fn payer_of(request: &ServiceRequest, user: Option<UserId>) -> Option<Payer> {
-    let address = || {
-        let address = request.extensions().get::<ClientAddress>().map(|it| it.ip);
-        address.flatten().map(Payer::address)
-    };
-    user.map(Payer::User).or_else(address)
+    if let Some(user) = user {
+        return Some(Payer::User(user));
+    }
+    let address = request.extensions().get::<ClientAddress>().map(|it| it.ip);
+    address.flatten().map(Payer::address)
 }
 
 /// Returns the access token or API key of a request. No other code reads it.

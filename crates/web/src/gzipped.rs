@@ -27,8 +27,8 @@ impl FromRequest for Gzipped<RawBody> {
     type Future = LocalBoxFuture<'static, Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
-        let raw = read_body(request, chunks(payload.take(), request));
-        async move { raw.await.map(Self) }.boxed_local()
+        let reading = read_body(request, chunks(payload.take(), request));
+        async move { reading.await.map(Self) }.boxed_local()
     }
 }
 
@@ -38,10 +38,10 @@ impl<T: DeserializeOwned + 'static> FromRequest for Gzipped<Body<T>> {
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let expected = RawBody::expect_json(request);
-        let raw = read_body(request, chunks(payload.take(), request));
+        let reading = read_body(request, chunks(payload.take(), request));
         async move {
             expected?;
-            parse(&raw.await?).map(|it| Self(Body(it)))
+            parse(&reading.await?).map(|it| Self(Body(it)))
         }
         .boxed_local()
     }
@@ -76,12 +76,12 @@ fn detected(mut payload: BodyChunks) -> BodyChunks {
     stream::once(inspected).flatten().boxed_local()
 }
 
-fn chain(first: Bytes, rest: BodyChunks) -> BodyChunks {
+fn chain(first: Bytes, remaining: BodyChunks) -> BodyChunks {
     let compressed = first.starts_with(&MAGIC);
-    let body = stream::iter([Ok(first)]).chain(rest);
+    let body = stream::iter([Ok(first)]).chain(remaining);
     if compressed {
-        let body = body.flat_map(|chunk| stream::iter(split_for_inflating(chunk)));
-        return Decompress::new(body, ContentEncoding::Gzip).boxed_local();
+        let small_chunks = body.flat_map(|chunk| stream::iter(split_for_inflating(chunk)));
+        return Decompress::new(small_chunks, ContentEncoding::Gzip).boxed_local();
     }
     body.boxed_local()
 }
@@ -97,8 +97,8 @@ mod tests {
         [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xab, 0xae, 5, 0, 0x43, 0xbf, 0xa6, 0xa3, 2, 0, 0, 0];
 
     async fn read_all(chunks: &[&[u8]]) -> Result<Vec<u8>, PayloadError> {
-        let chunks: Vec<_> = chunks.iter().map(|it| Ok(Bytes::copy_from_slice(it))).collect();
-        let mut body = detected(stream::iter(chunks).boxed_local());
+        let received: Vec<_> = chunks.iter().map(|it| Ok(Bytes::copy_from_slice(it))).collect();
+        let mut body = detected(stream::iter(received).boxed_local());
         let mut bytes = Vec::new();
         while let Some(chunk) = body.next().await {
             bytes.extend_from_slice(&chunk?);

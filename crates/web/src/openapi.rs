@@ -37,7 +37,7 @@ pub fn openapi(
     examples: &Examples,
     credits: CreditDocs,
 ) -> Value {
-    let mut schemas = Vec::new();
+    let mut wire_schemas = Vec::new();
     let mut paths = Map::new();
     let routes: Vec<&Route> = table.iter().filter(|it| it.document == document).collect();
     let tags = routes.iter().map(|it| it.docs.tag).collect();
@@ -46,12 +46,15 @@ pub fn openapi(
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         if let Some(methods) = path.as_object_mut() {
             let method = route.method.as_str().to_ascii_lowercase();
-            methods.insert(method, operation(route, examples.find(route), &credits, &mut schemas));
+            methods.insert(
+                method,
+                operation(route, examples.find(route), &credits, &mut wire_schemas),
+            );
         }
     }
 
     let mut schemas: Map<String, Value> =
-        schemas.into_iter().map(|(name, it)| (name, json!(it))).collect();
+        wire_schemas.into_iter().map(|(name, it)| (name, json!(it))).collect();
     schemas.insert("Error".to_owned(), error_schema());
     schemas.insert("OpenAiError".to_owned(), openai_error_schema());
     schemas.extend(credits.schemas);
@@ -216,35 +219,36 @@ fn query_parameters(query: WireType) -> Vec<Value> {
         .find(|(it, _)| *it == name)
         .and_then(|(_, it)| serde_json::to_value(it).ok())
         .unwrap_or_default();
-    let required = |name: &str| {
-        let names = schema.get("required").and_then(Value::as_array);
-        names.is_some_and(|names| names.iter().any(|it| it == name))
-    };
-
+    let required = schema.get("required").and_then(Value::as_array);
+    let is_required = |name: &str| required.is_some_and(|names| names.iter().any(|it| it == name));
     let properties = schema.get("properties").and_then(Value::as_object);
 
-    let parameter = |(name, schema): (&String, &Value)| {
-        let mut schema = schema.as_object().cloned().unwrap_or_default();
-        let description = schema.remove("description");
+    properties
+        .into_iter()
+        .flatten()
+        .map(|(name, schema)| query_parameter(name, schema, is_required(name)))
+        .collect()
+}
 
-        // A query parameter is omitted, never null.
-        if let Some(kind) = schema.get_mut("type")
-            && let Some([value_type, _null]) = kind.as_array().map(Vec::as_slice)
-        {
-            *kind = value_type.clone();
-        }
+/// Returns a field of a wire struct as a query parameter.
+fn query_parameter(name: &str, schema: &Value, required: bool) -> Value {
+    let mut schema = schema.as_object().cloned().unwrap_or_default();
+    let description = schema.remove("description");
 
-        let required = required(name);
-        json!({
-            "name": name,
-            "in": "query",
-            "description": description,
-            "required": required,
-            "schema": schema,
-        })
-    };
+    // A query parameter is omitted, never null.
+    if let Some(kind) = schema.get_mut("type")
+        && let Some([value_type, _null]) = kind.as_array().map(Vec::as_slice)
+    {
+        *kind = value_type.clone();
+    }
 
-    properties.map(|it| it.iter().map(parameter).collect()).unwrap_or_default()
+    json!({
+        "name": name,
+        "in": "query",
+        "description": description,
+        "required": required,
+        "schema": schema,
+    })
 }
 
 fn responses(
@@ -396,11 +400,11 @@ fn json_content(media: &Value) -> Value {
 
 /// Returns the media type object of an array of a schema.
 fn array(name: &str, example: Option<&Value>) -> Value {
-    let mut media = media(name, example);
-    if let Some(schema) = media.get_mut("schema") {
+    let mut array_media = media(name, example);
+    if let Some(schema) = array_media.get_mut("schema") {
         *schema = json!({ "type": "array", "items": schema.take() });
     }
-    media
+    array_media
 }
 
 /// Returns a media type object of a schema, with an example.

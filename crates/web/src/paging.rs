@@ -134,9 +134,9 @@ mod tests {
 
     /// Returns the rejected fields.
     fn refused(query: &str) -> Vec<String> {
-        let body = Paging::parse(query).unwrap_err().error_response().into_body();
-        let body: serde_json::Value =
-            serde_json::from_slice(&body.try_into_bytes().unwrap()).unwrap();
+        let response = Paging::parse(query).unwrap_err().error_response();
+        let bytes = response.into_body().try_into_bytes().unwrap();
+        let body: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
         body["errors"]
             .as_array()
             .unwrap()

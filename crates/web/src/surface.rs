@@ -88,11 +88,11 @@ pub async fn surface<B: MessageBody + 'static>(
     };
 
     // No value that is used after the panic could be left inconsistent.
-    let Ok(response) = result else {
+    let Ok(handled) = result else {
         return Err(after_panic(&id, &entry, dialect));
     };
 
-    let mut response = response?;
+    let mut response = handled?;
     set_common_headers(&mut response, &id);
     let strict = response.request().app_data::<Data<StrictTransport>>().cloned();
     if let Some(policy) = strict.as_ref().and_then(|it| it.header()) {

@@ -48,20 +48,20 @@ fn no_object() -> ApiError {
 /// field name replaces, and without the value, which may be a secret or of any
 /// length.
 pub fn format_json_error(err: &serde_json::Error) -> String {
-    let text = err.to_string();
-    let location = if err.line() > 0 { text.rsplit_once(" at line ") } else { None };
-    let text = location.map_or(text.as_str(), |(reason, _)| reason);
+    let description = err.to_string();
+    let location = if err.line() > 0 { description.rsplit_once(" at line ") } else { None };
+    let reason = location.map_or(description.as_str(), |(reason, _)| reason);
     let kinds = ["invalid type: ", "invalid value: ", "unknown variant "];
-    let Some(kind) = kinds.into_iter().find(|it| text.starts_with(it)) else {
-        return truncate(text, MAX_REASON_CHARS).to_owned();
+    let Some(kind) = kinds.into_iter().find(|it| reason.starts_with(it)) else {
+        return truncate(reason, MAX_REASON_CHARS).to_owned();
     };
 
-    let parts = text.strip_prefix(kind).and_then(|it| it.rsplit_once(", expected "));
-    let Some((actual, expected)) = parts else {
+    let parts = reason.strip_prefix(kind).and_then(|it| it.rsplit_once(", expected "));
+    let Some((actual_value, expected)) = parts else {
         return kind.trim_end_matches([':', ' ']).to_owned();
     };
 
-    let actual = actual.split(['`', '"']).next().unwrap_or_default();
+    let actual = actual_value.split(['`', '"']).next().unwrap_or_default();
     let expected = truncate(expected, MAX_REASON_CHARS);
 
     format!("{}, expected {expected}", format!("{kind}{actual}").trim_end())

@@ -44,7 +44,7 @@ pub(crate) fn read_body(
     let limit = request.extensions().get::<BodyLimit>().map_or(0, |it| it.0);
     let permit =
         request.app_data::<Data<BodyMemory>>().map(|it| it.new_permit(body_payer(request)));
-    let content_length = content_length(request).min(limit);
+    let content_length = announced_length(request).min(limit);
     let timeout =
         if limit > MAX_SMALL_BODY_BYTES { MAX_UPLOAD_TIME } else { MAX_SMALL_UPLOAD_TIME };
     let encoding = check_encoding(request);
@@ -62,11 +62,13 @@ pub(crate) fn read_body(
 
 fn body_payer(request: &HttpRequest) -> Option<Payer> {
     let extensions = request.extensions();
-    let address = || extensions.get::<ClientAddress>()?.ip.map(Payer::address);
     if extensions.get::<ServiceCaller>().is_some() {
         return Some(Payer::Service);
     }
-    extensions.get::<Caller>().map(|it| Payer::User(it.0.user)).or_else(address)
+    if let Some(caller) = extensions.get::<Caller>() {
+        return Some(Payer::User(caller.0.user));
+    }
+    extensions.get::<ClientAddress>()?.ip.map(Payer::address)
 }
 
 /// Announced and maximum size of a body.
@@ -112,9 +114,9 @@ async fn collect_body(
     let mut rate = Rate::new();
     loop {
         let next = tokio::time::timeout_at(rate.window_end, body.next()).await;
-        let Some(chunk) = next.map_err(|_elapsed| too_slow())? else { break };
+        let Some(received) = next.map_err(|_elapsed| too_slow())? else { break };
 
-        let chunk = chunk.map_err(|err| payload_error(&err))?;
+        let chunk = received.map_err(|err| payload_error(&err))?;
         let length = buffer.len() + single.as_ref().map_or(0, Bytes::len) + chunk.len();
         rate.advance_to(length);
         if length > limit {
@@ -205,7 +207,7 @@ fn payload_error(err: &PayloadError) -> ApiError {
 }
 
 /// Returns the announced length; 0 for a compressed body.
-fn content_length(request: &HttpRequest) -> usize {
+fn announced_length(request: &HttpRequest) -> usize {
     if request.headers().contains_key(CONTENT_ENCODING) {
         return 0;
     }
@@ -245,11 +247,11 @@ mod tests {
     /// Returns a body of `first` bytes, and `then` more every ten seconds.
     fn trickle(first: usize, then: usize) -> BodyChunks {
         let start = stream::iter([Ok(Bytes::from(vec![7; first]))]);
-        let rest = stream::unfold(0, move |count| async move {
+        let later_chunks = stream::unfold(0, move |count| async move {
             tokio::time::sleep(Duration::from_secs(10)).await;
             (count < 100).then(|| (Ok(Bytes::from(vec![7; then])), count + 1))
         });
-        start.chain(rest).boxed_local()
+        start.chain(later_chunks).boxed_local()
     }
 
     #[tokio::test(start_paused = true)]

@@ -41,7 +41,7 @@ fn licence(expires_at: Option<Timestamp>) -> LicenceState {
     })
 }
 
-fn gates(table: Vec<Route>, state: LicenceState) -> Data<Gates> {
+fn new_gates(table: Vec<Route>, state: LicenceState) -> Data<Gates> {
     gates_for(MockAccountStore::new(), table, state)
 }
 
@@ -143,7 +143,7 @@ async fn send(
     state: LicenceState,
     request: test::TestRequest,
 ) -> RecordedError {
-    send_through(gates(rows(), state), rows, request).await
+    send_through(new_gates(rows(), state), rows, request).await
 }
 
 async fn send_through(
@@ -237,11 +237,11 @@ async fn an_unlicensed_server_serves_only_its_setup() {
 async fn an_expired_licence_allows_reading_only() {
     let rows = || vec![route("/read"), Route { licensing: Licensing::InForce, ..route("/write") }];
 
-    let read = get(rows, licence(Some(NOW)), "/read").await;
-    let write = get(rows, licence(Some(NOW)), "/write").await;
+    let reading = get(rows, licence(Some(NOW)), "/read").await;
+    let writing = get(rows, licence(Some(NOW)), "/write").await;
 
-    assert_eq!(read.status, 200);
-    assert_eq!(error(&write), (403, "license_expired"));
+    assert_eq!(reading.status, 200);
+    assert_eq!(error(&writing), (403, "license_expired"));
 }
 
 #[actix_web::test]
@@ -257,15 +257,15 @@ async fn an_unlicensed_feature_is_named() {
 #[actix_web::test]
 async fn a_remote_caller_needs_the_metrics_token() {
     let rows = || vec![Route { access: Access::Operator, ..route("/metrics") }];
-    let with = |token: &str| {
+    let with_token = |token: &str| {
         test::TestRequest::get().uri("/metrics").insert_header(("authorization", token))
     };
 
-    let right = send(rows, licence(None), with("Bearer open sesame")).await;
-    let wrong = send(rows, licence(None), with("Bearer open barley")).await;
+    let admitted = send(rows, licence(None), with_token("Bearer open sesame")).await;
+    let refused = send(rows, licence(None), with_token("Bearer open barley")).await;
 
-    assert_eq!(right.status, 200);
-    assert_eq!(wrong.status, 401);
+    assert_eq!(admitted.status, 200);
+    assert_eq!(refused.status, 401);
 }
 
 #[actix_web::test]

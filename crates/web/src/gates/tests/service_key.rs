@@ -16,7 +16,7 @@ fn rows() -> Vec<Route> {
 }
 
 fn gates_with(key: Option<&str>) -> Data<Gates> {
-    let gates = gates(rows(), licence(None));
+    let gates = new_gates(rows(), licence(None));
     gates.ingest_key.set(key.map(|it| Secret::new(it.to_owned())));
     gates
 }
@@ -45,7 +45,7 @@ async fn a_wrong_or_missing_key_is_refused() {
 
 #[actix_web::test]
 async fn a_bearer_token_is_no_substitute_for_the_key() {
-    let gates = gates(rows(), licence(None));
+    let gates = new_gates(rows(), licence(None));
     let issued = gates.tokens.issue(UserId::generate(), pia_kernel::SessionId::generate()).unwrap();
 
     for token in [issued.token.expose(), KEY.1, "pia_0123456789"] {
@@ -90,16 +90,16 @@ async fn another_method_is_refused_while_a_key_is_configured() {
 
 #[actix_web::test]
 async fn the_key_is_checked_before_the_feature() {
-    let wrong = send_to_kb(test::TestRequest::post()).await;
-    let right = send_to_kb(test::TestRequest::post().insert_header(KEY)).await;
+    let refused = send_to_kb(test::TestRequest::post()).await;
+    let admitted = send_to_kb(test::TestRequest::post().insert_header(KEY)).await;
 
-    assert_eq!(error(&wrong), (401, "unauthorized"));
-    assert_eq!(error(&right), (403, "feature_not_licensed"));
+    assert_eq!(error(&refused), (401, "unauthorized"));
+    assert_eq!(error(&admitted), (403, "feature_not_licensed"));
 }
 
 #[actix_web::test]
 async fn guesses_are_counted_against_their_address() {
-    let gates = gates(rows(), licence(None));
+    let gates = new_gates(rows(), licence(None));
     let guess = |address: &str| {
         let peer = address.parse().unwrap();
         let request = test::TestRequest::get().uri("/kb").peer_addr(peer);
