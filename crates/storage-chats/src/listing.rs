@@ -45,7 +45,7 @@ impl SqlChats {
         request: ChatListRequest,
         unless: &IfNoneMatch,
     ) -> Result<ChatListOutcome, Unavailable> {
-        let head = head(&self.db, user).await?;
+        let head = load_head(&self.db, user).await?;
         let version = head.version;
         if unless.contains(&version) {
             return Ok(ChatListOutcome::Unchanged(version));
@@ -63,14 +63,15 @@ impl SqlChats {
         }
 
         let live_ids = fitting.iter().filter(|it| it.deleted_at.is_none()).map(|it| it.id);
-        let mut rows = bodies(&self.db, user, live_ids.collect()).await?;
+        let mut rows = load_bodies(&self.db, user, live_ids.collect()).await?;
         for position in fitting {
             if position.deleted_at.is_some() {
                 page.deleted.push(ChatId(position.id.0));
-            // Without a body, the chat was deleted just now: it is on a later page.
-            } else if let Some(row) = rows.remove(&position.id) {
-                page.chats.extend(open(row, &seal));
+                continue;
             }
+            // Without a body, the chat was deleted just now: it is on a later page.
+            let Some(row) = rows.remove(&position.id) else { continue };
+            page.chats.extend(open(row, &seal));
         }
 
         Ok(ChatListOutcome::Page(page))
@@ -106,7 +107,7 @@ fn fitting_positions(positions: &[PositionRow], limit: u16) -> &[PositionRow] {
     positions.get(..length).unwrap_or_default()
 }
 
-async fn head(db: &Database, user: UserId) -> Result<Head, DbError> {
+async fn load_head(db: &Database, user: UserId) -> Result<Head, DbError> {
     let ledger = ledgers::table
         .left_join(person_salts::table.on(person_salts::user_id.eq(ledgers::user_id)))
         .filter(ledgers::user_id.eq(DbUid(user.0)))
@@ -118,14 +119,14 @@ async fn head(db: &Database, user: UserId) -> Result<Head, DbError> {
         ));
     let row: Option<HeadRow> =
         on_conn!(db.reader(), |conn| ledger.first(conn).await.optional()?)?;
-    let Some((epoch, version, DbInstant(last_stamp), salt)) = row else {
+    let Some((epoch_bytes, version, DbInstant(last_stamp), salt_bytes)) = row else {
         let last_stamp = Timestamp::UNIX_EPOCH;
         let version = ChatsVersion { epoch: None, version: 0, last_stamp };
         return Ok(Head { version, salt: None });
     };
 
-    let epoch = epoch.try_into().map_err(|_length| DbError::Unreadable("ledgers.epoch"))?;
-    let salt = salt
+    let epoch = epoch_bytes.try_into().map_err(|_length| DbError::Unreadable("ledgers.epoch"))?;
+    let salt = salt_bytes
         .map(|it| it.try_into().map(Salt))
         .transpose()
         .map_err(|_length| DbError::Unreadable("person_salts.salt"))?;
@@ -177,7 +178,7 @@ async fn load_positions(
     })?)
 }
 
-async fn bodies(
+async fn load_bodies(
     db: &Database,
     user: UserId,
     ids: Vec<DbUid>,

@@ -86,8 +86,9 @@ impl SqlChats {
                 return Ok(WriteOutcome::Plain);
             }
 
-            let stored = own_chat.select(ChatStateRow::as_select()).first(conn).await.optional()?;
-            let verdict = stored.map(|it: ChatStateRow| chat.decide_against(&it.into()));
+            let stored_row =
+                own_chat.select(ChatStateRow::as_select()).first(conn).await.optional()?;
+            let verdict = stored_row.map(|it: ChatStateRow| chat.decide_against(&it.into()));
             match verdict {
                 Some(ChatDecision::Loses) => {
                     let newer = own_chat.select(ListRow::as_select()).first(conn).await?;
@@ -110,7 +111,8 @@ impl SqlChats {
                 }
             }
 
-            let growth = i64::from(row.size) - i64::from(stored.as_ref().map_or(0, |it| it.size));
+            let growth =
+                i64::from(row.size) - i64::from(stored_row.as_ref().map_or(0, |it| it.size));
             if let Err(storage) = ledger.check_storage(growth, limits.storage) {
                 return Ok(WriteOutcome::OutOfStorage(storage));
             }
@@ -118,7 +120,7 @@ impl SqlChats {
             let stamp = ledger.stamps(now).next().unwrap_or(now);
             row.stamp = DbInstant(stamp);
             conn.put_stamp(user, stamp, growth).await?;
-            let Some(stored) = stored else {
+            let Some(replaced_row) = stored_row else {
                 let (user_id, id) = key(user, chat.id);
                 let fixed_columns = (
                     chats::user_id.eq(user_id),
@@ -134,8 +136,8 @@ impl SqlChats {
 
             diesel::update(own_chat).set(&*row).execute(conn).await?;
             Ok(match verdict {
-                Some(ChatDecision::Revives) => WriteOutcome::Created(stored.created_at.0),
-                _ => WriteOutcome::Replaced(stored.created_at.0),
+                Some(ChatDecision::Revives) => WriteOutcome::Created(replaced_row.created_at.0),
+                _ => WriteOutcome::Replaced(replaced_row.created_at.0),
             })
         })
     }
@@ -150,12 +152,11 @@ impl SqlChats {
         in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             let Some(ledger) = conn.take_ledger(user).await? else { return Ok(false) };
             let live = own_chat.filter(chats::deleted_at.is_null());
-            let stored = live.select(ChatStateRow::as_select()).first(conn).await.optional()?;
-            let Some(stored) = stored else { return Ok(true) };
+            let live_row = live.select(ChatStateRow::as_select()).first(conn).await.optional()?;
+            let Some(row) = live_row else { return Ok(true) };
             let stamp = ledger.stamps(now).next().unwrap_or(now);
-            conn.put_stamp(user, stamp, -i64::from(stored.size)).await?;
-            let tombstone =
-                ChatWriteRow::deleted(now.max(stored.updated_at.0), stored.encrypted, stamp);
+            conn.put_stamp(user, stamp, -i64::from(row.size)).await?;
+            let tombstone = ChatWriteRow::deleted(now.max(row.updated_at.0), row.encrypted, stamp);
             diesel::update(own_chat).set(&tombstone).execute(conn).await?;
             Ok(true)
         })

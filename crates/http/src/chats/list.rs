@@ -47,18 +47,18 @@ pub(super) async fn list_response(
     let user = caller.0.user;
     let page = match api.run(|api| async move { api.chats.list(user, part, unless).await }).await? {
         ChatListOutcome::Unchanged(version) => {
-            let tag = format!("W/\"{}\"", part.tag(&version));
+            let tag = format!("W/\"{}\"", list_request.tag(&version));
             return Ok(HttpResponse::NotModified().insert_header((ETAG, tag)).finish());
         }
         ChatListOutcome::Page(page) => page,
     };
 
     let mut response = HttpResponse::Ok();
-    if part.after.is_none() {
-        response.insert_header((ETAG, format!("W/\"{}\"", part.tag(&page.version))));
+    if list_request.after.is_none() {
+        response.insert_header((ETAG, format!("W/\"{}\"", list_request.tag(&page.version))));
     }
 
-    Ok(response.insert_header(ContentType::json()).body(format(page, part.deleted)))
+    Ok(response.insert_header(ContentType::json()).body(format(page, list_request.deleted)))
 }
 
 /// Page of chats.

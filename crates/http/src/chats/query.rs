@@ -43,7 +43,7 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
 
 /// Requested page of the chats, and the entity tags that the client has cached.
 pub(crate) struct ChatsQuery {
-    pub(crate) part: ChatListRequest,
+    pub(crate) list_request: ChatListRequest,
     pub(crate) unless: IfNoneMatch,
 }
 
@@ -52,7 +52,7 @@ impl FromRequest for ChatsQuery {
     type Future = Ready<Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        let query = parse(request.query_string()).map(|part| {
+        let query = parse(request.query_string()).map(|list_request| {
             let tags: Vec<&str> = request
                 .headers()
                 .get_all(IF_NONE_MATCH)
@@ -60,9 +60,12 @@ impl FromRequest for ChatsQuery {
                 .flat_map(|it| it.split(','))
                 .map(strip_weak_prefix)
                 .collect();
-            let unless =
-                if tags.is_empty() { IfNoneMatch::Never } else { part.if_none_match(&tags) };
-            Self { part, unless }
+            let unless = if tags.is_empty() {
+                IfNoneMatch::Never
+            } else {
+                list_request.if_none_match(&tags)
+            };
+            Self { list_request, unless }
         });
         ready(query)
     }
@@ -80,7 +83,7 @@ fn parse(query: &str) -> Result<ChatListRequest, ApiError> {
     };
 
     let mut errors = Vec::new();
-    let mut part =
+    let mut list_request =
         ChatListRequest { since: None, after: None, limit: DEFAULT_CHATS, deleted: false };
     let mut names = Vec::new();
     for (name, value) in &parameters {
@@ -88,35 +91,37 @@ fn parse(query: &str) -> Result<ChatListRequest, ApiError> {
         else {
             continue;
         };
-        if names.contains(&parameter.name) || !set_parameter(&mut part, parameter.name, value) {
+        if names.contains(&parameter.name)
+            || !set_parameter(&mut list_request, parameter.name, value)
+        {
             errors.push(invalid(parameter.name, message(parameter.name)));
         }
         names.push(parameter.name);
     }
 
-    if errors.is_empty() { Ok(part) } else { Err(ApiError::invalid(errors)) }
+    if errors.is_empty() { Ok(list_request) } else { Err(ApiError::invalid(errors)) }
 }
 
 /// Sets a parameter of the request. Returns whether its value is valid.
-fn set_parameter(part: &mut ChatListRequest, name: &str, value: &str) -> bool {
+fn set_parameter(list_request: &mut ChatListRequest, name: &str, value: &str) -> bool {
     match name {
         "since" => {
-            part.since = time(value);
-            part.since.is_some()
+            list_request.since = time(value);
+            list_request.since.is_some()
         }
         "limit" => {
             let digits = value.bytes().all(|it| it.is_ascii_digit());
             let limit = value.parse().ok().filter(|it| digits && (1..=MAX_CHATS).contains(it));
-            part.limit = limit.unwrap_or(DEFAULT_CHATS);
+            list_request.limit = limit.unwrap_or(DEFAULT_CHATS);
             limit.is_some()
         }
         "cursor" => {
-            part.after = Paging::parse_cursor(value);
-            part.after.is_some()
+            list_request.after = Paging::parse_cursor(value);
+            list_request.after.is_some()
         }
         _ => {
-            part.deleted = value.eq_ignore_ascii_case("true");
-            part.deleted || value.eq_ignore_ascii_case("false")
+            list_request.deleted = value.eq_ignore_ascii_case("true");
+            list_request.deleted || value.eq_ignore_ascii_case("false")
         }
     }
 }
@@ -164,13 +169,13 @@ mod tests {
         let cursor_value = Cursor { at: Timestamp::from_micros(-5), id: Uuid::nil() };
         let cursor = Paging::format_cursor(cursor_value);
 
-        let part = parse(&format!(
+        let parsed = parse(&format!(
             "includeDeleted=true&since=2026-08-01T09%3A14%3A02.1837744Z&limit=1&cursor={cursor}"
         ));
 
         let since = time("2026-08-01T09:14:02.183774Z");
         assert_eq!(
-            part.unwrap(),
+            parsed.unwrap(),
             ChatListRequest { since, after: Some(cursor_value), limit: 1, deleted: true }
         );
         assert!(parse("since=0001-01-01T00:00:00").is_ok());

@@ -23,8 +23,8 @@ pia_testkit::contract! {
 const ALL: ChatListRequest =
     ChatListRequest { since: None, after: None, limit: 100, deleted: true };
 
-async fn page(db: &Database, user: UserId, part: ChatListRequest) -> ChatPage {
-    match chats(db).list(user, part, IfNoneMatch::Never).await.unwrap() {
+async fn load_page(&db: &Database, user: UserId, request: ChatListRequest) -> ChatPage {
+    match chats(db).list(user, request, IfNoneMatch::Never).await.unwrap() {
         ChatListOutcome::Page(page) => page,
         ChatListOutcome::Unchanged(version) => panic!("{version}"),
     }
@@ -36,8 +36,8 @@ fn numbers(page: &ChatPage) -> (Vec<u128>, Vec<u128>) {
     (chats.collect(), page.deleted.iter().map(|it| it.0.as_u128()).collect())
 }
 
-async fn listed(db: &Database, user: UserId, part: ChatListRequest) -> (Vec<u128>, Vec<u128>) {
-    numbers(&page(db, user, part).await)
+async fn listed(db: &Database, user: UserId, request: ChatListRequest) -> (Vec<u128>, Vec<u128>) {
+    numbers(&load_page(db, user, request).await)
 }
 
 fn since(micros: i64) -> ChatListRequest {
@@ -49,7 +49,7 @@ async fn an_account_without_chats_has_an_empty_list(db: Database) {
     let bob = person(&db).await;
     put(&db, bob, &chat(1, 10), 100).await;
 
-    let page = page(&db, ada, ALL).await;
+    let page = load_page(&db, ada, ALL).await;
 
     assert_eq!(numbers(&page), (vec![], vec![]));
     assert_eq!(page.next, None);
@@ -63,7 +63,7 @@ async fn chats_are_listed_in_the_order_of_their_changes(db: Database) {
         put(&db, ada, &chat(number, updated_at), 100).await;
     }
 
-    let page = page(&db, ada, ALL).await;
+    let page = load_page(&db, ada, ALL).await;
 
     assert_eq!(numbers(&page).0, [2, 3, 4, 1]);
     assert_eq!(page.chats[1].text, chat(3, 20).text);
@@ -77,25 +77,25 @@ async fn pages_follow_one_another_without_a_gap(db: Database) {
         put(&db, ada, &chat(number, 10 + i64::try_from(number / 3).unwrap()), 100).await;
     }
     delete(&db, ada, 5, 100).await;
-    let mut all = Vec::new();
-    let mut parts = 0;
+    let mut listed_numbers = Vec::new();
+    let mut page_count = 0;
     let mut after = None;
 
     loop {
-        let page = page(&db, ada, ChatListRequest { after, limit: 2, ..ALL }).await;
+        let page = load_page(&db, ada, ChatListRequest { after, limit: 2, ..ALL }).await;
         let (live, deleted) = numbers(&page);
         assert!(live.len() + deleted.len() <= 2);
-        all.extend(live);
-        all.extend(deleted);
-        parts += 1;
+        listed_numbers.extend(live);
+        listed_numbers.extend(deleted);
+        page_count += 1;
         after = page.next;
         if after.is_none() {
             break;
         }
     }
 
-    assert_eq!(all, vec![0, 1, 2, 3, 4, 6, 5]);
-    assert_eq!(parts, 4);
+    assert_eq!(listed_numbers, vec![0, 1, 2, 3, 4, 6, 5]);
+    assert_eq!(page_count, 4);
 }
 
 async fn a_chat_stored_later_is_listed_despite_an_earlier_change(db: Database) {
@@ -133,49 +133,49 @@ async fn a_page_is_also_limited_by_its_size(db: Database) {
         let long = NewChat { text: vec![b' '; mebibytes << 20], ..chat(number, 10) };
         put(&db, ada, &long, 100).await;
     }
-    let mut parts = Vec::new();
+    let mut pages = Vec::new();
     let mut after = None;
 
     loop {
-        let page = page(&db, ada, ChatListRequest { after, ..ALL }).await;
-        parts.push(numbers(&page).0);
+        let page = load_page(&db, ada, ChatListRequest { after, ..ALL }).await;
+        pages.push(numbers(&page).0);
         after = page.next;
         if after.is_none() {
             break;
         }
     }
 
-    assert_eq!(parts, [vec![1], vec![2, 3], vec![4], vec![5]]);
+    assert_eq!(pages, [vec![1], vec![2, 3], vec![4], vec![5]]);
 }
 
 async fn an_unchanged_list_is_not_sent_again(db: Database) {
     let ada = person(&db).await;
     put(&db, ada, &chat(1, 10), 100).await;
-    let version = page(&db, ada, ALL).await.version;
+    let version = load_page(&db, ada, ALL).await.version;
     let known = || IfNoneMatch::OneOf(vec![version]);
 
-    let same = chats(&db).list(ada, ALL, known()).await.unwrap();
+    let unchanged = chats(&db).list(ada, ALL, known()).await.unwrap();
     let any = chats(&db).list(ada, ALL, IfNoneMatch::Any).await.unwrap();
     put(&db, ada, &chat(2, 10), 100).await;
     let changed = chats(&db).list(ada, ALL, known()).await.unwrap();
 
-    assert_eq!(same, ChatListOutcome::Unchanged(version));
+    assert_eq!(unchanged, ChatListOutcome::Unchanged(version));
     assert_eq!(any, ChatListOutcome::Unchanged(version));
     let ChatListOutcome::Page(changed) = changed else { panic!("{changed:?}") };
     assert_eq!(changed.version.epoch, version.epoch);
     assert_eq!(changed.version.version, 2);
     let behind = Cursor { at: at(10), id: pia_sync::ChatId(uuid::Uuid::from_u128(2)).0 };
-    let end = page(&db, ada, ChatListRequest { after: Some(behind), ..ALL }).await;
+    let end = load_page(&db, ada, ChatListRequest { after: Some(behind), ..ALL }).await;
     assert_eq!(numbers(&end), (vec![], vec![]));
 }
 
 /// Restores the database to the state it had at this version.
 async fn restore(db: &Database, user: UserId, version: i64, stamp: i64) {
-    let then = DbInstant(at(stamp));
-    let back = (ledgers::version.eq(version), ledgers::last_stamp.eq(then));
+    let restored_at = DbInstant(at(stamp));
+    let back = (ledgers::version.eq(version), ledgers::last_stamp.eq(restored_at));
     let done: Result<(), DbError> = async {
         in_tx!(db, async |conn| -> Result<(), DbError> {
-            let lost = table::table.filter(table::stamp.gt(then));
+            let lost = table::table.filter(table::stamp.gt(restored_at));
             diesel::delete(lost).execute(conn).await?;
             let ledger = ledgers::table.find(DbUid(user.0));
             diesel::update(ledger).set(back).execute(conn).await?;
@@ -190,7 +190,7 @@ async fn a_restored_server_does_not_confuse_versions_with_lost_ones(db: Database
     let ada = person(&db).await;
     put(&db, ada, &chat(1, 10), 100).await;
     put(&db, ada, &chat(2, 10), 200).await;
-    let lost = page(&db, ada, ALL).await.version;
+    let lost = load_page(&db, ada, ALL).await.version;
     restore(&db, ada, 1, 100).await;
     put(&db, ada, &chat(3, 10), 300).await;
 

@@ -35,8 +35,9 @@ pub(crate) async fn person(db: &Database) -> UserId {
         accounts::created_at.eq(DbInstant(at(0))),
         accounts::role.eq("User"),
     ));
-    let made: Result<usize, DbError> = on_conn!(db.writer(), |conn| account.execute(conn).await?);
-    made.unwrap();
+    let inserted: Result<usize, DbError> =
+        on_conn!(db.writer(), |conn| account.execute(conn).await?);
+    inserted.unwrap();
     user
 }
 

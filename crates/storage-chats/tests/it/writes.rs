@@ -31,8 +31,8 @@ pia_testkit::contract! {
 }
 
 async fn text(db: &Database, user: UserId, number: u128) -> Option<String> {
-    let found = chats(db).find(user, id(number)).await.unwrap();
-    found.map(|it| String::from_utf8(it.text).unwrap())
+    let stored_chat = chats(db).find(user, id(number)).await.unwrap();
+    stored_chat.map(|it| String::from_utf8(it.text).unwrap())
 }
 
 type Row = (DbInstant, DbInstant, Option<DbInstant>, i32, Option<Vec<u8>>);
@@ -41,15 +41,15 @@ type Row = (DbInstant, DbInstant, Option<DbInstant>, i32, Option<Vec<u8>>);
 async fn row(db: &Database, user: UserId, number: u128) -> Option<Row> {
     let row = table::table.find((DbUid(user.0), DbUid(id(number).0)));
     let columns = (table::stamp, table::updated_at, table::deleted_at, table::size, table::body);
-    let found: Result<_, DbError> =
+    let loaded: Result<_, DbError> =
         on_conn!(db.reader(), |conn| row.select(columns).first(conn).await.optional()?);
-    found.unwrap()
+    loaded.unwrap()
 }
 
 async fn version(db: &Database, user: UserId) -> i64 {
     let version = ledgers::table.find(DbUid(user.0)).select(ledgers::version);
-    let found: Result<_, DbError> = on_conn!(db.reader(), |conn| version.first(conn).await?);
-    found.unwrap()
+    let loaded: Result<_, DbError> = on_conn!(db.reader(), |conn| version.first(conn).await?);
+    loaded.unwrap()
 }
 
 fn created(micros: i64) -> ChatWriteOutcome {
@@ -69,10 +69,10 @@ async fn a_chat_is_found_by_its_owner_alone(db: Database) {
     let bob = person(&db).await;
 
     let first = put(&db, ada, &chat(1, 10), 100).await;
-    let same = put(&db, bob, &chat(1, 20), 100).await;
+    let other_owner = put(&db, bob, &chat(1, 20), 100).await;
 
     assert_eq!(first, created(10));
-    assert_eq!(same, created(20));
+    assert_eq!(other_owner, created(20));
     assert_eq!(text(&db, ada, 1).await.unwrap(), r#"{"number":1,"updatedAt":10}"#);
     assert_eq!(text(&db, bob, 1).await.unwrap(), r#"{"number":1,"updatedAt":20}"#);
     delete(&db, bob, 1, 100).await;
@@ -128,9 +128,9 @@ async fn the_latest_of_concurrent_versions_is_stored(db: Database) {
 
 async fn every_write_counts_and_has_a_stamp_of_its_own(db: Database) {
     let ada = person(&db).await;
-    let all: Vec<NewChat> = (1..=12).map(|it| chat(it, 10)).collect();
+    let new_chats: Vec<NewChat> = (1..=12).map(|it| chat(it, 10)).collect();
 
-    join_all(all.iter().map(|it| put(&db, ada, it, 1000))).await;
+    join_all(new_chats.iter().map(|it| put(&db, ada, it, 1000))).await;
     delete(&db, ada, 1, 1000).await;
 
     let mut stamps: Vec<Timestamp> = Vec::new();
@@ -170,11 +170,11 @@ async fn only_a_version_after_the_deletion_revives_a_chat(db: Database) {
     delete(&db, ada, 1, 500).await;
 
     let before = put(&db, ada, &chat(1, 11), 600).await;
-    let same = put(&db, ada, &chat(1, 500), 600).await;
+    let at_deletion = put(&db, ada, &chat(1, 500), 600).await;
     let after = put(&db, ada, &chat(1, 501), 600).await;
 
     assert_eq!(before, ChatWriteOutcome::Deleted);
-    assert_eq!(same, ChatWriteOutcome::Deleted);
+    assert_eq!(at_deletion, ChatWriteOutcome::Deleted);
     assert_eq!(after, created(10));
     assert!(text(&db, ada, 1).await.is_some());
 }
@@ -213,8 +213,8 @@ async fn an_encrypted_account_rejects_plain_chats(db: Database) {
 async fn no_plain_chat_is_stored_after_encryption_is_enabled(db: Database) {
     for _ in 0..8 {
         let ada = person(&db).await;
-        let all: Vec<NewChat> = (1..=4).map(|it| chat(it, 10)).collect();
-        let puts = join_all(all.iter().map(|it| put(&db, ada, it, 100)));
+        let new_chats: Vec<NewChat> = (1..=4).map(|it| chat(it, 10)).collect();
+        let puts = join_all(new_chats.iter().map(|it| put(&db, ada, it, 100)));
 
         let (written, ()) = join(puts, encrypt(&db, ada)).await;
 
@@ -230,12 +230,13 @@ async fn the_number_of_chats_is_limited(db: Database) {
     let ada = person(&db).await;
     let store = chats(&db);
     let three = ChatLimits { chats: 3, ..MANY };
-    let all: Vec<NewChat> = (1..=8).map(|it| chat(it, 10)).collect();
+    let new_chats: Vec<NewChat> = (1..=8).map(|it| chat(it, 10)).collect();
 
-    let written = join_all(all.iter().map(|it| store.put(ada, it, three, at(100)))).await;
+    let written = join_all(new_chats.iter().map(|it| store.put(ada, it, three, at(100)))).await;
 
-    let count =
-        |what: &ChatWriteOutcome| written.iter().filter(|it| it.as_ref().unwrap() == what).count();
+    let count = |outcome: &ChatWriteOutcome| {
+        written.iter().filter(|it| it.as_ref().unwrap() == outcome).count()
+    };
     assert_eq!(count(&created(10)), 3);
     assert_eq!(count(&ChatWriteOutcome::Full { current: 3 }), 5);
     let (existing, _) =
@@ -248,12 +249,12 @@ async fn the_number_of_chats_is_limited(db: Database) {
 }
 
 /// Returns the counted bytes, and asserts that they are those stored.
-async fn stored(db: &Database, user: UserId) -> i64 {
+async fn stored_bytes(db: &Database, user: UserId) -> i64 {
     let counted = ledgers::table.find(DbUid(user.0)).select(ledgers::stored_bytes);
     let sizes = table::table.filter(table::user_id.eq(DbUid(user.0))).select(table::size);
-    let found: Result<(i64, Vec<i32>), DbError> =
+    let loaded: Result<(i64, Vec<i32>), DbError> =
         on_conn!(db.reader(), |conn| (counted.first(conn).await?, sizes.load(conn).await?));
-    let (counted, sizes) = found.unwrap();
+    let (counted, sizes) = loaded.unwrap();
     assert_eq!(counted, sizes.into_iter().map(i64::from).sum::<i64>());
     counted
 }
@@ -261,20 +262,25 @@ async fn stored(db: &Database, user: UserId) -> i64 {
 async fn the_number_of_bytes_is_limited(db: Database) {
     let ada = person(&db).await;
     let store = chats(&db);
-    let all: Vec<NewChat> = (11..=18).map(|it| chat(it, 10)).collect();
-    let size = all[0].text.len() as u64;
+    let new_chats: Vec<NewChat> = (11..=18).map(|it| chat(it, 10)).collect();
+    let size = new_chats[0].text.len() as u64;
     let three = ChatLimits { storage: 3 * size + 1, ..MANY };
     let full = StorageUse { current: 3 * size, limit: 3 * size + 1 };
 
-    let written = join_all(all.iter().map(|it| store.put(ada, it, three, at(100)))).await;
+    let written = join_all(new_chats.iter().map(|it| store.put(ada, it, three, at(100)))).await;
 
-    let count =
-        |what: &ChatWriteOutcome| written.iter().filter(|it| it.as_ref().unwrap() == what).count();
+    let count = |outcome: &ChatWriteOutcome| {
+        written.iter().filter(|it| it.as_ref().unwrap() == outcome).count()
+    };
     assert_eq!(count(&created(10)), 3);
     assert_eq!(count(&ChatWriteOutcome::OutOfStorage(full)), 5);
-    assert_eq!(stored(&db, ada).await.unsigned_abs(), 3 * size);
-    let existing = all.iter().zip(&written).find(|(_, it)| *it.as_ref().unwrap() == created(10));
-    let existing = existing.unwrap().0.id;
+    assert_eq!(stored_bytes(&db, ada).await.unsigned_abs(), 3 * size);
+    let (existing_chat, _) = new_chats
+        .iter()
+        .zip(&written)
+        .find(|(_, it)| *it.as_ref().unwrap() == created(10))
+        .unwrap();
+    let existing = existing_chat.id;
     let text = |length: u64| vec![b'x'; usize::try_from(length).unwrap()];
     let version = |at, length| NewChat { id: existing, text: text(length), ..chat(1, at) };
     for (length, expected) in [
@@ -286,7 +292,7 @@ async fn the_number_of_bytes_is_limited(db: Database) {
         assert_eq!(store.put(ada, &again, three, at(100)).await.unwrap(), expected);
     }
     assert!(store.delete(ada, existing, at(100)).await.unwrap());
-    assert_eq!(stored(&db, ada).await.unsigned_abs(), 2 * size);
+    assert_eq!(stored_bytes(&db, ada).await.unsigned_abs(), 2 * size);
     assert_eq!(store.put(ada, &chat(19, 11), three, at(100)).await.unwrap(), created(11));
 }
 
