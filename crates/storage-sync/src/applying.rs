@@ -56,22 +56,23 @@ impl SqlSyncStore {
                 return Ok(ApplyOutcome::EncryptedOnly);
             }
 
-            let stored = conn.stored_rows(user, &keys).await?;
-            let mut plan = push.plan(&stored, &conn.write_restrictions(&keys).await?, &ledger);
-            let growth = ItemGrowth::of_plan(&plan, &stored);
+            let stored_items = conn.stored_rows(user, &keys).await?;
+            let mut plan =
+                push.plan(&stored_items, &conn.write_restrictions(&keys).await?, &ledger);
+            let growth = ItemGrowth::of_plan(&plan, &stored_items);
             let live_counts = conn.live_counts(user, &growth.channels()).await?;
             let surpluses = match growth.check(&live_counts, &push.settings.limits) {
                 Ok(surpluses) => surpluses,
                 Err(exceeded) => return Ok(ApplyOutcome::OverQuota(exceeded)),
             };
-            let mut bytes = plan.byte_growth(&stored);
+            let mut bytes = plan.byte_growth(&stored_items);
             if let Err(storage) = ledger.check_storage(bytes, push.settings.max_storage) {
                 return Ok(ApplyOutcome::OutOfStorage(storage));
             }
             if !plan.conflicts.is_empty() {
                 let conflict_keys: Vec<ItemKey> = plan.conflicts.iter().map(|it| it.key).collect();
                 let bodies = conn.bodies(user, &conflict_keys).await?;
-                push.fill_server_versions(&mut plan.conflicts, &bodies, &stored);
+                push.fill_server_versions(&mut plan.conflicts, &bodies, &stored_items);
             }
 
             let event = EventRow::push(user, changes, &plan);

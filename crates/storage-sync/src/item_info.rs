@@ -12,11 +12,11 @@ use pia_storage::{
     Database, DbError, DbInstant, DbUid, TakeLedger, WriteEffects, fresh_epoch, in_tx, on_conn,
     storage_use,
 };
-use pia_sync::{Channel, ChatInfo, ItemInfo, ItemKey, SyncAdminStore, SyncEvent};
+use pia_sync::{Channel, ChatInfo, ItemInfo, ItemKey, StoredCounts, SyncAdminStore, SyncEvent};
 use uuid::Uuid;
 
 use crate::event_row::EventRow;
-use crate::item_row::key;
+use crate::item_row::item_key;
 
 /// Store for inspection and reset of accounts' data, in SQL.
 #[derive(Debug, Clone)]
@@ -35,7 +35,17 @@ struct ChatRow {
     size: i32,
 }
 
-type ItemInfoRow = (i16, DbUid, DbInstant, DbInstant, Option<DbInstant>, bool, i32);
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = sync_items)]
+struct ItemInfoRow {
+    channel: i16,
+    id: DbUid,
+    stamp: DbInstant,
+    changed_at: DbInstant,
+    deleted_at: Option<DbInstant>,
+    encrypted: bool,
+    size: i32,
+}
 
 impl SqlSyncAdminStore {
     /// Creates a store in `db`.
@@ -95,7 +105,7 @@ impl SqlSyncAdminStore {
 
 #[async_trait]
 impl SyncAdminStore for SqlSyncAdminStore {
-    async fn counts(&self, user: UserId) -> Result<Vec<(Channel, u32, u32)>, Unavailable> {
+    async fn counts(&self, user: UserId) -> Result<Vec<StoredCounts>, Unavailable> {
         use sync_items::{channel, deleted_at, user_id};
         let counts = sync_items::table
             .filter(user_id.eq(DbUid(user.0)))
@@ -105,16 +115,18 @@ impl SyncAdminStore for SqlSyncAdminStore {
             on_conn!(self.db.reader(), |conn| counts.load(conn).await?)?;
 
         let number = |it| u32::try_from(it).unwrap_or(u32::MAX);
-        let to_counts = |(code, all, deleted)| {
+        let mut stored_counts = Vec::with_capacity(rows.len());
+        for (code, total, deleted) in rows {
             let kind = Channel::from_code(code).ok_or(DbError::Unreadable("sync_items.channel"))?;
-            Ok((kind, number(all - deleted), number(deleted)))
-        };
-        rows.into_iter().map(to_counts).collect()
+            let live = number(total - deleted);
+            stored_counts.push(StoredCounts { channel: kind, live, deleted: number(deleted) });
+        }
+        Ok(stored_counts)
     }
 
-    async fn storage(&self, user: UserId, usual_limit: u64) -> Result<StorageUse, Unavailable> {
+    async fn storage(&self, user: UserId, default_limit: u64) -> Result<StorageUse, Unavailable> {
         let (bytes, group_limit) = self.stored_bytes(user).await?;
-        Ok(storage_use(bytes, group_limit, usual_limit))
+        Ok(storage_use(bytes, group_limit, default_limit))
     }
 
     async fn all(
@@ -123,9 +135,7 @@ impl SyncAdminStore for SqlSyncAdminStore {
         after: Option<ItemKey>,
         max: u32,
     ) -> Result<Vec<ItemInfo>, Unavailable> {
-        use sync_items::{
-            changed_at, channel, deleted_at, encrypted, id, size, stamp, table, user_id,
-        };
+        use sync_items::{channel, id, table, user_id};
 
         let (code, last) =
             after.map_or((0, DbUid(Uuid::nil())), |it| (it.channel.code(), DbUid(it.id)));
@@ -133,9 +143,10 @@ impl SyncAdminStore for SqlSyncAdminStore {
         let items = table
             .filter(user_id.eq(DbUid(user.0)).and(is_after_cursor))
             .order((channel, id))
-            .limit(max.into())
-            .select((channel, id, stamp, changed_at, deleted_at, encrypted, size));
-        let rows: Vec<ItemInfoRow> = on_conn!(self.db.reader(), |conn| items.load(conn).await?)?;
+            .limit(max.into());
+        let rows: Vec<ItemInfoRow> = on_conn!(self.db.reader(), |conn| {
+            items.select(ItemInfoRow::as_select()).load(conn).await?
+        })?;
 
         Ok(rows.into_iter().map(to_item_info).collect::<Result<_, _>>()?)
     }
@@ -209,13 +220,12 @@ impl From<ChatRow> for ChatInfo {
 }
 
 fn to_item_info(row: ItemInfoRow) -> Result<ItemInfo, DbError> {
-    let (channel, id, stamp, changed_at, deleted_at, encrypted, size) = row;
     Ok(ItemInfo {
-        key: key(channel, id)?,
-        stamp: stamp.0,
-        changed_at: changed_at.0,
-        deleted_at: deleted_at.map(|it| it.0),
-        encrypted,
-        size: u32::try_from(size).unwrap_or_default(),
+        key: item_key(row.channel, row.id)?,
+        stamp: row.stamp.0,
+        changed_at: row.changed_at.0,
+        deleted_at: row.deleted_at.map(|it| it.0),
+        encrypted: row.encrypted,
+        size: u32::try_from(row.size).unwrap_or_default(),
     })
 }

@@ -55,7 +55,7 @@ impl ItemRow {
 }
 
 /// Returns the key of a row.
-pub(crate) fn key(channel: i16, id: DbUid) -> Result<ItemKey, DbError> {
+pub(crate) fn item_key(channel: i16, id: DbUid) -> Result<ItemKey, DbError> {
     let channel = Channel::from_code(channel).ok_or(DbError::Unreadable("sync_items.channel"))?;
     Ok(ItemKey { channel, id: id.0 })
 }

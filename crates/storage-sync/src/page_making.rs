@@ -6,7 +6,7 @@ use pia_sealing::{PersonSeal, Salt, Sealer};
 use pia_storage::DbError;
 use pia_sync::{ItemPage, PageLimit, Row};
 
-use crate::item_row::key;
+use crate::item_row::item_key;
 use crate::page_query::PageRow;
 use crate::sealed_bodies;
 
@@ -37,7 +37,7 @@ impl PageBuilder {
         let PageRow { channel, id, stamp, body, salt } = row;
         self.count += 1;
         self.page.up_to = Some(stamp.0);
-        let key = key(channel, id)?;
+        let key = item_key(channel, id)?;
 
         if self.seal.is_none() {
             self.seal = seal(&self.sealer, self.user, salt)?;
@@ -66,7 +66,7 @@ impl PageBuilder {
         Ok(())
     }
 
-    pub(crate) fn done(self) -> ItemPage {
+    pub(crate) fn build(self) -> ItemPage {
         let Self { limit, count, bytes, page, .. } = self;
         let is_truncated = count >= u64::from(limit.rows) || bytes >= limit.bytes;
         ItemPage { is_truncated, ..page }
@@ -80,8 +80,8 @@ pub(crate) fn seal(
     user: UserId,
     salt: Option<Vec<u8>>,
 ) -> Result<Option<PersonSeal>, DbError> {
-    let salt = salt.and_then(|it| Some(Salt(it.try_into().ok()?)));
-    Ok(salt.map(|it| sealer.with_salt(user, &it)).transpose()?)
+    let parsed_salt = salt.and_then(|it| Some(Salt(it.try_into().ok()?)));
+    Ok(parsed_salt.map(|it| sealer.with_salt(user, &it)).transpose()?)
 }
 
 /// Many texts in few allocations: an allocation is freed once all its texts are

@@ -51,25 +51,25 @@ impl PageQuery {
     pub(crate) fn load_blocking(
         self,
         conn: &mut SqliteConnection,
-        mut page: PageBuilder,
+        mut builder: PageBuilder,
     ) -> Result<ItemPage, DbError> {
         for row in RunQueryDsl::load_iter::<PageRow, DefaultLoadingMode>(self, conn)? {
-            page.add(row?)?;
+            builder.add(row?)?;
         }
-        Ok(page.done())
+        Ok(builder.build())
     }
 
     /// Loads the page as rows arrive, on a connection that may be shared.
     pub(crate) async fn stream(
         self,
         mut conn: &AsyncPostgres,
-        mut page: PageBuilder,
+        mut builder: PageBuilder,
     ) -> Result<ItemPage, DbError> {
         let mut rows = self.load_stream::<PageRow>(&mut conn).await?;
         while let Some(row) = rows.try_next().await? {
-            page.add(row)?;
+            builder.add(row)?;
         }
-        Ok(page.done())
+        Ok(builder.build())
     }
 }
 

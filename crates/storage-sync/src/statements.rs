@@ -10,7 +10,7 @@ use pia_storage::schema::{managed_personas, plugins, sync_items};
 use pia_storage::{DbError, DbInstant, DbUid, connection_trait};
 use pia_sync::{Channel, ItemKey, StoredItem, WriteRestrictions};
 
-use crate::item_row::key;
+use crate::item_row::item_key;
 
 /// Items that a push names.
 #[derive(Debug, Default)]
@@ -114,7 +114,7 @@ connection_trait! {
 
             let mut bodies = HashMap::new();
             for (code, id, body) in rows {
-                let key = key(code, id)?;
+                let key = item_key(code, id)?;
                 bodies.extend(body.map(|it| (key, it)));
             }
 
@@ -192,7 +192,7 @@ struct StoredItemRow {
 }
 
 fn stored_item(row: StoredItemRow) -> Result<(ItemKey, StoredItem), DbError> {
-    let stored = StoredItem {
+    let item = StoredItem {
         stamp: row.stamp.0,
         changed_at: row.changed_at.0,
         deleted_at: row.deleted_at.map(|it| it.0),
@@ -202,5 +202,5 @@ fn stored_item(row: StoredItemRow) -> Result<(ItemKey, StoredItem), DbError> {
         last_rejected_digest: row.last_rejected_digest,
         size: row.size.unsigned_abs(),
     };
-    Ok((key(row.channel, row.id)?, stored))
+    Ok((item_key(row.channel, row.id)?, item))
 }

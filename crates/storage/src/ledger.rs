@@ -40,8 +40,8 @@ impl Ledger {
 
     /// Rejects `growth` more bytes above the group's limit, or the usual one.
     /// A change that frees bytes is never rejected.
-    pub fn check_storage(&self, growth: i64, usual_limit: u64) -> Result<(), StorageUse> {
-        let storage = storage_use(self.stored_bytes, self.group_limit, usual_limit);
+    pub fn check_storage(&self, growth: i64, default_limit: u64) -> Result<(), StorageUse> {
+        let storage = storage_use(self.stored_bytes, self.group_limit, default_limit);
         let after = self.stored_bytes.saturating_add(growth);
         let fits = growth <= 0 || u64::try_from(after).is_ok_and(|it| it <= storage.limit);
         if fits { Ok(()) } else { Err(storage) }
@@ -49,8 +49,8 @@ impl Ledger {
 }
 
 /// Returns the bytes that an account stores, and may store.
-pub fn storage_use(stored: i64, group_limit: Option<i64>, usual_limit: u64) -> StorageUse {
-    let limit = group_limit.and_then(|it| u64::try_from(it).ok()).unwrap_or(usual_limit);
+pub fn storage_use(stored: i64, group_limit: Option<i64>, default_limit: u64) -> StorageUse {
+    let limit = group_limit.and_then(|it| u64::try_from(it).ok()).unwrap_or(default_limit);
     StorageUse { current: u64::try_from(stored).unwrap_or_default(), limit }
 }
 
@@ -213,13 +213,13 @@ mod tests {
 
     #[test]
     fn storage_grows_to_the_limit_and_shrinks_above_it() {
-        let usual = ledger(0);
+        let default_ledger = ledger(0);
         let strict = Ledger { group_limit: Some(50), ..ledger(0) };
         let full = Err(StorageUse { current: 90, limit: 100 });
 
-        assert_eq!(usual.check_storage(10, 100), Ok(()));
-        assert_eq!(usual.check_storage(11, 100), full);
-        assert_eq!(usual.check_storage(i64::MAX, 100), full);
+        assert_eq!(default_ledger.check_storage(10, 100), Ok(()));
+        assert_eq!(default_ledger.check_storage(11, 100), full);
+        assert_eq!(default_ledger.check_storage(i64::MAX, 100), full);
         assert_eq!(strict.check_storage(1, 100), Err(StorageUse { current: 90, limit: 50 }));
         assert_eq!(strict.check_storage(0, 100), Ok(()));
         assert_eq!(strict.check_storage(-1, 100), Ok(()));

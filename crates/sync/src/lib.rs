@@ -33,8 +33,8 @@ pub use limits::ItemLimits;
 pub use plan::{ConflictStrategy, ItemWrite, PushPlan, PushPlanner, StoredItem, WriteRestrictions};
 pub use ports::{
     ApplyOutcome, Catalogue, Changes, ChatInfo, Head, ItemInfo, ItemPage, ManagedPersona,
-    PageLimit, PendingDevice, PendingDevices, Plugin, Policy, Row, SyncAdminStore, SyncEvent,
-    SyncReader, SyncStore,
+    PageLimit, PendingDevice, PendingDevices, Plugin, Policy, Row, StoredCounts, SyncAdminStore,
+    SyncEvent, SyncReader, SyncStore,
 };
 pub use pull::{
     CatalogueSnapshot, MAX_PAGE_ROWS, PullError, PullRequest, PullService, PullState, Pulled,

@@ -121,46 +121,48 @@ impl PushPlanner<'_> {
     /// changes and deletes an item, the deletion wins.
     pub fn plan(&self, items: Vec<(Item, Vec<u8>)>, deletes: Vec<ItemKey>) -> PushPlan {
         let mut plan = PushPlan::default();
-        let mut put_here: HashMap<ItemKey, StoredItem> = HashMap::new();
+        let mut put_items: HashMap<ItemKey, StoredItem> = HashMap::new();
         let (items, refused) = self.writable(items);
         for (item, digest) in last_of_each(items) {
-            let stored = self.stored.get(&item.key);
-            match self.decide(&item, &digest, stored) {
+            let stored_item = self.stored.get(&item.key);
+            match self.decide(&item, &digest, stored_item) {
                 ItemDecision::Ignore => {}
                 ItemDecision::Keep => {
                     plan.conflicts.push(Conflict::resolved(item.key, Resolution::ServerWins));
                     // Once is enough: some devices repeat the change in each cycle.
                     let key = item.key;
                     let rejected = rejected_digest(&item, digest);
-                    if stored.is_none_or(|it| it.last_rejected_digest.as_ref() != Some(&rejected)) {
+                    if stored_item
+                        .is_none_or(|it| it.last_rejected_digest.as_ref() != Some(&rejected))
+                    {
                         plan.writes.push(ItemWrite::Restamp { key, rejected_digest: rejected });
                     }
                 }
                 ItemDecision::Put => {
                     // Encrypting the stored version, at its time, is no conflict.
                     let overwrites = |it: &StoredItem| item.changed_at > it.changed_at;
-                    if stored.is_some_and(|it| self.is_unseen(it) && overwrites(it)) {
+                    if stored_item.is_some_and(|it| self.is_unseen(it) && overwrites(it)) {
                         plan.conflicts.push(Conflict::resolved(item.key, Resolution::ClientWins));
                     }
-                    put_here.insert(item.key, stored_after(&item, &digest));
+                    put_items.insert(item.key, stored_after(&item, &digest));
                     plan.writes.push(ItemWrite::Put { item, digest });
                 }
             }
         }
 
         for key in deletes {
-            let Some(stored) = put_here.get(&key).or_else(|| self.stored.get(&key)) else {
+            let Some(stored_item) = put_items.get(&key).or_else(|| self.stored.get(&key)) else {
                 continue;
             };
-            if stored.deleted_at.is_some() {
+            if stored_item.deleted_at.is_some() {
                 continue;
             }
 
-            let changed_at = stored.changed_at;
-            let at = stored.changed_at.max(self.deleted_at);
+            let changed_at = stored_item.changed_at;
+            let at = stored_item.changed_at.max(self.deleted_at);
             // One write per key: an item put by the same push is not written.
             plan.writes.retain(|it| it.key() != key);
-            put_here.insert(key, StoredItem { deleted_at: Some(at), ..stored.clone() });
+            put_items.insert(key, StoredItem { deleted_at: Some(at), ..stored_item.clone() });
             plan.writes.push(ItemWrite::Tombstone { key, changed_at, at });
         }
 
@@ -198,34 +200,35 @@ impl PushPlanner<'_> {
         (writable, refused)
     }
 
-    fn decide(&self, item: &Item, digest: &[u8], stored: Option<&StoredItem>) -> ItemDecision {
-        let Some(stored) = stored else { return ItemDecision::Put };
-        if let Some(deleted_at) = stored.deleted_at {
+    fn decide(&self, item: &Item, digest: &[u8], stored_item: Option<&StoredItem>) -> ItemDecision {
+        let Some(stored_item) = stored_item else { return ItemDecision::Put };
+        if let Some(deleted_at) = stored_item.deleted_at {
             return if item.changed_at > deleted_at {
                 ItemDecision::Put
             } else {
                 ItemDecision::Keep
             };
         }
-        if stored.encrypted == item.encrypted && stored.digest == digest {
+        if stored_item.encrypted == item.encrypted && stored_item.digest == digest {
             return ItemDecision::Ignore;
         }
 
         // The encrypted copy of a plain version replaces it.
-        let encrypts = item.encrypted && !stored.encrypted;
+        let encrypts = item.encrypted && !stored_item.encrypted;
         if item.key.channel.rules().merge == Merge::AppendOnly {
             return if encrypts { ItemDecision::Put } else { ItemDecision::Ignore };
         }
-        if encrypts && item.changed_at == stored.changed_at {
+        if encrypts && item.changed_at == stored_item.changed_at {
             return ItemDecision::Put;
         }
         // Ciphertexts of the same version always differ, so equal times identify it.
-        if item.encrypted && item.changed_at == stored.changed_at {
+        if item.encrypted && item.changed_at == stored_item.changed_at {
             return ItemDecision::Ignore;
         }
 
-        let overruled = self.strategy == ConflictStrategy::ServerWins && self.is_unseen(stored);
-        if overruled || item.changed_at <= stored.changed_at {
+        let overruled =
+            self.strategy == ConflictStrategy::ServerWins && self.is_unseen(stored_item);
+        if overruled || item.changed_at <= stored_item.changed_at {
             ItemDecision::Keep
         } else {
             ItemDecision::Put
@@ -235,9 +238,9 @@ impl PushPlanner<'_> {
     /// Returns whether the device made its change without having seen the
     /// stored version. It has seen what it wrote itself, even if it missed the
     /// response.
-    fn is_unseen(&self, stored: &StoredItem) -> bool {
-        let own = self.device.is_some() && stored.device.as_deref() == self.device;
-        !own && self.seen_up_to.is_some_and(|seen| stored.stamp > seen)
+    fn is_unseen(&self, stored_item: &StoredItem) -> bool {
+        let is_own = self.device.is_some() && stored_item.device.as_deref() == self.device;
+        !is_own && self.seen_up_to.is_some_and(|seen| stored_item.stamp > seen)
     }
 }
 

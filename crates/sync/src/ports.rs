@@ -5,7 +5,7 @@ mod item_info;
 mod store;
 
 pub use catalogue::{Catalogue, ManagedPersona, Plugin, Policy};
-pub use item_info::{ChatInfo, ItemInfo, SyncAdminStore, SyncEvent};
+pub use item_info::{ChatInfo, ItemInfo, StoredCounts, SyncAdminStore, SyncEvent};
 pub use store::{
     ApplyOutcome, Changes, Head, ItemPage, PageLimit, PendingDevice, PendingDevices, Row,
     SyncReader, SyncStore,

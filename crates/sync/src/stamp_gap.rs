@@ -15,7 +15,7 @@ pub struct StampGap {
     pub ended_at: Timestamp,
 }
 
-/// All gaps.
+/// Recorded gaps, in the order in which they began.
 #[derive(Debug, Clone, Default)]
 pub struct StampGaps(Arc<[StampGap]>);
 

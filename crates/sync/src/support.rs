@@ -89,43 +89,47 @@ impl Support {
     pub async fn counts(&self, user: UserId) -> Result<Vec<ItemCounts>, Unavailable> {
         let stored_counts = self.store.counts(user).await?;
         let settings = self.settings.get();
-        let count = |channel: Channel| {
-            let (live, deleted) =
-                stored_counts.iter().find(|it| it.0 == channel).map_or((0, 0), |it| (it.1, it.2));
-            ItemCounts { channel, live, deleted, limit: settings.limits.limit(channel) }
+        let counts_of = |channel: Channel| {
+            let stored = stored_counts.iter().find(|it| it.channel == channel);
+            ItemCounts {
+                channel,
+                live: stored.map_or(0, |it| it.live),
+                deleted: stored.map_or(0, |it| it.deleted),
+                limit: settings.limits.limit(channel),
+            }
         };
-        Ok(Channel::ALL.into_iter().map(count).collect())
+        Ok(Channel::ALL.into_iter().map(counts_of).collect())
     }
 
     /// Returns the number of bytes that a user stores, and their limit.
     pub async fn storage(&self, user: UserId) -> Result<StorageUse, Unavailable> {
-        let usual_limit = self.settings.get().max_storage;
-        self.store.storage(user, usual_limit).await
+        let default_limit = self.settings.get().max_storage;
+        self.store.storage(user, default_limit).await
     }
 
     /// Returns all items of an account, without their bodies.
     pub async fn all_items(&self, user: UserId) -> Result<Vec<ItemInfo>, Unavailable> {
-        let mut all: Vec<ItemInfo> = Vec::new();
+        let mut items: Vec<ItemInfo> = Vec::new();
         loop {
-            let after: Option<ItemKey> = all.last().map(|it| it.key);
+            let after: Option<ItemKey> = items.last().map(|it| it.key);
             let batch = self.store.all(user, after, BATCH_SIZE).await?;
             let is_last = u32::try_from(batch.len()).is_ok_and(|it| it < BATCH_SIZE);
-            all.extend(batch);
+            items.extend(batch);
             if is_last {
-                return Ok(all);
+                return Ok(items);
             }
         }
     }
 
     /// Returns all chats of an account, without their messages.
     pub async fn chats(&self, user: UserId) -> Result<Vec<ChatInfo>, Unavailable> {
-        let mut all: Vec<ChatInfo> = Vec::new();
+        let mut chats: Vec<ChatInfo> = Vec::new();
         loop {
-            let batch = self.store.chats(user, all.last().map(|it| it.id), BATCH_SIZE).await?;
+            let batch = self.store.chats(user, chats.last().map(|it| it.id), BATCH_SIZE).await?;
             let is_last = u32::try_from(batch.len()).is_ok_and(|it| it < BATCH_SIZE);
-            all.extend(batch);
+            chats.extend(batch);
             if is_last {
-                return Ok(all);
+                return Ok(chats);
             }
         }
     }

@@ -116,14 +116,14 @@ async fn a_group_has_what_is_granted_to_it(db: Database) {
 async fn devices_cannot_change_managed_personas(db: Database) {
     let person = Person::of(db.clone()).await;
     persona(&db, 1, None).await;
-    let mine = |id| item(Channel::Personas, id, 5);
+    let persona_item = |id| item(Channel::Personas, id, 5);
 
-    let (_, conflicts) = person.push(10, vec![mine(1), mine(9)]).await;
+    let (_, conflicts) = person.push(10, vec![persona_item(1), persona_item(9)]).await;
 
     assert_eq!(conflicts.len(), 1);
     assert_eq!(conflicts[0].refusal, Some(ItemRejection::Managed));
     let pulled = person.since(Timestamp::UNIX_EPOCH).await;
-    assert_eq!(pulled.iter().map(|it| it.0).collect::<Vec<_>>(), [mine(9).key]);
+    assert_eq!(pulled.iter().map(|it| it.0).collect::<Vec<_>>(), [persona_item(9).key]);
 }
 
 async fn a_catalogue_is_read_again_when_its_version_changes(db: Database) {

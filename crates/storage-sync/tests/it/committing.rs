@@ -42,7 +42,7 @@ async fn a_slow_commit_delays_later_ones(db: Database) {
         .await;
         done.unwrap();
     };
-    let others = async {
+    let later_push = async {
         held.notified().await;
         let mut push = pin!(person.push(20, vec![todo(2, 5)]));
         // It waits, and a device that pulls meanwhile gets neither.
@@ -55,7 +55,7 @@ async fn a_slow_commit_delays_later_ones(db: Database) {
         (push.await.0, head.last_stamp)
     };
 
-    let ((), (stamp, since)) = join!(late, others);
+    let ((), (stamp, since)) = join!(late, later_push);
 
     let rows = person.page(since, 10, u64::MAX).await.rows;
     let stamps: Vec<_> = rows.iter().map(|it| (it.key.id.as_u128(), it.stamp)).collect();

@@ -22,28 +22,28 @@ pia_testkit::contract! {
 
 async fn a_rejected_change_returns_the_stored_version_and_restamps_it(db: Database) {
     let person = Person::of(db).await;
-    let stored = todo(1, 9);
+    let stored_todo = todo(1, 9);
     let late = todo(1, 5);
-    let (up_to, _) = person.push(10, vec![stored.clone()]).await;
+    let (up_to, _) = person.push(10, vec![stored_todo.clone()]).await;
     assert_eq!(person.since(up_to).await, []);
 
     let (_, conflicts) = person.push(20, vec![late, todo(2, 5)]).await;
 
     assert_eq!(conflicts.len(), 1);
-    assert_eq!(conflicts[0].key, stored.key);
+    assert_eq!(conflicts[0].key, stored_todo.key);
     assert_eq!(conflicts[0].resolution, Resolution::ServerWins);
-    assert_eq!(conflicts[0].server_version.as_deref(), Some(stored.body.as_str()));
+    assert_eq!(conflicts[0].server_version.as_deref(), Some(stored_todo.body.as_str()));
     let again = person.since(up_to).await;
-    assert!(again.contains(&(stored.key, Some(stored.body))), "{again:?}");
+    assert!(again.contains(&(stored_todo.key, Some(stored_todo.body))), "{again:?}");
     assert_eq!(again.len(), 2);
 }
 
 async fn a_repeated_rejection_restamps_nothing(db: Database) {
     let person = Person::of(db).await;
-    let stored = todo(1, 9);
+    let stored_todo = todo(1, 9);
     let gone = todo(2, 9);
     let loser = todo(1, 5);
-    person.push(10, vec![stored.clone(), gone.clone()]).await;
+    person.push(10, vec![stored_todo.clone(), gone.clone()]).await;
     person.delete(11, vec![gone.key]).await;
     let everything = || vec![loser.clone(), gone.clone()];
     let (moved, first) = person.push(20, everything()).await;
@@ -56,7 +56,7 @@ async fn a_repeated_rejection_restamps_nothing(db: Database) {
     assert_eq!(person.version().await, version);
     // Another version of it, and the same after a change, are restamped again.
     let (other, _) = person.push(40, vec![todo(1, 4)]).await;
-    assert_eq!(person.since(moved).await, [(stored.key, Some(stored.body))]);
+    assert_eq!(person.since(moved).await, [(stored_todo.key, Some(stored_todo.body))]);
     person.push(50, vec![todo(1, 10)]).await;
     let (last, _) = person.push(60, vec![todo(1, 4)]).await;
     assert!(other > moved && last > other);
@@ -130,8 +130,8 @@ async fn an_encrypted_copy_replaces_the_plain_one(db: Database) {
     let (_, conflicts) = done(person.apply(push).await);
 
     assert_eq!(conflicts, []);
-    let stored = person.since(START).await;
-    assert!(stored.iter().all(|it| it.1.as_deref() == Some("{\"e\":1}")), "{stored:?}");
+    let rows = person.since(START).await;
+    assert!(rows.iter().all(|it| it.1.as_deref() == Some("{\"e\":1}")), "{rows:?}");
 }
 
 async fn items_encrypted_with_a_lost_key_are_rejected(db: Database) {

@@ -20,9 +20,9 @@ pia_testkit::contract! {
 
 async fn the_last_stamp_until_another_is_of_the_same_account(db: Database) {
     let person = Person::of(db.clone()).await;
-    let other = Person::of(db).await;
+    let other_person = Person::of(db).await;
     let (first, _) = person.push(10, vec![todo(1, 5)]).await;
-    other.push(12, vec![todo(1, 5)]).await;
+    other_person.push(12, vec![todo(1, 5)]).await;
     let (second, _) = person.push(20, vec![todo(2, 5)]).await;
 
     for (until, expected) in
@@ -35,7 +35,7 @@ async fn the_last_stamp_until_another_is_of_the_same_account(db: Database) {
 }
 
 /// Reads page after page, until one is not truncated.
-async fn all(person: &Person, rows: u32, bytes: u64) -> (Vec<ItemKey>, usize) {
+async fn read_all_pages(person: &Person, rows: u32, bytes: u64) -> (Vec<ItemKey>, usize) {
     let mut since = START;
     let mut keys = Vec::new();
     let mut pages = 0;
@@ -56,7 +56,7 @@ async fn a_page_is_limited_by_rows_and_the_next_continues(db: Database) {
     let items = (0..30).map(|it| item(channels[it as usize % 3], it, 5)).collect::<Vec<_>>();
     person.push(10, items.clone()).await;
 
-    let (keys, pages) = all(&person, 7, u64::MAX).await;
+    let (keys, pages) = read_all_pages(&person, 7, u64::MAX).await;
 
     assert_eq!(keys, items.iter().map(|it| it.key).collect::<Vec<_>>());
     assert_eq!(pages, 5);
@@ -71,7 +71,7 @@ async fn a_page_is_limited_by_bytes_but_has_at_least_one_row(db: Database) {
     let ids: Vec<_> = page.rows.iter().map(|it| it.key.id.as_u128()).collect();
     assert_eq!(ids, [1, 2, 3]);
     assert!(page.is_truncated);
-    let (keys, pages) = all(&person, 10, 100).await;
+    let (keys, pages) = read_all_pages(&person, 10, 100).await;
     assert_eq!(keys.len(), 5);
     assert_eq!(pages, 3);
     let single = person.page(START, 10, 1).await;
@@ -102,8 +102,8 @@ async fn pages_are_complete_while_rows_are_restamped(db: Database) {
     // The next ones change before they are read.
     person.push(20, vec![todo(5, 9), todo(2, 9)]).await;
     let mut keys: Vec<_> = first.rows.iter().map(|it| it.key.id.as_u128()).collect();
-    let rest = person.page(first.up_to.unwrap(), 100, u64::MAX).await;
-    keys.extend(rest.rows.iter().map(|it| it.key.id.as_u128()));
+    let next_page = person.page(first.up_to.unwrap(), 100, u64::MAX).await;
+    keys.extend(next_page.rows.iter().map(|it| it.key.id.as_u128()));
 
     assert_eq!(keys, [1, 2, 3, 4, 6, 7, 8, 9, 10, 5, 2]);
 }
@@ -119,8 +119,8 @@ async fn a_page_is_at_least_as_recent_as_its_head(db: Database) {
     let reading = async {
         let mut reported = Timestamp::UNIX_EPOCH;
         while reported < at(150) {
-            let read = person.reader.head_and_page(person.user, START, limit).await.unwrap();
-            let (head, page) = read.unwrap();
+            let loaded = person.reader.head_and_page(person.user, START, limit).await.unwrap();
+            let (head, page) = loaded.unwrap();
             assert!(page.up_to.unwrap_or(START) >= head.last_stamp, "{head:?} {:?}", page.up_to);
             reported = head.last_stamp;
         }
@@ -154,23 +154,23 @@ async fn undecryptable_items_are_omitted(db: Database) {
     let preference = item(Channel::PluginPreferences, 9, 5);
     person.push(10, vec![todo(1, 5), todo(2, 5), preference]).await;
     person.delete(11, vec![todo(2, 5).key]).await;
-    let person = person.under_another_key();
-    let (_, conflicts) = person.push(20, vec![todo(3, 6), todo(1, 4)]).await;
+    let rekeyed = person.under_another_key();
+    let (_, conflicts) = rekeyed.push(20, vec![todo(3, 6), todo(1, 4)]).await;
 
-    let rows = person.since(START).await;
-    let (keys, pages) = all(&person, 1, u64::MAX).await;
+    let rows = rekeyed.since(START).await;
+    let (keys, pages) = read_all_pages(&rekeyed, 1, u64::MAX).await;
 
     // The unreadable one is no deletion, and hides no other.
     let gone = todo(2, 5).key;
-    let made = todo(3, 6).key;
-    assert_eq!(rows, [(gone, None), (made, Some(todo(3, 6).body))]);
-    assert_eq!(keys, vec![gone, made]);
+    let created = todo(3, 6).key;
+    assert_eq!(rows, [(gone, None), (created, Some(todo(3, 6).body))]);
+    assert_eq!(keys, vec![gone, created]);
     assert_eq!(pages, 4);
     let [conflict] = conflicts.as_slice() else { panic!("{conflicts:?}") };
     assert_eq!(conflict.key, todo(1, 4).key);
     assert_eq!(conflict.server_version, None);
-    assert!(person.reader.preferences(person.user).await.unwrap().is_empty());
-    let (_, mended) = person.push(30, vec![todo(1, 29)]).await;
+    assert!(rekeyed.reader.preferences(rekeyed.user).await.unwrap().is_empty());
+    let (_, mended) = rekeyed.push(30, vec![todo(1, 29)]).await;
     assert_eq!(mended, []);
-    assert!(person.since(START).await.contains(&(todo(1, 29).key, Some(todo(1, 29).body))));
+    assert!(rekeyed.since(START).await.contains(&(todo(1, 29).key, Some(todo(1, 29).body))));
 }

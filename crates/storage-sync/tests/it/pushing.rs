@@ -170,17 +170,17 @@ async fn concurrent_pushes_do_not_pass_a_limit(db: Database) {
 
     let pushed = join_all((0..30).map(|it| person.apply(changes(10, vec![todo(it, 5)])))).await;
 
-    let taken = pushed.iter().filter(|it| matches!(it, ApplyOutcome::Done { .. })).count();
-    assert_eq!(taken, 10);
+    let accepted = pushed.iter().filter(|it| matches!(it, ApplyOutcome::Done { .. })).count();
+    assert_eq!(accepted, 10);
     assert_eq!(person.since(START).await.len(), 10);
 }
 
 /// Returns the counted bytes, and asserts that they are those stored.
-async fn stored(person: &Person) -> u64 {
+async fn stored_bytes(person: &Person) -> u64 {
     let admin_store = SqlSyncAdminStore::new(person.db.clone());
-    let all = admin_store.all(person.user, None, 1_000).await.unwrap();
+    let items = admin_store.all(person.user, None, 1_000).await.unwrap();
     let counted = admin_store.storage(person.user, 1).await.unwrap().current;
-    assert_eq!(counted, all.iter().map(|it| u64::from(it.size)).sum::<u64>());
+    assert_eq!(counted, items.iter().map(|it| u64::from(it.size)).sum::<u64>());
     counted
 }
 
@@ -195,12 +195,12 @@ async fn concurrent_pushes_do_not_pass_the_limit_of_bytes(db: Database) {
 
     let pushed = join_all((0..30).map(|it| person.apply(changes(10, vec![todo(it, 5)])))).await;
 
-    let taken = pushed.iter().filter(|it| matches!(it, ApplyOutcome::Done { .. })).count();
+    let accepted = pushed.iter().filter(|it| matches!(it, ApplyOutcome::Done { .. })).count();
     let full = StorageUse { current: 10 * size, limit: 10 * size + 3 };
     let refused = pushed.iter().filter(|it| **it == ApplyOutcome::OutOfStorage(full)).count();
-    assert_eq!(taken, 10);
+    assert_eq!(accepted, 10);
     assert_eq!(refused, 20);
-    assert_eq!(stored(&person).await, 10 * size);
+    assert_eq!(stored_bytes(&person).await, 10 * size);
 }
 
 async fn a_shrinking_push_is_accepted_above_the_limit_of_bytes(db: Database) {
@@ -208,13 +208,13 @@ async fn a_shrinking_push_is_accepted_above_the_limit_of_bytes(db: Database) {
     let person = Person { settings: with_bytes(1 << 20), ..Person::of(db).await };
     person.push(10, (1..=5).map(session).collect()).await;
     let size = u64::from(session(1).size());
-    assert_eq!(stored(&person).await, 3 * size, "two have left");
+    assert_eq!(stored_bytes(&person).await, 3 * size, "two have left");
     person.push(20, vec![todo(1, 5), todo(2, 5)]).await;
     let person = Person { settings: with_bytes(1), ..person };
 
     let more = person.apply(changes(30, vec![todo(3, 5)])).await;
-    let same = Item { body: todo(1, 7).body, ..todo(1, 8) };
-    person.push(40, vec![same]).await;
+    let same_size = Item { body: todo(1, 7).body, ..todo(1, 8) };
+    person.push(40, vec![same_size]).await;
     let swap = Changes { deletes: vec![todo(2, 5).key], ..changes(50, vec![todo(3, 5)]) };
     done(person.apply(swap).await);
     person.delete(60, vec![todo(3, 5).key]).await;
@@ -222,9 +222,9 @@ async fn a_shrinking_push_is_accepted_above_the_limit_of_bytes(db: Database) {
 
     assert!(matches!(more, ApplyOutcome::OutOfStorage(_)), "{more:?}");
     assert!(matches!(back, ApplyOutcome::OutOfStorage(_)), "{back:?}");
-    assert_eq!(stored(&person).await, 3 * size + u64::from(todo(1, 7).size()));
+    assert_eq!(stored_bytes(&person).await, 3 * size + u64::from(todo(1, 7).size()));
     reset(&person, 80).await;
-    assert_eq!(stored(&person).await, 0);
+    assert_eq!(stored_bytes(&person).await, 0);
 }
 
 async fn the_oldest_sessions_beyond_their_limit_are_dropped_without_tombstones(db: Database) {
@@ -234,10 +234,10 @@ async fn the_oldest_sessions_beyond_their_limit_are_dropped_without_tombstones(d
 
     person.push(20, vec![session(5), session(1)]).await;
 
-    let left = person.since(START).await;
-    let ids: HashSet<_> = left.iter().map(|it| it.0.id.as_u128()).collect();
+    let remaining = person.since(START).await;
+    let ids: HashSet<_> = remaining.iter().map(|it| it.0.id.as_u128()).collect();
     assert_eq!(ids, HashSet::from([3, 4, 5]));
-    assert!(left.iter().all(|it| it.1.is_some()));
+    assert!(remaining.iter().all(|it| it.1.is_some()));
 }
 
 async fn two_accounts_may_use_one_id(db: Database) {

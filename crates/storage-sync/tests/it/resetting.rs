@@ -6,7 +6,7 @@ use pia_kernel::{PageRequest, SideEffects, Timestamp};
 use pia_storage::schema::chats;
 use pia_storage::{Database, DbInstant, DbUid, on_conn};
 use pia_storage_sync::SqlSyncAdminStore;
-use pia_sync::{ApplyOutcome, Changes, Channel, SyncAdminStore, SyncReader};
+use pia_sync::{ApplyOutcome, Changes, Channel, StoredCounts, SyncAdminStore, SyncReader};
 use uuid::Uuid;
 
 use crate::person::{Person, START, at, changes, item, run, todo};
@@ -55,21 +55,27 @@ async fn a_reset_makes_a_plain_account_of_an_encrypted_one(db: Database) {
 
 async fn items_are_counted_and_listed(db: Database) {
     let person = Person::of(db.clone()).await;
-    let other = Person::of(db.clone()).await;
+    let other_person = Person::of(db.clone()).await;
     let admin_store = SqlSyncAdminStore::new(db);
     person.push(10, vec![todo(1, 5), todo(2, 5), item(Channel::Memories, 1, 6)]).await;
     person.delete(20, vec![todo(2, 5).key]).await;
-    other.push(10, vec![todo(3, 5)]).await;
+    other_person.push(10, vec![todo(3, 5)]).await;
 
     let mut counts = admin_store.counts(person.user).await.unwrap();
-    let first = admin_store.all(person.user, None, 2).await.unwrap();
-    let rest = admin_store.all(person.user, Some(first[1].key), 2).await.unwrap();
+    let first_page = admin_store.all(person.user, None, 2).await.unwrap();
+    let second_page = admin_store.all(person.user, Some(first_page[1].key), 2).await.unwrap();
 
-    counts.sort_unstable();
-    assert_eq!(counts, [(Channel::Memories, 1, 0), (Channel::Todos, 1, 1)]);
-    assert_eq!(first.len(), 2);
-    assert_eq!(rest.len(), 1);
-    let gone = first.iter().chain(&rest).find(|it| it.deleted_at.is_some()).unwrap();
+    counts.sort_unstable_by_key(|it| it.channel);
+    assert_eq!(
+        counts,
+        [
+            StoredCounts { channel: Channel::Memories, live: 1, deleted: 0 },
+            StoredCounts { channel: Channel::Todos, live: 1, deleted: 1 },
+        ]
+    );
+    assert_eq!(first_page.len(), 2);
+    assert_eq!(second_page.len(), 1);
+    let gone = first_page.iter().chain(&second_page).find(|it| it.deleted_at.is_some()).unwrap();
     assert_eq!(gone.key, todo(2, 5).key);
     assert_eq!(gone.size, 0);
     assert_eq!(gone.deleted_at, Some(at(20)));
@@ -77,9 +83,9 @@ async fn items_are_counted_and_listed(db: Database) {
 
 async fn chats_are_listed_page_by_page(db: Database) {
     let person = Person::of(db.clone()).await;
-    let other = Person::of(db.clone()).await;
+    let other_person = Person::of(db.clone()).await;
     let admin_store = SqlSyncAdminStore::new(db.clone());
-    for (owner, id) in [(&person, 0), (&person, 1), (&person, 2), (&other, 1)] {
+    for (owner, id) in [(&person, 0), (&person, 1), (&person, 2), (&other_person, 1)] {
         let chat = diesel::insert_into(chats::table).values((
             chats::user_id.eq(DbUid(owner.user.0)),
             chats::id.eq(DbUid(Uuid::from_u128(id))),
@@ -93,10 +99,10 @@ async fn chats_are_listed_page_by_page(db: Database) {
         run(async { on_conn!(db.writer(), |conn| chat.execute(conn).await?) }).await;
     }
 
-    let first = admin_store.chats(person.user, None, 2).await.unwrap();
-    let rest = admin_store.chats(person.user, Some(first[1].id), 2).await.unwrap();
+    let first_page = admin_store.chats(person.user, None, 2).await.unwrap();
+    let second_page = admin_store.chats(person.user, Some(first_page[1].id), 2).await.unwrap();
 
-    let listed: Vec<_> = first.iter().chain(&rest).collect();
+    let listed: Vec<_> = first_page.iter().chain(&second_page).collect();
     let ids: Vec<_> = listed.iter().map(|it| (it.id.as_u128(), it.encrypted, it.size)).collect();
     assert_eq!(ids, [(0, false, 9), (1, true, 9), (2, false, 9)]);
     assert_eq!(listed[2].deleted_at, Some(at(7)));

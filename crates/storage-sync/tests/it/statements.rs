@@ -44,7 +44,7 @@ impl Counter {
     }
 
     /// Returns the count since the last call.
-    fn taken(&self) -> usize {
+    fn take(&self) -> usize {
         self.0.swap(0, Ordering::SeqCst)
     }
 }
@@ -65,7 +65,7 @@ fn count_on(conn: &mut Conn, count: &Arc<AtomicUsize>) {
     }
 }
 
-fn pulling(person: &Person) -> PullService {
+fn pull_service(person: &Person) -> PullService {
     PullService::new(
         Arc::new(person.reader.clone()),
         Arc::new(NoPendingDevices),
@@ -75,15 +75,15 @@ fn pulling(person: &Person) -> PullService {
 
 /// Pulls with outdated knowledge.
 async fn pull(person: &Person, since: Timestamp, catalogue: Option<i64>) -> Pulled {
-    let pulling = pulling(person);
+    let service = pull_service(person);
     let request = PullRequest { since, limit: Some(500), catalogue };
-    let state = pulling.pull_state(person.user, since).await.unwrap();
-    pulling.pull(person.user, &request, &state).await.unwrap()
+    let state = service.pull_state(person.user, since).await.unwrap();
+    service.pull(person.user, &request, &state).await.unwrap()
 }
 
 async fn pull_at_once(person: &Person, since: Timestamp, catalogue: Option<i64>) -> Pulled {
     let request = PullRequest { since, limit: Some(500), catalogue };
-    pulling(person).pull_at_once(person.user, &request).await.unwrap().1
+    pull_service(person).pull_at_once(person.user, &request).await.unwrap().1
 }
 
 async fn a_device_that_has_everything_costs_one_statement(db: Database) {
@@ -91,9 +91,9 @@ async fn a_device_that_has_everything_costs_one_statement(db: Database) {
     let (last, _) = person.push(10, vec![todo(1, 5)]).await;
     let counter = Counter::of(&person.db).await;
 
-    pulling(&person).pull_state(person.user, last).await.unwrap();
+    pull_service(&person).pull_state(person.user, last).await.unwrap();
 
-    assert_eq!(counter.taken(), 1);
+    assert_eq!(counter.take(), 1);
 }
 
 async fn a_pull_costs_two_statements_and_with_preferences_three(db: Database) {
@@ -104,24 +104,24 @@ async fn a_pull_costs_two_statements_and_with_preferences_three(db: Database) {
     let counter = Counter::of(&person.db).await;
 
     let known = pull(&person, START, Some(first.catalogue_version)).await;
-    let with_known = counter.taken();
+    let with_known = counter.take();
     let plugin = first.catalogue.unwrap().catalogue.plugins[0].id.as_u128();
     person.push(20, vec![item(Channel::PluginPreferences, plugin, 15)]).await;
-    counter.taken();
+    counter.take();
     let offered = pull(&person, START, None).await;
-    let with_preferences = counter.taken();
+    let with_preferences = counter.take();
     let at_once = pull_at_once(&person, START, Some(offered.catalogue_version)).await;
-    let both = counter.taken();
+    let at_once_count = counter.take();
     let all_at_once = pull_at_once(&person, START, None).await;
-    let all = counter.taken();
+    let all_at_once_count = counter.take();
 
     assert_eq!(known.page.rows.len(), 100);
     assert_eq!(with_known, 2);
     assert_eq!(at_once.page, offered.page);
-    assert_eq!(both, 2);
+    assert_eq!(at_once_count, 2);
     assert_eq!(all_at_once, offered);
     assert_eq!(with_preferences, 3);
-    assert_eq!(all, 3);
+    assert_eq!(all_at_once_count, 3);
 }
 
 async fn a_push_costs_no_more_statements_for_more_items(db: Database) {
@@ -133,9 +133,9 @@ async fn a_push_costs_no_more_statements_for_more_items(db: Database) {
     let todos = |ids: std::ops::Range<u128>| ids.map(|it| todo(it, 15)).collect::<Vec<Item>>();
 
     person.push(20, todos(100..105)).await;
-    let few = counter.taken();
+    let few = counter.take();
     person.push(30, todos(1_000..1_500)).await;
-    let many = counter.taken();
+    let many = counter.take();
 
     // On SQLite rows are written one by one: there is no round trip to save.
     let by_row = if person.db.provider() == DatabaseKind::Sqlite { 495 } else { 0 };

@@ -155,17 +155,17 @@ mod tests {
 
     #[test]
     fn a_tag_matches_only_the_same_request_and_version() {
-        for part in [ALL, since(5), since(-5), since(0)] {
+        for request in [ALL, since(5), since(-5), since(0)] {
             for state in [state(), NEVER] {
-                let tag = part.tag(&state);
+                let tag = request.tag(&state);
 
-                assert!(part.if_none_match(&["x", &tag]).contains(&state), "{tag}");
+                assert!(request.if_none_match(&["x", &tag]).contains(&state), "{tag}");
                 assert!(!since(6).if_none_match(&[&tag]).contains(&state), "{tag}");
                 let later = ChatsVersion { version: state.version + 1, ..state };
-                assert!(!part.if_none_match(&[&tag]).contains(&later), "{tag}");
+                assert!(!request.if_none_match(&[&tag]).contains(&later), "{tag}");
                 let last_stamp = Timestamp::from_micros(91);
                 let restored = ChatsVersion { last_stamp, ..state };
-                assert!(!part.if_none_match(&[&tag]).contains(&restored), "{tag}");
+                assert!(!request.if_none_match(&[&tag]).contains(&restored), "{tag}");
             }
         }
         assert!(ALL.if_none_match(&["*"]).contains(&state()));
@@ -175,13 +175,13 @@ mod tests {
     #[test]
     fn a_foreign_tag_matches_nothing() {
         let plain = ChatListRequest { deleted: false, ..ALL };
-        let other = plain.tag(&state());
+        let foreign_tag = plain.tag(&state());
         for tag in [
             "",
             "c-",
             "c--v-s",
             "c-x-v7-l0-snone-d1",
-            &other,
+            &foreign_tag,
             "c-none-v+0-l0-snone-d1",
             "c-none-v0-snone-d1",
         ] {

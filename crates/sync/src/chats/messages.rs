@@ -151,9 +151,9 @@ fn utf16_unit(escape: &[u8]) -> Option<u16> {
 
 /// Visits each item of a list. Returns whether it is one, and all were accepted.
 fn each_item(list: &str, mut accept: impl FnMut(&str) -> bool) -> bool {
-    let mut all = true;
-    let visitor = Each(|_: Option<&str>, value: &str| all &= accept(value));
-    visitor.matches(list, false) && all
+    let mut all_accepted = true;
+    let visitor = Each(|_: Option<&str>, value: &str| all_accepted &= accept(value));
+    visitor.matches(list, false) && all_accepted
 }
 
 /// Visits each member of an object. Returns whether it is one.
@@ -264,9 +264,9 @@ mod tests {
         for (key, value) in
             [("tokens", json!("7")), ("attachedFiles", json!([null])), ("role", json!("tool"))]
         {
-            let mut other = message();
-            other[key] = value;
-            assert_eq!(check(&json!([other]).to_string()), Ok(()), "{key}");
+            let mut variant = message();
+            variant[key] = value;
+            assert_eq!(check(&json!([variant]).to_string()), Ok(()), "{key}");
         }
         for key in KNOWN_MESSAGE_KEYS.map(|it| it.0) {
             let mut without = message();

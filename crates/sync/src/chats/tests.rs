@@ -82,10 +82,10 @@ async fn each_rejection_has_its_own_message() {
 
 #[tokio::test]
 async fn a_chat_with_an_unexpected_id_is_not_stored() {
-    let chats = chats(MockChatStore::new());
+    let service = chats(MockChatStore::new());
 
     for id in [None, Some(ChatId(Uuid::nil()))] {
-        let put = chats.put(UserId::generate(), id, DOCUMENT).await;
+        let put = service.put(UserId::generate(), id, DOCUMENT).await;
         assert!(matches!(put, Err(PutChatError::Unreadable(_))));
     }
 }
@@ -97,9 +97,12 @@ async fn chats_of_an_upload_are_stored_independently() {
         vec![ChatWriteOutcome::Newer(stored()), ChatWriteOutcome::Created { created_at: NOW }];
     store.expect_put().times(2).returning(move |_, _, _, _| Ok(answers.pop().unwrap()));
     store.expect_delete().once().returning(|_, _, _| Ok(true));
-    let documents =
-        [document("2026-08-01T09:14:02Z"), "[]".to_owned(), document("2026-08-02T00:00:00Z")];
-    let documents = documents.into_iter().chain([document("yesterday")]).collect::<Vec<_>>();
+    let documents = [
+        document("2026-08-01T09:14:02Z"),
+        "[]".to_owned(),
+        document("2026-08-02T00:00:00Z"),
+        document("yesterday"),
+    ];
 
     let gone = [None, Some(ID)];
     let results = chats(store).upload(UserId::generate(), &documents, &gone).await.unwrap();
@@ -131,7 +134,7 @@ async fn a_missing_chat_is_unknown() {
     let mut store = MockChatStore::new();
     store.expect_find().returning(|_, _| Ok(None));
 
-    let found = chats(store).get(UserId::generate(), ID).await;
+    let missing = chats(store).get(UserId::generate(), ID).await;
 
-    assert!(matches!(found, Err(GetChatError::Unknown)));
+    assert!(matches!(missing, Err(GetChatError::Unknown)));
 }

@@ -65,30 +65,31 @@ mod tests {
 
     #[test]
     fn the_later_version_wins_and_of_equal_ones_the_last_received() {
-        let stored = StoredChatState { updated_at: at(10), deleted_at: None, encrypted: false };
+        let stored_state =
+            StoredChatState { updated_at: at(10), deleted_at: None, encrypted: false };
 
-        let verdicts = [9, 10, 11].map(|it| new(it, false).decide_against(&stored));
+        let verdicts = [9, 10, 11].map(|it| new(it, false).decide_against(&stored_state));
 
         assert_eq!(verdicts, [ChatDecision::Loses, ChatDecision::Replaces, ChatDecision::Replaces]);
     }
 
     #[test]
     fn of_equal_versions_the_encrypted_one_wins() {
-        let stored =
+        let stored_state =
             |encrypted| StoredChatState { updated_at: at(10), deleted_at: None, encrypted };
 
-        assert_eq!(new(10, true).decide_against(&stored(false)), ChatDecision::Replaces);
-        assert_eq!(new(10, true).decide_against(&stored(true)), ChatDecision::Replaces);
-        assert_eq!(new(10, false).decide_against(&stored(true)), ChatDecision::Loses);
-        assert_eq!(new(11, false).decide_against(&stored(true)), ChatDecision::Replaces);
+        assert_eq!(new(10, true).decide_against(&stored_state(false)), ChatDecision::Replaces);
+        assert_eq!(new(10, true).decide_against(&stored_state(true)), ChatDecision::Replaces);
+        assert_eq!(new(10, false).decide_against(&stored_state(true)), ChatDecision::Loses);
+        assert_eq!(new(11, false).decide_against(&stored_state(true)), ChatDecision::Replaces);
     }
 
     #[test]
     fn only_a_version_after_the_deletion_revives_a_chat() {
-        let stored =
+        let stored_state =
             StoredChatState { updated_at: at(10), deleted_at: Some(at(20)), encrypted: true };
 
-        let verdicts = [10, 20, 21].map(|it| new(it, false).decide_against(&stored));
+        let verdicts = [10, 20, 21].map(|it| new(it, false).decide_against(&stored_state));
 
         assert_eq!(verdicts, [ChatDecision::Deleted, ChatDecision::Deleted, ChatDecision::Revives]);
     }

@@ -48,10 +48,10 @@ fn an_encrypted_item_keeps_only_required_plaintext_fields() {
         "encryptedPayload": PAYLOAD, "wrappedDek": WRAPPED,
     });
 
-    let item = item(Channel::Todos, &fields).unwrap();
+    let encrypted_item = item(Channel::Todos, &fields).unwrap();
 
-    assert!(item.encrypted);
-    let body: Value = serde_json::from_str(&item.body).unwrap();
+    assert!(encrypted_item.encrypted);
+    let body: Value = serde_json::from_str(&encrypted_item.body).unwrap();
     assert_eq!(
         body,
         json!({
@@ -69,9 +69,9 @@ fn an_encrypted_research_session_exposes_only_its_times() {
         "encryptedPayload": PAYLOAD, "wrappedDek": WRAPPED,
     });
 
-    let body = item(Channel::ResearchSessions, &fields).unwrap().body;
+    let stored_item = item(Channel::ResearchSessions, &fields).unwrap();
 
-    let body: Map<String, Value> = serde_json::from_str(&body).unwrap();
+    let body: Map<String, Value> = serde_json::from_str(&stored_item.body).unwrap();
     let keys: Vec<&str> = body.keys().map(String::as_str).collect();
     assert_eq!(keys, ["id", "completedAt", "encryptedPayload", "wrappedDek"]);
 }
@@ -107,14 +107,14 @@ fn a_derived_id_is_unique_and_stable() {
     let ada = UserId::generate();
     let eve = UserId::generate();
     let note = received(Channel::Memories, &json!({ "label": "note" }));
-    let other = received(Channel::Memories, &json!({ "label": "other" }));
+    let other_note = received(Channel::Memories, &json!({ "label": "other" }));
     let todo = received(Channel::Todos, &json!({ "label": "note" }));
 
     let id = note.derived_id(ada);
 
     assert_eq!(note.derived_id(ada), id);
     assert_eq!(id.get_version_num(), 8);
-    for another in [note.derived_id(eve), other.derived_id(ada), todo.derived_id(ada)] {
+    for another in [note.derived_id(eve), other_note.derived_id(ada), todo.derived_id(ada)] {
         assert_ne!(another, id);
     }
 }

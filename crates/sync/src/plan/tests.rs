@@ -55,11 +55,11 @@ impl Case {
     }
 
     fn plan(self, items: Vec<(Item, Vec<u8>)>, deletes: Vec<ItemKey>) -> PushPlan {
-        let stored = self.stored.into_iter().map(|it| (self.key, it)).collect();
+        let stored_items = self.stored.into_iter().map(|it| (self.key, it)).collect();
         let Self { watermark, strategy, device, .. } = self;
         let restrictions = WriteRestrictions::default();
         let planner = PushPlanner {
-            stored: &stored,
+            stored: &stored_items,
             seen_up_to: watermark,
             device,
             deleted_at: at(50),
@@ -72,8 +72,8 @@ impl Case {
 
     /// Plans the push of one item that was changed at this second.
     fn push(self, second: i64, encrypted: bool, digest: &[u8]) -> (&'static str, Vec<Resolution>) {
-        let item = item(self.key, second, encrypted);
-        let plan = self.plan(vec![(item, digest.to_vec())], vec![]);
+        let pushed_item = item(self.key, second, encrypted);
+        let plan = self.plan(vec![(pushed_item, digest.to_vec())], vec![]);
         let written = match plan.writes.as_slice() {
             [] => "nothing",
             [ItemWrite::Put { .. }] => "put",
@@ -271,8 +271,8 @@ fn of_an_item_sent_twice_the_later_change_counts() {
 fn growth_counts_live_items() {
     let fresh = ItemKey { id: Uuid::from_u128(8), ..KEY };
     let plan = |stored, items: Vec<Item>, deletes| {
-        let items = items.into_iter().map(|it| (it, OTHER.to_vec())).collect();
-        Case::with_stored(stored).plan(items, deletes)
+        let items_with_digests = items.into_iter().map(|it| (it, OTHER.to_vec())).collect();
+        Case::with_stored(stored).plan(items_with_digests, deletes)
     };
     let growth = |plan: PushPlan, stored: Option<StoredItem>| {
         plan.growth(Channel::Todos, &stored.into_iter().map(|it| (KEY, it)).collect())

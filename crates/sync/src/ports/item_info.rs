@@ -24,6 +24,17 @@ pub struct ItemInfo {
     pub size: u32,
 }
 
+/// Numbers of a user's items of one channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoredCounts {
+    /// Channel of the items.
+    pub channel: Channel,
+    /// Number of live items.
+    pub live: u32,
+    /// Number of tombstones.
+    pub deleted: u32,
+}
+
 /// Stored chat without its messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatInfo {
@@ -68,11 +79,11 @@ pub struct SyncEvent {
 pub trait SyncAdminStore: Send + Sync {
     /// Returns the numbers of a user's live and deleted items per channel.
     /// Channels without any are omitted.
-    async fn counts(&self, user: UserId) -> Result<Vec<(Channel, u32, u32)>, Unavailable>;
+    async fn counts(&self, user: UserId) -> Result<Vec<StoredCounts>, Unavailable>;
 
     /// Returns the number of bytes that a user stores, and their limit: that of
-    /// their group, or else `usual_limit`.
-    async fn storage(&self, user: UserId, usual_limit: u64) -> Result<StorageUse, Unavailable>;
+    /// their group, or else `default_limit`.
+    async fn storage(&self, user: UserId, default_limit: u64) -> Result<StorageUse, Unavailable>;
 
     /// Returns a page of a user's items, in the order of their keys.
     async fn all(

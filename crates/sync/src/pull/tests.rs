@@ -26,15 +26,15 @@ fn pull_state(head: Head, since: Timestamp) -> PullState {
 }
 
 async fn pull(reader: MockSyncReader, since: Timestamp, head: Head) -> Pulled {
-    let pull_state = pull_state(head, since);
-    let catalogue = Some(pull_state.catalogue_version());
+    let state = pull_state(head, since);
+    let catalogue = Some(state.catalogue_version());
     let request = PullRequest { since, limit: Some(500), catalogue };
     let pulling = PullService::new(
         Arc::new(reader),
         Arc::new(MockPendingDevices::new()),
         StampGaps::default(),
     );
-    pulling.pull(UserId::generate(), &request, &pull_state).await.unwrap()
+    pulling.pull(UserId::generate(), &request, &state).await.unwrap()
 }
 
 fn returning(page: ItemPage) -> MockSyncReader {
@@ -75,11 +75,11 @@ async fn pull_in_a_gap(
     let both = page.clone();
     let from = at(reads[0]);
     let mut reader = MockSyncReader::new();
-    for read in reads.iter().chain(&reads[1..]).copied() {
+    for start in reads.iter().chain(&reads[1..]).copied() {
         let rows = rows.clone();
         reader
             .expect_page()
-            .withf(move |_, since, _| *since == at(read))
+            .withf(move |_, since, _| *since == at(start))
             .once()
             .return_once(move |_, _, _| Ok(rows));
     }
@@ -93,11 +93,11 @@ async fn pull_in_a_gap(
     let pulling =
         PullService::new(Arc::new(reader), Arc::new(MockPendingDevices::new()), stamp_gaps);
     let user = UserId::generate();
-    let pull_state = pull_state(head(), at(since));
+    let state = pull_state(head(), at(since));
     let request =
-        PullRequest { since: at(since), limit, catalogue: Some(pull_state.catalogue_version()) };
+        PullRequest { since: at(since), limit, catalogue: Some(state.catalogue_version()) };
 
-    let pulled = pulling.pull(user, &request, &pull_state).await.unwrap();
+    let pulled = pulling.pull(user, &request, &state).await.unwrap();
     assert_eq!(pulling.pull_at_once(user, &request).await.unwrap().1, pulled);
     assert_eq!(pulled.page, page);
     (pulled.watermark, pulled.has_more)
@@ -129,12 +129,13 @@ async fn a_truncated_page_is_continued_after_its_last_row() {
     let complete = ItemPage { rows: vec![], up_to: Some(at(60)), is_truncated: false };
     let newer = ItemPage { rows: vec![], up_to: Some(at(130)), is_truncated: false };
 
-    for (page, expected) in
-        [(cut, (at(60), true)), (complete, (at(100), false)), (newer, (at(130), false))]
+    for (page, watermark, has_more) in
+        [(cut, at(60), true), (complete, at(100), false), (newer, at(130), false)]
     {
         let pulled = pull(returning(page), at(10), head()).await;
 
-        assert_eq!((pulled.watermark, pulled.has_more), expected);
+        assert_eq!(pulled.watermark, watermark);
+        assert_eq!(pulled.has_more, has_more);
     }
 }
 
@@ -152,19 +153,19 @@ async fn a_device_without_paging_gets_everything_at_once() {
         Arc::new(MockPendingDevices::new()),
         StampGaps::default(),
     );
-    let pull_state = pull_state(head(), at(10));
+    let state = pull_state(head(), at(10));
 
-    let catalogue = Some(pull_state.catalogue_version());
+    let catalogue = Some(state.catalogue_version());
     let request = PullRequest { since: at(10), limit: None, catalogue };
-    let pulled = pulling.pull(UserId::generate(), &request, &pull_state).await.unwrap();
+    let pulled = pulling.pull(UserId::generate(), &request, &state).await.unwrap();
 
     assert!(!pulled.has_more);
 }
 
 async fn pull_at_once(head: Option<Head>, page: ItemPage, since: Timestamp) -> Option<Pulled> {
     let mut reader = MockSyncReader::new();
-    let pull_state = head.clone().map(|it| pull_state(it, since));
-    let catalogue = pull_state.as_ref().map(PullState::catalogue_version);
+    let expected_state = head.clone().map(|it| pull_state(it, since));
+    let catalogue = expected_state.as_ref().map(PullState::catalogue_version);
     reader
         .expect_head_and_page()
         .withf(move |_, it, limit| *it == since && limit.rows == 500)
@@ -178,7 +179,7 @@ async fn pull_at_once(head: Option<Head>, page: ItemPage, since: Timestamp) -> O
     let request = PullRequest { since, limit: Some(9_000), catalogue };
     match pulling.pull_at_once(UserId::generate(), &request).await {
         Ok((state, pulled)) => {
-            assert_eq!(Some(state), pull_state);
+            assert_eq!(Some(state), expected_state);
             Some(pulled)
         }
         Err(PullError::Gone) => None,
@@ -240,10 +241,10 @@ async fn the_catalogue_is_sent_unless_the_device_has_it() {
         Arc::new(MockPendingDevices::new()),
         StampGaps::default(),
     );
-    let pull_state = pull_state(Head { preferences: Some(at(1)), ..head() }, at(100));
+    let state = pull_state(Head { preferences: Some(at(1)), ..head() }, at(100));
 
     let request = PullRequest { since: at(100), limit: Some(500), catalogue: Some(1) };
-    let pulled = pulling.pull(UserId::generate(), &request, &pull_state).await.unwrap();
+    let pulled = pulling.pull(UserId::generate(), &request, &state).await.unwrap();
 
     let snapshot = pulled.catalogue.unwrap();
     assert_eq!(snapshot.plugin_preferences, HashMap::from([(Uuid::from_u128(9), false)]));
@@ -257,11 +258,11 @@ async fn waiting_devices_are_loaded_only_if_there_are_any() {
     pending.expect_waiting_devices().once().return_once(move |_| Ok(vec![device]));
     let pulling =
         PullService::new(Arc::new(MockSyncReader::new()), Arc::new(pending), StampGaps::default());
-    let pull_state = pull_state(Head { has_pending_devices: true, ..head() }, at(100));
+    let state = pull_state(Head { has_pending_devices: true, ..head() }, at(100));
 
-    let catalogue = Some(pull_state.catalogue_version());
+    let catalogue = Some(state.catalogue_version());
     let request = PullRequest { since: at(100), limit: Some(500), catalogue };
-    let pulled = pulling.pull(UserId::generate(), &request, &pull_state).await.unwrap();
+    let pulled = pulling.pull(UserId::generate(), &request, &state).await.unwrap();
 
     assert_eq!(pulled.pending.len(), 1);
 }

@@ -11,12 +11,12 @@ fn parse(document: &Value) -> Result<NewChat, ParseChatError> {
     NewChat::parse(document.to_string().as_bytes())
 }
 
-fn chat() -> Value {
+fn minimal_chat() -> Value {
     json!({ "id": ID, "createdAt": AT, "updatedAt": AT, "messages": [] })
 }
 
 fn with(key: &str, value: Value) -> Value {
-    let mut chat = chat();
+    let mut chat = minimal_chat();
     chat[key] = value;
     chat
 }
@@ -24,7 +24,7 @@ fn with(key: &str, value: Value) -> Value {
 fn encrypted() -> Value {
     let payload = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, [7; 28]);
     let dek = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, [7; 60]);
-    let mut chat = chat();
+    let mut chat = minimal_chat();
     chat["encryptedPayload"] = payload.into();
     chat["wrappedDek"] = dek.into();
     chat
@@ -73,7 +73,7 @@ fn values_are_stored_unchanged() {
 
 #[test]
 fn the_creation_time_is_added_on_output() {
-    let chat = parse(&chat()).unwrap();
+    let chat = parse(&minimal_chat()).unwrap();
 
     assert!(!text(&chat).contains("createdAt"));
     let document: Value =
@@ -155,13 +155,13 @@ fn an_encrypted_chat_has_only_required_plaintext_fields() {
 
     assert!(chat.encrypted);
     assert!(!text(&chat).contains("secret"), "{}", text(&chat));
-    let stored = to_json(chat);
-    assert_eq!(stored["messages"], json!([]));
-    assert_eq!(stored["encryptedPayload"], document["encryptedPayload"]);
-    assert_eq!(stored["wrappedDek"], document["wrappedDek"]);
-    assert_eq!(stored["windowMode"], json!("Research"));
-    assert_eq!(stored["schemaVersion"], json!(2));
-    assert_eq!(stored.as_object().unwrap().len(), 9);
+    let output = to_json(chat);
+    assert_eq!(output["messages"], json!([]));
+    assert_eq!(output["encryptedPayload"], document["encryptedPayload"]);
+    assert_eq!(output["wrappedDek"], document["wrappedDek"]);
+    assert_eq!(output["windowMode"], json!("Research"));
+    assert_eq!(output["schemaVersion"], json!(2));
+    assert_eq!(output.as_object().unwrap().len(), 9);
 }
 
 #[test]
@@ -214,16 +214,16 @@ fn violations_name_their_field() {
 
 #[test]
 fn lone_surrogates_are_rejected_in_plaintext() {
-    let with = |rest: &str| format!(r#"{{"id":"{ID}","updatedAt":"{AT}",{rest}}}"#);
+    let document_with = |member: &str| format!(r#"{{"id":"{ID}","updatedAt":"{AT}",{member}}}"#);
 
-    for (rest, field) in [
+    for (member, field) in [
         (r#""messages":[{"content":"\ud83d"}]"#, "messages"),
         (r#""title":"\ude00""#, "title"),
         (r#""future":["\ude00"]"#, ""),
     ] {
-        assert_eq!(violation_of_text(&with(rest)), (field.to_owned(), "invalid"));
+        assert_eq!(violation_of_text(&document_with(member)), (field.to_owned(), "invalid"));
     }
-    assert!(NewChat::parse(with(r#""title":"\ud83d\ude00""#).as_bytes()).is_ok());
+    assert!(NewChat::parse(document_with(r#""title":"\ud83d\ude00""#).as_bytes()).is_ok());
     let mut sealed = encrypted().to_string();
     sealed.insert_str(1, r#""future":"\ud83d","#);
     assert!(!text(&NewChat::parse(sealed.as_bytes()).unwrap()).contains("ud83d"));
@@ -274,7 +274,7 @@ fn malformed_and_oversized_documents_are_rejected() {
 
 #[test]
 fn the_id_must_be_the_requested_one() {
-    let chat = parse(&chat()).unwrap();
+    let chat = parse(&minimal_chat()).unwrap();
     let id = chat.id;
 
     assert!(chat.clone().require_id(Some(id)).is_ok());
