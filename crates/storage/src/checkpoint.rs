@@ -12,13 +12,13 @@ use crate::pools::{AsyncSqlite, Pools};
 use crate::sqlite::SQLITE_BUSY;
 
 /// Short wait for the lock, since writers are blocked meanwhile.
-const BRIEFLY: &str = "PRAGMA busy_timeout = 250;";
+const BRIEF_TIMEOUT: &str = "PRAGMA busy_timeout = 250;";
 
 /// Number of writes after which a checkpoint is worthwhile.
-const WORTHWHILE: usize = 64;
+const MIN_CHECKPOINT_WRITES: usize = 64;
 
 /// Number of pages from which the log is to be restarted: 16 MiB.
-const LONG: i32 = 4096;
+const RESTART_PAGES: i32 = 4096;
 
 #[derive(QueryableByName)]
 struct Checkpoint {
@@ -36,14 +36,14 @@ impl Database {
     /// for the disk. PostgreSQL runs its own checkpoints.
     pub async fn checkpoint(&self) -> Result<(), DbError> {
         let Pools::Sqlite { writer, log, .. } = &self.pools else { return Ok(()) };
-        if AtomicUsize::load(&log.written, Ordering::Relaxed) < WORTHWHILE {
+        if AtomicUsize::load(&log.written, Ordering::Relaxed) < MIN_CHECKPOINT_WRITES {
             return Ok(());
         }
 
         let mut conn = log.checkpointer.get().await?;
         log.written.store(0, Ordering::Relaxed);
 
-        if passive(&mut conn).await?.log >= LONG {
+        if passive(&mut conn).await?.log >= RESTART_PAGES {
             // The log restarts once it is empty: that takes a moment without
             // writers, in which there is little to do by now.
             passive(&mut *writer.get().await?).await?;
@@ -57,7 +57,7 @@ impl Database {
     /// own checkpoints.
     pub async fn truncate_log(&self) -> Result<bool, DbError> {
         let Pools::Sqlite { writer, log, .. } = &self.pools else { return Ok(true) };
-        let _alone = log.checkpointer.get().await?;
+        let _checkpointer = log.checkpointer.get().await?;
         truncate(&mut *writer.get().await?).await
     }
 }
@@ -68,7 +68,7 @@ async fn passive(conn: &mut AsyncSqlite) -> Result<Checkpoint, DbError> {
 }
 
 async fn truncate(conn: &mut AsyncSqlite) -> Result<bool, DbError> {
-    conn.batch_execute(BRIEFLY).await?;
+    conn.batch_execute(BRIEF_TIMEOUT).await?;
     let pragma = diesel::sql_query("PRAGMA wal_checkpoint(TRUNCATE)");
     let checkpoint = pragma.get_result::<Checkpoint>(conn).await;
     conn.batch_execute(SQLITE_BUSY).await?;

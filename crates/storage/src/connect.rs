@@ -113,7 +113,7 @@ fn sqlite_setup(path: &str, pragmas: String) -> SetupCallback<AsyncSqlite> {
         let open = move || -> ConnectionResult<AsyncSqlite> {
             Ok(AsyncSqlite::new(sqlite::open(&path, &pragmas)?))
         };
-        async move { main.spawn_blocking(open).await.map_err(lost)? }.boxed()
+        async move { main.spawn_blocking(open).await.map_err(connection_error)? }.boxed()
     })
 }
 
@@ -135,7 +135,7 @@ fn postgres_setup(connector: Connector, limit: Duration) -> SetupCallback<AsyncP
             Ok(conn)
         };
 
-        async move { main.spawn(open).await.map_err(lost)? }.boxed()
+        async move { main.spawn(open).await.map_err(connection_error)? }.boxed()
     })
 }
 
@@ -180,6 +180,6 @@ where
         .map_err(OpenDatabaseError::connection)
 }
 
-fn lost(err: impl Display) -> ConnectionError {
+fn connection_error(err: impl Display) -> ConnectionError {
     ConnectionError::BadConnection(err.to_string())
 }

@@ -56,11 +56,11 @@ pub(crate) fn decoded(text: &str) -> Result<String, TargetError> {
 /// Returns whether the first setting ends at white space before another
 /// `name=`, as libpq writes it, rather than at a semicolon or with the text.
 fn is_libpq_form(text: &str) -> bool {
-    let Some((_, value)) = text.split_once('=') else {
+    let Some((_, after_name)) = text.split_once('=') else {
         return false;
     };
 
-    let value = value.trim_start();
+    let value = after_name.trim_start();
     if value.starts_with('\'') {
         let mut chars = value.chars().peekable();
         chars.next();
@@ -165,9 +165,9 @@ fn dotnet_value(chars: &mut Peekable<Chars<'_>>) -> Result<String, TargetError> 
     };
 
     loop {
-        let it = chars.next().ok_or(TargetError::Form)?;
-        if it != quote || chars.next_if_eq(&quote).is_some() {
-            value.push(it);
+        let next_char = chars.next().ok_or(TargetError::Form)?;
+        if next_char != quote || chars.next_if_eq(&quote).is_some() {
+            value.push(next_char);
             continue;
         }
         skip_white(chars);

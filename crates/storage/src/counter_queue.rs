@@ -24,7 +24,7 @@ pub(crate) struct CounterQueue {
 struct Waiting {
     counts: Vec<QueuedCount>,
     /// True if a caller writes the queue.
-    served: bool,
+    has_writer: bool,
 }
 
 pub(crate) struct QueuedCount {
@@ -92,14 +92,14 @@ impl CounterQueue {
     pub(crate) fn put(&self, count: QueuedCount) -> bool {
         let mut waiting = self.lock();
         waiting.counts.push(count);
-        !std::mem::replace(&mut waiting.served, true)
+        !std::mem::replace(&mut waiting.has_writer, true)
     }
 
     /// Returns all waiting changes. If there are none, the caller is no longer the
     /// writer.
     pub(crate) fn take(&self) -> Vec<QueuedCount> {
         let mut waiting = self.lock();
-        waiting.served = !waiting.counts.is_empty();
+        waiting.has_writer = !waiting.counts.is_empty();
         std::mem::take(&mut waiting.counts)
     }
 

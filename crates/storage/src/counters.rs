@@ -32,18 +32,18 @@ impl Database {
         let (result_tx, result_rx) = oneshot::channel();
         if self.counts.put(QueuedCount { statement: Box::new(statement), result_tx }) {
             let db = self.clone();
-            let turn = WriterGuard(self.counts.clone());
-            self.main.spawn(async move { db.count_waiting(&turn).await });
+            let guard = WriterGuard(self.counts.clone());
+            self.main.spawn(async move { db.count_waiting(&guard).await });
         }
         result_rx.await.unwrap_or(Err(DbError::Abandoned))
     }
 
     /// Writes queued statements until the queue is empty.
-    async fn count_waiting(&self, turn: &WriterGuard) {
+    async fn count_waiting(&self, guard: &WriterGuard) {
         loop {
             // Updates that arrive while waiting for a connection join the batch.
             let conn = self.counter().await;
-            let counts = turn.0.take();
+            let counts = guard.0.take();
             if counts.is_empty() {
                 return;
             }
@@ -57,7 +57,7 @@ impl Database {
     }
 }
 
-/// All in one transaction: a statement that fails undoes itself alone.
+/// Runs all statements in one transaction: one that fails undoes itself alone.
 async fn on_sqlite(conn: &mut AsyncSqlite, counts: Vec<QueuedCount>) {
     let (statements, result_txs): (Vec<_>, Vec<_>) =
         counts.into_iter().map(|it| (it.statement, it.result_tx)).unzip();

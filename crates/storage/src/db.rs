@@ -103,7 +103,7 @@ impl Database {
     pub async fn writer(&self) -> Result<Conn, DbError> {
         Ok(match &self.pools {
             Pools::Sqlite { writer, durability, log, .. } => {
-                log.note();
+                log.count_write();
                 let mut conn = writer.get().await?;
                 durability.restore(&mut conn).await?;
                 Conn::Sqlite(conn)
@@ -118,7 +118,7 @@ impl Database {
     pub async fn counter(&self) -> Result<Conn, DbError> {
         Ok(match &self.pools {
             Pools::Sqlite { writer, durability, log, .. } => {
-                log.note();
+                log.count_write();
                 let mut conn = writer.get().await?;
                 durability.relax(&mut conn).await?;
                 Conn::Sqlite(conn)

@@ -176,7 +176,7 @@ pub enum TargetError {
     /// A required setting is missing.
     #[error("the connection string has no `{0}`")]
     Missing(&'static str),
-    /// Every connection would have a database of its own.
+    /// Database is in memory, where every connection would have its own.
     #[error("a database in memory cannot be used; name a file")]
     Memory,
     /// Public authorities certify names, so the server's name must be verified.

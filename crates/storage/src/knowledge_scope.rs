@@ -77,15 +77,15 @@ connection_trait! {
             let before = by_group(&present);
             let after = by_group(&future);
 
-            let number = |sets: &BTreeMap<_, BTreeSet<_>>, group: DbUid| {
+            let base_count = |sets: &BTreeMap<_, BTreeSet<_>>, group: DbUid| {
                 let count = sets.get(&group.0).map_or(0, BTreeSet::len);
                 i64::try_from(count).unwrap_or(i64::MAX)
             };
 
-            Ok(limits.into_iter().find_map(|(id, group, limit)| {
-                let limit = limit.unwrap_or(default_limit);
-                let current = number(&after, id);
-                let is_exceeded = current > limit && current > number(&before, id);
+            Ok(limits.into_iter().find_map(|(id, group, own_limit)| {
+                let limit = own_limit.unwrap_or(default_limit);
+                let current = base_count(&after, id);
+                let is_exceeded = current > limit && current > base_count(&before, id);
                 is_exceeded.then_some(ExceededBases { group, limit, current })
             }))
         }

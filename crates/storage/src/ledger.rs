@@ -38,7 +38,7 @@ impl Ledger {
         (0..).map(move |it| first + Duration::from_micros(it))
     }
 
-    /// Rejects `growth` more bytes above the group's limit, or the usual one.
+    /// Rejects `growth` more bytes above the group's limit, or the default one.
     /// A change that frees bytes is never rejected.
     pub fn check_storage(&self, growth: i64, default_limit: u64) -> Result<(), StorageUse> {
         let storage = storage_use(self.stored_bytes, self.group_limit, default_limit);
@@ -173,12 +173,17 @@ crate::connection_trait! {
 
 impl From<Row> for Ledger {
     fn from(row: Row) -> Self {
-        let (version, last_stamp, encrypted_at, umk_version, reset_at, ..) = row;
-        let encrypted = encrypted_at.is_some();
-        let was_reset = reset_at.is_some();
-        let (.., stored_bytes, group_limit) = row;
-        let last_stamp = last_stamp.0;
-        Self { version, last_stamp, encrypted, umk_version, was_reset, stored_bytes, group_limit }
+        let (version, last_stamp, encrypted_at, umk_version, reset_at, stored_bytes, group_limit) =
+            row;
+        Self {
+            version,
+            last_stamp: last_stamp.0,
+            encrypted: encrypted_at.is_some(),
+            umk_version,
+            was_reset: reset_at.is_some(),
+            stored_bytes,
+            group_limit,
+        }
     }
 }
 

@@ -190,7 +190,7 @@ pub(crate) async fn state(db: &Database) -> Result<State, DbError> {
         Conn::Sqlite(mut conn) => {
             let exists = "EXISTS (SELECT 1 FROM sqlite_master \
                           WHERE name = '__diesel_schema_migrations')";
-            let applied = conn.spawn_blocking(|conn| applied(conn, exists)).await?;
+            let applied = conn.spawn_blocking(|conn| applied_versions(conn, exists)).await?;
             compare(embedded::<Sqlite>(&SQLITE_MIGRATIONS)?, applied)
         }
         Conn::Postgres(mut conn) => {
@@ -208,7 +208,7 @@ pub(crate) async fn state(db: &Database) -> Result<State, DbError> {
     })
 }
 
-fn applied(conn: &mut SqliteConnection, exists: &str) -> QueryResult<Vec<String>> {
+fn applied_versions(conn: &mut SqliteConnection, exists: &str) -> QueryResult<Vec<String>> {
     if diesel::select(sql::<Bool>(exists)).get_result(conn)? {
         journal::table.select(journal::version).load(conn)
     } else {

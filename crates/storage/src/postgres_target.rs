@@ -72,7 +72,7 @@ const IGNORED: [&str; 22] = [
 /// Database on a server.
 #[derive(Clone, PartialEq)]
 pub(crate) struct PostgresTarget {
-    /// Everything but TLS.
+    /// Configuration without TLS.
     pub(crate) config: Config,
     pub(crate) tls: TlsSettings,
     /// Maximum time to open a connection, all attempts included.
@@ -84,17 +84,17 @@ pub(crate) struct PostgresTarget {
 impl PostgresTarget {
     /// Parses a URL, libpq's pairs or .NET's.
     pub(crate) fn parse(text: &str) -> Result<Self, TargetError> {
-        let scheme = text.split_once("://").map(|(scheme, rest)| (folded(scheme), rest));
+        let scheme = text.split_once("://").map(|(scheme, address)| (folded(scheme), address));
         let pairs = match scheme {
-            Some((scheme, rest)) if ["postgres", "postgresql"].contains(&scheme.as_str()) => {
-                url(rest)?
+            Some((scheme, address)) if ["postgres", "postgresql"].contains(&scheme.as_str()) => {
+                url(address)?
             }
             Some((scheme, _)) if !scheme.contains('=') => {
                 return Err(TargetError::OtherProvider("postgresql"));
             }
             _ => connection_string::parse_settings(text)?,
         };
-        Self::new(settings(pairs)?)
+        Self::new(settings_by_name(pairs)?)
     }
 
     /// Returns the user name, if the string has one.
@@ -105,7 +105,7 @@ impl PostgresTarget {
     fn new(mut settings: BTreeMap<&'static str, String>) -> Result<Self, TargetError> {
         let mode = settings.remove("sslmode");
         let roots = settings.remove("sslrootcert");
-        let tls = tls(mode.as_deref(), roots.as_deref())?;
+        let tls = tls_settings(mode.as_deref(), roots.as_deref())?;
         let max = settings
             .remove("max_pool_size")
             .map(|it| it.parse())
@@ -113,10 +113,12 @@ impl PostgresTarget {
             .or(Err(TargetError::Value("Maximum Pool Size")))?;
 
         if let Some(path) = settings.remove("search_path") {
-            let path = path.replace('\\', r"\\").replace(' ', r"\ ");
+            let escaped_path = path.replace('\\', r"\\").replace(' ', r"\ ");
             let options = settings.remove("options").unwrap_or_default();
-            settings
-                .insert("options", format!("{options} -c search_path={path}").trim().to_owned());
+            settings.insert(
+                "options",
+                format!("{options} -c search_path={escaped_path}").trim().to_owned(),
+            );
         }
 
         if !settings.contains_key("host") {
@@ -125,7 +127,7 @@ impl PostgresTarget {
             settings.insert("host", address.clone());
         }
 
-        let mut config = config(&settings)?;
+        let mut config = build_config(&settings)?;
         if config.get_application_name().is_none() {
             config.application_name(APPLICATION);
         }
@@ -146,7 +148,7 @@ impl PostgresTarget {
 }
 
 /// Returns the settings by libpq's names; the last of a name wins.
-fn settings(pairs: Vec<Setting>) -> Result<BTreeMap<&'static str, String>, TargetError> {
+fn settings_by_name(pairs: Vec<Setting>) -> Result<BTreeMap<&'static str, String>, TargetError> {
     let mut settings = BTreeMap::new();
     for Setting { number, name, value } in pairs {
         let known = NAMES.iter().find(|(_, names)| names.contains(&name.as_str()));
@@ -174,7 +176,7 @@ fn is_host(text: &str) -> bool {
 }
 
 /// Builds the configuration of tokio-postgres, which must accept each setting.
-fn config(settings: &BTreeMap<&'static str, String>) -> Result<Config, TargetError> {
+fn build_config(settings: &BTreeMap<&'static str, String>) -> Result<Config, TargetError> {
     let mut text = String::new();
     for (name, value) in settings {
         let pair = format!("{name}='{}' ", value.replace('\\', r"\\").replace('\'', r"\'"));
@@ -186,8 +188,8 @@ fn config(settings: &BTreeMap<&'static str, String>) -> Result<Config, TargetErr
     text.parse().or(Err(TargetError::Form))
 }
 
-fn tls(mode: Option<&str>, roots: Option<&str>) -> Result<TlsSettings, TargetError> {
-    let mode = match mode.map(folded).as_deref() {
+fn tls_settings(mode_name: Option<&str>, roots: Option<&str>) -> Result<TlsSettings, TargetError> {
+    let mode = match mode_name.map(folded).as_deref() {
         None => None,
         Some("disable") => Some(TlsMode::Disable),
         // libpq's `allow` ends the same way, it only begins without TLS.
@@ -215,9 +217,9 @@ fn tls(mode: Option<&str>, roots: Option<&str>) -> Result<TlsSettings, TargetErr
 }
 
 /// Parses the settings after `postgres://`.
-fn url(rest: &str) -> Result<Vec<Setting>, TargetError> {
-    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
+fn url(text: &str) -> Result<Vec<Setting>, TargetError> {
+    let (address, query) = text.split_once('?').unwrap_or((text, ""));
+    let (authority, database) = address.split_once('/').unwrap_or((address, ""));
     let (userinfo, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
     let (user, password) = userinfo.split_once(':').unwrap_or((userinfo, ""));
 
@@ -226,7 +228,7 @@ fn url(rest: &str) -> Result<Vec<Setting>, TargetError> {
     let hosts: Vec<&str> = if hosts.is_empty() { Vec::new() } else { hosts.split(',').collect() };
     for host in hosts {
         let (name, port) = match host.strip_prefix('[') {
-            Some(rest) => rest.split_once(']').ok_or(TargetError::Form)?,
+            Some(bracketed) => bracketed.split_once(']').ok_or(TargetError::Form)?,
             None => host.split_at(host.find(':').unwrap_or(host.len())),
         };
         names.push(decoded(name)?);

@@ -64,8 +64,11 @@ impl<'a> Roles<'a> {
     ) -> Self {
         let restriction =
             if maintenance.is_some() { Restriction::Restricted } else { Restriction::Unchanged };
-        let maintenance = maintenance.and_then(DatabaseTarget::user);
-        Self { requests: target.user(), maintenance, restriction }
+        Self {
+            requests: target.user(),
+            maintenance: maintenance.and_then(DatabaseTarget::user),
+            restriction,
+        }
     }
 }
 

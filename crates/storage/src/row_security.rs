@@ -138,8 +138,8 @@ async fn role(db: &Database) -> Result<Role, StartupError> {
 /// Statement that restricts the transaction in progress to the rows of a user.
 #[diesel::dsl::auto_type(no_type_alias)]
 pub(crate) fn row_restriction(user: Uuid) -> _ {
-    let user: String = user.to_string();
-    diesel::dsl::select(set_config("pia.user_id", user, true))
+    let user_id: String = user.to_string();
+    diesel::dsl::select(set_config("pia.user_id", user_id, true))
 }
 
 connection_trait! {
@@ -166,11 +166,11 @@ impl Database {
     /// role.
     #[must_use]
     pub fn unrestricted(&self) -> Self {
-        let mut all = self.clone();
-        if let Some(pools) = all.maintenance.take() {
-            all.pools = pools;
+        let mut db = self.clone();
+        if let Some(pools) = db.maintenance.take() {
+            db.pools = pools;
         }
-        all
+        db
     }
 
     /// Returns the user if transactions have to be restricted to their rows.

@@ -26,8 +26,8 @@ pub(crate) const SQLITE_BUSY: &str = "PRAGMA busy_timeout = 5000;";
 const OWNER_ONLY: u32 = 0o600;
 
 /// Number of attempts on a busy file, and the time between them.
-const ATTEMPTS: u32 = 250;
-const APART: Duration = Duration::from_millis(20);
+const MAX_ATTEMPTS: u32 = 250;
+const ATTEMPT_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Creates the file if it is missing, or returns why that is not possible.
 /// Returns its absolute path, which SQLite cannot mistake for anything else.
@@ -38,8 +38,8 @@ pub(crate) fn prepare(path: &Path) -> Result<String, OpenDatabaseError> {
         return Err(OpenDatabaseError::NoFolder(folder.to_owned()));
     }
 
-    let mut new = OpenOptions::new();
-    match new.write(true).create_new(true).mode(OWNER_ONLY).open(&absolute) {
+    let mut options = OpenOptions::new();
+    match options.write(true).create_new(true).mode(OWNER_ONLY).open(&absolute) {
         Ok(file) => {
             // The process's umask may have taken bits that the owner needs.
             file.set_permissions(Permissions::from_mode(OWNER_ONLY)).map_err(failed)?;
@@ -65,7 +65,9 @@ pub(crate) fn open(path: &str, pragmas: &str) -> ConnectionResult<SqliteConnecti
         match conn.batch_execute(pragmas) {
             // Unlike statements, the change to WAL does not wait for locks: two
             // connections that open a new file at once conflict.
-            Err(err) if is_busy(&err) && attempts < ATTEMPTS => std::thread::sleep(APART),
+            Err(err) if is_busy(&err) && attempts < MAX_ATTEMPTS => {
+                std::thread::sleep(ATTEMPT_INTERVAL);
+            }
             done => break done.map_err(ConnectionError::CouldntSetupConfiguration)?,
         }
         attempts += 1;

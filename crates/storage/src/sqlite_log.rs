@@ -22,7 +22,7 @@ impl SqliteLog {
     }
 
     /// Counts a write that begins.
-    pub(crate) fn note(&self) {
+    pub(crate) fn count_write(&self) {
         self.written.fetch_add(1, Ordering::Relaxed);
     }
 }

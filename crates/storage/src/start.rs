@@ -19,7 +19,7 @@ pub struct Startup {
     /// Database with a role that sees the rows of all users; for PostgreSQL. With
     /// it, requests are restricted to the rows of their user.
     pub maintenance_target: Option<DatabaseTarget>,
-    /// Other options of the operator.
+    /// Operator's options besides the addresses.
     pub options: DatabaseOptions,
 }
 
@@ -45,8 +45,8 @@ pub async fn start(startup: Startup) -> Result<Database, StartupError> {
         (DatabaseKind::Postgres, None) => {}
     }
 
-    let maintenance = maintenance.map(|it| Pools::open(it, options)).transpose()?;
-    let db = Database::open(&target, options)?.with_maintenance(maintenance);
+    let maintenance_pools = maintenance.map(|it| Pools::open(it, options)).transpose()?;
+    let db = Database::open(&target, options)?.with_maintenance(maintenance_pools);
     let state = migrations::state(&db).await.map_err(opening)?;
     if !state.pending.is_empty() {
         return Err(StartupError::Pending(state.pending));
@@ -77,7 +77,7 @@ pub async fn migrate_only(
     // Only here: a server without the setting must not lift it for others.
     let restriction = match roles.restriction {
         Restriction::Unchanged => Restriction::Lifted,
-        other => other,
+        requested => requested,
     };
     migrate_for(migrator, Roles { restriction, ..roles }).await
 }

@@ -51,8 +51,8 @@ pub(crate) enum TargetKind {
 impl DatabaseTarget {
     /// Parses a URL, libpq's `key=value` pairs, or the `Key=value;` pairs of
     /// .NET, for either provider.
-    pub fn parse(provider: DatabaseKind, text: &str) -> Result<Self, TargetError> {
-        let text = text.trim();
+    pub fn parse(provider: DatabaseKind, connection_string: &str) -> Result<Self, TargetError> {
+        let text = connection_string.trim();
         if text.is_empty() {
             return Err(TargetError::Empty);
         }

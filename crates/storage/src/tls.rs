@@ -69,28 +69,30 @@ impl TlsSettings {
 impl Roots {
     fn load(&self) -> Result<Trusted, OpenDatabaseError> {
         match self {
-            Self::System => system(),
-            Self::File(path) => file(path),
+            Self::System => load_system_roots(),
+            Self::File(path) => load_roots(path),
         }
     }
 }
 
-fn system() -> Result<Trusted, OpenDatabaseError> {
-    let found = rustls_native_certs::load_native_certs();
+fn load_system_roots() -> Result<Trusted, OpenDatabaseError> {
+    let loaded = rustls_native_certs::load_native_certs();
     let mut store = RootCertStore::empty();
-    let (added, _) = store.add_parsable_certificates(found.certs);
+    let (added, _) = store.add_parsable_certificates(loaded.certs);
     if added == 0 {
-        let why = found.errors.first().map_or_else(|| "there are none".into(), ToString::to_string);
+        let why =
+            loaded.errors.first().map_or_else(|| "there are none".into(), ToString::to_string);
         return Err(OpenDatabaseError::SystemRoots(why));
     }
     Ok(Trusted { store, named: Vec::new() })
 }
 
-fn file(path: &Path) -> Result<Trusted, OpenDatabaseError> {
+fn load_roots(path: &Path) -> Result<Trusted, OpenDatabaseError> {
     let failed = |why: String| OpenDatabaseError::Roots(path.to_owned(), why);
     let pem = std::fs::read(path).map_err(|err| failed(err.to_string()))?;
-    let named: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
-    let named = named.map_err(|err| failed(err.to_string()))?;
+    let named = CertificateDer::pem_slice_iter(&pem)
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|err| failed(err.to_string()))?;
     if named.is_empty() {
         return Err(failed("it holds no certificate in PEM form".to_owned()));
     }

@@ -39,37 +39,43 @@ impl Verifier {
         Self { trust, algorithms }
     }
 
-    fn chain(
+    fn verify_chain(
         &self,
         trusted: &Trusted,
-        end: &CertificateDer<'_>,
-        between: &[CertificateDer<'_>],
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
         now: UnixTime,
     ) -> Result<(), Error> {
-        if trusted.named.iter().any(|it| it == end) {
+        if trusted.named.iter().any(|it| it == end_entity) {
             return Ok(());
         }
-        let parsed = ParsedCertificate::try_from(end)?;
+        let parsed = ParsedCertificate::try_from(end_entity)?;
         let algorithms = self.algorithms.all;
-        verify_server_cert_signed_by_trust_anchor(&parsed, &trusted.store, between, now, algorithms)
+        verify_server_cert_signed_by_trust_anchor(
+            &parsed,
+            &trusted.store,
+            intermediates,
+            now,
+            algorithms,
+        )
     }
 }
 
 impl ServerCertVerifier for Verifier {
     fn verify_server_cert(
         &self,
-        end: &CertificateDer<'_>,
-        between: &[CertificateDer<'_>],
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
         name: &ServerName<'_>,
         _: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         match &self.trust {
             Trust::AnyServer => {}
-            Trust::Chain(trusted) => self.chain(trusted, end, between, now)?,
+            Trust::Chain(trusted) => self.verify_chain(trusted, end_entity, intermediates, now)?,
             Trust::ChainAndName(trusted) => {
-                self.chain(trusted, end, between, now)?;
-                verify_server_name(&ParsedCertificate::try_from(end)?, name)?;
+                self.verify_chain(trusted, end_entity, intermediates, now)?;
+                verify_server_name(&ParsedCertificate::try_from(end_entity)?, name)?;
             }
         }
         Ok(ServerCertVerified::assertion())

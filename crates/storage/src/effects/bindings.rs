@@ -1,7 +1,7 @@
 //! Ids that are bound to an entry, in the audit log.
 
 use pia_kernel::SideEffects;
-use serde_json::json;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::DbUid;
@@ -17,14 +17,14 @@ pub fn with_ids(
     before: &[DbUid],
     after: &[DbUid],
 ) -> SideEffects {
-    let side = |ids: &[DbUid]| {
-        let mut sorted: Vec<Uuid> = ids.iter().map(|it| it.0).collect();
-        sorted.sort();
-        if sorted.len() > MAX_IDS {
-            json!({ name: { "count": sorted.len() } })
-        } else {
-            json!({ name: sorted })
-        }
-    };
-    effects.with_changes(Some(&side(before)), Some(&side(after)))
+    effects.with_changes(Some(&ids_or_count(name, before)), Some(&ids_or_count(name, after)))
+}
+
+fn ids_or_count(name: &str, ids: &[DbUid]) -> Value {
+    let mut sorted: Vec<Uuid> = ids.iter().map(|it| it.0).collect();
+    sorted.sort();
+    if sorted.len() > MAX_IDS {
+        return json!({ name: { "count": sorted.len() } });
+    }
+    json!({ name: sorted })
 }

@@ -80,7 +80,7 @@ impl AuditIdentity {
         sealed: &[u8],
         commitment: &[u8],
     ) -> Option<Self> {
-        let plain = seal.open(place(&entry, part), sealed).ok()?;
+        let plain = seal.open(seal_context(&entry, part), sealed).ok()?;
         if digest::digest(&digest::SHA256, plain.expose()).as_ref() != commitment {
             return None;
         }
@@ -97,12 +97,12 @@ impl AuditIdentity {
         let mut plain = random_bytes::<SALT_LEN>()?.to_vec();
         plain.extend(serde_json::to_vec(self).map_err(|_err| DbError::Unreadable("an identity"))?);
         let commitment = digest::digest(&digest::SHA256, &plain).as_ref().to_vec();
-        let sealed = seal.seal(place(&entry, part), &Secret::new(plain))?;
+        let sealed = seal.seal(seal_context(&entry, part), &Secret::new(plain))?;
         Ok(SealedIdentity { sealed, commitment })
     }
 }
 
-fn place(entry: &Uuid, part: AuditPart) -> SealContext<'_> {
+fn seal_context(entry: &Uuid, part: AuditPart) -> SealContext<'_> {
     let purpose = match part {
         AuditPart::Actor => "audit-actor",
         AuditPart::Subject => "audit-subject",

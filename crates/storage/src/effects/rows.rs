@@ -98,16 +98,16 @@ columns! {
     }
 }
 
-const ENTER: &str = "
+const INSERT_ENTRIES: &str = "
     INSERT INTO audit_entries
         (id, at, action, object, request, changes, actor_commitment, subject_commitment)
     SELECT id, at, action, object, request, changes, actor_commitment, subject_commitment FROM ";
 
-const IDENTIFY: &str = "
+const INSERT_IDENTITIES: &str = "
     INSERT INTO audit_identities (entry_id, part, user_id, sealed)
     SELECT entry_id, part, user_id, sealed FROM ";
 
-const POST: &str = "
+const INSERT_MAILS: &str = "
     INSERT INTO mails (id, user_id, letter, sealed, queued_at, due_at, tries)
     SELECT id, user_id, letter, sealed, queued_at, due_at, tries FROM ";
 
@@ -124,7 +124,7 @@ macro_rules! inserts {
     )*};
 }
 
-inserts!(Entries by ENTER, Identities by IDENTIFY, Mails by POST);
+inserts!(Entries by INSERT_ENTRIES, Identities by INSERT_IDENTITIES, Mails by INSERT_MAILS);
 
 impl EffectRows {
     /// Builds the rows of side effects; `addresses` are those of the recipients.
@@ -137,7 +137,7 @@ impl EffectRows {
         let origin = RequestContext::current();
         let mut rows = Self::default();
         for entry in &effects.audit {
-            rows.enter(db, entry, &origin)?;
+            rows.add_entry(db, entry, &origin)?;
         }
 
         if !db.sends_mail() {
@@ -184,7 +184,7 @@ impl EffectRows {
         Ok(())
     }
 
-    fn enter(
+    fn add_entry(
         &mut self,
         db: &Database,
         entry: &AuditEntry,
@@ -203,11 +203,11 @@ impl EffectRows {
         };
 
         for (part, identity) in AuditIdentity::from_entry(entry, origin) {
-            let stored = identity.seal(db.seal()?, id, part)?;
+            let sealed_identity = identity.seal(db.seal()?, id, part)?;
 
             match part {
-                AuditPart::Actor => row.actor_commitment = Some(stored.commitment),
-                AuditPart::Subject => row.subject_commitment = Some(stored.commitment),
+                AuditPart::Actor => row.actor_commitment = Some(sealed_identity.commitment),
+                AuditPart::Subject => row.subject_commitment = Some(sealed_identity.commitment),
             }
 
             // The data of an anonymous actor belongs to the account they acted on.
@@ -216,7 +216,7 @@ impl EffectRows {
                 entry_id: DbUid(id),
                 part: part.name(),
                 user_id: user.map(|it| DbUid(it.0)),
-                sealed: stored.sealed,
+                sealed: sealed_identity.sealed,
             });
         }
 

@@ -50,16 +50,16 @@ impl StoredEmail {
 
     pub(super) fn seal(&self, seal: &ServerSeal, id: MailId) -> Result<Vec<u8>, DbError> {
         let json = serde_json::to_vec(self).map_err(|_err| DbError::Unreadable("an email"))?;
-        Ok(seal.seal(place(&id), &Secret::new(json))?)
+        Ok(seal.seal(seal_context(&id), &Secret::new(json))?)
     }
 
     /// Opens the email stored under this id.
     pub fn open(seal: &ServerSeal, id: MailId, sealed: &[u8]) -> Result<Self, UnsealError> {
-        let json = seal.open(place(&id), sealed)?;
+        let json = seal.open(seal_context(&id), sealed)?;
         serde_json::from_slice(json.expose()).map_err(|_err| UnsealError::Malformed)
     }
 }
 
-fn place(id: &MailId) -> SealContext<'_> {
+fn seal_context(id: &MailId) -> SealContext<'_> {
     SealContext { purpose: "mail", row: id.0.as_bytes() }
 }

@@ -121,10 +121,10 @@ async fn write(db: &Database, sql: &str) -> Result<(), DbError> {
 }
 
 async fn turn(db: &Database) -> i64 {
-    let found: Result<i64, DbError> = on_conn!(db.reader(), |conn| locks::table
+    let turn: Result<i64, DbError> = on_conn!(db.reader(), |conn| locks::table
         .find("accounts")
         .select(locks::turn)
         .first(conn)
         .await?);
-    found.unwrap()
+    turn.unwrap()
 }

@@ -40,7 +40,7 @@ type Identity = (DbUid, String, Option<DbUid>, Option<Vec<u8>>);
 
 async fn written(db: &Database) -> (Vec<Entry>, Vec<Identity>) {
     use audit_entries::{action, actor_commitment, id, request, subject_commitment};
-    let read = async {
+    let load = async {
         let entries = audit_entries::table.order(id).select((
             id,
             action,
@@ -52,7 +52,7 @@ async fn written(db: &Database) -> (Vec<Entry>, Vec<Identity>) {
             audit_identities::table.order((audit_identities::entry_id, audit_identities::part));
         on_conn!(db.reader(), |conn| (entries.load(conn).await?, identities.load(conn).await?))
     };
-    read.await.unwrap()
+    load.await.unwrap()
 }
 
 fn open_identity(
@@ -67,8 +67,11 @@ fn open_identity(
 async fn an_entry_stores_only_a_commitment_to_its_actor(db: Database) {
     let admin = UserId::generate();
     let user = UserId::generate();
-    let entry = AuditEntry::new(AT, "account.deactivated");
-    let entry = AuditEntry { actor: Some(admin), subject: Some(user), ..entry };
+    let entry = AuditEntry {
+        actor: Some(admin),
+        subject: Some(user),
+        ..AuditEntry::new(AT, "account.deactivated")
+    };
 
     write(&db, entry.into()).await;
 

@@ -39,8 +39,8 @@ async fn fail(mut conn: &AsyncPgConnection) -> QueryResult<i32> {
 
 async fn turns(db: &Database) -> i64 {
     let row = locks::table.find("accounts").select(locks::turn);
-    let found: Result<i64, DbError> = on_conn!(db.reader(), |conn| row.get_result(conn).await?);
-    found.unwrap()
+    let turn: Result<i64, DbError> = on_conn!(db.reader(), |conn| row.get_result(conn).await?);
+    turn.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -60,10 +60,10 @@ async fn a_database_without_a_free_connection_is_silent() {
     let fresh = TestDatabase::postgres().await;
     let options = DatabaseOptions { max_connections: 1, ..DatabaseOptions::default() };
     let db = Database::open(&fresh.target(), options).unwrap();
-    let taken = db.reader().await.unwrap();
+    let only_connection = db.reader().await.unwrap();
 
     let ping = db.ping(Duration::from_millis(50)).await;
 
     assert!(matches!(ping, Err(ReadinessError::Silent(_))), "{ping:?}");
-    drop(taken);
+    drop(only_connection);
 }

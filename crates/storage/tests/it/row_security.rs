@@ -36,19 +36,19 @@ async fn execute(fresh: &TestDatabase, sql: &str) {
 #[tokio::test(flavor = "multi_thread")]
 async fn roles_that_are_not_restricted_are_refused() {
     let fresh = TestDatabase::with_roles().await;
-    let all = [Some(REQUESTS), Some(OWNER), Some(MAINTENANCE)];
+    let valid_roles = [Some(REQUESTS), Some(OWNER), Some(MAINTENANCE)];
     let owner_name = format!("owner_{}", fresh.url.rsplit('_').next().unwrap());
     let role =
         format!("CREATE ROLE {owner_name} LOGIN; ALTER TABLE assignments OWNER TO {owner_name}");
 
-    assert_eq!(refusal(&fresh, all).await, None);
+    assert_eq!(refusal(&fresh, valid_roles).await, None);
     let superuser = refusal(&fresh, [Some(OWNER), Some(OWNER), Some(MAINTENANCE)]).await.unwrap();
-    let bypassing = [Some(MAINTENANCE), Some(OWNER), Some(MAINTENANCE)];
-    let bypassing = refusal(&fresh, bypassing).await.unwrap();
+    let bypassing_roles = [Some(MAINTENANCE), Some(OWNER), Some(MAINTENANCE)];
+    let bypassing = refusal(&fresh, bypassing_roles).await.unwrap();
     let maintenance = refusal(&fresh, [Some(REQUESTS), Some(OWNER), Some(REQUESTS)]).await.unwrap();
     execute(&fresh, &role).await;
-    let owning = [Some(owner_name.as_str()), Some(OWNER), Some(MAINTENANCE)];
-    let owning = refusal(&fresh, owning).await.unwrap();
+    let owning_roles = [Some(owner_name.as_str()), Some(OWNER), Some(MAINTENANCE)];
+    let owning = refusal(&fresh, owning_roles).await.unwrap();
 
     assert!(superuser.starts_with("SVC-DB-004") && superuser.contains("superuser"), "{superuser}");
     assert!(bypassing.starts_with("SVC-DB-004") && bypassing.contains("BYPASSRLS"), "{bypassing}");

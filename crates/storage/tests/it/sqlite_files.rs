@@ -94,16 +94,16 @@ struct CompileOption {
     compile_options: String,
 }
 
-/// Otherwise SQLite would prepare every query with a bound `LIMIT` anew; the build
-/// options are in `.cargo/config.toml`.
+/// Checks a build option of `.cargo/config.toml`, without which SQLite prepares every
+/// query with a bound `LIMIT` anew.
 #[tokio::test(flavor = "multi_thread")]
 async fn plans_are_prepared_once() {
     let dir = tempfile::tempdir().unwrap();
     let db = start_at(&dir.path().join("pia.db")).await.unwrap();
 
-    let options = diesel::sql_query("PRAGMA compile_options");
+    let query = diesel::sql_query("PRAGMA compile_options");
     let options: Result<Vec<CompileOption>, DbError> =
-        on_conn!(db.reader(), |conn| options.load(conn).await?);
+        on_conn!(db.reader(), |conn| query.load(conn).await?);
 
     assert!(options.unwrap().iter().any(|it| it.compile_options == "ENABLE_QPSG"));
 }

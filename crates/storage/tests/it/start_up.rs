@@ -55,12 +55,13 @@ async fn a_file_is_always_migrated() {
 #[tokio::test(flavor = "multi_thread")]
 async fn two_that_start_at_once_migrate_once() {
     for fresh in [TestDatabase::sqlite(), TestDatabase::empty_postgres().await] {
-        let one = start(startup(&fresh, Some(fresh.target())));
-        let other = start(startup(&fresh, Some(fresh.target())));
+        let first = start(startup(&fresh, Some(fresh.target())));
+        let second = start(startup(&fresh, Some(fresh.target())));
 
-        let (one, other) = join(one, other).await;
+        let (first_start, second_start) = join(first, second).await;
 
-        assert!(one.is_ok() && other.is_ok(), "{one:?} {other:?}");
+        assert!(first_start.is_ok(), "{first_start:?}");
+        assert!(second_start.is_ok(), "{second_start:?}");
     }
 }
 

@@ -18,8 +18,8 @@ async fn encrypted(text: &str) -> Result<bool, String> {
         Conn::Sqlite(_) => return Err("SQLite".to_owned()),
     };
     let ssl = "(SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid())";
-    let ssl = diesel::select(diesel::dsl::sql::<Bool>(ssl));
-    ssl.get_result(&mut conn).await.map_err(|err| chain(&err))
+    let query = diesel::select(diesel::dsl::sql::<Bool>(ssl));
+    query.get_result(&mut conn).await.map_err(|err| chain(&err))
 }
 
 fn chain(err: &dyn Error) -> String {

@@ -49,11 +49,12 @@ async fn two_deadlocked_transactions_both_succeed() {
     let both = Barrier::new(2);
     let runs = AtomicU32::new(0);
 
-    let (one, other) =
+    let (first, second) =
         join(crossing(&db, ["a", "b"], &both, &runs), crossing(&db, ["b", "a"], &both, &runs))
             .await;
 
-    assert!(one.is_ok() && other.is_ok(), "{one:?} {other:?}");
+    assert!(first.is_ok(), "{first:?}");
+    assert!(second.is_ok(), "{second:?}");
     assert!(runs.into_inner() >= 3);
     assert_eq!(turns(&db, "a").await.unwrap(), 2);
     assert_eq!(turns(&db, "b").await.unwrap(), 2);
@@ -70,8 +71,8 @@ async fn statements_time_out_and_the_operators_limit_stays() {
         let limits = diesel::dsl::sql::<diesel::sql_types::Text>(
             "SELECT current_setting('statement_timeout') || ' ' || current_setting('lock_timeout')",
         );
-        let read = async { on_conn!(db.reader(), |conn| limits.get_result::<String>(conn).await?) };
-        read.await.unwrap()
+        let load = async { on_conn!(db.reader(), |conn| limits.get_result::<String>(conn).await?) };
+        load.await.unwrap()
     };
 
     assert_eq!(limit("").await, "5s 5s");
