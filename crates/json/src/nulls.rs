@@ -40,18 +40,18 @@ impl NullStripper {
     /// Returns the bytes without null members, or `None` if there is no null.
     fn stripped(&self, json: &[u8]) -> Option<Vec<u8>> {
         self.0.find(json)?;
-        let mut rest = RemainingBytes { text: json, at: 0 };
+        let mut input = RemainingBytes { text: json, at: 0 };
         let mut output = Vec::with_capacity(json.len());
-        while let Some((before, string)) = rest.string() {
+        while let Some((before, string)) = input.string() {
             output.extend_from_slice(before);
-            match rest.null_member() {
+            match input.null_member() {
                 None => output.extend_from_slice(string),
                 Some(End::Comma) => {}
                 Some(End::Brace) => remove_trailing_comma(&mut output),
             }
         }
 
-        output.extend_from_slice(rest.all());
+        output.extend_from_slice(input.remainder());
 
         Some(output)
     }
@@ -71,19 +71,19 @@ struct RemainingBytes<'a> {
 }
 
 impl<'a> RemainingBytes<'a> {
-    fn all(&self) -> &'a [u8] {
+    fn remainder(&self) -> &'a [u8] {
         self.text.get(self.at..).unwrap_or_default()
     }
 
     /// Returns the text before the next string, and that string with its
     /// quotes.
     fn string(&mut self) -> Option<(&'a [u8], &'a [u8])> {
-        let rest = self.all();
-        let start = memchr::memchr(b'"', rest)?;
+        let text = self.remainder();
+        let start = memchr::memchr(b'"', text)?;
         let mut end = start + 1;
         loop {
-            let delimiter = memchr2(b'"', b'\\', rest.get(end..)?)? + end;
-            if rest.get(delimiter) == Some(&b'"') {
+            let delimiter = memchr2(b'"', b'\\', text.get(end..)?)? + end;
+            if text.get(delimiter) == Some(&b'"') {
                 end = delimiter + 1;
                 break;
             }
@@ -92,13 +92,13 @@ impl<'a> RemainingBytes<'a> {
 
         self.at += end;
 
-        Some((rest.get(..start)?, rest.get(start..end)?))
+        Some((text.get(..start)?, text.get(start..end)?))
     }
 
     /// Skips `: null` behind a key, up to the start of the next member.
     fn null_member(&mut self) -> Option<End> {
-        let rest = self.all().trim_ascii_start();
-        let value = rest.strip_prefix(b":")?.trim_ascii_start();
+        let separator = self.remainder().trim_ascii_start();
+        let value = separator.strip_prefix(b":")?.trim_ascii_start();
         let after = value.strip_prefix(b"null")?.trim_ascii_start();
         let (end, next_member) = match after.first()? {
             b',' => (End::Comma, after.get(1..)?.trim_ascii_start()),

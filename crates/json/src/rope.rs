@@ -207,12 +207,12 @@ impl Scan {
     }
 
     /// Continues within a string and returns the number of bytes consumed.
-    fn string(&mut self, rest: &[u8]) -> usize {
+    fn string(&mut self, text: &[u8]) -> usize {
         if std::mem::take(&mut self.escaped) {
             return 1;
         }
-        let Some(delimiter) = memchr2(b'"', b'\\', rest) else { return rest.len() };
-        self.escaped = rest.get(delimiter) == Some(&b'\\');
+        let Some(delimiter) = memchr2(b'"', b'\\', text) else { return text.len() };
+        self.escaped = text.get(delimiter) == Some(&b'\\');
         self.in_string = self.escaped;
         delimiter + 1
     }

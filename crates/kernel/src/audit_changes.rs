@@ -18,15 +18,14 @@ impl AuditChanges {
     /// object has no `before`, a deleted one no `after`. For long texts, length
     /// and SHA-256 are recorded.
     pub fn between<T: Serialize>(before: Option<&T>, after: Option<&T>) -> Option<Self> {
-        let mut before = fields(before);
-        let after = fields(after);
+        let mut old_fields = fields(before);
         let mut changes = Map::new();
-        for (name, after) in after {
-            let before = before.remove(&name).filter(|it| !it.is_null());
-            add(&mut changes, name, before, Some(after).filter(|it| !it.is_null()));
+        for (name, value) in fields(after) {
+            let old_value = old_fields.remove(&name).filter(|it| !it.is_null());
+            add(&mut changes, name, old_value, Some(value).filter(|it| !it.is_null()));
         }
-        for (name, before) in before {
-            add(&mut changes, name, Some(before).filter(|it| !it.is_null()), None);
+        for (name, old_value) in old_fields {
+            add(&mut changes, name, Some(old_value).filter(|it| !it.is_null()), None);
         }
         (!changes.is_empty()).then(|| Self(Value::Object(changes).to_string()))
     }

@@ -20,7 +20,8 @@ impl BudgetPeriod {
     pub const ALL: [Self; 5] =
         [Self::Hourly, Self::Daily, Self::Weekly, Self::GroupDaily, Self::GroupWeekly];
 
-    /// Name of the period on the wire, in the database and on the command line.
+    /// Returns the name of the period on the wire, in the database and on the
+    /// command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Hourly => "hourly",

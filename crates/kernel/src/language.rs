@@ -14,7 +14,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// Name in HTML and in settings: `en`.
+    /// Returns the name in HTML and in settings: `en`.
     pub fn tag(self) -> &'static str {
         match self {
             Self::En => "en",
@@ -34,8 +34,9 @@ impl Language {
     pub fn preferred(header: &str) -> Option<Self> {
         let mut best: Option<(f32, Self)> = None;
         for range in header.split(',').take(20) {
-            let (tag, weight) = range.split_once(';').unwrap_or((range, ""));
-            let weight = weight.trim().strip_prefix("q=").map_or(Some(1.0), |it| it.parse().ok());
+            let (tag, parameter) = range.split_once(';').unwrap_or((range, ""));
+            let weight =
+                parameter.trim().strip_prefix("q=").map_or(Some(1.0), |it| it.parse().ok());
             let (Some(language), Some(weight)) = (Self::from_tag(tag), weight) else { continue };
             if weight > 0.0 && best.is_none_or(|(max, _)| weight > max) {
                 best = Some((weight, language));
@@ -51,7 +52,7 @@ mod tests {
 
     #[test]
     fn the_language_with_the_greatest_weight_is_preferred() {
-        for (header, preferred) in [
+        for (header, expected) in [
             ("de", Some(Language::De)),
             ("de-AT,de;q=0.9,en;q=0.8", Some(Language::De)),
             ("fr, en;q=0.4, de;q=0.7", Some(Language::De)),
@@ -61,7 +62,7 @@ mod tests {
             ("fr, *", None),
             ("", None),
         ] {
-            assert_eq!(Language::preferred(header), preferred, "{header}");
+            assert_eq!(Language::preferred(header), expected, "{header}");
         }
     }
 }

@@ -14,7 +14,7 @@ macro_rules! tasks {
         }
 
         impl MaintenanceKind {
-            /// Every task, in the order in which they run.
+            /// All tasks, in the order in which they run.
             pub const ALL: &[Self] = &[$(Self::$task),*];
 
             /// Returns the name in the database and in logs.

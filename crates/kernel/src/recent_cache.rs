@@ -71,8 +71,8 @@ impl<K: Eq + Hash, V: Clone> RecentCache<K, V> {
     pub fn get(&self, owner: impl Hash, key: &K) -> Option<V> {
         let now = self.clock.now();
         let shard = self.shard(owner)?;
-        let recent = |it: &&Entry<V>| it.is_recent(now, self.max_age);
-        shard.entries.get(key).filter(recent).map(|it| it.value.clone())
+        let entry = shard.entries.get(key)?;
+        entry.is_recent(now, self.max_age).then(|| entry.value.clone())
     }
 
     /// Marks the start of a read of a value that belongs to `owner`.
@@ -173,33 +173,36 @@ mod tests {
         }
     }
 
-    fn cache(shards: usize, capacity: usize) -> (RecentCache<u32, u32>, Arc<SecondsClock>) {
+    fn new_cache(shards: usize, capacity: usize) -> (RecentCache<u32, u32>, Arc<SecondsClock>) {
         let clock = Arc::new(SecondsClock::default());
-        let shared: Arc<dyn Clock> = Arc::<SecondsClock>::clone(&clock);
-        (RecentCache::with_shards(shared, shards, capacity), clock)
+        let cache_clock: Arc<dyn Clock> = Arc::<SecondsClock>::clone(&clock);
+        (RecentCache::with_shards(cache_clock, shards, capacity), clock)
     }
 
     fn put(cache: &RecentCache<u32, u32>, key: u32) {
         cache.insert(key, key, key + 1, cache.begin_read(key));
     }
 
+    fn entry_count(cache: &RecentCache<u32, u32>) -> usize {
+        cache.shards.iter().map(|it| lock(it).entries.len()).sum()
+    }
+
     #[test]
     fn an_entry_is_returned_for_five_seconds_unless_the_clock_is_set_back() {
-        let (cache, clock) = cache(SHARDS, 1000);
+        let (cache, clock) = new_cache(SHARDS, 1000);
         clock.0.store(100, Ordering::SeqCst);
         put(&cache, 1);
 
-        let at = |second| {
+        for (second, expected) in [(99, None), (100, Some(2)), (105, Some(2)), (106, None)] {
             clock.0.store(second, Ordering::SeqCst);
-            cache.get(1, &1)
-        };
 
-        assert_eq!([99, 100, 105, 106].map(at), [None, Some(2), Some(2), None]);
+            assert_eq!(cache.get(1, &1), expected, "{second}");
+        }
     }
 
     #[test]
     fn an_invalidation_removes_stale_entries_and_voids_earlier_reads() {
-        let (cache, _) = cache(1, 1000);
+        let (cache, _) = new_cache(1, 1000);
         for key in [1, 2] {
             put(&cache, key);
         }
@@ -209,16 +212,15 @@ mod tests {
         cache.insert(3, 3, 4, read);
 
         assert_eq!([1, 2, 3].map(|it| cache.get(it, &it)), [None, Some(3), None]);
-        let read = cache.begin_read(3);
+        let second_read = cache.begin_read(3);
         cache.invalidate_all();
-        cache.insert(3, 3, 4, read);
+        cache.insert(3, 3, 4, second_read);
         assert_eq!([2, 3].map(|it| cache.get(it, &it)), [None, None]);
     }
 
     #[test]
     fn a_full_shard_evicts_old_entries_only() {
-        let (cache, clock) = cache(1, 100);
-        let len = || cache.shards.iter().map(|it| lock(it).entries.len()).sum::<usize>();
+        let (cache, clock) = new_cache(1, 100);
         for key in 0..250 {
             put(&cache, key);
         }
@@ -234,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_removed_entry_is_gone_and_a_read_meanwhile_stays_valid() {
-        let (cache, _) = cache(1, 100);
+        let (cache, _) = new_cache(1, 100);
         put(&cache, 1);
         let read = cache.begin_read(2);
 

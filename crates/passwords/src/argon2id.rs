@@ -41,18 +41,18 @@ pub(crate) fn hash(
 /// A hash of another cost takes a different time, until its owner signs in and it is replaced.
 pub(crate) fn verify(
     password: &str,
-    stored: Option<&str>,
+    stored_phc: Option<&str>,
     cost: HashCost,
     memory: &mut HashMemory,
 ) -> Result<Verdict, Unavailable> {
     let current = HashVariant::current(cost)?;
-    let Some(stored) = stored else {
+    let Some(phc) = stored_phc else {
         let salt = Salt::new(&[0; Salt::RECOMMENDED_LENGTH]).map_err(failed)?;
         std::hint::black_box(current.tag(password, &salt, memory)?);
         return Ok(Verdict::Wrong);
     };
 
-    let StoredHash { variant, salt, tag } = StoredHash::parse(stored)?;
+    let StoredHash { variant, salt, tag } = StoredHash::parse(phc)?;
     // `Output` compares in constant time.
     let is_right = variant.tag(password, &salt, memory)? == tag;
     let is_up_to_date = variant == current && salt.len() >= Salt::RECOMMENDED_LENGTH;
@@ -146,15 +146,15 @@ mod tests {
         hash(PASSWORD, cheap(), &mut HashMemory::default()).unwrap()
     }
 
-    fn verdict(password: &str, stored: &str) -> Verdict {
-        verify(password, Some(stored), cheap(), &mut HashMemory::default()).unwrap()
+    fn verdict(password: &str, phc: &str) -> Verdict {
+        verify(password, Some(phc), cheap(), &mut HashMemory::default()).unwrap()
     }
 
     #[test]
     fn a_hash_contains_its_parameters() {
-        let stored = stored_hash();
+        let phc = stored_hash();
 
-        assert!(stored.expose().starts_with("$argon2id$v=19$m=64,t=1,p=1$"), "{}", stored.expose());
+        assert!(phc.expose().starts_with("$argon2id$v=19$m=64,t=1,p=1$"), "{}", phc.expose());
     }
 
     #[test]
@@ -164,32 +164,32 @@ mod tests {
 
     #[test]
     fn only_the_exact_password_is_right() {
-        let stored = stored_hash();
+        let phc = stored_hash();
 
-        assert_eq!(verdict(PASSWORD, stored.expose()), Verdict::Right);
-        for other in ["", "Correct horse battery staple", "correct horse battery staple "] {
-            assert_eq!(verdict(other, stored.expose()), Verdict::Wrong, "{other:?}");
+        assert_eq!(verdict(PASSWORD, phc.expose()), Verdict::Right);
+        for password in ["", "Correct horse battery staple", "correct horse battery staple "] {
+            assert_eq!(verdict(password, phc.expose()), Verdict::Wrong, "{password:?}");
         }
     }
 
     #[test]
     fn a_tag_of_the_reference_implementation_is_verified() {
         // From the test vectors of the reference implementation in C.
-        let stored = "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ\
+        let phc = "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ\
                     $nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4";
 
-        assert_eq!(verdict("password", stored), Verdict::RightButOutdated);
-        assert_eq!(verdict("Password", stored), Verdict::Wrong);
+        assert_eq!(verdict("password", phc), Verdict::RightButOutdated);
+        assert_eq!(verdict("Password", phc), Verdict::Wrong);
     }
 
     #[test]
     fn a_hash_of_another_cost_is_right_but_outdated() {
-        let others = [HashCost::new(128, 1, 1), HashCost::new(64, 2, 1), HashCost::new(64, 1, 2)];
-        for other in others {
-            let stored = hash(PASSWORD, other.unwrap(), &mut HashMemory::default()).unwrap();
+        let costs = [HashCost::new(128, 1, 1), HashCost::new(64, 2, 1), HashCost::new(64, 1, 2)];
+        for cost in costs {
+            let phc = hash(PASSWORD, cost.unwrap(), &mut HashMemory::default()).unwrap();
 
-            assert_eq!(verdict(PASSWORD, stored.expose()), Verdict::RightButOutdated, "{other:?}");
-            assert_eq!(verdict("wrong", stored.expose()), Verdict::Wrong, "{other:?}");
+            assert_eq!(verdict(PASSWORD, phc.expose()), Verdict::RightButOutdated, "{cost:?}");
+            assert_eq!(verdict("wrong", phc.expose()), Verdict::Wrong, "{cost:?}");
         }
     }
 
@@ -205,17 +205,17 @@ mod tests {
 
     #[test]
     fn an_unknown_address_costs_as_many_hashes_as_a_known_one() {
-        let stored = stored_hash();
-        for (password, stored) in [
-            (PASSWORD, Some(stored.expose().as_str())),
-            ("wrong", Some(stored.expose().as_str())),
+        let phc = stored_hash();
+        for (password, known_phc) in [
+            (PASSWORD, Some(phc.expose().as_str())),
+            ("wrong", Some(phc.expose().as_str())),
             (PASSWORD, None),
         ] {
             let mut memory = HashMemory::default();
 
-            verify(password, stored, cheap(), &mut memory).unwrap();
+            verify(password, known_phc, cheap(), &mut memory).unwrap();
 
-            assert_eq!(memory.hashes, 1, "{password} {stored:?}");
+            assert_eq!(memory.hashes, 1, "{password} {known_phc:?}");
         }
     }
 
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn an_unreadable_hash_is_an_outage_and_no_wrong_password() {
-        for stored in [
+        for phc in [
             "",
             "plain text",
             "$2b$12$abcdefghijklmnopqrstuv",
@@ -238,9 +238,9 @@ mod tests {
             "$argon2id$v=19$m=4294967295,t=1,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4",
             "$argon2id$v=19$m=64,t=4294967295,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4",
         ] {
-            let outcome = verify(PASSWORD, Some(stored), cheap(), &mut HashMemory::default());
+            let outcome = verify(PASSWORD, Some(phc), cheap(), &mut HashMemory::default());
 
-            assert!(outcome.is_err(), "{stored}");
+            assert!(outcome.is_err(), "{phc}");
         }
     }
 }

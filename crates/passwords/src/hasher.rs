@@ -50,11 +50,12 @@ impl PasswordHasher for Argon2Hasher {
         stored: Option<Secret<String>>,
     ) -> Result<Verdict, Unavailable> {
         let cost = *self.cost.get();
-        let verify = move |memory: &mut _| {
-            let hash = stored.as_ref().map(|it| it.expose().as_str());
-            argon2id::verify(password.expose(), hash, cost, memory)
-        };
-        self.pool.run(verify).await?
+        self.pool
+            .run(move |memory| {
+                let hash = stored.as_ref().map(|it| it.expose().as_str());
+                argon2id::verify(password.expose(), hash, cost, memory)
+            })
+            .await?
     }
 }
 
@@ -62,7 +63,7 @@ impl PasswordHasher for Argon2Hasher {
 mod tests {
     use super::*;
 
-    fn hasher(cost: &LiveSetting<HashCost>) -> Argon2Hasher {
+    fn start_hasher(cost: &LiveSetting<HashCost>) -> Argon2Hasher {
         let threads = NonZeroUsize::MIN;
         let waiting = NonZeroUsize::new(8).unwrap();
         Argon2Hasher::new(cost.clone(), PoolSize { threads, waiting }).unwrap()
@@ -75,12 +76,12 @@ mod tests {
     #[tokio::test]
     async fn a_password_is_right_until_the_cost_changes_and_then_outdated() {
         let cost = LiveSetting::new(HashCost::new(64, 1, 1).unwrap());
-        let hasher = hasher(&cost);
-        let stored = hasher.hash(secret("a fine password")).await.unwrap();
+        let hasher = start_hasher(&cost);
+        let hash = hasher.hash(secret("a fine password")).await.unwrap();
 
-        let before = hasher.verify(secret("a fine password"), Some(stored.clone())).await.unwrap();
+        let before = hasher.verify(secret("a fine password"), Some(hash.clone())).await.unwrap();
         cost.set(HashCost::new(128, 1, 1).unwrap());
-        let after = hasher.verify(secret("a fine password"), Some(stored)).await.unwrap();
+        let after = hasher.verify(secret("a fine password"), Some(hash)).await.unwrap();
 
         assert_eq!(before, Verdict::Right);
         assert_eq!(after, Verdict::RightButOutdated);
@@ -88,10 +89,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_wrong_password_and_no_password_are_both_wrong() {
-        let hasher = hasher(&LiveSetting::new(HashCost::new(64, 1, 1).unwrap()));
-        let stored = hasher.hash(secret("a fine password")).await.unwrap();
+        let hasher = start_hasher(&LiveSetting::new(HashCost::new(64, 1, 1).unwrap()));
+        let hash = hasher.hash(secret("a fine password")).await.unwrap();
 
-        let wrong = hasher.verify(secret("another password"), Some(stored)).await.unwrap();
+        let wrong = hasher.verify(secret("another password"), Some(hash)).await.unwrap();
         let unknown = hasher.verify(secret("another password"), None).await.unwrap();
 
         assert_eq!(wrong, Verdict::Wrong);

@@ -166,10 +166,10 @@ mod tests {
         for _ in 0..200 {
             let pool = Pool::start(NonZeroUsize::MIN, 1).unwrap();
 
-            let both = tokio::join!(pool.run(|_| 1), pool.run(|_| 2));
+            let (first, second) = tokio::join!(pool.run(|_| 1), pool.run(|_| 2));
 
-            assert_eq!(both.0.unwrap(), 1);
-            assert_eq!(both.1.unwrap(), 2);
+            assert_eq!(first.unwrap(), 1);
+            assert_eq!(second.unwrap(), 2);
         }
     }
 
@@ -181,11 +181,12 @@ mod tests {
         let occupied = Arc::clone(&pool);
         #[expect(clippy::disallowed_methods, reason = "a test waits for it by what it does")]
         tokio::spawn(async move {
-            let work = move |_: &mut HashMemory| {
-                started.send(()).unwrap();
-                released.recv().is_err()
-            };
-            occupied.run(work).await
+            occupied
+                .run(move |_| {
+                    started.send(()).unwrap();
+                    released.recv().is_err()
+                })
+                .await
         });
         has_started.await.unwrap();
         (pool, hold)
@@ -209,28 +210,29 @@ mod tests {
     #[tokio::test]
     async fn work_whose_caller_has_gone_is_not_started() {
         let (pool, hold) = busy(8).await;
-        let started = Arc::new(AtomicUsize::new(0));
-        let counted = || {
-            let started = Arc::clone(&started);
-            move |_: &mut HashMemory| started.fetch_add(1, Ordering::SeqCst)
-        };
-        let mut abandoned = Box::pin(pool.run(counted()));
+        let counter = Arc::new(AtomicUsize::new(0));
+        let mut abandoned = Box::pin(pool.run(increment(Arc::clone(&counter))));
         assert!(is_pending(&mut abandoned).await);
 
         drop(abandoned);
-        let awaited = pool.run(counted());
+        let awaited = pool.run(increment(Arc::clone(&counter)));
         drop(hold);
 
         assert_eq!(awaited.await.unwrap(), 0);
+    }
+
+    /// Returns work that increments a counter and returns its value before.
+    fn increment(counter: Arc<AtomicUsize>) -> impl FnOnce(&mut HashMemory) -> usize {
+        move |_| counter.fetch_add(1, Ordering::SeqCst)
     }
 
     #[tokio::test]
     async fn a_panic_fails_only_its_own_work() {
         let pool = Pool::start(NonZeroUsize::MIN, 8).unwrap();
 
-        let panicked = pool.run(|_| panic!("on purpose")).await;
+        let outcome = pool.run(|_| panic!("on purpose")).await;
 
-        assert!(panicked.is_err());
+        assert!(outcome.is_err());
         assert_eq!(pool.run(|_| 1).await.unwrap(), 1);
     }
 

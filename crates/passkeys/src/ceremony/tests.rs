@@ -27,27 +27,27 @@ fn attestation() -> Vec<u8> {
     [&head[..], &length, &data].concat()
 }
 
-struct World {
+struct Registration {
     ceremony: WebauthnCeremony,
     state: Secret<String>,
     client_data: String,
 }
 
-fn world() -> World {
+fn registration() -> Registration {
     let ceremony = WebauthnCeremony::at("http://localhost:8080", "Pia").unwrap();
     let ada = "ada@example.org".to_owned();
     let account = Account::local(UserId::generate(), ada, Timestamp::UNIX_EPOCH);
-    let started = ceremony.begin_registration(&account, Vec::new()).unwrap();
-    let options: Value = serde_json::from_str(&started.options).unwrap();
+    let challenge = ceremony.begin_registration(&account, Vec::new()).unwrap();
+    let options: Value = serde_json::from_str(&challenge.options).unwrap();
     let client_data = json!({
         "type": "webauthn.create",
         "challenge": options["challenge"],
         "origin": "http://localhost:8080",
     });
-    World { ceremony, state: started.state, client_data: client_data.to_string() }
+    Registration { ceremony, state: challenge.state, client_data: client_data.to_string() }
 }
 
-impl World {
+impl Registration {
     fn finish(&self, attestation: &[u8]) -> Result<PasskeyCredential, CeremonyError> {
         let response = json!({
             "id": "BwcH", "rawId": "BwcH", "type": "public-key", "clientExtensionResults": {},
@@ -62,7 +62,7 @@ impl World {
 
 #[test]
 fn the_counter_is_returned_and_not_stored_in_the_key() {
-    let passkey = world().finish(&attestation()).unwrap();
+    let passkey = registration().finish(&attestation()).unwrap();
 
     let key: Value = serde_json::from_str(&passkey.key).unwrap();
     assert_eq!(passkey.counter, 9);
@@ -72,7 +72,7 @@ fn the_counter_is_returned_and_not_stored_in_the_key() {
 
 #[test]
 fn a_response_with_any_changed_byte_does_not_panic() {
-    let world = world();
+    let attempt = registration();
     let valid = attestation();
 
     for index in 0..valid.len() {
@@ -80,27 +80,27 @@ fn a_response_with_any_changed_byte_does_not_panic() {
             let mut broken = valid.clone();
             broken[index] ^= change;
             // Unsigned parts may be changed: the id, for example.
-            drop(world.finish(&broken));
+            drop(attempt.finish(&broken));
         }
     }
 }
 
 #[test]
 fn a_truncated_response_is_refused() {
-    let world = world();
+    let attempt = registration();
     let valid = attestation();
 
     for length in 0..valid.len() {
-        let cut = world.finish(&valid[..length]);
-        assert!(matches!(cut, Err(CeremonyError::Refused(_))), "{length}: {cut:?}");
+        let outcome = attempt.finish(&valid[..length]);
+        assert!(matches!(outcome, Err(CeremonyError::Refused(_))), "{length}: {outcome:?}");
     }
 }
 
 #[test]
 fn an_unreadable_stored_state_is_not_a_refusal() {
-    let world = World { state: Secret::new("{}".to_owned()), ..world() };
+    let unreadable = Registration { state: Secret::new("{}".to_owned()), ..registration() };
 
-    let outcome = world.finish(&attestation());
+    let outcome = unreadable.finish(&attestation());
 
     assert!(matches!(outcome, Err(CeremonyError::Unreadable(_))), "{outcome:?}");
 }
