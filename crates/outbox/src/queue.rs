@@ -87,7 +87,7 @@ pub struct MailQueue {
 }
 
 impl MailState {
-    /// Every state.
+    /// All states.
     pub const ALL: [Self; 3] = [Self::Waiting, Self::Postponed, Self::Failed];
 
     /// Returns the name of the state in queries.

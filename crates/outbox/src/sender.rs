@@ -73,8 +73,7 @@ impl OutboxSender {
     /// again.
     pub async fn deliver_next(&self) -> Result<DeliveryOutcome, Unavailable> {
         let now = self.clock.now();
-        let claimed = self.ports.outbox.claim(now, now + self.settings.claim).await?;
-        match claimed {
+        match self.ports.outbox.claim(now, now + self.settings.claim).await? {
             None => Ok(DeliveryOutcome::Nothing),
             Some(ClaimResult::Mail(mail)) => self.deliver(mail.claim, &mail.email).await,
             Some(ClaimResult::Locked(claim)) => {

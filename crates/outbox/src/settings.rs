@@ -60,10 +60,10 @@ impl OutboxSenderSettings {
 /// so that emails that failed together are not retried together. The email's id
 /// is the source of randomness.
 fn spread(pause: Duration, mail: MailId, tries: u32) -> Duration {
-    const QUARTERS: u32 = 1024;
-    let chance = mail.0.as_u128().wrapping_mul(2 * u128::from(tries) + 1) % u128::from(QUARTERS);
+    const STEPS: u32 = 1024;
+    let chance = mail.0.as_u128().wrapping_mul(2 * u128::from(tries) + 1) % u128::from(STEPS);
     let share = u32::try_from(chance).unwrap_or_default();
-    pause.saturating_sub(pause / (4 * QUARTERS) * share)
+    pause.saturating_sub(pause / (4 * STEPS) * share)
 }
 
 #[cfg(test)]

@@ -191,8 +191,8 @@ impl MailQueueStore for SqlMailQueue {
                 return Ok(false);
             };
             let before = BTreeMap::from([("email", template)]);
-            let effects = effects.with_changes(Some(&before), None);
-            conn.write_effects(&self.db, &effects).await?;
+            let recorded_effects = effects.with_changes(Some(&before), None);
+            conn.write_effects(&self.db, &recorded_effects).await?;
             Ok(true)
         })?)
     }

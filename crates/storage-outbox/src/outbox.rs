@@ -22,7 +22,13 @@ pub struct SqlOutbox {
 }
 
 /// Columns of a claimed email.
-type ClaimedRow = (DbUid, i32, DbInstant, Option<Vec<u8>>);
+#[derive(Queryable)]
+struct ClaimedRow {
+    id: DbUid,
+    tries: i32,
+    queued_at: DbInstant,
+    sealed: Option<Vec<u8>>,
+}
 
 /// Condition for emails that are due and unclaimed.
 macro_rules! is_due {
@@ -68,7 +74,7 @@ impl SqlOutbox {
                     return Ok(claimed);
                 }
             }
-            // Others claimed all of them, so that none is found again.
+            // Other servers claimed all of them, so that none is found again.
         }
     }
 
@@ -92,17 +98,16 @@ impl SqlOutbox {
     }
 
     fn open_claimed(&self, row: ClaimedRow) -> Result<ClaimResult, DbError> {
-        let (mail, count, queued, content) = row;
         let claim = ClaimToken {
-            mail: MailId(mail.0),
-            tries: u32::try_from(count).unwrap_or_default(),
-            queued_at: queued.0,
+            mail: MailId(row.id.0),
+            tries: u32::try_from(row.tries).unwrap_or_default(),
+            queued_at: row.queued_at.0,
         };
 
-        let content = content.unwrap_or_default();
+        let content = row.sealed.unwrap_or_default();
         Ok(match StoredEmail::open(self.db.seal()?, claim.mail, &content) {
-            Ok(stored) => {
-                let email = to_outgoing(stored);
+            Ok(stored_email) => {
+                let email = to_outgoing(stored_email);
                 ClaimResult::Mail(Box::new(ClaimedEmail { claim, email }))
             }
             Err(UnsealError::Unavailable(err)) => return Err(err.into()),
@@ -172,15 +177,15 @@ impl Outbox for SqlOutbox {
     }
 
     async fn sweep(&self, before: Timestamp) -> Result<u64, Unavailable> {
-        let before = DbInstant(before);
-        let is_unsent = failed_at.is_null().and(queued_at.le(before));
-        let delete = diesel::delete(mails::table.filter(failed_at.le(before).or(is_unsent)));
+        let deadline = DbInstant(before);
+        let is_unsent = failed_at.is_null().and(queued_at.le(deadline));
+        let delete = diesel::delete(mails::table.filter(failed_at.le(deadline).or(is_unsent)));
         Ok((on_conn!(self.db.writer(), |conn| delete.execute(conn).await?)?) as u64)
     }
 }
 
-fn to_outgoing(stored: StoredEmail) -> OutgoingEmail {
-    let StoredEmail { to, template, fields, language, at, address, agent } = stored;
+fn to_outgoing(email: StoredEmail) -> OutgoingEmail {
+    let StoredEmail { to, template, fields, language, at, address, agent } = email;
     OutgoingEmail { to, name: template, fields, language, at, address, agent }
 }
 

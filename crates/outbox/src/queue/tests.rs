@@ -71,10 +71,10 @@ async fn a_test_goes_to_the_administrator_and_is_audited() {
 
     queue.send_test(admin).await.unwrap();
 
-    let written = effects.0.lock().unwrap()[0].clone();
-    assert_eq!(written.audit[0].action, "Mail.TestSent");
-    assert_eq!(written.mail[0].to, Recipient::User(admin));
-    assert_eq!(written.mail[0].email.name, "relay-test");
+    let side_effects = effects.0.lock().unwrap()[0].clone();
+    assert_eq!(side_effects.audit[0].action, "Mail.TestSent");
+    assert_eq!(side_effects.mail[0].to, Recipient::User(admin));
+    assert_eq!(side_effects.mail[0].email.name, "relay-test");
 }
 
 #[tokio::test]
@@ -89,10 +89,10 @@ async fn nothing_is_queued_without_a_relay() {
 
 #[tokio::test]
 async fn an_email_that_is_being_sent_is_busy_and_a_missing_one_unknown() {
-    for (found, is_busy) in [(Some(record(None, None)), true), (None, false)] {
+    for (record, is_busy) in [(Some(record(None, None)), true), (None, false)] {
         let mut store = MockMailQueueStore::new();
         store.expect_discard().once().returning(|_, _, _| Ok(false));
-        store.expect_find().once().return_once(move |_| Ok(found));
+        store.expect_find().once().return_once(move |_| Ok(record));
         let (queue, _) = mail_queue(store, true);
 
         let result = queue.discard(UserId::generate(), MailId::generate()).await;

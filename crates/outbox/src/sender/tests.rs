@@ -45,9 +45,9 @@ struct Scene {
 }
 
 impl Scene {
-    fn with(claimed: ClaimResult) -> Self {
+    fn with(result: ClaimResult) -> Self {
         let mut outbox = MockOutbox::new();
-        outbox.expect_claim().once().return_once(move |_, _| Ok(Some(claimed)));
+        outbox.expect_claim().once().return_once(move |_, _| Ok(Some(result)));
         let mut renderer = MockEmailRenderer::new();
         renderer.expect_render().returning(|it| {
             Ok(EmailContent { subject: it.name.clone(), text: "t".into(), html: "h".into() })
@@ -55,8 +55,8 @@ impl Scene {
         Self { now: START, outbox, renderer, relay: MockRelay::new() }
     }
 
-    fn answering(mut self, sent: RelayOutcome) -> Self {
-        self.relay.expect_send().once().return_once(move |_| sent);
+    fn answering(mut self, outcome: RelayOutcome) -> Self {
+        self.relay.expect_send().once().return_once(move |_| outcome);
         self
     }
 
@@ -208,9 +208,9 @@ async fn an_unreadable_email_is_abandoned() {
 #[tokio::test]
 async fn deliveries_are_counted() {
     let mut outbox = MockOutbox::new();
-    let mut all =
+    let mut results =
         vec![Some(ClaimResult::Ruined(claim(START))), Some(ClaimResult::Locked(claim(START)))];
-    outbox.expect_claim().times(3).returning(move |_, _| Ok(all.pop().flatten()));
+    outbox.expect_claim().times(3).returning(move |_, _| Ok(results.pop().flatten()));
     outbox.expect_retry().returning(|_, _, _| Ok(()));
     outbox.expect_give_up().returning(|_, _, _| Ok(()));
     outbox.expect_waiting().once().returning(|| Ok(1));

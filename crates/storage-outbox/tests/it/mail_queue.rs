@@ -35,11 +35,11 @@ async fn queue(db: &Database, address: &str) {
 async fn claim(db: &Database, now: Timestamp) -> ClaimToken {
     match SqlOutbox::new(db.clone()).claim(now, now + CLAIM).await.unwrap() {
         Some(ClaimResult::Mail(mail)) => mail.claim,
-        other => panic!("{other:?}"),
+        result => panic!("{result:?}"),
     }
 }
 
-fn audited(mail: MailId) -> SideEffects {
+fn audit_effects(mail: MailId) -> SideEffects {
     let object = format!("mail:{mail}");
     SideEffects::of_object(START, Some(UserId::generate()), object, "Mail.Discarded")
 }
@@ -72,7 +72,7 @@ async fn emails_are_listed_newest_first_by_state_and_page(db: Database) {
     let second_page =
         mails.page(None, None, PageRequest { after: Some(cursor), limit: 1 }).await.unwrap();
 
-    let states: Vec<_> = all.iter().map(|it| (it.address.as_deref(), it.state())).collect();
+    let states: Vec<_> = records.iter().map(|it| (it.address.as_deref(), it.state())).collect();
     let expected = [
         (Some("c@example.org"), MailState::Waiting),
         (Some("b@example.org"), MailState::Postponed),
@@ -85,18 +85,18 @@ async fn emails_are_listed_newest_first_by_state_and_page(db: Database) {
     for (state, record) in MailState::ALL.into_iter().zip(&all) {
         assert_eq!(mails.page(None, Some(state), ALL).await.unwrap(), std::slice::from_ref(record));
     }
-    assert_eq!(mails.find(all[1].id).await.unwrap().as_ref(), Some(&all[1]));
+    assert_eq!(mails.find(records[1].id).await.unwrap().as_ref(), Some(&records[1]));
     let counts = MailCounts { waiting: 1, postponed: 1, failed: 1 };
     assert_eq!(mails.counts().await.unwrap(), counts);
-    assert!(!format!("{all:?}").contains("secret"));
+    assert!(!format!("{records:?}").contains("secret"));
 }
 
 async fn an_abandoned_email_has_no_address_left(db: Database) {
     queue(&db, "a@example.org").await;
-    let claimed = claim(&db, START).await;
-    SqlOutbox::new(db.clone()).give_up(claimed, START, "550").await.unwrap();
+    let token = claim(&db, START).await;
+    SqlOutbox::new(db.clone()).give_up(token, START, "550").await.unwrap();
 
-    let record = SqlMailQueue::new(db).find(claimed.mail).await.unwrap().unwrap();
+    let record = SqlMailQueue::new(db).find(token.mail).await.unwrap().unwrap();
 
     assert_eq!(record.address, None);
     assert_eq!(record.failure.as_deref(), Some("550"));
@@ -106,27 +106,27 @@ async fn an_abandoned_email_has_no_address_left(db: Database) {
 
 async fn a_postponed_email_becomes_due(db: Database) {
     queue(&db, "a@example.org").await;
-    let claimed = claim(&db, START).await;
-    SqlOutbox::new(db.clone()).retry(claimed, START + CLAIM * 9, "451").await.unwrap();
+    let token = claim(&db, START).await;
+    SqlOutbox::new(db.clone()).retry(token, START + CLAIM * 9, "451").await.unwrap();
     let mails = SqlMailQueue::new(db.clone());
 
-    let is_done = mails.make_due(claimed.mail, START, audited(claimed.mail)).await.unwrap();
+    let is_done = mails.make_due(token.mail, START, audit_effects(token.mail)).await.unwrap();
 
     assert!(is_done);
     assert_eq!(changes(&db).await.len(), 1);
-    assert_eq!(claim(&db, START).await.mail, claimed.mail);
+    assert_eq!(claim(&db, START).await.mail, token.mail);
 }
 
 async fn a_claimed_or_abandoned_email_does_not_become_due(db: Database) {
     queue(&db, "a@example.org").await;
     let mails = SqlMailQueue::new(db.clone());
     let outbox = SqlOutbox::new(db.clone());
-    let claimed = claim(&db, START).await;
+    let token = claim(&db, START).await;
     let make_due =
-        async || mails.make_due(claimed.mail, START, audited(claimed.mail)).await.unwrap();
+        async || mails.make_due(token.mail, START, audit_effects(token.mail)).await.unwrap();
 
     let while_claimed = make_due().await;
-    outbox.give_up(claimed, START, "550").await.unwrap();
+    outbox.give_up(token, START, "550").await.unwrap();
     let once_abandoned = make_due().await;
 
     assert!(!while_claimed);
@@ -137,13 +137,13 @@ async fn a_claimed_or_abandoned_email_does_not_become_due(db: Database) {
 async fn a_discarded_email_is_gone_and_its_template_recorded(db: Database) {
     queue(&db, "a@example.org").await;
     let mails = SqlMailQueue::new(db.clone());
-    let mail = only(&db).await;
+    let mail = only_mail(&db).await;
 
-    let first = mails.discard(mail, START, audited(mail)).await.unwrap();
-    let again = mails.discard(mail, START, audited(mail)).await.unwrap();
+    let is_discarded = mails.discard(mail, START, audit_effects(mail)).await.unwrap();
+    let is_discarded_again = mails.discard(mail, START, audit_effects(mail)).await.unwrap();
 
-    assert!(first);
-    assert!(!again);
+    assert!(is_discarded);
+    assert!(!is_discarded_again);
     assert_eq!(mails.find(mail).await.unwrap(), None);
     let recorded = r#"{"email":{"before":"invitation"}}"#;
     assert_eq!(changes(&db).await, [Some(recorded.to_owned())]);
@@ -152,8 +152,8 @@ async fn a_discarded_email_is_gone_and_its_template_recorded(db: Database) {
 async fn a_claimed_email_is_not_discarded(db: Database) {
     queue(&db, "a@example.org").await;
     let mails = SqlMailQueue::new(db.clone());
-    let claimed = claim(&db, START).await;
-    let discard = async |now| mails.discard(claimed.mail, now, audited(claimed.mail)).await;
+    let token = claim(&db, START).await;
+    let discard = async |now| mails.discard(token.mail, now, audit_effects(token.mail)).await;
 
     let while_claimed = discard(START).await.unwrap();
     let once_expired = discard(START + CLAIM).await.unwrap();

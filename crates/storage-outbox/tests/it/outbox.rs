@@ -47,7 +47,7 @@ async fn queue(db: &Database, link: &str, at: Timestamp) {
 async fn claim(outbox: &SqlOutbox, now: Timestamp) -> Option<ClaimedEmail> {
     match outbox.claim(now, now + CLAIM).await.unwrap() {
         Some(ClaimResult::Mail(mail)) => Some(*mail),
-        Some(other) => panic!("{other:?}"),
+        Some(result) => panic!("{result:?}"),
         None => None,
     }
 }
@@ -91,11 +91,12 @@ async fn concurrent_claims_get_different_emails(db: Database) {
         queue(&db, &it.to_string(), START).await;
     }
 
-    let all = join_all((0..32).map(|_| claim(&outbox, START))).await;
+    let claims = join_all((0..32).map(|_| claim(&outbox, START))).await;
 
-    let got: Vec<_> = all.into_iter().flatten().map(|it| it.email.fields["link"].clone()).collect();
-    let different: BTreeSet<_> = got.iter().collect();
-    assert_eq!(got.len(), 20);
+    let links: Vec<_> =
+        claims.into_iter().flatten().map(|it| it.email.fields["link"].clone()).collect();
+    let different: BTreeSet<_> = links.iter().collect();
+    assert_eq!(links.len(), 20);
     assert_eq!(different.len(), 20);
     assert_eq!(outbox.waiting().await.unwrap(), 20);
 }
@@ -106,12 +107,12 @@ async fn emails_are_claimed_in_the_order_they_are_due(db: Database) {
         queue(&db, &seconds.to_string(), START + Duration::from_secs(seconds)).await;
     }
 
-    let mut got = Vec::new();
+    let mut links = Vec::new();
     while let Some(mail) = claim(&outbox, START + Duration::from_secs(5)).await {
-        got.push(mail.email.fields["link"].clone());
+        links.push(mail.email.fields["link"].clone());
     }
 
-    assert_eq!(got, ["1", "2", "3"]);
+    assert_eq!(links, ["1", "2", "3"]);
 }
 
 async fn an_expired_claim_frees_the_email(db: Database) {
@@ -194,13 +195,13 @@ async fn only_the_reason_of_a_failed_email_is_stored(db: Database) {
 async fn an_email_of_another_key_is_locked(db: Database) {
     queue(&db, "x", START).await;
     let keys = MasterKeys { current: Secret::new([8; 32]), previous: None };
-    let other = db.clone().with_effects(ServerSeal::new(keys), LiveSetting::new(true));
+    let db_of_other_key = db.clone().with_effects(ServerSeal::new(keys), LiveSetting::new(true));
 
-    let locked = SqlOutbox::new(other).claim(START, START + CLAIM).await.unwrap();
-    let ours = claim(&SqlOutbox::new(db), START + CLAIM).await;
+    let other_result = SqlOutbox::new(db_of_other_key).claim(START, START + CLAIM).await.unwrap();
+    let own_claim = claim(&SqlOutbox::new(db), START + CLAIM).await;
 
-    assert!(matches!(locked, Some(ClaimResult::Locked(ClaimToken { tries: 1, .. }))));
-    assert!(ours.is_some());
+    assert!(matches!(other_result, Some(ClaimResult::Locked(ClaimToken { tries: 1, .. }))));
+    assert!(own_claim.is_some());
 }
 
 async fn a_tampered_email_is_ruined(db: Database) {
@@ -208,12 +209,12 @@ async fn a_tampered_email_is_ruined(db: Database) {
     let mut content = stored_row(&db).await.unwrap().sealed.unwrap();
     *content.last_mut().unwrap() ^= 1;
     let change = diesel::update(mails::table).set(mails::sealed.eq(content));
-    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| change.execute(conn).await?);
+    let count: Result<usize, DbError> = on_conn!(db.writer(), |conn| change.execute(conn).await?);
 
-    let ruined = SqlOutbox::new(db).claim(START, START + CLAIM).await.unwrap();
+    let result = SqlOutbox::new(db).claim(START, START + CLAIM).await.unwrap();
 
-    assert_eq!(done.unwrap(), 1);
-    assert!(matches!(ruined, Some(ClaimResult::Ruined(_))));
+    assert_eq!(count.unwrap(), 1);
+    assert!(matches!(result, Some(ClaimResult::Ruined(_))));
 }
 
 async fn old_failed_and_unsent_emails_are_deleted(db: Database) {
@@ -223,13 +224,13 @@ async fn old_failed_and_unsent_emails_are_deleted(db: Database) {
     for at in [START, day, month] {
         queue(&db, "x", at).await;
     }
-    let failed = claim(&outbox, START).await.unwrap();
-    outbox.give_up(failed.claim, month, "550").await.unwrap();
+    let mail = claim(&outbox, START).await.unwrap();
+    outbox.give_up(mail.claim, month, "550").await.unwrap();
 
-    let never_sent = outbox.sweep(day).await.unwrap();
-    let failed = outbox.sweep(month).await.unwrap();
+    let first_count = outbox.sweep(day).await.unwrap();
+    let second_count = outbox.sweep(month).await.unwrap();
 
-    assert_eq!(never_sent, 1);
-    assert_eq!(failed, 2);
+    assert_eq!(first_count, 1);
+    assert_eq!(second_count, 2);
     assert_eq!(outbox.waiting().await.unwrap(), 0);
 }
