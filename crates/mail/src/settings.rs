@@ -78,16 +78,18 @@ impl FromStr for Host {
     type Err = InvalidHost;
 
     fn from_str(text: &str) -> Result<Self, InvalidHost> {
-        let is_label = |label: &str| {
-            let mut bytes = label.bytes();
-            !label.is_empty() && bytes.all(|it| it.is_ascii_alphanumeric() || b"-_".contains(&it))
-        };
         let is_name = text.len() <= 253 && text.split('.').all(is_label);
         if is_name || text.parse::<std::net::IpAddr>().is_ok() {
             return Ok(Self(text.to_owned()));
         }
         Err(InvalidHost)
     }
+}
+
+/// Returns whether a text may stand between the dots of a host name.
+fn is_label(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    !text.is_empty() && bytes.all(|it| it.is_ascii_alphanumeric() || b"-_".contains(&it))
 }
 
 /// Address of the sender.

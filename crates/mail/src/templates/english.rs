@@ -147,11 +147,11 @@ fn address_opening(kind: &Email) -> Option<String> {
 /// Returns the text of an event that has a name or a count.
 fn parameterised_opening(kind: &Email) -> Option<String> {
     Some(match kind {
-        Email::PasswordChanged(Some(left)) => {
-            format!("{PASSWORD_CHANGED}{}", remaining_access(*left))
+        Email::PasswordChanged(Some(access)) => {
+            format!("{PASSWORD_CHANGED}{}", remaining_access(*access))
         }
-        Email::RecoveryCodeUsed(Some(left)) => {
-            format!("A recovery code of your account was used. {}", codes_left(*left))
+        Email::RecoveryCodeUsed(Some(count)) => {
+            format!("A recovery code of your account was used. {}", codes_left(*count))
         }
         Email::PasskeyAdded(name) => {
             format!("The passkey “{name}” was added to your account. It can be used to sign in.")
@@ -228,11 +228,11 @@ fn remaining_access(AppAccess { app_passwords, api_keys }: AppAccess) -> String 
     format!(" Still valid: {remaining}. Revoke those that you do not recognise.")
 }
 
-fn codes_left(left: u32) -> String {
-    match left {
+fn codes_left(count: u32) -> String {
+    match count {
         0 => "None is left: create new ones now.".to_owned(),
         1 => "One is left: create new ones soon.".to_owned(),
-        left => format!("{left} are left."),
+        _ => format!("{count} are left."),
     }
 }
 

@@ -18,10 +18,10 @@ pub(super) struct Facts {
 
 impl Facts {
     pub(super) fn from_email(email: &OutgoingEmail, kind: &Email) -> Option<Self> {
-        let at = email.at.to_string();
-        let minute = at.get(..16).unwrap_or(&at).replace('T', " ");
-        let program = email.agent.as_deref().and_then(program);
+        let exact_time = email.at.to_string();
+        let minute = exact_time.get(..16).unwrap_or(&exact_time).replace('T', " ");
         let at = format!("{minute} UTC");
+        let program = email.agent.as_deref().and_then(program);
         match kind {
             // The recipient need not know where the sender is.
             Email::Invitation(_) | Email::AnswerReported(_) => None,

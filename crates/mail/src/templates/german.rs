@@ -148,11 +148,11 @@ fn address_opening(kind: &Email) -> Option<String> {
 /// Returns the text of an event that has a name or a count.
 fn parameterised_opening(kind: &Email) -> Option<String> {
     Some(match kind {
-        Email::PasswordChanged(Some(left)) => {
-            format!("{PASSWORD_CHANGED}{}", remaining_access(*left))
+        Email::PasswordChanged(Some(access)) => {
+            format!("{PASSWORD_CHANGED}{}", remaining_access(*access))
         }
-        Email::RecoveryCodeUsed(Some(left)) => {
-            format!("ein Wiederherstellungscode Ihres Kontos wurde benutzt. {}", codes_left(*left))
+        Email::RecoveryCodeUsed(Some(count)) => {
+            format!("ein Wiederherstellungscode Ihres Kontos wurde benutzt. {}", codes_left(*count))
         }
         Email::PasskeyAdded(name) => {
             format!("zu Ihrem Konto wurde der Passkey „{name}“ zum Anmelden hinzugefügt.")
@@ -230,11 +230,11 @@ fn remaining_access(AppAccess { app_passwords, api_keys }: AppAccess) -> String 
     format!(" Weiterhin gültig: {remaining}. Widerrufen Sie, was Sie nicht kennen.")
 }
 
-fn codes_left(left: u32) -> String {
-    match left {
+fn codes_left(count: u32) -> String {
+    match count {
         0 => "Es ist keiner mehr übrig: Erstellen Sie jetzt neue.".to_owned(),
         1 => "Einer ist noch übrig: Erstellen Sie bald neue.".to_owned(),
-        left => format!("{left} sind noch übrig."),
+        _ => format!("{count} sind noch übrig."),
     }
 }
 
@@ -350,8 +350,8 @@ mod tests {
             (0, 1, " Weiterhin gültig: ein API-Schlüssel."),
             (2, 3, " Weiterhin gültig: 2 App-Passwörter und 3 API-Schlüssel."),
         ] {
-            let left = AppAccess { app_passwords, api_keys };
-            let text = opening(&Email::PasswordChanged(Some(left)));
+            let access = AppAccess { app_passwords, api_keys };
+            let text = opening(&Email::PasswordChanged(Some(access)));
             assert!(text.starts_with(&format!("{PASSWORD_CHANGED}{expected}")), "{text}");
         }
     }

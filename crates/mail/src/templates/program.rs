@@ -10,6 +10,7 @@ const BROWSERS: [(&str, &str); 6] = [
     ("Chrome/", "Chrome"),
     ("Safari/", "Safari"),
 ];
+/// Operating systems by a part of the user agent; the first match counts.
 const SYSTEMS: [(&str, &str); 6] = [
     ("Windows", "Windows"),
     ("Android", "Android"),
@@ -27,27 +28,30 @@ const MAX_PRODUCT_CHARS: usize = 24;
 /// Anybody can cause an email and choose a user agent. So only known names are
 /// displayed, or else a single word, which cannot be the address of a website.
 pub(super) fn program(agent: &str) -> Option<String> {
-    let named = |all: &[(&str, &'static str)]| {
-        all.iter().find(|(part, _)| agent.contains(part)).map(|(_, name)| *name)
-    };
-    let browser = if agent.starts_with("Mozilla/") { named(&BROWSERS) } else { None };
-    let program = match browser {
-        Some(browser) => browser.to_owned(),
+    let browser = if agent.starts_with("Mozilla/") { name_in(&BROWSERS, agent) } else { None };
+    let product = match browser {
+        Some(name) => name.to_owned(),
         None => word(agent)?,
     };
 
-    Some(match named(&SYSTEMS) {
-        Some(system) => format!("{program}, {system}"),
-        None => program,
+    Some(match name_in(&SYSTEMS, agent) {
+        Some(system) => format!("{product}, {system}"),
+        None => product,
     })
+}
+
+/// Returns the first name whose part is in a user agent.
+fn name_in(names: &[(&str, &'static str)], agent: &str) -> Option<&'static str> {
+    let (_, name) = names.iter().find(|(part, _)| agent.contains(part))?;
+    Some(*name)
 }
 
 /// Returns the product name of a program that is not a browser.
 fn word(agent: &str) -> Option<String> {
     let word = agent.split(['/', ' ', '(']).next().unwrap_or_default();
-    let plain = |it: char| it.is_ascii_alphanumeric() || it == '-';
-    let fits = !word.is_empty() && word.len() <= MAX_PRODUCT_CHARS && word.chars().all(plain);
-    (fits && word != "Mozilla").then(|| word.to_owned())
+    let is_plain = word.chars().all(|it| it.is_ascii_alphanumeric() || it == '-');
+    let fits = !word.is_empty() && word.len() <= MAX_PRODUCT_CHARS;
+    (is_plain && fits && word != "Mozilla").then(|| word.to_owned())
 }
 
 #[cfg(test)]

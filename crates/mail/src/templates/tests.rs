@@ -33,10 +33,10 @@ fn email(name: &str, language: Language) -> OutgoingEmail {
     }
 }
 
-fn with(name: &str, field: &str, value: &str) -> OutgoingEmail {
-    let mut email = email(name, Language::En);
-    email.fields.insert(field.to_owned(), value.to_owned());
-    email
+fn email_with(name: &str, field: &str, value: &str) -> OutgoingEmail {
+    let mut changed_email = email(name, Language::En);
+    changed_email.fields.insert(field.to_owned(), value.to_owned());
+    changed_email
 }
 
 fn render(email: &OutgoingEmail) -> Result<EmailContent, RenderError> {
@@ -53,10 +53,10 @@ fn failure(email: &OutgoingEmail) -> Option<RenderError> {
 
 #[test]
 fn every_email_exists_in_both_languages_as_text_and_html() {
-    let names = names();
-    assert!(names.contains(&"verify-address"), "{names:?}");
+    let email_names = names();
+    assert!(email_names.contains(&"verify-address"), "{email_names:?}");
 
-    for name in names {
+    for name in email_names {
         let [english, german] = [Language::En, Language::De].map(|it| rendered(&email(name, it)));
 
         assert!(english.subject != german.subject, "{name}");
@@ -71,7 +71,7 @@ fn every_email_exists_in_both_languages_as_text_and_html() {
 fn an_email_is_laid_out_in_paragraphs() {
     let verification = rendered(&email("verify-address", Language::En)).text;
     let notice = rendered(&email("passkey-added", Language::En)).text;
-    let invitation = rendered(&with("invitation", "hours", "")).text;
+    let invitation = rendered(&email_with("invitation", "hours", "")).text;
 
     assert_eq!(
         verification,
@@ -105,16 +105,16 @@ fn an_email_is_laid_out_in_paragraphs() {
 
 #[test]
 fn a_reported_answer_is_listed_with_its_comment_only() {
-    let reported = rendered(&email("answer-reported", Language::En)).text;
-    let silent = rendered(&with("answer-reported", "comment", "")).text;
+    let with_comment = rendered(&email("answer-reported", Language::En)).text;
+    let without_comment = rendered(&email_with("answer-reported", "comment", "")).text;
 
     assert_eq!(
-        reported,
+        with_comment,
         "Hello,\n\nA user reported a bad answer of the assistant.\n\nComment: “Wrong sum”\n\n\
          Report 0199f0e0-0000-7000-8000-00000000000e is listed in the console of the \
          server.\n\n-- \nThis email was sent by the Pia server https://pia.example"
     );
-    assert!(!silent.contains("Comment"), "{silent}");
+    assert!(!without_comment.contains("Comment"), "{without_comment}");
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn a_changed_password_lists_the_remaining_access() {
         ("0", "1", "signed out. Still valid: one API key. Revoke"),
         ("2", "3", "signed out. Still valid: 2 app passwords and 3 API keys. Revoke"),
     ] {
-        let mut email = with("password-changed", "appPasswords", app_passwords);
+        let mut email = email_with("password-changed", "appPasswords", app_passwords);
         email.fields.insert("apiKeys".to_owned(), api_keys.to_owned());
 
         let text = rendered(&email).text;
@@ -145,18 +145,20 @@ fn the_lifetime_of_a_link_is_displayed() {
     for (hours, expected) in
         [("1", "for one hour."), ("24", "for 24 hours."), ("168", "for 7 days.")]
     {
-        let text = rendered(&with("password-reset", "hours", hours)).text;
+        let text = rendered(&email_with("password-reset", "hours", hours)).text;
 
         assert!(text.contains(expected), "{text}");
     }
-    for other in ["", "0", "-1", "soon"] {
-        assert!(!rendered(&with("password-reset", "hours", other)).text.contains("works once"));
+    for hours in ["", "0", "-1", "soon"] {
+        assert!(
+            !rendered(&email_with("password-reset", "hours", hours)).text.contains("works once")
+        );
     }
 }
 
 #[test]
 fn a_device_registration_advises_to_compare_fingerprints() {
-    let text = rendered(&with("device-registered", "name", "DESKTOP-7")).text;
+    let text = rendered(&email_with("device-registered", "name", "DESKTOP-7")).text;
 
     assert!(text.contains("The device “DESKTOP-7” requests access"), "{text}");
     assert!(text.contains("compare the fingerprints") && text.contains("reject it"), "{text}");
@@ -185,20 +187,21 @@ fn an_email_loads_nothing() {
 
 #[test]
 fn values_are_escaped() {
-    let rendition = rendered(&with("passkey-added", "name", "<a href='x'>\r\nBcc: a\u{202E}b</a>"));
+    let rendition =
+        rendered(&email_with("passkey-added", "name", "<a href='x'>\r\nBcc: a\u{202E}b</a>"));
 
     assert!(!rendition.html.contains("<a href='x'>"), "{}", rendition.html);
     assert!(rendition.text.contains("“<a href='x'>  Bcc: a b</a>”"), "{}", rendition.text);
-    let long = rendered(&with("passkey-added", "name", &"x".repeat(5000)));
+    let long = rendered(&email_with("passkey-added", "name", &"x".repeat(5000)));
     assert!(!long.text.contains(&"x".repeat(101)));
 }
 
 #[test]
 fn only_http_links_are_accepted() {
     for link in ["", "javascript:alert(1)", "https://a\r\nb", "https://a b", "https://a\"b", "/x"] {
-        let failed = failure(&with("password-reset", "link", link));
+        let error = failure(&email_with("password-reset", "link", link));
 
-        assert_eq!(failed, Some(RenderError::Field("link")), "{link}");
+        assert_eq!(error, Some(RenderError::Field("link")), "{link}");
     }
     let html = rendered(&email("verify-address", Language::En)).html;
     assert!(html.contains("userId=1&#38;token=abc"), "{html}");
@@ -207,10 +210,10 @@ fn only_http_links_are_accepted() {
 #[test]
 fn an_email_without_its_fields_is_rejected() {
     for (name, field) in [("verify-address", "link"), ("passkey-removed", "name")] {
-        let mut email = email(name, Language::En);
-        email.fields.clear();
+        let mut empty_email = email(name, Language::En);
+        empty_email.fields.clear();
 
-        assert_eq!(failure(&email), Some(RenderError::Field(field)));
+        assert_eq!(failure(&empty_email), Some(RenderError::Field(field)));
     }
     assert_eq!(failure(&email("unheard-of", Language::En)), Some(RenderError::Unknown));
 }
@@ -219,20 +222,20 @@ fn an_email_without_its_fields_is_rejected() {
 fn the_number_of_recovery_codes_is_displayed() {
     for (left, expected) in [("0", "None is left"), ("1", "One is left"), ("5", "5 are left.")] {
         assert!(
-            rendered(&with("recovery-code-used", "left", left)).text.contains(expected),
+            rendered(&email_with("recovery-code-used", "left", left)).text.contains(expected),
             "{left}"
         );
     }
-    let failed = failure(&with("recovery-code-used", "left", "some"));
-    assert_eq!(failed, Some(RenderError::Field("left")));
+    let error = failure(&email_with("recovery-code-used", "left", "some"));
+    assert_eq!(error, Some(RenderError::Field("left")));
 }
 
 #[test]
 fn an_unknown_number_of_recovery_codes_is_omitted() {
-    let mut email = email("recovery-code-used", Language::En);
-    email.fields.remove("left");
+    let mut notice = email("recovery-code-used", Language::En);
+    notice.fields.remove("left");
 
-    let EmailContent { text, html, .. } = rendered(&email);
+    let EmailContent { text, html, .. } = rendered(&notice);
 
     assert!(text.contains("\n\nA recovery code of your account was used.\n\n"), "{text}");
     assert!(html.contains("A recovery code of your account was used.<"), "{html}");

@@ -9,22 +9,22 @@ use crate::scene::{mail, send, settings, smtp_relay};
 #[tokio::test]
 async fn an_email_arrives_as_written() {
     let relay = FakeRelay::start().await;
-    let written = mail("ada@example.org");
+    let email = mail("ada@example.org");
 
-    let sent = smtp_relay(settings(&relay)).send(&written).await;
+    let outcome = smtp_relay(settings(&relay)).send(&email).await;
 
     let received = relay.next_mail().await;
-    assert_eq!(sent, RelayOutcome::Accepted);
+    assert_eq!(outcome, RelayOutcome::Accepted);
     assert_eq!(&*received.from, "pia@pia.example");
     assert_eq!(received.to, ["ada@example.org"]);
-    assert_eq!(received.subject(), written.rendition.subject);
-    assert_eq!(received.text.replace("\r\n", "\n"), written.rendition.text);
-    assert_eq!(received.html.trim_end(), written.rendition.html);
+    assert_eq!(received.subject(), email.rendition.subject);
+    assert_eq!(received.text.replace("\r\n", "\n"), email.rendition.text);
+    assert_eq!(received.html.trim_end(), email.rendition.html);
     assert_eq!(received.link(), "https://pia.example/x?a=1&b=2");
     assert_eq!(received.header("from"), Some("Pia <pia@pia.example>"));
     assert_eq!(received.header("to"), Some("ada@example.org"));
     assert_eq!(received.header("auto-submitted"), Some("auto-generated"));
-    assert_eq!(received.header("message-id"), Some(&*format!("<{}@pia.example>", written.id)));
+    assert_eq!(received.header("message-id"), Some(&*format!("<{}@pia.example>", email.id)));
     assert!(received.header("date").unwrap().starts_with("Sat, 21 Nov 2026 15:04:05"));
     assert!(received.raw.is_ascii(), "any relay can pass it on");
 }
@@ -33,10 +33,10 @@ async fn an_email_arrives_as_written() {
 async fn a_repeated_email_is_identical() {
     let relay = FakeRelay::start().await;
     let smtp = smtp_relay(settings(&relay));
-    let written = mail("ada@example.org");
+    let email = mail("ada@example.org");
 
-    smtp.send(&written).await;
-    smtp.send(&written).await;
+    smtp.send(&email).await;
+    smtp.send(&email).await;
 
     let [first, second] = [relay.next_mail().await, relay.next_mail().await];
     for header in ["message-id", "date", "subject"] {
@@ -47,18 +47,18 @@ async fn a_repeated_email_is_identical() {
 #[tokio::test]
 async fn the_content_of_an_email_cannot_inject_headers() {
     let relay = FakeRelay::start().await;
-    let mut written = mail("ada@example.org");
-    written.rendition.subject = "Hello\r\nBcc: eve@example.org\r\n\r\nbody".to_owned();
-    let named =
+    let mut email = mail("ada@example.org");
+    email.rendition.subject = "Hello\r\nBcc: eve@example.org\r\n\r\nbody".to_owned();
+    let injection =
         MailSettings { from_name: "Pia\r\nBcc: eve@example.org".to_owned(), ..settings(&relay) };
 
-    let sent = smtp_relay(named).send(&written).await;
+    let outcome = smtp_relay(injection).send(&email).await;
 
     let received = relay.next_mail().await;
-    assert_eq!(sent, RelayOutcome::Accepted);
+    assert_eq!(outcome, RelayOutcome::Accepted);
     assert_eq!(received.header("bcc"), None);
     assert_eq!(received.to, ["ada@example.org"]);
-    assert_eq!(received.text.replace("\r\n", "\n"), written.rendition.text);
+    assert_eq!(received.text.replace("\r\n", "\n"), email.rendition.text);
 }
 
 #[tokio::test]
@@ -78,10 +78,10 @@ async fn invalid_addresses_are_refused() {
 async fn a_relay_without_smtputf8_gets_ascii_addresses_only() {
     let relay = FakeRelay::start().await;
 
-    let sent = smtp_relay(settings(&relay)).send(&mail("jürgen@example.org")).await;
+    let outcome = smtp_relay(settings(&relay)).send(&mail("jürgen@example.org")).await;
 
     let reason = "the relay takes only addresses of plain letters".to_owned();
-    assert_eq!(sent, RelayOutcome::Refused(reason));
+    assert_eq!(outcome, RelayOutcome::Refused(reason));
     assert_eq!(send(settings(&relay)).await, RelayOutcome::Accepted);
     assert_eq!(relay.stop().await.len(), 1);
 }
@@ -92,9 +92,9 @@ async fn a_domain_in_another_script_is_sent_in_ascii() {
     let from = "pia@bücher.example".parse().unwrap();
 
     let smtp = smtp_relay(MailSettings { from, ..settings(&relay) });
-    let sent = smtp.send(&mail("karl@müller.example")).await;
+    let outcome = smtp.send(&mail("karl@müller.example")).await;
 
-    assert_eq!(sent, RelayOutcome::Accepted);
+    assert_eq!(outcome, RelayOutcome::Accepted);
     let received = relay.next_mail().await;
     assert_eq!(&*received.from, "pia@xn--bcher-kva.example");
     assert_eq!(received.to, ["karl@xn--mller-kva.example"]);

@@ -31,13 +31,13 @@ async fn a_connection_that_closed_while_idle_is_replaced() {
     let smtp = smtp_relay(settings(&relay));
     smtp.send(&mail("ada@example.org")).await;
     relay.stop().await;
-    let relay =
+    let new_relay =
         FakeRelay::with_behaviour(RelayBehaviour { port, ..RelayBehaviour::default() }).await;
 
-    let sent = smtp.send(&mail("ada@example.org")).await;
+    let outcome = smtp.send(&mail("ada@example.org")).await;
 
-    assert_eq!(sent, RelayOutcome::Accepted);
-    assert_eq!(relay.stop().await.len(), 1);
+    assert_eq!(outcome, RelayOutcome::Accepted);
+    assert_eq!(new_relay.stop().await.len(), 1);
 }
 
 #[tokio::test]
@@ -46,15 +46,15 @@ async fn a_deferred_email_is_accepted_later() {
         FakeRelay::with_behaviour(RelayBehaviour { defer: 2, ..RelayBehaviour::default() }).await;
     let smtp = smtp_relay(settings(&relay));
 
-    let mut all = Vec::new();
+    let mut outcomes = Vec::new();
     for _ in 0..3 {
-        all.push(smtp.send(&mail("ada@example.org")).await);
+        outcomes.push(smtp.send(&mail("ada@example.org")).await);
     }
 
     let reason = "the relay does not take mail to this address: transient error (451): 4.7.1 … \
         try again later";
     let later = RelayOutcome::TryLater(reason.to_owned());
-    assert_eq!(all, [later.clone(), later, RelayOutcome::Accepted]);
+    assert_eq!(outcomes, [later.clone(), later, RelayOutcome::Accepted]);
     assert_eq!(relay.stop().await.len(), 1);
 }
 
@@ -64,11 +64,11 @@ async fn a_reply_is_recorded_without_addresses() {
         FakeRelay::with_behaviour(RelayBehaviour { refuse: true, ..RelayBehaviour::default() })
             .await;
 
-    let sent = send(settings(&relay)).await;
+    let outcome = send(settings(&relay)).await;
 
     let reason = "the relay does not take mail to this address: permanent error (550): 5.1.1 … \
         no such user, see …";
-    assert_eq!(sent, RelayOutcome::Refused(reason.to_owned()));
+    assert_eq!(outcome, RelayOutcome::Refused(reason.to_owned()));
 }
 
 #[tokio::test]
@@ -152,23 +152,23 @@ async fn credentials_are_sent_if_the_relay_requires_them() {
     let requires_password =
         RelayBehaviour { user: Some(("pia", "right")), ..RelayBehaviour::default() };
     let relay = FakeRelay::with_behaviour(requires_password).await;
-    let with =
+    let settings_with =
         |password| MailSettings { credentials: Some(credentials(password)), ..settings(&relay) };
 
-    let [unnamed, wrong, right] =
-        [send(settings(&relay)).await, send(with("wr0ng")).await, send(with("right")).await];
+    let missing_reason = away(send(settings(&relay)).await);
+    let wrong_reason = away(send(settings_with("wr0ng")).await);
+    let outcome = send(settings_with("right")).await;
 
-    let unnamed = away(unnamed);
-    let wrong = away(wrong);
-    assert!(unnamed.contains("(530)"), "{unnamed}");
-    assert!(wrong.contains("(535)") && !wrong.contains("wr0ng"), "{wrong}");
-    assert_eq!(right, RelayOutcome::Accepted);
+    assert!(missing_reason.contains("(530)"), "{missing_reason}");
+    assert!(wrong_reason.contains("(535)"), "{wrong_reason}");
+    assert!(!wrong_reason.contains("wr0ng"), "{wrong_reason}");
+    assert_eq!(outcome, RelayOutcome::Accepted);
     assert_eq!(relay.next_mail().await.user.as_deref(), Some("pia"));
 }
 
 #[tokio::test]
 async fn a_relay_is_greeted_with_the_public_host_name() {
-    for (host, greeted) in [
+    for (host, greeting) in [
         ("pia.example", "pia.example"),
         ("xn--bcher-kva.example", "xn--bcher-kva.example"),
         ("192.0.2.1", "[192.0.2.1]"),
@@ -178,6 +178,6 @@ async fn a_relay_is_greeted_with_the_public_host_name() {
         let smtp = SmtpRelay::new(LiveSetting::new(Some(settings(&relay))), host);
 
         assert_eq!(smtp.send(&mail("ada@example.org")).await, RelayOutcome::Accepted);
-        assert_eq!(relay.next_mail().await.greeting, greeted);
+        assert_eq!(relay.next_mail().await.greeting, greeting);
     }
 }

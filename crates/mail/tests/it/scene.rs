@@ -44,9 +44,9 @@ pub(crate) async fn send(settings: MailSettings) -> RelayOutcome {
 }
 
 /// Returns the reason why the relay is unusable; panics on any other outcome.
-pub(crate) fn away(sent: RelayOutcome) -> String {
-    match sent {
+pub(crate) fn away(outcome: RelayOutcome) -> String {
+    match outcome {
         RelayOutcome::Away(reason) => reason,
-        other => panic!("{other:?}"),
+        _ => panic!("{outcome:?}"),
     }
 }
