@@ -44,10 +44,10 @@ pub enum DeviceStatus {
 }
 
 impl DeviceStatus {
-    /// Every state.
+    /// All states.
     pub const ALL: [Self; 4] = [Self::Waiting, Self::Expired, Self::Active, Self::Revoked];
 
-    /// Returns its name in queries.
+    /// Returns the name of the state in queries.
     pub fn name(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",

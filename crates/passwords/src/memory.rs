@@ -35,10 +35,9 @@ impl HashMemory {
         }
 
         let allocated = self.blocks.len();
-        let short =
-            || Unavailable::new("memory for hashing", format!("{allocated} of {count} blocks"));
-
-        self.blocks.get_mut(..count).ok_or_else(short)
+        self.blocks.get_mut(..count).ok_or_else(|| {
+            Unavailable::new("memory for hashing", format!("{allocated} of {count} blocks"))
+        })
     }
 
     /// Returns whether any memory is allocated that could be released.

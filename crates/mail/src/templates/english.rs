@@ -210,14 +210,8 @@ fn parameterised_opening(kind: &Email) -> Option<String> {
 /// Returns a sentence on the app passwords and API keys that remain valid;
 /// empty if there are none.
 fn remaining_access(AppAccess { app_passwords, api_keys }: AppAccess) -> String {
-    let counted = |number, one: &str, many: &str| match number {
-        0 => None,
-        1 => Some(format!("one {one}")),
-        number => Some(format!("{number} {many}")),
-    };
-
-    let apps = counted(app_passwords, "app password", "app passwords");
-    let keys = counted(api_keys, "API key", "API keys");
+    let apps = amount(app_passwords, "app password", "app passwords");
+    let keys = amount(api_keys, "API key", "API keys");
     let remaining = match (apps, keys) {
         (None, None) => return String::new(),
         (Some(apps), None) => apps,
@@ -226,6 +220,15 @@ fn remaining_access(AppAccess { app_passwords, api_keys }: AppAccess) -> String 
     };
 
     format!(" Still valid: {remaining}. Revoke those that you do not recognise.")
+}
+
+/// Returns a number with the noun that it counts; `None` if it is 0.
+fn amount(count: u32, singular: &str, plural: &str) -> Option<String> {
+    match count {
+        0 => None,
+        1 => Some(format!("one {singular}")),
+        _ => Some(format!("{count} {plural}")),
+    }
 }
 
 fn codes_left(count: u32) -> String {

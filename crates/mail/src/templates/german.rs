@@ -212,14 +212,8 @@ fn parameterised_opening(kind: &Email) -> Option<String> {
 /// Returns a sentence on the app passwords and API keys that remain valid;
 /// empty if there are none.
 fn remaining_access(AppAccess { app_passwords, api_keys }: AppAccess) -> String {
-    let counted = |number, one: &str, many: &str| match number {
-        0 => None,
-        1 => Some(format!("ein {one}")),
-        number => Some(format!("{number} {many}")),
-    };
-
-    let apps = counted(app_passwords, "App-Passwort", "App-Passwörter");
-    let keys = counted(api_keys, "API-Schlüssel", "API-Schlüssel");
+    let apps = amount(app_passwords, "App-Passwort", "App-Passwörter");
+    let keys = amount(api_keys, "API-Schlüssel", "API-Schlüssel");
     let remaining = match (apps, keys) {
         (None, None) => return String::new(),
         (Some(apps), None) => apps,
@@ -228,6 +222,15 @@ fn remaining_access(AppAccess { app_passwords, api_keys }: AppAccess) -> String 
     };
 
     format!(" Weiterhin gültig: {remaining}. Widerrufen Sie, was Sie nicht kennen.")
+}
+
+/// Returns a number with the noun that it counts; `None` if it is 0.
+fn amount(count: u32, singular: &str, plural: &str) -> Option<String> {
+    match count {
+        0 => None,
+        1 => Some(format!("ein {singular}")),
+        _ => Some(format!("{count} {plural}")),
+    }
 }
 
 fn codes_left(count: u32) -> String {
