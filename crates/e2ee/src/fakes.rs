@@ -147,30 +147,30 @@ impl KeyStore for FakeKeys {
         _: Timestamp,
         decide_change: DecideChange<'_>,
     ) -> Result<bool, Unavailable> {
-        let mut stored = self.0.lock().unwrap();
-        let change = decide_change(&stored.keys);
+        let mut account = self.0.lock().unwrap();
+        let change = decide_change(&account.keys);
 
         for device in change.devices {
-            stored.keys.devices.retain(|it| it.row != device.row);
-            stored.keys.devices.push(device);
+            account.keys.devices.retain(|it| it.row != device.row);
+            account.keys.devices.push(device);
         }
-        stored.keys.devices.retain(|it| !change.deleted.contains(&it.row));
+        account.keys.devices.retain(|it| !change.deleted.contains(&it.row));
 
         if let Some(copy) = change.recovery {
-            stored.copy = Some(copy);
-            let proof_key = stored.keys.recovery.take();
-            stored.keys.recovery = Some(proof_key.unwrap_or(RecoveryProofKey::Missing));
+            account.copy = Some(copy);
+            let proof_key = account.keys.recovery.take();
+            account.keys.recovery = Some(proof_key.unwrap_or(RecoveryProofKey::Missing));
         }
 
         if let Some(key) = change.proof_key {
-            stored.keys.recovery = Some(RecoveryProofKey::Stored(key));
+            account.keys.recovery = Some(RecoveryProofKey::Stored(key));
         }
         if let Some(version) = change.umk_version {
-            stored.keys.encrypted = true;
-            stored.keys.umk_version = version;
+            account.keys.encrypted = true;
+            account.keys.umk_version = version;
         }
-        stored.recorded.extend(change.effects.audit.iter().map(|it| it.action));
-        stored.recorded.extend(change.effects.mail.iter().map(|it| it.email.name));
+        account.recorded.extend(change.effects.audit.iter().map(|it| it.action));
+        account.recorded.extend(change.effects.mail.iter().map(|it| it.email.name));
         Ok(true)
     }
 
@@ -183,12 +183,12 @@ impl KeyStore for FakeKeys {
     }
 
     async fn state(&self, _: UserId) -> Result<KeyState, Unavailable> {
-        let stored = self.0.lock().unwrap();
+        let account = self.0.lock().unwrap();
         Ok(KeyState {
-            encrypted: stored.keys.encrypted,
-            umk_version: stored.keys.umk_version,
-            recovery: stored.keys.recovery.is_some(),
-            proof_key: matches!(stored.keys.recovery, Some(RecoveryProofKey::Stored(_))),
+            encrypted: account.keys.encrypted,
+            umk_version: account.keys.umk_version,
+            recovery: account.keys.recovery.is_some(),
+            proof_key: matches!(account.keys.recovery, Some(RecoveryProofKey::Stored(_))),
         })
     }
 

@@ -1,5 +1,6 @@
 //! Query of the state of an account's data.
 
+use diesel::Queryable;
 use pia_kernel::Timestamp;
 use pia_storage::{DbInstant, DbUid, Instant};
 use pia_sync::Head;
@@ -7,11 +8,24 @@ use pia_sync::Head;
 /// Status of a device that waits for approval.
 pub(crate) const WAITING: i16 = 0;
 
-type LedgerPart = (Vec<u8>, i64, DbInstant);
+/// Columns of an account's ledger.
+#[derive(Queryable)]
+pub(crate) struct LedgerHead {
+    epoch: Vec<u8>,
+    version: i64,
+    last_stamp: DbInstant,
+}
 
-/// Group, creation time, ledger, catalogue, preferences, whether a device waits.
-pub(crate) type HeadRow =
-    (DbUid, DbInstant, Option<LedgerPart>, Option<i64>, Option<DbInstant>, bool);
+/// Row of the query.
+#[derive(Queryable)]
+pub(crate) struct HeadRow {
+    group: DbUid,
+    created_at: DbInstant,
+    ledger: Option<LedgerHead>,
+    catalogue: Option<i64>,
+    preferences: Option<DbInstant>,
+    has_pending_devices: bool,
+}
 
 diesel::define_sql_function! {
     /// Latest stamp. As SQL text, it would prevent the query from being prepared
@@ -55,16 +69,18 @@ macro_rules! head_query {
 pub(crate) use head_query;
 
 pub(crate) fn head_of(row: HeadRow) -> Head {
-    let (group, created_at, ledger, catalogue, preferences, has_pending) = row;
-    let (epoch, version, last) =
-        ledger.unwrap_or((Vec::new(), 0, DbInstant(Timestamp::UNIX_EPOCH)));
+    let ledger = row.ledger.unwrap_or_else(|| LedgerHead {
+        epoch: Vec::new(),
+        version: 0,
+        last_stamp: DbInstant(Timestamp::UNIX_EPOCH),
+    });
     Head {
-        epoch,
-        version,
-        last_stamp: last.0.max(created_at.0),
-        group: group.0,
-        catalogue: catalogue.unwrap_or_default(),
-        preferences: preferences.map(|it| it.0),
-        has_pending_devices: has_pending,
+        epoch: ledger.epoch,
+        version: ledger.version,
+        last_stamp: ledger.last_stamp.0.max(row.created_at.0),
+        group: row.group.0,
+        catalogue: row.catalogue.unwrap_or_default(),
+        preferences: row.preferences.map(|it| it.0),
+        has_pending_devices: row.has_pending_devices,
     }
 }

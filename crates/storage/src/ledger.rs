@@ -59,7 +59,16 @@ pub fn fresh_epoch() -> Result<Vec<u8>, DbError> {
     Ok(random_bytes::<16>()?.to_vec())
 }
 
-type Row = (i64, DbInstant, Option<DbInstant>, i32, Option<DbInstant>, i64, Option<i64>);
+#[derive(Queryable)]
+struct LedgerRow {
+    version: i64,
+    last_stamp: DbInstant,
+    encrypted_at: Option<DbInstant>,
+    umk_version: i32,
+    reset_at: Option<DbInstant>,
+    stored_bytes: i64,
+    group_limit: Option<i64>,
+}
 
 /// The columns of a [`Row`].
 macro_rules! row_columns {
@@ -171,18 +180,16 @@ crate::connection_trait! {
     }
 }
 
-impl From<Row> for Ledger {
-    fn from(row: Row) -> Self {
-        let (version, last_stamp, encrypted_at, umk_version, reset_at, stored_bytes, group_limit) =
-            row;
+impl From<LedgerRow> for Ledger {
+    fn from(row: LedgerRow) -> Self {
         Self {
-            version,
-            last_stamp: last_stamp.0,
-            encrypted: encrypted_at.is_some(),
-            umk_version,
-            was_reset: reset_at.is_some(),
-            stored_bytes,
-            group_limit,
+            version: row.version,
+            last_stamp: row.last_stamp.0,
+            encrypted: row.encrypted_at.is_some(),
+            umk_version: row.umk_version,
+            was_reset: row.reset_at.is_some(),
+            stored_bytes: row.stored_bytes,
+            group_limit: row.group_limit,
         }
     }
 }

@@ -90,11 +90,11 @@ impl Support {
         let stored_counts = self.store.counts(user).await?;
         let settings = self.settings.get();
         let counts_of = |channel: Channel| {
-            let stored = stored_counts.iter().find(|it| it.channel == channel);
+            let counts = stored_counts.iter().find(|it| it.channel == channel);
             ItemCounts {
                 channel,
-                live: stored.map_or(0, |it| it.live),
-                deleted: stored.map_or(0, |it| it.deleted),
+                live: counts.map_or(0, |it| it.live),
+                deleted: counts.map_or(0, |it| it.deleted),
                 limit: settings.limits.limit(channel),
             }
         };

@@ -164,7 +164,7 @@ mod tests {
             resets_at: Timestamp::from_micros(0),
             retry_after,
         };
-        let all = [
+        let errors = [
             AssistantError::Malformed(String::new()),
             AssistantError::Invalid(Vec::new()),
             AssistantError::TextTooLong { limit: 1 },
@@ -182,7 +182,7 @@ mod tests {
             AssistantError::Stopping,
         ];
 
-        for err in all {
+        for err in errors {
             let err = ApiError::from(HttpError::from(err));
             let status = err.status_code().as_u16();
             let (code, _message) = err.code_and_message();

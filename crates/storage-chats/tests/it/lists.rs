@@ -173,7 +173,7 @@ async fn an_unchanged_list_is_not_sent_again(db: Database) {
 async fn restore(db: &Database, user: UserId, version: i64, stamp: i64) {
     let restored_at = DbInstant(at(stamp));
     let back = (ledgers::version.eq(version), ledgers::last_stamp.eq(restored_at));
-    let done: Result<(), DbError> = async {
+    let outcome: Result<(), DbError> = async {
         in_tx!(db, async |conn| -> Result<(), DbError> {
             let lost = table::table.filter(table::stamp.gt(restored_at));
             diesel::delete(lost).execute(conn).await?;
@@ -183,7 +183,7 @@ async fn restore(db: &Database, user: UserId, version: i64, stamp: i64) {
         })
     }
     .await;
-    done.unwrap();
+    outcome.unwrap();
 }
 
 async fn a_restored_server_does_not_confuse_versions_with_lost_ones(db: Database) {

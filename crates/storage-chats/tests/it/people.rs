@@ -43,7 +43,7 @@ pub(crate) async fn person(db: &Database) -> UserId {
 
 /// Makes the account accept only encrypted data.
 pub(crate) async fn encrypt(db: &Database, user: UserId) {
-    let done: Result<(), DbError> = async {
+    let outcome: Result<(), DbError> = async {
         in_tx!(db, async |conn| -> Result<(), DbError> {
             conn.take_ledger(user).await?;
             diesel::update(ledgers::table.find(DbUid(user.0)))
@@ -54,19 +54,19 @@ pub(crate) async fn encrypt(db: &Database, user: UserId) {
         })
     }
     .await;
-    done.unwrap();
+    outcome.unwrap();
 }
 
 pub(crate) async fn remove(db: &Database, user: UserId) {
     let account = diesel::delete(accounts::table.find(DbUid(user.0)));
-    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| account.execute(conn).await?);
-    assert_eq!(done.unwrap(), 1);
+    let count: Result<usize, DbError> = on_conn!(db.writer(), |conn| account.execute(conn).await?);
+    assert_eq!(count.unwrap(), 1);
 }
 
 pub(crate) async fn shred(db: &Database, user: UserId) {
     let salt = diesel::delete(person_salts::table.find(DbUid(user.0)));
-    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| salt.execute(conn).await?);
-    assert_eq!(done.unwrap(), 1);
+    let count: Result<usize, DbError> = on_conn!(db.writer(), |conn| salt.execute(conn).await?);
+    assert_eq!(count.unwrap(), 1);
 }
 
 pub(crate) fn chats(db: &Database) -> SqlChats {

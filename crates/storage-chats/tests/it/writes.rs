@@ -41,15 +41,15 @@ type Row = (DbInstant, DbInstant, Option<DbInstant>, i32, Option<Vec<u8>>);
 async fn row(db: &Database, user: UserId, number: u128) -> Option<Row> {
     let row = table::table.find((DbUid(user.0), DbUid(id(number).0)));
     let columns = (table::stamp, table::updated_at, table::deleted_at, table::size, table::body);
-    let loaded: Result<_, DbError> =
+    let result: Result<_, DbError> =
         on_conn!(db.reader(), |conn| row.select(columns).first(conn).await.optional()?);
-    loaded.unwrap()
+    result.unwrap()
 }
 
 async fn version(db: &Database, user: UserId) -> i64 {
     let version = ledgers::table.find(DbUid(user.0)).select(ledgers::version);
-    let loaded: Result<_, DbError> = on_conn!(db.reader(), |conn| version.first(conn).await?);
-    loaded.unwrap()
+    let result: Result<_, DbError> = on_conn!(db.reader(), |conn| version.first(conn).await?);
+    result.unwrap()
 }
 
 fn created(micros: i64) -> ChatWriteOutcome {
@@ -60,8 +60,8 @@ fn replaced(micros: i64) -> ChatWriteOutcome {
     ChatWriteOutcome::Replaced { created_at: at(micros) }
 }
 
-fn is_newer(written: &ChatWriteOutcome, updated_at: i64) -> bool {
-    matches!(written, ChatWriteOutcome::Newer(it) if it.updated_at == at(updated_at))
+fn is_newer(outcome: &ChatWriteOutcome, updated_at: i64) -> bool {
+    matches!(outcome, ChatWriteOutcome::Newer(it) if it.updated_at == at(updated_at))
 }
 
 async fn a_chat_is_found_by_its_owner_alone(db: Database) {
@@ -114,13 +114,14 @@ async fn the_latest_of_concurrent_versions_is_stored(db: Database) {
     let ada = person(&db).await;
     let versions: Vec<NewChat> = (0..16).map(|it| chat(1, 100 + (it * 7) % 16)).collect();
 
-    let written = join_all(versions.iter().map(|it| put(&db, ada, it, 1000))).await;
+    let outcomes = join_all(versions.iter().map(|it| put(&db, ada, it, 1000))).await;
 
-    let first = written.iter().filter(|it| matches!(it, ChatWriteOutcome::Created { .. })).count();
-    assert_eq!(first, 1, "{written:?}");
+    let created_count =
+        outcomes.iter().filter(|it| matches!(it, ChatWriteOutcome::Created { .. })).count();
+    assert_eq!(created_count, 1, "{outcomes:?}");
     assert_eq!(text(&db, ada, 1).await.unwrap(), r#"{"number":1,"updatedAt":115}"#);
-    for (version, written) in versions.iter().zip(&written) {
-        if let ChatWriteOutcome::Newer(newer) = written {
+    for (version, outcome) in versions.iter().zip(&outcomes) {
+        if let ChatWriteOutcome::Newer(newer) = outcome {
             assert!(newer.updated_at > version.updated_at);
         }
     }
@@ -216,11 +217,11 @@ async fn no_plain_chat_is_stored_after_encryption_is_enabled(db: Database) {
         let new_chats: Vec<NewChat> = (1..=4).map(|it| chat(it, 10)).collect();
         let puts = join_all(new_chats.iter().map(|it| put(&db, ada, it, 100)));
 
-        let (written, ()) = join(puts, encrypt(&db, ada)).await;
+        let (outcomes, ()) = join(puts, encrypt(&db, ada)).await;
 
         // Those before it are stored, and those behind it are not.
-        for (number, written) in (1..).zip(written) {
-            assert_eq!(text(&db, ada, number).await.is_some(), written == created(10));
+        for (number, outcome) in (1..).zip(outcomes) {
+            assert_eq!(text(&db, ada, number).await.is_some(), outcome == created(10));
         }
         assert_eq!(put(&db, ada, &chat(9, 10), 100).await, ChatWriteOutcome::Plain);
     }
@@ -232,15 +233,15 @@ async fn the_number_of_chats_is_limited(db: Database) {
     let three = ChatLimits { chats: 3, ..MANY };
     let new_chats: Vec<NewChat> = (1..=8).map(|it| chat(it, 10)).collect();
 
-    let written = join_all(new_chats.iter().map(|it| store.put(ada, it, three, at(100)))).await;
+    let outcomes = join_all(new_chats.iter().map(|it| store.put(ada, it, three, at(100)))).await;
 
     let count = |outcome: &ChatWriteOutcome| {
-        written.iter().filter(|it| it.as_ref().unwrap() == outcome).count()
+        outcomes.iter().filter(|it| it.as_ref().unwrap() == outcome).count()
     };
     assert_eq!(count(&created(10)), 3);
     assert_eq!(count(&ChatWriteOutcome::Full { current: 3 }), 5);
     let (existing, _) =
-        (1..=8).zip(&written).find(|(_, it)| *it.as_ref().unwrap() == created(10)).unwrap();
+        (1..=8).zip(&outcomes).find(|(_, it)| *it.as_ref().unwrap() == created(10)).unwrap();
     assert_eq!(store.put(ada, &chat(existing, 11), three, at(100)).await.unwrap(), replaced(10));
     delete(&db, ada, existing, 100).await;
     assert_eq!(store.put(ada, &chat(99, 11), three, at(100)).await.unwrap(), created(11));
@@ -252,9 +253,9 @@ async fn the_number_of_chats_is_limited(db: Database) {
 async fn stored_bytes(db: &Database, user: UserId) -> i64 {
     let counted = ledgers::table.find(DbUid(user.0)).select(ledgers::stored_bytes);
     let sizes = table::table.filter(table::user_id.eq(DbUid(user.0))).select(table::size);
-    let loaded: Result<(i64, Vec<i32>), DbError> =
+    let row: Result<(i64, Vec<i32>), DbError> =
         on_conn!(db.reader(), |conn| (counted.first(conn).await?, sizes.load(conn).await?));
-    let (counted, sizes) = loaded.unwrap();
+    let (counted, sizes) = row.unwrap();
     assert_eq!(counted, sizes.into_iter().map(i64::from).sum::<i64>());
     counted
 }
@@ -267,17 +268,17 @@ async fn the_number_of_bytes_is_limited(db: Database) {
     let three = ChatLimits { storage: 3 * size + 1, ..MANY };
     let full = StorageUse { current: 3 * size, limit: 3 * size + 1 };
 
-    let written = join_all(new_chats.iter().map(|it| store.put(ada, it, three, at(100)))).await;
+    let outcomes = join_all(new_chats.iter().map(|it| store.put(ada, it, three, at(100)))).await;
 
     let count = |outcome: &ChatWriteOutcome| {
-        written.iter().filter(|it| it.as_ref().unwrap() == outcome).count()
+        outcomes.iter().filter(|it| it.as_ref().unwrap() == outcome).count()
     };
     assert_eq!(count(&created(10)), 3);
     assert_eq!(count(&ChatWriteOutcome::OutOfStorage(full)), 5);
     assert_eq!(stored_bytes(&db, ada).await.unsigned_abs(), 3 * size);
     let (existing_chat, _) = new_chats
         .iter()
-        .zip(&written)
+        .zip(&outcomes)
         .find(|(_, it)| *it.as_ref().unwrap() == created(10))
         .unwrap();
     let existing = existing_chat.id;
@@ -323,8 +324,8 @@ async fn a_deleted_account_gets_no_chats(db: Database) {
 
     assert!(row(&db, ada, 1).await.is_none());
     assert!(!chats(&db).delete(ada, id(1), at(100)).await.unwrap());
-    let written = chats(&db).put(ada, &chat(1, 10), MANY, at(100)).await.unwrap();
-    assert_eq!(written, ChatWriteOutcome::Gone);
+    let outcome = chats(&db).put(ada, &chat(1, 10), MANY, at(100)).await.unwrap();
+    assert_eq!(outcome, ChatWriteOutcome::Gone);
 }
 
 async fn a_chat_cannot_be_read_without_its_salt(db: Database) {

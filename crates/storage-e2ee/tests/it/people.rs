@@ -129,9 +129,9 @@ impl Person {
 
     pub(crate) async fn leave(&self) {
         let delete = diesel::delete(accounts::table.find(DbUid(self.user.0)));
-        let done: Result<usize, DbError> =
+        let count: Result<usize, DbError> =
             on_conn!(self.db.writer(), |conn| delete.execute(conn).await?);
-        assert_eq!(done.unwrap(), 1);
+        assert_eq!(count.unwrap(), 1);
     }
 }
 
@@ -184,6 +184,6 @@ async fn insert(db: &Database, user: UserId) {
         accounts::created_at.eq(DbInstant(START)),
     );
     let insert = diesel::insert_into(accounts::table).values(row);
-    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| insert.execute(conn).await?);
-    assert_eq!(done.unwrap(), 1);
+    let count: Result<usize, DbError> = on_conn!(db.writer(), |conn| insert.execute(conn).await?);
+    assert_eq!(count.unwrap(), 1);
 }

@@ -25,7 +25,7 @@ async fn a_slow_commit_delays_later_ones(db: Database) {
     let held = Notify::new();
     let go_on = Notify::new();
     let late = async {
-        let done: Result<(), DbError> = async {
+        let outcome: Result<(), DbError> = async {
             in_tx!(db, async |conn| -> Result<(), DbError> {
                 let ledger = conn.lock_ledger(person.user).await?.unwrap();
                 let stamp = ledger.stamps(at(10)).next().unwrap();
@@ -40,7 +40,7 @@ async fn a_slow_commit_delays_later_ones(db: Database) {
             })
         }
         .await;
-        done.unwrap();
+        outcome.unwrap();
     };
     let later_push = async {
         held.notified().await;

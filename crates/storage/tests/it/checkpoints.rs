@@ -28,8 +28,9 @@ async fn fresh() -> (TempDir, Database) {
 }
 
 async fn execute(db: &Database, sql: &str) {
-    let done: Result<(), DbError> = on_conn!(db.writer(), |conn| conn.batch_execute(sql).await?);
-    done.unwrap();
+    let outcome: Result<(), DbError> =
+        on_conn!(db.writer(), |conn| conn.batch_execute(sql).await?);
+    outcome.unwrap();
 }
 
 /// Writes often enough for a checkpoint to be worthwhile.
@@ -81,8 +82,9 @@ async fn regular_checkpoints_bound_the_log() {
         longest = longest.max(fs::metadata(&log).unwrap().len());
     }
 
-    let written = fs::metadata(dir.path().join("pia.db")).unwrap().len();
-    assert!(written > 48 * MIB && longest < 24 * MIB, "{written} {longest}");
+    let written_bytes = fs::metadata(dir.path().join("pia.db")).unwrap().len();
+    assert!(written_bytes > 48 * MIB, "{written_bytes}");
+    assert!(longest < 24 * MIB, "{longest}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -82,10 +82,10 @@ async fn a_write_through_a_reader_fails() {
     let dir = tempfile::tempdir().unwrap();
     let db = start_at(&dir.path().join("pia.db")).await.unwrap();
 
-    let written: Result<(), DbError> =
+    let outcome: Result<(), DbError> =
         on_conn!(db.reader(), |conn| conn.batch_execute("DELETE FROM locks").await?);
 
-    assert!(written.is_err());
+    assert!(outcome.is_err());
 }
 
 #[derive(diesel::QueryableByName)]
