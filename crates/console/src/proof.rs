@@ -15,6 +15,8 @@ use crate::ui::{Field, Form, Section, Text, View};
 
 /// Name of the field with the proof.
 pub(crate) const PROOF: &str = "proof";
+/// Name of the field with the value of a secret setting.
+pub(crate) const SECRET_VALUE: &str = "secret";
 
 const TITLE: Text = Text::new("Confirm your identity", "Identität bestätigen");
 const CONFIRM: Text = Text::new("Confirm", "Bestätigen");
@@ -24,9 +26,22 @@ const HINT: Text = Text::new(
     "Ihr Passwort oder die sechs Ziffern aus Ihrer Authenticator-App.",
 );
 
+const ENTER_AGAIN: Text = Text::new(
+    "Enter this again: it was not stored.",
+    "Geben Sie dies erneut ein: Es wurde nicht gespeichert.",
+);
+
+/// Fields with secrets of forms that need a proof, by name: no page repeats their values.
+const SECRETS: [(&str, Text); 3] = [
+    ("key", Text::new("API key", "API-Schlüssel")),
+    ("password", Text::new("Password of the mail server", "Passwort des Mailservers")),
+    (SECRET_VALUE, Text::new("Value", "Wert")),
+];
+
 /// Fields of a submitted form whose sender is the owner of the account: the form has a proof, or
 /// the sign-in is less than ten minutes old. Everyone else gets a page that asks for the proof, and
-/// the handler is not called. That page repeats all values, so the form has no field for a secret.
+/// the handler is not called. That page repeats all values except for secrets, which it asks for
+/// again.
 pub(crate) struct ProvedForm(pub(crate) FormFields);
 
 impl FromRequest for ProvedForm {
@@ -58,11 +73,20 @@ pub(crate) async fn ask_for_proof(
 ) -> Result<Option<HttpResponse>, ApiError> {
     let Err(err) = page.require_owner(proof(fields)).await else { return Ok(None) };
     let field = Field::password(PROOF, page.t(LABEL), "current-password").hint(page.t(HINT));
-    let form = fields
-        .pairs()
-        .filter(|it| !["csrfToken", PROOF].contains(&it.0))
-        .fold(Form::new(page.path(), page.t(CONFIRM)), |form, it| form.hidden(it.0, it.1));
-    let view = View::new(page.t(TITLE)).section(Section::new("owner", "").form(form.field(field)));
+    let mut form = Form::new(page.path(), page.t(CONFIRM));
+    for (name, value) in fields.pairs().filter(|it| !["csrfToken", PROOF].contains(&it.0)) {
+        form = match SECRETS.iter().find(|it| it.0 == name) {
+            None => form.hidden(name, value),
+            Some(_) if value.is_empty() => form,
+            Some((_, label)) => {
+                let secret = Field::password(name, page.t(*label), "off");
+                form.field(secret.hint(page.t(ENTER_AGAIN)))
+            }
+        };
+    }
+    let section = Section::new("owner", "").form(form.field(field));
+
+    let view = View::new(page.t(TITLE)).section(section);
     page.refuse(view, err).map(Some)
 }
 

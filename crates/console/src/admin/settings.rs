@@ -9,7 +9,7 @@ use pia_web::{ApiError, Licensing, Route};
 use super::bindings::{find_emails, time_cell, user_cell};
 use super::first_steps;
 use crate::page_context::{PageContext, PageResult, path_segment};
-use crate::proof::ProvedForm;
+use crate::proof::{ProvedForm, SECRET_VALUE};
 use crate::routes::pages::{form, page};
 use crate::texts::common;
 use crate::ui::table::Tone;
@@ -205,7 +205,7 @@ async fn show(page: PageContext, key: Path<String>) -> PageResult {
 async fn change(page: PageContext, key: Path<String>, ProvedForm(form): ProvedForm) -> PageResult {
     let by = page.user();
     let name = key.clone();
-    let value = form.text("value").to_owned();
+    let value = form.some(SECRET_VALUE).unwrap_or_else(|| form.text("value").to_owned());
     let result =
         page.run(|api| async move { api.settings.set(by, &[(name.as_str(), value)]).await }).await;
     match result {
@@ -282,7 +282,7 @@ async fn facts_section(
 /// Returns the field of a value: a selection for one that is on or off.
 fn value_field(page: &PageContext, setting: &RunningSetting, typed: Option<&str>) -> Field {
     if setting.is_secret {
-        let field = Field::password("value", page.t(VALUE), "new-password");
+        let field = Field::password(SECRET_VALUE, page.t(VALUE), "new-password");
         return field.hint(page.t(SECRET_HINT));
     }
 

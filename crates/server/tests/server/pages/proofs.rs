@@ -21,6 +21,7 @@ use super::signed_in::{ADA, Visitor, pages, start_with_admin, with_unknown_ids};
 
 on_both_databases!(
     a_form_is_sent_again_with_the_proof_that_it_needs,
+    a_secret_is_entered_again_instead_of_repeated,
     each_form_needs_a_proof_as_listed,
     a_dangerous_act_does_nothing_without_a_proof,
 );
@@ -190,6 +191,36 @@ async fn a_form_is_sent_again_with_the_proof_that_it_needs(database: TestDatabas
     assert!(PATH.ends_with(again.action.trim_start_matches("../")), "{}", again.action);
     assert_eq!(changed.status, 303, "{}", changed.text());
     assert_eq!(app.count("setting_overrides WHERE value LIKE '%closed%'").await, 1);
+}
+
+async fn a_secret_is_entered_again_instead_of_repeated(database: TestDatabase) {
+    const SECRET: &str = "an0ther-word-of-thirty-two-letters";
+    let secret_fields = [
+        ("/admin/first-steps/email", "password"),
+        ("/admin/first-steps/provider", "key"),
+        ("/admin/settings/Metrics:Token/change", "secret"),
+    ];
+    let clock = manual_clock();
+    let config = TestConfig::on(database).at(Arc::<ManualClock>::clone(&clock));
+    let app = start_with_admin(config).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    clock.advance(STALE);
+
+    for (path, name) in secret_fields {
+        let question = send(&ada, path, &[(name, SECRET), ("host", "smtp.example.com")]).await;
+        let parts = PageParts::parse(&question.text());
+        let mut fields = parts.forms.iter().flat_map(|it| &it.fields);
+
+        assert!(is_confirmation(&question), "{path}: {}", question.text());
+        assert!(!question.text().contains(SECRET), "{path}");
+        assert!(question.text().contains("smtp.example.com"), "{path}");
+        assert!(fields.any(|it| it.0 == name && it.1 == "password"), "{path}");
+    }
+    let path = "/admin/settings/Metrics:Token/change";
+    let changed = send(&ada, path, &[("secret", SECRET), ("proof", PASSWORD)]).await;
+
+    assert_eq!(changed.status, 303, "{}", changed.text());
+    assert_eq!(app.count("setting_overrides").await, 1);
 }
 
 /// Returns the forms with their needs of a proof.
