@@ -366,7 +366,12 @@ impl SecretBox for Factors {
 
 #[async_trait]
 impl SessionStarts for Factors {
-    async fn began_at(&self, _: SessionRef) -> Result<Option<Timestamp>, Unavailable> {
+    async fn proved_at(&self, _: SessionRef) -> Result<Option<Timestamp>, Unavailable> {
         Ok(self.state.lock().unwrap().began_at)
+    }
+
+    async fn prove(&self, _: SessionRef, at: Timestamp) -> Result<(), Unavailable> {
+        self.state.lock().unwrap().began_at = Some(at);
+        Ok(())
     }
 }

@@ -114,6 +114,7 @@ pub use sessions::caller_cache::CallerCache;
 pub use sessions::consoles::{BrowserArea, BrowserSession, ConsoleSessions, ConsoleSettings};
 pub use sessions::credential::Credential;
 pub use sessions::refresh_tokens::RefreshKeys;
+pub use sessions::session_proofs::SessionProofs;
 pub use sessions::signing_keys::SigningKeys;
 pub use sessions::{
     RefreshError, RevokeError, SessionPorts, SessionSettings, SessionTokens, Sessions, StartError,

@@ -5,6 +5,7 @@ pub(crate) mod caller_cache;
 pub(crate) mod consoles;
 pub(crate) mod credential;
 pub(crate) mod refresh_tokens;
+pub(crate) mod session_proofs;
 pub(crate) mod signing_keys;
 pub(crate) mod token_hash;
 

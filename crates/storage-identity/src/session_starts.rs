@@ -1,4 +1,4 @@
-//! Start times of sessions, in SQL.
+//! Times at which sessions proved their owners, in SQL.
 
 use async_trait::async_trait;
 use diesel::prelude::*;
@@ -8,7 +8,7 @@ use pia_kernel::{Timestamp, Unavailable};
 use pia_storage::schema::sessions;
 use pia_storage::{Database, DbInstant, DbUid, on_conn};
 
-/// Start times of sessions, in SQL.
+/// Times at which sessions proved their owners, in SQL.
 #[derive(Debug, Clone)]
 pub struct SqlSessionStarts {
     db: Database,
@@ -23,13 +23,22 @@ impl SqlSessionStarts {
 
 #[async_trait]
 impl SessionStarts for SqlSessionStarts {
-    async fn began_at(&self, session_ref: SessionRef) -> Result<Option<Timestamp>, Unavailable> {
+    async fn proved_at(&self, session_ref: SessionRef) -> Result<Option<Timestamp>, Unavailable> {
         let own_session = sessions::table
             .find(DbUid(session_ref.session.0))
             .filter(sessions::user_id.eq(DbUid(session_ref.user.0)))
-            .select(sessions::began_at);
-        let began_at: Option<DbInstant> =
+            .select((sessions::began_at, sessions::proved_at));
+        let times: Option<(DbInstant, Option<DbInstant>)> =
             on_conn!(self.db.reader(), |conn| own_session.first(conn).await.optional()?)?;
-        Ok(began_at.map(|it| it.0))
+        Ok(times.map(|(began_at, proved_at)| proved_at.unwrap_or(began_at).0))
+    }
+
+    async fn prove(&self, session_ref: SessionRef, at: Timestamp) -> Result<(), Unavailable> {
+        let own_session = sessions::table
+            .find(DbUid(session_ref.session.0))
+            .filter(sessions::user_id.eq(DbUid(session_ref.user.0)));
+        let update = diesel::update(own_session).set(sessions::proved_at.eq(DbInstant(at)));
+        on_conn!(self.db.writer(), |conn| update.execute(conn).await?)?;
+        Ok(())
     }
 }

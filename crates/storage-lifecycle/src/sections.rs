@@ -84,6 +84,7 @@ section! {
         app_password_id: Option<DbUid>,
         console: bool,
         account_only: bool,
+        proved_at: Option<DbInstant>,
     }
 }
 

@@ -64,6 +64,7 @@ diesel::table! {
         app_password_id -> Nullable<Uid>,
         console -> Bool,
         account_only -> Bool,
+        proved_at -> Nullable<Instant>,
     }
 }
 

@@ -13,6 +13,7 @@ use crate::ports::{
     AccountStore, Factor, FactorState, FactorStore, PasswordHasher, RateLimitOutcome,
     RateLimitStore, RateQuota, SecretBox, SessionStarts, Verdict, VerifiedProof,
 };
+use crate::sessions::session_proofs::SessionProofs;
 
 /// Purpose under which an authenticator's secret is sealed.
 pub(crate) const PURPOSE: &str = "totp-secret";
@@ -58,7 +59,7 @@ pub struct FactorPorts {
     pub hasher: Arc<dyn PasswordHasher>,
     /// Encryption of the authenticators' secrets.
     pub secrets: Arc<dyn SecretBox>,
-    /// Source of the sessions' start times.
+    /// Store of the times at which sessions proved their owners.
     pub starts: Arc<dyn SessionStarts>,
 }
 
@@ -119,6 +120,11 @@ pub struct FactorProofs {
 }
 
 impl FactorProofs {
+    /// Returns the recent proofs of sessions.
+    pub fn sessions(&self) -> SessionProofs {
+        SessionProofs::new(Arc::clone(&self.ports.starts), Arc::clone(&self.clock))
+    }
+
     /// Returns the second factor of an account, if it is on.
     pub(crate) async fn enabled_factor(&self, user: UserId) -> Result<Option<Factor>, Unavailable> {
         let factor = self.ports.factors.factor(user).await?;

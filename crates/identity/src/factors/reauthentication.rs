@@ -9,7 +9,7 @@ use crate::people::account::Account;
 use crate::ports::{Factor, VerifiedProof};
 use crate::sessions::access_tokens::SessionRef;
 
-/// Maximum age of a sign-in as proof, if the account has no other.
+/// Maximum age of a sign-in, or of a proof given to a session, as proof.
 pub(crate) const FRESH: Duration = Duration::from_mins(10);
 
 /// Errors of proving ownership of an account.
@@ -67,8 +67,7 @@ impl FactorProofs {
             return Err(OwnerError::Missing);
         }
 
-        let began_at = self.ports.starts.began_at(session_ref).await?;
-        if began_at.is_none_or(|it| it + FRESH < self.clock.now()) {
+        if !self.sessions().is_fresh(session_ref).await? {
             return Err(OwnerError::SignInAgain);
         }
 

@@ -3,7 +3,7 @@
 use pia_kernel::ReauthenticationOutcome;
 
 use crate::factors::proofs::{FactorProofs, ProofError, ReauthProof, used_up};
-use crate::factors::reauthentication::{FRESH, OwnerError};
+use crate::factors::reauthentication::OwnerError;
 use crate::people::account::{CallerState, SessionScope};
 use crate::ports::VerifiedProof;
 use crate::sessions::access_tokens::SessionRef;
@@ -52,11 +52,16 @@ impl Reauthenticator {
             return Ok(ReauthenticationOutcome::Delegated);
         }
 
-        let began_at = self.proofs.ports.starts.began_at(session_ref).await?;
-        let now = self.proofs.clock.now();
-        let is_fresh = began_at.is_some_and(|it| it + FRESH >= now);
-
+        let is_fresh = self.proofs.sessions().is_fresh(session_ref).await?;
         Ok(if is_fresh { ReauthenticationOutcome::Fresh } else { ReauthenticationOutcome::Stale })
+    }
+
+    /// Verifies a proof, after which the caller's session needs no other one for ten minutes. A
+    /// code is consumed; a wrong proof is an error and counted.
+    pub async fn prove(&self, caller: CallerState, proof: ReauthProof) -> Result<(), OwnerError> {
+        let session_ref = caller.credential.session().ok_or(OwnerError::SignInAgain)?;
+        self.verify(session_ref, proof).await?;
+        Ok(self.proofs.sessions().prove(session_ref).await?)
     }
 
     async fn verify(&self, session_ref: SessionRef, proof: ReauthProof) -> Result<(), OwnerError> {

@@ -1,14 +1,17 @@
-//! Port of the start times of sessions; implemented in `storage-identity`.
+//! Port of the times at which sessions proved their owners; implemented in `storage-identity`.
 
 use async_trait::async_trait;
 use pia_kernel::{Timestamp, Unavailable};
 
 use crate::sessions::access_tokens::SessionRef;
 
-/// Source of the start times of sessions: a recent sign-in needs no further proof.
+/// Store of the times at which sessions proved their owners: by a sign-in, or by a later proof.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait SessionStarts: Send + Sync {
-    /// Returns the start time of a session; `None` if it has ended.
-    async fn began_at(&self, session_ref: SessionRef) -> Result<Option<Timestamp>, Unavailable>;
+    /// Returns the time of a session's last proof, or else of its start; `None` if it has ended.
+    async fn proved_at(&self, session_ref: SessionRef) -> Result<Option<Timestamp>, Unavailable>;
+
+    /// Stores the time of a session's last proof.
+    async fn prove(&self, session_ref: SessionRef, at: Timestamp) -> Result<(), Unavailable>;
 }

@@ -28,6 +28,7 @@ pia_testkit::contract! {
     a_deleted_or_deactivated_account_gets_no_app_password,
     app_passwords_are_deleted_with_their_account,
     a_sessions_start_is_found_by_its_owner,
+    a_proof_is_stored_with_the_session_of_its_owner,
     an_ended_or_foreign_session_creates_no_app_password,
     sessions_of_app_passwords_are_evicted_before_those_of_their_owner,
 }
@@ -247,11 +248,30 @@ async fn a_sessions_start_is_found_by_its_owner(db: Database) {
     let session = begin(&db, ada, 3, None).await;
     let starts = SqlSessionStarts::new(db.clone());
 
-    let own = starts.began_at(SessionRef { user: ada, session }).await.unwrap();
-    let foreign = starts.began_at(SessionRef { user: bob, session }).await.unwrap();
+    let own = starts.proved_at(SessionRef { user: ada, session }).await.unwrap();
+    let foreign = starts.proved_at(SessionRef { user: bob, session }).await.unwrap();
 
     assert_eq!(own, Some(START + Duration::from_secs(3)));
     assert_eq!(foreign, None);
+}
+
+async fn a_proof_is_stored_with_the_session_of_its_owner(db: Database) {
+    let ada = person(&db, "ada@example.org").await;
+    let bob = person(&db, "bob@example.org").await;
+    let session = begin(&db, ada, 3, None).await;
+    let other = begin(&db, ada, 4, None).await;
+    let starts = SqlSessionStarts::new(db.clone());
+    let at = START + Duration::from_mins(30);
+
+    starts.prove(SessionRef { user: bob, session }, START + Duration::from_mins(1)).await.unwrap();
+    let unproved = starts.proved_at(SessionRef { user: ada, session }).await.unwrap();
+    starts.prove(SessionRef { user: ada, session }, at).await.unwrap();
+    let proved = starts.proved_at(SessionRef { user: ada, session }).await.unwrap();
+    let neighbour = starts.proved_at(SessionRef { user: ada, session: other }).await.unwrap();
+
+    assert_eq!(unproved, Some(START + Duration::from_secs(3)));
+    assert_eq!(proved, Some(at));
+    assert_eq!(neighbour, Some(START + Duration::from_secs(4)));
 }
 
 async fn an_ended_or_foreign_session_creates_no_app_password(db: Database) {

@@ -87,6 +87,25 @@ async fn a_password_is_proof_and_a_wrong_one_is_counted() {
 }
 
 #[tokio::test]
+async fn a_proof_frees_its_session_from_further_ones_for_ten_minutes() {
+    let world = world(Arc::default());
+    let prove = |text| world.reauthenticator.prove(world.caller, by_password(text));
+
+    let wrong = prove("guessed").await;
+    let refused = world.reauthenticator.require(world.caller, None).await;
+    prove(PASSWORD).await.unwrap();
+    world.clock.advance(Duration::from_mins(10));
+    world.reauthenticator.require(world.caller, None).await.unwrap();
+    world.clock.advance(Duration::from_millis(1));
+    let late = world.reauthenticator.require(world.caller, None).await;
+
+    assert!(matches!(wrong, Err(OwnerError::Wrong)));
+    assert!(matches!(refused, Err(OwnerError::SignInAgain)));
+    assert!(matches!(late, Err(OwnerError::SignInAgain)));
+    assert_eq!(world.store.wrong(), 1);
+}
+
+#[tokio::test]
 async fn a_recovery_code_is_proof_once() {
     let world = world(Factors::on());
     let code = factors::recovery_codes::fresh().unwrap().remove(0);
