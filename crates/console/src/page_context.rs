@@ -237,7 +237,7 @@ impl PageContext {
     }
 
     /// Checks that the caller is the owner of the session, by a proof unless
-    /// they have signed in recently.
+    /// they have signed in, or given one, recently.
     pub(crate) async fn require_owner(&self, proof: Option<ReauthProof>) -> Result<(), ApiError> {
         self.api.require_owner(self.caller, proof).await
     }

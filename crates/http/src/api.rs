@@ -113,16 +113,22 @@ impl Api {
         self.run(|api| async move { api.audit.verify(since).await }).await
     }
 
-    /// Rejects a caller who neither presents a proof nor signed in within the
-    /// last ten minutes. Consumes the code of a proof.
+    /// Rejects a caller who neither presents a proof nor signed in, or presented
+    /// one, within the last ten minutes. Consumes the code of a proof.
     pub async fn require_owner(
         self: &Arc<Self>,
         caller: CallerState,
         proof: Option<ReauthProof>,
     ) -> Result<(), ApiError> {
-        self.run(|api| async move { api.identity.reauthenticator.require(caller, proof).await })
-            .await
-            .map_err(Into::into)
+        self.run(|api| async move {
+            let reauthenticator = &api.identity.reauthenticator;
+            match proof {
+                Some(proof) => reauthenticator.prove(caller, proof).await,
+                None => reauthenticator.require(caller, None).await,
+            }
+        })
+        .await
+        .map_err(Into::into)
     }
 
     /// Returns the caller, and whether they have reauthenticated recently.

@@ -1,12 +1,14 @@
-//! `GET /api/admin/session`: the account that is signed in to the console.
+//! `/api/admin/session`: the account that is signed in to the console, and the proof of its owner.
 
 use actix_web::HttpRequest;
 use actix_web::web::{Data, Json};
-use pia_web::{ApiError, Caller, Gates};
+use pia_web::{ApiError, Body, Caller, Gates};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::Api;
+use crate::auth::Done;
+use crate::auth::mfa::FreshProofRequest;
 
 /// Returns the account that is signed in to the console.
 pub(crate) async fn session(
@@ -26,6 +28,17 @@ pub(crate) async fn session(
         group_id: caller.0.group.to_string(),
         csrf_token,
     }))
+}
+
+/// Verifies a proof of the account's owner, which frees the session from further
+/// ones for ten minutes.
+pub(crate) async fn prove(
+    caller: Caller,
+    api: Data<Api>,
+    Body(request): Body<FreshProofRequest>,
+) -> Result<Json<Done>, ApiError> {
+    api.require_owner(caller.0, Some(request.proof()?)).await?;
+    Ok(Json(Done::success()))
 }
 
 /// Account that is signed in to the console.

@@ -8,13 +8,14 @@ use pia_web::{
 };
 
 use super::KIB;
+use super::account_security::PROOF_BODY;
 use crate::{admin, auth};
 
 /// Roles that may use the console.
 const ALL_ROLES: &[Role] = &[Role::KbManager, Role::OrgManager, Role::Admin];
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![login(), logout(), session(), description(), problems(), maintenance(), devices()]
+    vec![login(), logout(), session(), prove(), description(), problems(), maintenance(), devices()]
 }
 
 fn login() -> Route {
@@ -90,6 +91,24 @@ fn session() -> Route {
             answer: ResponseDoc::Json(wire::<admin::AdminSession>),
             refusals: &[],
         },
+    }
+}
+
+fn prove() -> Route {
+    Route {
+        method: Method::POST,
+        path: "/api/admin/session/proof",
+        body_limit: PROOF_BODY,
+        handler: |route| route.to(admin::prove),
+        docs: Docs {
+            summary: "Verifies a proof that the session is its owner's. For ten minutes it is as if \
+                      it had just begun.",
+            request: Some(wire::<auth::mfa::FreshProofRequest>),
+            answer: ResponseDoc::Json(wire::<auth::Done>),
+            refusals: &[(403, "The proof is wrong: `invalid_proof`.")],
+            ..session().docs
+        },
+        ..session()
     }
 }
 

@@ -32,6 +32,7 @@ mod provision_pod;
 mod quotes;
 mod routes;
 mod scim;
+mod session_proofs;
 mod settings;
 mod setup;
 mod tls;

@@ -131,6 +131,7 @@ const EXPECTED: &str = "
     POST /admin/login              anyone    ended      local-auth
     POST /admin/logout             console   ended      global
     GET  /api/admin/session        console   ended      global
+    POST /api/admin/session/proof  console   ended      global
     GET  /api/admin/openapi.json   console   ended      global
     GET  /api/admin/problems       admins    ended      global
     GET  /api/admin/maintenance    admins    ended      global
@@ -431,7 +432,7 @@ async fn anonymous_callers_are_refused_before_the_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", format_route(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", format_route(route));
     }
-    assert_eq!(closed.iter().filter(|it| !is_page(it)).count(), 226);
+    assert_eq!(closed.iter().filter(|it| !is_page(it)).count(), 227);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -255,6 +255,7 @@ async fn each_form_needs_a_proof_as_listed(database: TestDatabase) {
                 assert!(is_confirmation(&answer), "{form} {status}: {}", answer.text());
                 let proved = send(&ada, &path, &[("proof", PASSWORD)]).await;
                 assert!(!is_confirmation(&proved), "{form}: {}", proved.text());
+                clock.advance(STALE);
             }
             "itself" => assert!(
                 (400..500).contains(&status) && !is_confirmation(&answer),
@@ -287,9 +288,9 @@ async fn a_dangerous_act_does_nothing_without_a_proof(database: TestDatabase) {
     let app = start_with_admin(config.with("Server__PublicUrl", ORIGIN)).await;
     let acts = plan_acts(&app).await;
     let ada = Visitor::sign_in(&app, "admin", ADA).await;
-    clock.advance(STALE);
 
     for Act { path, fields, action } in &acts {
+        clock.advance(STALE);
         let entries = format!("audit_entries WHERE action = '{action}'");
         let before = app.count(&entries).await;
         let refused = send(&ada, path, fields).await;
@@ -303,6 +304,7 @@ async fn a_dangerous_act_does_nothing_without_a_proof(database: TestDatabase) {
         assert_eq!(app.count(&entries).await, before + 1, "{path}");
     }
 
+    clock.advance(STALE);
     let user = send(&ada, "/admin/invitations", &[("role", "user")]).await;
     let server = [("name", "Docs"), ("mcp", "not a URL")];
     let server = send(&ada, "/admin/connectors", &server).await;
