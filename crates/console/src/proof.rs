@@ -39,9 +39,9 @@ const SECRETS: [(&str, Text); 3] = [
 ];
 
 /// Fields of a submitted form whose sender is the owner of the account: the form has a proof, or
-/// the sign-in or the last proof is less than ten minutes old. Everyone else gets a page that asks for the proof, and
-/// the handler is not called. That page repeats all values except for secrets, which it asks for
-/// again.
+/// the sign-in or the last proof is less than ten minutes old. Everyone else gets a page that asks
+/// for the proof, and the handler is not called. That page repeats all values except for secrets,
+/// which it asks for again.
 pub(crate) struct ProvedForm(pub(crate) FormFields);
 
 impl FromRequest for ProvedForm {

@@ -7,7 +7,7 @@ mod sign_in;
 use actix_web::http::Method;
 use pia_web::{
     AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Licensing,
-    OpenApiDocument, RateLimit, ResponseDoc, Route,
+    OpenApiDocument, ProofCheck, RateLimit, ResponseDoc, Route,
 };
 
 use crate::{account, admin, administrator, front, page, setup};
@@ -46,6 +46,7 @@ fn front() -> Route {
     Route {
         licensing: Licensing::MayHaveEnded,
         document: OpenApiDocument::Public,
+        proof_check: ProofCheck::InHandler,
         ..open(Method::GET, "/", |route| route.to(front::show), docs)
     }
 }
@@ -134,6 +135,7 @@ fn open(
         feature: None,
         counted_against: CountedAgainst::Caller,
         document: OpenApiDocument::Admin,
+        proof_check: ProofCheck::InHandler,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler,

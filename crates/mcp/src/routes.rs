@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use pia_policy::Feature;
 use pia_web::{
     AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Licensing,
-    OpenApiDocument, RateLimit, ResponseDoc, Route,
+    OpenApiDocument, ProofCheck, RateLimit, ResponseDoc, Route,
 };
 
 use crate::endpoint;
@@ -31,6 +31,7 @@ pub fn routes() -> Vec<Route> {
         counted_against: CountedAgainst::Caller,
         body_limit: MESSAGE_BODY,
         document: OpenApiDocument::Own,
+        proof_check: ProofCheck::InHandler,
         handler: |route| route.to(endpoint::post),
         docs: Docs {
             tag: "mcp",

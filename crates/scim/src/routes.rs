@@ -5,7 +5,7 @@ use pia_identity::ScimScope;
 use pia_policy::Feature;
 use pia_web::{
     AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Licensing,
-    OpenApiDocument, RateLimit, ResponseDoc, Route,
+    OpenApiDocument, ProofCheck, RateLimit, ResponseDoc, Route,
 };
 
 use crate::{discovery, groups, users};
@@ -80,6 +80,7 @@ fn write(
         counted_against: CountedAgainst::Caller,
         body_limit,
         document: OpenApiDocument::Own,
+        proof_check: ProofCheck::InHandler,
         handler,
         docs: Docs {
             tag: "scim",

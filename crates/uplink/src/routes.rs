@@ -3,7 +3,7 @@
 use actix_web::http::Method;
 use pia_web::{
     AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Licensing,
-    OpenApiDocument, RateLimit, ResponseDoc, Route,
+    OpenApiDocument, ProofCheck, RateLimit, ResponseDoc, Route,
 };
 
 use crate::endpoint;
@@ -31,6 +31,7 @@ fn route(method: Method, path: &'static str, handler: Handler) -> Route {
         counted_against: CountedAgainst::Address,
         body_limit: 1024,
         document: OpenApiDocument::Own,
+        proof_check: ProofCheck::InHandler,
         handler,
         docs: Docs {
             tag: "pods",

@@ -263,6 +263,13 @@ impl ApiError {
         Self::refused(StatusCode::FORBIDDEN, "fresh_sign_in_required", message)
     }
 
+    pub(crate) fn session_unproved() -> Self {
+        let message = "Send your `password`, a `code` or a `recoveryCode` to \
+                       `POST /api/admin/session/proof`, or sign in again: this needs a proof of \
+                       the last ten minutes.";
+        Self::refused(StatusCode::FORBIDDEN, "fresh_sign_in_required", message)
+    }
+
     pub(crate) fn not_licensed(feature: Feature) -> Self {
         let message = format!("The server's licence does not include {}.", feature.name());
         Self::refused(StatusCode::FORBIDDEN, "feature_not_licensed", message)

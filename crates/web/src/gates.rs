@@ -1,5 +1,5 @@
 //! Gates before every route, in a fixed order: licence, identity (only the
-//! token's signature), rate limit, account, feature, length of the body.
+//! token's signature), rate limit, account, proof, feature, length of the body.
 
 mod console;
 mod credential;
@@ -15,7 +15,8 @@ use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, web};
 use pia_identity::{
     AccessTokens, AccountRules, ApiKeyAuthenticator, CallerCache, CallerState, ConsoleSessions,
-    Credential, RateLimitOutcome, Role, ScimClient, ScimScope, ScimTokens, SessionScope,
+    Credential, RateLimitOutcome, Role, ScimClient, ScimScope, ScimTokens, SessionProofs,
+    SessionScope,
 };
 use pia_kernel::{Clock, LiveSetting, Secret, UserId};
 use pia_policy::{LicenceState, Licensed};
@@ -40,6 +41,8 @@ pub struct Gates {
     pub keys: ApiKeyAuthenticator,
     /// Verification of the console's cookies.
     pub consoles: ConsoleSessions,
+    /// Recent proofs of the owners of sessions.
+    pub proofs: SessionProofs,
     /// Cookie of the console.
     pub console_cookie: ConsoleCookie,
     /// Verification of SCIM tokens.
@@ -166,6 +169,7 @@ impl Gates {
                 if route.accepts_cookie() {
                     self.check_forgery(request, route)?;
                 }
+                self.check_proof(state, route).await?;
                 request.extensions_mut().insert(Caller(state));
             }
             Access::Operator => self.check_operator(request)?,

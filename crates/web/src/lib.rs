@@ -62,7 +62,7 @@ pub use path_id::{ClientId, PathId, PathPart, PathVersion};
 pub use request_id::RequestId;
 pub use routes::{
     AcceptedCredentials, Access, AccountScope, CountedAgainst, Docs, Licensing, OpenApiDocument,
-    Parameter, RateLimit, ResponseDoc, Route, RouteTable, WireType, wire,
+    Parameter, ProofCheck, RateLimit, ResponseDoc, Route, RouteTable, WireType, wire,
 };
 pub use runner::Runner;
 pub use strict_transport::StrictTransport;

@@ -10,8 +10,8 @@ use self::error_schemas::{error_schema, openai_error_schema};
 use crate::dialect::Dialect;
 use crate::examples::{Example, Examples};
 use crate::routes::{
-    AcceptedCredentials, Access, Licensing, OpenApiDocument, RateLimit, ResponseDoc, Route,
-    RouteTable, WireType,
+    AcceptedCredentials, Access, Licensing, OpenApiDocument, ProofCheck, RateLimit, ResponseDoc,
+    Route, RouteTable, WireType,
 };
 
 /// Parts of the document that calls which cost credits have in common.
@@ -365,6 +365,11 @@ fn refusals(route: &Route) -> Vec<(u16, &'static str)> {
         Access::Anonymous => {}
         Access::Service => refusals.push((401, "The service key is missing or wrong.")),
         _ => refusals.push((401, "The access token is missing, invalid or expired.")),
+    }
+
+    if route.proof_check == ProofCheck::AtGate {
+        refusals
+            .push((403, "There is no proof of the last ten minutes: `fresh_sign_in_required`."));
     }
 
     if route.feature.is_some() || route.licensing != Licensing::NotNeeded {

@@ -33,6 +33,8 @@ pub struct Route {
     pub body_limit: usize,
     /// OpenAPI document that lists the route.
     pub document: OpenApiDocument,
+    /// Place that requires a recent proof of the session's owner.
+    pub proof_check: ProofCheck,
     /// Registers the handler with a route of actix-web.
     pub handler: fn(actix_web::Route) -> actix_web::Route,
     /// Further documentation for OpenAPI.
@@ -144,6 +146,16 @@ pub enum Licensing {
     MayHaveEnded,
     /// One in force: writing, and calls that cost credits.
     InForce,
+}
+
+/// Place that requires a recent proof that the caller owns the session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProofCheck {
+    /// Gates: the session began, or proved its owner, within the last ten
+    /// minutes.
+    AtGate,
+    /// Handler, if the act needs one: the body may contain it.
+    InHandler,
 }
 
 /// Budget that a call counts against, and the place where it is counted.

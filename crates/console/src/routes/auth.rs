@@ -4,7 +4,7 @@ use actix_web::HttpRequest;
 use actix_web::http::Method;
 use pia_web::{
     AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Licensing,
-    OpenApiDocument, RateLimit, ResponseDoc, Route, wire,
+    OpenApiDocument, ProofCheck, RateLimit, ResponseDoc, Route, wire,
 };
 
 use super::KIB;
@@ -109,6 +109,7 @@ fn show(path: &'static str, summary: &'static str, handler: Handler) -> Route {
         feature: None,
         counted_against: CountedAgainst::Caller,
         document: OpenApiDocument::Public,
+        proof_check: ProofCheck::InHandler,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler,

@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use pia_identity::Role;
 use pia_web::{
     AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Licensing,
-    OpenApiDocument, RateLimit, ResponseDoc, Route,
+    OpenApiDocument, ProofCheck, RateLimit, ResponseDoc, Route,
 };
 
 use super::KIB;
@@ -25,6 +25,7 @@ pub(crate) fn page(path: &'static str, handler: Handler) -> Route {
         feature: None,
         counted_against: CountedAgainst::Caller,
         document: OpenApiDocument::Own,
+        proof_check: ProofCheck::InHandler,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler,

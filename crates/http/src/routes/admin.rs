@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use pia_identity::Role;
 use pia_web::{
     AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Licensing,
-    OpenApiDocument, RateLimit, ResponseDoc, Route, wire,
+    OpenApiDocument, ProofCheck, RateLimit, ResponseDoc, Route, wire,
 };
 
 use super::KIB;
@@ -29,6 +29,7 @@ fn login() -> Route {
         feature: None,
         counted_against: CountedAgainst::Address,
         document: OpenApiDocument::Admin,
+        proof_check: ProofCheck::InHandler,
         rate_limit: RateLimit::AtGate(Budget::LocalAuth),
         body_limit: 64 * KIB,
         handler: |route| route.to(admin::login),
@@ -81,6 +82,7 @@ fn session() -> Route {
         feature: None,
         counted_against: CountedAgainst::Caller,
         document: OpenApiDocument::Admin,
+        proof_check: ProofCheck::InHandler,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(admin::session),

@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use pia_policy::Feature;
 use pia_web::{
     AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Licensing,
-    OpenApiDocument, RateLimit, ResponseDoc, Route, wire,
+    OpenApiDocument, ProofCheck, RateLimit, ResponseDoc, Route, wire,
 };
 
 use super::{KIB, MIB};
@@ -70,6 +70,7 @@ fn status() -> Route {
         feature: Some(Feature::AiProxy),
         counted_against: CountedAgainst::Caller,
         document: OpenApiDocument::Public,
+        proof_check: ProofCheck::InHandler,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(ai::status),
@@ -170,6 +171,7 @@ fn optimize() -> Route {
         feature: Some(Feature::AiProxy),
         counted_against: CountedAgainst::Caller,
         document: OpenApiDocument::Public,
+        proof_check: ProofCheck::InHandler,
         rate_limit: RateLimit::AtGate(Budget::Ai),
         // Text and template prompt, each character six bytes long (`\u1234`).
         body_limit: 512 * KIB,

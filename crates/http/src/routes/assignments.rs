@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use pia_policy::Feature;
 use pia_web::{
     AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Licensing,
-    OpenApiDocument, Parameter, RateLimit, ResponseDoc, Route, wire,
+    OpenApiDocument, Parameter, ProofCheck, RateLimit, ResponseDoc, Route, wire,
 };
 use serde_json::json;
 
@@ -80,6 +80,7 @@ pub(super) fn read(
         counted_against: CountedAgainst::Caller,
         body_limit: 0,
         document: OpenApiDocument::Public,
+        proof_check: ProofCheck::InHandler,
         handler,
         docs: Docs { tag: "assignments", summary, request: None, answer, refusals },
     }

@@ -5,7 +5,7 @@ use pia_policy::Feature;
 use pia_web::{Docs, ResponseDoc, Route, wire};
 
 use super::assignments::BOUNDS;
-use super::client_policies::{self, admin_docs, read};
+use super::client_policies::{self, admin_docs, proved, read};
 use super::personas::IDS_BODY;
 use super::{KIB, MIB};
 use crate::admin::personas::EntryGroupsRequest;
@@ -129,7 +129,7 @@ fn delete() -> Route {
         ResponseDoc::Json(wire::<auth::Done>),
         &[UNKNOWN, CONFLICT],
     );
-    write(Method::DELETE, OPERATOR, docs, KIB, |route| route.to(operators::delete))
+    proved(write(Method::DELETE, OPERATOR, docs, KIB, |route| route.to(operators::delete)))
 }
 
 fn put_webhook() -> Route {
@@ -139,7 +139,7 @@ fn put_webhook() -> Route {
         ResponseDoc::Json(wire::<operator_webhooks::WebhookResponse>),
         &[UNKNOWN],
     );
-    write(Method::PUT, WEBHOOK, docs, 64 * KIB, |route| route.to(operator_webhooks::put))
+    proved(write(Method::PUT, WEBHOOK, docs, 64 * KIB, |route| route.to(operator_webhooks::put)))
 }
 
 fn delete_webhook() -> Route {
@@ -149,5 +149,5 @@ fn delete_webhook() -> Route {
         ResponseDoc::Json(wire::<auth::Done>),
         &[UNKNOWN],
     );
-    write(Method::DELETE, WEBHOOK, docs, KIB, |route| route.to(operator_webhooks::delete))
+    proved(write(Method::DELETE, WEBHOOK, docs, KIB, |route| route.to(operator_webhooks::delete)))
 }

@@ -3,7 +3,7 @@
 use actix_web::http::Method;
 use pia_web::{
     AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Licensing,
-    OpenApiDocument, RateLimit, ResponseDoc, Route, wire,
+    OpenApiDocument, ProofCheck, RateLimit, ResponseDoc, Route, wire,
 };
 
 use super::KIB;
@@ -38,6 +38,7 @@ fn register() -> Route {
         feature: None,
         counted_against: CountedAgainst::Address,
         document: OpenApiDocument::Public,
+        proof_check: ProofCheck::InHandler,
         rate_limit: RateLimit::AtGate(Budget::Auth),
         body_limit: 256 * KIB,
         handler: |route| route.to(auth::register),
@@ -75,6 +76,7 @@ fn login() -> Route {
         feature: None,
         counted_against: CountedAgainst::Address,
         document: OpenApiDocument::Public,
+        proof_check: ProofCheck::InHandler,
         rate_limit: RateLimit::AtGate(Budget::LocalAuth),
         body_limit: 256 * KIB,
         handler: |route| route.to(auth::login),
@@ -112,6 +114,7 @@ fn refresh() -> Route {
         feature: None,
         counted_against: CountedAgainst::Address,
         document: OpenApiDocument::Public,
+        proof_check: ProofCheck::InHandler,
         rate_limit: RateLimit::InHandler(Budget::Auth),
         body_limit: 256 * KIB,
         handler: |route| route.to(auth::refresh),
@@ -136,6 +139,7 @@ fn logout() -> Route {
         feature: None,
         counted_against: CountedAgainst::Address,
         document: OpenApiDocument::Public,
+        proof_check: ProofCheck::InHandler,
         rate_limit: RateLimit::InHandler(Budget::Auth),
         body_limit: 256 * KIB,
         handler: |route| route.to(auth::logout),
@@ -160,6 +164,7 @@ fn me() -> Route {
         feature: None,
         counted_against: CountedAgainst::Caller,
         document: OpenApiDocument::Public,
+        proof_check: ProofCheck::InHandler,
         rate_limit: RateLimit::AtGate(Budget::Auth),
         body_limit: 0,
         handler: |route| route.to(auth::me),
@@ -184,6 +189,7 @@ fn sessions() -> Route {
         feature: None,
         counted_against: CountedAgainst::Caller,
         document: OpenApiDocument::Public,
+        proof_check: ProofCheck::InHandler,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(auth::sessions),
@@ -208,6 +214,7 @@ fn revoke_session() -> Route {
         feature: None,
         counted_against: CountedAgainst::Caller,
         document: OpenApiDocument::Public,
+        proof_check: ProofCheck::InHandler,
         rate_limit: RateLimit::AtGate(Budget::Global),
         // Not read: some clients send an empty object with every request.
         body_limit: KIB,
@@ -264,6 +271,7 @@ fn business_profile() -> Route {
         feature: None,
         counted_against: CountedAgainst::Caller,
         document: OpenApiDocument::Public,
+        proof_check: ProofCheck::InHandler,
         rate_limit: RateLimit::AtGate(Budget::Auth),
         body_limit: 256 * KIB,
         handler: |route| route.to(auth::declare),

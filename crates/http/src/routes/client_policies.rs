@@ -5,7 +5,7 @@ use pia_identity::Role;
 use pia_policy::Feature;
 use pia_web::{
     AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Licensing,
-    OpenApiDocument, RateLimit, ResponseDoc, Route, WireType, wire,
+    OpenApiDocument, ProofCheck, RateLimit, ResponseDoc, Route, WireType, wire,
 };
 
 use super::KIB;
@@ -41,6 +41,7 @@ pub(super) fn read(
         feature: None,
         counted_against: CountedAgainst::Caller,
         document: OpenApiDocument::Admin,
+        proof_check: ProofCheck::InHandler,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler,
@@ -73,6 +74,12 @@ pub(super) fn write(
         body_limit,
         ..read(path, docs, handler)
     }
+}
+
+/// Returns a row that needs a recent proof of the session's owner: it loses data, hands out or
+/// revokes a credential, spends credits, or changes who may do what.
+pub(super) fn proved(route: Route) -> Route {
+    Route { proof_check: ProofCheck::AtGate, ..route }
 }
 
 /// Returns the documentation of an admin route.
@@ -198,7 +205,7 @@ fn restore() -> Route {
     );
 
     let path = "/api/admin/client-policies/{id}/versions/{number}/restore";
-    write(Method::POST, path, docs, KIB, |route| route.to(versions::restore))
+    proved(write(Method::POST, path, docs, KIB, |route| route.to(versions::restore)))
 }
 
 fn of_group() -> Route {

@@ -5,7 +5,7 @@ use pia_policy::Feature;
 use pia_web::{Docs, ResponseDoc, Route, wire};
 
 use super::KIB;
-use super::client_policies::{self, admin_docs, read};
+use super::client_policies::{self, admin_docs, proved, read};
 use super::personas::IDS_BODY;
 use crate::admin::personas::EntryGroupsRequest;
 use crate::admin::{connectors, pods};
@@ -68,7 +68,7 @@ fn create() -> Route {
         ResponseDoc::Created(wire::<connectors::ConnectorCreatedResponse>),
         &[CONFLICT],
     );
-    write(Method::POST, CONNECTORS, docs, IDS_BODY, |route| route.to(connectors::create))
+    proved(write(Method::POST, CONNECTORS, docs, IDS_BODY, |route| route.to(connectors::create)))
 }
 
 fn delete() -> Route {
@@ -79,7 +79,7 @@ fn delete() -> Route {
         &[UNKNOWN],
     );
     let path = "/api/admin/connectors/{id}";
-    write(Method::DELETE, path, docs, KIB, |route| route.to(connectors::delete))
+    proved(write(Method::DELETE, path, docs, KIB, |route| route.to(connectors::delete)))
 }
 
 fn grant() -> Route {
@@ -101,7 +101,7 @@ fn issue_token() -> Route {
         &[UNKNOWN],
     );
     let path = "/api/admin/connectors/{id}/tokens";
-    write(Method::POST, path, docs, KIB, |route| route.to(connectors::issue_token))
+    proved(write(Method::POST, path, docs, KIB, |route| route.to(connectors::issue_token)))
 }
 
 fn revoke_tokens() -> Route {
@@ -112,7 +112,7 @@ fn revoke_tokens() -> Route {
         &[UNKNOWN],
     );
     let path = "/api/admin/connectors/{id}/tokens";
-    write(Method::DELETE, path, docs, KIB, |route| route.to(connectors::revoke_tokens))
+    proved(write(Method::DELETE, path, docs, KIB, |route| route.to(connectors::revoke_tokens)))
 }
 
 fn revoke_token() -> Route {
@@ -124,7 +124,7 @@ fn revoke_token() -> Route {
         &[UNKNOWN],
     );
     let path = "/api/admin/connectors/{id}/tokens/{tokenId}";
-    write(Method::DELETE, path, docs, KIB, |route| route.to(connectors::revoke_token))
+    proved(write(Method::DELETE, path, docs, KIB, |route| route.to(connectors::revoke_token)))
 }
 
 fn drain() -> Route {
@@ -147,5 +147,5 @@ fn test_call() -> Route {
         &[UNKNOWN],
     );
     let path = "/api/admin/connectors/{id}/test-call";
-    write(Method::POST, path, docs, TEST_CALL_BODY, |route| route.to(pods::test_call))
+    proved(write(Method::POST, path, docs, TEST_CALL_BODY, |route| route.to(pods::test_call)))
 }

@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use pia_policy::Feature;
 use pia_web::{
     AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Licensing,
-    OpenApiDocument, RateLimit, ResponseDoc, Route, wire,
+    OpenApiDocument, ProofCheck, RateLimit, ResponseDoc, Route, wire,
 };
 
 use super::KIB;
@@ -34,6 +34,7 @@ fn status() -> Route {
         feature: None,
         counted_against: CountedAgainst::Caller,
         document: OpenApiDocument::Public,
+        proof_check: ProofCheck::InHandler,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(e2ee::status),
@@ -58,6 +59,7 @@ fn register() -> Route {
         feature: Some(Feature::E2ee),
         counted_against: CountedAgainst::Caller,
         document: OpenApiDocument::Public,
+        proof_check: ProofCheck::InHandler,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 16 * KIB,
         handler: |route| route.to(e2ee::register),
@@ -89,6 +91,7 @@ fn list() -> Route {
         feature: Some(Feature::E2ee),
         counted_against: CountedAgainst::Caller,
         document: OpenApiDocument::Public,
+        proof_check: ProofCheck::InHandler,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(e2ee::devices),
@@ -113,6 +116,7 @@ fn device_status() -> Route {
         feature: Some(Feature::E2ee),
         counted_against: CountedAgainst::Caller,
         document: OpenApiDocument::Public,
+        proof_check: ProofCheck::InHandler,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(e2ee::device_status),
@@ -137,6 +141,7 @@ fn approve() -> Route {
         feature: Some(Feature::E2ee),
         counted_against: CountedAgainst::Caller,
         document: OpenApiDocument::Public,
+        proof_check: ProofCheck::InHandler,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 16 * KIB,
         handler: |route| route.to(e2ee::approve),
@@ -171,6 +176,7 @@ fn revoke() -> Route {
         feature: Some(Feature::E2ee),
         counted_against: CountedAgainst::Caller,
         document: OpenApiDocument::Public,
+        proof_check: ProofCheck::InHandler,
         rate_limit: RateLimit::AtGate(Budget::Global),
         // Not read: some clients send an empty object with every request.
         body_limit: KIB,
@@ -196,6 +202,7 @@ fn wrapped_umk() -> Route {
         feature: Some(Feature::E2ee),
         counted_against: CountedAgainst::Caller,
         document: OpenApiDocument::Public,
+        proof_check: ProofCheck::InHandler,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(e2ee::wrapped_umk),
@@ -220,6 +227,7 @@ fn store_wrapped_umk() -> Route {
         feature: Some(Feature::E2ee),
         counted_against: CountedAgainst::Caller,
         document: OpenApiDocument::Public,
+        proof_check: ProofCheck::InHandler,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 16 * KIB,
         handler: |route| route.to(e2ee::store_wrapped_umk),

@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use pia_policy::Feature;
 use pia_web::{
     AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Licensing,
-    OpenApiDocument, RateLimit, ResponseDoc, Route, wire,
+    OpenApiDocument, ProofCheck, RateLimit, ResponseDoc, Route, wire,
 };
 
 use super::KIB;
@@ -25,6 +25,7 @@ fn find() -> Route {
         feature: Some(Feature::E2ee),
         counted_against: CountedAgainst::Caller,
         document: OpenApiDocument::Public,
+        proof_check: ProofCheck::InHandler,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(e2ee::recovery),
@@ -49,6 +50,7 @@ fn store() -> Route {
         feature: Some(Feature::E2ee),
         counted_against: CountedAgainst::Caller,
         document: OpenApiDocument::Public,
+        proof_check: ProofCheck::InHandler,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 16 * KIB,
         handler: |route| route.to(e2ee::store_recovery),
@@ -81,6 +83,7 @@ fn put_proof_key() -> Route {
         feature: Some(Feature::E2ee),
         counted_against: CountedAgainst::Caller,
         document: OpenApiDocument::Public,
+        proof_check: ProofCheck::InHandler,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 16 * KIB,
         handler: |route| route.to(e2ee::put_proof_key),
@@ -118,6 +121,7 @@ fn activate() -> Route {
         feature: Some(Feature::E2ee),
         counted_against: CountedAgainst::Caller,
         document: OpenApiDocument::Public,
+        proof_check: ProofCheck::InHandler,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 16 * KIB,
         handler: |route| route.to(e2ee::activate),

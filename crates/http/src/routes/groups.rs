@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use pia_web::{ResponseDoc, Route, wire};
 
 use super::KIB;
-use super::client_policies::{admin_docs, read, read_of_group, write};
+use super::client_policies::{admin_docs, proved, read, read_of_group, write};
 use crate::admin::{effective, group_credits, groups, members};
 use crate::ai::GroupCreditsResponse;
 use crate::auth;
@@ -77,7 +77,7 @@ fn delete() -> Route {
             (409, "It is in use, see `usedBy`, or the default: `group_in_use`, `default_group`."),
         ],
     );
-    write(Method::DELETE, GROUP, docs, KIB, |route| route.to(groups::delete))
+    proved(write(Method::DELETE, GROUP, docs, KIB, |route| route.to(groups::delete)))
 }
 
 fn show_settings() -> Route {
@@ -116,7 +116,7 @@ fn top_up() -> Route {
         &[UNKNOWN],
     );
     let route = write(Method::POST, TOP_UPS, docs, 4 * KIB, |it| it.to(group_credits::top_up));
-    Route { feature: None, ..route }
+    Route { feature: None, ..proved(route) }
 }
 
 fn members() -> Route {

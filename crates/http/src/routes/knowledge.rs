@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use pia_policy::Feature;
 use pia_web::{
     AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Licensing,
-    OpenApiDocument, RateLimit, ResponseDoc, Route, wire,
+    OpenApiDocument, ProofCheck, RateLimit, ResponseDoc, Route, wire,
 };
 
 use super::{KIB, MIB};
@@ -123,6 +123,7 @@ pub(super) fn read(
         counted_against: CountedAgainst::Caller,
         body_limit: 0,
         document: OpenApiDocument::Public,
+        proof_check: ProofCheck::InHandler,
         handler,
         docs: Docs { tag: "knowledge", summary, request: None, answer, refusals },
     }

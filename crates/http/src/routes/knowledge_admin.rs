@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use pia_policy::Feature;
 use pia_web::{Docs, ResponseDoc, Route, wire};
 
-use super::client_policies::{self, admin_docs, read};
+use super::client_policies::{self, admin_docs, proved, read};
 use super::personas::IDS_BODY;
 use super::{KIB, knowledge};
 use crate::admin::knowledge_bases as bases;
@@ -123,7 +123,7 @@ fn rename() -> Route {
 fn delete() -> Route {
     let answer = ResponseDoc::Json(wire::<auth::Done>);
     let docs = admin_docs("Deletes a knowledge base with its documents.", None, answer, &[UNKNOWN]);
-    write(Method::DELETE, BASE, docs, KIB, |route| route.to(bases::delete))
+    proved(write(Method::DELETE, BASE, docs, KIB, |route| route.to(bases::delete)))
 }
 
 fn share() -> Route {

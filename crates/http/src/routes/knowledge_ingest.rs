@@ -5,7 +5,7 @@ use actix_web::http::Method;
 use pia_policy::Feature;
 use pia_web::{
     AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Licensing,
-    OpenApiDocument, RateLimit, ResponseDoc, Route, wire,
+    OpenApiDocument, ProofCheck, RateLimit, ResponseDoc, Route, wire,
 };
 
 use super::KIB;
@@ -37,6 +37,7 @@ fn list() -> Route {
         counted_against: CountedAgainst::Caller,
         body_limit: 0,
         document: OpenApiDocument::Public,
+        proof_check: ProofCheck::InHandler,
         handler: |route| route.to(knowledge::ingested_documents),
         docs: Docs {
             tag: "knowledge",

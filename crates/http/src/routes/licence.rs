@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use pia_web::{Licensing, ResponseDoc, Route, wire};
 
 use super::KIB;
-use super::client_policies::{admin_docs, write};
+use super::client_policies::{admin_docs, proved, write};
 use crate::admin::licence;
 
 pub(super) fn routes() -> Vec<Route> {
@@ -26,5 +26,5 @@ fn replace() -> Route {
 
     let route =
         write(Method::PUT, "/api/admin/license", docs, 128 * KIB, |it| it.to(licence::replace));
-    Route { licensing: Licensing::MayHaveEnded, feature: None, ..route }
+    Route { licensing: Licensing::MayHaveEnded, feature: None, ..proved(route) }
 }

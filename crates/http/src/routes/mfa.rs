@@ -3,7 +3,7 @@
 use actix_web::http::Method;
 use pia_web::{
     AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Licensing,
-    OpenApiDocument, RateLimit, ResponseDoc, Route, wire,
+    OpenApiDocument, ProofCheck, RateLimit, ResponseDoc, Route, wire,
 };
 
 use super::KIB;
@@ -24,6 +24,7 @@ fn login() -> Route {
         feature: None,
         counted_against: CountedAgainst::Address,
         document: OpenApiDocument::Public,
+        proof_check: ProofCheck::InHandler,
         rate_limit: RateLimit::AtGate(Budget::LocalAuth),
         body_limit: 256 * KIB,
         handler: |route| route.to(auth::login_mfa),
@@ -70,6 +71,7 @@ fn begin() -> Route {
         feature: None,
         counted_against: CountedAgainst::Caller,
         document: OpenApiDocument::Public,
+        proof_check: ProofCheck::InHandler,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 256 * KIB,
         handler: |route| route.to(mfa::begin),
@@ -101,6 +103,7 @@ fn verify() -> Route {
         feature: None,
         counted_against: CountedAgainst::Caller,
         document: OpenApiDocument::Public,
+        proof_check: ProofCheck::InHandler,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 256 * KIB,
         handler: |route| route.to(mfa::verify),
@@ -128,6 +131,7 @@ fn disable() -> Route {
         feature: None,
         counted_against: CountedAgainst::Caller,
         document: OpenApiDocument::Public,
+        proof_check: ProofCheck::InHandler,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 256 * KIB,
         handler: |route| route.to(mfa::disable),
@@ -155,6 +159,7 @@ fn regenerate() -> Route {
         feature: None,
         counted_against: CountedAgainst::Caller,
         document: OpenApiDocument::Public,
+        proof_check: ProofCheck::InHandler,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 256 * KIB,
         handler: |route| route.to(mfa::regenerate),

@@ -3,10 +3,10 @@
 use actix_web::http::Method;
 use pia_web::{
     AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Licensing,
-    OpenApiDocument, RateLimit, ResponseDoc, Route, wire,
+    OpenApiDocument, ProofCheck, RateLimit, ResponseDoc, Route, wire,
 };
 
-use super::client_policies::{admin_docs, read, write};
+use super::client_policies::{admin_docs, proved, read, write};
 use super::{KIB, MIB};
 use crate::admin::{certificates as trust, personas, plugins as admin};
 use crate::{auth, certificates, plugins};
@@ -55,6 +55,7 @@ fn trusted() -> Route {
         feature: None,
         counted_against: CountedAgainst::Caller,
         document: OpenApiDocument::Public,
+        proof_check: ProofCheck::InHandler,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(certificates::trusted),
@@ -143,7 +144,7 @@ fn replace() -> Route {
 fn delete() -> Route {
     let answer = ResponseDoc::Json(wire::<auth::Done>);
     let docs = admin_docs("Deletes a plugin and its files.", None, answer, &[UNKNOWN, BUILT_IN]);
-    write(Method::DELETE, PLUGIN, docs, KIB, |route| route.to(admin::delete))
+    proved(write(Method::DELETE, PLUGIN, docs, KIB, |route| route.to(admin::delete)))
 }
 
 fn assign() -> Route {
@@ -194,14 +195,16 @@ fn add_certificate() -> Route {
         ResponseDoc::Created(wire::<certificates::CertificateResponse>),
         &[(409, "The certificate is trusted already: `certificate_known`.")],
     );
-    write(Method::POST, "/api/admin/certificates", docs, 64 * KIB, |route| route.to(trust::add))
+    proved(write(Method::POST, "/api/admin/certificates", docs, 64 * KIB, |route| {
+        route.to(trust::add)
+    }))
 }
 
 fn remove_certificate() -> Route {
     let answer = ResponseDoc::Json(wire::<auth::Done>);
     let unknown = &[(404, "There is no such certificate: `not_found`.")];
     let docs = admin_docs("Removes a certificate from the trusted signers.", None, answer, unknown);
-    write(Method::DELETE, "/api/admin/certificates/{id}", docs, KIB, |route| {
+    proved(write(Method::DELETE, "/api/admin/certificates/{id}", docs, KIB, |route| {
         route.to(trust::remove)
-    })
+    }))
 }

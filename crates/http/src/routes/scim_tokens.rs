@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use pia_web::{Licensing, ResponseDoc, Route, wire};
 
 use super::KIB;
-use super::client_policies::{admin_docs, read, write};
+use super::client_policies::{admin_docs, proved, read, write};
 use crate::admin::scim_tokens;
 use crate::auth;
 
@@ -27,7 +27,7 @@ fn create() -> Route {
         ResponseDoc::Created(wire::<scim_tokens::ScimTokenCreated>),
         &[(409, "There is the maximum number of tokens: `quota_exceeded`, with `limit`.")],
     );
-    write(Method::POST, TOKENS, docs, 4 * KIB, |route| route.to(scim_tokens::create))
+    proved(write(Method::POST, TOKENS, docs, 4 * KIB, |route| route.to(scim_tokens::create)))
 }
 
 fn revoke() -> Route {
@@ -41,5 +41,5 @@ fn revoke() -> Route {
         route.to(scim_tokens::revoke)
     });
     // A leaked token can be revoked without a licence that is in force.
-    Route { licensing: Licensing::MayHaveEnded, feature: None, ..route }
+    Route { licensing: Licensing::MayHaveEnded, feature: None, ..proved(route) }
 }

@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use pia_web::{Licensing, ResponseDoc, Route, wire};
 
 use super::KIB;
-use super::client_policies::{admin_docs, read, write};
+use super::client_policies::{admin_docs, proved, read, write};
 use crate::admin::settings;
 use crate::auth;
 
@@ -29,7 +29,7 @@ fn change() -> Route {
         ResponseDoc::Json(wire::<auth::Done>),
         &[UNKNOWN],
     );
-    unlicensed(write(Method::PUT, SETTING, docs, 128 * KIB, |route| route.to(settings::change)))
+    unlicensed(proved(write(Method::PUT, SETTING, docs, 128 * KIB, |it| it.to(settings::change))))
 }
 
 fn reset() -> Route {
@@ -39,7 +39,7 @@ fn reset() -> Route {
         ResponseDoc::Json(wire::<auth::Done>),
         &[UNKNOWN],
     );
-    unlicensed(write(Method::DELETE, SETTING, docs, KIB, |route| route.to(settings::reset)))
+    unlicensed(proved(write(Method::DELETE, SETTING, docs, KIB, |it| it.to(settings::reset))))
 }
 
 /// Removes the licence requirement: the operator may configure the server

@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use pia_policy::Feature;
 use pia_web::{
     AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Licensing,
-    OpenApiDocument, RateLimit, ResponseDoc, Route, wire,
+    OpenApiDocument, ProofCheck, RateLimit, ResponseDoc, Route, wire,
 };
 
 use super::{KIB, MIB};
@@ -43,6 +43,7 @@ fn push() -> Route {
         feature: Some(Feature::Sync),
         counted_against: CountedAgainst::Caller,
         document: OpenApiDocument::Public,
+        proof_check: ProofCheck::InHandler,
         rate_limit: RateLimit::AtGate(Budget::Sync),
         body_limit: 32 * MIB,
         handler: |route| route.to(sync::push),

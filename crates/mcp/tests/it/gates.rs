@@ -7,8 +7,9 @@ use actix_web::web::Data;
 use pia_identity::{
     AccessTokens, AccountRules, ApiKeyAuthenticator, ApiKeyRef, CallerCache, CallerState,
     ConsoleSessions, ConsoleSettings, KeyUse, MockAccountStore, MockApiKeyStore,
-    MockRateLimitStore, MockScimTokenStore, MockSessionStore, RateQuota, RefreshKeys, ScimTokens,
-    SessionPorts, SessionScope, SessionSettings, Sessions, SigningKeys, TokenNames,
+    MockRateLimitStore, MockScimTokenStore, MockSessionStarts, MockSessionStore, RateQuota,
+    RefreshKeys, ScimTokens, SessionPorts, SessionProofs, SessionScope, SessionSettings, Sessions,
+    SigningKeys, TokenNames,
 };
 use pia_kernel::{ApiKeyId, Clock, GroupId, LiveSetting, Secret, SessionId, UserId};
 use pia_mcp::routes;
@@ -31,6 +32,7 @@ pub(crate) fn gates(group: GroupId) -> Data<Gates> {
         tokens: tokens(&clock),
         keys,
         consoles: consoles(&caller_cache, &clock),
+        proofs: SessionProofs::new(Arc::new(MockSessionStarts::new()), Arc::clone(&clock)),
         console_cookie: ConsoleCookie::from_public_url(PUBLIC_URL),
         scim_tokens: ScimTokens::new(Arc::new(MockScimTokenStore::new()), Arc::clone(&clock)),
         callers: caller_cache,

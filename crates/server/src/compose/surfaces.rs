@@ -184,6 +184,7 @@ pub(super) fn gates(base: &Infrastructure<'_>, use_cases: &UseCases, runner: &Ru
         keys: ApiKeyAuthenticator::new(keys, callers.clone(), base.clock()),
         consoles: parts.consoles.clone(),
         scim_tokens: use_cases.provisioning.tokens.clone(),
+        proofs: parts.proofs.sessions(),
         console_cookie: ConsoleCookie::from_public_url(&base.public_url()),
         callers,
         budgets,

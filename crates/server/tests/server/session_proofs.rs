@@ -9,12 +9,39 @@ use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
+use pia_web::{ProofCheck, Route};
 use serde_json::{Value, json};
 
 on_both_databases!(
     a_proof_frees_its_session_alone_for_ten_minutes,
+    each_dangerous_route_does_nothing_without_a_proof,
     wrong_proofs_are_refused_and_counted,
 );
+
+/// Routes that need a proof at the gates: the acts whose forms always, or sometimes, ask for one.
+const PROVED: &str = "
+    POST   /api/admin/certificates
+    DELETE /api/admin/certificates/{id}
+    POST   /api/admin/client-policies/{id}/versions/{number}/restore
+    POST   /api/admin/connectors
+    DELETE /api/admin/connectors/{id}
+    POST   /api/admin/connectors/{id}/test-call
+    POST   /api/admin/connectors/{id}/tokens
+    DELETE /api/admin/connectors/{id}/tokens
+    DELETE /api/admin/connectors/{id}/tokens/{tokenId}
+    DELETE /api/admin/groups/{id}
+    POST   /api/admin/groups/{id}/top-ups
+    DELETE /api/admin/knowledge-bases/{id}
+    PUT    /api/admin/license
+    DELETE /api/admin/operators/{id}
+    PUT    /api/admin/operators/{id}/webhook
+    DELETE /api/admin/operators/{id}/webhook
+    DELETE /api/admin/plugins/{id}
+    POST   /api/admin/scim-tokens
+    DELETE /api/admin/scim-tokens/{id}
+    PUT    /api/admin/settings/{key}
+    DELETE /api/admin/settings/{key}
+";
 
 const PROOF: &str = "/api/admin/session/proof";
 /// Act that needs a proof, on a user that does not exist.
@@ -49,6 +76,54 @@ async fn a_proof_frees_its_session_alone_for_ten_minutes(database: TestDatabase)
     assert_eq!(admitted.refusal(), (404, "not_found"));
     assert_eq!(foreign.refusal(), (403, "fresh_sign_in_required"));
     assert_eq!(late.refusal(), (403, "fresh_sign_in_required"));
+}
+
+#[test]
+fn the_routes_that_need_a_proof_are_listed() {
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut listed: Vec<_> = PROVED.lines().map(words).filter(|it| !it.is_empty()).collect();
+    let mut table: Vec<_> =
+        proved_routes().map(|it| format!("{} {}", it.method, it.path)).collect();
+
+    listed.sort_unstable();
+    table.sort_unstable();
+
+    assert_eq!(table, listed);
+}
+
+fn proved_routes() -> impl Iterator<Item = Route> {
+    pia_server::routes().into_iter().filter(|it| it.proof_check == ProofCheck::AtGate)
+}
+
+async fn each_dangerous_route_does_nothing_without_a_proof(database: TestDatabase) {
+    let (app, console, clock) = start(database).await;
+    let group = console.write("POST", "/api/admin/groups", json!({ "name": "Small" })).await;
+    let group = group.body["id"].as_str().expect("an id").to_owned();
+    let call = async |route: &Route, body: Value| {
+        let path = route.path.replace("{id}", &group).replace("{tokenId}", &group);
+        let path = path.replace("{number}", "1").replace("{key}", "LocalAuth:Registration");
+        console.write(route.method.as_str(), &path, body).await
+    };
+    let body = json!({ "name": "IdP", "value": "closed" });
+    let entries = "audit_entries WHERE action IN \
+                   ('Connector.Created', 'Group.Deleted', 'ScimToken.Created')";
+    clock.advance(STALE);
+
+    for route in proved_routes() {
+        let refused = call(&route, body.clone()).await;
+        assert_eq!(refused.refusal(), (403, "fresh_sign_in_required"), "{}", route.path);
+        assert!(refused.text().contains(PROOF), "{}", refused.text());
+    }
+    let unchanged = app.count(entries).await;
+    let proved = console.write("POST", PROOF, json!({ "password": PASSWORD })).await;
+    for route in proved_routes() {
+        let admitted = call(&route, body.clone()).await;
+        assert!(!admitted.text().contains("fresh_sign_in_required"), "{}", admitted.text());
+    }
+
+    assert_eq!(unchanged, 0);
+    assert_eq!(proved.status, 200, "{}", proved.text());
+    assert_eq!(app.count(entries).await, 3);
 }
 
 async fn wrong_proofs_are_refused_and_counted(database: TestDatabase) {

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use pia_identity::{
     AccessTokens, AccountRules, ApiKeyAuthenticator, CallerCache, ConsoleSessions, ConsoleSettings,
-    MockAccountStore, MockApiKeyStore, MockRateLimitStore, MockScimTokenStore, MockSessionStore,
-    RateQuota, RefreshKeys, ScimTokens, SessionPorts, SessionSettings, Sessions, SigningKeys,
-    TokenNames,
+    MockAccountStore, MockApiKeyStore, MockRateLimitStore, MockScimTokenStore, MockSessionStarts,
+    MockSessionStore, RateQuota, RefreshKeys, ScimTokens, SessionPorts, SessionProofs,
+    SessionSettings, Sessions, SigningKeys, TokenNames,
 };
 use pia_kernel::{Clock, LiveSetting, Secret, Timestamp};
 use pia_policy::{Licence, LicenceState};
@@ -27,6 +27,7 @@ pub(crate) fn gates(table: RouteTable) -> Gates {
         tokens: tokens(&clock),
         keys: ApiKeyAuthenticator::new(keys, callers.clone(), Arc::clone(&clock)),
         consoles: consoles(&callers, &clock),
+        proofs: SessionProofs::new(Arc::new(MockSessionStarts::new()), Arc::clone(&clock)),
         console_cookie: ConsoleCookie::from_public_url(PUBLIC_URL),
         scim_tokens: ScimTokens::new(Arc::new(MockScimTokenStore::new()), Arc::clone(&clock)),
         callers,

@@ -20,7 +20,7 @@ use pia_testkit::FixedClock;
 use pia_uplink::{Connections, LocalLinks, Uplink};
 use pia_web::{
     AcceptedCredentials, Access, AccountScope, CountedAgainst, Docs, Licensing, OpenApiDocument,
-    RateLimit, ResponseDoc, Route, RouteTable, Runner, TrustedProxies, admit, surface,
+    ProofCheck, RateLimit, ResponseDoc, Route, RouteTable, Runner, TrustedProxies, admit, surface,
 };
 use serde::Deserialize;
 use tokio::time::timeout;
@@ -187,6 +187,7 @@ fn probe(path: &'static str, handler: fn(actix_web::Route) -> actix_web::Route) 
         counted_against: CountedAgainst::Address,
         body_limit: 0,
         document: OpenApiDocument::Own,
+        proof_check: ProofCheck::InHandler,
         handler,
         docs: Docs {
             tag: "test",

@@ -4,13 +4,13 @@ use actix_web::HttpRequest;
 use actix_web::dev::ServiceRequest;
 use actix_web::http::header::HeaderName;
 use actix_web::http::{Method, StatusCode};
-use pia_identity::{ConsoleSessions, Credential};
+use pia_identity::{CallerState, ConsoleSessions, Credential};
 use pia_kernel::Secret;
 
 use super::{Gates, text};
 use crate::ApiError;
 use crate::cross_site::is_cross_site;
-use crate::routes::Route;
+use crate::routes::{ProofCheck, Route};
 
 /// Header with the CSRF token of the browser.
 const CSRF_TOKEN: HeaderName = HeaderName::from_static("x-csrf-token");
@@ -51,6 +51,22 @@ impl Gates {
         }
 
         Err(csrf_rejected())
+    }
+
+    /// Refuses an act that needs a proof, from a session that neither began nor
+    /// proved its owner within the last ten minutes.
+    pub(super) async fn check_proof(
+        &self,
+        caller: CallerState,
+        route: &Route,
+    ) -> Result<(), ApiError> {
+        if route.proof_check == ProofCheck::InHandler {
+            return Ok(());
+        }
+        let session_ref = caller.credential.session().ok_or_else(ApiError::unauthenticated)?;
+        let proofs = self.proofs.clone();
+        let is_fresh = self.runner.run(async move { proofs.is_fresh(session_ref).await }).await?;
+        if is_fresh { Ok(()) } else { Err(ApiError::session_unproved()) }
     }
 
     /// Refuses a form without the CSRF token of the request's session.

@@ -9,8 +9,8 @@ use actix_web::web::Data;
 use actix_web::{App, HttpResponse, test};
 use pia_identity::{
     ApiKeyAuthenticator, ConsoleSettings, MockAccountStore, MockApiKeyStore, MockRateLimitStore,
-    MockScimTokenStore, MockSessionStore, RateQuota, RefreshKeys, ScimTokens, SessionPorts,
-    SessionSettings, Sessions, SigningKeys, TokenNames,
+    MockScimTokenStore, MockSessionStarts, MockSessionStore, RateQuota, RefreshKeys, ScimTokens,
+    SessionPorts, SessionSettings, Sessions, SigningKeys, TokenNames,
 };
 use pia_kernel::Timestamp;
 use pia_policy::{Feature, Licence};
@@ -19,8 +19,8 @@ use serde_json::Value;
 
 use super::*;
 use crate::{
-    AcceptedCredentials, AccountScope, CountedAgainst, Docs, OpenApiDocument, Quotas, ResponseDoc,
-    TrustedProxies, surface, wire,
+    AcceptedCredentials, AccountScope, CountedAgainst, Docs, OpenApiDocument, ProofCheck, Quotas,
+    ResponseDoc, TrustedProxies, surface, wire,
 };
 
 mod kb_manager;
@@ -66,6 +66,7 @@ fn gates_for(accounts: MockAccountStore, table: Vec<Route>, state: LicenceState)
         tokens: tokens(Arc::clone(&clock)),
         keys: ApiKeyAuthenticator::new(keys, caller_cache.clone(), Arc::clone(&clock)),
         consoles: consoles(&caller_cache, &clock),
+        proofs: SessionProofs::new(Arc::new(MockSessionStarts::new()), Arc::clone(&clock)),
         console_cookie: ConsoleCookie::from_public_url("http://here"),
         scim_tokens: ScimTokens::new(Arc::new(MockScimTokenStore::new()), Arc::clone(&clock)),
         callers: caller_cache,
@@ -115,6 +116,7 @@ fn route(path: &'static str) -> Route {
         feature: None,
         counted_against: CountedAgainst::Caller,
         document: OpenApiDocument::Public,
+        proof_check: ProofCheck::InHandler,
         rate_limit: RateLimit::Unlimited,
         body_limit: 0,
         handler: |route| route.to(HttpResponse::Ok),
