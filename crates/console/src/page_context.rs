@@ -113,6 +113,17 @@ impl PageContext {
         serde_urlencoded::to_string(pairs).unwrap_or_default()
     }
 
+    /// Returns the query of the first page of a list, by the parameter that names
+    /// another page; `None` on the first one.
+    pub(crate) fn first_page(&self, parameter: &str) -> Option<String> {
+        let mut pairs = self.query_pairs();
+        let count = pairs.len();
+        pairs.retain(|it| it.0 != parameter);
+        let is_later = pairs.len() < count;
+        pairs.retain(|it| it.0 != "done");
+        is_later.then(|| serde_urlencoded::to_string(pairs).unwrap_or_default())
+    }
+
     /// Runs a use case, which continues even if the browser disconnects.
     pub(crate) async fn run<T, E, F>(
         &self,

@@ -102,7 +102,7 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
         .ok_or_else(ApiError::not_found)?;
     let revoke = Form::new(format!("{PATH}/{id}/revoke"), page.t(REVOKE)).danger();
     let facts = key_labels(&page).into_iter().zip(values(&page, &entry));
-    let view = View::new(&entry.name)
+    let mut view = View::new(&entry.name)
         .below(page.t(TITLE), PATH)
         .section(Section::new("api-key", "").facts(facts));
     let budget = ApiKeyBudget { key: entry.id, weekly: entry.weekly_credits };

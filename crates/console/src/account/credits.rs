@@ -81,13 +81,12 @@ pub(super) async fn key_section(
     page: &PageContext,
     key: ApiKeyBudget,
 ) -> Result<Option<Section>, ApiError> {
-    let service = page.api.credits.clone();
     let user = page.user();
     let group = page.caller.group;
-    let view = async move { service.view(user, group, Some(key)).await };
-    let budget = page.run_identity(view).await?.key;
+    let view =
+        page.run(|api| async move { api.credits.view(user, group, Some(key)).await }).await?;
     let section = Section::new("budget", page.t(TITLE));
-    Ok(budget.map(|it| with_table(page, section, vec![week(page, it)])))
+    Ok(view.key.map(|it| with_table(page, section, vec![week(page, it)])))
 }
 
 /// Adds a table of budgets.

@@ -74,9 +74,17 @@ pub(super) fn routes() -> Vec<Route> {
 async fn list(page: PageContext) -> PageResult {
     let status = AssignmentStatus::from_name(&page.query("status"));
     let request = page.paging();
-    let assignments = page
-        .run(|api| async move { api.assignments.administration.page(status, request).await })
-        .await?;
+    let PersonFilter { user, field, is_set } = PersonFilter::requested(&page).await?;
+    let is_filtered = is_set || status.is_some();
+    let assignments = match user {
+        Ok(user) => {
+            page.run(|api| async move {
+                api.assignments.administration.page(user, status, request).await
+            })
+            .await?
+        }
+        Err(UnknownPerson) => Page { items: Vec::new(), next: None },
+    };
     let emails = find_emails(&page, assignments.items.iter().map(|it| it.user)).await?;
     let is_busy = assignments.items.iter().any(|it| !it.status.is_final());
     let columns = [SKILL, USER, common::STATUS, STEPS, TOKENS, HANDED_OVER];
@@ -84,8 +92,8 @@ async fn list(page: PageContext) -> PageResult {
         caption: page.t(TITLE).to_owned(),
         columns: columns.map(|it| page.t(it).to_owned()).into(),
         rows: assignments.items.iter().map(|it| assignment_row(&page, it, &emails)).collect(),
-        empty: page.t(EMPTY).to_owned(),
-        search: Some(search_form(&page, status)),
+        empty: page.t(if is_filtered { common::NO_MATCH } else { EMPTY }).to_owned(),
+        search: Some(search_form(&page, field, status, is_filtered)),
         ..page.paged(assignments.next)
     };
 

@@ -55,19 +55,7 @@ pub(super) async fn find_emails(
     users: impl Iterator<Item = UserId>,
 ) -> Result<HashMap<UserId, String>, ApiError> {
     let users: HashSet<UserId> = users.collect();
-
-    page.run(|api| async move {
-        let mut emails = HashMap::new();
-        for user in users {
-            match api.groups.member(user).await {
-                Ok(member) => drop(emails.insert(user, member.email)),
-                Err(GroupError::UnknownAccount) => {}
-                Err(err) => return Err(err),
-            }
-        }
-        Ok(emails)
-    })
-    .await
+    page.run(|api| async move { api.groups.emails(users.into_iter().collect()).await }).await
 }
 
 /// Returns a link to an account.

@@ -219,7 +219,7 @@ async fn load(page: &PageContext, id: GroupId) -> Result<GroupDetail, ApiError> 
     let user = page.user();
     let is_admin = is_admin(page);
     let search = page.query("search");
-    let order = super::users::order(page);
+    let order = super::users::member_order(page);
     let request = page.paging();
 
     page.run(|api| async move {

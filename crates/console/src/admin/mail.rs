@@ -81,23 +81,30 @@ async fn list_view(page: &PageContext) -> Result<View, ApiError> {
     let request = page.paging();
     let state_name = page.query("state");
     let state = MailState::ALL.into_iter().find(|it| it.name() == state_name);
+    let PersonFilter { user, field, is_set } = PersonFilter::requested(page).await?;
+    let is_filtered = is_set || state.is_some();
     let (counts, emails) = page
         .run(|api| async move {
-            Ok::<_, ApiError>((api.mails.counts().await?, api.mails.list(state, request).await?))
+            let emails = match user {
+                Ok(user) => api.mails.list(user, state, request).await?,
+                Err(UnknownPerson) => Page { items: Vec::new(), next: None },
+            };
+            Ok::<_, ApiError>((api.mails.counts().await?, emails))
         })
         .await?;
+    let is_sending = counts.waiting > 0 || counts.postponed > 0;
     let now = page.api.clock.now();
     let table = Table {
         caption: page.t(QUEUE).to_owned(),
         columns: [KIND, TO, common::STATUS, QUEUED, NEXT].map(|it| page.t(it).into()).into(),
         rows: emails.items.iter().map(|it| mail_row(page, it, now)).collect(),
-        empty: page.t(if state.is_some() { NONE_IN_STATE } else { EMPTY }).to_owned(),
-        search: Some(search_form(page, state)),
+        empty: page.t(if is_filtered { common::NO_MATCH } else { EMPTY }).to_owned(),
+        search: Some(search_form(page, field, state, is_filtered)),
         ..page.paged(emails.next)
     };
 
-    let mut view =
-        View::new(page.t(TITLE)).intro(page.t(INTRO)).section(facts_section(page, counts));
+    let state = facts_section(page, counts).live(is_sending);
+    let mut view = View::new(page.t(TITLE)).intro(page.t(INTRO)).section(state);
     if page.api.mails.is_configured() {
         let test = Form::new("admin/mail/test", page.t(SEND_TEST));
         let section = Section::new("test", page.t(TEST)).intro(page.t(TEST_INTRO));

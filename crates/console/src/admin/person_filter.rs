@@ -55,15 +55,14 @@ async fn find_user(
         return Ok(Err(UnknownPerson));
     }
 
-    let roles = page.api.administration.roles.clone();
     let email = person.to_owned();
-    let find = async move {
-        match roles.member(&email).await {
-            Err(RoleError::Unknown) => Ok(None),
-            found => found.map(Some),
-        }
-    };
-
-    let account = page.run_identity(find).await?;
+    let account = page
+        .run(|api| async move {
+            match api.administration.roles.member(&email).await {
+                Err(RoleError::Unknown) => Ok(None),
+                result => result.map(Some),
+            }
+        })
+        .await?;
     Ok(account.map(|it| it.user).ok_or(UnknownPerson))
 }

@@ -65,9 +65,8 @@ async fn users(page: &PageContext, range: UsageRange) -> Result<UsageList, ApiEr
         Err(UnknownPerson) => return Ok(UsageList { person: Some(field), ..UsageList::default() }),
     };
 
-    let report = page.api.usage.clone();
     let (rows, next) =
-        page.run(async move { report.users(range, selection, MAX_ROWS).await }).await?;
+        page.run(|api| async move { api.usage.users(range, selection, MAX_ROWS).await }).await?;
     let next = next.map(|it| page.query_with(AFTER, &format_cursor(it)));
 
     Ok(UsageList { rows, next, person: Some(field) })

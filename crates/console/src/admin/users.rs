@@ -45,8 +45,7 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn list(page: PageContext) -> PageResult {
-    let search = page.query("search");
-    let filter = MemberFilter { group: None, search, order: member_order(&page) };
+    let filter = requested(&page);
     let request = page.paging();
     let members = page.run(|api| async move { api.groups.members(filter, request).await }).await?;
     let rows = members.items.iter().map(|it| user_row(&page, it)).collect();
@@ -77,7 +76,7 @@ fn requested(page: &PageContext) -> MemberFilter {
             _ => None,
         },
         is_without_factor: page.query("factor") == "none",
-        order: order(page),
+        order: member_order(page),
     }
 }
 
@@ -101,7 +100,7 @@ fn filter_fields(page: &PageContext) -> Vec<Field> {
 
 /// Returns the requested order: the newest account first unless the query names
 /// another one.
-fn member_order(page: &PageContext) -> MemberOrder {
+pub(super) fn member_order(page: &PageContext) -> MemberOrder {
     match page.query("sort").as_str() {
         "email" => MemberOrder::Email,
         "-email" => MemberOrder::EmailDescending,

@@ -100,7 +100,7 @@ pub(crate) async fn list(
 /// Returns a report on an answer.
 pub(crate) async fn show(api: Data<Api>, PathId(id): PathId) -> Result<HttpResponse, HttpError> {
     let entry = api.run(|api| async move { api.feedback.find(FeedbackId(id)).await }).await?;
-    Ok(answer(entry))
+    Ok(to_response(entry))
 }
 
 /// Changes state and note of a report; an omitted field stays unchanged.
@@ -117,7 +117,7 @@ pub(crate) async fn triage(
     let entry = api
         .run(|api| async move { api.feedback.triage(by, FeedbackId(id), change, expected).await })
         .await?;
-    Ok(answer(entry))
+    Ok(to_response(entry))
 }
 
 fn to_response(entry: FeedbackEntry) -> HttpResponse {

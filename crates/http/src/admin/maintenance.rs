@@ -12,7 +12,7 @@ use crate::{Api, HttpError};
 /// Lists the maintenance tasks, each with the last run of any instance.
 pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<MaintenanceTaskResponse>>, HttpError> {
     let runs = api.run(|api| async move { api.maintenance.last_runs().await }).await?;
-    let mut runs: HashMap<_, _> = runs.into_iter().collect();
+    let mut last_runs: HashMap<_, _> = runs.into_iter().collect();
     let tasks = MaintenanceKind::ALL.iter();
     Ok(Json(tasks.map(|it| MaintenanceTaskResponse::new(*it, last_runs.remove(it))).collect()))
 }

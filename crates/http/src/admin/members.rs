@@ -75,8 +75,14 @@ async fn page_of(
     query: MemberQuery,
     page: PageRequest,
 ) -> Result<Json<MemberPage>, HttpError> {
-    let search = query.search.unwrap_or_default();
-    let filter = MemberFilter { group, search, ..MemberFilter::default() };
+    let filter = MemberFilter {
+        group,
+        search: query.search.unwrap_or_default(),
+        role: query.role.as_deref().map(parse_role).transpose()?,
+        is_active: query.is_active,
+        is_without_factor: query.without_factor.unwrap_or_default(),
+        ..MemberFilter::default()
+    };
     let page = api.run(|api| async move { api.groups.members(filter, page).await }).await?;
     Ok(Json(MemberPage {
         items: page.items.into_iter().map(Into::into).collect(),

@@ -18,7 +18,7 @@ pub(crate) async fn list(
     Paging(page): Paging,
 ) -> Result<Json<OutboxPage>, HttpError> {
     let state = query.state.as_deref().map(parse_state).transpose()?;
-    let page = api.run(|api| async move { api.mails.list(state, page).await }).await?;
+    let page = api.run(|api| async move { api.mails.list(None, state, page).await }).await?;
     let now = api.clock.now();
     Ok(Json(OutboxPage {
         items: page.items.into_iter().map(|it| OutboxItem::new(it, now)).collect(),

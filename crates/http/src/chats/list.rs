@@ -41,17 +41,19 @@ pub(crate) async fn list_chats(
 pub(super) async fn list_response(
     caller: &Caller,
     api: &Data<Api>,
-    ChatsQuery { part, unless }: ChatsQuery,
+    ChatsQuery { list_request, unless }: ChatsQuery,
     format: impl FnOnce(ChatPage, bool) -> Vec<u8>,
 ) -> Result<HttpResponse, HttpError> {
     let user = caller.0.user;
-    let page = match api.run(|api| async move { api.chats.list(user, part, unless).await }).await? {
-        ChatListOutcome::Unchanged(version) => {
-            let tag = format!("W/\"{}\"", list_request.tag(&version));
-            return Ok(HttpResponse::NotModified().insert_header((ETAG, tag)).finish());
-        }
-        ChatListOutcome::Page(page) => page,
-    };
+    let page =
+        match api.run(|api| async move { api.chats.list(user, list_request, unless).await }).await?
+        {
+            ChatListOutcome::Unchanged(version) => {
+                let tag = format!("W/\"{}\"", list_request.tag(&version));
+                return Ok(HttpResponse::NotModified().insert_header((ETAG, tag)).finish());
+            }
+            ChatListOutcome::Page(page) => page,
+        };
 
     let mut response = HttpResponse::Ok();
     if list_request.after.is_none() {

@@ -8,7 +8,7 @@ use pia_identity::{
     PasskeyAddError, PasskeyChangeError, PasskeyOptionsError, PasskeyRemoveError,
     PasskeySignInError, ProviderSignInError, RedeemError, RefreshError, RegisterError,
     RemoveApiKeyError, RemoveAppPasswordError, ResetError, RevokeError, RevokeScimTokenError,
-    RoleError, SignInError, StartSessionError, VerifyError,
+    RoleError, SignInError, StartProviderSignInError, VerifyError,
 };
 use pia_web::ApiError;
 
@@ -63,6 +63,6 @@ convert! {
     RevokeScimTokenError
     RoleError
     SignInError
-    StartSessionError
+    StartProviderSignInError
     VerifyError
 }

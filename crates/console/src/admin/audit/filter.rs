@@ -92,29 +92,6 @@ impl SearchedEntries {
 /// Error: the value selects nothing.
 struct Unusable;
 
-/// Finds an account by its email address or id.
-async fn find_user(page: &PageContext, person: &str) -> Result<Result<UserId, Unusable>, ApiError> {
-    if let Ok(id) = Uuid::try_parse(person) {
-        return Ok(Ok(UserId(id)));
-    }
-    // PostgreSQL stores no NUL, so no address contains one.
-    if person.contains('\0') {
-        return Ok(Err(Unusable));
-    }
-
-    let email = person.to_owned();
-
-    let account = page
-        .run(|api| async move {
-            match api.administration.roles.member(&email).await {
-                Err(RoleError::Unknown) => Ok(None),
-                found => found.map(Some),
-            }
-        })
-        .await?;
-    Ok(account.map(|it| it.user).ok_or(Unusable))
-}
-
 fn parse_day(text: &str) -> Result<Option<Timestamp>, Unusable> {
     if text.is_empty() {
         return Ok(None);

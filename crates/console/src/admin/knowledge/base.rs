@@ -70,14 +70,14 @@ pub(super) async fn base_view(page: &PageContext, id: Uuid) -> Result<View, ApiE
 
     let table = document_table(page, &path, &list);
     let is_ingesting = stats.pending > 0 || stats.processing > 0;
-    let overview = Section::new("overview", page.t(OVERVIEW)).facts(facts(page, &stats));
+    let overview = Section::new("overview", page.t(OVERVIEW)).facts(base_facts(page, &stats));
     let documents = Section::new("documents", page.t(DOCUMENTS)).table(table);
 
     Ok(view
         .action(page.t(QUESTIONS), format!("{path}/questions"))
         .action(page.t(SETTINGS), format!("{path}/settings"))
-        .section(Section::new("overview", page.t(OVERVIEW)).facts(base_facts(page, &stats)))
-        .section(Section::new("documents", page.t(DOCUMENTS)).table(table)))
+        .section(overview.live(is_ingesting))
+        .section(documents.live(is_ingesting)))
 }
 
 fn base_facts(page: &PageContext, stats: &BaseStats) -> Vec<(&'static str, Cell)> {
