@@ -41,6 +41,7 @@ impl<'a> Walk<'a> {
             refresh_token: String::new(),
             steps: 0,
         };
+
         let email = format!("demo-{}@example.com", random_hex::<6>()?);
         let account = json!({ "email": email, "password": random_hex::<12>()? });
         walk.every_step(&account, &email)

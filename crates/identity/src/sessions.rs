@@ -172,7 +172,7 @@ impl Sessions {
         let new_session = self.new_session(account, method, device, hash);
         let user = new_session.user;
         let session = new_session.session;
-        self.begin(NewSession { app_password, ..new }).await?;
+        self.begin(NewSession { app_password, ..new_session }).await?;
         Ok(self.grant(user, session, refresh)?)
     }
 
@@ -187,8 +187,12 @@ impl Sessions {
         let hash = self.ports.refresh_keys.hash(&refresh_tokens::fresh()?);
         let new_session = self.new_session(account, method, device, hash);
         let session = SessionRef { user: new_session.user, session: new_session.session };
-        self.begin(NewSession { browser: Some(area), expires_at: new_session.at + idle, ..new })
-            .await?;
+        self.begin(NewSession {
+            browser: Some(area),
+            expires_at: new_session.at + idle,
+            ..new_session
+        })
+        .await?;
         Ok(session)
     }
 

@@ -225,12 +225,12 @@ mod tests {
             put(&cache, key);
         }
 
-        let full_len = len();
+        let full_len = entry_count(&cache);
         clock.0.store(6, Ordering::SeqCst);
         put(&cache, 999);
 
         assert_eq!(full_len, 100);
-        assert_eq!(len(), 1);
+        assert_eq!(entry_count(&cache), 1);
         assert_eq!(cache.get(999, &999), Some(1000));
     }
 

@@ -207,7 +207,7 @@ impl AssignmentStore for SqlAssignments {
             .limit(page.and_one_more().limit.into());
 
         let rows: Vec<AssignmentRow> = on_conn!(self.all_rows.reader(), |conn| {
-            let mut query = selected.into_boxed();
+            let mut query = query.into_boxed();
             if let Some(user) = user {
                 query = query.filter(assignments::user_id.eq(DbUid(user.0)));
             }

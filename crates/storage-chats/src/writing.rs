@@ -122,15 +122,12 @@ impl SqlChats {
             conn.put_stamp(user, stamp, growth).await?;
             let Some(replaced_row) = stored_row else {
                 let (user_id, id) = key(user, chat.id);
-                let fixed_columns = (
+                let fixed = (
                     chats::user_id.eq(user_id),
                     chats::id.eq(id),
                     chats::created_at.eq(DbInstant(chat.created_at)),
                 );
-                diesel::insert_into(chats::table)
-                    .values((fixed_columns, &*row))
-                    .execute(conn)
-                    .await?;
+                diesel::insert_into(chats::table).values((fixed, &*row)).execute(conn).await?;
                 return Ok(WriteOutcome::Created(chat.created_at));
             };
 

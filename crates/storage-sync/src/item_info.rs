@@ -148,7 +148,7 @@ impl SyncAdminStore for SqlSyncAdminStore {
             items.select(ItemInfoRow::as_select()).load(conn).await?
         })?;
 
-        Ok(rows.into_iter().map(to_item_info).collect::<Result<_, _>>()?)
+        Ok(rows.iter().map(to_item_info).collect::<Result<_, _>>()?)
     }
 
     async fn chats(
@@ -219,7 +219,7 @@ impl From<ChatRow> for ChatInfo {
     }
 }
 
-fn to_item_info(row: ItemInfoRow) -> Result<ItemInfo, DbError> {
+fn to_item_info(row: &ItemInfoRow) -> Result<ItemInfo, DbError> {
     Ok(ItemInfo {
         key: item_key(row.channel, row.id)?,
         stamp: row.stamp.0,

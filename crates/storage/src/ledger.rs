@@ -70,7 +70,7 @@ struct LedgerRow {
     group_limit: Option<i64>,
 }
 
-/// The columns of a [`Row`].
+/// Columns of a [`LedgerRow`].
 macro_rules! row_columns {
     ($user:expr) => {
         (
@@ -101,7 +101,7 @@ crate::connection_trait! {
         /// caller.
         async fn lock_ledger(&mut self, user: UserId) -> Result<Option<Ledger>, DbError> {
             let ledger = ledgers::table.find(DbUid(user.0));
-            let existing_row: Option<Row> =
+            let existing_row: Option<LedgerRow> =
                 lock_row!(self, ledger, ledgers::umk_version, row_columns!(user));
             if let Some(row) = existing_row {
                 return Ok(Some(row.into()));
@@ -127,7 +127,7 @@ crate::connection_trait! {
                 .do_update()
                 .set(ledgers::umk_version.eq(ledgers::umk_version))
                 .returning(row_columns!(user))
-                .get_result::<Row>(self)
+                .get_result::<LedgerRow>(self)
                 .await?;
             Ok(Some(row.into()))
         }

@@ -48,8 +48,8 @@ pub enum MemberOrder {
     Newest,
     /// Oldest account first.
     Oldest,
-    /// By email address.
+    /// Email address, in ascending order.
     Email,
-    /// By email address, the last one first.
+    /// Email address, in descending order.
     EmailDescending,
 }

@@ -24,6 +24,7 @@ on_both_databases! {
     calls_that_break_are_recorded_and_refused_ones_are_not,
     answers_do_not_wait_for_a_database_that_is_down,
     usage_is_reported_to_administrators,
+    usage_by_person_is_searched_and_paged,
 }
 
 /// Recorded call, with its tokens.
@@ -211,13 +212,15 @@ async fn answers_do_not_wait_for_a_database_that_is_down(database: TestDatabase)
     assert_eq!(rows, [completed("Assistant", 2, 5), completed("Assistant", 2, 5)]);
 }
 
+/// Returns the sum of a member of items.
+fn sum(items: &Value, key: &str) -> i64 {
+    items.as_array().into_iter().flatten().filter_map(|it| it[key].as_i64()).sum()
+}
+
 async fn usage_is_reported_to_administrators(database: TestDatabase) {
     let demo = Demo::start(0).expect("a demo upstream");
     let setting = TestConfig::on(database).with_upstream(&demo.endpoint());
     let (_app, ada, console) = administrator(setting).await;
-    let sum = |items: &Value, key: &str| -> i64 {
-        items.as_array().into_iter().flatten().filter_map(|it| it[key].as_i64()).sum()
-    };
 
     assert_eq!(ada.post(CHAT, &chat_request("good day")).await.status, 200);
     let slow = streaming_request("demo:slow=100 demo:cut one two");
@@ -257,15 +260,6 @@ async fn usage_is_reported_to_administrators(database: TestDatabase) {
         let page = console.get(&format!("/admin/usage?{query}")).await.text();
         assert!(page.contains(name) && page.contains("<svg"), "{page}");
     }
-    for (query, text) in [
-        ("user=ADA%40example.org", "ada@example.org</a>"),
-        ("user=nobody", "No account has this address."),
-        ("after=0.0.00000000-0000-7000-8000-000000000001", "No entries found"),
-        ("after=malformed", "ada@example.org</a>"),
-    ] {
-        let page = console.get(&format!("/admin/usage?by=user&{query}")).await.text();
-        assert!(page.contains(text), "{query}: {page}");
-    }
     let overview = console.get("/admin").await.text();
     for chart in [
         "People by day",
@@ -279,6 +273,28 @@ async fn usage_is_reported_to_administrators(database: TestDatabase) {
     for wrong in ["from=x", "to=2026-02-30", "from=2020-01-01", "by=planet"] {
         let response = console.get(&format!("/api/admin/usage?{wrong}")).await;
         assert_eq!(response.refusal(), (400, "validation_failed"), "{wrong}");
+    }
+}
+
+async fn usage_by_person_is_searched_and_paged(database: TestDatabase) {
+    let demo = Demo::start(0).expect("a demo upstream");
+    let setting = TestConfig::on(database).with_upstream(&demo.endpoint());
+    let (_app, ada, console) = administrator(setting).await;
+    assert_eq!(ada.post(CHAT, &chat_request("good day")).await.status, 200);
+    until(async || {
+        let body = console.get("/api/admin/usage").await.body;
+        (sum(&body["items"], "calls") == 1).then_some(())
+    })
+    .await;
+
+    for (query, text) in [
+        ("user=ADA%40example.org", "ada@example.org</a>"),
+        ("user=nobody", "No account has this address."),
+        ("after=0.0.00000000-0000-7000-8000-000000000001", "No entries found"),
+        ("after=malformed", "ada@example.org</a>"),
+    ] {
+        let page = console.get(&format!("/admin/usage?by=user&{query}")).await.text();
+        assert!(page.contains(text), "{query}: {page}");
     }
 }
 

@@ -52,7 +52,7 @@ async fn changes(db: &Database) -> Vec<Option<String>> {
 }
 
 /// Returns the only email.
-async fn only(db: &Database) -> MailId {
+async fn only_mail(db: &Database) -> MailId {
     SqlMailQueue::new(db.clone()).page(None, None, ALL).await.unwrap()[0].id
 }
 
@@ -67,8 +67,8 @@ async fn emails_are_listed_newest_first_by_state_and_page(db: Database) {
     outbox.give_up(first, START, "550").await.unwrap();
     outbox.retry(second, START + CLAIM, "451").await.unwrap();
 
-    let all = mails.page(None, None, ALL).await.unwrap();
-    let cursor = Cursor { at: all[0].queued_at, id: all[0].id.0 };
+    let records = mails.page(None, None, ALL).await.unwrap();
+    let cursor = Cursor { at: records[0].queued_at, id: records[0].id.0 };
     let second_page =
         mails.page(None, None, PageRequest { after: Some(cursor), limit: 1 }).await.unwrap();
 
@@ -79,10 +79,10 @@ async fn emails_are_listed_newest_first_by_state_and_page(db: Database) {
         (None, MailState::Failed),
     ];
     assert_eq!(states, expected);
-    assert_eq!(second_page, &all[1..2]);
-    assert_eq!(all[1].due_at, START + CLAIM);
-    assert_eq!(all[1].failure.as_deref(), Some("451"));
-    for (state, record) in MailState::ALL.into_iter().zip(&all) {
+    assert_eq!(second_page, &records[1..2]);
+    assert_eq!(records[1].due_at, START + CLAIM);
+    assert_eq!(records[1].failure.as_deref(), Some("451"));
+    for (state, record) in MailState::ALL.into_iter().zip(&records) {
         assert_eq!(mails.page(None, Some(state), ALL).await.unwrap(), std::slice::from_ref(record));
     }
     assert_eq!(mails.find(records[1].id).await.unwrap().as_ref(), Some(&records[1]));

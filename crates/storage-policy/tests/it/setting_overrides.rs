@@ -54,7 +54,7 @@ async fn a_setting_is_stored_replaced_and_removed(db: Database) {
     let by = Some(person(&db).await);
     let one = SettingOverride { updated_by: by, ..setting("A:One", "1") };
 
-    assert!(store.set(changes(&[one.clone()]), first.version).await.unwrap());
+    assert!(store.set(changes(std::slice::from_ref(&one)), first.version).await.unwrap());
     assert!(!store.set(changes(&[setting("A:Two", "2")]), first.version).await.unwrap());
     let layer = store.load().await.unwrap();
     assert!(layer.version > first.version);
