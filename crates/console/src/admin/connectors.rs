@@ -182,7 +182,7 @@ async fn submit(page: &PageContext, form: &FormFields) -> Result<Provisioned, Ap
     if skill.as_ref().is_some_and(|it| !Skill::is_name(it)) {
         let field = "operatorSkill".to_owned();
         let message = page.t(SKILL_FORM).to_owned();
-        return Err(ApiError::invalid(vec![FieldError { field, code: "invalid", message }]));
+        return Err(ApiError::invalid(vec![FieldError { field, code: "malformed", message }]));
     }
 
     let mcp = form.all("mcp").next().map(|url| McpEndpoint {

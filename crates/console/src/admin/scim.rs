@@ -101,7 +101,7 @@ fn parse_expiry(page: &PageContext, day: &str) -> Result<Option<Timestamp>, ApiE
     let end = end_of_day.ok_or_else(|| {
         let field = "expiresAt".to_owned();
         let message = page.t(NO_DATE).to_owned();
-        ApiError::invalid(vec![FieldError { field, code: "invalid", message }])
+        ApiError::invalid(vec![FieldError { field, code: "malformed", message }])
     })?;
     Ok(Some(DateTime::<Utc>::from_naive_utc_and_offset(end, Utc).into()))
 }

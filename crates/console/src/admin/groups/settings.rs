@@ -269,7 +269,7 @@ impl Parsed<'_> {
     fn refuse(&mut self, field: &str, text: Text) {
         let field = field.to_owned();
         let message = self.page.t(text).to_owned();
-        self.errors.push(FieldError { field, code: "invalid", message });
+        self.errors.push(FieldError { field, code: "malformed", message });
     }
 }
 

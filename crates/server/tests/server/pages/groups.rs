@@ -42,7 +42,7 @@ async fn models_of_a_group_are_chosen_from_the_catalogue(database: TestDatabase)
     assert_eq!(ada.post(&format!("{GROUP}/settings"), &[], &body).await.status, 303);
     let after = ada.get(GROUP).await.text();
     let without_model = form(&[("csrfToken", &token), ("newType", "Draft")]);
-    let refused = ada.post(&format!("{GROUP}/settings"), &[], &without_model).await.text();
+    let refused = ada.post(&format!("{GROUP}/settings?lang=de"), &[], &without_model).await.text();
 
     for part in [
         "<option value=\"gone\" selected>gone (not in the catalogue)</option>",
@@ -64,5 +64,5 @@ async fn models_of_a_group_are_chosen_from_the_catalogue(database: TestDatabase)
     }
     assert!(!after.contains("Model for personas of the type code"), "{after}");
     assert!(!after.contains("value=\"gone\" checked>"), "{after}");
-    assert!(refused.contains("Choose a model of the catalogue."), "{refused}");
+    assert!(refused.contains("Wählen Sie ein Modell des Katalogs."), "{refused}");
 }
