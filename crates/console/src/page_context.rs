@@ -21,7 +21,7 @@ use crate::shell::Shell;
 use crate::texts::{common, errors, field_errors};
 use crate::ui::form::{FieldControl, Form};
 use crate::ui::view::{Notice, SectionPart};
-use crate::ui::{Text, View};
+use crate::ui::{ErrorText, Text, View};
 
 /// Cookie of the language that was chosen on a page.
 const LANGUAGE_COOKIE: &str = "pia_language";
@@ -158,7 +158,7 @@ impl PageContext {
     fn render_with(&self, status: StatusCode, mut view: View) -> HttpResponse {
         if view.notice.is_none() {
             let done = common::done(&self.query("done"));
-            view.notice = done.map(|it| Notice { text: self.t(it).to_owned(), is_error: false });
+            view.notice = done.map(|it| Notice::new(self.t(it)));
         }
         self.omit_unlicensed(&mut view);
         let shell = Shell::new(self, &self.server_name, &self.csrf_token);
@@ -198,7 +198,7 @@ impl PageContext {
         }
         let text = attach_errors(self.language, &mut view, &err)
             .unwrap_or_else(|| errors::text(self.language, &err));
-        Ok(self.render_with(status, view.error(text)))
+        Ok(self.render_with(status, view.refused(text)))
     }
 
     /// Renders a page again after one of its forms was refused, with what was
@@ -331,7 +331,7 @@ pub(crate) fn remember_language(request: &HttpRequest, response: &mut HttpRespon
 /// Attaches the errors of fields to the forms of a page, and returns the first
 /// error of a field that no form has. The JSON API reports an error of the proof
 /// of ownership under other names.
-fn attach_errors(language: Language, view: &mut View, err: &ApiError) -> Option<String> {
+fn attach_errors(language: Language, view: &mut View, err: &ApiError) -> Option<ErrorText> {
     let (code, _) = err.code_and_message();
     if WRONG_PROOFS.contains(&code) {
         for name in [PROOF, "currentPassword"] {
@@ -358,12 +358,13 @@ fn attach_errors(language: Language, view: &mut View, err: &ApiError) -> Option<
 
 /// Sets the error of a field in the forms that have it. Returns whether any
 /// has.
-fn mark(view: &mut View, name: &str, message: &str) -> bool {
+fn mark(view: &mut View, name: &str, error: &ErrorText) -> bool {
     let mut has_field = false;
     for form in forms(view) {
         let fields = form.fields.iter_mut().filter(|it| it.name == name);
         for field in fields.filter(|it| !matches!(it.control, FieldControl::Hidden(_))) {
-            message.clone_into(&mut field.error);
+            error.text.clone_into(&mut field.error);
+            error.quote.clone_into(&mut field.error_quote);
             has_field = true;
         }
     }

@@ -114,7 +114,7 @@ impl SignInPage {
         if status.is_server_error() {
             return Err(err);
         }
-        Ok(self.render(status, &view.error(errors::text(self.language, &err))))
+        Ok(self.render(status, &view.refused(errors::text(self.language, &err))))
     }
 
     /// Returns the path to open after the sign-in as the query names it, as yet

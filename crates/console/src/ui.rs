@@ -11,5 +11,5 @@ pub(crate) mod view;
 
 pub(crate) use form::{Field, Form};
 pub(crate) use table::{Cell, Row, Search, Table};
-pub(crate) use text::Text;
+pub(crate) use text::{ErrorText, Text};
 pub(crate) use view::{Section, View};

@@ -122,7 +122,7 @@ async fn confirm(page: PageContext, form: FormFields) -> PageResult {
         .await;
     match result {
         Ok(codes) => {
-            let notice = Notice { text: page.t(TURNED_ON).to_owned(), is_error: false };
+            let notice = Notice::new(page.t(TURNED_ON));
             Ok(page.render(View { notice: Some(notice), ..codes_view(&page, &codes) }))
         }
         // The secret is not sent twice: the app has it already.

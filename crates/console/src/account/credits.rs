@@ -51,7 +51,7 @@ async fn show(page: PageContext) -> PageResult {
     let user = page.user();
     let group = page.caller.group;
     let credits = page.run(|api| async move { api.credits.view(user, group, None).await }).await?;
-    let suspended = Notice { text: page.t(SUSPENDED).to_owned(), is_error: false };
+    let suspended = Notice::new(page.t(SUSPENDED));
     let mut view = View::new(page.t(TITLE));
     view.notice = credits.suspended.then_some(suspended);
     if !credits.limited {

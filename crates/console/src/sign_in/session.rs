@@ -27,7 +27,7 @@ pub(crate) async fn show(page: SignInPage) -> PageResult {
 
     let return_path = page.return_path();
     let done = common::done(&query_value(&page.request, "done"));
-    let notice = done.map(|it| Notice { text: it.of(page.language).to_owned(), is_error: false });
+    let notice = done.map(|it| Notice::new(it.of(page.language)));
     let view = View { notice, ..page.view(&return_path, "").password() };
     let error = query_value(&page.request, "error");
     if error.is_empty() {
@@ -150,7 +150,7 @@ async fn complete(page: &SignInPage, code: Secret<String>) -> PageResult {
         Ok(session) => session,
         Err(err) => {
             let text = errors::text(page.language, &err);
-            let view = page.view(&return_path, "").password().error(text);
+            let view = page.view(&return_path, "").password().refused(text);
             return Ok(page.render(err.status_code(), &view));
         }
     };

@@ -5,7 +5,10 @@ use pia_web::ApiError;
 
 use super::licence_errors::LICENCE_ERRORS;
 use super::sign_in::SIGN_IN_ERRORS;
-use crate::ui::Text;
+use crate::ui::{ErrorText, Text};
+
+/// German text before the English message of an error that is not listed.
+const REFUSED: &str = "Das war nicht möglich. Gemeldeter Grund, auf Englisch:";
 
 /// Texts of errors. Codes that are not listed keep the message of the JSON API.
 const ERRORS: &[(&str, Text)] = &[
@@ -370,10 +373,13 @@ const ERRORS: &[(&str, Text)] = &[
 ];
 
 /// Returns the text of an error in a language.
-pub(crate) fn text(language: Language, err: &ApiError) -> String {
+pub(crate) fn text(language: Language, err: &ApiError) -> ErrorText {
     let (code, message) = err.code_and_message();
     let listed = ERRORS.iter().chain(LICENCE_ERRORS).chain(SIGN_IN_ERRORS).find(|it| it.0 == code);
-    listed.map_or_else(|| message.to_owned(), |it| it.1.of(language).to_owned())
+    match listed {
+        Some((_, text)) => ErrorText::new(text.of(language)),
+        None => ErrorText::quoting(language, REFUSED, message),
+    }
 }
 
 #[cfg(test)]
@@ -381,6 +387,15 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
+
+    #[test]
+    fn the_message_of_an_unlisted_code_is_quoted_in_german() {
+        let status = actix_web::http::StatusCode::CONFLICT;
+        let refused = |code| text(Language::De, &ApiError::refused(status, code, "It is busy."));
+
+        assert_eq!(refused("no_such_code").quote, "It is busy.");
+        assert_eq!(refused("name_taken").quote, "");
+    }
 
     #[test]
     fn a_code_has_one_text() {

@@ -2,13 +2,15 @@
 
 use pia_kernel::Language;
 
+use crate::ui::ErrorText;
+
 /// Texts of errors of fields in German, by their codes. In English the message
-/// of the JSON API is displayed.
+/// of the JSON API is displayed, and in German it follows a text if the code is
+/// not listed.
 const FIELD_ERRORS: &[(&str, &str)] = &[
     ("required", "Füllen Sie dieses Feld aus."),
     ("too_short", "Diese Angabe ist zu kurz."),
     ("too_long", "Diese Angabe ist zu lang."),
-    ("invalid", "Prüfen Sie diese Angabe."),
     ("invalid_file", "Diese Datei lässt sich nicht verwenden."),
     ("file_required", "Wählen Sie eine Datei."),
     ("invalid_type", "Prüfen Sie die Form dieser Angabe."),
@@ -31,8 +33,36 @@ const FIELD_ERRORS: &[(&str, &str)] = &[
     ("personal", "Das Passwort darf weder Ihr Name noch Ihre oder unsere Adresse sein."),
 ];
 
+/// German text of an error whose reason the English message states.
+const INVALID: &str = "Prüfen Sie diese Angabe.";
+/// Codes of the pages' own errors, whose messages are in the language of the
+/// page.
+const TRANSLATED: [&str; 2] = ["malformed", "invalid_document"];
+
 /// Returns the text of the error of a field in a language.
-pub(crate) fn field_text(language: Language, code: &str, message: &str) -> String {
-    let listed = FIELD_ERRORS.iter().find(|it| it.0 == code && language == Language::De);
-    listed.map_or(message, |it| it.1).to_owned()
+pub(crate) fn field_text(language: Language, code: &str, message: &str) -> ErrorText {
+    let listed = FIELD_ERRORS.iter().find(|it| it.0 == code);
+    match listed {
+        Some((_, text)) if language == Language::De => ErrorText::new(*text),
+        None if !TRANSLATED.contains(&code) => ErrorText::quoting(language, INVALID, message),
+        _ => ErrorText::new(message),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_that_only_the_message_states_is_quoted_in_german() {
+        let german = |code| field_text(Language::De, code, "It must be a URL.");
+
+        for code in ["invalid", "no_such_code"] {
+            let quoted = ErrorText::quoting(Language::De, INVALID, "It must be a URL.");
+            assert_eq!(german(code), quoted, "{code}");
+            assert_eq!(field_text(Language::En, code, "It must be a URL.").quote, "");
+        }
+        assert_eq!(german("required"), ErrorText::new("Füllen Sie dieses Feld aus."));
+        assert_eq!(german("malformed"), ErrorText::new("It must be a URL."));
+    }
 }

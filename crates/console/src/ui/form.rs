@@ -38,6 +38,8 @@ pub(crate) struct Field {
     pub(crate) is_digits: bool,
     /// Error of the submitted value; empty for none.
     pub(crate) error: String,
+    /// English message after the error; empty for none.
+    pub(crate) error_quote: String,
     /// Message of the script for a syntax error at a line and a column, `{}` each;
     /// empty unless the field has JSON in several lines.
     pub(crate) json_error: String,

@@ -9,6 +9,31 @@ pub(crate) struct Text {
     de: &'static str,
 }
 
+/// Text of an error in the language of a page.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct ErrorText {
+    pub(crate) text: String,
+    /// English message that a text in another language leaves out; empty for
+    /// none.
+    pub(crate) quote: String,
+}
+
+impl ErrorText {
+    /// Creates a text without a quote.
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), quote: String::new() }
+    }
+
+    /// Creates the text of an error whose reason is known in English only: a text
+    /// that the English message follows, or in English the message itself.
+    pub(crate) fn quoting(language: Language, text: &str, message: &str) -> Self {
+        match language {
+            Language::En => Self::new(message),
+            Language::De => Self { text: text.to_owned(), quote: message.to_owned() },
+        }
+    }
+}
+
 impl Text {
     /// Creates a text.
     pub(crate) const fn new(en: &'static str, de: &'static str) -> Self {

@@ -3,6 +3,7 @@
 use super::chart::Chart;
 use super::form::{Field, Form};
 use super::table::{Search, Table};
+use super::text::ErrorText;
 
 /// Content of a page: a title and sections.
 #[derive(Default)]
@@ -31,6 +32,8 @@ pub(crate) struct Link {
 /// Message above a page.
 pub(crate) struct Notice {
     pub(crate) text: String,
+    /// English message after the text; empty for none.
+    pub(crate) quote: String,
     /// True for an error.
     pub(crate) is_error: bool,
 }
@@ -85,6 +88,13 @@ pub(crate) struct Fact {
     pub(crate) value: super::Cell,
 }
 
+impl Notice {
+    /// Creates a message that is no error.
+    pub(crate) fn new(text: &str) -> Self {
+        Self { text: text.to_owned(), quote: String::new(), is_error: false }
+    }
+}
+
 impl View {
     /// Creates a page with a title.
     pub(crate) fn new(title: impl Into<String>) -> Self {
@@ -115,8 +125,14 @@ impl View {
     }
 
     /// Sets an error above the page.
-    pub(crate) fn error(mut self, text: impl Into<String>) -> Self {
-        self.notice = Some(Notice { text: text.into(), is_error: true });
+    pub(crate) fn error(self, text: impl Into<String>) -> Self {
+        self.refused(ErrorText::new(text))
+    }
+
+    /// Sets the text of an error above the page.
+    pub(crate) fn refused(mut self, error: ErrorText) -> Self {
+        let ErrorText { text, quote } = error;
+        self.notice = Some(Notice { text, quote, is_error: true });
         self
     }
 

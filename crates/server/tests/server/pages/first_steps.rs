@@ -46,6 +46,7 @@ async fn the_steps_are_done_one_after_the_other(database: TestDatabase) {
     let first = states(&ada).await;
     let overview = ada.get("/admin").await.text();
     let invalid = [("host", "mail.example"), ("from", "nobody"), ("security", "tls")];
+    let invalid_in_german = send(&ada, "email?lang=de", &invalid).await.text();
     let invalid = send(&ada, "email", &invalid).await;
     let overridden = app.count("setting_overrides").await;
     let email = [("host", "127.0.0.1"), ("from", "pia@example.org"), ("security", "none")];
@@ -64,6 +65,8 @@ async fn the_steps_are_done_one_after_the_other(database: TestDatabase) {
     assert_eq!(first, [done, open, open, free, open, open, free]);
     assert!(overview.contains("4 steps left to do"), "{overview}");
     assert_eq!(invalid.status, 400, "{}", invalid.text());
+    let quoted = "<p id=\"problem\">Prüfen Sie diese Angabe. <span lang=\"en\">";
+    assert!(invalid_in_german.contains(quoted), "{invalid_in_german}");
     assert_eq!(unnamed.status, 400);
     assert_eq!(overridden, 0, "a part was set");
     assert!(invalid.text().contains("value=\"nobody\""), "{}", invalid.text());

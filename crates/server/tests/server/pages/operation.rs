@@ -24,6 +24,7 @@ on_both_databases!(
     a_test_email_reaches_the_administrator,
     the_last_runs_of_maintenance_are_listed,
     settings_are_listed_by_area_and_those_that_need_a_restart_are_explained,
+    the_reason_of_an_invalid_setting_is_quoted_on_german_pages,
     a_licence_in_force_is_replaced,
     a_wait_after_wrong_passwords_is_displayed_until_it_ends,
     members_who_used_most_are_listed_for_administrators,
@@ -176,6 +177,26 @@ async fn settings_are_listed_by_area_and_those_that_need_a_restart_are_explained
     assert!(!name.contains("/change\""), "{name}");
     assert_eq!(changed.status, 404);
     assert!(german.contains("den Server neu"), "{german}");
+}
+
+async fn the_reason_of_an_invalid_setting_is_quoted_on_german_pages(database: TestDatabase) {
+    let app = start_with_admin(TestConfig::on(database)).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let token = ada.csrf_token().await;
+    let change = async |language: &str| {
+        let body = form(&[("csrfToken", &token), ("value", "nonsense")]);
+        let path = format!("/admin/settings/LocalAuth:Registration/change?lang={language}");
+        ada.post(&path, &[], &body).await
+    };
+
+    let german = change("de").await;
+    let english = change("en").await;
+
+    assert_eq!(german.status, 400, "{}", german.text());
+    let text = "Prüfen Sie diese Angabe. <span lang=\"en\">";
+    let count = german.text().matches(text).count();
+    assert_eq!(count, 2, "at the field and above the form: {}", german.text());
+    assert!(!english.text().contains("<span lang"), "{}", english.text());
 }
 
 async fn a_licence_in_force_is_replaced(database: TestDatabase) {
