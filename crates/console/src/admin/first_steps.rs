@@ -6,9 +6,13 @@ mod people;
 mod server;
 mod services;
 
-use pia_policy::{Feature, RunningSetting};
+use std::collections::HashMap;
+
+use pia_kernel::UserId;
+use pia_policy::{Feature, ListedSetting, RunningSetting};
 use pia_web::{ApiError, Licensing, Route};
 
+use super::bindings::{find_emails, user_cell};
 use super::models::test_call;
 use super::settings;
 use crate::form_fields::FormFields;
@@ -17,7 +21,7 @@ use crate::proof::ProvedForm;
 use crate::routes::pages::{form, page};
 use crate::texts::common;
 use crate::ui::table::Tone;
-use crate::ui::{Cell, Row, Section, Table, Text, View};
+use crate::ui::{Cell, Row, Section, Table, Text, View, format};
 
 pub(super) const TITLE: Text = Text::new("First steps", "Erste Schritte");
 const INTRO: Text = Text::new(
@@ -56,7 +60,9 @@ struct FirstStep {
 
 /// State of the server that the steps are derived from.
 struct ServerState {
-    settings: Vec<RunningSetting>,
+    settings: Vec<ListedSetting>,
+    /// Email addresses of those who changed settings in the console.
+    emails: HashMap<UserId, String>,
     /// Number of groups.
     groups: usize,
     /// Email address of the administrator.
@@ -206,15 +212,12 @@ fn steps(page: &PageContext, state: &ServerState) -> Result<[FirstStep; 7], ApiE
     ])
 }
 
-fn origin(page: &PageContext, setting: &RunningSetting) -> String {
-    page.fill(ORIGIN, &[&settings::source(page, setting)])
-}
-
 impl ServerState {
     async fn load(page: &PageContext, groups: usize) -> Result<Self, ApiError> {
         let user = page.user();
         let settings = settings::load_settings(page).await?;
-        let settings = settings.into_iter().map(|it| it.setting).collect();
+        let changed_by = settings.iter().filter_map(|it| it.change.as_ref()?.updated_by);
+        let emails = find_emails(page, changed_by).await?;
 
         let (account, has_more) = page
             .run(|api| async move {
@@ -227,12 +230,30 @@ impl ServerState {
         // Identity providers have rules of their own.
         let is_protected = has_more || account.provider != pia_identity::LOCAL;
 
-        Ok(Self { settings, groups, email: account.email, is_protected })
+        Ok(Self { settings, emails, groups, email: account.email, is_protected })
     }
 
     /// Returns a setting in force.
     fn setting(&self, key: &str) -> Option<&RunningSetting> {
-        self.settings.iter().find(|it| it.key == key)
+        self.listed(key).map(|it| &it.setting)
+    }
+
+    fn listed(&self, key: &str) -> Option<&ListedSetting> {
+        self.settings.iter().find(|it| it.setting.key == key)
+    }
+
+    /// Returns the source of a setting; of one that was changed in the console
+    /// also by whom and when.
+    fn origin(&self, page: &PageContext, listed: &ListedSetting) -> String {
+        let mut parts = vec![page.fill(ORIGIN, &[&settings::source(page, &listed.setting)])];
+        let is_of_console = settings::is_of_console(&listed.setting);
+
+        if let Some(change) = listed.change.as_ref().filter(|_| is_of_console) {
+            parts.extend(change.updated_by.map(|it| user_cell(page, it, &self.emails).text));
+            parts.push(format::time(page.language, change.updated_at));
+        }
+
+        parts.join(" · ")
     }
 
     /// Returns the value of a setting; empty if there is none.
@@ -242,14 +263,14 @@ impl ServerState {
 
     /// Returns a setting with its source as a fact.
     fn fact(&self, page: &PageContext, key: &str) -> Cell {
-        let Some(setting) = self.setting(key) else { return Cell::default() };
-        Cell::text(self.value(key)).detail(origin(page, setting))
+        let Some(listed) = self.listed(key) else { return Cell::default() };
+        Cell::text(self.value(key)).detail(self.origin(page, listed))
     }
 
     /// Returns whether a secret is set, with its source, as a fact.
     fn secret(&self, page: &PageContext, key: &str) -> Cell {
-        match self.setting(key).filter(|it| it.origin.is_some()) {
-            Some(setting) => Cell::text(page.t(SECRET_SET)).detail(origin(page, setting)),
+        match self.listed(key).filter(|it| it.setting.origin.is_some()) {
+            Some(listed) => Cell::text(page.t(SECRET_SET)).detail(self.origin(page, listed)),
             None => Cell::text(page.t(NOT_SET)),
         }
     }

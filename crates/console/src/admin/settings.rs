@@ -177,11 +177,16 @@ fn value_cell(page: &PageContext, setting: &RunningSetting) -> Cell {
 }
 
 fn source_cell(page: &PageContext, setting: &RunningSetting) -> Cell {
-    if setting.origin.as_deref() == Some(CONSOLE_SOURCE) {
+    if is_of_console(setting) {
         return Cell::badge(page.t(CONSOLE), Tone::Neutral);
     }
     let restart = setting.needs_restart.then(|| page.t(NEEDS_RESTART));
     Cell::text(source(page, setting)).detail(restart.unwrap_or_default())
+}
+
+/// Returns whether a change in the console is in force.
+pub(super) fn is_of_console(setting: &RunningSetting) -> bool {
+    setting.origin.as_deref() == Some(CONSOLE_SOURCE)
 }
 
 /// Returns the source of a setting: the console, the environment, or the name

@@ -76,6 +76,7 @@ async fn the_steps_are_done_one_after_the_other(database: TestDatabase) {
     assert_eq!(states(&ada).await, [done, open, open, done, open, done, done]);
     assert!(ada.get("/admin").await.text().contains("3 steps left to do"));
     assert!(page.contains("127.0.0.1") && page.contains("Source: Console"), "{page}");
+    assert!(page.contains(&format!("Source: Console · {ADA} · ")), "{page}");
     assert!(page.contains("Server__PublicUrl=https://"), "{page}");
     assert!(page.contains("Not set") && page.contains("Ai:Providers"), "{page}");
     let german = ada.get(&format!("{PAGE}?lang=de")).await.text();
