@@ -23,7 +23,7 @@ pia_testkit::contract! {
 const ALL: ChatListRequest =
     ChatListRequest { since: None, after: None, limit: 100, deleted: true };
 
-async fn load_page(&db: &Database, user: UserId, request: ChatListRequest) -> ChatPage {
+async fn load_page(db: &Database, user: UserId, request: ChatListRequest) -> ChatPage {
     match chats(db).list(user, request, IfNoneMatch::Never).await.unwrap() {
         ChatListOutcome::Page(page) => page,
         ChatListOutcome::Unchanged(version) => panic!("{version}"),
