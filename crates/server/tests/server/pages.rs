@@ -1,5 +1,6 @@
 //! Tests of the pages, over HTTP and in a browser.
 
+mod accessible;
 mod attention;
 mod browsed;
 mod emails;

@@ -141,7 +141,7 @@ const FORMS: &str = "
 /// Page of the default group.
 const DEFAULT_GROUP: &str = "/admin/groups/00000000-0000-7000-8000-000000000001";
 /// Age of a sign-in after which a proof is needed.
-const STALE: Duration = Duration::from_secs(601);
+pub(super) const STALE: Duration = Duration::from_secs(601);
 
 /// Returns a clock that a server and its test share.
 fn manual_clock() -> Arc<ManualClock> {

@@ -27,7 +27,7 @@ fn code(typed: &str) -> String {
 }
 
 /// Sets up an authenticator app from the page of the account.
-async fn set_up_app(browser: &Browser) {
+pub(super) async fn set_up_app(browser: &Browser) {
     browser.click_on("main a[href$='account/security/authenticator']").await;
     browser.type_into("#confirm-proof", PASSWORD).await;
     browser.click_on("#confirm button").await;

@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 
 use pia_identity::Role;
-use pia_server_testkit::browser::Browser;
 use pia_server_testkit::client::TestResponse;
 use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use pia_web::{AcceptedCredentials, Access, Route};
 
+use super::accessible::PageChecker;
 use super::strangers::Walk;
 use super::{FORM, HTML, form, planted};
 
@@ -377,50 +377,21 @@ async fn without_a_role_the_console_leads_to_the_sign_in(database: TestDatabase)
     }
 }
 
-/// Opens every page, in both languages and both colours, at the width of a
-/// desktop and of a small phone. Its 320 pixels include a zoom of 200 % on a
-/// desktop, which leaves 640, and of 400 %.
+/// Opens every page as an administrator of a server with rows of each kind.
 #[tokio::test(flavor = "multi_thread")]
-#[expect(clippy::disallowed_methods, reason = "the test runner names its programs")]
 async fn every_page_is_accessible_and_fits_a_phone() {
     let upstream = planted::upstream("Fine.").await;
     let app = start_with_admin(planted::with_everything(TestDatabase::sqlite(), &upstream)).await;
     plant_usage(&app).await;
     planted::plant(&app, "Travel").await;
-    let folder = std::env::var("TEST_AXE").expect("TEST_AXE: run `cargo xtask test`");
-    let file = std::path::Path::new(&folder).join("node_modules/axe-core/axe.min.js");
-    let axe = std::fs::read_to_string(file).expect("axe-core");
-    let pictures = std::env::var_os("PIA_TEST_PICTURES").map(std::path::PathBuf::from);
-    let browser = Browser::start("en").await;
-    let url = |path: &str| format!("http://{}{path}", app.addr);
-    browser.sign_in(&url("/admin/login"), ADA, PASSWORD).await;
+    let checker = PageChecker::start(&app).await;
+    checker.sign_in(ADA).await;
     let mut paths = paths_of_pages(&app).await;
     paths.extend(["/admin/login", "/account/login"].map(str::to_owned));
     paths.push("/admin/usage?by=user&to=x".to_owned());
 
     for path in &paths {
-        for (language, width, colours) in
-            [("en", 1280, "light"), ("de", 1280, "dark"), ("de", 320, "light")]
-        {
-            browser.resize(width, 900).await;
-            browser.prefer_colours(colours).await;
-            let separator = if path.contains('?') { '&' } else { '?' };
-            browser.goto(&url(&format!("{path}{separator}lang={language}"))).await;
-            let title = browser.text_of("h1").await;
-            if let Some(folder) = &pictures {
-                let name = path.trim_matches('/').replace(['/', '?', '&'], "-");
-                let file = folder.join(format!("{name}-{language}-{width}-{colours}.png"));
-                browser.picture(&file).await;
-            }
-            assert!(!title.is_empty(), "{path}");
-            assert!(!browser.is_too_wide().await, "{path} at {width}");
-            let violations = browser.accessibility_violations(&axe).await;
-            assert!(violations.is_empty(), "{path} {language} {colours}: {violations:#?}");
-            let mut complaints = browser.logged_errors().await;
-            // Advice about password managers.
-            complaints.retain(|it| !it.contains("[DOM]"));
-            assert!(complaints.is_empty(), "{path}: {complaints:?}");
-        }
+        checker.check(path).await;
     }
 }
 
@@ -473,7 +444,7 @@ pub(super) async fn plant_usage(app: &TestApp) {
 }
 
 /// Returns whether a row sends a file.
-fn is_download(route: &Route) -> bool {
+pub(super) fn is_download(route: &Route) -> bool {
     let cookie = [AcceptedCredentials::ConsoleCookie, AcceptedCredentials::BrowserCookie];
     assert!(cookie.contains(&route.credentials), "{}", route.path);
     ["export", "download", "/file"].iter().any(|it| route.path.ends_with(it))

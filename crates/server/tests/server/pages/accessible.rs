@@ -1,0 +1,215 @@
+//! Tests that pages are accessible and fit a phone.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pia_identity::Role;
+use pia_kernel::{Clock as _, SystemClock};
+use pia_server_testkit::browser::Browser;
+use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
+use pia_testkit::ManualClock;
+use pia_testkit::databases::TestDatabase;
+use serde_json::{Value, json};
+
+use super::proofs::STALE;
+use super::signed_in::{ADA, is_download, pages, start_with_admin};
+use super::{planted, secured};
+
+/// Languages, widths and colours of the windows that pages are checked in: a desktop,
+/// and a small phone. Its 320 pixels include a zoom of 200 % on a desktop, which leaves
+/// 640, and of 400 %.
+const WINDOWS: [(&str, u32, &str); 3] =
+    [("en", 1280, "light"), ("de", 1280, "dark"), ("de", 320, "light")];
+/// Script that fills in a form and sends it without the checks of the browser.
+const SUBMIT: &str = "
+    const form = document.querySelector(arguments[0]);
+    for (const [name, value] of Object.entries(arguments[1])) {
+        form.elements.namedItem(name).value = value;
+    }
+    form.submit();";
+/// Script that returns the paths of the navigation.
+const NAVIGATION: &str = "
+    return [...document.querySelectorAll('.beside nav a')].map(it => it.pathname)";
+
+/// Browser that checks pages of a server.
+pub(super) struct PageChecker {
+    browser: Browser,
+    origin: String,
+    /// Source of axe-core.
+    axe: String,
+    /// Folder for pictures of the pages, if they are wanted.
+    pictures: Option<PathBuf>,
+}
+
+impl PageChecker {
+    /// Starts a browser that prefers English.
+    #[expect(clippy::disallowed_methods, reason = "the test runner names its programs")]
+    pub(super) async fn start(app: &TestApp) -> Self {
+        let folder = std::env::var("TEST_AXE").expect("TEST_AXE: run `cargo xtask test`");
+        let file = Path::new(&folder).join("node_modules/axe-core/axe.min.js");
+        let axe = std::fs::read_to_string(file).expect("axe-core");
+        let pictures = std::env::var_os("PIA_TEST_PICTURES").map(PathBuf::from);
+        let origin = format!("http://{}", app.addr);
+        Self { browser: Browser::start("en").await, origin, axe, pictures }
+    }
+
+    /// Signs in to the console.
+    pub(super) async fn sign_in(&self, email: &str) {
+        let login = format!("{}/admin/login", self.origin);
+        self.browser.sign_in(&login, email, PASSWORD).await;
+    }
+
+    /// Checks a page in each window.
+    pub(super) async fn check(&self, path: &str) {
+        for window in WINDOWS {
+            self.open(path, window).await;
+            self.inspect(path, window).await;
+        }
+    }
+
+    /// Sends a form of a page, and checks the answer in each window. `part` is an
+    /// element that the answer has and the page lacks.
+    async fn check_answer(&self, path: &str, form: &str, fields: &Value, part: &str) {
+        for window in WINDOWS {
+            self.open(path, window).await;
+            self.browser.run(SUBMIT, json!([form, fields])).await;
+            self.browser.find(&format!("html[lang={}] {part}", window.0)).await;
+            self.inspect(&format!("{path}/{part}"), window).await;
+        }
+    }
+
+    async fn open(&self, path: &str, window: (&str, u32, &str)) {
+        let (language, width, colours) = window;
+        self.browser.resize(width, 900).await;
+        self.browser.prefer_colours(colours).await;
+        let separator = if path.contains('?') { '&' } else { '?' };
+        let url = format!("{}{path}{separator}lang={language}", self.origin);
+        self.browser.goto(&url).await;
+    }
+
+    /// Checks the page that is open.
+    async fn inspect(&self, path: &str, window: (&str, u32, &str)) {
+        let (language, width, colours) = window;
+        let browser = &self.browser;
+        let title = browser.text_of("h1").await;
+        if let Some(folder) = &self.pictures {
+            let name = path.trim_matches('/').replace(['/', '?', '&'], "-");
+            let file = folder.join(format!("{name}-{language}-{width}-{colours}.png"));
+            browser.picture(&file).await;
+        }
+
+        assert!(!title.is_empty(), "{path}");
+        assert!(!browser.is_too_wide().await, "{path} at {width}");
+        let violations = browser.accessibility_violations(&self.axe).await;
+        assert!(violations.is_empty(), "{path} {language} {colours}: {violations:#?}");
+
+        let refusal = "Failed to load resource: the server responded with a status of 4";
+        let refusal = format!("{} - {refusal}", browser.url().await);
+        let mut complaints = browser.logged_errors().await;
+        // Advice about password managers, and the status of the page itself.
+        complaints.retain(|it| !it.contains("[DOM]") && !it.starts_with(&refusal));
+        assert!(complaints.is_empty(), "{path}: {complaints:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_before_the_sign_in_are_accessible() {
+    let app = start_with_admin(TestConfig::on(TestDatabase::sqlite()).with_mail()).await;
+    let checker = PageChecker::start(&app).await;
+
+    for path in [
+        "/",
+        "/admin/setup",
+        "/admin/login",
+        "/account/login",
+        "/auth/register.html",
+        "/auth/forgot-password.html",
+        "/auth/resend-verification.html",
+        "/auth/reset-password.html",
+        "/auth/verify-email.html",
+        "/auth/error?reason=expired",
+        "/auth/nope",
+    ] {
+        checker.check(path).await;
+    }
+    let wrong = json!({ "email": "eve@example.org", "password": "wrong horse battery" });
+    checker.check_answer("/account/login", "#password form", &wrong, ".alert").await;
+    checker.check_answer("/auth/register.html", "#form", &json!({}), ".alert").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_of_the_second_factor_is_accessible() {
+    let app = start_with_admin(TestConfig::on(TestDatabase::sqlite())).await;
+    let owner = PageChecker::start(&app).await;
+    owner.sign_in(ADA).await;
+    owner.open("/account/security", ("en", 1280, "light")).await;
+    secured::set_up_app(&owner.browser).await;
+
+    let checker = PageChecker::start(&app).await;
+    let fields = json!({ "email": ADA, "password": PASSWORD });
+    checker.check_answer("/admin/login", "#password form", &fields, "#factor").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_to_forms_are_accessible() {
+    let clock = Arc::new(ManualClock::new(SystemClock.now()));
+    let config = TestConfig::on(TestDatabase::sqlite()).at(Arc::<ManualClock>::clone(&clock));
+    let app = start_with_admin(config).await;
+    let checker = PageChecker::start(&app).await;
+    checker.sign_in(ADA).await;
+
+    for (path, form, fields) in [
+        ("/admin/groups", "#new form", json!({ "name": "" })),
+        ("/admin/policies/new", "#contents form", json!({ "name": "Sales", "document": "{" })),
+        ("/admin/connectors/new", "#mcp form", json!({ "name": "Docs", "mcp": "nowhere" })),
+        ("/admin/settings/Audit:RetentionDays", "#change form", json!({ "value": "0" })),
+        ("/account/api-keys", "#new form", json!({ "name": "CI", "weeklyCredits": "-1" })),
+    ] {
+        checker.check_answer(path, form, &fields, ".alert").await;
+    }
+    let proved = json!({ "name": "CI", "proof": PASSWORD });
+    let token = json!({ "name": "Directory" });
+    checker.check_answer("/account/api-keys", "#new form", &proved, ".secret").await;
+    checker.check_answer("/admin/scim", "#new form", &token, ".secret").await;
+    clock.advance(STALE);
+    checker.check_answer("/admin/scim", "#new form", &token, "#owner").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_of_an_empty_server_are_accessible() {
+    let upstream = planted::upstream("Fine.").await;
+    let app = start_with_admin(planted::with_everything(TestDatabase::sqlite(), &upstream)).await;
+    let checker = PageChecker::start(&app).await;
+    checker.sign_in(ADA).await;
+
+    let lists = pages().filter(|it| it.method == "GET" && !it.path.contains('{'));
+    for route in lists.filter(|it| !is_download(it)) {
+        checker.check(route.path).await;
+    }
+    for path in ["/admin/nope", "/admin/users/018f0000-0000-7000-8000-00000000dead"] {
+        checker.check(path).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_of_managers_are_accessible() {
+    let upstream = planted::upstream("Fine.").await;
+    let app = start_with_admin(planted::with_everything(TestDatabase::sqlite(), &upstream)).await;
+
+    for role in [Role::OrgManager, Role::KbManager] {
+        let email = format!("{}@example.org", role.name());
+        app.sign_up(&email).await;
+        app.admin(&format!("grant {email} --role {}", role.name())).await.expect("a role");
+        let checker = PageChecker::start(&app).await;
+        checker.sign_in(&email).await;
+
+        let paths = checker.browser.run(NAVIGATION, json!([])).await;
+        let paths = paths.as_array().expect("a list");
+        assert!(paths.len() > 2, "{role:?}: {paths:?}");
+        for path in paths {
+            checker.check(path.as_str().expect("a path")).await;
+        }
+        // Of administrators only.
+        checker.check("/admin/settings").await;
+    }
+}
