@@ -4,7 +4,7 @@ use pia_kernel::{Clock as _, QueuedEmail, SystemClock};
 use pia_server_testkit::ai_client::{CHAT, chat_request};
 use pia_server_testkit::ai_peer::Fixed;
 use pia_server_testkit::client::Client;
-use pia_server_testkit::console::Console;
+use pia_server_testkit::console::{Console, scim_client};
 use pia_server_testkit::credentials::{create_api_key, create_app_password};
 use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
 use pia_server_testkit::machine::Machine;
@@ -15,6 +15,8 @@ use uuid::Uuid;
 use super::signed_in::ADA;
 
 const DEFAULT_GROUP: &str = "00000000-0000-7000-8000-000000000001";
+/// Address of the account that an identity provider creates.
+const PROVISIONED: &str = "grace@example.org";
 const CERTIFICATE: &str = include_str!("../../../../authenticode/tests/data/rsa.pem");
 
 /// Starts an upstream that answers with a text, also as the name of its model.
@@ -56,6 +58,8 @@ pub(super) async fn plant(app: &TestApp, text: &str) {
     assert_eq!(chat.status, 200, "{}", chat.text());
     app.queue(email.to_address(SystemClock.now(), "eve@example.org")).await;
     plant_by_others(app, text).await;
+    plant_provisioned(app, &console, text).await;
+    plant_failures(app, text).await;
 }
 
 /// Creates credentials, a device and a report of a user.
@@ -170,6 +174,51 @@ async fn plant_by_others(app: &TestApp, text: &str) {
          INSERT INTO passkeys (id, user_id, credential_id, name, credential, counter, created_at)
              SELECT accounts.id, accounts.id, hash, {text}, '{{}}', 0, connector_tokens.created_at
                  FROM accounts, connector_tokens WHERE email = '{ADA}'"
+    ))
+    .await;
+}
+
+/// Creates a user as an identity provider does.
+async fn plant_provisioned(app: &TestApp, console: &Console, text: &str) {
+    let provider = scim_client(app, console).await;
+    let user = json!({
+        "schemas": ["urn:ietf:params:scim:schemas:core:2.0:User"],
+        "userName": PROVISIONED,
+        "displayName": text,
+        "name": { "givenName": text, "familyName": text },
+        "externalId": text,
+        "active": true,
+    });
+    let headers = [("content-type", "application/scim+json"), ("accept", "application/scim+json")];
+    let body = user.to_string();
+    let created = provider.send("POST", "/scim/v2/Users", &headers, body.as_bytes()).await;
+    assert_eq!(created.status, 201, "{}", created.text());
+}
+
+/// Inserts an email, a delivery of a webhook and a document that failed, with the
+/// reasons that other systems reported. Their ids are that of the newest account, so
+/// that lists of pages begin with the other rows.
+async fn plant_failures(app: &TestApp, text: &str) {
+    let text = quoted(text);
+    app.execute(&format!(
+        "INSERT INTO mails (id, letter, queued_at, due_at, tries, failed_at, failure)
+             SELECT id, 'invitation', created_at, created_at, 1, created_at, {text} FROM accounts
+                 WHERE email = '{PROVISIONED}';
+         INSERT INTO webhook_deliveries
+                 (id, user_id, operator_id, created_at, attempts, failure, payload)
+             SELECT accounts.id, accounts.id, operators.id, created_at, 3, {text}, {text}
+                 FROM accounts, operators
+                 WHERE email = '{PROVISIONED}' AND webhook_url IS NOT NULL;
+         INSERT INTO knowledge_documents
+                 (id, base_id, title, content_type, content_hash, size_bytes, status, error,
+                 chunk_count, tokens, new_chunks, new_embedded, is_held, reserved_tokens, failures,
+                 fence, retrieval_count, created_at, updated_at)
+             SELECT accounts.id, base_id, {text}, content_type, hash, size_bytes, 'Failed', {text},
+                 0, 0, 0, 0, FALSE, 0, 1, 0, 0, accounts.created_at, accounts.created_at
+                 FROM accounts, knowledge_documents, connector_tokens
+                 WHERE email = '{PROVISIONED}';
+         INSERT INTO knowledge_files (document_id, content)
+             SELECT id, content FROM accounts, knowledge_files WHERE email = '{PROVISIONED}'"
     ))
     .await;
 }

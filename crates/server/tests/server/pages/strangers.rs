@@ -27,8 +27,8 @@ const EXCLUDED: [&str; 5] =
 /// Maximum number of pages of a walk, against links without end.
 const MAX_PAGES: usize = 600;
 
-/// Pages with texts of users, devices, pods, models and their providers.
-const WITH_PLANTED_TEXTS: [&str; 14] = [
+/// Pages with texts of users, devices, pods, models, their providers and other systems.
+const WITH_PLANTED_TEXTS: [&str; 17] = [
     "/admin/devices",
     "/admin/groups",
     "/admin/feedback/",
@@ -36,9 +36,12 @@ const WITH_PLANTED_TEXTS: [&str; 14] = [
     "/test-call",
     "/questions",
     "/documents/",
+    "/admin/mail/",
     "/admin/models/",
     "/admin/operators/",
+    "/deliveries",
     "/admin/usage",
+    "/admin/users?sort=",
     "/account/api-keys/",
     "/account/app-passwords/",
     "/account/devices/",
