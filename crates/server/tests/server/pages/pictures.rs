@@ -24,6 +24,19 @@ const PICTURES: [(&str, &str); 5] = [
 /// Pictures of these are also taken on a phone.
 const ON_A_PHONE: [&str; 2] = ["overview", "account"];
 
+/// Statements that add the usage of the 29 days before today.
+const USAGE_OF_A_MONTH: &str = "
+    WITH RECURSIVE days(ago, calls) AS (
+        SELECT 1, 420
+        UNION ALL SELECT ago + 1, 300 + ((ago + 1) * 137) % 500 FROM days WHERE ago < 29)
+    INSERT INTO usage_by_group
+        SELECT unixepoch() / 86400 - ago, id, 'OpenAI', 'gpt-5', calls, ago % 4,
+            calls * 1800, calls * 260, calls * 1150, calls * 3050000,
+            calls, calls * (1400 + (ago * 61) % 900)
+        FROM user_groups, days;
+    WITH RECURSIVE days(ago) AS (SELECT 1 UNION ALL SELECT ago + 1 FROM days WHERE ago < 29)
+    INSERT INTO usage_days SELECT unixepoch() / 86400 - ago, 2 + (ago * 2) % 3 FROM days";
+
 /// Starts a server of a small company.
 async fn company() -> TestApp {
     let upstream = planted::upstream("Good morning!").await;
@@ -44,6 +57,7 @@ async fn company() -> TestApp {
     }
 
     plant_usage(&app).await;
+    app.execute(USAGE_OF_A_MONTH).await;
     let chat = karl.post(CHAT, &chat_request("Good morning")).await;
     assert_eq!(chat.status, 200, "{}", chat.text());
     app
@@ -63,12 +77,12 @@ async fn the_handbook_names_the_pictures_that_are_taken() {
     let mut taken = Vec::new();
 
     for (name, path) in PICTURES {
-        let mut variants = vec![("light", 1280, "light"), ("dark", 1280, "dark")];
+        let mut variants = vec![("light", (1280, 1000), "light"), ("dark", (1280, 1000), "dark")];
         if ON_A_PHONE.contains(&name) {
-            variants.push(("phone", 390, "light"));
+            variants.push(("phone", (390, 844), "light"));
         }
-        for (variant, width, colours) in variants {
-            browser.resize(width, 844).await;
+        for (variant, (width, height), colours) in variants {
+            browser.resize(width, height).await;
             browser.prefer_colours(colours).await;
             browser.goto(&url(path)).await;
             assert!(!browser.text_of("h1").await.is_empty(), "{path}");
