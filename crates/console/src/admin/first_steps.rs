@@ -79,10 +79,10 @@ pub(super) fn routes() -> Vec<Route> {
         page("/admin/first-steps", |it| it.to(show)),
         renewing(form("/admin/first-steps/email", |it| it.to(set_up_email))),
         form("/admin/first-steps/test-email", |it| it.to(send_test_email)),
-        renewing(licensed(
+        licensed(
             Feature::AiProxy,
             form("/admin/first-steps/provider", |it| it.to(set_up_provider)),
-        )),
+        ),
         licensed(Feature::AiProxy, form("/admin/first-steps/test-call", |it| it.to(test_model))),
         renewing(form("/admin/first-steps/registration", |it| it.to(set_registration))),
         licensed(
@@ -246,9 +246,10 @@ impl ServerState {
     /// also by whom and when.
     fn origin(&self, page: &PageContext, listed: &ListedSetting) -> String {
         let mut parts = vec![page.fill(ORIGIN, &[&settings::source(page, &listed.setting)])];
-        let is_of_console = settings::is_of_console(&listed.setting);
 
-        if let Some(change) = listed.change.as_ref().filter(|_| is_of_console) {
+        if settings::is_of_console(&listed.setting)
+            && let Some(change) = &listed.change
+        {
             parts.extend(change.updated_by.map(|it| user_cell(page, it, &self.emails).text));
             parts.push(format::time(page.language, change.updated_at));
         }

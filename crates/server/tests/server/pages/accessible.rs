@@ -19,7 +19,7 @@ use super::{planted, secured};
 /// and a small phone. Its 320 pixels include a zoom of 200 % on a desktop, which leaves
 /// 640, and of 400 %.
 const WINDOWS: [(&str, u32, &str); 3] =
-    [("en", 1280, "light"), ("de", 1280, "dark"), ("de", 320, "light")];
+    [("de", 1280, "light"), ("en", 1280, "dark"), ("de", 320, "light")];
 /// Script that fills in a form and sends it without the checks of the browser.
 const SUBMIT: &str = "
     const form = document.querySelector(arguments[0]);
@@ -60,10 +60,19 @@ impl PageChecker {
     }
 
     /// Checks a page in each window.
-    pub(super) async fn check(&self, path: &str) {
-        for window in WINDOWS {
-            self.open(path, window).await;
-            self.inspect(path, window).await;
+    async fn check(&self, path: &str) {
+        self.check_in(&WINDOWS, path).await;
+    }
+
+    /// Checks a page in two windows, which have both languages, widths and colours.
+    pub(super) async fn check_twice(&self, path: &str) {
+        self.check_in(&WINDOWS[1..], path).await;
+    }
+
+    async fn check_in(&self, windows: &[(&str, u32, &str)], path: &str) {
+        for window in windows {
+            self.open(path, *window).await;
+            self.inspect(path, *window).await;
         }
     }
 

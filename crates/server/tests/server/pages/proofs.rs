@@ -119,6 +119,7 @@ const FORMS: &str = "
     never     /admin/plugins/{id}/remove-icon
     never     /admin/plugins/{id}/save
     never     /admin/policies
+    never     /admin/policies/check
     always    /admin/policies/{id}/delete
     never     /admin/policies/{id}/publish
     never     /admin/policies/{id}/save
