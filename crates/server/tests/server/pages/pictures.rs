@@ -77,7 +77,7 @@ async fn the_handbook_names_the_pictures_that_are_taken() {
     let mut taken = Vec::new();
 
     for (name, path) in PICTURES {
-        let mut variants = vec![("light", (1280, 1000), "light"), ("dark", (1280, 1000), "dark")];
+        let mut variants = vec![("light", (1280, 1200), "light"), ("dark", (1280, 1200), "dark")];
         if ON_A_PHONE.contains(&name) {
             variants.push(("phone", (390, 844), "light"));
         }
