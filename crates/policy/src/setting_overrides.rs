@@ -103,6 +103,13 @@ pub struct SettingOverrides {
     clock: Arc<dyn Clock>,
 }
 
+impl SettingOverride {
+    /// Returns the key without its last part.
+    fn section(&self) -> &str {
+        self.key.rsplit_once(':').map_or("", |it| it.0)
+    }
+}
+
 impl OverrideValue {
     /// Returns the text; `None` if it is unreadable.
     fn text(&self) -> Option<&str> {
@@ -115,10 +122,22 @@ impl OverrideValue {
 }
 
 impl OverrideLayer {
-    /// Returns keys and readable values.
+    /// Returns keys and values. Those of a section with an unreadable secret are
+    /// left out, since they may be invalid without it.
     fn values(&self) -> Vec<(String, String)> {
+        let unreadable_sections: Vec<&str> = self
+            .settings
+            .iter()
+            .filter(|it| matches!(it.value, OverrideValue::Unreadable))
+            .map(SettingOverride::section)
+            .collect();
         let value = |it: &SettingOverride| Some((it.key.clone(), it.value.text()?.to_owned()));
-        self.settings.iter().filter_map(value).collect()
+
+        self.settings
+            .iter()
+            .filter(|it| !unreadable_sections.contains(&it.section()))
+            .filter_map(value)
+            .collect()
     }
 }
 

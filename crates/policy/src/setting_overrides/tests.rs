@@ -89,15 +89,16 @@ async fn unknown_and_invalid_settings_are_not_stored() {
 }
 
 #[tokio::test]
-async fn a_secret_is_stored_as_one_and_an_unreadable_one_is_left_out() {
+async fn a_secret_is_stored_as_one_and_the_section_of_an_unreadable_one_is_left_out() {
     let mut store = MockOverrideStore::new();
     let mut running = running();
     store.expect_load().returning(|| {
-        let mut layer = layer(1, &[("A:Open", "1"), ("B:Lost", "")]);
+        let settings = [("A:Open", "1"), ("B:Lost", ""), ("B:User", "pia"), ("B:C:Open", "2")];
+        let mut layer = layer(1, &settings);
         layer.settings[1].value = OverrideValue::Unreadable;
         Ok(layer)
     });
-    let expected = values(&[("A:Open", "1"), ("A:Key", "s3cret")]);
+    let expected = values(&[("A:Open", "1"), ("B:C:Open", "2"), ("A:Key", "s3cret")]);
     running.expect_check().withf(move |it| it == expected).once().returning(|_| Ok(()));
     store.expect_set().once().returning(|changes, _| {
         let value = &changes[0].setting.value;
