@@ -73,7 +73,9 @@ fn check_sender(
     host.zip(address)
 }
 
-/// Checks that a user name has a password, and the reverse.
+/// Checks that a user name has a password. Without a user name, a password is not
+/// used, so that either can be set or removed alone: the password comes first and
+/// goes last.
 fn check_credentials(
     from: &mut Section<'_>,
     username: Option<String>,
@@ -83,7 +85,7 @@ fn check_credentials(
         from.refuse("Username", Reason::combination("needs Smtp:Password beside"));
     }
     if password.is_some() && username.is_none() {
-        from.refuse("Password", Reason::combination("needs Smtp:Username beside"));
+        from.warn("Password", "is not used without Smtp:Username");
     }
     username.zip(password)
 }
