@@ -5,11 +5,13 @@ CREATE TABLE usage_days (
     users BIGINT NOT NULL
 ) WITH (fillfactor = 70);
 
+-- Deleted accounts share the nil id and are not counted.
 INSERT INTO usage_days (day, users)
-SELECT week * 7, COUNT(*) FROM usage_by_user WHERE calls_0 > 0 GROUP BY week
-UNION ALL SELECT week * 7 + 1, COUNT(*) FROM usage_by_user WHERE calls_1 > 0 GROUP BY week
-UNION ALL SELECT week * 7 + 2, COUNT(*) FROM usage_by_user WHERE calls_2 > 0 GROUP BY week
-UNION ALL SELECT week * 7 + 3, COUNT(*) FROM usage_by_user WHERE calls_3 > 0 GROUP BY week
-UNION ALL SELECT week * 7 + 4, COUNT(*) FROM usage_by_user WHERE calls_4 > 0 GROUP BY week
-UNION ALL SELECT week * 7 + 5, COUNT(*) FROM usage_by_user WHERE calls_5 > 0 GROUP BY week
-UNION ALL SELECT week * 7 + 6, COUNT(*) FROM usage_by_user WHERE calls_6 > 0 GROUP BY week;
+WITH people AS (SELECT * FROM usage_by_user WHERE user_id <> '00000000-0000-0000-0000-000000000000')
+SELECT week * 7, COUNT(*) FROM people WHERE calls_0 > 0 GROUP BY week
+UNION ALL SELECT week * 7 + 1, COUNT(*) FROM people WHERE calls_1 > 0 GROUP BY week
+UNION ALL SELECT week * 7 + 2, COUNT(*) FROM people WHERE calls_2 > 0 GROUP BY week
+UNION ALL SELECT week * 7 + 3, COUNT(*) FROM people WHERE calls_3 > 0 GROUP BY week
+UNION ALL SELECT week * 7 + 4, COUNT(*) FROM people WHERE calls_4 > 0 GROUP BY week
+UNION ALL SELECT week * 7 + 5, COUNT(*) FROM people WHERE calls_5 > 0 GROUP BY week
+UNION ALL SELECT week * 7 + 6, COUNT(*) FROM people WHERE calls_6 > 0 GROUP BY week;

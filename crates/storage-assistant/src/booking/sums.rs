@@ -18,7 +18,7 @@ use crate::usage_row::UsageRow;
 /// which returns the stored rows: a row that was stored before counts once. Sums
 /// are written in the order of their keys, so that two instances do not wait for
 /// each other. A user is new on a day if all their calls of that day are of this
-/// batch.
+/// batch. Deleted accounts, which share the nil id, are not counted.
 pub(super) const ADD_SUMS: &str = "
     ), dated AS (
         SELECT (at AT TIME ZONE 'UTC')::date - DATE '1970-01-01' AS day, noted.* FROM noted
@@ -78,6 +78,7 @@ pub(super) const ADD_SUMS: &str = "
         FROM (SELECT day, user_id, COUNT(*) AS calls FROM dated GROUP BY day, user_id) AS added
         JOIN by_user ON by_user.week = added.day / 7 AND by_user.user_id = added.user_id
             AND by_user.calls[added.day % 7 + 1] = added.calls
+            AND added.user_id <> '00000000-0000-0000-0000-000000000000'
         GROUP BY added.day ORDER BY added.day
         ON CONFLICT (day) DO UPDATE SET users = t.users + excluded.users
     ), last_days AS (
@@ -201,8 +202,9 @@ impl<'a> BatchSums<'a> {
             let days = week.saturating_mul(7)..;
             let added = sums.iter().step_by(2);
             for ((day, calls), added) in days.zip(<[i64; 7]>::from(calls)).zip(added) {
-                // All their calls of that day are of this batch.
-                if *added > 0 && calls == *added {
+                // All their calls of that day are of this batch. Deleted accounts
+                // share the nil id.
+                if *added > 0 && calls == *added && !user.is_nil() {
                     *new_users.entry(day).or_default() += 1;
                 }
             }
