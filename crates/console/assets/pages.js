@@ -214,9 +214,12 @@
     return isSelected || isEdited || section.contains(document.activeElement);
   }
 
+  // Returns whether the page can be fetched: not the answer to a form, whose
+  // address is one for sending.
   async function refresh() {
     const response = await fetch(location.href);
-    if (!response.ok) return;
+    if (response.status === 405) return false;
+    if (!response.ok) return true;
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     for (const section of liveSections()) {
       const current = page.getElementById(section.id);
@@ -224,14 +227,14 @@
       section.toggleAttribute("data-live", current.hasAttribute("data-live"));
       if (section.innerHTML !== current.innerHTML) section.replaceChildren(...current.childNodes);
     }
+    return true;
   }
 
   function schedule() {
     if (liveSections().length === 0) return;
     setTimeout(async () => {
       const isUsed = !document.hidden && Date.now() - lastUse < UNUSED_MILLISECONDS;
-      if (isUsed) await refresh().catch(() => {});
-      schedule();
+      if (!isUsed || await refresh().catch(() => true)) schedule();
     }, REFRESH_MILLISECONDS);
   }
 

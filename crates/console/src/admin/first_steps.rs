@@ -131,7 +131,12 @@ async fn change_settings(
     fields: &FormFields,
     keys: &[(&str, &'static str)],
 ) -> PageResult {
-    let typed = |(field, key): &(&str, &'static str)| Some((*key, fields.some(field)?));
+    let typed = |(field, key): &(&str, &'static str)| {
+        let trimmed = fields.some(field)?;
+        // A password may begin or end with a blank.
+        let value = if *field == "password" { fields.secret(field).reveal() } else { trimmed };
+        Some((*key, value))
+    };
     let changes: Vec<_> = keys.iter().filter_map(typed).collect();
     let by = page.user();
     let changed = page.run(|api| async move { api.settings.set(by, &changes).await }).await;
