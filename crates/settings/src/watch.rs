@@ -22,7 +22,8 @@ struct Stamp {
 
 /// Calls `on_change` when any of the files is changed, created or removed, and
 /// once at the start: something may have changed since they were read.
-////// The thread polls every `interval`, since the system's notifications do not
+///
+/// The thread polls every `interval`, since the system's notifications do not
 /// cover network shares, nor the links by which Kubernetes replaces a whole folder.
 /// Links are followed.
 pub fn watch(

@@ -45,7 +45,8 @@ impl QueueState {
 }
 
 /// Store of assignments for workers and timers.
-////// Every change with a claim verifies in its transaction that the claim is valid and
+///
+/// Every change with a claim verifies in its transaction that the claim is valid and
 /// the assignment is `Running`, and returns false otherwise.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]

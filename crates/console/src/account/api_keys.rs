@@ -202,7 +202,7 @@ fn key_labels(page: &PageContext) -> [&'static str; 4] {
     [common::CREATED, LAST_USED, EXPIRES, BUDGET].map(|it| page.t(it))
 }
 
-/// Returns the values of a key in the order of [`labels`].
+/// Returns the values of a key in the order of [`key_labels`].
 fn values(page: &PageContext, entry: &ApiKeyEntry) -> [Cell; 4] {
     let never = || page.t(common::NEVER).to_owned();
     let used = entry.used_at.map_or_else(never, |it| format::time(page.language, it));
