@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pia_assistant::{AttemptOutcome, GroupBudget};
 use pia_kernel::{MaintenanceKind, Timestamp};
-use pia_policy::{LicenceState, Licensed};
+use pia_policy::{LicenceState, Licensed, ListedSetting};
 
 use crate::host_status::{Volume, expires_soon};
 use crate::{Api, HttpError};
@@ -42,6 +42,8 @@ pub enum Problem {
     },
     /// Last run of a maintenance task failed.
     MaintenanceFailed(MaintenanceKind),
+    /// Secret setting that was encrypted with another master key, by its key.
+    SettingUnreadable(String),
     /// Budget of a group is used up to 80 % or more.
     BudgetNearlyUsed(GroupBudget),
     /// Number of active administrators with a password and without a second factor.
@@ -57,7 +59,8 @@ impl Problem {
             | Self::VolumeNearlyFull(_)
             | Self::EmailsFailed(_)
             | Self::ModelFailed { .. }
-            | Self::MaintenanceFailed(_) => true,
+            | Self::MaintenanceFailed(_)
+            | Self::SettingUnreadable(_) => true,
             Self::LicenceExpiresSoon(_)
             | Self::CertificateExpiresSoon(_)
             | Self::EmailsPostponed(_)
@@ -116,6 +119,9 @@ impl Api {
         let runs = self.maintenance.last_runs().await?;
         let failed_runs = runs.into_iter().filter(|(_, run)| run.error.is_some());
         problems.extend(failed_runs.map(|(task, _)| Problem::MaintenanceFailed(task)));
+        let settings = self.settings.list().await?;
+        let unreadable = settings.into_iter().filter(ListedSetting::is_unreadable);
+        problems.extend(unreadable.map(|it| Problem::SettingUnreadable(it.setting.key)));
         let budgets = self.credits.nearly_used_budgets().await?;
         problems.extend(budgets.into_iter().map(Problem::BudgetNearlyUsed));
         let admins = self.administration.security.count_admins_without_factor().await?;

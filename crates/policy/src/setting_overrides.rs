@@ -110,7 +110,18 @@ impl SettingOverride {
     }
 }
 
+impl ListedSetting {
+    /// Returns whether the change is a secret that this server cannot decrypt.
+    pub fn is_unreadable(&self) -> bool {
+        self.change.as_ref().is_some_and(|it| it.value.is_unreadable())
+    }
+}
+
 impl OverrideValue {
+    fn is_unreadable(&self) -> bool {
+        matches!(self, Self::Unreadable)
+    }
+
     /// Returns the text; `None` if it is unreadable.
     fn text(&self) -> Option<&str> {
         match self {
@@ -128,7 +139,7 @@ impl OverrideLayer {
         let unreadable_sections: Vec<&str> = self
             .settings
             .iter()
-            .filter(|it| matches!(it.value, OverrideValue::Unreadable))
+            .filter(|it| it.value.is_unreadable())
             .map(SettingOverride::section)
             .collect();
         let value = |it: &SettingOverride| Some((it.key.clone(), it.value.text()?.to_owned()));
@@ -217,11 +228,13 @@ impl SettingOverrides {
         Err(Unavailable::new("settings", "too many changes at once").into())
     }
 
-    /// Applies stored changes that are not in force on this instance.
-    pub async fn refresh(&self) -> Result<(), Unavailable> {
+    /// Applies stored changes that are not in force on this instance. Returns
+    /// the keys of secrets that it cannot decrypt.
+    pub async fn refresh(&self) -> Result<Vec<String>, Unavailable> {
         let layer = self.store.load().await?;
         self.running.apply(layer.version, layer.values());
-        Ok(())
+        let unreadable = layer.settings.into_iter().filter(|it| it.value.is_unreadable());
+        Ok(unreadable.map(|it| it.key).collect())
     }
 
     fn change(

@@ -302,6 +302,6 @@ fn value_field(page: &PageContext, setting: &RunningSetting, typed: Option<&str>
 }
 
 /// Returns the path of a setting's page, without the leading slash.
-fn path_of(key: &str) -> String {
+pub(super) fn path_of(key: &str) -> String {
     format!("admin/settings/{}", path_segment(key))
 }

@@ -23,12 +23,13 @@ pub(crate) struct ProblemResponse {
     /// Kind: `no_license`, `license_expired`, `license_expires_soon`,
     /// `certificate_expires_soon`, `volume_nearly_full`, `emails_failed`,
     /// `emails_postponed`, `model_failed`, `assignments_delayed`,
-    /// `maintenance_failed`, `budget_nearly_used` or `admins_without_factor`.
+    /// `maintenance_failed`, `setting_unreadable`, `budget_nearly_used` or
+    /// `admins_without_factor`.
     kind: &'static str,
     /// `critical` if something does not work now, or `warning`.
     severity: &'static str,
-    /// Key of the model, name of the maintenance task, folder, or id of the
-    /// group that is concerned.
+    /// Key of the model or setting, name of the maintenance task, folder, or id
+    /// of the group that is concerned.
     #[serde(skip_serializing_if = "Option::is_none")]
     subject: Option<String>,
     /// Text for people, in English.
@@ -73,6 +74,10 @@ impl From<Problem> for ProblemResponse {
             Problem::MaintenanceFailed(task) => {
                 let message = "The last run failed.".to_owned();
                 ("maintenance_failed", Some(task.name().to_owned()), message)
+            }
+            Problem::SettingUnreadable(key) => {
+                let message = "The stored value was encrypted with another master key.".to_owned();
+                ("setting_unreadable", Some(key), message)
             }
             Problem::BudgetNearlyUsed(it) => {
                 let percent = it.percent();

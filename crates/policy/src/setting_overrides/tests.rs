@@ -113,10 +113,14 @@ async fn a_secret_is_stored_as_one_and_the_section_of_an_unreadable_one_is_left_
 }
 
 #[tokio::test]
-async fn stored_changes_are_applied_with_their_version() {
+async fn stored_changes_are_applied_with_their_version_and_unreadable_ones_are_returned() {
     let mut store = MockOverrideStore::new();
     let mut running = running();
-    store.expect_load().returning(|| Ok(layer(7, &[("A:Open", "1")])));
+    store.expect_load().returning(|| {
+        let mut layer = layer(7, &[("A:Open", "1"), ("B:Lost", "")]);
+        layer.settings[1].value = OverrideValue::Unreadable;
+        Ok(layer)
+    });
     let expected = values(&[("A:Open", "1")]);
     running
         .expect_apply()
@@ -124,5 +128,23 @@ async fn stored_changes_are_applied_with_their_version() {
         .once()
         .return_const(());
 
-    overrides(store, running).refresh().await.unwrap();
+    let unreadable = overrides(store, running).refresh().await.unwrap();
+
+    assert_eq!(unreadable, ["B:Lost"]);
+}
+
+#[tokio::test]
+async fn a_listed_setting_is_unreadable_if_its_secret_is() {
+    let mut store = MockOverrideStore::new();
+    store.expect_load().returning(|| {
+        let mut layer = layer(1, &[("A:Open", "1"), ("A:Key", "")]);
+        layer.settings[1].value = OverrideValue::Unreadable;
+        Ok(layer)
+    });
+
+    let list = overrides(store, running()).list().await.unwrap();
+
+    let unreadable: Vec<_> = list.iter().filter(|it| it.is_unreadable()).collect();
+    assert_eq!(unreadable.len(), 1);
+    assert_eq!(unreadable[0].setting.key, "A:Key");
 }

@@ -1,7 +1,10 @@
 //! Tests of the binary with its master key.
 
-use pia_server_testkit::harness::MASTER_KEY;
+use pia_server_testkit::console::administrator;
+use pia_server_testkit::harness::{MASTER_KEY, TestConfig};
 use pia_server_testkit::program::{Invocation, ServerProcess};
+use pia_testkit::databases::TestDatabase;
+use serde_json::json;
 
 const ANOTHER: &str = "b81d64f07a2c9e35d1f80b6c47a3e92f5d0c8b7164e3f29a0d5b8c7e61f4a392";
 
@@ -57,4 +60,24 @@ async fn old_data_may_be_abandoned_explicitly() {
     let program = call.with("Encryption__AcceptNewMasterKey", "true").start().await;
 
     program.logs("data encrypted under the old one is unreadable").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_secret_setting_under_another_key_is_logged_by_its_key() {
+    const SECRET: &str = "an0ther-word-of-thirty-two-letters";
+    let (app, _, console) = administrator(TestConfig::on(TestDatabase::sqlite())).await;
+    let path = "/api/admin/settings/Metrics:Token";
+    let stored = console.write("PUT", path, json!({ "value": SECRET })).await;
+    let call = Invocation::new()
+        .licensed()
+        .with("Database__ConnectionString", &app.database().url)
+        .with("ENCRYPTION_MASTER_KEY", ANOTHER)
+        .with("Encryption__AcceptNewMasterKey", "true");
+
+    let program = call.start().await;
+
+    let message = "setting not in effect: it was encrypted with another master key";
+    program.logs_of_setting(message, "Metrics:Token").await;
+    assert_eq!(stored.status, 200, "{}", stored.text());
+    assert!(!program.log().contains(SECRET), "{}", program.log());
 }

@@ -6,7 +6,7 @@ use pia_kernel::{BudgetPeriod, Timestamp};
 use pia_policy::GroupEntry;
 use pia_web::ApiError;
 
-use crate::admin::{first_steps, jobs, licence, models, users};
+use crate::admin::{first_steps, jobs, licence, models, settings, users};
 use crate::page_context::PageContext;
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Section, Text, format};
@@ -39,6 +39,11 @@ const DELAYED: Text =
     Text::new("{} waiting, the oldest since {}", "{} in der Warteschlange, der älteste seit {}");
 const MAINTENANCE: Text = Text::new("Maintenance", "Wartung");
 const MAINTENANCE_FAILED: Text = Text::new("Failed: {}", "Fehlgeschlagen: {}");
+const SETTING: Text = Text::new("Setting {}", "Einstellung {}");
+const SETTING_UNREADABLE: Text = Text::new(
+    "Not in effect: encrypted with another master key",
+    "Nicht wirksam: mit einem anderen Hauptschlüssel verschlüsselt",
+);
 const OPEN_STEP: Text = Text::new("One step left to do", "Ein Schritt ist noch zu erledigen");
 const OPEN_STEPS: Text = Text::new("{} steps left to do", "{} Schritte sind noch zu erledigen");
 const BUDGET: Text = Text::new("Budget of {}", "Budget von {}");
@@ -132,6 +137,11 @@ fn notice(page: &PageContext, groups: &[GroupEntry], problem: &Problem) -> Optio
             let text = page.fill(MAINTENANCE_FAILED, &[page.t(jobs::task_text(*task))]);
             notice(MAINTENANCE, text, "admin/jobs")
         }
+        Problem::SettingUnreadable(key) => LabelledProblem {
+            label: page.fill(SETTING, &[key]),
+            text: page.t(SETTING_UNREADABLE).to_owned(),
+            path: settings::path_of(key),
+        },
         Problem::BudgetNearlyUsed(it) => budget_notice(page, groups, it)?,
         Problem::AdminsWithoutFactor(it) => {
             notice(ADMINS, count(WITHOUT_FACTOR, *it), users::ADMINS_WITHOUT_FACTOR)

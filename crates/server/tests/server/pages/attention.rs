@@ -7,12 +7,17 @@ use pia_server_testkit::polling::until;
 use pia_testkit::databases::TestDatabase;
 use serde_json::Value;
 
+use super::form;
 use super::signed_in::{ADA, Visitor, start_with_admin};
 
 on_both_databases!(
     failures_need_attention_until_they_end,
     a_budget_that_is_nearly_used_up_needs_attention,
+    a_secret_under_another_master_key_needs_attention,
 );
+
+/// Key that the data is not encrypted under.
+const ANOTHER_KEY: &str = "b81d64f07a2c9e35d1f80b6c47a3e92f5d0c8b7164e3f29a0d5b8c7e61f4a392";
 
 /// Returns the kinds and subjects of the listed problems, except those of the
 /// machine that runs the tests.
@@ -104,4 +109,37 @@ async fn a_budget_that_is_nearly_used_up_needs_attention(database: TestDatabase)
         german.contains("80\u{a0}% von 100 Credits für 24 Stunden sind verbraucht"),
         "{german}"
     );
+}
+
+async fn a_secret_under_another_master_key_needs_attention(database: TestDatabase) {
+    const SECRET: &str = "an0ther-word-of-thirty-two-letters";
+    let app = start_with_admin(TestConfig::on(database)).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let token = ada.csrf_token().await;
+    let fields = form(&[("csrfToken", &token), ("secret", SECRET)]);
+    let stored = ada.post("/admin/settings/Metrics:Token/change", &[], &fields).await;
+    let before = problems(&ada).await;
+    let with_another_key = TestConfig::beside(&app)
+        .with("Admin:RequireSecondFactor", false)
+        .with("Encryption__MasterKey", ANOTHER_KEY)
+        .with("Encryption__AcceptNewMasterKey", true)
+        .start()
+        .await;
+    let ada = Visitor::sign_in(&with_another_key, "admin", ADA).await;
+
+    let during = problems(&ada).await;
+    let page = ada.get("/admin").await.text();
+    let german = ada.get("/admin?lang=de").await.text();
+    ada.submit("/admin/settings/Metrics:Token/reset").await;
+    let after = problems(&ada).await;
+
+    let unreadable = ("setting_unreadable".to_owned(), "Metrics:Token".to_owned());
+    assert_eq!(stored.status, 303, "{}", stored.text());
+    assert!(!before.contains(&unreadable), "{before:?}");
+    assert!(during.contains(&unreadable), "{during:?}");
+    for text in ["Setting Metrics:Token", "Not in effect", "admin/settings/Metrics:Token"] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+    assert!(german.contains("Einstellung Metrics:Token"), "{german}");
+    assert!(!after.contains(&unreadable), "{after:?}");
 }
