@@ -90,6 +90,9 @@ pub enum SettingOverrideError {
     /// Value is invalid, alone or together with others.
     #[error("{}", .0.join(" "))]
     Invalid(Vec<String>),
+    /// Secret would be empty.
+    #[error("A secret cannot be empty. To remove the stored value, reset the setting.")]
+    EmptySecret,
     /// Store is unavailable, or there are too many concurrent writes.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
@@ -244,6 +247,10 @@ impl SettingOverrides {
         value: &str,
     ) -> Result<OverrideChange, SettingOverrideError> {
         let RunningSetting { key, is_secret, .. } = self.find(key)?;
+        if is_secret && value.trim().is_empty() {
+            return Err(SettingOverrideError::EmptySecret);
+        }
+
         let updated_at = self.clock.now();
         let object = format!("setting:{key}");
         let effects = SideEffects::of_object(updated_at, Some(by), object, "Setting.Changed");

@@ -15,6 +15,11 @@ const FIELD_ERRORS: &[(&str, &str)] = &[
     ("file_required", "Wählen Sie eine Datei."),
     ("invalid_type", "Prüfen Sie die Form dieser Angabe."),
     ("empty", "Füllen Sie dieses Feld aus."),
+    (
+        "empty_secret",
+        "Ein Geheimnis darf nicht leer sein. Um den gespeicherten Wert zu entfernen, setzen Sie die \
+         Einstellung zurück.",
+    ),
     ("out_of_range", "Dieser Wert liegt außerhalb der erlaubten Grenzen."),
     ("too_many", "Das sind mehr Einträge als erlaubt."),
     ("unknown", "Diesen Eintrag gibt es nicht."),

@@ -7,12 +7,14 @@ use crate::HttpError;
 
 impl From<SettingOverrideError> for HttpError {
     fn from(err: SettingOverrideError) -> Self {
+        let invalid = |code, message| FieldError { field: "value".to_owned(), code, message };
         Self::from(match err {
             SettingOverrideError::Unknown => ApiError::not_found(),
-            SettingOverrideError::Invalid(reasons) => {
-                let invalid =
-                    |message| FieldError { field: "value".to_owned(), code: "invalid", message };
-                ApiError::invalid(reasons.into_iter().map(invalid).collect())
+            SettingOverrideError::Invalid(reasons) => ApiError::invalid(
+                reasons.into_iter().map(|message| invalid("invalid", message)).collect(),
+            ),
+            SettingOverrideError::EmptySecret => {
+                ApiError::invalid(vec![invalid("empty_secret", err.to_string())])
             }
             SettingOverrideError::Unavailable(err) => err.into(),
         })

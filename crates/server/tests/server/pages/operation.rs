@@ -157,6 +157,8 @@ async fn settings_are_listed_by_area_and_those_that_need_a_restart_are_explained
     let none = ada.get("/admin/settings?search=nothing").await.text();
     let name = ada.get("/admin/settings/Server:Name").await.text();
     let changed = ada.submit("/admin/settings/Server:Name/change").await;
+    let emptied = ada.submit("/admin/settings/Metrics:Token/change").await;
+    let german_emptied = ada.submit("/admin/settings/Metrics:Token/change?lang=de").await;
     let german = ada.get("/admin/settings/Server:Name?lang=de").await.text();
 
     for heading in ["Accounts and sign-in", "Rate limits", "Database and encryption"] {
@@ -176,6 +178,10 @@ async fn settings_are_listed_by_area_and_those_that_need_a_restart_are_explained
     assert!(name.contains("Environment") && name.contains("Server__Name"), "{name}");
     assert!(!name.contains("/change\""), "{name}");
     assert_eq!(changed.status, 404);
+    assert_eq!(emptied.status, 400);
+    assert!(emptied.text().contains("reset the setting"), "{}", emptied.text());
+    assert!(german_emptied.text().contains("setzen Sie die Einstellung zurück"));
+    assert_eq!(app.count("setting_overrides").await, 0);
     assert!(german.contains("den Server neu"), "{german}");
 }
 
