@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use pia_web::{Docs, Licensing, ResponseDoc, Route, wire};
 
 use super::KIB;
-use super::client_policies::{admin_docs, write};
+use super::client_policies::{admin_docs, proved, write};
 use crate::admin::account_security as security;
 use crate::auth;
 use crate::auth::mfa::FreshProofRequest;
@@ -53,7 +53,7 @@ fn lift_wait() -> Route {
         &[UNKNOWN],
     );
     let path = "/api/admin/users/{id}/lift-wait";
-    secure(path, docs, KIB, |route| route.to(security::lift_wait))
+    proved(secure(path, docs, KIB, |route| route.to(security::lift_wait)))
 }
 
 fn reset_factor() -> Route {

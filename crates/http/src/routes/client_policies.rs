@@ -77,7 +77,7 @@ pub(super) fn write(
 }
 
 /// Returns a row that needs a recent proof of the session's owner: it loses data, hands out or
-/// revokes a credential, spends credits, or changes who may do what.
+/// revokes a credential, spends credits, or changes who may sign in or do what.
 pub(super) fn proved(route: Route) -> Route {
     Route { proof_check: ProofCheck::AtGate, ..route }
 }

@@ -41,6 +41,7 @@ const PROVED: &str = "
     DELETE /api/admin/scim-tokens/{id}
     PUT    /api/admin/settings/{key}
     DELETE /api/admin/settings/{key}
+    POST   /api/admin/users/{id}/lift-wait
 ";
 
 const PROOF: &str = "/api/admin/session/proof";

@@ -71,7 +71,11 @@ async fn end_sessions(page: PageContext, PathId(id): PathId, form: FormFields) -
     finish(&page, user, &form, ended, "ended").await
 }
 
-async fn lift_wait(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+async fn lift_wait(
+    page: PageContext,
+    PathId(id): PathId,
+    ProvedForm(form): ProvedForm,
+) -> PageResult {
     let by = page.user();
     let user = UserId(id);
     let lifted =

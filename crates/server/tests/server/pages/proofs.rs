@@ -29,7 +29,7 @@ on_both_databases!(
 /// All forms, and whether a sign-in of more than ten minutes ago needs a proof for them: `always`,
 /// `sometimes`, by the fields, or `never`. The use cases of those marked `itself` require their own.
 /// A new form must be added here too. It needs a proof if it loses data, hands out or revokes a
-/// credential, spends credits, or changes who may do what.
+/// credential, spends credits, or changes who may sign in or do what.
 const FORMS: &str = "
     never     /account
     itself    /account/api-keys
@@ -133,7 +133,7 @@ const FORMS: &str = "
     always    /admin/users/{id}/deactivate
     never     /admin/users/{id}/end-sessions
     never     /admin/users/{id}/group
-    never     /admin/users/{id}/lift-wait
+    always    /admin/users/{id}/lift-wait
     always    /admin/users/{id}/reactivate
     always    /admin/users/{id}/reset-factor
     always    /admin/users/{id}/role
