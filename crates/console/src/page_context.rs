@@ -224,10 +224,13 @@ impl PageContext {
         self.redirect(&format!("{path}{separator}done={done}{hash}{fragment}"))
     }
 
-    /// Redirects to a page, by its path without the leading slash.
+    /// Redirects to a page, by its path without the leading slash. A language
+    /// that the query chooses applies there too.
     #[expect(clippy::unnecessary_wraps, reason = "handlers end with it")]
     pub(crate) fn redirect(&self, path: &str) -> PageResult {
-        Ok(redirect(&self.request, path))
+        let mut response = redirect(&self.request, path);
+        remember_language(&self.request, &mut response);
+        Ok(response)
     }
 
     /// Returns whether the request submits a form.

@@ -7,7 +7,10 @@ use pia_testkit::databases::TestDatabase;
 use super::form;
 use super::signed_in::{ADA, Visitor, start_with_admin};
 
-on_both_databases!(models_of_a_group_are_chosen_from_the_catalogue);
+on_both_databases!(
+    models_of_a_group_are_chosen_from_the_catalogue,
+    a_chosen_language_outlasts_the_redirect_to_the_own_group,
+);
 
 const GROUP: &str = "/admin/groups/00000000-0000-7000-8000-000000000001";
 
@@ -65,4 +68,21 @@ async fn models_of_a_group_are_chosen_from_the_catalogue(database: TestDatabase)
     assert!(!after.contains("Model for personas of the type code"), "{after}");
     assert!(!after.contains("value=\"gone\" checked>"), "{after}");
     assert!(refused.contains("Wählen Sie ein Modell des Katalogs."), "{refused}");
+}
+
+async fn a_chosen_language_outlasts_the_redirect_to_the_own_group(database: TestDatabase) {
+    let app = start_with_admin(TestConfig::on(database)).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+
+    let chosen = ada.get("/admin/my-group?lang=de").await;
+    let plain = ada.get("/admin/my-group").await;
+
+    for answer in [&chosen, &plain] {
+        assert_eq!(answer.status, 303, "{}", answer.text());
+        let location = answer.header("location").expect("a location");
+        assert!(GROUP.ends_with(location.trim_start_matches("../")), "{location}");
+    }
+    let cookie = chosen.header("set-cookie").expect("a cookie");
+    assert!(cookie.starts_with("pia_language=de;"), "{cookie}");
+    assert_eq!(plain.header("set-cookie"), None);
 }
