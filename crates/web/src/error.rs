@@ -312,7 +312,8 @@ impl ApiError {
     /// Creates an error for a missing row, or for one of another user: the
     /// caller cannot tell which.
     pub fn not_found() -> Self {
-        Self::refused(StatusCode::NOT_FOUND, "not_found", "Nothing of yours has this id.")
+        let message = "Nothing has this ID here. It may have been deleted.";
+        Self::refused(StatusCode::NOT_FOUND, "not_found", message)
     }
 
     /// Creates an error for an account that was deleted.

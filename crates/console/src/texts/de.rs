@@ -206,7 +206,8 @@ pub(super) static TEXTS: Texts = Texts {
         no_page: NoticeTexts {
             title: "Seite nicht gefunden",
             paragraphs: &[
-                "Prüfen Sie die Adresse: Vielleicht fehlt ein Teil oder er ist falsch geschrieben.",
+                "Prüfen Sie die Adresse: Vielleicht fehlt ein Teil oder er ist falsch geschrieben. \
+                 Oder der Inhalt der Seite wurde gelöscht.",
             ],
         },
         foreign_form: NoticeTexts {

@@ -192,7 +192,10 @@ pub(super) static TEXTS: Texts = Texts {
         },
         no_page: NoticeTexts {
             title: "Page not found",
-            paragraphs: &["Check the address: part of it may be missing or misspelled."],
+            paragraphs: &[
+                "Check the address: part of it may be missing or misspelled. Or the content of the \
+                 page was deleted.",
+            ],
         },
         foreign_form: NoticeTexts {
             title: "This form was not accepted",

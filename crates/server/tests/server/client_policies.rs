@@ -129,7 +129,9 @@ async fn refusals_name_their_reason(database: TestDatabase) {
         assert_eq!(response.refusal(), (400, "client_policy_not_found"), "{unknown}");
     }
     let nowhere = format!("/api/admin/groups/{}/client-policy", Uuid::now_v7());
-    assert_eq!(console.get(&nowhere).await.refusal(), (404, "not_found"));
+    let unknown = console.get(&nowhere).await;
+    assert_eq!(unknown.refusal(), (404, "not_found"));
+    assert_eq!(unknown.body["message"], "Nothing has this ID here. It may have been deleted.");
     let nowhere = console.write("PUT", &nowhere, json!({ "policyId": id })).await;
     assert_eq!(nowhere.refusal(), (404, "not_found"));
     let numbers = console.write("POST", POLICIES, json!({ "name": 5 })).await;

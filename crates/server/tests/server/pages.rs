@@ -195,6 +195,7 @@ async fn unknown_paths_are_a_page_for_browsers() {
     }
     let german = open(&app, "/auth/nope?lang=de").await.text();
     assert!(german.contains("Seite nicht gefunden"), "{german}");
+    assert!(german.contains("wurde gelöscht"), "{german}");
     let headers = [HTML, ("cookie", "pia_language=de"), ("accept-language", "en")];
     for path in ["/auth/nope", "/admin/nope", "/"] {
         let chosen_before = app.anonymous().send("GET", path, &headers, b"").await.text();
