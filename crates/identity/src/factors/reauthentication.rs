@@ -24,6 +24,9 @@ pub enum OwnerError {
     /// Proof is wrong, or was used before.
     #[error("the proof is wrong")]
     Wrong,
+    /// Passkey's response is not one of this account, or its challenge is over.
+    #[error("the passkey is rejected")]
+    WrongPasskey,
     /// Too many wrong proofs.
     #[error("too many wrong proofs")]
     TooMany {

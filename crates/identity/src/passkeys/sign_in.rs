@@ -1,16 +1,18 @@
-//! Sign-in with a passkey, without a user name.
+//! Sign-in with a passkey, without a user name, and proofs of sessions with one.
 
 use std::sync::Arc;
 
 use pia_kernel::{Clock, QueuedEmail, Secret, SideEffects, Timestamp, Unavailable, UserId};
 
+use crate::factors::reauthentication::OwnerError;
 use crate::passkeys::PasskeyPorts;
 use crate::passkeys::options::{PasskeyOptions, hash_presented, start_ceremony};
-use crate::people::account::Account;
+use crate::people::account::{Account, CallerState};
 use crate::ports::{
-    AccountStore, CeremonyError, FailedSignIn, PasskeyUse, PasskeyUseOutcome, SignInLog,
-    SignInMethod, SignInOutcome, StoredPasskey,
+    AccountStore, CeremonyError, FailedSignIn, PasskeyUse, PasskeyUseOutcome, SessionStarts,
+    SignInLog, SignInMethod, SignInOutcome, StoredPasskey,
 };
+use crate::sessions::session_proofs::SessionProofs;
 use crate::sessions::{Sessions, StartError};
 use crate::sign_in::SignedIn;
 use crate::sign_in::device::SignInDevice;
@@ -38,6 +40,18 @@ pub struct PasskeySignInPorts {
     pub log: Arc<dyn SignInLog>,
     /// Store and verification of passkeys.
     pub passkeys: PasskeyPorts,
+    /// Store of the times at which sessions proved their owners.
+    pub starts: Arc<dyn SessionStarts>,
+}
+
+/// Response to a challenge, and the passkey that it claims to be signed with.
+struct Assertion<'a> {
+    /// State of the challenge, which was consumed.
+    state: Secret<String>,
+    response: &'a str,
+    /// User handle that the authenticator reports.
+    claimed_user: UserId,
+    passkey: StoredPasskey,
 }
 
 /// Sign-in with passkeys.
@@ -92,6 +106,46 @@ impl PasskeySignIn {
         response: &str,
         device: &SignInDevice,
     ) -> Result<Account, PasskeySignInError> {
+        let assertion = self.redeem(token, response).await?;
+        let user = assertion.passkey.user;
+        // Loaded before the use is recorded: a passkey that is removed later makes the account
+        // outdated.
+        let account = self.ports.accounts.find(user).await?.ok_or(PasskeySignInError::Refused)?;
+
+        let outcome = self.verify(&assertion).await;
+        // Earlier refusals name no passkey, so no history of sign-ins can list them.
+        if matches!(outcome, Err(PasskeySignInError::Refused)) {
+            self.record_failure(user, &device.clone().tidy()).await;
+        }
+
+        outcome.map(|()| account)
+    }
+
+    /// Verifies that a passkey of the caller's account signed the challenge, after which the
+    /// caller's session needs no other proof for ten minutes.
+    pub async fn prove_owner(
+        &self,
+        caller: CallerState,
+        token: &Secret<String>,
+        response: &str,
+    ) -> Result<(), OwnerError> {
+        let session_ref = caller.credential.session().ok_or(OwnerError::SignInAgain)?;
+        let assertion = self.redeem(token, response).await?;
+        if assertion.passkey.user != session_ref.user {
+            return Err(OwnerError::WrongPasskey);
+        }
+
+        self.verify(&assertion).await?;
+        let starts = Arc::clone(&self.ports.starts);
+        Ok(SessionProofs::new(starts, Arc::clone(&self.clock)).prove(session_ref).await?)
+    }
+
+    /// Consumes the challenge of a response, and finds the passkey that the response names.
+    async fn redeem<'a>(
+        &self,
+        token: &Secret<String>,
+        response: &'a str,
+    ) -> Result<Assertion<'a>, PasskeySignInError> {
         let PasskeyPorts { ceremony, challenges, store } = &self.ports.passkeys;
         let ceremony = ceremony.as_ref().ok_or(PasskeySignInError::Off)?;
         let hash = hash_presented(token).ok_or(PasskeySignInError::Refused)?;
@@ -99,28 +153,23 @@ impl PasskeySignIn {
             .take_sign_in(hash, self.clock.now())
             .await?
             .ok_or(PasskeySignInError::Refused)?;
+
         let claimant = ceremony.claimant(response)?;
         let passkey = store.find(&claimant.credential).await?.ok_or(PasskeySignInError::Refused)?;
-        // Loaded before the use is recorded: a passkey that is removed later makes the account
-        // outdated.
-        let account =
-            self.ports.accounts.find(passkey.user).await?.ok_or(PasskeySignInError::Refused)?;
 
-        let verification = if passkey.user == claimant.user {
-            ceremony.finish_sign_in(&state, response, &passkey.key).map_err(Into::into)
-        } else {
-            Err(PasskeySignInError::Refused)
-        };
-        let outcome = match verification {
-            Ok(counter) => self.record_use(&passkey, counter).await,
-            Err(err) => Err(err),
-        };
-        // Earlier refusals name no passkey, so no history of sign-ins can list them.
-        if matches!(outcome, Err(PasskeySignInError::Refused)) {
-            self.record_failure(passkey.user, &device.clone().tidy()).await;
+        Ok(Assertion { state, response, claimed_user: claimant.user, passkey })
+    }
+
+    /// Verifies a response and records the use of its passkey.
+    async fn verify(&self, assertion: &Assertion<'_>) -> Result<(), PasskeySignInError> {
+        let Assertion { state, response, claimed_user, passkey } = assertion;
+        let ceremony = self.ports.passkeys.ceremony.as_ref().ok_or(PasskeySignInError::Off)?;
+        if passkey.user != *claimed_user {
+            return Err(PasskeySignInError::Refused);
         }
 
-        outcome.map(|()| account)
+        let counter = ceremony.finish_sign_in(state, response, &passkey.key)?;
+        self.record_use(passkey, counter).await
     }
 
     /// Stores the use of a passkey. One that may be cloned is refused, and its owner warned.
@@ -183,6 +232,15 @@ impl From<StartError> for PasskeySignInError {
         match err {
             StartError::Stale => Self::Refused,
             StartError::Unavailable(err) => Self::Unavailable(err),
+        }
+    }
+}
+
+impl From<PasskeySignInError> for OwnerError {
+    fn from(err: PasskeySignInError) -> Self {
+        match err {
+            PasskeySignInError::Off | PasskeySignInError::Refused => Self::WrongPasskey,
+            PasskeySignInError::Unavailable(err) => Self::Unavailable(err),
         }
     }
 }

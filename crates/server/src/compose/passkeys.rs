@@ -17,6 +17,7 @@ pub(super) fn compose(
         accounts: Arc::clone(&parts.proofs.ports.accounts),
         log: Arc::clone(&parts.log),
         passkeys: ports(base),
+        starts: Arc::clone(&parts.proofs.ports.starts),
     };
     let ports = sign_in.passkeys.clone();
     let passkeys = Passkeys::new(ports, parts.proofs.clone(), parts.callers.clone());

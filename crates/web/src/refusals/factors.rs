@@ -77,6 +77,10 @@ impl From<OwnerError> for ApiError {
             }
             OwnerError::SignInAgain => Self::fresh_sign_in_required(),
             OwnerError::Wrong => wrong_proof(),
+            OwnerError::WrongPasskey => {
+                let message = "The passkey was not accepted. Use one of this account.";
+                Self::refused(StatusCode::FORBIDDEN, "invalid_passkey", message)
+            }
             OwnerError::TooMany { wait } => Self::over_budget(wait),
             OwnerError::Unavailable(err) => err.into(),
         }

@@ -1,15 +1,15 @@
-//! Tests of sign-in with a passkey and its failures.
+//! Tests of sign-in with a passkey, of proofs with one, and their failures.
 
 use std::sync::Mutex;
 
-use pia_kernel::{LiveSetting, PasskeyId};
+use pia_kernel::{LiveSetting, PasskeyId, SessionId};
 use pia_testkit::FixedClock;
 
 use super::*;
 use crate::people::account::Account;
 use crate::ports::{
     ClaimedPasskey, MockAccountStore, MockPasskeyCeremony, MockPasskeyChallenges, MockPasskeyStore,
-    MockSessionStore, MockSignInLog, SessionStartOutcome,
+    MockSessionStarts, MockSessionStore, MockSignInLog, SessionStartOutcome,
 };
 use crate::sessions::access_tokens::{AccessTokens, TokenNames};
 use crate::sessions::caller_cache::CallerCache;
@@ -21,6 +21,8 @@ const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
 /// Fakes that a sign-in uses, and the calls they recorded.
 struct World {
+    /// Owner of the passkey.
+    user: UserId,
     state: bool,
     claimant: fn(UserId) -> Result<ClaimedPasskey, CeremonyError>,
     known: bool,
@@ -32,6 +34,7 @@ struct World {
 impl World {
     fn fine() -> Self {
         Self {
+            user: UserId::generate(),
             state: true,
             claimant: |user| Ok(ClaimedPasskey { credential: vec![1], user }),
             known: true,
@@ -48,13 +51,21 @@ impl World {
         (outcome, steps)
     }
 
+    /// Proves the session of this user.
+    async fn prove_owner(self, user: UserId) -> (Result<(), OwnerError>, Vec<String>) {
+        let steps = Arc::<Mutex<Vec<String>>>::default();
+        let caller = CallerState::new(user, SessionId::generate());
+        let outcome = self.build(&steps).prove_owner(caller, &token(), "answer").await;
+        let steps = steps.lock().unwrap().clone();
+        (outcome, steps)
+    }
+
     fn build(self, steps: &Arc<Mutex<Vec<String>>>) -> PasskeySignIn {
         let step = {
             let steps = Arc::clone(steps);
             move |step: &str| steps.lock().unwrap().push(step.to_owned())
         };
-        let World { state, claimant, known, verdict, use_outcome, started } = self;
-        let user = UserId::generate();
+        let World { user, state, claimant, known, verdict, use_outcome, started } = self;
         let mut challenges = MockPasskeyChallenges::new();
         let log = step.clone();
         challenges.expect_take_sign_in().returning(move |_, now| {
@@ -86,8 +97,12 @@ impl World {
             challenges: Arc::new(challenges),
             ceremony: Some(Arc::new(ceremony)),
         };
-        let ports =
-            PasskeySignInPorts { accounts: Arc::new(accounts), log: Arc::new(failures), passkeys };
+        let ports = PasskeySignInPorts {
+            accounts: Arc::new(accounts),
+            log: Arc::new(failures),
+            passkeys,
+            starts: Arc::new(starts(user, step.clone())),
+        };
         PasskeySignIn::new(ports, sessions(started, step), Arc::new(FixedClock(NOW)))
     }
 }
@@ -120,6 +135,17 @@ fn store(
         Ok(use_outcome)
     });
     store
+}
+
+fn starts(user: UserId, step: impl Fn(&str) + Clone + Send + Sync + 'static) -> MockSessionStarts {
+    let mut starts = MockSessionStarts::new();
+    starts.expect_prove().returning(move |session_ref, at| {
+        step("prove");
+        assert_eq!(session_ref.user, user);
+        assert_eq!(at, NOW);
+        Ok(())
+    });
+    starts
 }
 
 fn sessions(
@@ -218,4 +244,43 @@ async fn an_unreadable_stored_state_is_no_failure_of_the_user() {
 
     assert!(matches!(outcome, Err(PasskeySignInError::Unavailable(_))));
     assert_eq!(steps, ["take", "judge"]);
+}
+
+#[tokio::test]
+async fn a_passkey_of_the_callers_account_proves_the_session() {
+    let world = World::fine();
+    let user = world.user;
+
+    let (outcome, steps) = world.prove_owner(user).await;
+
+    outcome.unwrap();
+    assert_eq!(steps, ["take", "judge", "use", "prove"]);
+}
+
+#[tokio::test]
+async fn a_passkey_of_another_account_proves_nothing_and_is_not_used() {
+    let (outcome, steps) = World::fine().prove_owner(UserId::generate()).await;
+
+    assert!(matches!(outcome, Err(OwnerError::WrongPasskey)));
+    assert_eq!(steps, ["take"]);
+}
+
+#[tokio::test]
+async fn a_refused_response_proves_nothing() {
+    let refusal = || Err(CeremonyError::Refused("origin".to_owned()));
+    let another = |_| Ok(ClaimedPasskey { credential: vec![1], user: UserId::generate() });
+    let rolled_back = PasskeyUseOutcome::RolledBack;
+    for (world, expected) in [
+        (World { state: false, ..World::fine() }, vec!["take"]),
+        (World { known: false, ..World::fine() }, vec!["take"]),
+        (World { claimant: another, ..World::fine() }, vec!["take"]),
+        (World { verdict: refusal, ..World::fine() }, vec!["take", "judge"]),
+        (World { use_outcome: rolled_back, ..World::fine() }, vec!["take", "judge", "use"]),
+    ] {
+        let user = world.user;
+        let (outcome, steps) = world.prove_owner(user).await;
+
+        assert!(matches!(outcome, Err(OwnerError::WrongPasskey)));
+        assert_eq!(steps, expected);
+    }
 }
