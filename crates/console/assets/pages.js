@@ -87,6 +87,7 @@
       }
     };
     form.addEventListener("submit", run);
+    // Forms with `passkey-proof` may have fields to fill in first.
     if (form.dataset.script === "passkey-get" && PublicKeyCredential.isConditionalMediationAvailable) {
       PublicKeyCredential.isConditionalMediationAvailable().then((available) => {
         canOffer = available;

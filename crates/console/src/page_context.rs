@@ -10,7 +10,7 @@ use actix_web::web::Data;
 use actix_web::{FromRequest, HttpRequest, HttpResponse, ResponseError as _};
 use pia_http::{Api, HttpError};
 use pia_identity::{CallerState, ReauthProof};
-use pia_kernel::{Language, UserId};
+use pia_kernel::{Language, Secret, UserId};
 use pia_web::{ApiError, Caller, Gates};
 
 use crate::AccountPages;
@@ -254,6 +254,15 @@ impl PageContext {
     /// they have signed in, or given one, recently.
     pub(crate) async fn require_owner(&self, proof: Option<ReauthProof>) -> Result<(), ApiError> {
         self.api.require_owner(self.caller, proof).await
+    }
+
+    /// Verifies a passkey's response to a challenge as the proof of the owner.
+    pub(crate) async fn prove_by_passkey(
+        &self,
+        token: Secret<String>,
+        response: String,
+    ) -> Result<(), ApiError> {
+        self.api.prove_by_passkey(self.caller, token, response).await
     }
 }
 

@@ -18,6 +18,12 @@ pub(crate) const PROOF: &str = "proof";
 /// Name of the field with the value of a secret setting.
 pub(crate) const SECRET_VALUE: &str = "secret";
 
+/// Names of the fields with a passkey's response, which the script fills in.
+const CHALLENGE: &str = "challengeToken";
+const CREDENTIAL: &str = "credential";
+/// Fields that are not sent again.
+const NOT_REPEATED: [&str; 4] = ["csrfToken", PROOF, CHALLENGE, CREDENTIAL];
+
 const TITLE: Text = Text::new("Confirm your identity", "Identität bestätigen");
 const CONFIRM: Text = Text::new("Confirm", "Bestätigen");
 const LABEL: Text = Text::new("Password or code", "Passwort oder Code");
@@ -25,6 +31,7 @@ const HINT: Text = Text::new(
     "Your password, or the six digits from your authenticator app.",
     "Ihr Passwort oder die sechs Ziffern aus Ihrer Authenticator-App.",
 );
+const USE_PASSKEY: Text = Text::new("Use a passkey", "Passkey verwenden");
 
 const ENTER_AGAIN: Text = Text::new(
     "Enter this again: it was not stored.",
@@ -71,10 +78,30 @@ pub(crate) async fn ask_for_proof(
     page: &PageContext,
     fields: &FormFields,
 ) -> Result<Option<HttpResponse>, ApiError> {
-    let Err(err) = page.require_owner(proof(fields)).await else { return Ok(None) };
+    let outcome = match fields.some(CREDENTIAL) {
+        Some(credential) => page.prove_by_passkey(fields.secret(CHALLENGE), credential).await,
+        None => page.require_owner(proof(fields)).await,
+    };
+    let Err(err) = outcome else { return Ok(None) };
+
     let field = Field::password(PROOF, page.t(LABEL), "current-password").hint(page.t(HINT));
-    let mut form = Form::new(page.path(), page.t(CONFIRM));
-    for (name, value) in fields.pairs().filter(|it| !["csrfToken", PROOF].contains(&it.0)) {
+    let form = repeated_form(page, fields, CONFIRM).field(field);
+    let mut view = View::new(page.t(TITLE)).section(Section::new("owner", "").form(form));
+    if has_passkey(page).await? {
+        let form = Form {
+            script: "passkey-proof",
+            ..repeated_form(page, fields, USE_PASSKEY).hidden(CHALLENGE, "").hidden(CREDENTIAL, "")
+        };
+        view = view.section(Section::new("passkey", "").form(form));
+    }
+
+    page.refuse(view, err).map(Some)
+}
+
+/// Returns a form that sends the fields again, without their proof. Secrets are entered again.
+fn repeated_form(page: &PageContext, fields: &FormFields, submit: Text) -> Form {
+    let mut form = Form::new(page.path(), page.t(submit));
+    for (name, value) in fields.pairs().filter(|it| !NOT_REPEATED.contains(&it.0)) {
         form = match SECRETS.iter().find(|it| it.0 == name) {
             None => form.hidden(name, value),
             Some(_) if value.is_empty() => form,
@@ -84,10 +111,15 @@ pub(crate) async fn ask_for_proof(
             }
         };
     }
-    let section = Section::new("owner", "").form(form.field(field));
+    form
+}
 
-    let view = View::new(page.t(TITLE)).section(section);
-    page.refuse(view, err).map(Some)
+/// Returns whether the account has a passkey that is not blocked.
+async fn has_passkey(page: &PageContext) -> Result<bool, ApiError> {
+    let user = page.user();
+    let entries = page.run(|api| async move { api.identity.passkeys.list(user).await }).await?;
+    let is_available = page.api.identity.passkey_sign_in.is_available();
+    Ok(is_available && entries.iter().any(|it| it.blocked_at.is_none()))
 }
 
 /// Returns the proof in a form: a code of an authenticator app, or else a

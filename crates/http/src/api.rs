@@ -131,6 +131,21 @@ impl Api {
         .map_err(Into::into)
     }
 
+    /// Rejects a caller whose passkey did not sign the challenge of a sign-in. Otherwise their
+    /// session needs no other proof for ten minutes.
+    pub async fn prove_by_passkey(
+        self: &Arc<Self>,
+        caller: CallerState,
+        token: Secret<String>,
+        response: String,
+    ) -> Result<(), ApiError> {
+        self.run(|api| async move {
+            api.identity.passkey_sign_in.prove_owner(caller, &token, &response).await
+        })
+        .await
+        .map_err(Into::into)
+    }
+
     /// Returns the caller, and whether they have reauthenticated recently.
     /// Consumes the code of a proof.
     pub(crate) async fn owner(

@@ -108,10 +108,11 @@ const ERRORS: &[(&str, Text)] = &[
     (
         "fresh_sign_in_required",
         Text::new(
-            "Confirm with your password or a code. If you have neither, sign out and in again, \
-             and repeat this within ten minutes.",
-            "Bestätigen Sie mit Ihrem Passwort oder einem Code. Wenn Sie beides nicht haben, \
-             melden Sie sich ab und wieder an und wiederholen Sie dies innerhalb von zehn Minuten.",
+            "Confirm with your password or a code, or with a passkey if one is offered here. If \
+             you have none of them, sign out and in again, and repeat this within ten minutes.",
+            "Bestätigen Sie mit Ihrem Passwort, einem Code oder, falls hier angeboten, einem \
+             Passkey. Wenn Sie nichts davon haben, melden Sie sich ab und wieder an und \
+             wiederholen Sie dies innerhalb von zehn Minuten.",
         ),
     ),
     (

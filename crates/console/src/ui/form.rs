@@ -18,7 +18,8 @@ pub(crate) struct Form {
     pub(crate) is_danger: bool,
     /// True if it uploads files.
     pub(crate) has_files: bool,
-    /// Behaviour that the script adds: `passkey-create`, `passkey-get`.
+    /// Behaviour that the script adds: `passkey-create`, `passkey-get`, or `passkey-proof`, which
+    /// autofill does not offer.
     pub(crate) script: &'static str,
     /// Options of that behaviour, as JSON.
     pub(crate) options: String,

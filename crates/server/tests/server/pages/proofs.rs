@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_kernel::{Clock as _, SystemClock};
-use pia_server_testkit::authenticator::{Authenticator, ORIGIN};
-use pia_server_testkit::client::TestResponse;
+use pia_server_testkit::authenticator::{Authenticator, Draft, ORIGIN, PRESENT};
+use pia_server_testkit::client::{Client, TestResponse};
 use pia_server_testkit::console::Console;
 use pia_server_testkit::credentials::enrol;
 use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
@@ -21,6 +21,7 @@ use super::signed_in::{ADA, Visitor, pages, start_with_admin, with_unknown_ids};
 
 on_both_databases!(
     a_form_is_sent_again_with_the_proof_that_it_needs,
+    a_passkey_of_the_account_is_a_proof,
     a_secret_is_entered_again_instead_of_repeated,
     each_form_needs_a_proof_as_listed,
     a_dangerous_act_does_nothing_without_a_proof,
@@ -185,6 +186,7 @@ async fn a_form_is_sent_again_with_the_proof_that_it_needs(database: TestDatabas
     let changed = ada.post(PATH, &[], &form(&fields)).await;
 
     assert!(is_confirmation(&refusal), "{}: {}", refusal.status, refusal.text());
+    assert!(!refusal.text().contains("passkey-proof"), "{}", refusal.text());
     assert!(is_confirmation(&wrong), "{}: {}", wrong.status, wrong.text());
     assert!(wrong.text().contains("The password or code is wrong"), "{}", wrong.text());
     assert!(!wrong.text().contains("not my password"), "{}", wrong.text());
@@ -192,6 +194,76 @@ async fn a_form_is_sent_again_with_the_proof_that_it_needs(database: TestDatabas
     assert!(PATH.ends_with(again.action.trim_start_matches("../")), "{}", again.action);
     assert_eq!(changed.status, 303, "{}", changed.text());
     assert_eq!(app.count("setting_overrides WHERE value LIKE '%closed%'").await, 1);
+}
+
+/// Signs Ada in on a device.
+async fn device(app: &TestApp) -> Client {
+    let credentials = json!({ "email": ADA, "password": PASSWORD });
+    let envelope = app.anonymous().post("/auth/login/local", &credentials).await;
+    app.anonymous().with_tokens(&envelope.body)
+}
+
+/// Returns a page's form for a passkey, filled in with a response to a new challenge.
+async fn passkey_form(
+    app: &TestApp,
+    page: &TestResponse,
+    key: &mut Authenticator,
+    forge: impl FnOnce(&mut Draft),
+) -> String {
+    let options = app.anonymous().post("/auth/webauthn/login/begin", &json!({})).await.body;
+    let token = options["challengeToken"].as_str().expect("a token");
+    let credential = key.get_as(&options["publicKey"], forge).to_string();
+    let again = PageParts::parse(&page.text())
+        .forms
+        .into_iter()
+        .find(|page_form| page_form.fields.iter().any(|it| it.0 == "credential"))
+        .expect("a form for a passkey");
+    let fields: Vec<_> = again
+        .fields
+        .iter()
+        .map(|(name, _, value)| match name.as_str() {
+            "challengeToken" => (name.as_str(), token),
+            "credential" => (name.as_str(), credential.as_str()),
+            other => (other, value.as_str()),
+        })
+        .collect();
+    form(&fields)
+}
+
+async fn a_passkey_of_the_account_is_a_proof(database: TestDatabase) {
+    const PATH: &str = "/admin/settings/LocalAuth:Registration/change";
+    let clock = manual_clock();
+    let config = TestConfig::on(database).at(Arc::<ManualClock>::clone(&clock));
+    let app = start_with_admin(config.with("Server__PublicUrl", ORIGIN)).await;
+    let mut own = Authenticator::new();
+    let mut foreign = Authenticator::new();
+    enrol(&device(&app).await, &mut own, "Own").await;
+    enrol(&app.sign_up("bob@example.org").await, &mut foreign, "Foreign").await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    clock.advance(STALE);
+
+    let question = send(&ada, PATH, &[("value", "closed")]).await;
+    let of_another = passkey_form(&app, &question, &mut foreign, |_| {}).await;
+    let of_another = ada.post(PATH, &[], &of_another).await;
+    let unverified = passkey_form(&app, &question, &mut own, |it| it.flags = PRESENT).await;
+    let unverified = ada.post(PATH, &[], &unverified).await;
+    let without = send(&ada, PATH, &[("value", "closed")]).await;
+    let unchanged = app.count("setting_overrides").await;
+    let right = passkey_form(&app, &question, &mut own, |_| {}).await;
+    let changed = ada.post(PATH, &[], &right).await;
+    let replayed = ada.post(PATH, &[], &right).await;
+    let free = send(&ada, PATH, &[("value", "closed")]).await;
+
+    assert!(question.text().contains("Use a passkey"), "{}", question.text());
+    for refused in [of_another, unverified, replayed] {
+        assert!(is_confirmation(&refused), "{}: {}", refused.status, refused.text());
+        assert!(refused.text().contains("The passkey was not accepted"), "{}", refused.text());
+    }
+    assert!(is_confirmation(&without), "{}: {}", without.status, without.text());
+    assert_eq!(unchanged, 0);
+    assert_eq!(changed.status, 303, "{}", changed.text());
+    assert_eq!(app.count("setting_overrides WHERE value LIKE '%closed%'").await, 1);
+    assert!(!is_confirmation(&free), "{}: {}", free.status, free.text());
 }
 
 async fn a_secret_is_entered_again_instead_of_repeated(database: TestDatabase) {
@@ -315,13 +387,12 @@ async fn a_dangerous_act_does_nothing_without_a_proof(database: TestDatabase) {
 
 /// Creates what the acts need. A new passkey ends other sessions, so it is the first.
 async fn plan_acts(app: &TestApp) -> Vec<Act> {
-    let credentials = json!({ "email": ADA, "password": PASSWORD });
-    let envelope = app.anonymous().post("/auth/login/local", &credentials).await;
-    let client = app.anonymous().with_tokens(&envelope.body);
+    let client = device(app).await;
     let passkey = enrol(&client, &mut Authenticator::new(), "Key").await;
     Machine::new().register(&client).await;
     let devices = Visitor::sign_in(app, "account", ADA).await.get("/account/devices").await;
 
+    let credentials = json!({ "email": ADA, "password": PASSWORD });
     let console = app.anonymous().post("/admin/login", &credentials).await;
     let console = Console::from_answer(app, &console);
     let group = console.write("POST", "/api/admin/groups", json!({ "name": "Small" })).await;

@@ -12,6 +12,7 @@ use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
+use super::proofs::STALE;
 use super::signed_in::ADA;
 
 /// Time in which a person is to have done both.
@@ -92,6 +93,37 @@ async fn an_authenticator_app_and_a_passkey_are_set_up_within_a_minute_and_sign_
 
     assert!(duration < MAX_DURATION, "{duration:?}");
     browser.assert_no_errors().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_passkey_confirms_an_action() {
+    let forwarder = Forwarder::new().await;
+    let origin = forwarder.origin();
+    let clock = Arc::new(ManualClock::new(SystemClock.now()));
+    let app = TestConfig::on(TestDatabase::sqlite())
+        .with("Server__PublicUrl", &origin)
+        .at(Arc::<ManualClock>::clone(&clock))
+        .start()
+        .await;
+    forwarder.forward_to(app.addr);
+    app.sign_up(ADA).await;
+    let browser = Browser::start("en").await;
+    browser.resize(1280, 900).await;
+    let login = format!("{origin}/account/login");
+    browser.goto(&login).await;
+    browser.add_authenticator().await;
+    browser.sign_in(&login, ADA, PASSWORD).await;
+    create_passkey(&browser).await;
+    clock.advance(STALE);
+
+    browser.click_on("main table a[href*='account/passkeys/']").await;
+    browser.click_on("#remove button").await;
+    browser.find("#owner-proof").await;
+    browser.click_on("#passkey form:not([hidden]) button").await;
+    browser.find("main p.empty").await;
+
+    let page = browser.text_of("main").await;
+    assert!(page.contains("The passkey is removed"), "{page}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
