@@ -39,10 +39,11 @@ const ENTER_AGAIN: Text = Text::new(
 );
 
 /// Fields with secrets of forms that need a proof, by name: no page repeats their values.
-const SECRETS: [(&str, Text); 3] = [
+const SECRETS: [(&str, Text); 4] = [
     ("key", Text::new("API key", "API-Schlüssel")),
     ("password", Text::new("Password of the mail server", "Passwort des Mailservers")),
     (SECRET_VALUE, Text::new("Value", "Wert")),
+    ("token", Text::new("Access token of the MCP server", "Zugriffstoken des MCP-Servers")),
 ];
 
 /// Fields of a submitted form whose sender is the owner of the account: the form has a proof, or

@@ -13,7 +13,7 @@ use pia_web::{ApiError, FieldError, Route};
 use super::group_choice::{GROUPS, GroupNames, checked_groups};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
-use crate::proof::ask_for_proof;
+use crate::proof::ProvedForm;
 use crate::routes::pages::{form, page};
 use crate::texts::common;
 use crate::ui::table::Tone;
@@ -158,14 +158,7 @@ async fn new(page: PageContext) -> PageResult {
     Ok(page.render(view))
 }
 
-async fn create(page: PageContext, form: FormFields) -> PageResult {
-    // A connector for pods begins with a token.
-    if form.all("mcp").next().is_none()
-        && let Some(question) = ask_for_proof(&page, &form).await?
-    {
-        return Ok(question);
-    }
-
+async fn create(page: PageContext, ProvedForm(form): ProvedForm) -> PageResult {
     match submit(&page, &form).await {
         Ok(created) => match created.token {
             Some(token) => show::issued(&page, created.connector, token).await,
