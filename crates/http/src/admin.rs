@@ -39,4 +39,4 @@ mod usage_csv;
 pub(crate) use description::description;
 pub(crate) use login::{AdminLoginRequest, AdminSessionResponse, login};
 pub(crate) use logout::logout;
-pub(crate) use session::{AdminSession, prove, session};
+pub(crate) use session::{AdminSession, SessionProofRequest, prove, session};

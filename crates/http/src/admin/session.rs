@@ -2,13 +2,16 @@
 
 use actix_web::HttpRequest;
 use actix_web::web::{Data, Json};
+use pia_kernel::Secret;
 use pia_web::{ApiError, Body, Caller, Gates};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::Api;
 use crate::auth::Done;
 use crate::auth::mfa::FreshProofRequest;
+use crate::auth::passkeys::require_answer;
 
 /// Returns the account that is signed in to the console.
 pub(crate) async fn session(
@@ -35,10 +38,30 @@ pub(crate) async fn session(
 pub(crate) async fn prove(
     caller: Caller,
     api: Data<Api>,
-    Body(request): Body<FreshProofRequest>,
+    Body(request): Body<SessionProofRequest>,
 ) -> Result<Json<Done>, ApiError> {
-    api.require_owner(caller.0, Some(request.proof()?)).await?;
+    let SessionProofRequest { proof, challenge_token, credential } = request;
+    if credential.is_some() {
+        let (token, response) = require_answer(challenge_token, credential.as_ref())?;
+        api.prove_by_passkey(caller.0, token, response).await?;
+    } else {
+        api.require_owner(caller.0, Some(proof.proof()?)).await?;
+    }
+
     Ok(Json(Done::success()))
+}
+
+/// One of the three proofs, or a passkey's response to a challenge of a sign-in.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SessionProofRequest {
+    #[serde(flatten)]
+    proof: FreshProofRequest,
+    #[schema(value_type = Option<String>)]
+    challenge_token: Option<Secret<String>>,
+    /// Result of `navigator.credentials.get`, as WebAuthn's JSON.
+    #[schema(value_type = Option<HashMap<String, Value>>)]
+    credential: Option<Value>,
 }
 
 /// Account that is signed in to the console.

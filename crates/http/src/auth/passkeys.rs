@@ -5,7 +5,7 @@ mod credentials;
 mod login;
 mod register;
 
-pub(crate) use challenge::PasskeyOptionsResponse;
+pub(crate) use challenge::{PasskeyOptionsResponse, require_answer};
 pub(crate) use credentials::{
     PasskeyChangeRequest, PasskeyItem, PasskeysResponse, change_passkey, passkeys, remove_passkey,
 };

@@ -105,9 +105,9 @@ fn prove() -> Route {
         docs: Docs {
             summary: "Verifies a proof that the session is its owner's. For ten minutes it is as if \
                       it had just begun.",
-            request: Some(wire::<auth::mfa::FreshProofRequest>),
+            request: Some(wire::<admin::SessionProofRequest>),
             answer: ResponseDoc::Json(wire::<auth::Done>),
-            refusals: &[(403, "The proof is wrong: `invalid_proof`.")],
+            refusals: &[(403, "The proof is wrong: `invalid_proof`, `invalid_passkey`.")],
             ..session().docs
         },
         ..session()

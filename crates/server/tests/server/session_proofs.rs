@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_kernel::{Clock as _, SystemClock};
+use pia_server_testkit::authenticator::{Authenticator, ORIGIN};
 use pia_server_testkit::console::{Console, administrator};
+use pia_server_testkit::credentials::enrol;
 use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::ManualClock;
@@ -14,6 +16,7 @@ use serde_json::{Value, json};
 
 on_both_databases!(
     a_proof_frees_its_session_alone_for_ten_minutes,
+    a_passkey_of_the_account_is_a_proof_once,
     each_dangerous_route_does_nothing_without_a_proof,
     wrong_proofs_are_refused_and_counted,
 );
@@ -77,6 +80,42 @@ async fn a_proof_frees_its_session_alone_for_ten_minutes(database: TestDatabase)
     assert_eq!(admitted.refusal(), (404, "not_found"));
     assert_eq!(foreign.refusal(), (403, "fresh_sign_in_required"));
     assert_eq!(late.refusal(), (403, "fresh_sign_in_required"));
+}
+
+/// Returns a proof by a passkey, for a new challenge.
+async fn passkey_proof(app: &TestApp, key: &mut Authenticator) -> Value {
+    let options = app.anonymous().post("/auth/webauthn/login/begin", &json!({})).await.body;
+    let credential = key.get(&options["publicKey"]);
+    json!({ "challengeToken": options["challengeToken"], "credential": credential })
+}
+
+async fn a_passkey_of_the_account_is_a_proof_once(database: TestDatabase) {
+    let clock = Arc::new(ManualClock::new(SystemClock.now()));
+    let config = TestConfig::on(database).at(Arc::<ManualClock>::clone(&clock));
+    let (app, client, _) = administrator(config.with("Server__PublicUrl", ORIGIN)).await;
+    let mut own = Authenticator::new();
+    let mut foreign = Authenticator::new();
+    enrol(&client, &mut own, "Own").await;
+    enrol(&app.sign_up("bob@example.org").await, &mut foreign, "Foreign").await;
+    // A new passkey ends the other sessions.
+    let credentials = json!({ "email": "ada@example.org", "password": PASSWORD });
+    let sign_in = app.anonymous().post("/admin/login", &credentials).await;
+    let console = Console::from_answer(&app, &sign_in);
+    clock.advance(STALE);
+
+    let of_another = passkey_proof(&app, &mut foreign).await;
+    let of_another = console.write("POST", PROOF, of_another).await;
+    let refused = console.write("POST", RESET, Value::Null).await;
+    let proof = passkey_proof(&app, &mut own).await;
+    let proved = console.write("POST", PROOF, proof.clone()).await;
+    let admitted = console.write("POST", RESET, Value::Null).await;
+    let replayed = console.write("POST", PROOF, proof).await;
+
+    assert_eq!(of_another.refusal(), (403, "invalid_passkey"));
+    assert_eq!(refused.refusal(), (403, "fresh_sign_in_required"));
+    assert_eq!(proved.status, 200, "{}", proved.text());
+    assert_eq!(admitted.refusal(), (404, "not_found"));
+    assert_eq!(replayed.refusal(), (403, "invalid_passkey"));
 }
 
 #[test]
