@@ -75,7 +75,7 @@ pub trait PasskeyCeremony: Send + Sync {
         response: &str,
     ) -> Result<PasskeyCredential, CeremonyError>;
 
-    /// Creates a challenge to be signed with any passkey.
+    /// Creates a challenge to be signed with any passkey, for a sign-in or a proof.
     fn begin_sign_in(&self) -> Result<Ceremony, Unavailable>;
 
     /// Returns the passkey that a response claims to be signed with.
@@ -186,7 +186,7 @@ pub struct PasskeyEntry {
     pub name: String,
     /// Time at which it was added.
     pub created_at: Timestamp,
-    /// Time of the last sign-in with it.
+    /// Time of the last sign-in or proof with it.
     pub used_at: Option<Timestamp>,
     /// Time since which it is blocked, because it may be cloned.
     pub blocked_at: Option<Timestamp>,
@@ -216,9 +216,9 @@ pub struct PasskeyUse {
     pub user: UserId,
     /// Signature counter as reported by the authenticator.
     pub counter: u32,
-    /// Time of the sign-in, stored as the last use.
+    /// Time of the sign-in or proof, stored as the last use.
     pub at: Timestamp,
-    /// Side effects of the sign-in.
+    /// Side effects of the use.
     pub effects: SideEffects,
     /// Side effects if the counter went back and the passkey is blocked.
     pub if_rolled_back: SideEffects,
