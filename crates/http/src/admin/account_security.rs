@@ -2,11 +2,30 @@
 
 use actix_web::web::{Data, Json};
 use pia_kernel::UserId;
-use pia_web::{ApiError, Caller, OptionalBody, PathId};
+use pia_web::{ApiError, Caller, OptionalBody, Paging, PathId};
 
-use crate::Api;
-use crate::auth::Done;
 use crate::auth::mfa::FreshProofRequest;
+use crate::auth::{Done, SessionsResponse};
+use crate::{Api, HttpError};
+
+/// Lists the sessions of a user, the newest first.
+pub(crate) async fn sessions(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+    Paging(request): Paging,
+) -> Result<Json<SessionsResponse>, HttpError> {
+    let user = UserId(id);
+    let (page, names) = api
+        .run(|api| async move {
+            api.groups.member(user).await?;
+            let page = api.identity.sessions.page(user, request).await?;
+            Ok::<_, HttpError>((page, api.e2ee.devices.names(user).await?))
+        })
+        .await?;
+    let current = caller.session_ref()?.session;
+    Ok(Json(SessionsResponse::new(page, current, &names)))
+}
 
 /// Ends all sessions of a user; app passwords and API keys stay valid.
 pub(crate) async fn end_sessions(

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use actix_web::web::{Data, Json};
 use pia_identity::SessionEntry;
-use pia_kernel::{SessionId, Timestamp, Unavailable};
+use pia_kernel::{Page, SessionId, Timestamp, Unavailable};
 use pia_web::{ApiError, Caller, Paging, PathId};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -26,11 +26,7 @@ pub(crate) async fn sessions(
         })
         .await?;
     let own = caller.session_ref()?.session;
-    let to_item = |it| SessionItem::new(it, own, &names);
-    Ok(Json(SessionsResponse {
-        items: page.items.into_iter().map(to_item).collect(),
-        next_cursor: page.next.map(Paging::format_cursor),
-    }))
+    Ok(Json(SessionsResponse::new(page, own, &names)))
 }
 
 /// Ends one session, which may be the caller's own.
@@ -106,6 +102,19 @@ struct SessionItem {
 pub(crate) struct RevokedResponse {
     /// Number of sessions that were revoked.
     revoked: u64,
+}
+
+impl SessionsResponse {
+    /// Creates the response to a caller in the session `current`, with the names of the
+    /// user's devices.
+    pub(crate) fn new(
+        page: Page<SessionEntry>,
+        current: SessionId,
+        names: &HashMap<String, String>,
+    ) -> Self {
+        let items = page.items.into_iter().map(|it| SessionItem::new(it, current, names));
+        Self { items: items.collect(), next_cursor: page.next.map(Paging::format_cursor) }
+    }
 }
 
 impl SessionItem {

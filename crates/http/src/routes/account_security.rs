@@ -1,10 +1,10 @@
-//! Routes with which administrators change what secures a user's account.
+//! Routes with which administrators see and change what secures a user's account.
 
 use actix_web::http::Method;
 use pia_web::{Docs, Licensing, ResponseDoc, Route, wire};
 
 use super::KIB;
-use super::client_policies::{admin_docs, proved, write};
+use super::client_policies::{admin_docs, read, write};
 use crate::admin::account_security as security;
 use crate::auth;
 use crate::auth::mfa::FreshProofRequest;
@@ -20,7 +20,13 @@ pub(super) const NO_PROOF: (u16, &str) = (
 const UNKNOWN: (u16, &str) = (404, "There is no such user: `not_found`.");
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![end_sessions(), lift_wait(), reset_factor()]
+    vec![sessions(), end_sessions(), lift_wait(), reset_factor()]
+}
+
+fn sessions() -> Route {
+    let answer = ResponseDoc::Page(wire::<auth::SessionsResponse>);
+    let docs = admin_docs("Lists the sessions of a user, newest first.", None, answer, &[UNKNOWN]);
+    read("/api/admin/users/{id}/sessions", docs, |route| route.to(security::sessions))
 }
 
 /// Returns a row that secures an account, also after the licence has expired.

@@ -1,4 +1,4 @@
-//! Tests of the routes with which administrators change what secures a user's
+//! Tests of the routes with which administrators see and change what secures a user's
 //! account.
 
 use std::sync::Arc;
@@ -18,6 +18,7 @@ use super::factors::{Ada, EMAIL};
 use super::sign_in;
 
 on_both_databases!(
+    the_sessions_of_a_user_are_listed_by_pages,
     all_sessions_of_a_user_are_ended,
     the_wait_after_wrong_passwords_is_lifted,
     a_lost_factor_is_reset_with_a_proof,
@@ -29,6 +30,29 @@ const BOB: &str = "bob@example.org";
 async fn act(console: &Console, user: &Client, action: &str, body: Value) -> TestResponse {
     let path = format!("/api/admin/users/{}/{action}", user.user_id());
     console.write("POST", &path, body).await
+}
+
+async fn the_sessions_of_a_user_are_listed_by_pages(database: TestDatabase) {
+    let (app, ada, console) = administrator(TestConfig::on(database)).await;
+    let bob = app.sign_up(BOB).await;
+    let again = sign_in(&app.anonymous(), BOB, PASSWORD).await;
+    let path = |user: &Client| format!("/api/admin/users/{}/sessions", user.user_id());
+
+    let of_bob = console.get(&path(&bob)).await;
+    let first = console.get(&format!("{}?limit=1", path(&bob))).await;
+    let of_ada = console.get(&path(&ada)).await;
+
+    assert_eq!(again.status, 200, "{}", again.text());
+    assert_eq!(of_bob.status, 200, "{}", of_bob.text());
+    let listed = of_bob.body["items"].as_array().expect("a list");
+    assert_eq!(listed.len(), 2);
+    assert!(listed.iter().all(|it| it["current"] == false && it["method"] == "password"));
+    assert_eq!(first.body["items"], json!([listed[0]]));
+    assert!(first.body["nextCursor"].is_string(), "{}", first.text());
+    let current = of_ada.body["items"].as_array().into_iter().flatten();
+    let current: Vec<_> = current.filter(|it| it["current"] == true).collect();
+    assert_eq!(current.len(), 1, "{}", of_ada.text());
+    assert_eq!(current[0]["console"], true);
 }
 
 async fn all_sessions_of_a_user_are_ended(database: TestDatabase) {

@@ -185,6 +185,7 @@ const EXPECTED: &str = "
     PUT  /api/admin/settings/{key}               admins  ended     global
     DELETE /api/admin/settings/{key}             admins  ended     global
     GET  /api/admin/users/{id}/effective         admins  ended     global
+    GET  /api/admin/users/{id}/sessions          admins  ended     global
     POST /api/admin/users/{id}/end-sessions      admins  ended     global
     POST /api/admin/users/{id}/lift-wait         admins  ended     global
     POST /api/admin/users/{id}/reset-factor      admins  ended     global
@@ -432,7 +433,7 @@ async fn anonymous_callers_are_refused_before_the_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", format_route(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", format_route(route));
     }
-    assert_eq!(closed.iter().filter(|it| !is_page(it)).count(), 227);
+    assert_eq!(closed.iter().filter(|it| !is_page(it)).count(), 228);
 }
 
 #[tokio::test(flavor = "multi_thread")]
