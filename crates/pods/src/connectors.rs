@@ -10,6 +10,7 @@ use pia_kernel::{
 
 use crate::connected_pod::{ConnectedPod, PodId};
 use crate::connector::{Connector, ConnectorDraft};
+use crate::description::PodTool;
 use crate::error::ConnectorError;
 use crate::granted_pods::GrantedPods;
 use crate::ports::connector_store::{
@@ -181,6 +182,17 @@ impl Connectors {
     /// Lists the pods that are connected to any instance.
     pub async fn connected(&self) -> Result<Vec<ConnectedPod>, Unavailable> {
         self.registry.list_connected(None, self.clock.now()).await
+    }
+
+    /// Lists the tools that the connected pods of a connector bring, by name.
+    pub async fn tools(&self, id: ConnectorId) -> Result<Vec<PodTool>, ConnectorError> {
+        self.find(id).await?;
+        let pods = self.connected().await?;
+        let own_pods = pods.into_iter().filter(|it| it.connector == id);
+        let mut tools: Vec<_> = own_pods.flat_map(|it| it.description.tools).collect();
+        tools.sort_by(|a, b| a.name.cmp(&b.name));
+        tools.dedup_by(|a, b| a.name == b.name);
+        Ok(tools)
     }
 
     /// Replaces the groups that may use the pods and the skill of a connector.

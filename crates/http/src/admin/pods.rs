@@ -3,9 +3,10 @@
 
 use actix_web::web::{Data, Json};
 use pia_kernel::{ConnectorId, Timestamp};
-use pia_pods::{ConnectedPod, PodId, ToolCallError};
+use pia_pods::{ConnectedPod, PodId, PodTool, ToolCallError};
 use pia_web::{Body, Caller, PathId};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
@@ -39,6 +40,28 @@ pub(crate) struct ConnectedPodResponse {
     is_draining: bool,
 }
 
+/// Tool that the connected pods of a connector bring.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ConnectorToolResponse {
+    name: String,
+    /// Description, which the model reads.
+    description: String,
+    /// JSON Schema of the arguments.
+    #[schema(value_type = Object)]
+    parameters: Value,
+    /// JSON Schema of the result; missing if it may be anything.
+    #[schema(value_type = Option<Object>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_schema: Option<Value>,
+    /// True if models may not call it.
+    is_dangerous: bool,
+    /// True if a call may be repeated without a further effect.
+    is_idempotent: bool,
+    /// Time limit of a call.
+    timeout_seconds: u32,
+}
+
 /// Call that tries a tool.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct TestCallRequest {
@@ -64,6 +87,15 @@ pub(crate) struct TestCallResponse {
 pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<ConnectedPodResponse>>, HttpError> {
     let pods = api.run(|api| async move { api.connectors.connected().await }).await?;
     Ok(Json(pods.into_iter().map(Into::into).collect()))
+}
+
+/// Lists the tools that the connected pods of a connector bring, by name.
+pub(crate) async fn tools(
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<Json<Vec<ConnectorToolResponse>>, HttpError> {
+    let tools = api.run(|api| async move { api.connectors.tools(ConnectorId(id)).await }).await?;
+    Ok(Json(tools.into_iter().map(Into::into).collect()))
 }
 
 /// Ends a pod: it gets no further calls, and is disconnected after those in progress.
@@ -107,6 +139,20 @@ fn reason(err: &ToolCallError) -> String {
     match err {
         ToolCallError::NotGranted => "No connected pod has this tool.".to_owned(),
         err => err.to_string(),
+    }
+}
+
+impl From<PodTool> for ConnectorToolResponse {
+    fn from(tool: PodTool) -> Self {
+        Self {
+            name: tool.name,
+            description: tool.description,
+            parameters: tool.parameters,
+            output_schema: tool.output_schema,
+            is_dangerous: tool.dangerous,
+            is_idempotent: tool.idempotent,
+            timeout_seconds: tool.timeout_seconds,
+        }
     }
 }
 

@@ -44,6 +44,7 @@ pub(super) fn routes() -> Vec<Route> {
         revoke_tokens(),
         revoke_token(),
         drain(),
+        tools(),
         test_call(),
     ]
 }
@@ -137,6 +138,16 @@ fn drain() -> Route {
     );
     let path = "/api/admin/connectors/pods/{id}/drain";
     write(Method::POST, path, docs, KIB, |route| route.to(pods::drain))
+}
+
+fn tools() -> Route {
+    let docs = admin_docs(
+        "Lists the tools that the connected pods of a connector bring, by name.",
+        None,
+        ResponseDoc::List(wire::<pods::ConnectorToolResponse>),
+        &[UNKNOWN],
+    );
+    read("/api/admin/connectors/{id}/tools", docs, |route| route.to(pods::tools))
 }
 
 fn test_call() -> Route {

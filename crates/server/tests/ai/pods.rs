@@ -291,6 +291,14 @@ async fn an_administrator_tries_a_tool_and_ends_the_pod(database: TestDatabase) 
         let text = |name: &str| response.body[name].as_str().expect("a text").to_owned();
         (text("outcome"), text("text"))
     };
+    let tools = console.get(&format!("{CONNECTORS}/{id}/tools")).await.body;
+    let tools = tools.as_array().expect("a list");
+    let names: Vec<_> = tools.iter().map(|it| it["name"].as_str().expect("a name")).collect();
+    assert_eq!(names, ["broken", "erase", "forecast", "lying", "patient", "slow"]);
+    assert_eq!(tools[1]["isDangerous"], true);
+    assert_eq!(tools[5]["timeoutSeconds"], 1);
+    assert_eq!(tools[5]["isDangerous"], false);
+    assert_eq!(tools[2]["parameters"]["type"], "object");
     let (outcome, text) = call("forecast", json!({ "city": "Rome" })).await;
     assert!(outcome == "completed" && text.contains("Rain in Rome."), "{outcome}: {text}");
     for (tool, arguments, expected) in [

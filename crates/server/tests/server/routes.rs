@@ -265,6 +265,7 @@ const EXPECTED: &str = "
     POST /api/admin/connectors/{id}/tokens  admins  licensed  global  AiProxy
     DELETE /api/admin/connectors/{id}/tokens  admins  licensed  global  AiProxy
     DELETE /api/admin/connectors/{id}/tokens/{tokenId}  admins  licensed  global  AiProxy
+    GET  /api/admin/connectors/{id}/tools  admins  ended  global
     POST /api/admin/connectors/{id}/test-call  admins  licensed  global  AiProxy
     GET  /api/kb-manager/unanswered-questions  kb-manager  ended  global  Knowledge
     DELETE /api/kb-manager/unanswered-questions/{id}  kb-manager  licensed  global  Knowledge
@@ -433,7 +434,7 @@ async fn anonymous_callers_are_refused_before_the_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", format_route(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", format_route(route));
     }
-    assert_eq!(closed.iter().filter(|it| !is_page(it)).count(), 228);
+    assert_eq!(closed.iter().filter(|it| !is_page(it)).count(), 229);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,10 +1,10 @@
 //! Calls that try the tools of a connector.
 
 use pia_kernel::ConnectorId;
-use pia_pods::{ConnectedPod, PodReply, PodTool, ToolCallError};
+use pia_pods::{ConnectorError, PodReply, PodTool, ToolCallError};
 use pia_web::{ApiError, PathId, Route};
 
-use super::{TITLE, find, licensed_form, page, pods};
+use super::{TITLE, licensed_form, page, pods};
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
 use crate::texts::common;
@@ -60,22 +60,19 @@ async fn call(page: PageContext, PathId(id): PathId, ProvedForm(form): ProvedFor
     Ok(page.render(view))
 }
 
-/// Returns the tools of pods, by name.
-pub(super) fn tools(pods: &[ConnectedPod]) -> impl Iterator<Item = &PodTool> {
-    let mut tools: Vec<_> = pods.iter().flat_map(|it| &it.description.tools).collect();
-    tools.sort_by(|a, b| a.name.cmp(&b.name));
-    tools.dedup_by(|a, b| a.name == b.name);
-    tools.into_iter()
-}
-
 async fn call_view(
     page: &PageContext,
     id: ConnectorId,
     tool: &str,
     arguments: &str,
 ) -> Result<View, ApiError> {
-    let (connector, connected) = find(page, id).await?;
-    let names = tools(&connected).map(|it| (it.name.as_str(), it.name.as_str()));
+    let (connector, tools) = page
+        .run(|api| async move {
+            let connector = api.connectors.find(id).await?;
+            Ok::<_, ConnectorError>((connector, api.connectors.tools(id).await?))
+        })
+        .await?;
+    let names = tools.iter().map(|it| (it.name.as_str(), it.name.as_str()));
     let json =
         Field::lines("arguments", page.t(ARGUMENTS), arguments).json(page.t(common::INVALID_JSON));
     let call = Form::new(format!("admin/connectors/{id}/test-call"), page.t(CALL))
@@ -85,7 +82,7 @@ async fn call_view(
     let table = Table {
         caption: page.t(TOOLS).to_owned(),
         columns: [TOOL, LIMITS, SCHEMA].map(|it| page.t(it).to_owned()).into(),
-        rows: tools(&connected).map(|it| tool_row(page, it)).collect(),
+        rows: tools.iter().map(|it| tool_row(page, it)).collect(),
         empty: page.t(pods::EMPTY).to_owned(),
         ..Table::default()
     };

@@ -5,7 +5,7 @@ use pia_pods::{ConnectedPod, Connector, ConnectorTokenId, ValidToken};
 use pia_web::{ApiError, PathId, PathPart, Route};
 
 use super::{
-    GROUPS, KIND, PODS, TITLE, TOKEN, calls, find, kind_cell, licensed_form, page, pods, token_cell,
+    GROUPS, KIND, PODS, TITLE, TOKEN, find, kind_cell, licensed_form, page, pods, token_cell,
 };
 use crate::admin::group_choice::{GroupNames, checked_groups};
 use crate::form_fields::FormFields;
@@ -168,7 +168,7 @@ async fn connector_view(page: &PageContext, id: ConnectorId) -> Result<View, Api
         .section(Section::new("connector", "").facts(facts))
         .section(pods::section(page, &connected, None));
 
-    if calls::tools(&connected).next().is_some() {
+    if connected.iter().any(|it| !it.description.tools.is_empty()) {
         view = view.action(page.t(TRY), format!("{path}/test-call"));
     }
 
