@@ -68,10 +68,12 @@ impl FromRequest for KnowledgeEnabled {
 impl KnowledgeApi {
     /// Refuses to change or read documents while knowledge is off.
     pub fn check_enabled(&self) -> Result<(), ApiError> {
-        if self.is_enabled {
-            return Ok(());
-        }
-        let message = "Knowledge bases are switched off on this server.";
-        Err(ApiError::refused(StatusCode::SERVICE_UNAVAILABLE, "knowledge_disabled", message))
+        if self.is_enabled { Ok(()) } else { Err(switched_off()) }
     }
+}
+
+/// Returns the error of requests while knowledge is off.
+pub(crate) fn switched_off() -> ApiError {
+    let message = "Knowledge bases are switched off on this server.";
+    ApiError::refused(StatusCode::SERVICE_UNAVAILABLE, "knowledge_disabled", message)
 }

@@ -1,7 +1,7 @@
 //! HTTP errors of knowledge bases.
 
 use actix_web::http::StatusCode;
-use pia_knowledge::{DraftError, KnowledgeError, MAX_CONTENT_BYTES};
+use pia_knowledge::{DraftError, KnowledgeError, MAX_CONTENT_BYTES, RetrievalError};
 use pia_web::{ApiError, FieldError};
 
 use crate::HttpError;
@@ -69,15 +69,40 @@ impl From<DraftError> for HttpError {
     }
 }
 
+impl From<RetrievalError> for HttpError {
+    fn from(err: RetrievalError) -> Self {
+        match err {
+            RetrievalError::Embedding(err) => {
+                let message = format!("The question could not be embedded: {err}.");
+                let status = StatusCode::SERVICE_UNAVAILABLE;
+                ApiError::refused(status, "embedding_unavailable", message).because(err).into()
+            }
+            RetrievalError::Unavailable(err) => err.into(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use pia_kernel::DocumentId;
-    use pia_knowledge::KnowledgeQuota;
+    use pia_knowledge::{EmbedError, KnowledgeQuota};
 
     use super::*;
 
-    fn body_of(err: KnowledgeError) -> serde_json::Value {
-        ApiError::from(HttpError::from(err)).body().into()
+    fn body_of(err: impl Into<HttpError>) -> serde_json::Value {
+        let err: HttpError = err.into();
+        ApiError::from(err).body().into()
+    }
+
+    #[test]
+    fn a_question_that_is_not_embedded_is_refused_with_the_reason() {
+        let err = EmbedError::Rejected("it refused the text".to_owned());
+
+        let body = body_of(RetrievalError::Embedding(err));
+
+        assert_eq!(body["error"], "embedding_unavailable");
+        let message = body["message"].as_str().unwrap_or_default();
+        assert!(message.ends_with("it refused the text."), "{body}");
     }
 
     #[test]

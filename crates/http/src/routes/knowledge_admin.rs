@@ -1,14 +1,16 @@
 //! Routes with which administrators manage knowledge bases.
 
 use actix_web::http::Method;
+use pia_identity::Role;
 use pia_policy::Feature;
-use pia_web::{Docs, ResponseDoc, Route, wire};
+use pia_web::{Access, Docs, ResponseDoc, Route, wire};
 
 use super::client_policies::{self, admin_docs, proved, read};
 use super::personas::IDS_BODY;
 use super::{KIB, knowledge};
 use crate::admin::knowledge_bases as bases;
 use crate::admin::personas::{EntryGroupsRequest, EntryId};
+use crate::admin::trial_search;
 use crate::auth;
 
 type Handler = fn(actix_web::Route) -> actix_web::Route;
@@ -17,6 +19,9 @@ const BASES: &str = "/api/admin/knowledge-bases";
 const BASE: &str = "/api/admin/knowledge-bases/{id}";
 const GROUPS: &str = "/api/admin/knowledge-bases/{id}/groups";
 const STATS: &str = "/api/admin/knowledge-bases/{id}/stats";
+const SEARCH: &str = "/api/admin/knowledge-bases/{id}/search";
+/// Body limit for a question of 4,000 bytes, all of them escaped.
+const QUESTION_BODY: usize = 32 * KIB;
 const DOCUMENTS: &str = "/api/admin/knowledge-bases/{id}/documents";
 const OF_PERSONA: &str = "/api/admin/managed-personas/{id}/knowledge-bases";
 const UNKNOWN: (u16, &str) = (404, "There is no such knowledge base: `not_found`.");
@@ -64,6 +69,7 @@ pub(super) fn routes() -> Vec<Route> {
         create(),
         rename(),
         delete(),
+        search(),
         share(),
         read(
             OF_PERSONA,
@@ -124,6 +130,27 @@ fn delete() -> Route {
     let answer = ResponseDoc::Json(wire::<auth::Done>);
     let docs = admin_docs("Deletes a knowledge base with its documents.", None, answer, &[UNKNOWN]);
     proved(write(Method::DELETE, BASE, docs, KIB, |route| route.to(bases::delete)))
+}
+
+fn search() -> Route {
+    const UNAVAILABLE: (u16, &str) = (
+        503,
+        "Knowledge bases are switched off: `knowledge_disabled`. Or the question could not be \
+         embedded: `embedding_unavailable`. Or the server is overloaded, or its database is \
+         unavailable.",
+    );
+
+    let docs = admin_docs(
+        "Searches a knowledge base as chats do, to try it. Managers search the bases of their \
+         group.",
+        Some(wire::<trial_search::TrialSearchRequest>),
+        ResponseDoc::List(wire::<trial_search::PassageResponse>),
+        &[UNKNOWN, UNAVAILABLE],
+    );
+    let row =
+        write(Method::POST, SEARCH, docs, QUESTION_BODY, |route| route.to(trial_search::search));
+
+    Route { access: Access::Console(&[Role::Admin, Role::KbManager]), ..row }
 }
 
 fn share() -> Route {

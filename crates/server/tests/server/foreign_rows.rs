@@ -179,7 +179,7 @@ async fn an_administrators_malformed_or_unknown_id_is_not_found() {
         for id in [&*Uuid::now_v7().to_string(), "5", "%00", "null", &"x".repeat(5000)] {
             let path = route.path.replace("{id}", id).replace("{key}", id);
             let token = [("x-csrf-token", console.csrf_token.as_str())];
-            let body = json!({ "name": "a name", "systemPrompt": "x", "groupIds": [], "pluginIds": [], "knowledgeBaseIds": [], "groupId": Uuid::nil(), "kind": "rest_api", "value": "x", "url": "https://hooks.example/", "tool": "x", "arguments": {} });
+            let body = json!({ "name": "a name", "systemPrompt": "x", "groupIds": [], "pluginIds": [], "knowledgeBaseIds": [], "groupId": Uuid::nil(), "kind": "rest_api", "value": "x", "url": "https://hooks.example/", "tool": "x", "arguments": {}, "question": "x" });
             let top_up = json!({ "credits": 1 });
             let body = if route.path.ends_with("/top-ups") { top_up } else { body };
             let body = if route.body_limit > 1024 { body } else { json!(null) };

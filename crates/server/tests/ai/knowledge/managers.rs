@@ -1,7 +1,8 @@
 //! `/api/kb-manager`, as the desktop client uses it.
 
 use pia_server_testkit::client::{Client, TestResponse};
-use pia_server_testkit::harness::TestConfig;
+use pia_server_testkit::console::Console;
+use pia_server_testkit::harness::{PASSWORD, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
@@ -12,6 +13,7 @@ on_both_databases!(
     a_manager_lists_stores_replaces_and_deletes_documents,
     a_manager_is_refused_for_the_reasons_of_the_contract,
     others_are_no_managers,
+    a_manager_tries_the_search_in_bases_of_the_group,
 );
 
 const BASES: &str = "/api/kb-manager/knowledge-bases";
@@ -78,6 +80,38 @@ async fn a_manager_lists_stores_replaces_and_deletes_documents(database: TestDat
 
     assert_eq!(send(&ada, "DELETE", &format!("{path}/{id}"), &json!(null)).await.status, 204);
     assert_eq!(ada.get(&path).await.body, json!([]));
+}
+
+async fn a_manager_tries_the_search_in_bases_of_the_group(database: TestDatabase) {
+    let app = knowing(database).with("Admin:RequireSecondFactor", false).start().await;
+    manager(&app, "ada@example.org").await;
+    app.sign_up("bob@example.org").await;
+    let admin = Console::open(&app, "bob@example.org").await;
+    let credentials = json!({ "email": "ada@example.org", "password": PASSWORD });
+    let entered = app.anonymous().post("/admin/login", &credentials).await;
+    let ada = Console::from_answer(&app, &entered);
+    app.admin("group create Sales").await.expect("a group");
+    let travel = base(&app, "Travel", "default").await;
+    let foreign = base(&app, "Prices", "Sales").await;
+    let text = "Book second class for a railway journey.";
+    let document = ingested(&app, &travel, "Rules", text).await;
+    let search = async |console: &Console, base: &str, question: &str| {
+        let path = format!("/api/admin/knowledge-bases/{base}/search");
+        console.write("POST", &path, json!({ "question": question })).await
+    };
+
+    let question = "Which class may I book for a railway journey?";
+    let found = search(&ada, &travel, question).await;
+    let irrelevant = search(&ada, &travel, "Who juggles xylophones at zoo@moon.example?").await;
+
+    assert_eq!(found.status, 200, "{}", found.text());
+    assert_eq!(found.body[0]["documentId"], json!(document));
+    assert!(found.body[0]["text"].as_str().is_some_and(|it| it.contains(text)));
+    assert!(found.body[0]["similarity"].as_f64().is_some_and(|it| it > 0.0));
+    assert_eq!(irrelevant.body, json!([]));
+    assert_eq!(search(&ada, &foreign, question).await.refusal(), (404, "not_found"));
+    assert_eq!(search(&admin, &foreign, question).await.body, json!([]));
+    assert_eq!(search(&admin, &travel, question).await.body, found.body);
 }
 
 async fn a_manager_is_refused_for_the_reasons_of_the_contract(database: TestDatabase) {
