@@ -184,6 +184,8 @@ fn replace() -> Route {
     Route { method: Method::PUT, licensing, body_limit: DOCUMENT_BODY, docs, ..row }
 }
 
+/// Returns the route that deletes a document. It needs no proof, unlike the form of the
+/// console: the desktop client has none, and takes 403 for the end of the role.
 fn delete() -> Route {
     let row = read(
         DOCUMENT,
