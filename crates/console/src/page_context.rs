@@ -243,6 +243,21 @@ impl PageContext {
         self.request.path().trim_start_matches('/')
     }
 
+    /// Returns the path of the page that is rendered, without its leading slash: that of
+    /// this request or, as the answer to a form, of the nearest page above the form's path.
+    pub(crate) fn page_path(&self) -> &str {
+        let Ok(gates) = self.gates() else { return self.path() };
+        let form_pattern = self.request.match_pattern().unwrap_or_default();
+        let mut pattern = form_pattern.as_str();
+        let mut path = self.request.path();
+        while !gates.has_page(pattern) {
+            let Some((above, _)) = pattern.rsplit_once('/') else { break };
+            pattern = above;
+            path = path.rsplit_once('/').map_or("", |it| it.0);
+        }
+        path.trim_start_matches('/')
+    }
+
     /// Returns the prefix that leads from this page to the root of the server.
     /// The server may be mounted under a path that it does not know, so links
     /// are relative.

@@ -22,6 +22,9 @@ pub(crate) struct Shell {
     nav: Vec<LinkGroup>,
     /// Path of the page that the server's name links to.
     home: &'static str,
+    /// Link to the page in the answer to a form, without a query; empty on other pages,
+    /// which links of a query alone lead to.
+    form_page: String,
     /// Query of the page in the other language; empty if it cannot be opened.
     other_language_query: String,
 }
@@ -75,9 +78,15 @@ impl Shell {
         let nav = if is_console { navigation::CONSOLE } else { navigation::ACCOUNT };
         let groups = nav.iter().map(|group| LinkGroup::visible(page, group));
         let other_language = common::other(page.language);
+        let form_page = if page.is_submission() {
+            format!("{}{}", page.root(), page.page_path())
+        } else {
+            String::new()
+        };
         Self {
             language: page.language,
             root: page.root(),
+            form_page,
             server_name: server_name.to_owned(),
             csrf_token: csrf_token.to_owned(),
             nav: groups.filter(|it| !it.items.is_empty()).collect(),
@@ -105,6 +114,7 @@ impl Shell {
             csrf_token: String::new(),
             nav: Vec::new(),
             home: "",
+            form_page: String::new(),
             other_language_query,
         }
     }

@@ -95,6 +95,11 @@ impl Gates {
         route.is_none_or(|it| self.check_feature(it).is_ok())
     }
 
+    /// Returns whether a page can be opened at the paths of a pattern.
+    pub fn has_page(&self, pattern: &str) -> bool {
+        self.table.iter().any(|it| it.method == Method::GET && it.path == pattern)
+    }
+
     async fn decide(&self, request: &ServiceRequest) -> Result<(), ApiError> {
         let pattern = request.match_pattern().unwrap_or_default();
         let route_match = self.table.find(request.method(), &pattern, |it| self.is_served(it));

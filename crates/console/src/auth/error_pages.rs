@@ -35,9 +35,12 @@ pub async fn render_errors<B: MessageBody + 'static>(
         return Ok(response.map_into_left_body());
     }
 
-    let layout = PageRequest::from_request(response.request())
-        .layout
-        .with_base_for(response.request().path());
+    let request = response.request();
+    let mut layout = PageRequest::from_request(request).layout.with_base_for(request.path());
+    if !request.method().is_safe() {
+        // The path of a form may be no page.
+        layout.switch.clear();
+    }
     let page = refusal(layout, response.response());
 
     Ok(response.into_response(page).map_into_right_body())

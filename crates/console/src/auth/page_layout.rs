@@ -16,7 +16,7 @@ pub(crate) struct PageLayout {
     pub(crate) texts: &'static Texts,
     /// Suffix of links to other pages, which preserves a chosen language.
     pub(crate) suffix: &'static str,
-    /// Link to the same page in the other language.
+    /// Link to the same page in the other language; empty if it cannot be opened.
     pub(crate) switch: String,
     /// Relative URL of the folder of the style sheet and the icon.
     pub(crate) base: String,

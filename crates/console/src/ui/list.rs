@@ -66,7 +66,7 @@ impl PageContext {
     }
 
     fn list_query(&self) -> ListQuery {
-        let path = self.path().to_owned();
+        let path = self.page_path().to_owned();
         ListQuery { language: self.language, path, pairs: self.query_pairs() }
     }
 }

@@ -22,6 +22,8 @@ pub(super) struct PageForm {
 pub(super) struct PageParts {
     /// Targets of links, relative to the page.
     pub(super) links: Vec<String>,
+    /// Targets of searches, relative to the page; empty for the page itself.
+    pub(super) searches: Vec<String>,
     /// Forms that are posted.
     pub(super) forms: Vec<PageForm>,
     /// Names of all elements.
@@ -50,6 +52,7 @@ impl PageParts {
         let element = text(&tag.name);
         match element.as_str() {
             "a" => self.links.push(value("href")),
+            "form" if value("method") == "get" => self.searches.push(value("action")),
             "form" if value("method") == "post" => {
                 let has_files = value("enctype") == "multipart/form-data";
                 *form =

@@ -9,13 +9,17 @@ use pia_server_testkit::harness::PASSWORD;
 use pia_server_testkit::on_both_databases;
 use pia_server_testkit::polling::until;
 use pia_testkit::databases::TestDatabase;
+use pia_web::Route;
 use url::Url;
 
 use super::html::{PageForm, PageParts};
 use super::signed_in::{ADA, Visitor, start_with_admin};
 use super::{FORM, form, planted};
 
-on_both_databases!(markup_in_any_field_stays_text_on_every_page);
+on_both_databases!(
+    markup_in_any_field_stays_text_on_every_page,
+    links_in_answers_to_refused_forms_lead_to_pages,
+);
 
 /// Element that no page of the server has.
 const ELEMENT: &str = "pia-markup";
@@ -99,6 +103,32 @@ impl<'a> Walk<'a> {
         assert!(visited.len() > 30, "{visited:?}");
     }
 
+    /// Submits each form of each page without its fields, and checks that links in the
+    /// answers lead to pages. Returns the paths of refused forms.
+    async fn submit_empty(&self) -> BTreeSet<String> {
+        let routes = pia_server::routes();
+        let body = form(&[("csrfToken", &self.visitor.csrf_token().await)]);
+        let mut visited = BTreeSet::new();
+        let mut refused = BTreeSet::new();
+
+        for (path, text) in &self.pages {
+            for page_form in PageParts::parse(text).forms {
+                let action = resolve(path, &page_form.action).expect("an action");
+                let excluded = EXCLUDED.iter().any(|it| action.ends_with(it));
+                if page_form.is_danger || excluded || !visited.insert(action.clone()) {
+                    continue;
+                }
+                let answer = self.visitor.post(&action, &[], &body).await;
+                check_links(&routes, &action, &answer.text());
+                if (400..500).contains(&answer.status) {
+                    refused.insert(action);
+                }
+            }
+        }
+
+        refused
+    }
+
     async fn submit(&self, action: &str, form: &PageForm, number: usize) {
         let fields: Vec<_> = form
             .fields
@@ -152,6 +182,24 @@ fn resolve(page: &str, link: &str) -> Option<String> {
     (target.origin() == base.origin()).then(|| format!("{}{query}", target.path()))
 }
 
+/// Checks that the links and searches in the answer to a form lead to rows that are opened.
+fn check_links(routes: &[Route], action: &str, text: &str) {
+    let parts = PageParts::parse(text);
+    let targets = parts.links.iter().chain(&parts.searches).filter(|it| !it.starts_with('#'));
+    for target in targets.filter_map(|it| resolve(action, it)) {
+        let path = target.split('?').next().unwrap_or_default();
+        let is_open = routes.iter().any(|it| it.method == "GET" && matches(it.path, path));
+        assert!(is_open, "{action}: {target}");
+    }
+}
+
+/// Returns whether a path is one of a pattern.
+fn matches(pattern: &str, path: &str) -> bool {
+    let mut segments = pattern.split('/').zip(path.split('/'));
+    pattern.matches('/').count() == path.matches('/').count()
+        && segments.all(|(part, it)| part == it || part.starts_with('{'))
+}
+
 /// Returns whether a link leads to a page that is walked: other languages and
 /// orders show the same texts.
 fn is_page(path: &str) -> bool {
@@ -187,4 +235,18 @@ async fn markup_in_any_field_stays_text_on_every_page(database: TestDatabase) {
 
     let pages: Vec<_> = walk.pages.iter().filter(|it| it.1.contains(&escaped)).collect();
     assert!(pages.len() > 20, "{} of {}", pages.len(), walk.pages.len());
+}
+
+async fn links_in_answers_to_refused_forms_lead_to_pages(database: TestDatabase) {
+    let upstream = planted::upstream("Hello").await;
+    let app = start_with_admin(planted::with_everything(database, &upstream)).await;
+    planted::plant(&app, "Planted").await;
+    let mut walk = Walk::new(Visitor::sign_in(&app, "admin", ADA).await);
+
+    walk.visit().await;
+    let refused = walk.submit_empty().await;
+
+    for form in ["/rename", "/top-up", "/role", "/upload", "/paste"] {
+        assert!(refused.iter().any(|it| it.ends_with(form)), "{form}: {refused:?}");
+    }
 }
