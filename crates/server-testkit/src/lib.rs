@@ -18,6 +18,7 @@ pub mod forwarder;
 pub mod harness;
 pub mod licences;
 pub mod machine;
+pub mod mcp_peer;
 pub mod polling;
 pub mod program;
 pub mod relay;

@@ -1,14 +1,12 @@
 //! Connectors as administrators create them, and those of MCP servers from end to end.
 
-use pia_server_testkit::ai_peer::{Fixed, Peer, Request, read, response};
+use pia_server_testkit::ai_peer::{Fixed, Peer};
 use pia_server_testkit::console::Console;
+use pia_server_testkit::mcp_peer::{MCP_TOKEN, McpPeer};
 use pia_server_testkit::on_databases_with_roles;
 use pia_server_testkit::polling::until;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
-use tokio::io::AsyncWriteExt;
-use tokio::sync::watch;
-use tokio::task::JoinSet;
 
 use crate::assignments::{accepting, granted};
 
@@ -18,83 +16,17 @@ on_databases_with_roles!(
 );
 
 const CONNECTORS: &str = "/api/admin/connectors";
-const TOKEN: &str = "mcp-s3cret";
-
-/// MCP server over streamable HTTP, which answers with JSON.
-struct McpPeer {
-    url: String,
-    /// Name of the last tool that was called, with its arguments.
-    called: watch::Receiver<Value>,
-    _serving: JoinSet<()>,
-}
-
-impl McpPeer {
-    async fn start() -> Self {
-        let Peer { listener, endpoint } = Peer::start().await;
-        let (sender, called) = watch::channel(Value::Null);
-        let mut serving = JoinSet::new();
-        serving.spawn(async move {
-            let mut connections = JoinSet::new();
-            while let Ok((mut socket, _)) = listener.accept().await {
-                let sender = sender.clone();
-                connections.spawn(async move {
-                    while let Some(request) = read(&mut socket).await {
-                        let reply = answer(&request, &sender);
-                        if socket.write_all(reply.as_bytes()).await.is_err() {
-                            return;
-                        }
-                    }
-                });
-            }
-        });
-        Self { url: endpoint.replace("/v1", "/mcp"), called, _serving: serving }
-    }
-}
-
-/// Answers a request of a client.
-fn answer(request: &Request, called: &watch::Sender<Value>) -> String {
-    let json = "content-type: application/json\r\n";
-    if !request.head.contains(&format!("Bearer {TOKEN}")) {
-        return response("401 Unauthorized", json, "{}");
-    }
-    let Ok(message) = serde_json::from_slice::<Value>(&request.body) else {
-        return response("405 Method Not Allowed", "", "");
-    };
-    let result = match message["method"].as_str() {
-        Some("initialize") => json!({
-            "protocolVersion": message["params"]["protocolVersion"],
-            "capabilities": { "tools": {} },
-            "serverInfo": { "name": "files", "version": "1" },
-        }),
-        Some("tools/list") => json!({ "tools": [
-            { "name": "read_file", "description": "Reads a file.", "inputSchema": {
-                "type": "object", "required": ["path"],
-                "properties": { "path": { "type": "string" } },
-            } },
-            { "name": "recursive", "inputSchema": {
-                "type": "object", "properties": { "child": { "$ref": "#" } },
-            } },
-        ] }),
-        Some("tools/call") => {
-            called.send_replace(message["params"].clone());
-            json!({ "content": [{ "type": "text", "text": "The file is empty." }] })
-        }
-        _ => return response("202 Accepted", "", ""),
-    };
-    let answer = json!({ "jsonrpc": "2.0", "id": message["id"], "result": result });
-    response("200 OK", json, &answer.to_string())
-}
 
 async fn create(console: &Console, url: &str) -> pia_server_testkit::client::TestResponse {
     let group = console.get("/api/admin/groups").await.body[0]["id"].clone();
-    let mcp = json!({ "url": url, "token": TOKEN });
+    let mcp = json!({ "url": url, "token": MCP_TOKEN });
     let body = json!({ "name": "Files", "groupIds": [group], "mcp": mcp });
     console.write("POST", CONNECTORS, body).await
 }
 
 async fn a_chat_calls_the_tool_of_an_mcp_server(database: TestDatabase) {
     let upstream = Peer::start().await;
-    let server = McpPeer::start().await;
+    let server = McpPeer::start("The file is empty.").await;
     let setting = accepting(database, &upstream.endpoint);
     let (app, console, client) =
         granted(setting.with("Operators__AllowPrivateMcpServers", true)).await;
@@ -110,7 +42,7 @@ async fn a_chat_calls_the_tool_of_an_mcp_server(database: TestDatabase) {
     let expected = json!(["read_file", "recursive"]);
     assert_eq!(pod["connectorId"], json!(id));
     assert_eq!(pod["tools"], expected);
-    assert!(!console.get(CONNECTORS).await.text().contains(TOKEN));
+    assert!(!console.get(CONNECTORS).await.text().contains(MCP_TOKEN));
 
     let (tools, result) =
         crate::pods::chat(&client, &upstream, "read_file", r#"{"path":"a"}"#).await;

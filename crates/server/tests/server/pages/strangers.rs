@@ -5,11 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use pia_server_testkit::console::Console;
 use pia_server_testkit::harness::PASSWORD;
+use pia_server_testkit::mcp_peer::{MCP_TOKEN, McpPeer};
 use pia_server_testkit::on_both_databases;
 use pia_server_testkit::polling::until;
 use pia_testkit::databases::TestDatabase;
 use pia_web::Route;
+use serde_json::json;
 use url::Url;
 
 use super::html::{PageForm, PageParts};
@@ -18,6 +21,7 @@ use super::{FORM, form, planted};
 
 on_both_databases!(
     markup_in_any_field_stays_text_on_every_page,
+    markup_in_the_result_of_a_tool_stays_text,
     links_in_answers_to_refused_forms_lead_to_pages,
 );
 
@@ -235,6 +239,40 @@ async fn markup_in_any_field_stays_text_on_every_page(database: TestDatabase) {
 
     let pages: Vec<_> = walk.pages.iter().filter(|it| it.1.contains(&escaped)).collect();
     assert!(pages.len() > 20, "{} of {}", pages.len(), walk.pages.len());
+}
+
+async fn markup_in_the_result_of_a_tool_stays_text(database: TestDatabase) {
+    let text = markup(0);
+    let server = McpPeer::start(&text).await;
+    let upstream = planted::upstream("Hello").await;
+    let config = planted::with_everything(database, &upstream);
+    let app = start_with_admin(config.with("Operators__AllowPrivateMcpServers", true)).await;
+    let console = Console::open(&app, ADA).await;
+    let mcp = json!({ "url": server.url, "token": MCP_TOKEN });
+    let connector = json!({ "name": "Files", "mcp": mcp });
+    let created = console.write("POST", "/api/admin/connectors", connector).await;
+    assert_eq!(created.status, 201, "{}", created.text());
+    let id = created.body["connectorId"].as_str().expect("an id");
+    until(async || {
+        let pods = console.get("/api/admin/connectors/pods").await.body;
+        pods[0]["tools"].is_array().then_some(())
+    })
+    .await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let token = ada.csrf_token().await;
+
+    let path = format!("/admin/connectors/{id}/test-call");
+    let arguments = r#"{"path":"a"}"#;
+    let fields = [("csrfToken", &*token), ("tool", "read_file"), ("arguments", arguments)];
+    let answer = ada.post(&path, &[], &form(&fields)).await;
+
+    let page = answer.text();
+    assert_eq!(answer.status, 200, "{page}");
+    assert_eq!(server.called.borrow()["name"], "read_file", "{page}");
+    // It is the description and the result.
+    assert!(page.matches(&format!("&#60;{ELEMENT}&#62;")).count() >= 2, "{page}");
+    assert!(!PageParts::parse(&page).elements.iter().any(|it| it == ELEMENT), "{page}");
+    assert!(!page.contains(BREAKOUT), "{page}");
 }
 
 async fn links_in_answers_to_refused_forms_lead_to_pages(database: TestDatabase) {
