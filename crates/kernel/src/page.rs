@@ -1,10 +1,10 @@
-//! Pagination of long lists, newest first.
+//! Pagination of long lists in the order of time.
 
 use uuid::Uuid;
 
 use crate::Timestamp;
 
-/// Position in a list that is sorted by time and then by id, newest first.
+/// Position in a list that is sorted by time and then by id.
 ///
 /// It names an entry and not an offset, so that entries added or removed
 /// meanwhile neither repeat nor hide any.
@@ -14,6 +14,16 @@ pub struct Cursor {
     pub at: Timestamp,
     /// Id of the entry at this position.
     pub id: Uuid,
+}
+
+/// Order of a list by time and then by id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TimeOrder {
+    /// Newest entry first.
+    #[default]
+    Newest,
+    /// Oldest entry first.
+    Oldest,
 }
 
 /// Requested page of a list.
@@ -35,9 +45,24 @@ pub struct Page<T> {
 }
 
 impl Cursor {
-    /// Returns the position before the first entry.
+    /// Returns the position before the first entry, if that is the newest.
     pub fn top() -> Self {
         Self { at: Timestamp::from_micros(i64::MAX), id: Uuid::max() }
+    }
+}
+
+impl TimeOrder {
+    /// Returns whether the oldest entry is the first.
+    pub fn is_oldest_first(self) -> bool {
+        self == Self::Oldest
+    }
+
+    /// Returns the position before the first entry.
+    pub fn start(self) -> Cursor {
+        match self {
+            Self::Newest => Cursor::top(),
+            Self::Oldest => Cursor { at: Timestamp::from_micros(i64::MIN), id: Uuid::nil() },
+        }
     }
 }
 
@@ -77,9 +102,11 @@ mod tests {
     }
 
     #[test]
-    fn every_entry_is_after_the_top() {
-        let latest = Timestamp::from_micros(i64::MAX);
+    fn every_entry_is_after_the_start() {
+        let newest = TimeOrder::Newest.start();
+        let oldest = TimeOrder::Oldest.start();
 
-        assert!((latest, Uuid::now_v7()) < (Cursor::top().at, Cursor::top().id));
+        assert!((Timestamp::from_micros(i64::MAX), Uuid::now_v7()) < (newest.at, newest.id));
+        assert!((Timestamp::from_micros(i64::MIN), Uuid::now_v7()) > (oldest.at, oldest.id));
     }
 }

@@ -84,6 +84,39 @@ macro_rules! lock_row {
     }};
 }
 
+/// Sorts a boxed query in a `TimeOrder`, by a time and an id or by ids that sort
+/// by time, and lets it begin after a cursor, if there is one.
+///
+/// One bound covers the time and the id, as SQLite uses an index for one alone.
+#[macro_export]
+macro_rules! in_time_order {
+    ($query:expr, $order:expr, $after:expr, ($at:expr, $id:expr)) => {{
+        let after = $after.unwrap_or_else(|| $order.start());
+        let time = $crate::DbInstant(after.at);
+        let key = $crate::DbUid(after.id);
+        let mut query = $query;
+        if $order.is_oldest_first() {
+            query = query.filter($at.ge(time).and($at.gt(time).or($id.gt(key))));
+            query.order(($at.asc(), $id.asc()))
+        } else {
+            query = query.filter($at.le(time).and($at.lt(time).or($id.lt(key))));
+            query.order(($at.desc(), $id.desc()))
+        }
+    }};
+    ($query:expr, $order:expr, $after:expr, $id:expr) => {{
+        let after = $after.unwrap_or_else(|| $order.start());
+        let key = $crate::DbUid(after.id);
+        let mut query = $query;
+        if $order.is_oldest_first() {
+            query = query.filter($id.gt(key));
+            query.order($id.asc())
+        } else {
+            query = query.filter($id.lt(key));
+            query.order($id.desc())
+        }
+    }};
+}
+
 /// Marks queries of PostgreSQL as prepared by their text, which their type alone
 /// does not determine.
 #[macro_export]
