@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use async_trait::async_trait;
 use uuid::Uuid;
 
-use crate::{ChainReport, PageRequest, Timestamp, Unavailable, UserId};
+use crate::{ChainReport, PageRequest, TimeOrder, Timestamp, Unavailable, UserId};
 
 /// An entry of the audit log as it is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,6 +63,8 @@ pub struct AuditFilter {
     pub since: Option<Timestamp>,
     /// Entries before this time.
     pub until: Option<Timestamp>,
+    /// Order of the entries.
+    pub order: TimeOrder,
 }
 
 impl AuditFilter {
@@ -75,7 +77,7 @@ impl AuditFilter {
 /// Store of the audit log: reading, verification, and its retention.
 #[async_trait]
 pub trait AuditLog: Send + Sync {
-    /// Loads up to `page.limit` of the selected entries, newest first.
+    /// Loads up to `page.limit` of the selected entries, in their order.
     async fn page(
         &self,
         filter: &AuditFilter,

@@ -9,10 +9,12 @@ use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{
     AuditFilter, AuditLog, AuditPerson, AuditRecord, AuditSide, ChainReport, Cursor, PageRequest,
-    Timestamp, Unavailable, UserId,
+    TimeOrder, Timestamp, Unavailable, UserId,
 };
 use pia_storage::schema::{audit_entries, audit_identities};
-use pia_storage::{AuditIdentity, AuditPart, Database, DbError, DbInstant, DbUid, on_conn};
+use pia_storage::{
+    AuditIdentity, AuditPart, Database, DbError, DbInstant, DbUid, in_time_order, on_conn,
+};
 use uuid::Uuid;
 
 use crate::audit_chain::SqlAuditChain;
@@ -36,31 +38,22 @@ impl SqlAuditLog {
     ) -> Result<Vec<EntryRow>, DbError> {
         use audit_entries::{action, at, id};
 
-        // One upper bound, as SQLite uses an index for one alone.
-        let end = upper_bound(filter, page);
-        let time = DbInstant(end.at);
-        let key = DbUid(end.id);
-        let entries = audit_entries::table
-            .filter(at.ge(DbInstant(filter.since.unwrap_or(Timestamp::UNIX_EPOCH))))
-            .filter(at.le(time).and(at.lt(time).or(id.lt(key))))
-            .order((at.desc(), id.desc()))
-            .limit(page.limit.into());
+        let after = Some(start(filter, page));
+        let entries = audit_entries::table.limit(page.limit.into());
 
         Ok(on_conn!(self.db.reader(), |conn| {
-            match &filter.action {
-                // An index has the entries by action. The literal keeps the statement
-                // from being cached: PostgreSQL's generic plan expects every action to
-                // be frequent, and searches the index by time.
-                Some(name) => {
-                    entries
-                        .filter(action.eq(name))
-                        .filter(sql::<Bool>("TRUE"))
-                        .select(EntryRow::as_select())
-                        .load(conn)
-                        .await?
-                }
-                None => entries.select(EntryRow::as_select()).load(conn).await?,
+            let mut query = in_time_order!(entries.into_boxed(), filter.order, after, (at, id));
+            query = match filter.order {
+                TimeOrder::Newest => query.filter(at.ge(since(filter))),
+                TimeOrder::Oldest => query.filter(at.lt(until(filter))),
+            };
+            // An index has the entries by action. The literal keeps the statement from
+            // being cached: PostgreSQL's generic plan expects every action to be
+            // frequent, and searches the index by time.
+            if let Some(name) = &filter.action {
+                query = query.filter(action.eq(name)).filter(sql::<Bool>("TRUE"));
             }
+            query.select(EntryRow::as_select()).load(conn).await?
         })?)
     }
 
@@ -74,28 +67,33 @@ impl SqlAuditLog {
         use audit_entries::{action, at};
         use audit_identities::{entry_id, user_id};
 
-        let after = page.after.unwrap_or_else(Cursor::top);
         let name = filter.action.as_deref();
         let entry_ids = audit_identities::table
             .inner_join(audit_entries::table)
-            .filter(at.ge(DbInstant(filter.since.unwrap_or(Timestamp::UNIX_EPOCH))))
-            .filter(at.lt(DbInstant(filter.until.unwrap_or(Cursor::top().at))))
+            .filter(at.ge(since(filter)))
+            .filter(at.lt(until(filter)))
             .filter(action.eq(name.unwrap_or_default()).or(name.is_none().into_sql::<Bool>()))
-            .filter(user_id.eq(DbUid(user.0)).and(entry_id.lt(DbUid(after.id))))
+            .filter(user_id.eq(DbUid(user.0)))
             .select(entry_id)
             .distinct()
-            .order(entry_id.desc())
             .limit(page.limit.into());
 
-        Ok(on_conn!(self.db.reader(), |conn| {
-            let ids: Vec<DbUid> = entry_ids.load(conn).await?;
+        let mut rows: Vec<EntryRow> = on_conn!(self.db.reader(), |conn| {
+            let query = entry_ids.into_boxed();
+            let ids: Vec<DbUid> =
+                in_time_order!(query, filter.order, page.after, entry_id).load(conn).await?;
             audit_entries::table
                 .filter(audit_entries::id.eq_any(ids))
                 .order(audit_entries::id.desc())
                 .select(EntryRow::as_select())
                 .load(conn)
                 .await?
-        })?)
+        })?;
+        if filter.order.is_oldest_first() {
+            rows.reverse();
+        }
+
+        Ok(rows)
     }
 
     fn open(
@@ -148,14 +146,25 @@ impl SqlAuditLog {
     }
 }
 
-/// Returns the cursor that all entries of a page are behind: that of the page, or
-/// the end of the filter's time.
-fn upper_bound(filter: &AuditFilter, page: PageRequest) -> Cursor {
-    let after = page.after.unwrap_or_else(Cursor::top);
-    match filter.until {
-        Some(until) if until <= after.at => Cursor { at: until, id: Uuid::nil() },
-        _ => after,
-    }
+/// Returns the cursor that a page begins after: its own, or the end of the filter's
+/// time at which the list begins.
+fn start(filter: &AuditFilter, page: PageRequest) -> Cursor {
+    let after = page.after.unwrap_or_else(|| filter.order.start());
+    let limit = match filter.order {
+        TimeOrder::Newest => filter.until.filter(|it| *it <= after.at),
+        TimeOrder::Oldest => filter.since.filter(|it| *it > after.at),
+    };
+    limit.map_or(after, |at| Cursor { at, id: Uuid::nil() })
+}
+
+/// Returns the time of the first selected entries.
+fn since(filter: &AuditFilter) -> DbInstant {
+    DbInstant(filter.since.unwrap_or(Timestamp::UNIX_EPOCH))
+}
+
+/// Returns the time that the selected entries end before.
+fn until(filter: &AuditFilter) -> DbInstant {
+    DbInstant(filter.until.unwrap_or(Cursor::top().at))
 }
 
 #[async_trait]

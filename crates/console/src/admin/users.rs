@@ -5,7 +5,7 @@ mod detail;
 mod effective;
 
 use pia_identity::Role;
-use pia_kernel::{Cursor, PageRequest};
+use pia_kernel::{Cursor, PageRequest, TimeOrder};
 use pia_policy::{GroupMember, MemberFilter, MemberOrder};
 use pia_web::{Paging, Route};
 
@@ -36,6 +36,8 @@ const WITHOUT_FACTOR: Text = Text::new(
 
 /// Path of the list of administrators without a second factor, as they are counted.
 pub(super) const ADMINS_WITHOUT_FACTOR: &str = "admin/users?role=admin&status=active&factor=none";
+/// Name of the time of entries in the query of their order.
+const CREATED: &str = "created";
 /// Number of rows on a page.
 pub(super) const PAGE_ROWS: u16 = 50;
 
@@ -104,7 +106,7 @@ pub(super) fn member_order(page: &PageContext) -> MemberOrder {
     match page.query("sort").as_str() {
         "email" => MemberOrder::Email,
         "-email" => MemberOrder::EmailDescending,
-        "created" => MemberOrder::Oldest,
+        CREATED => MemberOrder::Oldest,
         _ => MemberOrder::Newest,
     }
 }
@@ -116,7 +118,7 @@ pub(super) fn user_columns(page: &PageContext) -> Vec<String> {
 
 /// Returns the links of these headings.
 pub(super) fn sort_links(page: &PageContext) -> Vec<Option<SortLink>> {
-    page.sort_links(&["email", "", "", "created"])
+    page.sort_links(&["email", "", "", CREATED])
 }
 
 /// Returns the row of a user.
@@ -184,6 +186,19 @@ impl PageContext {
     pub(crate) fn paging(&self) -> PageRequest {
         let after = Paging::parse_cursor(&self.query("cursor"));
         PageRequest { limit: PAGE_ROWS, after }
+    }
+
+    /// Returns the requested order of a list by time: the newest entry first unless
+    /// the query names the other order.
+    pub(crate) fn time_order(&self) -> TimeOrder {
+        if self.query("sort") == CREATED { TimeOrder::Oldest } else { TimeOrder::Newest }
+    }
+
+    /// Returns the links of headings, of which that of the time at this position
+    /// reverses the order.
+    pub(crate) fn time_sort_links(&self, position: usize) -> Vec<Option<SortLink>> {
+        let names: Vec<_> = std::iter::repeat_n("", position).chain([CREATED]).collect();
+        self.sort_links(&names)
     }
 
     /// Returns a table with its link to the next page.

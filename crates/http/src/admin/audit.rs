@@ -9,7 +9,8 @@ use actix_web::web::{Data, Json, Query};
 use bytes::Bytes;
 use futures_util::stream;
 use pia_kernel::{
-    AuditFilter, AuditLog, AuditRecord, AuditSide, Cursor, PageRequest, Timestamp, UserId,
+    AuditFilter, AuditLog, AuditRecord, AuditSide, Cursor, PageRequest, TimeOrder, Timestamp,
+    UserId,
 };
 use pia_web::Paging;
 use serde::{Deserialize, Serialize};
@@ -124,7 +125,7 @@ struct Export {
     is_done: bool,
 }
 
-/// Streams the selected entries of the audit log, newest first, as lines of
+/// Streams the selected entries of the audit log, in their order, as lines of
 /// JSON.
 pub fn export_audit_log(api: &Api, filter: AuditFilter) -> HttpResponse {
     let log = Arc::clone(&api.audit);
@@ -164,7 +165,8 @@ impl Export {
 impl From<AuditQuery> for AuditFilter {
     fn from(query: AuditQuery) -> Self {
         let AuditQuery { user, action, since, until } = query;
-        Self { user: user.map(UserId), action, since, until }
+        let order = TimeOrder::Newest;
+        Self { user: user.map(UserId), action, since, until, order }
     }
 }
 

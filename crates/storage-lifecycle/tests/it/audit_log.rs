@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use pia_identity::Role;
 use pia_kernel::{
-    AuditEntry, AuditFilter, AuditLog, AuditPerson, AuditSide, Cursor, EffectWriter, Eraser,
-    PageRequest, PersonalData, RequestContext, SideEffects, UserId,
+    AuditEntry, AuditFilter, AuditLog, AuditPerson, AuditRecord, AuditSide, Cursor, EffectWriter,
+    Eraser, PageRequest, PersonalData, RequestContext, SideEffects, TimeOrder, UserId,
 };
 use pia_storage::{Database, DbError, WriteEffects, in_tx};
 use pia_storage_lifecycle::{
@@ -20,6 +20,7 @@ pia_testkit::contract! {
     an_erased_user_is_reported_as_forgotten,
     the_export_names_no_other_users,
     entries_are_filtered_by_user_action_and_time,
+    entries_are_listed_oldest_first_in_pages,
     old_entries_are_deleted_with_their_identities,
     side_effects_are_written_without_a_change,
 }
@@ -184,7 +185,7 @@ async fn entries_are_filtered_by_user_action_and_time(db: Database) {
                 action: deleted,
                 since: Some(second(2)),
                 until: Some(second(5)),
-                user: None,
+                ..AuditFilter::default()
             },
             vec![3],
         ),
@@ -193,6 +194,41 @@ async fn entries_are_filtered_by_user_action_and_time(db: Database) {
         let found = log.page(&filter, ALL).await.unwrap();
         let times: Vec<_> = found.iter().map(|it| it.at).collect();
         assert_eq!(times, expected.into_iter().map(second).collect::<Vec<_>>(), "{filter:?}");
+    }
+}
+
+async fn entries_are_listed_oldest_first_in_pages(db: Database) {
+    let admin = UserId::generate();
+    // The first two are of one time.
+    for seconds in [0, 0, 1, 2, 3] {
+        write(&db, &[entry(Some(admin), None, seconds)]).await;
+    }
+    let log = SqlAuditLog::new(db);
+    let second = |it| AT + Duration::from_secs(it);
+    let action = Some("account.deactivated".to_owned());
+    for filter in [
+        AuditFilter::default(),
+        AuditFilter::of_user(admin),
+        AuditFilter { action, ..AuditFilter::default() },
+        AuditFilter { since: Some(second(0)), until: Some(second(3)), ..AuditFilter::default() },
+        AuditFilter { since: Some(second(1)), ..AuditFilter::default() },
+        AuditFilter { since: Some(second(1)), ..AuditFilter::of_user(admin) },
+    ] {
+        let mut expected = log.page(&filter, ALL).await.unwrap();
+        expected.reverse();
+        let oldest_first = AuditFilter { order: TimeOrder::Oldest, ..filter };
+        let mut listed: Vec<AuditRecord> = Vec::new();
+        loop {
+            let after = listed.last().map(|it| Cursor { at: it.at, id: it.id });
+            let page = log.page(&oldest_first, PageRequest { after, limit: 1 }).await.unwrap();
+            if page.is_empty() {
+                break;
+            }
+            listed.extend(page);
+        }
+
+        assert!(expected.len() > 2, "{oldest_first:?}");
+        assert_eq!(listed, expected, "{oldest_first:?}");
     }
 }
 

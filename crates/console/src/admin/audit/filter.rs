@@ -46,6 +46,7 @@ impl SearchedEntries {
                 action: Some(action.clone()).filter(|it| !it.is_empty()),
                 since: *first_day,
                 until: last_day.map(|it| it + DAY),
+                order: page.time_order(),
             }),
             _ => None,
         };
@@ -59,12 +60,8 @@ impl SearchedEntries {
             }
         }
 
-        let fields = vec![
-            person_field,
-            text_field(page, "action", ACTION, &action),
-            since_field,
-            until_field,
-        ];
+        let action_field = text_field(page, "action", ACTION, &action);
+        let fields = [person_field, action_field, since_field, until_field];
 
         let pairs: Vec<_> = names
             .into_iter()
@@ -80,7 +77,7 @@ impl SearchedEntries {
 
         let search = Search {
             label: page.t(SEARCH).to_owned(),
-            fields,
+            fields: fields.into_iter().chain(page.sort_field()).collect(),
             submit: page.t(common::SEARCH).to_owned(),
             reset: (!query.is_empty()).then_some(reset),
         };

@@ -15,9 +15,9 @@ use crate::ui::{Cell, Form, Row, Section, Table, Text, View};
 
 pub(super) const TITLE: Text = Text::new("Audit log", "Audit-Protokoll");
 const INTRO: Text = Text::new(
-    "Who did what and when, newest first. Details that identify a person are deleted with their \
+    "Who did what and when. Details that identify a person are deleted with their \
      account.",
-    "Wer was wann getan hat, neueste Einträge zuerst. Angaben, die eine Person identifizieren, \
+    "Wer was wann getan hat. Angaben, die eine Person identifizieren, \
      werden mit ihrem Konto gelöscht.",
 );
 const TIME: Text = Text::new("Time", "Zeit");
@@ -45,6 +45,7 @@ pub(super) async fn log_view(
         rows: records.items.iter().map(|it| record_row(page, it, &emails)).collect(),
         empty: page.t(common::NO_MATCH).to_owned(),
         search: Some(search),
+        sort_links: page.time_sort_links(0),
         ..page.paged(records.next)
     };
 
