@@ -1,7 +1,7 @@
 //! Ports of the outbox sender.
 
 use async_trait::async_trait;
-use pia_kernel::{MailId, PageRequest, SideEffects, Timestamp, Unavailable, UserId};
+use pia_kernel::{MailId, PageRequest, SideEffects, TimeOrder, Timestamp, Unavailable, UserId};
 
 use crate::{
     ClaimToken, ClaimedEmail, EmailContent, MailCounts, MailRecord, MailState, OutgoingEmail,
@@ -69,12 +69,13 @@ pub trait Outbox: Send + Sync {
 #[cfg_attr(test, mockall::automock)]
 #[async_trait]
 pub trait MailQueueStore: Send + Sync {
-    /// Loads up to `page.limit` emails, newest first, to one user or to all, and
+    /// Loads up to `page.limit` emails in this order, to one user or to all, and
     /// of one state or of all.
     async fn page(
         &self,
         user: Option<UserId>,
         state: Option<MailState>,
+        order: TimeOrder,
         page: PageRequest,
     ) -> Result<Vec<MailRecord>, Unavailable>;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pia_kernel::{
     Clock, Cursor, EffectWriter, LiveSetting, MailId, Page, PageRequest, QueuedEmail, SideEffects,
-    Timestamp, Unavailable, UserId,
+    TimeOrder, Timestamp, Unavailable, UserId,
 };
 
 use crate::{MailQueueStore, OutboxSender, Tally};
@@ -139,15 +139,16 @@ impl MailQueue {
         self.sender.tally()
     }
 
-    /// Lists the emails to one user or to all, of one state or of all, newest
-    /// first.
+    /// Lists the emails to one user or to all, of one state or of all, in this
+    /// order.
     pub async fn list(
         &self,
         user: Option<UserId>,
         state: Option<MailState>,
+        order: TimeOrder,
         page: PageRequest,
     ) -> Result<Page<MailRecord>, Unavailable> {
-        let records = self.store.page(user, state, page.and_one_more()).await?;
+        let records = self.store.page(user, state, order, page.and_one_more()).await?;
         Ok(page.into_page(records, |it| Cursor { at: it.queued_at, id: it.id.0 }))
     }
 

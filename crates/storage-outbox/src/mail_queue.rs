@@ -6,14 +6,16 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{Cursor, MailId, PageRequest, SideEffects, Timestamp, Unavailable, UserId};
+use pia_kernel::{MailId, PageRequest, SideEffects, TimeOrder, Timestamp, Unavailable, UserId};
 use pia_outbox::{MailCounts, MailQueueStore, MailRecord, MailState};
 use pia_sealing::UnsealError;
 use pia_storage::schema::accounts;
 use pia_storage::schema::mails::{
     self, claimed_until, due_at, failed_at, failure, id, letter, queued_at, sealed, tries, user_id,
 };
-use pia_storage::{Database, DbError, DbInstant, DbUid, StoredEmail, WriteEffects, in_tx, on_conn};
+use pia_storage::{
+    Database, DbError, DbInstant, DbUid, StoredEmail, WriteEffects, in_time_order, in_tx, on_conn,
+};
 
 /// Administrators' view of the outbox in SQL.
 #[derive(Debug, Clone)]
@@ -74,17 +76,14 @@ impl SqlMailQueue {
         &self,
         user: Option<UserId>,
         state: Option<MailState>,
+        order: TimeOrder,
         page: PageRequest,
     ) -> Result<Vec<RecordRow>, DbError> {
-        let after = page.after.unwrap_or_else(Cursor::top);
         let recipient = DbUid(user.map(|it| it.0).unwrap_or_default());
         let is_to_user = user_id.eq(recipient).or(user.is_none().into_sql::<Bool>());
-        let rows = records!()
-            .filter(id.lt(DbUid(after.id)))
-            .filter(is_to_user)
-            .order(id.desc())
-            .limit(page.limit.into());
+        let mails = records!().filter(is_to_user).limit(page.limit.into());
         on_conn!(self.db.reader(), |conn| {
+            let rows = in_time_order!(mails.into_boxed(), order, page.after, id);
             match state {
                 None => rows.load(conn).await?,
                 Some(MailState::Failed) => rows.filter(failed_at.is_not_null()).load(conn).await?,
@@ -134,9 +133,10 @@ impl MailQueueStore for SqlMailQueue {
         &self,
         user: Option<UserId>,
         state: Option<MailState>,
+        order: TimeOrder,
         page: PageRequest,
     ) -> Result<Vec<MailRecord>, Unavailable> {
-        let rows = self.load(user, state, page).await?.into_iter();
+        let rows = self.load(user, state, order, page).await?.into_iter();
         Ok(rows.map(|it| self.to_record(it)).collect::<Result<_, _>>()?)
     }
 

@@ -83,10 +83,11 @@ async fn list_view(page: &PageContext) -> Result<View, ApiError> {
     let state = MailState::ALL.into_iter().find(|it| it.name() == state_name);
     let PersonFilter { user, field, is_set } = PersonFilter::requested(page).await?;
     let is_filtered = is_set || state.is_some();
+    let order = page.time_order();
     let (counts, emails) = page
         .run(|api| async move {
             let emails = match user {
-                Ok(user) => api.mails.list(user, state, request).await?,
+                Ok(user) => api.mails.list(user, state, order, request).await?,
                 Err(UnknownPerson) => Page { items: Vec::new(), next: None },
             };
             Ok::<_, ApiError>((api.mails.counts().await?, emails))
@@ -100,6 +101,7 @@ async fn list_view(page: &PageContext) -> Result<View, ApiError> {
         rows: emails.items.iter().map(|it| mail_row(page, it, now)).collect(),
         empty: page.t(if is_filtered { common::NO_MATCH } else { EMPTY }).to_owned(),
         search: Some(search_form(page, field, state, is_filtered)),
+        sort_links: page.time_sort_links(3),
         ..page.paged(emails.next)
     };
 
@@ -200,7 +202,7 @@ fn search_form(
     let states = Field::select("state", page.t(common::STATUS), states, selected).optional();
     Search {
         label: page.t(QUEUE).to_owned(),
-        fields: vec![person, states],
+        fields: [person, states].into_iter().chain(page.sort_field()).collect(),
         submit: page.t(common::SEARCH).to_owned(),
         reset: is_filtered.then_some(reset),
     }

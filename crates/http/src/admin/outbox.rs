@@ -1,7 +1,7 @@
 //! `/api/admin/outbox`: emails that wait or failed, without their contents.
 
 use actix_web::web::{Data, Json, Query};
-use pia_kernel::{MailId, Timestamp};
+use pia_kernel::{MailId, TimeOrder, Timestamp};
 use pia_outbox::{MailRecord, MailState};
 use pia_web::{ApiError, Caller, FieldError, OptionalBody, Paging, PathId};
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,9 @@ pub(crate) async fn list(
     Paging(page): Paging,
 ) -> Result<Json<OutboxPage>, HttpError> {
     let state = query.state.as_deref().map(parse_state).transpose()?;
-    let page = api.run(|api| async move { api.mails.list(None, state, page).await }).await?;
+    let page = api
+        .run(|api| async move { api.mails.list(None, state, TimeOrder::Newest, page).await })
+        .await?;
     let now = api.clock.now();
     Ok(Json(OutboxPage {
         items: page.items.into_iter().map(|it| OutboxItem::new(it, now)).collect(),

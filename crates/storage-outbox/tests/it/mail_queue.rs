@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{Cursor, MailId, PageRequest, QueuedEmail, SideEffects, Timestamp, UserId};
+use pia_kernel::{
+    Cursor, MailId, PageRequest, QueuedEmail, SideEffects, TimeOrder, Timestamp, UserId,
+};
 use pia_outbox::{ClaimResult, ClaimToken, MailCounts, MailQueueStore, MailState, Outbox};
 use pia_storage::schema::audit_entries;
 use pia_storage::{Database, DbError, WriteEffects, in_tx, on_conn};
@@ -12,6 +14,7 @@ use pia_storage_outbox::{SqlMailQueue, SqlOutbox};
 
 pia_testkit::contract! {
     emails_are_listed_newest_first_by_state_and_page,
+    emails_are_listed_oldest_first_in_pages,
     an_abandoned_email_has_no_address_left,
     a_postponed_email_becomes_due,
     a_claimed_or_abandoned_email_does_not_become_due,
@@ -53,7 +56,7 @@ async fn changes(db: &Database) -> Vec<Option<String>> {
 
 /// Returns the only email.
 async fn only_mail(db: &Database) -> MailId {
-    SqlMailQueue::new(db.clone()).page(None, None, ALL).await.unwrap()[0].id
+    SqlMailQueue::new(db.clone()).page(None, None, TimeOrder::Newest, ALL).await.unwrap()[0].id
 }
 
 async fn emails_are_listed_newest_first_by_state_and_page(db: Database) {
@@ -67,10 +70,12 @@ async fn emails_are_listed_newest_first_by_state_and_page(db: Database) {
     outbox.give_up(first, START, "550").await.unwrap();
     outbox.retry(second, START + CLAIM, "451").await.unwrap();
 
-    let records = mails.page(None, None, ALL).await.unwrap();
+    let records = mails.page(None, None, TimeOrder::Newest, ALL).await.unwrap();
     let cursor = Cursor { at: records[0].queued_at, id: records[0].id.0 };
-    let second_page =
-        mails.page(None, None, PageRequest { after: Some(cursor), limit: 1 }).await.unwrap();
+    let second_page = mails
+        .page(None, None, TimeOrder::Newest, PageRequest { after: Some(cursor), limit: 1 })
+        .await
+        .unwrap();
 
     let states: Vec<_> = records.iter().map(|it| (it.address.as_deref(), it.state())).collect();
     let expected = [
@@ -83,12 +88,35 @@ async fn emails_are_listed_newest_first_by_state_and_page(db: Database) {
     assert_eq!(records[1].due_at, START + CLAIM);
     assert_eq!(records[1].failure.as_deref(), Some("451"));
     for (state, record) in MailState::ALL.into_iter().zip(&records) {
-        assert_eq!(mails.page(None, Some(state), ALL).await.unwrap(), std::slice::from_ref(record));
+        assert_eq!(
+            mails.page(None, Some(state), TimeOrder::Newest, ALL).await.unwrap(),
+            std::slice::from_ref(record)
+        );
     }
     assert_eq!(mails.find(records[1].id).await.unwrap().as_ref(), Some(&records[1]));
     let counts = MailCounts { waiting: 1, postponed: 1, failed: 1 };
     assert_eq!(mails.counts().await.unwrap(), counts);
     assert!(!format!("{records:?}").contains("secret"));
+}
+
+async fn emails_are_listed_oldest_first_in_pages(db: Database) {
+    for address in ["a@example.org", "b@example.org", "c@example.org"] {
+        queue(&db, address).await;
+    }
+    let mails = SqlMailQueue::new(db.clone());
+    let page = async |state, after| {
+        let request = PageRequest { after, limit: 2 };
+        mails.page(None, state, TimeOrder::Oldest, request).await.unwrap()
+    };
+
+    let mut expected = mails.page(None, None, TimeOrder::Newest, ALL).await.unwrap();
+    expected.reverse();
+    let first = page(None, None).await;
+    let last = Cursor { at: first[1].queued_at, id: first[1].id.0 };
+    let second = page(Some(MailState::Waiting), Some(last)).await;
+
+    assert_eq!([first, second].concat(), expected);
+    assert_eq!(expected[0].address.as_deref(), Some("a@example.org"));
 }
 
 async fn an_abandoned_email_has_no_address_left(db: Database) {
