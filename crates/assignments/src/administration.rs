@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use pia_kernel::{
-    AssignmentId, Clock, Cursor, GroupId, OperatorId, Page, PageRequest, SideEffects, Unavailable,
-    UserId, utf16_len,
+    AssignmentId, Clock, Cursor, GroupId, OperatorId, Page, PageRequest, SideEffects, TimeOrder,
+    Unavailable, UserId, utf16_len,
 };
 
 use crate::assignment::Assignment;
@@ -66,14 +66,15 @@ impl AssignmentAdministration {
     }
 
     /// Returns a page of the assignments of all users or of one, and with any or
-    /// this status, newest first, without error messages.
+    /// this status, in this order, without error messages.
     pub async fn page(
         &self,
         user: Option<UserId>,
         status: Option<AssignmentStatus>,
+        order: TimeOrder,
         page: PageRequest,
     ) -> Result<Page<Assignment>, Unavailable> {
-        self.assignments.page_of_all(user, status, page).await
+        self.assignments.page_of_all(user, status, order, page).await
     }
 
     /// Returns an assignment of any user, without its error message.

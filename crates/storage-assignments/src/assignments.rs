@@ -8,11 +8,13 @@ use pia_assignments::{
     Assignment, AssignmentCreationOutcome, AssignmentDetails, AssignmentStatus, AssignmentStore,
     CollectionOutcome, FailureCode, ForcedEnd, NewAssignment, RunFailure,
 };
-use pia_kernel::{AssignmentId, Cursor, Page, PageRequest, SideEffects, Unavailable, UserId};
+use pia_kernel::{
+    AssignmentId, Cursor, Page, PageRequest, SideEffects, TimeOrder, Unavailable, UserId,
+};
 use pia_sealing::{PersonSeal, Sealer};
 use pia_storage::schema::{assignment_events, assignments};
 use pia_storage::{
-    Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, in_user_tx, on_conn, on_user_rows,
+    Database, DbError, DbUid, WriteEffects, in_time_order, in_tx, in_user_tx, on_conn, on_user_rows,
 };
 use tokio::sync::Notify;
 
@@ -189,25 +191,21 @@ impl AssignmentStore for SqlAssignments {
         &self,
         user: Option<UserId>,
         status: Option<AssignmentStatus>,
+        order: TimeOrder,
         page: PageRequest,
     ) -> Result<Page<Assignment>, Unavailable> {
-        let after = page.after.unwrap_or_else(Cursor::top);
-        let at = DbInstant(after.at);
-        let id = DbUid(after.id);
-        let is_after_cursor = assignments::created_at
-            .le(at)
-            .and(assignments::created_at.lt(at).or(assignments::id.lt(id)));
         let has_status = assignments::status
             .eq(status.map_or("", AssignmentStatus::name))
             .or(status.is_none().into_sql::<Bool>());
-        let query = assignments::table
-            .filter(is_after_cursor)
-            .filter(has_status)
-            .order((assignments::created_at.desc(), assignments::id.desc()))
-            .limit(page.and_one_more().limit.into());
+        let all = assignments::table.filter(has_status).limit(page.and_one_more().limit.into());
 
         let rows: Vec<AssignmentRow> = on_conn!(self.all_rows.reader(), |conn| {
-            let mut query = query.into_boxed();
+            let mut query = in_time_order!(
+                all.into_boxed(),
+                order,
+                page.after,
+                (assignments::created_at, assignments::id)
+            );
             if let Some(user) = user {
                 query = query.filter(assignments::user_id.eq(DbUid(user.0)));
             }

@@ -1,7 +1,9 @@
 //! Store of assignments, as users and administrators use it.
 
 use async_trait::async_trait;
-use pia_kernel::{AssignmentId, Page, PageRequest, SideEffects, Timestamp, Unavailable, UserId};
+use pia_kernel::{
+    AssignmentId, Page, PageRequest, SideEffects, TimeOrder, Timestamp, Unavailable, UserId,
+};
 
 use crate::assignment::{Assignment, AssignmentDetails};
 use crate::event::{EventKind, NewEvent};
@@ -119,11 +121,12 @@ pub trait AssignmentStore: Send + Sync {
     async fn list_all(&self, skip: u32, limit: u32) -> Result<Vec<Assignment>, Unavailable>;
 
     /// Returns a page of the assignments of all users or of one, and with any or
-    /// this status, newest first, without error messages.
+    /// this status, in this order, without error messages.
     async fn page_of_all(
         &self,
         user: Option<UserId>,
         status: Option<AssignmentStatus>,
+        order: TimeOrder,
         page: PageRequest,
     ) -> Result<Page<Assignment>, Unavailable>;
 

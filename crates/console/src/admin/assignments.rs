@@ -76,10 +76,11 @@ async fn list(page: PageContext) -> PageResult {
     let request = page.paging();
     let PersonFilter { user, field, is_set } = PersonFilter::requested(&page).await?;
     let is_filtered = is_set || status.is_some();
+    let order = page.time_order();
     let assignments = match user {
         Ok(user) => {
             page.run(|api| async move {
-                api.assignments.administration.page(user, status, request).await
+                api.assignments.administration.page(user, status, order, request).await
             })
             .await?
         }
@@ -94,6 +95,7 @@ async fn list(page: PageContext) -> PageResult {
         rows: assignments.items.iter().map(|it| assignment_row(&page, it, &emails)).collect(),
         empty: page.t(if is_filtered { common::NO_MATCH } else { EMPTY }).to_owned(),
         search: Some(search_form(&page, field, status, is_filtered)),
+        sort_links: page.time_sort_links(5),
         ..page.paged(assignments.next)
     };
 
@@ -208,7 +210,7 @@ fn search_form(
     let statuses = Field::select("status", page.t(common::STATUS), statuses, selected).optional();
     Search {
         label: page.t(TITLE).to_owned(),
-        fields: vec![person, statuses],
+        fields: [person, statuses].into_iter().chain(page.sort_field()).collect(),
         submit: page.t(common::SEARCH).to_owned(),
         reset: is_filtered.then_some(reset),
     }

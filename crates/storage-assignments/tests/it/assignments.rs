@@ -7,7 +7,7 @@ use pia_assignments::{
     Assignment, AssignmentCreationOutcome, AssignmentStatus, AssignmentStore, CollectionOutcome,
     EventKind, FailureCode, RunStore,
 };
-use pia_kernel::{AssignmentId, Page, PageRequest, SideEffects, UserId};
+use pia_kernel::{AssignmentId, Page, PageRequest, SideEffects, TimeOrder, UserId};
 use pia_storage::{Database, DatabaseKind};
 use tokio::sync::Notify;
 
@@ -22,7 +22,7 @@ pia_testkit::contract_with_roles! {
     other_processes_are_woken_when_an_assignment_is_handed_over,
     only_one_that_waits_is_discarded,
     assignments_are_listed_newest_first,
-    assignments_of_all_users_are_paged_newest_first,
+    assignments_of_all_users_are_paged_in_both_orders,
     assignments_of_all_users_are_found_by_status_and_id,
     an_assignment_belongs_to_its_user,
     an_unfinished_assignment_is_cancelled_once,
@@ -134,7 +134,7 @@ async fn assignments_are_listed_newest_first(db: Database) {
     assert_eq!(all(2, 1).await, [ids[2]]);
 }
 
-async fn assignments_of_all_users_are_paged_newest_first(db: Database) {
+async fn assignments_of_all_users_are_paged_in_both_orders(db: Database) {
     let ada = person(&db).await;
     let bob = person(&db).await;
     let mut ids = Vec::new();
@@ -142,16 +142,24 @@ async fn assignments_of_all_users_are_paged_newest_first(db: Database) {
         ids.push(queue_assignment(&db, user, second).await);
     }
     let store = open_store(&db);
-    let page =
-        async |after| store.page_of_all(None, None, PageRequest { after, limit: 2 }).await.unwrap();
+    let page = async |order, after| {
+        store.page_of_all(None, None, order, PageRequest { after, limit: 2 }).await.unwrap()
+    };
 
-    let first = page(None).await;
+    let first = page(TimeOrder::Newest, None).await;
+    let oldest = page(TimeOrder::Oldest, None).await;
     queue_assignment(&db, bob, 4).await;
-    let second = page(first.next).await;
+    let second = page(TimeOrder::Newest, first.next).await;
+    let newer = page(TimeOrder::Oldest, oldest.next).await;
+    let all = PageRequest { after: None, limit: 9 };
+    let of_ada = store.page_of_all(Some(ada), None, TimeOrder::Oldest, all).await.unwrap();
 
     assert_eq!(ids_of(&first), [ids[3], ids[0]]);
     assert_eq!(ids_of(&second), [ids[2], ids[1]]);
     assert_eq!(second.next, None);
+    assert_eq!(ids_of(&oldest), [ids[1], ids[2]]);
+    assert_eq!(ids_of(&newer), [ids[0], ids[3]]);
+    assert_eq!(ids_of(&of_ada), [ids[2], ids[0], ids[3]]);
 }
 
 fn ids_of(page: &Page<Assignment>) -> Vec<AssignmentId> {
@@ -166,11 +174,11 @@ async fn assignments_of_all_users_are_found_by_status_and_id(db: Database) {
     let store = open_store(&db);
     let with = async |status| -> Vec<AssignmentId> {
         let request = PageRequest { after: None, limit: 9 };
-        ids_of(&store.page_of_all(None, Some(status), request).await.unwrap())
+        ids_of(&store.page_of_all(None, Some(status), TimeOrder::Newest, request).await.unwrap())
     };
     let of = async |user, status| -> Vec<AssignmentId> {
         let request = PageRequest { after: None, limit: 9 };
-        ids_of(&store.page_of_all(Some(user), status, request).await.unwrap())
+        ids_of(&store.page_of_all(Some(user), status, TimeOrder::Newest, request).await.unwrap())
     };
 
     assert_eq!(with(AssignmentStatus::Queued).await, [waiting]);
