@@ -11,7 +11,9 @@ use pia_policy::{
     TriageUpdate,
 };
 use pia_storage::schema::ai_feedback;
-use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, lock_row, on_conn};
+use pia_storage::{
+    Database, DbError, DbInstant, DbUid, WriteEffects, in_time_order, in_tx, lock_row, on_conn,
+};
 use serde_json::json;
 
 use crate::feedback_row::FeedbackRow;
@@ -55,22 +57,19 @@ impl FeedbackStore for SqlFeedback {
             .map(Rating::name)
             .collect();
 
-        let after = page.after.unwrap_or_else(Cursor::top);
-        let at = DbInstant(after.at);
-        let id = DbUid(after.id);
-        let is_after_cursor = ai_feedback::received_at
-            .le(at)
-            .and(ai_feedback::received_at.lt(at).or(ai_feedback::id.lt(id)));
-
         let reports = ai_feedback::table
-            .filter(is_after_cursor)
             .filter(ai_feedback::status.eq_any(states))
             .filter(ai_feedback::rating.eq_any(ratings))
-            .order((ai_feedback::received_at.desc(), ai_feedback::id.desc()))
             .limit(page.and_one_more().limit.into());
 
         let rows: Vec<FeedbackRow> = on_conn!(self.db.reader(), |conn| {
-            reports.select(FeedbackRow::as_select()).load(conn).await?
+            let query = in_time_order!(
+                reports.into_boxed(),
+                filter.order,
+                page.after,
+                (ai_feedback::received_at, ai_feedback::id)
+            );
+            query.select(FeedbackRow::as_select()).load(conn).await?
         })?;
         let entries =
             rows.into_iter().map(FeedbackEntry::try_from).collect::<Result<Vec<_>, DbError>>()?;

@@ -17,8 +17,8 @@ use crate::ui::{Cell, Field, Form, Row, Search, Section, Table, Text, View};
 
 const TITLE: Text = Text::new("Feedback", "Rückmeldungen");
 const INTRO: Text = Text::new(
-    "What members report about answers of the assistant, newest first.",
-    "Was Mitglieder zu Antworten des Assistenten melden, Neuestes zuerst.",
+    "What members report about answers of the assistant.",
+    "Was Mitglieder zu Antworten des Assistenten melden.",
 );
 const EMPTY: Text = Text::new(
     "No reports found. Members rate answers in their apps.",
@@ -68,6 +68,7 @@ async fn list(page: PageContext) -> PageResult {
     let filter = FeedbackFilter {
         status: FeedbackStatus::from_name(&page.query("status")),
         rating: Rating::from_name(&page.query("rating")),
+        order: page.time_order(),
     };
     let search = filter_form(&page, filter);
     let request = page.paging();
@@ -80,6 +81,7 @@ async fn list(page: PageContext) -> PageResult {
         rows: entries.items.iter().map(|it| entry_row(&page, it, &emails)).collect(),
         empty: page.t(EMPTY).to_owned(),
         search: Some(search),
+        sort_links: page.time_sort_links(0),
         ..page.paged(entries.next)
     };
 
@@ -96,16 +98,11 @@ fn filter_form(page: &PageContext, filter: FeedbackFilter) -> Search {
     let ratings = Rating::ALL.map(|it| (it.name(), page.t(rating_text(it))));
     let status = filter.status.map_or("", FeedbackStatus::name);
     let rating = filter.rating.map_or("", Rating::name);
-    let fields = vec![
-        Field::select(
-            "status",
-            page.t(common::STATUS),
-            [any()].into_iter().chain(statuses),
-            status,
-        )
-        .optional(),
-        Field::select("rating", page.t(RATING), [any()].into_iter().chain(ratings), rating)
-            .optional(),
+    let statuses = [any()].into_iter().chain(statuses);
+    let ratings = [any()].into_iter().chain(ratings);
+    let fields = [
+        Field::select("status", page.t(common::STATUS), statuses, status).optional(),
+        Field::select("rating", page.t(RATING), ratings, rating).optional(),
     ];
 
     let reset =
@@ -113,7 +110,7 @@ fn filter_form(page: &PageContext, filter: FeedbackFilter) -> Search {
     let is_filtered = filter.status.is_some() || filter.rating.is_some();
     Search {
         label: page.t(FILTER).to_owned(),
-        fields,
+        fields: fields.into_iter().chain(page.sort_field()).collect(),
         submit: page.t(FILTER).to_owned(),
         reset: is_filtered.then_some(reset),
     }

@@ -89,6 +89,7 @@ pub(crate) async fn list(
     let filter = FeedbackFilter {
         status: query.status.as_deref().map(parse_status).transpose()?,
         rating: query.rating.as_deref().map(parse_rating).transpose()?,
+        ..FeedbackFilter::default()
     };
     let page = api.run(|api| async move { api.feedback.page(filter, page).await }).await?;
     Ok(Json(FeedbackPage {

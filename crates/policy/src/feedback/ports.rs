@@ -1,7 +1,7 @@
 //! Ports of feedback.
 
 use async_trait::async_trait;
-use pia_kernel::{FeedbackId, Page, PageRequest, SideEffects, Timestamp, Unavailable};
+use pia_kernel::{FeedbackId, Page, PageRequest, SideEffects, TimeOrder, Timestamp, Unavailable};
 
 use super::report::{FeedbackEntry, FeedbackStatus, Rating};
 
@@ -12,6 +12,8 @@ pub struct FeedbackFilter {
     pub status: Option<FeedbackStatus>,
     /// Reports with this rating.
     pub rating: Option<Rating>,
+    /// Order of the reports.
+    pub order: TimeOrder,
 }
 
 /// Change of a report by an administrator.
@@ -45,7 +47,7 @@ pub trait FeedbackStore: Send + Sync {
     /// Stores a report.
     async fn add(&self, entry: FeedbackEntry, effects: SideEffects) -> Result<(), Unavailable>;
 
-    /// Returns a page of the selected reports, newest first.
+    /// Returns a page of the selected reports, in their order.
     async fn page(
         &self,
         filter: FeedbackFilter,

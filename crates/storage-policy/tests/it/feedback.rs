@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use pia_kernel::{FeedbackId, PageRequest, SideEffects, Timestamp, UserId};
+use pia_kernel::{FeedbackId, PageRequest, SideEffects, TimeOrder, Timestamp, UserId};
 use pia_policy::{
     FeedbackChangeOutcome, FeedbackDraft, FeedbackEntry, FeedbackFilter, FeedbackStatus,
     FeedbackStore, Rating, TriageUpdate,
@@ -16,7 +16,7 @@ use crate::people::{START, count_noted, noting, person};
 
 pia_testkit::contract! {
     a_report_is_stored_unchanged,
-    pages_are_filtered_and_newest_first,
+    pages_are_filtered_and_in_order_of_time,
     a_triage_keeps_what_it_omits,
     one_of_concurrent_triages_of_one_version_is_stored,
     answers_are_deleted_before_reports,
@@ -54,7 +54,7 @@ async fn a_report_is_stored_unchanged(db: Database) {
     assert_eq!(feedback.find(FeedbackId::generate()).await.unwrap(), None);
 }
 
-async fn pages_are_filtered_and_newest_first(db: Database) {
+async fn pages_are_filtered_and_in_order_of_time(db: Database) {
     let feedback = SqlFeedback::new(db.clone());
     let user = person(&db).await;
     let mut ids = Vec::new();
@@ -70,17 +70,26 @@ async fn pages_are_filtered_and_newest_first(db: Database) {
     };
     feedback.triage(ids[4], closed, noting("triage")).await.unwrap();
 
-    let filter = FeedbackFilter { status: Some(FeedbackStatus::New), rating: Some(Rating::Down) };
+    let filter = FeedbackFilter {
+        status: Some(FeedbackStatus::New),
+        rating: Some(Rating::Down),
+        ..FeedbackFilter::default()
+    };
     let first = PageRequest { after: None, limit: 1 };
     let page = feedback.page(filter, first).await.unwrap();
     let next = feedback.page(filter, PageRequest { after: page.next, limit: 1 }).await.unwrap();
     let large_page = PageRequest { after: None, limit: 9 };
     let all = feedback.page(FeedbackFilter::default(), large_page).await.unwrap();
+    let oldest_first = FeedbackFilter { order: TimeOrder::Oldest, ..FeedbackFilter::default() };
+    let oldest = feedback.page(oldest_first, PageRequest { after: None, limit: 3 }).await.unwrap();
+    let newer = feedback.page(oldest_first, PageRequest { after: oldest.next, limit: 3 }).await;
 
     let listed = |items: &[FeedbackEntry]| items.iter().map(|it| it.id).collect::<Vec<_>>();
     assert_eq!(listed(&page.items), vec![ids[2]]);
     assert_eq!(listed(&next.items), vec![ids[0]]);
     assert_eq!(next.next, None);
+    assert_eq!(listed(&oldest.items), ids[..3]);
+    assert_eq!(listed(&newer.unwrap().items), ids[3..]);
     ids.reverse();
     assert_eq!(listed(&all.items), ids);
 }
