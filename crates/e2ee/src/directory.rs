@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pia_kernel::{Clock, Cursor, Page, PageRequest, Timestamp, Unavailable, UserId};
+use pia_kernel::{Clock, Cursor, Page, PageRequest, TimeOrder, Timestamp, Unavailable, UserId};
 
 use crate::device::DeviceRow;
 use crate::ports::DeviceReader;
@@ -67,6 +67,8 @@ pub struct DeviceFilter {
     pub search: String,
     /// State of the device.
     pub status: Option<DeviceStatus>,
+    /// Order of the devices by their registration.
+    pub order: TimeOrder,
 }
 
 /// Devices of all accounts. Nobody but a device's owner can remove it: only the
@@ -83,7 +85,7 @@ impl DeviceDirectory {
         Self { reader, clock }
     }
 
-    /// Lists the selected devices, the newest registration first.
+    /// Lists the selected devices, in their order.
     pub async fn list(
         &self,
         filter: &DeviceFilter,

@@ -58,8 +58,7 @@ pub trait KeyStore: Send + Sync {
 /// Reader of the devices of all accounts, without their keys.
 #[async_trait]
 pub trait DeviceReader: Send + Sync {
-    /// Loads up to `page.limit` of the selected devices, the newest registration
-    /// first.
+    /// Loads up to `page.limit` of the selected devices, in their order.
     async fn page(
         &self,
         filter: &DeviceFilter,

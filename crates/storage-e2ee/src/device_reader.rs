@@ -5,10 +5,10 @@ use diesel::prelude::*;
 use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
 use pia_e2ee::{DeviceEntry, DeviceFilter, DeviceReader, DeviceRow as RowId, DeviceStatus};
-use pia_kernel::{Cursor, PageRequest, Timestamp, Unavailable, UserId};
+use pia_kernel::{PageRequest, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{accounts, devices};
 use pia_storage::text_search::{like_containing, lower};
-use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
+use pia_storage::{Database, DbError, DbInstant, DbUid, in_time_order, on_conn};
 
 use crate::device_row::{ACTIVE, PENDING, REVOKED};
 
@@ -46,7 +46,6 @@ impl SqlDeviceReader {
         now: DbInstant,
         page: PageRequest,
     ) -> Result<Vec<EntryRow>, DbError> {
-        let after = page.after.unwrap_or_else(Cursor::top);
         let pattern = like_containing(&filter.search);
         let matches_search = lower(devices::name.nullable())
             .like(&pattern)
@@ -67,11 +66,10 @@ impl SqlDeviceReader {
         let owner = DbUid(filter.user.map(|it| it.0).unwrap_or_default());
         let entries = devices::table
             .inner_join(accounts::table.on(accounts::id.eq(devices::user_id)))
-            .filter(devices::id.lt(DbUid(after.id)).and(matches_search))
+            .filter(matches_search)
             .filter(devices::user_id.eq(owner).or(any(filter.user.is_none())))
             .filter(devices::status.eq(status.unwrap_or_default()).or(any(status.is_none())))
             .filter(waits.eq(is_waiting.unwrap_or_default()).or(any(is_waiting.is_none())))
-            .order(devices::id.desc())
             .limit(page.limit.into())
             .select((
                 devices::id,
@@ -86,7 +84,10 @@ impl SqlDeviceReader {
                 devices::seen_at,
             ));
 
-        on_conn!(self.db.reader(), |conn| entries.load(conn).await?)
+        on_conn!(self.db.reader(), |conn| {
+            let query = entries.into_boxed();
+            in_time_order!(query, filter.order, page.after, devices::id).load(conn).await?
+        })
     }
 }
 

@@ -45,7 +45,8 @@ async fn list(page: PageContext) -> PageResult {
     let request = page.paging();
     let status_name = page.query("status");
     let status = DeviceStatus::ALL.into_iter().find(|it| it.name() == status_name);
-    let filter = DeviceFilter { user: None, search: page.query("search"), status };
+    let filter =
+        DeviceFilter { user: None, search: page.query("search"), status, order: page.time_order() };
     let devices =
         page.run(|api| async move { api.e2ee.directory.list(&filter, request).await }).await?;
     let columns = [DEVICE, USER, common::STATUS, ADDED, LAST_USED];
@@ -55,6 +56,7 @@ async fn list(page: PageContext) -> PageResult {
         rows: devices.items.iter().map(|it| device_row(&page, it, true)).collect(),
         empty: page.t(EMPTY).to_owned(),
         search: Some(search_form(&page, status)),
+        sort_links: page.time_sort_links(3),
         ..page.paged(devices.next)
     };
     let section = Section::new("devices", "").table(table);
@@ -118,10 +120,13 @@ fn search_form(page: &PageContext, status: Option<DeviceStatus>) -> Search {
         Link { label: page.t(common::RESET_FILTERS).to_owned(), path: "admin/devices".to_owned() };
     Search {
         label: page.t(TITLE).to_owned(),
-        fields: vec![
+        fields: [
             Field::input("search", page.t(SEARCH), "search", "off", search).optional(),
             Field::select("status", page.t(common::STATUS), statuses, selected).optional(),
-        ],
+        ]
+        .into_iter()
+        .chain(page.sort_field())
+        .collect(),
         submit: page.t(common::SEARCH).to_owned(),
         reset: is_filtered.then_some(reset),
     }

@@ -20,6 +20,7 @@ pub(crate) async fn list(
         user: query.user.map(UserId),
         search: query.search.unwrap_or_default(),
         status: query.status.as_deref().map(parse_status).transpose()?,
+        ..DeviceFilter::default()
     };
     let page = api.run(|api| async move { api.e2ee.directory.list(&filter, page).await }).await?;
     Ok(Json(DevicePage {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pia_e2ee::{DeviceEntry, DeviceFilter, DeviceReader as _, DeviceStatus};
-use pia_kernel::{Cursor, PageRequest, Timestamp};
+use pia_kernel::{Cursor, PageRequest, TimeOrder, Timestamp};
 use pia_storage::Database;
 use pia_storage_e2ee::SqlDeviceReader;
 
@@ -36,11 +36,16 @@ async fn devices_of_all_accounts_are_listed_by_page(db: Database) {
     let first_page = page(&db, &filter, PageRequest { limit: 1, ..ALL }).await;
     let cursor = Cursor { at: first_page[0].created_at, id: first_page[0].row.0 };
     let second_page = page(&db, &filter, PageRequest { after: Some(cursor), limit: 1 }).await;
+    let oldest_first = DeviceFilter { order: TimeOrder::Oldest, ..DeviceFilter::default() };
+    let oldest = page(&db, &oldest_first, PageRequest { limit: 1, ..ALL }).await;
+    let cursor = Cursor { at: oldest[0].created_at, id: oldest[0].row.0 };
+    let newest = page(&db, &oldest_first, PageRequest { after: Some(cursor), limit: 9 }).await;
 
     let owners: Vec<_> = entries.iter().map(|it| (it.user, it.status)).collect();
     let expected = [(bob.user, DeviceStatus::Waiting), (ada.user, DeviceStatus::Active)];
     assert_eq!(owners, expected);
     assert_eq!([first_page, second_page].concat(), entries);
+    assert_eq!([newest, oldest].concat(), entries);
     assert_eq!(entries[1].email, format!("{}@example.org", ada.user));
     assert_eq!(entries[1].os_version.as_deref(), Some("Windows"));
 }
