@@ -16,7 +16,7 @@ use pia_identity::{
     Administration, CallerCache, Invitation, InvitationEntry, InviteError, Member, Role, RoleError,
     Roles,
 };
-use pia_kernel::{Clock, Cursor, InvitationId, LiveSetting, PageRequest, Unavailable};
+use pia_kernel::{Clock, Cursor, InvitationId, LiveSetting, PageRequest, TimeOrder, Unavailable};
 use pia_knowledge::KnowledgeError;
 use pia_pods::ConnectorError;
 use pia_policy::{GroupError, VerifyingKey};
@@ -264,7 +264,7 @@ impl AdminServices {
         let mut after = None;
         loop {
             let request = PageRequest { limit: INVITATIONS_PER_PAGE, after };
-            let page = self.accounts.invitations.page(request).await?;
+            let page = self.accounts.invitations.page(TimeOrder::Newest, request).await?;
             for InvitationEntry { id, email, role, expires_at, .. } in &page {
                 let whom = email.as_deref().unwrap_or("anyone with the link");
                 let role = role.name();

@@ -6,10 +6,12 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{InvitationEntry, InvitationStore, NewInvitation, fold_email, readable_email};
 use pia_kernel::{
-    Cursor, GroupId, InvitationId, PageRequest, SideEffects, Timestamp, Unavailable, UserId,
+    GroupId, InvitationId, PageRequest, SideEffects, TimeOrder, Timestamp, Unavailable, UserId,
 };
 use pia_storage::schema::{invitations, user_groups};
-use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+use pia_storage::{
+    Database, DbError, DbInstant, DbUid, WriteEffects, in_time_order, in_tx, on_conn,
+};
 
 use crate::accounts::role;
 
@@ -46,20 +48,21 @@ impl InvitationStore for SqlInvitations {
     async fn page(
         &self,
         now: Timestamp,
+        order: TimeOrder,
         page: PageRequest,
     ) -> Result<Vec<InvitationEntry>, Unavailable> {
-        let after = page.after.unwrap_or_else(Cursor::top);
-        let at = DbInstant(after.at);
-        let id = DbUid(after.id);
-        let created_at = invitations::created_at;
-        let is_after_cursor = created_at.le(at).and(created_at.lt(at).or(invitations::id.lt(id)));
         let entries = invitations::table
-            .filter(invitations::expires_at.gt(DbInstant(now)).and(is_after_cursor))
-            .order((created_at.desc(), invitations::id.desc()))
+            .filter(invitations::expires_at.gt(DbInstant(now)))
             .limit(page.limit.into());
 
         let rows: Vec<ListRow> = on_conn!(self.db.reader(), |conn| {
-            entries.select(ListRow::as_select()).load(conn).await?
+            let query = in_time_order!(
+                entries.into_boxed(),
+                order,
+                page.after,
+                (invitations::created_at, invitations::id)
+            );
+            query.select(ListRow::as_select()).load(conn).await?
         })?;
 
         Ok(rows.into_iter().map(InvitationEntry::try_from).collect::<Result<_, _>>()?)

@@ -115,9 +115,11 @@ async fn revoke(page: PageContext, PathId(id): PathId, _: FormFields) -> PageRes
 
 async fn list_view(page: &PageContext, link: Option<String>) -> Result<View, ApiError> {
     let request = page.paging();
+    let order = page.time_order();
     let (entries, groups) = page
         .run(|api| async move {
-            let entries = api.administration.invitations.page(request.and_one_more()).await?;
+            let entries =
+                api.administration.invitations.page(order, request.and_one_more()).await?;
             Ok::<_, pia_kernel::Unavailable>((entries, api.groups.list().await?))
         })
         .await?;
@@ -127,6 +129,7 @@ async fn list_view(page: &PageContext, link: Option<String>) -> Result<View, Api
         columns: [EMAIL, ROLE, GROUP, common::CREATED, EXPIRES].map(|it| page.t(it).into()).into(),
         rows: entries.items.iter().map(|it| invitation_row(page, it, &groups)).collect(),
         empty: page.t(EMPTY).to_owned(),
+        sort_links: page.time_sort_links(3),
         ..page.paged(entries.next)
     };
 

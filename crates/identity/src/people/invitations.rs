@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_kernel::{
-    Clock, GroupId, InvitationId, PageRequest, QueuedEmail, Secret, SideEffects, Timestamp,
-    Unavailable, UserId,
+    Clock, GroupId, InvitationId, PageRequest, QueuedEmail, Secret, SideEffects, TimeOrder,
+    Timestamp, Unavailable, UserId,
 };
 
 use crate::people;
@@ -107,9 +107,13 @@ impl Invitations {
         Ok(Invited { id, link: Secret::new(link), expires_at })
     }
 
-    /// Returns a page of the valid invitations, the newest first.
-    pub async fn page(&self, page: PageRequest) -> Result<Vec<InvitationEntry>, Unavailable> {
-        self.store.page(self.clock.now(), page).await
+    /// Returns a page of the valid invitations, in this order.
+    pub async fn page(
+        &self,
+        order: TimeOrder,
+        page: PageRequest,
+    ) -> Result<Vec<InvitationEntry>, Unavailable> {
+        self.store.page(self.clock.now(), order, page).await
     }
 
     /// Revokes an invitation. Returns whether it existed.

@@ -1,7 +1,9 @@
 //! Port of invitations; implemented in `storage-identity`.
 
 use async_trait::async_trait;
-use pia_kernel::{GroupId, InvitationId, PageRequest, SideEffects, Timestamp, Unavailable, UserId};
+use pia_kernel::{
+    GroupId, InvitationId, PageRequest, SideEffects, TimeOrder, Timestamp, Unavailable, UserId,
+};
 
 use super::TokenHash;
 use crate::people::role::Role;
@@ -62,10 +64,11 @@ pub trait InvitationStore: Send + Sync {
     /// Stores an invitation. Returns whether its group exists.
     async fn add(&self, new: NewInvitation, effects: SideEffects) -> Result<bool, Unavailable>;
 
-    /// Returns a page of the valid invitations, the newest first.
+    /// Returns a page of the valid invitations, in this order.
     async fn page(
         &self,
         now: Timestamp,
+        order: TimeOrder,
         page: PageRequest,
     ) -> Result<Vec<InvitationEntry>, Unavailable>;
 

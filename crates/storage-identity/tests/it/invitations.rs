@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pia_identity::{
-    AccountCreationOutcome, AccountStore, DEFAULT_GROUP, InvitationStore, NewAccount,
-    NewInvitation, PresentedInvitation, Role, RoleStore, TokenHash,
+    AccountCreationOutcome, AccountStore, DEFAULT_GROUP, InvitationEntry, InvitationStore,
+    NewAccount, NewInvitation, PresentedInvitation, Role, RoleStore, TokenHash,
 };
-use pia_kernel::{GroupId, InvitationId, PageRequest, SideEffects, Timestamp};
+use pia_kernel::{Cursor, GroupId, InvitationId, PageRequest, SideEffects, TimeOrder, Timestamp};
 use pia_storage::Database;
 use pia_storage_identity::{SqlAccounts, SqlInvitations, SqlRoles};
 
@@ -61,7 +61,7 @@ async fn register(db: &Database, new: NewAccount, seats: Option<u32>) -> Account
 
 async fn all(db: &Database, now: Timestamp) -> Vec<InvitationId> {
     let page = PageRequest { limit: 200, after: None };
-    let entries = SqlInvitations::new(db.clone()).page(now, page).await.unwrap();
+    let entries = SqlInvitations::new(db.clone()).page(now, TimeOrder::Newest, page).await.unwrap();
     entries.into_iter().map(|it| it.id).collect()
 }
 
@@ -201,13 +201,22 @@ async fn valid_invitations_are_listed_in_pages(db: Database) {
     }
     invite(&db, NewInvitation { expires_at: START, ..invitation(TOKEN, None) }).await;
 
-    let first = store.page(START, PageRequest { limit: 2, after: None }).await.unwrap();
-    let last = first.last().map(|it| pia_kernel::Cursor { at: it.at, id: it.id.0 });
-    let second = store.page(START, PageRequest { limit: 9, after: last }).await.unwrap();
+    let page = async |order, limit, after| {
+        store.page(START, order, PageRequest { limit, after }).await.unwrap()
+    };
+    let end = |page: &[InvitationEntry]| page.last().map(|it| Cursor { at: it.at, id: it.id.0 });
+    let ids = |pages: [&[InvitationEntry]; 2]| -> Vec<_> {
+        pages.concat().iter().map(|it| it.id).collect()
+    };
 
+    let first = page(TimeOrder::Newest, 2, None).await;
+    let second = page(TimeOrder::Newest, 9, end(&first)).await;
+    let oldest = page(TimeOrder::Oldest, 3, None).await;
+    let newer = page(TimeOrder::Oldest, 9, end(&oldest)).await;
+
+    assert_eq!(ids([&oldest, &newer]), made);
     made.reverse();
-    let listed: Vec<_> = first.iter().chain(&second).map(|it| it.id).collect();
-    assert_eq!(listed, made);
+    assert_eq!(ids([&first, &second]), made);
     assert_eq!(first[0].email.as_deref(), Some("ada@example.org"));
     assert_eq!(first[0].role, Role::KbManager);
     assert_eq!(first[0].group, Some(DEFAULT_GROUP));

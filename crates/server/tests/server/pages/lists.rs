@@ -14,6 +14,7 @@ on_both_databases!(
     users_are_sorted_by_address_and_age,
     users_are_selected_by_role_status_and_factor,
     emails_and_assignments_are_searched_by_person,
+    lists_by_time_are_read_in_both_directions,
 );
 
 /// Returns the query of the link to the next page.
@@ -186,5 +187,41 @@ async fn emails_and_assignments_are_searched_by_person(database: TestDatabase) {
         let unknown = open(path).await;
         assert!(unknown.contains("No account has this address."), "{unknown}");
         assert!(unknown.contains("No entries found"), "{unknown}");
+    }
+}
+
+async fn lists_by_time_are_read_in_both_directions(database: TestDatabase) {
+    let app = start_with_admin(TestConfig::on(database).with_mail()).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let token = ada.csrf_token().await;
+    for number in ["one", "two"] {
+        let address = format!("invited-{number}@example.org");
+        let fields = [("csrfToken", token.as_str()), ("email", address.as_str()), ("role", "user")];
+        assert_eq!(ada.post("/admin/invitations", &[], &form(&fields)).await.status, 200);
+        let email = QueuedEmail::new("invitation").with("link", "https://pia.example/canary");
+        let address = format!("mailed-{number}@example.org");
+        app.queue(email.to_address(SystemClock.now(), &address)).await;
+    }
+
+    for (path, [old, new]) in [
+        ("/admin/invitations", ["invited-one", "invited-two"]),
+        ("/admin/mail", ["mailed-one", "mailed-two"]),
+        ("/admin/audit", ["session.started", "invitation.created"]),
+    ] {
+        let newest_first = ada.get(path).await.text();
+        let oldest_first = ada.get(&format!("{path}?sort=created")).await.text();
+
+        let position = |html: &str, text| html.find(text).unwrap_or_else(|| panic!("{text}"));
+        assert!(position(&newest_first, new) < position(&newest_first, old), "{newest_first}");
+        assert!(position(&oldest_first, old) < position(&oldest_first, new), "{oldest_first}");
+        assert!(newest_first.contains("<a href=\"?sort=created\">"), "{newest_first}");
+        let heading = "aria-sort=\"ascending\"><a href=\"?sort=-created\">";
+        assert!(oldest_first.contains(heading), "{oldest_first}");
+        assert_eq!(sort_links(&oldest_first), 1, "{path}");
+    }
+    for list in ["audit", "mail", "assignments", "feedback", "devices"] {
+        let page = ada.get(&format!("/admin/{list}?sort=created")).await.text();
+        let field = "<input type=\"hidden\" name=\"sort\" value=\"created\">";
+        assert!(page.contains(field), "{page}");
     }
 }
