@@ -16,12 +16,12 @@ use crate::page_context::{PageContext, PageResult};
 use crate::routes::pages::page;
 use crate::ui::Field;
 
-/// Number of groups, models or people on the page.
-const MAX_ROWS: u32 = 100;
+/// Number of people on a page.
+const PAGE_ROWS: u32 = 100;
+/// Maximum number of days, groups or models, of which the list has all.
+const MAX_ROWS: u32 = 100_000;
 /// Parameter with the position that a page of people begins after.
 const AFTER: &str = "after";
-/// Maximum number of days in a report.
-const MAX_DAYS: u32 = 366;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![page("/admin/usage", |it| it.to(show)), page("/admin/usage/export", |it| it.to(export))]
@@ -66,7 +66,7 @@ async fn users(page: &PageContext, range: UsageRange) -> Result<UsageList, ApiEr
     };
 
     let (rows, next) =
-        page.run(|api| async move { api.usage.users(range, selection, MAX_ROWS).await }).await?;
+        page.run(|api| async move { api.usage.users(range, selection, PAGE_ROWS).await }).await?;
     let next = next.map(|it| page.query_with(AFTER, &format_cursor(it)));
 
     Ok(UsageList { rows, next, person: Some(field) })
@@ -98,8 +98,7 @@ async fn sums(
     range: UsageRange,
     grouping: UsageGrouping,
 ) -> Result<Vec<UsageSum>, ApiError> {
-    let limit = if grouping == UsageGrouping::Day { MAX_DAYS } else { MAX_ROWS };
-    page.run(|api| async move { api.usage.sums(range, grouping, limit).await }).await
+    page.run(|api| async move { api.usage.sums(range, grouping, MAX_ROWS).await }).await
 }
 
 fn requested_grouping(page: &PageContext) -> UsageGrouping {

@@ -25,6 +25,7 @@ on_both_databases! {
     answers_do_not_wait_for_a_database_that_is_down,
     usage_is_reported_to_administrators,
     usage_by_person_is_searched_and_paged,
+    usage_by_model_is_paged_sorted_and_searched,
 }
 
 /// Recorded call, with its tokens.
@@ -296,6 +297,45 @@ async fn usage_by_person_is_searched_and_paged(database: TestDatabase) {
         let page = console.get(&format!("/admin/usage?by=user&{query}")).await.text();
         assert!(page.contains(text), "{query}: {page}");
     }
+}
+
+async fn usage_by_model_is_paged_sorted_and_searched(database: TestDatabase) {
+    let demo = Demo::start(0).expect("a demo upstream");
+    let setting = TestConfig::on(database).with_upstream(&demo.endpoint());
+    let (app, ada, console) = administrator(setting).await;
+    assert_eq!(ada.post(CHAT, &chat_request("good day")).await.status, 200);
+    until(async || {
+        let body = console.get("/api/admin/usage").await.body;
+        (sum(&body["items"], "calls") == 1).then_some(())
+    })
+    .await;
+    // Models with more calls are the first ones, also in the chart.
+    for number in 0..60 {
+        let sums = "failed, input_tokens, cached_input_tokens, output_tokens, spent_micros, \
+                    timed_calls, duration_millis";
+        app.execute(&format!(
+            "INSERT INTO usage_by_group (day, group_id, provider, model, calls, {sums})
+            SELECT day, group_id, provider, 'planted-{number:02}', {number} + 2, {sums}
+            FROM usage_by_group WHERE model = 'test-model'"
+        ))
+        .await;
+    }
+    let open =
+        async |query: &str| console.get(&format!("/admin/usage?by=model{query}")).await.text();
+
+    let by_cost = open("").await;
+    let by_name = open("&sort=name").await;
+    let (before, _) = by_name.split_once("\" rel=\"next\"").expect("a link to the next page");
+    let (_, next) = before.rsplit_once("after=").expect("the key of a row");
+    let last = open(&format!("&sort=name&after={next}")).await;
+    let found = open("&search=PLANTED-0").await;
+
+    assert!(by_cost.contains("planted-10") && !by_cost.contains("test-model"), "{by_cost}");
+    assert!(by_name.contains("planted-00") && !by_name.contains("test-model"), "{by_name}");
+    assert!(next.ends_with("planted-49"), "{next}");
+    assert!(last.contains("test-model") && !last.contains("planted-00"), "{last}");
+    assert!(last.contains("First page") && !last.contains("rel=\"next\""), "{last}");
+    assert!(found.contains("planted-09") && !found.contains("test-model"), "{found}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,7 +2,7 @@
 
 use pia_assistant::{UsageGrouping, UsageRange, UsageRangeError, UsageSubject, UsageSum};
 
-use super::MAX_ROWS;
+use super::AFTER;
 use super::summary::{self as texts, UsageTotals};
 use crate::page_context::PageContext;
 use crate::texts::common;
@@ -32,10 +32,6 @@ const SUMMED_BY: Text = Text::new("Group by", "Gruppieren nach");
 const EMPTY: Text = Text::new(
     "No model was called in this period. Choose another one.",
     "In diesem Zeitraum wurde kein Modell aufgerufen. Wählen Sie einen anderen.",
-);
-const FIRST_ROWS: Text = Text::new(
-    "These are the first {}. The CSV file has more.",
-    "Das sind die ersten {}. Die CSV-Datei enthält mehr.",
 );
 const INPUT: Text = Text::new("Input tokens", "Eingabe-Token");
 const OUTPUT: Text = Text::new("Output tokens", "Ausgabe-Token");
@@ -86,15 +82,8 @@ impl UsageView<'_> {
             return view.section(grouping_section.paragraph(page.t(common::NO_MATCH)));
         }
 
-        let mut table_section =
-            grouping_section.part(SectionPart::Chart(self.chart())).table(self.table());
-        let is_full = u32::try_from(self.rows.len()).is_ok_and(|it| it >= MAX_ROWS);
-        if is_full && matches!(self.grouping, UsageGrouping::Group | UsageGrouping::Model) {
-            let first_rows = page.fill(FIRST_ROWS, &[&MAX_ROWS.to_string()]);
-            table_section = table_section.paragraph(first_rows);
-        }
-
-        view.section(table_section)
+        let chart = SectionPart::Chart(self.chart());
+        view.section(grouping_section.part(chart).table(self.table()))
     }
 
     fn range_tabs(&self) -> SectionPart {
@@ -179,39 +168,45 @@ impl UsageView<'_> {
         }
     }
 
+    /// Returns the table: the loaded page of people, or a page of all others.
     fn table(&self) -> Table {
-        let all_columns = [
-            grouping_text(self.grouping),
-            texts::CALLS,
-            texts::CREDITS,
-            texts::ERRORS,
-            INPUT,
-            OUTPUT,
+        let page = self.page;
+        let columns = [
+            ("name", grouping_text(self.grouping)),
+            ("calls", texts::CALLS),
+            ("credits", texts::CREDITS),
+            ("errors", texts::ERRORS),
+            ("input", INPUT),
+            ("output", OUTPUT),
         ];
-        // Users have sums without details.
-        let columns =
-            if self.grouping == UsageGrouping::User { &all_columns[..3] } else { &all_columns[..] };
         // The chart has all days.
-        let mut rows: Vec<_> = self.rows.iter().filter(|it| it.calls > 0).collect();
+        let mut sums: Vec<_> = self.rows.iter().filter(|it| it.calls > 0).collect();
         if self.grouping == UsageGrouping::Day {
-            rows.reverse();
+            sums.reverse();
+        }
+
+        let rows = sums.into_iter().map(|it| self.row(it)).collect();
+        if self.grouping != UsageGrouping::User {
+            return page.list(texts::TITLE, EMPTY, &columns, rows);
         }
 
         Table {
-            caption: self.page.t(texts::TITLE).to_owned(),
-            columns: columns.iter().map(|it| self.page.t(*it).to_owned()).collect(),
-            rows: rows.into_iter().map(|it| self.row(it)).collect(),
+            caption: page.t(texts::TITLE).to_owned(),
+            // Users have sums without details.
+            columns: columns.iter().take(3).map(|it| page.t(it.1).to_owned()).collect(),
+            rows,
+            first: page.first_page(AFTER),
             next: self.next.clone(),
-            next_label: self.page.t(common::NEXT_PAGE).to_owned(),
+            next_label: page.t(common::NEXT_PAGE).to_owned(),
             ..Table::default()
         }
     }
 
     fn row(&self, sum: &UsageSum) -> Row {
         let language = self.page.language;
-        let number = |it: i64| Cell::number(format::number(language, it));
-        let mut cells =
-            vec![self.name(&sum.subject), number(sum.calls), number(sum.spent.rounded_up())];
+        let number = |it: i64| Cell::number(format::number(language, it)).sort_value(it);
+        let credits = number(sum.spent.rounded_up()).sort_value(sum.spent.0);
+        let mut cells = vec![self.name(&sum.subject), number(sum.calls), credits];
         if let Some(details) = sum.details {
             let cached = format::number(language, details.cached_input_tokens);
             let mut input = number(details.input_tokens);
@@ -222,12 +217,14 @@ impl UsageView<'_> {
             cells.extend([number(details.failed), input, number(details.output_tokens)]);
         }
 
-        Row::new(cells)
+        Row::new(cells).key(key(&sum.subject))
     }
 
     fn name(&self, subject: &UsageSubject) -> Cell {
         match subject {
-            UsageSubject::Day(day) => Cell::text(format::date(self.page.language, *day)),
+            UsageSubject::Day(day) => {
+                Cell::text(format::date(self.page.language, *day)).sort_value(day.to_epoch_days())
+            }
             UsageSubject::Group { id, name: Some(name) } => {
                 Cell::link(name.as_str(), format!("admin/groups/{id}"))
             }
@@ -253,6 +250,16 @@ fn grouping_text(grouping: UsageGrouping) -> Text {
         UsageGrouping::Group => Text::new("Group", "Gruppe"),
         UsageGrouping::Model => Text::new("Model", "Modell"),
         UsageGrouping::User => Text::new("Person", "Person"),
+    }
+}
+
+/// Returns the key of a row.
+fn key(subject: &UsageSubject) -> String {
+    match subject {
+        UsageSubject::Day(day) => day.to_string(),
+        UsageSubject::Group { id, .. } => id.to_string(),
+        UsageSubject::Model { provider, name } => format!("{provider}/{name}"),
+        UsageSubject::User { id, .. } => id.to_string(),
     }
 }
 
