@@ -38,6 +38,35 @@ impl DocumentStatus {
     }
 }
 
+/// Selection of a base's documents; an empty criterion selects all.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DocumentFilter {
+    /// Part of the title or of the source, in any case.
+    pub search: String,
+    /// Documents in this state.
+    pub status: Option<DocumentStatus>,
+    /// Column that they are sorted by.
+    pub sort: DocumentColumn,
+    /// True if the highest value is the first.
+    pub is_descending: bool,
+}
+
+/// Column that documents are sorted by, and then by their ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DocumentColumn {
+    /// Title, in any case.
+    #[default]
+    Title,
+    /// Name of the state.
+    Status,
+    /// Size of the file.
+    Size,
+    /// Number of retrievals.
+    Retrievals,
+    /// Time of the last change of the content.
+    Updated,
+}
+
 /// Document of a base, without its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {

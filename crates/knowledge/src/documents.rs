@@ -7,7 +7,8 @@ use ring::digest::{SHA256, digest};
 
 use crate::base::{BaseAccess, BaseRef, BaseStats, KnowledgeBaseEntry, check_prompt};
 use crate::document::{
-    CitedDocument, Document, DocumentContent, DocumentRef, DocumentStatus, Submission,
+    CitedDocument, Document, DocumentContent, DocumentFilter, DocumentRef, DocumentStatus,
+    Submission,
 };
 use crate::draft::{
     ContentDraft, ContentType, DocumentDraft, DraftError, check_content, check_source, check_title,
@@ -79,6 +80,22 @@ impl Documents {
     /// Returns the documents of a base, by title.
     pub async fn list(&self, base: BaseRef) -> Result<Vec<Document>, KnowledgeError> {
         self.store.list(base).await?.ok_or(KnowledgeError::NotFound)
+    }
+
+    /// Returns a page of the selected documents of a base, and the document that the
+    /// next page begins after; `None` on the last page.
+    pub async fn page(
+        &self,
+        base: BaseRef,
+        filter: DocumentFilter,
+        after: Option<DocumentId>,
+        limit: u16,
+    ) -> Result<(Vec<Document>, Option<DocumentId>), KnowledgeError> {
+        let mut documents = self.store.page(base, filter, after, limit.saturating_add(1)).await?;
+        let has_more = documents.len() > usize::from(limit);
+        documents.truncate(limit.into());
+        let next = if has_more { documents.last().map(|it| it.id) } else { None };
+        Ok((documents, next))
     }
 
     /// Returns a document of a base that the caller may manage.

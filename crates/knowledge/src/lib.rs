@@ -25,8 +25,8 @@ pub use base::{BaseAccess, BaseDraft, BaseRef, BaseStats, KnowledgeBase, Knowled
 pub use bases::KnowledgeBases;
 pub use chunking::{ChunkingSettings, TextChunk, split};
 pub use document::{
-    CitedDocument, Document, DocumentContent, DocumentRef, DocumentStatus, IngestionProgress,
-    Submission, document_url,
+    CitedDocument, Document, DocumentColumn, DocumentContent, DocumentFilter, DocumentRef,
+    DocumentStatus, IngestionProgress, Submission, document_url,
 };
 pub use documents::Documents;
 pub use draft::{ContentDraft, ContentType, DocumentDraft, DraftError, MAX_CONTENT_BYTES};

@@ -5,13 +5,15 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{DocumentId, GroupId, SideEffects, Timestamp, Unavailable};
 use pia_knowledge::{
-    BaseRef, CitedDocument, ContentChange, Document, DocumentContent, DocumentRef, DocumentStatus,
-    DocumentStore, DocumentStoreOutcome, GroupQuotas, NewContent,
+    BaseRef, CitedDocument, ContentChange, Document, DocumentColumn, DocumentContent,
+    DocumentFilter, DocumentRef, DocumentStatus, DocumentStore, DocumentStoreOutcome, GroupQuotas,
+    NewContent,
 };
 use pia_storage::schema::{
     group_personas, knowledge_base_groups, knowledge_bases, knowledge_documents, knowledge_files,
     managed_personas, persona_knowledge_bases,
 };
+use pia_storage::text_search::{like_containing, lower};
 use pia_storage::{Database, DbInstant, DbUid, WriteEffects, in_tx, lock_row, on_conn};
 
 use crate::document_row::{DocumentRow, parse_type};
@@ -47,6 +49,27 @@ macro_rules! row_of {
     };
 }
 
+/// Sorts a boxed query of documents by a column and then by id, and lets it begin
+/// after the last document of the previous page, if there is one.
+macro_rules! sorted {
+    ($query:expr, $filter:expr, $last:expr, $column:expr, |$it:ident| $value:expr) => {{
+        let mut query = $query;
+        if $filter.is_descending {
+            if let Some($it) = &$last {
+                let is_tied = $column.eq($value).and(knowledge_documents::id.lt(DbUid($it.id.0)));
+                query = query.filter($column.lt($value).or(is_tied));
+            }
+            query.order(($column.desc(), knowledge_documents::id.desc()))
+        } else {
+            if let Some($it) = &$last {
+                let is_tied = $column.eq($value).and(knowledge_documents::id.gt(DbUid($it.id.0)));
+                query = query.filter($column.gt($value).or(is_tied));
+            }
+            query.order(($column.asc(), knowledge_documents::id.asc()))
+        }
+    }};
+}
+
 impl SqlDocuments {
     /// Creates a store in `db`.
     pub fn new(db: Database) -> Self {
@@ -71,6 +94,63 @@ impl DocumentStore for SqlDocuments {
             rows.into_iter().flatten().map(Document::try_from).collect::<Result<_, _>>()?;
 
         Ok(Some(documents))
+    }
+
+    async fn page(
+        &self,
+        base: BaseRef,
+        filter: DocumentFilter,
+        after: Option<DocumentId>,
+        limit: u16,
+    ) -> Result<Vec<Document>, Unavailable> {
+        use knowledge_documents::{
+            base_id, retrieval_count, size_bytes, source_uri, status, title, updated_at,
+        };
+
+        let last = match after {
+            Some(document) => self.find(DocumentRef { base, document }).await?,
+            None => None,
+        };
+
+        let pattern = like_containing(&filter.search);
+        let matches_search =
+            lower(title.nullable())
+                .like(&pattern)
+                .escape('\\')
+                .or(lower(source_uri).like(&pattern).escape('\\'));
+        let bases = base_of!(base).select(knowledge_bases::id);
+        let documents = knowledge_documents::table
+            .filter(base_id.eq_any(bases))
+            .filter(matches_search)
+            .limit(limit.into());
+
+        let rows: Vec<DocumentRow> = on_conn!(self.db.reader(), |conn| {
+            let mut query = documents.into_boxed();
+            if let Some(it) = filter.status {
+                query = query.filter(status.eq(it.name()));
+            }
+            query = match filter.sort {
+                DocumentColumn::Title => {
+                    let column = || lower(title.nullable());
+                    sorted!(query, filter, last, column(), |it| lower(Some(it.title.clone())))
+                }
+                DocumentColumn::Status => {
+                    sorted!(query, filter, last, status, |it| it.status.name())
+                }
+                DocumentColumn::Size => {
+                    sorted!(query, filter, last, size_bytes, |it| it.size_bytes)
+                }
+                DocumentColumn::Retrievals => {
+                    sorted!(query, filter, last, retrieval_count, |it| it.retrieval_count)
+                }
+                DocumentColumn::Updated => {
+                    sorted!(query, filter, last, updated_at, |it| DbInstant(it.updated_at))
+                }
+            };
+            query.select(DocumentRow::as_select()).load(conn).await?
+        })?;
+
+        Ok(rows.into_iter().map(Document::try_from).collect::<Result<_, _>>()?)
     }
 
     async fn find(&self, document: DocumentRef) -> Result<Option<Document>, Unavailable> {

@@ -232,3 +232,21 @@ async fn an_empty_prompt_clears_the_stored_one() {
     let long_outcome = use_case.set_prompt(None, base_ref(), Some("x".repeat(8_001))).await;
     assert!(matches!(long_outcome, Err(KnowledgeError::PromptTooLong)));
 }
+
+#[tokio::test]
+async fn the_next_page_begins_after_the_last_document_of_this_page() {
+    let stored: Vec<_> =
+        (0..3).map(|_| stored_document(document_ref(), ContentType::Text)).collect();
+    let expected = stored.clone();
+    let mut store = MockDocumentStore::new();
+    store
+        .expect_page()
+        .returning(move |_, _, _, limit| Ok(stored.iter().take(limit.into()).cloned().collect()));
+    let documents = documents(store);
+    let page = async |limit| {
+        documents.page(base_ref(), DocumentFilter::default(), None, limit).await.unwrap()
+    };
+
+    assert_eq!(page(2).await, (expected[..2].to_vec(), Some(expected[1].id)));
+    assert_eq!(page(3).await, (expected, None));
+}

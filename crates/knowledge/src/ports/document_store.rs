@@ -5,7 +5,9 @@ use pia_kernel::{DocumentId, GroupId, SideEffects, Timestamp, Unavailable, UserI
 
 use super::base_store::GroupQuotas;
 use crate::base::BaseRef;
-use crate::document::{CitedDocument, Document, DocumentContent, DocumentRef, DocumentStatus};
+use crate::document::{
+    CitedDocument, Document, DocumentContent, DocumentFilter, DocumentRef, DocumentStatus,
+};
 use crate::draft::ContentType;
 
 /// Content of a new document, or new content of a stored one.
@@ -88,6 +90,16 @@ pub struct KnowledgeQuota {
 pub trait DocumentStore: Send + Sync {
     /// Loads the documents of a base, by title; `None` if there is no such base.
     async fn list(&self, base: BaseRef) -> Result<Option<Vec<Document>>, Unavailable>;
+
+    /// Loads up to `limit` of the selected documents of a base, in their order: the
+    /// first ones, or those after this document. Without such a base there are none.
+    async fn page(
+        &self,
+        base: BaseRef,
+        filter: DocumentFilter,
+        after: Option<DocumentId>,
+        limit: u16,
+    ) -> Result<Vec<Document>, Unavailable>;
 
     /// Loads a document; `None` if it is not in that base, or the access
     /// excludes it.

@@ -3,8 +3,8 @@
 use futures_util::future::join_all;
 use pia_kernel::{DocumentId, KnowledgeBaseId, SideEffects};
 use pia_knowledge::{
-    BaseAccess, BaseRef, BaseStore, ChunkStore, DocumentRef, DocumentStatus, DocumentStore,
-    DocumentStoreOutcome, GroupQuotas, IngestQueue,
+    BaseAccess, BaseRef, BaseStore, ChunkStore, DocumentColumn, DocumentFilter, DocumentRef,
+    DocumentStatus, DocumentStore, DocumentStoreOutcome, GroupQuotas, IngestQueue, NewContent,
 };
 use pia_storage::Database;
 use pia_storage_knowledge::{SqlChunks, SqlDocuments, SqlIngestQueue, SqlKnowledgeBases};
@@ -16,6 +16,8 @@ use crate::fixture::{
 
 pia_testkit::contract! {
     a_document_is_stored_listed_read_and_deleted,
+    documents_are_paged_in_each_order,
+    documents_are_selected_by_text_and_state,
     a_document_of_the_same_source_is_replaced,
     the_same_content_is_stored_once,
     one_of_concurrent_documents_of_one_source_is_created,
@@ -53,6 +55,76 @@ async fn a_document_is_stored_listed_read_and_deleted(db: Database) {
     assert!(store.passages(&chunks).await.unwrap().is_empty());
     assert_eq!(store.list_removed(10).await.unwrap(), chunks);
     assert_eq!(documents.list(server(KnowledgeBaseId::generate())).await.unwrap(), None);
+}
+
+/// Stores three documents of different titles, sources and sizes, and returns their
+/// base.
+async fn three_documents(db: &Database) -> KnowledgeBaseId {
+    let travel = base(db, "Travel", DEFAULT).await;
+    let documents = SqlDocuments::new(db.clone());
+    for (title, source, text) in
+        [("beta", "file:b", "1"), ("Alpha", "file:a", "333"), ("Gamma", "https://c", "22")]
+    {
+        let new = NewContent { title: Some(title.to_owned()), ..content(Some(source), text) };
+        documents.put(server(travel), new, QUOTAS, change()).await.unwrap();
+    }
+    travel
+}
+
+/// Returns the titles of the selected documents, which are loaded one by one.
+async fn titles(db: &Database, base: BaseRef, filter: DocumentFilter) -> Vec<String> {
+    let documents = SqlDocuments::new(db.clone());
+    let mut titles = Vec::new();
+    let mut after = None;
+    loop {
+        let page = documents.page(base, filter.clone(), after, 1).await.unwrap();
+        let Some(document) = page.into_iter().next() else { return titles };
+        after = Some(document.id);
+        titles.push(document.title);
+    }
+}
+
+async fn documents_are_paged_in_each_order(db: Database) {
+    let travel = three_documents(&db).await;
+    let sales = group(&db, "Sales").await;
+    let law = base(&db, "Law", sales).await;
+    document(&db, law, "of another base").await;
+
+    // Documents of equal value are in the order in which they were added.
+    for (sort, expected) in [
+        (DocumentColumn::Title, ["Alpha", "beta", "Gamma"]),
+        (DocumentColumn::Size, ["beta", "Gamma", "Alpha"]),
+        (DocumentColumn::Status, ["beta", "Alpha", "Gamma"]),
+        (DocumentColumn::Retrievals, ["beta", "Alpha", "Gamma"]),
+        (DocumentColumn::Updated, ["beta", "Alpha", "Gamma"]),
+    ] {
+        let ascending = DocumentFilter { sort, ..DocumentFilter::default() };
+        let descending = DocumentFilter { is_descending: true, ..ascending.clone() };
+        let mut listed = titles(&db, server(travel), descending).await;
+        listed.reverse();
+
+        assert_eq!(titles(&db, server(travel), ascending).await, expected, "{sort:?}");
+        assert_eq!(listed, expected, "{sort:?} in descending order");
+    }
+}
+
+async fn documents_are_selected_by_text_and_state(db: Database) {
+    let travel = three_documents(&db).await;
+    let search =
+        |text: &str| DocumentFilter { search: text.to_owned(), ..DocumentFilter::default() };
+    let status = |it| DocumentFilter { status: Some(it), ..DocumentFilter::default() };
+
+    for (filter, expected) in [
+        (search("ALPHA"), &["Alpha"][..]),
+        (search("file:"), &["Alpha", "beta"]),
+        (search("%"), &[]),
+        (status(DocumentStatus::Pending), &["Alpha", "beta", "Gamma"]),
+        (status(DocumentStatus::Failed), &[]),
+    ] {
+        assert_eq!(titles(&db, server(travel), filter.clone()).await, expected, "{filter:?}");
+    }
+    let unknown = server(KnowledgeBaseId::generate());
+    assert!(titles(&db, unknown, DocumentFilter::default()).await.is_empty());
 }
 
 async fn a_document_of_the_same_source_is_replaced(db: Database) {
@@ -172,6 +244,7 @@ async fn a_manager_of_another_group_finds_nothing(db: Database) {
     let foreign = DocumentRef { base, document: id };
 
     assert_eq!(documents.list(base).await.unwrap(), None);
+    assert_eq!(titles(&db, base, DocumentFilter::default()).await, [""; 0]);
     assert_eq!(documents.find(foreign).await.unwrap(), None);
     assert_eq!(documents.content(foreign).await.unwrap(), None);
     assert!(!documents.delete(foreign, SideEffects::default()).await.unwrap());

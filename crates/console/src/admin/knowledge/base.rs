@@ -1,7 +1,10 @@
 //! Page of a knowledge base: its numbers and documents.
 
-use pia_kernel::Timestamp;
-use pia_knowledge::{BaseStats, Document, DocumentStatus, ExtractError, KnowledgeError};
+use pia_kernel::{DocumentId, Timestamp};
+use pia_knowledge::{
+    BaseStats, Document, DocumentColumn, DocumentFilter, DocumentStatus, ExtractError,
+    KnowledgeError,
+};
 use pia_web::{ApiError, PathId, Route};
 use uuid::Uuid;
 
@@ -38,6 +41,10 @@ const EMPTY: Text = Text::new(
     "No documents found. Add documents, or clear the filters.",
     "Keine Dokumente gefunden. Fügen Sie Dokumente hinzu oder entfernen Sie die Filter.",
 );
+/// Number of documents on a page.
+const PAGE_ROWS: u16 = 50;
+/// Parameter with the document that a page begins after.
+const AFTER: &str = "after";
 
 pub(super) fn routes() -> Vec<Route> {
     vec![manager_page("/admin/knowledge/{id}", |it| it.to(show))]
@@ -52,10 +59,14 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 pub(super) async fn base_view(page: &PageContext, id: Uuid) -> Result<View, ApiError> {
     let entry = find(page, id).await?;
     let base = base_ref(page, id);
-    let (stats, list) = page
+    let filter = requested(page);
+    let after = Uuid::try_parse(&page.query(AFTER)).ok().map(DocumentId);
+    let (stats, (list, next)) = page
         .run(|api| async move {
-            let stats = api.knowledge.documents.stats(base).await?;
-            Ok::<_, KnowledgeError>((stats, api.knowledge.documents.list(base).await?))
+            let documents = &api.knowledge.documents;
+            let stats = documents.stats(base).await?;
+            let list = documents.page(base, filter, after, PAGE_ROWS).await?;
+            Ok::<_, KnowledgeError>((stats, list))
         })
         .await?;
     let path = format!("admin/knowledge/{id}");
@@ -68,7 +79,14 @@ pub(super) async fn base_view(page: &PageContext, id: Uuid) -> Result<View, ApiE
         view = view.intro(page.t(OFF));
     }
 
-    let table = document_table(page, &path, &list);
+    let has_documents = document_count(&stats) > 0;
+    let table = Table {
+        empty: page.t(if has_documents { common::NO_MATCH } else { EMPTY }).to_owned(),
+        search: has_documents.then(|| search_form(page, &path)),
+        next: next.map(|it| page.query_with(AFTER, &it.to_string())),
+        ..document_table(page, &path, &list)
+    };
+
     let is_ingesting = stats.pending > 0 || stats.processing > 0;
     let overview = Section::new("overview", page.t(OVERVIEW)).facts(base_facts(page, &stats));
     let documents = Section::new("documents", page.t(DOCUMENTS)).table(table);
@@ -80,10 +98,32 @@ pub(super) async fn base_view(page: &PageContext, id: Uuid) -> Result<View, ApiE
         .section(documents.live(is_ingesting)))
 }
 
+/// Returns the selection that the query names: documents by title unless it names
+/// another order.
+fn requested(page: &PageContext) -> DocumentFilter {
+    let sort = page.query("sort");
+    DocumentFilter {
+        search: page.query("search").trim().to_owned(),
+        status: DocumentStatus::from_name(&page.query("status")),
+        is_descending: sort.starts_with('-'),
+        sort: match sort.trim_start_matches('-') {
+            "status" => DocumentColumn::Status,
+            "size" => DocumentColumn::Size,
+            "used" => DocumentColumn::Retrievals,
+            "updated" => DocumentColumn::Updated,
+            _ => DocumentColumn::Title,
+        },
+    }
+}
+
+fn document_count(stats: &BaseStats) -> i64 {
+    stats.pending + stats.processing + stats.ready + stats.failed
+}
+
 fn base_facts(page: &PageContext, stats: &BaseStats) -> Vec<(&'static str, Cell)> {
     let number = |it: i64| format::number(page.language, it);
     let bytes = |it: i64| format::bytes(page.language, u64::try_from(it).unwrap_or_default());
-    let documents = stats.pending + stats.processing + stats.ready + stats.failed;
+    let documents = document_count(stats);
     let storage = page.fill(STORAGE_USED, &[&bytes(stats.size_bytes), &bytes(stats.byte_limit)]);
 
     let mut facts = vec![(
@@ -121,24 +161,21 @@ fn last_used(page: &PageContext, at: Option<Timestamp>) -> String {
 }
 
 fn document_table(page: &PageContext, path: &str, list: &[Document]) -> Table {
-    let columns = [
-        ("title", DOCUMENT_TITLE),
-        ("status", common::STATUS),
-        ("size", SIZE),
-        ("used", RETRIEVALS),
-        ("updated", UPDATED),
-    ];
-    let status = page.query("status");
-    let selected = list.iter().filter(|it| status.is_empty() || it.status.name() == status);
-    let rows = selected.map(|it| document_row(page, path, it)).collect();
+    let columns = [DOCUMENT_TITLE, common::STATUS, SIZE, RETRIEVALS, UPDATED];
     Table {
-        search: (!list.is_empty()).then(|| search_form(page, path, &status)),
-        ..page.list(DOCUMENTS, EMPTY, &columns, rows)
+        caption: page.t(DOCUMENTS).to_owned(),
+        columns: columns.map(|it| page.t(it).to_owned()).into(),
+        sort_links: page.sort_links(&["title", "status", "size", "used", "updated"]),
+        rows: list.iter().map(|it| document_row(page, path, it)).collect(),
+        first: page.first_page(AFTER),
+        next_label: page.t(common::NEXT_PAGE).to_owned(),
+        ..Table::default()
     }
 }
 
-fn search_form(page: &PageContext, path: &str, status: &str) -> Search {
+fn search_form(page: &PageContext, path: &str) -> Search {
     let value = page.query("search");
+    let status = page.query("status");
     let is_filtered = !value.is_empty() || !status.is_empty();
     let any = (String::new(), page.t(ALL));
     let named = |it: DocumentStatus| (it.name().to_owned(), page.t(status_text(it)));
@@ -151,7 +188,7 @@ fn search_form(page: &PageContext, path: &str, status: &str) -> Search {
         label: page.t(DOCUMENTS).to_owned(),
         fields: [
             text.optional(),
-            Field::select("status", page.t(common::STATUS), statuses, status).optional(),
+            Field::select("status", page.t(common::STATUS), statuses, &status).optional(),
         ]
         .into_iter()
         .chain(page.sort_field())
@@ -168,12 +205,10 @@ fn document_row(page: &PageContext, path: &str, document: &Document) -> Row {
         Cell::link(document.title.as_str(), path.as_str())
             .detail(document.source_uri.as_deref().unwrap_or_default()),
         status_cell(page, document),
-        Cell::number(format::bytes(page.language, size)).sort_value(size),
-        Cell::number(format::number(page.language, document.retrieval_count))
-            .sort_value(document.retrieval_count),
+        Cell::number(format::bytes(page.language, size)),
+        Cell::number(format::number(page.language, document.retrieval_count)),
         day_cell(page, document.updated_at),
-    ])
-    .key(document.id.to_string());
+    ]);
 
     if document.status == DocumentStatus::Failed && page.api.knowledge.is_enabled {
         row.form(retry_form(page, &path).about(document.title.as_str()))
