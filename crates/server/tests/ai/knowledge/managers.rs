@@ -1,8 +1,8 @@
 //! `/api/kb-manager`, as the desktop client uses it.
 
 use pia_server_testkit::client::{Client, TestResponse};
-use pia_server_testkit::console::Console;
-use pia_server_testkit::harness::{PASSWORD, TestConfig};
+use pia_server_testkit::console::administrator;
+use pia_server_testkit::harness::TestConfig;
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ on_both_databases!(
     a_manager_lists_stores_replaces_and_deletes_documents,
     a_manager_is_refused_for_the_reasons_of_the_contract,
     others_are_no_managers,
-    a_manager_tries_the_search_in_bases_of_the_group,
+    documents_are_paged_sorted_and_searched_in_the_console,
 );
 
 const BASES: &str = "/api/kb-manager/knowledge-bases";
@@ -200,4 +200,29 @@ async fn knowledge_that_is_off_is_reported() {
     let travel = base(&app, "Travel", "default").await;
     let listed = service(&app, "GET", &documents(&travel), &json!(null)).await;
     assert_eq!(listed.refusal(), (503, "knowledge_disabled"));
+}
+
+async fn documents_are_paged_sorted_and_searched_in_the_console(database: TestDatabase) {
+    let (app, _client, console) = administrator(knowing(database)).await;
+    let travel = base(&app, "Travel", "default").await;
+    for number in 0..51 {
+        let title = format!("Rule {number:02}");
+        let draft = json!({ "title": title, "contentType": "text/markdown", "content": title });
+        let response = service(&app, "POST", &documents(&travel), &draft).await;
+        assert_eq!(response.status, 202, "{}", response.text());
+    }
+    let open =
+        async |query: &str| console.get(&format!("/admin/knowledge/{travel}?{query}")).await.text();
+
+    let first = open("sort=-title").await;
+    let (before, _) = first.split_once("\" rel=\"next\"").expect("a link to the next page");
+    let (_, after) = before.rsplit_once("after=").expect("a document");
+    let last = open(&format!("sort=-title&after={after}")).await;
+    let found = open("search=RULE+07").await;
+
+    assert!(first.contains("Rule 50") && first.contains("Rule 01"), "{first}");
+    assert!(!first.contains("Rule 00"), "{first}");
+    assert!(last.contains("Rule 00") && !last.contains("Rule 01"), "{last}");
+    assert!(last.contains("First page") && !last.contains("rel=\"next\""), "{last}");
+    assert!(found.contains("Rule 07") && !found.contains("Rule 08"), "{found}");
 }
