@@ -13,10 +13,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_identity::{
-    Administration, CallerCache, Invitation, InvitationEntry, InviteError, Member, Role, RoleError,
-    Roles,
+    Administration, CallerCache, Invitation, InvitationEntry, InvitationFilter, InviteError,
+    Member, Role, RoleError, Roles,
 };
-use pia_kernel::{Clock, Cursor, InvitationId, LiveSetting, PageRequest, TimeOrder, Unavailable};
+use pia_kernel::{Clock, InvitationId, LiveSetting, PageRequest, Unavailable};
 use pia_knowledge::KnowledgeError;
 use pia_pods::ConnectorError;
 use pia_policy::{GroupError, VerifyingKey};
@@ -264,8 +264,9 @@ impl AdminServices {
         let mut after = None;
         loop {
             let request = PageRequest { limit: INVITATIONS_PER_PAGE, after };
-            let page = self.accounts.invitations.page(TimeOrder::Newest, request).await?;
-            for InvitationEntry { id, email, role, expires_at, .. } in &page {
+            let page =
+                self.accounts.invitations.page(&InvitationFilter::default(), request).await?;
+            for InvitationEntry { id, email, role, expires_at, .. } in &page.items {
                 let whom = email.as_deref().unwrap_or("anyone with the link");
                 let role = role.name();
                 line(
@@ -274,8 +275,8 @@ impl AdminServices {
                 );
             }
 
-            after = page.last().map(|it| Cursor { at: it.at, id: it.id.0 });
-            if page.len() < usize::from(INVITATIONS_PER_PAGE) {
+            after = page.next;
+            if after.is_none() {
                 break;
             }
         }

@@ -4,11 +4,12 @@ use async_trait::async_trait;
 use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_identity::{InvitationEntry, InvitationStore, NewInvitation, fold_email, readable_email};
-use pia_kernel::{
-    GroupId, InvitationId, PageRequest, SideEffects, TimeOrder, Timestamp, Unavailable, UserId,
+use pia_identity::{
+    InvitationEntry, InvitationFilter, InvitationStore, NewInvitation, fold_email, readable_email,
 };
+use pia_kernel::{GroupId, InvitationId, PageRequest, SideEffects, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{invitations, user_groups};
+use pia_storage::text_search::like_containing;
 use pia_storage::{
     Database, DbError, DbInstant, DbUid, WriteEffects, in_time_order, in_tx, on_conn,
 };
@@ -48,20 +49,27 @@ impl InvitationStore for SqlInvitations {
     async fn page(
         &self,
         now: Timestamp,
-        order: TimeOrder,
+        filter: &InvitationFilter,
         page: PageRequest,
     ) -> Result<Vec<InvitationEntry>, Unavailable> {
-        let entries = invitations::table
-            .filter(invitations::expires_at.gt(DbInstant(now)))
-            .limit(page.limit.into());
+        use invitations::{created_at, email_folded, expires_at, id};
+
+        let pattern = like_containing(&filter.search);
+        let matches_search = email_folded.like(&pattern).escape('\\');
+        let entries =
+            invitations::table.filter(expires_at.gt(DbInstant(now))).limit(page.limit.into());
 
         let rows: Vec<ListRow> = on_conn!(self.db.reader(), |conn| {
-            let query = in_time_order!(
-                entries.into_boxed(),
-                order,
-                page.after,
-                (invitations::created_at, invitations::id)
-            );
+            let mut query = entries.into_boxed();
+            // Invitations for anyone have no address.
+            if !filter.search.is_empty() {
+                query = query.filter(matches_search);
+            }
+            query = if filter.is_by_expiry {
+                in_time_order!(query, filter.order, page.after, (expires_at, id))
+            } else {
+                in_time_order!(query, filter.order, page.after, (created_at, id))
+            };
             query.select(ListRow::as_select()).load(conn).await?
         })?;
 

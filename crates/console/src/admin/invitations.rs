@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use pia_identity::{Invitation, InvitationEntry, Role};
-use pia_kernel::{Cursor, GroupId, InvitationId};
+use pia_identity::{Invitation, InvitationEntry, InvitationFilter, Role};
+use pia_kernel::{GroupId, InvitationId, TimeOrder};
 use pia_policy::GroupEntry;
 use pia_web::{ApiError, PathId, Route};
 use uuid::Uuid;
 
-use super::users::{EMAIL, ROLE, role_name, role_options};
+use super::users::{EMAIL, ROLE, role_name, role_options, search_form};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::ask_for_proof;
@@ -115,21 +115,21 @@ async fn revoke(page: PageContext, PathId(id): PathId, _: FormFields) -> PageRes
 
 async fn list_view(page: &PageContext, link: Option<String>) -> Result<View, ApiError> {
     let request = page.paging();
-    let order = page.time_order();
+    let filter = requested(page);
+    let is_searched = !filter.search.is_empty();
     let (entries, groups) = page
         .run(|api| async move {
-            let entries =
-                api.administration.invitations.page(order, request.and_one_more()).await?;
+            let entries = api.administration.invitations.page(&filter, request).await?;
             Ok::<_, pia_kernel::Unavailable>((entries, api.groups.list().await?))
         })
         .await?;
-    let entries = request.into_page(entries, |it| Cursor { at: it.at, id: it.id.0 });
     let table = Table {
         caption: page.t(TITLE).to_owned(),
         columns: [EMAIL, ROLE, GROUP, common::CREATED, EXPIRES].map(|it| page.t(it).into()).into(),
         rows: entries.items.iter().map(|it| invitation_row(page, it, &groups)).collect(),
-        empty: page.t(EMPTY).to_owned(),
-        sort_links: page.time_sort_links(3),
+        empty: page.t(if is_searched { common::NO_MATCH } else { EMPTY }).to_owned(),
+        search: Some(search_form(page, EMAIL, PATH, Vec::new())),
+        sort_links: page.sort_links(&["", "", "", "created", "expires"]),
         ..page.paged(entries.next)
     };
 
@@ -146,6 +146,17 @@ async fn list_view(page: &PageContext, link: Option<String>) -> Result<View, Api
     Ok(view
         .section(Section::new("invitations", "").table(table))
         .section(Section::new("new", page.t(NEW)).form(new_form(page, &groups))))
+}
+
+/// Returns the selection that the query names: the newest invitation first unless
+/// it names another order.
+fn requested(page: &PageContext) -> InvitationFilter {
+    let sort = page.query("sort");
+    InvitationFilter {
+        search: page.query("search").trim().to_owned(),
+        is_by_expiry: sort.ends_with("expires"),
+        order: if sort == "expires" { TimeOrder::Oldest } else { page.time_order() },
+    }
 }
 
 fn new_form(page: &PageContext, groups: &[GroupEntry]) -> Form {

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_kernel::{
-    Clock, GroupId, InvitationId, PageRequest, QueuedEmail, Secret, SideEffects, TimeOrder,
-    Timestamp, Unavailable, UserId,
+    Clock, GroupId, InvitationId, Page, PageRequest, QueuedEmail, Secret, SideEffects, Timestamp,
+    Unavailable, UserId,
 };
 
 use crate::people;
 use crate::people::role::Role;
-use crate::ports::{InvitationEntry, InvitationStore, NewInvitation, TokenHash};
+use crate::ports::{InvitationEntry, InvitationFilter, InvitationStore, NewInvitation, TokenHash};
 use crate::sessions::{refresh_tokens, token_hash};
 use crate::violation::Violation;
 
@@ -107,13 +107,14 @@ impl Invitations {
         Ok(Invited { id, link: Secret::new(link), expires_at })
     }
 
-    /// Returns a page of the valid invitations, in this order.
+    /// Returns a page of the selected invitations that are valid, in their order.
     pub async fn page(
         &self,
-        order: TimeOrder,
+        filter: &InvitationFilter,
         page: PageRequest,
-    ) -> Result<Vec<InvitationEntry>, Unavailable> {
-        self.store.page(self.clock.now(), order, page).await
+    ) -> Result<Page<InvitationEntry>, Unavailable> {
+        let entries = self.store.page(self.clock.now(), filter, page.and_one_more()).await?;
+        Ok(page.into_page(entries, |it| filter.cursor(it)))
     }
 
     /// Revokes an invitation. Returns whether it existed.

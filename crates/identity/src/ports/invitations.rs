@@ -2,7 +2,8 @@
 
 use async_trait::async_trait;
 use pia_kernel::{
-    GroupId, InvitationId, PageRequest, SideEffects, TimeOrder, Timestamp, Unavailable, UserId,
+    Cursor, GroupId, InvitationId, PageRequest, SideEffects, TimeOrder, Timestamp, Unavailable,
+    UserId,
 };
 
 use super::TokenHash;
@@ -57,6 +58,26 @@ pub struct InvitationEntry {
     pub expires_at: Timestamp,
 }
 
+/// Selection of invitations.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct InvitationFilter {
+    /// Part of the address, in any case; empty selects all.
+    pub search: String,
+    /// True if they are sorted by the time at which they expire, and not by that of
+    /// their creation.
+    pub is_by_expiry: bool,
+    /// Order by that time.
+    pub order: TimeOrder,
+}
+
+impl InvitationFilter {
+    /// Returns the position of an invitation in the order of this selection.
+    pub fn cursor(&self, entry: &InvitationEntry) -> Cursor {
+        let at = if self.is_by_expiry { entry.expires_at } else { entry.at };
+        Cursor { at, id: entry.id.0 }
+    }
+}
+
 /// Store of invitations until they are used, revoked or expire.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
@@ -64,11 +85,11 @@ pub trait InvitationStore: Send + Sync {
     /// Stores an invitation. Returns whether its group exists.
     async fn add(&self, new: NewInvitation, effects: SideEffects) -> Result<bool, Unavailable>;
 
-    /// Returns a page of the valid invitations, in this order.
+    /// Returns a page of the selected invitations that are valid, in their order.
     async fn page(
         &self,
         now: Timestamp,
-        order: TimeOrder,
+        filter: &InvitationFilter,
         page: PageRequest,
     ) -> Result<Vec<InvitationEntry>, Unavailable>;
 

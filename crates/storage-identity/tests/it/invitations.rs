@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pia_identity::{
-    AccountCreationOutcome, AccountStore, DEFAULT_GROUP, InvitationEntry, InvitationStore,
+    AccountCreationOutcome, AccountStore, DEFAULT_GROUP, InvitationFilter, InvitationStore,
     NewAccount, NewInvitation, PresentedInvitation, Role, RoleStore, TokenHash,
 };
-use pia_kernel::{Cursor, GroupId, InvitationId, PageRequest, SideEffects, TimeOrder, Timestamp};
+use pia_kernel::{GroupId, InvitationId, PageRequest, SideEffects, TimeOrder, Timestamp};
 use pia_storage::Database;
 use pia_storage_identity::{SqlAccounts, SqlInvitations, SqlRoles};
 
@@ -23,6 +23,7 @@ pia_testkit::contract! {
     concurrent_invited_administrators_respect_the_limit,
     a_concurrent_use_and_revocation_exclude_each_other,
     valid_invitations_are_listed_in_pages,
+    invitations_are_searched_by_address,
     an_invitation_into_a_missing_group_is_rejected,
     expired_invitations_are_swept,
 }
@@ -61,7 +62,10 @@ async fn register(db: &Database, new: NewAccount, seats: Option<u32>) -> Account
 
 async fn all(db: &Database, now: Timestamp) -> Vec<InvitationId> {
     let page = PageRequest { limit: 200, after: None };
-    let entries = SqlInvitations::new(db.clone()).page(now, TimeOrder::Newest, page).await.unwrap();
+    let entries = SqlInvitations::new(db.clone())
+        .page(now, &InvitationFilter::default(), page)
+        .await
+        .unwrap();
     entries.into_iter().map(|it| it.id).collect()
 }
 
@@ -196,30 +200,50 @@ async fn valid_invitations_are_listed_in_pages(db: Database) {
     let mut made = Vec::new();
     for n in 0..5_u8 {
         let at = START + Duration::from_secs(u64::from(n / 2));
-        let new = NewInvitation { at, ..invitation(TokenHash([n; 32]), Some("Ada@Example.org")) };
-        made.push(invite(&db, new).await);
+        // The first ones are valid for longest.
+        let expires_at = START + HOUR - Duration::from_secs(u64::from(n / 2));
+        let invitation = invitation(TokenHash([n; 32]), Some("Ada@Example.org"));
+        made.push(invite(&db, NewInvitation { at, expires_at, ..invitation }).await);
     }
     invite(&db, NewInvitation { expires_at: START, ..invitation(TOKEN, None) }).await;
+    let by_expiry = [made[4], made[2], made[3], made[0], made[1]];
 
-    let page = async |order, limit, after| {
-        store.page(START, order, PageRequest { limit, after }).await.unwrap()
-    };
-    let end = |page: &[InvitationEntry]| page.last().map(|it| Cursor { at: it.at, id: it.id.0 });
-    let ids = |pages: [&[InvitationEntry]; 2]| -> Vec<_> {
-        pages.concat().iter().map(|it| it.id).collect()
-    };
+    for (is_by_expiry, expected) in [(false, &made[..]), (true, &by_expiry[..])] {
+        for order in [TimeOrder::Oldest, TimeOrder::Newest] {
+            let filter = InvitationFilter { is_by_expiry, order, ..InvitationFilter::default() };
+            let page = async |after| {
+                store.page(START, &filter, PageRequest { limit: 3, after }).await.unwrap()
+            };
+            let first = page(None).await;
+            let second = page(first.last().map(|it| filter.cursor(it))).await;
+            let mut listed: Vec<_> = first.iter().chain(&second).map(|it| it.id).collect();
+            if order == TimeOrder::Newest {
+                listed.reverse();
+            }
 
-    let first = page(TimeOrder::Newest, 2, None).await;
-    let second = page(TimeOrder::Newest, 9, end(&first)).await;
-    let oldest = page(TimeOrder::Oldest, 3, None).await;
-    let newer = page(TimeOrder::Oldest, 9, end(&oldest)).await;
+            assert_eq!(listed, expected, "{filter:?}");
+            assert_eq!(first[0].email.as_deref(), Some("ada@example.org"));
+            assert_eq!(first[0].role, Role::KbManager);
+            assert_eq!(first[0].group, Some(DEFAULT_GROUP));
+        }
+    }
+}
 
-    assert_eq!(ids([&oldest, &newer]), made);
-    made.reverse();
-    assert_eq!(ids([&first, &second]), made);
-    assert_eq!(first[0].email.as_deref(), Some("ada@example.org"));
-    assert_eq!(first[0].role, Role::KbManager);
-    assert_eq!(first[0].group, Some(DEFAULT_GROUP));
+async fn invitations_are_searched_by_address(db: Database) {
+    let ada = invite(&db, invitation(TokenHash([1; 32]), Some("Ada@Example.org"))).await;
+    let bob = invite(&db, invitation(TokenHash([2; 32]), Some("bob@example.org"))).await;
+    let anyone = invite(&db, invitation(TokenHash([3; 32]), None)).await;
+    let store = SqlInvitations::new(db.clone());
+
+    for (search, expected) in
+        [("ADA", &[ada][..]), ("example", &[bob, ada]), ("%", &[]), ("", &[anyone, bob, ada])]
+    {
+        let filter = InvitationFilter { search: search.to_owned(), ..InvitationFilter::default() };
+        let request = PageRequest { limit: 9, after: None };
+        let found = store.page(START, &filter, request).await.unwrap();
+        let ids: Vec<_> = found.iter().map(|it| it.id).collect();
+        assert_eq!(ids, expected, "{search}");
+    }
 }
 
 async fn an_invitation_into_a_missing_group_is_rejected(db: Database) {
