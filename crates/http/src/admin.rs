@@ -32,7 +32,7 @@ pub(crate) mod row_version;
 pub(crate) mod scim_tokens;
 mod session;
 pub(crate) mod settings;
-pub(crate) mod trial_search;
+mod time_order;
 pub(crate) mod unanswered_questions;
 pub(crate) mod usage;
 mod usage_csv;

@@ -9,15 +9,15 @@ use actix_web::web::{Data, Json, Query};
 use bytes::Bytes;
 use futures_util::stream;
 use pia_kernel::{
-    AuditFilter, AuditLog, AuditRecord, AuditSide, Cursor, PageRequest, TimeOrder, Timestamp,
-    UserId,
+    AuditFilter, AuditLog, AuditRecord, AuditSide, Cursor, PageRequest, Timestamp, UserId,
 };
-use pia_web::Paging;
+use pia_web::{ApiError, Paging};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::time_order::parse_order;
 use crate::{Api, HttpError};
 
 /// Number of entries that an export loads at once.
@@ -29,7 +29,7 @@ pub(crate) async fn list(
     Query(query): Query<AuditQuery>,
     Paging(request): Paging,
 ) -> Result<Json<AuditPage>, HttpError> {
-    let filter = AuditFilter::from(query);
+    let filter = AuditFilter::try_from(query)?;
     let entries =
         api.run(|api| async move { api.audit.page(&filter, request.and_one_more()).await }).await?;
     let page = request.into_page(entries, cursor);
@@ -44,7 +44,7 @@ pub(crate) async fn export(
     api: Data<Api>,
     Query(query): Query<AuditQuery>,
 ) -> Result<HttpResponse, HttpError> {
-    Ok(export_audit_log(&api, query.into()))
+    Ok(export_audit_log(&api, query.try_into()?))
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
@@ -59,12 +59,14 @@ pub(crate) struct AuditQuery {
     /// Entries before this time.
     #[schema(value_type = Option<String>, format = DateTime)]
     until: Option<Timestamp>,
+    /// `created` for the oldest entry first; `-created`, the default, for the newest.
+    sort: Option<String>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AuditPage {
-    /// Newest first.
+    /// Newest first, unless the oldest is requested first.
     items: Vec<AuditItem>,
     /// Cursor of the next page; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -162,11 +164,13 @@ impl Export {
     }
 }
 
-impl From<AuditQuery> for AuditFilter {
-    fn from(query: AuditQuery) -> Self {
-        let AuditQuery { user, action, since, until } = query;
-        let order = TimeOrder::Newest;
-        Self { user: user.map(UserId), action, since, until, order }
+impl TryFrom<AuditQuery> for AuditFilter {
+    type Error = ApiError;
+
+    fn try_from(query: AuditQuery) -> Result<Self, ApiError> {
+        let AuditQuery { user, action, since, until, sort } = query;
+        let order = parse_order(sort.as_deref())?;
+        Ok(Self { user: user.map(UserId), action, since, until, order })
     }
 }
 

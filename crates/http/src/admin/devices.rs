@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::time_order::parse_order;
 use crate::{Api, HttpError};
 
 /// Lists the devices of end-to-end encrypted accounts, newest registration first.
@@ -20,7 +21,7 @@ pub(crate) async fn list(
         user: query.user.map(UserId),
         search: query.search.unwrap_or_default(),
         status: query.status.as_deref().map(parse_status).transpose()?,
-        ..DeviceFilter::default()
+        order: parse_order(query.sort.as_deref())?,
     };
     let page = api.run(|api| async move { api.e2ee.directory.list(&filter, page).await }).await?;
     Ok(Json(DevicePage {
@@ -37,12 +38,14 @@ pub(crate) struct DeviceQuery {
     search: Option<String>,
     /// `waiting`, `expired`, `active` or `revoked`.
     status: Option<String>,
+    /// `created` for the oldest entry first; `-created`, the default, for the newest.
+    sort: Option<String>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DevicePage {
-    /// Newest registration first.
+    /// Newest registration first, unless the oldest is requested first.
     items: Vec<DeviceItem>,
     /// Cursor of the next page; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::row_version::{ExpectedVersion, row_tag};
+use super::time_order::parse_order;
 use crate::{Api, HttpError};
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -78,6 +79,8 @@ pub(crate) struct FilterQuery {
     status: Option<String>,
     /// `up` or `down`.
     rating: Option<String>,
+    /// `created` for the oldest entry first; `-created`, the default, for the newest.
+    sort: Option<String>,
 }
 
 /// Lists the reports on answers, newest first.
@@ -89,7 +92,7 @@ pub(crate) async fn list(
     let filter = FeedbackFilter {
         status: query.status.as_deref().map(parse_status).transpose()?,
         rating: query.rating.as_deref().map(parse_rating).transpose()?,
-        ..FeedbackFilter::default()
+        order: parse_order(query.sort.as_deref())?,
     };
     let page = api.run(|api| async move { api.feedback.page(filter, page).await }).await?;
     Ok(Json(FeedbackPage {

@@ -1,12 +1,13 @@
 //! `/api/admin/outbox`: emails that wait or failed, without their contents.
 
 use actix_web::web::{Data, Json, Query};
-use pia_kernel::{MailId, TimeOrder, Timestamp};
+use pia_kernel::{MailId, Timestamp};
 use pia_outbox::{MailRecord, MailState};
 use pia_web::{ApiError, Caller, FieldError, OptionalBody, Paging, PathId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::time_order::parse_order;
 use crate::auth::Done;
 use crate::auth::mfa::FreshProofRequest;
 use crate::{Api, HttpError};
@@ -18,9 +19,8 @@ pub(crate) async fn list(
     Paging(page): Paging,
 ) -> Result<Json<OutboxPage>, HttpError> {
     let state = query.state.as_deref().map(parse_state).transpose()?;
-    let page = api
-        .run(|api| async move { api.mails.list(None, state, TimeOrder::Newest, page).await })
-        .await?;
+    let order = parse_order(query.sort.as_deref())?;
+    let page = api.run(|api| async move { api.mails.list(None, state, order, page).await }).await?;
     let now = api.clock.now();
     Ok(Json(OutboxPage {
         items: page.items.into_iter().map(|it| OutboxItem::new(it, now)).collect(),
@@ -63,12 +63,14 @@ pub(crate) async fn discard(
 pub(crate) struct OutboxQuery {
     /// `waiting`, `postponed` or `failed`.
     state: Option<String>,
+    /// `created` for the oldest entry first; `-created`, the default, for the newest.
+    sort: Option<String>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct OutboxPage {
-    /// Newest first.
+    /// Newest first, unless the oldest is requested first.
     items: Vec<OutboxItem>,
     /// Cursor of the next page; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -46,7 +46,10 @@ async fn entries_are_searched_by_page(database: TestDatabase) {
     assert_eq!(count(&later), Some(2));
     assert_eq!(count(&earlier), Some(1));
 
-    for wrong in ["user=x", "since=yesterday", "limit=0", "cursor=x"] {
+    let oldest = console.get(&format!("{AUDIT}?action=Group.Created&sort=created&limit=1")).await;
+    assert_eq!(oldest.body["items"], last["items"]);
+
+    for wrong in ["user=x", "since=yesterday", "limit=0", "cursor=x", "sort=user"] {
         assert_eq!(console.get(&format!("{AUDIT}?{wrong}")).await.status, 400, "{wrong}");
     }
     assert_eq!(client.get(AUDIT).await.status, 401);

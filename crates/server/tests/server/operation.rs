@@ -57,6 +57,12 @@ async fn emails_are_listed_without_their_links_and_discarded(database: TestDatab
     assert_eq!(discarded, 200);
     assert_eq!(gone.refusal(), (404, "not_found"));
     assert_eq!(console.get(&format!("{OUTBOX}?state=lost")).await.status, 400);
+    assert_eq!(console.get(&format!("{OUTBOX}?sort=state")).await.status, 400);
+    let newest_first = console.get(&format!("{OUTBOX}?sort=-created")).await;
+    let oldest_first = console.get(&format!("{OUTBOX}?sort=created")).await;
+    let oldest = items(&newest_first).last().map(|it| &it["id"]);
+    assert_eq!(items(&oldest_first).first().map(|it| &it["id"]), oldest);
+    assert!(oldest.is_some());
     assert_eq!(console.get(&format!("{OUTBOX}?state=failed")).await.body["items"], json!([]));
     assert_eq!(app.count("audit_entries WHERE action = 'Mail.Discarded'").await, 1);
 }
