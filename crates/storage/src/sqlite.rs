@@ -12,6 +12,7 @@ use diesel::sqlite::SqliteConnection;
 use diesel::{Connection, ConnectionError, ConnectionResult};
 
 use crate::error::OpenDatabaseError;
+use crate::text_search::register_lower;
 
 /// `secure_delete`, because a deleted account's text would stay in free pages.
 pub(crate) const SQLITE_WRITES: &str = "
@@ -60,6 +61,7 @@ pub(crate) fn prepare(path: &Path) -> Result<String, OpenDatabaseError> {
 /// Opens a connection, set up by `pragmas`. Blocks.
 pub(crate) fn open(path: &str, pragmas: &str) -> ConnectionResult<SqliteConnection> {
     let mut conn = SqliteConnection::establish(path)?;
+    register_lower(&mut conn).map_err(ConnectionError::CouldntSetupConfiguration)?;
     let mut attempts = 1;
     loop {
         match conn.batch_execute(pragmas) {

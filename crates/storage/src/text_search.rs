@@ -3,11 +3,17 @@
 //! Patterns are for `LIKE … ESCAPE '\'` on texts in lower case.
 
 use diesel::sql_types::{Nullable, Text};
+use diesel::{QueryResult, SqliteConnection};
 
 #[diesel::declare_sql_function]
 extern "SQL" {
     /// Text in lower case.
     fn lower(text: Nullable<Text>) -> Nullable<Text>;
+}
+
+/// Replaces the function of a connection to SQLite, whose own changes ASCII alone.
+pub(crate) fn register_lower(conn: &mut SqliteConnection) -> QueryResult<()> {
+    lower_utils::register_impl(conn, |text: Option<String>| text.map(|it| it.to_lowercase()))
 }
 
 /// Returns the pattern of texts that contain this one.
@@ -44,7 +50,21 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use diesel::{Connection as _, RunQueryDsl as _};
+
     use super::*;
+
+    #[test]
+    fn sqlite_has_letters_with_accents_in_lower_case() {
+        let mut conn = SqliteConnection::establish(":memory:").unwrap();
+        register_lower(&mut conn).unwrap();
+
+        let text = diesel::select(lower(Some("ÖSTLICH"))).get_result(&mut conn);
+        let nothing = diesel::select(lower(None::<&str>)).get_result(&mut conn);
+
+        assert_eq!(text, Ok(Some("östlich".to_owned())));
+        assert_eq!(nothing, Ok(None::<String>));
+    }
 
     #[test]
     fn wildcards_of_a_text_are_searched_for_as_they_are() {
