@@ -2,6 +2,8 @@
 
 #![expect(clippy::expect_used, reason = "for tests")]
 
+use std::fs;
+use std::sync::OnceLock;
 use std::thread;
 
 use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
@@ -61,9 +63,14 @@ const ROLES: &str = "
         NULL;
     END $$;";
 
-/// Template that this process copies its databases from, as copying is faster
-/// than migrating.
-static TEMPLATE: OnceCell<TestDatabase> = OnceCell::const_new();
+/// Database in the cluster that this process copies its databases from, as copying is
+/// faster than migrating.
+static POSTGRES_TEMPLATE: OnceCell<TestDatabase> = OnceCell::const_new();
+/// Contents of a migrated file, for the same reason.
+static SQLITE_TEMPLATE: OnceLock<Vec<u8>> = OnceLock::new();
+
+/// Beginning of the connection string of a file, before its path.
+const SQLITE_SCHEME: &str = "sqlite://";
 
 /// Database of a single test, removed on drop.
 pub struct TestDatabase {
@@ -88,21 +95,31 @@ impl Drop for Removal {
     fn drop(&mut self) {
         let Self::Cluster { name } = self else { return };
         let drop_database = format!("DROP DATABASE {name} WITH (FORCE)");
-        // The runtime of the test may be the one that drops this.
-        let removal = thread::spawn(move || {
-            let runtime = runtime::Builder::new_current_thread().enable_all().build();
-            runtime.expect("a runtime").block_on(run_in_cluster(&drop_database));
-        });
         // A failure was printed by the thread, and a panic here would abort.
-        drop(removal.join());
+        drop(on_thread(async move { run_in_cluster(&drop_database).await }));
     }
 }
 
 impl TestDatabase {
-    /// Returns a database in a file that does not exist yet.
+    /// Creates a migrated database in a file.
     pub fn sqlite() -> Self {
+        let template = SQLITE_TEMPLATE.get_or_init(|| {
+            let empty = Self::empty_sqlite();
+            let target = empty.target();
+            let migrated = on_thread(async move { migrate(&target).await });
+            migrated.expect("no panic").expect("a migrated database");
+            fs::read(empty.file()).expect("a file")
+        });
+
+        let database = Self::empty_sqlite();
+        fs::write(database.file(), template).expect("a file");
+        database
+    }
+
+    /// Returns a database in a file that does not exist yet.
+    pub fn empty_sqlite() -> Self {
         let dir = tempfile::tempdir().expect("a temporary folder");
-        let url = format!("sqlite://{}/test.db", dir.path().display());
+        let url = format!("{SQLITE_SCHEME}{}/test.db", dir.path().display());
         Self {
             url,
             roles: None,
@@ -111,10 +128,14 @@ impl TestDatabase {
         }
     }
 
+    fn file(&self) -> &str {
+        self.url.strip_prefix(SQLITE_SCHEME).expect("a database in a file")
+    }
+
     /// Creates a migrated database in the cluster that `TEST_POSTGRES_URL`
     /// names.
     pub async fn postgres() -> Self {
-        let template = TEMPLATE.get_or_init(|| async {
+        let template = POSTGRES_TEMPLATE.get_or_init(|| async {
             let empty = Self::empty_postgres().await;
             migrate(&empty.target()).await.expect("a migrated database");
             empty
@@ -176,6 +197,16 @@ impl TestDatabase {
         let removal = Removal::Cluster { name };
         Self { url, roles: None, provider: DatabaseKind::Postgres, _removal: removal }
     }
+}
+
+/// Runs a future to its end on a thread with a runtime of its own: the caller may be
+/// on a thread of a runtime, which must not block on a future.
+fn on_thread<T: Send + 'static>(
+    future: impl Future<Output = T> + Send + 'static,
+) -> thread::Result<T> {
+    let runtime = runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.expect("a runtime");
+    thread::spawn(move || runtime.block_on(future)).join()
 }
 
 async fn run_in_cluster(statement: &str) {

@@ -26,7 +26,7 @@ async fn migrates_and_serves(database: TestDatabase) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_is_migrated_without_any_secret() {
-    migrates_and_serves(TestDatabase::sqlite()).await;
+    migrates_and_serves(TestDatabase::empty_sqlite()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -43,7 +43,7 @@ async fn a_cancelled_ping_does_not_harm_its_worker(db: Database) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_is_not_ready_before_its_migrations_are_applied() {
-    for fresh in [TestDatabase::sqlite(), TestDatabase::empty_postgres().await] {
+    for fresh in [TestDatabase::empty_sqlite(), TestDatabase::empty_postgres().await] {
         let db = Database::open(&fresh.target(), DatabaseOptions::default()).unwrap();
 
         let before = db.ready(LIMIT).await;

@@ -45,7 +45,7 @@ async fn a_server_is_migrated_as_the_migration_role() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_is_always_migrated() {
-    let fresh = TestDatabase::sqlite();
+    let fresh = TestDatabase::empty_sqlite();
 
     let db = start(startup(&fresh, None)).await.unwrap();
 
@@ -54,7 +54,7 @@ async fn a_file_is_always_migrated() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_that_start_at_once_migrate_once() {
-    for fresh in [TestDatabase::sqlite(), TestDatabase::empty_postgres().await] {
+    for fresh in [TestDatabase::empty_sqlite(), TestDatabase::empty_postgres().await] {
         let first = start(startup(&fresh, Some(fresh.target())));
         let second = start(startup(&fresh, Some(fresh.target())));
 
@@ -67,7 +67,7 @@ async fn two_that_start_at_once_migrate_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn migrating_only_returns_the_applied_migrations() {
-    for fresh in [TestDatabase::sqlite(), TestDatabase::empty_postgres().await] {
+    for fresh in [TestDatabase::empty_sqlite(), TestDatabase::empty_postgres().await] {
         let applied = migrate_only(&fresh.target(), None, None).await.unwrap();
         let again = migrate_only(&fresh.target(), Some(&fresh.target()), None).await.unwrap();
 
@@ -107,7 +107,7 @@ async fn a_failed_migration_is_reported_by_name() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failed_migration_leaves_a_file_unchanged() {
-    let fresh = TestDatabase::sqlite();
+    let fresh = TestDatabase::empty_sqlite();
     let db = Database::open(&fresh.target(), DatabaseOptions::default()).unwrap();
     execute_on(&db, "CREATE TABLE ai_usage (id INTEGER)").await.unwrap();
 
