@@ -30,6 +30,43 @@ const SUBMIT: &str = "
 /// Script that returns the paths of the navigation.
 const NAVIGATION: &str = "
     return [...document.querySelectorAll('.beside nav a')].map(it => it.pathname)";
+/// Script that returns the texts of the rows of the list with a next page.
+const ROWS: &str = "
+    const tables = [...document.querySelectorAll('main table')];
+    const section = document.querySelector('a[rel=next]')?.closest('section, main');
+    const table = tables.findLast(it => section?.contains(it)) ?? tables[0];
+    return [...table.tBodies[0].rows].map(it => it.textContent.trim())";
+
+/// Lists of the console without a limit of rows.
+const LISTS: [&str; 6] = [
+    "/admin/users",
+    "/admin/groups",
+    "/admin/audit",
+    "/admin/mail",
+    "/admin/feedback",
+    "/admin/usage?by=user",
+];
+/// Statements that add 10,000 rows to each of these lists.
+const MANY_ROWS: &str = "
+    CREATE TEMP TABLE numbers AS
+        WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 10000)
+        SELECT n, unixepoch() * 1000000 - n * 60000000 AS at FROM numbers;
+    INSERT INTO accounts (id, email, email_folded, provider, customer_type, created_at)
+        SELECT randomblob(16), 'user' || n || '@example.org', 'user' || n || '@example.org', 'local',
+            0, at FROM numbers;
+    INSERT INTO user_groups (id, name, name_folded, is_default, created_at)
+        SELECT randomblob(16), 'Team ' || n, 'team ' || n, 0, at FROM numbers;
+    INSERT INTO audit_entries (id, at, action, object)
+        SELECT randomblob(16), at, 'session.started', 'session:' || n FROM numbers;
+    INSERT INTO mails (id, user_id, letter, queued_at, due_at, tries, failed_at, failure)
+        SELECT randomblob(16), id, 'invitation', created_at, created_at, 1, created_at, 'refused'
+            FROM accounts WHERE email LIKE 'user%';
+    INSERT INTO ai_feedback (id, user_id, schema_version, message_id, rating, comment, pii_tokenized,
+            privacy_concern, answered_at, reported_at, extension, received_at, status, updated_at)
+        SELECT randomblob(16), id, 1, id, 'down', email, 0, 0, created_at, created_at, '{}',
+            created_at, 'new', created_at FROM accounts WHERE email LIKE 'user%';
+    INSERT INTO usage_by_user (week, user_id, calls_0, spent_0)
+        SELECT unixepoch() / 604800, id, 12, 3912450000 FROM accounts;";
 
 /// Browser that checks pages of a server.
 pub(super) struct PageChecker {
@@ -220,5 +257,28 @@ async fn pages_of_managers_are_accessible() {
         }
         // Of administrators only.
         checker.check("/admin/settings").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lists_with_ten_thousand_rows_are_paged_and_accessible() {
+    let app = start_with_admin(TestConfig::on(TestDatabase::sqlite()).with_mail()).await;
+    let checker = PageChecker::start(&app).await;
+    checker.sign_in(ADA).await;
+    app.execute(MANY_ROWS).await;
+
+    for path in LISTS {
+        checker.check_twice(path).await;
+        let browser = &checker.browser;
+        let page = browser.run(ROWS, json!([])).await;
+        browser.click_on("a[rel=next]").await;
+        let next_page = browser.run(ROWS, json!([])).await;
+
+        let rows = page.as_array().expect("a list");
+        let next_rows = next_page.as_array().expect("a list");
+        assert!((50..=100).contains(&rows.len()), "{path}: {page}");
+        assert_eq!(next_rows.len(), rows.len(), "{path}");
+        assert!(next_rows.iter().all(|it| !rows.contains(it)), "{path}: {page} {next_page}");
+        assert!(!browser.is_too_wide().await, "{path}");
     }
 }
