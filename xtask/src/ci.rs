@@ -82,8 +82,14 @@ fn commands(workshop: &Workshop) -> Vec<(&'static str, Command)> {
         &["--", "-D", "warnings"],
     ]
     .concat();
-    let mut docs =
-        cargo_with(&["doc", "--workspace", FEATURES, "--no-deps", "--document-private-items"]);
+    // The programs without a library of the same name. An example is named for
+    // the same reason as the test above.
+    let documented = [
+        &["doc", "--locked", "--workspace", FEATURES, "--no-deps", "--document-private-items"][..],
+        &["--lib", "--bin", "xtask", "--bin", "pia-bench-bare-proxy", "--example", "openapi"],
+    ]
+    .concat();
+    let mut docs = cargo_with(&documented);
     // Not in RUSTFLAGS, which would rebuild all dependencies.
     docs.env("RUSTDOCFLAGS", "-D warnings");
 
