@@ -11,13 +11,17 @@ use crate::ai_caller::AiCaller;
 use crate::credits::usage::Usage;
 use crate::error::AssistantError;
 use crate::gateway::Gateway;
+use crate::personas::GrantedPersona;
 use crate::request::prompt_body::{AddedMessages, UpstreamPrompt};
-use crate::routing::route::route;
+use crate::routing::catalogue::ModelCatalogue;
+use crate::routing::route::{Route, route};
 use crate::routing::target::Mode;
+use crate::rules::GroupRules;
 use crate::tools::server::ServerTools;
 
 impl Turn {
-    /// Begins a turn: chooses its models, and the tools of the server for the first.
+    /// Begins a turn: applies the caller's persona, chooses the models, and prepares the tools
+    /// and knowledge bases that the first of them may use.
     pub(crate) async fn begin(
         gateway: Gateway,
         caller: AiCaller,
@@ -26,30 +30,20 @@ impl Turn {
         tool_mode: ToolMode,
     ) -> Result<Self, AssistantError> {
         let rules = gateway.rules.rules_of(caller.group).await?;
-        let persona = match caller.persona {
-            Some(id) if default_mode == Mode::Assistant => {
-                gateway.personas.find_granted(caller.group, id).await?
-            }
-            _ => None,
-        };
+        let persona = find_persona(&gateway, &caller, default_mode).await?;
         if let Some(persona) = &persona {
             prompt.apply_persona(persona);
         }
         let tool_mode = tool_mode.filter(persona.is_none_or(|it| it.uses_tools));
-        let catalogue = gateway.catalogue.get();
-        // Optimising always uses its routes, even if the mode is not named.
-        let optimising = (default_mode == Mode::Optimize).then_some(default_mode);
-        let mut route = route(&catalogue, &rules, caller.mode.or(optimising), &prompt.model_hint)
-            .ok_or(AssistantError::NotConfigured)?;
-        retain_capable(&mut route, &prompt)?;
 
+        let catalogue = gateway.catalogue.get();
+        let mut route = choose_route(&catalogue, &rules, &caller, default_mode, &prompt)?;
         let mut tools = match (tool_mode, route.first()) {
-            (ToolMode::WithTools, Some(first)) => {
-                ServerTools::for_prompt(first, &catalogue, &mut prompt)
+            (ToolMode::WithTools, Some(model)) => {
+                ServerTools::for_prompt(model, &catalogue, &mut prompt)
             }
             _ => ServerTools::default(),
         };
-
         if prompt.pictures {
             // The first model has vision, or the pictures would have been
             // removed.
@@ -61,17 +55,12 @@ impl Turn {
             let usable_tools = (tool_mode == ToolMode::WithTools).then_some(&mut tools);
             knowledge = KnowledgeSearch::begin(&gateway, &caller, &mut prompt, usable_tools).await;
         }
-
         if tool_mode == ToolMode::WithTools {
             tools.add_connectors(gateway.connectors.list(caller.group).await, &prompt);
         }
 
         let rounds = gateway.settings.get().max_tool_rounds;
-        let declarations = if rounds > 0 { tools.declarations() } else { Vec::new() };
-        let added = AddedMessages {
-            messages: Vec::new(),
-            tools: declarations.into_iter().map(Bytes::from).collect(),
-        };
+        let added = declare_tools(&tools, rounds);
         Ok(Self {
             gateway,
             caller,
@@ -88,4 +77,45 @@ impl Turn {
             response_started: Arc::default(),
         })
     }
+}
+
+/// Returns the persona that the caller requests, if it is granted to their group. Only
+/// conversations have one.
+async fn find_persona(
+    gateway: &Gateway,
+    caller: &AiCaller,
+    default_mode: Mode,
+) -> Result<Option<GrantedPersona>, AssistantError> {
+    match caller.persona {
+        Some(id) if default_mode == Mode::Assistant => {
+            Ok(gateway.personas.find_granted(caller.group, id).await?)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Returns the models that may answer and have the capabilities that the prompt requires.
+fn choose_route(
+    catalogue: &ModelCatalogue,
+    rules: &GroupRules,
+    caller: &AiCaller,
+    default_mode: Mode,
+    prompt: &UpstreamPrompt,
+) -> Result<Route, AssistantError> {
+    // Optimising always uses its routes, even if the mode is not named.
+    let optimising = (default_mode == Mode::Optimize).then_some(default_mode);
+    let mode = caller.mode.or(optimising);
+    let mut models =
+        route(catalogue, rules, mode, &prompt.model_hint).ok_or(AssistantError::NotConfigured)?;
+    retain_capable(&mut models, prompt)?;
+    Ok(models)
+}
+
+/// Returns the declarations of the tools; none without a round in which to call them.
+fn declare_tools(tools: &ServerTools, rounds: u32) -> AddedMessages {
+    if rounds == 0 {
+        return AddedMessages::default();
+    }
+    let declarations = tools.declarations().into_iter().map(Bytes::from).collect();
+    AddedMessages { messages: Vec::new(), tools: declarations }
 }
