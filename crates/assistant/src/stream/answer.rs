@@ -136,9 +136,8 @@ impl ChatStream {
 
     /// Returns the next chunk, or `None` after the end.
     fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, AssistantError>>> {
-        // Frames are read to their end, so that the connection can be reused.
         if let Phase::Ending(frames) = &mut self.phase {
-            while ready!(frames.as_mut().poll_next(cx)).is_some() {}
+            ready!(poll_end(frames, cx));
             self.phase = Phase::Over;
         }
 
@@ -152,25 +151,24 @@ impl ChatStream {
         }
 
         loop {
-            if let Phase::Opening(opening) = &mut self.phase {
-                match ready!(opening.as_mut().poll(cx)) {
+            match &mut self.phase {
+                Phase::Opening(opening) => match ready!(opening.as_mut().poll(cx)) {
                     Ok(opened) => self.phase = Phase::Streaming(Box::new(opened)),
                     Err(err) => {
                         self.phase = Phase::Over;
                         return Poll::Ready(Some(Err(err)));
                     }
+                },
+                Phase::Streaming(opened) => {
+                    let frame = match opened.first.take() {
+                        Some(first_frame) => Ok(Some(first_frame)),
+                        None => ready!(opened.frames.as_mut().poll_next(cx)).transpose(),
+                    };
+                    if let Some(chunk) = self.chunk(frame).transpose() {
+                        return Poll::Ready(Some(chunk));
+                    }
                 }
-            }
-
-            let Phase::Streaming(opened) = &mut self.phase else { return Poll::Ready(None) };
-
-            let frame = match opened.first.take() {
-                Some(first) => Ok(Some(first)),
-                None => ready!(opened.frames.as_mut().poll_next(cx)).transpose(),
-            };
-
-            if let Some(chunk) = self.chunk(frame).transpose() {
-                return Poll::Ready(Some(chunk));
+                Phase::Ending(_) | Phase::Over => return Poll::Ready(None),
             }
         }
     }
@@ -185,15 +183,13 @@ impl ChatStream {
 
         match frame {
             Ok(Some(Frame::Forward { bytes, events })) => {
-                self.stream_state.has_deltas =
-                    self.stream_state.has_deltas || normalize::has_delta(&bytes);
-                opened.answers = opened.answers || normalize::has_delta(&bytes);
-                opened.metered_call.meter.count_chunks(&bytes, events);
-                // The model may still call a tool, and then needs its text so far.
-                if opened.turn.is_some() {
-                    self.calls.record_frames(&bytes);
+                // Frames are searched only up to the first delta.
+                let may_be_first_delta = !self.stream_state.has_deltas || !opened.answers;
+                if may_be_first_delta && normalize::has_delta(&bytes) {
+                    self.stream_state.has_deltas = true;
+                    opened.answers = true;
                 }
-                Ok(Some(self.nulls.strip(self.stream_state.unify_heads(bytes))))
+                Ok(Some(self.forward(bytes, events)))
             }
             Ok(Some(Frame::Inspect(json))) => self.inspect_event(&json),
             Ok(Some(Frame::Alive)) => Ok(None),
@@ -210,76 +206,96 @@ impl ChatStream {
         }
     }
 
-    /// Handles a parsed event. It counts as one token if the upstream reports
-    /// no usage.
+    /// Handles an event that must be parsed. It counts as one token if the upstream
+    /// reports no usage.
     fn inspect_event(&mut self, json: &Bytes) -> Result<Option<Bytes>, AssistantError> {
+        let Some(normalized_json) = self.normalize(json) else { return Ok(None) };
+        let Some(caller_json) = self.remove_server_calls(normalized_json) else { return Ok(None) };
+        let deduplicated_json = self.stream_state.roles.without_repeated_roles(&caller_json);
+        let event_json = deduplicated_json.unwrap_or(caller_json);
+        let event = chunk::parse(&event_json);
+
         let Phase::Streaming(opened) = &mut self.phase else { return Ok(None) };
-
-        let normalized = normalize::normalize_event(json, self.stream_state.has_deltas);
-        let normalized_json = match &normalized {
-            NormalizeAction::Unchanged => json,
-            NormalizeAction::Repaired(repaired) => repaired,
-            NormalizeAction::Dropped => return Ok(None),
-        };
-        self.stream_state.has_deltas |=
-            normalized == NormalizeAction::Unchanged && normalize::has_delta(normalized_json);
-
-        // Calls of server tools are run here, so the caller must not see them.
-        let caller_part = opened
-            .turn
-            .as_ref()
-            .map(|turn| self.calls.extract(normalized_json, &|name| turn.is_server_tool(name)));
-        let caller_json = match caller_part {
-            None | Some(CallerPart::All) => normalized_json,
-            Some(CallerPart::Part(ref part)) => part,
-            Some(CallerPart::Nothing) => {
-                opened.answers = true;
-                opened.metered_call.meter.count_chunks(normalized_json, 1);
-                self.stream_state.set_head(chunk::parse(normalized_json).head);
-                return Ok(None);
-            }
-        };
-
-        let deduplicated = self.stream_state.roles.without_repeated_roles(caller_json);
-        let event_json = deduplicated.as_ref().unwrap_or(caller_json);
-        let event = chunk::parse(event_json);
         if let Some(usage) = event.usage {
             opened.metered_call.meter.reported = Some(usage.usage);
             self.last_usage = Some(usage);
         }
-
         opened.answers |= event.answers;
         self.stream_state.has_ended |= event.ends;
         self.stream_state.has_called_tools |= event.calls;
         self.stream_state.set_head(event.head);
 
-        let chunk = match event.action {
-            EventAction::Unchanged => to_frames(&[event_json]),
-            EventAction::Rewritten(events) => to_frames(&events),
-            EventAction::Dropped => return Ok(None),
+        let metered_call = &opened.metered_call;
+        match event.action {
+            EventAction::Unchanged => Ok(Some(self.forward(to_frames(&[event_json]), 1))),
+            EventAction::Rewritten(events) => Ok(Some(self.forward(to_frames(&events), 1))),
+            EventAction::Dropped => Ok(None),
             EventAction::Error(error) => {
-                let metered_call = &opened.metered_call;
                 let err = explain_stream_error(error.as_bytes(), self.tools, &metered_call.target);
                 let cost = billable(metered_call);
-                return Err(self.fail(err, cost));
+                Err(self.fail(err, cost))
             }
             EventAction::Invalid => {
                 tracing::warn!(
-                    upstream.model = opened.metered_call.target.model,
+                    upstream.model = metered_call.target.model,
                     "upstream stream event is not a chunk"
                 );
-                let cost = billable(&opened.metered_call);
-                return Err(self.fail(AssistantError::UpstreamFailed, cost));
+                let cost = billable(metered_call);
+                Err(self.fail(AssistantError::UpstreamFailed, cost))
             }
-        };
-        opened.metered_call.meter.count_chunks(&chunk, 1);
-
-        // The text before a call is part of the conversation that the model continues.
-        if opened.turn.is_some() {
-            self.calls.record_frames(&chunk);
         }
+    }
 
-        Ok(Some(self.nulls.strip(self.stream_state.unify_heads(chunk))))
+    /// Returns an event in a form that callers accept, or `None` if it has no content left.
+    fn normalize(&mut self, json: &Bytes) -> Option<Bytes> {
+        match normalize::normalize_event(json, self.stream_state.has_deltas) {
+            NormalizeAction::Unchanged => {
+                self.stream_state.has_deltas |= normalize::has_delta(json);
+                Some(json.clone())
+            }
+            NormalizeAction::Repaired(repaired_json) => Some(repaired_json),
+            NormalizeAction::Dropped => None,
+        }
+    }
+
+    /// Collects the calls of server tools in an event, which are run here. Returns the event
+    /// without them, or `None` if nothing else was in it.
+    fn remove_server_calls(&mut self, json: Bytes) -> Option<Bytes> {
+        let Phase::Streaming(opened) = &mut self.phase else { return None };
+        let Some(turn) = &opened.turn else { return Some(json) };
+
+        let caller_part = self.calls.extract(&json, &|name| turn.is_server_tool(name));
+        match caller_part {
+            CallerPart::All => Some(json),
+            CallerPart::Part(caller_json) => Some(caller_json),
+            CallerPart::Nothing => {
+                opened.answers = true;
+                opened.metered_call.meter.count_chunks(&json, 1);
+                self.stream_state.set_head(chunk::parse(&json).head);
+                None
+            }
+        }
+    }
+
+    /// Meters frames and returns them in the form for the caller.
+    fn forward(&mut self, frames: Bytes, events: u32) -> Bytes {
+        if let Phase::Streaming(opened) = &mut self.phase {
+            opened.metered_call.meter.count_chunks(&frames, events);
+            // The model may still call a tool, and then needs its text so far.
+            if opened.turn.is_some() {
+                self.calls.record_frames(&frames);
+            }
+        }
+        self.nulls.strip(self.stream_state.unify_heads(frames))
+    }
+}
+
+/// Reads frames to their end, so that the connection can be reused.
+fn poll_end(frames: &mut Frames, cx: &mut Context<'_>) -> Poll<()> {
+    loop {
+        if ready!(frames.as_mut().poll_next(cx)).is_none() {
+            return Poll::Ready(());
+        }
     }
 }
 

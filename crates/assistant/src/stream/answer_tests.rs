@@ -49,13 +49,13 @@ async fn a_stream_is_forwarded_unchanged() {
 async fn a_stream_without_a_finish_reason_gets_one() {
     let call = r#"{"id":"c1","choices":[{"delta":{"tool_calls":[]}}]}"#;
 
-    let talked = read_stream(&frames([pass(ANSWER), Frame::Done]), PLAIN).await;
-    let stream_text = read_stream(&frames([look(call), Frame::Done]), PLAIN).await;
+    let text_stream = read_stream(&frames([pass(ANSWER), Frame::Done]), PLAIN).await;
+    let call_stream = read_stream(&frames([look(call), Frame::Done]), PLAIN).await;
 
     let stop = r#""model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
-    assert!(talked.ends_with(&format!("{stop}\n\ndata: [DONE]\n\n")), "{talked}");
+    assert!(text_stream.ends_with(&format!("{stop}\n\ndata: [DONE]\n\n")), "{text_stream}");
     let tools = r#"{"id":"c1","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#;
-    assert_eq!(stream_text, format!("data: {call}\n\ndata: {tools}\n\ndata: [DONE]\n\n"));
+    assert_eq!(call_stream, format!("data: {call}\n\ndata: {tools}\n\ndata: [DONE]\n\n"));
 }
 
 #[tokio::test]
@@ -64,8 +64,8 @@ async fn nulls_are_removed_from_chunks() {
 
     let stream = read_stream(&frames([pass(null), look(STOP), Frame::Done]), PLAIN).await;
 
-    let first = "data: {\"choices\":[{\"delta\":{\"content\":\"A\"}}]}\n\n";
-    assert!(stream.starts_with(first), "{stream}");
+    let without_null = "data: {\"choices\":[{\"delta\":{\"content\":\"A\"}}]}\n\n";
+    assert!(stream.starts_with(without_null), "{stream}");
 }
 
 #[tokio::test]
@@ -80,16 +80,13 @@ async fn a_stream_without_done_gets_one() {
 #[tokio::test]
 async fn an_upstreams_guardrail_mark_is_not_passed_on() {
     let mark = r#"{"guardrail":{"protected":true}}"#;
-    let beside = r#"{"choices":[{"delta":{"content":"!"}}],"guardrail":{"protected":true}}"#;
+    let marked_chunk = r#"{"choices":[{"delta":{"content":"!"}}],"guardrail":{"protected":true}}"#;
+    let env = frames([look(mark), pass(ANSWER), look(marked_chunk), look(STOP), Frame::Done]);
 
-    let stream = read_stream(
-        &frames([look(mark), pass(ANSWER), look(beside), look(STOP), Frame::Done]),
-        PLAIN,
-    )
-    .await;
+    let stream = read_stream(&env, PLAIN).await;
 
-    let shout = r#"{"choices":[{"delta":{"content":"!"}}]}"#;
-    assert_eq!(stream, format!("{ANSWER}data: {shout}\n\ndata: {STOP}\n\ndata: [DONE]\n\n"));
+    let chunk = r#"{"choices":[{"delta":{"content":"!"}}]}"#;
+    assert_eq!(stream, format!("{ANSWER}data: {chunk}\n\ndata: {STOP}\n\ndata: [DONE]\n\n"));
 }
 
 #[tokio::test]
@@ -97,15 +94,15 @@ async fn messages_become_deltas_and_a_final_one_is_not_repeated() {
     let part = r#"{"choices":[{"message":{"content":"A"}}]}"#;
     let final_message = r#"{"choices":[{"message":{"content":"Answer"},"finish_reason":"stop"}]}"#;
 
-    let messages =
-        read_stream(&frames([look(part), look(part), look(STOP), Frame::Done]), PLAIN).await;
-    let repeated =
-        read_stream(&frames([pass(ANSWER), look(final_message), Frame::Done]), PLAIN).await;
+    let only_messages = frames([look(part), look(part), look(STOP), Frame::Done]);
+    let message_after_delta = frames([pass(ANSWER), look(final_message), Frame::Done]);
 
     let delta = "data: {\"choices\":[{\"delta\":{\"content\":\"A\"}}]}\n\n";
-    assert_eq!(messages, format!("{delta}{delta}data: {STOP}\n\ndata: [DONE]\n\n"));
+    let stream = read_stream(&only_messages, PLAIN).await;
+    assert_eq!(stream, format!("{delta}{delta}data: {STOP}\n\ndata: [DONE]\n\n"));
     let stop = r#"{"choices":[{"finish_reason":"stop","delta":{}}]}"#;
-    assert_eq!(repeated, format!("{ANSWER}data: {stop}\n\ndata: [DONE]\n\n"));
+    let stream = read_stream(&message_after_delta, PLAIN).await;
+    assert_eq!(stream, format!("{ANSWER}data: {stop}\n\ndata: [DONE]\n\n"));
 }
 
 #[tokio::test]
@@ -113,9 +110,9 @@ async fn values_of_a_wrong_type_are_repaired_or_removed() {
     let call = r#"{"choices":[{"delta":{"tool_calls":[{"index":"0","id":7,"function":{"name":"f","arguments":{"a":1}}},null]}}]}"#;
     let usage = r#"{"choices":[],"usage":"many"}"#;
     let odd_usage = r#"{"choices":[],"usage":{"prompt_tokens":"9","completion_tokens":2.0}}"#;
-    let script = frames([look(call), look(STOP), look(odd_usage), look(usage), Frame::Done]);
+    let env = frames([look(call), look(STOP), look(odd_usage), look(usage), Frame::Done]);
 
-    let stream = read_stream(&script, WITH_USAGE).await;
+    let stream = read_stream(&env, WITH_USAGE).await;
 
     let events: Vec<Value> = stream
         .lines()
@@ -140,29 +137,20 @@ async fn values_of_a_wrong_type_are_repaired_or_removed() {
 #[tokio::test]
 async fn usage_is_sent_once_after_the_finish_if_requested() {
     let usage = r#"{"id":"c1","model":"m","choices":[],"usage":{"prompt_tokens":9,"completion_tokens":2,"total_tokens":11,"completion_tokens_details":{"reasoning_tokens":1}}}"#;
-    let script = || {
-        frames([
-            pass(ANSWER),
-            look(
-                r#"{"choices":[{"delta":{"content":"!"}}],"usage":{"prompt_tokens":9,"completion_tokens":1}}"#,
-            ),
-            look(STOP),
-            look(usage),
-            Frame::Done,
-        ])
-    };
+    let early_usage = r#"{"choices":[{"delta":{"content":"!"}}],"usage":{"prompt_tokens":9,"completion_tokens":1}}"#;
+    let env = || frames([pass(ANSWER), look(early_usage), look(STOP), look(usage), Frame::Done]);
     let start = format!(
         "{ANSWER}data: {{\"choices\":[{{\"delta\":{{\"content\":\"!\"}}}}]}}\n\ndata: {STOP}\n\n"
     );
 
-    let with_usage = script();
+    assert_eq!(read_stream(&env(), PLAIN).await, format!("{start}data: [DONE]\n\n"));
+
+    let env_with_usage = env();
     assert_eq!(
-        read_stream(&with_usage, WITH_USAGE).await,
+        read_stream(&env_with_usage, WITH_USAGE).await,
         format!("{start}data: {usage}\n\ndata: [DONE]\n\n")
     );
-    assert_eq!(read_stream(&script(), PLAIN).await, format!("{start}data: [DONE]\n\n"));
-
-    let [record] = with_usage.usage_records().try_into().unwrap();
+    let [record] = env_with_usage.usage_records().try_into().unwrap();
     assert_eq!(
         record.tokens,
         Usage { input: 9, cached_input: 0, output: 2, connector: 0, reasoning: 1 }
