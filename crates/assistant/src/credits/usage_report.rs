@@ -234,22 +234,26 @@ impl UsageReport {
 
     /// Returns the last days up to today, 1 to 366.
     pub fn last_days(&self, days: u32) -> UsageRange {
-        let to = DateTime::<Utc>::from(self.clock.now()).date_naive();
-        UsageRange { from: days_before(to, days), to }
+        let today = self.today();
+        UsageRange { from: days_before(today, days), to: today }
     }
 
-    /// Returns the range between two days, in the form `2026-01-31`: without the
-    /// last day up to today, without the first 30 days.
+    /// Returns the range between two days in the form `2026-01-31`. The last day
+    /// defaults to today, and the first to the one that makes it 30 days.
     pub fn range(
         &self,
         from: Option<&str>,
         to: Option<&str>,
     ) -> Result<UsageRange, UsageRangeError> {
-        let day = |text: &str| NaiveDate::parse_from_str(text, "%Y-%m-%d").ok();
-        let today = || Some(self.last_days(1).to);
-        let to = to.map_or_else(today, day).ok_or(UsageRangeError::To)?;
-        let from = from.map_or_else(|| Some(days_before(to, DEFAULT_DAYS)), day);
-        UsageRange::new(from.ok_or(UsageRangeError::From)?, to)
+        let last_day = match to {
+            Some(text) => parse_day(text).ok_or(UsageRangeError::To)?,
+            None => self.today(),
+        };
+        let first_day = match from {
+            Some(text) => parse_day(text).ok_or(UsageRangeError::From)?,
+            None => days_before(last_day, DEFAULT_DAYS),
+        };
+        UsageRange::new(first_day, last_day)
     }
 
     /// Returns the sums of subjects, at most `limit`: every day in order, others
@@ -261,7 +265,7 @@ impl UsageReport {
         limit: u32,
     ) -> Result<Vec<UsageSum>, Unavailable> {
         let sums = self.store.sums(range, by, limit).await?;
-        Ok(if by == UsageGrouping::Day { with_empty_days(range, sums) } else { sums })
+        if by == UsageGrouping::Day { Ok(with_empty_days(range, sums)) } else { Ok(sums) }
     }
 
     /// Returns a page of the sums of users, highest cost first, and the position that
@@ -272,10 +276,11 @@ impl UsageReport {
         users: UsageUsers,
         limit: u32,
     ) -> Result<(Vec<UsageSum>, Option<UsageCursor>), Unavailable> {
+        // One more than the page has shows whether another page follows.
         let mut sums = self.store.user_sums(range, users, limit.saturating_add(1)).await?;
-        let length = usize::try_from(limit).unwrap_or(usize::MAX);
-        let has_more = sums.len() > length;
-        sums.truncate(length);
+        let page_length = usize::try_from(limit).unwrap_or(usize::MAX);
+        let has_more = sums.len() > page_length;
+        sums.truncate(page_length);
         let next = if has_more { sums.last().and_then(UsageCursor::of) } else { None };
         Ok((sums, next))
     }
@@ -285,18 +290,27 @@ impl UsageReport {
     pub async fn count_recent_users(&self, days: u32) -> Result<i64, Unavailable> {
         self.store.count_users_since(self.last_days(days).from).await
     }
+
+    fn today(&self) -> NaiveDate {
+        DateTime::<Utc>::from(self.clock.now()).date_naive()
+    }
 }
 
-/// Returns the first of these days, the last of which is `to`.
+/// Parses a day in the form `2026-01-31`.
+fn parse_day(text: &str) -> Option<NaiveDate> {
+    NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()
+}
+
+/// Returns the first of these days, 1 to 366, the last of which is `to`.
 fn days_before(to: NaiveDate, days: u32) -> NaiveDate {
     let earlier_days = i64::from(days).clamp(1, MAX_DAYS) - 1;
     to.checked_sub_days(Days::new(earlier_days.unsigned_abs())).unwrap_or(to)
 }
 
-/// Adds the days without calls.
+/// Returns the sums of every day in the range; those of days without calls are zero.
 fn with_empty_days(range: UsageRange, sums: Vec<UsageSum>) -> Vec<UsageSum> {
     let mut sums = sums.into_iter().peekable();
-    let mut all_days = Vec::new();
+    let mut sums_of_all_days = Vec::new();
 
     for day in range.from.iter_days().take_while(|it| *it <= range.to) {
         let subject = UsageSubject::Day(day);
@@ -307,10 +321,10 @@ fn with_empty_days(range: UsageRange, sums: Vec<UsageSum>) -> Vec<UsageSum> {
             details: Some(UsageDetails::default()),
             users: Some(0),
         });
-        all_days.push(sum);
+        sums_of_all_days.push(sum);
     }
 
-    all_days
+    sums_of_all_days
 }
 
 #[cfg(test)]
@@ -333,22 +347,21 @@ mod tests {
     #[test]
     fn a_range_has_one_to_366_days() {
         let report = report(MockUsageSums::new());
-        let range = |from, to| {
-            let range = report.range(from, to)?;
-            Ok((range.first_day().to_string(), range.last_day().to_string()))
-        };
-        let days = |from: &str, to: &str| Ok((from.to_owned(), to.to_owned()));
+        let days = |from: &str, to: &str| Ok(UsageRange { from: day(from), to: day(to) });
 
-        assert_eq!(range(None, None), days("2026-10-28", "2026-11-26"));
-        assert_eq!(range(None, Some("2026-01-30")), days("2026-01-01", "2026-01-30"));
-        assert_eq!(range(Some("2026-11-26"), None), days("2026-11-26", "2026-11-26"));
-        assert_eq!(range(Some("2024-01-01"), Some("2024-12-31")), days("2024-01-01", "2024-12-31"));
-        assert_eq!(range(Some("2024-01-01"), Some("2025-01-01")), Err(UsageRangeError::Length));
-        assert_eq!(range(Some("2026-11-27"), None), Err(UsageRangeError::Length));
-        assert_eq!(range(Some("2026-02-30"), None), Err(UsageRangeError::From));
-        assert_eq!(range(Some("-9999-01-01"), None), Err(UsageRangeError::From));
-        assert_eq!(range(None, Some("today")), Err(UsageRangeError::To));
-        assert_eq!(range(None, Some("9999-12-31")), Err(UsageRangeError::To));
+        assert_eq!(report.range(None, None), days("2026-10-28", "2026-11-26"));
+        assert_eq!(report.range(None, Some("2026-01-30")), days("2026-01-01", "2026-01-30"));
+        assert_eq!(report.range(Some("2026-11-26"), None), days("2026-11-26", "2026-11-26"));
+        let leap_year = report.range(Some("2024-01-01"), Some("2024-12-31"));
+        assert_eq!(leap_year, days("2024-01-01", "2024-12-31"));
+
+        let one_day_more = report.range(Some("2024-01-01"), Some("2025-01-01"));
+        assert_eq!(one_day_more, Err(UsageRangeError::Length));
+        assert_eq!(report.range(Some("2026-11-27"), None), Err(UsageRangeError::Length));
+        assert_eq!(report.range(Some("2026-02-30"), None), Err(UsageRangeError::From));
+        assert_eq!(report.range(Some("-9999-01-01"), None), Err(UsageRangeError::From));
+        assert_eq!(report.range(None, Some("today")), Err(UsageRangeError::To));
+        assert_eq!(report.range(None, Some("9999-12-31")), Err(UsageRangeError::To));
     }
 
     #[test]
@@ -362,15 +375,15 @@ mod tests {
 
     #[tokio::test]
     async fn days_without_calls_are_listed_too() {
-        let mut store = MockUsageSums::new();
-        let sum = |day| UsageSum {
+        let sum = |day, calls, users| UsageSum {
             subject: UsageSubject::Day(day),
-            calls: 3,
-            spent: Micros(1),
+            calls,
+            spent: Micros(0),
             details: Some(UsageDetails::default()),
-            users: Some(2),
+            users: Some(users),
         };
-        store.expect_sums().returning(move |_, _, _| Ok(vec![sum(day("2026-11-25"))]));
+        let mut store = MockUsageSums::new();
+        store.expect_sums().returning(move |_, _, _| Ok(vec![sum(day("2026-11-25"), 3, 2)]));
         let report = report(store);
         let range = report.last_days(3);
 
@@ -378,10 +391,12 @@ mod tests {
 
         assert_eq!(range.first_day(), day("2026-11-24"));
         assert_eq!(range.last_day(), day("2026-11-26"));
-        let calls = sums.into_iter().map(|it| (it.subject, it.calls, it.users));
-        let expected = [("2026-11-24", 0, 0), ("2026-11-25", 3, 2), ("2026-11-26", 0, 0)];
-        let expected = expected.map(|it| (UsageSubject::Day(day(it.0)), it.1, Some(it.2)));
-        assert_eq!(calls.collect::<Vec<_>>(), expected);
+        let expected = [
+            sum(day("2026-11-24"), 0, 0),
+            sum(day("2026-11-25"), 3, 2),
+            sum(day("2026-11-26"), 0, 0),
+        ];
+        assert_eq!(sums, expected);
     }
 
     #[tokio::test]
@@ -393,22 +408,22 @@ mod tests {
             details: None,
             users: None,
         };
-        let stored = vec![sum(3), sum(2), sum(1)];
-        let expected = stored.clone();
+        let sums = vec![sum(3), sum(2), sum(1)];
+        let sums_in_store = sums.clone();
         let mut store = MockUsageSums::new();
         store.expect_user_sums().returning(move |_, _, limit| {
             let limit = usize::try_from(limit).unwrap();
-            Ok(stored.iter().take(limit).cloned().collect())
+            Ok(sums_in_store.iter().take(limit).cloned().collect())
         });
         let report = report(store);
         let range = report.last_days(3);
 
-        let (first, next) = report.users(range, UsageUsers::First, 2).await.unwrap();
-        let (all, none) = report.users(range, UsageUsers::First, 3).await.unwrap();
+        let (page, next) = report.users(range, UsageUsers::First, 2).await.unwrap();
+        assert_eq!(page, sums[..2]);
+        assert_eq!(next, UsageCursor::of(&sums[1]));
 
-        assert_eq!(first, expected[..2]);
-        assert_eq!(next, UsageCursor::of(&expected[1]));
-        assert_eq!(all, expected);
-        assert_eq!(none, None);
+        let (last_page, next) = report.users(range, UsageUsers::First, 3).await.unwrap();
+        assert_eq!(last_page, sums);
+        assert_eq!(next, None);
     }
 }
