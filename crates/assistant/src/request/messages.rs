@@ -99,6 +99,22 @@ const UNFETCHED_MEMBERS: [&str; 7] = [
     "reasoning_details",
 ];
 
+impl Message<'_> {
+    /// Returns the message without the members that are null.
+    fn without_nulls(self) -> Self {
+        Self {
+            role: non_null(self.role),
+            content: non_null(self.content),
+            tool_calls: non_null(self.tool_calls),
+            address: self.address,
+        }
+    }
+}
+
+fn non_null(member: Option<&RawValue>) -> Option<&RawValue> {
+    member.filter(|it| it.get() != "null")
+}
+
 impl<'de: 'a, 'a> Deserialize<'de> for Message<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Reader;
@@ -112,14 +128,13 @@ impl<'de: 'a, 'a> Deserialize<'de> for Message<'a> {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut message = Message::default();
-                let mut present = [false; 3];
                 while let Some((MemberKey(key), value)) =
                     map.next_entry::<MemberKey<'de>, &'de RawValue>()?
                 {
-                    let (at, member) = match key.as_ref() {
-                        "role" => (0, &mut message.role),
-                        "content" => (1, &mut message.content),
-                        "tool_calls" => (2, &mut message.tool_calls),
+                    let member = match key.as_ref() {
+                        "role" => &mut message.role,
+                        "content" => &mut message.content,
+                        "tool_calls" => &mut message.tool_calls,
                         key => {
                             if message.address.is_none() && !UNFETCHED_MEMBERS.contains(&key) {
                                 message.address = address(key, value);
@@ -129,16 +144,12 @@ impl<'de: 'a, 'a> Deserialize<'de> for Message<'a> {
                     };
 
                     // Readers differ in which of two equal keys they use.
-                    let is_duplicate =
-                        present.get_mut(at).is_some_and(|it| std::mem::replace(it, true));
-                    if is_duplicate {
+                    if member.replace(value).is_some() {
                         return Err(A::Error::custom("a key comes twice"));
                     }
-
-                    *member = (value.get() != "null").then_some(value);
                 }
 
-                Ok(message)
+                Ok(message.without_nulls())
             }
         }
 
@@ -168,14 +179,13 @@ fn check_message(
         text.words.add(calls.get().as_bytes());
     }
 
-    let mut content = Content { text, address: None };
-    let is_content = message.content.is_none_or(|it| content.add(it));
-    let address_in_content = content.address.map(|(part, path)| format!("content[{part}].{path}"));
-    if let Some(path) = address_in_content.or(message.address) {
+    let mut content = CheckedContent { text, address: None };
+    let is_valid = message.content.is_none_or(|it| content.add(it));
+    if let Some(path) = content.address.or(message.address) {
         outcome.address.get_or_insert_with(|| format!("messages[{at}].{path}"));
     }
 
-    if !is_content {
+    if !is_valid {
         let message = "The content must be a string, an array of parts, or null.";
         violations.push(Violation::new(format!("messages[{at}].content"), "invalid_type", message));
     }
@@ -195,27 +205,33 @@ fn check_role(at: usize, role: Option<&RawValue>, violations: &mut Vec<Violation
 }
 
 /// Results of checking one content.
-struct Content<'t> {
+struct CheckedContent<'t> {
     text: &'t mut PromptText,
-    /// Index of the first part with an address, and the path in it.
-    address: Option<(usize, String)>,
+    /// Path of the first address in the content: `content[0].image_url.url`.
+    address: Option<String>,
 }
 
-impl Content<'_> {
-    /// Adds a content to the text. Returns whether its type is known.
+impl CheckedContent<'_> {
+    /// Adds a content to the text. Returns whether it is valid: a string, or an array of parts.
     fn add(&mut self, content: &RawValue) -> bool {
         match content.get().as_bytes().first() {
-            Some(b'"') => add_words(content.get(), self.text),
-            Some(b'[') => return PartsVisitor(self).deserialize(content).is_ok(),
-            _ => return false,
+            Some(b'"') => {
+                add_words(content.get(), self.text);
+                true
+            }
+            Some(b'[') => PartsVisitor(self).deserialize(content).is_ok(),
+            _ => false,
         }
-        true
     }
 
     /// Adds a member of a part. Keys match in any case, as some readers do.
     fn add_member(&mut self, key: &str, value: &RawValue) {
-        let is = |name: &str| key.eq_ignore_ascii_case(name);
         if value.get() == "null" {
+            return;
+        }
+        let is = |name: &str| key.eq_ignore_ascii_case(name);
+        if is("text") {
+            add_words(value.get(), self.text);
             return;
         }
 
@@ -224,28 +240,24 @@ impl Content<'_> {
         } else if is("file") || is("input_audio") {
             i64::try_from(value.get().len() / MEDIA_BYTES_PER_TOKEN).unwrap_or(i64::MAX)
         } else {
-            if is("text") {
-                add_words(value.get(), self.text);
-            }
-            return;
+            0
         };
-
         self.text.extra_tokens = self.text.extra_tokens.saturating_add(tokens);
     }
 }
 
 /// Adds a JSON string. A long one is not unescaped.
 fn add_words(json: &str, text: &mut PromptText) {
-    let escaped =
+    let must_unescape =
         json.len() <= MAX_UNESCAPED_BYTES && memchr::memchr(b'\\', json.as_bytes()).is_some();
-    match escaped.then(|| serde_json::from_str::<String>(json)) {
-        Some(Ok(unescaped)) => text.words.add(unescaped.as_bytes()),
+    match must_unescape.then(|| serde_json::from_str::<String>(json)) {
+        Some(Ok(words)) => text.words.add(words.as_bytes()),
         _ => text.words.add(json.trim_matches('"').as_bytes()),
     }
 }
 
 /// Visitor that adds an array of parts without storing them.
-struct PartsVisitor<'p, 't>(&'p mut Content<'t>);
+struct PartsVisitor<'p, 't>(&'p mut CheckedContent<'t>);
 
 impl<'de> DeserializeSeed<'de> for PartsVisitor<'_, '_> {
     type Value = ();
@@ -263,16 +275,19 @@ impl<'de> Visitor<'de> for PartsVisitor<'_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        let mut at = 0;
-        while seq.next_element_seed(PartVisitor(&mut *self.0, at))?.is_some() {
-            at += 1;
+        let mut index = 0;
+        while seq.next_element_seed(PartVisitor { content: &mut *self.0, index })?.is_some() {
+            index += 1;
         }
         Ok(())
     }
 }
 
-/// Visitor that adds one part, by its index.
-struct PartVisitor<'p, 't>(&'p mut Content<'t>, usize);
+/// Visitor that adds one part.
+struct PartVisitor<'p, 't> {
+    content: &'p mut CheckedContent<'t>,
+    index: usize,
+}
 
 impl<'de> DeserializeSeed<'de> for PartVisitor<'_, '_> {
     type Value = ();
@@ -290,12 +305,13 @@ impl<'de> Visitor<'de> for PartVisitor<'_, '_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let Self(content, at) = self;
+        let Self { content, index } = self;
         while let Some((MemberKey(key), value)) =
             map.next_entry::<MemberKey<'de>, &'de RawValue>()?
         {
             if content.address.is_none() {
-                content.address = address(&key, value).map(|path| (at, path));
+                content.address =
+                    address(&key, value).map(|path| format!("content[{index}].{path}"));
             }
             content.add_member(&key, value);
         }
@@ -308,14 +324,23 @@ mod tests {
     use super::*;
     use crate::fakes::CharTokens;
 
-    fn check_json(json: &str) -> (i64, Vec<(String, &'static str)>) {
+    fn check_json(json: &str) -> (CheckedMessages, Vec<Violation>) {
+        let messages: &RawValue = serde_json::from_str(json).unwrap();
         let mut violations = Vec::new();
-        let raw: &RawValue = serde_json::from_str(json).unwrap();
-        let outcome = check(Some(raw), &mut violations);
-        (
-            outcome.text.tokens(&CharTokens),
-            violations.into_iter().map(|it| (it.field, it.code)).collect(),
-        )
+        let checked_messages = check(Some(messages), &mut violations);
+        (checked_messages, violations)
+    }
+
+    /// Returns the number of tokens, one for each character.
+    fn count_tokens(json: &str) -> i64 {
+        let (checked_messages, _) = check_json(json);
+        checked_messages.text.tokens(&CharTokens)
+    }
+
+    /// Returns the field and the code of each violation.
+    fn violations(json: &str) -> Vec<(String, &'static str)> {
+        let (_, violations) = check_json(json);
+        violations.into_iter().map(|it| (it.field, it.code)).collect()
     }
 
     #[test]
@@ -329,35 +354,41 @@ mod tests {
             {"role":"assistant"}
         ]"#;
 
-        assert_eq!(check_json(json), (5 * 4 + 8 + 4 + 1000 + 3, vec![]));
+        let text_chars = "12345678".len() + "1234".len() + "[1]".len();
+        let text_tokens = i64::try_from(text_chars).unwrap();
+        assert_eq!(count_tokens(json), 5 * TOKENS_PER_MESSAGE + TOKENS_PER_IMAGE + text_tokens);
+        assert!(violations(json).is_empty());
     }
 
     #[test]
     fn the_first_address_is_reported() {
-        let address_of = |message: &str| {
+        let address_in_message = |message: &str| {
             let json = format!(r#"[{{"role":"system","content":"http://h"}},{message}]"#);
-            let raw: &RawValue = serde_json::from_str(&json).unwrap();
-            let mut violations = Vec::new();
-            let outcome = check(Some(raw), &mut violations);
+            let (checked_messages, violations) = check_json(&json);
             assert!(violations.is_empty(), "{message}");
-            outcome.address
+            checked_messages.address
+        };
+        let address_in_content = |content: &str| {
+            address_in_message(&format!(r#"{{"role":"user","content":{content}}}"#))
         };
         let text = r#"{"type":"text","text":"http://h"}"#;
         let remote = r#"{"image_url":{"url":"http://h"}}"#;
-        let picture = r#"{"image_url":{"url":"data:,x"}}"#;
+        let inline = r#"{"image_url":{"url":"data:,x"}}"#;
 
-        let parts =
-            |content: &str| address_of(&format!(r#"{{"role":"user","content":{content}}}"#));
-        assert_eq!(parts(r#""http://h""#), None);
-        assert_eq!(parts(&format!("[{text},{picture}]")), None);
+        assert_eq!(address_in_content(r#""http://h""#), None);
+        assert_eq!(address_in_content(&format!("[{text},{inline}]")), None);
         assert_eq!(
-            parts(&format!("[{text},{remote},{remote}]")).as_deref(),
+            address_in_content(&format!("[{text},{remote},{remote}]")).as_deref(),
             Some("messages[1].content[1].image_url.url")
         );
-        let beside = format!(r#"{{"role":"user","name":"http://h","Content":[{remote}]}}"#);
-        assert_eq!(address_of(&beside).as_deref(), Some("messages[1].Content[0].image_url.url"));
+
+        let unknown_member = format!(r#"{{"role":"user","name":"http://h","Content":[{remote}]}}"#);
+        assert_eq!(
+            address_in_message(&unknown_member).as_deref(),
+            Some("messages[1].Content[0].image_url.url")
+        );
         let reasoning = r#"{"role":"assistant","reasoning":"http://h","tool_calls":["http://h"]}"#;
-        assert_eq!(address_of(reasoning), None);
+        assert_eq!(address_in_message(reasoning), None);
     }
 
     #[test]
@@ -365,8 +396,6 @@ mod tests {
         let json = r#"[7, ["user","x"], {"content":"x"}, {"role":null}, {"role":1},
             {"role":"root"}, {"role":"user","content":7}, {"role":"user","content":[1]},
             {"role":"user","role":"user"}, {"role":"user","content":[["x"]]}]"#;
-
-        let (_, violations) = check_json(json);
 
         let expected = [
             ("messages[0]", "invalid_type"),
@@ -380,34 +409,36 @@ mod tests {
             ("messages[8]", "invalid_type"),
             ("messages[9].content", "invalid_type"),
         ];
-        assert_eq!(violations, expected.map(|(field, code)| (field.to_owned(), code)));
+        assert_eq!(violations(json), expected.map(|(field, code)| (field.to_owned(), code)));
     }
 
     #[test]
     fn the_number_of_messages_is_limited() {
-        let many = |count| format!("[{}]", vec![r#"{"role":"user"}"#; count].join(","));
-        let code = |json: &str| check_json(json).1.first().map(|it| it.1);
+        let messages = |count| format!("[{}]", vec![r#"{"role":"user"}"#; count].join(","));
+        let first_code = |json: &str| violations(json).first().map(|(_, code)| *code);
 
-        assert_eq!(code("[]"), Some("empty"));
-        assert_eq!(code("{}"), Some("invalid_type"));
-        assert_eq!(code(&many(2000)), None);
-        assert_eq!(code(&many(2001)), Some("too_many"));
+        assert_eq!(first_code("[]"), Some("empty"));
+        assert_eq!(first_code("{}"), Some("invalid_type"));
+        assert_eq!(first_code(&messages(2000)), None);
+        assert_eq!(first_code(&messages(2001)), Some("too_many"));
     }
 
     #[test]
     fn the_number_of_violations_is_limited() {
         let json = format!("[{}]", vec!["1"; 1000].join(","));
 
-        assert_eq!(check_json(&json).1.len(), 20);
+        assert_eq!(violations(&json).len(), MAX_VIOLATIONS);
     }
 
     #[test]
     fn an_escape_is_one_character() {
-        let tokens =
-            |content: &str| check_json(&format!(r#"[{{"role":"user","content":{content}}}]"#)).0;
+        let tokens_of_content = |content: &str| {
+            let json = format!(r#"[{{"role":"user","content":{content}}}]"#);
+            count_tokens(&json) - TOKENS_PER_MESSAGE
+        };
 
-        assert_eq!(tokens(r#""\u00e4\u00f6x""#), 4 + 3);
-        assert_eq!(tokens(r#""äöx""#), 4 + 3);
-        assert_eq!(tokens(r#""""#), 4);
+        assert_eq!(tokens_of_content(r#""\u00e4\u00f6x""#), 3);
+        assert_eq!(tokens_of_content(r#""äöx""#), 3);
+        assert_eq!(tokens_of_content(r#""""#), 0);
     }
 }
