@@ -220,9 +220,9 @@ impl ChatStream {
             opened.metered_call.meter.reported = Some(usage.usage);
             self.last_usage = Some(usage);
         }
-        opened.answers |= event.answers;
-        self.stream_state.has_ended |= event.ends;
-        self.stream_state.has_called_tools |= event.calls;
+        opened.answers |= event.has_choices;
+        self.stream_state.has_ended |= event.has_finish_reason;
+        self.stream_state.has_called_tools |= event.has_tool_calls;
         self.stream_state.set_head(event.head);
 
         let metered_call = &opened.metered_call;

@@ -5,6 +5,9 @@ use pia_json::{Members, quoted};
 use crate::credits;
 use crate::credits::usage::Usage;
 
+/// Keys of the members that the chunks of a response have in common.
+const HEAD_KEYS: [&str; 5] = ["id", "object", "created", "model", "system_fingerprint"];
+
 /// Treatment of an event.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum EventAction {
@@ -34,12 +37,10 @@ pub(crate) struct UsageChunk {
 pub(crate) struct ParsedEvent {
     pub(crate) action: EventAction,
     pub(crate) usage: Option<UsageChunk>,
-    /// Set if it has a finish reason.
-    pub(crate) ends: bool,
+    pub(crate) has_finish_reason: bool,
     /// Set if it has a part of a tool call.
-    pub(crate) calls: bool,
-    /// Set if it has choices.
-    pub(crate) answers: bool,
+    pub(crate) has_tool_calls: bool,
+    pub(crate) has_choices: bool,
     /// Common members of the upstream's chunks, for our own chunks.
     pub(crate) head: Option<ChunkHead>,
 }
@@ -59,7 +60,7 @@ impl ChunkHead {
     }
 
     fn from_members(chunk: &Members<'_>) -> Option<Self> {
-        let head = chunk.only(&HEAD).to_json();
+        let head = chunk.only(&HEAD_KEYS).to_json();
         let members = head.strip_prefix('{')?.strip_suffix('}')?;
         (!members.is_empty()).then(|| Self(members.to_owned()))
     }
@@ -67,7 +68,7 @@ impl ChunkHead {
     /// Replaces the head of a chunk by this one.
     pub(crate) fn apply_to(&self, json: &[u8]) -> Option<String> {
         let mut chunk: Members<'_> = serde_json::from_slice(json).ok()?;
-        for key in HEAD {
+        for key in HEAD_KEYS {
             chunk.remove(key);
         }
         let Self(head) = self;
@@ -90,11 +91,16 @@ impl ChunkHead {
     }
 }
 
-const HEAD: [&str; 5] = ["id", "object", "created", "model", "system_fingerprint"];
-
 impl ParsedEvent {
     fn from_action(action: EventAction) -> Self {
-        Self { action, usage: None, ends: false, calls: false, answers: false, head: None }
+        Self {
+            action,
+            usage: None,
+            has_finish_reason: false,
+            has_tool_calls: false,
+            has_choices: false,
+            head: None,
+        }
     }
 }
 
@@ -120,24 +126,25 @@ pub(crate) fn parse(json: &[u8]) -> ParsedEvent {
     }
 
     // A chunk with usage alone has no choices, or an empty list.
-    let choices = chunk.get("choices").unwrap_or("[]");
-    let calls = choices.contains(r#""tool_calls""#);
-    let Ok(mut choices) = serde_json::from_str::<Vec<Members<'_>>>(choices) else {
+    let choices_json = chunk.get("choices").unwrap_or("[]");
+    let has_tool_calls = choices_json.contains(r#""tool_calls""#);
+    let Ok(mut choices) = serde_json::from_str::<Vec<Members<'_>>>(choices_json) else {
         return ParsedEvent { usage, ..ParsedEvent::from_action(EventAction::Invalid) };
     };
     if let Some(error) = choices.iter().find_map(choice_error) {
         return ParsedEvent { usage, ..ParsedEvent::from_action(EventAction::Error(error)) };
     }
 
-    let ends = choices.iter().any(|it| it.get("finish_reason").is_some());
+    let has_finish_reason = choices.iter().any(|it| it.get("finish_reason").is_some());
     let original_choices = choices.clone();
-    let delta_state = normalize_choices(&mut choices);
-    let action = match (&delta_state, usage.is_some()) {
-        _ if choices.is_empty() && usage.is_some() => EventAction::Dropped,
-        (FinalDelta::Unchanged, false) => EventAction::Unchanged,
-        (FinalDelta::Unchanged, true) => EventAction::Rewritten(vec![chunk.to_json()]),
-        (FinalDelta::Emptied, _) => EventAction::Rewritten(vec![with_choices(&chunk, &choices)]),
-        (FinalDelta::Split, _) => EventAction::Rewritten(vec![
+    let delta_change = normalize_choices(&mut choices);
+    let has_usage = usage.is_some();
+    let action = match delta_change {
+        _ if choices.is_empty() && has_usage => EventAction::Dropped,
+        DeltaChange::None if has_usage => EventAction::Rewritten(vec![chunk.to_json()]),
+        DeltaChange::None => EventAction::Unchanged,
+        DeltaChange::Emptied => EventAction::Rewritten(vec![with_choices(&chunk, &choices)]),
+        DeltaChange::Split => EventAction::Rewritten(vec![
             with_choices(&chunk, &without_finish_reason(original_choices)),
             with_choices(&chunk, &choices),
         ]),
@@ -146,9 +153,9 @@ pub(crate) fn parse(json: &[u8]) -> ParsedEvent {
     ParsedEvent {
         action,
         usage,
-        ends,
-        calls,
-        answers: !choices.is_empty(),
+        has_finish_reason,
+        has_tool_calls,
+        has_choices: !choices.is_empty(),
         head: ChunkHead::from_members(&chunk),
     }
 }
@@ -167,45 +174,45 @@ fn bare_error(event: &Members<'_>) -> Option<String> {
 /// Returns the error of a choice: some upstreams report it there, after a part
 /// of the response.
 fn choice_error(choice: &Members<'_>) -> Option<String> {
+    if let Some(error) = choice.get("error") {
+        return Some(error.to_owned());
+    }
     let has_failed = choice.get("finish_reason") == Some(r#""error""#);
-    choice.get("error").map(str::to_owned).or(has_failed.then(|| "{}".to_owned()))
+    has_failed.then(|| "{}".to_owned())
 }
 
-enum FinalDelta {
-    Unchanged,
-    /// Deltas of the end were emptied without loss.
+/// Change of the deltas of a chunk, in the order in which one outweighs another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum DeltaChange {
+    None,
+    /// Deltas without content were emptied.
     Emptied,
-    /// End had contents, which must be sent first.
+    /// Deltas of the end were emptied although they had content, which must be sent first.
     Split,
 }
 
 /// Sets an empty delta in each choice with a finish reason, and in each other
 /// one without a delta, such as Azure's filter results.
-fn normalize_choices(choices: &mut [Members<'_>]) -> FinalDelta {
-    let mut state = FinalDelta::Unchanged;
-    let bare =
-        |it: &&mut Members<'_>| it.get("finish_reason").is_none() && it.get("delta").is_none();
-    for choice in choices.iter_mut().filter(bare) {
-        choice.set("delta", "{}".to_owned());
-        state = FinalDelta::Emptied;
+fn normalize_choices(choices: &mut [Members<'_>]) -> DeltaChange {
+    let mut change = DeltaChange::None;
+    for choice in choices {
+        change = change.max(normalize_choice(choice));
     }
+    change
+}
 
-    for choice in choices.iter_mut().filter(|it| it.get("finish_reason").is_some()) {
-        let delta = choice.get("delta").unwrap_or_default().trim();
-        if delta == "{}" {
-            continue;
-        }
-
-        match (&state, has_content(delta)) {
-            (_, true) => state = FinalDelta::Split,
-            (FinalDelta::Unchanged, false) => state = FinalDelta::Emptied,
-            _ => {}
-        }
-
+fn normalize_choice(choice: &mut Members<'_>) -> DeltaChange {
+    let is_end = choice.get("finish_reason").is_some();
+    let change = match choice.get("delta").map(str::trim) {
+        Some("{}") => DeltaChange::None,
+        Some(_) if !is_end => DeltaChange::None,
+        Some(delta) if has_content(delta) => DeltaChange::Split,
+        Some(_) | None => DeltaChange::Emptied,
+    };
+    if change != DeltaChange::None {
         choice.set("delta", "{}".to_owned());
     }
-
-    state
+    change
 }
 
 /// Returns whether a delta has more than a role and empty texts.
@@ -243,20 +250,18 @@ pub(crate) fn usage_json(usage: &Usage) -> String {
     )
 }
 
+/// Removes the usage of a chunk, and returns it with a chunk of its own.
 fn take_usage(chunk: &mut Members<'_>) -> Option<UsageChunk> {
-    let reported = chunk.get("usage")?.to_owned();
-    let usage = credits::usage_json::usage(&reported)?;
+    let reported_json = chunk.get("usage")?.to_owned();
+    let usage = credits::usage_json::usage(&reported_json)?;
     chunk.remove("usage");
-    let json =
-        if credits::usage_json::is_common(&reported) { reported } else { usage_json(&usage) };
-    Some(UsageChunk { usage, json: usage_chunk(chunk, json) })
-}
 
-fn usage_chunk(chunk: &Members<'_>, usage: String) -> String {
-    let mut head = chunk.only(&HEAD);
-    head.set("choices", "[]".to_owned());
-    head.set("usage", usage);
-    head.to_json()
+    let is_common = credits::usage_json::is_common(&reported_json);
+    let common_json = if is_common { reported_json } else { usage_json(&usage) };
+    let mut usage_chunk = chunk.only(&HEAD_KEYS);
+    usage_chunk.set("choices", "[]".to_owned());
+    usage_chunk.set("usage", common_json);
+    Some(UsageChunk { usage, json: usage_chunk.to_json() })
 }
 
 #[cfg(test)]
@@ -280,9 +285,10 @@ mod tests {
             rewritten(r#"{"choices":[{"delta":null,"finish_reason":"stop"}]}"#),
             r#"{"choices":[{"finish_reason":"stop","delta":{}}]}"#
         );
+
         let event = parse(br#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#);
         assert_eq!(event.action, EventAction::Unchanged);
-        assert!(event.ends);
+        assert!(event.has_finish_reason);
     }
 
     #[test]
@@ -330,9 +336,9 @@ mod tests {
 
     #[test]
     fn a_chunk_with_only_usage_is_dropped() {
-        let both =
-            [r#"{"choices":[],"usage":{"input_tokens":3}}"#, r#"{"usage":{"input_tokens":3}}"#];
-        for json in both {
+        let empty_choices = r#"{"choices":[],"usage":{"input_tokens":3}}"#;
+        let without_choices = r#"{"usage":{"input_tokens":3}}"#;
+        for json in [empty_choices, without_choices] {
             let ParsedEvent { action, usage, .. } = parse(json.as_bytes());
 
             assert_eq!(action, EventAction::Dropped);
@@ -343,6 +349,7 @@ mod tests {
     #[test]
     fn empty_usage_is_none() {
         let event = parse(br#"{"choices":[{"delta":{}}],"usage":{}}"#);
+
         assert_eq!(event.action, EventAction::Unchanged);
         assert_eq!(event.usage, None);
     }
