@@ -39,14 +39,15 @@ const MAX_RETRY_DELAY: Duration = Duration::from_secs(30);
 pub(crate) struct Sequencer {
     window_cache: WindowCache,
     /// Number of entries booked at once.
-    batch: usize,
-    pause: Duration,
+    batch_size: usize,
+    /// Delay before the next retry, which doubles with each failure.
+    retry_delay: Duration,
     /// Time until which entries wait after a failure.
-    rests_until: Option<Instant>,
+    retry_at: Option<Instant>,
     /// Time since which entries wait.
-    gathers_since: Option<Instant>,
+    gathering_since: Option<Instant>,
     /// Set when entries must not wait any longer.
-    hurries: bool,
+    is_urgent: bool,
 }
 
 /// Request with the id of its reservation.
@@ -56,15 +57,23 @@ struct NumberedRequest {
     reply: oneshot::Sender<AdmissionResult>,
 }
 
+/// Outcome of booking a batch.
+enum BookingOutcome {
+    Booked(Vec<AdmissionVerdict>),
+    /// The balance is too low for a request, and further entries may release credits: nothing
+    /// was booked.
+    Short,
+}
+
 impl Default for Sequencer {
     fn default() -> Self {
         Self {
             window_cache: WindowCache::default(),
-            batch: MAX_BATCH_ENTRIES,
-            pause: MIN_RETRY_DELAY,
-            rests_until: None,
-            gathers_since: None,
-            hurries: false,
+            batch_size: MAX_BATCH_ENTRIES,
+            retry_delay: MIN_RETRY_DELAY,
+            retry_at: None,
+            gathering_since: None,
+            is_urgent: false,
         }
     }
 }
@@ -112,37 +121,37 @@ impl Drop for BookingTask {
 
 /// Waits until entries are due, a request arrives, or the store is drained.
 async fn gather(context: &BookingContext, sequencer: &Mutex<Sequencer>) {
-    let Some(until) = sequencer.lock().await.gathers_until(context) else {
+    let Some(deadline) = sequencer.lock().await.gathering_deadline(context) else {
         return;
     };
-    let hurries = tokio::select! {
+    let is_urgent = tokio::select! {
         () = context.queue.wait_for_request() => return,
-        () = tokio::time::sleep_until(until) => false,
+        () = tokio::time::sleep_until(deadline) => false,
         () = context.hurry.notified() => true,
     };
-    sequencer.lock().await.resume(hurries);
+    sequencer.lock().await.end_gathering(is_urgent);
 }
 
 impl Sequencer {
     /// Returns the time until which entries may wait; `None` if they have
     /// waited long enough.
-    fn gathers_until(&mut self, context: &BookingContext) -> Option<Instant> {
+    fn gathering_deadline(&mut self, context: &BookingContext) -> Option<Instant> {
         let waiting = context.queue.waiting_count();
         if waiting > 0 {
-            self.gathers_since.get_or_insert_with(Instant::now);
+            self.gathering_since.get_or_insert_with(Instant::now);
         }
-        match self.rests_until {
-            Some(until) => Some(until),
+        match self.retry_at {
+            Some(retry_at) => Some(retry_at),
             None if waiting >= MAX_BATCH_ENTRIES as u64 => None,
-            None => Some(self.gathers_since.unwrap_or_else(Instant::now) + GATHERED_FOR),
+            None => Some(self.gathering_since.unwrap_or_else(Instant::now) + GATHERED_FOR),
         }
     }
 
-    fn resume(&mut self, hurries: bool) {
-        self.rests_until = None;
-        self.hurries |= hurries;
-        if hurries {
-            self.pause = MIN_RETRY_DELAY;
+    fn end_gathering(&mut self, is_urgent: bool) {
+        self.retry_at = None;
+        self.is_urgent |= is_urgent;
+        if is_urgent {
+            self.retry_delay = MIN_RETRY_DELAY;
         }
     }
 
@@ -163,12 +172,13 @@ impl Sequencer {
     /// Books requests, and entries if they are due or a request needs what they release.
     async fn book_round(&mut self, context: &BookingContext) {
         let requests = open_requests(context).await;
-        let entries = if self.is_write_due(context) { self.take(context) } else { Vec::new() };
+        let entries =
+            if self.is_write_due(context) { self.take_entries(context) } else { Vec::new() };
         if entries.is_empty() && requests.is_empty() {
             return;
         }
         if let Some(requests) = self.settle_and_admit(context, requests, entries).await {
-            let entries = self.take(context);
+            let entries = self.take_entries(context);
             // A shortage is final now.
             drop(self.settle_and_admit(context, requests, entries).await);
         }
@@ -176,19 +186,19 @@ impl Sequencer {
 
     /// Returns whether entries are to be booked now, and not only requests.
     fn is_write_due(&self, context: &BookingContext) -> bool {
-        let gathered = self.gathers_since.is_some_and(|it| it.elapsed() >= GATHERED_FOR);
+        let was_gathered = self.gathering_since.is_some_and(|it| it.elapsed() >= GATHERED_FOR);
         let fills_batch = context.queue.waiting_count() >= MAX_BATCH_ENTRIES as u64;
-        !self.rests() && (gathered || fills_batch || self.hurries)
+        !self.is_retry_pending() && (was_gathered || fills_batch || self.is_urgent)
     }
 
-    fn rests(&self) -> bool {
-        self.rests_until.is_some_and(|it| it > Instant::now())
+    fn is_retry_pending(&self) -> bool {
+        self.retry_at.is_some_and(|it| it > Instant::now())
     }
 
-    fn take(&mut self, context: &BookingContext) -> Vec<Entry> {
-        self.gathers_since = None;
-        self.hurries = false;
-        context.queue.take(self.batch)
+    fn take_entries(&mut self, context: &BookingContext) -> Vec<Entry> {
+        self.gathering_since = None;
+        self.is_urgent = false;
+        context.queue.take(self.batch_size)
     }
 
     /// Books entries and requests. Returns the requests, and books nothing, if the balance is
@@ -201,36 +211,44 @@ impl Sequencer {
     ) -> Option<Vec<NumberedRequest>> {
         let rows = EntryRows::of(&entries);
         let records = rows.usage.len() as u64;
-        let others_ended = entries.is_empty() && !self.rests() && context.queue.waiting_count() > 0;
+        let others_ended =
+            entries.is_empty() && !self.is_retry_pending() && context.queue.waiting_count() > 0;
         match self.book(context, rows, &requests, others_ended).await {
-            Ok(None) => return Some(requests),
-            Ok(Some(verdicts)) => {
-                answer(context, requests, verdicts);
+            Ok(BookingOutcome::Short) => return Some(requests),
+            Ok(BookingOutcome::Booked(verdicts)) => {
+                answer_requests(context, requests, verdicts);
                 if !entries.is_empty() {
-                    count(context, &entries);
+                    count_entries(context, &entries);
                     context.queue.settle(records);
-                    self.batch = (self.batch * 2).min(MAX_BATCH_ENTRIES);
-                    self.pause = MIN_RETRY_DELAY;
-                    self.rests_until = None;
+                    self.reset_after_success();
                 }
             }
-            Err(err) if entries.is_empty() => refuse(context, requests, &err),
+            Err(err) if entries.is_empty() => refuse_requests(context, requests, &err),
             Err(err) => {
-                self.fail(context, &err, entries);
-
-                // An entry may be the cause: requests must not suffer.
-                if !requests.is_empty() {
-                    match self.book(context, EntryRows::default(), &requests, false).await {
-                        Ok(verdicts) => {
-                            answer(context, requests, verdicts.unwrap_or_default());
-                        }
-                        Err(err) => refuse(context, requests, &err),
-                    }
-                }
+                self.requeue(context, entries, &err);
+                self.admit_without_entries(context, requests).await;
             }
         }
 
         None
+    }
+
+    /// Books requests after their entries could not be booked: an entry may be the cause, and
+    /// requests must not suffer.
+    async fn admit_without_entries(
+        &mut self,
+        context: &BookingContext,
+        requests: Vec<NumberedRequest>,
+    ) {
+        if requests.is_empty() {
+            return;
+        }
+        match self.book(context, EntryRows::default(), &requests, false).await {
+            Ok(BookingOutcome::Booked(verdicts)) => answer_requests(context, requests, verdicts),
+            // Does not happen, since no other entries are considered.
+            Ok(BookingOutcome::Short) => {}
+            Err(err) => refuse_requests(context, requests, &err),
+        }
     }
 
     async fn book(
@@ -239,7 +257,7 @@ impl Sequencer {
         rows: EntryRows,
         requests: &[NumberedRequest],
         others_ended: bool,
-    ) -> Result<Option<Vec<AdmissionVerdict>>, DbError> {
+    ) -> Result<BookingOutcome, DbError> {
         let batch = Batch {
             instance: context.lease.instance,
             now: context.clock.now(),
@@ -250,27 +268,33 @@ impl Sequencer {
             others_ended,
         };
 
-        let Some(booked) = Arc::new(batch).book(&context.db, &mut self.window_cache).await? else {
-            return Ok(None);
+        let Some(result) = Arc::new(batch).book(&context.db, &mut self.window_cache).await? else {
+            return Ok(BookingOutcome::Short);
         };
 
         add(&context.tally.batches, 1);
-        add(&context.tally.late, booked.late);
-        add(&context.tally.guessed, u64::from(booked.guessed));
+        add(&context.tally.late, result.late);
+        add(&context.tally.guessed, u64::from(result.guessed));
 
-        Ok(Some(booked.verdicts))
+        Ok(BookingOutcome::Booked(result.verdicts))
     }
 
-    fn fail(&mut self, context: &BookingContext, err: &DbError, entries: Vec<Entry>) {
-        let queue = &context.queue;
-        queue.requeue_entries(entries);
-        let waiting = queue.waiting_count();
+    fn reset_after_success(&mut self) {
+        self.batch_size = (self.batch_size * 2).min(MAX_BATCH_ENTRIES);
+        self.retry_delay = MIN_RETRY_DELAY;
+        self.retry_at = None;
+    }
+
+    /// Returns entries that could not be booked to the queue, where they wait for a retry.
+    fn requeue(&mut self, context: &BookingContext, entries: Vec<Entry>, err: &DbError) {
+        context.queue.requeue_entries(entries);
+        let waiting = context.queue.waiting_count();
         let cause = source_message(err);
         tracing::warn!(error = %err, cause, waiting, "failed to store usage");
         // A record may be the cause: smaller batches find it.
-        self.batch = (self.batch / 2).max(1);
-        self.rests_until = Some(Instant::now() + self.pause);
-        self.pause = (self.pause * 2).min(MAX_RETRY_DELAY);
+        self.batch_size = (self.batch_size / 2).max(1);
+        self.retry_at = Some(Instant::now() + self.retry_delay);
+        self.retry_delay = (self.retry_delay * 2).min(MAX_RETRY_DELAY);
     }
 }
 
@@ -322,11 +346,11 @@ impl EntryRows {
     }
 }
 
-fn count(context: &BookingContext, entries: &[Entry]) {
+fn count_entries(context: &BookingContext, entries: &[Entry]) {
     add(&context.tally.batched, entries.len() as u64);
     for entry in entries {
         if let Entry::Settled(settlement) = entry {
-            let micros = |it: Micros| u64::try_from(it.0).unwrap_or(0);
+            let micros = |amount: Micros| u64::try_from(amount.0).unwrap_or(0);
             add(&context.tally.hidden, micros(settlement.hidden()));
             add(&context.tally.uncharged, micros(settlement.uncharged_cost()));
             context.tally.open.fetch_sub(1, Ordering::Relaxed);
@@ -334,44 +358,51 @@ fn count(context: &BookingContext, entries: &[Entry]) {
     }
 }
 
-fn answer(
+/// Answers each request by its verdict.
+fn answer_requests(
     context: &BookingContext,
     requests: Vec<NumberedRequest>,
     verdicts: Vec<AdmissionVerdict>,
 ) {
     add(&context.tally.batched, verdicts.len() as u64);
-
     for (NumberedRequest { id, reply, .. }, verdict) in requests.into_iter().zip(verdicts) {
-        let answer = match verdict {
-            AdmissionVerdict::Granted(grant) => {
-                add(&context.tally.admitted, 1);
-                context.tally.open.fetch_add(1, Ordering::Relaxed);
-                let sink: Arc<dyn SettlementSink> =
-                    Arc::clone(&context.queue) as Arc<dyn SettlementSink>;
-                Ok(AdmissionOutcome::Granted {
-                    reservation: ReservationGuard::new(id, grant.lines, sink),
-                    output: grant.output,
-                    truncation_cause: grant.truncation_cause,
-                })
-            }
-            AdmissionVerdict::Refused(refusal) => {
-                add(&context.tally.refused, 1);
-                Ok(AdmissionOutcome::Refused(refusal))
-            }
-            AdmissionVerdict::Gone => {
-                Err(Unavailable::new("credits", "the account or its group is gone"))
-            }
-        };
-
         // If the caller is gone, the reservation is dropped here, which
         // settles it.
-        drop(reply.send(answer));
+        drop(reply.send(admission_result(context, id, verdict)));
+    }
+}
+
+/// Counts a verdict and returns it as the result for the caller.
+fn admission_result(
+    context: &BookingContext,
+    id: Uuid,
+    verdict: AdmissionVerdict,
+) -> AdmissionResult {
+    match verdict {
+        AdmissionVerdict::Granted(grant) => {
+            add(&context.tally.admitted, 1);
+            context.tally.open.fetch_add(1, Ordering::Relaxed);
+            let sink: Arc<dyn SettlementSink> =
+                Arc::clone(&context.queue) as Arc<dyn SettlementSink>;
+            Ok(AdmissionOutcome::Granted {
+                reservation: ReservationGuard::new(id, grant.lines, sink),
+                output: grant.output,
+                truncation_cause: grant.truncation_cause,
+            })
+        }
+        AdmissionVerdict::Refused(refusal) => {
+            add(&context.tally.refused, 1);
+            Ok(AdmissionOutcome::Refused(refusal))
+        }
+        AdmissionVerdict::Gone => {
+            Err(Unavailable::new("credits", "the account or its group is gone"))
+        }
     }
 }
 
 /// Answers requests with an error. If the outcome of the transaction is unknown,
 /// reservations that it may have made are released later.
-fn refuse(context: &BookingContext, requests: Vec<NumberedRequest>, err: &DbError) {
+fn refuse_requests(context: &BookingContext, requests: Vec<NumberedRequest>, err: &DbError) {
     let cause = source_message(err);
     tracing::error!(error = %err, cause, requests = requests.len(), "failed to admit calls");
     let may_be_booked = matches!(err, DbError::Query(_));
