@@ -34,10 +34,12 @@ async fn undisturbed_calls_are_admitted_in_one_statement(db: Database) {
         reservations.push(admit(&credit_store, request(ada, 2)).await);
     }
 
+    // The first call reads the windows, which the others find in the cache.
     let guessed = if db.provider() == DatabaseKind::Postgres { 4 } else { 0 };
     assert_eq!(credit_store.counts().guessed, guessed);
     assert_eq!(max_reserved(&credit_store, ada).await, 10);
     assert_no_mismatches(&credit_store).await;
+
     for reservation in reservations {
         reservation.settle(credits(1), None);
     }
@@ -57,12 +59,14 @@ async fn a_window_that_another_instance_changed_is_read_again(db: Database) {
     let second_store = start(&db, &tasks);
     let ada = member(&db, GROUPS).await;
     let bob = member(&db, GROUPS).await;
-    let _first = admit(&first_store, request(ada, 2)).await;
-    let _second = admit(&second_store, request(bob, 2)).await;
-    let before = first_store.counts().guessed;
+    let _open_calls =
+        [admit(&first_store, request(ada, 2)).await, admit(&second_store, request(bob, 2)).await];
+    let guessed_before = first_store.counts().guessed;
+
     // The group's window has changed, though the caller's has not.
-    let _third = admit(&first_store, request(ada, 2)).await;
-    assert_eq!(first_store.counts().guessed, before);
+    let _third_call = admit(&first_store, request(ada, 2)).await;
+
+    assert_eq!(first_store.counts().guessed, guessed_before);
     assert_eq!(max_reserved(&first_store, ada).await, 6);
     assert_eq!(max_reserved(&first_store, bob).await, 6);
     assert_no_mismatches(&first_store).await;
@@ -95,10 +99,14 @@ async fn a_top_up_by_another_instance_is_available_at_once(db: Database) {
     let store = start(&db, &tasks);
     let store_of_top_up = start(&db, &tasks);
     let ada = member(&db, CreditLimits { weekly: 4, ..CreditLimits::default() }).await;
-    let _all = [admit(&store, request(ada, 2)).await, admit(&store, request(ada, 2)).await];
+    let _calls_of_allowance =
+        [admit(&store, request(ada, 2)).await, admit(&store, request(ada, 2)).await];
     refusal_of(&store, request(ada, 2)).await;
+
     store_of_top_up.top_up(ada.group, credits(4), SideEffects::default()).await.unwrap();
-    let _more = [admit(&store, request(ada, 2)).await, admit(&store, request(ada, 2)).await];
+
+    let _calls_of_top_up =
+        [admit(&store, request(ada, 2)).await, admit(&store, request(ada, 2)).await];
     refusal_of(&store, request(ada, 2)).await;
     assert_no_mismatches(&store).await;
 }

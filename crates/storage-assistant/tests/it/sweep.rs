@@ -29,15 +29,13 @@ pia_testkit::contract! {
     a_mismatched_window_is_found,
 }
 
-/// Expires a lease at once, so that no test waits for it.
-const DIES: &str = "UPDATE credit_instances SET alive_until = ";
-
+/// Expires all leases at once, so that no test waits for them.
 async fn kill_all(db: &Database) {
     let past = match db.provider() {
         pia_storage::DatabaseKind::Postgres => "now() - interval '1 second'",
         pia_storage::DatabaseKind::Sqlite => "1",
     };
-    execute(db, &format!("{DIES}{past}")).await;
+    execute(db, &format!("UPDATE credit_instances SET alive_until = {past}")).await;
 }
 
 async fn count_instances(db: &Database) -> i64 {
@@ -54,12 +52,13 @@ async fn the_reservations_of_a_dead_instance_are_released_once(db: Database) {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let weeks = LiveSetting::new(pia_assistant::Weeks::UTC);
     let tasks = TaskTracker::new();
-    let dead =
+    let dead_store =
         SqlCreditStore::start(db.clone(), weeks, Arc::new(SystemClock), &tasks, runtime.handle());
     let ada = member(&db, limits()).await;
     for _ in 0..20 {
-        std::mem::forget(admit(&dead, request(ada, 2)).await);
+        std::mem::forget(admit(&dead_store, request(ada, 2)).await);
     }
+
     // The instance stops without ending its lease. Its connection is taken, so that
     // none of its statements is cut off.
     let connection = db.writer().await.unwrap();
@@ -67,44 +66,45 @@ async fn the_reservations_of_a_dead_instance_are_released_once(db: Database) {
     tokio::task::spawn_blocking(shut_down).await.unwrap();
     drop(connection);
     let tasks = TaskTracker::new();
-    let others = [start(&db, &tasks), start(&db, &tasks), start(&db, &tasks)];
-    let before = window_counts(&others[0], ada).await;
+    let live_stores = [start(&db, &tasks), start(&db, &tasks), start(&db, &tasks)];
+    let counts_before = window_counts(&live_stores[0], ada).await;
 
     kill_all(&db).await;
-    let reaped = join_all((0..9).map(|at| others[at % 3].reap())).await;
-    let after = window_counts(&others[0], ada).await;
+    let reaped = join_all((0..9).map(|at| live_stores[at % 3].reap())).await;
+    let counts_after = window_counts(&live_stores[0], ada).await;
 
     let expected =
         |reserved| ["hourly", "group-weekly"].map(|kind| window_count(kind, 0, reserved));
-    assert_eq!(before, expected(40));
-    assert_eq!(after, expected(0));
+    // Twenty calls of two credits each.
+    assert_eq!(counts_before, expected(40));
+    assert_eq!(counts_after, expected(0));
+
     // The live instances may have been as quick, in their own rounds.
     let reaped_here: u64 = reaped.into_iter().map(|it| it.unwrap()).sum();
-    let reaped_in_all: u64 = others.iter().map(|it| it.counts().reaped).sum();
+    let reaped_in_all: u64 = live_stores.iter().map(|it| it.counts().reaped).sum();
     assert!(reaped_here <= 40, "{reaped_here}");
     assert_eq!(reaped_in_all, 40);
-    assert_no_mismatches(&others[0]).await;
+    assert_no_mismatches(&live_stores[0]).await;
 }
 
 async fn a_call_that_ends_after_its_release_is_still_charged(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
     let ada = member(&db, limits()).await;
-    let long = admit(&credit_store, request(ada, 5)).await;
-    let open = admit(&credit_store, request(ada, 3)).await;
+    let completed_call = admit(&credit_store, request(ada, 5)).await;
+    let abandoned_call = admit(&credit_store, request(ada, 3)).await;
     // It may renew its lease meanwhile, by itself.
     while window_counts(&credit_store, ada).await[0].reserved > 0 {
         kill_all(&db).await;
         credit_store.reap().await.unwrap();
     }
-    let meanwhile = window_counts(&credit_store, ada).await;
+    assert_eq!(window_counts(&credit_store, ada).await[0], window_count("hourly", 0, 0));
 
     let mut usage = crate::usage_log::record("gpt");
     usage.user = ada.member;
-    long.settle(credits(4), Some(usage));
-    drop(open);
+    completed_call.settle(credits(4), Some(usage));
+    drop(abandoned_call);
     wait_until_settled(&credit_store).await;
 
-    assert_eq!(meanwhile[0], window_count("hourly", 0, 0));
     assert_eq!(window_counts(&credit_store, ada).await[0], window_count("hourly", 4, 0));
     assert_eq!(credit_store.counts().late, 1);
     assert_no_mismatches(&credit_store).await;
@@ -112,13 +112,11 @@ async fn a_call_that_ends_after_its_release_is_still_charged(db: Database) {
 
 async fn a_live_instance_keeps_its_reservations(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
-    let other = start(&db, &TaskTracker::new());
+    let other_store = start(&db, &TaskTracker::new());
     let ada = member(&db, limits()).await;
-    let _hold = admit(&credit_store, request(ada, 5)).await;
+    let _open_call = admit(&credit_store, request(ada, 5)).await;
 
-    let reaped = other.reap().await.unwrap();
-
-    assert_eq!(reaped, 0);
+    assert_eq!(other_store.reap().await.unwrap(), 0);
     assert_eq!(window_counts(&credit_store, ada).await[0], window_count("hourly", 0, 5));
 }
 
@@ -127,13 +125,12 @@ async fn a_stopped_instance_leaves_no_lease(db: Database) {
     let credit_store = start(&db, &tasks);
     let ada = member(&db, limits()).await;
     drop(admit(&credit_store, request(ada, 5)).await);
-    let alive = count_instances(&db).await;
+    assert_eq!(count_instances(&db).await, 1);
 
     credit_store.drain(crate::credit_stores::LIMIT).await;
     tasks.close();
     tasks.wait().await;
 
-    assert_eq!(alive, 1);
     assert_eq!(count_instances(&db).await, 0);
 }
 
@@ -175,52 +172,47 @@ async fn a_dead_instance_is_not_counted(db: Database) {
         inserted
     });
     assert_eq!(inserted.unwrap(), 2);
-    let before = credit_store.heartbeat().await.unwrap();
+    assert_eq!(credit_store.heartbeat().await.unwrap(), 1 + 2);
 
     kill_all(&db).await;
-    let after = credit_store.heartbeat().await.unwrap();
 
-    assert_eq!(before, 3);
-    assert_eq!(after, 1);
+    assert_eq!(credit_store.heartbeat().await.unwrap(), 1);
 }
 
-/// Advances tokio's clock.
-async fn later(seconds: u64) {
+async fn advance_tokio_clock(seconds: u64) {
     tokio::time::pause();
     tokio::time::advance(Duration::from_secs(seconds)).await;
     tokio::time::resume();
 }
 
 async fn an_instance_stops_admitting_before_its_lease_expires(db: Database) {
-    let other = start(&db, &TaskTracker::new());
+    let other_store = start(&db, &TaskTracker::new());
     let with_own_clock = move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let credit_store = start(&db, &TaskTracker::new());
             let ada = member(&db, limits()).await;
-            let hold = admit(&credit_store, request(ada, 5)).await;
+            let first_call = admit(&credit_store, request(ada, 5)).await;
             credit_store.heartbeat().await.unwrap();
             // All else that a call needs is available.
             execute(&db, "ALTER TABLE credit_instances RENAME TO away").await;
 
-            later(8).await;
-            let in_time = admit(&credit_store, request(ada, 1)).await;
-            later(2).await;
-            let too_late = credit_store.admit(request(ada, 1)).await;
-            let open = window_counts(&credit_store, ada).await;
+            advance_tokio_clock(8).await;
+            let second_call = admit(&credit_store, request(ada, 1)).await;
+            advance_tokio_clock(2).await;
+            let late_admission = credit_store.admit(request(ada, 1)).await;
+            assert!(late_admission.is_err(), "{late_admission:?}");
+            assert_eq!(
+                window_counts(&credit_store, ada).await[0],
+                window_count("hourly", 0, 5 + 1)
+            );
+
             execute(&db, "ALTER TABLE away RENAME TO credit_instances").await;
             // By the database's clock its lease is still valid.
-            let reaped = other.reap().await.unwrap();
-            let again = credit_store.admit(request(ada, 1)).await;
+            assert_eq!(other_store.reap().await.unwrap(), 0);
+            let third_call = admit(&credit_store, request(ada, 1)).await;
 
-            assert!(too_late.is_err(), "{too_late:?}");
-            assert_eq!(open[0], window_count("hourly", 0, 6));
-            assert_eq!(reaped, 0);
-            assert!(
-                matches!(again, Ok(pia_assistant::AdmissionOutcome::Granted { .. })),
-                "{again:?}"
-            );
-            drop((hold, in_time, again));
+            drop([first_call, second_call, third_call]);
             wait_until_settled(&credit_store).await;
             assert_no_mismatches(&credit_store).await;
         });
@@ -231,7 +223,7 @@ async fn an_instance_stops_admitting_before_its_lease_expires(db: Database) {
 async fn a_mismatched_window_is_found(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
     let ada = member(&db, limits()).await;
-    let _hold = admit(&credit_store, request(ada, 5)).await;
+    let _open_call = admit(&credit_store, request(ada, 5)).await;
     execute(&db, "UPDATE credit_windows SET reserved = reserved + 7 WHERE kind = 'hourly'").await;
 
     let mismatches = credit_store.find_mismatches().await.unwrap();

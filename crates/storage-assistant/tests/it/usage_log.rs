@@ -25,8 +25,19 @@ pia_testkit::contract! {
     draining_gives_up_after_its_limit_and_ends_the_task,
 }
 
-/// Names, tokens, whether they are an estimate, and the duration.
-type Row = ((String, String, String, String), (i64, i64, i64), bool, Option<i64>);
+/// Columns of a stored record.
+#[derive(Debug, PartialEq, Eq, Queryable)]
+struct StoredRecord {
+    mode: String,
+    provider: String,
+    model: String,
+    outcome: String,
+    input_tokens: i64,
+    cached_input_tokens: i64,
+    output_tokens: i64,
+    estimated: bool,
+    duration_millis: Option<i64>,
+}
 
 pub(crate) fn record(model: &str) -> UsageRecord {
     UsageRecord {
@@ -73,9 +84,9 @@ async fn records_of_any_thread_are_written(db: Database) {
             scope.spawn(|| (0..500).for_each(|_| log.record(record("gpt"))));
         }
     });
-    let left = log.drain(LIMIT).await;
+    let lost_records = log.drain(LIMIT).await;
 
-    assert_eq!(left, 0);
+    assert_eq!(lost_records, 0);
     assert_eq!(log.written_count(), 2000);
     assert_eq!(log.dropped_count(), 0);
     assert_eq!(count_rows(&db).await, 2000);
@@ -89,16 +100,35 @@ async fn every_field_of_a_record_is_stored(db: Database) {
     log.record(record.clone());
     log.drain(LIMIT).await;
 
-    let names = (ai_usage::mode, ai_usage::provider, ai_usage::model, ai_usage::outcome);
-    let tokens = (ai_usage::input_tokens, ai_usage::cached_input_tokens, ai_usage::output_tokens);
     let query = ai_usage::table
         .find(DbUid(record.id))
         .filter(ai_usage::user_id.eq(DbUid(record.user.0)))
         .filter(ai_usage::at.eq(DbInstant(record.at)))
-        .select((names, tokens, ai_usage::estimated, ai_usage::duration_millis));
-    let row: Result<Row, DbError> = on_conn!(db.reader(), |conn| query.first(conn).await?);
-    let expected_names = ["Assistant", "OpenAI", "gpt", "abandoned"].map(str::to_owned).into();
-    assert_eq!(row.unwrap(), (expected_names, (30, 20, 10), true, Some(1500)));
+        .select((
+            ai_usage::mode,
+            ai_usage::provider,
+            ai_usage::model,
+            ai_usage::outcome,
+            ai_usage::input_tokens,
+            ai_usage::cached_input_tokens,
+            ai_usage::output_tokens,
+            ai_usage::estimated,
+            ai_usage::duration_millis,
+        ));
+    let row: Result<StoredRecord, DbError> =
+        on_conn!(db.reader(), |conn| query.first(conn).await?);
+    let expected = StoredRecord {
+        mode: "Assistant".to_owned(),
+        provider: "OpenAI".to_owned(),
+        model: "gpt".to_owned(),
+        outcome: "abandoned".to_owned(),
+        input_tokens: 30,
+        cached_input_tokens: 20,
+        output_tokens: 10,
+        estimated: true,
+        duration_millis: Some(1500),
+    };
+    assert_eq!(row.unwrap(), expected);
 }
 
 async fn usage_of_a_deleted_account_has_no_owner(db: Database) {
@@ -106,6 +136,7 @@ async fn usage_of_a_deleted_account_has_no_owner(db: Database) {
     let owned = record("gpt");
     let orphaned = record("gpt");
     sign_up(&db, owned.user, Timestamp::UNIX_EPOCH).await;
+
     log.record(owned.clone());
     log.record(orphaned.clone());
     log.drain(LIMIT).await;
@@ -126,9 +157,9 @@ async fn a_record_added_twice_is_written_once(db: Database) {
     wait_until(|| log.waiting_count() == 0).await;
     log.record(record.clone());
     log.record(record);
-    let left = log.drain(LIMIT).await;
+    let lost_records = log.drain(LIMIT).await;
 
-    assert_eq!(left, 0);
+    assert_eq!(lost_records, 0);
     assert_eq!(count_rows(&db).await, 1);
 }
 
@@ -138,9 +169,9 @@ async fn the_name_of_a_model_may_be_anything(db: Database) {
     log.record(record("a\0b"));
     log.record(record(&"ü".repeat(10_000)));
     log.record(record(""));
-    let left = log.drain(LIMIT).await;
+    let lost_records = log.drain(LIMIT).await;
 
-    assert_eq!(left, 0);
+    assert_eq!(lost_records, 0);
     assert_eq!(log.failure_count(), 0);
     assert_eq!(count_rows(&db).await, 3);
 }
@@ -155,9 +186,9 @@ async fn records_added_during_an_outage_are_written_later(db: Database) {
     assert_eq!(log.written_count(), 0);
 
     execute(&db, "ALTER TABLE away RENAME TO ai_usage").await;
-    let left = log.drain(LIMIT).await;
+    let lost_records = log.drain(LIMIT).await;
 
-    assert_eq!(left, 0);
+    assert_eq!(lost_records, 0);
     assert_eq!(count_rows(&db).await, 600);
 }
 
@@ -188,10 +219,10 @@ async fn draining_gives_up_after_its_limit_and_ends_the_task(db: Database) {
     (0..3).for_each(|_| log.record(record("gpt")));
     wait_until(|| log.failure_count() > 0).await;
 
-    let left = log.drain(Duration::from_millis(50)).await;
+    let lost_records = log.drain(Duration::from_millis(50)).await;
     tasks.close();
     tasks.wait().await;
 
-    assert_eq!(left, 3);
+    assert_eq!(lost_records, 3);
     assert_eq!(log.written_count(), 0);
 }

@@ -11,7 +11,7 @@ use pia_storage::{Database, DatabaseKind};
 use pia_storage_assistant::SqlUsageSums;
 use tokio_util::task::TaskTracker;
 
-use crate::credit_stores::{LIMIT, default_group, execute, sign_up, start};
+use crate::credit_stores::{LIMIT, default_group, execute, sign_up, start, wait_until_settled};
 use crate::usage_log::record;
 
 pia_testkit::contract! {
@@ -25,9 +25,9 @@ pia_testkit::contract! {
     users_are_paged_by_cost_calls_and_id,
 }
 
-const DAY: i64 = 24 * 3600 * 1_000_000;
+const MICROS_PER_DAY: i64 = 24 * 3600 * 1_000_000;
 /// First day of the tests, 1 November 2026, in days since 1970.
-const FIRST: i64 = 20_758;
+const FIRST_DAY: i64 = 20_758;
 
 /// Returns a range of days of November 2026.
 fn november(from: u32, to: u32) -> UsageRange {
@@ -38,7 +38,7 @@ fn november(from: u32, to: u32) -> UsageRange {
 /// Returns a call in November 2026, on this day from 0.
 fn call(day: i64, user: UserId) -> UsageRecord {
     UsageRecord {
-        at: Timestamp::from_micros((FIRST + day) * DAY + 1),
+        at: Timestamp::from_micros((FIRST_DAY + day) * MICROS_PER_DAY + 1),
         user,
         group: default_group(),
         spent: Micros(1000 + day),
@@ -55,28 +55,41 @@ async fn count_users_since(db: &Database, day: u32) -> i64 {
     SqlUsageSums::new(db.clone()).count_users_since(day).await.unwrap()
 }
 
-/// Returns the name of each subject with the number and the cost of its calls.
-fn sums_by_name(sums: &[UsageSum]) -> Vec<(String, i64, i64)> {
-    let name = |it: &UsageSubject| match it {
+/// Calls of a subject and their cost, by the name of the subject.
+#[derive(Debug, PartialEq, Eq)]
+struct NamedSum {
+    name: String,
+    calls: i64,
+    micros: i64,
+}
+
+fn named_sum(name: &str, calls: i64, micros: i64) -> NamedSum {
+    NamedSum { name: name.to_owned(), calls, micros }
+}
+
+fn sums_by_name(sums: &[UsageSum]) -> Vec<NamedSum> {
+    let name = |subject: &UsageSubject| match subject {
         UsageSubject::Day(day) => day.to_string(),
         UsageSubject::Group { id, name } => name.clone().unwrap_or(id.to_string()),
         UsageSubject::Model { provider, name } => format!("{provider} {name}"),
         UsageSubject::User { id, .. } => id.to_string(),
     };
-    sums.iter().map(|it| (name(&it.subject), it.calls, it.spent.0)).collect()
+    sums.iter().map(|it| named_sum(&name(&it.subject), it.calls, it.spent.0)).collect()
 }
 
-async fn sums_of_concurrent_instances_equal_the_recorded_calls(db: Database) {
-    let tasks = TaskTracker::new();
-    let stores = [start(&db, &tasks), start(&db, &tasks), start(&db, &tasks)];
-    let users: Vec<UserId> = (0..7).map(|_| UserId::generate()).collect();
-    for user in &users {
-        sign_up(&db, *user, Timestamp::UNIX_EPOCH).await;
-    }
+/// Creates an account for the usage of a user.
+async fn new_user(db: &Database) -> UserId {
+    let user = UserId::generate();
+    sign_up(db, user, Timestamp::UNIX_EPOCH).await;
+    user
+}
+
+/// Returns 1500 calls of seven users on 23 days, of two groups and two models; a third of them
+/// failed.
+fn varied_calls(users: &[UserId]) -> Vec<UsageRecord> {
     let other_group = GroupId::generate();
     let outcomes = [CallOutcome::Completed, CallOutcome::Abandoned, CallOutcome::Failed];
-
-    let calls: Vec<UsageRecord> = (0..1500_usize)
+    (0..1500_usize)
         .map(|number| {
             let day = i64::try_from(number % 23).unwrap();
             let group = if number % 2 == 0 { default_group() } else { other_group };
@@ -84,7 +97,18 @@ async fn sums_of_concurrent_instances_equal_the_recorded_calls(db: Database) {
             let outcome = outcomes[number % 3];
             UsageRecord { group, model, outcome, ..call(day, users[number % 7]) }
         })
-        .collect();
+        .collect()
+}
+
+async fn sums_of_concurrent_instances_equal_the_recorded_calls(db: Database) {
+    let tasks = TaskTracker::new();
+    let stores = [start(&db, &tasks), start(&db, &tasks), start(&db, &tasks)];
+    let mut users = Vec::new();
+    for _ in 0..7 {
+        users.push(new_user(&db).await);
+    }
+    let calls = varied_calls(&users);
+
     std::thread::scope(|scope| {
         for (store, calls) in stores.iter().zip(calls.chunks(500)) {
             scope.spawn(|| calls.iter().for_each(|it| store.record(it.clone())));
@@ -96,29 +120,36 @@ async fn sums_of_concurrent_instances_equal_the_recorded_calls(db: Database) {
     }
 
     let range = november(3, 20);
-    let all = november(1, 30);
-    let before = tables(&db, range).await;
-    let last_days = [20, 21, 22, 23, 24].map(|day| count_users_since(&db, day));
-    let last_days = futures_util::future::join_all(last_days).await;
+    let tables_before = tables(&db, range).await;
+    let mut users_since = Vec::new();
+    for day in [20, 21, 22, 23, 24] {
+        users_since.push(count_users_since(&db, day).await);
+    }
+    assert_eq!(users_since, [7, 7, 7, 7, 0]);
+    let lengths: Vec<usize> = tables_before.iter().map(Vec::len).collect();
+    assert_eq!(lengths, [18, 2, 2, 7]);
+
     sum_again(&db).await;
-    assert_eq!(before.clone().map(without_durations), tables(&db, range).await);
-    assert_eq!(last_days, [7, 7, 7, 7, 0]);
+    assert_eq!(tables_before.clone().map(without_durations), tables(&db, range).await);
     assert_eq!(count_users_since(&db, 23).await, 7);
     assert_eq!(count_users_since(&db, 24).await, 0);
-    let in_range = |it: &&UsageRecord| (2..20).contains(&(it.at.micros() / DAY - FIRST));
-    let spent: Vec<i64> = calls.iter().filter(in_range).map(|it| it.spent.0).collect();
-    let expected = (i64::try_from(spent.len()).unwrap(), spent.iter().sum::<i64>());
-    for sums in &before {
-        let total = sums_by_name(sums).iter().fold((0, 0), |sum, it| (sum.0 + it.1, sum.1 + it.2));
-        assert_eq!(total, expected, "{sums:?}");
+
+    let in_range =
+        |it: &&UsageRecord| (2..20).contains(&(it.at.micros() / MICROS_PER_DAY - FIRST_DAY));
+    let calls_in_range = i64::try_from(calls.iter().filter(in_range).count()).unwrap();
+    let micros_in_range: i64 = calls.iter().filter(in_range).map(|it| it.spent.0).sum();
+    for sums in &tables_before {
+        assert_eq!(sums.iter().map(|it| it.calls).sum::<i64>(), calls_in_range, "{sums:?}");
+        assert_eq!(sums.iter().map(|it| it.spent.0).sum::<i64>(), micros_in_range, "{sums:?}");
     }
-    assert_eq!(before.map(|it| it.len()), [18, 2, 2, 7]);
-    let models = sums(&db, all, UsageGrouping::Model).await;
+
+    // Each call has the tokens of `record`.
+    let models = sums(&db, november(1, 30), UsageGrouping::Model).await;
     let details: Vec<UsageDetails> = models.iter().filter_map(|it| it.details).collect();
-    assert_eq!(details.iter().map(|it| it.failed).sum::<i64>(), 500);
-    assert_eq!(details.iter().map(|it| it.input_tokens).sum::<i64>(), 45_000);
-    assert_eq!(details.iter().map(|it| it.cached_input_tokens).sum::<i64>(), 30_000);
-    assert_eq!(details.iter().map(|it| it.output_tokens).sum::<i64>(), 15_000);
+    assert_eq!(details.iter().map(|it| it.failed).sum::<i64>(), 1500 / 3);
+    assert_eq!(details.iter().map(|it| it.input_tokens).sum::<i64>(), 1500 * 30);
+    assert_eq!(details.iter().map(|it| it.cached_input_tokens).sum::<i64>(), 1500 * 20);
+    assert_eq!(details.iter().map(|it| it.output_tokens).sum::<i64>(), 1500 * 10);
 }
 
 /// Sums the recorded calls as the migrations do, without durations.
@@ -168,31 +199,29 @@ async fn a_call_that_is_recorded_twice_counts_once(db: Database) {
 
     store.record(call.clone());
     store.record(call.clone());
-    crate::credit_stores::wait_until_settled(&store).await;
+    wait_until_settled(&store).await;
     store.record(call);
     store.drain(LIMIT).await;
 
-    let day = ("2026-11-01".to_owned(), 1, 1000);
-    assert_eq!(sums_by_name(&sums(&db, november(1, 2), UsageGrouping::Day).await), [day]);
+    let days = sums_by_name(&sums(&db, november(1, 2), UsageGrouping::Day).await);
+    assert_eq!(days, [named_sum("2026-11-01", 1, 1000)]);
 }
 
 async fn a_day_ends_at_midnight_in_utc(db: Database) {
     let store = start(&db, &TaskTracker::new());
-    let user = UserId::generate();
-    sign_up(&db, user, Timestamp::UNIX_EPOCH).await;
+    let user = new_user(&db).await;
     let at = |micros| UsageRecord { at: Timestamp::from_micros(micros), ..call(0, user) };
 
-    store.record(at((FIRST + 10) * DAY - 1));
-    store.record(at((FIRST + 10) * DAY));
-    store.record(at((FIRST + 11) * DAY - 1));
+    store.record(at((FIRST_DAY + 10) * MICROS_PER_DAY - 1));
+    store.record(at((FIRST_DAY + 10) * MICROS_PER_DAY));
+    store.record(at((FIRST_DAY + 11) * MICROS_PER_DAY - 1));
     store.drain(LIMIT).await;
 
     let days = sums_by_name(&sums(&db, november(1, 30), UsageGrouping::Day).await);
-    let day = |day: &str, calls| (day.to_owned(), calls, calls * 1000);
-    assert_eq!(days, [day("2026-11-10", 1), day("2026-11-11", 2)]);
+    assert_eq!(days, [named_sum("2026-11-10", 1, 1000), named_sum("2026-11-11", 2, 2 * 1000)]);
     for (from, to, calls) in [(10, 10, 1), (11, 11, 2), (10, 11, 3), (1, 30, 3)] {
         let users = sums_by_name(&sums(&db, november(from, to), UsageGrouping::User).await);
-        assert_eq!(users, [(user.to_string(), calls, calls * 1000)], "{from} {to}");
+        assert_eq!(users, [named_sum(&user.to_string(), calls, calls * 1000)], "{from} {to}");
     }
     for (from, to) in [(1, 9), (12, 12), (12, 30)] {
         assert_eq!(sums(&db, november(from, to), UsageGrouping::User).await, []);
@@ -209,7 +238,7 @@ async fn durations_are_summed_with_the_number_of_calls_that_have_one(db: Databas
     };
 
     store.record(of_duration(1000));
-    crate::credit_stores::wait_until_settled(&store).await;
+    wait_until_settled(&store).await;
     // An instance of an earlier version counts a call without its duration.
     execute(&db, "UPDATE usage_by_group SET calls = calls + 1").await;
     store.record(of_duration(2001));
@@ -218,19 +247,18 @@ async fn durations_are_summed_with_the_number_of_calls_that_have_one(db: Databas
     let days = sums(&db, november(1, 1), UsageGrouping::Day).await;
     let details = days[0].details.unwrap();
     assert_eq!(days[0].calls, 3);
-    assert_eq!((details.timed_calls, details.duration_millis), (2, 3001));
+    assert_eq!(details.timed_calls, 2);
+    assert_eq!(details.duration_millis, 1000 + 2001);
 }
 
 async fn each_user_of_a_day_is_counted_once(db: Database) {
     let store = start(&db, &TaskTracker::new());
-    let ada = UserId::generate();
-    let bob = UserId::generate();
-    sign_up(&db, ada, Timestamp::UNIX_EPOCH).await;
-    sign_up(&db, bob, Timestamp::UNIX_EPOCH).await;
+    let ada = new_user(&db).await;
+    let bob = new_user(&db).await;
 
     for (user, day) in [(ada, 1), (ada, 0), (bob, 0), (ada, 0), (ada, 1)] {
         store.record(call(day, user));
-        crate::credit_stores::wait_until_settled(&store).await;
+        wait_until_settled(&store).await;
     }
     store.drain(LIMIT).await;
 
@@ -244,40 +272,37 @@ async fn calls_of_no_account_belong_to_nobody(db: Database) {
     let store = start(&db, &TaskTracker::new());
 
     (0..3).for_each(|_| store.record(call(0, UserId::generate())));
-    let left = store.drain(LIMIT).await;
+    let lost_records = store.drain(LIMIT).await;
 
-    assert_eq!(left, 0);
+    assert_eq!(lost_records, 0);
     assert_eq!(store.failure_count(), 0);
-    let nobody = "00000000-0000-0000-0000-000000000000".to_owned();
-    assert_eq!(
-        sums_by_name(&sums(&db, november(1, 1), UsageGrouping::User).await),
-        [(nobody, 3, 3000)]
-    );
+    let users = sums_by_name(&sums(&db, november(1, 1), UsageGrouping::User).await);
+    assert_eq!(users, [named_sum("00000000-0000-0000-0000-000000000000", 3, 3000)]);
 }
 
 async fn lists_are_limited_and_name_groups_and_people(db: Database) {
     let store = start(&db, &TaskTracker::new());
-    let ada = UserId::generate();
-    let bob = UserId::generate();
-    sign_up(&db, ada, Timestamp::UNIX_EPOCH).await;
-    sign_up(&db, bob, Timestamp::UNIX_EPOCH).await;
-    let deleted = GroupId::generate();
+    let ada = new_user(&db).await;
+    let bob = new_user(&db).await;
+    let deleted_group = GroupId::generate();
 
     for (user, day) in [(ada, 0), (bob, 0), (bob, 1)] {
         store.record(call(day, user));
     }
-    store.record(UsageRecord { group: deleted, spent: Micros(1), ..call(0, bob) });
+    store.record(UsageRecord { group: deleted_group, spent: Micros(1), ..call(0, bob) });
     store.drain(LIMIT).await;
 
     let report = SqlUsageSums::new(db.clone());
-    let first = report.sums(november(1, 30), UsageGrouping::User, 1).await.unwrap();
-    let subject = UsageSubject::User { id: bob, email: Some(bob.to_string()) };
-    assert_eq!(first.iter().map(|it| &it.subject).collect::<Vec<_>>(), [&subject]);
+    let users = report.sums(november(1, 30), UsageGrouping::User, 1).await.unwrap();
+    assert_eq!(users.len(), 1);
+    let expected_user = UsageSubject::User { id: bob, email: Some(bob.to_string()) };
+    assert_eq!(users[0].subject, expected_user);
+
     let groups = sums(&db, november(1, 30), UsageGrouping::Group).await;
     let subjects: Vec<_> = groups.into_iter().map(|it| it.subject).collect();
     let expected = [
         UsageSubject::Group { id: default_group(), name: Some("Default".to_owned()) },
-        UsageSubject::Group { id: deleted, name: None },
+        UsageSubject::Group { id: deleted_group, name: None },
     ];
     assert_eq!(subjects, expected);
 }
@@ -286,9 +311,7 @@ async fn users_are_paged_by_cost_calls_and_id(db: Database) {
     let store = start(&db, &TaskTracker::new());
     let mut users = Vec::new();
     for _ in 0..4 {
-        let user = UserId::generate();
-        sign_up(&db, user, Timestamp::UNIX_EPOCH).await;
-        users.push(user);
+        users.push(new_user(&db).await);
     }
     for (user, micros) in [(0, 1000), (1, 1000), (2, 500), (2, 500), (3, 2000)] {
         store.record(UsageRecord { spent: Micros(micros), ..call(0, users[user]) });
@@ -298,17 +321,23 @@ async fn users_are_paged_by_cost_calls_and_id(db: Database) {
     let range = november(1, 30);
 
     let mut selection = UsageUsers::First;
-    let mut listed = Vec::new();
+    let mut listed_sums = Vec::new();
     while let Some(sum) = report.user_sums(range, selection, 1).await.unwrap().pop() {
         selection = UsageUsers::After(UsageCursor::of(&sum).unwrap());
-        listed.push(sum);
+        listed_sums.push(sum);
     }
-    let one = report.user_sums(range, UsageUsers::One(users[2]), 9).await.unwrap();
-    let stranger = UsageUsers::One(UserId::generate());
 
-    let expected = [(3, 1, 2000), (2, 2, 1000), (0, 1, 1000), (1, 1, 1000)];
-    let expected = expected.map(|(user, calls, micros)| (users[user].to_string(), calls, micros));
-    assert_eq!(sums_by_name(&listed), expected);
-    assert_eq!(one, listed[1..2]);
+    let name = |user: usize| users[user].to_string();
+    let expected = [
+        named_sum(&name(3), 1, 2000),
+        named_sum(&name(2), 2, 2 * 500),
+        named_sum(&name(0), 1, 1000),
+        named_sum(&name(1), 1, 1000),
+    ];
+    assert_eq!(sums_by_name(&listed_sums), expected);
+
+    let sums_of_user = report.user_sums(range, UsageUsers::One(users[2]), 9).await.unwrap();
+    assert_eq!(sums_of_user, listed_sums[1..2]);
+    let stranger = UsageUsers::One(UserId::generate());
     assert_eq!(report.user_sums(range, stranger, 9).await.unwrap(), []);
 }
