@@ -1,5 +1,7 @@
 //! Sums of usage in SQL.
 
+use std::ops::RangeInclusive;
+
 use async_trait::async_trait;
 use chrono::NaiveDate;
 use diesel::prelude::*;
@@ -237,27 +239,31 @@ impl Days {
         format!("week BETWEEN {} AND {}", self.from.div_euclid(7), self.to.div_euclid(7))
     }
 
-    /// Returns the sum of the columns of these days in a row of one week.
+    /// Returns the sum of the columns of these days in a row of one week. Of the first and the
+    /// last week only some days are in the range.
     fn sum(self, column: &str) -> String {
         let first_week = self.from.div_euclid(7);
         let last_week = self.to.div_euclid(7);
-        let start = self.from.rem_euclid(7);
-        let end = self.to.rem_euclid(7);
-        let days = |days: std::ops::RangeInclusive<i32>| {
-            days.map(|day| format!("{column}_{day}")).collect::<Vec<_>>().join(" + ")
-        };
+        let first_weekday = self.from.rem_euclid(7);
+        let last_weekday = self.to.rem_euclid(7);
         if first_week == last_week {
-            return format!("({})", days(start..=end));
+            return format!("({})", sum_of_days(column, first_weekday..=last_weekday));
         }
 
-        let from = days(start..=6);
-        let to = days(0..=end);
-        let between = days(0..=6);
+        let in_first_week = sum_of_days(column, first_weekday..=6);
+        let in_last_week = sum_of_days(column, 0..=last_weekday);
+        let in_other_weeks = sum_of_days(column, 0..=6);
 
         format!(
-            "CASE week WHEN {first_week} THEN {from} WHEN {last_week} THEN {to} ELSE {between} END"
+            "CASE week WHEN {first_week} THEN {in_first_week} \
+             WHEN {last_week} THEN {in_last_week} ELSE {in_other_weeks} END"
         )
     }
+}
+
+/// Returns the sum of a column over days of a week: `calls_0 + calls_1`.
+fn sum_of_days(column: &str, weekdays: RangeInclusive<i32>) -> String {
+    weekdays.map(|day| format!("{column}_{day}")).collect::<Vec<_>>().join(" + ")
 }
 
 impl Sums {

@@ -129,13 +129,15 @@ const OR_TO_LAST_DAY: &str = ")
     WHERE last_day < excluded.last_day";
 
 const MICROS_PER_DAY: i64 = 24 * 3600 * 1_000_000;
+const DAYS_PER_WEEK: usize = 7;
 
 /// Sums of a batch on SQLite. Statements are prepared once, so each row of the
 /// two tables is written with its own.
 #[derive(Debug, Default)]
 pub(super) struct BatchSums<'a> {
-    by_group: BTreeMap<GroupKey<'a>, [i64; 8]>,
-    by_user: BTreeMap<UserKey, [i64; 14]>,
+    by_group: BTreeMap<GroupKey<'a>, GroupSums>,
+    by_user: BTreeMap<UserKey, [DaySums; DAYS_PER_WEEK]>,
+    /// Last day with a call of each user.
     last_days: BTreeMap<Uuid, i32>,
 }
 
@@ -153,6 +155,64 @@ struct UserKey {
     user: Uuid,
 }
 
+/// Sums of a group's calls of one model on one day.
+#[derive(Debug, Clone, Copy, Default)]
+struct GroupSums {
+    calls: i64,
+    failed: i64,
+    input_tokens: i64,
+    cached_input_tokens: i64,
+    output_tokens: i64,
+    spent_micros: i64,
+    timed_calls: i64,
+    duration_millis: i64,
+}
+
+impl GroupSums {
+    fn add(&mut self, row: &UsageRow) {
+        add_to(&mut self.calls, 1);
+        add_to(&mut self.failed, i64::from(row.outcome == CallOutcome::Failed.name()));
+        add_to(&mut self.input_tokens, row.input_tokens);
+        add_to(&mut self.cached_input_tokens, row.cached_input_tokens);
+        add_to(&mut self.output_tokens, row.output_tokens);
+        add_to(&mut self.spent_micros, row.spent_micros);
+        add_to(&mut self.timed_calls, 1);
+        add_to(&mut self.duration_millis, row.duration_millis);
+    }
+
+    /// Returns the sums in the order of the statement's columns.
+    fn columns(&self) -> [&i64; 8] {
+        [
+            &self.calls,
+            &self.failed,
+            &self.input_tokens,
+            &self.cached_input_tokens,
+            &self.output_tokens,
+            &self.spent_micros,
+            &self.timed_calls,
+            &self.duration_millis,
+        ]
+    }
+}
+
+/// Sums of a user's calls on one day.
+#[derive(Debug, Clone, Copy, Default)]
+struct DaySums {
+    calls: i64,
+    spent_micros: i64,
+}
+
+impl DaySums {
+    fn add(&mut self, row: &UsageRow) {
+        add_to(&mut self.calls, 1);
+        add_to(&mut self.spent_micros, row.spent_micros);
+    }
+}
+
+fn add_to(sum: &mut i64, value: i64) {
+    *sum = sum.saturating_add(value);
+}
+
 impl<'a> BatchSums<'a> {
     /// Adds a row that was stored, under the id of its account or the nil id.
     pub(super) fn add(&mut self, row: &'a UsageRow, user: DbUid) {
@@ -168,25 +228,15 @@ impl<'a> BatchSums<'a> {
             model: &row.model,
         };
 
-        let failed = i64::from(row.outcome == CallOutcome::Failed.name());
-        let values = [
-            1,
-            failed,
-            row.input_tokens,
-            row.cached_input_tokens,
-            row.output_tokens,
-            row.spent_micros,
-            1,
-            row.duration_millis,
-        ];
         let last_day = self.last_days.entry(user.0).or_insert(group.day);
         *last_day = group.day.max(*last_day);
-        add_to(self.by_group.entry(group).or_default(), &values);
+        self.by_group.entry(group).or_default().add(row);
 
         let user = UserKey { week: to_i32(week), user: user.0 };
         let sums_of_week = self.by_user.entry(user).or_default();
-        let sums_of_day = sums_of_week.chunks_exact_mut(2).nth(weekday);
-        add_to(sums_of_day.unwrap_or_default(), &[1, row.spent_micros]);
+        if let Some(sums_of_day) = sums_of_week.get_mut(weekday) {
+            sums_of_day.add(row);
+        }
     }
 
     /// Writes the sums.
@@ -200,11 +250,10 @@ impl<'a> BatchSums<'a> {
             let calls: CallsOfWeek =
                 AddToUser { week, user: DbUid(user), sums }.get_result(conn)?;
             let days = week.saturating_mul(7)..;
-            let added = sums.iter().step_by(2);
-            for ((day, calls), added) in days.zip(<[i64; 7]>::from(calls)).zip(added) {
-                // All their calls of that day are of this batch. Deleted accounts
-                // share the nil id.
-                if *added > 0 && calls == *added && !user.is_nil() {
+            for ((day, calls), added) in days.zip(<[i64; DAYS_PER_WEEK]>::from(calls)).zip(sums) {
+                let all_are_of_this_batch = added.calls > 0 && added.calls == calls;
+                // Deleted accounts share the nil id.
+                if all_are_of_this_batch && !user.is_nil() {
                     *new_users.entry(day).or_default() += 1;
                 }
             }
@@ -231,17 +280,11 @@ fn add_users(conn: &mut SqliteConnection, day: i32, users: i64) -> QueryResult<(
         .map(drop)
 }
 
-fn add_to(sums: &mut [i64], values: &[i64]) {
-    for (sum, value) in sums.iter_mut().zip(values) {
-        *sum = sum.saturating_add(*value);
-    }
-}
-
 /// Increment of a group's sums, which is prepared once.
 struct AddToGroup<'a> {
     key: GroupKey<'a>,
     group: DbUid,
-    sums: [i64; 8],
+    sums: GroupSums,
 }
 
 /// Numbers of a user's calls on the days of a week.
@@ -251,7 +294,7 @@ type CallsOfWeek = (i64, i64, i64, i64, i64, i64, i64);
 struct AddToUser {
     week: i32,
     user: DbUid,
-    sums: [i64; 14],
+    sums: [DaySums; DAYS_PER_WEEK],
 }
 
 /// A user's last day with calls, unless a later one is stored.
@@ -270,7 +313,7 @@ impl QueryFragment<Sqlite> for AddToGroup<'_> {
             out.push_sql(", ");
             out.push_bind_param::<Text, _>(name)?;
         }
-        push_sums(&self.sums, &mut out)?;
+        push_sums(self.sums.columns(), &mut out)?;
         out.push_sql(OR_TO_GROUP);
         Ok(())
     }
@@ -282,7 +325,8 @@ impl QueryFragment<Sqlite> for AddToUser {
         out.push_bind_param::<Integer, _>(&self.week)?;
         out.push_sql(", ");
         out.push_bind_param::<Uid, _>(&self.user)?;
-        push_sums(&self.sums, &mut out)?;
+        let columns = self.sums.iter().flat_map(|day| [&day.calls, &day.spent_micros]);
+        push_sums(columns, &mut out)?;
         out.push_sql(OR_TO_USER);
         Ok(())
     }
@@ -299,11 +343,15 @@ impl QueryFragment<Sqlite> for SetLastDay {
     }
 }
 
-fn push_sums<'b>(sums: &'b [i64], out: &mut AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
-    sums.iter().try_for_each(|sum| {
+fn push_sums<'b>(
+    sums: impl IntoIterator<Item = &'b i64>,
+    out: &mut AstPass<'_, 'b, Sqlite>,
+) -> QueryResult<()> {
+    for sum in sums {
         out.push_sql(", ");
-        out.push_bind_param::<BigInt, _>(sum)
-    })
+        out.push_bind_param::<BigInt, _>(sum)?;
+    }
+    Ok(())
 }
 
 impl QueryId for AddToGroup<'_> {
