@@ -102,6 +102,7 @@ pub(crate) struct Permit {
 }
 
 /// Reason that a call is not admitted now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LimitShortfall {
     /// Time until the limit allows it.
     Time(Duration),
@@ -109,6 +110,16 @@ enum LimitShortfall {
     Room,
     /// Room in the queue: too many calls wait.
     QueueFull,
+}
+
+impl LimitShortfall {
+    /// Returns the time after which the caller may try again, at least a second.
+    fn retry_after(self) -> Duration {
+        match self {
+            Self::Time(time) => time.max(Duration::from_secs(1)),
+            Self::Room | Self::QueueFull => QUEUE_RETRY_AFTER,
+        }
+    }
 }
 
 impl UpstreamLimiter {
@@ -150,32 +161,24 @@ impl UpstreamLimiter {
         let mut limit_timer = None;
         poll_fn(|cx| {
             let shortfall = match queued_call.poll(request, timer.elapsed(), cx) {
-                Ok(()) => {
-                    let limiter = Some((Arc::clone(self), name.to_owned()));
-                    return Poll::Ready(Ok(Permit {
-                        limiter,
-                        reserved_tokens: tokens,
-                        used_tokens: tokens,
-                    }));
-                }
+                Ok(()) => return Poll::Ready(Ok(Permit::new(self, name, tokens))),
                 Err(shortfall) => shortfall,
             };
-            let retry_after = match shortfall {
-                LimitShortfall::Time(time) => {
-                    // Polled once to register the waker.
-                    let pause = limit_timer.insert(timer.pause(time));
-                    if pause.as_mut().poll(cx).is_ready() {
-                        cx.waker().wake_by_ref();
-                    }
-                    time
+            if let LimitShortfall::Time(time) = shortfall {
+                // Polled once to register the waker.
+                let pause = limit_timer.insert(timer.pause(time));
+                if pause.as_mut().poll(cx).is_ready() {
+                    cx.waker().wake_by_ref();
                 }
-                LimitShortfall::Room => QUEUE_RETRY_AFTER,
-                LimitShortfall::QueueFull => {
-                    return Poll::Ready(Err(LimitReached { retry_after: QUEUE_RETRY_AFTER }));
+            }
+
+            let limit_reached = LimitReached { retry_after: shortfall.retry_after() };
+            match shortfall {
+                LimitShortfall::QueueFull => Poll::Ready(Err(limit_reached)),
+                LimitShortfall::Time(_) | LimitShortfall::Room => {
+                    deadline.as_mut().poll(cx).map(|()| Err(limit_reached))
                 }
-            };
-            let retry_after = retry_after.max(Duration::from_secs(1));
-            deadline.as_mut().poll(cx).map(|()| Err(LimitReached { retry_after }))
+            }
         })
         .await
     }
@@ -286,10 +289,11 @@ impl UpstreamState {
         if concurrent.is_some_and(|it| self.open >= it) {
             return Some(LimitShortfall::Room);
         }
-        let requests = requests_per_minute.and_then(|it| self.requests.wait_time(1, it, now));
-        let tokens =
+        let wait_for_request =
+            requests_per_minute.and_then(|it| self.requests.wait_time(1, it, now));
+        let wait_for_tokens =
             tokens_per_minute.and_then(|it| self.tokens.wait_time(request.tokens, it, now));
-        requests.max(tokens).map(LimitShortfall::Time)
+        wait_for_request.max(wait_for_tokens).map(LimitShortfall::Time)
     }
 
     fn take(&mut self, request: QueuedRequest) {
@@ -299,6 +303,16 @@ impl UpstreamState {
         }
         if request.limits.tokens_per_minute.is_some() {
             self.tokens.take(request.tokens);
+        }
+    }
+}
+
+impl Permit {
+    fn new(limiter: &Arc<UpstreamLimiter>, upstream: &str, tokens: i64) -> Self {
+        Self {
+            limiter: Some((Arc::clone(limiter), upstream.to_owned())),
+            reserved_tokens: tokens,
+            used_tokens: tokens,
         }
     }
 }
