@@ -7,8 +7,7 @@ use super::*;
 #[test]
 fn an_exhausted_week_reports_pool_and_top_ups() {
     let (holder, mut credit_windows) = holder_with_pool();
-    window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Weekly))
-        .spend(Micros::credits(10), now());
+    window(&mut credit_windows, WEEKLY).spend(Micros::credits(10), now());
     window(&mut credit_windows, WindowKind::Pool).spend(Micros::credits(5), now());
     window(&mut credit_windows, WindowKind::TopUp).spend(Micros(99_999_999), now());
 
@@ -25,12 +24,9 @@ fn every_refusal_reports_bought_top_ups() {
     let (holder, mut credit_windows) = holder_with_pool();
     let limits = CreditLimits { hourly: 1, ..holder.limits };
     let holder = CreditHolder { limits, ..holder };
-    let hour =
-        holder.windows().find(|it| it.kind == WindowKind::Limit(BudgetPeriod::Hourly)).unwrap();
+    let hour = holder.windows().find(|it| it.kind == HOURLY).unwrap();
     credit_windows.windows.insert(hour, Window::new(hour));
-
-    window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Hourly))
-        .spend(Micros::credits(1), now());
+    window(&mut credit_windows, HOURLY).spend(Micros::credits(1), now());
 
     let refusal = credit_windows.admit(&request(holder, 1)).unwrap_err();
 

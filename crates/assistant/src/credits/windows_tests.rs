@@ -10,6 +10,12 @@ use crate::credits::reservation::Charge;
 use crate::credits::usage::Usage;
 use crate::rules::ApiKeyBudget;
 
+const HOURLY: WindowKind = WindowKind::Limit(BudgetPeriod::Hourly);
+const DAILY: WindowKind = WindowKind::Limit(BudgetPeriod::Daily);
+const WEEKLY: WindowKind = WindowKind::Limit(BudgetPeriod::Weekly);
+const GROUP_DAILY: WindowKind = WindowKind::Limit(BudgetPeriod::GroupDaily);
+const GROUP_WEEKLY: WindowKind = WindowKind::Limit(BudgetPeriod::GroupWeekly);
+
 fn now() -> Timestamp {
     serde_json::from_value("2026-11-18T12:00:00Z".into()).unwrap()
 }
@@ -40,6 +46,7 @@ fn window(credit_windows: &mut CreditWindows, kind: WindowKind) -> &mut Window {
     credit_windows.windows.values_mut().find(|it| it.key.kind == kind).unwrap()
 }
 
+/// Returns the credits that a grant reserves in each window.
 fn credits(grant: &CallGrant) -> Vec<(WindowKind, i64)> {
     grant.lines.iter().map(|it| (it.window.kind, it.amount.rounded_up())).collect()
 }
@@ -60,19 +67,12 @@ fn a_call_is_reserved_in_every_applicable_window() {
 
     let grant = credit_windows.admit(&request(holder, 4_000)).unwrap();
 
-    let kinds = [
-        WindowKind::Limit(BudgetPeriod::Hourly),
-        WindowKind::Limit(BudgetPeriod::Daily),
-        WindowKind::ApiKey,
-        WindowKind::Limit(BudgetPeriod::GroupDaily),
-        WindowKind::Limit(BudgetPeriod::GroupWeekly),
-        WindowKind::Limit(BudgetPeriod::Weekly),
-    ];
+    let kinds = [HOURLY, DAILY, WindowKind::ApiKey, GROUP_DAILY, GROUP_WEEKLY, WEEKLY];
     assert_eq!(credits(&grant), kinds.map(|it| (it, 4)));
     assert_eq!(grant.output, 4_000);
     assert_eq!(grant.truncation_cause, None);
-    let reserved: Vec<_> = credit_windows.windows.values().map(|it| it.reserved.0).collect();
-    assert_eq!(reserved.iter().filter(|it| **it == 4_000_000).count(), 6);
+    let has_reservation = |it: &&Window| it.reserved == Micros::credits(4);
+    assert_eq!(credit_windows.windows.values().filter(has_reservation).count(), kinds.len());
 }
 
 #[test]
@@ -80,14 +80,13 @@ fn the_tightest_window_limits_a_response() {
     let limits = CreditLimits { hourly: 10, daily: 7, weekly: 30, ..CreditLimits::default() };
     let holder = holder(limits);
     let mut credit_windows = credit_windows(&holder);
-    window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Daily))
-        .spend(Micros::credits(2), now());
+    window(&mut credit_windows, DAILY).spend(Micros::credits(2), now());
 
     let grant =
         credit_windows.admit(&AdmissionRequest { prompt: 500, ..request(holder, 90_000) }).unwrap();
 
     assert_eq!(grant.output, 4_500);
-    assert_eq!(credits(&grant)[0], (WindowKind::Limit(BudgetPeriod::Hourly), 5));
+    assert_eq!(credits(&grant)[0], (HOURLY, 5));
     assert!(grant.truncation_cause.is_some());
 }
 
@@ -96,8 +95,7 @@ fn the_budget_that_shortened_a_response_is_reported_as_of_the_end() {
     let limits = CreditLimits { hourly: 3, daily: 90, weekly: 90, ..CreditLimits::default() };
     let holder = holder(limits);
     let mut credit_windows = credit_windows(&holder);
-    window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Hourly))
-        .spend(Micros(400_000), now() - Duration::from_mins(30));
+    window(&mut credit_windows, HOURLY).spend(Micros(400_000), now() - Duration::from_mins(30));
     let grant = credit_windows.admit(&request(holder, 2_700)).unwrap();
     assert_eq!(grant.output, 2_600);
 
@@ -117,12 +115,11 @@ fn the_budget_that_shortened_a_response_is_reported_as_of_the_end() {
 
 #[test]
 fn a_call_beyond_a_budget_reports_the_end_of_the_window() {
-    for (limits, at) in [
-        (CreditLimits { hourly: 3, ..CreditLimits::default() }, now() + Duration::from_mins(61)),
-        (
-            CreditLimits { daily: 3, ..CreditLimits::default() },
-            now() + Duration::from_hours(24) + Duration::from_mins(15),
-        ),
+    let end_of_hour = now() + Duration::from_mins(61);
+    let end_of_day = now() + Duration::from_hours(24) + Duration::from_mins(15);
+    for (limits, end) in [
+        (CreditLimits { hourly: 3, ..CreditLimits::default() }, end_of_hour),
+        (CreditLimits { daily: 3, ..CreditLimits::default() }, end_of_day),
         (CreditLimits { weekly: 3, ..CreditLimits::default() }, week_ends()),
     ] {
         let holder = holder(limits);
@@ -131,7 +128,7 @@ fn a_call_beyond_a_budget_reports_the_end_of_the_window() {
             .admit(&AdmissionRequest { prompt: 5_000, ..request(holder, 9) })
             .unwrap_err();
 
-        assert_eq!(refusal.resets_at, at, "{limits:?}");
+        assert_eq!(refusal.resets_at, end, "{limits:?}");
         assert_eq!(refusal.gauge, Some(Gauge { limit: 3, used: 0 }));
     }
 }
@@ -141,8 +138,7 @@ fn with_less_than_a_thousand_tokens_left_a_call_is_refused() {
     let holder = holder(CreditLimits { hourly: 10, ..CreditLimits::default() });
     let admit = |balance: i64, prompt: i64, output: i64| {
         let mut credit_windows = credit_windows(&holder);
-        window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Hourly))
-            .spend(Micros(10_000_000 - balance), now());
+        window(&mut credit_windows, HOURLY).spend(Micros(10_000_000 - balance), now());
         credit_windows.admit(&AdmissionRequest { prompt, ..request(holder, output) })
     };
 
@@ -161,11 +157,9 @@ fn a_call_that_only_open_calls_block_can_retry_soon() {
     let limits = CreditLimits { weekly: 10, daily: 10, ..CreditLimits::default() };
     let holder = holder(limits);
     let mut credit_windows = credit_windows(&holder);
-    window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Daily))
-        .spend(Micros::credits(1), now() - Duration::from_hours(1));
+    window(&mut credit_windows, DAILY).spend(Micros::credits(1), now() - Duration::from_hours(1));
     credit_windows.admit(&request(holder, 9_000)).unwrap();
-    window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Weekly)).reserved =
-        Micros::credits(10);
+    window(&mut credit_windows, WEEKLY).reserved = Micros::credits(10);
 
     let refusal = credit_windows.admit(&request(holder, 5_000)).unwrap_err();
 
@@ -176,10 +170,8 @@ fn a_call_that_only_open_calls_block_can_retry_soon() {
 fn a_rolling_budget_is_available_when_enough_has_expired() {
     let holder = holder(CreditLimits { hourly: 10, ..CreditLimits::default() });
     let mut credit_windows = credit_windows(&holder);
-    window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Hourly))
-        .spend(Micros(500_000), now() - Duration::from_mins(40));
-    window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Hourly))
-        .spend(Micros::credits(9), now() - Duration::from_mins(20));
+    window(&mut credit_windows, HOURLY).spend(Micros(500_000), now() - Duration::from_mins(40));
+    window(&mut credit_windows, HOURLY).spend(Micros::credits(9), now() - Duration::from_mins(20));
 
     let refusal = credit_windows.admit(&request(holder, 5_000)).unwrap_err();
 
@@ -206,26 +198,17 @@ fn a_budget_reserved_by_open_calls_is_available_soon() {
 
 #[test]
 fn each_budget_is_reported_with_its_name_and_the_end_of_its_week() {
-    let budgets = [
-        (
-            CreditLimits { weekly: 1, ..CreditLimits::default() },
-            Period::Budget(BudgetPeriod::Weekly),
-            WindowKind::Limit(BudgetPeriod::Weekly),
-        ),
-        (
-            CreditLimits { group_weekly: 1, ..CreditLimits::default() },
-            Period::Budget(BudgetPeriod::GroupWeekly),
-            WindowKind::Limit(BudgetPeriod::GroupWeekly),
-        ),
-    ];
-    for (limits, period, kind) in budgets {
+    for (limits, period) in [
+        (CreditLimits { weekly: 1, ..CreditLimits::default() }, BudgetPeriod::Weekly),
+        (CreditLimits { group_weekly: 1, ..CreditLimits::default() }, BudgetPeriod::GroupWeekly),
+    ] {
         let holder = holder(limits);
         let mut credit_windows = credit_windows(&holder);
-        window(&mut credit_windows, kind).spend(Micros(1), now());
+        window(&mut credit_windows, WindowKind::Limit(period)).spend(Micros(1), now());
 
         let refusal = credit_windows.admit(&request(holder, 1)).unwrap_err();
 
-        assert_eq!(refusal.period, period);
+        assert_eq!(refusal.period, Period::Budget(period));
         assert_eq!(refusal.resets_at, week_ends());
         assert_eq!(refusal.gauge, Some(Gauge { limit: 1, used: 1 }));
         assert_eq!(refusal.pool, None);
@@ -237,8 +220,7 @@ fn each_budget_is_reported_with_its_name_and_the_end_of_its_week() {
 fn a_groups_day_is_a_rolling_window() {
     let holder = holder(CreditLimits { group_daily: 5, ..CreditLimits::default() });
     let mut credit_windows = credit_windows(&holder);
-    window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::GroupDaily))
-        .spend(Micros::credits(5), now());
+    window(&mut credit_windows, GROUP_DAILY).spend(Micros::credits(5), now());
 
     let refusal = credit_windows.admit(&request(holder, 1)).unwrap_err();
 
@@ -252,15 +234,12 @@ fn of_two_exhausted_budgets_the_longer_blocked_is_reported() {
     let limits = CreditLimits { hourly: 5, weekly: 5, ..CreditLimits::default() };
     let holder = holder(limits);
     let mut credit_windows = credit_windows(&holder);
-    window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Hourly))
-        .spend(Micros::credits(5), now());
-    window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Weekly))
-        .spend(Micros::credits(5), now());
+    window(&mut credit_windows, HOURLY).spend(Micros::credits(5), now());
+    window(&mut credit_windows, WEEKLY).spend(Micros::credits(5), now());
 
-    assert_eq!(
-        credit_windows.admit(&request(holder, 1)).unwrap_err().period,
-        Period::Budget(BudgetPeriod::Weekly)
-    );
+    let refusal = credit_windows.admit(&request(holder, 1)).unwrap_err();
+
+    assert_eq!(refusal.period, Period::Budget(BudgetPeriod::Weekly));
 }
 
 #[test]
@@ -292,50 +271,31 @@ fn holder_with_pool() -> (CreditHolder, CreditWindows) {
 #[test]
 fn allowance_pool_and_top_ups_are_drawn_from_one_after_the_other() {
     let (holder, mut credit_windows) = holder_with_pool();
-    window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Weekly))
-        .spend(Micros::credits(8), now());
+    window(&mut credit_windows, WEEKLY).spend(Micros::credits(8), now());
 
     let grant = credit_windows.admit(&request(holder, 20_000)).unwrap();
     credit_windows.settle(&grant.lines, Micros::credits(6), &grant.lines);
 
-    assert_eq!(
-        credits(&grant),
-        [
-            (WindowKind::Limit(BudgetPeriod::Weekly), 2),
-            (WindowKind::Pool, 5),
-            (WindowKind::TopUp, 13)
-        ]
-    );
+    assert_eq!(credits(&grant), [(WEEKLY, 2), (WindowKind::Pool, 5), (WindowKind::TopUp, 13)]);
     let mut used = |kind| window(&mut credit_windows, kind).used.rounded_up();
-    assert_eq!(
-        [
-            used(WindowKind::Limit(BudgetPeriod::Weekly)),
-            used(WindowKind::Pool),
-            used(WindowKind::TopUp)
-        ],
-        [10, 4, 0]
-    );
+    assert_eq!(used(WEEKLY), 8 + 2);
+    assert_eq!(used(WindowKind::Pool), 6 - 2);
+    assert_eq!(used(WindowKind::TopUp), 0);
     assert!(credit_windows.windows.values().all(|it| it.reserved.0 == 0));
 }
 
 #[test]
 fn hidden_tokens_are_charged_to_the_last_balance() {
     let (holder, mut credit_windows) = holder_with_pool();
-    window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Weekly))
-        .spend(Micros::credits(8), now());
+    window(&mut credit_windows, WEEKLY).spend(Micros::credits(8), now());
 
     let grant = credit_windows.admit(&request(holder, 3_000)).unwrap();
     credit_windows.settle(&grant.lines, Micros::credits(9), &grant.lines);
 
     let mut used = |kind| window(&mut credit_windows, kind).used.rounded_up();
-    assert_eq!(
-        [
-            used(WindowKind::Limit(BudgetPeriod::Weekly)),
-            used(WindowKind::Pool),
-            used(WindowKind::TopUp)
-        ],
-        [10, 7, 0]
-    );
+    assert_eq!(used(WEEKLY), 8 + 2);
+    assert_eq!(used(WindowKind::Pool), 9 - 2);
+    assert_eq!(used(WindowKind::TopUp), 0);
     // An overdrawn pool does not reduce the top-ups.
     assert_eq!(
         credits(&credit_windows.admit(&request(holder, 2_000)).unwrap()),
@@ -348,11 +308,11 @@ fn an_expired_reservation_is_charged_and_not_released_again() {
     let holder = holder(CreditLimits { hourly: 10, ..CreditLimits::default() });
     let mut credit_windows = credit_windows(&holder);
     let grant = credit_windows.admit(&request(holder, 3_000)).unwrap();
-    window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Hourly)).reserved = Micros(0);
+    window(&mut credit_windows, HOURLY).reserved = Micros(0);
 
     credit_windows.settle(&grant.lines, Micros::credits(2), &[]);
 
-    let hour = window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Hourly));
+    let hour = window(&mut credit_windows, HOURLY);
     assert_eq!(hour.used, Micros::credits(2));
     assert_eq!(hour.reserved, Micros(0));
 }
@@ -361,8 +321,7 @@ fn an_expired_reservation_is_charged_and_not_released_again() {
 fn free_tokens_are_never_blocked() {
     let holder = holder(CreditLimits { weekly: 1, ..CreditLimits::default() });
     let mut credit_windows = credit_windows(&holder);
-    window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Weekly))
-        .spend(Micros::credits(1), now());
+    window(&mut credit_windows, WEEKLY).spend(Micros::credits(1), now());
     let free = Rates { input: 0, output: 0, cached_input: 0, connector: 0 };
 
     let grant = credit_windows
@@ -370,7 +329,7 @@ fn free_tokens_are_never_blocked() {
         .unwrap();
 
     assert_eq!(grant.output, 77);
-    assert_eq!(credits(&grant), [(WindowKind::Limit(BudgetPeriod::Weekly), 0)]);
+    assert_eq!(credits(&grant), [(WEEKLY, 0)]);
 }
 
 #[path = "top_ups_tests.rs"]
