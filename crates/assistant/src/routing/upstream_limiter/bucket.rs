@@ -8,8 +8,15 @@ const MINUTE: f64 = 60.0;
 /// overdrawn if a call uses more than was taken for it.
 #[derive(Debug, Default)]
 pub(super) struct Bucket {
-    /// Fill level, and its time; `None` before the first use.
-    level: Option<(f64, Duration)>,
+    /// Fill level; `None` before the first use.
+    level: Option<FillLevel>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct FillLevel {
+    amount: f64,
+    /// Time as of which the bucket has this amount.
+    at: Duration,
 }
 
 impl Bucket {
@@ -18,15 +25,15 @@ impl Bucket {
     /// until the bucket is full.
     pub(super) fn wait_time(&mut self, amount: i64, size: u32, now: Duration) -> Option<Duration> {
         let size = f64::from(size);
-        let level = match self.level {
+        let amount_now = match self.level {
             None => size,
-            Some((level, at)) => {
-                let refill = now.saturating_sub(at).as_secs_f64() * size / MINUTE;
-                (level + refill).min(size)
+            Some(level) => {
+                let refill = now.saturating_sub(level.at).as_secs_f64() * size / MINUTE;
+                (level.amount + refill).min(size)
             }
         };
-        self.level = Some((level, now));
-        let missing_amount = number(amount).min(size) - level;
+        self.level = Some(FillLevel { amount: amount_now, at: now });
+        let missing_amount = number(amount).min(size) - amount_now;
         let epsilon = size * 1e-9;
 
         (missing_amount > epsilon).then(|| Duration::from_secs_f64(missing_amount * MINUTE / size))
@@ -34,8 +41,8 @@ impl Bucket {
 
     /// Takes an amount; a negative one is returned to the bucket.
     pub(super) fn take(&mut self, amount: i64) {
-        if let Some((level, _)) = &mut self.level {
-            *level -= number(amount);
+        if let Some(level) = &mut self.level {
+            level.amount -= number(amount);
         }
     }
 }

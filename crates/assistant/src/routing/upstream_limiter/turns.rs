@@ -9,16 +9,27 @@ use pia_kernel::GroupId;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct QueuePosition(u64);
 
-/// Waiting calls of one group with their wakers.
-type GroupQueue = VecDeque<(QueuePosition, Option<Waker>)>;
-
 /// Fair queue of waiting calls: groups take turns; within a group, first come, first served.
 #[derive(Debug, Default)]
 pub(super) struct FairQueue {
     /// Queues of the groups; the next turn is the first group's.
-    groups: VecDeque<(GroupId, GroupQueue)>,
+    groups: VecDeque<GroupQueue>,
+    /// Number of the last call that joined.
     last: u64,
+    /// Number of waiting calls.
     count: usize,
+}
+
+#[derive(Debug)]
+struct GroupQueue {
+    group: GroupId,
+    calls: VecDeque<WaitingCall>,
+}
+
+#[derive(Debug)]
+struct WaitingCall {
+    position: QueuePosition,
+    waker: Option<Waker>,
 }
 
 impl FairQueue {
@@ -31,23 +42,23 @@ impl FairQueue {
         self.last += 1;
         self.count += 1;
         let position = QueuePosition(self.last);
-        match self.groups.iter_mut().find(|(it, _)| *it == group) {
-            Some((_, waiting)) => waiting.push_back((position, None)),
-            None => self.groups.push_back((group, VecDeque::from([(position, None)]))),
+        let call = WaitingCall { position, waker: None };
+        match self.groups.iter_mut().find(|it| it.group == group) {
+            Some(queue) => queue.calls.push_back(call),
+            None => self.groups.push_back(GroupQueue { group, calls: VecDeque::from([call]) }),
         }
         position
     }
 
     pub(super) fn is_next(&self, position: QueuePosition) -> bool {
-        let first_call = self.groups.front().and_then(|(_, calls)| calls.front());
-        first_call.is_some_and(|(it, _)| *it == position)
+        self.next_call().is_some_and(|it| it.position == position)
     }
 
     /// Registers the waker for the turn of a call.
     pub(super) fn watch(&mut self, position: QueuePosition, waker: &Waker) {
-        let calls = self.groups.iter_mut().flat_map(|(_, waiting)| waiting.iter_mut());
-        for (_, registered_waker) in calls.filter(|(it, _)| *it == position) {
-            *registered_waker = Some(waker.clone());
+        let mut calls = self.groups.iter_mut().flat_map(|queue| queue.calls.iter_mut());
+        if let Some(call) = calls.find(|it| it.position == position) {
+            call.waker = Some(waker.clone());
         }
     }
 
@@ -55,23 +66,26 @@ impl FairQueue {
     /// moves behind the others.
     pub(super) fn leave(&mut self, position: QueuePosition) {
         let was_next = self.is_next(position);
-        for (_, waiting) in &mut self.groups {
-            let before = waiting.len();
-            waiting.retain(|(it, _)| *it != position);
-            self.count -= before - waiting.len();
+        for queue in &mut self.groups {
+            let length_before = queue.calls.len();
+            queue.calls.retain(|it| it.position != position);
+            self.count -= length_before - queue.calls.len();
         }
         if was_next {
             self.groups.rotate_left(1);
         }
-        self.groups.retain(|(_, waiting)| !waiting.is_empty());
+        self.groups.retain(|queue| !queue.calls.is_empty());
         self.wake_next();
     }
 
     pub(super) fn wake_next(&self) {
-        let first_call = self.groups.front().and_then(|(_, calls)| calls.front());
-        if let Some((_, Some(waker))) = first_call {
+        if let Some(waker) = self.next_call().and_then(|it| it.waker.as_ref()) {
             waker.wake_by_ref();
         }
+    }
+
+    fn next_call(&self) -> Option<&WaitingCall> {
+        self.groups.front()?.calls.front()
     }
 }
 
