@@ -95,7 +95,7 @@ mod tests {
     const ANSWER: &str = r#"{"choices":[{"message":{"content":"Hi"}}]}"#;
 
     /// Starts an upstream that accepts only this name.
-    async fn accepting(name: &str, refusal: &str) -> MockServer {
+    async fn start_accepting(name: &str, refusal: &str) -> MockServer {
         let server = MockServer::start().await;
         let response = |status: u16, body: &str| {
             ResponseTemplate::new(status).set_body_raw(body.to_owned(), "application/json")
@@ -128,31 +128,30 @@ mod tests {
     #[tokio::test]
     async fn a_refused_old_name_is_replaced_and_remembered() {
         for provider in [ProviderType::OpenAi, ProviderType::AzureOpenAi] {
-            let server = accepting("max_completion_tokens", REFUSAL).await;
-            let first = new_upstream(UpstreamLimits::default());
+            let server = start_accepting("max_completion_tokens", REFUSAL).await;
+            let upstream = new_upstream(UpstreamLimits::default());
             let call = || capped(&server, provider, CapName::MaxTokens);
 
-            assert_eq!(first.complete(call()).await.unwrap(), ANSWER);
-            assert!(first.open(call()).await.is_ok());
+            assert_eq!(upstream.complete(call()).await.unwrap(), ANSWER);
+            assert!(upstream.open(call()).await.is_ok());
             assert_eq!(sent_names(&server).await, ["old", "new", "new"]);
 
             // Another worker shares the finding.
-            let second = new_upstream(UpstreamLimits::default())
-                .with_max_tokens_support(Arc::clone(&first.max_tokens));
-            assert_eq!(second.complete(call()).await.unwrap(), ANSWER);
+            let other_upstream = new_upstream(UpstreamLimits::default())
+                .with_max_tokens_support(Arc::clone(&upstream.max_tokens));
+            assert_eq!(other_upstream.complete(call()).await.unwrap(), ANSWER);
             assert_eq!(sent_names(&server).await.len(), 4);
         }
     }
 
     #[tokio::test]
     async fn a_stream_is_repeated_before_it_opens() {
-        let server = accepting("max_completion_tokens", REFUSAL).await;
+        let server = start_accepting("max_completion_tokens", REFUSAL).await;
 
-        let opened = new_upstream(UpstreamLimits::default())
-            .open(capped(&server, ProviderType::OpenAi, CapName::MaxTokens))
-            .await;
+        let upstream = new_upstream(UpstreamLimits::default());
+        let call = capped(&server, ProviderType::OpenAi, CapName::MaxTokens);
 
-        assert!(opened.is_ok());
+        assert!(upstream.open(call).await.is_ok());
         assert_eq!(sent_names(&server).await, ["old", "new"]);
     }
 
@@ -165,11 +164,10 @@ mod tests {
             (ProviderType::OpenAi, CapName::MaxCompletionTokens, REFUSAL),
             (ProviderType::OpenAiCompatible, CapName::MaxTokens, REFUSAL),
         ] {
-            let server = accepting("neither", refusal).await;
+            let server = start_accepting("neither", refusal).await;
 
-            let outcome = new_upstream(UpstreamLimits::default())
-                .complete(capped(&server, provider, name))
-                .await;
+            let upstream = new_upstream(UpstreamLimits::default());
+            let outcome = upstream.complete(capped(&server, provider, name)).await;
 
             let body = Bytes::copy_from_slice(refusal.as_bytes());
             let expected = UpstreamError::Refused { status: 400, retry_after: None, body };
@@ -180,7 +178,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_accepted_old_name_stays_in_use_and_its_calls_are_not_copied() {
-        let server = accepting("max_tokens", REFUSAL).await;
+        let server = start_accepting("max_tokens", REFUSAL).await;
         let upstream: Upstream = new_upstream(UpstreamLimits::default());
         let call = || capped(&server, ProviderType::OpenAi, CapName::MaxTokens);
 

@@ -129,7 +129,7 @@ mod tests {
     const BODY: &str = r#"{"messages":[],"temperature":0.2,"top_p":0.9,"seed":1"#;
 
     /// Starts an upstream that refuses these parameters, one at a time.
-    async fn refusing(
+    async fn start_refusing(
         names: &'static [&'static str],
         message_template: &'static str,
     ) -> MockServer {
@@ -150,7 +150,7 @@ mod tests {
     }
 
     /// Returns the sampling parameters of each request.
-    async fn sent(server: &MockServer) -> Vec<Vec<&'static str>> {
+    async fn sent_parameters(server: &MockServer) -> Vec<Vec<&'static str>> {
         let requests = server.received_requests().await.unwrap();
         let names = |request: &Request| {
             let body: Value = serde_json::from_slice(&request.body).unwrap();
@@ -164,59 +164,67 @@ mod tests {
     async fn a_model_refuses_each_parameter_once() {
         let words = "Unsupported value: '@' does not support 0.2 with this model. Only the \
                      default (1) value is supported.";
-        let server = refusing(&["temperature", "top_p"], words).await;
-        let first = new_upstream(UpstreamLimits::default());
+        let server = start_refusing(&["temperature", "top_p"], words).await;
+        let upstream = new_upstream(UpstreamLimits::default());
         let request_call = || chat_call(&format!("{}/v1", server.uri()), &[BODY]);
 
-        assert_eq!(first.complete(request_call()).await.unwrap(), ANSWER);
-        assert_eq!(first.complete(request_call()).await.unwrap(), ANSWER);
+        assert_eq!(upstream.complete(request_call()).await.unwrap(), ANSWER);
+        assert_eq!(upstream.complete(request_call()).await.unwrap(), ANSWER);
 
         let both_parameters = vec!["temperature", "top_p"];
-        assert_eq!(sent(&server).await, [both_parameters, vec!["top_p"], vec![], vec![]]);
-        let second =
-            new_upstream(UpstreamLimits::default()).with_sampling(Arc::clone(&first.sampling));
-        assert_eq!(second.complete(request_call()).await.unwrap(), ANSWER);
-        assert_eq!(sent(&server).await.len(), 5);
+        assert_eq!(
+            sent_parameters(&server).await,
+            [both_parameters, vec!["top_p"], vec![], vec![]]
+        );
+
+        // Another worker shares the findings.
+        let other_upstream =
+            new_upstream(UpstreamLimits::default()).with_sampling(Arc::clone(&upstream.sampling));
+        assert_eq!(other_upstream.complete(request_call()).await.unwrap(), ANSWER);
+        assert_eq!(sent_parameters(&server).await.len(), 5);
     }
 
     #[tokio::test]
     async fn of_two_exclusive_parameters_the_first_is_sent() {
         let words = "`temperature` and `top_p` cannot both be specified for this model.";
-        let server = refusing(&["top_p"], words).await;
+        let server = start_refusing(&["top_p"], words).await;
 
         let request_call = chat_call(&format!("{}/v1", server.uri()), &[BODY]);
         new_upstream(UpstreamLimits::default()).complete(request_call).await.unwrap();
 
-        assert_eq!(sent(&server).await, [vec!["temperature", "top_p"], vec!["temperature"]]);
+        assert_eq!(
+            sent_parameters(&server).await,
+            [vec!["temperature", "top_p"], vec!["temperature"]]
+        );
     }
 
     #[tokio::test]
     async fn parameters_that_the_catalogue_excludes_are_not_sent() {
-        let server = refusing(&["temperature"], "`@` is deprecated for this model.").await;
+        let server = start_refusing(&["temperature"], "`@` is deprecated for this model.").await;
         let call = chat_call(&format!("{}/v1", server.uri()), &[BODY]);
         let target = Target { unsupported: vec!["temperature"], ..Target::clone(&call.target) };
 
         let call = ChatCall { target: Arc::new(target), ..call };
         new_upstream(UpstreamLimits::default()).complete(call).await.unwrap();
 
-        assert_eq!(sent(&server).await, [["top_p"]]);
+        assert_eq!(sent_parameters(&server).await, [["top_p"]]);
     }
 
     #[tokio::test]
     async fn a_value_out_of_range_is_the_callers_fault() {
-        let server = refusing(&["temperature"], "@ must be less than 0.1").await;
+        let server = start_refusing(&["temperature"], "@ must be less than 0.1").await;
         let upstream = new_upstream(UpstreamLimits::default());
 
         let request_call = || chat_call(&format!("{}/v1", server.uri()), &[BODY]);
         assert!(upstream.complete(request_call()).await.is_err());
         assert!(upstream.complete(request_call()).await.is_err());
 
-        assert_eq!(sent(&server).await, [["temperature", "top_p"]; 2]);
+        assert_eq!(sent_parameters(&server).await, [["temperature", "top_p"]; 2]);
     }
 
     #[tokio::test]
     async fn a_call_is_not_copied_once_its_model_accepted_all_parameters() {
-        let server = refusing(&[], "").await;
+        let server = start_refusing(&[], "").await;
         let upstream = new_upstream(UpstreamLimits::default());
         let request_call = || chat_call(&format!("{}/v1", server.uri()), &[BODY]);
 
@@ -224,7 +232,8 @@ mod tests {
         upstream.complete(request_call()).await.unwrap();
 
         assert!(upstream.sampling.retry_copy(&request_call()).is_none());
-        let bare = chat_call(&format!("{}/v2", server.uri()), &["{\"messages\":[]"]);
-        assert!(upstream.sampling.retry_copy(&bare).is_none());
+        let call_without_parameters =
+            chat_call(&format!("{}/v2", server.uri()), &["{\"messages\":[]"]);
+        assert!(upstream.sampling.retry_copy(&call_without_parameters).is_none());
     }
 }

@@ -67,11 +67,11 @@ pub(in crate::dialect) fn mistral_full_response(answer: Bytes, search: SearchMod
     let mut failed = false;
     for choice in choices.into_iter().flatten().filter_map(Value::as_object_mut) {
         failed |= matches!(normalize_finish_reason(choice), FinishKind::Error);
-        let several = choice.remove("messages");
-        let single = choice.remove("message");
-        let messages = match several {
+        let several_messages = choice.remove("messages");
+        let single_message = choice.remove("message");
+        let messages = match several_messages {
             Some(Value::Array(messages)) => messages,
-            _ => single.into_iter().collect(),
+            _ => single_message.into_iter().collect(),
         };
 
         if let Some(message) = merge_messages(messages, search) {
@@ -89,7 +89,7 @@ pub(in crate::dialect) fn mistral_full_response(answer: Bytes, search: SearchMod
 /// Merges the messages of a response and drops those of Mistral's own tools.
 fn merge_messages(messages: Vec<Value>, search: SearchMode) -> Option<Value> {
     let mut normalizer = MessageNormalizer::new(search);
-    let mut merged: Option<Map<String, Value>> = None;
+    let mut merged_message: Option<Map<String, Value>> = None;
     for (number, message) in messages.into_iter().enumerate() {
         let Value::Object(mut message) = message else { continue };
 
@@ -99,21 +99,21 @@ fn merge_messages(messages: Vec<Value>, search: SearchMode) -> Option<Value> {
             continue;
         }
 
-        let merged =
-            merged.get_or_insert_with(|| Map::from_iter([("role".into(), "assistant".into())]));
+        let members = merged_message
+            .get_or_insert_with(|| Map::from_iter([("role".into(), "assistant".into())]));
 
         for (key, value) in message {
-            match (merged.get_mut(&key), value) {
+            match (members.get_mut(&key), value) {
                 (Some(Value::String(text)), Value::String(more)) if key != "role" => {
                     text.push_str(&more);
                 }
                 (Some(Value::Array(items)), Value::Array(more)) => items.extend(more),
-                (_, value) => drop(merged.insert(key, value)),
+                (_, value) => drop(members.insert(key, value)),
             }
         }
     }
 
-    merged.map(Value::Object)
+    merged_message.map(Value::Object)
 }
 
 enum FinishKind {
@@ -146,14 +146,21 @@ struct MessageNormalizer {
     links: Links,
     /// Messages of Mistral's own tools, by index.
     tool_messages: BTreeSet<u64>,
-    /// Calls of Mistral's own tools, by message and index.
-    calls: BTreeSet<(u64, u64)>,
+    /// Calls of Mistral's own tools.
+    own_calls: BTreeSet<CallPosition>,
+}
+
+/// Indexes of a tool call and of its message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct CallPosition {
+    message: u64,
+    call: u64,
 }
 
 impl MessageNormalizer {
     fn new(search: SearchMode) -> Self {
         let links = Links::default();
-        Self { search, links, tool_messages: BTreeSet::new(), calls: BTreeSet::new() }
+        Self { search, links, tool_messages: BTreeSet::new(), own_calls: BTreeSet::new() }
     }
 
     /// Removes members that are not for the caller from a message, and all members from a
@@ -190,19 +197,20 @@ impl MessageNormalizer {
         };
 
         calls.retain(|call| {
-            let position = (number, call.get("index").and_then(Value::as_u64).unwrap_or_default());
+            let index = call.get("index").and_then(Value::as_u64).unwrap_or_default();
+            let position = CallPosition { message: number, call: index };
 
             match call.pointer("/function/name").and_then(Value::as_str) {
                 Some(WEB_SEARCH) if self.search == SearchMode::On => {
-                    self.calls.insert(position);
+                    self.own_calls.insert(position);
                 }
                 Some(name) if !name.is_empty() => {
-                    self.calls.remove(&position);
+                    self.own_calls.remove(&position);
                 }
                 _ => {}
             }
 
-            !self.calls.contains(&position)
+            !self.own_calls.contains(&position)
         });
 
         if calls.is_empty() {
