@@ -50,7 +50,7 @@ pub(crate) type Tokens = StandardTokenResponse<
 type Refusal = StandardErrorResponse<CoreErrorResponseType>;
 
 /// Client with an authorization and a token endpoint.
-type Ready = openidconnect::Client<
+type ConfiguredClient = openidconnect::Client<
     ExtraClaims,
     CoreAuthDisplay,
     CoreGenderClaim,
@@ -71,7 +71,7 @@ type Ready = openidconnect::Client<
 >;
 
 /// Client of one provider.
-pub(crate) struct Client(Ready);
+pub(crate) struct Client(ConfiguredClient);
 
 impl Client {
     pub(crate) fn new(

@@ -13,12 +13,12 @@ use crate::http::{Http, is_public, parse_secure_url};
 use crate::settings::{IssuerRule, ProviderSettings};
 
 /// Lifetime of a cached discovery document.
-const FRESH: Duration = Duration::from_hours(1);
+const MAX_METADATA_AGE: Duration = Duration::from_hours(1);
 /// Minimum interval between key requests caused by an unknown key: forged
 /// tokens could otherwise cause one each.
-const KEYS_FRESH: Duration = Duration::from_secs(30);
+const MIN_KEYS_AGE: Duration = Duration::from_secs(30);
 /// Placeholder of the tenant in Microsoft's issuer.
-pub(crate) const TENANT: &str = "{tenantid}";
+pub(crate) const TENANT_PLACEHOLDER: &str = "{tenantid}";
 
 /// Provider metadata from the discovery document, as far as it is used.
 #[derive(Debug, Clone, Deserialize)]
@@ -39,8 +39,8 @@ pub(crate) struct Metadata {
 pub(crate) struct DiscoveredProvider {
     pub(crate) metadata: Metadata,
     pub(crate) keys: CoreJsonWebKeySet,
-    at: Timestamp,
-    keys_at: Timestamp,
+    metadata_fetched_at: Timestamp,
+    keys_fetched_at: Timestamp,
 }
 
 /// Cache of providers, by their authorities.
@@ -65,13 +65,17 @@ impl DiscoveryCache {
     ) -> Result<Arc<DiscoveredProvider>, ProviderError> {
         let now = self.clock.now();
         let cached_provider = self.lock_cache().get(&settings.authority).cloned();
-        if let Some(provider) = cached_provider.filter(|it| is_fresh(it.at, FRESH, now)) {
+        if let Some(provider) =
+            cached_provider.filter(|it| is_fresh(it.metadata_fetched_at, MAX_METADATA_AGE, now))
+        {
             return Ok(provider);
         }
 
         let metadata = fetch_metadata(http, settings).await?;
         let keys = fetch_keys(http, &metadata).await?;
-        Ok(self.store(settings, DiscoveredProvider { metadata, keys, at: now, keys_at: now }))
+        let provider =
+            DiscoveredProvider { metadata, keys, metadata_fetched_at: now, keys_fetched_at: now };
+        Ok(self.store(settings, provider))
     }
 
     /// Fetches the current keys, for a token whose key is unknown; returns
@@ -83,19 +87,20 @@ impl DiscoveryCache {
         cached: &DiscoveredProvider,
     ) -> Result<Option<Arc<DiscoveredProvider>>, ProviderError> {
         let now = self.clock.now();
-        if is_fresh(cached.keys_at, KEYS_FRESH, now) {
+        if is_fresh(cached.keys_fetched_at, MIN_KEYS_AGE, now) {
             return Ok(None);
         }
         let keys = fetch_keys(http, &cached.metadata).await?;
-        Ok(Some(self.store(settings, DiscoveredProvider { keys, keys_at: now, ..cached.clone() })))
+        let provider = DiscoveredProvider { keys, keys_fetched_at: now, ..cached.clone() };
+        Ok(Some(self.store(settings, provider)))
     }
 
     fn store(
         &self,
         settings: &ProviderSettings,
-        discovered: DiscoveredProvider,
+        provider: DiscoveredProvider,
     ) -> Arc<DiscoveredProvider> {
-        let provider = Arc::new(discovered);
+        let provider = Arc::new(provider);
         self.lock_cache().insert(settings.authority.clone(), Arc::clone(&provider));
         provider
     }
@@ -106,10 +111,10 @@ impl DiscoveryCache {
     }
 }
 
-/// Returns whether the age is within the limit. A time in the future, from a
-/// clock that was set back, is not.
-fn is_fresh(at: Timestamp, age: Duration, now: Timestamp) -> bool {
-    at <= now && now < at + age
+/// Returns whether data of this time is younger than `max_age`. Data of the future, from
+/// before the clock was set back, is not.
+fn is_fresh(fetched_at: Timestamp, max_age: Duration, now: Timestamp) -> bool {
+    fetched_at <= now && now < fetched_at + max_age
 }
 
 async fn fetch_metadata(
@@ -119,14 +124,6 @@ async fn fetch_metadata(
     let authority = settings.authority.trim_end_matches('/');
     let address = format!("{authority}/.well-known/openid-configuration");
     let metadata: Metadata = fetch_json(http, &address).await?;
-    let endpoints = [&metadata.authorization_endpoint, &metadata.token_endpoint];
-    let called_endpoints = [
-        Some(&metadata.token_endpoint),
-        Some(&metadata.jwks_uri),
-        metadata.userinfo_endpoint.as_ref(),
-    ];
-    let has_private_endpoint =
-        is_public(authority) && called_endpoints.iter().flatten().any(|it| !is_public(it));
 
     if !accepts_issuer(&metadata.issuer, settings) {
         tracing::error!(
@@ -136,12 +133,20 @@ async fn fetch_metadata(
         );
         return Err(ProviderError::BadToken);
     }
-    if endpoints.iter().any(|it| parse_secure_url(it).is_none()) {
+
+    let secure_endpoints = [&metadata.authorization_endpoint, &metadata.token_endpoint];
+    if secure_endpoints.iter().any(|it| parse_secure_url(it).is_none()) {
         tracing::error!(provider.authority = authority, "provider is configured without https");
         return Err(ProviderError::Unreachable);
     }
-    if has_private_endpoint {
-        // A public provider must not make the server call private addresses.
+
+    // A public provider must not make the server call private addresses.
+    let called_endpoints = [
+        Some(&metadata.token_endpoint),
+        Some(&metadata.jwks_uri),
+        metadata.userinfo_endpoint.as_ref(),
+    ];
+    if is_public(authority) && called_endpoints.iter().flatten().any(|it| !is_public(it)) {
         tracing::error!(provider.authority = authority, "provider resolves to a private address");
         return Err(ProviderError::BadToken);
     }
@@ -156,8 +161,9 @@ fn accepts_issuer(issuer: &str, settings: &ProviderSettings) -> bool {
     match settings.issuer {
         IssuerRule::Exact => issuer.trim_end_matches('/') == authority.trim_end_matches('/'),
         IssuerRule::AnyTenant => {
-            let origin =
-                |url: &str| parse_secure_url(&url.replace(TENANT, "tenant")).map(|it| it.origin());
+            let origin = |url: &str| {
+                parse_secure_url(&url.replace(TENANT_PLACEHOLDER, "tenant")).map(|it| it.origin())
+            };
             origin(issuer).is_some() && origin(issuer) == origin(authority)
         }
     }
@@ -203,7 +209,7 @@ mod tests {
 
         assert!(accepts_issuer("https://id.example/realms/a", &provider));
         assert!(accepts_issuer("https://id.example/realms/a/", &provider));
-        for other in [
+        for other_issuer in [
             "https://id.example/realms/b",
             "https://id.example",
             "http://id.example/realms/a",
@@ -211,7 +217,7 @@ mod tests {
             "https://id.example/realms/{tenantid}",
             "",
         ] {
-            assert!(!accepts_issuer(other, &provider), "{other}");
+            assert!(!accepts_issuer(other_issuer, &provider), "{other_issuer}");
         }
     }
 
@@ -225,13 +231,13 @@ mod tests {
             "https://login.microsoftonline.com/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0",
             &provider
         ));
-        for other in [
+        for other_issuer in [
             "https://evil.example/{tenantid}/v2.0",
             "http://login.microsoftonline.com/{tenantid}/v2.0",
             "https://login.microsoftonline.com.evil.example/{tenantid}/v2.0",
             "{tenantid}",
         ] {
-            assert!(!accepts_issuer(other, &provider), "{other}");
+            assert!(!accepts_issuer(other_issuer, &provider), "{other_issuer}");
         }
     }
 
@@ -239,8 +245,8 @@ mod tests {
     fn old_and_future_times_are_not_fresh() {
         let now = Timestamp::from_micros(10_000_000_000);
 
-        assert!(is_fresh(now, FRESH, now));
-        assert!(!is_fresh(now - FRESH, FRESH, now));
-        assert!(!is_fresh(now + Duration::from_secs(1), FRESH, now));
+        assert!(is_fresh(now, MAX_METADATA_AGE, now));
+        assert!(!is_fresh(now - MAX_METADATA_AGE, MAX_METADATA_AGE, now));
+        assert!(!is_fresh(now + Duration::from_secs(1), MAX_METADATA_AGE, now));
     }
 }

@@ -14,7 +14,9 @@ use url::{Host, Url};
 /// Maximum size of a response body.
 const MAX_BODY_BYTES: usize = 1024 * 1024;
 /// Timeout for establishing a connection.
-const CONNECT: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Timeout of a request with its response.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Error that prevents the HTTP client from being created.
 #[derive(Debug, thiserror::Error)]
@@ -57,10 +59,10 @@ impl Http {
             .redirect(Policy::none())
             .retry(reqwest::retry::never())
             .referer(false)
-            .connect_timeout(CONNECT)
+            .connect_timeout(CONNECT_TIMEOUT)
             .user_agent(concat!("pia-server/", env!("CARGO_PKG_VERSION")))
             .build()?;
-        Ok(Self { client, timeout: Duration::from_secs(10) })
+        Ok(Self { client, timeout: REQUEST_TIMEOUT })
     }
 
     /// Returns the client with another timeout.
@@ -80,7 +82,7 @@ impl Http {
             request = request.bearer_auth(token);
         }
 
-        let response = self.send(request.build().map_err(failed)?).await?;
+        let response = self.send(request.build().map_err(request_error)?).await?;
         match response.status().as_u16() {
             200 => Ok(response.into_body()),
             status => Err(HttpError::Status(status)),
@@ -89,7 +91,7 @@ impl Http {
 
     async fn send(&self, request: reqwest::Request) -> Result<HttpResponse, HttpError> {
         let request_future = async {
-            let response = self.client.execute(request).await.map_err(failed)?;
+            let response = self.client.execute(request).await.map_err(request_error)?;
             let status = response.status();
             if status.is_server_error() || status.is_redirection() {
                 return Err(HttpError::Status(status.as_u16()));
@@ -107,7 +109,7 @@ impl<'c> AsyncHttpClient<'c> for Http {
     fn call(&'c self, request: HttpRequest) -> Self::Future {
         Box::pin(async move {
             parse_secure_url(&request.uri().to_string()).ok_or(HttpError::Insecure)?;
-            self.send(request.try_into().map_err(failed)?).await
+            self.send(request.try_into().map_err(request_error)?).await
         })
     }
 }
@@ -118,7 +120,7 @@ async fn read_response(mut response: Response) -> Result<HttpResponse, HttpError
     let status = response.status();
     let content_type = response.headers().get(header::CONTENT_TYPE).cloned();
 
-    while let Some(chunk) = response.chunk().await.map_err(failed)? {
+    while let Some(chunk) = response.chunk().await.map_err(request_error)? {
         if body.len() + chunk.len() > MAX_BODY_BYTES {
             return Err(HttpError::TooLong);
         }
@@ -135,7 +137,7 @@ async fn read_response(mut response: Response) -> Result<HttpResponse, HttpError
     Ok(full_response)
 }
 
-fn failed(err: reqwest::Error) -> HttpError {
+fn request_error(err: reqwest::Error) -> HttpError {
     HttpError::Failed(err.without_url())
 }
 
@@ -176,7 +178,7 @@ mod tests {
 
     #[test]
     fn private_addresses_are_not_public() {
-        for private in [
+        for private_address in [
             "http://localhost:1/",
             "https://a.localhost/",
             "https://127.1.2.3/",
@@ -188,26 +190,26 @@ mod tests {
             "https://[::ffff:10.0.0.1]/",
             "nonsense",
         ] {
-            assert!(!is_public(private), "{private}");
+            assert!(!is_public(private_address), "{private_address}");
         }
-        for public in
+        for public_address in
             ["https://accounts.google.com/", "https://192.0.2.1/", "https://[2001:db8::1]/"]
         {
-            assert!(is_public(public), "{public}");
+            assert!(is_public(public_address), "{public_address}");
         }
     }
 
     #[test]
     fn only_https_and_loopback_urls_are_secure() {
-        for good in [
+        for secure_url in [
             "https://accounts.google.com/o",
             "http://localhost:1/",
             "http://127.0.0.1:80/x",
             "http://[::1]/",
         ] {
-            assert!(parse_secure_url(good).is_some(), "{good}");
+            assert!(parse_secure_url(secure_url).is_some(), "{secure_url}");
         }
-        for bad in [
+        for other_url in [
             "http://accounts.google.com/",
             "http://localhost.example/",
             "http://10.0.0.1/",
@@ -218,7 +220,7 @@ mod tests {
             "/relative",
             "",
         ] {
-            assert!(parse_secure_url(bad).is_none(), "{bad}");
+            assert!(parse_secure_url(other_url).is_none(), "{other_url}");
         }
     }
 }

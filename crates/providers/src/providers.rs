@@ -69,7 +69,7 @@ impl OpenIdProviders {
         let token = tokens.id_token().ok_or(ProviderError::BadToken)?;
         let now = self.clock.now();
         let verify = |discovered: &DiscoveredProvider| {
-            token::verified(token, &provider.settings, discovered, &code.nonce, now).cloned()
+            token::verify(token, &provider.settings, discovered, &code.nonce, now).cloned()
         };
 
         let mut claims = verify(&provider.discovered);

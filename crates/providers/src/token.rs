@@ -10,11 +10,11 @@ use openidconnect::{
 use pia_kernel::{Secret, Timestamp};
 
 use crate::client::{Claims, SignedToken};
-use crate::discovery::{DiscoveredProvider, TENANT};
+use crate::discovery::{DiscoveredProvider, TENANT_PLACEHOLDER};
 use crate::settings::{IssuerRule, ProviderSettings};
 
 /// Tolerated clock skew between servers.
-const SKEW: Duration = Duration::from_mins(1);
+const MAX_CLOCK_SKEW: Duration = Duration::from_mins(1);
 /// Maximum length of a subject in bytes (OpenID Connect Core, 2).
 const MAX_SUBJECT_BYTES: usize = 255;
 
@@ -44,10 +44,10 @@ pub(crate) enum TokenError {
     Subject,
 }
 
-/// Returns the claims of a token that a provider signed for this server, this sign-in and this
-/// time. Only asymmetric signatures are accepted: a leaked client secret must not allow forging
+/// Verifies that a provider signed a token for this server, this sign-in and this time, and
+/// returns its claims. Only asymmetric signatures are accepted: a leaked client secret must not allow forging
 /// tokens.
-pub(crate) fn verified<'a>(
+pub(crate) fn verify<'a>(
     token: &'a SignedToken,
     settings: &ProviderSettings,
     discovered: &DiscoveredProvider,
@@ -65,9 +65,9 @@ pub(crate) fn verified<'a>(
         ])
         // Verified below, where its tenant is known.
         .require_issuer_match(false)
-        .set_time_fn(move || (now - SKEW).into())
+        .set_time_fn(move || (now - MAX_CLOCK_SKEW).into())
         .set_issue_time_verifier_fn(move |at| {
-            let is_early = Timestamp::from(at) > now + SKEW;
+            let is_early = Timestamp::from(at) > now + MAX_CLOCK_SKEW;
             if is_early { Err("issued in the future".to_owned()) } else { Ok(()) }
         });
 
@@ -76,7 +76,7 @@ pub(crate) fn verified<'a>(
     if !claims.additional_claims().nbf.is_none_or(|it| has_started(it, now)) {
         return Err(TokenError::Early);
     }
-    if !is_from(claims, settings, discovered) {
+    if !has_published_issuer(claims, settings, discovered) {
         return Err(TokenError::Issuer);
     }
     if !settings.tenant.as_deref().is_none_or(|it| belongs_to_tenant(claims, it)) {
@@ -96,16 +96,20 @@ pub(crate) fn verified<'a>(
 
 /// Returns whether a token that is valid from this second on is valid now.
 fn has_started(second: f64, now: Timestamp) -> bool {
-    let max_start = Duration::from_micros((now + SKEW).micros().unsigned_abs());
+    let max_start = Duration::from_micros((now + MAX_CLOCK_SKEW).micros().unsigned_abs());
     second <= max_start.as_secs_f64()
 }
 
-fn is_from(claims: &Claims, settings: &ProviderSettings, discovered: &DiscoveredProvider) -> bool {
+fn has_published_issuer(
+    claims: &Claims,
+    settings: &ProviderSettings,
+    discovered: &DiscoveredProvider,
+) -> bool {
     let published_issuer = &discovered.metadata.issuer;
     let tenant = claims.additional_claims().tid.as_deref().filter(|it| is_tenant(it));
     match (settings.issuer, tenant) {
         (IssuerRule::AnyTenant, Some(tenant)) => {
-            **claims.issuer() == published_issuer.replace(TENANT, tenant)
+            **claims.issuer() == published_issuer.replace(TENANT_PLACEHOLDER, tenant)
         }
         (IssuerRule::AnyTenant, None) => false,
         (IssuerRule::Exact, _) => **claims.issuer() == *published_issuer,
