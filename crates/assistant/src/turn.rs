@@ -83,6 +83,13 @@ pub(crate) struct Turn {
     response_started: Arc<AtomicBool>,
 }
 
+/// Attempt that may follow a failed one.
+enum NextAttempt {
+    None,
+    WithNextKey,
+    WithNextModel,
+}
+
 /// Pending call of either method of the adapter.
 type PendingCall<T> = Pin<Box<dyn Future<Output = Result<T, UpstreamError>> + Send>>;
 
@@ -293,24 +300,45 @@ impl Turn {
                     }
                     Err(err) => err,
                 };
-                let outcome = AttemptOutcome::from_error(&err);
-                gateway.attempts.count(target, outcome);
-                error = explain_failure(&err, self.prompt.tools, target);
-                if !may_be_repeated(&err) || self.response_started.load(Ordering::Relaxed) {
-                    metered_call.fail(Billable::after_failure(&err));
-                    return Err(error);
-                }
-                if !outcome.is_key_failure() {
-                    break;
-                }
 
-                gateway.keys.set_cooldown(key, gateway.timer.elapsed(), requested_cooldown(&err));
+                error = explain_failure(&err, self.prompt.tools, target);
+                match self.record_failure(target, key, &err) {
+                    NextAttempt::None => {
+                        metered_call.fail(Billable::after_failure(&err));
+                        return Err(error);
+                    }
+                    NextAttempt::WithNextModel => break,
+                    NextAttempt::WithNextKey => {}
+                }
             }
         }
 
         metered_call.fail(Billable::Nothing);
 
         Err(error)
+    }
+
+    /// Counts a failed attempt and returns the one that may follow. A key that failed is not used
+    /// again for a while.
+    fn record_failure(
+        &self,
+        target: &Target,
+        key: &Secret<String>,
+        err: &UpstreamError,
+    ) -> NextAttempt {
+        let outcome = AttemptOutcome::from_error(err);
+        self.gateway.attempts.count(target, outcome);
+        if !may_be_repeated(err) || self.response_started.load(Ordering::Relaxed) {
+            return NextAttempt::None;
+        }
+        if !outcome.is_key_failure() {
+            return NextAttempt::WithNextModel;
+        }
+
+        let now = self.gateway.timer.elapsed();
+        self.gateway.keys.set_cooldown(key, now, requested_cooldown(err));
+
+        NextAttempt::WithNextKey
     }
 
     /// Returns the admission request of the next call.
