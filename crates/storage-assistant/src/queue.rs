@@ -32,13 +32,13 @@ pub(crate) enum Entry {
 #[derive(Debug)]
 pub(crate) struct Queue {
     waiting: Mutex<Waiting>,
-    max: usize,
-    /// Signals new entries.
-    news: Notify,
+    max_entries: usize,
+    /// Signals new entries and requests.
+    work_added: Notify,
     /// Signals new requests.
-    requested: Notify,
-    /// Signals an empty queue.
-    empty: Notify,
+    request_added: Notify,
+    /// Signals that no entry waits any more.
+    emptied: Notify,
     written: AtomicU64,
     dropped: AtomicU64,
     failures: AtomicU64,
@@ -49,19 +49,19 @@ struct Waiting {
     entries: VecDeque<Entry>,
     requests: VecDeque<PendingRequest>,
     /// Number of entries being booked.
-    in_hand: usize,
+    in_booking: usize,
     closed: bool,
 }
 
 impl Queue {
-    /// Creates a queue for at most `max` records of usage.
-    pub(crate) fn new(max: usize) -> Self {
+    /// Creates a queue that drops usage beyond `max_entries`.
+    pub(crate) fn new(max_entries: usize) -> Self {
         Self {
             waiting: Mutex::default(),
-            max,
-            news: Notify::new(),
-            requested: Notify::new(),
-            empty: Notify::new(),
+            max_entries,
+            work_added: Notify::new(),
+            request_added: Notify::new(),
+            emptied: Notify::new(),
             written: AtomicU64::new(0),
             dropped: AtomicU64::new(0),
             failures: AtomicU64::new(0),
@@ -73,7 +73,7 @@ impl Queue {
         waiting.entries.push_back(entry);
         self.trim(&mut waiting);
         drop(waiting);
-        self.news.notify_one();
+        self.work_added.notify_one();
     }
 
     /// Adds a request without waking a task. Returns whether it was accepted: after
@@ -104,8 +104,8 @@ impl Queue {
 
     /// Wakes the tasks that wait for requests.
     pub(crate) fn wake(&self) {
-        self.news.notify_one();
-        self.requested.notify_one();
+        self.work_added.notify_one();
+        self.request_added.notify_one();
     }
 
     /// Takes the oldest requests, at most `max`.
@@ -116,21 +116,21 @@ impl Queue {
     }
 
     /// Takes the oldest entries, at most `max`.
-    pub(crate) fn take(&self, max: usize) -> Vec<Entry> {
+    pub(crate) fn take_entries(&self, max: usize) -> Vec<Entry> {
         let mut waiting = self.lock();
         let count = waiting.entries.len().min(max);
-        waiting.in_hand = count;
+        waiting.in_booking = count;
         waiting.entries.drain(..count).collect()
     }
 
     /// Marks the taken entries as booked, with this number of usage records
     /// among them.
-    pub(crate) fn settle(&self, records: u64) {
+    pub(crate) fn mark_booked(&self, records: u64) {
         let mut waiting = self.lock();
         self.written.fetch_add(records, Ordering::Relaxed);
-        waiting.in_hand = 0;
+        waiting.in_booking = 0;
         if waiting.entries.is_empty() {
-            self.empty.notify_waiters();
+            self.emptied.notify_waiters();
         }
     }
 
@@ -139,7 +139,7 @@ impl Queue {
     /// block all others.
     pub(crate) fn requeue_entries(&self, taken: Vec<Entry>) {
         let mut waiting = self.lock();
-        waiting.in_hand = 0;
+        waiting.in_booking = 0;
         waiting.entries.extend(taken);
         self.trim(&mut waiting);
         self.failures.fetch_add(1, Ordering::Relaxed);
@@ -148,25 +148,26 @@ impl Queue {
     /// Waits for an entry or a request.
     pub(crate) async fn wait_for_work(&self) {
         while !self.has_work() {
-            self.news.notified().await;
+            self.work_added.notified().await;
         }
     }
 
     /// Waits for a request.
     pub(crate) async fn wait_for_request(&self) {
         while !self.has_requests() {
-            self.requested.notified().await;
+            self.request_added.notified().await;
         }
     }
 
     /// Waits until everything is booked.
     pub(crate) async fn wait_until_empty(&self) {
         loop {
-            let empty = self.empty.notified();
+            // Listens before the check, so that no signal is missed.
+            let emptied = self.emptied.notified();
             if self.waiting_count() == 0 {
                 return;
             }
-            empty.await;
+            emptied.await;
         }
     }
 
@@ -184,7 +185,7 @@ impl Queue {
     /// included.
     pub(crate) fn waiting_count(&self) -> u64 {
         let waiting = self.lock();
-        (waiting.entries.len() + waiting.in_hand) as u64
+        (waiting.entries.len() + waiting.in_booking) as u64
     }
 
     pub(crate) fn written_count(&self) -> u64 {
@@ -206,20 +207,20 @@ impl Queue {
 
     /// Drops and counts the oldest usage beyond the maximum.
     fn trim(&self, waiting: &mut Waiting) {
-        let mut surplus = waiting.entries.len().saturating_sub(self.max);
+        let mut surplus = waiting.entries.len().saturating_sub(self.max_entries);
         if surplus == 0 {
             return;
         }
 
-        let before = waiting.entries.len();
+        let length_before = waiting.entries.len();
 
         waiting.entries.retain(|it| {
             let is_dropped = surplus > 0 && matches!(it, Entry::Used(_));
             surplus -= usize::from(is_dropped);
             !is_dropped
         });
-        let dropped = before - waiting.entries.len();
-        self.dropped.fetch_add(dropped as u64, Ordering::Relaxed);
+        let dropped_count = length_before - waiting.entries.len();
+        self.dropped.fetch_add(dropped_count as u64, Ordering::Relaxed);
     }
 
     /// Locks the state. No method panics halfway, so that a poisoned lock is still usable.
@@ -289,7 +290,7 @@ mod tests {
         }
 
         assert_eq!(queue.dropped_count(), 1);
-        assert_eq!(models(&queue.take(9)), ["b", "c"]);
+        assert_eq!(models(&queue.take_entries(9)), ["b", "c"]);
     }
 
     #[test]
@@ -301,7 +302,7 @@ mod tests {
         }
 
         assert_eq!(queue.dropped_count(), 2);
-        assert_eq!(models(&queue.take(9)), ["settled"; 3]);
+        assert_eq!(models(&queue.take_entries(9)), ["settled"; 3]);
     }
 
     #[test]
@@ -311,14 +312,14 @@ mod tests {
             queue.push(record(model));
         }
 
-        let taken = queue.take(2);
+        let taken = queue.take_entries(2);
         queue.push(record("d"));
         queue.requeue_entries(taken);
 
         assert_eq!(queue.dropped_count(), 1);
         assert_eq!(queue.failure_count(), 1);
         assert_eq!(queue.waiting_count(), 3);
-        assert_eq!(models(&queue.take(9)), ["d", "a", "b"]);
+        assert_eq!(models(&queue.take_entries(9)), ["d", "a", "b"]);
     }
 
     #[test]
@@ -326,11 +327,13 @@ mod tests {
         let queue = Queue::new(9);
         queue.push(record("a"));
 
-        queue.take(9);
+        let taken = queue.take_entries(9);
+
+        assert_eq!(taken.len(), 1);
         assert_eq!(queue.waiting_count(), 1);
         assert_eq!(queue.written_count(), 0);
 
-        queue.settle(1);
+        queue.mark_booked(1);
 
         assert_eq!(queue.waiting_count(), 0);
         assert_eq!(queue.written_count(), 1);

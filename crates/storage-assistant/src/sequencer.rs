@@ -198,7 +198,7 @@ impl Sequencer {
     fn take_entries(&mut self, context: &BookingContext) -> Vec<Entry> {
         self.gathering_since = None;
         self.is_urgent = false;
-        context.queue.take(self.batch_size)
+        context.queue.take_entries(self.batch_size)
     }
 
     /// Books entries and requests. Returns the requests, and books nothing, if the balance is
@@ -219,7 +219,7 @@ impl Sequencer {
                 answer_requests(context, requests, verdicts);
                 if !entries.is_empty() {
                     count_entries(context, &entries);
-                    context.queue.settle(records);
+                    context.queue.mark_booked(records);
                     self.reset_after_success();
                 }
             }
