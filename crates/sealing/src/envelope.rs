@@ -66,7 +66,7 @@ pub(crate) fn seal_with(
     nonce: [u8; NONCE_LEN],
     plain: &[u8],
 ) -> Option<Vec<u8>> {
-    let header = header(id)?;
+    let header = write_header(id)?;
     // Built in one buffer, because values may be long.
     let length = HEADER_LEN + NONCE_LEN + plain.len() + MAX_TAG_LEN;
     let mut sealed_value = Vec::with_capacity(length);
@@ -74,9 +74,9 @@ pub(crate) fn seal_with(
     sealed_value.extend_from_slice(&nonce);
     sealed_value.extend_from_slice(plain);
     let (_, payload) = sealed_value.split_at_mut_checked(HEADER_LEN + NONCE_LEN)?;
-    let aad = Aad::from(aad(&header, parts));
+    let authenticated = Aad::from(aad(&header, parts));
     let nonce = Nonce::assume_unique_for_key(nonce);
-    let tag = key.seal_in_place_separate_tag(nonce, aad, payload).ok()?;
+    let tag = key.seal_in_place_separate_tag(nonce, authenticated, payload).ok()?;
     sealed_value.extend_from_slice(tag.as_ref());
 
     Some(sealed_value)
@@ -84,17 +84,10 @@ pub(crate) fn seal_with(
 
 /// Splits a sealed value into its parts.
 pub(crate) fn parse(sealed: &[u8]) -> Result<Sealed<'_>, UnsealError> {
-    let (header, nonce, encrypted) = split(sealed).ok_or(UnsealError::Malformed)?;
+    let (header, after_header) = sealed.split_first_chunk().ok_or(UnsealError::Malformed)?;
+    let (nonce, encrypted) = after_header.split_first_chunk().ok_or(UnsealError::Malformed)?;
     let id = read_header(header).ok_or(UnsealError::Malformed)?;
     Ok(Sealed { id, header, nonce, encrypted })
-}
-
-type Split<'a> = (&'a [u8; HEADER_LEN], &'a [u8; NONCE_LEN], &'a [u8]);
-
-fn split(sealed: &[u8]) -> Option<Split<'_>> {
-    let (header, rest) = sealed.split_first_chunk()?;
-    let (nonce, encrypted) = rest.split_first_chunk()?;
-    Some((header, nonce, encrypted))
 }
 
 /// Returns the id of the master key that a value was sealed under.
@@ -108,10 +101,10 @@ impl Sealed<'_> {
         key: &LessSafeKey,
         parts: &[&[u8]; 3],
     ) -> Result<Secret<Vec<u8>>, UnsealError> {
-        let aad = Aad::from(aad(self.header, parts));
+        let authenticated = Aad::from(aad(self.header, parts));
+        let nonce = Nonce::assume_unique_for_key(*self.nonce);
         let mut buffer = self.encrypted.to_vec();
-        let plaintext =
-            key.open_in_place(Nonce::assume_unique_for_key(*self.nonce), aad, &mut buffer);
+        let plaintext = key.open_in_place(nonce, authenticated, &mut buffer);
         let length = plaintext.map_err(|_wrong| UnsealError::Forged)?.len();
         buffer.truncate(length);
         Ok(Secret::new(buffer))
@@ -125,10 +118,10 @@ pub(crate) fn open_in_place(
     parts: &[&[u8]; 3],
     mut sealed: Vec<u8>,
 ) -> Result<Secret<Vec<u8>>, UnsealError> {
-    let (header, nonce, _) = split(&sealed).ok_or(UnsealError::Malformed)?;
-    let aad = Aad::from(aad(header, parts));
+    let Sealed { header, nonce, .. } = parse(&sealed)?;
+    let authenticated = Aad::from(aad(header, parts));
     let nonce = Nonce::assume_unique_for_key(*nonce);
-    let plaintext = key.open_within(nonce, aad, &mut sealed, HEADER_LEN + NONCE_LEN..);
+    let plaintext = key.open_within(nonce, authenticated, &mut sealed, HEADER_LEN + NONCE_LEN..);
     let length = plaintext.map_err(|_wrong| UnsealError::Forged)?.len();
     sealed.truncate(length);
     Ok(Secret::new(sealed))
@@ -147,7 +140,7 @@ fn aad(header: &[u8; HEADER_LEN], parts: &[&[u8]; 3]) -> Vec<u8> {
     aad
 }
 
-fn header(id: &KeyId) -> Option<[u8; HEADER_LEN]> {
+fn write_header(id: &KeyId) -> Option<[u8; HEADER_LEN]> {
     [&[VERSION][..], &id.bytes()?].concat().try_into().ok()
 }
 

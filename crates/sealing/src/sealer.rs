@@ -4,11 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use pia_kernel::{Secret, Unavailable, UserId, random_bytes};
-use ring::aead::{AES_256_GCM, LessSafeKey, NONCE_LEN, UnboundKey};
+use ring::aead::{AES_256_GCM, LessSafeKey, UnboundKey};
 use ring::hkdf::{HKDF_SHA256, Salt as HkdfSalt};
 
 use crate::envelope::{self, SealContext, UnsealError};
-use crate::master_keys::{KeyId, MasterKeys};
+use crate::master_keys::MasterKeys;
 use crate::person_seal::PersonSeal;
 use crate::ports::{Salt, SaltStore};
 
@@ -42,7 +42,10 @@ impl Sealer {
             return Ok(None);
         };
         let nonce = random_bytes()?;
-        let sealed_value = seal(&self.keys.current, (user, &salt), place, nonce, plain.expose());
+        let sealed_value = user_key(&self.keys.current, user, &salt).and_then(|key| {
+            let id = self.keys.current_id();
+            envelope::seal_with(&key, &id, &aad_parts(&user, place), nonce, plain.expose())
+        });
         sealed_value.map(Some).ok_or_else(|| Unavailable::new("sealing", "the value is too long"))
     }
 
@@ -53,12 +56,12 @@ impl Sealer {
         place: SealContext<'_>,
         sealed: &[u8],
     ) -> Result<Secret<Vec<u8>>, UnsealError> {
-        let sealed = envelope::parse(sealed)?;
-        let key =
-            self.keys.key_by_id(&sealed.id).ok_or(UnsealError::OtherKey(sealed.id.clone()))?;
+        let parsed = envelope::parse(sealed)?;
+        let master =
+            self.keys.key_by_id(&parsed.id).ok_or(UnsealError::OtherKey(parsed.id.clone()))?;
         let salt = self.salts.find(user).await?.ok_or(UnsealError::Shredded)?;
-        let key = user_key(key, user, &salt).ok_or(UnsealError::Forged)?;
-        sealed.open(&key, &aad_parts(&user, place))
+        let key = user_key(master, user, &salt).ok_or(UnsealError::Forged)?;
+        parsed.open(&key, &aad_parts(&user, place))
     }
 
     /// Returns a user's keys for many of their values, creating a salt if they
@@ -85,18 +88,6 @@ impl fmt::Debug for Sealer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Sealer").field(&self.keys.current_id()).finish()
     }
-}
-
-fn seal(
-    master: &Secret<[u8; 32]>,
-    (user, salt): (UserId, &Salt),
-    place: SealContext<'_>,
-    nonce: [u8; NONCE_LEN],
-    plain: &[u8],
-) -> Option<Vec<u8>> {
-    let key = user_key(master, user, salt)?;
-    let id = KeyId::from_key(master);
-    envelope::seal_with(&key, &id, &aad_parts(&user, place), nonce, plain)
 }
 
 pub(crate) fn aad_parts<'a>(user: &'a UserId, place: SealContext<'a>) -> [&'a [u8]; 3] {

@@ -8,7 +8,7 @@ use ring::aead::{AES_256_GCM, LessSafeKey, UnboundKey};
 use ring::hkdf::{HKDF_SHA256, Salt as HkdfSalt};
 
 use crate::envelope::{self, SealContext, UnsealError};
-use crate::master_keys::{KeyId, MasterKeys};
+use crate::master_keys::MasterKeys;
 use crate::server_signer::ServerSigner;
 
 const KEY_SALT: &[u8] = b"pia-server-v1";
@@ -36,10 +36,9 @@ impl ServerSeal {
         place: SealContext<'_>,
         plain: &Secret<Vec<u8>>,
     ) -> Result<Vec<u8>, Unavailable> {
-        let key = server_key(&self.keys.current);
-        let sealed_value = key.and_then(|it| {
-            let id = KeyId::from_key(&self.keys.current);
-            envelope::seal(&it, &id, &aad_parts(place), plain.expose())
+        let sealed_value = server_key(&self.keys.current).and_then(|key| {
+            let id = self.keys.current_id();
+            envelope::seal(&key, &id, &aad_parts(place), plain.expose())
         });
         sealed_value.ok_or_else(|| Unavailable::new("sealing", "the value could not be sealed"))
     }
@@ -50,11 +49,11 @@ impl ServerSeal {
         place: SealContext<'_>,
         sealed: &[u8],
     ) -> Result<Secret<Vec<u8>>, UnsealError> {
-        let sealed = envelope::parse(sealed)?;
-        let key =
-            self.keys.key_by_id(&sealed.id).ok_or(UnsealError::OtherKey(sealed.id.clone()))?;
-        let key = server_key(key).ok_or(UnsealError::Forged)?;
-        sealed.open(&key, &aad_parts(place))
+        let parsed = envelope::parse(sealed)?;
+        let master =
+            self.keys.key_by_id(&parsed.id).ok_or(UnsealError::OtherKey(parsed.id.clone()))?;
+        let key = server_key(master).ok_or(UnsealError::Forged)?;
+        parsed.open(&key, &aad_parts(place))
     }
 
     /// Returns the signer for a purpose.
@@ -123,12 +122,13 @@ mod tests {
 
     #[test]
     fn the_previous_key_opens_its_values_while_it_is_configured() {
-        let old = sealed(&ServerSeal::new(keys(1, None)));
+        let old_value = sealed(&ServerSeal::new(keys(1, None)));
 
-        let configured = ServerSeal::new(keys(2, Some(1))).open(HERE, &old);
-        let outcome = ServerSeal::new(keys(2, None)).open(HERE, &old);
+        let during_rotation = ServerSeal::new(keys(2, Some(1)));
+        assert_eq!(during_rotation.open(HERE, &old_value).unwrap().expose(), b"an email");
 
-        assert_eq!(configured.unwrap().expose(), b"an email");
+        let after_rotation = ServerSeal::new(keys(2, None));
+        let outcome = after_rotation.open(HERE, &old_value);
         assert!(matches!(outcome, Err(UnsealError::OtherKey(_))));
     }
 }

@@ -53,9 +53,12 @@ fn hex(bytes: &[u8]) -> String {
 
 #[test]
 fn a_value_is_sealed_in_the_specified_format() {
-    let salt = Salt([7; 32]);
+    let user = ada();
+    let master = keys(1, None);
+    let key = user_key(&master.current, user, &Salt([7; 32])).unwrap();
+    let id = master.current_id();
 
-    let sealed = seal(&Secret::new([1; 32]), (ada(), &salt), PLACE, [9; 12], PLAIN).unwrap();
+    let sealed = envelope::seal_with(&key, &id, &aad_parts(&user, PLACE), [9; 12], PLAIN).unwrap();
 
     // Computed with another implementation of HKDF and AES-GCM.
     assert_eq!(
@@ -78,10 +81,10 @@ async fn a_value_opens_for_the_same_user_and_place() {
 async fn sealing_the_same_value_twice_differs() {
     let sealer = sealer(&Arc::default(), 1, None);
 
-    let first = sealer.seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
-    let second = sealer.seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
+    let first_value = sealer.seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
+    let second_value = sealer.seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
 
-    assert_ne!(first, second);
+    assert_ne!(first_value, second_value);
 }
 
 #[tokio::test]
@@ -139,16 +142,16 @@ async fn a_value_opens_for_no_other_user_and_no_other_place() {
 #[tokio::test]
 async fn values_of_the_previous_key_open_and_new_values_use_the_current_key() {
     let salts = Arc::default();
-    let old = sealer(&salts, 1, None).seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
-    let both = sealer(&salts, 2, Some(1));
+    let old_value = sealer(&salts, 1, None).seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
 
-    let new = both.seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
+    let during_rotation = sealer(&salts, 2, Some(1));
+    let new_value = during_rotation.seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
+    assert_eq!(during_rotation.open(ada(), PLACE, &old_value).await.unwrap().expose(), PLAIN);
+    assert!(during_rotation.is_outdated(&old_value) && !during_rotation.is_outdated(&new_value));
 
-    assert_eq!(both.open(ada(), PLACE, &old).await.unwrap().expose(), PLAIN);
-    assert!(both.is_outdated(&old) && !both.is_outdated(&new));
-    let only_new = sealer(&salts, 2, None);
-    assert_eq!(only_new.open(ada(), PLACE, &new).await.unwrap().expose(), PLAIN);
-    let outcome = only_new.open(ada(), PLACE, &old).await;
+    let after_rotation = sealer(&salts, 2, None);
+    assert_eq!(after_rotation.open(ada(), PLACE, &new_value).await.unwrap().expose(), PLAIN);
+    let outcome = after_rotation.open(ada(), PLACE, &old_value).await;
     assert!(matches!(outcome, Err(UnsealError::OtherKey(id)) if id == keys(1, None).current_id()));
 }
 
@@ -159,12 +162,12 @@ async fn without_the_salt_the_values_of_a_user_are_lost_permanently() {
     let sealed = sealer.seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
     salts.0.lock().unwrap().clear();
 
-    let gone = sealer.open(ada(), PLACE, &sealed).await;
-    sealer.seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
-    let outcome = sealer.open(ada(), PLACE, &sealed).await;
+    let without_salt = sealer.open(ada(), PLACE, &sealed).await;
+    assert!(matches!(without_salt, Err(UnsealError::Shredded)));
 
-    assert!(matches!(gone, Err(UnsealError::Shredded)));
-    assert!(matches!(outcome, Err(UnsealError::Forged)));
+    sealer.seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
+    let with_new_salt = sealer.open(ada(), PLACE, &sealed).await;
+    assert!(matches!(with_new_salt, Err(UnsealError::Forged)));
 }
 
 #[test]
@@ -197,15 +200,15 @@ async fn keys_derived_once_are_compatible_with_the_sealer() {
 #[tokio::test]
 async fn a_long_value_is_opened_in_place() {
     let seal = sealer(&Arc::default(), 1, None).seal_for(ada()).await.unwrap().unwrap();
-    let other = sealer(&Arc::default(), 2, None).seal_for(ada()).await.unwrap().unwrap();
+    let seal_of_other_key =
+        sealer(&Arc::default(), 2, None).seal_for(ada()).await.unwrap().unwrap();
     let sealed = seal.seal(PLACE, PLAIN).unwrap();
     let elsewhere = SealContext { row: b"another row", ..PLACE };
 
-    let forged = seal.open_long(elsewhere, sealed.clone());
-    let other = other.open_long(PLACE, sealed.clone());
-
-    assert!(matches!(forged, Err(UnsealError::Forged)));
-    assert!(matches!(other, Err(UnsealError::OtherKey(_))));
+    let outcome = seal.open_long(elsewhere, sealed.clone());
+    assert!(matches!(outcome, Err(UnsealError::Forged)));
+    let outcome = seal_of_other_key.open_long(PLACE, sealed.clone());
+    assert!(matches!(outcome, Err(UnsealError::OtherKey(_))));
     assert!(matches!(seal.open_long(PLACE, sealed[..20].to_vec()), Err(UnsealError::Malformed)));
     assert_eq!(seal.open_long(PLACE, sealed).unwrap().expose(), PLAIN);
 }
@@ -213,13 +216,14 @@ async fn a_long_value_is_opened_in_place() {
 #[tokio::test]
 async fn keys_derived_once_open_values_of_the_previous_key() {
     let salts = Arc::default();
-    let old = sealer(&salts, 1, None).seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
+    let old_value = sealer(&salts, 1, None).seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
 
-    let both = sealer(&salts, 2, Some(1)).seal_for(ada()).await.unwrap().unwrap();
-    let new = sealer(&salts, 2, None).seal_for(ada()).await.unwrap().unwrap();
+    let during_rotation = sealer(&salts, 2, Some(1)).seal_for(ada()).await.unwrap().unwrap();
+    assert_eq!(during_rotation.open(PLACE, &old_value).unwrap().expose(), PLAIN);
 
-    assert_eq!(both.open(PLACE, &old).unwrap().expose(), PLAIN);
-    assert!(matches!(new.open(PLACE, &old), Err(UnsealError::OtherKey(_))));
+    let after_rotation = sealer(&salts, 2, None).seal_for(ada()).await.unwrap().unwrap();
+    let outcome = after_rotation.open(PLACE, &old_value);
+    assert!(matches!(outcome, Err(UnsealError::OtherKey(_))));
 }
 
 #[tokio::test]
