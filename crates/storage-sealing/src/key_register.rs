@@ -34,9 +34,10 @@ impl KeyRegister for SqlKeyRegister {
                 .on_conflict_do_nothing()
                 .execute(conn)
                 .await?;
-            let stored = master_key::table.find(ROW).select(master_key::key_id);
-            let stored = KeyId::from_stored(stored.first(conn).await?);
-            if stored == *ours { InstalledKey::Ours } else { InstalledKey::Other(stored) }
+            let text: String =
+                master_key::table.find(ROW).select(master_key::key_id).first(conn).await?;
+            let stored_id = KeyId::from_stored(text);
+            if stored_id == *ours { InstalledKey::Ours } else { InstalledKey::Other(stored_id) }
         })?)
     }
 
@@ -44,9 +45,9 @@ impl KeyRegister for SqlKeyRegister {
         let names = [other.as_str(), ours.as_str()];
         Ok(on_conn!(self.db.writer(), |conn| {
             let row = master_key::table.find(ROW).filter(master_key::key_id.eq_any(names));
-            let replaced =
+            let replaced_rows =
                 diesel::update(row).set(master_key::key_id.eq(ours.as_str())).execute(conn).await?;
-            replaced == 1
+            replaced_rows == 1
         })?)
     }
 }

@@ -18,29 +18,28 @@ async fn concurrent_installs_agree_on_one_name(db: Database) {
     let register = SqlKeyRegister::new(db);
     let names: Vec<KeyId> = (0..32).map(name).collect();
 
-    let installed = join_all(names.iter().map(|it| register.install(it))).await;
+    let results = join_all(names.iter().map(|it| register.install(it))).await;
 
-    let installed: Vec<KeyId> = installed
+    let installed_names: Vec<KeyId> = results
         .into_iter()
         .zip(&names)
-        .map(|(installed, ours)| match installed.unwrap() {
+        .map(|(result, ours)| match result.unwrap() {
             InstalledKey::Ours => ours.clone(),
-            InstalledKey::Other(other) => other,
+            InstalledKey::Other(name) => name,
         })
         .collect();
-    assert!(installed.windows(2).all(|it| it[0] == it[1]), "{installed:?}");
+    assert!(installed_names.windows(2).all(|it| it[0] == it[1]), "{installed_names:?}");
 }
 
 async fn a_name_is_replaced_only_if_the_previous_one_matches(db: Database) {
     let register = SqlKeyRegister::new(db);
     register.install(&name(1)).await.unwrap();
 
-    let wrong = register.replace(&name(7), &name(2)).await.unwrap();
-    let first = name(1);
-    let second = name(2);
-    let right = join_all((0..8).map(|_| register.replace(&first, &second))).await;
+    assert!(!register.replace(&name(7), &name(2)).await.unwrap());
 
-    assert!(!wrong);
-    assert!(right.into_iter().all(Result::unwrap));
+    let old_name = name(1);
+    let new_name = name(2);
+    let replacements = join_all((0..8).map(|_| register.replace(&old_name, &new_name))).await;
+    assert!(replacements.into_iter().all(Result::unwrap));
     assert_eq!(register.install(&name(2)).await.unwrap(), InstalledKey::Ours);
 }

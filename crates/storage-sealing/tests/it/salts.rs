@@ -17,7 +17,7 @@ pia_testkit::contract! {
     a_concurrent_deletion_fails_no_lookup,
 }
 
-async fn person(db: &Database) -> UserId {
+async fn new_user(db: &Database) -> UserId {
     let user = UserId::generate();
     let email = format!("{user}@example.org");
     let row = (
@@ -29,58 +29,59 @@ async fn person(db: &Database) -> UserId {
         accounts::created_at.eq(DbInstant(Timestamp::UNIX_EPOCH)),
     );
     let insert = diesel::insert_into(accounts::table).values(row);
-    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| insert.execute(conn).await?);
-    assert_eq!(done.unwrap(), 1);
+    let inserted_rows: Result<usize, DbError> =
+        on_conn!(db.writer(), |conn| insert.execute(conn).await?);
+    assert_eq!(inserted_rows.unwrap(), 1);
     user
 }
 
-async fn remove(db: &Database, user: UserId) {
+async fn delete_user(db: &Database, user: UserId) {
     let delete = diesel::delete(accounts::table.find(DbUid(user.0)));
-    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| delete.execute(conn).await?);
-    assert_eq!(done.unwrap(), 1);
+    let deleted_rows: Result<usize, DbError> =
+        on_conn!(db.writer(), |conn| delete.execute(conn).await?);
+    assert_eq!(deleted_rows.unwrap(), 1);
 }
 
 async fn concurrent_calls_agree_on_one_salt(db: Database) {
-    let user = person(&db).await;
+    let user = new_user(&db).await;
     let salts = SqlSalts::new(db);
 
-    let salts_found = join_all((0..64).map(|it| salts.salt(user, Salt([it; 32])))).await;
+    let results = join_all((0..64).map(|it| salts.salt(user, Salt([it; 32])))).await;
 
-    let salts_found: Vec<Salt> = salts_found.into_iter().map(|it| it.unwrap().unwrap()).collect();
-    assert!(salts_found.windows(2).all(|it| it[0] == it[1]));
-    assert_eq!(salts.find(user).await.unwrap(), Some(salts_found[0].clone()));
+    let returned_salts: Vec<Salt> = results.into_iter().map(|it| it.unwrap().unwrap()).collect();
+    assert!(returned_salts.windows(2).all(|it| it[0] == it[1]));
+    assert_eq!(salts.find(user).await.unwrap(), Some(returned_salts[0].clone()));
 }
 
 async fn a_stored_salt_is_never_replaced(db: Database) {
-    let user = person(&db).await;
+    let user = new_user(&db).await;
     let salts = SqlSalts::new(db);
-    let before = salts.find(user).await.unwrap();
+    assert!(salts.find(user).await.unwrap().is_none());
 
-    let first = salts.salt(user, Salt([1; 32])).await.unwrap();
-    let second = salts.salt(user, Salt([2; 32])).await.unwrap();
-
-    assert!(before.is_none());
-    assert!(first == Some(Salt([1; 32])) && second == first);
+    for fresh_byte in [1, 2] {
+        let salt = salts.salt(user, Salt([fresh_byte; 32])).await.unwrap();
+        assert_eq!(salt, Some(Salt([1; 32])));
+    }
 }
 
 async fn each_user_has_their_own_salt(db: Database) {
-    let one = person(&db).await;
-    let other = person(&db).await;
+    let ada = new_user(&db).await;
+    let bob = new_user(&db).await;
     let salts = SqlSalts::new(db);
 
-    salts.salt(one, Salt([1; 32])).await.unwrap();
-    salts.salt(other, Salt([2; 32])).await.unwrap();
+    salts.salt(ada, Salt([1; 32])).await.unwrap();
+    salts.salt(bob, Salt([2; 32])).await.unwrap();
 
-    assert!(salts.find(one).await.unwrap() == Some(Salt([1; 32])));
-    assert!(salts.find(other).await.unwrap() == Some(Salt([2; 32])));
+    assert_eq!(salts.find(ada).await.unwrap(), Some(Salt([1; 32])));
+    assert_eq!(salts.find(bob).await.unwrap(), Some(Salt([2; 32])));
 }
 
 async fn a_salt_is_deleted_with_its_account(db: Database) {
-    let user = person(&db).await;
+    let user = new_user(&db).await;
     let salts = SqlSalts::new(db.clone());
     salts.salt(user, Salt([1; 32])).await.unwrap();
 
-    remove(&db, user).await;
+    delete_user(&db, user).await;
 
     assert!(salts.find(user).await.unwrap().is_none());
     assert!(salts.salt(user, Salt([1; 32])).await.unwrap().is_none());
@@ -89,17 +90,15 @@ async fn a_salt_is_deleted_with_its_account(db: Database) {
 
 async fn a_concurrent_deletion_fails_no_lookup(db: Database) {
     for _ in 0..8 {
-        let user = person(&db).await;
+        let user = new_user(&db).await;
         let salts = SqlSalts::new(db.clone());
 
         let lookups = join_all((0..8).map(|it| salts.salt(user, Salt([it; 32]))));
-        let (salts_found, ()) = futures_util::join!(lookups, remove(&db, user));
+        let (results, ()) = futures_util::join!(lookups, delete_user(&db, user));
 
-        assert!(
-            salts_found.iter().all(Result::is_ok),
-            "{:?}",
-            salts_found.iter().find(|it| it.is_err())
-        );
+        for result in results {
+            assert!(result.is_ok(), "{result:?}");
+        }
         assert!(salts.find(user).await.unwrap().is_none());
     }
 }
