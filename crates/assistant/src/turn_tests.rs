@@ -50,8 +50,8 @@ fn catalogue(entries: Vec<Target>) -> ModelCatalogue {
 }
 
 fn with_fallback() -> ModelCatalogue {
-    let first = Target { fallbacks: vec!["second".to_owned()], ..entry("first") };
-    catalogue(vec![first, entry("second")])
+    let model = Target { fallbacks: vec!["second".to_owned()], ..entry("first") };
+    catalogue(vec![model, entry("second")])
 }
 
 fn searching() -> ModelCatalogue {
@@ -127,24 +127,28 @@ async fn only_a_model_that_may_fetch_gets_addresses() {
         let picture = json!({ "type": "image_url", "image_url": { "url": url } });
         json!({ "messages": [{ "role": "user", "content": [picture] }] })
     };
-    let fetching = |id: &str| Target { addresses: Addresses::PassedOn, ..entry(id) };
-    let first = Target { fallbacks: vec!["second".to_owned()], ..fetching("first") };
     let address = picture_request("http://169.254.169.254/latest");
+    let inline_picture = picture_request("data:image/png;base64,AA");
 
     let env = TestEnv::new(Script::Full(ANSWER));
     let refusal = full(&env, with_fallback(), &address).await.unwrap_err();
-    full(&env, with_fallback(), &picture_request("data:image/png;base64,AA")).await.unwrap();
-    let fetched = TestEnv::with_scripts(vec![Script::Fails(DOWN), Script::Full(ANSWER)]);
-    let no_other = catalogue(vec![first, entry("second")]);
-    let down = full(&fetched, no_other, &address).await.unwrap_err();
-
     let AssistantError::Invalid(violations) = refusal else { panic!("{refusal:?}") };
     assert_eq!(violations[0].field, "messages[0].content[0].image_url.url");
     assert_eq!(violations[0].code, "address_not_allowed");
+    full(&env, with_fallback(), &inline_picture).await.unwrap();
     assert_eq!(env.calls().len(), 1);
+
     // The fallback may not fetch, and is not called.
-    assert_eq!(down, AssistantError::UpstreamFailed);
-    assert_eq!(fetched.calls().len(), 1);
+    let fetching_model = Target {
+        addresses: Addresses::PassedOn,
+        fallbacks: vec!["second".to_owned()],
+        ..entry("first")
+    };
+    let one_fetches = catalogue(vec![fetching_model, entry("second")]);
+    let env = TestEnv::with_scripts(vec![Script::Fails(DOWN), Script::Full(ANSWER)]);
+    let err = full(&env, one_fetches, &address).await.unwrap_err();
+    assert_eq!(err, AssistantError::UpstreamFailed);
+    assert_eq!(env.calls().len(), 1);
 }
 
 #[tokio::test]
@@ -182,6 +186,7 @@ async fn a_refused_key_is_replaced_and_cools_down() {
     scripts.extend([ANSWER; 4].map(Script::Full));
     let env = TestEnv::with_scripts(scripts);
     let chat = chat(&env, two_keys);
+
     for _ in 0..4 {
         chat.answer(caller(), Bytes::from(request_body().to_string())).await.unwrap();
     }
@@ -234,12 +239,13 @@ async fn a_model_at_its_limit_falls_back_or_has_a_retry_time() {
     assert_eq!(called_models, ["first", "second"]);
 
     let env = TestEnv::with_scripts([ANSWER, ANSWER].map(Script::Full).into());
-    let alone = chat(&env, limited(&[]));
-    alone.answer(caller(), Bytes::from(request_body().to_string())).await.unwrap();
-    let mut second = Box::pin(alone.answer(caller(), Bytes::from(request_body().to_string())));
-    not_ready(&mut second).await;
+    let without_fallback = chat(&env, limited(&[]));
+    without_fallback.answer(caller(), Bytes::from(request_body().to_string())).await.unwrap();
+    let mut second_call =
+        Box::pin(without_fallback.answer(caller(), Bytes::from(request_body().to_string())));
+    not_ready(&mut second_call).await;
     env.advance(Duration::from_secs(5));
-    let err = second.await.err().unwrap();
+    let err = second_call.await.err().unwrap();
     let retry_after = Duration::from_secs(55);
     assert_eq!(err, AssistantError::UpstreamLimitReached { retry_after });
     assert_eq!(env.usage_records().len(), 1);

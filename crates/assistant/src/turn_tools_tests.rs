@@ -24,20 +24,20 @@ async fn an_upstream_tool_is_run_only_if_it_is_priced() {
     let searches = vec![upstream_tool("web_search", 5)];
     let fallbacks = vec!["second".to_owned()];
     let first = Target { upstream_tools: searches, fallbacks, ..entry("first") };
-    let with = || catalogue(vec![first.clone(), entry("second")]);
+    let catalogue_of_two = || catalogue(vec![first.clone(), entry("second")]);
     let tools = json!([{ "type": "function" }, { "type": "web_search" }]);
     let env = TestEnv::with_scripts(vec![Script::Fails(DOWN), Script::Full(ANSWER)]);
 
     let unpriced = json!([{ "type": "web_search" }, { "type": "mcp" }]);
-    let refusal = full(&env, with(), &body_with_tools(&unpriced)).await.unwrap_err();
-    let down = full(&env, with(), &body_with_tools(&tools)).await.unwrap_err();
-    full(&env, with(), &body_with_tools(&tools)).await.unwrap();
+    let refusal = full(&env, catalogue_of_two(), &body_with_tools(&unpriced)).await.unwrap_err();
+    let err = full(&env, catalogue_of_two(), &body_with_tools(&tools)).await.unwrap_err();
+    full(&env, catalogue_of_two(), &body_with_tools(&tools)).await.unwrap();
 
     let AssistantError::Invalid(violations) = refusal else { panic!("{refusal:?}") };
     let [violation] = violations.as_slice() else { panic!("{violations:?}") };
     assert_eq!(violation.field, "tools[1].type");
     assert_eq!(violation.code, "tool_not_allowed");
-    assert_eq!(down, AssistantError::UpstreamFailed);
+    assert_eq!(err, AssistantError::UpstreamFailed);
     // The fallback may not run it, and is not called.
     assert_eq!(env.calls().len(), 2);
     assert_eq!(env.calls()[1].body["tools"], tools);

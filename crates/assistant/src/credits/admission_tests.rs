@@ -27,8 +27,12 @@ fn rules_with_hourly_limit(hourly: i64) -> GroupRules {
     GroupRules { credits, free: true, ..GroupRules::default() }
 }
 
-async fn send(env: &TestEnv, caller: AiCaller, more: &str) -> Result<ChatAnswer, AssistantError> {
-    send_with(env, CreditSettings::default(), caller, more).await
+async fn send(
+    env: &TestEnv,
+    caller: AiCaller,
+    members: &str,
+) -> Result<ChatAnswer, AssistantError> {
+    send_with(env, CreditSettings::default(), caller, members).await
 }
 
 /// Returns members that lengthen a prompt by some eight hundred tokens.
@@ -40,11 +44,11 @@ async fn send_with(
     env: &TestEnv,
     settings: CreditSettings,
     caller: AiCaller,
-    more: &str,
+    members: &str,
 ) -> Result<ChatAnswer, AssistantError> {
     let mut gateway = env.gateway();
     gateway.credits = LiveSetting::new(settings);
-    let body = format!(r#"{{"messages":[{{"role":"user","content":"Good day"}}]{more}}}"#);
+    let body = format!(r#"{{"messages":[{{"role":"user","content":"Good day"}}]{members}}}"#);
     Chat::new(gateway).answer(caller, Bytes::from(body)).await
 }
 
@@ -159,12 +163,11 @@ async fn hidden_tokens_are_charged() {
     let frames = vec![Ok(look(stop)), Ok(look(usage)), Ok(Frame::Done)];
     let env = TestEnv::new(Script::Frames(frames)).with_rules(rules_with_hourly_limit(3));
 
-    let ChatAnswer::Stream(mut answer) = send(&env, caller(), r#","stream":true"#).await.unwrap()
+    let ChatAnswer::Stream(answer) = send(&env, caller(), r#","stream":true"#).await.unwrap()
     else {
         panic!("a stream was asked for")
     };
-    while futures_util::StreamExt::next(&mut answer).await.is_some() {}
-    drop(answer);
+    drop(futures_util::StreamExt::collect::<Vec<_>>(answer).await);
 
     let [settlement] = env.settlements().try_into().unwrap();
     assert_eq!(settlement.spent, Micros(5_010_000));

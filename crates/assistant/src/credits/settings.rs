@@ -49,8 +49,8 @@ mod tests {
 
     #[test]
     fn only_the_free_group_is_suspended() {
-        let named = GroupId::generate();
-        let other = GroupId::generate();
+        let free_group = GroupId::generate();
+        let other_group = GroupId::generate();
         let free = GroupRules { free: true, ..GroupRules::default() };
         let paying = GroupRules::default();
         let settings = |suspended, group| CreditSettings {
@@ -58,11 +58,11 @@ mod tests {
             ..CreditSettings::default()
         };
 
-        assert!(settings(true, None).suspends(other, &free));
-        assert!(!settings(true, None).suspends(other, &paying));
-        assert!(settings(true, Some(named)).suspends(named, &paying));
-        assert!(!settings(true, Some(named)).suspends(other, &free));
-        assert!(!settings(false, Some(named)).suspends(named, &free));
+        assert!(settings(true, None).suspends(other_group, &free));
+        assert!(!settings(true, None).suspends(other_group, &paying));
+        assert!(settings(true, Some(free_group)).suspends(free_group, &paying));
+        assert!(!settings(true, Some(free_group)).suspends(other_group, &free));
+        assert!(!settings(false, Some(free_group)).suspends(free_group, &free));
     }
 
     #[test]

@@ -108,10 +108,10 @@ mod tests {
         let health = KeyHealth::default();
         let keys = keys(&["a", "b", "c"]);
 
-        let first: Vec<_> = (0..6).map(|_| order(&health, &keys, NOW)[0].clone()).collect();
+        let first_keys: Vec<_> = (0..6).map(|_| order(&health, &keys, NOW)[0].clone()).collect();
 
         for key in ["a", "b", "c"] {
-            assert_eq!(first.iter().filter(|it| *it == key).count(), 2, "{first:?}");
+            assert_eq!(first_keys.iter().filter(|it| *it == key).count(), 2, "{first_keys:?}");
         }
     }
 
@@ -128,9 +128,9 @@ mod tests {
         let in_cooldown = |now| health.count_in_cooldown(&keys, now);
         assert_eq!(in_cooldown(NOW), 1);
         assert_eq!(in_cooldown(after_cooldown), 0);
-        let first: Vec<_> =
+        let first_keys: Vec<_> =
             (0..2).map(|_| order(&health, &keys, after_cooldown)[0].clone()).collect();
-        assert!(first.contains(&"a".to_owned()), "{first:?}");
+        assert!(first_keys.contains(&"a".to_owned()), "{first_keys:?}");
     }
 
     #[test]

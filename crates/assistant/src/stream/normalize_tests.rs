@@ -57,14 +57,17 @@ fn common_events_are_unchanged() {
 
 #[test]
 fn an_upstreams_guardrail_mark_is_removed() {
-    let alone = json!({ "guardrail": { "protected": true } });
-    let empty = json!({ "guardrail": { "protected": true }, "choices": [] });
-    let beside = json!({ "guardrail": false, "choices": [{ "delta": { "content": "x" } }] });
+    let mark_alone = json!({ "guardrail": { "protected": true } });
+    let without_choices = json!({ "guardrail": { "protected": true }, "choices": [] });
+    let with_content = json!({ "guardrail": false, "choices": [{ "delta": { "content": "x" } }] });
     let with_usage = json!({ "guardrail": 1, "usage": { "prompt_tokens": 1 } });
 
-    assert_eq!(after(&alone, false), Value::Null);
-    assert_eq!(after(&empty, false), Value::Null);
-    assert_eq!(after(&beside, false), json!({ "choices": [{ "delta": { "content": "x" } }] }));
+    assert_eq!(after(&mark_alone, false), Value::Null);
+    assert_eq!(after(&without_choices, false), Value::Null);
+    assert_eq!(
+        after(&with_content, false),
+        json!({ "choices": [{ "delta": { "content": "x" } }] })
+    );
     assert_eq!(after(&with_usage, false), json!({ "usage": { "prompt_tokens": 1 } }));
 }
 

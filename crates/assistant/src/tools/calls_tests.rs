@@ -18,7 +18,7 @@ fn tool_call_event(parts: &Value) -> Value {
     json!({ "choices": [{ "index": 0, "delta": { "tool_calls": parts } }] })
 }
 
-fn ends() -> Value {
+fn end_event() -> Value {
     json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "tool_calls" }] })
 }
 
@@ -27,7 +27,7 @@ fn call(index: i64, id: &str, name: &str, arguments: &str) -> Value {
         "function": { "name": name, "arguments": arguments } })
 }
 
-fn more(index: i64, arguments: &str) -> Value {
+fn continue_call(index: i64, arguments: &str) -> Value {
     json!({ "index": index, "function": { "arguments": arguments } })
 }
 
@@ -37,15 +37,12 @@ fn server_calls_are_collected_and_their_end_is_removed() {
     let content_frame = r#"data: {"choices":[{"delta":{"content":"I will look"}}]}"#;
     calls.record_frames(&Bytes::from(format!("{content_frame}\n\ndata: {{\"x\":1}}\n\n")));
 
-    let first = extract(&mut calls, &tool_call_event(&json!([call(0, "a", "pia_search", "")])));
-    let second =
-        extract(&mut calls, &tool_call_event(&json!([more(0, "{\"query\":"), more(0, "\"x\"}")])));
-    let end = extract(&mut calls, &ends());
+    let start_of_call = json!([call(0, "a", "pia_search", "")]);
+    let end_of_call = json!([continue_call(0, "{\"query\":"), continue_call(0, "\"x\"}")]);
+    for event in [tool_call_event(&start_of_call), tool_call_event(&end_of_call), end_event()] {
+        assert_eq!(extract(&mut calls, &event), CallerPart::Nothing);
+    }
 
-    assert_eq!(
-        [first, second, end],
-        [CallerPart::Nothing, CallerPart::Nothing, CallerPart::Nothing]
-    );
     assert!(calls.only_server_calls());
     let (calls, text) = calls.finish();
     let expected = Call {
@@ -65,7 +62,7 @@ fn caller_calls_are_forwarded_unchanged() {
         extract(&mut calls, &tool_call_event(&json!([call(0, "a", "read", "{}")]))),
         CallerPart::All
     );
-    assert_eq!(extract(&mut calls, &ends()), CallerPart::All);
+    assert_eq!(extract(&mut calls, &end_event()), CallerPart::All);
     assert!(!calls.only_server_calls());
 }
 
@@ -73,13 +70,16 @@ fn caller_calls_are_forwarded_unchanged() {
 fn caller_calls_are_renumbered_without_server_calls() {
     let mut calls = ToolCallCollector::default();
     let server_call = call(0, "a", "pia_search", "{}");
-    let event = tool_call_event(&json!([server_call, call(1, "b", "read", "")]));
-    let first = changed_event(&extract(&mut calls, &event));
-    let second = changed_event(&extract(&mut calls, &tool_call_event(&json!([more(1, "{}")]))));
 
-    assert_eq!(first, tool_call_event(&json!([call(0, "b", "read", "")])));
-    assert_eq!(second, tool_call_event(&json!([more(0, "{}")])));
-    assert_eq!(extract(&mut calls, &ends()), CallerPart::All);
+    let event = tool_call_event(&json!([server_call, call(1, "b", "read", "")]));
+    let caller_event = changed_event(&extract(&mut calls, &event));
+    assert_eq!(caller_event, tool_call_event(&json!([call(0, "b", "read", "")])));
+
+    let next_event = tool_call_event(&json!([continue_call(1, "{}")]));
+    let next_caller_event = changed_event(&extract(&mut calls, &next_event));
+    assert_eq!(next_caller_event, tool_call_event(&json!([continue_call(0, "{}")])));
+
+    assert_eq!(extract(&mut calls, &end_event()), CallerPart::All);
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn other_contents_of_an_event_are_forwarded() {
         json!({ "choices": [{ "delta": { "content": content, "tool_calls": parts } }] })
     };
     let usage = json!({ "prompt_tokens": 1, "completion_tokens": 2 });
-    let mut end = ends();
+    let mut end = end_event();
     end["usage"] = usage.clone();
 
     assert_eq!(extract(&mut calls, &with("")), CallerPart::Nothing);

@@ -129,12 +129,12 @@ async fn searches_beyond_the_limit_per_minute_fail_without_failing_the_turn() {
     let attempts = Arc::clone(&gateway.attempts);
     let chat = Chat::new(Gateway { catalogue: LiveSetting::new(catalogue), ..gateway });
     send(&chat).await.unwrap();
-    let mut second = Box::pin(send(&chat));
-    not_ready(&mut second).await;
+    let mut second_turn = Box::pin(send(&chat));
+    not_ready(&mut second_turn).await;
     assert_eq!(env.calls().len(), 3);
 
     env.advance(Duration::from_secs(5));
-    second.await.unwrap();
+    second_turn.await.unwrap();
 
     assert_eq!(env.searches().len(), 1);
     let bodies = sent_bodies(&env);
@@ -172,17 +172,17 @@ async fn concurrent_searches_are_limited() {
         search: Arc::new(EndlessSearch),
         ..gateway
     });
-    let mut first = Box::pin(send(&chat));
-    not_ready(&mut first).await;
-    let mut second = Box::pin(send(&chat));
-    not_ready(&mut second).await;
+    let mut first_turn = Box::pin(send(&chat));
+    not_ready(&mut first_turn).await;
+    let mut second_turn = Box::pin(send(&chat));
+    not_ready(&mut second_turn).await;
     assert_eq!(limiter.load(), UpstreamLoad { open_calls: 1, waiting_calls: 1 });
 
     env.advance(Duration::from_secs(5));
-    second.await.unwrap();
+    second_turn.await.unwrap();
 
     let result = env.calls()[2].body["messages"][2]["content"].to_string();
     assert!(result.contains("The search failed"), "{result}");
-    drop(first);
+    drop(first_turn);
     assert_eq!(limiter.load(), UpstreamLoad::default());
 }
