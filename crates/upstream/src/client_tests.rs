@@ -30,11 +30,11 @@ async fn refusal_of(template: ResponseTemplate) -> UpstreamError {
     let (_server, endpoint) = start_server(template).await;
     let upstream = new_upstream(UpstreamLimits::default());
 
-    let full = upstream.complete(chat_call(&endpoint, &[OPEN])).await.unwrap_err();
-    let streamed = upstream.open(chat_call(&endpoint, &[OPEN])).await.err().unwrap();
+    let refusal_of_full = upstream.complete(chat_call(&endpoint, &[OPEN])).await.unwrap_err();
+    let refusal_of_stream = upstream.open(chat_call(&endpoint, &[OPEN])).await.err().unwrap();
 
-    assert_eq!(full, streamed);
-    full
+    assert_eq!(refusal_of_full, refusal_of_stream);
+    refusal_of_full
 }
 
 fn refusal(status: u16, retry_after: Option<u64>, body: &'static str) -> UpstreamError {
@@ -111,8 +111,8 @@ async fn a_refusal_keeps_its_status_headers_and_body() {
     let busy = ResponseTemplate::new(429).insert_header("retry-after", "2").set_body_string("{}");
     assert_eq!(refusal_of(busy).await, refusal(429, Some(2), "{}"));
 
-    let broken = ResponseTemplate::new(500).set_body_string("oops");
-    assert_eq!(refusal_of(broken).await, refusal(500, None, "oops"));
+    let server_error = ResponseTemplate::new(500).set_body_string("oops");
+    assert_eq!(refusal_of(server_error).await, refusal(500, None, "oops"));
 
     let page = ResponseTemplate::new(404).set_body_raw("<html>", "text/html");
     assert_eq!(refusal_of(page).await, refusal(404, None, "<html>"));
@@ -161,10 +161,10 @@ async fn a_response_that_breaks_off_is_cut() {
     let upstream = new_upstream(UpstreamLimits::default());
 
     for (body, expected) in [("half", UpstreamError::Cut), ("", connection_lost())] {
-        let broken = format!("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n{body}");
+        let response = format!("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n{body}");
         let (answer, ()) = tokio::join!(
             upstream.complete(chat_call(&peer.endpoint, &[OPEN])),
-            peer.answer(&broken)
+            peer.answer(&response)
         );
 
         assert_eq!(answer, Err(expected), "{body}");

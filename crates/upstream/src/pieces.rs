@@ -54,15 +54,15 @@ mod tests {
 
     #[tokio::test]
     async fn pieces_arrive_in_order_and_uncopied() {
-        let large = Bytes::from(vec![b'x'; 4096]);
-        let mut body = Pieces::new(vec![Bytes::from_static(b"["), large.clone()]);
+        let large_piece = Bytes::from(vec![b'x'; 4096]);
+        let mut body = Pieces::new(vec![Bytes::from_static(b"["), large_piece.clone()]);
         assert_eq!(body.size_hint().exact(), Some(4097));
 
-        let first = body.frame().await.unwrap().unwrap().into_data().unwrap();
-        let second = body.frame().await.unwrap().unwrap().into_data().unwrap();
+        let first_piece = body.frame().await.unwrap().unwrap().into_data().unwrap();
+        let second_piece = body.frame().await.unwrap().unwrap().into_data().unwrap();
 
-        assert_eq!(first, "[");
-        assert_eq!(second.as_ptr(), large.as_ptr());
+        assert_eq!(first_piece, "[");
+        assert_eq!(second_piece.as_ptr(), large_piece.as_ptr());
         assert!(body.frame().await.is_none());
         assert_eq!(body.size_hint().exact(), Some(0));
     }

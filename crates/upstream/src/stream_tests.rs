@@ -77,11 +77,11 @@ async fn an_end_within_an_event_or_without_a_finish_reason_is_a_cut() {
 
 #[tokio::test]
 async fn a_broken_connection_is_a_cut_unless_the_response_was_finished() {
-    let broken = read_frames(&chunked(&[HELLO]), UpstreamLimits::default()).await;
-    let finished = read_frames(&chunked(&[HELLO, STOP]), UpstreamLimits::default()).await;
+    let unfinished_frames = read_frames(&chunked(&[HELLO]), UpstreamLimits::default()).await;
+    let finished_frames = read_frames(&chunked(&[HELLO, STOP]), UpstreamLimits::default()).await;
 
-    assert_eq!(broken, [pass(HELLO), Err(UpstreamError::Cut)]);
-    assert_eq!(finished, [pass(HELLO), look(STOP)]);
+    assert_eq!(unfinished_frames, [pass(HELLO), Err(UpstreamError::Cut)]);
+    assert_eq!(finished_frames, [pass(HELLO), look(STOP)]);
 }
 
 #[tokio::test]

@@ -42,21 +42,21 @@ mod tests {
     async fn a_stop_completes_earlier_and_later_futures() {
         let token = CancellationToken::new();
         let timer = TokioTimer::new(token.clone());
-        let before = timer.stop();
+        let earlier_stop = timer.stop();
 
         token.cancel();
 
-        before.await;
+        earlier_stop.await;
         timer.stop().await;
     }
 
     #[tokio::test]
     async fn time_passes_while_it_pauses() {
         let timer = TokioTimer::new(CancellationToken::new());
-        let before = timer.elapsed();
+        let start = timer.elapsed();
 
         timer.pause(Duration::from_millis(5)).await;
 
-        assert!(timer.elapsed() >= before + Duration::from_millis(5));
+        assert!(timer.elapsed() >= start + Duration::from_millis(5));
     }
 }

@@ -103,10 +103,10 @@ mod tests {
     fn counting_does_not_wait_for_the_table() {
         let tokens = O200k::default();
 
-        let first = tokens.count("12345678");
+        let estimate = tokens.count("12345678");
         tokens.ready();
 
-        assert_eq!(first, 2);
+        assert_eq!(estimate, 2);
     }
 
     #[test]
