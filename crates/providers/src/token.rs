@@ -45,8 +45,9 @@ pub(crate) enum TokenError {
 }
 
 /// Verifies that a provider signed a token for this server, this sign-in and this time, and
-/// returns its claims. Only asymmetric signatures are accepted: a leaked client secret must not allow forging
-/// tokens.
+/// returns its claims.
+///
+/// Only asymmetric signatures are accepted: a leaked client secret must not allow forging tokens.
 pub(crate) fn verify<'a>(
     token: &'a SignedToken,
     settings: &ProviderSettings,
