@@ -134,7 +134,7 @@ impl Schedules {
     pub async fn start_due(&self) -> Result<(), Unavailable> {
         let now = self.clock.now();
         let mut is_engine_available = true;
-        for due in self.store.due(now, MAX_STARTS).await? {
+        for due in self.store.find_due(now, MAX_STARTS).await? {
             let schedule = due.id;
             let outcome = match self.start_one(due, now).await {
                 Ok(outcome) => outcome,

@@ -127,7 +127,7 @@ impl ScheduleStore for SqlAssignments {
         })
     }
 
-    async fn due(&self, now: Timestamp, limit: u32) -> Result<Vec<DueSchedule>, Unavailable> {
+    async fn find_due(&self, now: Timestamp, limit: u32) -> Result<Vec<DueSchedule>, Unavailable> {
         let query = assignment_schedules::table
             .filter(assignment_schedules::next_at.le(DbInstant(now)))
             .order((assignment_schedules::next_at, assignment_schedules::id))

@@ -12,7 +12,7 @@ use crate::schedule::{Schedule, ScheduleEntry, SkipReason};
 pub enum ScheduleCreationOutcome {
     /// Schedule is stored.
     Done,
-    /// User has as many as are permitted.
+    /// User has as many schedules as are permitted.
     TooMany,
     /// Account no longer exists.
     Gone,
@@ -21,30 +21,30 @@ pub enum ScheduleCreationOutcome {
 /// Schedule whose time has come.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DueSchedule {
-    /// Id.
+    /// Id of the schedule.
     pub id: ScheduleId,
-    /// User.
+    /// User for whom the assignment is handed over.
     pub user: UserId,
     /// Name of the skill.
     pub skill: String,
-    /// Input; `None` if it cannot be decrypted.
+    /// Input, a JSON envelope; `None` if it cannot be decrypted.
     pub input: Option<String>,
-    /// Times.
+    /// Rule from which the next time follows.
     pub recurrence: Recurrence,
-    /// Rule for missed times.
+    /// Rule for times at which no server was running.
     pub catch_up: CatchUp,
-    /// Time that has come.
+    /// Time that has come, by which the start is guarded.
     pub due_at: Timestamp,
 }
 
 /// Start of a due schedule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScheduleStart {
-    /// Schedule.
+    /// Id of the schedule.
     pub schedule: ScheduleId,
-    /// Time that has come.
+    /// Time that has come. The start is lost if the schedule is due at another.
     pub due_at: Timestamp,
-    /// Next time.
+    /// Time at which it is due next; `None` if it never is again.
     pub next_at: Option<Timestamp>,
     /// Assignment that is handed over, or the reason why none is.
     pub assignment: Result<NewAssignment, SkipReason>,
@@ -98,7 +98,7 @@ pub trait ScheduleStore: Send + Sync {
 
     /// Lists up to `limit` schedules of all users whose time has come, the longest
     /// due first.
-    async fn due(&self, now: Timestamp, limit: u32) -> Result<Vec<DueSchedule>, Unavailable>;
+    async fn find_due(&self, now: Timestamp, limit: u32) -> Result<Vec<DueSchedule>, Unavailable>;
 
     /// Stores the next time, the outcome and the assignment of a schedule in one
     /// transaction, if it is still due at the same time. If several processes start

@@ -62,7 +62,7 @@ async fn start_one(due: DueSchedule, is_granted: bool) -> ScheduleStart {
     let mut store = MockScheduleStore::new();
     let stored_start: Arc<std::sync::Mutex<Option<ScheduleStart>>> = Arc::default();
     let recorder = Arc::clone(&stored_start);
-    store.expect_due().returning(move |_, _| Ok(vec![due.clone()]));
+    store.expect_find_due().returning(move |_, _| Ok(vec![due.clone()]));
     store.expect_start().once().returning(move |start, max| {
         assert_eq!(max, 2);
         let assignment = start.assignment.as_ref().map(|it| it.id);
@@ -146,7 +146,7 @@ async fn a_missed_time_is_caught_up_once_or_skipped() {
 
     let mut store = MockScheduleStore::new();
     let late = due_schedule(day, CatchUp::Skip);
-    store.expect_due().returning(move |_, _| Ok(vec![late.clone()]));
+    store.expect_find_due().returning(move |_, _| Ok(vec![late.clone()]));
     let is_missed = |it: &ScheduleStart| it.assignment == Err(SkipReason::Missed);
     store.expect_start().once().withf(move |it, _| is_missed(it)).returning(|start, _| {
         assert_eq!(start.next_at, Some(NOW + Duration::from_hours(9)));
@@ -168,7 +168,7 @@ async fn a_schedule_that_fails_delays_no_other() {
     let mut store = MockScheduleStore::new();
     let due = [(); 2].map(|()| due_schedule(Duration::ZERO, CatchUp::Once));
     let first = due[0].id;
-    store.expect_due().returning(move |_, _| Ok(due.to_vec()));
+    store.expect_find_due().returning(move |_, _| Ok(due.to_vec()));
     store.expect_start().times(2).returning(move |start, _| {
         if start.schedule == first {
             return Err(Unavailable::new("database", "down"));
@@ -197,7 +197,7 @@ async fn a_schedule_can_be_switched_off_without_its_skill() {
 async fn a_start_that_another_process_made_starts_no_workflow() {
     let mut store = MockScheduleStore::new();
     let due = due_schedule(Duration::ZERO, CatchUp::Once);
-    store.expect_due().returning(move |_, _| Ok(vec![due.clone()]));
+    store.expect_find_due().returning(move |_, _| Ok(vec![due.clone()]));
     store.expect_start().once().returning(|_, _| Ok(ScheduleStartOutcome::Lost));
 
     schedules_with(store, true, 0).start_due().await.unwrap();

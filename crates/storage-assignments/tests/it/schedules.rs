@@ -58,7 +58,7 @@ pub(crate) async fn create_schedule(
 }
 
 async fn due(db: &Database, now: Timestamp) -> Vec<DueSchedule> {
-    open_store(db).due(now, 10).await.unwrap()
+    open_store(db).find_due(now, 10).await.unwrap()
 }
 
 /// Returns the start of a due schedule.
