@@ -40,7 +40,7 @@ pub use ports::assignment_store::{
 };
 pub use ports::engine::{StopMode, WorkflowEngine};
 pub use ports::operator_store::{OperatorChangeOutcome, OperatorStore, OperatorUpdate};
-pub use ports::run_store::{QueueState, RunStore, Worker};
+pub use ports::run_store::{QueueState, QueuedAssignment, RunStore, Worker};
 pub use ports::schedule_store::{
     DueSchedule, ScheduleCreationOutcome, ScheduleStart, ScheduleStartOutcome, ScheduleStore,
 };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pia_kernel::{AssignmentId, Clock, LiveSetting, Unavailable};
+use pia_kernel::{AssignmentId, Clock, LiveSetting, Timestamp, Unavailable};
 
 use crate::assignments::stop;
 use crate::event::{EventKind, NewEvent};
@@ -21,9 +21,9 @@ pub struct Upkeep {
     pub store: Arc<dyn RunStore>,
     /// Engine that drives the runs.
     pub engine: Arc<dyn WorkflowEngine>,
-    /// Settings.
+    /// Time limits and retention.
     pub settings: LiveSetting<AssignmentSettings>,
-    /// Clock.
+    /// Clock by which they are measured.
     pub clock: Arc<dyn Clock>,
 }
 
@@ -36,8 +36,9 @@ impl Upkeep {
             code: FailureCode::WallClockExceeded,
             message: "The assignment took longer than is permitted.".to_owned(),
         };
-        let expired = self.store.expire(now - settings.wall_clock, failure, now).await?;
-        for id in expired {
+
+        let expired_ids = self.store.expire(now - settings.wall_clock, failure, now).await?;
+        for id in expired_ids {
             stop(&*self.engine, id, StopMode::Terminate).await;
         }
         Ok(())
@@ -48,23 +49,27 @@ impl Upkeep {
     pub async fn reconcile(&self) -> Result<(), Unavailable> {
         let now = self.clock.now();
         let settings = *self.settings.get();
-        let queued = self.store.queued_before(now - settings.queued_grace, BATCH_SIZE).await?;
-        for (id, restarts) in queued {
-            if self.engine.is_live(id).await? {
-                continue;
-            }
-            if restarts >= settings.max_restarts {
-                self.give_up(id).await?;
+        let overdue = self.store.queued_before(now - settings.queued_grace, BATCH_SIZE).await?;
+        for assignment in overdue {
+            if self.engine.is_live(assignment.id).await? {
                 continue;
             }
 
-            self.store.count_restart(id).await?;
-
-            if let Err(err) = self.engine.start(id).await {
-                tracing::warn!(error = %err, assignment = %id, "a workflow could not be started");
+            if assignment.restarts < settings.max_restarts {
+                self.restart(assignment.id).await?;
+            } else {
+                self.give_up(assignment.id).await?;
             }
         }
 
+        Ok(())
+    }
+
+    async fn restart(&self, id: AssignmentId) -> Result<(), Unavailable> {
+        self.store.count_restart(id).await?;
+        if let Err(err) = self.engine.start(id).await {
+            tracing::warn!(error = %err, assignment = %id, "a workflow could not be started");
+        }
         Ok(())
     }
 
@@ -82,17 +87,36 @@ impl Upkeep {
     pub async fn clean_up(&self) -> Result<(), Unavailable> {
         let now = self.clock.now();
         let settings = *self.settings.get();
-        let before = now - settings.plaintext_retention;
+        self.redact(now - settings.plaintext_retention, now).await?;
+        self.delete(now - settings.retention).await
+    }
+
+    /// Deletes the contents of all assignments that ended before this time.
+    async fn redact(&self, ended_before: Timestamp, now: Timestamp) -> Result<(), Unavailable> {
         let event =
             NewEvent::once(EventKind::Redacted, "The contents were deleted after their time.");
-        while self.store.redact(before, now, event.clone(), BATCH_SIZE).await?
-            == BATCH_SIZE as usize
-        {}
-        while self.store.delete(now - settings.retention, BATCH_SIZE).await? == BATCH_SIZE as usize
-        {
+        loop {
+            let count = self.store.redact(ended_before, now, event.clone(), BATCH_SIZE).await?;
+            if !is_full_batch(count) {
+                return Ok(());
+            }
         }
-        Ok(())
     }
+
+    /// Deletes all assignments that ended before this time.
+    async fn delete(&self, ended_before: Timestamp) -> Result<(), Unavailable> {
+        loop {
+            let count = self.store.delete(ended_before, BATCH_SIZE).await?;
+            if !is_full_batch(count) {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Returns whether more rows may follow a batch of this size.
+fn is_full_batch(count: usize) -> bool {
+    count == BATCH_SIZE as usize
 }
 
 #[cfg(test)]

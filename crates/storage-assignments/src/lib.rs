@@ -6,6 +6,7 @@ mod assignments;
 mod claiming;
 mod contents;
 mod event_rows;
+mod forced_failure;
 mod handing_over;
 mod operators;
 mod redaction;
@@ -14,7 +15,6 @@ mod schedule_rows;
 mod schedules;
 mod step_outcome;
 mod transition;
-mod upkeep;
 mod webhook_rows;
 mod webhooks;
 

@@ -8,8 +8,8 @@ use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_assignments::{
-    AssignmentStatus, NewEvent, QueueState, Run, RunChange, RunClaim, RunFailure, RunStore, Worker,
-    WorkerId,
+    AssignmentStatus, NewEvent, QueueState, QueuedAssignment, Run, RunChange, RunClaim, RunFailure,
+    RunStore, Worker, WorkerId,
 };
 use pia_kernel::{AssignmentId, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{assignment_workers, assignments};
@@ -17,7 +17,9 @@ use pia_storage::{DbError, DbInstant, DbUid, in_tx, on_conn};
 
 use crate::assignments::SqlAssignments;
 use crate::claiming::{ClaimRuns, ClaimedRow, LockNextDue, MAX_CLOCK_LEAD};
-use crate::upkeep::ForcedFailure;
+use crate::event_rows::EventRow;
+use crate::forced_failure::ForcedFailure;
+use crate::redaction::RedactAssignments;
 
 /// Query of the unfinished assignments.
 macro_rules! unfinished_assignments {
@@ -34,6 +36,38 @@ macro_rules! queued_assignments {
     };
 }
 
+/// Query of the assignments that ended before a time, the oldest first.
+macro_rules! ended_before {
+    ($before:expr, $limit:expr) => {
+        assignments::table
+            .filter(assignments::completed_at.lt(DbInstant($before)))
+            .order(assignments::completed_at)
+            .limit(i64::from($limit))
+            .select(assignments::id)
+    };
+}
+
+/// Row of a worker, in the order of its table's columns.
+#[derive(Queryable)]
+struct WorkerRow {
+    id: DbUid,
+    host: String,
+    started_at: DbInstant,
+    alive_until: DbInstant,
+}
+
+impl WorkerRow {
+    fn into_worker(self, runs: i64) -> Worker {
+        Worker {
+            id: WorkerId(self.id.0),
+            host: self.host,
+            started_at: self.started_at.0,
+            alive_until: self.alive_until.0,
+            runs,
+        }
+    }
+}
+
 #[async_trait]
 impl RunStore for SqlAssignments {
     async fn keep_alive(
@@ -43,25 +77,26 @@ impl RunStore for SqlAssignments {
         now: Timestamp,
         lease: Duration,
     ) -> Result<(), Unavailable> {
-        let ahead = DbInstant(now + MAX_CLOCK_LEAD);
-        let until = DbInstant(now + lease);
-        let now = DbInstant(now);
-        let row = (
+        let started_at = DbInstant(now);
+        let lease_end = DbInstant(now + lease);
+        let new_worker = (
             assignment_workers::id.eq(DbUid(worker.0)),
             assignment_workers::host.eq(host),
-            assignment_workers::started_at.eq(now),
-            assignment_workers::alive_until.eq(until),
+            assignment_workers::started_at.eq(started_at),
+            assignment_workers::alive_until.eq(lease_end),
         );
 
         let lease_upsert = diesel::insert_into(assignment_workers::table)
-            .values(row)
+            .values(new_worker)
             .on_conflict(assignment_workers::id)
             .do_update()
-            .set(assignment_workers::alive_until.eq(until));
+            .set(assignment_workers::alive_until.eq(lease_end));
 
-        let is_dead =
-            assignment_workers::alive_until.le(now).or(assignment_workers::alive_until.gt(ahead));
-        let delete_dead = diesel::delete(assignment_workers::table.filter(is_dead));
+        let is_over = assignment_workers::alive_until.le(DbInstant(now));
+        let is_too_far_ahead = assignment_workers::alive_until.gt(DbInstant(now + MAX_CLOCK_LEAD));
+        let delete_dead =
+            diesel::delete(assignment_workers::table.filter(is_over.or(is_too_far_ahead)));
+
         on_conn!(self.all_rows.writer(), |conn| {
             lease_upsert.execute(conn).await?;
             delete_dead.execute(conn).await?;
@@ -88,15 +123,15 @@ impl RunStore for SqlAssignments {
             return Ok(None);
         }
 
-        let claimed: Option<ClaimedRow> =
+        let claimed_row: Option<ClaimedRow> =
             in_tx!(self.all_rows, async |conn| -> Result<Option<ClaimedRow>, DbError> {
                 let Some(id) = conn.lock_next_due(at).await? else { return Ok(None) };
                 conn.claim_run(id, DbUid(worker.0), now, &started).await
             })?;
 
-        let Some(claimed) = claimed else { return Ok(None) };
+        let Some(claimed_row) = claimed_row else { return Ok(None) };
 
-        self.open_or_release(claimed, now).await
+        self.open_or_release(claimed_row, now).await
     }
 
     async fn claim_one(
@@ -106,12 +141,14 @@ impl RunStore for SqlAssignments {
         now: Timestamp,
         started: NewEvent,
     ) -> Result<Option<Run>, Unavailable> {
-        let claimed: Option<ClaimedRow> =
+        let claimed_row: Option<ClaimedRow> =
             in_tx!(self.all_rows, async |conn| -> Result<Option<ClaimedRow>, DbError> {
                 conn.claim_run(DbUid(id.0), DbUid(worker.0), now, &started).await
             })?;
-        let Some(claimed) = claimed else { return Ok(None) };
-        self.open_or_release(claimed, now).await
+
+        let Some(claimed_row) = claimed_row else { return Ok(None) };
+
+        self.open_or_release(claimed_row, now).await
     }
 
     async fn change(&self, claim: RunClaim, change: RunChange) -> Result<bool, Unavailable> {
@@ -131,26 +168,45 @@ impl RunStore for SqlAssignments {
         failure: RunFailure,
         now: Timestamp,
     ) -> Result<Vec<AssignmentId>, Unavailable> {
-        self.expire_runs(started_before, &failure, now).await
+        let query = assignments::table
+            .filter(assignments::completed_at.is_null())
+            .filter(assignments::started_at.lt(DbInstant(started_before)))
+            .order(assignments::started_at)
+            .select((assignments::id, assignments::user_id));
+
+        let rows: Vec<(DbUid, DbUid)> =
+            on_conn!(self.all_rows.reader(), |conn| query.load(conn).await?)?;
+        let mut expired_ids = Vec::new();
+        for (id, user) in rows {
+            let id = AssignmentId(id.0);
+            let forced = ForcedFailure { id, user: UserId(user.0), failure: &failure, at: now };
+            if self.fail(forced, AssignmentStatus::Running).await? {
+                expired_ids.push(id);
+            }
+        }
+
+        Ok(expired_ids)
     }
 
     async fn queued_before(
         &self,
         before: Timestamp,
         limit: u32,
-    ) -> Result<Vec<(AssignmentId, u32)>, Unavailable> {
+    ) -> Result<Vec<QueuedAssignment>, Unavailable> {
         let query = queued_assignments!()
             .filter(assignments::due_at.lt(DbInstant(before)))
             .order((assignments::due_at, assignments::id))
             .limit(i64::from(limit))
             .select((assignments::id, assignments::restarts));
+
         let rows: Vec<(DbUid, i32)> =
             on_conn!(self.all_rows.reader(), |conn| query.load(conn).await?)?;
-        let unsigned = |restarts: i32| u32::try_from(restarts).unwrap_or_default();
-        Ok(rows
-            .into_iter()
-            .map(|(id, restarts)| (AssignmentId(id.0), unsigned(restarts)))
-            .collect())
+
+        let assignments = rows.into_iter().map(|(id, restarts)| QueuedAssignment {
+            id: AssignmentId(id.0),
+            restarts: u32::try_from(restarts).unwrap_or_default(),
+        });
+        Ok(assignments.collect())
     }
 
     async fn count_restart(&self, id: AssignmentId) -> Result<(), Unavailable> {
@@ -170,6 +226,7 @@ impl RunStore for SqlAssignments {
         let user: Option<DbUid> =
             on_conn!(self.all_rows.reader(), |conn| query.first(conn).await.optional()?)?;
         let Some(user) = user else { return Ok(false) };
+
         let forced = ForcedFailure { id, user: UserId(user.0), failure: &failure, at: now };
         self.fail(forced, AssignmentStatus::Queued).await
     }
@@ -181,11 +238,31 @@ impl RunStore for SqlAssignments {
         event: NewEvent,
         limit: u32,
     ) -> Result<usize, Unavailable> {
-        self.redact_ended(ended_before, now, &event, limit).await
+        let ended_query =
+            ended_before!(ended_before, limit).filter(assignments::plaintext_dropped_at.is_null());
+        let ids: Vec<DbUid> =
+            on_conn!(self.all_rows.reader(), |conn| ended_query.load(conn).await?)?;
+        let event_row = |id| Ok((id, EventRow::new(id, event.clone(), now, None)?));
+        let events = ids.into_iter().map(event_row).collect::<Result<Vec<_>, Unavailable>>()?;
+        if events.is_empty() {
+            return Ok(0);
+        }
+
+        let redacted_at = DbInstant(now);
+
+        in_tx!(self.all_rows, async |conn| { conn.redact(&events, redacted_at).await })
     }
 
     async fn delete(&self, ended_before: Timestamp, limit: u32) -> Result<usize, Unavailable> {
-        self.delete_ended(ended_before, limit).await
+        let ended_query = ended_before!(ended_before, limit);
+        let ids: Vec<DbUid> =
+            on_conn!(self.all_rows.reader(), |conn| ended_query.load(conn).await?)?;
+        if ids.is_empty() {
+            return Ok(0);
+        }
+
+        let delete = diesel::delete(assignments::table.filter(assignments::id.eq_any(ids)));
+        Ok(on_conn!(self.all_rows.writer(), |conn| delete.execute(conn).await?)?)
     }
 
     async fn queue(&self) -> Result<QueueState, Unavailable> {
@@ -193,12 +270,14 @@ impl RunStore for SqlAssignments {
         let count_queued = queued_assignments!().count();
         let find_oldest =
             queued_assignments!().order(assignments::due_at).select(assignments::created_at);
+
         let (unfinished, queued, oldest): (i64, i64, Option<DbInstant>) =
             on_conn!(self.all_rows.reader(), |conn| {
                 let unfinished = count_unfinished.get_result(conn).await?;
                 let queued = count_queued.get_result(conn).await?;
                 (unfinished, queued, find_oldest.first(conn).await.optional()?)
             })?;
+
         let running = unfinished.saturating_sub(queued).max(0);
         Ok(QueueState { queued, running, oldest_queued_at: oldest.map(|it| it.0) })
     }
@@ -213,21 +292,17 @@ impl RunStore for SqlAssignments {
             .group_by(assignments::worker_id)
             .select((assignments::worker_id.assume_not_null(), count_star()));
 
-        let (alive, runs): (Vec<(DbUid, String, DbInstant, DbInstant)>, Vec<(DbUid, i64)>) =
+        let (workers, run_counts): (Vec<WorkerRow>, Vec<(DbUid, i64)>) =
             on_conn!(self.all_rows.reader(), |conn| {
                 (alive_query.load(conn).await?, runs_query.load(conn).await?)
             })?;
 
-        let runs_by_worker: HashMap<DbUid, i64> = runs.into_iter().collect();
-        let worker =
-            |(id, host, started_at, alive_until): (DbUid, _, DbInstant, DbInstant)| Worker {
-                id: WorkerId(id.0),
-                host,
-                started_at: started_at.0,
-                alive_until: alive_until.0,
-                runs: runs_by_worker.get(&id).copied().unwrap_or_default(),
-            };
+        let runs_by_worker: HashMap<DbUid, i64> = run_counts.into_iter().collect();
+        let workers = workers.into_iter().map(|worker| {
+            let runs = runs_by_worker.get(&worker.id).copied().unwrap_or_default();
+            worker.into_worker(runs)
+        });
 
-        Ok(alive.into_iter().map(worker).collect())
+        Ok(workers.collect())
     }
 }

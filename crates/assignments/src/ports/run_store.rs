@@ -14,7 +14,7 @@ const MAX_DELAY: Duration = Duration::from_mins(10);
 /// Worker, as administrators see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Worker {
-    /// Id.
+    /// Id of the worker's process.
     pub id: WorkerId,
     /// Name of its machine.
     pub host: String,
@@ -44,6 +44,15 @@ impl QueueState {
     }
 }
 
+/// Assignment that waits for its first worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueuedAssignment {
+    /// Id of the assignment.
+    pub id: AssignmentId,
+    /// Number of times that its workflow was started again.
+    pub restarts: u32,
+}
+
 /// Store of assignments for workers and timers.
 ///
 /// Every change with a claim verifies in its transaction that the claim is valid and
@@ -51,8 +60,9 @@ impl QueueState {
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait RunStore: Send + Sync {
-    /// Records that a worker is alive for the duration of `lease`. Runs of workers
-    /// that are not alive can be claimed by others.
+    /// Records that a worker is alive until `now` plus `lease`, and removes workers
+    /// whose lease is over. Their runs can be claimed by others. `host` is stored
+    /// with the first call of a worker.
     async fn keep_alive(
         &self,
         worker: WorkerId,
@@ -84,7 +94,8 @@ pub trait RunStore: Send + Sync {
         started: NewEvent,
     ) -> Result<Option<Run>, Unavailable>;
 
-    /// Changes a run.
+    /// Stores the events, tokens and outcome of a run. Returns false, and stores
+    /// nothing, if the claim is lost.
     async fn change(&self, claim: RunClaim, change: RunChange) -> Result<bool, Unavailable>;
 
     /// Adds tokens of work that was not accepted to an assignment of any status.
@@ -99,18 +110,19 @@ pub trait RunStore: Send + Sync {
         now: Timestamp,
     ) -> Result<Vec<AssignmentId>, Unavailable>;
 
-    /// Returns assignments that have been `Queued` since before this time, with
-    /// the number of times that they were started again.
+    /// Lists up to `limit` assignments that have been `Queued` since before this
+    /// time, the longest waiting first.
     async fn queued_before(
         &self,
         before: Timestamp,
         limit: u32,
-    ) -> Result<Vec<(AssignmentId, u32)>, Unavailable>;
+    ) -> Result<Vec<QueuedAssignment>, Unavailable>;
 
     /// Counts a restart of an assignment that is `Queued`.
     async fn count_restart(&self, id: AssignmentId) -> Result<(), Unavailable>;
 
-    /// Makes an assignment `Failed` that is still `Queued`.
+    /// Makes an assignment `Failed` that is still `Queued`. Returns false if it is
+    /// not, or does not exist.
     async fn give_up(
         &self,
         id: AssignmentId,
@@ -132,7 +144,7 @@ pub trait RunStore: Send + Sync {
     /// events. Returns their number.
     async fn delete(&self, ended_before: Timestamp, limit: u32) -> Result<usize, Unavailable>;
 
-    /// Returns the state of the queue.
+    /// Counts the assignments that wait and that run.
     async fn queue(&self) -> Result<QueueState, Unavailable>;
 
     /// Lists the workers that are alive.

@@ -2,8 +2,8 @@
 
 use futures_util::future::join_all;
 use pia_assignments::{
-    AssignmentStatus, AssignmentStore, EventKind, FailureCode, NewEvent, QueueState, RunFailure,
-    RunStore,
+    AssignmentStatus, AssignmentStore, EventKind, FailureCode, NewEvent, QueueState,
+    QueuedAssignment, RunFailure, RunStore,
 };
 use pia_kernel::{AssignmentId, UserId};
 use pia_storage::Database;
@@ -59,16 +59,18 @@ async fn assignments_that_wait_long_are_found(db: Database) {
     let user = person(&db).await;
     let store = open_store(&db);
     let run = running(&db, user, 0).await;
-    let second = queue_assignment(&db, user, 2).await;
-    let first = queue_assignment(&db, user, 1).await;
+    let queued_at_2 = queue_assignment(&db, user, 2).await;
+    let queued_at_1 = queue_assignment(&db, user, 1).await;
     queue_assignment(&db, user, 5).await;
 
-    for id in [second, second, run.claim.id] {
+    for id in [queued_at_2, queued_at_2, run.claim.id] {
         store.count_restart(id).await.unwrap();
     }
 
-    assert_eq!(store.queued_before(at(5), 9).await.unwrap(), [(first, 0), (second, 2)]);
-    assert_eq!(store.queued_before(at(5), 1).await.unwrap(), [(first, 0)]);
+    let oldest = QueuedAssignment { id: queued_at_1, restarts: 0 };
+    let next = QueuedAssignment { id: queued_at_2, restarts: 2 };
+    assert_eq!(store.queued_before(at(5), 9).await.unwrap(), [oldest, next]);
+    assert_eq!(store.queued_before(at(5), 1).await.unwrap(), [oldest]);
     assert_eq!(store.queued_before(at(1), 9).await.unwrap(), []);
 }
 
