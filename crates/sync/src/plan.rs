@@ -57,7 +57,7 @@ pub enum ItemWrite {
         key: ItemKey,
         /// Time of the last change.
         changed_at: Timestamp,
-        /// A change must be later than this to revive it.
+        /// Time of the deletion. A change must be later than this to revive it.
         at: Timestamp,
     },
     /// Gives the item a new stamp, so that it reaches the device whose change lost.
@@ -124,28 +124,12 @@ impl PushPlanner<'_> {
         let mut put_items: HashMap<ItemKey, StoredItem> = HashMap::new();
         let (items, refused) = self.writable(items);
         for (item, digest) in last_of_each(items) {
-            let stored_item = self.stored.get(&item.key);
-            match self.decide(&item, &digest, stored_item) {
+            match self.decide(&item, &digest, self.stored.get(&item.key)) {
                 ItemDecision::Ignore => {}
-                ItemDecision::Keep => {
-                    plan.conflicts.push(Conflict::resolved(item.key, Resolution::ServerWins));
-                    // Once is enough: some devices repeat the change in each cycle.
-                    let key = item.key;
-                    let rejected = rejected_digest(&item, digest);
-                    if stored_item
-                        .is_none_or(|it| it.last_rejected_digest.as_ref() != Some(&rejected))
-                    {
-                        plan.writes.push(ItemWrite::Restamp { key, rejected_digest: rejected });
-                    }
-                }
+                ItemDecision::Keep => self.plan_rejection(&mut plan, &item, digest),
                 ItemDecision::Put => {
-                    // Encrypting the stored version, at its time, is no conflict.
-                    let overwrites = |it: &StoredItem| item.changed_at > it.changed_at;
-                    if stored_item.is_some_and(|it| self.is_unseen(it) && overwrites(it)) {
-                        plan.conflicts.push(Conflict::resolved(item.key, Resolution::ClientWins));
-                    }
                     put_items.insert(item.key, stored_after(&item, &digest));
-                    plan.writes.push(ItemWrite::Put { item, digest });
+                    self.plan_put(&mut plan, item, digest);
                 }
             }
         }
@@ -171,14 +155,39 @@ impl PushPlanner<'_> {
         plan
     }
 
+    /// Reports that the stored version won. It gets a new stamp once, since some
+    /// devices repeat a rejected change in each cycle.
+    fn plan_rejection(&self, plan: &mut PushPlan, item: &Item, digest: Vec<u8>) {
+        let key = item.key;
+        plan.conflicts.push(Conflict::resolved(key, Resolution::ServerWins));
+
+        let rejected_digest = digest_of_rejected(item, digest);
+        let last_rejected = self.stored.get(&key).and_then(|it| it.last_rejected_digest.as_ref());
+        if last_rejected != Some(&rejected_digest) {
+            plan.writes.push(ItemWrite::Restamp { key, rejected_digest });
+        }
+    }
+
+    /// Writes the item, and reports it if it replaces a version that the device has
+    /// not seen. Encrypting the stored version, at its time, is no conflict.
+    fn plan_put(&self, plan: &mut PushPlan, item: Item, digest: Vec<u8>) {
+        let overwrites_unseen = self
+            .stored
+            .get(&item.key)
+            .is_some_and(|it| self.is_unseen(it) && item.changed_at > it.changed_at);
+        if overwrites_unseen {
+            plan.conflicts.push(Conflict::resolved(item.key, Resolution::ClientWins));
+        }
+        plan.writes.push(ItemWrite::Put { item, digest });
+    }
+
     /// Returns the items that the device may write, and refusals of others.
     fn writable(&self, items: Vec<(Item, Vec<u8>)>) -> (Vec<(Item, Vec<u8>)>, Vec<Conflict>) {
         let mut writable = Vec::with_capacity(items.len());
         let mut refused = Vec::new();
         for (item, digest) in items {
             let id = item.key.id;
-            let rule = item.key.channel.rules().read_only;
-            let rejection = match rule {
+            let rejection = match item.key.channel.rules().read_only {
                 _ if item.encrypted && self.encryption_was_reset => {
                     Some(ItemRejection::AccountPlain)
                 }
@@ -306,7 +315,7 @@ fn stored_after(item: &Item, digest: &[u8]) -> StoredItem {
 
 /// Returns the digest of a rejected version. Ciphertexts of one item always differ, so its time
 /// is used there.
-fn rejected_digest(item: &Item, digest: Vec<u8>) -> Vec<u8> {
+fn digest_of_rejected(item: &Item, digest: Vec<u8>) -> Vec<u8> {
     if item.encrypted { item.changed_at.micros().to_be_bytes().to_vec() } else { digest }
 }
 

@@ -6,8 +6,23 @@ use super::*;
 use crate::conflict::Resolution::{ClientWins, ServerWins};
 
 const KEY: ItemKey = key(Channel::Todos);
-const ONE: &[u8] = b"one";
-const OTHER: &[u8] = b"other";
+
+/// Device that wrote the stored item.
+const DEVICE: &str = "laptop";
+const STORED_DIGEST: &[u8] = b"stored";
+const NEW_DIGEST: &[u8] = b"new";
+
+/// Second at which the stored item was changed, by its device's clock.
+const CHANGED: i64 = 10;
+const EARLIER: i64 = CHANGED - 1;
+const LATER: i64 = CHANGED + 1;
+
+/// Second of every deletion.
+const DELETED: i64 = 50;
+const AFTER_DELETION: i64 = DELETED + 1;
+
+/// Second of the stored item's stamp.
+const STAMPED: i64 = 100;
 
 const fn key(channel: Channel) -> ItemKey {
     ItemKey { channel, id: Uuid::from_u128(7) }
@@ -17,272 +32,303 @@ fn at(second: i64) -> Timestamp {
     Timestamp::from_micros(second * 1_000_000)
 }
 
-fn item(key: ItemKey, second: i64, encrypted: bool) -> Item {
-    Item { key, changed_at: at(second), encrypted, body: "{}".to_owned() }
-}
-
-/// Returns an item with stamp 100, changed at second 10.
 fn stored_item() -> StoredItem {
     StoredItem {
-        stamp: at(100),
-        changed_at: at(10),
+        stamp: at(STAMPED),
+        changed_at: at(CHANGED),
         deleted_at: None,
         encrypted: false,
-        digest: ONE.to_vec(),
-        device: Some("lap".to_owned()),
+        digest: STORED_DIGEST.to_vec(),
+        device: Some(DEVICE.to_owned()),
         last_rejected_digest: None,
         size: 2,
     }
 }
 
-struct Case {
-    stored: Option<StoredItem>,
-    watermark: Option<Timestamp>,
-    strategy: ConflictStrategy,
-    device: Option<&'static str>,
-    key: ItemKey,
+fn encrypted_item() -> StoredItem {
+    StoredItem { encrypted: true, ..stored_item() }
 }
 
-impl Case {
-    fn with_stored(stored: Option<StoredItem>) -> Self {
+fn deleted_item() -> StoredItem {
+    StoredItem { deleted_at: Some(at(DELETED)), ..stored_item() }
+}
+
+/// Version of an item that a device pushes.
+#[derive(Clone, Copy)]
+struct Version {
+    second: i64,
+    encrypted: bool,
+    digest: &'static [u8],
+}
+
+fn plain(second: i64) -> Version {
+    Version { second, encrypted: false, digest: NEW_DIGEST }
+}
+
+fn encrypted(second: i64) -> Version {
+    Version { second, encrypted: true, digest: NEW_DIGEST }
+}
+
+impl Version {
+    /// Returns the item with its digest, as the planner takes it.
+    fn of(self, key: ItemKey) -> (Item, Vec<u8>) {
+        let Self { second, encrypted, digest } = self;
+        let item = Item { key, changed_at: at(second), encrypted, body: "{}".to_owned() };
+        (item, digest.to_vec())
+    }
+}
+
+fn tombstone(change_second: i64, deletion_second: i64) -> ItemWrite {
+    ItemWrite::Tombstone { key: KEY, changed_at: at(change_second), at: at(deletion_second) }
+}
+
+/// Outcome of the push of one version.
+#[derive(Debug, PartialEq, Eq)]
+enum Outcome {
+    Stored,
+    /// It replaced a version that the device had not seen.
+    StoredWithConflict,
+    /// The stored version won and is sent to the device again.
+    Restamped,
+    /// The stored version won, and the device has been informed before.
+    Rejected,
+    Ignored,
+}
+
+/// Push of a device to an account with at most one item.
+struct PushCase {
+    stored: Option<StoredItem>,
+    seen_up_to: Option<Timestamp>,
+    strategy: ConflictStrategy,
+    device: Option<&'static str>,
+    channel: Channel,
+}
+
+impl PushCase {
+    fn without_items() -> Self {
         Self {
-            stored,
-            watermark: Some(at(200)),
+            stored: None,
+            seen_up_to: Some(at(STAMPED)),
             strategy: ConflictStrategy::LastWriteWins,
             device: None,
-            key: KEY,
+            channel: KEY.channel,
         }
     }
 
-    fn plan(self, items: Vec<(Item, Vec<u8>)>, deletes: Vec<ItemKey>) -> PushPlan {
-        let stored_items = self.stored.into_iter().map(|it| (self.key, it)).collect();
-        let Self { watermark, strategy, device, .. } = self;
-        let restrictions = WriteRestrictions::default();
+    /// Creates the push of a device that has seen this item.
+    fn with_item(stored_item: StoredItem) -> Self {
+        Self { stored: Some(stored_item), ..Self::without_items() }
+    }
+
+    /// Creates the push of a device that has not seen the item.
+    fn with_unseen_item() -> Self {
+        Self { seen_up_to: Some(at(STAMPED - 1)), ..Self::with_item(stored_item()) }
+    }
+
+    fn stored_items(&self) -> HashMap<ItemKey, StoredItem> {
+        self.stored.iter().map(|it| (key(self.channel), it.clone())).collect()
+    }
+
+    fn plan(&self, items: Vec<(Item, Vec<u8>)>, deletes: Vec<ItemKey>) -> PushPlan {
         let planner = PushPlanner {
-            stored: &stored_items,
-            seen_up_to: watermark,
-            device,
-            deleted_at: at(50),
-            strategy,
-            restrictions: &restrictions,
+            stored: &self.stored_items(),
+            seen_up_to: self.seen_up_to,
+            device: self.device,
+            deleted_at: at(DELETED),
+            strategy: self.strategy,
+            restrictions: &WriteRestrictions::default(),
             encryption_was_reset: false,
         };
         planner.plan(items, deletes)
     }
 
-    /// Plans the push of one item that was changed at this second.
-    fn push(self, second: i64, encrypted: bool, digest: &[u8]) -> (&'static str, Vec<Resolution>) {
-        let pushed_item = item(self.key, second, encrypted);
-        let plan = self.plan(vec![(pushed_item, digest.to_vec())], vec![]);
-        let written = match plan.writes.as_slice() {
-            [] => "nothing",
-            [ItemWrite::Put { .. }] => "put",
-            [ItemWrite::Tombstone { .. }] => "bury",
-            [ItemWrite::Restamp { .. }] => "restamp",
-            _ => "more",
-        };
-        (written, plan.conflicts.iter().map(|it| it.resolution).collect())
+    fn push(&self, version: Version) -> Outcome {
+        let plan = self.plan(vec![version.of(key(self.channel))], vec![]);
+
+        let resolutions: Vec<Resolution> = plan.conflicts.iter().map(|it| it.resolution).collect();
+        match (plan.writes.as_slice(), resolutions.as_slice()) {
+            ([ItemWrite::Put { .. }], []) => Outcome::Stored,
+            ([ItemWrite::Put { .. }], [ClientWins]) => Outcome::StoredWithConflict,
+            ([ItemWrite::Restamp { .. }], [ServerWins]) => Outcome::Restamped,
+            ([], [ServerWins]) => Outcome::Rejected,
+            ([], []) => Outcome::Ignored,
+            _ => panic!("{plan:?}"),
+        }
     }
+
+    fn growth(&self, items: Vec<(Item, Vec<u8>)>, deletes: Vec<ItemKey>) -> i64 {
+        self.plan(items, deletes).growth(self.channel, &self.stored_items())
+    }
+}
+
+/// Pushes a version of an item that the device has seen.
+fn push_over(stored_item: StoredItem, version: Version) -> Outcome {
+    PushCase::with_item(stored_item).push(version)
 }
 
 #[test]
 fn an_unknown_item_is_stored() {
-    assert_eq!(Case::with_stored(None).push(1, false, OTHER), ("put", vec![]));
+    assert_eq!(PushCase::without_items().push(plain(EARLIER)), Outcome::Stored);
 }
 
 #[test]
 fn the_later_change_wins_and_a_lost_one_restamps_the_item() {
-    assert_eq!(Case::with_stored(Some(stored_item())).push(11, false, OTHER), ("put", vec![]));
-    assert_eq!(
-        Case::with_stored(Some(stored_item())).push(9, false, OTHER),
-        ("restamp", vec![ServerWins])
-    );
-    assert_eq!(
-        Case::with_stored(Some(stored_item())).push(10, false, OTHER),
-        ("restamp", vec![ServerWins])
-    );
+    assert_eq!(push_over(stored_item(), plain(LATER)), Outcome::Stored);
+    assert_eq!(push_over(stored_item(), plain(EARLIER)), Outcome::Restamped);
+    assert_eq!(push_over(stored_item(), plain(CHANGED)), Outcome::Restamped);
 }
 
 #[test]
 fn a_repeated_loss_is_reported_without_restamping() {
-    let rejected =
-        |by: &[u8]| Some(StoredItem { last_rejected_digest: Some(by.to_vec()), ..stored_item() });
+    let item_after_loss =
+        StoredItem { last_rejected_digest: Some(NEW_DIGEST.to_vec()), ..stored_item() };
+    let deleted_after_loss =
+        StoredItem { deleted_at: Some(at(DELETED)), ..item_after_loss.clone() };
+    let item_after_another_loss =
+        StoredItem { last_rejected_digest: Some(b"another".to_vec()), ..stored_item() };
 
-    assert_eq!(
-        Case::with_stored(rejected(OTHER)).push(10, false, OTHER),
-        ("nothing", vec![ServerWins])
-    );
-    assert_eq!(
-        Case::with_stored(rejected(b"else")).push(10, false, OTHER),
-        ("restamp", vec![ServerWins])
-    );
-    let gone = StoredItem { deleted_at: Some(at(50)), ..rejected(OTHER).unwrap() };
-    assert_eq!(Case::with_stored(Some(gone)).push(50, false, OTHER), ("nothing", vec![ServerWins]));
-    let plan = Case::with_stored(Some(StoredItem { encrypted: true, ..stored_item() }))
-        .plan(vec![(item(KEY, 9, true), OTHER.to_vec())], vec![]);
-    let [ItemWrite::Restamp { rejected_digest: loser, .. }] = plan.writes.as_slice() else {
+    assert_eq!(push_over(item_after_loss, plain(CHANGED)), Outcome::Rejected);
+    assert_eq!(push_over(deleted_after_loss, plain(DELETED)), Outcome::Rejected);
+    assert_eq!(push_over(item_after_another_loss, plain(CHANGED)), Outcome::Restamped);
+}
+
+#[test]
+fn a_repeated_loss_of_an_encrypted_version_is_recognised_by_its_time() {
+    let plan = PushCase::with_item(encrypted_item()).plan(vec![encrypted(EARLIER).of(KEY)], vec![]);
+    let [ItemWrite::Restamp { rejected_digest, .. }] = plan.writes.as_slice() else {
         panic!("{plan:?}")
     };
-    let restamped =
-        StoredItem { encrypted: true, last_rejected_digest: Some(loser.clone()), ..stored_item() };
-    // Its ciphertext differs each time.
-    assert_eq!(
-        Case::with_stored(Some(restamped)).push(9, true, b"third"),
-        ("nothing", vec![ServerWins])
-    );
+    let item_after_loss =
+        StoredItem { last_rejected_digest: Some(rejected_digest.clone()), ..encrypted_item() };
+
+    // The ciphertext of a version differs each time.
+    let repeated_version = Version { digest: b"another ciphertext", ..encrypted(EARLIER) };
+    assert_eq!(push_over(item_after_loss, repeated_version), Outcome::Rejected);
 }
 
 #[test]
 fn a_tombstone_has_id_and_time_of_the_deletion() {
-    let gone = StoredItem { deleted_at: Some(at(50)), ..stored_item() };
+    let json = deleted_item().tombstone(KEY).unwrap();
 
-    let tombstone = gone.tombstone(KEY).unwrap();
-
-    assert_eq!(tombstone, format!(r#"{{"id":"{}","deletedAt":"1970-01-01T00:00:50Z"}}"#, KEY.id));
+    assert_eq!(json, format!(r#"{{"id":"{}","deletedAt":"1970-01-01T00:00:50Z"}}"#, KEY.id));
     assert_eq!(stored_item().tombstone(KEY), None);
 }
 
 #[test]
 fn overwriting_an_unseen_version_is_reported() {
-    let unseen = Case { watermark: Some(at(99)), ..Case::with_stored(Some(stored_item())) };
-    let unspecified = Case { watermark: None, ..Case::with_stored(Some(stored_item())) };
+    let unseen = PushCase::with_unseen_item();
+    let own = PushCase { device: Some(DEVICE), ..PushCase::with_unseen_item() };
+    let without_watermark = PushCase { seen_up_to: None, ..PushCase::with_unseen_item() };
 
-    assert_eq!(unseen.push(11, false, OTHER), ("put", vec![ClientWins]));
-    let encrypts = Case { watermark: Some(at(99)), ..Case::with_stored(Some(stored_item())) };
-    assert_eq!(encrypts.push(10, true, OTHER), ("put", vec![]));
-    let own = Case {
-        watermark: Some(at(99)),
-        device: Some("lap"),
-        ..Case::with_stored(Some(stored_item()))
-    };
-    assert_eq!(own.push(11, false, OTHER), ("put", vec![]));
-    assert_eq!(unspecified.push(11, false, OTHER), ("put", vec![]));
+    assert_eq!(unseen.push(plain(LATER)), Outcome::StoredWithConflict);
+    assert_eq!(unseen.push(encrypted(CHANGED)), Outcome::Stored);
+    assert_eq!(own.push(plain(LATER)), Outcome::Stored);
+    assert_eq!(without_watermark.push(plain(LATER)), Outcome::Stored);
 }
 
 #[test]
 fn a_replay_does_nothing() {
-    for second in [9, 10, 11] {
-        assert_eq!(
-            Case::with_stored(Some(stored_item())).push(second, false, ONE),
-            ("nothing", vec![])
-        );
+    for second in [EARLIER, CHANGED, LATER] {
+        let replayed_version = Version { digest: STORED_DIGEST, ..plain(second) };
+        assert_eq!(push_over(stored_item(), replayed_version), Outcome::Ignored);
     }
-    let encrypted = || StoredItem { encrypted: true, ..stored_item() };
-    // Its ciphertext differs each time.
-    assert_eq!(Case::with_stored(Some(encrypted())).push(10, true, OTHER), ("nothing", vec![]));
-    assert_eq!(Case::with_stored(Some(encrypted())).push(11, true, OTHER), ("put", vec![]));
-    assert_eq!(
-        Case::with_stored(Some(encrypted())).push(9, true, OTHER),
-        ("restamp", vec![ServerWins])
-    );
+}
+
+#[test]
+fn a_replay_of_an_encrypted_version_is_recognised_by_its_time() {
+    assert_eq!(push_over(encrypted_item(), encrypted(CHANGED)), Outcome::Ignored);
+    assert_eq!(push_over(encrypted_item(), encrypted(LATER)), Outcome::Stored);
+    assert_eq!(push_over(encrypted_item(), encrypted(EARLIER)), Outcome::Restamped);
 }
 
 #[test]
 fn an_encrypted_copy_replaces_the_plain_one_of_the_same_time_and_not_the_other_way() {
-    assert_eq!(Case::with_stored(Some(stored_item())).push(10, true, OTHER), ("put", vec![]));
-    let encrypted = StoredItem { encrypted: true, ..stored_item() };
-    assert_eq!(
-        Case::with_stored(Some(encrypted)).push(10, false, OTHER),
-        ("restamp", vec![ServerWins])
-    );
+    assert_eq!(push_over(stored_item(), encrypted(CHANGED)), Outcome::Stored);
+    assert_eq!(push_over(encrypted_item(), plain(CHANGED)), Outcome::Restamped);
 }
 
 #[test]
 fn sessions_are_only_added_but_for_the_encrypted_copy() {
-    let session = |stored| Case { key: key(Channel::Sessions), ..Case::with_stored(stored) };
+    let session =
+        |stored| PushCase { stored, channel: Channel::Sessions, ..PushCase::without_items() };
 
-    assert_eq!(session(None).push(10, false, OTHER), ("put", vec![]));
-    assert_eq!(session(Some(stored_item())).push(99, false, OTHER), ("nothing", vec![]));
-    assert_eq!(session(Some(stored_item())).push(10, true, OTHER), ("put", vec![]));
-    let encrypted = StoredItem { encrypted: true, ..stored_item() };
-    assert_eq!(session(Some(encrypted)).push(99, true, OTHER), ("nothing", vec![]));
+    assert_eq!(session(None).push(plain(CHANGED)), Outcome::Stored);
+    assert_eq!(session(Some(stored_item())).push(plain(LATER)), Outcome::Ignored);
+    assert_eq!(session(Some(stored_item())).push(encrypted(CHANGED)), Outcome::Stored);
+    assert_eq!(session(Some(encrypted_item())).push(encrypted(LATER)), Outcome::Ignored);
 }
 
 #[test]
 fn a_deleted_item_is_revived_by_a_later_change_only() {
-    let gone = || Some(StoredItem { deleted_at: Some(at(50)), ..stored_item() });
+    let deleted_session =
+        PushCase { channel: Channel::Sessions, ..PushCase::with_item(deleted_item()) };
 
-    assert_eq!(Case::with_stored(gone()).push(50, false, OTHER), ("restamp", vec![ServerWins]));
-    assert_eq!(Case::with_stored(gone()).push(51, false, OTHER), ("put", vec![]));
-    let session = Case { key: key(Channel::Sessions), ..Case::with_stored(gone()) };
-    assert_eq!(session.push(50, true, OTHER), ("restamp", vec![ServerWins]));
+    assert_eq!(push_over(deleted_item(), plain(DELETED)), Outcome::Restamped);
+    assert_eq!(push_over(deleted_item(), plain(AFTER_DELETION)), Outcome::Stored);
+    assert_eq!(deleted_session.push(encrypted(DELETED)), Outcome::Restamped);
 }
 
 #[test]
 fn if_the_server_wins_only_seen_versions_may_be_changed() {
-    let unseen = Case {
-        watermark: Some(at(99)),
-        strategy: ConflictStrategy::ServerWins,
-        ..Case::with_stored(Some(stored_item()))
-    };
-    let seen =
-        Case { strategy: ConflictStrategy::ServerWins, ..Case::with_stored(Some(stored_item())) };
+    let strategy = ConflictStrategy::ServerWins;
+    let unseen = PushCase { strategy, ..PushCase::with_unseen_item() };
+    let observed = PushCase { strategy, ..PushCase::with_item(stored_item()) };
 
-    assert_eq!(unseen.push(11, false, OTHER), ("restamp", vec![ServerWins]));
-    assert_eq!(seen.push(11, false, OTHER), ("put", vec![]));
+    assert_eq!(unseen.push(plain(LATER)), Outcome::Restamped);
+    assert_eq!(observed.push(plain(LATER)), Outcome::Stored);
 }
 
 #[test]
 fn a_deletion_wins_over_every_version_accepted_before() {
-    let tombstone_of = |changed, at_second| {
-        vec![ItemWrite::Tombstone { key: KEY, changed_at: at(changed), at: at(at_second) }]
-    };
+    let changed_after_deletion = StoredItem { changed_at: at(AFTER_DELETION), ..stored_item() };
 
-    assert_eq!(
-        Case::with_stored(Some(stored_item())).plan(vec![], vec![KEY]).writes,
-        tombstone_of(10, 50)
-    );
-    let of_the_future = StoredItem { changed_at: at(1000), ..stored_item() };
-    assert_eq!(
-        Case::with_stored(Some(of_the_future)).plan(vec![], vec![KEY]).writes,
-        tombstone_of(1000, 1000)
-    );
+    let plan = PushCase::with_item(stored_item()).plan(vec![], vec![KEY]);
+    let plan_after_change = PushCase::with_item(changed_after_deletion).plan(vec![], vec![KEY]);
+
+    assert_eq!(plan.writes, [tombstone(CHANGED, DELETED)]);
+    assert_eq!(plan_after_change.writes, [tombstone(AFTER_DELETION, AFTER_DELETION)]);
 }
 
 #[test]
 fn an_unknown_or_deleted_item_is_not_deleted_again() {
-    let gone = StoredItem { deleted_at: Some(at(50)), ..stored_item() };
-
-    assert_eq!(Case::with_stored(None).plan(vec![], vec![KEY, KEY]), PushPlan::default());
-    assert_eq!(Case::with_stored(Some(gone)).plan(vec![], vec![KEY, KEY]), PushPlan::default());
+    for case in [PushCase::without_items(), PushCase::with_item(deleted_item())] {
+        assert_eq!(case.plan(vec![], vec![KEY, KEY]), PushPlan::default());
+    }
 }
 
 #[test]
 fn a_push_that_changes_and_deletes_an_item_deletes_it() {
-    let put = (item(KEY, 60, false), OTHER.to_vec());
+    let put = plain(AFTER_DELETION).of(KEY);
 
-    let plan = Case::with_stored(Some(stored_item())).plan(vec![put], vec![KEY, KEY]);
+    let plan = PushCase::with_item(stored_item()).plan(vec![put], vec![KEY, KEY]);
 
-    assert_eq!(plan.writes, [ItemWrite::Tombstone { key: KEY, changed_at: at(60), at: at(60) }]);
+    assert_eq!(plan.writes, [tombstone(AFTER_DELETION, AFTER_DELETION)]);
 }
 
 #[test]
 fn of_an_item_sent_twice_the_later_change_counts() {
-    let [early, late] = [11, 12].map(|it| (item(KEY, it, false), OTHER.to_vec()));
+    let earlier = plain(EARLIER).of(KEY);
+    let later = plain(LATER).of(KEY);
+    let case = PushCase::without_items();
 
-    let in_order = Case::with_stored(None).plan(vec![early.clone(), late.clone()], vec![]);
-    let reversed = Case::with_stored(None).plan(vec![late.clone(), early], vec![]);
+    let in_order = case.plan(vec![earlier.clone(), later.clone()], vec![]);
+    let reversed = case.plan(vec![later.clone(), earlier], vec![]);
 
-    assert_eq!(in_order.writes, [ItemWrite::Put { item: late.0, digest: late.1 }]);
+    let (item, digest) = later;
+    assert_eq!(in_order.writes, [ItemWrite::Put { item, digest }]);
     assert_eq!(reversed, in_order);
 }
 
 #[test]
 fn growth_counts_live_items() {
-    let fresh = ItemKey { id: Uuid::from_u128(8), ..KEY };
-    let plan = |stored, items: Vec<Item>, deletes| {
-        let items_with_digests = items.into_iter().map(|it| (it, OTHER.to_vec())).collect();
-        Case::with_stored(stored).plan(items_with_digests, deletes)
-    };
-    let growth = |plan: PushPlan, stored: Option<StoredItem>| {
-        plan.growth(Channel::Todos, &stored.into_iter().map(|it| (KEY, it)).collect())
-    };
-    let gone = || Some(StoredItem { deleted_at: Some(at(50)), ..stored_item() });
+    let unknown = ItemKey { id: Uuid::from_u128(8), ..KEY };
+    let over_item = PushCase::with_item(stored_item());
+    let over_tombstone = PushCase::with_item(deleted_item());
 
-    let added =
-        plan(Some(stored_item()), vec![item(KEY, 99, false), item(fresh, 99, false)], vec![]);
-    assert_eq!(growth(added, Some(stored_item())), 1);
-    assert_eq!(growth(plan(Some(stored_item()), vec![], vec![KEY]), Some(stored_item())), -1);
-    assert_eq!(growth(plan(gone(), vec![item(KEY, 99, false)], vec![]), gone()), 1);
-    assert_eq!(growth(plan(None, vec![item(fresh, 9, false)], vec![fresh]), None), 0);
+    let change_and_addition = vec![plain(LATER).of(KEY), plain(LATER).of(unknown)];
+    assert_eq!(over_item.growth(change_and_addition, vec![]), 1);
+    assert_eq!(over_item.growth(vec![], vec![KEY]), -1);
+    assert_eq!(over_tombstone.growth(vec![plain(AFTER_DELETION).of(KEY)], vec![]), 1);
+    let added_and_deleted = vec![plain(LATER).of(unknown)];
+    assert_eq!(PushCase::without_items().growth(added_and_deleted, vec![unknown]), 0);
 }
