@@ -44,21 +44,22 @@ async fn concurrent_workers_claim_each_run_once(db: Database) {
     for _ in 0..10 {
         ids.insert(queue_assignment(&db, user, 0).await);
     }
+
     let workers = join_all((0..20).map(|_| live_worker(&db, at(1)))).await;
     let db = &db;
     let work = |worker| async move {
-        let mut claimed = Vec::new();
+        let mut claims = Vec::new();
         while let Some(run) = claim(db, worker, at(1)).await {
-            claimed.push((run.claim.id, run.claim.fence));
+            claims.push(run.claim);
         }
-        claimed
+        claims
     };
 
-    let claimed: Vec<_> = join_all(workers.into_iter().map(work)).await.concat();
+    let claims: Vec<_> = join_all(workers.into_iter().map(work)).await.concat();
 
-    assert_eq!(claimed.len(), 10);
-    assert!(claimed.iter().all(|it| it.1 == 1));
-    assert_eq!(claimed.iter().map(|it| it.0).collect::<HashSet<_>>(), ids);
+    assert_eq!(claims.len(), ids.len());
+    assert!(claims.iter().all(|it| it.fence == 1));
+    assert_eq!(claims.iter().map(|it| it.id).collect::<HashSet<_>>(), ids);
     for id in ids {
         let details = load(db, user, id).await;
         assert_eq!(details.assignment.status, AssignmentStatus::Running);
@@ -70,12 +71,13 @@ async fn concurrent_workers_claim_each_run_once(db: Database) {
 async fn the_run_that_is_due_longest_is_claimed(db: Database) {
     let user = person(&db).await;
     let worker = live_worker(&db, at(0)).await;
-    let later = queue_assignment(&db, user, 5).await;
-    let first = queue_assignment(&db, user, 3).await;
+    let due_at_5 = queue_assignment(&db, user, 5).await;
+    let due_at_3 = queue_assignment(&db, user, 3).await;
 
     assert!(claim(&db, worker, at(2)).await.is_none());
+
     let run = claim(&db, worker, at(5)).await.unwrap();
-    assert_eq!(run.claim.id, first);
+    assert_eq!(run.claim.id, due_at_3);
     assert_eq!(run.user, user);
     assert_eq!(run.step_count, 0);
     assert_eq!(run.skill.name.as_str(), "brief");
@@ -83,68 +85,74 @@ async fn the_run_that_is_due_longest_is_claimed(db: Database) {
     assert_eq!(run.input.prompt, "Brief me on the move.");
     assert_eq!(run.started_at, at(5));
     assert_eq!(run.tools, None);
-    assert_eq!(claim(&db, worker, at(5)).await.unwrap().claim.id, later);
+
+    assert_eq!(claim(&db, worker, at(5)).await.unwrap().claim.id, due_at_5);
     assert!(claim(&db, worker, at(5)).await.is_none());
 }
 
 async fn a_run_of_a_dead_worker_can_be_claimed(db: Database) {
     let user = person(&db).await;
     let store = open_store(&db);
-    let first = running(&db, user, 0).await;
-    let end = at(0) + LEASE;
+    let run_of_dead = running(&db, user, 0).await;
+    let lease_end = at(0) + LEASE;
 
-    let second = live_worker(&db, end - Duration::from_secs(1)).await;
-    assert!(claim(&db, second, end - Duration::from_secs(1)).await.is_none());
-    let run = claim(&db, second, end).await.unwrap();
-    assert_eq!(run.claim.id, first.claim.id);
+    let successor = live_worker(&db, lease_end - Duration::from_secs(1)).await;
+    assert!(claim(&db, successor, lease_end - Duration::from_secs(1)).await.is_none());
+
+    let run = claim(&db, successor, lease_end).await.unwrap();
+    assert_eq!(run.claim.id, run_of_dead.claim.id);
     assert_eq!(run.claim.fence, 2);
     assert_eq!(run.started_at, at(0), "it was started before");
-    assert!(!is_held(&db, first.claim).await);
+    assert!(!is_held(&db, run_of_dead.claim).await);
     assert!(is_held(&db, run.claim).await);
 
-    store.keep_alive(second, "host-1", end, LEASE * 2).await.unwrap();
-    let third = live_worker(&db, end + LEASE).await;
-    assert!(claim(&db, third, end + LEASE).await.is_none());
-    store.retire(second).await.unwrap();
-    assert_eq!(claim(&db, third, end + LEASE).await.unwrap().claim.fence, 3);
-    assert_eq!(kinds(&load(&db, user, first.claim.id).await), ["queued", "started"]);
+    store.keep_alive(successor, "host-1", lease_end, LEASE * 2).await.unwrap();
+    let last_worker = live_worker(&db, lease_end + LEASE).await;
+    assert!(claim(&db, last_worker, lease_end + LEASE).await.is_none());
+    store.retire(successor).await.unwrap();
+    assert_eq!(claim(&db, last_worker, lease_end + LEASE).await.unwrap().claim.fence, 3);
+
+    assert_eq!(kinds(&load(&db, user, run_of_dead.claim.id).await), ["queued", "started"]);
 }
 
 async fn a_certain_run_is_taken_from_its_worker(db: Database) {
     let user = person(&db).await;
     let store = open_store(&db);
-    let first = running(&db, user, 0).await;
-    let waiting = queue_assignment(&db, user, 9).await;
-    let second = live_worker(&db, at(1)).await;
-    let claim = async |id| store.claim_one(id, second, at(1), start_event()).await.unwrap();
+    let held_run = running(&db, user, 0).await;
+    let queued = queue_assignment(&db, user, 9).await;
+    let worker = live_worker(&db, at(1)).await;
+    let claim = async |id| store.claim_one(id, worker, at(1), start_event()).await.unwrap();
 
-    let run = claim(first.claim.id).await.unwrap();
+    let run = claim(held_run.claim.id).await.unwrap();
     assert_eq!(run.claim.fence, 2);
-    assert!(!is_held(&db, first.claim).await);
-    assert!(!store.change(first.claim, completion(at(2))).await.unwrap());
-    assert_eq!(claim(waiting).await.unwrap().claim.fence, 1, "it is not due yet");
-    let details = load(&db, user, waiting).await;
+    assert!(!is_held(&db, held_run.claim).await);
+    assert!(!store.change(held_run.claim, completion(at(2))).await.unwrap());
+
+    assert_eq!(claim(queued).await.unwrap().claim.fence, 1, "it is not due yet");
+    let details = load(&db, user, queued).await;
     assert_eq!(details.assignment.status, AssignmentStatus::Running);
     assert_eq!(kinds(&details), ["queued", "started"]);
+
     assert!(store.change(run.claim, completion(at(2))).await.unwrap());
-    assert!(claim(first.claim.id).await.is_none());
+    assert!(claim(held_run.claim.id).await.is_none());
 }
 
 async fn a_run_goes_on_where_it_was(db: Database) {
     let user = person(&db).await;
     let store = open_store(&db);
-    let first = running(&db, user, 0).await;
+    let run_of_dead = running(&db, user, 0).await;
     for step in 0..2 {
-        assert!(store.change(first.claim, step_change(step, at(1))).await.unwrap());
+        assert!(store.change(run_of_dead.claim, step_change(step, at(1))).await.unwrap());
     }
-    let second = live_worker(&db, at(0) + LEASE).await;
 
-    let run = claim(&db, second, at(0) + LEASE).await.unwrap();
+    let successor = live_worker(&db, at(0) + LEASE).await;
+    let run = claim(&db, successor, at(0) + LEASE).await.unwrap();
 
     assert_eq!(run.step_count, 2);
     assert_eq!(run.tokens_spent, 20);
     assert_eq!(run.outputs, ["output 0", "output 1"]);
     assert_eq!(run.tools, Some(vec!["search".to_owned()]));
+
     assert!(store.change(run.claim, completion(at(90))).await.unwrap());
     let details = load(&db, user, run.claim.id).await;
     let assignment = &details.assignment;
@@ -161,21 +169,28 @@ async fn a_run_goes_on_where_it_was(db: Database) {
 async fn a_lost_claim_changes_nothing(db: Database) {
     let user = person(&db).await;
     let store = open_store(&db);
-    let first = running(&db, user, 0).await;
-    let end = at(0) + LEASE;
-    let second = claim(&db, live_worker(&db, end).await, end).await.unwrap();
-    let before = load(&db, user, first.claim.id).await;
-    let failed = RunChange { outcome: RunOutcome::Failed(failure()), ..completion(end) };
+    let run_of_dead = running(&db, user, 0).await;
+    let lease_end = at(0) + LEASE;
+    let taken_run = claim(&db, live_worker(&db, lease_end).await, lease_end).await.unwrap();
+    let unchanged = load(&db, user, run_of_dead.claim.id).await;
+    let failed_change =
+        RunChange { outcome: RunOutcome::Failed(failure()), ..completion(lease_end) };
 
-    for change in [step_change(0, end), completion(end), failed, release(1, Attempt::Failed)] {
-        assert!(!store.change(first.claim, change).await.unwrap());
+    for change in [
+        step_change(0, lease_end),
+        completion(lease_end),
+        failed_change,
+        release(1, Attempt::Failed),
+    ] {
+        assert!(!store.change(run_of_dead.claim, change).await.unwrap());
     }
 
-    assert_eq!(load(&db, user, first.claim.id).await, before);
-    assert!(is_held(&db, second.claim).await);
-    let cancelled = forced_end(EventKind::Cancelled, end);
-    assert!(store.cancel(user, first.claim.id, cancelled).await.unwrap());
-    assert!(!store.change(second.claim, completion(end)).await.unwrap());
+    assert_eq!(load(&db, user, run_of_dead.claim.id).await, unchanged);
+    assert!(is_held(&db, taken_run.claim).await);
+
+    let cancellation = forced_end(EventKind::Cancelled, lease_end);
+    assert!(store.cancel(user, run_of_dead.claim.id, cancellation).await.unwrap());
+    assert!(!store.change(taken_run.claim, completion(lease_end)).await.unwrap());
 }
 
 async fn a_released_run_waits_until_it_is_due(db: Database) {
@@ -187,17 +202,21 @@ async fn a_released_run_waits_until_it_is_due(db: Database) {
     assert!(store.change(run.claim, release(20, Attempt::Failed)).await.unwrap());
     assert!(!is_held(&db, run.claim).await);
     assert!(!store.change(run.claim, completion(at(6))).await.unwrap());
+
     assert!(claim(&db, worker, at(19)).await.is_none());
-    let again = claim(&db, worker, at(20)).await.unwrap();
-    assert_eq!(again.failed_attempts, 1);
-    assert_eq!(again.claim.fence, 2);
-    assert!(store.change(again.claim, release(30, Attempt::Postponed)).await.unwrap());
-    let again = claim(&db, worker, at(30)).await.unwrap();
-    assert_eq!(again.failed_attempts, 1);
-    assert!(store.change(again.claim, step_change(0, at(31))).await.unwrap());
+    let repeated = claim(&db, worker, at(20)).await.unwrap();
+    assert_eq!(repeated.failed_attempts, 1);
+    assert_eq!(repeated.claim.fence, 2);
+
+    assert!(store.change(repeated.claim, release(30, Attempt::Postponed)).await.unwrap());
+    let postponed = claim(&db, worker, at(30)).await.unwrap();
+    assert_eq!(postponed.failed_attempts, 1);
+
+    assert!(store.change(postponed.claim, step_change(0, at(31))).await.unwrap());
     let details = load(&db, user, run.claim.id).await;
     assert_eq!(details.assignment.status, AssignmentStatus::Running);
     assert_eq!(details.assignment.tokens_abandoned, 6);
+
     store.retire(worker).await.unwrap();
     assert_eq!(claim(&db, worker, at(40)).await.unwrap().failed_attempts, 0);
 }
@@ -254,27 +273,29 @@ async fn workers_are_listed_while_they_are_alive(db: Database) {
     let user = person(&db).await;
     let store = open_store(&db);
     let run = running(&db, user, 0).await;
-    let second = live_worker(&db, at(30)).await;
-    let ids = async |seconds| {
-        let workers = store.workers(at(seconds)).await.unwrap();
-        workers.into_iter().map(|it| (it.id, it.runs)).collect::<Vec<_>>()
-    };
+    let idle_worker = live_worker(&db, at(30)).await;
+    let workers_at = async |seconds| store.workers(at(seconds)).await.unwrap();
 
-    let workers = store.workers(at(59)).await.unwrap();
+    let workers = workers_at(59).await;
+    assert_eq!(workers.len(), 2);
     assert_eq!(workers[0].host.as_str(), "host-1");
     assert_eq!(workers[0].runs, 1);
     assert_eq!(workers[1].runs, 0);
     assert_eq!(workers[0].started_at, at(0));
     assert_eq!(workers[0].alive_until, at(60));
-    assert_eq!(ids(60).await, [(second, 0)]);
-    store.keep_alive(second, "host-1", at(60), LEASE).await.unwrap();
-    let again = &store.workers(at(119)).await.unwrap()[0];
-    assert_eq!(again.started_at, at(30));
-    assert_eq!(again.alive_until, at(120));
+    let workers = workers_at(60).await;
+    assert_eq!(workers.len(), 1, "the lease of the other is over");
+    assert_eq!(workers[0].id, idle_worker);
+
+    store.keep_alive(idle_worker, "host-1", at(60), LEASE).await.unwrap();
+    let prolonged = &workers_at(119).await[0];
+    assert_eq!(prolonged.started_at, at(30));
+    assert_eq!(prolonged.alive_until, at(120));
+
     assert!(store.change(run.claim, completion(at(61))).await.unwrap());
-    store.retire(second).await.unwrap();
+    store.retire(idle_worker).await.unwrap();
     store.retire(WorkerId(Uuid::now_v7())).await.unwrap();
-    assert_eq!(ids(61).await, []);
+    assert!(workers_at(61).await.is_empty());
 }
 
 async fn a_run_that_cannot_be_opened_blocks_no_other(db: Database) {
@@ -283,12 +304,12 @@ async fn a_run_that_cannot_be_opened_blocks_no_other(db: Database) {
     let store = open_store(&db);
     queue_assignment(&db, ada, 0).await;
     execute(&db, "DELETE FROM person_salts").await;
-    let readable = queue_assignment(&db, bob, 1).await;
+    let readable_id = queue_assignment(&db, bob, 1).await;
     let worker = live_worker(&db, at(2)).await;
     store.keep_alive(worker, "host-1", at(2), LEASE * 2).await.unwrap();
 
     assert!(store.claim(worker, at(2), start_event()).await.is_err());
-    assert_eq!(claim(&db, worker, at(2)).await.unwrap().claim.id, readable);
+    assert_eq!(claim(&db, worker, at(2)).await.unwrap().claim.id, readable_id);
     assert!(claim(&db, worker, at(2)).await.is_none());
     assert!(store.claim(worker, at(62), start_event()).await.is_err());
 }
@@ -296,15 +317,15 @@ async fn a_run_that_cannot_be_opened_blocks_no_other(db: Database) {
 async fn a_clock_that_was_set_back_delays_no_run(db: Database) {
     let user = person(&db).await;
     let hour = 3_600;
-    let held = running(&db, user, hour).await;
-    let waiting = queue_assignment(&db, user, hour).await;
-    let second = live_worker(&db, at(0)).await;
+    let held_run = running(&db, user, hour).await;
+    let queued = queue_assignment(&db, user, hour).await;
+    let worker = live_worker(&db, at(0)).await;
 
-    let claimed = [claim(&db, second, at(0)).await, claim(&db, second, at(0)).await];
+    let runs = [claim(&db, worker, at(0)).await, claim(&db, worker, at(0)).await];
 
-    let claimed: HashSet<_> = claimed.into_iter().flatten().map(|it| it.claim.id).collect();
-    assert_eq!(claimed, HashSet::from([held.claim.id, waiting]));
-    assert!(!open_store(&db).change(held.claim, completion(at(1))).await.unwrap());
+    let ids: HashSet<_> = runs.into_iter().flatten().map(|it| it.claim.id).collect();
+    assert_eq!(ids, HashSet::from([held_run.claim.id, queued]));
+    assert!(!open_store(&db).change(held_run.claim, completion(at(1))).await.unwrap());
 }
 
 /// Each user has two runs, as many as are permitted by default.
@@ -317,16 +338,18 @@ async fn a_thousand_runs_are_drained_in_order(db: Database) {
     for (number, user) in (0..).zip(users.iter().chain(&users)) {
         ids.push(queue_assignment(&db, *user, number).await);
     }
+
     let now = at(2_000);
     let workers = join_all((0..4).map(|_| live_worker(&db, now))).await;
-    let (alone, together) = ids.split_at(200);
+    let (ids_of_one, ids_of_all) = ids.split_at(200);
 
     let mut order = Vec::new();
-    for _ in alone {
+    for _ in ids_of_one {
         let run = claim(&db, workers[0], now).await.unwrap();
         assert!(open_store(&db).change(run.claim, completion(now)).await.unwrap());
         order.push(run.claim.id);
     }
+
     let db = &db;
     let drain = |worker| async move {
         let mut drained = Vec::new();
@@ -336,14 +359,16 @@ async fn a_thousand_runs_are_drained_in_order(db: Database) {
         }
         drained
     };
-    let drained = join_all(workers.into_iter().map(drain)).await;
 
-    assert_eq!(order, alone);
-    let place = |id| together.iter().position(|it| it == id);
-    for own in &drained {
-        assert!(own.is_sorted_by_key(place), "a worker took a later one first");
+    let ids_by_worker = join_all(workers.into_iter().map(drain)).await;
+
+    assert_eq!(order, ids_of_one);
+    let place = |id| ids_of_all.iter().position(|it| it == id);
+    for drained_ids in &ids_by_worker {
+        assert!(drained_ids.is_sorted_by_key(place), "a worker took a later one first");
     }
-    let drained: Vec<_> = drained.concat();
-    assert_eq!(drained.len(), together.len());
-    assert_eq!(drained.into_iter().collect::<HashSet<_>>(), together.iter().copied().collect());
+    let drained_ids: Vec<_> = ids_by_worker.concat();
+    assert_eq!(drained_ids.len(), ids_of_all.len());
+    let expected_ids: HashSet<_> = ids_of_all.iter().copied().collect();
+    assert_eq!(drained_ids.into_iter().collect::<HashSet<_>>(), expected_ids);
 }

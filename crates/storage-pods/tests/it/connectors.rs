@@ -44,7 +44,7 @@ fn token(number: u8) -> NewConnectorToken {
     }
 }
 
-fn valid(number: u8) -> ValidToken {
+fn valid_token(number: u8) -> ValidToken {
     let NewConnectorToken { hash, created_at, expires_at } = token(number);
     ValidToken { hash, created_at, expires_at }
 }
@@ -70,111 +70,125 @@ fn connector(name: &str, skill: Option<&str>) -> NewConnector {
     NewConnector { connector, skill: skill.map(str::to_owned), token: Some(token(1)), mcp: None }
 }
 
-async fn create(db: &Database, new: &NewConnector) -> ConnectorChangeOutcome {
-    store(db).create(new.clone(), SideEffects::default()).await.unwrap()
+async fn create(db: &Database, request: &NewConnector) -> ConnectorChangeOutcome {
+    store(db).create(request.clone(), SideEffects::default()).await.unwrap()
 }
 
 /// Creates a connector with a token whose hash has these bytes.
 pub(crate) async fn create_connector(db: &Database, name: &str, bytes: u8) -> ConnectorId {
-    let new = NewConnector { token: Some(token(bytes)), ..connector(name, None) };
-    assert_eq!(create(db, &new).await, ConnectorChangeOutcome::Done);
-    new.connector.id
+    let request = NewConnector { token: Some(token(bytes)), ..connector(name, None) };
+    assert_eq!(create(db, &request).await, ConnectorChangeOutcome::Done);
+    request.connector.id
 }
 
+fn count_done(outcomes: &[ConnectorChangeOutcome]) -> usize {
+    outcomes.iter().filter(|it| **it == ConnectorChangeOutcome::Done).count()
+}
+
+/// Returns the connector of the token whose hash has these bytes.
 async fn owner(db: &Database, number: u8, now: Timestamp) -> Option<ConnectorId> {
     store(db).find_token(ConnectorTokenHash([number; 32]), now).await.unwrap()
 }
 
 async fn a_connector_is_created_with_its_operator_and_token(db: Database) {
-    let new = connector("Planner", Some("travel-plan"));
-    assert_eq!(create(&db, &new).await, ConnectorChangeOutcome::Done);
-    let expected = Connector { tokens: vec![valid(1)], ..new.connector.clone() };
+    let request = connector("Planner", Some("travel-plan"));
+    assert_eq!(create(&db, &request).await, ConnectorChangeOutcome::Done);
+
+    let expected = Connector { tokens: vec![valid_token(1)], ..request.connector.clone() };
     assert_eq!(store(&db).list(at(1)).await.unwrap(), [expected]);
-    assert_eq!(owner(&db, 1, at(1)).await, Some(new.connector.id));
+    assert_eq!(owner(&db, 1, at(1)).await, Some(request.connector.id));
     assert_eq!(store(&db).count_members(vec![DEFAULT]).await.unwrap(), 0);
 }
 
 async fn a_refused_connector_leaves_nothing(db: Database) {
-    let first = connector("First", Some("plan"));
-    assert_eq!(create(&db, &first).await, ConnectorChangeOutcome::Done);
-    let mut second = connector("fIRST", None);
-    second.token = Some(token(2));
-    assert_eq!(create(&db, &second).await, ConnectorChangeOutcome::NameTaken);
-    let mut third = connector("Third", Some("PLAN"));
-    third.token = Some(token(3));
-    assert_eq!(create(&db, &third).await, ConnectorChangeOutcome::SkillTaken);
-    let mut fourth = connector("Fourth", Some("other"));
-    fourth.connector.groups.push(GroupId::generate());
-    fourth.token = Some(token(4));
-    assert_eq!(create(&db, &fourth).await, ConnectorChangeOutcome::UnknownGroup);
+    let valid = connector("First", Some("plan"));
+    assert_eq!(create(&db, &valid).await, ConnectorChangeOutcome::Done);
+
+    let with_used_name = NewConnector { token: Some(token(2)), ..connector("fIRST", None) };
+    assert_eq!(create(&db, &with_used_name).await, ConnectorChangeOutcome::NameTaken);
+
+    let with_used_skill =
+        NewConnector { token: Some(token(3)), ..connector("Third", Some("PLAN")) };
+    assert_eq!(create(&db, &with_used_skill).await, ConnectorChangeOutcome::SkillTaken);
+
+    let mut with_unknown_group = connector("Fourth", Some("other"));
+    with_unknown_group.connector.groups.push(GroupId::generate());
+    with_unknown_group.token = Some(token(4));
+    assert_eq!(create(&db, &with_unknown_group).await, ConnectorChangeOutcome::UnknownGroup);
+
     for number in 2..=4 {
         assert_eq!(owner(&db, number, at(1)).await, None);
     }
     assert_eq!(store(&db).list(at(1)).await.unwrap().len(), 1);
-    fourth.connector.groups.pop();
-    assert_eq!(create(&db, &fourth).await, ConnectorChangeOutcome::Done);
+
+    with_unknown_group.connector.groups.pop();
+    assert_eq!(create(&db, &with_unknown_group).await, ConnectorChangeOutcome::Done);
 }
 
 async fn the_token_of_an_mcp_server_is_sealed(db: Database) {
     create_connector(&db, "Weather", 1).await;
-    let mut new = connector("Files", None);
+
+    let mut server = connector("Files", None);
     let url = "https://mcp.example/mcp".to_owned();
-    new.connector.mcp_url = Some(url.clone());
-    new.mcp = Some(McpEndpoint { url, token: Some(Secret::new("s3cret".to_owned())) });
-    new.token = None;
-    assert_eq!(create(&db, &new).await, ConnectorChangeOutcome::Done);
+    server.connector.mcp_url = Some(url.clone());
+    server.mcp = Some(McpEndpoint { url, token: Some(Secret::new("s3cret".to_owned())) });
+    server.token = None;
+    assert_eq!(create(&db, &server).await, ConnectorChangeOutcome::Done);
+
     let [(id, endpoint)] = store(&db).mcp_servers().await.unwrap().try_into().unwrap();
-    assert_eq!(id, new.connector.id);
+    assert_eq!(id, server.connector.id);
     assert_eq!(endpoint.url.as_str(), "https://mcp.example/mcp");
     assert_eq!(endpoint.token.unwrap().expose(), "s3cret");
-    let listed = store(&db).list(at(1)).await.unwrap();
-    assert_eq!(listed[0], new.connector);
+    let connectors = store(&db).list(at(1)).await.unwrap();
+    assert_eq!(connectors[0], server.connector);
 }
 
 async fn one_of_concurrent_connectors_of_a_name_is_created(db: Database) {
-    let new: Vec<_> = (1..=8)
+    let requests: Vec<_> = (1..=8)
         .map(|number| NewConnector {
             token: Some(token(number)),
             ..connector("Same", Some("same"))
         })
         .collect();
-    let outcomes = join_all(new.iter().map(|it| create(&db, it))).await;
-    let done = outcomes.iter().filter(|it| **it == ConnectorChangeOutcome::Done).count();
-    assert_eq!(done, 1, "{outcomes:?}");
+
+    let outcomes = join_all(requests.iter().map(|it| create(&db, it))).await;
+
+    assert_eq!(count_done(&outcomes), 1, "{outcomes:?}");
     assert_eq!(store(&db).list(at(1)).await.unwrap().len(), 1);
 }
 
 async fn a_token_is_valid_until_it_expires_or_is_revoked(db: Database) {
     let id = create_connector(&db, "Weather", 1).await;
-    let add = store(&db).add_token(id, token(2), SideEffects::default()).await.unwrap();
-    assert_eq!(add, ConnectorChangeOutcome::Done);
+    let outcome = store(&db).add_token(id, token(2), SideEffects::default()).await.unwrap();
+    assert_eq!(outcome, ConnectorChangeOutcome::Done);
     assert_eq!(owner(&db, 1, at(99)).await, Some(id));
     assert_eq!(owner(&db, 1, at(100)).await, None);
-    assert_eq!(store(&db).list(at(1)).await.unwrap()[0].tokens, [valid(1), valid(2)]);
+    assert_eq!(store(&db).list(at(1)).await.unwrap()[0].tokens, [valid_token(1), valid_token(2)]);
+
     assert_eq!(revoke(&db, id, None).await, ConnectorChangeOutcome::Done);
     assert_eq!(owner(&db, 1, at(1)).await, None);
     assert_eq!(owner(&db, 2, at(1)).await, None);
     assert_eq!(store(&db).list(at(1)).await.unwrap()[0].tokens, []);
+
     let unknown = ConnectorId::generate();
-    let add = store(&db).add_token(unknown, token(3), SideEffects::default()).await.unwrap();
-    assert_eq!(add, ConnectorChangeOutcome::NotFound);
+    let outcome = store(&db).add_token(unknown, token(3), SideEffects::default()).await.unwrap();
+    assert_eq!(outcome, ConnectorChangeOutcome::NotFound);
     assert_eq!(revoke(&db, unknown, None).await, ConnectorChangeOutcome::NotFound);
 }
 
 async fn a_single_token_is_revoked(db: Database) {
     let id = create_connector(&db, "Weather", 1).await;
-    let other = create_connector(&db, "Other", 9).await;
+    let unrelated = create_connector(&db, "Other", 9).await;
     store(&db).add_token(id, token(2), SideEffects::default()).await.unwrap();
-    let first = Some(token(1).hash.id());
+    let first_token = Some(token(1).hash.id());
 
-    assert_eq!(revoke(&db, other, first).await, ConnectorChangeOutcome::NotFound);
-    let outcomes = join_all((0..4).map(|_| revoke(&db, id, first))).await;
-    let done = outcomes.iter().filter(|it| **it == ConnectorChangeOutcome::Done).count();
-    assert_eq!(done, 1, "{outcomes:?}");
+    assert_eq!(revoke(&db, unrelated, first_token).await, ConnectorChangeOutcome::NotFound);
+    let outcomes = join_all((0..4).map(|_| revoke(&db, id, first_token))).await;
 
+    assert_eq!(count_done(&outcomes), 1, "{outcomes:?}");
     assert_eq!(owner(&db, 1, at(1)).await, None);
     assert_eq!(owner(&db, 2, at(1)).await, Some(id));
-    assert_eq!(owner(&db, 9, at(1)).await, Some(other));
+    assert_eq!(owner(&db, 9, at(1)).await, Some(unrelated));
 }
 
 async fn rotate(db: &Database, id: ConnectorId, old: u8, new: u8) -> ConnectorChangeOutcome {
@@ -191,50 +205,59 @@ async fn rotate(db: &Database, id: ConnectorId, old: u8, new: u8) -> ConnectorCh
 
 async fn a_rotated_token_remains_valid_for_a_while(db: Database) {
     let id = create_connector(&db, "Weather", 1).await;
-    let other = create_connector(&db, "Other", 9).await;
-    assert_eq!(rotate(&db, other, 1, 2).await, ConnectorChangeOutcome::NotFound);
+    let unrelated = create_connector(&db, "Other", 9).await;
+
+    assert_eq!(rotate(&db, unrelated, 1, 2).await, ConnectorChangeOutcome::NotFound);
     assert_eq!(rotate(&db, id, 1, 2).await, ConnectorChangeOutcome::Done);
     assert_eq!(owner(&db, 1, at(19)).await, Some(id));
     assert_eq!(owner(&db, 1, at(20)).await, None);
     assert_eq!(owner(&db, 2, at(199)).await, Some(id));
+
     // Its pod ended before it stored the new one.
     assert_eq!(rotate(&db, id, 1, 3).await, ConnectorChangeOutcome::Done);
+
     revoke(&db, id, None).await;
     assert_eq!(rotate(&db, id, 2, 4).await, ConnectorChangeOutcome::NotFound);
 }
 
 async fn tokens_are_limited_when_pods_rotate_them(db: Database) {
     let id = create_connector(&db, "Weather", 1).await;
+
     let outcomes = join_all((2..=9).map(|new| rotate(&db, id, 1, new))).await;
-    let done = outcomes.iter().filter(|it| **it == ConnectorChangeOutcome::Done).count();
-    assert_eq!(done, 2, "{outcomes:?}");
+
+    assert_eq!(count_done(&outcomes), 2, "{outcomes:?}");
     assert!(outcomes.contains(&ConnectorChangeOutcome::TooManyTokens));
 }
 
 async fn grants_apply_to_the_operator_too(db: Database) {
-    let new = connector("Planner", Some("plan"));
-    assert_eq!(create(&db, &new).await, ConnectorChangeOutcome::Done);
-    let id = new.connector.id;
+    let planner = connector("Planner", Some("plan"));
+    assert_eq!(create(&db, &planner).await, ConnectorChangeOutcome::Done);
+    let id = planner.connector.id;
     let connectors = store(&db);
     let grant = |groups| connectors.grant(id, groups, SideEffects::default());
-    let unknown = vec![DEFAULT, GroupId::generate()];
-    assert_eq!(grant(unknown).await.unwrap(), ConnectorChangeOutcome::UnknownGroup);
+
+    let with_unknown_group = vec![DEFAULT, GroupId::generate()];
+    assert_eq!(grant(with_unknown_group).await.unwrap(), ConnectorChangeOutcome::UnknownGroup);
     assert_eq!(store(&db).list(at(1)).await.unwrap()[0].groups, [DEFAULT]);
+
     assert_eq!(grant(Vec::new()).await.unwrap(), ConnectorChangeOutcome::Done);
     assert!(store(&db).list(at(1)).await.unwrap()[0].groups.is_empty());
+
     assert_eq!(grant(vec![DEFAULT, DEFAULT]).await.unwrap(), ConnectorChangeOutcome::Done);
     assert_eq!(store(&db).list(at(1)).await.unwrap()[0].groups, [DEFAULT]);
-    let other = ConnectorId::generate();
-    let unknown = store(&db).grant(other, Vec::new(), SideEffects::default()).await.unwrap();
-    assert_eq!(unknown, ConnectorChangeOutcome::NotFound);
+
+    let unknown = ConnectorId::generate();
+    let outcome = store(&db).grant(unknown, Vec::new(), SideEffects::default()).await.unwrap();
+    assert_eq!(outcome, ConnectorChangeOutcome::NotFound);
 }
 
 async fn a_deleted_connector_loses_its_operator_and_tokens(db: Database) {
-    let new = connector("Planner", Some("plan"));
-    assert_eq!(create(&db, &new).await, ConnectorChangeOutcome::Done);
-    let id = new.connector.id;
+    let planner = connector("Planner", Some("plan"));
+    assert_eq!(create(&db, &planner).await, ConnectorChangeOutcome::Done);
+    let id = planner.connector.id;
     let connectors = store(&db);
     let delete = || connectors.delete(id, SideEffects::default());
+
     assert_eq!(delete().await.unwrap(), ConnectorChangeOutcome::Done);
     assert_eq!(delete().await.unwrap(), ConnectorChangeOutcome::NotFound);
     assert_eq!(owner(&db, 1, at(1)).await, None);
