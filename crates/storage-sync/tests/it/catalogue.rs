@@ -118,7 +118,7 @@ async fn devices_cannot_change_managed_personas(db: Database) {
     persona(&db, 1, None).await;
     let persona_item = |id| item(Channel::Personas, id, 5);
 
-    let (_, conflicts) = person.push(10, vec![persona_item(1), persona_item(9)]).await;
+    let conflicts = person.push(10, vec![persona_item(1), persona_item(9)]).await.conflicts;
 
     assert_eq!(conflicts.len(), 1);
     assert_eq!(conflicts[0].refusal, Some(ItemRejection::Managed));

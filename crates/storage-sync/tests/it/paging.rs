@@ -21,13 +21,17 @@ pia_testkit::contract! {
 async fn the_last_stamp_until_another_is_of_the_same_account(db: Database) {
     let person = Person::of(db.clone()).await;
     let other_person = Person::of(db).await;
-    let (first, _) = person.push(10, vec![todo(1, 5)]).await;
+    let stamp_at_10 = person.push(10, vec![todo(1, 5)]).await.last_stamp;
     other_person.push(12, vec![todo(1, 5)]).await;
-    let (second, _) = person.push(20, vec![todo(2, 5)]).await;
+    let stamp_at_20 = person.push(20, vec![todo(2, 5)]).await.last_stamp;
 
-    for (until, expected) in
-        [(9, None), (10, Some(first)), (15, Some(first)), (20, Some(second)), (99, Some(second))]
-    {
+    for (until, expected) in [
+        (9, None),
+        (10, Some(stamp_at_10)),
+        (15, Some(stamp_at_10)),
+        (20, Some(stamp_at_20)),
+        (99, Some(stamp_at_20)),
+    ] {
         let last = person.reader.last_until(person.user, at(until)).await.unwrap();
 
         assert_eq!(last, expected, "{until}");
@@ -71,9 +75,11 @@ async fn a_page_is_limited_by_bytes_but_has_at_least_one_row(db: Database) {
     let ids: Vec<_> = page.rows.iter().map(|it| it.key.id.as_u128()).collect();
     assert_eq!(ids, [1, 2, 3]);
     assert!(page.is_truncated);
+
     let (keys, pages) = read_all_pages(&person, 10, 100).await;
     assert_eq!(keys.len(), 5);
     assert_eq!(pages, 3);
+
     let single = person.page(START, 10, 1).await;
     assert_eq!(single.rows.len(), 1);
     assert!(single.is_truncated);
@@ -81,28 +87,28 @@ async fn a_page_is_limited_by_bytes_but_has_at_least_one_row(db: Database) {
 
 async fn a_page_below_its_limits_is_not_truncated(db: Database) {
     let person = Person::of(db).await;
-    let (last, _) = person.push(10, vec![todo(1, 5), todo(2, 5)]).await;
+    let last_stamp = person.push(10, vec![todo(1, 5), todo(2, 5)]).await.last_stamp;
 
     let page = person.page(START, 3, u64::MAX).await;
-    let after = person.page(last, 3, u64::MAX).await;
+    let next_page = person.page(last_stamp, 3, u64::MAX).await;
 
     assert_eq!(page.rows.len(), 2);
-    assert_eq!(page.up_to, Some(last));
+    assert_eq!(page.up_to, Some(last_stamp));
     assert!(!page.is_truncated);
-    assert_eq!(after.rows.len(), 0);
-    assert_eq!(after.up_to, None);
-    assert!(!after.is_truncated);
+    assert_eq!(next_page.rows.len(), 0);
+    assert_eq!(next_page.up_to, None);
+    assert!(!next_page.is_truncated);
 }
 
 async fn pages_are_complete_while_rows_are_restamped(db: Database) {
     let person = Person::of(db).await;
     person.push(10, (1..=10).map(|it| todo(it, 5)).collect()).await;
-    let first = person.page(START, 4, u64::MAX).await;
+    let first_page = person.page(START, 4, u64::MAX).await;
 
     // The next ones change before they are read.
     person.push(20, vec![todo(5, 9), todo(2, 9)]).await;
-    let mut keys: Vec<_> = first.rows.iter().map(|it| it.key.id.as_u128()).collect();
-    let next_page = person.page(first.up_to.unwrap(), 100, u64::MAX).await;
+    let mut keys: Vec<_> = first_page.rows.iter().map(|it| it.key.id.as_u128()).collect();
+    let next_page = person.page(first_page.up_to.unwrap(), 100, u64::MAX).await;
     keys.extend(next_page.rows.iter().map(|it| it.key.id.as_u128()));
 
     assert_eq!(keys, [1, 2, 3, 4, 6, 7, 8, 9, 10, 5, 2]);
@@ -155,22 +161,23 @@ async fn undecryptable_items_are_omitted(db: Database) {
     person.push(10, vec![todo(1, 5), todo(2, 5), preference]).await;
     person.delete(11, vec![todo(2, 5).key]).await;
     let rekeyed = person.under_another_key();
-    let (_, conflicts) = rekeyed.push(20, vec![todo(3, 6), todo(1, 4)]).await;
+    let conflicts = rekeyed.push(20, vec![todo(3, 6), todo(1, 4)]).await.conflicts;
 
     let rows = rekeyed.since(START).await;
     let (keys, pages) = read_all_pages(&rekeyed, 1, u64::MAX).await;
 
     // The unreadable one is no deletion, and hides no other.
-    let gone = todo(2, 5).key;
+    let deleted = todo(2, 5).key;
     let created = todo(3, 6).key;
-    assert_eq!(rows, [(gone, None), (created, Some(todo(3, 6).body))]);
-    assert_eq!(keys, vec![gone, created]);
+    assert_eq!(rows, [(deleted, None), (created, Some(todo(3, 6).body))]);
+    assert_eq!(keys, vec![deleted, created]);
     assert_eq!(pages, 4);
     let [conflict] = conflicts.as_slice() else { panic!("{conflicts:?}") };
     assert_eq!(conflict.key, todo(1, 4).key);
     assert_eq!(conflict.server_version, None);
     assert!(rekeyed.reader.preferences(rekeyed.user).await.unwrap().is_empty());
-    let (_, mended) = rekeyed.push(30, vec![todo(1, 29)]).await;
-    assert_eq!(mended, []);
+
+    let replacement = rekeyed.push(30, vec![todo(1, 29)]).await;
+    assert_eq!(replacement.conflicts, []);
     assert!(rekeyed.since(START).await.contains(&(todo(1, 29).key, Some(todo(1, 29).body))));
 }

@@ -105,21 +105,23 @@ impl Person {
         self.store.apply(self.user, changes, &self.settings).await.unwrap()
     }
 
-    /// Pushes successfully; returns the highest stamp after it and the conflicts.
-    pub(crate) async fn push(&self, second: u64, items: Vec<Item>) -> (Timestamp, Vec<Conflict>) {
-        done(self.apply(changes(second, items)).await)
+    /// Pushes items, which must be accepted.
+    pub(crate) async fn push(&self, second: u64, items: Vec<Item>) -> AcceptedPush {
+        accepted(self.apply(changes(second, items)).await)
     }
 
+    /// Deletes items, and returns the account's highest stamp.
     pub(crate) async fn delete(&self, second: u64, keys: Vec<ItemKey>) -> Timestamp {
         let changes = Changes { deletes: keys, ..changes(second, Vec::new()) };
-        done(self.apply(changes).await).0
+        accepted(self.apply(changes).await).last_stamp
     }
 
     pub(crate) async fn page(&self, since: Timestamp, rows: u32, bytes: u64) -> ItemPage {
         self.reader.page(self.user, since, PageLimit { rows, bytes }).await.unwrap()
     }
 
-    /// Returns all changes since, in their order.
+    /// Returns the items changed after a stamp, in the order of their changes, with
+    /// their bodies; `None` for a tombstone.
     pub(crate) async fn since(&self, since: Timestamp) -> Vec<(ItemKey, Option<String>)> {
         let page = self.page(since, 10_000, u64::MAX).await;
         let text = |it: Bytes| String::from_utf8(it.to_vec()).unwrap();
@@ -144,13 +146,22 @@ impl Person {
     }
 }
 
-pub(crate) fn done(applied: ApplyOutcome) -> (Timestamp, Vec<Conflict>) {
-    match applied {
-        ApplyOutcome::Done { at, conflicts } => (at, conflicts),
-        outcome => panic!("not taken: {outcome:?}"),
+/// Result of a push that was accepted.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct AcceptedPush {
+    /// Highest stamp of the account after it.
+    pub(crate) last_stamp: Timestamp,
+    pub(crate) conflicts: Vec<Conflict>,
+}
+
+pub(crate) fn accepted(outcome: ApplyOutcome) -> AcceptedPush {
+    match outcome {
+        ApplyOutcome::Done { at, conflicts } => AcceptedPush { last_stamp: at, conflicts },
+        refusal => panic!("not accepted: {refusal:?}"),
     }
 }
 
-pub(crate) async fn run(done: impl Future<Output = Result<usize, DbError>>) {
-    assert_eq!(done.await.unwrap(), 1);
+/// Runs a statement that must change one row.
+pub(crate) async fn run(statement: impl Future<Output = Result<usize, DbError>>) {
+    assert_eq!(statement.await.unwrap(), 1);
 }

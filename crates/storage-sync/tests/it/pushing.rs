@@ -11,7 +11,7 @@ use pia_sync::{
     QuotaExceeded, SyncAdminStore,
 };
 
-use crate::person::{Person, START, at, changes, done, item, key, todo};
+use crate::person::{Person, START, accepted, at, changes, item, key, todo};
 use crate::resetting::reset;
 
 pia_testkit::contract! {
@@ -47,23 +47,24 @@ async fn pushed_items_are_read_back_unchanged(db: Database) {
 async fn the_rows_of_a_push_take_consecutive_stamps_from_now_on(db: Database) {
     let person = Person::of(db).await;
 
-    let (last, _) = person.push(10, vec![todo(1, 5), todo(2, 4), todo(3, 3)]).await;
+    let push = person.push(10, vec![todo(1, 5), todo(2, 4), todo(3, 3)]).await;
 
     let page = person.page(START, 10, u64::MAX).await;
     let micros: Vec<i64> = page.rows.iter().map(|it| it.stamp.micros()).collect();
     assert_eq!(micros, [10_000_000, 10_000_001, 10_000_002]);
-    assert_eq!(page.up_to, Some(last));
+    assert_eq!(page.up_to, Some(push.last_stamp));
 }
 
 async fn stamps_increase_even_if_the_clock_goes_back(db: Database) {
     let person = Person::of(db).await;
 
-    let (first, _) = person.push(100, vec![todo(1, 5)]).await;
-    let (second, _) = person.push(50, vec![todo(2, 5)]).await;
-    let third = person.delete(40, vec![todo(1, 5).key]).await;
+    let creation_stamp = person.push(100, vec![todo(1, 5)]).await.last_stamp;
+    let set_back_stamp = person.push(50, vec![todo(2, 5)]).await.last_stamp;
+    let deletion_stamp = person.delete(40, vec![todo(1, 5).key]).await;
 
-    assert!(first < second && second < third);
-    assert_eq!(person.since(first).await.len(), 2);
+    assert!(creation_stamp < set_back_stamp);
+    assert!(set_back_stamp < deletion_stamp);
+    assert_eq!(person.since(creation_stamp).await.len(), 2);
 }
 
 async fn concurrent_pushes_have_unique_stamps_and_no_row_is_missed(db: Database) {
@@ -85,27 +86,28 @@ async fn concurrent_pushes_have_unique_stamps_and_no_row_is_missed(db: Database)
         pulled
     };
 
-    let (ends, pulled) = futures_util::future::join(join_all(pushes), reading).await;
+    let (accepted_pushes, pulled) = futures_util::future::join(join_all(pushes), reading).await;
 
     let keys: HashSet<_> = pulled.iter().map(|it| it.0).collect();
     let stamps: HashSet<_> = pulled.iter().map(|it| it.1).collect();
     assert_eq!(keys.len(), 200);
     assert_eq!(stamps.len(), 200);
     assert_eq!(pulled.len(), 200);
-    assert_eq!(ends.iter().map(|it| it.0).max(), pulled.last().map(|it| it.1));
+    let last_stamp = accepted_pushes.iter().map(|it| it.last_stamp).max();
+    assert_eq!(last_stamp, pulled.last().map(|it| it.1));
 }
 
 async fn a_replay_changes_nothing_not_even_the_version(db: Database) {
     let person = Person::of(db).await;
     let push = Changes { deletes: vec![key(Channel::Todos, 2)], ..changes(10, vec![todo(1, 5)]) };
     person.push(5, vec![todo(2, 1)]).await;
-    let first = done(person.apply(push.clone()).await);
+    let original = accepted(person.apply(push.clone()).await);
     let version = person.version().await;
     let rows = person.since(START).await;
 
-    let again = done(person.apply(Changes { now: at(20), ..push }).await);
+    let replay = accepted(person.apply(Changes { now: at(20), ..push }).await);
 
-    assert_eq!(again, first);
+    assert_eq!(replay, original);
     assert_eq!(person.version().await, version);
     assert_eq!(person.since(START).await, rows);
 }
@@ -123,7 +125,7 @@ async fn an_encrypted_account_takes_only_encrypted_pushes(db: Database) {
 
     assert_eq!(plain, ApplyOutcome::EncryptedOnly);
     assert_eq!(deletion, ApplyOutcome::EncryptedOnly);
-    done(encrypted);
+    accepted(encrypted);
     let ids: Vec<_> = person.since(START).await.iter().map(|it| it.0.id.as_u128()).collect();
     assert_eq!(ids, [1, 3]);
 }
@@ -155,7 +157,7 @@ async fn items_above_a_limit_can_still_be_changed_and_deleted(db: Database) {
 
     person.push(10, vec![todo(1, 9)]).await;
     let swap = Changes { deletes: vec![todo(2, 1).key], ..changes(11, vec![todo(9, 1)]) };
-    done(person.apply(swap).await);
+    accepted(person.apply(swap).await);
     person.delete(12, vec![todo(3, 1).key]).await;
 
     let refused = person.apply(changes(13, vec![todo(8, 1)])).await;
@@ -170,8 +172,8 @@ async fn concurrent_pushes_do_not_pass_a_limit(db: Database) {
 
     let pushed = join_all((0..30).map(|it| person.apply(changes(10, vec![todo(it, 5)])))).await;
 
-    let accepted = pushed.iter().filter(|it| matches!(it, ApplyOutcome::Done { .. })).count();
-    assert_eq!(accepted, 10);
+    let accepted_count = pushed.iter().filter(|it| matches!(it, ApplyOutcome::Done { .. })).count();
+    assert_eq!(accepted_count, 10);
     assert_eq!(person.since(START).await.len(), 10);
 }
 
@@ -195,11 +197,11 @@ async fn concurrent_pushes_do_not_pass_the_limit_of_bytes(db: Database) {
 
     let pushed = join_all((0..30).map(|it| person.apply(changes(10, vec![todo(it, 5)])))).await;
 
-    let accepted = pushed.iter().filter(|it| matches!(it, ApplyOutcome::Done { .. })).count();
+    let accepted_count = pushed.iter().filter(|it| matches!(it, ApplyOutcome::Done { .. })).count();
     let full = StorageUse { current: 10 * size, limit: 10 * size + 3 };
-    let refused = pushed.iter().filter(|it| **it == ApplyOutcome::OutOfStorage(full)).count();
-    assert_eq!(accepted, 10);
-    assert_eq!(refused, 20);
+    let refused_count = pushed.iter().filter(|it| **it == ApplyOutcome::OutOfStorage(full)).count();
+    assert_eq!(accepted_count, 10);
+    assert_eq!(refused_count, 20);
     assert_eq!(stored_bytes(&person).await, 10 * size);
 }
 
@@ -216,7 +218,7 @@ async fn a_shrinking_push_is_accepted_above_the_limit_of_bytes(db: Database) {
     let same_size = Item { body: todo(1, 7).body, ..todo(1, 8) };
     person.push(40, vec![same_size]).await;
     let swap = Changes { deletes: vec![todo(2, 5).key], ..changes(50, vec![todo(3, 5)]) };
-    done(person.apply(swap).await);
+    accepted(person.apply(swap).await);
     person.delete(60, vec![todo(3, 5).key]).await;
     let back = person.apply(changes(70, vec![todo(3, 65)])).await;
 
@@ -284,7 +286,7 @@ async fn a_push_of_maximum_size_is_processed(db: Database) {
     person.push(10, (0..max).map(|it| item(Channel::Sessions, it, 5)).collect()).await;
     let person = Person { settings: PushSettings::default(), ..person };
     let deletes = (0..max).map(|it| key(Channel::Todos, it)).collect();
-    done(person.apply(Changes { deletes, ..changes(20, vec![]) }).await);
+    accepted(person.apply(Changes { deletes, ..changes(20, vec![]) }).await);
 
     assert_eq!(person.since(START).await.len(), 1);
 }

@@ -33,10 +33,14 @@ async fn a_reset_leaves_only_the_highest_stamp(db: Database) {
 
     let after = person.reader.head(person.user).await.unwrap().unwrap();
     assert_eq!(person.since(START).await, []);
-    assert!(after.last_stamp > before.last_stamp && after.version > before.version);
+    assert!(after.last_stamp > before.last_stamp);
+    assert!(after.version > before.version);
     assert_ne!(after.epoch, before.epoch);
-    let (stamp, conflicts) = person.push(30, vec![todo(1, 5)]).await;
-    assert!(stamp > after.last_stamp && conflicts.is_empty());
+
+    let push = person.push(30, vec![todo(1, 5)]).await;
+    assert!(push.last_stamp > after.last_stamp);
+    assert!(push.conflicts.is_empty());
+
     person.leave().await;
     assert!(!reset(&person, 60).await);
 }

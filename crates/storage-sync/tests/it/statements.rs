@@ -88,10 +88,10 @@ async fn pull_at_once(person: &Person, since: Timestamp, catalogue: Option<i64>)
 
 async fn a_device_that_has_everything_costs_one_statement(db: Database) {
     let person = Person::of(db).await;
-    let (last, _) = person.push(10, vec![todo(1, 5)]).await;
+    let last_stamp = person.push(10, vec![todo(1, 5)]).await.last_stamp;
     let counter = Counter::of(&person.db).await;
 
-    pull_service(&person).pull_state(person.user, last).await.unwrap();
+    pull_service(&person).pull_state(person.user, last_stamp).await.unwrap();
 
     assert_eq!(counter.take(), 1);
 }
