@@ -40,15 +40,15 @@ pia_testkit::contract! {
 
 async fn accounts_left(db: &Database) -> Vec<DbUid> {
     let ids = accounts::table.order(accounts::id).select(accounts::id);
-    let found: Result<_, DbError> = on_conn!(db.reader(), |conn| ids.load(conn).await?);
-    found.unwrap()
+    let result: Result<_, DbError> = on_conn!(db.reader(), |conn| ids.load(conn).await?);
+    result.unwrap()
 }
 
 async fn count(db: &Database, sql: &str) -> i64 {
     use diesel::sql_types::BigInt;
-    let count = diesel::select(diesel::dsl::sql::<BigInt>(sql));
-    let found: Result<i64, DbError> = on_conn!(db.reader(), |conn| count.get_result(conn).await?);
-    found.unwrap()
+    let query = diesel::select(diesel::dsl::sql::<BigInt>(sql));
+    let result: Result<i64, DbError> = on_conn!(db.reader(), |conn| query.get_result(conn).await?);
+    result.unwrap()
 }
 
 async fn write(db: &Database, effects: SideEffects) {
@@ -68,20 +68,22 @@ async fn only_the_account_to_be_erased_is_erased(db: Database) {
     let ada = person(&db, Role::User).await;
     let bob = person(&db, Role::User).await;
 
-    let erased = SqlEraser::new(db.clone()).erase(erasure_of(ada)).await.unwrap();
-    let again = SqlEraser::new(db.clone()).erase(erasure_of(ada)).await.unwrap();
+    let eraser = SqlEraser::new(db.clone());
+    let outcome = eraser.erase(erasure_of(ada)).await.unwrap();
+    let repetition = eraser.erase(erasure_of(ada)).await.unwrap();
 
-    assert_eq!(erased, ErasureOutcome::Erased);
-    assert_eq!(again, ErasureOutcome::Gone);
+    assert_eq!(outcome, ErasureOutcome::Erased);
+    assert_eq!(repetition, ErasureOutcome::Gone);
     assert_eq!(accounts_left(&db).await, [DbUid(bob.user.0)]);
     assert_eq!(count(&db, "(SELECT COUNT(*) FROM sessions)").await, 1);
-    let waiting: Vec<(DbUid, Option<DbUid>, Option<Vec<u8>>)> = async {
+
+    let emails: Vec<(DbUid, Option<DbUid>, Option<Vec<u8>>)> = async {
         let row = mails::table.select((mails::id, mails::user_id, mails::sealed));
         on_conn!(db.reader(), |conn| row.load(conn).await?)
     }
     .await
     .unwrap();
-    let [(id, None, Some(sealed))] = &waiting[..] else { panic!("one email without a user") };
+    let [(id, None, Some(sealed))] = &emails[..] else { panic!("one email without a user") };
     let email = StoredEmail::open(&seal(), MailId(id.0), sealed).unwrap();
     assert_eq!(&*email.to, &*address(ada.user));
     assert_eq!(&*email.template, "account-deleted");
@@ -93,14 +95,16 @@ async fn an_ended_session_or_a_deactivated_account_erases_nothing(db: Database) 
     let eraser = SqlEraser::new(db.clone());
     let erase = async |person| eraser.erase(erasure_of(person)).await.unwrap();
 
-    let unknown = erase(Person { session: SessionId::generate(), ..ada }).await;
-    let foreign = erase(Person { session: bob.session, ..ada }).await;
-    let missing = erase(Person { user: UserId::generate(), ..ada }).await;
+    let in_unknown_session = erase(Person { session: SessionId::generate(), ..ada }).await;
+    let in_foreign_session = erase(Person { session: bob.session, ..ada }).await;
+    let of_unknown_user = erase(Person { user: UserId::generate(), ..ada }).await;
     execute(&db, "UPDATE accounts SET deactivated_at = created_at").await;
-    let deactivated = erase(ada).await;
+    let of_deactivated_user = erase(ada).await;
 
-    let over = ErasureOutcome::SessionOver;
-    assert_eq!([unknown, foreign, missing, deactivated], [over, over, ErasureOutcome::Gone, over]);
+    assert_eq!(in_unknown_session, ErasureOutcome::SessionOver);
+    assert_eq!(in_foreign_session, ErasureOutcome::SessionOver);
+    assert_eq!(of_unknown_user, ErasureOutcome::Gone);
+    assert_eq!(of_deactivated_user, ErasureOutcome::SessionOver);
     assert_eq!(accounts_left(&db).await.len(), 2);
     assert_eq!(count(&db, "(SELECT COUNT(*) FROM audit_entries)").await, 0);
 }
@@ -111,11 +115,11 @@ async fn the_last_administrator_stays(db: Database) {
     let _user = person(&db, Role::OrgManager).await;
     let eraser = SqlEraser::new(db.clone());
 
-    let first = eraser.erase(erasure_of(ada)).await.unwrap();
-    let last = eraser.erase(erasure_of(bob)).await.unwrap();
+    let outcome_of_ada = eraser.erase(erasure_of(ada)).await.unwrap();
+    let outcome_of_bob = eraser.erase(erasure_of(bob)).await.unwrap();
 
-    assert_eq!(first, ErasureOutcome::Erased);
-    assert_eq!(last, ErasureOutcome::LastAdmin);
+    assert_eq!(outcome_of_ada, ErasureOutcome::Erased);
+    assert_eq!(outcome_of_bob, ErasureOutcome::LastAdmin);
     assert_eq!(accounts_left(&db).await.len(), 2);
 }
 
@@ -139,19 +143,32 @@ async fn concurrent_erasures_of_an_account_succeed_once(db: Database) {
     let ada = person(&db, Role::User).await;
     let eraser = SqlEraser::new(db.clone());
 
-    let erasures = join_all((0..8).map(|_| eraser.erase(erasure_of(ada)))).await;
+    let results = join_all((0..8).map(|_| eraser.erase(erasure_of(ada)))).await;
 
-    let erased =
-        erasures.iter().filter(|it| *it.as_ref().unwrap() == ErasureOutcome::Erased).count();
-    let gone = erasures.iter().filter(|it| *it.as_ref().unwrap() == ErasureOutcome::Gone).count();
-    assert_eq!(erased, 1);
-    assert_eq!(gone, 7);
+    let outcomes: Vec<_> = results.into_iter().map(Result::unwrap).collect();
+    let count_of = |outcome| outcomes.iter().filter(|it| **it == outcome).count();
+    assert_eq!(count_of(ErasureOutcome::Erased), 1);
+    assert_eq!(count_of(ErasureOutcome::Gone), 7);
     assert_eq!(count(&db, "(SELECT COUNT(*) FROM audit_entries)").await, 1);
     assert_eq!(count(&db, "(SELECT COUNT(*) FROM mails)").await, 1);
 }
 
-type Entry = (DbUid, String, Option<String>, Option<Vec<u8>>);
-type Identity = (DbUid, String, Option<DbUid>, Option<Vec<u8>>);
+/// Entry of the audit log, without the columns that the test does not read.
+#[derive(Queryable)]
+struct EntryRow {
+    id: DbUid,
+    action: String,
+    request: Option<String>,
+    actor_commitment: Option<Vec<u8>>,
+}
+
+/// Sealed identity that belongs to an entry.
+#[derive(Queryable)]
+struct IdentityRow {
+    entry: DbUid,
+    user: Option<DbUid>,
+    sealed: Option<Vec<u8>>,
+}
 
 async fn the_audit_log_names_no_erased_user_and_can_be_verified(db: Database) {
     let ada = person(&db, Role::User).await;
@@ -160,35 +177,44 @@ async fn the_audit_log_names_no_erased_user_and_can_be_verified(db: Database) {
     write(&db, SideEffects::about(AT, ada.user, "about_her")).await;
     write(&db, SideEffects::audit(AT, bob.user, "his")).await;
     let eraser = SqlEraser::new(db.clone());
-    let origin = RequestContext {
+    let request_context = RequestContext {
         address: Some("192.0.2.9".parse().unwrap()),
         request: Some("request-2".into()),
         ..RequestContext::default()
     };
 
-    origin.scope(eraser.erase(erasure_of(ada))).await.unwrap();
+    request_context.scope(eraser.erase(erasure_of(ada))).await.unwrap();
 
-    let (entries, identities): (Vec<Entry>, Vec<Identity>) = async {
+    let (entries, identities): (Vec<EntryRow>, Vec<IdentityRow>) = async {
         use audit_entries::{action, actor_commitment, id, request};
         let entries =
             audit_entries::table.order(id).select((id, action, request, actor_commitment));
-        let identities = audit_identities::table;
+        let identities = audit_identities::table.select((
+            audit_identities::entry_id,
+            audit_identities::user_id,
+            audit_identities::sealed,
+        ));
         on_conn!(db.reader(), |conn| (entries.load(conn).await?, identities.load(conn).await?))
     }
     .await
     .unwrap();
-    let found: Vec<_> = entries.iter().map(|it| (&*it.1, it.3.is_some())).collect();
-    let expected = [("hers", true), ("about_her", true), ("his", true), ("account.deleted", false)];
-    assert_eq!(found, expected);
-    assert_eq!(entries[3].2.as_deref(), Some("request-2"));
-    let [(entry, _, Some(user), Some(sealed))] = &identities[..] else { panic!("his alone") };
-    assert_eq!(*entry, entries[2].0);
-    assert_eq!(*user, DbUid(bob.user.0));
-    let commitment = entries[2].3.as_deref().unwrap();
-    let known =
-        AuditIdentity::open(&seal(), entry.0, AuditPart::Actor, sealed, commitment).unwrap();
-    assert_eq!(known.user, Some(bob.user));
-    assert_eq!(known.agent.as_deref(), Some("an agent"));
+    let actions: Vec<_> = entries.iter().map(|it| &*it.action).collect();
+    assert_eq!(actions, ["hers", "about_her", "his", "account.deleted"]);
+    let has_actor: Vec<_> = entries.iter().map(|it| it.actor_commitment.is_some()).collect();
+    assert_eq!(has_actor, [true, true, true, false]);
+    assert_eq!(entries[3].request.as_deref(), Some("request-2"));
+
+    let [identity] = &identities[..] else { panic!("his alone") };
+    let entry_of_bob = &entries[2];
+    assert_eq!(identity.entry, entry_of_bob.id);
+    assert_eq!(identity.user, Some(DbUid(bob.user.0)));
+    let sealed = identity.sealed.as_deref().unwrap();
+    let commitment = entry_of_bob.actor_commitment.as_deref().unwrap();
+    let actor =
+        AuditIdentity::open(&seal(), identity.entry.0, AuditPart::Actor, sealed, commitment)
+            .unwrap();
+    assert_eq!(actor.user, Some(bob.user));
+    assert_eq!(actor.agent.as_deref(), Some("an agent"));
 }
 
 async fn usage_stays_under_a_pseudonym(db: Database) {
@@ -277,7 +303,7 @@ async fn windows_of_the_account_are_deleted_and_those_of_its_group_stay(db: Data
 async fn deleted_data_is_truncated_from_the_log_later_if_necessary(db: Database) {
     let ada = person(&db, Role::User).await;
     let eraser = SqlEraser::new(db.clone());
-    let reading: Result<ErasureOutcome, DbError> = async {
+    let erasure: Result<ErasureOutcome, DbError> = async {
         // A concurrent reader has an older snapshot.
         on_conn!(db.reader(), |conn| {
             diesel_async::AsyncConnection::transaction(conn, async |conn| {
@@ -289,10 +315,10 @@ async fn deleted_data_is_truncated_from_the_log_later_if_necessary(db: Database)
     }
     .await;
 
-    let later = eraser.settle().await.unwrap();
+    let is_truncated = eraser.settle().await.unwrap();
 
-    assert_eq!(reading.unwrap(), ErasureOutcome::Erased);
-    assert!(later);
+    assert_eq!(erasure.unwrap(), ErasureOutcome::Erased);
+    assert!(is_truncated);
     assert!(eraser.settle().await.unwrap());
 }
 
@@ -328,9 +354,9 @@ async fn newcomer(db: &Database, days: u32) -> UserId {
 }
 
 /// Updates a user's row.
-async fn set(db: &Database, user: UserId, what: &str) {
+async fn set(db: &Database, user: UserId, change: &str) {
     let address = address(user);
-    execute(db, &format!("UPDATE accounts SET {what} WHERE email = '{address}'")).await;
+    execute(db, &format!("UPDATE accounts SET {change} WHERE email = '{address}'")).await;
 }
 
 async fn signed_in(db: &Database, user: UserId, outcome: &str) {
@@ -347,30 +373,34 @@ async fn signed_in(db: &Database, user: UserId, outcome: &str) {
 }
 
 async fn only_unclaimed_accounts_are_erased_and_anonymously(db: Database) {
-    let gone = newcomer(&db, 8).await;
-    let guessed_at = newcomer(&db, 300).await;
-    signed_in(&db, guessed_at, "wrong_password").await;
-    write(&db, SideEffects::audit(now(), gone, "account.registered")).await;
+    let unclaimed = newcomer(&db, 8).await;
+    let unclaimed_with_failed_sign_in = newcomer(&db, 300).await;
+    signed_in(&db, unclaimed_with_failed_sign_in, "wrong_password").await;
+    write(&db, SideEffects::audit(now(), unclaimed, "account.registered")).await;
     let young = newcomer(&db, 6).await;
     let old = newcomer(&db, 366).await;
     let used = newcomer(&db, 8).await;
     signed_in(&db, used, "signed_in").await;
-    let mut stay = vec![young, old, used];
-    for what in ["email_verified_at = created_at", "deactivated_at = created_at", "role = 'admin'"]
+    let mut remaining = vec![young, old, used];
+    for change in
+        ["email_verified_at = created_at", "deactivated_at = created_at", "role = 'admin'"]
     {
         let user = newcomer(&db, 8).await;
-        set(&db, user, what).await;
-        stay.push(user);
+        set(&db, user, change).await;
+        remaining.push(user);
     }
 
     let eraser = SqlEraser::new(db.clone());
-    let swept = eraser.erase_unverified(unverified_accounts()).await.unwrap();
-    let again = eraser.erase_unverified(unverified_accounts()).await.unwrap();
+    let erased_count = eraser.erase_unverified(unverified_accounts()).await.unwrap();
+    let repeated_count = eraser.erase_unverified(unverified_accounts()).await.unwrap();
 
-    stay.sort();
-    assert_eq!(swept, 2);
-    assert_eq!(again, 0);
-    assert_eq!(accounts_left(&db).await, stay.iter().map(|it| DbUid(it.0)).collect::<Vec<_>>());
+    remaining.sort();
+    assert_eq!(erased_count, 2);
+    assert_eq!(repeated_count, 0);
+    assert_eq!(
+        accounts_left(&db).await,
+        remaining.iter().map(|it| DbUid(it.0)).collect::<Vec<_>>()
+    );
     assert_eq!(count(&db, "(SELECT COUNT(*) FROM mails)").await, 0);
     assert_eq!(
         count(&db, "(SELECT COUNT(*) FROM audit_identities WHERE user_id IS NOT NULL)").await,
@@ -385,28 +415,29 @@ async fn any_number_of_unclaimed_accounts_is_erased(db: Database) {
         newcomer(&db, 8).await;
     }
 
-    let swept = SqlEraser::new(db.clone()).erase_unverified(unverified_accounts()).await.unwrap();
+    let erased_count =
+        SqlEraser::new(db.clone()).erase_unverified(unverified_accounts()).await.unwrap();
 
-    assert_eq!(swept, 120);
+    assert_eq!(erased_count, 120);
     assert_eq!(accounts_left(&db).await.len(), 0);
 }
 
 async fn concurrently_verified_accounts_are_not_erased(db: Database) {
-    let mut late = Vec::new();
+    let mut newcomers = Vec::new();
     for _ in 0..12 {
-        late.push(newcomer(&db, 8).await);
+        newcomers.push(newcomer(&db, 8).await);
     }
     let eraser = SqlEraser::new(db.clone());
     let db = &db;
 
-    let (swept, verified) = futures_util::join!(
+    let (erased_count, verifications) = futures_util::join!(
         eraser.erase_unverified(unverified_accounts()),
-        join_all(late.iter().map(|it| verify_address(db, *it))),
+        join_all(newcomers.iter().map(|it| verify_address(db, *it))),
     );
 
-    let verified = verified.into_iter().filter(|it| *it).count();
+    let verified = verifications.into_iter().filter(|it| *it).count();
     assert_eq!(accounts_left(db).await.len(), verified);
-    assert_eq!(swept.unwrap(), 12 - verified as u64);
+    assert_eq!(erased_count.unwrap(), 12 - verified as u64);
 }
 
 /// Verifies the address. Returns whether the account exists.
