@@ -35,14 +35,26 @@ async fn text(db: &Database, user: UserId, number: u128) -> Option<String> {
     stored_chat.map(|it| String::from_utf8(it.text).unwrap())
 }
 
-type Row = (DbInstant, DbInstant, Option<DbInstant>, i32, Option<Vec<u8>>);
+#[derive(Queryable)]
+struct ChatRow {
+    stamp: DbInstant,
+    updated_at: DbInstant,
+    deleted_at: Option<DbInstant>,
+    size: i32,
+    body: Option<Vec<u8>>,
+}
 
-/// Returns stamp, time, time of deletion, size and body.
-async fn row(db: &Database, user: UserId, number: u128) -> Option<Row> {
-    let row = table::table.find((DbUid(user.0), DbUid(id(number).0)));
-    let columns = (table::stamp, table::updated_at, table::deleted_at, table::size, table::body);
-    let result: Result<_, DbError> =
-        on_conn!(db.reader(), |conn| row.select(columns).first(conn).await.optional()?);
+/// Returns the row of a chat, also of a deleted one.
+async fn find_row(db: &Database, user: UserId, number: u128) -> Option<ChatRow> {
+    let query = table::table.find((DbUid(user.0), DbUid(id(number).0))).select((
+        table::stamp,
+        table::updated_at,
+        table::deleted_at,
+        table::size,
+        table::body,
+    ));
+    let result: Result<Option<ChatRow>, DbError> =
+        on_conn!(db.reader(), |conn| query.first(conn).await.optional()?);
     result.unwrap()
 }
 
@@ -68,30 +80,33 @@ async fn a_chat_is_found_by_its_owner_alone(db: Database) {
     let ada = person(&db).await;
     let bob = person(&db).await;
 
-    let first = put(&db, ada, &chat(1, 10), 100).await;
-    let other_owner = put(&db, bob, &chat(1, 20), 100).await;
+    let of_ada = put(&db, ada, &chat(1, 10), 100).await;
+    let of_bob = put(&db, bob, &chat(1, 20), 100).await;
 
-    assert_eq!(first, created(10));
-    assert_eq!(other_owner, created(20));
+    assert_eq!(of_ada, created(10));
+    assert_eq!(of_bob, created(20));
     assert_eq!(text(&db, ada, 1).await.unwrap(), r#"{"number":1,"updatedAt":10}"#);
     assert_eq!(text(&db, bob, 1).await.unwrap(), r#"{"number":1,"updatedAt":20}"#);
+
     delete(&db, bob, 1, 100).await;
-    assert!(text(&db, ada, 1).await.is_some() && text(&db, bob, 1).await.is_none());
-    let (.., size, body) = row(&db, ada, 1).await.unwrap();
-    assert_eq!(size, 27);
-    assert!(!body.unwrap().windows(6).any(|it| it == b"number"), "it is readable");
+    assert!(text(&db, ada, 1).await.is_some());
+    assert!(text(&db, bob, 1).await.is_none());
+
+    let row = find_row(&db, ada, 1).await.unwrap();
+    assert_eq!(row.size, 27);
+    assert!(!row.body.unwrap().windows(6).any(|it| it == b"number"), "it is readable");
 }
 
 async fn the_creation_time_is_that_of_the_first_version(db: Database) {
     let ada = person(&db).await;
     put(&db, ada, &chat(1, 10), 100).await;
 
-    let again = put(&db, ada, &chat(1, 20), 100).await;
+    let replacement = put(&db, ada, &chat(1, 20), 100).await;
     delete(&db, ada, 1, 100).await;
-    let revived = put(&db, ada, &chat(1, 200), 300).await;
+    let revival = put(&db, ada, &chat(1, 200), 300).await;
 
-    assert_eq!(again, replaced(10));
-    assert_eq!(revived, created(10));
+    assert_eq!(replacement, replaced(10));
+    assert_eq!(revival, created(10));
     assert_eq!(chats(&db).find(ada, id(1)).await.unwrap().unwrap().created_at, at(10));
 }
 
@@ -99,15 +114,16 @@ async fn an_older_version_is_rejected_with_the_stored_one(db: Database) {
     let ada = person(&db).await;
     put(&db, ada, &sealed_chat(1, 20), 100).await;
 
-    let older = put(&db, ada, &sealed_chat(1, 19), 100).await;
-    let plain = put(&db, ada, &chat(1, 20), 100).await;
-    let equal = put(&db, ada, &sealed_chat(1, 20), 100).await;
+    let of_older = put(&db, ada, &sealed_chat(1, 19), 100).await;
+    let of_plain = put(&db, ada, &chat(1, 20), 100).await;
+    let of_equal = put(&db, ada, &sealed_chat(1, 20), 100).await;
 
-    assert!(is_newer(&older, 20) && is_newer(&plain, 20), "{older:?} {plain:?}");
-    assert_eq!(equal, replaced(20));
-    let ChatWriteOutcome::Newer(stored) = older else { panic!("{older:?}") };
-    assert!(stored.encrypted);
-    assert_eq!(stored.text, chat(1, 20).text);
+    assert!(is_newer(&of_older, 20), "{of_older:?}");
+    assert!(is_newer(&of_plain, 20), "{of_plain:?}");
+    assert_eq!(of_equal, replaced(20));
+    let ChatWriteOutcome::Newer(stored_chat) = of_older else { panic!("{of_older:?}") };
+    assert!(stored_chat.encrypted);
+    assert_eq!(stored_chat.text, chat(1, 20).text);
 }
 
 async fn the_latest_of_concurrent_versions_is_stored(db: Database) {
@@ -136,13 +152,14 @@ async fn every_write_counts_and_has_a_stamp_of_its_own(db: Database) {
 
     let mut stamps: Vec<Timestamp> = Vec::new();
     for number in 1..=12 {
-        stamps.push(row(&db, ada, number).await.unwrap().0.0);
+        stamps.push(find_row(&db, ada, number).await.unwrap().stamp.0);
     }
     stamps.sort();
     stamps.dedup();
     assert_eq!(stamps.len(), 12);
     assert_eq!(version(&db, ada).await, 13);
-    assert_eq!(row(&db, ada, 1).await.unwrap().0, DbInstant(at(1012)), "behind all others");
+    let deleted_row = find_row(&db, ada, 1).await.unwrap();
+    assert_eq!(deleted_row.stamp, DbInstant(at(1012)), "behind all others");
 }
 
 async fn only_the_id_of_a_deleted_chat_remains(db: Database) {
@@ -154,14 +171,15 @@ async fn only_the_id_of_a_deleted_chat_remains(db: Database) {
         delete(&db, ada, number, 500).await;
     }
 
-    let of = async |number| {
-        row(&db, ada, number)
-            .await
-            .map(|(_, at, gone, size, body)| (at.0, gone.unwrap().0, size, body))
-    };
-    assert_eq!(of(1).await, Some((at(500), at(500), 0, None)));
-    assert_eq!(of(2).await, Some((at(9000), at(9000), 0, None)), "it is not older than itself");
-    assert_eq!(of(3).await, None);
+    // The deletion of the second chat is not older than the chat itself.
+    for (number, deleted_at) in [(1, 500), (2, 9000)] {
+        let row = find_row(&db, ada, number).await.unwrap();
+        assert_eq!(row.updated_at, DbInstant(at(deleted_at)), "{number}");
+        assert_eq!(row.deleted_at, Some(DbInstant(at(deleted_at))), "{number}");
+        assert_eq!(row.size, 0, "{number}");
+        assert_eq!(row.body, None, "{number}");
+    }
+    assert!(find_row(&db, ada, 3).await.is_none());
     assert_eq!(text(&db, ada, 1).await, None);
 }
 
@@ -170,13 +188,13 @@ async fn only_a_version_after_the_deletion_revives_a_chat(db: Database) {
     put(&db, ada, &chat(1, 10), 100).await;
     delete(&db, ada, 1, 500).await;
 
-    let before = put(&db, ada, &chat(1, 11), 600).await;
+    let before_deletion = put(&db, ada, &chat(1, 11), 600).await;
     let at_deletion = put(&db, ada, &chat(1, 500), 600).await;
-    let after = put(&db, ada, &chat(1, 501), 600).await;
+    let after_deletion = put(&db, ada, &chat(1, 501), 600).await;
 
-    assert_eq!(before, ChatWriteOutcome::Deleted);
+    assert_eq!(before_deletion, ChatWriteOutcome::Deleted);
     assert_eq!(at_deletion, ChatWriteOutcome::Deleted);
-    assert_eq!(after, created(10));
+    assert_eq!(after_deletion, created(10));
     assert!(text(&db, ada, 1).await.is_some());
 }
 
@@ -184,17 +202,17 @@ async fn a_concurrent_version_revives_a_chat_only_if_it_is_later(db: Database) {
     let ada = person(&db).await;
     for number in 1..=12 {
         put(&db, ada, &chat(number, 10), 100).await;
-        let later = if number % 2 == 0 { 501 } else { 11 };
-        let version = chat(number, later);
+        let updated_at = if number % 2 == 0 { 501 } else { 11 };
+        let version = chat(number, updated_at);
 
         join(put(&db, ada, &version, 600), delete(&db, ada, number, 500)).await;
 
-        // For the later version both orders are right: it goes if it was deleted last.
+        // For the updated_at version both orders are right: it goes if it was deleted last.
         let stays = text(&db, ada, number).await.is_some();
-        let (_, updated_at, deleted_at, ..) = row(&db, ada, number).await.unwrap();
-        assert!(!stays || later == 501, "{number}");
-        assert_eq!(stays, deleted_at.is_none());
-        assert!(updated_at.0 == at(501) || updated_at.0 == at(500));
+        let row = find_row(&db, ada, number).await.unwrap();
+        assert!(!stays || updated_at == 501, "{number}");
+        assert_eq!(stays, row.deleted_at.is_none());
+        assert!([at(500), at(501)].contains(&row.updated_at.0));
     }
 }
 
@@ -240,9 +258,11 @@ async fn the_number_of_chats_is_limited(db: Database) {
     };
     assert_eq!(count(&created(10)), 3);
     assert_eq!(count(&ChatWriteOutcome::Full { current: 3 }), 5);
+
     let (existing, _) =
         (1..=8).zip(&outcomes).find(|(_, it)| *it.as_ref().unwrap() == created(10)).unwrap();
     assert_eq!(store.put(ada, &chat(existing, 11), three, at(100)).await.unwrap(), replaced(10));
+
     delete(&db, ada, existing, 100).await;
     assert_eq!(store.put(ada, &chat(99, 11), three, at(100)).await.unwrap(), created(11));
     let back = store.put(ada, &chat(existing, 101), three, at(200)).await.unwrap();
@@ -276,6 +296,7 @@ async fn the_number_of_bytes_is_limited(db: Database) {
     assert_eq!(count(&created(10)), 3);
     assert_eq!(count(&ChatWriteOutcome::OutOfStorage(full)), 5);
     assert_eq!(stored_bytes(&db, ada).await.unsigned_abs(), 3 * size);
+
     let (existing_chat, _) = new_chats
         .iter()
         .zip(&outcomes)
@@ -284,14 +305,16 @@ async fn the_number_of_bytes_is_limited(db: Database) {
     let existing = existing_chat.id;
     let text = |length: u64| vec![b'x'; usize::try_from(length).unwrap()];
     let version = |at, length| NewChat { id: existing, text: text(length), ..chat(1, at) };
+
     for (length, expected) in [
         (size + 2, ChatWriteOutcome::OutOfStorage(full)),
         (size + 1, replaced(10)),
         (size - 5, replaced(10)),
     ] {
-        let again = version(20 - i64::try_from(length).unwrap() + 100, length);
-        assert_eq!(store.put(ada, &again, three, at(100)).await.unwrap(), expected);
+        let new_version = version(20 - i64::try_from(length).unwrap() + 100, length);
+        assert_eq!(store.put(ada, &new_version, three, at(100)).await.unwrap(), expected);
     }
+
     assert!(store.delete(ada, existing, at(100)).await.unwrap());
     assert_eq!(stored_bytes(&db, ada).await.unsigned_abs(), 2 * size);
     assert_eq!(store.put(ada, &chat(19, 11), three, at(100)).await.unwrap(), created(11));
@@ -309,12 +332,12 @@ async fn a_groups_storage_limit_overrides_the_usual_one(db: Database) {
     let set: Result<usize, DbError> = on_conn!(db.writer(), |conn| limit.execute(conn).await?);
     assert_eq!(set.unwrap(), 1);
 
-    let first = put(&db, ada, &chat(1, 10), 100).await;
-    let second = put(&db, ada, &chat(2, 10), 100).await;
+    let within_limit = put(&db, ada, &chat(1, 10), 100).await;
+    let beyond_limit = put(&db, ada, &chat(2, 10), 100).await;
 
     let full = StorageUse { current: 27, limit: 40 };
-    assert_eq!(first, created(10));
-    assert_eq!(second, ChatWriteOutcome::OutOfStorage(full));
+    assert_eq!(within_limit, created(10));
+    assert_eq!(beyond_limit, ChatWriteOutcome::OutOfStorage(full));
 }
 
 async fn a_deleted_account_gets_no_chats(db: Database) {
@@ -322,7 +345,7 @@ async fn a_deleted_account_gets_no_chats(db: Database) {
     put(&db, ada, &chat(1, 10), 100).await;
     remove(&db, ada).await;
 
-    assert!(row(&db, ada, 1).await.is_none());
+    assert!(find_row(&db, ada, 1).await.is_none());
     assert!(!chats(&db).delete(ada, id(1), at(100)).await.unwrap());
     let outcome = chats(&db).put(ada, &chat(1, 10), MANY, at(100)).await.unwrap();
     assert_eq!(outcome, ChatWriteOutcome::Gone);

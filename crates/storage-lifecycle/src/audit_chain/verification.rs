@@ -38,12 +38,16 @@ impl<'a> Verification<'a> {
         exported: Option<&'a CheckpointRow>,
         anchor: Option<&CheckpointRow>,
     ) -> Self {
-        let (position, link) =
-            anchor.map_or_else(|| (0, ORIGIN.to_vec()), |it| (it.position, it.link.clone()));
-        let mut verification =
-            Self { signer, exported, link, position, entries: 0, faults: Vec::new() };
-        for it in exported.into_iter().chain(anchor) {
-            verification.check_signature(it);
+        let mut verification = Self {
+            signer,
+            exported,
+            link: anchor.map_or_else(|| ORIGIN.to_vec(), |it| it.link.clone()),
+            position: anchor.map_or(0, |it| it.position),
+            entries: 0,
+            faults: Vec::new(),
+        };
+        for checkpoint in exported.into_iter().chain(anchor) {
+            verification.check_signature(checkpoint);
         }
         verification
     }
@@ -66,37 +70,45 @@ impl<'a> Verification<'a> {
         let mut checkpoints = checkpoints.iter().peekable();
         for row in rows {
             self.check_entry(row);
-            while let Some(it) = checkpoints.next_if(|it| it.position <= self.position) {
-                self.check_signature(it);
-                self.check_link(it);
+            while let Some(checkpoint) = checkpoints.next_if(|it| it.position <= self.position) {
+                self.check_signature(checkpoint);
+                self.check_link(checkpoint);
             }
-            if let Some(it) = self.exported {
-                self.check_link(it);
+            if let Some(checkpoint) = self.exported {
+                self.check_link(checkpoint);
             }
         }
     }
 
-    /// Ends behind the last entry. The entries up to `later_checkpoints` are missing.
+    /// Ends the verification. Entries between the last one and `later_checkpoints`
+    /// are reported as missing.
     pub(super) fn finish(mut self, later_checkpoints: &[CheckpointRow]) -> VerifiedChain {
         for checkpoint in later_checkpoints {
             self.check_signature(checkpoint);
         }
+
         let end = later_checkpoints.iter().chain(self.exported).map(|it| it.position).max();
         if let Some(last) = end.filter(|it| *it > self.position) {
             self.report(ChainFault::Missing { first: self.position + 1, last });
         }
+
         VerifiedChain { entries: self.entries, last: self.position, faults: self.faults }
     }
 
     fn check_entry(&mut self, row: &ChainRow) {
-        let (Some(position), Some(stored)) = (row.position, row.link.as_deref()) else { return };
-        let expected = self.position + 1;
-        if position > expected {
-            self.report(ChainFault::Missing { first: expected, last: position - 1 });
-        } else if row.link(&self.link, position) != stored {
+        let (Some(position), Some(stored_link)) = (row.position, row.link.as_deref()) else {
+            return;
+        };
+
+        let next_position = self.position + 1;
+        if position > next_position {
+            self.report(ChainFault::Missing { first: next_position, last: position - 1 });
+        } else if row.link(&self.link, position) != stored_link {
             self.report(ChainFault::Changed { position, id: row.id.0 });
         }
-        (self.position, self.link) = (position, stored.to_vec());
+
+        self.position = position;
+        self.link = stored_link.to_vec();
         self.entries += 1;
     }
 
@@ -153,12 +165,13 @@ mod tests {
         let key = signer(1);
         let mut verification = Verification::new(&key, None, None);
         verification.check(rows, checkpoints);
-        let left: Vec<_> = checkpoints
+
+        let later_checkpoints: Vec<_> = checkpoints
             .iter()
             .filter(|it| it.position > verification.position())
             .cloned()
             .collect();
-        verification.finish(&left).faults
+        verification.finish(&later_checkpoints).faults
     }
 
     fn changed_fault(position: i64, id: u128) -> ChainFault {
@@ -170,13 +183,14 @@ mod tests {
         let (rows, checkpoints) = chain(&signer(1));
         assert_eq!(faults(&rows, &checkpoints), []);
 
-        let mut other = rows.clone();
-        other[4].at = pia_storage::DbInstant(Timestamp::from_micros(1));
-        assert_eq!(faults(&other, &checkpoints), [changed_fault(5, 5)]);
+        let mut changed = rows.clone();
+        changed[4].at = pia_storage::DbInstant(Timestamp::from_micros(1));
+        assert_eq!(faults(&changed, &checkpoints), [changed_fault(5, 5)]);
 
-        let mut fewer = rows.clone();
-        fewer.drain(3..5);
-        assert_eq!(faults(&fewer, &checkpoints), [ChainFault::Missing { first: 4, last: 5 }]);
+        let mut shortened = rows.clone();
+        shortened.drain(3..5);
+        assert_eq!(faults(&shortened, &checkpoints), [ChainFault::Missing { first: 4, last: 5 }]);
+
         let missing = ChainFault::Missing { first: 8, last: 9 };
         assert_eq!(faults(&rows[..7], &checkpoints), [missing]);
 
@@ -197,17 +211,23 @@ mod tests {
 
         let rewritten = |position| ChainFault::Rewritten { position };
         assert_eq!(faults(&rows, &checkpoints), [rewritten(6), rewritten(9)]);
+    }
 
-        let (_, forged) = chain(&signer(2));
-        let other = |it: &CheckpointRow| ChainFault::OtherKey {
+    #[test]
+    fn checkpoints_of_another_key_and_changed_ones_are_reported() {
+        let (rows, checkpoints) = chain(&signer(1));
+        let (_, foreign_checkpoints) = chain(&signer(2));
+        let other_key = |it: &CheckpointRow| ChainFault::OtherKey {
             position: it.position,
             public_key: to_hex(&it.public_key),
         };
-        let (rows, _) = chain(&signer(1));
-        assert_eq!(faults(&rows, &forged), forged.iter().map(other).collect::<Vec<_>>());
-        let mut moved = checkpoints;
-        moved[1].at = pia_storage::DbInstant(Timestamp::from_micros(1));
-        assert_eq!(faults(&rows, &moved), [ChainFault::Forged { position: 6 }]);
+
+        let other_keys: Vec<_> = foreign_checkpoints.iter().map(other_key).collect();
+        assert_eq!(faults(&rows, &foreign_checkpoints), other_keys);
+
+        let mut changed_checkpoints = checkpoints;
+        changed_checkpoints[1].at = pia_storage::DbInstant(Timestamp::from_micros(1));
+        assert_eq!(faults(&rows, &changed_checkpoints), [ChainFault::Forged { position: 6 }]);
     }
 
     #[test]
