@@ -11,7 +11,7 @@ use pia_kernel::{Clock, ConnectorId, GroupId, SideEffects, Timestamp, Unavailabl
 use serde_json::{Value, json};
 
 use crate::connected_pod::ConnectedPod;
-use crate::description::PodTool;
+use crate::description::{OfferedSkill, PodTool};
 use crate::error::{SkillCallError, ToolCallError};
 use crate::granted_pods::GrantedPods;
 use crate::ports::pod_link::{CallTarget, PodCall, PodLink, PodReply, ProgressSink};
@@ -32,7 +32,7 @@ pub struct ToolPlane {
     pub registry: Arc<dyn PodRegistry>,
     /// Links to the pods of this instance.
     pub link: Arc<dyn PodLink>,
-    /// Clock.
+    /// Clock of the recorded durations.
     pub clock: Arc<dyn Clock>,
     granted: GrantedPods,
     schemas: Arc<Schemas>,
@@ -41,9 +41,9 @@ pub struct ToolPlane {
 /// Tool that is granted to a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GrantedTool {
-    /// Name.
+    /// Name by which it is called.
     pub name: String,
-    /// Description.
+    /// Description, for the model.
     pub description: String,
     /// JSON Schema of the arguments.
     pub parameters: Value,
@@ -61,13 +61,13 @@ pub struct ToolCaller {
 /// Skill that the pods of a connector run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostedSkill {
-    /// Connector.
+    /// Connector whose pods may run it.
     pub connector: ConnectorId,
-    /// Name.
+    /// Name under which pods advertise it.
     pub name: String,
     /// Request and its material.
     pub material: String,
-    /// Time limit.
+    /// Time limit; a pod may advertise a shorter one.
     pub timeout: Duration,
 }
 
@@ -76,6 +76,13 @@ pub struct HostedSkill {
 struct Offer<'a> {
     pod: &'a ConnectedPod,
     tool: &'a PodTool,
+}
+
+/// Pod that advertises a skill.
+#[derive(Clone, Copy)]
+struct SkillOffer<'a> {
+    pod: &'a ConnectedPod,
+    skill: &'a OfferedSkill,
 }
 
 /// Call that is to be recorded.
@@ -181,18 +188,13 @@ impl ToolPlane {
             return Err(SkillCallError::NotConnected);
         }
 
-        let offer = |pod: &'_ ConnectedPod| {
-            pod.description.skills.iter().find(|it| it.name == name).map(|it| it.timeout_seconds)
-        };
-        let mut candidates: Vec<_> =
-            connector_pods.into_iter().filter_map(|it| Some((it, offer(it)?))).collect();
-        candidates.sort_by_key(|(pod, _)| !self.link.holds(pod.id));
         let mut result = Err(SkillCallError::NotAdvertised);
-        for (pod, limit_seconds) in candidates {
-            let limit = limit_seconds.map_or(timeout, |it| Duration::from_secs(it.into()));
-            let timeout = limit.min(timeout);
-            let target = CallTarget::Skill { name: name.clone(), material: material.clone() };
-            let call = PodCall { target, timeout };
+        for SkillOffer { pod, skill } in self.skill_offers(connector_pods, &name) {
+            let pod_limit = skill.timeout_seconds.map(|it| Duration::from_secs(it.into()));
+            let call = PodCall {
+                target: CallTarget::Skill { name: name.clone(), material: material.clone() },
+                timeout: pod_limit.map_or(timeout, |it| it.min(timeout)),
+            };
             let started_at = self.clock.now();
             let reply = self.link.call(pod.id, call, progress.clone()).await;
             let ended_call =
@@ -290,6 +292,17 @@ impl ToolPlane {
             pods.iter().filter(|it| self.is_callable(it)).filter_map(offer).collect();
         let connector = offers.first().map(|it| it.pod.connector);
         offers.retain(|it| Some(it.pod.connector) == connector);
+        offers.sort_by_key(|it| !self.link.holds(it.pod.id));
+        offers
+    }
+
+    /// Returns the pods that advertise a skill, those of this instance first.
+    fn skill_offers<'a>(&self, pods: Vec<&'a ConnectedPod>, name: &str) -> Vec<SkillOffer<'a>> {
+        let offer = |pod: &'a ConnectedPod| {
+            let skill = pod.description.skills.iter().find(|it| it.name == name)?;
+            Some(SkillOffer { pod, skill })
+        };
+        let mut offers: Vec<SkillOffer<'a>> = pods.into_iter().filter_map(offer).collect();
         offers.sort_by_key(|it| !self.link.holds(it.pod.id));
         offers
     }

@@ -32,12 +32,26 @@ pub(crate) struct ClaimedCall {
 pub(crate) enum RelayedAnswer {
     /// Progress that the pod reported last.
     Progress(String),
-    /// Outcome.
+    /// Reply of the pod, or the reason why there is none.
     Ended(Result<PodReply, ToolCallError>),
 }
 
-/// Id, reply and progress of a call, both sealed.
-type AnswerRow = (DbUid, Option<Vec<u8>>, Option<Vec<u8>>);
+/// Row of a claimed call, whose request is sealed.
+#[derive(Queryable)]
+struct ClaimedRow {
+    id: DbUid,
+    pod: DbUid,
+    expires_at: DbInstant,
+    request: Vec<u8>,
+}
+
+/// Row of a call that has an answer. Reply and progress are sealed.
+#[derive(Queryable)]
+struct AnswerRow {
+    id: DbUid,
+    reply: Option<Vec<u8>>,
+    progress: Option<Vec<u8>>,
+}
 
 /// Rows of calls between instances, whose contents are sealed.
 #[derive(Debug, Clone)]
@@ -45,7 +59,7 @@ pub(crate) struct RelayedCalls {
     db: Database,
 }
 
-fn place<'a>(id: &'a Uuid, purpose: &'static str) -> SealContext<'a> {
+fn seal_context<'a>(id: &'a Uuid, purpose: &'static str) -> SealContext<'a> {
     SealContext { purpose, row: id.as_bytes() }
 }
 
@@ -67,7 +81,7 @@ impl RelayedCalls {
         call: &PodCall,
         expires_at: Timestamp,
     ) -> Result<bool, Unavailable> {
-        let request = self.seal(place(&id, "pod-call"), call)?;
+        let request = self.seal(seal_context(&id, "pod-call"), call)?;
         let row = connected_pods::table.find(DbUid(pod.0)).select((
             DbUid(id).into_sql::<Uid>(),
             connected_pods::id,
@@ -100,14 +114,15 @@ impl RelayedCalls {
         let pod_ids = pods.into_iter().map(|it| DbUid(it.0)).collect();
         let claim = ClaimCalls { pods: pod_ids, now: DbInstant(now) };
         let mut conn = self.connection().await?;
-        let rows: Vec<(DbUid, DbUid, DbInstant, Vec<u8>)> =
-            claim.load(&mut conn).await.map_err(DbError::from)?;
-        let opened = rows.into_iter().filter_map(|(id, pod, expires_at, request)| {
-            let call = self.open(place(&id.0, "pod-call"), &request)?;
-            Some(ClaimedCall { id: id.0, pod: PodId(pod.0), expires_at: expires_at.0, call })
-        });
+        let rows: Vec<ClaimedRow> = claim.load(&mut conn).await.map_err(DbError::from)?;
 
-        Ok(opened.collect())
+        Ok(rows.into_iter().filter_map(|row| self.open_call(&row)).collect())
+    }
+
+    fn open_call(&self, row: &ClaimedRow) -> Option<ClaimedCall> {
+        let id = row.id.0;
+        let call = self.open(seal_context(&id, "pod-call"), &row.request)?;
+        Some(ClaimedCall { id, pod: PodId(row.pod.0), expires_at: row.expires_at.0, call })
     }
 
     /// Stores the reply to a call.
@@ -116,7 +131,7 @@ impl RelayedCalls {
         id: Uuid,
         outcome: &Result<PodReply, ToolCallError>,
     ) -> Result<(), Unavailable> {
-        let reply = self.seal(place(&id, "pod-reply"), outcome)?;
+        let reply = self.seal(seal_context(&id, "pod-reply"), outcome)?;
         let update =
             diesel::update(pod_calls::table.find(DbUid(id))).set(pod_calls::reply.eq(reply));
         // If the call is gone, nobody waits for its reply.
@@ -126,7 +141,7 @@ impl RelayedCalls {
 
     /// Stores the progress of a call.
     pub(crate) async fn report(&self, id: Uuid, progress: &str) -> Result<(), Unavailable> {
-        let sealed = self.seal(place(&id, "pod-progress"), &progress)?;
+        let sealed = self.seal(seal_context(&id, "pod-progress"), &progress)?;
         let update =
             diesel::update(pod_calls::table.find(DbUid(id))).set(pod_calls::progress.eq(sealed));
         self.write(update).await?;
@@ -148,17 +163,22 @@ impl RelayedCalls {
             .filter(pod_calls::reply.is_not_null().or(pod_calls::progress.is_not_null()))
             .select((pod_calls::id, pod_calls::reply, pod_calls::progress));
         let rows: Vec<AnswerRow> = on_conn!(self.db.reader(), |conn| answered.load(conn).await?)?;
-        let opened = rows.into_iter().filter_map(|(DbUid(id), reply, progress)| {
-            let answer = if let Some(reply) = reply {
-                let outcome = self.open(place(&id, "pod-reply"), &reply);
-                RelayedAnswer::Ended(outcome.unwrap_or(Err(ToolCallError::Failed)))
-            } else {
-                RelayedAnswer::Progress(self.open(place(&id, "pod-progress"), &progress?)?)
-            };
-            Some((id, answer))
-        });
 
-        Ok(opened.collect())
+        let answers = rows.iter().filter_map(|row| Some((row.id.0, self.open_answer(row)?)));
+        Ok(answers.collect())
+    }
+
+    /// Opens the reply, or the progress of a call that has none. A reply that cannot
+    /// be opened ends the call as failed.
+    fn open_answer(&self, row: &AnswerRow) -> Option<RelayedAnswer> {
+        let id = row.id.0;
+        if let Some(reply) = &row.reply {
+            let outcome = self.open(seal_context(&id, "pod-reply"), reply);
+            return Some(RelayedAnswer::Ended(outcome.unwrap_or(Err(ToolCallError::Failed))));
+        }
+
+        let progress = row.progress.as_ref()?;
+        Some(RelayedAnswer::Progress(self.open(seal_context(&id, "pod-progress"), progress)?))
     }
 
     /// Returns those of the calls that were deleted.
@@ -166,6 +186,7 @@ impl RelayedCalls {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
+
         let has_id = pod_calls::id.eq_any(ids.iter().copied().map(DbUid).collect::<Vec<_>>());
         let query = pod_calls::table.filter(has_id).select(pod_calls::id);
         let existing: Vec<DbUid> = on_conn!(self.db.reader(), |conn| query.load(conn).await?)?;
@@ -174,19 +195,23 @@ impl RelayedCalls {
 
     /// Deletes calls whose replies were read.
     pub(crate) async fn forget(&self, ids: Vec<Uuid>) -> Result<(), Unavailable> {
-        if !ids.is_empty() {
-            let has_id = pod_calls::id.eq_any(ids.into_iter().map(DbUid).collect::<Vec<_>>());
-            self.db.count(diesel::delete(pod_calls::table.filter(has_id))).await?;
+        if ids.is_empty() {
+            return Ok(());
         }
+
+        let has_id = pod_calls::id.eq_any(ids.into_iter().map(DbUid).collect::<Vec<_>>());
+        self.db.count(diesel::delete(pod_calls::table.filter(has_id))).await?;
         Ok(())
     }
 
     /// Deletes calls, and tells the instances of their pods to cancel them.
     pub(crate) async fn delete(&self, ids: Vec<Uuid>) -> Result<(), Unavailable> {
-        if !ids.is_empty() {
-            let has_id = pod_calls::id.eq_any(ids.into_iter().map(DbUid).collect::<Vec<_>>());
-            self.write(diesel::delete(pod_calls::table.filter(has_id))).await?;
+        if ids.is_empty() {
+            return Ok(());
         }
+
+        let has_id = pod_calls::id.eq_any(ids.into_iter().map(DbUid).collect::<Vec<_>>());
+        self.write(diesel::delete(pod_calls::table.filter(has_id))).await?;
         Ok(())
     }
 
@@ -201,12 +226,13 @@ impl RelayedCalls {
 
     /// Deletes calls whose callers are gone.
     pub(crate) async fn sweep(&self, now: Timestamp) -> Result<(), Unavailable> {
-        let old = pod_calls::table.filter(pod_calls::expires_at.lt(DbInstant(now)));
-        let any: Option<DbUid> = on_conn!(self.db.reader(), |conn| {
-            old.select(pod_calls::id).first(conn).await.optional()?
+        let expired = pod_calls::table.filter(pod_calls::expires_at.lt(DbInstant(now)));
+        // Without expired calls, no write disturbs others.
+        let first_expired: Option<DbUid> = on_conn!(self.db.reader(), |conn| {
+            expired.select(pod_calls::id).first(conn).await.optional()?
         })?;
-        if any.is_some() {
-            on_conn!(self.db.writer(), |conn| diesel::delete(old).execute(conn).await?)?;
+        if first_expired.is_some() {
+            on_conn!(self.db.writer(), |conn| diesel::delete(expired).execute(conn).await?)?;
         }
         Ok(())
     }
@@ -218,9 +244,9 @@ impl RelayedCalls {
         S: QueryFragment<Pg> + Send,
     {
         let mut conn = self.connection().await?;
-        let written: Option<String> =
+        let notified: Option<String> =
             NotifyingWrite(statement).get_result(&mut conn).await.optional()?;
-        Ok(written.is_some())
+        Ok(notified.is_some())
     }
 
     async fn connection(&self) -> Result<Object<AsyncPostgres>, DbError> {
@@ -233,17 +259,17 @@ impl RelayedCalls {
 
     fn seal<T: Serialize>(
         &self,
-        place: SealContext<'_>,
+        context: SealContext<'_>,
         value: &T,
     ) -> Result<Vec<u8>, Unavailable> {
         let json = serde_json::to_vec(value).map_err(|err| Unavailable::new("a call", err))?;
-        self.db.seal()?.seal(place, &Secret::new(json))
+        self.db.seal()?.seal(context, &Secret::new(json))
     }
 
     /// Opens a value; `None` if it is sealed under a key that this instance does not
     /// have.
-    fn open<T: DeserializeOwned>(&self, place: SealContext<'_>, sealed: &[u8]) -> Option<T> {
-        let json = self.db.seal().ok()?.open(place, sealed).ok()?;
+    fn open<T: DeserializeOwned>(&self, context: SealContext<'_>, sealed: &[u8]) -> Option<T> {
+        let json = self.db.seal().ok()?.open(context, sealed).ok()?;
         serde_json::from_slice(json.expose()).ok()
     }
 }

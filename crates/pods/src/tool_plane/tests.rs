@@ -57,41 +57,49 @@ async fn each_name_is_listed_once_and_nothing_dangerous() {
         pod("first", &[("search", false), ("delete", true)]),
         pod("second", &[("search", false), ("forecast", false)]),
     ];
-    let plane = plane(pods, MockPodRegistry::new(), MockPodLink::new());
-    let tools = plane.tools(GroupId::generate()).await.unwrap();
+    let tool_plane = plane(pods, MockPodRegistry::new(), MockPodLink::new());
+
+    let tools = tool_plane.tools(GroupId::generate()).await.unwrap();
+
     let descriptions: Vec<_> = tools.iter().map(|it| it.description.as_str()).collect();
     assert_eq!(descriptions, ["forecast of second", "search of first"]);
-    let refused = plane.call(caller(), "delete", "{}", pending()).await;
+    let refused = tool_plane.call(caller(), "delete", "{}", pending()).await;
     assert_eq!(refused, Err(ToolCallError::NotGranted));
 }
 
 #[tokio::test]
 async fn a_call_is_audited_without_arguments_and_result() {
-    let first = pod("first", &[("search", false)]);
-    let id = first.id;
-    let caller = caller();
+    let searcher = pod("first", &[("search", false)]);
+    let pod_id = searcher.id;
     let mut registry = MockPodRegistry::new();
     let mut link = MockPodLink::new();
     link.expect_call().once().returning(move |pod, call, _| {
-        assert_eq!(pod, id);
+        assert_eq!(pod, pod_id);
         assert_eq!(call.timeout, Duration::from_secs(7));
         let arguments = json!({ "q": "confidential" });
         assert_eq!(call.target, CallTarget::Tool { name: "search".to_owned(), arguments });
         Ok(PodReply { content: "x".repeat(40_000).into(), is_error: false })
     });
-    let audited = Arc::new(Mutex::new(String::new()));
-    let recorded = Arc::clone(&audited);
+    let audit_entry = Arc::new(Mutex::new(String::new()));
+    let recorder = Arc::clone(&audit_entry);
     registry.expect_record().once().returning(move |record, effects| {
-        assert_eq!(record.pod, id);
+        assert_eq!(record.pod, pod_id);
         assert_eq!(record.outcome, PodCallOutcome::Completed);
-        *recorded.lock().unwrap() = format!("{effects:?}");
+        *recorder.lock().unwrap() = format!("{effects:?}");
     });
-    let plane = plane(vec![first], registry, link);
-    let reply = plane.call(caller, "search", r#"{"q":"confidential"}"#, pending()).await.unwrap();
+    let tool_plane = plane(vec![searcher], registry, link);
+
+    let reply =
+        tool_plane.call(caller(), "search", r#"{"q":"confidential"}"#, pending()).await.unwrap();
+
     assert_eq!(reply.into_text().chars().count(), MAX_RESULT_CHARS + CUT.chars().count());
-    let entry = audited.lock().unwrap().clone();
-    assert!(entry.contains("Pod.ToolCalled") && entry.contains("completed"), "{entry}");
-    assert!(!entry.contains("confidential") && !entry.contains("xxx"));
+    let entry = audit_entry.lock().unwrap().clone();
+    for text in ["Pod.ToolCalled", "completed"] {
+        assert!(entry.contains(text), "{entry}");
+    }
+    for secret in ["confidential", "xxx"] {
+        assert!(!entry.contains(secret), "{entry}");
+    }
 }
 
 #[tokio::test]
@@ -103,11 +111,16 @@ async fn failures_are_recorded_and_returned() {
         assert_eq!(record.outcome, PodCallOutcome::Failed);
         assert!(format!("{effects:?}").contains("timed_out"));
     });
-    let plane = plane(vec![pod("first", &[("search", false)])], registry, link);
-    assert_eq!(plane.call(caller(), "search", "{}", pending()).await, Err(ToolCallError::TimedOut));
-    let long = format!("{{\"q\":\"{}\"}}", "x".repeat(MAX_ARGUMENT_BYTES));
-    for arguments in ["", "[]", "{", &long] {
-        let refused = plane.call(caller(), "search", arguments, pending()).await;
+    let tool_plane = plane(vec![pod("first", &[("search", false)])], registry, link);
+
+    assert_eq!(
+        tool_plane.call(caller(), "search", "{}", pending()).await,
+        Err(ToolCallError::TimedOut)
+    );
+
+    let oversized = format!("{{\"q\":\"{}\"}}", "x".repeat(MAX_ARGUMENT_BYTES));
+    for arguments in ["", "[]", "{", &oversized] {
+        let refused = tool_plane.call(caller(), "search", arguments, pending()).await;
         assert!(matches!(refused, Err(ToolCallError::InvalidArguments(_))));
     }
 }
@@ -120,12 +133,13 @@ async fn a_skill_runs_on_a_pod_that_advertises_it() {
         material: "Where to?".to_owned(),
         timeout: Duration::from_secs(9),
     };
-    let mut able = pod("able", &[]);
-    able.description.skills =
+    let mut advertiser = pod("advertiser", &[]);
+    advertiser.description.skills =
         vec![OfferedSkill { name: "plan".to_owned(), timeout_seconds: Some(5) }];
-    let other = pod("other", &[]);
-    let own = able.connector;
-    let foreign = other.connector;
+    let idler = pod("other", &[]);
+    let own_connector = advertiser.connector;
+    let foreign_connector = idler.connector;
+
     let mut registry = MockPodRegistry::new();
     let mut link = MockPodLink::new();
     registry.expect_record().once().returning(|_, _| ());
@@ -136,17 +150,19 @@ async fn a_skill_runs_on_a_pod_that_advertises_it() {
         assert_eq!(call.timeout, Duration::from_secs(5));
         Ok(PodReply { content: "To Rome.".into(), is_error: false })
     });
-    let plane = plane(vec![able, other], registry, link);
+
+    let tool_plane = plane(vec![advertiser, idler], registry, link);
     let progress = Arc::new(Mutex::new(Vec::new()));
     let reports = Arc::clone(&progress);
     let sink = ProgressSink::new(move |it| reports.lock().unwrap().push(it));
-    let run = async |it| plane.run_skill(caller(), skill(it), sink.clone()).await;
-    assert_eq!(run(own).await.unwrap().into_text(), "To Rome.");
+    let run = async |it| tool_plane.run_skill(caller(), skill(it), sink.clone()).await;
+
+    assert_eq!(run(own_connector).await.unwrap().into_text(), "To Rome.");
     assert_eq!(*progress.lock().unwrap(), ["Halfway."]);
-    let refused = run(foreign).await;
-    assert_eq!(refused, Err(SkillCallError::NotAdvertised));
-    let nobody = run(ConnectorId::generate()).await;
-    assert_eq!(nobody, Err(SkillCallError::NotConnected));
+
+    assert_eq!(run(foreign_connector).await, Err(SkillCallError::NotAdvertised));
+    let unknown_connector = ConnectorId::generate();
+    assert_eq!(run(unknown_connector).await, Err(SkillCallError::NotConnected));
 }
 
 #[tokio::test]
@@ -157,39 +173,46 @@ async fn a_call_whose_caller_goes_away_is_recorded() {
         .once()
         .returning(|_, _, _| Ok(PodReply { content: "".into(), is_error: false }));
     registry.expect_record().times(2).returning(|_, _| ());
-    let plane = plane(vec![pod("first", &[("search", false)])], registry, link);
-    // What is ready at once is not lost.
-    assert!(plane.call(caller(), "search", "{}", std::future::ready(())).await.is_ok());
-    let never = ToolPlane { link: Arc::new(NeverAnswers), ..plane };
-    let gone = never.call(caller(), "search", "{}", std::future::ready(())).await;
-    assert_eq!(gone, Err(ToolCallError::Lost));
+    let tool_plane = plane(vec![pod("first", &[("search", false)])], registry, link);
+
+    // A reply that is ready at once is not lost.
+    assert!(tool_plane.call(caller(), "search", "{}", std::future::ready(())).await.is_ok());
+
+    let silent_plane = ToolPlane { link: Arc::new(NeverAnswers), ..tool_plane };
+    let outcome = silent_plane.call(caller(), "search", "{}", std::future::ready(())).await;
+    assert_eq!(outcome, Err(ToolCallError::Lost));
 }
 
-/// Calls a tool of two pods of one connector, the first of which fails. Returns the
-/// result and the number of calls.
-async fn fails_over(
-    idempotent: bool,
-    failure: ToolCallError,
-) -> (Result<PodReply, ToolCallError>, usize) {
-    let mut first = pod("first", &[("search", false)]);
-    first.description.tools[0].idempotent = idempotent;
-    let id = first.id;
-    let other = pod("other", &[("search", false)]);
-    let second = ConnectedPod { id: PodId(Uuid::now_v7()), ..first.clone() };
+/// Result of a call to a tool that two pods of one connector offer.
+struct Failover {
+    result: Result<PodReply, ToolCallError>,
+    /// Number of calls that were recorded.
+    calls: usize,
+}
+
+/// Calls the tool, with this failure of the first pod.
+async fn fail_over(idempotent: bool, failure: ToolCallError) -> Failover {
+    let mut failing_pod = pod("first", &[("search", false)]);
+    failing_pod.description.tools[0].idempotent = idempotent;
+    let failing_id = failing_pod.id;
+    let unrelated_pod = pod("other", &[("search", false)]);
+    let second_pod = ConnectedPod { id: PodId(Uuid::now_v7()), ..failing_pod.clone() };
+
     let mut registry = MockPodRegistry::new();
     let mut link = MockPodLink::new();
-    let recorded = Arc::new(Mutex::new(0));
-    let count = Arc::clone(&recorded);
+    let call_count = Arc::new(Mutex::new(0));
+    let recorder = Arc::clone(&call_count);
     registry.expect_record().returning(move |_, _| {
-        *count.lock().unwrap() += 1;
+        *recorder.lock().unwrap() += 1;
     });
     link.expect_call().returning(move |pod, _, _| {
-        if pod == id { Err(failure.clone()) } else { Ok(reply(json!("found"))) }
+        if pod == failing_id { Err(failure.clone()) } else { Ok(reply(json!("found"))) }
     });
-    let plane = plane(vec![first, other, second], registry, link);
-    let result = plane.call(caller(), "search", "{}", pending()).await;
-    let calls = *recorded.lock().unwrap();
-    (result, calls)
+    let tool_plane = plane(vec![failing_pod, unrelated_pod, second_pod], registry, link);
+
+    let result = tool_plane.call(caller(), "search", "{}", pending()).await;
+    let calls = *call_count.lock().unwrap();
+    Failover { result, calls }
 }
 
 fn reply(content: Value) -> PodReply {
@@ -198,29 +221,37 @@ fn reply(content: Value) -> PodReply {
 
 #[tokio::test]
 async fn a_call_is_repeated_only_if_that_is_harmless() {
-    let success = || Ok(reply(json!("found")));
-    assert_eq!(fails_over(false, ToolCallError::Busy).await, (success(), 1));
-    assert_eq!(fails_over(true, ToolCallError::Lost).await, (success(), 2));
-    let lost = Err(ToolCallError::Lost);
-    assert_eq!(fails_over(false, ToolCallError::Lost).await, (lost, 1));
-    let late = Err(ToolCallError::TimedOut);
-    assert_eq!(fails_over(true, ToolCallError::TimedOut).await, (late, 1));
+    let busy = fail_over(false, ToolCallError::Busy).await;
+    let lost = fail_over(true, ToolCallError::Lost).await;
+    let lost_with_effects = fail_over(false, ToolCallError::Lost).await;
+    let timed_out = fail_over(true, ToolCallError::TimedOut).await;
+
+    assert_eq!(busy.result, Ok(reply(json!("found"))));
+    assert_eq!(busy.calls, 1, "a busy pod was not called");
+    assert_eq!(lost.result, Ok(reply(json!("found"))));
+    assert_eq!(lost.calls, 2);
+    assert_eq!(lost_with_effects.result, Err(ToolCallError::Lost));
+    assert_eq!(lost_with_effects.calls, 1);
+    assert_eq!(timed_out.result, Err(ToolCallError::TimedOut));
+    assert_eq!(timed_out.calls, 1);
 }
 
 #[tokio::test]
 async fn arguments_and_results_are_checked_against_schemas() {
-    let mut lying = pod("first", &[("search", false)]);
-    lying.description.tools[0].parameters = json!({ "required": ["q"] });
-    lying.description.tools[0].output_schema = Some(json!({ "type": "integer" }));
+    let mut unreliable_pod = pod("first", &[("search", false)]);
+    unreliable_pod.description.tools[0].parameters = json!({ "required": ["q"] });
+    unreliable_pod.description.tools[0].output_schema = Some(json!({ "type": "integer" }));
+
     let mut registry = MockPodRegistry::new();
     let mut link = MockPodLink::new();
     registry.expect_record().times(2).returning(|_, _| ());
     let mut contents = vec![json!(3), json!("three")];
     link.expect_call().times(2).returning(move |_, _, _| Ok(reply(contents.remove(0))));
-    let plane = plane(vec![lying], registry, link);
+    let tool_plane = plane(vec![unreliable_pod], registry, link);
     let call = async |arguments: &str| {
-        plane.call(caller(), "search", arguments, pending()).await.map(PodReply::into_text)
+        tool_plane.call(caller(), "search", arguments, pending()).await.map(PodReply::into_text)
     };
+
     let Err(ToolCallError::InvalidArguments(reason)) = call("{}").await else { panic!() };
     assert!(reason.contains("\"q\""), "{reason}");
     assert_eq!(call(r#"{"q":1}"#).await, Ok("3".to_owned()));
@@ -229,19 +260,22 @@ async fn arguments_and_results_are_checked_against_schemas() {
 
 #[tokio::test]
 async fn an_administrator_tries_dangerous_tools_of_one_connector() {
-    let first = pod("first", &[("drop", true)]);
-    let second = pod("second", &[("drop", true)]);
-    let id = second.id;
-    let connector = second.connector;
+    let unrelated_pod = pod("first", &[("drop", true)]);
+    let wanted_pod = pod("second", &[("drop", true)]);
+    let wanted_id = wanted_pod.id;
+    let connector = wanted_pod.connector;
+
     let mut registry = MockPodRegistry::new();
     let mut link = MockPodLink::new();
     registry.expect_record().once().returning(|_, _| ());
     link.expect_call().once().returning(move |pod, _, _| {
-        assert_eq!(pod, id);
+        assert_eq!(pod, wanted_id);
         Ok(reply(json!("done")))
     });
-    let plane = plane(vec![first, second], registry, link);
-    let outcome = plane.try_tool(UserId::generate(), connector, "drop", "{}").await;
+    let tool_plane = plane(vec![unrelated_pod, wanted_pod], registry, link);
+
+    let outcome = tool_plane.try_tool(UserId::generate(), connector, "drop", "{}").await;
+
     assert_eq!(outcome, Ok(reply(json!("done"))));
 }
 

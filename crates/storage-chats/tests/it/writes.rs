@@ -207,7 +207,7 @@ async fn a_concurrent_version_revives_a_chat_only_if_it_is_later(db: Database) {
 
         join(put(&db, ada, &version, 600), delete(&db, ada, number, 500)).await;
 
-        // For the updated_at version both orders are right: it goes if it was deleted last.
+        // For the later version both orders are right: it goes if it was deleted last.
         let stays = text(&db, ada, number).await.is_some();
         let row = find_row(&db, ada, number).await.unwrap();
         assert!(!stays || updated_at == 501, "{number}");
