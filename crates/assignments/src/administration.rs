@@ -44,14 +44,14 @@ pub struct AssignmentAdministration {
     pub operators: Arc<dyn OperatorStore>,
     /// Engine that drives the runs.
     pub engine: Arc<dyn WorkflowEngine>,
-    /// Clock.
+    /// Clock that stamps events and changes.
     pub clock: Arc<dyn Clock>,
 }
 
 /// Operator to be created or changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperatorDraft {
-    /// Display name.
+    /// Name that users see.
     pub name: String,
     /// False while nobody may use it.
     pub is_active: bool,

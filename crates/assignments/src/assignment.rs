@@ -8,7 +8,7 @@ use crate::status::AssignmentStatus;
 /// Assignment without its contents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assignment {
-    /// Id.
+    /// Id of the assignment.
     pub id: AssignmentId,
     /// User who handed it over.
     pub user: UserId,
@@ -16,7 +16,7 @@ pub struct Assignment {
     pub skill: String,
     /// Name of the skill's mode.
     pub mode: String,
-    /// Status.
+    /// Status of the assignment.
     pub status: AssignmentStatus,
     /// Number of steps that ended.
     pub step_count: i32,
@@ -41,7 +41,7 @@ pub struct Assignment {
 /// Assignment with its contents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AssignmentDetails {
-    /// Assignment.
+    /// Assignment to which the events belong.
     pub assignment: Assignment,
     /// Raw response of the last step.
     pub artifact_json: Option<String>,

@@ -26,9 +26,9 @@ pub struct Assignments {
     pub operators: Arc<dyn OperatorStore>,
     /// Engine that drives the runs.
     pub engine: Arc<dyn WorkflowEngine>,
-    /// Settings.
+    /// Limit of unfinished assignments for each user.
     pub settings: LiveSetting<AssignmentSettings>,
-    /// Clock.
+    /// Clock that stamps events and changes.
     pub clock: Arc<dyn Clock>,
 }
 

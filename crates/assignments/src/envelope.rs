@@ -20,7 +20,7 @@ const MAX_LABEL_CHARS: usize = 1_000;
 /// Input of an assignment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputEnvelope {
-    /// Prompt.
+    /// Prompt of the user.
     pub prompt: String,
     /// Items, in the order of the request.
     pub items: Vec<InputItem>,
@@ -29,13 +29,13 @@ pub struct InputEnvelope {
 /// Item that a user attached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputItem {
-    /// Type.
+    /// Type of the item.
     pub entity_type: EntityType,
-    /// Title.
+    /// Title, if the item has one.
     pub title: Option<String>,
     /// Time of its last change, as the client wrote it.
     pub updated_at: Option<String>,
-    /// Text.
+    /// Text that the model reads.
     pub text: String,
 }
 

@@ -42,7 +42,7 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    /// Every kind.
+    /// Every kind of event.
     pub const ALL: [Self; 13] = [
         Self::Queued,
         Self::Started,
@@ -91,7 +91,7 @@ pub enum MessageAuthor {
 /// Event to be appended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewEvent {
-    /// Kind.
+    /// Kind, by which programs tell events apart.
     pub kind: EventKind,
     /// Key, unique within the assignment: an event that is appended twice exists
     /// once.
@@ -131,7 +131,7 @@ impl NewEvent {
         Self { author: MessageAuthor::Other, ..self }
     }
 
-    /// Adds details.
+    /// Adds the details, which are stored as JSON.
     #[must_use]
     pub fn with_detail(self, detail: &StepDetail) -> Self {
         // Numbers and texts can always be formatted.
@@ -183,7 +183,7 @@ impl StepDetail {
 /// Event as it was stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AssignmentEvent {
-    /// Id.
+    /// Id of the event.
     pub id: Uuid,
     /// Name of the kind.
     pub kind: String,
@@ -191,7 +191,7 @@ pub struct AssignmentEvent {
     pub message: Option<String>,
     /// JSON object with the details.
     pub detail: Option<String>,
-    /// Time.
+    /// Time at which it was appended.
     pub created_at: Timestamp,
 }
 

@@ -7,11 +7,11 @@ use crate::skill::Skill;
 /// Operator: a skill under a name that administrators choose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Operator {
-    /// Id.
+    /// Id of the operator.
     pub id: OperatorId,
-    /// Display name.
+    /// Name that users see.
     pub name: String,
-    /// Skill.
+    /// Skill that it executes.
     pub skill: Skill,
     /// False for a skill that the server ships, which cannot be changed or
     /// deleted.

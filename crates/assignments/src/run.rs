@@ -14,7 +14,7 @@ pub struct WorkerId(pub Uuid);
 /// Claim of an assignment by a worker. One that was lost changes nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunClaim {
-    /// Assignment.
+    /// Id of the claimed assignment.
     pub id: AssignmentId,
     /// Number of the claim: each claim of an assignment has the next one.
     pub fence: i64,
@@ -29,7 +29,7 @@ pub struct Run {
     pub user: UserId,
     /// Skill, as it was then.
     pub skill: Skill,
-    /// Input.
+    /// Input that the user handed over.
     pub input: InputEnvelope,
     /// Number of steps that ended.
     pub step_count: i32,
@@ -49,15 +49,15 @@ pub struct Run {
 /// with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunChange {
-    /// Time.
+    /// Time of the change.
     pub at: Timestamp,
     /// Tokens of accepted work.
     pub tokens: i64,
     /// Tokens of work that is not accepted.
     pub abandoned: i64,
-    /// Events.
+    /// Events that are appended to the assignment.
     pub events: Vec<NewEvent>,
-    /// Outcome.
+    /// Outcome of the step.
     pub outcome: RunOutcome,
 }
 
@@ -73,7 +73,7 @@ pub enum RunOutcome {
     },
     /// Run ended with an artifact.
     Completed {
-        /// Raw response.
+        /// Raw response of the model.
         artifact_json: String,
         /// Text of the response.
         artifact_text: Option<String>,

@@ -37,9 +37,9 @@ pub struct Runs {
     pub store: Arc<dyn RunStore>,
     /// Model that executes steps.
     pub steps: Arc<dyn StepExecutor>,
-    /// Settings.
+    /// Limits of tokens, steps, attempts and time.
     pub settings: LiveSetting<AssignmentSettings>,
-    /// Clock.
+    /// Clock that stamps changes and delays.
     pub clock: Arc<dyn Clock>,
 }
 

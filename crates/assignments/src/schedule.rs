@@ -7,13 +7,13 @@ use crate::recurrence::{CatchUp, Recurrence};
 /// Schedule: hands the same assignment over at recurring times.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Schedule {
-    /// Id.
+    /// Id of the schedule.
     pub id: ScheduleId,
     /// Name of the skill.
     pub skill: String,
     /// Input of each assignment, a JSON envelope.
     pub input: String,
-    /// Times.
+    /// Rule from which its times follow.
     pub recurrence: Recurrence,
     /// Rule for times at which no server was running.
     pub catch_up: CatchUp,
@@ -30,9 +30,9 @@ pub struct Schedule {
 /// Schedule of any user, without its input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScheduleEntry {
-    /// Id.
+    /// Id of the schedule.
     pub id: ScheduleId,
-    /// User.
+    /// User to whom it belongs.
     pub user: UserId,
     /// Name of the skill.
     pub skill: String,
@@ -51,7 +51,7 @@ pub struct ScheduleEntry {
 /// Outcome of a time of a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LastStart {
-    /// Time.
+    /// Time at which the schedule was due.
     pub due_at: Timestamp,
     /// Assignment that was handed over, or the reason why none was.
     pub outcome: Result<AssignmentId, SkipReason>,

@@ -34,9 +34,9 @@ pub struct Schedules {
     pub operators: Arc<dyn OperatorStore>,
     /// Engine that drives the runs.
     pub engine: Arc<dyn WorkflowEngine>,
-    /// Settings.
+    /// Limit of unfinished assignments for each user.
     pub settings: LiveSetting<AssignmentSettings>,
-    /// Clock.
+    /// Clock by which schedules are due.
     pub clock: Arc<dyn Clock>,
 }
 

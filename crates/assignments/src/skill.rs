@@ -12,18 +12,18 @@ const MAX_NAME_CHARS: usize = 100;
 pub enum EntityType {
     /// Chat with the assistant.
     AssistantChat,
-    /// Recorded session.
+    /// Recorded session of a conversation.
     Session,
-    /// Memory.
+    /// Memory of the user.
     Memory,
     /// Task on the user's list.
     Todo,
-    /// Template.
+    /// Template for prompts.
     Template,
 }
 
 impl EntityType {
-    /// Every type.
+    /// Every type of an item.
     pub const ALL: [Self; 5] =
         [Self::AssistantChat, Self::Session, Self::Memory, Self::Todo, Self::Template];
 
@@ -86,14 +86,14 @@ impl Skill {
 /// Mode of a skill, which chooses its model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SkillMode {
-    /// Conversation.
+    /// Conversation, as in chats.
     Assistant,
     /// Research on a topic.
     Research,
 }
 
 impl SkillMode {
-    /// Every mode.
+    /// Every mode that a skill may use.
     pub const ALL: [Self; 2] = [Self::Assistant, Self::Research];
 
     /// Returns the name on the wire.

@@ -16,7 +16,7 @@ pub enum AssignmentStatus {
 }
 
 impl AssignmentStatus {
-    /// Every status.
+    /// Every status of an assignment.
     pub const ALL: [Self; 5] =
         [Self::Queued, Self::Running, Self::Completed, Self::Failed, Self::Cancelled];
 

@@ -8,7 +8,7 @@ use crate::assignment::Assignment;
 /// URL that an operator's deliveries go to, and the secret that signs them.
 #[derive(Debug, Clone)]
 pub struct Webhook {
-    /// URL.
+    /// URL to which deliveries are posted.
     pub url: String,
     /// Secret in the form of Standard Webhooks: `whsec_` and Base64.
     pub secret: Secret<String>,
@@ -36,7 +36,7 @@ pub struct WebhookDelivery {
 /// Delivery that this process attempts.
 #[derive(Debug, Clone)]
 pub struct ClaimedDelivery {
-    /// Operator.
+    /// Operator to whose webhook it goes.
     pub operator: OperatorId,
     /// Delivery; this attempt is counted.
     pub delivery: WebhookDelivery,

@@ -43,11 +43,11 @@ const MAX_URL_CHARS: usize = 2_000;
 pub struct Webhooks {
     /// Store of the webhooks.
     pub store: Arc<dyn WebhookStore>,
-    /// Sender.
+    /// Sender of the deliveries.
     pub sender: Arc<dyn WebhookSender>,
-    /// Settings.
+    /// Retention of deliveries.
     pub settings: LiveSetting<AssignmentSettings>,
-    /// Clock.
+    /// Clock by which deliveries are due.
     pub clock: Arc<dyn Clock>,
 }
 

@@ -23,7 +23,7 @@ pub struct DeviceRow(pub Uuid);
 pub struct Device {
     /// Server-side id.
     pub row: DeviceRow,
-    /// Device id.
+    /// Id that the device chose.
     pub id: DeviceId,
     /// Name for the owner.
     pub name: String,
@@ -33,7 +33,7 @@ pub struct Device {
     pub agreement_key: String,
     /// Public key that verifies the device's approvals, as it was sent.
     pub signing_key: String,
-    /// Operating system.
+    /// Operating system, if the device named it.
     pub os_version: Option<String>,
     /// Version of the app.
     pub app_version: Option<String>,
@@ -72,7 +72,7 @@ pub struct OnboardingSession {
 /// were sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrappedKey {
-    /// Encrypted key.
+    /// Account's key, wrapped for the device.
     pub ciphertext: String,
     /// Salt of the key that opens it.
     pub salt: String,
@@ -87,7 +87,7 @@ pub struct WrappedKey {
 /// Signed approval of a device's key by another device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceApproval {
-    /// Signature.
+    /// Signature of the approving device.
     pub signature: String,
     /// Version of the signed payload.
     pub version: i16,

@@ -23,7 +23,7 @@ pub(crate) const ONBOARDING_TTL: Duration = Duration::from_mins(10);
 /// Device as the user's other devices see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedDevice {
-    /// The device.
+    /// Device of the account.
     pub device: Device,
     /// Onboarding session, until it expires.
     pub onboarding: Option<String>,

@@ -20,7 +20,7 @@ pub struct DeviceEntry {
     pub name: String,
     /// State of the device.
     pub status: DeviceStatus,
-    /// Operating system.
+    /// Operating system, if the device named it.
     pub os_version: Option<String>,
     /// Version of the app.
     pub app_version: Option<String>,
@@ -44,7 +44,7 @@ pub enum DeviceStatus {
 }
 
 impl DeviceStatus {
-    /// All states.
+    /// Every status of a device.
     pub const ALL: [Self; 4] = [Self::Waiting, Self::Expired, Self::Active, Self::Revoked];
 
     /// Returns the name of the state in queries.

@@ -22,7 +22,7 @@ const UMK_VERSION: RangeInclusive<i32> = 1..=1_000_000;
 /// sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecoveryCopy {
-    /// Encrypted key.
+    /// Account's key, wrapped under the recovery code.
     pub ciphertext: String,
     /// Salt of the key that opens it.
     pub kdf_salt: String,

@@ -22,7 +22,7 @@ pub struct ConnectedPod {
     pub token: Option<ConnectorTokenHash>,
     /// Name of the machine of the instance.
     pub host: String,
-    /// Description.
+    /// Description that the pod sent.
     pub description: PodDescription,
     /// Time at which the pod connected.
     pub connected_at: Timestamp,

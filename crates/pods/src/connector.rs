@@ -5,10 +5,10 @@ use pia_kernel::{ConnectorId, GroupId, OperatorId, Timestamp};
 use crate::ports::tool_server::McpEndpoint;
 use crate::token::ConnectorTokenHash;
 
-/// Connector.
+/// Connector, through which an operator's pods or an MCP server bring tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Connector {
-    /// Id.
+    /// Id of the connector.
     pub id: ConnectorId,
     /// Name, unique in any case.
     pub name: String,
@@ -27,11 +27,11 @@ pub struct Connector {
 /// Token of a connector that has not expired. It cannot be read again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ValidToken {
-    /// Hash.
+    /// Hash by which the token is found.
     pub hash: ConnectorTokenHash,
     /// Time of its creation.
     pub created_at: Timestamp,
-    /// Expiry.
+    /// Time at which it expires.
     pub expires_at: Timestamp,
 }
 

@@ -39,16 +39,16 @@ pub struct Connectors {
     pub registry: Arc<dyn PodRegistry>,
     /// Pods that groups may use.
     pub granted: GrantedPods,
-    /// MCP servers.
+    /// MCP servers, by their connectors.
     pub servers: Arc<dyn ToolServers>,
-    /// Clock.
+    /// Clock by which tokens expire.
     pub clock: Arc<dyn Clock>,
 }
 
 /// Connector with a token that was just created.
 #[derive(Debug, Clone)]
 pub struct Provisioned {
-    /// Connector.
+    /// Connector that was created.
     pub connector: ConnectorId,
     /// Operator of its skill, if it has one.
     pub operator: Option<OperatorId>,
@@ -67,14 +67,14 @@ pub struct RotatedToken {
     pub token: Secret<String>,
     /// Hash of it.
     pub hash: ConnectorTokenHash,
-    /// Expiry.
+    /// Time at which the token expires.
     pub expires_at: Timestamp,
 }
 
 /// Pod with a valid token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PodIdentity {
-    /// Connector.
+    /// Connector to which the token belongs.
     pub connector: ConnectorId,
     /// Hash of the token.
     pub token: ConnectorTokenHash,

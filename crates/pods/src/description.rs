@@ -36,7 +36,7 @@ pub struct PodDescription {
     /// Version of the program.
     #[serde(default)]
     pub version: String,
-    /// Tools.
+    /// Tools that the pod offers.
     #[serde(default)]
     pub tools: Vec<PodTool>,
     /// Skills that it runs.

@@ -17,7 +17,7 @@ use crate::event_rows::{AppendEvents, EventRow};
 /// Time after which a run that could not be opened is claimed again.
 const UNREADABLE_DELAY: Duration = Duration::from_mins(1);
 
-/// Claimed assignment.
+/// Row of an assignment that a worker has claimed.
 #[derive(Debug, Queryable, Selectable)]
 #[diesel(table_name = assignments)]
 pub(crate) struct ClaimedRow {

@@ -21,7 +21,7 @@ use crate::usage_tables::USAGE_TABLES;
 /// Table of the inventory.
 #[derive(Debug, Clone, Copy)]
 pub struct InventoryTable {
-    /// Name.
+    /// Name of the table.
     pub name: &'static str,
     /// Treatment of an account's rows when it is erased.
     pub erasure: ErasurePolicy,

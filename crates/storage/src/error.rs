@@ -25,7 +25,7 @@ pub enum DbError {
     /// No master key is configured.
     #[error("no master key is configured")]
     NoKey,
-    /// Sealing failed.
+    /// A secret could not be sealed.
     #[error(transparent)]
     Sealing(#[from] Unavailable),
     /// The batch that it was part of failed.

@@ -16,7 +16,7 @@ use crate::{DbError, DbUid, connection_trait};
 pub struct ExceededBases {
     /// Name of the group.
     pub group: String,
-    /// Maximum number.
+    /// Maximum number of rows.
     pub limit: i64,
     /// Number that there would be.
     pub current: i64,

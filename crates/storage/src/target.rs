@@ -15,7 +15,7 @@ const MAX_CONNECTION_STRING_BYTES: usize = 8 * 1024;
 pub enum DatabaseKind {
     /// File on this machine.
     Sqlite,
-    /// Database server.
+    /// PostgreSQL, on a server.
     Postgres,
 }
 

@@ -13,7 +13,7 @@ use crate::verifier::{Trust, Trusted, Verifier};
 /// Required security of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum TlsMode {
-    /// Never encrypted.
+    /// Connection is never encrypted.
     Disable,
     /// Encrypted if the server can.
     #[default]

@@ -22,7 +22,7 @@ pub enum Channel {
     Todos,
     /// Columns of the to-do board.
     KanbanColumns,
-    /// Scheduled jobs.
+    /// Scheduled jobs of the client.
     ScheduledJobs,
     /// Research sessions with their results.
     ResearchSessions,
@@ -64,7 +64,7 @@ pub enum LimitRule {
 /// Items of a channel that devices may not write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadOnly {
-    /// None.
+    /// Every item may be written.
     Nothing,
     /// Items with the id of a managed persona are rejected.
     ManagedPersonas,
@@ -88,7 +88,7 @@ pub struct ChannelRules {
     pub may_be_encrypted: bool,
     /// True if devices get its items page by page, and not with the plugins.
     pub is_pulled: bool,
-    /// Merge strategy.
+    /// Strategy that merges a change with the stored item.
     pub merge: Merge,
     /// Items that devices may not write.
     pub read_only: ReadOnly,

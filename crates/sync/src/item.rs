@@ -27,7 +27,7 @@ pub struct ItemKey {
 pub struct ReceivedItem {
     /// Channel of the item.
     pub channel: Channel,
-    /// Fields.
+    /// Fields of the item, as the device sent them.
     pub fields: Map<String, Value>,
 }
 

@@ -17,7 +17,7 @@ pub struct StoredItem {
     pub stamp: Timestamp,
     /// Time of the last change, by its device's clock.
     pub changed_at: Timestamp,
-    /// Deletion time.
+    /// Time of the deletion; `None` while it is live.
     pub deleted_at: Option<Timestamp>,
     /// True if the item is end-to-end encrypted.
     pub encrypted: bool,
@@ -41,12 +41,12 @@ pub enum ConflictStrategy {
     ServerWins,
 }
 
-/// Planned write.
+/// Write that a plan contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ItemWrite {
     /// Stores the item, replacing an earlier version.
     Put {
-        /// The item.
+        /// Item that is stored.
         item: Item,
         /// Digest of the body.
         digest: Vec<u8>,
@@ -62,7 +62,7 @@ pub enum ItemWrite {
     },
     /// Gives the item a new stamp, so that it reaches the device whose change lost.
     Restamp {
-        /// Unchanged item.
+        /// Item whose content stays unchanged.
         key: ItemKey,
         /// Digest of the rejected version.
         rejected_digest: Vec<u8>,

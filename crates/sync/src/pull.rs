@@ -42,7 +42,7 @@ pub struct PullState {
 /// Response for a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pulled {
-    /// Changes.
+    /// Changes that the device lacks.
     pub page: ItemPage,
     /// Stamp from which the device is to continue.
     pub watermark: Timestamp,

@@ -30,9 +30,9 @@ pub struct Push {
     pub device: Option<String>,
     /// True if all items are end-to-end encrypted.
     pub encrypted: bool,
-    /// Changed items.
+    /// Items that the device changed.
     pub items: Vec<ReceivedItem>,
-    /// Deleted items.
+    /// Items that the device deleted.
     pub deletes: Vec<ItemKey>,
 }
 

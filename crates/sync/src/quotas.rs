@@ -15,7 +15,7 @@ pub struct ItemGrowth(BTreeMap<Channel, i64>);
 /// Channel that a push would fill beyond its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QuotaExceeded {
-    /// The channel.
+    /// Channel whose limit is exceeded.
     pub channel: Channel,
     /// Maximum number of its items.
     pub limit: u32,

@@ -9,7 +9,7 @@ use pia_kernel::Timestamp;
 /// it got that before the database was restored from a backup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StampGap {
-    /// Highest stamp.
+    /// Highest stamp before the gap.
     pub began_at: Timestamp,
     /// Time at which the server started.
     pub ended_at: Timestamp,

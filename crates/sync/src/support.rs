@@ -18,13 +18,13 @@ const BATCH_SIZE: u32 = 1_000;
 /// State of an account's data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyncStatus {
-    /// Highest stamp.
+    /// Highest stamp of the account.
     pub watermark: Timestamp,
     /// Number of changes to the user's data.
     pub version: i64,
     /// Counts by channel.
     pub counts: Vec<ItemCounts>,
-    /// Last event.
+    /// Last event of the account's synchronisation.
     pub last_event: Option<SyncEvent>,
 }
 

@@ -25,7 +25,7 @@ pub struct TemporalConfig {
     pub address: String,
     /// Namespace, which exists.
     pub namespace: String,
-    /// Task queue.
+    /// Task queue that workers poll.
     pub task_queue: String,
     /// True if the connection is encrypted. The certificate is verified with the
     /// roots of this machine.

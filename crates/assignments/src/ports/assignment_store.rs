@@ -13,17 +13,17 @@ use crate::status::AssignmentStatus;
 /// Assignment to be created, as `Queued`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewAssignment {
-    /// Id.
+    /// Id of the assignment.
     pub id: AssignmentId,
-    /// User.
+    /// User who hands it over.
     pub user: UserId,
     /// Skill, of which a copy is stored.
     pub skill: Skill,
     /// Input, as the client sent it.
     pub input: String,
-    /// Time.
+    /// Time at which it is handed over.
     pub at: Timestamp,
-    /// First event.
+    /// Event with which it begins.
     pub event: NewEvent,
 }
 
@@ -60,7 +60,7 @@ pub enum CollectionOutcome {
 /// End of an assignment by a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForcedEnd {
-    /// Time.
+    /// Time of the end.
     pub at: Timestamp,
     /// Event that is appended.
     pub event: NewEvent,

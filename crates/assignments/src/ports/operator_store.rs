@@ -25,13 +25,13 @@ pub enum OperatorChangeOutcome {
 /// Fields of an operator that administrators change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperatorUpdate {
-    /// Display name.
+    /// Name that users see.
     pub name: String,
     /// False while nobody may use it.
     pub is_active: bool,
     /// Skill; `None` keeps it.
     pub skill: Option<Skill>,
-    /// Time.
+    /// Time of the change.
     pub at: Timestamp,
 }
 

@@ -33,7 +33,7 @@ pub struct StepHost {
     pub connector: ConnectorId,
     /// Name of the skill.
     pub skill: String,
-    /// Time limit.
+    /// Time limit of the step.
     pub timeout: Duration,
 }
 
@@ -79,7 +79,7 @@ pub enum StepError {
     /// No attempt would succeed.
     #[error("{message}")]
     Permanent {
-        /// Code.
+        /// Code of the failure, for programs.
         code: FailureCode,
         /// Text for the user.
         message: String,

@@ -11,24 +11,24 @@ use crate::token::{ConnectorTokenHash, ConnectorTokenId};
 /// Token to be stored.
 #[derive(Debug, Clone)]
 pub struct NewConnectorToken {
-    /// Hash.
+    /// Hash by which the token is found.
     pub hash: ConnectorTokenHash,
     /// Time of its creation.
     pub created_at: Timestamp,
-    /// Expiry.
+    /// Time at which it expires.
     pub expires_at: Timestamp,
 }
 
 /// Connector to be stored with its first token.
 #[derive(Debug, Clone)]
 pub struct NewConnector {
-    /// Connector.
+    /// Connector to be stored.
     pub connector: Connector,
     /// Name of the skill of its operator, if it has one.
     pub skill: Option<String>,
     /// First token; `None` for an MCP server, which needs none.
     pub token: Option<NewConnectorToken>,
-    /// MCP server.
+    /// MCP server; `None` for pods.
     pub mcp: Option<McpEndpoint>,
 }
 
@@ -41,7 +41,7 @@ pub struct TokenRotation {
     pub old: ConnectorTokenHash,
     /// Time after which the old token is not valid any more.
     pub old_expires_at: Timestamp,
-    /// New token.
+    /// Token that replaces the old one.
     pub new: NewConnectorToken,
     /// Maximum number of valid tokens of the connector.
     pub limit: i64,

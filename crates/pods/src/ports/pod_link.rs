@@ -38,23 +38,23 @@ impl Default for ProgressSink {
 pub struct PodCall {
     /// Tool or skill.
     pub target: CallTarget,
-    /// Time limit.
+    /// Time after which the call fails.
     pub timeout: Duration,
 }
 
 /// Tool or skill that is called.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum CallTarget {
-    /// Tool.
+    /// Tool of the pod.
     Tool {
-        /// Name.
+        /// Name of the tool.
         name: String,
         /// Arguments, an object.
         arguments: Value,
     },
-    /// Skill.
+    /// Skill of the pod.
     Skill {
-        /// Name.
+        /// Name of the skill.
         name: String,
         /// Request and its material.
         material: String,

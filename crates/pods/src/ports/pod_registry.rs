@@ -17,9 +17,9 @@ pub enum PodCallOutcome {
 /// Call that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallRecord {
-    /// Pod.
+    /// Pod that was called.
     pub pod: PodId,
-    /// Outcome.
+    /// Outcome of the call.
     pub outcome: PodCallOutcome,
     /// Duration in milliseconds.
     pub milliseconds: i64,

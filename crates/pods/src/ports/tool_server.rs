@@ -10,9 +10,9 @@ use crate::ports::pod_link::{PodCall, PodReply};
 /// Address of an MCP server, with the token that it requires.
 #[derive(Debug, Clone)]
 pub struct McpEndpoint {
-    /// URL.
+    /// URL of the server.
     pub url: String,
-    /// Bearer token.
+    /// Bearer token, if the server requires one.
     pub token: Option<Secret<String>>,
 }
 

@@ -86,7 +86,7 @@ columns! {
 }
 
 columns! {
-    /// Emails.
+    /// Emails that wait for the relay.
     Mails of MailRow {
         id: Uid = DbUid,
         user_id: Nullable<Uid> = Option<DbUid>,

@@ -15,7 +15,7 @@ pub struct ChatListRequest {
     pub since: Option<Timestamp>,
     /// Cursor that the page begins after.
     pub after: Option<Cursor>,
-    /// Maximum number.
+    /// Maximum number of chats on a page.
     pub limit: u16,
     /// True if deleted chats are listed too.
     pub deleted: bool,

@@ -6,7 +6,7 @@ use pia_kernel::{StorageUse, Timestamp, Unavailable, UserId};
 use super::document::append_created_at;
 use super::{ChatId, ChatLimits, ChatListOutcome, ChatListRequest, IfNoneMatch, NewChat};
 
-/// Stored chat.
+/// Chat that is stored, with its document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredChat {
     /// Id of the chat.

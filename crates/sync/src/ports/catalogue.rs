@@ -12,11 +12,11 @@ pub struct Catalogue {
     pub personas: Vec<ManagedPersona>,
     /// Ids of entries removed recently.
     pub recently_removed: Vec<Uuid>,
-    /// Client policy.
+    /// Client policy of the operator.
     pub policy: Policy,
 }
 
-/// Plugin.
+/// Plugin that is published to users.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(missing_docs, reason = "named as on the wire, where each is explained")]
 pub struct Plugin {

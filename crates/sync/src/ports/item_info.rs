@@ -16,7 +16,7 @@ pub struct ItemInfo {
     pub stamp: Timestamp,
     /// Time of the last change, by its device's clock.
     pub changed_at: Timestamp,
-    /// Deletion time.
+    /// Time of the deletion; `None` while it is live.
     pub deleted_at: Option<Timestamp>,
     /// True if the item is end-to-end encrypted.
     pub encrypted: bool,
@@ -45,7 +45,7 @@ pub struct ChatInfo {
     /// Time of the last change, as reported by the document; for a deleted
     /// chat, time of the deletion.
     pub updated_at: Timestamp,
-    /// Deletion time.
+    /// Time of the deletion; `None` while it is live.
     pub deleted_at: Option<Timestamp>,
     /// True if the chat is end-to-end encrypted.
     pub encrypted: bool,
@@ -56,7 +56,7 @@ pub struct ChatInfo {
 /// Push or reset of an account's data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyncEvent {
-    /// Id.
+    /// Id of the event.
     pub id: Uuid,
     /// Time of the event.
     pub at: Timestamp,

@@ -16,9 +16,9 @@ use crate::quotas::QuotaExceeded;
 pub struct Changes {
     /// True if the device reports that all of it is end-to-end encrypted.
     pub encrypted: bool,
-    /// Changed items.
+    /// Items that the device changed.
     pub items: Vec<Item>,
-    /// Deleted items.
+    /// Items that the device deleted.
     pub deletes: Vec<ItemKey>,
     /// Stamp up to which the device had seen everything.
     pub seen_up_to: Option<Timestamp>,
@@ -92,7 +92,7 @@ pub struct Head {
     pub has_pending_devices: bool,
 }
 
-/// Changed item.
+/// Item on a page of changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     /// Key of the item.
