@@ -25,16 +25,16 @@ fn pull_state(head: Head, since: Timestamp) -> PullState {
     PullState { head, since }
 }
 
+fn pull_service(reader: MockSyncReader) -> PullService {
+    PullService::new(Arc::new(reader), Arc::new(MockPendingDevices::new()), StampGaps::default())
+}
+
 async fn pull(reader: MockSyncReader, since: Timestamp, head: Head) -> Pulled {
     let state = pull_state(head, since);
     let catalogue = Some(state.catalogue_version());
     let request = PullRequest { since, limit: Some(500), catalogue };
-    let pulling = PullService::new(
-        Arc::new(reader),
-        Arc::new(MockPendingDevices::new()),
-        StampGaps::default(),
-    );
-    pulling.pull(UserId::generate(), &request, &state).await.unwrap()
+    let service = pull_service(reader);
+    service.pull(UserId::generate(), &request, &state).await.unwrap()
 }
 
 fn returning(page: ItemPage) -> MockSyncReader {
@@ -60,78 +60,120 @@ async fn a_cursor_from_the_future_is_reset_to_the_watermark() {
     assert!(!pulled.has_more);
 }
 
-/// Pulls with a stamp gap from 50 to 70, where the first row after 50 has this
-/// stamp.
-async fn pull_in_a_gap(
+/// Pull while there is a stamp gap from 50 to 70, before which the account's last
+/// stamp is 40.
+struct GapPull {
     since: i64,
     limit: Option<u32>,
-    first: i64,
-    reads: &[i64],
-) -> (Timestamp, bool) {
-    let key = ItemKey { channel: Channel::Todos, id: Uuid::nil() };
-    let row = Row { key, stamp: at(first), body: None };
-    let page = ItemPage { rows: vec![row], up_to: Some(at(first)), is_truncated: true };
-    let rows = page.clone();
-    let both = page.clone();
-    let from = at(reads[0]);
-    let mut reader = MockSyncReader::new();
-    for start in reads.iter().chain(&reads[1..]).copied() {
-        let rows = rows.clone();
+    /// Stamp of the only row of each page.
+    row_stamp: i64,
+    /// Stamps after which pages are expected to be read, in their order.
+    page_starts: Vec<i64>,
+}
+
+impl GapPull {
+    /// Pulls in both ways, which must return the same.
+    async fn run(&self) -> Pulled {
+        let key = ItemKey { channel: Channel::Todos, id: Uuid::nil() };
+        let stamp = at(self.row_stamp);
+        let row = Row { key, stamp, body: None };
+        let page = ItemPage { rows: vec![row], up_to: Some(stamp), is_truncated: true };
+        let stamp_gaps = StampGaps::new(vec![StampGap { began_at: at(50), ended_at: at(70) }]);
+        let service = PullService::new(
+            Arc::new(self.expect_reads(&page)),
+            Arc::new(MockPendingDevices::new()),
+            stamp_gaps,
+        );
+        let user = UserId::generate();
+        let since = at(self.since);
+        let state = pull_state(head(), since);
+        let catalogue = Some(state.catalogue_version());
+        let request = PullRequest { since, limit: self.limit, catalogue };
+
+        let pulled = service.pull(user, &request, &state).await.unwrap();
+        let (_, pulled_at_once) = service.pull_at_once(user, &request).await.unwrap();
+
+        assert_eq!(pulled_at_once, pulled);
+        assert_eq!(pulled.page, page);
+        pulled
+    }
+
+    fn expect_reads(&self, page: &ItemPage) -> MockSyncReader {
+        let first_start = at(self.page_starts[0]);
+        let first_page = page.clone();
+        let page_with_head = page.clone();
+        let mut reader = MockSyncReader::new();
         reader
             .expect_page()
-            .withf(move |_, since, _| *since == at(start))
+            .withf(move |_, since, _| *since == first_start)
             .once()
-            .return_once(move |_, _, _| Ok(rows));
-    }
-    reader
-        .expect_head_and_page()
-        .withf(move |_, since, _| *since == from)
-        .once()
-        .return_once(move |_, _, _| Ok(Some((head(), both))));
-    reader.expect_last_until().returning(|_, until| Ok((until == at(50)).then_some(at(40))));
-    let stamp_gaps = StampGaps::new(vec![StampGap { began_at: at(50), ended_at: at(70) }]);
-    let pulling =
-        PullService::new(Arc::new(reader), Arc::new(MockPendingDevices::new()), stamp_gaps);
-    let user = UserId::generate();
-    let state = pull_state(head(), at(since));
-    let request =
-        PullRequest { since: at(since), limit, catalogue: Some(state.catalogue_version()) };
+            .return_once(move |_, _, _| Ok(first_page));
+        // A pull at once reads its first page together with the head.
+        reader
+            .expect_head_and_page()
+            .withf(move |_, since, _| *since == first_start)
+            .once()
+            .return_once(move |_, _, _| Ok(Some((head(), page_with_head))));
 
-    let pulled = pulling.pull(user, &request, &state).await.unwrap();
-    assert_eq!(pulling.pull_at_once(user, &request).await.unwrap().1, pulled);
-    assert_eq!(pulled.page, page);
-    (pulled.watermark, pulled.has_more)
+        for start in self.page_starts[1..].iter().map(|it| at(*it)) {
+            let later_page = page.clone();
+            reader
+                .expect_page()
+                .withf(move |_, since, _| *since == start)
+                .times(2)
+                .returning(move |_, _, _| Ok(later_page.clone()));
+        }
+
+        reader.expect_last_until().returning(|_, until| Ok((until == at(50)).then_some(at(40))));
+        reader
+    }
 }
 
 #[tokio::test]
 async fn a_stamp_in_a_gap_is_reset_to_the_accounts_last_before_it() {
-    assert_eq!(pull_in_a_gap(60, Some(500), 80, &[50]).await, (at(40), false));
+    let gap_pull = GapPull { since: 60, limit: Some(500), row_stamp: 80, page_starts: vec![50] };
+
+    let pulled = gap_pull.run().await;
+
+    assert_eq!(pulled.watermark, at(40));
+    assert!(!pulled.has_more);
 }
 
 #[tokio::test]
 async fn issued_stamps_and_times_of_old_devices_are_continued() {
     for (since, limit) in [(50, Some(500)), (70, Some(500)), (60, None)] {
-        let watermark = pull_in_a_gap(since, limit, 80, &[since]).await;
+        let gap_pull = GapPull { since, limit, row_stamp: 80, page_starts: vec![since] };
 
-        assert_eq!(watermark, (at(80), true));
+        let pulled = gap_pull.run().await;
+
+        assert_eq!(pulled.watermark, at(80));
+        assert!(pulled.has_more);
     }
 }
 
 #[tokio::test]
 async fn a_gap_does_not_apply_to_an_account_with_stamps_in_it() {
+    let gap_pull =
+        GapPull { since: 60, limit: Some(500), row_stamp: 65, page_starts: vec![50, 60] };
+
+    let pulled = gap_pull.run().await;
+
     // Otherwise a page that ends there would be requested again and again.
-    assert_eq!(pull_in_a_gap(60, Some(500), 65, &[50, 60]).await, (at(65), true));
+    assert_eq!(pulled.watermark, at(65));
+    assert!(pulled.has_more);
 }
 
 #[tokio::test]
 async fn a_truncated_page_is_continued_after_its_last_row() {
-    let cut = ItemPage { rows: vec![], up_to: Some(at(60)), is_truncated: true };
-    let complete = ItemPage { rows: vec![], up_to: Some(at(60)), is_truncated: false };
-    let newer = ItemPage { rows: vec![], up_to: Some(at(130)), is_truncated: false };
+    let truncated_page = ItemPage { rows: vec![], up_to: Some(at(60)), is_truncated: true };
+    let complete_page = ItemPage { rows: vec![], up_to: Some(at(60)), is_truncated: false };
+    let newer_page = ItemPage { rows: vec![], up_to: Some(at(130)), is_truncated: false };
 
-    for (page, watermark, has_more) in
-        [(cut, at(60), true), (complete, at(100), false), (newer, at(130), false)]
-    {
+    for (page, watermark, has_more) in [
+        (truncated_page, at(60), true),
+        (complete_page, at(100), false),
+        (newer_page, at(130), false),
+    ] {
         let pulled = pull(returning(page), at(10), head()).await;
 
         assert_eq!(pulled.watermark, watermark);
@@ -142,22 +184,18 @@ async fn a_truncated_page_is_continued_after_its_last_row() {
 #[tokio::test]
 async fn a_device_without_paging_gets_everything_at_once() {
     let mut reader = MockSyncReader::new();
-    let large = |limit: &PageLimit| limit.rows >= 100_000 && limit.bytes > MAX_PAGE_BYTES;
+    let is_large = |limit: &PageLimit| limit.rows >= 100_000 && limit.bytes > MAX_PAGE_BYTES;
     reader
         .expect_page()
-        .withf(move |_, _, limit| large(limit))
+        .withf(move |_, _, limit| is_large(limit))
         .once()
         .returning(|_, _, _| Ok(ItemPage::default()));
-    let pulling = PullService::new(
-        Arc::new(reader),
-        Arc::new(MockPendingDevices::new()),
-        StampGaps::default(),
-    );
+    let service = pull_service(reader);
     let state = pull_state(head(), at(10));
 
     let catalogue = Some(state.catalogue_version());
     let request = PullRequest { since: at(10), limit: None, catalogue };
-    let pulled = pulling.pull(UserId::generate(), &request, &state).await.unwrap();
+    let pulled = service.pull(UserId::generate(), &request, &state).await.unwrap();
 
     assert!(!pulled.has_more);
 }
@@ -171,13 +209,9 @@ async fn pull_at_once(head: Option<Head>, page: ItemPage, since: Timestamp) -> O
         .withf(move |_, it, limit| *it == since && limit.rows == 500)
         .once()
         .return_once(move |_, _, _| Ok(head.map(|it| (it, page))));
-    let pulling = PullService::new(
-        Arc::new(reader),
-        Arc::new(MockPendingDevices::new()),
-        StampGaps::default(),
-    );
+    let service = pull_service(reader);
     let request = PullRequest { since, limit: Some(9_000), catalogue };
-    match pulling.pull_at_once(UserId::generate(), &request).await {
+    match service.pull_at_once(UserId::generate(), &request).await {
         Ok((state, pulled)) => {
             assert_eq!(Some(state), expected_state);
             Some(pulled)
@@ -201,10 +235,10 @@ async fn both_ways_of_pulling_return_the_same() {
 
 #[tokio::test]
 async fn later_writes_wait_if_the_state_was_up_to_date() {
-    let newer = ItemPage { rows: vec![], up_to: Some(at(950)), is_truncated: false };
+    let newer_page = ItemPage { rows: vec![], up_to: Some(at(950)), is_truncated: false };
 
     for since in [at(100), at(900)] {
-        let pulled = pull_at_once(Some(head()), newer.clone(), since).await.unwrap();
+        let pulled = pull_at_once(Some(head()), newer_page.clone(), since).await.unwrap();
 
         assert_eq!(pulled.watermark, at(100));
         assert!(!pulled.has_more);
@@ -236,15 +270,11 @@ async fn the_catalogue_is_sent_unless_the_device_has_it() {
     let mut reader = MockSyncReader::new();
     reader.expect_catalogue().once().returning(|_, _| Ok(Catalogue::default()));
     reader.expect_preferences().once().returning(|_| Ok(vec![(Uuid::from_u128(9), false)]));
-    let pulling = PullService::new(
-        Arc::new(reader),
-        Arc::new(MockPendingDevices::new()),
-        StampGaps::default(),
-    );
+    let service = pull_service(reader);
     let state = pull_state(Head { preferences: Some(at(1)), ..head() }, at(100));
 
     let request = PullRequest { since: at(100), limit: Some(500), catalogue: Some(1) };
-    let pulled = pulling.pull(UserId::generate(), &request, &state).await.unwrap();
+    let pulled = service.pull(UserId::generate(), &request, &state).await.unwrap();
 
     let snapshot = pulled.catalogue.unwrap();
     assert_eq!(snapshot.plugin_preferences, HashMap::from([(Uuid::from_u128(9), false)]));
@@ -256,13 +286,13 @@ async fn waiting_devices_are_loaded_only_if_there_are_any() {
     let mut pending = MockPendingDevices::new();
     let device = PendingDevice { id: Uuid::nil(), name: "laptop".to_owned(), created_at: at(1) };
     pending.expect_waiting_devices().once().return_once(move |_| Ok(vec![device]));
-    let pulling =
+    let service =
         PullService::new(Arc::new(MockSyncReader::new()), Arc::new(pending), StampGaps::default());
     let state = pull_state(Head { has_pending_devices: true, ..head() }, at(100));
 
     let catalogue = Some(state.catalogue_version());
     let request = PullRequest { since: at(100), limit: Some(500), catalogue };
-    let pulled = pulling.pull(UserId::generate(), &request, &state).await.unwrap();
+    let pulled = service.pull(UserId::generate(), &request, &state).await.unwrap();
 
     assert_eq!(pulled.pending.len(), 1);
 }
