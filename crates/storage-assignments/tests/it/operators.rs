@@ -60,59 +60,63 @@ async fn create(db: &Database, operator: &Operator) -> OperatorChangeOutcome {
 
 async fn built_in_operators_are_stored_once_and_updated(db: Database) {
     let store = SqlOperators::new(db.clone());
-    let custom = operator("Mine", "taken");
-    assert_eq!(create(&db, &custom).await, OperatorChangeOutcome::Done);
-    let mut shipped = Operator { is_custom: false, ..operator("Brief", "brief") };
-    let taken = Operator { is_custom: false, ..operator("Taken", "Taken") };
-    let all = || vec![shipped.clone(), taken.clone()];
+    let custom_operator = operator("Mine", "taken");
+    assert_eq!(create(&db, &custom_operator).await, OperatorChangeOutcome::Done);
+    let mut built_in = Operator { is_custom: false, ..operator("Brief", "brief") };
+    let with_used_skill = Operator { is_custom: false, ..operator("Taken", "Taken") };
+    let operators = || vec![built_in.clone(), with_used_skill.clone()];
 
-    for put in join_all((0..5).map(|_| store.put_built_in(all()))).await {
-        put.unwrap();
+    for outcome in join_all((0..5).map(|_| store.put_built_in(operators()))).await {
+        outcome.unwrap();
     }
-    let grant = store.grant(shipped.id, vec![DEFAULT], effects()).await;
+
+    let grant = store.grant(built_in.id, vec![DEFAULT], effects()).await;
     assert_eq!(grant.unwrap(), OperatorChangeOutcome::Done);
+
     let name = "Briefings".to_owned();
     let update = OperatorUpdate { name, is_active: false, skill: None, at: at(1) };
     assert_eq!(
-        store.update(shipped.id, update, effects()).await.unwrap(),
+        store.update(built_in.id, update, effects()).await.unwrap(),
         OperatorChangeOutcome::Done
     );
-    shipped.skill.steps.pop();
-    shipped.updated_at = at(2);
-    store.put_built_in(vec![shipped.clone()]).await.unwrap();
+
+    built_in.skill.steps.pop();
+    built_in.updated_at = at(2);
+    store.put_built_in(vec![built_in.clone()]).await.unwrap();
 
     let name = "Briefings".to_owned();
-    let expected = Operator { name, is_active: false, groups: vec![DEFAULT], ..shipped };
-    assert_eq!(store.list().await.unwrap(), [expected, custom]);
+    let expected = Operator { name, is_active: false, groups: vec![DEFAULT], ..built_in };
+    assert_eq!(store.list().await.unwrap(), [expected, custom_operator]);
 }
 
 async fn only_granted_and_active_operators_are_listed_for_a_user(db: Database) {
     let user = person(&db).await;
-    let other = group(&db, "Sales").await;
+    let sales = group(&db, "Sales").await;
     let store = SqlOperators::new(db.clone());
-    let [mut beta, mut alpha, foreign, mut inactive] =
+    let [mut beta, mut alpha, of_sales, mut inactive] =
         ["beta", "Alpha", "foreign", "inactive"].map(|it| operator(it, it));
     inactive.is_active = false;
-    for it in [&beta, &alpha, &foreign, &inactive] {
-        assert_eq!(create(&db, it).await, OperatorChangeOutcome::Done);
+    for operator in [&beta, &alpha, &of_sales, &inactive] {
+        assert_eq!(create(&db, operator).await, OperatorChangeOutcome::Done);
     }
-    let both = vec![DEFAULT, other, DEFAULT];
+
+    let both_groups = vec![DEFAULT, sales, DEFAULT];
     for (id, groups) in [
-        (beta.id, both.clone()),
-        (alpha.id, vec![other]),
+        (beta.id, both_groups.clone()),
+        (alpha.id, vec![sales]),
         (alpha.id, vec![DEFAULT]),
-        (foreign.id, vec![other]),
-        (inactive.id, both),
+        (of_sales.id, vec![sales]),
+        (inactive.id, both_groups),
     ] {
-        let granted = store.grant(id, groups, effects()).await.unwrap();
-        assert_eq!(granted, OperatorChangeOutcome::Done);
+        let outcome = store.grant(id, groups, effects()).await.unwrap();
+        assert_eq!(outcome, OperatorChangeOutcome::Done);
     }
 
-    let granted = store.list_granted(user).await.unwrap();
+    let operators = store.list_granted(user).await.unwrap();
 
-    beta.groups = vec![DEFAULT, other];
+    beta.groups = vec![DEFAULT, sales];
     alpha.groups = vec![DEFAULT];
-    assert_eq!(granted, [alpha, beta]);
+    assert_eq!(operators, [alpha, beta]);
     assert!(store.list_granted(pia_kernel::UserId::generate()).await.unwrap().is_empty());
 
     execute(&db, "UPDATE accounts SET deactivated_at = created_at").await;
@@ -121,25 +125,28 @@ async fn only_granted_and_active_operators_are_listed_for_a_user(db: Database) {
 
 async fn the_name_of_a_skill_is_unique_in_any_case(db: Database) {
     let store = SqlOperators::new(db.clone());
-    let all: Vec<_> = ["plan", "Plan", "PLAN", "pLan"].map(|it| operator("Plan", it)).into();
+    let operators: Vec<_> = ["plan", "Plan", "PLAN", "pLan"].map(|it| operator("Plan", it)).into();
 
-    let created = join_all(all.iter().map(|it| create(&db, it))).await;
+    let outcomes = join_all(operators.iter().map(|it| create(&db, it))).await;
 
-    assert_eq!(created.iter().filter(|it| **it == OperatorChangeOutcome::Done).count(), 1);
-    assert_eq!(created.iter().filter(|it| **it == OperatorChangeOutcome::NameTaken).count(), 3);
-    let other = operator("Other", "other");
-    assert_eq!(create(&db, &other).await, OperatorChangeOutcome::Done);
+    let count_of =
+        |outcome: OperatorChangeOutcome| outcomes.iter().filter(|it| **it == outcome).count();
+    assert_eq!(count_of(OperatorChangeOutcome::Done), 1);
+    assert_eq!(count_of(OperatorChangeOutcome::NameTaken), 3);
+
+    let renamed = operator("Other", "other");
+    assert_eq!(create(&db, &renamed).await, OperatorChangeOutcome::Done);
     let skill = Some(Skill { name: "pLAN".to_owned(), ..brief() });
     let update = OperatorUpdate { name: "Other".to_owned(), is_active: true, skill, at: at(1) };
-    let updated = store.update(other.id, update, effects()).await.unwrap();
-    assert_eq!(updated, OperatorChangeOutcome::NameTaken);
-    assert_eq!(store.list().await.unwrap()[0], other);
+    let outcome = store.update(renamed.id, update, effects()).await.unwrap();
+    assert_eq!(outcome, OperatorChangeOutcome::NameTaken);
+    assert_eq!(store.list().await.unwrap()[0], renamed);
 }
 
 async fn an_operator_is_changed(db: Database) {
     let store = SqlOperators::new(db.clone());
-    let custom = operator("Plan", "plan");
-    assert_eq!(create(&db, &custom).await, OperatorChangeOutcome::Done);
+    let custom_operator = operator("Plan", "plan");
+    assert_eq!(create(&db, &custom_operator).await, OperatorChangeOutcome::Done);
     let skill = Skill { name: "planning".to_owned(), ..brief() };
     let update = OperatorUpdate {
         name: "Planning".to_owned(),
@@ -147,28 +154,34 @@ async fn an_operator_is_changed(db: Database) {
         skill: Some(skill.clone()),
         at: at(5),
     };
+
     let unknown = OperatorId::generate();
     let change = async |id| store.update(id, update.clone(), effects()).await.unwrap();
     let delete = async |id| store.delete(id, effects()).await.unwrap();
 
     assert_eq!(change(unknown).await, OperatorChangeOutcome::NotFound);
-    assert_eq!(change(custom.id).await, OperatorChangeOutcome::Done);
+    assert_eq!(change(custom_operator.id).await, OperatorChangeOutcome::Done);
 
-    let name = "Planning".to_owned();
-    let is_active = false;
-    let expected = Operator { name, is_active, skill, updated_at: at(5), ..custom };
+    let expected = Operator {
+        name: "Planning".to_owned(),
+        is_active: false,
+        skill,
+        updated_at: at(5),
+        ..custom_operator
+    };
     assert_eq!(store.list().await.unwrap(), [expected]);
+
     assert_eq!(create(&db, &operator("Plan", "plan")).await, OperatorChangeOutcome::Done);
     assert_eq!(delete(unknown).await, OperatorChangeOutcome::NotFound);
-    assert_eq!(delete(custom.id).await, OperatorChangeOutcome::Done);
-    assert_eq!(delete(custom.id).await, OperatorChangeOutcome::NotFound);
+    assert_eq!(delete(custom_operator.id).await, OperatorChangeOutcome::Done);
+    assert_eq!(delete(custom_operator.id).await, OperatorChangeOutcome::NotFound);
     assert_eq!(store.list().await.unwrap().len(), 1);
 }
 
 async fn built_in_operators_keep_their_skill(db: Database) {
     let store = SqlOperators::new(db.clone());
-    let shipped = Operator { is_custom: false, ..operator("Brief", "brief") };
-    store.put_built_in(vec![shipped.clone()]).await.unwrap();
+    let built_in = Operator { is_custom: false, ..operator("Brief", "brief") };
+    store.put_built_in(vec![built_in.clone()]).await.unwrap();
     let update = OperatorUpdate {
         name: "Mine".to_owned(),
         is_active: true,
@@ -176,43 +189,41 @@ async fn built_in_operators_keep_their_skill(db: Database) {
         at: at(1),
     };
 
-    let updated = store.update(shipped.id, update, effects()).await.unwrap();
-    let deleted = store.delete(shipped.id, effects()).await.unwrap();
+    let update_outcome = store.update(built_in.id, update, effects()).await.unwrap();
+    let deletion_outcome = store.delete(built_in.id, effects()).await.unwrap();
 
-    assert_eq!(updated, OperatorChangeOutcome::BuiltIn);
-    assert_eq!(deleted, OperatorChangeOutcome::BuiltIn);
-    assert_eq!(store.list().await.unwrap(), [shipped]);
+    assert_eq!(update_outcome, OperatorChangeOutcome::BuiltIn);
+    assert_eq!(deletion_outcome, OperatorChangeOutcome::BuiltIn);
+    assert_eq!(store.list().await.unwrap(), [built_in]);
 }
 
 async fn unknown_groups_are_refused(db: Database) {
     let store = SqlOperators::new(db.clone());
-    let custom = operator("Plan", "plan");
-    assert_eq!(create(&db, &custom).await, OperatorChangeOutcome::Done);
+    let custom_operator = operator("Plan", "plan");
+    assert_eq!(create(&db, &custom_operator).await, OperatorChangeOutcome::Done);
     let grant = async |id, groups| store.grant(id, groups, effects()).await.unwrap();
-    assert_eq!(grant(custom.id, vec![DEFAULT]).await, OperatorChangeOutcome::Done);
+    assert_eq!(grant(custom_operator.id, vec![DEFAULT]).await, OperatorChangeOutcome::Done);
 
-    let unknown = grant(custom.id, vec![DEFAULT, GroupId::generate()]).await;
-    let nowhere = Operator { groups: vec![GroupId::generate()], ..operator("New", "new") };
+    let of_unknown_group = grant(custom_operator.id, vec![DEFAULT, GroupId::generate()]).await;
+    let in_unknown_group = Operator { groups: vec![GroupId::generate()], ..operator("New", "new") };
 
-    assert_eq!(unknown, OperatorChangeOutcome::UnknownGroup);
-    assert_eq!(create(&db, &nowhere).await, OperatorChangeOutcome::UnknownGroup);
-    let missing = grant(OperatorId::generate(), vec![DEFAULT]).await;
-    assert_eq!(missing, OperatorChangeOutcome::NotFound);
-    let expected = Operator { groups: vec![DEFAULT], ..custom };
+    assert_eq!(of_unknown_group, OperatorChangeOutcome::UnknownGroup);
+    assert_eq!(create(&db, &in_unknown_group).await, OperatorChangeOutcome::UnknownGroup);
+    let of_unknown_operator = grant(OperatorId::generate(), vec![DEFAULT]).await;
+    assert_eq!(of_unknown_operator, OperatorChangeOutcome::NotFound);
+    let expected = Operator { groups: vec![DEFAULT], ..custom_operator };
     assert_eq!(store.list().await.unwrap(), [expected]);
 }
 
 async fn a_deleted_group_loses_its_operators(db: Database) {
     let store = SqlOperators::new(db.clone());
-    let custom = operator("Plan", "plan");
+    let custom_operator = operator("Plan", "plan");
     let sales = group(&db, "Sales").await;
-    assert_eq!(
-        create(&db, &Operator { groups: vec![sales], ..custom.clone() }).await,
-        OperatorChangeOutcome::Done
-    );
+    let in_sales = Operator { groups: vec![sales], ..custom_operator.clone() };
+    assert_eq!(create(&db, &in_sales).await, OperatorChangeOutcome::Done);
     assert_eq!(store.list().await.unwrap()[0].groups, [sales]);
 
     execute(&db, "DELETE FROM user_groups WHERE name = 'Sales'").await;
 
-    assert_eq!(store.list().await.unwrap(), [custom]);
+    assert_eq!(store.list().await.unwrap(), [custom_operator]);
 }

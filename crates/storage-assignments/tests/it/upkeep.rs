@@ -78,16 +78,16 @@ async fn only_one_that_waits_ends_unstarted(db: Database) {
     let user = person(&db).await;
     let store = open_store(&db);
     let run = running(&db, user, 0).await;
-    let waiting = queue_assignment(&db, user, 0).await;
+    let queued = queue_assignment(&db, user, 0).await;
     let not_started = RunFailure { code: FailureCode::NotStarted, ..failure() };
     let give_up = async |id| store.give_up(id, not_started.clone(), at(9)).await.unwrap();
 
     assert!(!give_up(run.claim.id).await);
     assert!(!give_up(AssignmentId::generate()).await);
-    assert!(give_up(waiting).await);
-    assert!(!give_up(waiting).await);
+    assert!(give_up(queued).await);
+    assert!(!give_up(queued).await);
 
-    let details = load(&db, user, waiting).await;
+    let details = load(&db, user, queued).await;
     assert_eq!(details.assignment.error_code.as_deref(), Some("operator_not_started"));
     assert_eq!(kinds(&details), ["queued", "failed"]);
 }
@@ -99,8 +99,8 @@ async fn contents_are_deleted_after_their_time(db: Database) {
     for second in 0..4 {
         ids.push(end_assignment(&db, user, second).await);
     }
-    let waiting = queue_assignment(&db, user, 0).await;
-    assert!(store.cancel(user, waiting, forced_end(EventKind::Cancelled, at(9))).await.unwrap());
+    let cancelled = queue_assignment(&db, user, 0).await;
+    assert!(store.cancel(user, cancelled, forced_end(EventKind::Cancelled, at(9))).await.unwrap());
     let redact =
         async |before| store.redact(at(before), at(9), redaction_event(), 2).await.unwrap();
 
@@ -110,13 +110,15 @@ async fn contents_are_deleted_after_their_time(db: Database) {
     assert_eq!(redact(3).await, 0);
 
     assert_eq!(count_sealed(&db).await, (2, 1));
+
     let details = load(&db, user, ids[0]).await;
     assert_eq!(details.plaintext_dropped_at, Some(at(9)));
     assert_eq!(details.assignment.completed_at, Some(at(0)));
     assert_eq!(kinds(&details).last(), Some(&"redacted"));
     assert_eq!(load(&db, user, ids[3]).await.artifact_text.as_deref(), Some("The brief."));
-    let all = join_all((0..4).map(|_| store.redact(at(99), at(99), redaction_event(), 9))).await;
-    assert_eq!(all.into_iter().map(Result::unwrap).sum::<usize>(), 2);
+
+    let counts = join_all((0..4).map(|_| store.redact(at(99), at(99), redaction_event(), 9))).await;
+    assert_eq!(counts.into_iter().map(Result::unwrap).sum::<usize>(), 2);
     for id in ids {
         let details = load(&db, user, id).await;
         assert_eq!(kinds(&details).iter().filter(|it| **it == "redacted").count(), 1);

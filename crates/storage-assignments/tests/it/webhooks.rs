@@ -75,8 +75,8 @@ async fn an_assignment_that_has_ended_is_announced_once(db: Database) {
     let user = person(&db).await;
     let run = running(&db, user, 10).await;
     assert!(open_store(&db).change(run.claim, completion(at(20))).await.unwrap());
-    let late = forced_end(EventKind::Cancelled, at(21));
-    assert!(!open_store(&db).cancel(user, run.claim.id, late).await.unwrap());
+    let cancellation = forced_end(EventKind::Cancelled, at(21));
+    assert!(!open_store(&db).cancel(user, run.claim.id, cancellation).await.unwrap());
 
     let [delivery] = deliveries(&db, operator).await.try_into().unwrap();
     let payload: Value = serde_json::from_str(&delivery.payload).unwrap();
@@ -86,21 +86,25 @@ async fn an_assignment_that_has_ended_is_announced_once(db: Database) {
     assert_eq!(payload["data"]["operatorId"], operator.to_string());
     assert_eq!(payload["data"]["tokensSpent"], 5);
     assert!(!delivery.payload.contains("The brief."));
-    let claimed = claim(&db, 20).await.unwrap();
-    let webhook = claimed.webhook.unwrap();
+
+    let attempt = claim(&db, 20).await.unwrap();
+    let webhook = attempt.webhook.unwrap();
     assert_eq!(webhook.url.as_str(), URL);
     assert_eq!(webhook.secret.expose().as_str(), SECRET);
-    assert_eq!(claimed.delivery.id, delivery.id);
-    assert_eq!(claimed.delivery.attempts, 1);
-    let listed = SqlOperators::new(db.clone()).list().await.unwrap();
-    assert_eq!(listed[0].webhook_url.as_deref(), Some(URL));
+    assert_eq!(attempt.delivery.id, delivery.id);
+    assert_eq!(attempt.delivery.attempts, 1);
+
+    let operators = SqlOperators::new(db.clone()).list().await.unwrap();
+    assert_eq!(operators[0].webhook_url.as_deref(), Some(URL));
 }
 
 async fn an_operator_without_a_webhook_announces_nothing(db: Database) {
     let operator = stored_operator(&db).await;
     let user = person(&db).await;
     assert!(put(&db, operator, None).await);
+
     cancel_assignment(&db, user).await;
+
     assert!(deliveries(&db, operator).await.is_empty());
     assert!(!put(&db, OperatorId::generate(), Some(URL)).await);
     assert!(webhooks(&db).deliveries(OperatorId::generate(), 1).await.unwrap().is_none());
@@ -112,22 +116,25 @@ async fn concurrent_workers_claim_each_delivery_once(db: Database) {
     for _ in 0..20 {
         cancel_assignment(&db, user).await;
     }
+
     let claims = (0..8).map(|_| async {
-        let mut own = Vec::new();
+        let mut ids = Vec::new();
         while let Some(it) = claim(&db, 2).await {
-            own.push(it.delivery.id);
+            ids.push(it.delivery.id);
         }
-        own
+        ids
     });
-    let mut claimed = join_all(claims).await.concat();
+
+    let mut claimed_ids: Vec<_> = join_all(claims).await.concat();
     // Those that lost every race looked again too early.
     while let Some(it) = claim(&db, 2).await {
-        claimed.push(it.delivery.id);
+        claimed_ids.push(it.delivery.id);
     }
-    assert_eq!(claimed.len(), 20);
-    claimed.sort_unstable();
-    claimed.dedup();
-    assert_eq!(claimed.len(), 20);
+
+    assert_eq!(claimed_ids.len(), 20);
+    claimed_ids.sort_unstable();
+    claimed_ids.dedup();
+    assert_eq!(claimed_ids.len(), 20);
 }
 
 async fn deliveries_of_excepted_operators_are_not_claimed(db: Database) {
@@ -137,6 +144,7 @@ async fn deliveries_of_excepted_operators_are_not_claimed(db: Database) {
     let claim = async |except: &[OperatorId]| {
         webhooks(&db).claim(at(2), at(62), except).await.unwrap().map(|it| it.operator)
     };
+
     assert_eq!(claim(&[OperatorId::generate(), operator]).await, None);
     assert_eq!(claim(&[OperatorId::generate()]).await, Some(operator));
     assert_eq!(claim(&[]).await, None);
@@ -146,25 +154,36 @@ async fn an_attempt_that_was_repeated_changes_nothing(db: Database) {
     let operator = stored_operator(&db).await;
     let user = person(&db).await;
     cancel_assignment(&db, user).await;
-    let late = claim(&db, 2).await.unwrap().delivery;
+    let slow_attempt = claim(&db, 2).await.unwrap().delivery;
     assert!(claim(&db, 61).await.is_none());
-    let second = claim(&db, 62).await.unwrap().delivery;
-    let failed = WebhookDelivery { next_at: None, failure: Some("late".to_owned()), ..late };
-    webhooks(&db).finish(failed).await.unwrap();
-    assert_eq!(deliveries(&db, operator).await, std::slice::from_ref(&second));
+    let second_attempt = claim(&db, 62).await.unwrap().delivery;
 
-    let next =
-        WebhookDelivery { next_at: Some(at(90)), failure: Some("status 500".to_owned()), ..second };
-    webhooks(&db).finish(next.clone()).await.unwrap();
-    assert_eq!(deliveries(&db, operator).await, [next]);
+    let slow_failure =
+        WebhookDelivery { next_at: None, failure: Some("late".to_owned()), ..slow_attempt };
+    webhooks(&db).finish(slow_failure).await.unwrap();
+    assert_eq!(deliveries(&db, operator).await, std::slice::from_ref(&second_attempt));
+
+    let second_failure = WebhookDelivery {
+        next_at: Some(at(90)),
+        failure: Some("status 500".to_owned()),
+        ..second_attempt
+    };
+    webhooks(&db).finish(second_failure.clone()).await.unwrap();
+    assert_eq!(deliveries(&db, operator).await, [second_failure]);
+
     assert!(claim(&db, 89).await.is_none());
-    let third = claim(&db, 90).await.unwrap().delivery;
-    assert_eq!(third.attempts, 3);
-    assert_eq!(third.failure.as_deref(), Some("status 500"));
-    let done =
-        WebhookDelivery { next_at: None, delivered_at: Some(at(91)), failure: None, ..third };
-    webhooks(&db).finish(done.clone()).await.unwrap();
-    assert_eq!(deliveries(&db, operator).await, [done]);
+    let third_attempt = claim(&db, 90).await.unwrap().delivery;
+    assert_eq!(third_attempt.attempts, 3);
+    assert_eq!(third_attempt.failure.as_deref(), Some("status 500"));
+
+    let success = WebhookDelivery {
+        next_at: None,
+        delivered_at: Some(at(91)),
+        failure: None,
+        ..third_attempt
+    };
+    webhooks(&db).finish(success.clone()).await.unwrap();
+    assert_eq!(deliveries(&db, operator).await, [success]);
     assert!(claim(&db, 10_000).await.is_none());
 }
 
@@ -172,8 +191,10 @@ async fn a_removed_webhook_loses_its_deliveries(db: Database) {
     let operator = stored_operator(&db).await;
     let user = person(&db).await;
     cancel_assignment(&db, user).await;
+
     assert!(put(&db, operator, Some("https://elsewhere.example/")).await);
     assert_eq!(deliveries(&db, operator).await.len(), 1);
+
     assert!(put(&db, operator, None).await);
     assert!(deliveries(&db, operator).await.is_empty());
 }
@@ -182,10 +203,12 @@ async fn old_deliveries_are_deleted(db: Database) {
     let operator = stored_operator(&db).await;
     let user = person(&db).await;
     cancel_assignment(&db, user).await;
+
     webhooks(&db).sweep(at(2)).await.unwrap();
     execute(&db, "UPDATE operators SET webhook_secret = NULL").await;
-    let unreadable = claim(&db, 2).await.unwrap();
-    assert!(unreadable.webhook.is_none());
+    let attempt = claim(&db, 2).await.unwrap();
+    assert!(attempt.webhook.is_none());
+
     webhooks(&db).sweep(at(3)).await.unwrap();
     assert!(deliveries(&db, operator).await.is_empty());
 }

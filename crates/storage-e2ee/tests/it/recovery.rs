@@ -45,23 +45,25 @@ async fn sealed_proof_key(person: &Person) -> Vec<u8> {
 }
 
 async fn a_copy_is_stored_as_sent_and_can_be_replaced(db: Database) {
-    let (ada, _first) = Person::encrypted(&db).await;
-    let newer = RecoveryForm { umk_version: Some(2), ..recovery_form(6) };
+    let (ada, _laptop) = Person::encrypted(&db).await;
+    let newer_form = RecoveryForm { umk_version: Some(2), ..recovery_form(6) };
 
     ada.recovery.store_copy(ada.owner(), recovery_form(5)).await.unwrap();
-    let first = ada.recovery.find(ada.user).await.unwrap();
-    ada.recovery.store_copy(ada.owner(), newer).await.unwrap();
-    let second = ada.recovery.find(ada.user).await.unwrap();
+    let copy = ada.recovery.find(ada.user).await.unwrap();
+    ada.recovery.store_copy(ada.owner(), newer_form).await.unwrap();
+    let replaced_copy = ada.recovery.find(ada.user).await.unwrap();
 
-    assert_eq!(first.ciphertext, text(5, 60));
-    assert_eq!(first.kdf_salt, text(5, 32));
-    assert_eq!(first.kdf_memory_kib, 65_536);
-    assert_eq!(first.kdf_time, 3);
-    assert_eq!(first.kdf_parallelism, 4);
-    assert_eq!(first.umk_version, 1);
-    assert_eq!(first.created_at, START);
-    assert_eq!(second.ciphertext, text(6, 60));
-    assert_eq!(second.umk_version, 2);
+    assert_eq!(copy.ciphertext, text(5, 60));
+    assert_eq!(copy.kdf_salt, text(5, 32));
+    assert_eq!(copy.kdf_memory_kib, 65_536);
+    assert_eq!(copy.kdf_time, 3);
+    assert_eq!(copy.kdf_parallelism, 4);
+    assert_eq!(copy.umk_version, 1);
+    assert_eq!(copy.created_at, START);
+
+    assert_eq!(replaced_copy.ciphertext, text(6, 60));
+    assert_eq!(replaced_copy.umk_version, 2);
+
     let state = ada.devices.state(ada.user).await.unwrap();
     assert_eq!(state.umk_version, 2);
     assert!(state.recovery);
@@ -69,38 +71,41 @@ async fn a_copy_is_stored_as_sent_and_can_be_replaced(db: Database) {
 }
 
 async fn one_of_concurrent_proof_keys_is_stored(db: Database) {
-    let (ada, _first) = Person::encrypted(&db).await;
+    let (ada, _laptop) = Person::encrypted(&db).await;
     ada.recovery.store_copy(ada.owner(), recovery_form(5)).await.unwrap();
 
-    let put =
+    let results =
         join_all((0..16).map(|it| ada.recovery.put_proof_key(ada.owner(), proof_key(it)))).await;
 
-    let winner = u8::try_from(put.iter().position(Result::is_ok).unwrap()).unwrap();
+    let winner = u8::try_from(results.iter().position(Result::is_ok).unwrap()).unwrap();
     let conflict =
         |it: &Result<(), PutProofKeyError>| matches!(it, Err(PutProofKeyError::Conflict));
-    assert_eq!(put.iter().filter(|it| conflict(it)).count(), 15);
+    assert_eq!(results.iter().filter(|it| conflict(it)).count(), 15);
+
     ada.recovery.put_proof_key(ada.owner(), proof_key(winner)).await.unwrap();
     assert_eq!(ada.audited("recovery_key.proof_stored").await, 1);
     assert!(ada.devices.state(ada.user).await.unwrap().proof_key);
-    let replaced = ada.recovery.store_copy(ada.owner(), recovery_form(6)).await;
-    assert!(matches!(replaced, Err(StoreCopyError::Locked)));
+
+    let copy_outcome = ada.recovery.store_copy(ada.owner(), recovery_form(6)).await;
+    assert!(matches!(copy_outcome, Err(StoreCopyError::Locked)));
 }
 
 async fn a_proof_key_is_sealed_and_verifies_proofs(db: Database) {
-    let (ada, _first) = Person::encrypted(&db).await;
+    let (ada, _laptop) = Person::encrypted(&db).await;
     ada.recovery.store_copy(ada.owner(), recovery_form(5)).await.unwrap();
     ada.recovery.put_proof_key(ada.owner(), proof_key(3)).await.unwrap();
-    let second = Machine::new("second");
-    let session = ada.register(&second).await;
+    let phone = Machine::new("second");
+    let session = ada.register(&phone).await;
 
-    let wrong = ada.recovery.activate(ada.owner(), activation(&second, &session, 4)).await;
-    let activated = join_all(
-        (0..8).map(|_| ada.recovery.activate(ada.owner(), activation(&second, &session, 3))),
+    let with_wrong_key = ada.recovery.activate(ada.owner(), activation(&phone, &session, 4)).await;
+    let results = join_all(
+        (0..8).map(|_| ada.recovery.activate(ada.owner(), activation(&phone, &session, 3))),
     )
     .await;
 
-    assert!(matches!(wrong, Err(ActivateError::WrongProof)));
-    assert_eq!(activated.iter().filter(|it| it.is_ok()).count(), 1, "the session is good once");
+    assert!(matches!(with_wrong_key, Err(ActivateError::WrongProof)));
+    assert_eq!(results.iter().filter(|it| it.is_ok()).count(), 1, "the session is good once");
+
     let sealed = sealed_proof_key(&ada).await;
     let encoded = text(3, 32);
     for plain in [&[3; 32][..], encoded.as_bytes()] {
@@ -109,16 +114,17 @@ async fn a_proof_key_is_sealed_and_verifies_proofs(db: Database) {
 }
 
 async fn a_proof_key_of_an_abandoned_master_key_accepts_no_proof(db: Database) {
-    let (ada, _first) = Person::encrypted(&db).await;
+    let (ada, _laptop) = Person::encrypted(&db).await;
     ada.recovery.store_copy(ada.owner(), recovery_form(5)).await.unwrap();
     ada.recovery.put_proof_key(ada.owner(), proof_key(3)).await.unwrap();
-    let second = Machine::new("second");
-    let later = ada.with_master_key([9; 32]);
-    let session = later.register(&second).await;
+    let phone = Machine::new("second");
+    let rekeyed = ada.with_master_key([9; 32]);
+    let session = rekeyed.register(&phone).await;
 
-    let activated = later.recovery.activate(ada.owner(), activation(&second, &session, 3)).await;
-    let put = later.recovery.put_proof_key(ada.owner(), proof_key(3)).await;
+    let activation_outcome =
+        rekeyed.recovery.activate(ada.owner(), activation(&phone, &session, 3)).await;
+    let key_outcome = rekeyed.recovery.put_proof_key(ada.owner(), proof_key(3)).await;
 
-    assert!(matches!(activated, Err(ActivateError::WrongProof)));
-    assert!(matches!(put, Err(PutProofKeyError::Conflict)));
+    assert!(matches!(activation_outcome, Err(ActivateError::WrongProof)));
+    assert!(matches!(key_outcome, Err(PutProofKeyError::Conflict)));
 }

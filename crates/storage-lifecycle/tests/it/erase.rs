@@ -146,7 +146,7 @@ async fn concurrent_erasures_of_an_account_succeed_once(db: Database) {
     let results = join_all((0..8).map(|_| eraser.erase(erasure_of(ada)))).await;
 
     let outcomes: Vec<_> = results.into_iter().map(Result::unwrap).collect();
-    let count_of = |outcome| outcomes.iter().filter(|it| **it == outcome).count();
+    let count_of = |outcome: ErasureOutcome| outcomes.iter().filter(|it| **it == outcome).count();
     assert_eq!(count_of(ErasureOutcome::Erased), 1);
     assert_eq!(count_of(ErasureOutcome::Gone), 7);
     assert_eq!(count(&db, "(SELECT COUNT(*) FROM audit_entries)").await, 1);
