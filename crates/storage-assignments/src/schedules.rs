@@ -27,6 +27,12 @@ macro_rules! own_schedule {
     };
 }
 
+/// Rows of an assignment that is handed over, with its first event.
+struct AssignmentRows {
+    assignment: NewRow,
+    event: EventRow,
+}
+
 #[async_trait]
 impl ScheduleStore for SqlAssignments {
     async fn list(&self, user: UserId) -> Result<Vec<Schedule>, Unavailable> {
@@ -159,17 +165,22 @@ impl ScheduleStore for SqlAssignments {
         let due_at = Some(DbInstant(start.due_at));
         let next_start = assignment_schedules::next_at.eq(start.next_at.map(DbInstant));
 
-        let assignment = match start.assignment {
-            Ok(assignment) => Ok(self.rows_of(assignment).await?),
+        let handed_over = match start.assignment {
+            Ok(assignment) => {
+                let Some(rows) = self.rows_of(assignment).await? else {
+                    return Ok(ScheduleStartOutcome::Lost);
+                };
+                Ok(rows)
+            }
             Err(reason) => Err(reason),
         };
 
         in_tx!(self.all_rows, async |conn| {
             // Accounts are locked before their rows everywhere.
-            match &assignment {
-                Ok(Some((row, _))) if conn.lock_account(row.user_id).await? => {}
-                Ok(_) => return Ok(ScheduleStartOutcome::Lost),
-                Err(_) => {}
+            if let Ok(rows) = &handed_over
+                && !conn.lock_account(rows.assignment.user_id).await?
+            {
+                return Ok(ScheduleStartOutcome::Lost);
             }
 
             let due_schedule = assignment_schedules::table
@@ -179,15 +190,14 @@ impl ScheduleStore for SqlAssignments {
                 return Ok(ScheduleStartOutcome::Lost);
             }
 
-            let outcome = match &assignment {
-                Ok(Some((row, event))) => {
-                    match conn.insert_assignment(row, event, max_unfinished).await? {
-                        AssignmentCreationOutcome::Done => Ok(AssignmentId(row.id.0)),
+            let outcome = match &handed_over {
+                Ok(AssignmentRows { assignment, event }) => {
+                    match conn.insert_assignment(assignment, event, max_unfinished).await? {
+                        AssignmentCreationOutcome::Done => Ok(AssignmentId(assignment.id.0)),
                         AssignmentCreationOutcome::TooMany => Err(SkipReason::TooManyAssignments),
                         AssignmentCreationOutcome::Gone => return Ok(ScheduleStartOutcome::Lost),
                     }
                 }
-                Ok(None) => return Ok(ScheduleStartOutcome::Lost),
                 Err(reason) => Err(*reason),
             };
 
@@ -220,15 +230,15 @@ impl SqlAssignments {
         Ok(())
     }
 
-    /// Returns the rows of an assignment and its event; `None` if its user has no
-    /// key any more.
+    /// Returns the sealed rows of an assignment; `None` if its user has no key any
+    /// more.
     async fn rows_of(
         &self,
         assignment: NewAssignment,
-    ) -> Result<Option<(NewRow, EventRow)>, Unavailable> {
+    ) -> Result<Option<AssignmentRows>, Unavailable> {
         let Some(seal) = self.sealer.seal_for(assignment.user).await? else { return Ok(None) };
         let row = NewRow::new(&assignment, &seal)?;
         let event = EventRow::new(row.id, assignment.event, assignment.at, Some(&seal))?;
-        Ok(Some((row, event)))
+        Ok(Some(AssignmentRows { assignment: row, event }))
     }
 }

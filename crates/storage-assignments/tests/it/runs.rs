@@ -121,20 +121,20 @@ async fn a_certain_run_is_taken_from_its_worker(db: Database) {
     let held_run = running(&db, user, 0).await;
     let queued = queue_assignment(&db, user, 9).await;
     let worker = live_worker(&db, at(1)).await;
-    let claim = async |id| store.claim_one(id, worker, at(1), start_event()).await.unwrap();
+    let claim_one = async |id| store.claim_one(id, worker, at(1), start_event()).await.unwrap();
 
-    let run = claim(held_run.claim.id).await.unwrap();
+    let run = claim_one(held_run.claim.id).await.unwrap();
     assert_eq!(run.claim.fence, 2);
     assert!(!is_held(&db, held_run.claim).await);
     assert!(!store.change(held_run.claim, completion(at(2))).await.unwrap());
 
-    assert_eq!(claim(queued).await.unwrap().claim.fence, 1, "it is not due yet");
+    assert_eq!(claim_one(queued).await.unwrap().claim.fence, 1, "it is not due yet");
     let details = load(&db, user, queued).await;
     assert_eq!(details.assignment.status, AssignmentStatus::Running);
     assert_eq!(kinds(&details), ["queued", "started"]);
 
     assert!(store.change(run.claim, completion(at(2))).await.unwrap());
-    assert!(claim(held_run.claim.id).await.is_none());
+    assert!(claim_one(held_run.claim.id).await.is_none());
 }
 
 async fn a_run_goes_on_where_it_was(db: Database) {
