@@ -57,16 +57,17 @@ impl SqlSyncStore {
             }
 
             let stored_items = conn.stored_rows(user, &keys).await?;
-            let mut plan =
-                push.plan(&stored_items, &conn.write_restrictions(&keys).await?, &ledger);
+            let restrictions = conn.write_restrictions(&keys).await?;
+            let mut plan = push.plan(&stored_items, &restrictions, &ledger);
             let growth = ItemGrowth::of_plan(&plan, &stored_items);
             let live_counts = conn.live_counts(user, &growth.channels()).await?;
             let surpluses = match growth.check(&live_counts, &push.settings.limits) {
                 Ok(surpluses) => surpluses,
                 Err(exceeded) => return Ok(ApplyOutcome::OverQuota(exceeded)),
             };
-            let mut bytes = plan.byte_growth(&stored_items);
-            if let Err(storage) = ledger.check_storage(bytes, push.settings.max_storage) {
+
+            let mut byte_growth = plan.byte_growth(&stored_items);
+            if let Err(storage) = ledger.check_storage(byte_growth, push.settings.max_storage) {
                 return Ok(ApplyOutcome::OutOfStorage(storage));
             }
             if !plan.conflicts.is_empty() {
@@ -85,10 +86,10 @@ impl SqlSyncStore {
             }
             // Items beyond a channel's limit make room, oldest first, without tombstones.
             for (channel, surplus) in surpluses {
-                bytes -= conn.delete_oldest(user, channel, surplus).await?;
+                byte_growth -= conn.delete_oldest(user, channel, surplus).await?;
             }
             if has_writes {
-                conn.count_change(user, at, bytes).await?;
+                conn.count_change(user, at, byte_growth).await?;
             }
             if event.is_significant() {
                 diesel::insert_into(sync_events::table).values(event).execute(conn).await?;

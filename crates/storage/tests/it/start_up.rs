@@ -12,8 +12,8 @@ use pia_testkit::databases::TestDatabase;
 
 const USAGE: &str = "2026-11-21-000400_ai_usage";
 
-fn startup(fresh: &TestDatabase, migration_target: Option<DatabaseTarget>) -> Startup {
-    let target = fresh.target();
+fn startup(test_db: &TestDatabase, migration_target: Option<DatabaseTarget>) -> Startup {
+    let target = test_db.target();
     let options = DatabaseOptions::default();
     Startup { target, migration_target, maintenance_target: None, options }
 }
@@ -25,40 +25,39 @@ async fn execute(url: &str, sql: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pending_migrations_are_rejected_without_a_migration_role() {
-    let fresh = TestDatabase::empty_postgres().await;
+    let test_db = TestDatabase::empty_postgres().await;
 
-    let refused = start(startup(&fresh, None)).await.unwrap_err().to_string();
+    let message = start(startup(&test_db, None)).await.unwrap_err().to_string();
 
-    assert!(refused.starts_with("SVC-DB-001: "), "{refused}");
-    assert!(refused.contains(USAGE), "{refused}");
+    assert!(message.starts_with("SVC-DB-001: "), "{message}");
+    assert!(message.contains(USAGE), "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_is_migrated_as_the_migration_role() {
-    let fresh = TestDatabase::empty_postgres().await;
+    let test_db = TestDatabase::empty_postgres().await;
 
-    let db = start(startup(&fresh, Some(fresh.target()))).await.unwrap();
+    let db = start(startup(&test_db, Some(test_db.target()))).await.unwrap();
 
     assert_eq!(db.pending().await.unwrap(), Vec::<String>::new());
-    start(startup(&fresh, None)).await.unwrap();
+    start(startup(&test_db, None)).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_is_always_migrated() {
-    let fresh = TestDatabase::empty_sqlite();
+    let test_db = TestDatabase::sqlite();
 
-    let db = start(startup(&fresh, None)).await.unwrap();
+    let db = start(startup(&test_db, None)).await.unwrap();
 
     assert_eq!(db.pending().await.unwrap(), Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_that_start_at_once_migrate_once() {
-    for fresh in [TestDatabase::empty_sqlite(), TestDatabase::empty_postgres().await] {
-        let first = start(startup(&fresh, Some(fresh.target())));
-        let second = start(startup(&fresh, Some(fresh.target())));
+    for test_db in [TestDatabase::sqlite(), TestDatabase::empty_postgres().await] {
+        let start_once = || start(startup(&test_db, Some(test_db.target())));
 
-        let (first_start, second_start) = join(first, second).await;
+        let (first_start, second_start) = join(start_once(), start_once()).await;
 
         assert!(first_start.is_ok(), "{first_start:?}");
         assert!(second_start.is_ok(), "{second_start:?}");
@@ -67,26 +66,26 @@ async fn two_that_start_at_once_migrate_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn migrating_only_returns_the_applied_migrations() {
-    for fresh in [TestDatabase::empty_sqlite(), TestDatabase::empty_postgres().await] {
-        let applied = migrate_only(&fresh.target(), None, None).await.unwrap();
-        let again = migrate_only(&fresh.target(), Some(&fresh.target()), None).await.unwrap();
+    for test_db in [TestDatabase::sqlite(), TestDatabase::empty_postgres().await] {
+        let applied = migrate_only(&test_db.target(), None, None).await.unwrap();
+        let applied_again =
+            migrate_only(&test_db.target(), Some(&test_db.target()), None).await.unwrap();
 
         assert!(applied.iter().any(|it| it == USAGE), "{applied:?}");
-        assert_eq!(again, Vec::<String>::new());
+        assert_eq!(applied_again, Vec::<String>::new());
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_migrated_by_a_later_version_is_accepted() {
-    for fresh in [TestDatabase::sqlite(), TestDatabase::postgres().await] {
-        let db = fresh.connect().await;
+    for test_db in [TestDatabase::sqlite(), TestDatabase::postgres().await] {
+        let db = test_db.connect().await;
         let later = "INSERT INTO __diesel_schema_migrations (version) VALUES ('99991231000000')";
-        let noted = execute_on(&db, later).await;
-        assert!(noted.is_ok());
+        execute_on(&db, later).await.unwrap();
 
-        let again = start(startup(&fresh, None)).await;
+        let outcome = start(startup(&test_db, None)).await;
 
-        assert!(again.is_ok(), "{again:?}");
+        assert!(outcome.is_ok(), "{outcome:?}");
     }
 }
 
@@ -96,24 +95,24 @@ async fn execute_on(db: &Database, sql: &str) -> Result<(), pia_storage::DbError
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failed_migration_is_reported_by_name() {
-    let fresh = TestDatabase::empty_postgres().await;
-    execute(&fresh.url, "CREATE TABLE ai_usage (id INTEGER)").await;
+    let test_db = TestDatabase::empty_postgres().await;
+    execute(&test_db.url, "CREATE TABLE ai_usage (id INTEGER)").await;
 
-    let failed = migrate(&fresh.target()).await.unwrap_err().to_string();
+    let message = migrate(&test_db.target()).await.unwrap_err().to_string();
 
-    assert!(failed.starts_with("SVC-DB-003: "), "{failed}");
-    assert!(failed.contains(USAGE), "{failed}");
+    assert!(message.starts_with("SVC-DB-003: "), "{message}");
+    assert!(message.contains(USAGE), "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failed_migration_leaves_a_file_unchanged() {
-    let fresh = TestDatabase::empty_sqlite();
-    let db = Database::open(&fresh.target(), DatabaseOptions::default()).unwrap();
+    let test_db = TestDatabase::sqlite();
+    let db = Database::open(&test_db.target(), DatabaseOptions::default()).unwrap();
     execute_on(&db, "CREATE TABLE ai_usage (id INTEGER)").await.unwrap();
 
-    let failed = start(startup(&fresh, None)).await.unwrap_err();
+    let err = start(startup(&test_db, None)).await.unwrap_err();
 
-    assert!(matches!(failed, StartupError::Migration(_)), "{failed}");
+    assert!(matches!(err, StartupError::Migration(_)), "{err}");
     let pending = db.pending().await.unwrap();
     assert!(pending.iter().any(|it| it.ends_with("_accounts")), "{pending:?}");
 }
