@@ -49,8 +49,9 @@ where
 
     fn on_postgres(self: Box<Self>, conn: &AsyncPgConnection) -> BoxFuture<'_, QueryResult<usize>> {
         Box::pin(async move {
-            let reported = AsyncCommit(*self).get_result::<(String, i64)>(&mut &*conn).await?;
-            Ok(usize::try_from(reported.1).unwrap_or_default())
+            let (_setting, count) =
+                AsyncCommit(*self).get_result::<(String, i64)>(&mut &*conn).await?;
+            Ok(usize::try_from(count).unwrap_or_default())
         })
     }
 }

@@ -34,16 +34,16 @@ impl Ledger {
     /// Returns the next stamps, one microsecond apart: each is higher than every
     /// stamp before, even if the clock was set back.
     pub fn stamps(&self, now: Timestamp) -> impl Iterator<Item = Timestamp> + use<> {
-        let first = now.max(self.last_stamp + Duration::from_micros(1));
-        (0..).map(move |it| first + Duration::from_micros(it))
+        let next_stamp = now.max(self.last_stamp + Duration::from_micros(1));
+        (0..).map(move |it| next_stamp + Duration::from_micros(it))
     }
 
     /// Rejects `growth` more bytes above the group's limit, or the default one.
     /// A change that frees bytes is never rejected.
     pub fn check_storage(&self, growth: i64, default_limit: u64) -> Result<(), StorageUse> {
         let storage = storage_use(self.stored_bytes, self.group_limit, default_limit);
-        let after = self.stored_bytes.saturating_add(growth);
-        let fits = growth <= 0 || u64::try_from(after).is_ok_and(|it| it <= storage.limit);
+        let stored_after = self.stored_bytes.saturating_add(growth);
+        let fits = growth <= 0 || u64::try_from(stored_after).is_ok_and(|it| it <= storage.limit);
         if fits { Ok(()) } else { Err(storage) }
     }
 }
@@ -226,14 +226,17 @@ mod tests {
     #[test]
     fn storage_grows_to_the_limit_and_shrinks_above_it() {
         let default_ledger = ledger(0);
-        let strict = Ledger { group_limit: Some(50), ..ledger(0) };
+        let limited_ledger = Ledger { group_limit: Some(50), ..ledger(0) };
         let full = Err(StorageUse { current: 90, limit: 100 });
 
         assert_eq!(default_ledger.check_storage(10, 100), Ok(()));
         assert_eq!(default_ledger.check_storage(11, 100), full);
         assert_eq!(default_ledger.check_storage(i64::MAX, 100), full);
-        assert_eq!(strict.check_storage(1, 100), Err(StorageUse { current: 90, limit: 50 }));
-        assert_eq!(strict.check_storage(0, 100), Ok(()));
-        assert_eq!(strict.check_storage(-1, 100), Ok(()));
+        assert_eq!(
+            limited_ledger.check_storage(1, 100),
+            Err(StorageUse { current: 90, limit: 50 })
+        );
+        assert_eq!(limited_ledger.check_storage(0, 100), Ok(()));
+        assert_eq!(limited_ledger.check_storage(-1, 100), Ok(()));
     }
 }

@@ -19,7 +19,8 @@ pia_testkit::contract! {
     an_undecryptable_chat_is_exported_without_its_document,
 }
 
-async fn chat(db: &Database, user: UserId, number: u128, document: Option<&str>) {
+/// Stores a chat with this document; a deleted one without.
+async fn store_chat(db: &Database, user: UserId, number: u128, document: Option<&str>) {
     let id = Uuid::from_u128(number);
     let context = SealContext { purpose: "chat", row: id.as_bytes() };
     let seal = sealer(db).seal_for(user).await.unwrap().unwrap();
@@ -39,19 +40,23 @@ async fn chat(db: &Database, user: UserId, number: u128, document: Option<&str>)
     assert_eq!(done.unwrap(), 1);
 }
 
-/// Returns all exported chats, and the number of pages.
-async fn export_chats(db: &Database, user: UserId) -> (Vec<String>, usize) {
+/// Chats that were exported page after page.
+struct ExportedChats {
+    rows: Vec<String>,
+    page_count: usize,
+}
+
+async fn export_chats(db: &Database, user: UserId) -> ExportedChats {
     let data = SqlPersonalData::new(db.clone(), sealer(db));
-    let mut all = Vec::new();
-    let mut parts = 0;
+    let mut exported = ExportedChats { rows: Vec::new(), page_count: 0 };
     let mut after = None;
     loop {
         let page = data.page(user, "chats", after).await.unwrap();
-        all.extend(page.rows);
-        parts += 1;
+        exported.rows.extend(page.rows);
+        exported.page_count += 1;
         after = page.next;
         if after.is_none() {
-            return (all, parts);
+            return exported;
         }
     }
 }
@@ -59,13 +64,13 @@ async fn export_chats(db: &Database, user: UserId) -> (Vec<String>, usize) {
 async fn chats_are_exported_unchanged(db: Database) {
     let ada = person(&db, Role::User).await.user;
     let bob = person(&db, Role::User).await.user;
-    chat(&db, ada, 2, Some(r#"{"n":1.0,"null":null}"#)).await;
-    chat(&db, ada, 1, None).await;
-    chat(&db, bob, 3, Some("{}")).await;
+    store_chat(&db, ada, 2, Some(r#"{"n":1.0,"null":null}"#)).await;
+    store_chat(&db, ada, 1, None).await;
+    store_chat(&db, bob, 3, Some("{}")).await;
 
-    let (exported, _) = export_chats(&db, ada).await;
+    let rows = export_chats(&db, ada).await.rows;
 
-    let [live, deleted] = &exported[..] else { panic!("{exported:?}") };
+    let [live, deleted] = &rows[..] else { panic!("{rows:?}") };
     assert!(
         live.ends_with(r#""encrypted":false,"size":21,"body":{"n":1.0,"null":null}}"#),
         "{live}"
@@ -79,40 +84,34 @@ async fn many_and_long_chats_are_exported_in_pages(db: Database) {
     let ada = person(&db, Role::User).await.user;
     let long = format!("\"{}\"", "x".repeat(3 << 20));
     for number in 1..=3 {
-        chat(&db, ada, number, Some(&long)).await;
+        store_chat(&db, ada, number, Some(&long)).await;
     }
     for number in 4..=53 {
-        chat(&db, ada, number, Some("{}")).await;
+        store_chat(&db, ada, number, Some("{}")).await;
     }
 
-    let (exported, parts) = export_chats(&db, ada).await;
+    let exported = export_chats(&db, ada).await;
 
-    assert_eq!(exported.len(), 53);
-    assert_eq!(parts, 4);
+    assert_eq!(exported.rows.len(), 53);
+    assert_eq!(exported.page_count, 4);
 }
 
 async fn an_undecryptable_chat_is_exported_without_its_document(db: Database) {
     let ada = person(&db, Role::User).await.user;
-    chat(&db, ada, 1, Some("{}")).await;
+    store_chat(&db, ada, 1, Some("{}")).await;
+    let seal = sealer(&db).seal_for(ada).await.unwrap().unwrap();
+    let mut sealed_body = seal.seal(SealContext { purpose: "x", row: b"" }, b"{}").unwrap();
     // The first byte is the format, those behind it identify the master key.
-    let other = "UPDATE chats SET body = ";
-    let sealed = sealer(&db)
-        .seal_for(ada)
-        .await
-        .unwrap()
-        .unwrap()
-        .seal(SealContext { purpose: "x", row: b"" }, b"{}");
-    let mut sealed = sealed.unwrap();
-    sealed[1] ^= 1;
-    let hex = sealed.iter().fold(String::new(), |hex, it| format!("{hex}{it:02x}"));
+    sealed_body[1] ^= 1;
+    let hex = sealed_body.iter().fold(String::new(), |hex, it| format!("{hex}{it:02x}"));
     let literal = match db.provider() {
         pia_storage::DatabaseKind::Sqlite => format!("X'{hex}'"),
         pia_storage::DatabaseKind::Postgres => format!("'\\x{hex}'::bytea"),
     };
-    execute(&db, &format!("{other}{literal}")).await;
+    execute(&db, &format!("UPDATE chats SET body = {literal}")).await;
 
-    let (exported, _) = export_chats(&db, ada).await;
+    let rows = export_chats(&db, ada).await.rows;
 
-    assert_eq!(exported.len(), 1);
-    assert!(!exported[0].contains("body"), "{}", exported[0]);
+    assert_eq!(rows.len(), 1);
+    assert!(!rows[0].contains("body"), "{}", rows[0]);
 }

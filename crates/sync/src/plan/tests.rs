@@ -86,11 +86,11 @@ fn tombstone(change_second: i64, deletion_second: i64) -> ItemWrite {
 #[derive(Debug, PartialEq, Eq)]
 enum Outcome {
     Stored,
-    /// It replaced a version that the device had not seen.
+    /// Version was stored in place of one that the device had not seen.
     StoredWithConflict,
-    /// The stored version won and is sent to the device again.
+    /// Stored version won, and is sent to the device again.
     Restamped,
-    /// The stored version won, and the device has been informed before.
+    /// Stored version won, of which the device was informed before.
     Rejected,
     Ignored,
 }
