@@ -292,15 +292,15 @@ impl RunStore for SqlAssignments {
             .group_by(assignments::worker_id)
             .select((assignments::worker_id.assume_not_null(), count_star()));
 
-        let (workers, run_counts): (Vec<WorkerRow>, Vec<(DbUid, i64)>) =
+        let (rows, run_counts): (Vec<WorkerRow>, Vec<(DbUid, i64)>) =
             on_conn!(self.all_rows.reader(), |conn| {
                 (alive_query.load(conn).await?, runs_query.load(conn).await?)
             })?;
 
         let runs_by_worker: HashMap<DbUid, i64> = run_counts.into_iter().collect();
-        let workers = workers.into_iter().map(|worker| {
-            let runs = runs_by_worker.get(&worker.id).copied().unwrap_or_default();
-            worker.into_worker(runs)
+        let workers = rows.into_iter().map(|row| {
+            let runs = runs_by_worker.get(&row.id).copied().unwrap_or_default();
+            row.into_worker(runs)
         });
 
         Ok(workers.collect())
