@@ -35,10 +35,11 @@ pub(crate) fn hash(
     Ok(Secret::new(phc.to_string()))
 }
 
-/// Compares a password with a stored hash; without one, a hash of the current cost is computed all
-/// the same.
+/// Compares a password with a stored hash.
 ///
-/// A hash of another cost takes a different time, until its owner signs in and it is replaced.
+/// Without a stored hash, the password is wrong, but a hash is computed all the same: otherwise
+/// quick responses would reveal which addresses have no account. A stored hash of another cost
+/// still takes a different time, until its owner signs in and it is replaced.
 pub(crate) fn verify(
     password: &str,
     stored_phc: Option<&str>,
@@ -47,8 +48,7 @@ pub(crate) fn verify(
 ) -> Result<Verdict, Unavailable> {
     let current = HashVariant::current(cost)?;
     let Some(phc) = stored_phc else {
-        let salt = Salt::new(&[0; Salt::RECOMMENDED_LENGTH]).map_err(failed)?;
-        std::hint::black_box(current.tag(password, &salt, memory)?);
+        compute_unused_tag(&current, password, memory)?;
         return Ok(Verdict::Wrong);
     };
 
@@ -61,6 +61,19 @@ pub(crate) fn verify(
         (true, false) => Verdict::RightButOutdated,
         (false, _) => Verdict::Wrong,
     })
+}
+
+/// Takes as long as the verification of a password.
+fn compute_unused_tag(
+    variant: &HashVariant,
+    password: &str,
+    memory: &mut HashMemory,
+) -> Result<(), Unavailable> {
+    let salt = Salt::new(&[0; Salt::RECOMMENDED_LENGTH]).map_err(failed)?;
+    let tag = variant.tag(password, &salt, memory)?;
+    // The compiler must not remove the computation because its result is unused.
+    std::hint::black_box(tag);
+    Ok(())
 }
 
 /// Algorithm, version and parameters of a hash.
@@ -138,16 +151,16 @@ mod tests {
 
     const PASSWORD: &str = "correct horse battery staple";
 
-    fn cheap() -> HashCost {
+    fn cheap_cost() -> HashCost {
         HashCost::new(64, 1, 1).unwrap()
     }
 
     fn stored_hash() -> Secret<String> {
-        hash(PASSWORD, cheap(), &mut HashMemory::default()).unwrap()
+        hash(PASSWORD, cheap_cost(), &mut HashMemory::default()).unwrap()
     }
 
     fn verdict(password: &str, phc: &str) -> Verdict {
-        verify(password, Some(phc), cheap(), &mut HashMemory::default()).unwrap()
+        verify(password, Some(phc), cheap_cost(), &mut HashMemory::default()).unwrap()
     }
 
     #[test]
@@ -196,11 +209,12 @@ mod tests {
     #[test]
     fn reused_memory_does_not_change_hashes() {
         let mut memory = HashMemory::default();
-        let first = hash(PASSWORD, HashCost::new(256, 3, 4).unwrap(), &mut memory).unwrap();
-        let second = hash(PASSWORD, cheap(), &mut memory).unwrap();
 
-        assert_eq!(verdict(PASSWORD, first.expose()), Verdict::RightButOutdated);
-        assert_eq!(verdict(PASSWORD, second.expose()), Verdict::Right);
+        let costly_phc = hash(PASSWORD, HashCost::new(256, 3, 4).unwrap(), &mut memory).unwrap();
+        let cheap_phc = hash(PASSWORD, cheap_cost(), &mut memory).unwrap();
+
+        assert_eq!(verdict(PASSWORD, costly_phc.expose()), Verdict::RightButOutdated);
+        assert_eq!(verdict(PASSWORD, cheap_phc.expose()), Verdict::Right);
     }
 
     #[test]
@@ -213,7 +227,7 @@ mod tests {
         ] {
             let mut memory = HashMemory::default();
 
-            verify(password, known_phc, cheap(), &mut memory).unwrap();
+            verify(password, known_phc, cheap_cost(), &mut memory).unwrap();
 
             assert_eq!(memory.hashes, 1, "{password} {known_phc:?}");
         }
@@ -221,7 +235,7 @@ mod tests {
 
     #[test]
     fn without_a_stored_hash_every_password_is_wrong() {
-        let verdict = verify("", None, cheap(), &mut HashMemory::default());
+        let verdict = verify("", None, cheap_cost(), &mut HashMemory::default());
 
         assert_eq!(verdict.unwrap(), Verdict::Wrong);
     }
@@ -238,7 +252,7 @@ mod tests {
             "$argon2id$v=19$m=4294967295,t=1,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4",
             "$argon2id$v=19$m=64,t=4294967295,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4",
         ] {
-            let outcome = verify(PASSWORD, Some(phc), cheap(), &mut HashMemory::default());
+            let outcome = verify(PASSWORD, Some(phc), cheap_cost(), &mut HashMemory::default());
 
             assert!(outcome.is_err(), "{phc}");
         }
