@@ -4,6 +4,7 @@ pub(crate) mod access_tokens;
 pub(crate) mod caller_cache;
 pub(crate) mod consoles;
 pub(crate) mod credential;
+mod errors;
 pub(crate) mod refresh_tokens;
 pub(crate) mod session_proofs;
 pub(crate) mod signing_keys;
@@ -27,6 +28,8 @@ use crate::sessions::caller_cache::CallerCache;
 use crate::sessions::consoles::BrowserStart;
 use crate::sessions::refresh_tokens::{PresentedRefreshToken, RefreshKeys};
 use crate::sign_in::device::SignInDevice;
+
+pub use errors::{RefreshError, RevokeError, StartError};
 
 /// Lifetimes of sessions and their tokens, and the limit of their number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,46 +68,6 @@ pub struct SessionTokens {
     pub expires_in: Duration,
     /// Session that both tokens belong to.
     pub session: SessionId,
-}
-
-/// Errors that prevent a session from starting.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// Account or app password is gone, the account is deactivated, or its credentials were changed
-    /// since it was loaded.
-    #[error("the proof is no longer valid")]
-    Stale,
-    /// A dependency is unavailable.
-    #[error(transparent)]
-    Unavailable(#[from] Unavailable),
-}
-
-/// Errors that prevent a session from being refreshed.
-#[derive(Debug, thiserror::Error)]
-pub enum RefreshError {
-    /// Token is unknown or expired, or its session or account is gone.
-    #[error("the refresh token is invalid")]
-    Invalid,
-    /// Token was used before, so someone else may hold it.
-    #[error("the refresh token was reused; its session has ended")]
-    Reused,
-    /// The store is unavailable.
-    #[error(transparent)]
-    Unavailable(#[from] Unavailable),
-}
-
-/// Errors that prevent a session from being revoked by its user.
-#[derive(Debug, thiserror::Error)]
-pub enum RevokeError {
-    /// User has no such session.
-    #[error("the user has no such session")]
-    Unknown,
-    /// Session that makes the request is over.
-    #[error("the requesting session has ended")]
-    Gone,
-    /// The store is unavailable.
-    #[error(transparent)]
-    Unavailable(#[from] Unavailable),
 }
 
 /// Ports of sessions, and the issuers of their tokens.
@@ -224,7 +187,7 @@ impl Sessions {
         let user = new_session.user;
         let effects = SideEffects::audit(new_session.at, user, "session.started");
         let conditional_effects =
-            SessionStartEffects { if_ended: eviction_effects, if_new_device: new_device };
+            SessionStartEffects { if_ended: eviction_effects, if_new_device: new_device_effects };
         let max = self.settings.get().max_sessions;
         match self.ports.store.begin(new_session, max, effects, conditional_effects).await? {
             SessionStartOutcome::Done => {}
@@ -264,8 +227,8 @@ impl Sessions {
         let device = device.tidy();
 
         for candidate in self.ports.refresh_keys.hashes_of(token) {
-            let presented_token = self.presented(&candidate, device.clone()).await?;
-            match self.ports.store.rotate(presented_token, reuse_detected).await? {
+            let presented_token = self.presented_token(&candidate, device.clone()).await?;
+            match self.ports.store.rotate(presented_token, reuse_effects).await? {
                 RotationOutcome::Rotated { user, session } => {
                     return Ok(self.grant(user, session, candidate.successor)?);
                 }
@@ -316,8 +279,8 @@ impl Sessions {
         user: UserId,
         page: PageRequest,
     ) -> Result<Page<SessionEntry>, Unavailable> {
-        let live = self.ports.store.page(user, self.clock.now(), page.and_one_more()).await?;
-        Ok(page.into_page(live, |it| Cursor { at: it.began_at, id: it.session.0 }))
+        let entries = self.ports.store.page(user, self.clock.now(), page.and_one_more()).await?;
+        Ok(page.into_page(entries, |it| Cursor { at: it.began_at, id: it.session.0 }))
     }
 
     /// Ends one of the caller's sessions, which may be their current one.
@@ -346,7 +309,7 @@ impl Sessions {
         self.ports.store.sweep(self.clock.now()).await
     }
 
-    async fn presented(
+    async fn presented_token(
         &self,
         token: &PresentedRefreshToken,
         device: SignInDevice,
@@ -356,7 +319,7 @@ impl Sessions {
         // A token whose response was lost during a key change has a successor under the previous
         // key, and must not be treated as stolen.
         let successor = match token.successor_hash_before {
-            Some(before) if self.ports.store.session_of(before).await?.is_some() => before,
+            Some(hash) if self.ports.store.session_of(hash).await?.is_some() => hash,
             _ => token.successor_hash,
         };
 
@@ -381,7 +344,7 @@ impl Sessions {
     }
 }
 
-fn new_device(user: UserId, at: Timestamp) -> SideEffects {
+fn new_device_effects(user: UserId, at: Timestamp) -> SideEffects {
     SideEffects::default().and_mail(QueuedEmail::new("new-device").to_user(at, user))
 }
 
@@ -391,7 +354,7 @@ fn eviction_effects(user: UserId, at: Timestamp) -> SideEffects {
 
 /// Returns the side effects of ending a session whose token someone else may
 /// hold.
-fn reuse_detected(user: UserId, at: Timestamp) -> SideEffects {
+fn reuse_effects(user: UserId, at: Timestamp) -> SideEffects {
     SideEffects::about(at, user, "session.reuse_detected")
 }
 
