@@ -3,10 +3,10 @@
 pub(crate) mod browser;
 pub(crate) mod codes;
 pub(crate) mod device;
+mod errors;
 pub(crate) mod history;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use pia_kernel::{
     AppPasswordId, Clock, QueuedEmail, Secret, SideEffects, Timestamp, Unavailable, UserId,
@@ -16,17 +16,19 @@ use crate::app_passwords;
 use crate::factors::challenges::{ChallengeError, FactorChallenges};
 use crate::factors::proofs::FactorAnswer;
 use crate::passwords;
-use crate::passwords::throttle::{GuessError, PasswordThrottle};
+use crate::passwords::throttle::PasswordThrottle;
 use crate::people;
 use crate::people::account::Account;
-use crate::people::verification::{OutstandingRequirement, Verification};
+use crate::people::verification::Verification;
 use crate::ports::{
     AccountStore, AppPasswordStore, Candidate, Credentials, EndEffects, FailedSignIn, GuessRules,
     PasswordHasher, PasswordThrottleStore, SignInLog, SignInMethod, SignInOutcome, Verdict,
 };
-use crate::sessions::{SessionTokens, Sessions, StartError};
+use crate::sessions::{SessionTokens, Sessions};
 use crate::sign_in::device::SignInDevice;
 use crate::sign_in::history::RETENTION;
+
+pub use errors::{FactorSignInError, SignInError};
 
 /// Kind of program that signs in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,52 +46,6 @@ pub struct SignedIn {
     pub account: Account,
     /// Tokens of the new session.
     pub grant: SessionTokens,
-}
-
-/// Errors of a sign-in.
-#[derive(Debug, thiserror::Error)]
-pub enum SignInError {
-    /// Password is wrong, or there is no such account.
-    #[error("the email address or password is wrong")]
-    WrongCredentials,
-    /// Too many wrong passwords for this address.
-    #[error("too many wrong passwords for this address")]
-    TooMany {
-        /// Time until the next attempt is allowed.
-        wait: Duration,
-    },
-    /// Password is correct, and the address is not verified.
-    #[error("the email address isn't verified")]
-    NotVerified,
-    /// Password is correct, and the account has a second factor.
-    #[error("a second factor is required")]
-    FactorNeeded {
-        /// Token that [`SignIn::with_factor`] expects with the code.
-        challenge: Secret<String>,
-    },
-    /// A dependency is unavailable.
-    #[error(transparent)]
-    Unavailable(#[from] Unavailable),
-}
-
-/// Errors that prevent a sign-in with a second factor.
-#[derive(Debug, thiserror::Error)]
-pub enum FactorSignInError {
-    /// Sign-in is unknown, over, or was tried too often: it must start again with the password.
-    #[error("the sign-in has expired")]
-    Over,
-    /// Code is wrong, or was used before.
-    #[error("the code is wrong")]
-    WrongCode,
-    /// Too many wrong codes for this account.
-    #[error("too many wrong codes for this account")]
-    TooMany {
-        /// Time until the next attempt is allowed.
-        wait: Duration,
-    },
-    /// A dependency is unavailable.
-    #[error(transparent)]
-    Unavailable(#[from] Unavailable),
 }
 
 /// Ports of sign-in.
@@ -190,7 +146,7 @@ impl SignIn {
                     method: SignInMethod::Password,
                     device,
                 };
-                self.note(failure, failure_effects).await;
+                self.record(failure, failure_effects).await;
             }
             // The password was not verified.
             Err(_) => self.throttle.give_back(&guess).await,
@@ -229,7 +185,8 @@ impl SignIn {
                 method: SignInMethod::PasswordWithFactor,
                 device: device.clone().tidy(),
             };
-            self.note(failure, if warn { failed_too_often } else { failure_effects }).await;
+            let effects: EndEffects = if warn { warning_effects } else { failure_effects };
+            self.record(failure, effects).await;
         }
         Ok(outcome?)
     }
@@ -274,31 +231,30 @@ impl SignIn {
         program: Program,
     ) -> Result<ProvedPassword, SignInError> {
         let has_factor = candidate.as_ref().is_some_and(|it| it.has_factor);
-        let (account, stored_hash) = match candidate.map(|it| it.credentials) {
-            Some(Credentials { account, password_hash }) => (Some(account), password_hash),
-            None => (None, None),
-        };
+        let credentials = candidate.map(|it| it.credentials);
 
-        let user = account.as_ref().map(|it| it.user);
+        let user = credentials.as_ref().map(|it| it.account.user);
         let app_password = self.app_password(user, &password, program).await?;
         if app_password.is_some()
-            && let Some(account) = &account
+            && let Some(Credentials { account, .. }) = &credentials
         {
             return Ok(ProvedPassword { account: account.clone(), has_factor, app_password });
         }
 
         // Without a hash this takes as long, so that the time does not reveal accounts.
-        let verdict = self.ports.hasher.verify(password.clone(), stored_hash.clone()).await?;
-        match (verdict, account, stored_hash) {
-            (Verdict::Right, Some(account), Some(_)) => {
-                Ok(ProvedPassword { account, has_factor, app_password: None })
-            }
-            (Verdict::RightButOutdated, Some(account), Some(old_hash)) => {
-                self.rehash(&account, password, &old_hash).await;
-                Ok(ProvedPassword { account, has_factor, app_password: None })
-            }
-            _ => Err(SignInError::WrongCredentials),
+        let stored_hash = credentials.as_ref().and_then(|it| it.password_hash.clone());
+        let verdict = self.ports.hasher.verify(password.clone(), stored_hash).await?;
+        let Some(Credentials { account, password_hash: Some(old_hash) }) = credentials else {
+            return Err(SignInError::WrongCredentials);
+        };
+
+        match verdict {
+            Verdict::Right => {}
+            Verdict::RightButOutdated => self.rehash(&account, password, &old_hash).await,
+            Verdict::Wrong => return Err(SignInError::WrongCredentials),
         }
+
+        Ok(ProvedPassword { account, has_factor, app_password: None })
     }
 
     /// Returns the app password, if the text is one. The same query runs without an account. A text
@@ -319,7 +275,7 @@ impl SignIn {
     }
 
     /// Records a failure for its account. An error does not change the response.
-    async fn note(&self, failure: FailedSignIn, effects: EndEffects) {
+    async fn record(&self, failure: FailedSignIn, effects: EndEffects) {
         if let Err(err) = self.ports.log.record_failure(failure, effects).await {
             tracing::warn!(
                 error = &err as &dyn std::error::Error,
@@ -331,63 +287,16 @@ impl SignIn {
     /// Hashes the password at the current cost. A failure does not affect the sign-in: the old hash
     /// stays valid, and the next sign-in retries.
     async fn rehash(&self, account: &Account, password: Secret<String>, old: &Secret<String>) {
-        let attempt = async {
+        let replacement = async {
             let new_hash = self.ports.hasher.hash(password).await?;
             self.ports.accounts.rehash(account.user, old, &new_hash).await
         };
-        if let Err(err) = attempt.await {
+        if let Err(err) = replacement.await {
             tracing::warn!(
                 user.id = %account.user,
                 error = &err as &dyn std::error::Error,
                 "failed to rehash a password"
             );
-        }
-    }
-}
-
-impl From<StartError> for SignInError {
-    fn from(err: StartError) -> Self {
-        match err {
-            StartError::Stale => Self::WrongCredentials,
-            StartError::Unavailable(err) => Self::Unavailable(err),
-        }
-    }
-}
-
-impl From<StartError> for FactorSignInError {
-    fn from(err: StartError) -> Self {
-        match err {
-            StartError::Stale => Self::Over,
-            StartError::Unavailable(err) => Self::Unavailable(err),
-        }
-    }
-}
-
-impl From<GuessError> for SignInError {
-    fn from(err: GuessError) -> Self {
-        match err {
-            GuessError::Wait(wait) => Self::TooMany { wait },
-            GuessError::Unavailable(err) => Self::Unavailable(err),
-        }
-    }
-}
-
-impl From<OutstandingRequirement> for SignInError {
-    fn from(err: OutstandingRequirement) -> Self {
-        match err {
-            OutstandingRequirement::Verification => Self::NotVerified,
-            OutstandingRequirement::Unavailable(err) => Self::Unavailable(err),
-        }
-    }
-}
-
-impl From<ChallengeError> for FactorSignInError {
-    fn from(err: ChallengeError) -> Self {
-        match err {
-            ChallengeError::Gone => Self::Over,
-            ChallengeError::Wrong { .. } => Self::WrongCode,
-            ChallengeError::TooMany { wait } => Self::TooMany { wait },
-            ChallengeError::Unavailable(err) => Self::Unavailable(err),
         }
     }
 }
@@ -398,7 +307,7 @@ fn failure_effects(user: UserId, at: Timestamp) -> SideEffects {
 
 /// Returns the side effects of repeated wrong second factors. The owner is emailed: the attacker
 /// knows the password.
-fn failed_too_often(user: UserId, at: Timestamp) -> SideEffects {
+fn warning_effects(user: UserId, at: Timestamp) -> SideEffects {
     failure_effects(user, at).and_mail(QueuedEmail::new("second-factor-failed").to_user(at, user))
 }
 

@@ -1,6 +1,7 @@
 //! Tests of sign-in: the steps and the responses.
 
 use std::sync::Mutex;
+use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
