@@ -1,5 +1,7 @@
 //! Error responses: `{ "error": code, "message": text }`.
 
+mod dialects;
+
 use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
@@ -24,17 +26,6 @@ pub const RETRY_SOON: Duration = Duration::from_secs(1);
 /// Header that prevents OpenAI's clients from repeating a request.
 const NO_RETRY: (HeaderName, HeaderValue) =
     (HeaderName::from_static("x-should-retry"), HeaderValue::from_static("false"));
-
-/// Codes that SCIM names the same (RFC 7644, 3.12).
-const SCIM_TYPES: [&str; 7] = [
-    "invalidFilter",
-    "invalidPath",
-    "invalidSyntax",
-    "invalidValue",
-    "mutability",
-    "noTarget",
-    "uniqueness",
-];
 
 /// Invalid part of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -100,13 +91,13 @@ impl ApiError {
 
     /// Creates a validation error that lists all invalid fields.
     pub fn invalid(errors: Vec<FieldError>) -> Self {
-        let message = errors.first().map_or_else(String::new, |it| it.message.clone());
-        let items: Vec<Value> = errors
+        let message = errors.first().map(|it| it.message.clone()).unwrap_or_default();
+        let error_list: Value = errors
             .into_iter()
             .map(|it| json!({ "field": it.field, "code": it.code, "message": it.message }))
             .collect();
         Self::refused(StatusCode::BAD_REQUEST, "validation_failed", message)
-            .with("errors", Value::Array(items))
+            .with("errors", error_list)
     }
 
     /// Creates an error that the client cannot act on.
@@ -157,99 +148,10 @@ impl ApiError {
         self.0.openai = Some(error);
         self
     }
+}
 
-    /// Returns the response in the form that the client reads.
-    pub(crate) fn response(&self, dialect: Dialect) -> HttpResponse {
-        match dialect {
-            Dialect::Pia => self.error_response(),
-            Dialect::OpenAi => self.openai_response(),
-            Dialect::Scim => self.scim_response(),
-        }
-    }
-
-    fn scim_response(&self) -> HttpResponse {
-        self.log();
-        let ErrorParts { status, code, message, .. } = &*self.0;
-        let mut body = json!({
-            "schemas": ["urn:ietf:params:scim:api:messages:2.0:Error"],
-            "status": status.as_str(),
-            "detail": message,
-        });
-
-        if SCIM_TYPES.contains(code)
-            && let Some(members) = body.as_object_mut()
-        {
-            members.insert("scimType".to_owned(), (*code).into());
-        }
-
-        let mut response = self.head(*status);
-
-        response.content_type("application/scim+json").body(body.to_string())
-    }
-
-    fn openai_response(&self) -> HttpResponse {
-        let ErrorParts { status, fields, .. } = &*self.0;
-        let form = self.openai_form();
-        let field_error = fields.get("errors").and_then(|it| it.get(0));
-
-        // The other fields, such as the time when a budget is full again.
-        let mut error: Map<_, _> = fields
-            .iter()
-            .filter(|it| it.0 != "errors")
-            .map(|it| (it.0.clone(), it.1.clone()))
-            .collect();
-
-        let param = field_error.and_then(|it| it.get("field")).filter(|it| *it != "");
-        error.insert("message".to_owned(), form.message.into_owned().into());
-        error.insert("type".to_owned(), form.kind.into());
-        error.insert("code".to_owned(), form.code.into());
-        error.insert("param".to_owned(), param.cloned().unwrap_or(Value::Null));
-
-        self.head(StatusCode::from_u16(form.status).unwrap_or(*status))
-            .json(json!({ "error": error }))
-    }
-
-    fn openai_form(&self) -> OpenAiForm {
-        let ErrorParts { status, code, message, openai, .. } = &*self.0;
-        if let Some(form) = openai {
-            return form.clone();
-        }
-
-        let (kind, code) = openai_kind(*status, code);
-        OpenAiForm { status: status.as_u16(), kind, code, message: Cow::Owned(message.clone()) }
-    }
-
-    /// Returns code and message, for a response in another form. Logs the
-    /// cause.
-    pub fn code_and_message(&self) -> (&'static str, &str) {
-        self.log();
-        (self.0.code, &self.0.message)
-    }
-
-    /// Returns the body of the response.
-    pub fn body(&self) -> Map<String, Value> {
-        let mut body = Map::new();
-        body.insert("error".to_owned(), self.0.code.into());
-        body.insert("message".to_owned(), self.0.message.as_str().into());
-        body.extend(self.0.fields.clone());
-
-        if self.0.status == StatusCode::BAD_REQUEST {
-            // Every error with status 400 has the list; without a field, the
-            // error concerns the body.
-            let ErrorParts { code, message, .. } = &*self.0;
-            let error_list = || json!([{ "field": "", "code": code, "message": message }]);
-            body.entry("errors").or_insert_with(error_list);
-        }
-
-        body
-    }
-
-    fn log(&self) {
-        if let Some(cause) = &self.0.cause {
-            tracing::error!(error = %Chain(&**cause), "request failed: {}", self.0.code);
-        }
-    }
-
+/// Errors of several routes and of the gates.
+impl ApiError {
     /// Creates an error for a caller who is not signed in, or no longer.
     pub fn unauthenticated() -> Self {
         let message = "The access token is missing, invalid or expired: sign in.";
@@ -333,6 +235,77 @@ impl ApiError {
     }
 }
 
+/// Responses that report an error.
+impl ApiError {
+    /// Returns the response in the form that the client reads.
+    pub(crate) fn response(&self, dialect: Dialect) -> HttpResponse {
+        match dialect {
+            Dialect::Pia => self.error_response(),
+            Dialect::OpenAi => self.openai_response(),
+            Dialect::Scim => self.scim_response(),
+        }
+    }
+
+    /// Returns code and message, for a response in another form. Logs the
+    /// cause.
+    pub fn code_and_message(&self) -> (&'static str, &str) {
+        self.log();
+        (self.0.code, &self.0.message)
+    }
+
+    /// Returns the body of the response.
+    pub fn body(&self) -> Map<String, Value> {
+        let mut body = Map::new();
+        body.insert("error".to_owned(), self.0.code.into());
+        body.insert("message".to_owned(), self.0.message.as_str().into());
+        body.extend(self.0.fields.clone());
+
+        if self.0.status == StatusCode::BAD_REQUEST {
+            // Every error with status 400 has the list; without a field, the
+            // error concerns the body.
+            let ErrorParts { code, message, .. } = &*self.0;
+            let error_list = || json!([{ "field": "", "code": code, "message": message }]);
+            body.entry("errors").or_insert_with(error_list);
+        }
+
+        body
+    }
+
+    fn log(&self) {
+        if let Some(cause) = &self.0.cause {
+            tracing::error!(error = %Chain(&**cause), "request failed: {}", self.0.code);
+        }
+    }
+
+    /// Creates the response with its headers.
+    fn head(&self, status: StatusCode) -> HttpResponseBuilder {
+        let mut response = HttpResponse::build(status);
+        if self.0.closes {
+            response.force_close();
+        }
+
+        if self.0.is_final {
+            response.insert_header(NO_RETRY);
+        }
+
+        if let Some(wait) = self.0.retry_after {
+            // Rounded up: a client that returned sooner would be refused again.
+            let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+            response.insert_header((RETRY_AFTER, seconds.max(1)));
+        }
+
+        if let Some(allow) = &self.0.allow {
+            response.insert_header((ALLOW, allow.clone()));
+        }
+
+        if self.0.status == StatusCode::UNAUTHORIZED {
+            response.insert_header((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")));
+        }
+
+        response
+    }
+}
+
 impl From<Unavailable> for ApiError {
     fn from(err: Unavailable) -> Self {
         let message = "Part of the server is not responding. Try again in a moment.";
@@ -366,47 +339,6 @@ impl ResponseError for ApiError {
     fn error_response(&self) -> HttpResponse {
         self.log();
         self.head(self.0.status).json(self.body())
-    }
-}
-
-impl ApiError {
-    /// Creates the response with its headers.
-    fn head(&self, status: StatusCode) -> HttpResponseBuilder {
-        let mut response = HttpResponse::build(status);
-        if self.0.closes {
-            response.force_close();
-        }
-
-        if self.0.is_final {
-            response.insert_header(NO_RETRY);
-        }
-
-        if let Some(wait) = self.0.retry_after {
-            // Rounded up: a client that returned sooner would be refused again.
-            let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-            response.insert_header((RETRY_AFTER, seconds.max(1)));
-        }
-
-        if let Some(allow) = &self.0.allow {
-            response.insert_header((ALLOW, allow.clone()));
-        }
-
-        if self.0.status == StatusCode::UNAUTHORIZED {
-            response.insert_header((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")));
-        }
-
-        response
-    }
-}
-
-/// Returns `type` and `code` of an error for OpenAI's clients.
-fn openai_kind(status: StatusCode, code: &'static str) -> (&'static str, &'static str) {
-    match status {
-        StatusCode::UNAUTHORIZED => ("authentication_error", "invalid_api_key"),
-        StatusCode::FORBIDDEN => ("permission_error", code),
-        StatusCode::TOO_MANY_REQUESTS => ("rate_limit_error", "rate_limit_exceeded"),
-        status if status.is_client_error() => ("invalid_request_error", code),
-        _ => ("server_error", code),
     }
 }
 
