@@ -1,32 +1,31 @@
 //! Gates before every route, in a fixed order: licence, identity (only the
 //! token's signature), rate limit, account, proof, feature, length of the body.
 
+mod caller;
 mod console;
 mod credential;
+mod licence;
 mod service;
 
 use std::sync::Arc;
 
 use actix_web::body::{EitherBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::StatusCode;
 use actix_web::http::header::{AUTHORIZATION, CONTENT_LENGTH, HeaderName, UPGRADE};
-use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, web};
 use pia_identity::{
-    AccessTokens, AccountRules, ApiKeyAuthenticator, CallerCache, CallerState, ConsoleSessions,
-    Credential, RateLimitOutcome, Role, ScimClient, ScimScope, ScimTokens, SessionProofs,
-    SessionScope,
+    AccessTokens, AccountRules, ApiKeyAuthenticator, CallerCache, ConsoleSessions, Credential,
+    RateLimitOutcome, ScimClient, ScimScope, ScimTokens, SessionProofs,
 };
 use pia_kernel::{Clock, LiveSetting, Secret, UserId};
-use pia_policy::{LicenceState, Licensed};
+use pia_policy::LicenceState;
 
 use crate::budgets::{Budget, Budgets, Payer};
 use crate::client_address::ClientAddress;
 use crate::extract::{BodyLimit, RateLimitPayer, ServiceCaller};
-use crate::routes::{
-    Access, AccountScope, CountedAgainst, Licensing, RateLimit, Route, RouteMatch, RouteTable,
-};
+use crate::routes::{Access, CountedAgainst, Licensing, RateLimit, Route, RouteMatch, RouteTable};
 use crate::{ApiError, Caller, ConsoleCookie, PresentedCredential, Runner, ScimCaller};
 
 /// Dependencies of the gates.
@@ -87,25 +86,12 @@ pub async fn admit<B: MessageBody + 'static>(
 }
 
 impl Gates {
-    /// Returns whether the licence includes the feature of the route that a request
-    /// with this method and path reaches.
-    pub fn includes_feature_of(&self, method: &Method, path: &str) -> bool {
-        let mut routes = self.table.iter();
-        let route = routes.find(|it| it.method == *method && it.matches(path));
-        route.is_none_or(|it| self.check_feature(it).is_ok())
-    }
-
-    /// Returns whether a page can be opened at the paths of a pattern.
-    pub fn has_page(&self, pattern: &str) -> bool {
-        self.table.iter().any(|it| it.method == Method::GET && it.path == pattern)
-    }
-
     async fn decide(&self, request: &ServiceRequest) -> Result<(), ApiError> {
         let pattern = request.match_pattern().unwrap_or_default();
         let route_match = self.table.find(request.method(), &pattern, |it| self.is_served(it));
-        let is_hub =
+        let accepts_websocket =
             matches!(&route_match, RouteMatch::Route(route) if route.access == Access::Pod);
-        if requests_websocket(request) && !is_hub {
+        if requests_websocket(request) && !accepts_websocket {
             return Err(no_websocket());
         }
 
@@ -123,36 +109,14 @@ impl Gates {
         }
     }
 
-    fn check_licence(&self, required: Licensing) -> Result<(), ApiError> {
-        if required == Licensing::NotNeeded {
-            return Ok(());
-        }
-
-        let state = self.licence.get();
-        match (state.at(self.clock.now()), required) {
-            (Licensed::Not, _) => {
-                let message = "This server has no licence yet. Its operator must install one.";
-                Err(ApiError::refused(StatusCode::FORBIDDEN, "no_license", message)
-                    .with("setupUrl", self.setup_url.as_str()))
-            }
-            (Licensed::Expired(_), Licensing::InForce) => {
-                let message = "The server's licence has ended: until it is renewed, data can be \
-                               read but not changed.";
-                Err(ApiError::refused(StatusCode::FORBIDDEN, "license_expired", message))
-            }
-            (Licensed::Expired(_) | Licensed::Valid(_), _) => Ok(()),
-        }
-    }
-
     /// Checks the rules of a route. Calls are counted before a caller is
     /// refused, so that guessing tokens is limited; and callers are refused
     /// before the body is read.
     async fn check_access(&self, request: &ServiceRequest, route: &Route) -> Result<(), ApiError> {
         let credential = self.identify(request, route).await?;
-        let user = if route.counted_against == CountedAgainst::Caller {
-            credential.map(Credential::user)
-        } else {
-            None
+        let user = match route.counted_against {
+            CountedAgainst::Caller => credential.map(Credential::user),
+            CountedAgainst::Address => None,
         };
         let payer = payer_of(request, user);
         if let (RateLimit::AtGate(budget), Some(payer)) = (route.rate_limit, payer) {
@@ -170,11 +134,7 @@ impl Gates {
             | Access::ConsolePage(_)
             | Access::GroupPage(_)
             | Access::AccountPage => {
-                let state = self.caller_state(request, credential, route).await?;
-                if route.accepts_cookie() {
-                    self.check_forgery(request, route)?;
-                }
-                self.check_proof(state, route).await?;
+                let state = self.check_caller(request, credential, route).await?;
                 request.extensions_mut().insert(Caller(state));
             }
             Access::Operator => self.check_operator(request)?,
@@ -214,107 +174,17 @@ impl Gates {
         }
     }
 
-    /// Returns the state of a caller, checked on every request: a token proves
-    /// who its owner was when it was issued, not that access is still allowed.
-    /// A cached state may only admit, not refuse.
-    async fn caller_state(
-        &self,
-        request: &ServiceRequest,
-        credential: Option<Credential>,
-        route: &Route,
-    ) -> Result<CallerState, ApiError> {
-        let credential = credential.ok_or_else(ApiError::unauthenticated)?;
-        if let Some(state) = self.cached(credential)
-            && self.refusal(request, state, route).is_none()
-        {
-            return Ok(state);
-        }
-
-        let fresh = self.fresh(credential, route).await?;
-        let Some(state) = fresh else {
-            return Err(self.missing_caller_error(credential, route).await?);
-        };
-
-        match self.refusal(request, state, route) {
-            Some(refusal) => Err(refusal),
-            None => Ok(state),
-        }
-    }
-
-    /// Returns the error for a caller whose session, key or account no longer exists.
-    async fn missing_caller_error(
-        &self,
-        credential: Credential,
-        route: &Route,
-    ) -> Result<ApiError, ApiError> {
-        let Credential::Session(session_ref) = credential else {
-            return Ok(ApiError::unauthenticated());
-        };
-        if route.access != Access::OwnerOrGone {
-            return Ok(ApiError::unauthenticated());
-        }
-        let caller_cache = self.callers.clone();
-        let is_gone =
-            self.runner.run(async move { caller_cache.is_gone(session_ref.user).await }).await?;
-        Ok(if is_gone { ApiError::no_such_account() } else { ApiError::unauthenticated() })
-    }
-
-    /// Returns the error for a caller who lacks the scope, role or account state that a
-    /// route requires.
-    fn refusal(
-        &self,
-        request: &ServiceRequest,
-        state: CallerState,
-        route: &Route,
-    ) -> Option<ApiError> {
-        let refused = |code, message| ApiError::refused(StatusCode::FORBIDDEN, code, message);
-        if !route.accepts(state.scope) {
-            return Some(ApiError::unauthenticated());
-        }
-        if route.console_roles().is_some_and(|roles| !roles.contains(&state.role)) {
-            return Some(refused("forbidden", "Your role does not include this."));
-        }
-        if route.needs_kb_manager(state.role) {
-            let message = "Only managers of knowledge bases may do this.";
-            return Some(refused("not_a_kb_manager", message));
-        }
-        if manages_another_group(request, route, state) {
-            return Some(ApiError::not_found());
-        }
-        if route.owners_only() && state.scope == SessionScope::Data {
-            let message = "Sessions started with an app password can't do this. Sign in with \
-                           your account password.";
-            return Some(refused("app_password_refused", message));
-        }
-        if route.accounts == AccountScope::Any {
-            return None;
-        }
-
-        let rules = self.rules.get();
-        if rules.owes_verification(&state) {
-            let message = "Verify your email address first: open the link that we emailed you.";
-            return Some(refused("email_not_verified", message));
-        }
-
-        if rules.owes_declaration(state.customer) {
-            let message = "First declare whether you use the service as a business.";
-            return Some(refused("business_profile_incomplete", message));
-        }
-
-        None
-    }
-
     /// Checks the metrics token. If one is configured, it is required from the
     /// local machine too: behind a proxy on this machine, all callers look
     /// local.
     fn check_operator(&self, request: &ServiceRequest) -> Result<(), ApiError> {
-        let admitted = match &*self.metrics_token.get() {
+        let is_admitted = match &*self.metrics_token.get() {
             Some(token) => bearer(request).is_some_and(|it| token.ct_eq(it)),
             None => {
                 request.extensions().get::<ClientAddress>().is_some_and(ClientAddress::is_local)
             }
         };
-        if admitted { Ok(()) } else { Err(ApiError::unauthenticated()) }
+        if is_admitted { Ok(()) } else { Err(ApiError::unauthenticated()) }
     }
 
     async fn scim_client(
@@ -331,34 +201,13 @@ impl Gates {
             .run(async move { tokens.authenticate(&token).await })
             .await?
             .ok_or_else(ApiError::unauthenticated)?;
-        if client.scopes.contains(&scope) {
-            return Ok(client);
+        if !client.scopes.contains(&scope) {
+            let message = format!("The token does not have the scope `{}`.", scope.name());
+            return Err(ApiError::refused(StatusCode::FORBIDDEN, "forbidden", message));
         }
-        let message = format!("The token does not have the scope `{}`.", scope.name());
-        Err(ApiError::refused(StatusCode::FORBIDDEN, "forbidden", message))
-    }
 
-    fn check_feature(&self, route: &Route) -> Result<(), ApiError> {
-        match route.feature {
-            Some(feature) if !self.licence.get().includes(feature, self.clock.now()) => {
-                Err(ApiError::not_licensed(feature))
-            }
-            _ => Ok(()),
-        }
+        Ok(client)
     }
-}
-
-/// Returns whether the caller is a manager whose group is not the one in the path.
-fn manages_another_group(request: &ServiceRequest, route: &Route, state: CallerState) -> bool {
-    let (Access::GroupConsole(_) | Access::GroupPage(_)) = route.access else { return false };
-    // The router has yet to match the path.
-    let path_group = route
-        .path
-        .split('/')
-        .zip(request.path().split('/'))
-        .find(|(pattern, _)| *pattern == "{id}")
-        .and_then(|(_, id)| id.parse().ok());
-    state.role != Role::Admin && path_group != Some(state.group.0)
 }
 
 fn payer_of(request: &ServiceRequest, user: Option<UserId>) -> Option<Payer> {
@@ -375,9 +224,8 @@ fn bearer(request: &ServiceRequest) -> Option<&str> {
     scheme.eq_ignore_ascii_case("Bearer").then_some(token.trim())
 }
 
-/// Returns whether a request requests an upgrade. No route supports one, and
-/// the HTTP parser would take all further bytes of the connection for this
-/// request's body.
+/// Returns whether a request asks for a WebSocket. The HTTP parser would take
+/// all further bytes of its connection for the body of this request.
 ///
 /// An unreadable value counts as one: another program on the way may interpret
 /// it.

@@ -1,7 +1,7 @@
 //! Credential of a request: the token of a session, or an API key.
 
 use actix_web::dev::ServiceRequest;
-use pia_identity::{ApiKeyAuthenticator, CallerState, Credential, Program};
+use pia_identity::{ApiKeyAuthenticator, Credential, Program};
 
 use super::{Gates, bearer, payer_of};
 use crate::ApiError;
@@ -49,30 +49,5 @@ impl Gates {
         let owner = self.runner.run(async move { keys.find(hash).await }).await?;
 
         Ok(owner.map(Credential::ApiKey))
-    }
-
-    pub(super) fn cached(&self, credential: Credential) -> Option<CallerState> {
-        self.callers.cached(credential)
-    }
-
-    pub(super) async fn fresh(
-        &self,
-        credential: Credential,
-        route: &Route,
-    ) -> Result<Option<CallerState>, ApiError> {
-        match credential {
-            Credential::Session(session) if route.accepts_cookie() => {
-                let consoles = self.consoles.clone();
-                self.runner.run(async move { consoles.caller(session).await }).await
-            }
-            Credential::Session(session) => {
-                let callers = self.callers.clone();
-                self.runner.run(async move { callers.fresh(session).await }).await
-            }
-            Credential::ApiKey(key) => {
-                let keys = self.keys.clone();
-                self.runner.run(async move { keys.load_state(key).await }).await
-            }
-        }
     }
 }

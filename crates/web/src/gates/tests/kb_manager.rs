@@ -1,5 +1,6 @@
 //! Tests of routes for managers of knowledge bases.
 
+use pia_identity::{CallerState, Role};
 use pia_kernel::SessionId;
 
 use super::*;

@@ -1,0 +1,48 @@
+//! Licence of the server, and the features that it includes.
+
+use actix_web::http::{Method, StatusCode};
+use pia_policy::Licensed;
+
+use super::Gates;
+use crate::ApiError;
+use crate::routes::{Licensing, Route};
+
+impl Gates {
+    /// Returns whether the licence includes the feature of the route that a request
+    /// with this method and path reaches.
+    pub fn includes_feature_of(&self, method: &Method, path: &str) -> bool {
+        let mut routes = self.table.iter();
+        let route = routes.find(|it| it.method == *method && it.matches(path));
+        route.is_none_or(|it| self.check_feature(it).is_ok())
+    }
+
+    pub(super) fn check_licence(&self, required: Licensing) -> Result<(), ApiError> {
+        if required == Licensing::NotNeeded {
+            return Ok(());
+        }
+
+        let state = self.licence.get();
+        match (state.at(self.clock.now()), required) {
+            (Licensed::Not, _) => {
+                let message = "This server has no licence yet. Its operator must install one.";
+                Err(ApiError::refused(StatusCode::FORBIDDEN, "no_license", message)
+                    .with("setupUrl", self.setup_url.as_str()))
+            }
+            (Licensed::Expired(_), Licensing::InForce) => {
+                let message = "The server's licence has ended: until it is renewed, data can be \
+                               read but not changed.";
+                Err(ApiError::refused(StatusCode::FORBIDDEN, "license_expired", message))
+            }
+            (Licensed::Expired(_) | Licensed::Valid(_), _) => Ok(()),
+        }
+    }
+
+    pub(super) fn check_feature(&self, route: &Route) -> Result<(), ApiError> {
+        match route.feature {
+            Some(feature) if !self.licence.get().includes(feature, self.clock.now()) => {
+                Err(ApiError::not_licensed(feature))
+            }
+            _ => Ok(()),
+        }
+    }
+}
