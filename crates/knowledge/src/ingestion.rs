@@ -14,7 +14,8 @@ use crate::ports::chunk_store::{ChunkId, IndexedChunk};
 use crate::ports::context_writer::ContextWriter;
 use crate::ports::embedder::{EmbedError, Embedder};
 use crate::ports::ingest_queue::{
-    ChunkVector, IngestClaim, IngestJob, IngestQueue, NewChunk, NewChunks, ReservationOutcome,
+    ChunkVector, IngestClaim, IngestJob, IngestQueue, NewChunk, NewChunks, PendingChunk,
+    ReservationOutcome,
 };
 use crate::ports::text_extractor::{ExtractError, ExtractedText, TextExtractor};
 use crate::ports::vector_store::{VectorPoint, VectorStore};
@@ -69,6 +70,15 @@ pub struct Ingestion {
     pub clock: Arc<dyn Clock>,
 }
 
+/// Outcome of a call for the next document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IngestionOutcome {
+    /// Document was due. It is ingested, has failed or waits: its row says which.
+    Attempted,
+    /// No document is due.
+    NothingDue,
+}
+
 /// Claim of a document, with the time at which it was extended last.
 struct Lease {
     claim: IngestClaim,
@@ -112,22 +122,21 @@ impl From<EmbedError> for IngestError {
 }
 
 impl Ingestion {
-    /// Ingests the document that is due next. Returns false if no document is due.
-    /// Computes for up to seconds between two waits: call it on a thread that may
-    /// block.
+    /// Ingests the document that is due next. Computes for up to seconds between
+    /// two waits: call it on a thread that may block.
     ///
     /// A step that was completed is not repeated after a crash: chunks and
     /// vectors are stored as they are made, and tokens are charged with the
     /// vectors that they pay for.
-    pub async fn ingest_next(&self) -> Result<bool, Unavailable> {
+    pub async fn ingest_next(&self) -> Result<IngestionOutcome, Unavailable> {
         let Some(job) = self.queue.claim(self.clock.now(), self.settings.get().lease).await? else {
-            return Ok(false);
+            return Ok(IngestionOutcome::NothingDue);
         };
         // A claim that expired counts as a failure: the document may have crashed its workers.
         if job.failures >= self.settings.get().max_attempts {
             let reason = "The server stopped too often while it ingested the document.";
             self.queue.fail(job.claim, reason, None).await?;
-            return Ok(true);
+            return Ok(IngestionOutcome::Attempted);
         }
 
         match self.ingest(&job).await {
@@ -149,7 +158,7 @@ impl Ingestion {
             }
         }
 
-        Ok(true)
+        Ok(IngestionOutcome::Attempted)
     }
 
     async fn ingest(&self, job: &IngestJob) -> Result<(), IngestError> {
@@ -165,7 +174,8 @@ impl Ingestion {
             ensure_held(self.queue.put_chunks(job.claim, content).await?)?;
         }
 
-        while self.embed_batch(job, &model, &mut lease).await? {}
+        self.embed_chunks(job, &model, &mut lease).await?;
+
         let mut point_ids = Vec::new();
         let outcome = self.finish(&mut lease, &mut point_ids).await;
         if outcome.is_err() {
@@ -208,25 +218,36 @@ impl Ingestion {
         Ok(chunks)
     }
 
-    /// Embeds the next chunks, or writes their contexts. Returns false if none
-    /// are left.
-    async fn embed_batch(
+    /// Embeds the chunks that have no vector yet, batch by batch.
+    async fn embed_chunks(
         &self,
         job: &IngestJob,
         model: &str,
         lease: &mut Lease,
-    ) -> Result<bool, IngestError> {
-        let claim = job.claim;
-        self.extend(lease).await?;
-        let pending_chunks = self.queue.pending(claim, self.embedder.batch_size()).await?;
-        if pending_chunks.is_empty() {
-            return Ok(false);
-        }
-        // Contexts are part of what is embedded, so they are written first.
-        if self.write_contexts(job, &pending_chunks).await? {
-            return Ok(true);
-        }
+    ) -> Result<(), IngestError> {
+        loop {
+            self.extend(lease).await?;
+            let pending_chunks = self.queue.pending(job.claim, self.embedder.batch_size()).await?;
+            if pending_chunks.is_empty() {
+                return Ok(());
+            }
 
+            // Contexts are part of what is embedded, so they are written first.
+            let without_context = self.chunks_without_context(&pending_chunks);
+            if without_context.is_empty() {
+                self.embed_batch(job, model, &pending_chunks).await?;
+            } else {
+                self.write_contexts(job, &pending_chunks, &without_context).await?;
+            }
+        }
+    }
+
+    async fn embed_batch(
+        &self,
+        job: &IngestJob,
+        model: &str,
+        pending_chunks: &[PendingChunk],
+    ) -> Result<(), IngestError> {
         let texts: Vec<String> = pending_chunks
             .iter()
             .map(|it| {
@@ -236,7 +257,7 @@ impl Ingestion {
             .collect();
         let lengths: Vec<usize> = texts.iter().map(String::len).collect();
         // The provider bills the call even if its vectors are not stored.
-        self.reserve(claim, estimate(&lengths)).await?;
+        self.reserve(job.claim, estimate(&lengths)).await?;
         let embedding = self.embedder.embed(model, texts).await?;
         let tokens = share(embedding.tokens, &lengths);
         let vectors = pending_chunks
@@ -245,9 +266,7 @@ impl Ingestion {
             .zip(tokens)
             .map(|((chunk, dense), tokens)| ChunkVector { chunk: chunk.id, dense, tokens })
             .collect();
-        ensure_held(self.queue.put_vectors(claim, vectors, self.clock.now()).await?)?;
-
-        Ok(true)
+        ensure_held(self.queue.put_vectors(job.claim, vectors, self.clock.now()).await?)
     }
 
     /// Reserves tokens out of the quota of the owner.

@@ -32,7 +32,7 @@ pub use documents::Documents;
 pub use draft::{ContentDraft, ContentType, DocumentDraft, DraftError, MAX_CONTENT_BYTES};
 pub use error::KnowledgeError;
 pub use hashed_embedder::HashedEmbedder;
-pub use ingestion::{Ingestion, IngestionSettings};
+pub use ingestion::{Ingestion, IngestionOutcome, IngestionSettings};
 pub use ports::base_store::{BaseChangeOutcome, BaseStore, GroupQuotas};
 pub use ports::chunk_store::{ChunkId, ChunkStore, IndexedChunk, StoredPassage};
 pub use ports::context_writer::{ContextRequest, ContextWriter, WrittenContext};

@@ -133,7 +133,7 @@ mod tests {
     use crate::chunking::ChunkingSettings;
     use crate::fakes::{Fault, InMemory, MarkdownFiles, Step};
     use crate::hashed_embedder::HashedEmbedder;
-    use crate::ingestion::{Ingestion, IngestionSettings};
+    use crate::ingestion::{Ingestion, IngestionOutcome, IngestionSettings};
     use crate::ports::vector_store::VectorPoint;
 
     /// Stores that were filled by a worker.
@@ -163,7 +163,7 @@ mod tests {
             }),
             clock: Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH)),
         };
-        assert!(ingestion.ingest_next().await.unwrap());
+        assert_eq!(ingestion.ingest_next().await.unwrap(), IngestionOutcome::Attempted);
         let reconciliation =
             Reconciliation { chunks: Arc::clone(&store) as _, vectors: Arc::clone(&store) as _ };
         Ingested { store, reconciliation, ingestion }
@@ -250,15 +250,15 @@ mod tests {
     #[tokio::test]
     async fn points_of_replaced_chunks_are_deleted_once() {
         let Ingested { store, reconciliation, ingestion } = ingest_sections().await;
-        let old = points(&store);
+        let replaced_points = points(&store);
         let document = *store.state().rows.documents.keys().next().unwrap();
         store.replace(document, "It is short now.");
-        assert!(ingestion.ingest_next().await.unwrap());
+        assert_eq!(ingestion.ingest_next().await.unwrap(), IngestionOutcome::Attempted);
 
-        assert_eq!(reconciliation.delete_removed().await.unwrap(), old.len());
+        assert_eq!(reconciliation.delete_removed().await.unwrap(), replaced_points.len());
 
         assert_eq!(points(&store).len(), 1);
-        assert!(points(&store).keys().all(|it| !old.contains_key(it)));
+        assert!(points(&store).keys().all(|it| !replaced_points.contains_key(it)));
         assert_eq!(reconciliation.delete_removed().await.unwrap(), 0);
     }
 

@@ -128,6 +128,14 @@ pub struct Retrieval {
     pub clock: Arc<dyn Clock>,
 }
 
+/// Passages that a search found.
+struct PublishedPassages {
+    /// Passages in the order of the search.
+    passages: Vec<StoredPassage>,
+    /// False if the search also found chunks that are not published.
+    is_complete: bool,
+}
+
 impl Retrieval {
     /// Returns the bases that a member of this group searches, by name, with those
     /// of the persona of a conversation if it is assigned to the group.
@@ -181,24 +189,25 @@ impl Retrieval {
         Ok(join_overlapping(texts.iter().map(String::as_str), max_bytes))
     }
 
-    /// Returns the published chunks that the vector store finds, best first, and
-    /// whether these are all that it finds.
+    /// Returns the published chunks that the vector store finds, best first.
     async fn published_passages(
         &self,
         query: &VectorQuery,
-    ) -> Result<(Vec<StoredPassage>, bool), Unavailable> {
+    ) -> Result<PublishedPassages, Unavailable> {
         let found_chunks = self.vectors.search(query.clone()).await?;
         let ids: Vec<ChunkId> = found_chunks.iter().map(|it| it.chunk).collect();
-        let passages = self.chunks.passages(&ids).await?;
-        let mut passages: HashMap<ChunkId, StoredPassage> = passages
+        let mut passages_by_id: HashMap<ChunkId, StoredPassage> = self
+            .chunks
+            .passages(&ids)
+            .await?
             .into_iter()
             .filter(|it| query.bases.contains(&it.base))
             .map(|it| (it.chunk, it))
             .collect();
-        let is_complete = passages.len() == ids.len();
-        let ordered = ids.iter().filter_map(|id| passages.remove(id)).collect();
+        let is_complete = passages_by_id.len() == ids.len();
+        let passages = ids.iter().filter_map(|id| passages_by_id.remove(id)).collect();
 
-        Ok((ordered, is_complete))
+        Ok(PublishedPassages { passages, is_complete })
     }
 
     /// Counts a retrieval of each of these documents. It waits while the
@@ -263,13 +272,13 @@ fn without_neighbours(candidates: Vec<Candidate>, limit: usize) -> Vec<Passage> 
     passages
 }
 
-fn passage(stored: StoredPassage, text: String, similarity: f32) -> Passage {
+fn passage(chunk: StoredPassage, text: String, similarity: f32) -> Passage {
     Passage {
-        base: stored.base,
-        document: stored.document,
-        title: stored.title,
-        source_uri: stored.source_uri,
-        path: stored.path,
+        base: chunk.base,
+        document: chunk.document,
+        title: chunk.title,
+        source_uri: chunk.source_uri,
+        path: chunk.path,
         text,
         similarity,
     }

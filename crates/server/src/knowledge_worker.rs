@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pia_kernel::Unavailable;
-use pia_knowledge::{Ingestion, Reconciliation};
+use pia_knowledge::{Ingestion, IngestionOutcome, Reconciliation};
 use tokio::runtime::Handle;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
@@ -53,8 +53,8 @@ async fn ingest(ingestion: Ingestion, licence: FeatureLicence, stop: Cancellatio
 
         while !stop.is_cancelled() && licence.is_valid() {
             match ingest_next(&ingestion, &stop).await {
-                Ok(true) => {}
-                Ok(false) => break,
+                Ok(IngestionOutcome::Attempted) => {}
+                Ok(IngestionOutcome::NothingDue) => break,
                 Err(err) => {
                     tracing::warn!(error = %err, "failed to ingest a document");
                     break;
@@ -66,14 +66,17 @@ async fn ingest(ingestion: Ingestion, licence: FeatureLicence, stop: Cancellatio
 
 /// Ingests one document on a thread that may block: cutting a text takes long.
 /// When stopped, the ingestion ends between two steps, as after a crash.
-async fn ingest_next(ingestion: &Ingestion, stop: &CancellationToken) -> Result<bool, Unavailable> {
+async fn ingest_next(
+    ingestion: &Ingestion,
+    stop: &CancellationToken,
+) -> Result<IngestionOutcome, Unavailable> {
     let ingestion = ingestion.clone();
     let stop = stop.clone();
     let runtime = Handle::current();
     let work = tokio::task::spawn_blocking(move || {
         runtime.block_on(async {
             tokio::select! {
-                () = stop.cancelled() => Ok(false),
+                () = stop.cancelled() => Ok(IngestionOutcome::NothingDue),
                 outcome = ingestion.ingest_next() => outcome,
             }
         })

@@ -12,9 +12,9 @@ use pia_kernel::{
 use pia_knowledge::{
     BaseAccess, BaseChangeOutcome, BaseRef, BaseStore, ChunkingSettings, ContentChange,
     ContentType, Document, DocumentStatus, DocumentStore, DocumentStoreOutcome, Embedder,
-    ExtractError, ExtractedText, GroupQuotas, HashedEmbedder, Ingestion, IngestionSettings,
-    KnowledgeBase, MissingModels, NewContent, Question, Retrieval, RetrievalSettings,
-    TextExtractor,
+    ExtractError, ExtractedText, GroupQuotas, HashedEmbedder, Ingestion, IngestionOutcome,
+    IngestionSettings, KnowledgeBase, MissingModels, NewContent, Question, Retrieval,
+    RetrievalSettings, TextExtractor,
 };
 use pia_storage::Database;
 use pia_storage_knowledge::{SqlChunks, SqlDocuments, SqlIngestQueue, SqlKnowledgeBases};
@@ -97,8 +97,12 @@ impl Pipeline {
 
         thread::scope(|scope| {
             let work = || -> Outcome<()> {
-                while runtime.block_on(ingestion.ingest_next())? {}
-                Ok(())
+                loop {
+                    match runtime.block_on(ingestion.ingest_next())? {
+                        IngestionOutcome::Attempted => {}
+                        IngestionOutcome::NothingDue => return Ok(()),
+                    }
+                }
             };
             let workers: Vec<_> = (0..WORKERS).map(|_| scope.spawn(work)).collect();
             workers

@@ -17,37 +17,40 @@ const MAX_CONTEXT_BYTES: usize = 1_000;
 const OUTPUT_TOKENS: i64 = 200;
 
 impl Ingestion {
-    /// Writes the contexts of the first chunks that have none. Returns false if
-    /// none are left, or nothing writes contexts. Contexts that were written are
-    /// stored even if others failed, since they are paid for.
-    pub(super) async fn write_contexts(
-        &self,
-        job: &IngestJob,
-        pending_chunks: &[PendingChunk],
-    ) -> Result<bool, IngestError> {
-        let Some(writer) = &self.context_writer else { return Ok(false) };
+    /// Returns the positions of the first chunks that need a context; none if nothing
+    /// writes contexts.
+    pub(super) fn chunks_without_context(&self, pending_chunks: &[PendingChunk]) -> Vec<usize> {
+        if self.context_writer.is_none() {
+            return Vec::new();
+        }
 
-        let missing_indexes: Vec<usize> = pending_chunks
+        pending_chunks
             .iter()
             .enumerate()
             .filter(|(_, chunk)| chunk.context.is_none())
             .map(|(index, _)| index)
             .take(AT_ONCE)
-            .collect();
-        if missing_indexes.is_empty() {
-            return Ok(false);
-        }
+            .collect()
+    }
+
+    /// Writes the contexts of the chunks at these positions. Contexts that were
+    /// written are stored even if others failed, since they are paid for.
+    pub(super) async fn write_contexts(
+        &self,
+        job: &IngestJob,
+        pending_chunks: &[PendingChunk],
+        positions: &[usize],
+    ) -> Result<(), IngestError> {
+        let Some(writer) = &self.context_writer else { return Ok(()) };
 
         let beginning = self.queue.beginning(job.claim).await?;
-        let requests: Vec<ContextRequest> = missing_indexes
-            .iter()
-            .map(|at| request(job, &beginning, pending_chunks, *at))
-            .collect();
+        let requests: Vec<ContextRequest> =
+            positions.iter().map(|at| request(job, &beginning, pending_chunks, *at)).collect();
         let lengths: Vec<usize> = requests.iter().map(ContextRequest::len).collect();
         let output = OUTPUT_TOKENS * i64::try_from(requests.len()).unwrap_or(i64::MAX);
         self.reserve(job.claim, estimate(&lengths).saturating_add(output)).await?;
         let outcomes = join_all(requests.into_iter().map(|it| writer.write(it))).await;
-        let ids = missing_indexes.iter().filter_map(|at| pending_chunks.get(*at)).map(|it| it.id);
+        let ids = positions.iter().filter_map(|at| pending_chunks.get(*at)).map(|it| it.id);
 
         // Those that were written are stored before the first failure is returned.
         let mut contexts = Vec::new();
@@ -63,7 +66,10 @@ impl Ingestion {
             ensure_held(self.queue.put_contexts(job.claim, contexts, self.clock.now()).await?)?;
         }
 
-        failure.map_or(Ok(true), |err| Err(err.into()))
+        match failure {
+            Some(err) => Err(err.into()),
+            None => Ok(()),
+        }
     }
 }
 

@@ -107,8 +107,18 @@ impl World {
         Duration::from_micros(u64::try_from(due_at.micros() - self.clock.now().micros()).unwrap())
     }
 
+    /// Ingests the next document. Returns whether one was due.
     async fn ingest(&self) -> bool {
-        self.ingestion.ingest_next().await.unwrap()
+        self.ingestion.ingest_next().await.unwrap() == IngestionOutcome::Attempted
+    }
+
+    /// Ingests documents until none is due.
+    async fn ingest_all(&self) {
+        loop {
+            if !self.ingest().await {
+                return;
+            }
+        }
     }
 
     /// Asserts that the document is published, and each chunk and context paid

@@ -51,19 +51,20 @@ impl Retrieval {
         }
 
         // Scores of different searches cannot be compared, but ranks can.
-        ranked.sort_by_key(|it| it.0);
+        ranked.sort_by_key(|(rank, _)| *rank);
 
-        Ok(ranked.into_iter().map(|it| it.1).collect())
+        Ok(ranked.into_iter().map(|(_, candidate)| candidate).collect())
     }
 
     async fn find_similar(&self, mut query: VectorQuery) -> Result<Vec<Candidate>, RetrievalError> {
-        let (mut passages, is_complete) = self.published_passages(&query).await?;
-        if !is_complete {
+        let mut published = self.published_passages(&query).await?;
+        if !published.is_complete {
             // Points of content that is not published yet have taken places.
             query.limit = query.limit.saturating_mul(MORE_CANDIDATES);
-            passages = self.published_passages(&query).await?.0;
+            published = self.published_passages(&query).await?;
         }
-        let candidates = passages.into_iter().map(|passage| Candidate {
+
+        let candidates = published.passages.into_iter().map(|passage| Candidate {
             similarity: similarity(&query.dense, &passage.dense),
             passage,
         });

@@ -32,7 +32,8 @@ pub(super) async fn rank(
     limits: RankingLimits,
 ) -> Vec<Candidate> {
     let count = candidates.len().min(limits.candidates).min(MAX_RANKED);
-    if count < 2 && limits.min_score.is_none() || count == 0 {
+    let can_change_something = count > 1 || (count == 1 && limits.min_score.is_some());
+    if !can_change_something {
         return candidates;
     }
 
@@ -52,11 +53,11 @@ pub(super) async fn rank(
 
     candidates.truncate(count);
     let mut scored: Vec<(Candidate, f32)> = candidates.into_iter().zip(scores).collect();
-    scored.retain(|it| limits.min_score.is_none_or(|min| it.1 >= min));
+    scored.retain(|(_, score)| limits.min_score.is_none_or(|min| *score >= min));
     // Stable, so that equal scores keep the order of the search.
-    scored.sort_by(|a, b| b.1.total_cmp(&a.1));
+    scored.sort_by(|(_, left), (_, right)| right.total_cmp(left));
 
-    scored.into_iter().map(|it| it.0).collect()
+    scored.into_iter().map(|(candidate, _)| candidate).collect()
 }
 
 /// Returns the text that is ranked: a passage says little without its headings.

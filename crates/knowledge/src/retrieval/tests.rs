@@ -9,7 +9,7 @@ use super::*;
 use crate::chunking::ChunkingSettings;
 use crate::fakes::{Fault, InMemory, MarkdownFiles, Step};
 use crate::hashed_embedder::HashedEmbedder;
-use crate::ingestion::{Ingestion, IngestionSettings};
+use crate::ingestion::{Ingestion, IngestionOutcome, IngestionSettings};
 use crate::ports::chunk_store::MockChunkStore;
 use crate::ports::embedder::{Embedding, MockEmbedder, VECTOR_SIZE};
 use crate::ports::vector_store::MockVectorStore;
@@ -65,7 +65,7 @@ impl World {
             }),
             clock: Arc::clone(&self.retrieval.clock),
         };
-        assert!(ingestion.ingest_next().await.unwrap());
+        assert_eq!(ingestion.ingest_next().await.unwrap(), IngestionOutcome::Attempted);
     }
 
     async fn search(&self, text: &str) -> Vec<Passage> {

@@ -205,7 +205,9 @@ async fn a_document_that_ends_its_worker_fails_in_the_end() {
         let mut state = world.store.state();
         state.rows.documents.get_mut(&world.document).unwrap().failures += 1;
     }
-    assert!(world.ingestion.ingest_next().await.unwrap());
+
+    assert!(world.ingest().await);
+
     let error = world.store.document(world.document).error;
     assert!(error.unwrap().contains("stopped too often"));
 }

@@ -3,14 +3,24 @@
 use super::*;
 use crate::fakes::{AFTER_LEASE, Fault, Step};
 
-const OTHER: &str = "other";
+const OTHER_MODEL: &str = "other";
 
 /// Returns a world with two ingested documents.
 async fn ingested_world() -> World {
     let world = World::new();
     world.store.add(world.row().base, "Canteen", "# Lunch\n\nAt noon.\n");
-    while world.ingest().await {}
+    world.ingest_all().await;
     world
+}
+
+/// Ingests documents until none is due or the worker crashes.
+async fn ingest_until_crash(world: &World) {
+    loop {
+        match world.ingestion.ingest_next().await {
+            Ok(IngestionOutcome::Attempted) => {}
+            Ok(IngestionOutcome::NothingDue) | Err(_) => return,
+        }
+    }
 }
 
 /// Asserts that searches find the content of one model alone.
@@ -49,16 +59,16 @@ async fn a_crash_at_any_step_of_a_reindex_continues() {
             (0..8).flat_map(|it| [(it, Fault::CrashesBefore), (it, Fault::CrashesAfter)])
         {
             let world = ingested_world().await;
-            world.store.reindex(world.row().base, OTHER);
+            world.store.reindex(world.row().base, OTHER_MODEL);
             world.store.set_fault(step, after, fault);
-            while let Ok(true) = world.ingestion.ingest_next().await {}
+            ingest_until_crash(&world).await;
             if !world.store.restart() {
                 continue;
             }
             world.clock.advance(AFTER_LEASE);
-            while world.ingest().await {}
+            world.ingest_all().await;
 
-            assert_model(&world, OTHER);
+            assert_model(&world, OTHER_MODEL);
             crashes += 1;
         }
     }
@@ -68,10 +78,9 @@ async fn a_crash_at_any_step_of_a_reindex_continues() {
 #[tokio::test]
 async fn workers_finish_a_reindex_together() {
     let world = ingested_world().await;
-    world.store.reindex(world.row().base, OTHER);
+    world.store.reindex(world.row().base, OTHER_MODEL);
 
-    let work = || async { while world.ingest().await {} };
-    tokio::join!(work(), work(), work());
+    tokio::join!(world.ingest_all(), world.ingest_all(), world.ingest_all());
 
-    assert_model(&world, OTHER);
+    assert_model(&world, OTHER_MODEL);
 }
