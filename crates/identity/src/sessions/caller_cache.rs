@@ -174,17 +174,14 @@ mod tests {
         let mut store = MockAccountStore::new();
         let calls = AtomicUsize::new(0);
         store.expect_caller_state().returning(move |user, session, _| {
-            let first = calls.fetch_add(1, Ordering::SeqCst) == 0;
-            Ok(first.then(|| CallerState::new(user, session)))
+            let is_first_call = calls.fetch_add(1, Ordering::SeqCst) == 0;
+            Ok(is_first_call.then(|| CallerState::new(user, session)))
         });
         let (caller_cache, _) = caller_cache(store);
         let session_ref = session_ref();
 
-        let first = caller_cache.fresh(session_ref).await.unwrap();
-        let second = caller_cache.fresh(session_ref).await.unwrap();
-
-        assert!(first.is_some());
-        assert!(second.is_none());
+        assert!(caller_cache.fresh(session_ref).await.unwrap().is_some());
+        assert!(caller_cache.fresh(session_ref).await.unwrap().is_none());
         assert_eq!(caller_cache.cached(session_ref), None);
     }
 
@@ -192,32 +189,32 @@ mod tests {
     async fn only_the_ended_session_is_invalidated() {
         let (caller_cache, _) = caller_cache(valid_callers());
         let ended_session = session_ref();
-        let other = session_ref();
-        for session_ref in [ended_session, other] {
+        let open_session = session_ref();
+        for session_ref in [ended_session, open_session] {
             caller_cache.fresh(session_ref).await.unwrap();
         }
 
         caller_cache.forget(ended_session);
 
         assert!(caller_cache.cached(ended_session).is_none());
-        assert!(caller_cache.cached(other).is_some());
+        assert!(caller_cache.cached(open_session).is_some());
     }
 
     #[tokio::test]
     async fn all_sessions_of_a_changed_account_are_invalidated() {
         let (caller_cache, _) = caller_cache(valid_callers());
-        let first = session_ref();
-        let other = session_ref();
-        let second = SessionRef { session: SessionId::generate(), ..first };
-        for session_ref in [first, second, other] {
+        let ada_at_home = session_ref();
+        let ada_at_work = SessionRef { session: SessionId::generate(), ..ada_at_home };
+        let grace = session_ref();
+        for session_ref in [ada_at_home, ada_at_work, grace] {
             caller_cache.fresh(session_ref).await.unwrap();
         }
 
-        caller_cache.forget_user(first.user);
+        caller_cache.forget_user(ada_at_home.user);
 
-        assert!(caller_cache.cached(first).is_none());
-        assert!(caller_cache.cached(second).is_none());
-        assert!(caller_cache.cached(other).is_some());
+        assert!(caller_cache.cached(ada_at_home).is_none());
+        assert!(caller_cache.cached(ada_at_work).is_none());
+        assert!(caller_cache.cached(grace).is_some());
     }
 
     /// Returns the cached state after an invalidation during the read.

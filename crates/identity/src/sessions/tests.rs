@@ -67,6 +67,10 @@ async fn refresh_when(
     fixture(store, None).sessions.refresh(&secret("a token"), device()).await
 }
 
+fn new_session_ref() -> SessionRef {
+    SessionRef { user: UserId::generate(), session: SessionId::generate() }
+}
+
 fn rotated() -> RotationOutcome {
     RotationOutcome::Rotated { user: UserId::generate(), session: SessionId::generate() }
 }
@@ -78,15 +82,18 @@ async fn a_session_starts_with_its_limits_and_its_audit_entry() {
     let email = QueuedEmail::new("new-device").to_user(Timestamp::UNIX_EPOCH, user);
     store
         .expect_begin()
-        .withf(move |new, max, effects, others| {
+        .withf(move |new_session, max_sessions, effects, conditional| {
             let at = Timestamp::UNIX_EPOCH;
-            (new.user, new.epoch) == (user, CredentialsEpoch(7))
-                && new.expires_at == at + Duration::from_hours(720)
-                && *max == 10
-                && (new.method, &new.device) == (PASSWORD, &tidied())
+            let evicted = SideEffects::about(at, user, "session.evicted");
+            new_session.user == user
+                && new_session.epoch == CredentialsEpoch(7)
+                && new_session.expires_at == at + SessionSettings::default().refresh_lifetime
+                && *max_sessions == SessionSettings::default().max_sessions
+                && new_session.method == PASSWORD
+                && new_session.device == tidied()
                 && *effects == SideEffects::audit(at, user, "session.started")
-                && (others.if_ended)(user, at) == SideEffects::about(at, user, "session.evicted")
-                && (others.if_new_device)(user, at).mail == [email.clone()]
+                && (conditional.if_ended)(user, at) == evicted
+                && (conditional.if_new_device)(user, at).mail == [email.clone()]
         })
         .once()
         .returning(|_, _, _, _| Ok(SessionStartOutcome::Done));
@@ -125,11 +132,10 @@ async fn stale_credentials_start_no_session() {
 
 #[tokio::test]
 async fn a_token_presented_again_has_the_very_same_successor() {
-    let first = refresh_when(|| Ok(rotated())).await.unwrap();
+    let tokens = refresh_when(|| Ok(rotated())).await.unwrap();
+    let repeated_tokens = refresh_when(|| Ok(rotated())).await.unwrap();
 
-    let again = refresh_when(|| Ok(rotated())).await.unwrap();
-
-    assert_eq!(first.refresh.expose(), again.refresh.expose());
+    assert_eq!(repeated_tokens.refresh.expose(), tokens.refresh.expose());
 }
 
 #[tokio::test]
@@ -141,7 +147,7 @@ async fn a_presented_token_has_the_grace_period_and_the_new_lifetime() {
             let user = UserId::generate();
             let at = Timestamp::UNIX_EPOCH;
             presented.grace == Duration::from_secs(30)
-                && presented.lifetime == Duration::from_hours(720)
+                && presented.lifetime == SessionSettings::default().refresh_lifetime
                 && presented.hash != presented.successor
                 && presented.device == tidied()
                 && if_reused(user, at) == SideEffects::about(at, user, "session.reuse_detected")
@@ -154,18 +160,16 @@ async fn a_presented_token_has_the_grace_period_and_the_new_lifetime() {
 
 #[tokio::test]
 async fn a_token_used_twice_is_refused_as_reused() {
-    assert!(matches!(
-        refresh_when(|| Ok(RotationOutcome::Reused)).await,
-        Err(RefreshError::Reused)
-    ));
+    let outcome = refresh_when(|| Ok(RotationOutcome::Reused)).await;
+
+    assert!(matches!(outcome, Err(RefreshError::Reused)));
 }
 
 #[tokio::test]
 async fn an_unknown_token_is_refused() {
-    assert!(matches!(
-        refresh_when(|| Ok(RotationOutcome::Refused)).await,
-        Err(RefreshError::Invalid)
-    ));
+    let outcome = refresh_when(|| Ok(RotationOutcome::Refused)).await;
+
+    assert!(matches!(outcome, Err(RefreshError::Invalid)));
 }
 
 #[tokio::test]
@@ -206,31 +210,29 @@ async fn a_token_of_the_previous_key_is_tried_too() {
 
 #[tokio::test]
 async fn a_response_lost_during_a_key_change_can_be_repeated() {
-    let keys = |current: &str| {
-        RefreshKeys::derive(&SigningKeys { current: secret(current), previous: None })
-    };
     let token = secret("a token");
-    let old = keys("the key before");
-    let first = old.hashes_of(&token).next().unwrap();
-    let hash = first.hash;
-    let stored_hash = first.successor_hash;
+    let previous_keys = SigningKeys { current: secret("the key before"), previous: None };
+    let refresh_keys = RefreshKeys::derive(&previous_keys);
+    let lost_response = refresh_keys.hashes_of(&token).next().unwrap();
+    let hash = lost_response.hash;
+    let stored_hash = lost_response.successor_hash;
     let mut store = MockSessionStore::new();
     store
         .expect_session_of()
         .returning(move |requested| Ok((requested == stored_hash).then(SessionId::generate)));
     store.expect_rotate().returning(move |presented, _| {
-        let again = presented.hash == hash && presented.successor == stored_hash;
-        Ok(if again { rotated() } else { RotationOutcome::Refused })
+        let is_repeated = presented.hash == hash && presented.successor == stored_hash;
+        Ok(if is_repeated { rotated() } else { RotationOutcome::Refused })
     });
 
     let outcome = fixture(store, Some("the key before")).sessions.refresh(&token, device()).await;
 
-    assert_eq!(outcome.unwrap().refresh.expose(), first.successor.expose());
+    assert_eq!(outcome.unwrap().refresh.expose(), lost_response.successor.expose());
 }
 
 #[tokio::test]
 async fn signing_out_removes_the_session_from_the_cache() {
-    let session_ref = SessionRef { user: UserId::generate(), session: SessionId::generate() };
+    let session_ref = new_session_ref();
     let mut store = MockSessionStore::new();
     store
         .expect_end()
@@ -250,7 +252,7 @@ async fn signing_out_removes_the_session_from_the_cache() {
 
 #[tokio::test]
 async fn a_reused_token_clears_the_cache() {
-    let session_ref = SessionRef { user: UserId::generate(), session: SessionId::generate() };
+    let session_ref = new_session_ref();
     let mut store = MockSessionStore::new();
     store.expect_rotate().returning(|_, _| Ok(RotationOutcome::Reused));
     let fixture = fixture(store, None);
@@ -263,7 +265,7 @@ async fn a_reused_token_clears_the_cache() {
 
 #[tokio::test]
 async fn a_new_session_removes_the_users_others_from_the_cache() {
-    let session_ref = SessionRef { user: UserId::generate(), session: SessionId::generate() };
+    let session_ref = new_session_ref();
     let mut store = MockSessionStore::new();
     store.expect_begin().returning(|_, _, _, _| Ok(SessionStartOutcome::Done));
     let fixture = fixture(store, None);
@@ -276,23 +278,25 @@ async fn a_new_session_removes_the_users_others_from_the_cache() {
 
 /// Returns the outcome of ending all other sessions, and the cached state of one of them.
 async fn revoke_others_when(ended: Option<u64>) -> (Result<u64, RevokeError>, Option<CallerState>) {
-    let caller = SessionRef { user: UserId::generate(), session: SessionId::generate() };
-    let other = SessionRef { session: SessionId::generate(), ..caller };
+    let caller = new_session_ref();
+    let other_session = SessionRef { session: SessionId::generate(), ..caller };
     let mut store = MockSessionStore::new();
     store
         .expect_revoke()
-        .withf(move |by, which, at, effects| {
+        .withf(move |by, targets, at, effects| {
             let user = caller.user;
-            let action = "session.revoked";
-            (*by, *which) == (caller, Revoked::Others)
-                && effects(user, *at) == SideEffects::audit(*at, user, action)
+            *by == caller
+                && *targets == Revoked::Others
+                && effects(user, *at) == SideEffects::audit(*at, user, "session.revoked")
         })
         .once()
         .returning(move |_, _, _, _| Ok(ended));
     let fixture = fixture(store, None);
-    fixture.caller_cache.fresh(other).await.unwrap();
+    fixture.caller_cache.fresh(other_session).await.unwrap();
+
     let outcome = fixture.sessions.revoke_others(caller).await;
-    (outcome, fixture.caller_cache.cached(other))
+
+    (outcome, fixture.caller_cache.cached(other_session))
 }
 
 #[tokio::test]
@@ -313,7 +317,7 @@ async fn a_session_that_is_over_ends_no_others() {
 #[tokio::test]
 async fn an_unknown_session_is_distinguished_from_the_callers_ended_one() {
     let revoke = async |ended| {
-        let caller = SessionRef { user: UserId::generate(), session: SessionId::generate() };
+        let caller = new_session_ref();
         let mut store = MockSessionStore::new();
         store.expect_revoke().returning(move |_, _, _, _| Ok(ended));
         fixture(store, None).sessions.revoke(caller, SessionId::generate()).await
@@ -335,18 +339,18 @@ async fn sessions_are_listed_in_pages() {
         device: tidied(),
         console: false,
     };
-    let first = entry(2);
-    let second = entry(1);
+    let newest_entry = entry(2);
     let mut store = MockSessionStore::new();
-    let stored_sessions = vec![first.clone(), second];
+    let stored_sessions = vec![newest_entry.clone(), entry(1)];
     store
         .expect_page()
-        .withf(|_, now, page| (*now, page.limit) == (Timestamp::UNIX_EPOCH, 2))
+        .withf(|_, now, page| *now == Timestamp::UNIX_EPOCH && page.limit == 2)
         .returning(move |_, _, _| Ok(stored_sessions.clone()));
 
-    let page = PageRequest { after: None, limit: 1 };
-    let listed = fixture(store, None).sessions.page(UserId::generate(), page).await.unwrap();
+    let request = PageRequest { after: None, limit: 1 };
+    let page = fixture(store, None).sessions.page(UserId::generate(), request).await.unwrap();
 
-    assert_eq!(listed.next, Some(Cursor { at: first.began_at, id: first.session.0 }));
-    assert_eq!(listed.items, [first]);
+    let cursor = Cursor { at: newest_entry.began_at, id: newest_entry.session.0 };
+    assert_eq!(page.next, Some(cursor));
+    assert_eq!(page.items, [newest_entry]);
 }

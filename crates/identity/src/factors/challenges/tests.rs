@@ -110,13 +110,13 @@ async fn a_clock_may_be_off_by_one_step_but_not_by_two() {
 #[tokio::test]
 async fn a_code_that_was_used_or_an_older_one_is_wrong() {
     let world = world().await;
-    let first = world.token().await;
-    let second = world.token().await;
-    world.meet(&first, world.code(0)).await.unwrap();
+    let used_token = world.token().await;
+    let token = world.token().await;
+    world.meet(&used_token, world.code(0)).await.unwrap();
 
-    assert!(is_wrong(&world.meet(&second, world.code(0)).await));
-    assert!(is_wrong(&world.meet(&second, world.code(-1)).await));
-    assert!(world.meet(&second, world.code(1)).await.is_ok());
+    assert!(is_wrong(&world.meet(&token, world.code(0)).await));
+    assert!(is_wrong(&world.meet(&token, world.code(-1)).await));
+    assert!(world.meet(&token, world.code(1)).await.is_ok());
     let step = world.clock.now().micros() / 30_000_000 + 1;
     assert_eq!(world.store.state.lock().unwrap().last_step, Some(Step(step)));
 }
@@ -124,12 +124,12 @@ async fn a_code_that_was_used_or_an_older_one_is_wrong() {
 #[tokio::test]
 async fn a_recovery_code_meets_a_challenge_once_and_that_is_audited() {
     let world = world().await;
-    let first = world.token().await;
-    let second = world.token().await;
+    let phone_token = world.token().await;
+    let laptop_token = world.token().await;
     let answer = || FactorAnswer::RecoveryCode(secret("k3v90 0qxz7 1bcde fghjk mnpqr"));
 
-    let met = world.meet(&first, answer()).await;
-    let again = world.meet(&second, answer()).await;
+    let met = world.meet(&phone_token, answer()).await;
+    let again = world.meet(&laptop_token, answer()).await;
 
     assert!(met.is_ok());
     assert!(is_wrong(&again));
@@ -142,13 +142,13 @@ async fn a_recovery_code_meets_a_challenge_once_and_that_is_audited() {
 #[tokio::test]
 async fn a_challenge_lives_five_minutes() {
     let world = world().await;
-    let first = world.token().await;
-    let second = world.token().await;
+    let punctual_token = world.token().await;
+    let late_token = world.token().await;
 
-    world.clock.advance(Duration::from_secs(299));
-    let in_time = world.meet(&first, world.code(0)).await;
+    world.clock.advance(Duration::from_mins(5) - Duration::from_secs(1));
+    let in_time = world.meet(&punctual_token, world.code(0)).await;
     world.clock.advance(Duration::from_secs(1));
-    let late = world.meet(&second, world.code(0)).await;
+    let late = world.meet(&late_token, world.code(0)).await;
 
     assert!(in_time.is_ok());
     assert!(is_gone(&late));
@@ -225,19 +225,19 @@ async fn a_disabled_factor_meets_no_challenge() {
 
 #[tokio::test]
 async fn a_correct_code_reseals_its_secret_after_a_key_change() {
-    for changed in [false, true] {
+    for is_key_changed in [false, true] {
         let world = world().await;
         let token = world.token().await;
         let wrong_answer = FactorAnswer::Code(secret("nonsense"));
-        world.store.state.lock().unwrap().key_changed = changed;
+        world.store.state.lock().unwrap().key_changed = is_key_changed;
 
         world.meet(&token, wrong_answer).await.unwrap_err();
-        let after_wrong = world.store.state.lock().unwrap().resealed.len();
+        let count_after_wrong = world.store.state.lock().unwrap().resealed.len();
         world.meet(&token, world.code(0)).await.unwrap();
 
-        let resealed = world.store.state.lock().unwrap().resealed.len();
-        assert_eq!(after_wrong, 0);
-        assert_eq!(resealed, usize::from(changed));
+        let count_after_right = world.store.state.lock().unwrap().resealed.len();
+        assert_eq!(count_after_wrong, 0);
+        assert_eq!(count_after_right, usize::from(is_key_changed));
     }
 }
 
