@@ -75,19 +75,15 @@ impl ChildExtractor {
         };
 
         let max_bytes = self.limits.text_bytes + framing::MAX_LINE_BYTES;
-        let output = timeout(self.limits.wall_time, async {
+        let work = async {
             let ((), answer) =
                 tokio::join!(send(input, content_type, content), receive(output, max_bytes));
-            match answer {
-                Some(answer) => child.wait().await.map(|status| (answer, status)).ok(),
-                None => None,
-            }
-        })
-        .await
-        .ok()
-        .flatten();
-        if let Some((answer, status)) = output {
-            return Outcome::Ended(answer, status);
+            let answer = answer?;
+            let status = child.wait().await.ok()?;
+            Some(Outcome::Ended(answer, status))
+        };
+        if let Ok(Some(outcome)) = timeout(self.limits.wall_time, work).await {
+            return outcome;
         }
 
         // An error means that the child has already ended.

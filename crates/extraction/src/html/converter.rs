@@ -4,7 +4,7 @@ use html5gum::StartTag;
 use pia_knowledge::ExtractError;
 
 use super::frame::Frame;
-use super::open_elements::OpenElements;
+use super::open_elements::{Nesting, OpenElements};
 use super::tags::{attribute, heading_level, is_block, is_hidden, is_void};
 use super::writer::{Kind, Writer};
 use crate::markdown::one_line;
@@ -52,12 +52,11 @@ impl Converter {
             return Ok(());
         }
 
-        if !self.open.push(&name, hidden) {
-            if is_block(&name) {
-                self.writer.flush();
-            }
-        } else if !self.open.is_hidden() {
-            self.open(&name);
+        match self.open.push(&name, hidden) {
+            Nesting::Known if self.open.is_hidden() => {}
+            Nesting::Known => self.open(&name),
+            Nesting::TooDeep if is_block(&name) => self.writer.flush(),
+            Nesting::TooDeep => {}
         }
 
         Ok(())
@@ -82,7 +81,10 @@ impl Converter {
 
     /// Returns the Markdown, below the title unless the page has a main heading.
     pub(super) fn finish(mut self) -> Result<String, ExtractError> {
-        while self.close()? {}
+        while !self.open.is_empty() {
+            self.close()?;
+        }
+
         let text = self.writer.finish();
         let title = one_line(&self.title);
         let has_heading = format!("\n{text}").contains("\n# ");
@@ -163,11 +165,11 @@ impl Converter {
         self.writer.begin(Kind::Item(level, mark));
     }
 
-    /// Closes the innermost element. Returns false if there is none.
-    fn close(&mut self) -> Result<bool, ExtractError> {
-        let Some(element) = self.open.pop() else { return Ok(false) };
+    /// Closes the innermost element, if there is one.
+    fn close(&mut self) -> Result<(), ExtractError> {
+        let Some(element) = self.open.pop() else { return Ok(()) };
         if element.is_hidden || self.open.is_hidden() || self.part == Part::Rest {
-            return Ok(true);
+            return Ok(());
         }
 
         let name = element.name.as_str();
@@ -192,6 +194,6 @@ impl Converter {
             _ => {}
         }
 
-        Ok(true)
+        Ok(())
     }
 }

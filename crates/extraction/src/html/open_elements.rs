@@ -1,4 +1,5 @@
 //! Elements that are open.
+
 /// Maximum number of elements whose nesting is known. Deeper elements count as text
 /// of the innermost known one, as in browsers.
 const MAX_DEPTH: usize = 512;
@@ -6,7 +7,7 @@ const MAX_DEPTH: usize = 512;
 /// Element that is open.
 #[derive(Debug)]
 pub(super) struct Element {
-    /// Name.
+    /// Name of its tag, in lower case.
     pub(super) name: String,
     /// True if the element is not shown.
     pub(super) is_hidden: bool,
@@ -22,16 +23,26 @@ pub(super) struct OpenElements {
     hidden: usize,
 }
 
+/// Nesting of an element that was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Nesting {
+    /// Element is known until it is closed.
+    Known,
+    /// Element is nested too deeply to be known.
+    TooDeep,
+}
+
 impl OpenElements {
-    /// Opens an element. Returns false if it is nested too deeply.
-    pub(super) fn push(&mut self, name: &str, is_hidden: bool) -> bool {
+    /// Opens an element.
+    pub(super) fn push(&mut self, name: &str, is_hidden: bool) -> Nesting {
         if self.elements.len() >= MAX_DEPTH {
             self.unknown += 1;
-            return false;
+            return Nesting::TooDeep;
         }
+
         self.hidden += usize::from(is_hidden);
         self.elements.push(Element { name: name.to_owned(), is_hidden });
-        true
+        Nesting::Known
     }
 
     /// Closes the innermost element.
@@ -41,10 +52,16 @@ impl OpenElements {
         Some(element)
     }
 
+    /// Returns whether no known element is open.
+    pub(super) fn is_empty(&self) -> bool {
+        self.elements.is_empty()
+    }
+
     /// Returns whether text is not shown here.
     pub(super) fn is_hidden(&self) -> bool {
         self.hidden > 0
     }
+
     /// Returns the number of elements that an end tag closes. Only an end tag of a
     /// table closes a cell.
     pub(super) fn closed_by(&mut self, name: &str) -> usize {
@@ -55,6 +72,7 @@ impl OpenElements {
         let boundary: &[&str] = if is_of_table(name) { &["table"] } else { CELLS };
         self.distance(&[name], boundary)
     }
+
     /// Returns the number of elements that a start tag closes because their end tags
     /// were omitted.
     pub(super) fn closed_before(&self, name: &str, is_block: bool) -> usize {
