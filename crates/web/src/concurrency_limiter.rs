@@ -65,24 +65,24 @@ mod tests {
 
     #[tokio::test]
     async fn no_more_use_cases_run_at_once_than_allowed() {
-        let two = NonZeroUsize::new(2).unwrap();
         let limiter = ConcurrencyLimiter::new(
             Runner::on_current_runtime(),
-            two,
+            NonZeroUsize::new(2).unwrap(),
             NonZeroUsize::new(100).unwrap(),
         );
-        let now = Arc::new(AtomicUsize::new(0));
-        let max = Arc::new(AtomicUsize::new(0));
+        let running_count = Arc::new(AtomicUsize::new(0));
+        let max_count = Arc::new(AtomicUsize::new(0));
 
-        let served = join_all((0..50).map(|number| {
+        let results = join_all((0..50).map(|number| {
             let limiter = limiter.clone();
-            let now = Arc::clone(&now);
-            let max = Arc::clone(&max);
+            let running_count = Arc::clone(&running_count);
+            let max_count = Arc::clone(&max_count);
             async move {
                 let use_case = async move {
-                    max.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                    let count = running_count.fetch_add(1, Ordering::SeqCst) + 1;
+                    max_count.fetch_max(count, Ordering::SeqCst);
                     tokio::task::yield_now().await;
-                    now.fetch_sub(1, Ordering::SeqCst);
+                    running_count.fetch_sub(1, Ordering::SeqCst);
                     Ok::<_, Unavailable>(number)
                 };
                 limiter.run(use_case).await.unwrap()
@@ -90,8 +90,8 @@ mod tests {
         }))
         .await;
 
-        assert_eq!(served, (0..50).collect::<Vec<_>>());
-        assert_eq!(max.load(Ordering::SeqCst), 2);
+        assert_eq!(results, (0..50).collect::<Vec<_>>());
+        assert_eq!(max_count.load(Ordering::SeqCst), 2);
     }
 
     #[tokio::test]
@@ -101,21 +101,21 @@ mod tests {
             ONE,
             NonZeroUsize::new(2).unwrap(),
         );
-        let (end, ended) = oneshot::channel::<()>();
-        let slow = async { Ok::<_, Unavailable>(ended.await.is_ok()) };
-        let mut served = Box::pin(limiter.run(slow));
-        assert!(served.as_mut().now_or_never().is_none());
-        let mut waiting = Box::pin(limiter.run(async { Ok::<_, Unavailable>(1) }));
+        let (end_sender, end_receiver) = oneshot::channel::<()>();
+        let slow_case = async { Ok::<_, Unavailable>(end_receiver.await.is_ok()) };
+        let mut running = Box::pin(limiter.run(slow_case));
+        assert!(running.as_mut().now_or_never().is_none());
+        let mut cancelled = Box::pin(limiter.run(async { Ok::<_, Unavailable>(1) }));
+        assert!(cancelled.as_mut().now_or_never().is_none());
+
+        let refusal = limiter.run(async { Ok::<_, Unavailable>(2) }).await;
+        drop(cancelled);
+        let mut waiting = Box::pin(limiter.run(async { Ok::<_, Unavailable>(3) }));
         assert!(waiting.as_mut().now_or_never().is_none());
+        drop(end_sender);
 
-        let refused = limiter.run(async { Ok::<_, Unavailable>(2) }).await;
-        drop(waiting);
-        let mut next = Box::pin(limiter.run(async { Ok::<_, Unavailable>(3) }));
-        assert!(next.as_mut().now_or_never().is_none());
-        drop(end);
-
-        assert!(refused.is_err());
-        assert_eq!(next.await.unwrap(), 3);
-        assert!(!served.await.unwrap());
+        assert!(refusal.is_err());
+        assert_eq!(waiting.await.unwrap(), 3);
+        assert!(!running.await.unwrap());
     }
 }

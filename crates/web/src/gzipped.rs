@@ -58,28 +58,31 @@ fn chunks(payload: Payload, request: &HttpRequest) -> BodyChunks {
 /// Inspects the first bytes when they are polled.
 fn detected(mut payload: BodyChunks) -> BodyChunks {
     let inspected = async move {
-        let mut first = BytesMut::new();
-        while first.len() < MAGIC.len() {
+        let mut beginning = BytesMut::new();
+        while beginning.len() < MAGIC.len() {
             match payload.next().await {
-                Some(Ok(chunk)) if first.is_empty() && chunk.len() >= MAGIC.len() => {
+                // A first chunk that is long enough is not copied.
+                Some(Ok(chunk)) if beginning.is_empty() && chunk.len() >= MAGIC.len() => {
                     return chain(chunk, payload);
                 }
-                Some(Ok(chunk)) => first.extend_from_slice(&chunk),
+                Some(Ok(chunk)) => beginning.extend_from_slice(&chunk),
                 Some(Err(err)) => return stream::iter([Err(err)]).boxed_local(),
                 None => break,
             }
         }
 
-        chain(first.freeze(), payload)
+        chain(beginning.freeze(), payload)
     };
 
     stream::once(inspected).flatten().boxed_local()
 }
 
-fn chain(first: Bytes, remaining: BodyChunks) -> BodyChunks {
-    let compressed = first.starts_with(&MAGIC);
-    let body = stream::iter([Ok(first)]).chain(remaining);
-    if compressed {
+/// Returns the body that begins with these bytes, decompressed if they say that it is
+/// compressed.
+fn chain(beginning: Bytes, remaining: BodyChunks) -> BodyChunks {
+    let is_compressed = beginning.starts_with(&MAGIC);
+    let body = stream::iter([Ok(beginning)]).chain(remaining);
+    if is_compressed {
         let small_chunks = body.flat_map(|chunk| stream::iter(split_for_inflating(chunk)));
         return Decompress::new(small_chunks, ContentEncoding::Gzip).boxed_local();
     }
@@ -108,20 +111,20 @@ mod tests {
 
     #[tokio::test]
     async fn a_gzip_body_is_decompressed_in_any_chunks() {
-        let single: Vec<&[u8]> = COMPRESSED.chunks(1).collect();
+        let single_bytes: Vec<&[u8]> = COMPRESSED.chunks(1).collect();
 
         assert_eq!(read_all(&[&COMPRESSED]).await.unwrap(), b"{}");
-        assert_eq!(read_all(&single).await.unwrap(), b"{}");
+        assert_eq!(read_all(&single_bytes).await.unwrap(), b"{}");
         assert_eq!(read_all(&[b"", &COMPRESSED[..1], &COMPRESSED[1..]]).await.unwrap(), b"{}");
     }
 
     #[tokio::test]
     async fn another_body_is_left_unchanged() {
         for plain in [&b"{\"a\":1}"[..], b"", b"{", b"\x1f", b"\x8b\x1f"] {
-            let single: Vec<&[u8]> = plain.chunks(1).collect();
+            let single_bytes: Vec<&[u8]> = plain.chunks(1).collect();
 
             assert_eq!(read_all(&[plain]).await.unwrap(), plain);
-            assert_eq!(read_all(&single).await.unwrap(), plain);
+            assert_eq!(read_all(&single_bytes).await.unwrap(), plain);
         }
     }
 

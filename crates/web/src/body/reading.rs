@@ -108,45 +108,67 @@ async fn collect_body(
     size: Size,
     mut permit: Option<MemoryPermit>,
 ) -> Result<RawBody, ApiError> {
-    let limit = size.limit;
-    let mut buffer = BytesMut::new();
-    let mut single = None;
+    let mut buffer = BodyBuffer::new(size.content_length);
     let mut rate = Rate::new();
     loop {
         let next = tokio::time::timeout_at(rate.window_end, body.next()).await;
         let Some(received) = next.map_err(|_elapsed| too_slow())? else { break };
 
         let chunk = received.map_err(|err| payload_error(&err))?;
-        let length = buffer.len() + single.as_ref().map_or(0, Bytes::len) + chunk.len();
+        let length = buffer.len() + chunk.len();
         rate.advance_to(length);
-        if length > limit {
-            return Err(ApiError::too_large(limit));
+        if length > size.limit {
+            return Err(ApiError::too_large(size.limit));
         }
 
         if let Some(permit) = &mut permit {
             permit.grow_to(length)?;
         }
 
-        // A body of a single chunk is not copied.
-        match (single.take(), buffer.is_empty()) {
-            (None, true) => single = Some(chunk),
-            (first, is_second) => {
-                if is_second {
-                    // Unwritten memory takes no space, while growth by doubling
-                    // temporarily takes twice as much.
-                    buffer.reserve(size.content_length);
-                }
-                buffer.extend_from_slice(first.as_deref().unwrap_or_default());
-                buffer.extend_from_slice(&chunk);
-            }
-        }
+        buffer.push(chunk);
     }
 
-    let bytes = single.unwrap_or_else(|| buffer.freeze());
+    let bytes = buffer.freeze();
     Ok(RawBody(match permit.filter(MemoryPermit::is_counted) {
         Some(permit) => Bytes::from_owner(TrackedBytes { bytes, _permit: permit }),
         None => bytes,
     }))
+}
+
+/// Bytes of a body that have arrived. A body of a single chunk is not copied.
+struct BodyBuffer {
+    content_length: usize,
+    single_chunk: Bytes,
+    joined_chunks: BytesMut,
+}
+
+impl BodyBuffer {
+    fn new(content_length: usize) -> Self {
+        Self { content_length, single_chunk: Bytes::new(), joined_chunks: BytesMut::new() }
+    }
+
+    fn len(&self) -> usize {
+        self.single_chunk.len() + self.joined_chunks.len()
+    }
+
+    fn push(&mut self, chunk: Bytes) {
+        if self.len() == 0 {
+            self.single_chunk = chunk;
+            return;
+        }
+
+        if self.joined_chunks.is_empty() {
+            // Unwritten memory takes no space, while growth by doubling
+            // temporarily takes twice as much.
+            self.joined_chunks.reserve(self.content_length);
+            self.joined_chunks.extend_from_slice(&std::mem::take(&mut self.single_chunk));
+        }
+        self.joined_chunks.extend_from_slice(&chunk);
+    }
+
+    fn freeze(self) -> Bytes {
+        if self.joined_chunks.is_empty() { self.single_chunk } else { self.joined_chunks.freeze() }
+    }
 }
 
 /// Minimum rate at which a body must arrive.
