@@ -40,13 +40,14 @@ mod tests {
 
     #[test]
     fn new_keys_are_distinct_and_have_256_bits() {
-        let first = fresh().unwrap();
-        let second = fresh().unwrap();
+        let key = fresh().unwrap();
+        let other_key = fresh().unwrap();
 
-        assert!(first.expose().starts_with("pia_"));
-        assert_eq!(first.expose().len(), 47);
-        assert!(hash(first.expose()).is_some());
-        assert_ne!(hash(first.expose()), hash(second.expose()));
+        // 256 bits are 43 characters in base64.
+        assert!(key.expose().starts_with("pia_"));
+        assert_eq!(key.expose().len(), "pia_".len() + 43);
+        assert!(hash(key.expose()).is_some());
+        assert_ne!(hash(key.expose()), hash(other_key.expose()));
     }
 
     #[test]

@@ -64,15 +64,15 @@ mod tests {
 
     #[test]
     fn new_app_passwords_are_distinct_and_have_five_groups() {
-        let first = fresh().unwrap();
-        let second = fresh().unwrap();
+        let password = fresh().unwrap();
+        let other_password = fresh().unwrap();
 
-        let groups: Vec<&str> = first.expose().split('-').collect();
+        let groups: Vec<&str> = password.expose().split('-').collect();
         assert_eq!(groups.len(), 6);
         assert_eq!(groups[0], "pia");
         assert!(groups[1..].iter().all(|it| it.len() == 5), "{groups:?}");
-        assert!(hash(&first).is_some());
-        assert_ne!(hash(&first), hash(&second));
+        assert!(hash(&password).is_some());
+        assert_ne!(hash(&password), hash(&other_password));
     }
 
     #[test]

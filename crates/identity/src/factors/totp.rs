@@ -178,11 +178,11 @@ mod tests {
 
     #[test]
     fn secrets_are_twenty_random_bytes() {
-        let first = fresh().unwrap();
-        let second = fresh().unwrap();
+        let new_secret = fresh().unwrap();
+        let other_secret = fresh().unwrap();
 
-        assert_eq!(first.expose().len(), 20);
-        assert_ne!(first.expose(), second.expose());
+        assert_eq!(new_secret.expose().len(), 20);
+        assert_ne!(new_secret.expose(), other_secret.expose());
     }
 
     #[test]

@@ -118,12 +118,12 @@ mod tests {
 
     #[test]
     fn fresh_tokens_are_distinct_and_have_forty_three_characters() {
-        let first = fresh().unwrap();
-        let second = fresh().unwrap();
+        let token = fresh().unwrap();
+        let other_token = fresh().unwrap();
 
-        assert_eq!(first.expose().len(), 43);
-        assert_eq!(second.expose().len(), 43);
-        assert_ne!(first.expose(), second.expose());
+        assert_eq!(token.expose().len(), 43);
+        assert_eq!(other_token.expose().len(), 43);
+        assert_ne!(token.expose(), other_token.expose());
     }
 
     #[test]

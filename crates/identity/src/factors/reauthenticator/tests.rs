@@ -113,11 +113,11 @@ async fn a_recovery_code_is_proof_once() {
     world.store.state.lock().unwrap().codes = vec![hash];
     let proof = || Some(ReauthProof::Factor(FactorAnswer::RecoveryCode(code.clone())));
 
-    let first = world.reauthenticator.check(world.caller, proof()).await;
-    let second = world.reauthenticator.check(world.caller, proof()).await;
+    let outcome = world.reauthenticator.check(world.caller, proof()).await;
+    let repeated = world.reauthenticator.check(world.caller, proof()).await;
 
-    assert_eq!(first.unwrap(), ReauthenticationOutcome::Fresh);
-    assert!(matches!(second, Err(OwnerError::Wrong)));
+    assert_eq!(outcome.unwrap(), ReauthenticationOutcome::Fresh);
+    assert!(matches!(repeated, Err(OwnerError::Wrong)));
     assert_eq!(world.store.emails(), ["recovery-code-used"]);
 }
 

@@ -154,11 +154,11 @@ async fn a_secret_waits_a_quarter_of_an_hour_for_its_code() {
 #[tokio::test]
 async fn a_second_enrolment_replaces_the_first() {
     let world = world();
-    let first_enrolment = world.begin().await.unwrap();
-    let second = world.begin().await.unwrap();
+    let replaced_enrolment = world.begin().await.unwrap();
+    let enrolment = world.begin().await.unwrap();
 
-    let refusal = world.factors.confirm(world.session_ref, world.code(&first_enrolment)).await;
-    let confirmation = world.factors.confirm(world.session_ref, world.code(&second)).await;
+    let refusal = world.factors.confirm(world.session_ref, world.code(&replaced_enrolment)).await;
+    let confirmation = world.factors.confirm(world.session_ref, world.code(&enrolment)).await;
 
     assert!(matches!(refusal, Err(ConfirmError::WrongCode)));
     assert!(confirmation.is_ok());
