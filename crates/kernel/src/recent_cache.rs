@@ -206,15 +206,17 @@ mod tests {
         for key in [1, 2] {
             put(&cache, key);
         }
-        let read = cache.begin_read(3);
+        let voided_read = cache.begin_read(3);
 
         cache.invalidate(1, |it| *it == 1);
-        cache.insert(3, 3, 4, read);
+        cache.insert(3, 3, 4, voided_read);
 
         assert_eq!([1, 2, 3].map(|it| cache.get(it, &it)), [None, Some(3), None]);
-        let second_read = cache.begin_read(3);
+
+        let voided_read = cache.begin_read(3);
         cache.invalidate_all();
-        cache.insert(3, 3, 4, second_read);
+        cache.insert(3, 3, 4, voided_read);
+
         assert_eq!([2, 3].map(|it| cache.get(it, &it)), [None, None]);
     }
 
@@ -238,10 +240,10 @@ mod tests {
     fn a_removed_entry_is_gone_and_a_read_meanwhile_stays_valid() {
         let (cache, _) = new_cache(1, 100);
         put(&cache, 1);
-        let read = cache.begin_read(2);
+        let valid_read = cache.begin_read(2);
 
         cache.remove(1, &1);
-        cache.insert(2, 2, 3, read);
+        cache.insert(2, 2, 3, valid_read);
 
         assert_eq!([1, 2].map(|it| cache.get(it, &it)), [None, Some(3)]);
     }

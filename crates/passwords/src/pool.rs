@@ -166,10 +166,10 @@ mod tests {
         for _ in 0..200 {
             let pool = Pool::start(NonZeroUsize::MIN, 1).unwrap();
 
-            let (first, second) = tokio::join!(pool.run(|_| 1), pool.run(|_| 2));
+            let (run_result, queued_result) = tokio::join!(pool.run(|_| 1), pool.run(|_| 2));
 
-            assert_eq!(first.unwrap(), 1);
-            assert_eq!(second.unwrap(), 2);
+            assert_eq!(run_result.unwrap(), 1);
+            assert_eq!(queued_result.unwrap(), 2);
         }
     }
 
@@ -195,16 +195,17 @@ mod tests {
     #[tokio::test]
     async fn work_beyond_the_queues_capacity_is_refused_at_once() {
         let (pool, hold) = busy(2).await;
-        let mut first = Box::pin(pool.run(|_| 1));
-        let mut second = Box::pin(pool.run(|_| 2));
-        assert!(is_pending(&mut first).await && is_pending(&mut second).await);
+        let mut queued_run = Box::pin(pool.run(|_| 1));
+        let mut last_queued_run = Box::pin(pool.run(|_| 2));
+        assert!(is_pending(&mut queued_run).await);
+        assert!(is_pending(&mut last_queued_run).await);
 
-        let third = pool.run(|_| 3).await;
+        let refusal = pool.run(|_| 3).await;
 
-        assert!(third.is_err());
+        assert!(refusal.is_err());
         drop(hold);
-        assert_eq!(first.await.unwrap(), 1);
-        assert_eq!(second.await.unwrap(), 2);
+        assert_eq!(queued_run.await.unwrap(), 1);
+        assert_eq!(last_queued_run.await.unwrap(), 2);
     }
 
     #[tokio::test]

@@ -24,6 +24,8 @@ const MAX_SCORED_CHARS: usize = 40;
 /// Maximum number of scored characters if many signs could stand for letters (`$` for `s`): each
 /// reading is tried.
 const MAX_SCORED_SYMBOLS: usize = 16;
+
+/// Number of different signs above which they are many.
 const MANY_SIGNS: usize = 3;
 
 /// Reasons to reject a password.
@@ -119,23 +121,26 @@ fn is_personal(password: &str, known: &[String]) -> bool {
 /// patterns.
 fn is_common(password: &str, known: &[String]) -> bool {
     let chars: Vec<char> = password.chars().collect();
-    let scored = if chars.len() > MAX_SCORED_CHARS { repeated(&chars) } else { &chars };
-    let signs: HashSet<&char> = scored.iter().filter(|it| it.is_ascii_punctuation()).collect();
-    let max = if signs.len() > MANY_SIGNS { MAX_SCORED_SYMBOLS } else { MAX_SCORED_CHARS };
-    if scored.len() > max {
+    let scored_chars = if chars.len() > MAX_SCORED_CHARS { repeated(&chars) } else { &chars };
+    let signs: HashSet<&char> =
+        scored_chars.iter().filter(|it| it.is_ascii_punctuation()).collect();
+    let max_chars = if signs.len() > MANY_SIGNS { MAX_SCORED_SYMBOLS } else { MAX_SCORED_CHARS };
+    if scored_chars.len() > max_chars {
         return false;
     }
-    let scored: String = scored.iter().collect();
-    let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    zxcvbn::zxcvbn(&scored, &known).guesses() < MIN_GUESSES
+
+    let scored_text: String = scored_chars.iter().collect();
+    let known_inputs: Vec<&str> = known.iter().map(String::as_str).collect();
+    zxcvbn::zxcvbn(&scored_text, &known_inputs).guesses() < MIN_GUESSES
 }
 
 /// Returns the shortest prefix whose repetition is the text, the last one perhaps truncated.
 fn repeated(text: &[char]) -> &[char] {
     // A text repeats its prefix if it equals itself without that prefix.
-    let repeats = |length: &usize| text.iter().zip(text.iter().skip(*length)).all(|(a, b)| a == b);
-    let shortest = (1..=text.len() / 2).find(repeats);
-    shortest.and_then(|length| text.get(..length)).unwrap_or(text)
+    let repeats_prefix =
+        |length: &usize| text.iter().zip(text.iter().skip(*length)).all(|(a, b)| a == b);
+    let shortest_length = (1..=text.len() / 2).find(repeats_prefix);
+    shortest_length.and_then(|length| text.get(..length)).unwrap_or(text)
 }
 
 #[cfg(test)]

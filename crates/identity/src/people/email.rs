@@ -29,13 +29,17 @@ pub fn stored_forms(email: &str) -> [String; 2] {
 /// Returns an address in display form: as spelled, but with the domain in its own script.
 pub fn readable_email(email: &str) -> String {
     let email = email.trim();
-    let readable = email.rsplit_once('@').and_then(|(local, domain)| {
-        let ascii = ascii_domain(domain).filter(|it| it.contains("xn--"))?;
-        let deny = AsciiDenyList::STD3;
-        let (domain, valid) = Uts46::new().to_unicode(ascii.as_bytes(), deny, Hyphens::Allow);
-        valid.is_ok().then(|| format!("{local}@{domain}"))
-    });
-    readable.unwrap_or_else(|| email.to_owned())
+    in_own_script(email).unwrap_or_else(|| email.to_owned())
+}
+
+/// Returns an address with its domain in its own script; `None` if the domain is ASCII or invalid.
+fn in_own_script(email: &str) -> Option<String> {
+    let (local, domain) = email.rsplit_once('@')?;
+    let ascii = ascii_domain(domain).filter(|it| it.contains("xn--"))?;
+    let (domain_in_unicode, outcome) =
+        Uts46::new().to_unicode(ascii.as_bytes(), AsciiDenyList::STD3, Hyphens::Allow);
+    outcome.ok()?;
+    Some(format!("{local}@{domain_in_unicode}"))
 }
 
 /// Returns the form in which domains are compared.
