@@ -33,11 +33,16 @@ pub fn watch(
 ) -> io::Result<Watch> {
     let (until_dropped, dropped) = channel();
     let poll = move || {
-        let mut before = None;
-        while wait(&dropped, if before.is_some() { interval } else { Duration::ZERO }) {
-            let now: Vec<_> = files.iter().map(|it| Stamp::from_path(it)).collect();
-            if before.as_ref() != Some(&now) {
-                before = Some(now);
+        let mut known_stamps = None;
+        loop {
+            let delay = if known_stamps.is_some() { interval } else { Duration::ZERO };
+            if is_dropped_within(delay, &dropped) {
+                return;
+            }
+
+            let stamps: Vec<_> = files.iter().map(|it| Stamp::from_path(it)).collect();
+            if known_stamps.as_ref() != Some(&stamps) {
+                known_stamps = Some(stamps);
                 on_change();
             }
         }
@@ -47,8 +52,9 @@ pub fn watch(
     Ok(Watch { _until_dropped: until_dropped })
 }
 
-fn wait(dropped: &Receiver<()>, interval: Duration) -> bool {
-    matches!(dropped.recv_timeout(interval), Err(RecvTimeoutError::Timeout))
+/// Waits until the handle is dropped, at most for `delay`. Returns whether it was dropped.
+fn is_dropped_within(delay: Duration, dropped: &Receiver<()>) -> bool {
+    !matches!(dropped.recv_timeout(delay), Err(RecvTimeoutError::Timeout))
 }
 
 impl Stamp {

@@ -93,11 +93,11 @@ async fn a_dropped_connection_leads_to_a_retry() {
         FakeRelay::with_behaviour(RelayBehaviour { drop: 1, ..RelayBehaviour::default() }).await;
     let smtp = smtp_relay(settings(&relay));
 
-    let first = smtp.send(&mail("ada@example.org")).await;
-    let second = smtp.send(&mail("ada@example.org")).await;
+    let dropped_outcome = smtp.send(&mail("ada@example.org")).await;
+    let retry_outcome = smtp.send(&mail("ada@example.org")).await;
 
-    assert!(matches!(first, RelayOutcome::TryLater(_)), "{first:?}");
-    assert_eq!(second, RelayOutcome::Accepted);
+    assert!(matches!(dropped_outcome, RelayOutcome::TryLater(_)), "{dropped_outcome:?}");
+    assert_eq!(retry_outcome, RelayOutcome::Accepted);
     assert_eq!(relay.stop().await.len(), 1);
 }
 

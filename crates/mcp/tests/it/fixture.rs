@@ -164,16 +164,16 @@ impl Fixture {
         chunks.expect_models().returning(|bases| {
             Ok(bases.iter().map(|it| (*it, HashedEmbedder::MODEL.to_owned())).collect())
         });
-        let it = self.clone();
+        let fixture = self.clone();
         chunks.expect_searched_bases().returning(move |group, persona| {
             assert!(persona.is_none());
-            if it.is_unavailable {
+            if fixture.is_unavailable {
                 return Err(Unavailable::new("database", "a secret cause"));
             }
-            Ok(if group == it.group { vec![it.base.clone()] } else { Vec::new() })
+            Ok(if group == fixture.group { vec![fixture.base.clone()] } else { Vec::new() })
         });
-        let it = self.clone();
-        chunks.expect_passages().returning(move |ids| Ok(vec![it.passage(ids[0])]));
+        let fixture = self.clone();
+        chunks.expect_passages().returning(move |ids| Ok(vec![fixture.passage(ids[0])]));
         let texts: Vec<String> =
             self.chunk_texts.map(str::to_owned).into_iter().filter(|it| !it.is_empty()).collect();
         chunks.expect_texts().returning(move |_| Ok(texts.clone()));
@@ -183,10 +183,10 @@ impl Fixture {
 
     fn documents(&self) -> MockDocumentStore {
         let mut documents = MockDocumentStore::new();
-        let it = self.clone();
+        let fixture = self.clone();
         documents.expect_read().returning(move |group, document| {
-            let is_found = group == it.group && document == it.document;
-            Ok(is_found.then(|| it.cited_document()))
+            let is_found = group == fixture.group && document == fixture.document;
+            Ok(is_found.then(|| fixture.cited_document()))
         });
         documents
     }

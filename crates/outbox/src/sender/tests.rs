@@ -183,16 +183,16 @@ async fn an_email_sealed_under_another_key_waits_for_three_days() {
     let reason = "it is sealed under another key";
     let late = START + Duration::from_hours(72);
 
-    let first =
+    let early_delivery =
         Scene::with(ClaimResult::Locked(claim(START))).postponed_because(reason).deliver().await;
-    let last = Scene::with(ClaimResult::Locked(claim(START)))
+    let late_delivery = Scene::with(ClaimResult::Locked(claim(START)))
         .at(late)
         .abandoned_because(reason)
         .deliver()
         .await;
 
-    assert_eq!(first, DeliveryOutcome::Postponed);
-    assert_eq!(last, DeliveryOutcome::Abandoned);
+    assert_eq!(early_delivery, DeliveryOutcome::Postponed);
+    assert_eq!(late_delivery, DeliveryOutcome::Abandoned);
 }
 
 #[tokio::test]
@@ -224,7 +224,11 @@ async fn deliveries_are_counted() {
     let clock = Arc::new(FixedClock(START));
     let sender = OutboxSender::new(ports, OutboxSenderSettings::default(), clock);
 
-    while sender.deliver_next().await.unwrap() != DeliveryOutcome::Nothing {}
+    for outcome in
+        [DeliveryOutcome::Postponed, DeliveryOutcome::Abandoned, DeliveryOutcome::Nothing]
+    {
+        assert_eq!(sender.deliver_next().await.unwrap(), outcome);
+    }
     sender.rest().await.unwrap();
 
     let tally = sender.tally();

@@ -108,8 +108,10 @@ async fn the_watch_is_notified_of_moved_members() {
         .expect_put()
         .withf(move |moved, to, effects| {
             let [entry] = effects.audit.as_slice() else { return false };
-            (*moved, *to) == (user, group)
-                && (entry.actor, entry.subject) == (Some(by), Some(user))
+            *moved == user
+                && *to == group
+                && entry.actor == Some(by)
+                && entry.subject == Some(user)
                 && entry.object.as_deref() == Some(&format!("group:{group}"))
                 && entry.action == "Group.MemberAdded"
         })

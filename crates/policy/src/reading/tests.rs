@@ -143,33 +143,33 @@ fn inserted_and_removed_bytes_are_detected() {
 
 #[test]
 fn a_licence_of_another_issuer_is_foreign() {
-    let ours = key();
-    let theirs = key();
+    let our_key = key();
+    let foreign_key = key();
 
-    let outcome = Licence::parse(theirs.issue(&terms()).unwrap(), &ours.verifying_key());
+    let outcome = Licence::parse(foreign_key.issue(&terms()).unwrap(), &our_key.verifying_key());
 
-    assert_eq!(outcome, Err(LicenceError::Foreign(theirs.verifying_key().id())));
+    assert_eq!(outcome, Err(LicenceError::Foreign(foreign_key.verifying_key().id())));
 }
 
 #[test]
 fn a_licence_that_claims_our_key_is_forged() {
-    let ours = key();
-    let theirs = key();
-    let text = theirs.issue(&terms()).unwrap();
+    let our_key = key();
+    let foreign_key = key();
+    let text = foreign_key.issue(&terms()).unwrap();
 
-    let claims = text.replace(&theirs.verifying_key().id(), &ours.verifying_key().id());
+    let forgery = text.replace(&foreign_key.verifying_key().id(), &our_key.verifying_key().id());
 
-    assert_eq!(Licence::parse(claims, &ours.verifying_key()), Err(LicenceError::Forged));
+    assert_eq!(Licence::parse(forgery, &our_key.verifying_key()), Err(LicenceError::Forged));
 }
 
 #[test]
 fn a_payload_under_another_signature_is_forged() {
     let key = key();
-    let small = key.issue(&terms()).unwrap();
-    let large = signed(&key, &with("maxUsers", 1000.into()));
+    let small_licence = key.issue(&terms()).unwrap();
+    let large_licence = signed(&key, &with("maxUsers", 1000.into()));
 
-    let (_, signature) = small.rsplit_once('.').unwrap();
-    let (content, _) = large.rsplit_once('.').unwrap();
+    let (_, signature) = small_licence.rsplit_once('.').unwrap();
+    let (content, _) = large_licence.rsplit_once('.').unwrap();
     let outcome = Licence::parse(format!("{content}.{signature}"), &key.verifying_key());
 
     assert_eq!(outcome, Err(LicenceError::Forged));

@@ -98,11 +98,11 @@ fn only_new_notices_are_reported() {
     let config = live(&operator);
     let operator = operator.argument("Ai:Modle=x");
 
-    let first = config.reload(&operator.sources).unwrap();
-    let second = config.reload(&operator.sources).unwrap();
+    let changes = config.reload(&operator.sources).unwrap();
+    let repeated_changes = config.reload(&operator.sources).unwrap();
 
-    assert_eq!(first.notices.iter().map(Notice::key).collect::<Vec<_>>(), ["Ai:modle"]);
-    assert!(second.notices.is_empty());
+    assert_eq!(changes.notices.iter().map(Notice::key).collect::<Vec<_>>(), ["Ai:modle"]);
+    assert!(repeated_changes.notices.is_empty());
 }
 
 #[test]
@@ -131,15 +131,15 @@ fn watched(operator: &Operator) -> (Watch, Receiver<()>) {
 fn created_changed_replaced_and_removed_files_are_detected() {
     let operator = Operator::development();
     let path = operator.dir.path().join("appsettings.Development.json");
-    let other = operator.dir.path().join("other");
+    let replacement = operator.dir.path().join("replacement");
     let (_watch, events) = watched(&operator);
 
     std::fs::write(&path, "{}").unwrap();
     events.recv_timeout(LATE).unwrap();
     std::fs::write(&path, "{ }").unwrap();
     events.recv_timeout(LATE).unwrap();
-    std::fs::write(&other, "{}").unwrap();
-    std::fs::rename(&other, &path).unwrap();
+    std::fs::write(&replacement, "{}").unwrap();
+    std::fs::rename(&replacement, &path).unwrap();
     events.recv_timeout(LATE).unwrap();
     std::fs::remove_file(&path).unwrap();
     events.recv_timeout(LATE).unwrap();
